@@ -113,7 +113,8 @@ class ChoiceFinder {
 public:
   explicit ChoiceFinder(const TrainingConfig &config) : config(config) {}
 
-  std::vector<Choice> find(const CompilerInput &input, mlir::ModuleOp model);
+  std::vector<MemoryChoice> find(const CompilerInput &input,
+                                 mlir::ModuleOp model);
 
 private:
   /// A bool of recompute_config that is False and could be True.
@@ -129,7 +130,7 @@ private:
   void addModel(mlir::ModuleOp model);
 
   const TrainingConfig &config;
-  std::vector<Choice> choices;
+  std::vector<MemoryChoice> choices;
 };
 
 } // namespace
@@ -208,14 +209,14 @@ void ChoiceFinder::addModel(mlir::ModuleOp model) {
                        shareWhole});
 }
 
-std::vector<Choice> ChoiceFinder::find(const CompilerInput &input,
-                                       mlir::ModuleOp model) {
+std::vector<MemoryChoice> ChoiceFinder::find(const CompilerInput &input,
+                                             mlir::ModuleOp model) {
   addRecompute();
   addOptimizer();
   addModel(model);
   if (!input.lowering.fuseAccumulation) {
-    Choice choice{"gradients added up in fp32", "converted first",
-                  "converted as they are added"};
+    MemoryChoice choice{"gradients added up in fp32", "converted first",
+                        "converted as they are added"};
     choice.lowering = input.lowering;
     choice.lowering->fuseAccumulation = true;
     choices.push_back(std::move(choice));
@@ -223,8 +224,8 @@ std::vector<Choice> ChoiceFinder::find(const CompilerInput &input,
   return std::move(choices);
 }
 
-Expected<std::vector<Choice>> planner::findChoices(const CompilerInput &input,
-                                                   StringRef yaml) {
+Expected<std::vector<MemoryChoice>>
+planner::findChoices(const CompilerInput &input, StringRef yaml) {
   DiagnosticList diagnostics;
   const TrainingConfig config =
       parseTrainingConfig(yaml, input.fileName, diagnostics);
@@ -248,7 +249,8 @@ static StagePeak findFullest(const program::Program &program) {
   return peak;
 }
 
-static ChoiceCost measure(Choice choice, CompilerInput input, StringRef yaml) {
+static ChoiceCost measure(MemoryChoice choice, CompilerInput input,
+                          StringRef yaml) {
   ChoiceCost cost{std::move(choice), std::nullopt, ""};
   auto fail = [&](llvm::Error error) {
     cost.problem = llvm::toString(std::move(error));
@@ -300,7 +302,7 @@ Expected<ChoiceCosts> planner::measureChoices(const CompilerInput &input,
   Expected<CompiledStep> step = compileStep(input, yaml, PlanEffort::Full);
   if (!step)
     return step.takeError();
-  Expected<std::vector<Choice>> choices = findChoices(input, yaml);
+  Expected<std::vector<MemoryChoice>> choices = findChoices(input, yaml);
   if (!choices)
     return choices.takeError();
   ChoiceCosts result;
@@ -308,7 +310,7 @@ Expected<ChoiceCosts> planner::measureChoices(const CompilerInput &input,
   for (const program::StageProgram &stage : step->program.stages)
     if (stage.stage == result.given.stage)
       result.held = findHeld(stage);
-  for (Choice &choice : *choices)
+  for (MemoryChoice &choice : *choices)
     result.costs.push_back(measure(std::move(choice), input, yaml));
   return result;
 }

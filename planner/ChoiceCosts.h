@@ -15,7 +15,7 @@
 namespace mf::planner {
 
 /// One choice of a step, and the other one.
-struct Choice {
+struct MemoryChoice {
   /// The key, or what it is about.
   std::string name;
   std::string given, instead;
@@ -29,8 +29,8 @@ struct Choice {
 
 /// The choices of a step that could be made otherwise. Errors: the YAML or the
 /// model cannot be read.
-llvm::Expected<std::vector<Choice>> findChoices(const CompilerInput &input,
-                                                llvm::StringRef yaml);
+llvm::Expected<std::vector<MemoryChoice>>
+findChoices(const CompilerInput &input, llvm::StringRef yaml);
 
 /// The arena of a stage.
 struct StagePeak {
@@ -39,7 +39,7 @@ struct StagePeak {
 };
 
 struct ChoiceCost {
-  Choice choice;
+  MemoryChoice choice;
   /// The peak of the fullest stage with the other choice; none if it does not
   /// compile.
   std::optional<StagePeak> peak;

@@ -22,7 +22,7 @@ struct PlanContext {
 };
 
 /// A compiled step, and what it was compiled from.
-struct Observation {
+struct LayerObservation {
   Assignment assignment;
   StepMeasure measure;
 };

@@ -7,10 +7,11 @@
 using namespace mf;
 using namespace mf::planner;
 
-static AdditiveCosts fitAdditive(const PlanContext &context,
-                                 llvm::ArrayRef<Observation> observations) {
+static AdditiveCosts
+fitAdditive(const PlanContext &context,
+            llvm::ArrayRef<LayerObservation> observations) {
   AdditiveCosts costs(context.getNumKinds(), context.treatments.size());
-  for (const Observation &observation : observations) {
+  for (const LayerObservation &observation : observations) {
     const std::vector<Composition> chunks =
         composeChunks(context, observation.assignment);
     for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
@@ -149,7 +150,7 @@ static double getRest(const StepMeasure &measure, size_t stage, double known) {
 /// Peaks of a problem whose transients are not known yet, by stage.
 static std::vector<double> getKnownPeaks(const PlanContext &context,
                                          const plan::Problem &problem,
-                                         const Observation &observation) {
+                                         const LayerObservation &observation) {
   return plan::evaluatePeaks(problem, toPlan(context, observation.assignment));
 }
 
@@ -166,9 +167,9 @@ struct TransientRow {
 
 static std::vector<TransientRow>
 findTransients(const PlanContext &context, const plan::Problem &problem,
-               llvm::ArrayRef<Observation> observations) {
+               llvm::ArrayRef<LayerObservation> observations) {
   std::vector<TransientRow> rows;
-  for (const Observation &observation : observations) {
+  for (const LayerObservation &observation : observations) {
     const std::vector<double> known =
         getKnownPeaks(context, problem, observation);
     std::vector<Composition> stages =
@@ -183,9 +184,9 @@ findTransients(const PlanContext &context, const plan::Problem &problem,
 /// Inner stages of one kind and treatment show the need of that. Where others
 /// need more than their known parts, the unknown ones are the reason, or else
 /// the extras.
-static TransientCosts fitTransient(const PlanContext &context,
-                                   const plan::Problem &problem,
-                                   llvm::ArrayRef<Observation> observations) {
+static TransientCosts
+fitTransient(const PlanContext &context, const plan::Problem &problem,
+             llvm::ArrayRef<LayerObservation> observations) {
   const std::vector<TransientRow> rows =
       findTransients(context, problem, observations);
   TransientCosts costs;
@@ -232,11 +233,11 @@ static std::vector<bool> findSwapping(const PlanContext &context,
 }
 
 void planner::correctPeaks(const PlanContext &context,
-                           llvm::ArrayRef<Observation> observations,
+                           llvm::ArrayRef<LayerObservation> observations,
                            size_t numProbes, plan::Problem &problem) {
   std::vector<std::vector<double>> rests(problem.stages.size());
   for (size_t index = 0; index < observations.size(); ++index) {
-    const Observation &observation = observations[index];
+    const LayerObservation &observation = observations[index];
     const std::vector<double> peaks =
         getKnownPeaks(context, problem, observation);
     const std::vector<bool> isSwapping =
@@ -258,12 +259,12 @@ void planner::correctPeaks(const PlanContext &context,
 }
 
 LayerCosts planner::fitCosts(const PlanContext &context,
-                             llvm::ArrayRef<Observation> observations) {
+                             llvm::ArrayRef<LayerObservation> observations) {
   AdditiveCosts additive = fitAdditive(context, observations);
   TransientCosts transient =
       fitTransient(context, ::makeProblem(context, additive), observations);
   double transferTime = 0;
-  for (const Observation &observation : observations)
+  for (const LayerObservation &observation : observations)
     transferTime += observation.measure.transferTime;
   return {std::move(additive), std::move(transient),
           transferTime / static_cast<double>(observations.size())};

@@ -40,7 +40,7 @@ struct LayerCosts {
 
 /// The costs that explain the observations best; there must be some.
 LayerCosts fitCosts(const PlanContext &context,
-                    llvm::ArrayRef<Observation> observations);
+                    llvm::ArrayRef<LayerObservation> observations);
 
 /// The problem of a context whose layers cost that. The schedule may be another
 /// than that of the observations.
@@ -51,8 +51,8 @@ plan::Problem makeProblem(const PlanContext &context, const LayerCosts &costs);
 /// those. Copies change peaks differently in other plans, and are left out
 /// there.
 void correctPeaks(const PlanContext &context,
-                  llvm::ArrayRef<Observation> observations, size_t numProbes,
-                  plan::Problem &problem);
+                  llvm::ArrayRef<LayerObservation> observations,
+                  size_t numProbes, plan::Problem &problem);
 
 } // namespace mf::planner
 

@@ -15,7 +15,7 @@ static void addSize(const char *name, int64_t size, std::string &text) {
     text += std::string(" ") + name + std::to_string(size);
 }
 
-std::string Layout::describe() const {
+std::string DeviceLayout::describe() const {
   std::string text = "dp" + std::to_string(dataParallel);
   addSize("mp", modelParallel, text);
   addSize("cp", contextParallel, text);
@@ -26,7 +26,7 @@ std::string Layout::describe() const {
   return text;
 }
 
-std::string Layout::describeLayers() const {
+std::string DeviceLayout::describeLayers() const {
   std::string text = "batch" + std::to_string(batchSize);
   addSize("mp", modelParallel, text);
   addSize("cp", contextParallel, text);
@@ -52,7 +52,7 @@ static std::vector<int64_t> getDivisors(int64_t number) {
   return low;
 }
 
-bool planner::dealSamples(const LayoutRules &rules, Layout &layout) {
+bool planner::dealSamples(const LayoutRules &rules, DeviceLayout &layout) {
   if (rules.samples % layout.dataParallel != 0)
     return false;
   const int64_t own = rules.samples / layout.dataParallel;
@@ -72,7 +72,7 @@ class LayoutLister {
 public:
   explicit LayoutLister(const LayoutRules &rules) : rules(rules) {}
 
-  std::vector<Layout> list() {
+  std::vector<DeviceLayout> list() {
     for (const int64_t modelParallel : getDivisors(rules.devices)) {
       if (!canCutHeads(modelParallel))
         continue;
@@ -81,7 +81,7 @@ public:
         if (!canCutRows(contextParallel))
           continue;
         for (const int64_t stages : getDivisors(rest / contextParallel)) {
-          Layout layout;
+          DeviceLayout layout;
           layout.modelParallel = modelParallel;
           layout.contextParallel = contextParallel;
           layout.stages = stages;
@@ -97,7 +97,7 @@ public:
 
 private:
   const LayoutRules &rules;
-  std::vector<Layout> layouts;
+  std::vector<DeviceLayout> layouts;
 
   bool canCutHeads(int64_t parts) const {
     const bool isInNode = rules.nodeRanks == 0 || rules.nodeRanks % parts == 0;
@@ -110,7 +110,7 @@ private:
            (rules.allowsContext && rules.sequenceLength % parts == 0);
   }
 
-  void addExperts(Layout layout) {
+  void addExperts(DeviceLayout layout) {
     if (rules.experts <= 1)
       return addSequence(layout);
     const int64_t sharing =
@@ -123,7 +123,7 @@ private:
   }
 
   /// Where nothing is cut there is nothing to share out.
-  void addSequence(Layout layout) {
+  void addSequence(DeviceLayout layout) {
     // Experts want rows shared out.
     if (layout.modelParallel == 1 || rules.experts <= 1)
       addSharding(layout);
@@ -133,7 +133,7 @@ private:
       addSharding(layout);
   }
 
-  void addSharding(Layout layout) {
+  void addSharding(DeviceLayout layout) {
     layout.optimizerSharding = rules.optimizerSharding;
     layouts.push_back(layout);
     if (layout.getReplicas() == 1)
@@ -145,7 +145,7 @@ private:
 
 } // namespace
 
-std::vector<Layout> planner::listLayouts(const LayoutRules &rules) {
+std::vector<DeviceLayout> planner::listLayouts(const LayoutRules &rules) {
   return LayoutLister(rules).list();
 }
 
@@ -164,8 +164,9 @@ StageTable planner::dealLayersEvenly(int64_t layers, int64_t stages,
   return table;
 }
 
-MemorySettings planner::makeLayoutSettings(const Layout &layout, int64_t layers,
-                                           int64_t interleave, bool keepsSwap) {
+MemorySettings planner::makeLayoutSettings(const DeviceLayout &layout,
+                                           int64_t layers, int64_t interleave,
+                                           bool keepsSwap) {
   const bool canInterleave =
       layout.stages > 1 && layout.stages * interleave <= layers;
   const int64_t chunks = canInterleave ? interleave : 1;

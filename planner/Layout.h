@@ -15,7 +15,7 @@ namespace mf::planner {
 
 /// The keys of parallel_config that make a layout, and the samples that a rank
 /// then runs at a time.
-struct Layout {
+struct DeviceLayout {
   int64_t dataParallel = 1;
   int64_t modelParallel = 1;
   int64_t contextParallel = 1;
@@ -41,8 +41,12 @@ struct Layout {
                     expertParallel, sequenceParallel, optimizerSharding, passes,
                     batchSize);
   }
-  bool operator==(const Layout &other) const { return tie() == other.tie(); }
-  bool operator<(const Layout &other) const { return tie() < other.tie(); }
+  bool operator==(const DeviceLayout &other) const {
+    return tie() == other.tie();
+  }
+  bool operator<(const DeviceLayout &other) const {
+    return tie() < other.tie();
+  }
 
   /// `dp2 mp4 pp8 sp opt`; sizes of 1 are left out, but for data parallel.
   std::string describe() const;
@@ -79,17 +83,17 @@ struct LayoutRules {
 };
 
 /// The layouts that keep the rules, each once, in order.
-std::vector<Layout> listLayouts(const LayoutRules &rules);
+std::vector<DeviceLayout> listLayouts(const LayoutRules &rules);
 
 /// Sets passes and batchSize of a layout: as many samples at a time as the YAML
 /// has, or the next smaller number that divides. False if there is none that
 /// gives each stage a micro-batch.
-bool dealSamples(const LayoutRules &rules, Layout &layout);
+bool dealSamples(const LayoutRules &rules, DeviceLayout &layout);
 
 /// The settings to write into a YAML with `layers` layers for a layout: layers
 /// are dealt evenly, `interleave` chunks to a stage if there are as many
 /// layers, and nothing is recomputed or, unless `keepsSwap`, swapped.
-MemorySettings makeLayoutSettings(const Layout &layout, int64_t layers,
+MemorySettings makeLayoutSettings(const DeviceLayout &layout, int64_t layers,
                                   int64_t interleave, bool keepsSwap);
 
 /// Layers dealt evenly, as an offset: what remains goes to the chunks before

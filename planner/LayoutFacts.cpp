@@ -16,7 +16,7 @@ using llvm::Expected;
 // Bounds
 //===----------------------------------------------------------------------===//
 
-double LayoutFacts::getLeastBytes(const Layout &layout) const {
+double LayoutFacts::getLeastBytes(const DeviceLayout &layout) const {
   const auto count = static_cast<double>(parameters);
   // Experts are shared out among more ranks than all else.
   const double own =
@@ -34,14 +34,16 @@ double LayoutFacts::getLeastBytes(const Layout &layout) const {
          std::max(0.0, own - sharded) * gathered;
 }
 
-double LayoutFacts::getLeastSeconds(const Layout &layout, double flops) const {
+double LayoutFacts::getLeastSeconds(const DeviceLayout &layout,
+                                    double flops) const {
   const double seconds =
       flops / static_cast<double>(rules.devices) / peakFlopsPerSecond;
   return getEvenSeconds(layout, seconds * static_cast<double>(layout.stages) /
                                     static_cast<double>(layout.passes));
 }
 
-double LayoutFacts::getEvenSeconds(const Layout &layout, double seconds) const {
+double LayoutFacts::getEvenSeconds(const DeviceLayout &layout,
+                                   double seconds) const {
   const auto stages = static_cast<double>(layout.stages);
   const double perStage = seconds / stages;
   const bool canInterleave = layout.stages * interleave <= rules.layers;
@@ -86,9 +88,10 @@ static void readModel(const TrainingConfig &config, const ModelSpec &spec,
         std::min(facts.parameterBytes, getBytes(spec.computeType));
 }
 
-static Layout readGiven(const TrainingConfig &config,
-                        const EffectiveBatch &batch, const RankLayout &ranks) {
-  Layout given;
+static DeviceLayout readGiven(const TrainingConfig &config,
+                              const EffectiveBatch &batch,
+                              const RankLayout &ranks) {
+  DeviceLayout given;
   given.dataParallel = ranks.dataParallel;
   given.modelParallel = ranks.modelParallel;
   given.contextParallel = ranks.contextParallel;

@@ -17,7 +17,7 @@ namespace mf::planner {
 struct LayoutFacts {
   LayoutRules rules;
   /// The layout of the YAML, whatever number of devices it has.
-  Layout given;
+  DeviceLayout given;
   /// Chunks per stage.
   int64_t interleave = 1;
   /// Trained parameters, and bytes of each of them and of its optimizer state.
@@ -34,12 +34,12 @@ struct LayoutFacts {
 
   /// The fullest stage has no less than that: its own part of what all stages
   /// have.
-  double getLeastBytes(const Layout &layout) const;
+  double getLeastBytes(const DeviceLayout &layout) const;
   /// A step takes no less, of so many floating-point operations of all ranks.
-  double getLeastSeconds(const Layout &layout, double flops) const;
+  double getLeastSeconds(const DeviceLayout &layout, double flops) const;
   /// The step whose stages all work for `seconds` in each pass, summed over the
   /// stages: fill and drain, and no waiting besides.
-  double getEvenSeconds(const Layout &layout, double seconds) const;
+  double getEvenSeconds(const DeviceLayout &layout, double seconds) const;
 };
 
 /// Reads the YAML of a request for `devices` devices. Errors: the YAML is not

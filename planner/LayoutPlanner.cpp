@@ -9,7 +9,7 @@ using namespace mf::planner;
 using llvm::Error;
 using llvm::Expected;
 
-LayoutPlanner::LayoutPlanner(const LayoutSetting &setting, Layout layout,
+LayoutPlanner::LayoutPlanner(const LayoutSetting &setting, DeviceLayout layout,
                              LayerClass &layerClass)
     : setting(setting), layout(layout), layerClass(layerClass),
       request(setting.request), clock(request) {

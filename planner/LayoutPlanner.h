@@ -32,10 +32,10 @@ struct LayerClass {
 
 class LayoutPlanner {
 public:
-  LayoutPlanner(const LayoutSetting &setting, Layout layout,
+  LayoutPlanner(const LayoutSetting &setting, DeviceLayout layout,
                 LayerClass &layerClass);
 
-  const Layout &getLayout() const { return layout; }
+  const DeviceLayout &getLayout() const { return layout; }
   const LayerClass &getClass() const { return layerClass; }
 
   /// No step of this layout is known to be shorter, in seconds: bounds at
@@ -63,7 +63,7 @@ public:
 
 private:
   const LayoutSetting &setting;
-  const Layout layout;
+  const DeviceLayout layout;
   LayerClass &layerClass;
   /// With the YAML of the layout.
   PlanRequest request;

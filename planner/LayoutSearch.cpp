@@ -57,7 +57,7 @@ private:
   std::vector<const LayoutPlanner *> planned;
   /// FLOPs of a step with nothing recomputed.
   double flops = 0;
-  std::map<std::string, std::vector<Layout>> skipped;
+  std::map<std::string, std::vector<DeviceLayout>> skipped;
 
   std::string describeProgress() const;
   Error readGiven();
@@ -129,7 +129,7 @@ Error LayoutSearch::dropLists() {
 }
 
 Error LayoutSearch::list(const LayoutSetting &setting) {
-  std::vector<Layout> layouts = listLayouts(facts.rules);
+  std::vector<DeviceLayout> layouts = listLayouts(facts.rules);
   if (answer.given && !llvm::is_contained(layouts, facts.given))
     layouts.push_back(facts.given);
   if (layouts.empty())
@@ -141,7 +141,7 @@ Error LayoutSearch::list(const LayoutSetting &setting) {
         facts.rules.sequenceLength, facts.rules.layers));
   answer.numLegal = layouts.size();
   answer.samples = facts.rules.samples;
-  for (const Layout &layout : layouts) {
+  for (const DeviceLayout &layout : layouts) {
     planners.push_back(std::make_unique<LayoutPlanner>(
         setting, layout, classes[layout.describeLayers()]));
     open.push_back(planners.back().get());

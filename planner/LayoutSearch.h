@@ -21,7 +21,7 @@ inline constexpr size_t numBestLayouts = 10;
 
 /// A layout with its best memory settings.
 struct PlannedLayout {
-  Layout layout;
+  DeviceLayout layout;
   /// All that was written into the user's YAML.
   MemorySettings settings;
   std::string yaml;
@@ -38,7 +38,7 @@ struct PlannedLayout {
 
 /// The YAML's own layout, if it is for as many devices.
 struct GivenLayout {
-  Layout layout;
+  DeviceLayout layout;
   /// With the YAML's own settings.
   StepMeasure measure;
   bool fits = false;
@@ -53,7 +53,7 @@ struct GivenLayout {
 /// Layouts that cannot be, for one reason.
 struct SkippedLayouts {
   std::string reason;
-  std::vector<Layout> layouts;
+  std::vector<DeviceLayout> layouts;
 };
 
 struct LayoutSearchResult {

@@ -76,9 +76,9 @@ AssignmentCompiler::compile(const Assignment &assignment,
   return compiled;
 }
 
-Expected<std::vector<Observation>>
+Expected<std::vector<LayerObservation>>
 AssignmentCompiler::measure(llvm::ArrayRef<Assignment> assignments) const {
-  std::vector<Observation> observations(assignments.size());
+  std::vector<LayerObservation> observations(assignments.size());
   std::vector<std::string> errors(assignments.size());
   std::atomic<size_t> next = 0;
   auto work = [&] {
@@ -111,7 +111,7 @@ AssignmentCompiler::measure(llvm::ArrayRef<Assignment> assignments) const {
   for (const std::string &error : errors)
     if (!error.empty())
       return llvm::createStringError(error);
-  llvm::erase_if(observations, [](const Observation &observation) {
+  llvm::erase_if(observations, [](const LayerObservation &observation) {
     return observation.assignment.treatments.empty();
   });
   return observations;

@@ -41,7 +41,7 @@ public:
 
   /// Compiled quickly and measured; in the order of the assignments, without
   /// those that were not begun when it was time to stop.
-  llvm::Expected<std::vector<Observation>>
+  llvm::Expected<std::vector<LayerObservation>>
   measure(llvm::ArrayRef<Assignment> assignments) const;
 
 private:

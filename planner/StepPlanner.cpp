@@ -22,12 +22,12 @@ public:
   explicit Planning(const PlanRequest &request)
       : request(request), clock(request) {}
 
-  Expected<StepPlan> run();
+  Expected<PlanAnswer> run();
 
 private:
   const PlanRequest &request;
   PlanClock clock;
-  StepPlan answer;
+  PlanAnswer answer;
   std::vector<ModelLayer> layers;
   std::vector<std::unique_ptr<VariantPlanner>> variants;
 
@@ -196,7 +196,7 @@ Error Planning::keepGiven(Error error) {
       });
 }
 
-Expected<StepPlan> Planning::run() {
+Expected<PlanAnswer> Planning::run() {
   if (Error error = readGiven())
     return error;
   if (Error error = keepGiven(addOwnVariant()))
@@ -210,6 +210,6 @@ Expected<StepPlan> Planning::run() {
   return std::move(answer);
 }
 
-Expected<StepPlan> planner::planStep(const PlanRequest &request) {
+Expected<PlanAnswer> planner::planStep(const PlanRequest &request) {
   return Planning(request).run();
 }

@@ -50,11 +50,12 @@ struct CompiledPlan {
   /// The user's YAML with them.
   std::string yaml;
   StepMeasure measure;
-  /// A plan of StepPlan::problem; empty if these are the settings of the YAML.
+  /// A plan of PlanAnswer::problem; empty if these are the settings of the
+  /// YAML.
   plan::Plan plan;
 };
 
-struct StepPlan {
+struct PlanAnswer {
   /// The YAML as given; it may not fit.
   StepMeasure given;
   bool givenFits = false;
@@ -76,7 +77,7 @@ struct StepPlan {
 
 /// An error if the YAML does not compile, or a plan::NoPlanError if nothing
 /// fits: it names the stage that misses most, and how many bytes.
-llvm::Expected<StepPlan> planStep(const PlanRequest &request);
+llvm::Expected<PlanAnswer> planStep(const PlanRequest &request);
 
 } // namespace mf::planner
 

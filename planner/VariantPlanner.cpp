@@ -118,7 +118,7 @@ Error VariantPlanner::learn() {
     probe = keepRecomputed(std::move(probe));
   clock.report(
       llvm::formatv("compiling {0} ways to treat layers", probes.size()).str());
-  Expected<std::vector<Observation>> measured = compiler.measure(probes);
+  Expected<std::vector<LayerObservation>> measured = compiler.measure(probes);
   if (!measured)
     return measured.takeError();
   if (measured->empty())

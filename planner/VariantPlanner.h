@@ -94,7 +94,7 @@ private:
   std::optional<LayerCosts> costs;
   bool areCostsOwn = false;
   /// First those to learn from, then plans.
-  std::vector<Observation> observations;
+  std::vector<LayerObservation> observations;
   /// So many of them were compiled to learn from.
   size_t numProbes = 0;
   /// By chunk: the layers that the YAML recomputes, if they are kept.

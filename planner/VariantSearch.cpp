@@ -35,7 +35,7 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
   plan::Problem made = makeProblem(context, *costs);
   restSeconds = 0;
   if (!observations.empty()) {
-    const Observation &last = observations.back();
+    const LayerObservation &last = observations.back();
     correctPeaks(context, observations, numProbes, made);
     restSeconds = last.measure.seconds -
                   plan::evaluate(made, toPlan(context, last.assignment)).time;
@@ -285,7 +285,7 @@ Error VariantPlanner::makeNoPlanError() const {
         "time");
   int64_t least = std::numeric_limits<int64_t>::max();
   size_t nearest = 0;
-  for (const Observation &observation : observations) {
+  for (const LayerObservation &observation : observations) {
     int64_t missing = 0;
     size_t at = 0;
     for (size_t stage = 0; stage < observation.measure.stages.size(); ++stage) {

@@ -1,4 +1,4 @@
-"""Checks the names of headers and of unit tests.
+"""Checks the names of headers, classes and unit tests.
 
 usage: check_names.py SOURCE_FOLDER
 
@@ -15,6 +15,10 @@ import sys
 
 FOLDERS = ("benchmarks", "cmake", "dialects", "include", "lib", "passes", "planner", "test", "tools")
 PASCAL_CASE = r"(?:[A-Z][a-z0-9]*)+"
+CLASSES = ("benchmarks", "dialects", "include", "lib", "passes", "planner", "tools")
+CLASS = re.compile(
+    r"^(?:template\s*<[^;{]*>\s*)?(?:class|struct|enum class|enum)\s+(\w+)(?:\s+final)?\s*(?::(?!:)[^;{]*)?\{", re.MULTILINE
+)
 TEST = re.compile(r"^\s*(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
 
 
@@ -33,6 +37,17 @@ def get_header_problems(source):
     for same in paths.values():
         if len(same) > 1:
             yield "expected headers of different names, but got " + " and ".join(sorted(same))
+
+
+def get_class_problems(source):
+    """Looks at what begins a line, which members of classes do not."""
+    homes = collections.defaultdict(set)
+    for path in find_files(source, CLASSES, (".h", ".cpp")):
+        for name in CLASS.findall(open(os.path.join(source, path)).read()):
+            homes[name].add(path)
+    for name, paths in homes.items():
+        if len(paths) > 1:
+            yield "expected one %s, but it is defined in %s" % (name, " and ".join(sorted(paths)))
 
 
 def get_test_problems(source):
@@ -57,8 +72,11 @@ def get_test_problems(source):
             yield "expected suite %s in one file, but it is in %s" % (suite, " and ".join(sorted(paths)))
 
 
+CHECKS = (get_header_problems, get_class_problems, get_test_problems)
+
+
 def main():
-    problems = sorted({*get_header_problems(sys.argv[1]), *get_test_problems(sys.argv[1])})
+    problems = sorted({problem for find in CHECKS for problem in find(sys.argv[1])})
     print("\n".join([*problems, "%d problems" % len(problems)]))
     sys.exit(bool(problems))
 

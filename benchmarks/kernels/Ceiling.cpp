@@ -48,7 +48,7 @@ std::optional<StepProduct> parseProduct(llvm::StringRef text) {
   return product;
 }
 
-struct OneDnnProduct::Primitive {
+struct CeilingProduct::Primitive {
   Primitive() : engine(dnnl::engine::kind::cpu, 0), stream(engine) {}
 
   dnnl::engine engine;
@@ -65,8 +65,8 @@ static dnnl::memory::desc describe(int64_t rows, int64_t columns,
                    : dnnl::memory::desc({rows, columns}, type, {columns, 1});
 }
 
-OneDnnProduct::OneDnnProduct(const StepProduct &product, DType type,
-                             int threads)
+CeilingProduct::CeilingProduct(const StepProduct &product, DType type,
+                               int threads)
     : primitive(std::make_unique<Primitive>()), threads(threads) {
   omp_set_num_threads(threads);
   const auto element = type == DType::F32 ? dnnl::memory::data_type::f32
@@ -80,9 +80,9 @@ OneDnnProduct::OneDnnProduct(const StepProduct &product, DType type,
   omp_set_num_threads(1);
 }
 
-OneDnnProduct::~OneDnnProduct() = default;
+CeilingProduct::~CeilingProduct() = default;
 
-void OneDnnProduct::run(void *a, void *b, void *c) {
+void CeilingProduct::run(void *a, void *b, void *c) {
   omp_set_num_threads(threads);
   Primitive &p = *primitive;
   p.product.execute(p.stream, {{DNNL_ARG_SRC, {p.a, p.engine, a}},
@@ -94,7 +94,7 @@ void OneDnnProduct::run(void *a, void *b, void *c) {
 
 DType getCeilingType(DType type) {
   try {
-    OneDnnProduct probe({64, 64, 64}, type, 1);
+    CeilingProduct probe({64, 64, 64}, type, 1);
     return type;
   } catch (const dnnl::error &) {
     return DType::F32;
@@ -116,7 +116,7 @@ double measureCeiling(llvm::ArrayRef<StepProduct> products, DType type,
   type = getCeilingType(type);
   double flops = 0, seconds = 0;
   for (const StepProduct &product : products) {
-    OneDnnProduct oneDnn(product, type, settings.threads);
+    CeilingProduct oneDnn(product, type, settings.threads);
     auto make = [&](int64_t rows, int64_t columns) {
       // Small numbers in every type.
       constexpr char byte = 0x3c;

@@ -37,10 +37,10 @@ StepProduct getProduct(const KernelSpec &spec, int calls);
 std::optional<StepProduct> parseProduct(llvm::StringRef text);
 
 /// A product in oneDNN, which must have the type (getCeilingType).
-class OneDnnProduct {
+class CeilingProduct {
 public:
-  OneDnnProduct(const StepProduct &product, DType type, int threads);
-  ~OneDnnProduct();
+  CeilingProduct(const StepProduct &product, DType type, int threads);
+  ~CeilingProduct();
 
   void run(void *a, void *b, void *c);
 

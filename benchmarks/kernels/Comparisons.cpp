@@ -12,12 +12,12 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 /// Rows of experts, and what to call them.
-struct Load {
+struct BenchmarkLoad {
   const char *name;
   std::vector<float> counts;
 };
 
-std::vector<Load> getLoads() {
+std::vector<BenchmarkLoad> getLoads() {
   // The first experts have most of the rows, as without a balanced router.
   std::vector<float> uneven;
   for (int expert = 0; expert < 64; ++expert)
@@ -35,7 +35,7 @@ public:
   Comparisons(Benchmark &benchmark, DType type)
       : benchmark(benchmark), type(type) {}
 
-  void compareExperts(int64_t in, int64_t out, const Load &load) {
+  void compareExperts(int64_t in, int64_t out, const BenchmarkLoad &load) {
     const auto experts = static_cast<int64_t>(load.counts.size());
     const auto rows = static_cast<int64_t>(
         std::accumulate(load.counts.begin(), load.counts.end(), 0.0F));
@@ -84,7 +84,7 @@ public:
         {"aclnnAdd", {q, q}, {q}, {}}};
     std::vector<KernelSpec> chain = {slice(0), slice(dim / 2)};
     chain.insert(chain.end(), arithmetic.begin(), arithmetic.end());
-    const Chain fused = {
+    const BenchmarkChain fused = {
         "fused rotary",
         {{"aclnnRotaryPositionEmbedding", {q, table, table}, {q}, {}}}};
     benchmark.compare({"neg, cat, mul, mul, add", arithmetic}, fused);
@@ -178,7 +178,7 @@ private:
 
 void compareKernels(Benchmark &benchmark, DType type) {
   Comparisons comparisons(benchmark, type);
-  for (const Load &load : getLoads()) {
+  for (const BenchmarkLoad &load : getLoads()) {
     comparisons.compareExperts(512, 1024, load);
     if (load.counts.front() == 32)
       comparisons.compareExperts(1024, 1024, load);

@@ -18,10 +18,11 @@ namespace mf {
 
 namespace {
 
-/// Memory for a tensor with small random values, the same in every run.
-class Memory {
+/// BenchmarkMemory for a tensor with small random values, the same in every
+/// run.
+class BenchmarkMemory {
 public:
-  explicit Memory(const TensorShape &shape)
+  explicit BenchmarkMemory(const TensorShape &shape)
       : bytes(static_cast<size_t>(shape.getBytes())) {
     std::mt19937 random(1);
     std::uniform_real_distribution<float> real(-0.5f, 0.5f);
@@ -74,12 +75,12 @@ public:
 
 private:
   void add(const TensorShape &shape, std::vector<void *> &places) {
-    memories.push_back(std::make_unique<Memory>(shape));
+    memories.push_back(std::make_unique<BenchmarkMemory>(shape));
     places.push_back(memories.back()->data());
   }
 
   std::unique_ptr<Kernel> kernel;
-  std::vector<std::unique_ptr<Memory>> memories;
+  std::vector<std::unique_ptr<BenchmarkMemory>> memories;
   std::vector<void *> from, to;
   std::vector<char> workspace;
 };
@@ -151,11 +152,11 @@ Benchmark::Line Benchmark::makeLine(const std::string &title,
 
 Benchmark::Line Benchmark::timeKernel(const StepKernel &kernel) {
   Launch launch(kernel.spec);
-  std::unique_ptr<OneDnnProduct> ceiling;
+  std::unique_ptr<CeilingProduct> ceiling;
   // Without a product of the type, oneDNN's would need other matrices.
   const DType type = kernel.spec.inputs[0].type;
   if (isProduct(kernel.spec) && getCeilingType(type) == type)
-    ceiling = std::make_unique<OneDnnProduct>(
+    ceiling = std::make_unique<CeilingProduct>(
         getProduct(kernel.spec, kernel.calls), type, settings.threads);
 
   // In turns, so that a busy machine disturbs both alike.
@@ -198,12 +199,13 @@ void Benchmark::runStep(const std::vector<StepKernel> &kernels, DType type) {
   llvm::outs() << "\n";
 }
 
-void Benchmark::compare(const Chain &plain, const Chain &fused,
+void Benchmark::compare(const BenchmarkChain &plain,
+                        const BenchmarkChain &fused,
                         llvm::ArrayRef<float> counts) {
   if (!isChosen(plain.title, plain.kernels) &&
       !isChosen(fused.title, fused.kernels))
     return;
-  const Chain *chains[] = {&plain, &fused};
+  const BenchmarkChain *chains[] = {&plain, &fused};
   std::vector<std::unique_ptr<Launch>> launches[2];
   double best[] = {INFINITY, INFINITY}, spent = 0;
   for (size_t way : {0, 1})

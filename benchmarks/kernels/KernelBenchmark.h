@@ -20,7 +20,7 @@ struct StepKernel {
 };
 
 /// Kernels that compute something together, one after another.
-struct Chain {
+struct BenchmarkChain {
   std::string title;
   std::vector<KernelSpec> kernels;
 };
@@ -49,7 +49,7 @@ public:
   /// A line for each of two ways to the same result, which are timed in turns;
   /// the second with how many times as fast as the first it is. `counts` are
   /// what inputs of that name hold. No part of a step.
-  void compare(const Chain &plain, const Chain &fused,
+  void compare(const BenchmarkChain &plain, const BenchmarkChain &fused,
                llvm::ArrayRef<float> counts = {});
 
 private:

@@ -11,9 +11,9 @@ constexpr int64_t layers = 12, batch = 4, sequence = 512, hidden = 768,
                   rows = batch * sequence;
 
 /// The shapes of one type.
-class Step {
+class MeasuredStep {
 public:
-  explicit Step(DType type) : type(type) {}
+  explicit MeasuredStep(DType type) : type(type) {}
 
   std::vector<StepKernel> list() {
     addMatmuls();
@@ -200,7 +200,7 @@ private:
 } // namespace
 
 std::vector<StepKernel> listStepKernels(DType type) {
-  return Step(type).list();
+  return MeasuredStep(type).list();
 }
 
 } // namespace mf

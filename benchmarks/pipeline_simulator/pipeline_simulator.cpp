@@ -76,13 +76,13 @@ void print(const Shape &shape) {
 //===----------------------------------------------------------------------===//
 
 /// Seconds that SAPP's simulator (Python) took on a machine of two cores.
-struct Peer {
+struct SappSimulator {
   Shape shape;
   bool blocks;
   double seconds;
 };
 
-void printBesidePeer(const Peer &peer) {
+void printBesidePeer(const SappSimulator &peer) {
   llvm::ExitOnError check("error: ");
   const Shape &shape = peer.shape;
   const schedule::Policy &policy = *check(schedule::findPolicy(shape.schedule));
@@ -122,9 +122,10 @@ int main() {
   outs()
       << "\nschedule                stages chunks micro-batches transfers     "
          "SAPP s      ours s     ratio\n";
-  for (const Peer &peer : {Peer{{"1f1b", 16, 1, 512}, true, 15.9},
-                           Peer{{"interleaved", 64, 4, 128}, true, 116},
-                           Peer{{"1f1b", 16, 1, 512}, false, 0.11},
-                           Peer{{"interleaved", 64, 4, 512}, false, 4.3}})
+  for (const SappSimulator &peer :
+       {SappSimulator{{"1f1b", 16, 1, 512}, true, 15.9},
+        SappSimulator{{"interleaved", 64, 4, 128}, true, 116},
+        SappSimulator{{"1f1b", 16, 1, 512}, false, 0.11},
+        SappSimulator{{"interleaved", 64, 4, 512}, false, 4.3}})
     printBesidePeer(peer);
 }

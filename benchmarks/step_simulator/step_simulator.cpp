@@ -32,7 +32,7 @@ double getMegabytes() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-struct Result {
+struct SpeedResult {
   double building = std::numeric_limits<double>::infinity();
   double simulating = std::numeric_limits<double>::infinity();
   int64_t items = 0, skipped = 0;
@@ -44,10 +44,10 @@ struct Result {
   }
 };
 
-Result measure(const schedule::Schedule &schedule, const StepShape &shape,
-               bool hasMarks) {
+SpeedResult measure(const schedule::Schedule &schedule, const StepShape &shape,
+                    bool hasMarks) {
   llvm::ExitOnError check("error: ");
-  Result result;
+  SpeedResult result;
   for (int run = 0; run < 3; ++run) {
     std::optional<BenchmarkStep> lines;
     double building =
@@ -71,8 +71,8 @@ void print(const StepShape &shape) {
   const schedule::Policy &policy = *check(schedule::findPolicy(shape.schedule));
   schedule::Schedule schedule = check(buildSchedule(
       policy, policy.place(shape.stages, shape.chunks, shape.microBatches)));
-  Result all = measure(schedule, shape, false);
-  Result marked = measure(schedule, shape, true);
+  SpeedResult all = measure(schedule, shape, false);
+  SpeedResult marked = measure(schedule, shape, true);
   if (all.end != marked.end || all.pathSteps != marked.pathSteps)
     check(llvm::createStringError("skipping changed the result"));
   outs() << formatv(

@@ -32,7 +32,7 @@
 namespace mf::ascend {
 
 /// The work that an instruction gives its stream.
-enum class Work { None, Kernel, Copy, Exchange };
+enum class WorkKind { None, Kernel, Copy, Exchange };
 
 /// Memory that an instruction uses, and how.
 struct BufferAccess {
@@ -53,7 +53,7 @@ Cost getAccessCost(InstructionOpInterface op);
 
 /// The exchange of an instruction with other ranks: a part in a collective of
 /// `group`, or one side of a transfer with `peer`.
-struct Exchange {
+struct ExchangeRecord {
   /// Null for a transfer.
   GroupAttr group;
   CollectiveKind kind = CollectiveKind::AllReduce;

@@ -23,7 +23,7 @@ Cost mf::ascend::getAccessCost(InstructionOpInterface op) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-Work LaunchOp::getWork() { return Work::Kernel; }
+WorkKind LaunchOp::getWork() { return WorkKind::Kernel; }
 StringRef LaunchOp::getCellName() { return getCell().value_or(""); }
 FlatSymbolRefAttr LaunchOp::getIssueStream() { return {}; }
 ValueRange LaunchOp::getAwaitedEvents() { return {}; }
@@ -58,11 +58,11 @@ Engine LaunchOp::getEngine() {
 // Events
 //===----------------------------------------------------------------------===//
 
-Work RecordOp::getWork() { return Work::None; }
+WorkKind RecordOp::getWork() { return WorkKind::None; }
 ValueRange RecordOp::getAwaitedEvents() { return {}; }
 Value RecordOp::getRecordedEvent() { return getEvent(); }
 
-Work WaitOp::getWork() { return Work::None; }
+WorkKind WaitOp::getWork() { return WorkKind::None; }
 ValueRange WaitOp::getAwaitedEvents() { return getOperation()->getOperands(); }
 Value WaitOp::getRecordedEvent() { return {}; }
 
@@ -70,42 +70,43 @@ Value WaitOp::getRecordedEvent() { return {}; }
 // Copies and exchanges
 //===----------------------------------------------------------------------===//
 
-Work CopyOp::getWork() { return Work::Copy; }
+WorkKind CopyOp::getWork() { return WorkKind::Copy; }
 
 void CopyOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {
   accesses.push_back({getSource(), Access::In});
   accesses.push_back({getTarget(), Access::Out});
 }
 
-static Exchange getTransfer(PeerAttr peer, bool isSend, StringAttr channel) {
-  Exchange exchange;
+static ExchangeRecord getTransfer(PeerAttr peer, bool isSend,
+                                  StringAttr channel) {
+  ExchangeRecord exchange;
   exchange.peer = peer;
   exchange.isSend = isSend;
   exchange.channel = channel;
   return exchange;
 }
 
-Work SendOp::getWork() { return Work::Exchange; }
+WorkKind SendOp::getWork() { return WorkKind::Exchange; }
 
 void SendOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {
   accesses.push_back({getBuffer(), Access::In});
 }
-std::optional<Exchange> SendOp::getExchange() {
+std::optional<ExchangeRecord> SendOp::getExchange() {
   return getTransfer(getPeer(), /*isSend=*/true, getChannelAttr());
 }
 Engine SendOp::getEngine() { return Engine::Communication; }
 
-Work ReceiveOp::getWork() { return Work::Exchange; }
+WorkKind ReceiveOp::getWork() { return WorkKind::Exchange; }
 
 void ReceiveOp::getAccesses(SmallVectorImpl<BufferAccess> &accesses) {
   accesses.push_back({getBuffer(), Access::Out});
 }
-std::optional<Exchange> ReceiveOp::getExchange() {
+std::optional<ExchangeRecord> ReceiveOp::getExchange() {
   return getTransfer(getPeer(), /*isSend=*/false, getChannelAttr());
 }
 Engine ReceiveOp::getEngine() { return Engine::Communication; }
 
-Work CollectiveOp::getWork() { return Work::Exchange; }
+WorkKind CollectiveOp::getWork() { return WorkKind::Exchange; }
 
 StringRef CollectiveOp::getCellName() { return getCell().value_or(""); }
 
@@ -121,8 +122,8 @@ static RankedTensorType getTensor(Value buffer) {
   return cast<BufferType>(buffer.getType()).getTensor();
 }
 
-std::optional<Exchange> CollectiveOp::getExchange() {
-  Exchange exchange;
+std::optional<ExchangeRecord> CollectiveOp::getExchange() {
+  ExchangeRecord exchange;
   exchange.group = getGroup();
   exchange.kind = getKind();
   exchange.reduction = getReduction();

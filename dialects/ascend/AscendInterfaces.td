@@ -15,7 +15,7 @@ def Ascend_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"What the stream is given to do.",
-      "::mf::ascend::Work", "getWork">,
+      "::mf::ascend::WorkKind", "getWork">,
     InterfaceMethod<"The operator of the model that it belongs to, or empty.",
       "::llvm::StringRef", "getCellName", (ins), [{}], [{ return {}; }]>,
     InterfaceMethod<"The stream; null is the compute stream.",
@@ -36,7 +36,7 @@ def Ascend_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
       [{}], [{ return; }]>,
     InterfaceMethod<[{
       What it exchanges with other ranks; none for what stays on its device.
-    }], "::std::optional<::mf::ascend::Exchange>", "getExchange", (ins), [{}],
+    }], "::std::optional<::mf::ascend::ExchangeRecord>", "getExchange", (ins), [{}],
       [{ return ::std::nullopt; }]>,
     InterfaceMethod<[{
       What it costs: floating-point operations, and bytes that it reads and

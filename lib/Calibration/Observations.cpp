@@ -12,7 +12,7 @@ using llvm::StringRef;
 namespace mf::calibration {
 
 //===----------------------------------------------------------------------===//
-// Location
+// RobustMean
 //===----------------------------------------------------------------------===//
 
 static double getMedian(std::vector<double> values) {
@@ -24,7 +24,7 @@ static double getMedian(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-Location locate(llvm::ArrayRef<double> logSeconds) {
+RobustMean locate(llvm::ArrayRef<double> logSeconds) {
   constexpr double deviationOverMedian = 1.4826, farthest = 3.5;
   // Profilers round times; what is as near as this is no outlier.
   constexpr double nearest = 0.005;
@@ -41,7 +41,7 @@ Location locate(llvm::ArrayRef<double> logSeconds) {
       sum += value - median;
       squares += (value - median) * (value - median);
     }
-  Location location;
+  RobustMean location;
   const double mean = sum / count;
   location.logSeconds = median + mean;
   location.outliers =

@@ -20,9 +20,9 @@ struct ActiveSwap {
   const SwapConfig::OperatorSwap *entries;
 };
 
-class Planner {
+class LayerSettingPlanner {
 public:
-  Planner(const LayerPlanInput &input, DiagnosticList &diagnostics)
+  LayerSettingPlanner(const LayerPlanInput &input, DiagnosticList &diagnostics)
       : input(input), layers(shareTrees(input.layers)),
         diagnostics(diagnostics),
         normalizer(input.stages, input.swap.swap, diagnostics) {}
@@ -59,7 +59,7 @@ private:
 
 } // namespace
 
-void Planner::logStages() {
+void LayerSettingPlanner::logStages() {
   const StageMap &stages = input.stages;
   std::vector<int64_t> pipelineIds;
   std::vector<int64_t> interleaveIds;
@@ -87,7 +87,7 @@ getLayers(const std::vector<ActivePattern> &patterns) {
   return layers;
 }
 
-void Planner::planRecompute() {
+void LayerSettingPlanner::planRecompute() {
   const RecomputeConfig &config = input.recompute;
   plan.recompute =
       normalizer.normalize(config.recompute.selection, "recompute");
@@ -126,7 +126,7 @@ void Planner::planRecompute() {
                              reprPatterns(*patterns));
 }
 
-void Planner::planSwap() {
+void LayerSettingPlanner::planSwap() {
   const SwapConfig &config = input.swap;
   plan.swap = true;
   if (config.layerSwap)
@@ -164,7 +164,7 @@ void Planner::planSwap() {
 }
 
 /// Says what is wrong with patterns, once the layers are known.
-void Planner::checkSettings() {
+void LayerSettingPlanner::checkSettings() {
   auto check = [&](std::vector<ActivePattern> &patterns) {
     checkPatterns(patterns, input.stages, layers,
                   /*allowWildcard=*/false, diagnostics);
@@ -192,8 +192,9 @@ void Planner::checkSettings() {
 
 /// Applies what covers the layer; the paths touched, in the order touched.
 std::vector<std::string>
-Planner::applyPatterns(std::vector<ActivePattern> &patterns, MatchUse use,
-                       const CellTree &tree, LayerEffects &effects) {
+LayerSettingPlanner::applyPatterns(std::vector<ActivePattern> &patterns,
+                                   MatchUse use, const CellTree &tree,
+                                   LayerEffects &effects) {
   bool isComm = use == MatchUse::Comm || use == MatchUse::CommExclude;
   bool isEnabled = use == MatchUse::Select || use == MatchUse::Comm;
   std::vector<std::string> paths;
@@ -235,7 +236,8 @@ static void logPaths(LayerEffects &effects, llvm::StringRef what,
                                  .str());
 }
 
-void Planner::applyRecompute(const CellTree &tree, LayerEffects &effects) {
+void LayerSettingPlanner::applyRecompute(const CellTree &tree,
+                                         LayerEffects &effects) {
   if (plan.recompute.covers(input.stages, effects.layer)) {
     effects.fullRecompute = true;
     effects.sliceActivation = input.recompute.recomputeSliceActivation;
@@ -257,14 +259,16 @@ void Planner::applyRecompute(const CellTree &tree, LayerEffects &effects) {
            applyPatterns(comm, MatchUse::Comm, tree, effects));
 }
 
-void Planner::applyExcludes(const CellTree &tree, LayerEffects &effects) {
+void LayerSettingPlanner::applyExcludes(const CellTree &tree,
+                                        LayerEffects &effects) {
   logPaths(effects, "Set select recompute exclude",
            applyPatterns(selectExclude, MatchUse::Exclude, tree, effects));
   logPaths(effects, "Set select comm recompute exclude",
            applyPatterns(commExclude, MatchUse::CommExclude, tree, effects));
 }
 
-void Planner::applySwap(const CellTree &tree, LayerEffects &effects) {
+void LayerSettingPlanner::applySwap(const CellTree &tree,
+                                    LayerEffects &effects) {
   for (const SwapEntry &entry : plan.layerSwap) {
     if (!entry.covers(effects.layer))
       continue;
@@ -305,7 +309,7 @@ void Planner::applySwap(const CellTree &tree, LayerEffects &effects) {
 
 /// Names each thing of the layer that is both recomputed and swapped, once:
 /// of two nested ones the inner.
-void Planner::warnAboutConflicts(const LayerEffects &effects) {
+void LayerSettingPlanner::warnAboutConflicts(const LayerEffects &effects) {
   // Many patterns may name the same thing.
   llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> swapped;
   llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> recomputed;
@@ -327,7 +331,7 @@ void Planner::warnAboutConflicts(const LayerEffects &effects) {
                           diagnostics);
 }
 
-void Planner::planLayer(const PlannedLayer &layer) {
+void LayerSettingPlanner::planLayer(const PlannedLayer &layer) {
   LayerEffects effects;
   const LayerPlace &place = input.stages.getPlace(layer.layer);
   effects.layer = layer.layer;
@@ -357,7 +361,7 @@ void Planner::planLayer(const PlannedLayer &layer) {
   plan.layers.push_back(std::move(effects));
 }
 
-LayerPlan Planner::run() {
+LayerPlan LayerSettingPlanner::run() {
   plan.mpCommRecompute = input.recompute.mpCommRecompute;
   plan.parallelOptimizerCommRecompute =
       input.recompute.parallelOptimizerCommRecompute;
@@ -390,7 +394,7 @@ LayerPlan Planner::run() {
 }
 
 LayerPlan planLayers(const LayerPlanInput &input, DiagnosticList &diagnostics) {
-  return Planner(input, diagnostics).run();
+  return LayerSettingPlanner(input, diagnostics).run();
 }
 
 } // namespace mf

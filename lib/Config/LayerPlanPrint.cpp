@@ -16,7 +16,7 @@ void LayerPlan::printLog(llvm::raw_ostream &stream) const {
 
 namespace {
 /// Equal layers next to each other on one stage.
-struct Row {
+struct PrintedRow {
   std::string layers;
   std::string stage;
   std::string chunk;
@@ -24,8 +24,8 @@ struct Row {
 };
 } // namespace
 
-static std::vector<Row> makeRows(llvm::ArrayRef<LayerEffects> layers) {
-  std::vector<Row> rows;
+static std::vector<PrintedRow> makeRows(llvm::ArrayRef<LayerEffects> layers) {
+  std::vector<PrintedRow> rows;
   for (size_t first = 0; first < layers.size();) {
     const LayerEffects &layer = layers[first];
     std::string effects = layer.describe();
@@ -46,12 +46,12 @@ static std::vector<Row> makeRows(llvm::ArrayRef<LayerEffects> layers) {
 }
 
 void LayerPlan::printTable(llvm::raw_ostream &stream) const {
-  std::vector<Row> rows = makeRows(layers);
+  std::vector<PrintedRow> rows = makeRows(layers);
   rows.insert(rows.begin(), {"layers", "stage", "chunk", "gets"});
   size_t width = 0;
-  for (const Row &row : rows)
+  for (const PrintedRow &row : rows)
     width = std::max(width, row.layers.size());
-  for (const Row &row : rows) {
+  for (const PrintedRow &row : rows) {
     stream << row.layers;
     stream.indent(static_cast<unsigned>(width - row.layers.size() + 2));
     stream << row.stage;

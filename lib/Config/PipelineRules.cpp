@@ -8,7 +8,7 @@ namespace mf {
 namespace {
 
 /// The properties of one pipeline_scheduler.
-struct Scheduler {
+struct SchedulerKey {
   llvm::StringLiteral name;
   /// In the Schedule library.
   llvm::StringLiteral schedule;
@@ -18,7 +18,7 @@ struct Scheduler {
 
 } // namespace
 
-static constexpr Scheduler schedulers[] = {
+static constexpr SchedulerKey schedulers[] = {
     {"1f1b", "1f1b", false, false},
     {"gpipe", "gpipe", false, false},
     {"seqpipe", "seq1f1b", true, true},
@@ -29,9 +29,9 @@ static constexpr Scheduler schedulers[] = {
 
 /// An unknown name was an error when the YAML was read; it is taken for the
 /// default.
-static const Scheduler &getScheduler(const ParallelConfig &config) {
-  const Scheduler *found =
-      llvm::find_if(schedulers, [&](const Scheduler &scheduler) {
+static const SchedulerKey &getScheduler(const ParallelConfig &config) {
+  const SchedulerKey *found =
+      llvm::find_if(schedulers, [&](const SchedulerKey &scheduler) {
         return scheduler.name == config.pipelineScheduler;
       });
   return found == std::end(schedulers) ? schedulers[0] : *found;
@@ -40,7 +40,7 @@ static const Scheduler &getScheduler(const ParallelConfig &config) {
 llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers() {
   static const std::vector<llvm::StringRef> names = [] {
     std::vector<llvm::StringRef> names;
-    for (const Scheduler &scheduler : schedulers)
+    for (const SchedulerKey &scheduler : schedulers)
       names.push_back(scheduler.name);
     return names;
   }();
@@ -48,7 +48,7 @@ llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers() {
 }
 
 bool needsInterleave(llvm::StringRef scheduler) {
-  return llvm::any_of(schedulers, [&](const Scheduler &known) {
+  return llvm::any_of(schedulers, [&](const SchedulerKey &known) {
     return known.name == scheduler && known.needsInterleave;
   });
 }
@@ -74,7 +74,7 @@ llvm::StringRef getScheduleName(llvm::StringRef schedule, int64_t interleave) {
 }
 
 llvm::StringRef getSchedulerOf(llvm::StringRef schedule) {
-  for (const Scheduler &scheduler : schedulers)
+  for (const SchedulerKey &scheduler : schedulers)
     if (scheduler.schedule == schedule)
       return scheduler.name;
   return schedulers[0].name;
@@ -83,10 +83,10 @@ llvm::StringRef getSchedulerOf(llvm::StringRef schedule) {
 namespace {
 
 /// Errors at a key, or at pipeline_scheduler where the key is missing.
-class Rules {
+class KeyRules {
 public:
-  Rules(const TrainingConfig &config, llvm::StringRef schedule,
-        DiagnosticList &diagnostics)
+  KeyRules(const TrainingConfig &config, llvm::StringRef schedule,
+           DiagnosticList &diagnostics)
       : config(config), diagnostics(diagnostics),
         pipeline(config.parallel.parallelNode["pipeline_config"]),
         asked(schedule.empty() ? "pipeline_scheduler '" +
@@ -110,7 +110,7 @@ public:
 
 } // namespace
 
-static void checkZeroBubbleV(Rules &rules, const StageMapOptions &options) {
+static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options) {
   const ParallelConfig &parallel = rules.config.parallel;
   rules.require(options.pipelineStages >= 2, parallel.node["pipeline_stage"],
                 "at least 2 stages",
@@ -153,11 +153,11 @@ void checkPipelineRules(const TrainingConfig &config,
                         const StageMapOptions &options,
                         llvm::StringRef schedule, DiagnosticList &diagnostics) {
   const ParallelConfig &parallel = config.parallel;
-  Rules rules(config, schedule, diagnostics);
+  KeyRules rules(config, schedule, diagnostics);
   // The order of one stage's micro-batches is nobody's choice, but
   // zero_bubble_v asks for more stages.
-  const Scheduler &asked = getScheduler(parallel);
-  const Scheduler &scheduler =
+  const SchedulerKey &asked = getScheduler(parallel);
+  const SchedulerKey &scheduler =
       parallel.pipelineStage == 1 && asked.cutsSequences ? schedulers[0]
                                                          : asked;
   rules.require(!scheduler.needsInterleave || parallel.pipelineInterleave,

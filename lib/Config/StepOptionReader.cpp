@@ -7,11 +7,12 @@
 
 namespace mf {
 
-static std::optional<LossScale::Kind> getLossScaleKind(llvm::StringRef type) {
-  return llvm::StringSwitch<std::optional<LossScale::Kind>>(type)
-      .Case("DynamicLossScaleUpdateCell", LossScale::Kind::Dynamic)
-      .Case("FixedLossScaleUpdateCell", LossScale::Kind::Fixed)
-      .Case("AdaptiveLossScaleUpdateCell", LossScale::Kind::Adaptive)
+static std::optional<LossScaleConfig::Kind>
+getLossScaleKind(llvm::StringRef type) {
+  return llvm::StringSwitch<std::optional<LossScaleConfig::Kind>>(type)
+      .Case("DynamicLossScaleUpdateCell", LossScaleConfig::Kind::Dynamic)
+      .Case("FixedLossScaleUpdateCell", LossScaleConfig::Kind::Fixed)
+      .Case("AdaptiveLossScaleUpdateCell", LossScaleConfig::Kind::Adaptive)
       .Default(std::nullopt);
 }
 
@@ -21,8 +22,8 @@ static bool isLossScale(double value) {
   return scale > 0 && std::isfinite(scale);
 }
 
-static LossScale readLossScale(SectionReader &wrapper) {
-  LossScale scale;
+static LossScaleConfig readLossScale(SectionReader &wrapper) {
+  LossScaleConfig scale;
   Node value = wrapper.get("scale_sense");
   if (value.isUndefinedOrNull())
     return scale;
@@ -39,7 +40,7 @@ static LossScale readLossScale(SectionReader &wrapper) {
   SectionReader reader(wrapper.getNode(), "scale_sense", lossScaleSection,
                        wrapper.diagnostics);
   Node type = reader.get("type");
-  std::optional<LossScale::Kind> kind = getLossScaleKind(type.getText());
+  std::optional<LossScaleConfig::Kind> kind = getLossScaleKind(type.getText());
   if (!kind) {
     reader.rejectValue("type", type ? type : reader.getNode(),
                        "'DynamicLossScaleUpdateCell', "
@@ -48,7 +49,7 @@ static LossScale readLossScale(SectionReader &wrapper) {
     return scale;
   }
   scale.kind = *kind;
-  if (scale.kind == LossScale::Kind::Fixed)
+  if (scale.kind == LossScaleConfig::Kind::Fixed)
     for (llvm::StringRef key : {"scale_factor", "scale_window"})
       if (Node value = reader.get(key))
         wrapper.diagnostics.warning(value.getLocation(),
@@ -61,7 +62,7 @@ static LossScale readLossScale(SectionReader &wrapper) {
   if (!isLossScale(scale.value))
     reader.rejectValue("loss_scale_value", reader.get("loss_scale_value"),
                        "a positive number that fp32 can hold");
-  if (scale.kind == LossScale::Kind::Adaptive)
+  if (scale.kind == LossScaleConfig::Kind::Adaptive)
     wrapper.diagnostics.warning(
         type.getLocation(),
         "the changing window of 'AdaptiveLossScaleUpdateCell' is not modelled; "
@@ -75,7 +76,7 @@ RunnerWrapper readRunnerWrapper(const Node &root, DiagnosticList &diagnostics) {
   wrapper.node = reader.getNode();
   if (!reader.isPresent()) {
     wrapper.useClipGrad = true;
-    wrapper.scaleSense.kind = LossScale::Kind::Dynamic;
+    wrapper.scaleSense.kind = LossScaleConfig::Kind::Dynamic;
     wrapper.scaleSense.value = 65536.0;
     return wrapper;
   }

@@ -36,7 +36,7 @@ struct Bfloat16 {
   static float load(uint16_t stored) { return bfloat16ToFloat(stored); }
   static uint16_t store(float value) { return floatToBfloat16(value); }
 };
-struct Half {
+struct HalfFloat {
   using Storage = uint16_t;
   static float load(uint16_t stored) { return halfToFloat(stored); }
   static uint16_t store(float value) { return floatToHalf(value); }
@@ -60,7 +60,7 @@ void convertTo(DType toType, const uint8_t *from, uint8_t *to, size_t count) {
   case DType::BF16:
     return convertAll<From, Bfloat16>(from, to, count);
   case DType::F16:
-    return convertAll<From, Half>(from, to, count);
+    return convertAll<From, HalfFloat>(from, to, count);
   default:
     llvm_unreachable("not a floating point type");
   }
@@ -145,7 +145,7 @@ Error convertElements(DType fromType, ArrayRef<uint8_t> from, DType toType,
     convertTo<Bfloat16>(toType, from.data(), to.data(), count);
     break;
   default:
-    convertTo<Half>(toType, from.data(), to.data(), count);
+    convertTo<HalfFloat>(toType, from.data(), to.data(), count);
     break;
   }
   return Error::success();

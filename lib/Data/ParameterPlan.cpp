@@ -21,10 +21,10 @@ struct Source {
   std::vector<PartSegment> segments;
 };
 
-class Planner {
+class PartPlanner {
 public:
-  Planner(StringRef target, ArrayRef<int64_t> dims, DimsLookup lookup,
-          const ParameterLayout &layout)
+  PartPlanner(StringRef target, ArrayRef<int64_t> dims, DimsLookup lookup,
+              const ParameterLayout &layout)
       : target(target), dims(dims), lookup(lookup), layout(layout) {}
 
   Expected<std::vector<BlockCopy>> plan() {
@@ -221,7 +221,7 @@ Expected<std::vector<BlockCopy>> planParameter(StringRef target,
                                                ArrayRef<int64_t> dims,
                                                DimsLookup lookup,
                                                const ParameterLayout &layout) {
-  return Planner(target, dims, lookup, layout).plan();
+  return PartPlanner(target, dims, lookup, layout).plan();
 }
 
 Expected<std::vector<BlockCopy>>

@@ -11,8 +11,8 @@
 namespace mf {
 namespace {
 
-/// When a constructor registers a name.
-enum class When : uint8_t {
+/// ExpertWhen a constructor registers a name.
+enum class ExpertWhen : uint8_t {
   Always,
   HasBias,    ///< on scores, for the load of experts
   SafeTokens, ///< zero tokens are added
@@ -22,7 +22,7 @@ enum class When : uint8_t {
 
 struct Name {
   llvm::StringLiteral path;
-  When when = When::Always;
+  ExpertWhen when = ExpertWhen::Always;
 };
 
 using Table = llvm::ArrayRef<Name>;
@@ -38,13 +38,13 @@ static constexpr Name llamaFeedForward[] = {
     {"cast"},
     {"reshape"},
     {"w13_concat"},
-    {"swiglu", When::Fused},
-    {"expand_dims", When::Fused},
+    {"swiglu", ExpertWhen::Fused},
+    {"expand_dims", ExpertWhen::Fused},
     {"w1.matmul"},
     {"w1.cast"},
     {"w1.reshape"},
     {"w1.shape"},
-    {"w1.activation.silu", When::Unfused},
+    {"w1.activation.silu", ExpertWhen::Unfused},
     {"w2.matmul"},
     {"w2.cast"},
     {"w2.reshape"},
@@ -87,9 +87,9 @@ static constexpr Name mcoreFeedForward[] = {
     {"linear_fc1.matmul"},
     {"linear_fc1.transpose"},
     {"linear_fc1.reshape"},
-    {"activation_func.slice", When::Fused},
+    {"activation_func.slice", ExpertWhen::Fused},
     {"activation_func.silu"},
-    {"activation_func.mul", When::Fused},
+    {"activation_func.mul", ExpertWhen::Fused},
     {"linear_fc2.cast"},
     {"linear_fc2.transpose"},
     {"linear_fc2.matmul"},
@@ -139,18 +139,18 @@ static constexpr Name capacityRouter[] = {
 
 /// TopkRouterV2.
 static constexpr Name capacityChoice[] = {
-    {"sign", When::HasBias},
-    {"gate_gather", When::HasBias},
-    {"afb_add", When::HasBias},
-    {"afb_sub", When::HasBias},
-    {"afb_add_topk_bias", When::HasBias},
-    {"assign", When::HasBias},
-    {"afb_mul", When::HasBias},
-    {"afb_reduce_mean", When::HasBias},
-    {"afb_topk", When::HasBias},
-    {"assign_add", When::HasBias},
-    {"tc_topk", When::HasBias},
-    {"tc_sum", When::HasBias},
+    {"sign", ExpertWhen::HasBias},
+    {"gate_gather", ExpertWhen::HasBias},
+    {"afb_add", ExpertWhen::HasBias},
+    {"afb_sub", ExpertWhen::HasBias},
+    {"afb_add_topk_bias", ExpertWhen::HasBias},
+    {"assign", ExpertWhen::HasBias},
+    {"afb_mul", ExpertWhen::HasBias},
+    {"afb_reduce_mean", ExpertWhen::HasBias},
+    {"afb_topk", ExpertWhen::HasBias},
+    {"assign_add", ExpertWhen::HasBias},
+    {"tc_topk", ExpertWhen::HasBias},
+    {"tc_sum", ExpertWhen::HasBias},
     {"cast"},
     {"reshape"},
     {"shape"},
@@ -238,21 +238,21 @@ static constexpr Name droplessExperts[] = {
     {"onehot_aux"},
     {"mul_noshard"},
     {"add_loss"},
-    {"gate_gather", When::HasBias},
-    {"assign_add", When::HasBias},
-    {"onehot_2d", When::HasBias},
-    {"reduce_mean", When::HasBias},
-    {"afb_reduce_mean", When::HasBias},
-    {"afb_topk", When::HasBias},
-    {"afb_add_topk_bias", When::HasBias},
+    {"gate_gather", ExpertWhen::HasBias},
+    {"assign_add", ExpertWhen::HasBias},
+    {"onehot_2d", ExpertWhen::HasBias},
+    {"reduce_mean", ExpertWhen::HasBias},
+    {"afb_reduce_mean", ExpertWhen::HasBias},
+    {"afb_topk", ExpertWhen::HasBias},
+    {"afb_add_topk_bias", ExpertWhen::HasBias},
     {"stride_slice"},
     {"ffn.cast"},
-    {"ffn.op_sort_safe_tokens", When::SafeTokens},
-    {"ffn.op_gather_safe_tokens", When::SafeTokens},
-    {"ffn.op_add_safe_tokens", When::SafeTokens},
-    {"ffn.op_concat_safe_tokens", When::SafeTokens},
-    {"ffn.op_concat_safe_tokens_expert_ids", When::SafeTokens},
-    {"ffn.op_stridedslice_safe_tokens", When::SafeTokens},
+    {"ffn.op_sort_safe_tokens", ExpertWhen::SafeTokens},
+    {"ffn.op_gather_safe_tokens", ExpertWhen::SafeTokens},
+    {"ffn.op_add_safe_tokens", ExpertWhen::SafeTokens},
+    {"ffn.op_concat_safe_tokens", ExpertWhen::SafeTokens},
+    {"ffn.op_concat_safe_tokens_expert_ids", ExpertWhen::SafeTokens},
+    {"ffn.op_stridedslice_safe_tokens", ExpertWhen::SafeTokens},
     {"ffn.hook_ffn_forward"},
 };
 
@@ -278,13 +278,13 @@ static constexpr Name mcoreExperts[] = {
     {"router.div_3d"},
     {"router.gating_activation"},
     {"router.topk"},
-    {"router.gate_gather", When::HasBias},
-    {"router.assign_add", When::HasBias},
-    {"router.onehot_2d", When::HasBias},
-    {"router.reduce_mean", When::HasBias},
-    {"router.afb_reduce_mean", When::HasBias},
-    {"router.afb_topk", When::HasBias},
-    {"router.afb_add_topk_bias", When::HasBias},
+    {"router.gate_gather", ExpertWhen::HasBias},
+    {"router.assign_add", ExpertWhen::HasBias},
+    {"router.onehot_2d", ExpertWhen::HasBias},
+    {"router.reduce_mean", ExpertWhen::HasBias},
+    {"router.afb_reduce_mean", ExpertWhen::HasBias},
+    {"router.afb_topk", ExpertWhen::HasBias},
+    {"router.afb_add_topk_bias", ExpertWhen::HasBias},
     {"router.reduce_mean_aux_3d"},
     {"router.reduce_mean_aux_2d"},
     {"router.mul_aux_2d"},
@@ -315,17 +315,17 @@ public:
   }
 
 private:
-  bool holds(When when) const {
+  bool holds(ExpertWhen when) const {
     switch (when) {
-    case When::Always:
+    case ExpertWhen::Always:
       return true;
-    case When::HasBias:
+    case ExpertWhen::HasBias:
       return experts.router.bias || experts.router.groups;
-    case When::SafeTokens:
+    case ExpertWhen::SafeTokens:
       return experts.dropless && experts.dropless->safeTokens;
-    case When::Fused:
+    case ExpertWhen::Fused:
       return experts.fusions.swiglu;
-    case When::Unfused:
+    case ExpertWhen::Unfused:
       return !experts.fusions.swiglu;
     }
     llvm_unreachable("unknown condition");

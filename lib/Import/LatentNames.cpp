@@ -116,8 +116,8 @@ const LatentNames &getLatentNames(LatentLayout layout) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// When a Cell registers something.
-enum class When : uint8_t {
+/// LatentWhen a Cell registers something.
+enum class LatentWhen : uint8_t {
   Always,
   Flash,
   Scores,
@@ -132,7 +132,7 @@ enum class When : uint8_t {
 struct CellRow {
   llvm::StringLiteral cell;
   llvm::StringLiteral leaves;
-  When when = When::Always;
+  LatentWhen when = LatentWhen::Always;
 };
 } // namespace
 
@@ -153,8 +153,9 @@ static constexpr CellRow separateRows[] = {
     {"wo", "matmul cast reshape shape"},
     {"apply_rotary_emb", "reshape transpose add bmm_swap mul mul_inc neg slice "
                          "concat shape cast gather"},
-    {"apply_rotary_emb", "expand_dims0 expand_dims1 rope", When::FusedRotary},
-    {"flash_attention", "flash_attention", When::Flash},
+    {"apply_rotary_emb", "expand_dims0 expand_dims1 rope",
+     LatentWhen::FusedRotary},
+    {"flash_attention", "flash_attention", LatentWhen::Flash},
 };
 
 /// The Cells that the two classes of the mcore graph register before their
@@ -165,11 +166,11 @@ static constexpr CellRow mcoreRows[] = {
     {"core_attention",
      "flash_attention bnsd_transpose bsh_transpose merge_head_transpose shape "
      "reshape fa_out_transpose",
-     When::Flash},
+     LatentWhen::Flash},
     {"core_attention",
      "bmm_qk bmm_qkv mul add softmax cast bnsd_transpose shape reshape "
      "fa_out_transpose",
-     When::Scores},
+     LatentWhen::Scores},
     {"linear_proj", "cast transpose matmul reshape"},
     {"apply_rotary_emb",
      "add add_input_is_parallel mul mul_input_is_parallel cos sin neg "
@@ -178,43 +179,44 @@ static constexpr CellRow mcoreRows[] = {
 };
 
 static constexpr CellRow downTogetherRows[] = {
-    {"q_layernorm", "norm cast", When::QueryNorm},
-    {"linear_qb", "cast matmul transpose add reshape", When::QueryLatent},
+    {"q_layernorm", "norm cast", LatentWhen::QueryNorm},
+    {"linear_qb", "cast matmul transpose add reshape", LatentWhen::QueryLatent},
     {"linear_qkv", "cast matmul transpose add reshape"},
-    {"k_layernorm", "norm cast", When::Norms},
+    {"k_layernorm", "norm cast", LatentWhen::Norms},
     {"linear_kvb", "cast matmul transpose add reshape"},
 };
 
 static constexpr CellRow queryApartRows[] = {
-    {"linear_q_proj", "cast matmul transpose add reshape", When::QueryDirect},
+    {"linear_q_proj", "cast matmul transpose add reshape",
+     LatentWhen::QueryDirect},
     {"linear_q_down_proj", "cast matmul transpose add reshape",
-     When::QueryLatent},
+     LatentWhen::QueryLatent},
     {"linear_q_up_proj", "cast matmul transpose add reshape",
-     When::QueryLatent},
+     LatentWhen::QueryLatent},
     {"linear_kv_down_proj", "cast matmul transpose add reshape"},
     {"linear_kv_up_proj", "cast matmul transpose add reshape"},
-    {"q_layernorm", "norm cast", When::QueryNorm},
-    {"kv_layernorm", "norm cast", When::Norms},
+    {"q_layernorm", "norm cast", LatentWhen::QueryNorm},
+    {"kv_layernorm", "norm cast", LatentWhen::Norms},
 };
 
-static bool holds(When when, const ModelSpec &spec) {
+static bool holds(LatentWhen when, const ModelSpec &spec) {
   const LatentAttentionSpec &latent = *spec.latent;
   switch (when) {
-  case When::Always:
+  case LatentWhen::Always:
     return true;
-  case When::Flash:
+  case LatentWhen::Flash:
     return spec.usesFlashAttention;
-  case When::Scores:
+  case LatentWhen::Scores:
     return !spec.usesFlashAttention;
-  case When::Norms:
+  case LatentWhen::Norms:
     return latent.hasNorms;
-  case When::QueryLatent:
+  case LatentWhen::QueryLatent:
     return latent.queryRank.has_value();
-  case When::QueryDirect:
+  case LatentWhen::QueryDirect:
     return !latent.queryRank;
-  case When::QueryNorm:
+  case LatentWhen::QueryNorm:
     return latent.hasNorms && latent.queryRank;
-  case When::FusedRotary:
+  case LatentWhen::FusedRotary:
     return spec.fusions.rotary.isOn;
   }
   llvm_unreachable("unknown condition");

@@ -117,7 +117,7 @@ LogicalResult Interpreter::State::collectFacts(bool hasBackward) {
   facts.lossScale = getLossScale(training);
   NamedAttrList attributes(training.getLrSchedule().getParameters());
   attributes.set("type", training.getLrSchedule().getType());
-  FailureOr<program::LrSchedule> schedule = program::decodeLrSchedule(
+  FailureOr<program::LearningRateRule> schedule = program::decodeLrSchedule(
       model, attributes.getDictionary(model.getContext()));
   if (failed(schedule))
     return failure();

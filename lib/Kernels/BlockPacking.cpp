@@ -14,11 +14,11 @@ MF_BEGIN_AVX512
 
 /// The lines of cells that rows of `Source` make; f32 cells if they are not of
 /// the same type.
-template <typename Source, bool MakesSingles> struct Lines {
+template <typename Source, bool MakesSingles> struct PackedLines {
   static constexpr int64_t elements =
       MakesSingles || sizeof(Source) == sizeof(Cell) ? 1 : 2;
 
-  explicit Lines(const RowBlock &x)
+  explicit PackedLines(const RowBlock &x)
       : data(static_cast<const Source *>(x.data)), begin(x.begin), end(x.end),
         columns(x.columns), stride(x.stride) {}
 
@@ -69,7 +69,7 @@ template <typename Source, bool MakesSingles> struct Lines {
   int64_t begin, end, columns, stride;
 };
 
-using PairLines = Lines<BFloat16, false>;
+using PairLines = PackedLines<BFloat16, false>;
 
 using Square = std::array<__m512i, 16>;
 
@@ -215,11 +215,11 @@ MF_END_AVX512
 /// Calls `pack` with the lines of x.
 template <typename Pack> void withLines(const RowBlock &x, const Pack &pack) {
   if (x.type == DType::F32)
-    pack(Lines<float, false>(x));
+    pack(PackedLines<float, false>(x));
   else if (x.type == DType::F16)
-    pack(Lines<Float16, true>(x));
+    pack(PackedLines<Float16, true>(x));
   else if (x.cellType == DType::F32)
-    pack(Lines<BFloat16, true>(x));
+    pack(PackedLines<BFloat16, true>(x));
   else
     pack(PairLines(x));
 }

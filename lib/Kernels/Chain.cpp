@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t elementsPerBlock = 2048;
 
 /// The result of a step, or an input as it is seen by steps that repeat it.
-struct Block {
+struct ChainBlock {
   int64_t rowBytes = 0;
   /// Where in a thread's scratch memory, in slots.
   int64_t slot = 0;
@@ -38,7 +38,7 @@ struct Load {
   std::optional<RepeatedRows> repeated;
 };
 
-struct Step {
+struct ChainStep {
   KernelSpec spec;
   StepFunction run;
   /// Numbers of blocks: those of loads, then those of steps.
@@ -71,8 +71,8 @@ private:
                 int64_t count) const;
 
   std::vector<Load> loads;
-  std::vector<Step> steps;
-  std::vector<Block> blocks;
+  std::vector<ChainStep> steps;
+  std::vector<ChainBlock> blocks;
   /// `columns` are those of the longest rows.
   int64_t rows, columns = 1, rowsPerBlock, slotBytes = 0, numSlots = 0;
 };
@@ -195,15 +195,15 @@ void ChainKernel::assignSlots() {
     if (loads[load].repeated)
       blocks[load].slot = take();
   for (size_t number = 0; number + 1 < steps.size(); ++number) {
-    const Step &step = steps[number];
-    Block &block = blocks[loads.size() + number];
+    const ChainStep &step = steps[number];
+    ChainBlock &block = blocks[loads.size() + number];
     const KernelSignature &signature = *findKernelSignature(step.spec.name);
     // In place where the kernel may work so; else what it reads is free behind
     // it.
     std::optional<int64_t> own;
     llvm::SmallVector<int64_t, 3> freed;
     for (auto [position, operand] : llvm::enumerate(step.operands)) {
-      const Block &read = blocks[operand];
+      const ChainBlock &read = blocks[operand];
       const bool isDead =
           operand >= loads.size() && lastReader[operand] == number &&
           !llvm::is_contained(
@@ -219,7 +219,7 @@ void ChainKernel::assignSlots() {
     block.slot = own ? *own : take();
     llvm::append_range(free, freed);
   }
-  for (const Block &block : blocks)
+  for (const ChainBlock &block : blocks)
     slotBytes = std::max<int64_t>(
         slotBytes, llvm::alignTo(block.rowBytes * rowsPerBlock, 64));
 }
@@ -229,7 +229,7 @@ void ChainKernel::runBlock(const KernelOperands &operands, char *scratch,
   llvm::SmallVector<const void *, 16> places(blocks.size());
   for (auto [number, load] : llvm::enumerate(loads)) {
     const auto *input = static_cast<const char *>(operands.inputs[load.input]);
-    const Block &block = blocks[number];
+    const ChainBlock &block = blocks[number];
     places[number] = load.repeated
                          ? load.repeated->get(input, first, count,
                                               scratch + block.slot * slotBytes)

@@ -12,7 +12,7 @@ namespace mf {
 namespace {
 
 /// A batch of products of dense matrices.
-struct MatmulShape {
+struct ProductShape {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   bool transposeA = false, transposeB = false;
   DType operandType = DType::F32, resultType = DType::F32;
@@ -20,7 +20,7 @@ struct MatmulShape {
 
 class MatmulKernel : public Kernel {
 public:
-  static KernelOrError make(const KernelSpec &spec, const MatmulShape &shape);
+  static KernelOrError make(const KernelSpec &spec, const ProductShape &shape);
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const char *a = static_cast<const char *>(operands.inputs[0]);
@@ -42,7 +42,7 @@ public:
   }
 
 private:
-  MatmulKernel(const MatmulShape &shape, const MatmulTiles &grid)
+  MatmulKernel(const ProductShape &shape, const MatmulTiles &grid)
       : shape(shape), grid(grid), rowTiles(shape.m, grid.rows),
         columnTiles(shape.n, grid.columns) {
     a = shape.transposeA ? MatrixLayout{1, shape.m} : MatrixLayout{shape.k, 1};
@@ -81,7 +81,7 @@ private:
               at(static_cast<void *>(cBase), shape.resultType, cIndex));
   }
 
-  MatmulShape shape;
+  ProductShape shape;
   MatmulTiles grid;
   Tiles rowTiles, columnTiles;
   MatrixLayout a, b;
@@ -89,7 +89,7 @@ private:
   std::shared_ptr<const Product> products[2][2];
 };
 
-bool isDirect(const MatmulShape &shape) {
+bool isDirect(const ProductShape &shape) {
   ProductSpec probe;
   probe.m = probe.n = probe.k = 64;
   probe.a = probe.b = {64, 1};
@@ -100,7 +100,7 @@ bool isDirect(const MatmulShape &shape) {
 }
 
 KernelOrError MatmulKernel::make(const KernelSpec &spec,
-                                 const MatmulShape &shape) {
+                                 const ProductShape &shape) {
   MatmulTiles grid = chooseMatmulTiles(shape.batch, shape.m, shape.n, shape.k,
                                        isDirect(shape));
   std::unique_ptr<MatmulKernel> kernel(new MatmulKernel(shape, grid));
@@ -121,7 +121,7 @@ int64_t productOf(llvm::ArrayRef<int64_t> dims) {
 /// c[k_a, n] = sum over the leading dimensions and m of a[..., m, k_a]^T
 /// b[..., m, n]: the leading dimensions lengthen the contracted one.
 void readContractedBatch(const KernelSpec &spec, SpecChecker &checker,
-                         MatmulShape &shape) {
+                         ProductShape &shape) {
   llvm::ArrayRef<int64_t> a = spec.inputs[0].dims, b = spec.inputs[1].dims;
   checker.require(shape.transposeA && !shape.transposeB,
                   "contract_batch needs transpose_a and no transpose_b");
@@ -137,7 +137,7 @@ void readContractedBatch(const KernelSpec &spec, SpecChecker &checker,
 }
 
 void readMatrices(const KernelSpec &spec, SpecChecker &checker,
-                  MatmulShape &shape) {
+                  ProductShape &shape) {
   llvm::ArrayRef<int64_t> a = spec.inputs[0].dims, b = spec.inputs[1].dims;
   llvm::ArrayRef<int64_t> aBatch = a.drop_back(2), bBatch = b.drop_back(2);
   shape.m = a[a.size() - (shape.transposeA ? 1 : 2)];
@@ -170,7 +170,7 @@ void readMatrices(const KernelSpec &spec, SpecChecker &checker,
 
 KernelOrError makeMatmul(const KernelSpec &spec) {
   SpecChecker checker(spec);
-  MatmulShape shape;
+  ProductShape shape;
   if (checker.requireTensors()) {
     shape.operandType = spec.inputs[0].type;
     shape.resultType = spec.outputs[0].type;

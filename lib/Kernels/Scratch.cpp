@@ -8,11 +8,11 @@ namespace {
 
 constexpr size_t alignment = 64;
 
-struct Buffer {
+struct ScratchBuffer {
   void *memory = nullptr;
   size_t bytes = 0;
 
-  ~Buffer() { release(); }
+  ~ScratchBuffer() { release(); }
 
   void release() {
     if (memory)
@@ -23,8 +23,8 @@ struct Buffer {
 } // namespace
 
 void *getScratch(ScratchUse use, size_t bytes) {
-  thread_local Buffer buffers[scratchUses];
-  Buffer &buffer = buffers[static_cast<size_t>(use)];
+  thread_local ScratchBuffer buffers[scratchUses];
+  ScratchBuffer &buffer = buffers[static_cast<size_t>(use)];
   if (buffer.bytes < bytes) {
     buffer.release();
     buffer.memory = llvm::allocate_buffer(bytes, alignment);

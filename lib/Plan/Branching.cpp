@@ -10,7 +10,7 @@
 namespace mf::plan {
 
 static size_t getNumLayerFeatures(const StageOptions &options) {
-  const Composition &first = options.compositions.front();
+  const OptionComposition &first = options.compositions.front();
   return 1 + first.layers.size() + first.layers.size() * first.totals.size();
 }
 
@@ -23,7 +23,7 @@ size_t getNumFeatures(const StageOptions &options) {
 }
 
 double getFeature(const StageOptions &options, int32_t option, size_t feature) {
-  const Composition &composition =
+  const OptionComposition &composition =
       options.compositions[options.compositionOf[option]];
   if (feature == 0)
     return static_cast<double>(composition.getNumLayers());

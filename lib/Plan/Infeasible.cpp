@@ -13,7 +13,7 @@ namespace mf::plan {
 namespace {
 
 /// The memory that a plan lacks.
-struct Attempt {
+struct RefusalAttempt {
   int64_t stage = 0, missing = 0;
   /// The memory that the stage needs.
   int64_t peak = 0;
@@ -32,9 +32,9 @@ private:
 };
 
 /// A plan that needs no more than so much beyond the limits.
-std::optional<Attempt> tryWith(const TickProblem &problem, int64_t slack,
-                               const std::vector<LayerRange> &ranges,
-                               TryBudget &budget) {
+std::optional<RefusalAttempt> tryWith(const TickProblem &problem, int64_t slack,
+                                      const std::vector<LayerRange> &ranges,
+                                      TryBudget &budget) {
   TickProblem relaxed = problem;
   relaxed.addSlack(slack);
   ChunkChoices choices(relaxed, ChunkChoices::Aim::Memory);
@@ -55,7 +55,7 @@ std::optional<Attempt> tryWith(const TickProblem &problem, int64_t slack,
   cut.counts.assign(problem.getNumDurations(), 1);
   OptionList options;
   chain.getLeast(cut, &options);
-  Attempt worst;
+  RefusalAttempt worst;
   worst.missing = std::numeric_limits<int64_t>::min();
   for (const StageOptions &stage : stages) {
     std::vector<TickCosts> costs;
@@ -70,12 +70,14 @@ std::optional<Attempt> tryWith(const TickProblem &problem, int64_t slack,
 }
 
 /// The attempt that misses least, to a thousandth.
-Attempt improve(const TickProblem &problem, Attempt best,
-                const std::vector<LayerRange> &ranges, TryBudget &budget) {
+RefusalAttempt improve(const TickProblem &problem, RefusalAttempt best,
+                       const std::vector<LayerRange> &ranges,
+                       TryBudget &budget) {
   int64_t refused = 0;
   while (best.missing - refused > best.missing / 1000 + 1) {
     int64_t slack = refused + (best.missing - refused) / 2;
-    std::optional<Attempt> better = tryWith(problem, slack, ranges, budget);
+    std::optional<RefusalAttempt> better =
+        tryWith(problem, slack, ranges, budget);
     if (budget.isSpent())
       break;
     if (better)
@@ -91,12 +93,12 @@ Attempt improve(const TickProblem &problem, Attempt best,
 llvm::Error explainInfeasible(const TickProblem &problem) {
   constexpr int64_t unlimited = int64_t(1) << 61;
   std::vector<LayerRange> all = getAllRanges(problem);
-  std::optional<Attempt> best;
+  std::optional<RefusalAttempt> best;
   TryBudget budget;
   for (int64_t width = 1; !budget.isSpent(); width *= 2) {
     std::vector<LayerRange> ranges = getMeanRanges(problem, width);
     int64_t known = best ? best->missing : unlimited;
-    std::optional<Attempt> attempt =
+    std::optional<RefusalAttempt> attempt =
         tryWith(problem, best ? known - 1 : unlimited, ranges, budget);
     if (attempt && attempt->missing > 0)
       best = improve(problem, *attempt, ranges, budget);

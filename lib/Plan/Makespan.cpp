@@ -20,10 +20,10 @@ Phase getPhase(const TickProblem &problem, int64_t number) {
 
 /// The path, with tasks that follow one another on a stage added up by what
 /// they are.
-std::vector<PathStep> summarize(const TickProblem &problem,
-                                llvm::ArrayRef<StepGraph::PathTask> path,
-                                llvm::ArrayRef<int64_t> durations) {
-  std::vector<PathStep> steps;
+std::vector<MakespanStep> summarize(const TickProblem &problem,
+                                    llvm::ArrayRef<StepGraph::PathTask> path,
+                                    llvm::ArrayRef<int64_t> durations) {
+  std::vector<MakespanStep> steps;
   int64_t stage = -1;
   size_t begin = 0;
   for (const StepGraph::PathTask &task : path) {
@@ -33,13 +33,13 @@ std::vector<PathStep> summarize(const TickProblem &problem,
     bool isUpdate = task.duration == problem.getUpdate(stage);
     if (isUpdate && durations[task.duration] == 0)
       continue;
-    PathStep step;
+    MakespanStep step;
     step.chunk = -1;
     if (!isUpdate) {
       step.chunk = task.duration / problem.getNumPhases();
       step.phase = getPhase(problem, task.duration % problem.getNumPhases());
     }
-    auto isSame = [&](const PathStep &other) {
+    auto isSame = [&](const MakespanStep &other) {
       return other.chunk == step.chunk && other.phase == step.phase;
     };
     auto known = std::find_if(steps.begin() + begin, steps.end(), isSame);

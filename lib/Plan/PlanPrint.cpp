@@ -55,9 +55,9 @@ struct Visit {
 };
 
 std::vector<Visit> getVisits(const Pipeline &pipeline,
-                             llvm::ArrayRef<PathStep> path) {
+                             llvm::ArrayRef<MakespanStep> path) {
   std::vector<Visit> visits;
-  for (const PathStep &step : path) {
+  for (const MakespanStep &step : path) {
     if (step.chunk < 0)
       continue;
     const int64_t stage = pipeline.stageOfChunk[step.chunk];
@@ -164,7 +164,7 @@ void printPath(const Problem &problem, const Evaluation &evaluation,
     left = left.drop_front(passage.visits);
   }
   double work = 0, update = 0;
-  for (const PathStep &step : evaluation.criticalPath) {
+  for (const MakespanStep &step : evaluation.criticalPath) {
     work += step.time;
     if (step.chunk < 0)
       update += step.time;

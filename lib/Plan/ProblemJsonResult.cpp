@@ -43,7 +43,7 @@ void writeTables(const Problem &problem, const Plan &plan, Object &object) {
 
 Array writePath(const Problem &problem, const Evaluation &evaluation) {
   Array path;
-  for (const PathStep &step : evaluation.criticalPath) {
+  for (const MakespanStep &step : evaluation.criticalPath) {
     if (step.chunk < 0) {
       path.push_back(Object{{"task", "update"}, {"time", step.time}});
       continue;

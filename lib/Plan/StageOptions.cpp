@@ -8,7 +8,7 @@
 
 namespace mf::plan {
 
-int64_t Composition::getNumLayers() const {
+int64_t OptionComposition::getNumLayers() const {
   return std::accumulate(totals.begin(), totals.end(), int64_t(0));
 }
 
@@ -215,7 +215,7 @@ void OptionMaker::addOptions(StageOptions &options, const OptionBound &bound,
       Combiner(problem, options.stage, bound, partial.choices).run();
   if (combinations.empty())
     return;
-  Composition composition;
+  OptionComposition composition;
   composition.layers = partial.layers;
   composition.totals.assign(problem.getNumKinds(), 0);
   for (llvm::ArrayRef<int64_t> layers : partial.layers)

@@ -16,7 +16,7 @@
 namespace mf::plan {
 
 /// Options with the same layers.
-struct Composition {
+struct OptionComposition {
   /// By chunk of the stage and kind.
   std::vector<std::vector<int64_t>> layers;
   /// By kind.
@@ -29,7 +29,7 @@ struct Composition {
 /// The options of a stage.
 struct StageOptions {
   int64_t stage = 0;
-  std::vector<Composition> compositions;
+  std::vector<OptionComposition> compositions;
   /// The number of durations of a stage: one for each task of its chunks, one
   /// after the other, and one for its update.
   size_t numDurations = 0;

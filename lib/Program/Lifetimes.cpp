@@ -8,39 +8,39 @@
 
 namespace mf::program {
 
-llvm::StringRef getName(Category category) {
+llvm::StringRef getName(BufferCategory category) {
   switch (category) {
-  case Category::Parameter:
+  case BufferCategory::Parameter:
     return "parameter";
-  case Category::Gradient:
+  case BufferCategory::Gradient:
     return "gradient";
-  case Category::OptimizerState:
+  case BufferCategory::OptimizerState:
     return "optimizer_state";
-  case Category::Activation:
+  case BufferCategory::Activation:
     return "activation";
-  case Category::Temporary:
+  case BufferCategory::Temporary:
     return "temporary";
-  case Category::Communication:
+  case BufferCategory::Communication:
     return "communication";
-  case Category::Input:
+  case BufferCategory::Input:
     return "input";
   }
   return "";
 }
 
-static Category getCategory(Role role) {
+static BufferCategory getCategory(Role role) {
   switch (role) {
   case Role::Parameter:
   case Role::Table:
   case Role::Constant:
   case Role::Gathered:
-    return Category::Parameter;
+    return BufferCategory::Parameter;
   case Role::Gradient:
   case Role::Accumulated:
-    return Category::Gradient;
+    return BufferCategory::Gradient;
   case Role::FirstMoment:
   case Role::SecondMoment:
-    return Category::OptimizerState;
+    return BufferCategory::OptimizerState;
   case Role::Tokens:
   case Role::Labels:
   case Role::LearningRate:
@@ -48,9 +48,9 @@ static Category getCategory(Role role) {
   case Role::Report:
   case Role::LossScale:
   case Role::Draw:
-    return Category::Input;
+    return BufferCategory::Input;
   }
-  return Category::Parameter;
+  return BufferCategory::Parameter;
 }
 
 namespace {
@@ -80,11 +80,12 @@ public:
   }
 
 private:
-  Lifetime &add(uint64_t instance, BufferKind kind, Category category) {
+  Lifetime &add(uint64_t instance, BufferKind kind, BufferCategory category) {
     lifetimes.push_back(make(instance, kind, category));
     return lifetimes.back();
   }
-  Lifetime make(uint64_t instance, BufferKind kind, Category category) const {
+  Lifetime make(uint64_t instance, BufferKind kind,
+                BufferCategory category) const {
     const MemoryRange memory = table.getMemory(instance);
     Lifetime lifetime;
     lifetime.kind = kind;
@@ -101,9 +102,9 @@ private:
       if (!range.isUsed)
         continue;
       Lifetime &lifetime = add(table.getMessage(i), BufferKind::Message,
-                               range.isExchanged ? Category::Communication
-                               : range.isCopied  ? Category::Input
-                                                 : Category::Activation);
+                               range.isExchanged ? BufferCategory::Communication
+                               : range.isCopied  ? BufferCategory::Input
+                                                 : BufferCategory::Activation);
       set(lifetime, range);
     }
   }
@@ -134,8 +135,8 @@ private:
         const MomentRange &range = routine.temporaries[number];
         if (!range.isUsed())
           continue;
-        Lifetime &lifetime =
-            add(first + number, BufferKind::Temporary, Category::Temporary);
+        Lifetime &lifetime = add(first + number, BufferKind::Temporary,
+                                 BufferCategory::Temporary);
         lifetime.begin = start + range.begin;
         use(lifetime, range, i);
       }
@@ -152,7 +153,8 @@ private:
       const uint64_t instance = table.getFirstSlot(*call.frame) + number;
       auto [entry, isNew] = slots.try_emplace(instance);
       if (isNew) {
-        entry->second = make(instance, BufferKind::Slot, Category::Activation);
+        entry->second =
+            make(instance, BufferKind::Slot, BufferCategory::Activation);
         entry->second.begin = liveness.starts[i] + range.begin;
       }
       use(entry->second, range, i);

@@ -8,9 +8,9 @@ namespace mf::ranks {
 namespace {
 
 /// Takes values out of the program's attributes by their keys.
-class ScheduleReader {
+class RuleReader {
 public:
-  explicit ScheduleReader(const program::LrSchedule &schedule)
+  explicit RuleReader(const program::LearningRateRule &schedule)
       : schedule(schedule) {}
 
   void read(const char *key, double &value) {
@@ -60,15 +60,15 @@ private:
               "'";
   }
 
-  const program::LrSchedule &schedule;
+  const program::LearningRateRule &schedule;
   std::string error;
 };
 
 } // namespace
 
 llvm::Expected<mf::LrSchedule>
-makeLrSchedule(const program::LrSchedule &schedule, int64_t totalSteps) {
-  ScheduleReader reader(schedule);
+makeLrSchedule(const program::LearningRateRule &schedule, int64_t totalSteps) {
+  RuleReader reader(schedule);
   LrScheduleOptions options;
   options.type = schedule.type;
   reader.read("base_lr", options.learningRate);

@@ -87,7 +87,7 @@ void ExecutionReader::addToTask(const Span &span) {
 
 void ExecutionReader::addStream(uint32_t number,
                                 llvm::ArrayRef<RecordedWork> works) {
-  const program::Stream &stream = stage->streams[number];
+  const program::ProgramStream &stream = stage->streams[number];
   timeline->streams.push_back({stream.name, stream.kind, {}});
   std::vector<Span> &spans = timeline->streams.back().spans;
   spans.reserve(works.size());

@@ -30,7 +30,7 @@ MemoryReport reportMemory(const StageProgram &stage) {
   const MemoryUse peak = findPeak(lifetimes, Space::Device);
   for (size_t i = 0; i < numCategories; ++i)
     if (peak.byCategory[i] > 0)
-      report.atPeak[getName(static_cast<Category>(i)).str()] =
+      report.atPeak[getName(static_cast<BufferCategory>(i)).str()] =
           peak.byCategory[i];
   report.atPeak["unused"] = stage.arenaBytes - peak.bytes;
   return report;

@@ -24,7 +24,7 @@ llvm::Expected<std::unique_ptr<RankExecutor>> RankExecutor::create(
   std::unique_ptr<RankExecutor> executor(
       new RankExecutor(rank, prepared, communicator, std::move(threads)));
   executor->device = std::move(*device);
-  for (const program::Stream &stream : stage.streams)
+  for (const program::ProgramStream &stream : stage.streams)
     executor->streams.push_back(&executor->device->createStream(stream.name));
   Arena &hbm = executor->device->getHbm(), &host = executor->device->getHost();
   executor->stepBases = std::make_shared<BaseTable>();

@@ -5,7 +5,7 @@
 // - while forwards and backwards alternate, interleaved schedules send one task
 //   later;
 // - the first group of micro-batches may be larger than the number of stages.
-//   What goes from the last stage to the first or back is then needed later by
+//   Messages between the last stage and the first are then needed later by
 //   as many tasks, and sent later.
 // Where a stage both sends and receives between two tasks, even stages send
 // first and odd ones receive first, except where the other order is that of the

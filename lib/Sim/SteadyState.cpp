@@ -23,7 +23,7 @@ constexpr double windows[] = {0.25, 0.5, 0.75};
 constexpr double mostTicks = 0x1p52;
 
 /// How all lines stand at the limits of a round.
-struct Snapshot {
+struct LineSnapshot {
   /// The clock of the first line with a run.
   double now = 0;
   /// Positions of lines, relative to the limit where a line has a run.
@@ -32,7 +32,7 @@ struct Snapshot {
   std::vector<double> clocks;
   std::vector<SharedLinks::State> transfers;
 
-  bool operator==(const Snapshot &other) const {
+  bool operator==(const LineSnapshot &other) const {
     return positions == other.positions && clocks == other.clocks &&
            transfers == other.transfers;
   }
@@ -91,7 +91,7 @@ private:
   int32_t numLines;
   std::vector<int32_t> limits;
   /// The states of the last rounds, by their number modulo the size.
-  std::vector<Snapshot> history;
+  std::vector<LineSnapshot> history;
 
   int32_t rounds = 0;
   /// Rounds in which the state was that of `rounds` before.
@@ -125,7 +125,7 @@ void SteadyState::runRound(int32_t round) {
                                  : lines.getNumItems(line);
   simulation.run(limits);
 
-  Snapshot &snapshot = history[round % history.size()];
+  LineSnapshot &snapshot = history[round % history.size()];
   auto first =
       llvm::find_if(runs, [](const Run &run) { return run.items > 0; });
   snapshot.now = simulation.getClock(static_cast<LineId>(first - runs.begin()));
@@ -142,7 +142,7 @@ void SteadyState::runRound(int32_t round) {
 }
 
 void SteadyState::compare(int32_t round) {
-  const Snapshot &now = history[round % history.size()];
+  const LineSnapshot &now = history[round % history.size()];
   auto isAsBefore = [&](int32_t before) {
     return before <= round && now == history[(round - before) % history.size()];
   };

@@ -57,8 +57,8 @@ void addStageFacts(const Program &program, const StageProgram &stage,
   timeline.limitBytes = stage.hbmLimitBytes.value_or(0);
   const MemoryUse peak = findPeak(computeLifetimes(stage), Space::Device);
   for (size_t i = 0; i < numCategories; ++i)
-    timeline.bytesByCategory[getName(static_cast<program::Category>(i)).str()] =
-        peak.byCategory[i];
+    timeline.bytesByCategory[getName(static_cast<program::BufferCategory>(i))
+                                 .str()] = peak.byCategory[i];
   // Between buffers, and where only the peak of another time is.
   timeline.bytesByCategory["fragmentation"] = stage.arenaBytes - peak.bytes;
   addFlops(program, stage, tasks, timeline);

@@ -128,7 +128,7 @@ void SpanReader::read(size_t number, llvm::ArrayRef<StepTask> tasks,
   const StageProgram &stage = program.stages[number];
   starts.clear();
   result.computeStream = stage.computeStream;
-  for (const Stream &stream : stage.streams)
+  for (const ProgramStream &stream : stage.streams)
     result.streams.push_back({stream.name, stream.kind, {}});
   addTasks(tasks, result);
   std::vector<int32_t> next(stage.streams.size(), 0);

@@ -16,7 +16,7 @@ namespace mf::timeline {
 namespace {
 
 /// A number of both steps.
-struct Row {
+struct ComparedRow {
   std::string name;
   double before = 0;
   double now = 0;
@@ -40,7 +40,7 @@ public:
 private:
   std::string title;
   int fewestDecimals;
-  std::vector<Row> rows;
+  std::vector<ComparedRow> rows;
 };
 
 std::string addSign(std::string number) {
@@ -48,7 +48,7 @@ std::string addSign(std::string number) {
 }
 
 /// The change relative to the value before.
-std::string formatChange(const Row &row) {
+std::string formatChange(const ComparedRow &row) {
   if (row.before == 0)
     return "new";
   if (row.now == 0)
@@ -58,16 +58,16 @@ std::string formatChange(const Row &row) {
 
 void Section::print(raw_ostream &os) {
   double largest = 0;
-  for (const Row &row : rows)
+  for (const ComparedRow &row : rows)
     largest = std::max({largest, row.before, row.now});
   const int decimals = getDecimals(largest, fewestDecimals);
-  sort(rows, [](const Row &a, const Row &b) {
+  sort(rows, [](const ComparedRow &a, const ComparedRow &b) {
     return std::make_pair(-std::abs(a.getDifference()), StringRef(a.name)) <
            std::make_pair(-std::abs(b.getDifference()), StringRef(b.name));
   });
   TextTable table({title, "report", "this step", "difference", "%"});
   bool differs = false;
-  for (const Row &row : rows) {
+  for (const ComparedRow &row : rows) {
     const std::string before = formatFixed(row.before, decimals);
     const std::string now = formatFixed(row.now, decimals);
     if (before == now)

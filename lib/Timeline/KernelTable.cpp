@@ -13,7 +13,7 @@ namespace mf::timeline {
 namespace {
 
 /// The totals over the spans of an activity.
-struct Use {
+struct KernelUse {
   int64_t calls = 0;
   double seconds = 0;
 };
@@ -21,8 +21,8 @@ struct Use {
 } // namespace
 
 /// By activity; of kernels alone.
-static std::vector<Use> sumSpans(const StepTimeline &timeline) {
-  std::vector<Use> uses(timeline.activities.size());
+static std::vector<KernelUse> sumSpans(const StepTimeline &timeline) {
+  std::vector<KernelUse> uses(timeline.activities.size());
   for (const StageTimeline &stage : timeline.stages)
     for (const StreamTimeline &stream : stage.streams)
       for (const Span &span : stream.spans)

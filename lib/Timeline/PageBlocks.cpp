@@ -45,9 +45,9 @@ uint32_t findMainActivity(const std::vector<Span> &spans, size_t begin,
 
 } // namespace
 
-std::vector<Block> joinSpans(const std::vector<Span> &spans,
-                             double resolution) {
-  std::vector<Block> blocks;
+std::vector<PageBlock> joinSpans(const std::vector<Span> &spans,
+                                 double resolution) {
+  std::vector<PageBlock> blocks;
   forEachBlock(spans, resolution, [&](size_t begin, size_t end) {
     double idle = 0;
     for (size_t i = begin + 1; i < end; ++i)

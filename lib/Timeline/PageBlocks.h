@@ -14,7 +14,7 @@
 namespace mf::timeline {
 
 /// Spans of a stream and of one task that follow one another.
-struct Block {
+struct PageBlock {
   double start = 0;
   double end = 0;
   /// The activity of the longest of its spans.
@@ -26,7 +26,8 @@ struct Block {
 };
 
 /// Joins spans as long as blocks of several are not longer than `resolution`.
-std::vector<Block> joinSpans(const std::vector<Span> &spans, double resolution);
+std::vector<PageBlock> joinSpans(const std::vector<Span> &spans,
+                                 double resolution);
 
 /// The finest resolution, of those tried, with which the streams of all stages
 /// have no more than `limit` blocks; 0 if they have no more spans. Blocks of

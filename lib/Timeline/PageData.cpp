@@ -178,7 +178,7 @@ void DataPrinter::printMemory(const StageTimeline &stage) {
 
 void DataPrinter::printStream(const StreamTimeline &stream) {
   int64_t last = 0, task = -1;
-  for (const Block &block : joinSpans(stream.spans, resolution)) {
+  for (const PageBlock &block : joinSpans(stream.spans, resolution)) {
     const unsigned activity =
         activities.try_emplace(block.activity, activities.size()).first->second;
     json.value(getTicks(block.start) - last);

@@ -6,7 +6,7 @@
 #include "passes/cast/CastPlan.h"
 #include "passes/cast/ParameterCasts.h"
 #include "passes/plan-memory/MemoryLimit.h"
-#include "passes/plan-memory/StageMemory.h"
+#include "passes/plan-memory/StageProblem.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_CASTONCE
@@ -75,7 +75,7 @@ private:
         program::decodeUnplanned(program);
     if (failed(decoded))
       return failure();
-    StageMemory stage(*decoded);
+    StageProblem stage(*decoded);
     // ascend-plan-memory says what is wrong.
     if (stage.getBrokenSlot())
       return success();

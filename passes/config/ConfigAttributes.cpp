@@ -292,7 +292,7 @@ TrainingAttr passes::getTrainingAttr(
         llvm::APFloat(callback->capacityFactor /
                       static_cast<double>(callback->expertNum)),
         callback->numLayers);
-  const LossScale &scale = config.wrapper.scaleSense;
+  const LossScaleConfig &scale = config.wrapper.scaleSense;
   LossScaleUpdateAttr scaleUpdate;
   if (scale.followsOverflows())
     scaleUpdate = LossScaleUpdateAttr::get(context, scale.factor, scale.window);

@@ -11,7 +11,7 @@ namespace {
 
 /// The operator of a kind that reads `value`; none if there are several. Every
 /// operator on the way is counted once.
-class Chain {
+class PlaceChain {
 public:
   template <typename Op> Op next(Value value) {
     Op found;
@@ -85,7 +85,7 @@ private:
 
   OneHotOp mask;
   PlacesSite site;
-  Chain chain;
+  PlaceChain chain;
   /// The place of each choice, from 1; 0 for none. [rows, choices].
   Value places;
   int64_t numChoices = 0;

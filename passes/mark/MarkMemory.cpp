@@ -66,9 +66,9 @@ CellTree buildCellTree(LayerOp layer, mlir::SymbolTable &symbols,
 }
 
 /// Makes the plan of a model's body layers.
-class LayerPlanner {
+class LayerMarker {
 public:
-  explicit LayerPlanner(ModelOp model)
+  explicit LayerMarker(ModelOp model)
       : model(model), symbols(model),
         recompute(mf::passes::getRecomputeConfig(model.getTrainingAttr())) {}
 
@@ -86,7 +86,7 @@ private:
   std::vector<SmallVector<LayerOp, 1>> pieces;
 };
 
-std::optional<LayerPlan> LayerPlanner::plan() {
+std::optional<LayerPlan> LayerMarker::plan() {
   bool selects = recompute.selectRecompute.isTruthy();
   std::vector<CellTree> trees;
   // By layer its number in the stage map: one that joins the next has its.
@@ -221,7 +221,7 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
     ModelOp model = getOperation();
     if (failed(mf::passes::checkTraining(model)))
       return signalPassFailure();
-    LayerPlanner planner(model);
+    LayerMarker planner(model);
     std::optional<LayerPlan> plan = planner.plan();
     if (!plan)
       return signalPassFailure();

@@ -9,9 +9,9 @@ namespace mf::passes {
 
 namespace {
 
-class Scheduler {
+class CopyScheduler {
 public:
-  explicit Scheduler(ArrayRef<OrderedOperator> operators)
+  explicit CopyScheduler(ArrayRef<OrderedOperator> operators)
       : operators(operators), position(operators.size(), -1),
         isPending(operators.size(), false) {}
 
@@ -40,13 +40,13 @@ private:
 } // namespace
 
 /// A value that is made of parameters alone comes with its reader.
-bool Scheduler::isReady(int64_t op) const {
+bool CopyScheduler::isReady(int64_t op) const {
   return all_of(operators[op].producers, [&](int64_t producer) {
     return isDone(producer) || operators[producer].isConstant;
   });
 }
 
-int64_t Scheduler::findAwaited(int64_t op) const {
+int64_t CopyScheduler::findAwaited(int64_t op) const {
   int64_t last = -1;
   for (int64_t producer : operators[op].producers)
     if (isPending[producer] &&
@@ -55,7 +55,7 @@ int64_t Scheduler::findAwaited(int64_t op) const {
   return last;
 }
 
-int64_t Scheduler::choose() const {
+int64_t CopyScheduler::choose() const {
   int64_t best = -1, bestAwaited = -1;
   for (int64_t op = head; op < static_cast<int64_t>(operators.size()); ++op) {
     if (isDone(op) || operators[op].isConstant || !isReady(op))
@@ -72,7 +72,7 @@ int64_t Scheduler::choose() const {
 }
 
 /// Collectives that began before it are over, too.
-void Scheduler::awaitUpTo(int64_t collective) {
+void CopyScheduler::awaitUpTo(int64_t collective) {
   while (isPending[collective]) {
     isPending[pending.front()] = false;
     plan.distance +=
@@ -81,7 +81,7 @@ void Scheduler::awaitUpTo(int64_t collective) {
   }
 }
 
-void Scheduler::schedule(int64_t op) {
+void CopyScheduler::schedule(int64_t op) {
   for (int64_t producer : operators[op].producers)
     if (!isDone(producer))
       schedule(producer);
@@ -97,7 +97,7 @@ void Scheduler::schedule(int64_t op) {
   }
 }
 
-OverlapPlan Scheduler::run() {
+OverlapPlan CopyScheduler::run() {
   auto count = static_cast<int64_t>(operators.size());
   while (true) {
     // Operators on parameters stay with the one behind them.
@@ -111,7 +111,7 @@ OverlapPlan Scheduler::run() {
 }
 
 OverlapPlan planOverlap(ArrayRef<OrderedOperator> operators) {
-  return Scheduler(operators).run();
+  return CopyScheduler(operators).run();
 }
 
 void OverlapPlan::print(ArrayRef<OrderedOperator> operators,

@@ -13,7 +13,7 @@ using namespace mf;
 using namespace mf::passes;
 using program::Space;
 
-static void applyStatics(ascend::ProgramOp program, const StageMemory &memory,
+static void applyStatics(ascend::ProgramOp program, const StageProblem &memory,
                          const memory::StepPlan &plan, Space space) {
   auto statics = llvm::to_vector(program.getBody().getOps<ascend::StaticOp>());
   for (auto [number, offset] :
@@ -65,7 +65,7 @@ static void applyRoutines(ascend::ProgramOp program,
     }
 }
 
-static void applyStep(ascend::ProgramOp program, const StageMemory &memory,
+static void applyStep(ascend::ProgramOp program, const StageProblem &memory,
                       const memory::StepPlan &device,
                       const memory::StepPlan &host) {
   ascend::StepOp step = *program.getBody().getOps<ascend::StepOp>().begin();
@@ -92,7 +92,8 @@ static void applyStep(ascend::ProgramOp program, const StageMemory &memory,
     statics[number].setOffset(offset);
 }
 
-void mf::passes::applyPlan(ascend::ProgramOp program, const StageMemory &memory,
+void mf::passes::applyPlan(ascend::ProgramOp program,
+                           const StageProblem &memory,
                            const memory::StepPlan &device,
                            const memory::StepPlan &host) {
   applyStatics(program, memory, device, Space::Device);

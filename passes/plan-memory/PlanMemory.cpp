@@ -16,7 +16,7 @@ namespace mf::passes {
 
 using namespace mlir;
 using namespace mf;
-using mf::passes::StageMemory;
+using mf::passes::StageProblem;
 
 namespace {
 
@@ -42,7 +42,7 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
         program::decodeUnplanned(program);
     if (failed(decoded))
       return signalPassFailure();
-    StageMemory stage(*decoded);
+    StageProblem stage(*decoded);
     if (auto broken = stage.getBrokenSlot()) {
       reportBrokenSlot(program, *broken);
       return signalPassFailure();
@@ -104,7 +104,7 @@ private:
   }
 
   static void reportBrokenSlot(ascend::ProgramOp program,
-                               StageMemory::BrokenSlot broken) {
+                               StageProblem::BrokenSlot broken) {
     auto layouts = program.getBody().getOps<ascend::FrameLayoutOp>();
     ascend::FrameLayoutOp layout = *std::next(layouts.begin(), broken.layout);
     layout.emitOpError("expected slot ")
@@ -113,7 +113,7 @@ private:
         << "') to be written by one routine and read by a later one";
   }
 
-  void reportTooLarge(ascend::ProgramOp program, const StageMemory &stage,
+  void reportTooLarge(ascend::ProgramOp program, const StageProblem &stage,
                       const memory::StepPlan &plan, int64_t limit) {
     InFlightDiagnostic error = program.emitError();
     error << "stage " << program.getStage() << " needs "

@@ -63,7 +63,7 @@ static std::string getAxes(ascend::GroupAttr group, ir::MeshAttr mesh) {
   return llvm::join(axes, ", ");
 }
 
-static ExchangeKind describe(const ascend::Exchange &exchange,
+static ExchangeKind describe(const ascend::ExchangeRecord &exchange,
                              ArrayRef<ascend::BufferAccess> accesses,
                              ir::MeshAttr mesh) {
   ExchangeKind kind;
@@ -94,7 +94,7 @@ static ExchangeKind describe(const ascend::Exchange &exchange,
 static void addExchanges(Block &body, int64_t times, ir::MeshAttr mesh,
                          StageReport &report) {
   for (auto op : body.getOps<ascend::InstructionOpInterface>()) {
-    if (op.getWork() != ascend::Work::Exchange)
+    if (op.getWork() != ascend::WorkKind::Exchange)
       continue;
     SmallVector<ascend::BufferAccess, 2> accesses;
     op.getAccesses(accesses);

@@ -26,9 +26,9 @@ struct CutFactor {
   }
 };
 
-class Planner {
+class PiecePlanner {
 public:
-  Planner(const PieceLayer &layer, int64_t pieces, PieceError &error)
+  PiecePlanner(const PieceLayer &layer, int64_t pieces, PieceError &error)
       : layer(layer), pieces(pieces), error(error) {
     plan.values = layer.values;
   }
@@ -93,8 +93,8 @@ static std::optional<PieceCut> findCut(const ShardingRule &rule,
 }
 
 /// Chooses the factor to cut: the one of an operand that is cut.
-bool Planner::chooseFactor(const PieceOperator &op,
-                           std::optional<CutFactor> &chosen) {
+bool PiecePlanner::chooseFactor(const PieceOperator &op,
+                                std::optional<CutFactor> &chosen) {
   bool needsWhole = false;
   for (auto [number, dims] : zip_equal(op.operands, op.rule.operands)) {
     const std::optional<PieceCut> &cut = plan.values[number].cut;
@@ -114,8 +114,8 @@ bool Planner::chooseFactor(const PieceOperator &op,
   return fail("it reads the whole sequence at once");
 }
 
-bool Planner::readOperand(const PieceOperator &op, size_t operand,
-                          const CutFactor &chosen) {
+bool PiecePlanner::readOperand(const PieceOperator &op, size_t operand,
+                               const CutFactor &chosen) {
   unsigned number = op.operands[operand];
   const FactorDims &dims = op.rule.operands[operand];
   const std::optional<PieceCut> &cut = plan.values[number].cut;
@@ -146,7 +146,8 @@ bool Planner::readOperand(const PieceOperator &op, size_t operand,
   return true;
 }
 
-bool Planner::readOperands(const PieceOperator &op, const CutFactor &chosen) {
+bool PiecePlanner::readOperands(const PieceOperator &op,
+                                const CutFactor &chosen) {
   const ir::ShardingFactor &factor = op.rule.factors[chosen.factor];
   int64_t rows = factor.size / chosen.outer;
   if (factor.kind == FactorKind::Sum)
@@ -161,8 +162,8 @@ bool Planner::readOperands(const PieceOperator &op, const CutFactor &chosen) {
 }
 
 /// A sum over its own pieces is a loss, which nothing but the step reads.
-bool Planner::placeResults(const PieceOperator &op,
-                           const std::optional<CutFactor> &chosen) {
+bool PiecePlanner::placeResults(const PieceOperator &op,
+                                const std::optional<CutFactor> &chosen) {
   bool readsSummand = any_of(op.operands, [&](unsigned operand) {
     return plan.values[operand].isSummand;
   });
@@ -179,7 +180,7 @@ bool Planner::placeResults(const PieceOperator &op,
   return true;
 }
 
-bool Planner::isMadeOfData(const PieceOperator &op) const {
+bool PiecePlanner::isMadeOfData(const PieceOperator &op) const {
   return !op.operands.empty() && all_of(op.operands, [&](unsigned operand) {
     return plan.values[operand].isData;
   });
@@ -187,7 +188,7 @@ bool Planner::isMadeOfData(const PieceOperator &op) const {
 
 /// Token ids that are moved along the sequence come from other pieces, but
 /// each piece has the whole: what has the shape of tokens is cut as they are.
-void Planner::planWhole(const PieceOperator &op) {
+void PiecePlanner::planWhole(const PieceOperator &op) {
   plan.isWhole.back() = true;
   plan.reads.back().assign(op.operands.size(), PieceRead::Own);
   plan.cuts.back().resize(op.operands.size());
@@ -200,7 +201,7 @@ void Planner::planWhole(const PieceOperator &op) {
   }
 }
 
-bool Planner::planOperator(const PieceOperator &op) {
+bool PiecePlanner::planOperator(const PieceOperator &op) {
   plan.reads.emplace_back();
   plan.cuts.emplace_back();
   plan.isWhole.push_back(false);
@@ -225,7 +226,7 @@ bool Planner::planOperator(const PieceOperator &op) {
   return placeResults(op, chosen);
 }
 
-std::optional<PiecePlan> Planner::run() {
+std::optional<PiecePlan> PiecePlanner::run() {
   for (auto [number, op] : enumerate(layer.operators))
     if (!planOperator(op)) {
       error.op = number;
@@ -236,7 +237,7 @@ std::optional<PiecePlan> Planner::run() {
 
 std::optional<PiecePlan> planPieces(const PieceLayer &layer, int64_t pieces,
                                     PieceError &error) {
-  return Planner(layer, pieces, error).run();
+  return PiecePlanner(layer, pieces, error).run();
 }
 
 void PiecePlan::print(const PieceLayer &layer, raw_ostream &os) const {

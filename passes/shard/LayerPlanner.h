@@ -36,7 +36,7 @@ public:
   /// True once it is planned; false if something has changed and it must be
   /// planned again by another planner; none for an error.
   std::optional<bool> plan(llvm::ArrayRef<ir::Layout> hidden);
-  PlannedLayer takePlan() { return std::move(planned); }
+  LayerLayouts takePlan() { return std::move(planned); }
 
 private:
   using FactorAxes = llvm::SmallVector<ir::Axes>;
@@ -107,7 +107,7 @@ private:
   WantedFactors &wantedFactors;
   LayoutError &error;
 
-  PlannedLayer planned;
+  LayerLayouts planned;
   /// The operator that is being planned.
   std::optional<unsigned> now;
   /// The origin of values.

@@ -121,7 +121,7 @@ bool ModelPlanner::planOnce(bool &isSettled) {
       isSettled = isSettled && !states.hasChanged;
       states.hasChanged = false;
     }
-    const PlannedLayer &planned = plan.layers.back();
+    const LayerLayouts &planned = plan.layers.back();
     hidden.clear();
     auto addTo = [&, &known = layer.values](std::vector<Layout> &given,
                                             ArrayRef<unsigned> results,
@@ -158,7 +158,7 @@ static std::vector<Axes> findGathered(const ShardedModel &model,
   std::vector<Axes> found(model.layers.size());
   Axes mirrored;
   for (size_t number = model.layers.size(); number-- > 0;) {
-    const PlannedLayer &layer = plan.layers[number];
+    const LayerLayouts &layer = plan.layers[number];
     Axes entered;
     // By hidden input, the version that the layer goes on with.
     auto hidden = to_vector(seq<unsigned>(0, model.layers[number].numHidden));

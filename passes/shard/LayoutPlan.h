@@ -83,7 +83,7 @@ struct PlannedReshard {
   llvm::SmallVector<int64_t> view;
 };
 
-struct PlannedLayer {
+struct LayerLayouts {
   /// Layouts of the layer's values and, behind them, of resharded ones.
   std::vector<ir::Layout> layouts;
   std::vector<PlannedReshard> reshards;
@@ -94,7 +94,7 @@ struct PlannedLayer {
 
 struct LayoutPlan {
   std::vector<ir::Layout> parameters;
-  std::vector<PlannedLayer> layers;
+  std::vector<LayerLayouts> layers;
   /// Warnings about dimensions that do not divide and may stay whole.
   std::vector<std::string> warnings;
 

@@ -22,7 +22,7 @@ namespace {
 class LayerWriter {
 public:
   LayerWriter(ModelOp model, const ModelLayers::Layer &layer,
-              const PlannedLayer &planned)
+              const LayerLayouts &planned)
       : model(model), layer(layer), planned(planned),
         builder(model.getContext()), values(layer.values) {}
 
@@ -39,7 +39,7 @@ private:
 
   ModelOp model;
   const ModelLayers::Layer &layer;
-  const PlannedLayer &planned;
+  const LayerLayouts &planned;
   OpBuilder builder;
   /// Values of the layer, and behind them resharded ones.
   SmallVector<Value> values;

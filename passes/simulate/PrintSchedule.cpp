@@ -24,7 +24,7 @@ namespace {
 int64_t getActivationPeak(const StageProgram &stage) {
   std::vector<Lifetime> lifetimes = computeLifetimes(stage);
   llvm::erase_if(lifetimes, [](const Lifetime &lifetime) {
-    return lifetime.category != Category::Activation;
+    return lifetime.category != BufferCategory::Activation;
   });
   return findPeak(lifetimes, Space::Device).bytes;
 }

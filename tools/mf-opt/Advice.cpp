@@ -50,7 +50,7 @@ static Node parse(StringRef yaml, StringRef fileName) {
 }
 
 /// The settings, and that a step was compiled with them.
-static void printPlan(const PlanRequest &request, const StepPlan &found,
+static void printPlan(const PlanRequest &request, const PlanAnswer &found,
                       StringRef target) {
   const std::vector<StageMeasure> &stages = found.best.measure.stages;
   size_t fullest = 0;
@@ -120,7 +120,7 @@ void printAdvice(const PlanRequest &request, StringRef target, double seconds) {
   const std::atomic<bool> &stop = catchInterrupt();
   AdviceSearch search(request, seconds, stop);
   await(search, seconds, stop);
-  Expected<StepPlan> found = search.take();
+  Expected<PlanAnswer> found = search.take();
   if (!found)
     return printFailure(found.takeError());
   // The given settings fit, if nothing is better.

@@ -29,13 +29,13 @@ static bool canSwap(const PlanRequest &request) {
 
 /// The smallest change first: layers stay where they are, and nothing is
 /// swapped that was not.
-static Expected<StepPlan> search(PlanRequest request, double seconds) {
+static Expected<PlanAnswer> search(PlanRequest request, double seconds) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   request.timeLimit = seconds;
   request.keep = KeptSettings();
   request.keep.offset = request.keep.swap = true;
-  Expected<StepPlan> found = planStep(request);
+  Expected<PlanAnswer> found = planStep(request);
   if (found)
     return found;
   Error error = found.takeError();
@@ -57,7 +57,7 @@ AdviceSearch::AdviceSearch(PlanRequest request, double seconds,
   request.stop = &stop;
   std::packaged_task<Result()> task(
       [request = std::move(request), seconds]() mutable {
-        return std::make_shared<Expected<StepPlan>>(
+        return std::make_shared<Expected<PlanAnswer>>(
             search(std::move(request), searchedShare * seconds));
       });
   result = task.get_future();
@@ -69,6 +69,6 @@ bool AdviceSearch::wait(int milliseconds) const {
          std::future_status::ready;
 }
 
-Expected<StepPlan> AdviceSearch::take() { return std::move(*result.get()); }
+Expected<PlanAnswer> AdviceSearch::take() { return std::move(*result.get()); }
 
 } // namespace mf::tools

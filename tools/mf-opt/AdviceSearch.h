@@ -29,11 +29,11 @@ public:
   /// Waits for the result and takes it. Among plans whose step fits, it is the
   /// shortest that was found with other recompute settings alone; if there is
   /// none, the shortest of all. A plan::NoPlanError if nothing fits.
-  llvm::Expected<planner::StepPlan> take();
+  llvm::Expected<planner::PlanAnswer> take();
 
 private:
   // Errors of LLVM are no value for a future.
-  using Result = std::shared_ptr<llvm::Expected<planner::StepPlan>>;
+  using Result = std::shared_ptr<llvm::Expected<planner::PlanAnswer>>;
   std::future<Result> result;
   std::thread thread;
 };

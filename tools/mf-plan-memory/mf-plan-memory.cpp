@@ -21,9 +21,9 @@ using llvm::StringRef;
 namespace {
 
 /// The exit codes of the tool.
-enum ExitCode { Success = 0, Failure = 1, DoesNotFit = 2 };
+enum PackingExitCode { Success = 0, Failure = 1, DoesNotFit = 2 };
 
-struct Options {
+struct PackingOptions {
   cl::OptionCategory category{"Options of mf-plan-memory"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<problem.csv>"),
                              cl::init("-"), cl::cat(category)};
@@ -82,7 +82,7 @@ Expected<AllocationProblem> read(StringRef path) {
   return problem;
 }
 
-Expected<AllocationProblem> readProblem(const Options &options) {
+Expected<AllocationProblem> readProblem(const PackingOptions &options) {
   Expected<AllocationProblem> problem = read(options.input);
   if (!problem)
     return problem.takeError();
@@ -100,7 +100,7 @@ Expected<AllocationProblem> readProblem(const Options &options) {
 
 /// The report, as a line or as JSON.
 void report(const AllocationProblem &problem, const AllocationPlan &plan,
-            const Options &options) {
+            const PackingOptions &options) {
   if (!options.json) {
     llvm::errs() << llvm::formatv(
         "peak {0} bytes, lower bound {1} bytes at time {2}, gap {3:f3} %\n",
@@ -129,7 +129,7 @@ void report(const AllocationProblem &problem, const AllocationPlan &plan,
 
 /// Writes all of the offsets or nothing.
 Error writeOffsets(const AllocationProblem &problem, const AllocationPlan &plan,
-                   const Options &options) {
+                   const PackingOptions &options) {
   if (options.json && options.output.empty())
     return Error::success();
   StringRef path = options.output.empty() ? "-" : StringRef(options.output);
@@ -166,7 +166,7 @@ Expected<std::vector<int64_t>> matchOffsets(const AllocationProblem &problem,
   return offsets;
 }
 
-Error verify(const AllocationProblem &problem, const Options &options) {
+Error verify(const AllocationProblem &problem, const PackingOptions &options) {
   Expected<AllocationProblem> solution = read(options.verify);
   if (!solution)
     return solution.takeError();
@@ -202,7 +202,7 @@ std::string describeMisfit(const AllocationProblem &problem,
                        capacity, plan.peak, plan.bound.bytes);
 }
 
-Expected<ExitCode> run(const Options &options) {
+Expected<PackingExitCode> run(const PackingOptions &options) {
   // False for what is not a number, too.
   const bool isInRange = options.effort >= 0 && options.effort <= 1e6;
   if (!isInRange)
@@ -238,11 +238,11 @@ Expected<ExitCode> run(const Options &options) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  Options options;
+  PackingOptions options;
   mf::tools::hideInheritedOptions({&options.category});
   cl::extrahelp help(extraHelp);
   cl::ParseCommandLineOptions(argc, argv, overview);
-  Expected<ExitCode> code = run(options);
+  Expected<PackingExitCode> code = run(options);
   if (code)
     return *code;
   llvm::WithColor::error() << llvm::toString(code.takeError()) << "\n";

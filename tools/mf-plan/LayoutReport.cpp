@@ -40,11 +40,11 @@ static std::string describeLimit(const PlannedLayout &planned) {
 }
 
 /// `4 x 2` for 4 micro-batches of 2 samples.
-static std::string describePasses(const Layout &layout) {
+static std::string describePasses(const DeviceLayout &layout) {
   return formatv("{0} x {1}", layout.passes, layout.batchSize);
 }
 
-static void addRow(const std::string &name, const Layout &layout,
+static void addRow(const std::string &name, const DeviceLayout &layout,
                    const StepMeasure &measure, const std::string &limit,
                    const plan::PlanUnits &units, TextTable &table) {
   const size_t stage = measure.findFullest();
@@ -114,7 +114,7 @@ void printLayouts(const LayoutSearchResult &found, const plan::PlanUnits &units,
 // JSON
 //===----------------------------------------------------------------------===//
 
-static Object writeLayout(const Layout &layout) {
+static Object writeLayout(const DeviceLayout &layout) {
   return Object{{"name", layout.describe()},
                 {"data_parallel", layout.dataParallel},
                 {"model_parallel", layout.modelParallel},
@@ -127,7 +127,8 @@ static Object writeLayout(const Layout &layout) {
                 {"batch_size", layout.batchSize}};
 }
 
-static Object writeStep(const Layout &layout, const StepMeasure &measure) {
+static Object writeStep(const DeviceLayout &layout,
+                        const StepMeasure &measure) {
   Object object = writeLayout(layout);
   const size_t stage = measure.findFullest();
   Array path;
@@ -154,7 +155,7 @@ Object writeLayouts(const LayoutSearchResult &found) {
     best.push_back(writePlanned(planned));
   for (const SkippedLayouts &group : found.skipped) {
     Array layouts;
-    for (const Layout &layout : group.layouts)
+    for (const DeviceLayout &layout : group.layouts)
       layouts.push_back(writeLayout(layout));
     skipped.push_back(
         Object{{"reason", group.reason}, {"layouts", std::move(layouts)}});

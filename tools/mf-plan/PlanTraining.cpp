@@ -95,7 +95,7 @@ Expected<PlanRequest> makeRequest(const PlanOptions &options) {
 }
 
 /// Time of compiled steps beside the tasks of the problem.
-static double getRestSeconds(const StepPlan &found) {
+static double getRestSeconds(const PlanAnswer &found) {
   if (found.best.plan.chunks.empty())
     return std::max(0.0, found.boundSeconds - found.result.bound);
   return found.best.measure.seconds -
@@ -107,7 +107,7 @@ Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
   if (!request)
     return request.takeError();
   request->stop = &stop;
-  Expected<StepPlan> found = [&] {
+  Expected<PlanAnswer> found = [&] {
     ProgressLine line({});
     request->progress = [&](StringRef text) { line.show(text); };
     return planStep(*request);

@@ -41,7 +41,7 @@ static std::vector<std::string> makeRow(llvm::StringRef name,
 }
 
 /// The compiler's memory and time in the form of the solver's.
-static plan::Evaluation toEvaluation(const StepPlan &found) {
+static plan::Evaluation toEvaluation(const PlanAnswer &found) {
   plan::Evaluation evaluation;
   const auto microBatches =
       static_cast<double>(found.problem.schedule.pipeline.microBatches);
@@ -56,7 +56,7 @@ static plan::Evaluation toEvaluation(const StepPlan &found) {
 }
 
 /// Prints the gain of planning in a line.
-static void printGain(const StepPlan &found, llvm::raw_ostream &os) {
+static void printGain(const PlanAnswer &found, llvm::raw_ostream &os) {
   if (found.isGiven) {
     os << "no settings that were found make the step shorter\n";
     return;
@@ -69,7 +69,7 @@ static void printGain(const StepPlan &found, llvm::raw_ostream &os) {
                 ratio > 1 ? "longer" : "shorter");
 }
 
-void printTrainingPlan(const StepPlan &found, const plan::PlanUnits &units,
+void printTrainingPlan(const PlanAnswer &found, const plan::PlanUnits &units,
                        llvm::raw_ostream &os) {
   const schedule::Pipeline &pipeline = found.problem.schedule.pipeline;
   // There is no problem if the time ended before layers were known.
@@ -123,7 +123,7 @@ static Object writeMeasure(const StepMeasure &measure) {
                 {"chunks", std::move(chunks)}};
 }
 
-Object writeTrainingPlan(const StepPlan &found) {
+Object writeTrainingPlan(const PlanAnswer &found) {
   Object given = writeMeasure(found.given);
   given["fits"] = found.givenFits;
   Object planned = writeMeasure(found.best.measure);

@@ -15,11 +15,11 @@ plan::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes);
 
 /// The given and the planned step, the stages of the latter, and the settings
 /// that make it.
-void printTrainingPlan(const planner::StepPlan &found,
+void printTrainingPlan(const planner::PlanAnswer &found,
                        const plan::PlanUnits &units, llvm::raw_ostream &os);
 
 /// The same and more as JSON, in seconds and bytes.
-llvm::json::Object writeTrainingPlan(const planner::StepPlan &found);
+llvm::json::Object writeTrainingPlan(const planner::PlanAnswer &found);
 
 } // namespace mf::tools
 

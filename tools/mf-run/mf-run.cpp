@@ -65,9 +65,9 @@ static Error verifyBeforeRun(const Program &program, bool verify) {
 namespace {
 
 /// One run of mf-run, in this process.
-class Run {
+class RunCommand {
 public:
-  Run(const Options &options, ProcessGroup *processes)
+  RunCommand(const Options &options, ProcessGroup *processes)
       : options(options), processes(processes), messages(processes) {}
 
   /// Runs the file and returns the program's exit code.
@@ -105,7 +105,7 @@ static bool isTerminal() {
   return outs().is_displayed() && !mf::isStartedByMpirun();
 }
 
-int Run::interpret() {
+int RunCommand::interpret() {
   if (!options.hbm.empty() || options.verify.getNumOccurrences() > 0)
     return messages.fail(
         "--hbm and --verify are about lowered programs, but this is a model");
@@ -125,8 +125,8 @@ int Run::interpret() {
   return failed(interpreter) ? 1 : train(**interpreter, training);
 }
 
-int Run::train(mf::ranks::RankEngine &engine,
-               const mf::ranks::TrainingOptions &training) {
+int RunCommand::train(mf::ranks::RankEngine &engine,
+                      const mf::ranks::TrainingOptions &training) {
   if (Error error = mf::ranks::train(
           engine, training, engine.isWriter() ? outs() : nulls(), isTerminal(),
           [&](StringRef text) { note(text); }))
@@ -134,7 +134,7 @@ int Run::train(mf::ranks::RankEngine &engine,
   return 0;
 }
 
-int Run::runProgram(mlir::MLIRContext &context) {
+int RunCommand::runProgram(mlir::MLIRContext &context) {
   mf::ranks::TrainingOptions training = options.getTrainingOptions();
   training.verification = options.verify ? "proven" : "off";
   if (!options.target.empty()) {
@@ -162,7 +162,7 @@ int Run::runProgram(mlir::MLIRContext &context) {
   return train(engine, training);
 }
 
-int Run::simulate(mlir::MLIRContext &context) {
+int RunCommand::simulate(mlir::MLIRContext &context) {
   if (model)
     return messages.fail("--simulate is about lowered programs, but this is a "
                          "model: lower it with mf-opt --recompute-config=FILE");
@@ -180,7 +180,7 @@ int Run::simulate(mlir::MLIRContext &context) {
 }
 
 /// Takes what is to run out of a module, and gives each process its ranks.
-int Run::decode(mlir::ModuleOp module) {
+int RunCommand::decode(mlir::ModuleOp module) {
   auto models = module.getOps<mf::ir::ModelOp>();
   if (hasSingleElement(module.getBody()->getOperations()) && !models.empty()) {
     model = *models.begin();
@@ -198,7 +198,7 @@ int Run::decode(mlir::ModuleOp module) {
 
 /// Fails in all processes if one cannot read the file, or they were not started
 /// with the same one and the same options.
-Error Run::agreeOnFile(Error opened, StringRef digest) const {
+Error RunCommand::agreeOnFile(Error opened, StringRef digest) const {
   if (!processes)
     return opened;
   if (Error error = processes->agree(std::move(opened)))
@@ -214,7 +214,7 @@ static std::string getDigest(StringRef text) {
   return toHex(ArrayRef(hash).take_front(8), /*LowerCase=*/true);
 }
 
-int Run::runFile() {
+int RunCommand::runFile() {
   if (StringRef wrong = options.check(); !wrong.empty())
     return messages.fail(wrong);
   if (options.listTargets)
@@ -265,5 +265,5 @@ int main(int argc, char **argv) {
   auto processes = mf::tools::joinProcesses(argv[0]);
   if (!processes)
     return Messages(nullptr).fail(toString(processes.takeError()));
-  return Run(options, processes->get()).run();
+  return RunCommand(options, processes->get()).run();
 }

@@ -25,7 +25,7 @@ namespace {
 constexpr int64_t mostTasks = 1 << 22;
 constexpr int64_t mostStages = 1 << 12;
 
-struct Options {
+struct ScheduleOptions {
   cl::OptionCategory category{"Options of mf-schedule"};
   cl::opt<std::string> schedule{
       "schedule",
@@ -105,7 +105,7 @@ std::string getExtraHelp() {
 }
 
 /// A schedule in time.
-struct Result {
+struct ScheduleResult {
   Schedule schedule;
   PipelineTimeline timeline;
   int64_t chunksPerStage = 1;
@@ -126,7 +126,7 @@ Error checkCount(const cl::opt<int64_t> &option, int64_t most) {
       formatv("--{0} is {1}, expected 1 to {2}", option.ArgStr, +option, most));
 }
 
-Error check(const Options &options) {
+Error check(const ScheduleOptions &options) {
   if (Error error = checkCount(options.stages, mostStages))
     return error;
   if (Error error = checkCount(options.microBatches, mostTasks))
@@ -153,7 +153,7 @@ Error check(const Options &options) {
 
 /// The pipeline with the fewest chunks that the policy takes, or with as many
 /// as asked for.
-Expected<Pipeline> place(const Policy &policy, const Options &options) {
+Expected<Pipeline> place(const Policy &policy, const ScheduleOptions &options) {
   bool isGiven = options.chunks.getNumOccurrences() > 0;
   if (isGiven && !options.showsAll())
     return policy.place(options.stages, options.chunks, options.microBatches,
@@ -187,14 +187,15 @@ std::vector<double> spread(const cl::list<double> &given, double otherwise,
   return std::vector<double>(chunks, number * share);
 }
 
-Expected<Result> simulate(const Policy &policy, const Options &options) {
+Expected<ScheduleResult> simulate(const Policy &policy,
+                                  const ScheduleOptions &options) {
   Expected<Pipeline> pipeline = place(policy, options);
   if (!pipeline)
     return pipeline.takeError();
   Expected<Schedule> schedule = buildSchedule(policy, *pipeline);
   if (!schedule)
     return schedule.takeError();
-  Result result;
+  ScheduleResult result;
   int64_t chunks = pipeline->getNumChunks();
   result.chunksPerStage = chunks / pipeline->stages;
   double share = options.showsAll() ? 1.0 / result.chunksPerStage : 1.0;
@@ -219,7 +220,7 @@ Expected<Result> simulate(const Policy &policy, const Options &options) {
 // One schedule
 //===----------------------------------------------------------------------===//
 
-void printResult(const Result &result) {
+void printResult(const ScheduleResult &result) {
   const Pipeline &pipeline = result.schedule.pipeline;
   const Bubbles &bubbles = result.timeline.bubbles;
   printTimeline(pipeline, result.timeline, outs());
@@ -248,7 +249,7 @@ void writeBubbles(const Bubbles &bubbles, llvm::json::OStream &json) {
   });
 }
 
-void writeSummary(const Result &result, llvm::json::OStream &json) {
+void writeSummary(const ScheduleResult &result, llvm::json::OStream &json) {
   const Pipeline &pipeline = result.schedule.pipeline;
   json.attribute("schedule", result.schedule.name);
   json.attribute("stages", pipeline.stages);
@@ -261,7 +262,7 @@ void writeSummary(const Result &result, llvm::json::OStream &json) {
   json.attribute("chunks_in_flight", llvm::json::Array(result.getInFlight()));
 }
 
-void writeBlocks(const Result &result, llvm::json::OStream &json) {
+void writeBlocks(const ScheduleResult &result, llvm::json::OStream &json) {
   const char *kinds[] = {"task", "send", "receive"};
   json.attributeArray("blocks", [&] {
     for (const std::vector<Block> &stage : result.timeline.stages)
@@ -277,11 +278,11 @@ void writeBlocks(const Result &result, llvm::json::OStream &json) {
   });
 }
 
-Error showOne(const Options &options) {
+Error showOne(const ScheduleOptions &options) {
   Expected<const Policy *> policy = findPolicy(options.schedule);
   if (!policy)
     return policy.takeError();
-  Expected<Result> result = simulate(**policy, options);
+  Expected<ScheduleResult> result = simulate(**policy, options);
   if (!result)
     return result.takeError();
   if (!options.json) {
@@ -301,12 +302,12 @@ Error showOne(const Options &options) {
 // All schedules
 //===----------------------------------------------------------------------===//
 
-void writeAll(const Options &options) {
+void writeAll(const ScheduleOptions &options) {
   llvm::json::OStream json(outs(), 2);
   json.array([&] {
     for (const Policy *policy : getPolicies())
       json.object([&] {
-        Expected<Result> result = simulate(*policy, options);
+        Expected<ScheduleResult> result = simulate(*policy, options);
         if (result)
           return writeSummary(*result, json);
         json.attribute("schedule", policy->getName());
@@ -318,11 +319,11 @@ void writeAll(const Options &options) {
 
 /// Peaks are in activations of a whole stage for a micro-batch, so that they
 /// compare.
-void printAll(const Options &options) {
+void printAll(const ScheduleOptions &options) {
   outs()
       << "schedule                        chunks       end  bubble    peak\n";
   for (const Policy *policy : getPolicies()) {
-    Expected<Result> result = simulate(*policy, options);
+    Expected<ScheduleResult> result = simulate(*policy, options);
     if (!result) {
       outs() << formatv("{0,-32}{1}\n", policy->getName(),
                         llvm::toString(result.takeError()));
@@ -337,7 +338,7 @@ void printAll(const Options &options) {
   }
 }
 
-Error run(const Options &options) {
+Error run(const ScheduleOptions &options) {
   if (Error error = check(options))
     return error;
   if (!options.showsAll())
@@ -353,7 +354,7 @@ Error run(const Options &options) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  Options options;
+  ScheduleOptions options;
   mf::tools::hideInheritedOptions({&options.category});
   std::string extraHelp = getExtraHelp();
   cl::extrahelp help(extraHelp);

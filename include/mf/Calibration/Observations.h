@@ -31,7 +31,7 @@ struct ObservedTransfer {
 };
 
 /// Where times of something lie, outliers left out.
-struct Location {
+struct RobustMean {
   /// The mean of their logarithms.
   double logSeconds = 0;
   /// Its standard error; 0 for a single time.
@@ -46,7 +46,7 @@ struct Observation {
   std::variant<ObservedLaunch, ObservedTransfer> what;
   /// Logarithms of the seconds that each of its rows took.
   std::vector<double> logSeconds;
-  Location location;
+  RobustMean location;
 };
 
 struct Observations {
@@ -62,7 +62,7 @@ struct Observations {
 
 /// The mean of what lies within 3.5 deviations of the median, both as medians
 /// see them; never empty.
-Location locate(llvm::ArrayRef<double> logSeconds);
+RobustMean locate(llvm::ArrayRef<double> logSeconds);
 
 Observations observe(const Profile &profile);
 

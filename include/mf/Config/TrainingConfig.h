@@ -118,7 +118,7 @@ struct RunnerConfig {
 
 /// scale_sense of the wrapper: a constant factor on the loss, or one that
 /// follows overflows.
-struct LossScale {
+struct LossScaleConfig {
   enum class Kind : uint8_t { Constant, Fixed, Dynamic, Adaptive };
   Kind kind = Kind::Constant;
   double value = 1.0;
@@ -137,7 +137,7 @@ struct RunnerWrapper {
   /// really used (resolveBatch).
   std::optional<bool> useClipGrad;
   double maxGradNorm = 1.0;
-  LossScale scaleSense;
+  LossScaleConfig scaleSense;
   bool localNorm = false;
   bool calculatePerTokenLoss = false;
   bool useSkipDataByGlobalNorm = false;

@@ -41,7 +41,7 @@ struct Temporary {
 };
 
 /// A straight list of `length` instructions with its temporaries.
-struct Routine {
+struct RoutineMemory {
   std::string name;
   int64_t length = 0;
   std::vector<Temporary> temporaries;
@@ -75,7 +75,7 @@ struct ResidualFrame {
 /// One run of a routine. `instance` (a micro-batch number, any unique value)
 /// tells which instance of the routine's frame it works on; it means nothing
 /// for a routine without frame.
-struct Task {
+struct TaskMemory {
   int64_t routine = 0;
   int64_t instance = 0;
 };
@@ -132,9 +132,9 @@ struct LiveBuffer {
 /// The problem. Sizes are in bytes; every offset is a multiple of `alignment`,
 /// and bounds and plans count every size rounded up to it.
 struct StepProblem {
-  std::vector<Routine> routines;
+  std::vector<RoutineMemory> routines;
   std::vector<ResidualFrame> frames;
-  std::vector<Task> tasks;
+  std::vector<TaskMemory> tasks;
   std::vector<TaskBuffer> taskBuffers;
   std::vector<PersistentBuffer> persistentBuffers;
   int64_t alignment = deviceBufferAlignment;

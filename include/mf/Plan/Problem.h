@@ -149,7 +149,7 @@ struct Plan {
 
 /// A stretch of the critical path: tasks of a chunk that follow one another on
 /// it, or `update` where chunk is -1.
-struct PathStep {
+struct MakespanStep {
   schedule::Phase phase = schedule::Phase::Forward;
   int32_t chunk = 0;
   int64_t count = 0;
@@ -165,7 +165,7 @@ struct Evaluation {
   /// By chunk, of one micro-batch.
   std::vector<double> forward, backward;
   /// Adds up to `time`, but for transfers.
-  std::vector<PathStep> criticalPath;
+  std::vector<MakespanStep> criticalPath;
 };
 
 /// Runs a plan through the schedule: exact, for every micro-batch. The plan

@@ -13,8 +13,8 @@ mlir::FailureOr<InitialValue> decodeInitialValue(mlir::Operation *op,
                                                  mlir::Attribute attribute);
 
 /// `type`, a string, and the parameters beside it.
-mlir::FailureOr<LrSchedule> decodeLrSchedule(mlir::Operation *op,
-                                             mlir::DictionaryAttr attribute);
+mlir::FailureOr<LearningRateRule>
+decodeLrSchedule(mlir::Operation *op, mlir::DictionaryAttr attribute);
 
 /// The module's mesh; without one, a rank for each stage. Reports one that has
 /// another number of stages.

@@ -108,7 +108,7 @@ StepLiveness computeLiveness(const StageProgram &stage);
 //===----------------------------------------------------------------------===//
 
 /// Purposes of memory; the dialect's categories.
-enum class Category : uint8_t {
+enum class BufferCategory : uint8_t {
   Parameter,
   Gradient,
   OptimizerState,
@@ -120,13 +120,13 @@ enum class Category : uint8_t {
 constexpr size_t numCategories = 7;
 
 /// The dialect's spelling: "optimizer_state".
-llvm::StringRef getName(Category category);
+llvm::StringRef getName(BufferCategory category);
 
 /// One buffer instance of a planned step: each frame's residuals, each call's
 /// temporaries.
 struct Lifetime {
   BufferKind kind = BufferKind::Temporary;
-  Category category = Category::Temporary;
+  BufferCategory category = BufferCategory::Temporary;
   Space space = Space::Device;
   int64_t offset = 0;
   int64_t bytes = 0;

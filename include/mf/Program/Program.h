@@ -31,7 +31,7 @@ enum class StreamKind : uint8_t {
   Communication
 };
 
-struct Stream {
+struct ProgramStream {
   std::string name;
   StreamKind kind = StreamKind::Compute;
 };
@@ -189,7 +189,7 @@ struct Routine {
 struct StageProgram {
   std::string name;
   int64_t stage = 0;
-  std::vector<Stream> streams;
+  std::vector<ProgramStream> streams;
   uint32_t computeStream = 0;
   std::vector<Static> statics;
   std::vector<FrameLayout> layouts;
@@ -245,7 +245,7 @@ using ScheduleValue = std::variant<bool, int64_t, double, std::string>;
 
 /// `type` and parameters of the learning-rate schedule, named as MindSpore
 /// Transformers names them.
-struct LrSchedule {
+struct LearningRateRule {
   std::string type;
   std::map<std::string, ScheduleValue> parameters;
 };
@@ -277,7 +277,7 @@ struct Program {
   /// Negative if there is none.
   int64_t padTokenId = -1;
   int64_t ignoreIndex = -100;
-  std::optional<LrSchedule> lrSchedule;
+  std::optional<LearningRateRule> lrSchedule;
   LossScale lossScale;
   SampleOrder sampleOrder = SampleOrder::Whole;
   /// Compiled kernel by kernel with vector operators fused (jit_level O1).

@@ -14,7 +14,7 @@ namespace mf::ranks {
 /// of the whole run. Fails on values of another type than the key's and on
 /// schedules that do not exist.
 llvm::Expected<mf::LrSchedule>
-makeLrSchedule(const program::LrSchedule &schedule, int64_t totalSteps);
+makeLrSchedule(const program::LearningRateRule &schedule, int64_t totalSteps);
 
 } // namespace mf::ranks
 

@@ -38,7 +38,7 @@ struct TrainingFacts {
   /// The data of a step.
   BatchOptions batch;
   bool readsData = true;
-  std::optional<program::LrSchedule> lrSchedule;
+  std::optional<program::LearningRateRule> lrSchedule;
   program::LossScale lossScale;
   bool hasBackward = true;
   /// Whether a step changes parameters.

@@ -82,7 +82,7 @@ std::vector<int64_t> getGroups(const LaidOutStep &step,
   return groups;
 }
 
-RoutineLayout mirror(const StepProblem &problem, const Routine &routine,
+RoutineLayout mirror(const StepProblem &problem, const RoutineMemory &routine,
                      RoutineLayout layout) {
   for (const auto &[temporary, place] :
        llvm::zip(routine.temporaries, layout.temporaries))

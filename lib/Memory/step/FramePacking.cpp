@@ -33,7 +33,8 @@ PackResult pack(const PackProblem &problem, int64_t goodPeak,
                         heuristics, search);
 }
 
-PackProblem getTemporaries(const StepProblem &problem, const Routine &routine) {
+PackProblem getTemporaries(const StepProblem &problem,
+                           const RoutineMemory &routine) {
   PackProblem items;
   items.numSections = static_cast<int32_t>(routine.length);
   for (const Temporary &temporary : routine.temporaries)
@@ -63,7 +64,7 @@ void addResiduals(const StepProblem &problem, const ResidualFrame &frame,
 PackProblem getPhaseItems(const StepProblem &problem,
                           const ResidualFrame &frame,
                           const ResidualFrameLayout &layout, int64_t phase) {
-  const Routine &routine = problem.routines[frame.phases[phase]];
+  const RoutineMemory &routine = problem.routines[frame.phases[phase]];
   PackProblem items = getTemporaries(problem, routine);
   addResiduals(problem, frame, layout, phase, routine.length, 0, items);
   for (const FramePart &part : layout.parts) {
@@ -206,7 +207,8 @@ ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
   return layout;
 }
 
-RoutineLayout packRoutine(const StepProblem &problem, const Routine &routine,
+RoutineLayout packRoutine(const StepProblem &problem,
+                          const RoutineMemory &routine,
                           const PackEffort &effort) {
   PackProblem items = getTemporaries(problem, routine);
   PackResult result = pack(items, getLargest(getLiveProfile(items)), effort);
@@ -219,7 +221,7 @@ RoutineLayout packRoutine(const StepProblem &problem, const Routine &routine,
 
 RoutineLayout packByEnd(const StepProblem &problem, const StepPlaces &timeline,
                         const StepPlan &plan, int64_t index) {
-  const Routine &routine = problem.routines[index];
+  const RoutineMemory &routine = problem.routines[index];
   int64_t frame = timeline.getFrame(index);
   int64_t frameSize = frame >= 0 ? plan.frames[frame].size : 0;
   PackProblem items =

@@ -42,7 +42,8 @@ ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
                          const PackEffort &effort);
 
 /// Layout of a routine without frame: all in scratch.
-RoutineLayout packRoutine(const StepProblem &problem, const Routine &routine,
+RoutineLayout packRoutine(const StepProblem &problem,
+                          const RoutineMemory &routine,
                           const PackEffort &effort);
 
 /// Another layout of a routine of `plan`, in which what is alive last is lowest

@@ -41,7 +41,7 @@ private:
   Error verifyParts(size_t frame);
   Error verifyRoutine(size_t index);
   Error verifyBetweenPhases(size_t frame);
-  Error verifyPart(const Block &block, size_t frame, PhaseMoment first,
+  Error verifyPart(const MemoryBlock &block, size_t frame, PhaseMoment first,
                    PhaseMoment last);
 
   const StepProblem &problem;
@@ -116,7 +116,7 @@ Error LayoutVerifier::verifyParts(size_t index) {
 }
 
 /// In one part of the frame, which is there for as long as the block.
-Error LayoutVerifier::verifyPart(const Block &block, size_t frame,
+Error LayoutVerifier::verifyPart(const MemoryBlock &block, size_t frame,
                                  PhaseMoment first, PhaseMoment last) {
   if (block.size == 0)
     return Error::success();
@@ -137,12 +137,12 @@ Error LayoutVerifier::verifyPart(const Block &block, size_t frame,
 }
 
 Error LayoutVerifier::verifyRoutine(size_t index) {
-  const Routine &routine = problem.routines[index];
+  const RoutineMemory &routine = problem.routines[index];
   const RoutineLayout &layout = plan.routines[index];
   int64_t frame = timeline.getFrame(index);
   // Addresses inside the routine: the frame first, then scratch.
   int64_t frameSize = frame >= 0 ? plan.frames[frame].size : 0;
-  std::vector<Block> blocks;
+  std::vector<MemoryBlock> blocks;
   if (layout.scratchSize < 0 || layout.scratchSize % problem.alignment != 0)
     return fail("routine '" + routine.name + "' has scratch of " +
                 Twine(layout.scratchSize) + " bytes, expected a multiple of " +
@@ -150,12 +150,12 @@ Error LayoutVerifier::verifyRoutine(size_t index) {
   for (const auto &[temporary, place] :
        llvm::zip(routine.temporaries, layout.temporaries)) {
     bool inFrame = place.region == TemporaryPlace::Region::Frame;
-    Block block = {"temporary '" + temporary.name + "' of routine '" +
-                       routine.name + "'",
-                   place.offset,
-                   problem.alignedSize(temporary.size),
-                   {0, temporary.begin},
-                   {0, temporary.end}};
+    MemoryBlock block = {"temporary '" + temporary.name + "' of routine '" +
+                             routine.name + "'",
+                         place.offset,
+                         problem.alignedSize(temporary.size),
+                         {0, temporary.begin},
+                         {0, temporary.end}};
     if (Error error = verifyPlace(block, problem.alignment,
                                   inFrame ? "the frame" : "the scratch",
                                   inFrame ? frameSize : layout.scratchSize))
@@ -185,7 +185,7 @@ Error LayoutVerifier::verifyRoutine(size_t index) {
 Error LayoutVerifier::verifyBetweenPhases(size_t index) {
   const ResidualFrame &frame = problem.frames[index];
   const ResidualFrameLayout &layout = plan.frames[index];
-  std::vector<Block> blocks;
+  std::vector<MemoryBlock> blocks;
   for (const auto &[residual, offset] :
        llvm::zip(frame.residuals, layout.residualOffsets)) {
     // Alive from the end of its birth phase to the start of its death phase.

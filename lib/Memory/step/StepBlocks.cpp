@@ -10,8 +10,8 @@ using llvm::Twine;
 
 namespace mf::memory {
 
-Error verifyPlace(const Block &block, int64_t alignment, const Twine &region,
-                  int64_t size) {
+Error verifyPlace(const MemoryBlock &block, int64_t alignment,
+                  const Twine &region, int64_t size) {
   if (block.offset < 0 || block.offset % alignment != 0)
     return llvm::createStringError(
         block.name + " is at " + Twine(block.offset) + " of " + region +
@@ -23,7 +23,7 @@ Error verifyPlace(const Block &block, int64_t alignment, const Twine &region,
   return Error::success();
 }
 
-Error findOverlap(llvm::ArrayRef<Block> blocks) {
+Error findOverlap(llvm::ArrayRef<MemoryBlock> blocks) {
   std::vector<size_t> begins;
   for (size_t i = 0; i < blocks.size(); ++i)
     if (blocks[i].size > 0)
@@ -37,7 +37,7 @@ Error findOverlap(llvm::ArrayRef<Block> blocks) {
   AddressMap<size_t> alive;
   size_t nextEnd = 0;
   for (size_t index : begins) {
-    const Block &block = blocks[index];
+    const MemoryBlock &block = blocks[index];
     for (; !(block.begin < blocks[ends[nextEnd]].end); ++nextEnd)
       alive.erase(blocks[ends[nextEnd]].offset);
     if (std::optional<size_t> other =

@@ -15,7 +15,7 @@
 namespace mf::memory {
 
 /// A range of addresses that is taken from `begin` to before `end`.
-struct Block {
+struct MemoryBlock {
   std::string name;
   int64_t offset = 0;
   int64_t size = 0;
@@ -24,11 +24,11 @@ struct Block {
 };
 
 /// An error unless the block is aligned and within [0, size) of its region.
-llvm::Error verifyPlace(const Block &block, int64_t alignment,
+llvm::Error verifyPlace(const MemoryBlock &block, int64_t alignment,
                         const llvm::Twine &region, int64_t size);
 
 /// An error if two blocks are taken at the same time and share an address.
-llvm::Error findOverlap(llvm::ArrayRef<Block> blocks);
+llvm::Error findOverlap(llvm::ArrayRef<MemoryBlock> blocks);
 
 } // namespace mf::memory
 

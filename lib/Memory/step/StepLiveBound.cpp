@@ -131,8 +131,8 @@ std::vector<LiveBuffer> StepProblem::liveAt(StepMoment moment) const {
     return live;
 
   StepPlaces timeline(*this);
-  const Task &task = tasks[moment.task];
-  const Routine &routine = routines[task.routine];
+  const TaskMemory &task = tasks[moment.task];
+  const RoutineMemory &routine = routines[task.routine];
   int64_t owner = timeline.getFrame(task.routine) >= 0 ? task.instance : -1;
   for (const Temporary &temporary : routine.temporaries)
     if (temporary.begin <= moment.instruction &&

@@ -62,7 +62,7 @@ int64_t getBytesAfterPhase(const StepProblem &problem,
 std::vector<int64_t> getRoutineProfile(const StepProblem &problem,
                                        const StepPlaces &timeline,
                                        int64_t routineIndex) {
-  const Routine &routine = problem.routines[routineIndex];
+  const RoutineMemory &routine = problem.routines[routineIndex];
   std::vector<int64_t> profile(routine.length + 1, 0);
   auto add = [&](int64_t begin, int64_t end, int64_t size) {
     profile[begin] += problem.alignedSize(size);

@@ -54,7 +54,7 @@ Error Checker::addBytes(const Twine &owner, int64_t size, int64_t count) {
 }
 
 Error Checker::checkRoutines() {
-  for (const Routine &routine : problem.routines) {
+  for (const RoutineMemory &routine : problem.routines) {
     if (routine.length <= 0)
       return fail("routine '" + routine.name + "' has " +
                   Twine(routine.length) + " instructions, expected at least 1");
@@ -84,8 +84,10 @@ Error Checker::checkResidual(const ResidualFrame &frame,
     return fail(owner + " is born in phase " + Twine(residual.birthPhase) +
                 " and dies in phase " + Twine(residual.deathPhase) +
                 ", expected a later one of the frame's " + Twine(numPhases));
-  const Routine &birth = problem.routines[frame.phases[residual.birthPhase]];
-  const Routine &death = problem.routines[frame.phases[residual.deathPhase]];
+  const RoutineMemory &birth =
+      problem.routines[frame.phases[residual.birthPhase]];
+  const RoutineMemory &death =
+      problem.routines[frame.phases[residual.deathPhase]];
   if (residual.birth < 0 || residual.birth >= birth.length)
     return fail(owner + " is born at instruction " + Twine(residual.birth) +
                 " of '" + birth.name + "', which has " + Twine(birth.length));
@@ -164,7 +166,8 @@ Error Checker::checkMoment(const TaskBuffer &buffer, const char *what,
     return fail("task buffer '" + Twine(buffer.name) + "' " + what +
                 " in task " + Twine(moment.task) + ", but there are " +
                 Twine(numTasks));
-  const Routine &routine = problem.routines[problem.tasks[moment.task].routine];
+  const RoutineMemory &routine =
+      problem.routines[problem.tasks[moment.task].routine];
   if (moment.instruction < 0 || moment.instruction > routine.length)
     return fail("task buffer '" + Twine(buffer.name) + "' " + what +
                 " at instruction " + Twine(moment.instruction) + " of task " +

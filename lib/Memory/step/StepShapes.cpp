@@ -48,7 +48,7 @@ const StepShapes::RoutinePart &StepShapes::getPart(int64_t index, int64_t begin,
   auto [entry, isNew] = parts.try_emplace({index, begin, end});
   if (!isNew)
     return entry->second;
-  const Routine &routine = problem.routines[index];
+  const RoutineMemory &routine = problem.routines[index];
   auto isAlive = [&](int64_t first, int64_t last) {
     return first < last && first < end && begin < last;
   };

@@ -18,7 +18,7 @@ namespace {
 struct Region {
   enum class Kind { Frame, Scratch, Buffer };
   Kind kind;
-  Block block;
+  MemoryBlock block;
   /// The number of the frame instance or of the task.
   size_t index = 0;
   /// The part of the frame.
@@ -49,10 +49,10 @@ private:
   Error verifyRegions();
   Error findSharedAddress(const Region &a, const Region &b);
   void addFrameContents(const FrameInstance &instance, size_t part,
-                        std::vector<Block> &blocks);
+                        std::vector<MemoryBlock> &blocks);
   void addTemporaries(int64_t task, std::optional<size_t> part,
-                      std::vector<Block> &blocks);
-  std::vector<Block> getContents(const Region &region);
+                      std::vector<MemoryBlock> &blocks);
+  std::vector<MemoryBlock> getContents(const Region &region);
   StepMoment getStart(StepMoment moment) const;
   std::vector<Region> getRegions();
 
@@ -141,7 +141,7 @@ std::vector<Region> StepVerifier::getRegions() {
 
 /// Adds the temporaries that a task has in scratch or in a part of its frame.
 void StepVerifier::addTemporaries(int64_t task, std::optional<size_t> part,
-                                  std::vector<Block> &blocks) {
+                                  std::vector<MemoryBlock> &blocks) {
   int64_t routine = problem.tasks[task].routine;
   int64_t frame = timeline.getFrame(routine);
   for (const auto &[temporary, place] :
@@ -162,7 +162,7 @@ void StepVerifier::addTemporaries(int64_t task, std::optional<size_t> part,
 }
 
 void StepVerifier::addFrameContents(const FrameInstance &instance, size_t part,
-                                    std::vector<Block> &blocks) {
+                                    std::vector<MemoryBlock> &blocks) {
   for (int64_t task : instance.tasks)
     addTemporaries(task, part, blocks);
   const ResidualFrameLayout &layout = plan.frames[instance.frame];
@@ -177,23 +177,23 @@ void StepVerifier::addFrameContents(const FrameInstance &instance, size_t part,
            {instance.tasks[residual.deathPhase], residual.death}});
 }
 
-std::vector<Block> StepVerifier::getContents(const Region &region) {
+std::vector<MemoryBlock> StepVerifier::getContents(const Region &region) {
   if (region.kind == Region::Kind::Buffer)
     return {region.block};
-  std::vector<Block> blocks;
+  std::vector<MemoryBlock> blocks;
   if (region.kind == Region::Kind::Frame)
     addFrameContents(timeline.getInstances()[region.index], region.part,
                      blocks);
   else
     addTemporaries(region.index, std::nullopt, blocks);
-  for (Block &block : blocks)
+  for (MemoryBlock &block : blocks)
     block.name += region.block.name;
   return blocks;
 }
 
 Error StepVerifier::findSharedAddress(const Region &a, const Region &b) {
-  std::vector<Block> blocks = getContents(a);
-  for (Block &block : getContents(b))
+  std::vector<MemoryBlock> blocks = getContents(a);
+  for (MemoryBlock &block : getContents(b))
     blocks.push_back(std::move(block));
   return findOverlap(blocks);
 }

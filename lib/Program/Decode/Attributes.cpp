@@ -99,9 +99,9 @@ static std::optional<ScheduleValue> decodeScheduleValue(Attribute attribute) {
       .Default([](Attribute) { return std::nullopt; });
 }
 
-FailureOr<LrSchedule> decodeLrSchedule(Operation *op,
-                                       DictionaryAttr attribute) {
-  LrSchedule schedule;
+FailureOr<LearningRateRule> decodeLrSchedule(Operation *op,
+                                             DictionaryAttr attribute) {
+  LearningRateRule schedule;
   bool hasType = false;
   for (NamedAttribute named : attribute) {
     std::optional<ScheduleValue> value = decodeScheduleValue(named.getValue());

@@ -17,7 +17,7 @@ namespace mf::program {
 namespace {
 
 /// One use of a channel, in the order in which its stage issues them.
-struct Use {
+struct ChannelUse {
   const Instruction *instruction = nullptr;
   const Exchange *exchange = nullptr;
   /// Bytes that are sent or received, or bytes of a collective's input.
@@ -28,7 +28,7 @@ struct Use {
 struct Party {
   int64_t stage = 0;
   llvm::StringRef side;
-  std::vector<Use> uses;
+  std::vector<ChannelUse> uses;
 };
 
 class ChannelChecker {
@@ -46,16 +46,16 @@ public:
 private:
   void addParties(const Channel &channel);
   void addUses(const StageProgram &stage, const InstructionList &list);
-  void addUse(const StageProgram &stage, const Use &use);
+  void addUse(const StageProgram &stage, const ChannelUse &use);
   LogicalResult checkStreams(const Channel &channel,
                              llvm::ArrayRef<Party> list);
   LogicalResult checkParties(const Channel &channel,
                              llvm::ArrayRef<Party> list);
   LogicalResult checkPair(const Channel &channel, const Party &party,
-                          const Use &use, const Party &other,
-                          const Use &otherUse);
+                          const ChannelUse &use, const Party &other,
+                          const ChannelUse &otherUse);
 
-  InFlightDiagnostic report(const Use &use, const Channel &channel) {
+  InFlightDiagnostic report(const ChannelUse &use, const Channel &channel) {
     return emitError(decoded.locations[use.instruction->location])
            << "channel '" << channel.name << "': ";
   }
@@ -94,7 +94,7 @@ void ChannelChecker::addParties(const Channel &channel) {
     list.push_back({stage, "collective", {}});
 }
 
-void ChannelChecker::addUse(const StageProgram &stage, const Use &use) {
+void ChannelChecker::addUse(const StageProgram &stage, const ChannelUse &use) {
   const Channel &channel = decoded.program.channels[use.exchange->channel];
   for (Party &party : parties[use.exchange->channel])
     if (party.stage == stage.stage &&
@@ -120,7 +120,7 @@ void ChannelChecker::addUses(const StageProgram &stage,
 LogicalResult ChannelChecker::checkStreams(const Channel &channel,
                                            llvm::ArrayRef<Party> list) {
   for (const Party &party : list)
-    for (const Use &use : party.uses)
+    for (const ChannelUse &use : party.uses)
       if (use.instruction->stream != party.uses.front().instruction->stream) {
         InFlightDiagnostic error = report(use, channel)
                                    << "used on a second stream";
@@ -153,19 +153,19 @@ LogicalResult ChannelChecker::checkParties(const Channel &channel,
   return success();
 }
 
-static int64_t getOutputBytes(const Use &use) {
+static int64_t getOutputBytes(const ChannelUse &use) {
   return use.instruction->accesses.back().operand.bytes;
 }
 
 /// Compares two members of an all_to_all_v, which must have the same room for
 /// rows.
-static bool haveSameRows(const Use &use, const Use &other) {
+static bool haveSameRows(const ChannelUse &use, const ChannelUse &other) {
   const RowExchange &a = use.exchange->rows, &b = other.exchange->rows;
   return a.rowBytes == b.rowBytes && a.experts == b.experts &&
          a.fill == b.fill && getOutputBytes(use) == getOutputBytes(other);
 }
 
-static std::string describeRows(const Use &use) {
+static std::string describeRows(const ChannelUse &use) {
   const RowExchange &rows = use.exchange->rows;
   return llvm::formatv(" to {0} bytes, in rows of {1} bytes for {2} experts, "
                        "filled up with {3}",
@@ -175,11 +175,12 @@ static std::string describeRows(const Use &use) {
 }
 
 LogicalResult ChannelChecker::checkPair(const Channel &channel,
-                                        const Party &party, const Use &use,
+                                        const Party &party,
+                                        const ChannelUse &use,
                                         const Party &other,
-                                        const Use &otherUse) {
+                                        const ChannelUse &otherUse) {
   const Exchange &a = *use.exchange, &b = *otherUse.exchange;
-  auto describe = [&](const Party &of, const Use &what) {
+  auto describe = [&](const Party &of, const ChannelUse &what) {
     std::string text = channel.isTransfer
                            ? std::string()
                            : getName(what.exchange->kind).str() + " of ";

@@ -31,7 +31,7 @@ static LogicalResult decodeHeader(ascend::ProgramOp op, Program &program) {
   program.ignoreIndex = op.getIgnoreIndex();
   program.graphKernelFusion = op.getGraphKernelFusion();
   if (DictionaryAttr schedule = op.getLrScheduleAttr()) {
-    FailureOr<LrSchedule> decoded = decodeLrSchedule(op, schedule);
+    FailureOr<LearningRateRule> decoded = decodeLrSchedule(op, schedule);
     if (failed(decoded))
       return failure();
     program.lrSchedule = std::move(*decoded);

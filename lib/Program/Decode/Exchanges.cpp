@@ -26,7 +26,8 @@ static int64_t getSteps(int64_t step, int64_t size) {
 }
 
 FailureOr<Channel>
-ListDecoder::decodePeer(Operation *op, const ascend::Exchange &exchange) const {
+ListDecoder::decodePeer(Operation *op,
+                        const ascend::ExchangeRecord &exchange) const {
   const Mesh &mesh = state.result.program.mesh;
   ascend::PeerAttr peer = exchange.peer;
   llvm::StringRef axis = peer.getAxis().getValue();
@@ -61,8 +62,9 @@ ListDecoder::decodePeer(Operation *op, const ascend::Exchange &exchange) const {
   return channel;
 }
 
-FailureOr<uint32_t> ListDecoder::getTransfer(Operation *op,
-                                             const ascend::Exchange &exchange) {
+FailureOr<uint32_t>
+ListDecoder::getTransfer(Operation *op,
+                         const ascend::ExchangeRecord &exchange) {
   // Equal attributes are one object. A step has many messages and few channels.
   const std::tuple key(exchange.peer.getAsOpaquePointer(),
                        exchange.channel.getAsOpaquePointer(),
@@ -122,7 +124,8 @@ static std::pair<int64_t, int64_t> getRatio(CollectiveKind kind,
 
 /// Reads an all_to_all_v, of whose operands the counts alone are bound to the
 /// group's size.
-static LogicalResult decodeRows(Operation *op, const ascend::Exchange &exchange,
+static LogicalResult decodeRows(Operation *op,
+                                const ascend::ExchangeRecord &exchange,
                                 int64_t members, const Instruction &instruction,
                                 RowExchange &rows, DType type) {
   rows.rowBytes = exchange.rowElements * getBytes(type);
@@ -160,9 +163,10 @@ LogicalResult ListDecoder::checkSizes(Operation *op, const Exchange &exchange,
   return success();
 }
 
-LogicalResult ListDecoder::decodeExchange(ascend::InstructionOpInterface op,
-                                          const ascend::Exchange &exchange,
-                                          Instruction &instruction) {
+LogicalResult
+ListDecoder::decodeExchange(ascend::InstructionOpInterface op,
+                            const ascend::ExchangeRecord &exchange,
+                            Instruction &instruction) {
   Exchange result;
   result.isSend = exchange.isSend;
   result.kind = static_cast<CollectiveKind>(exchange.kind);

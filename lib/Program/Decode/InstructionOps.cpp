@@ -182,15 +182,15 @@ LogicalResult ListDecoder::decodeKernel(ascend::LaunchOp op,
 LogicalResult ListDecoder::decodeWork(ascend::InstructionOpInterface op,
                                       Instruction &instruction) {
   switch (op.getWork()) {
-  case ascend::Work::None:
+  case ascend::WorkKind::None:
     return success();
-  case ascend::Work::Kernel:
+  case ascend::WorkKind::Kernel:
     instruction.work = Work::Kernel;
     return decodeKernel(cast<ascend::LaunchOp>(*op), instruction);
-  case ascend::Work::Copy:
+  case ascend::WorkKind::Copy:
     instruction.work = Work::Copy;
     return checkCopy(op, list, instruction);
-  case ascend::Work::Exchange:
+  case ascend::WorkKind::Exchange:
     instruction.work = Work::Exchange;
     return decodeExchange(op, *op.getExchange(), instruction);
   }

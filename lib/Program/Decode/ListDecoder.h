@@ -45,13 +45,13 @@ private:
   mlir::LogicalResult decodeKernel(ascend::LaunchOp op,
                                    Instruction &instruction);
   mlir::LogicalResult decodeExchange(ascend::InstructionOpInterface op,
-                                     const ascend::Exchange &exchange,
+                                     const ascend::ExchangeRecord &exchange,
                                      Instruction &instruction);
   /// The channel of a send or receive.
   mlir::FailureOr<uint32_t> getTransfer(mlir::Operation *op,
-                                        const ascend::Exchange &exchange);
-  mlir::FailureOr<Channel> decodePeer(mlir::Operation *op,
-                                      const ascend::Exchange &exchange) const;
+                                        const ascend::ExchangeRecord &exchange);
+  mlir::FailureOr<Channel>
+  decodePeer(mlir::Operation *op, const ascend::ExchangeRecord &exchange) const;
   mlir::FailureOr<Channel> decodeGroup(mlir::Operation *op,
                                        ascend::GroupAttr group) const;
   mlir::LogicalResult checkSizes(mlir::Operation *op, const Exchange &exchange,

@@ -101,7 +101,7 @@ LogicalResult StageDecoder::checkOperations() {
 LogicalResult StageDecoder::decodeStreams() {
   std::optional<uint32_t> compute;
   for (auto op : program.getBody().getOps<ascend::StreamOp>()) {
-    Stream stream;
+    ProgramStream stream;
     stream.name = op.getSymName().str();
     stream.kind = static_cast<StreamKind>(op.getKind());
     const uint32_t number = context.stage.streams.size();

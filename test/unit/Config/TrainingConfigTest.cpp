@@ -39,7 +39,7 @@ TEST(TrainingConfigTest, AnEmptyFileIsTheTemplate) {
   EXPECT_TRUE(config.parallel.vocabEmbDp);
   EXPECT_EQ(config.parallel.parallelMode, ParallelMode::SemiAuto);
   EXPECT_EQ(config.wrapper.useClipGrad, true);
-  EXPECT_EQ(config.wrapper.scaleSense.kind, LossScale::Kind::Dynamic);
+  EXPECT_EQ(config.wrapper.scaleSense.kind, LossScaleConfig::Kind::Dynamic);
   EXPECT_EQ(config.wrapper.scaleSense.value, 65536.0);
   EXPECT_EQ(config.optimizer.eps, 1e-8);
   EXPECT_EQ(config.optimizer.learningRate, 5e-5);
@@ -51,7 +51,8 @@ TEST(TrainingConfigTest, AnEmptyFileIsTheTemplate) {
 TEST(TrainingConfigTest, APresentWrapperTakesItsClassDefaults) {
   Parsed parsed = parse("runner_wrapper:\n  scale_sense: 1.0\n");
   EXPECT_EQ(parsed.config.wrapper.useClipGrad, std::nullopt);
-  EXPECT_EQ(parsed.config.wrapper.scaleSense.kind, LossScale::Kind::Constant);
+  EXPECT_EQ(parsed.config.wrapper.scaleSense.kind,
+            LossScaleConfig::Kind::Constant);
   parsed = parse("runner_wrapper:\n"
                  "  scale_sense: {type: DynamicLossScaleUpdateCell,"
                  " loss_scale_value: 4096, scale_window: 10}\n"
@@ -68,7 +69,7 @@ TEST(TrainingConfigTest, LossScales) {
     return parse("runner_wrapper: {scale_sense: " + scale + "}\n");
   };
   EXPECT_FALSE(read("1024").config.wrapper.scaleSense.followsOverflows());
-  const LossScale fixed =
+  const LossScaleConfig fixed =
       read("{type: FixedLossScaleUpdateCell, loss_scale_value: 128}")
           .config.wrapper.scaleSense;
   EXPECT_EQ(fixed.value, 128.0);

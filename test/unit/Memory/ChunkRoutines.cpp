@@ -17,7 +17,8 @@ public:
     cloneOf.assign(graph.bytes.size(), {-1, -1});
   }
 
-  void build(Routine &forward, Routine &backward, ResidualFrame &frame);
+  void build(RoutineMemory &forward, RoutineMemory &backward,
+             ResidualFrame &frame);
 
 private:
   bool isRecomputed(const Operator &op) const {
@@ -25,16 +26,17 @@ private:
       return true;
     return graph.options.selectiveRecompute && op.isCheap;
   }
-  void addTemporary(Routine &routine, const std::string &name, int64_t size,
-                    int64_t begin, int64_t end) {
+  void addTemporary(RoutineMemory &routine, const std::string &name,
+                    int64_t size, int64_t begin, int64_t end) {
     routine.temporaries.push_back(
         {name + std::to_string(routine.temporaries.size()), size, begin, end});
   }
-  void buildForward(Routine &forward);
+  void buildForward(RoutineMemory &forward);
   void readInBackward(int64_t value);
   void cloneProducer(int64_t value);
   void differentiate(const Operator &op);
-  void buildFrame(Routine &forward, Routine &backward, ResidualFrame &frame);
+  void buildFrame(RoutineMemory &forward, RoutineMemory &backward,
+                  ResidualFrame &frame);
 
   const ChunkGraph &graph;
   /// By value: last forward instruction that reads it.
@@ -46,11 +48,11 @@ private:
   std::map<int64_t, int64_t> producer;
   /// By value: the instruction that made its gradient.
   std::map<int64_t, int64_t> gradients;
-  Routine *backward = nullptr;
+  RoutineMemory *backward = nullptr;
   int64_t now = 0;
 };
 
-void ChunkBuilder::buildForward(Routine &forward) {
+void ChunkBuilder::buildForward(RoutineMemory &forward) {
   int64_t count = graph.operators.size();
   for (int64_t i = 0; i < count; ++i) {
     producer[graph.operators[i].result] = i;
@@ -121,7 +123,7 @@ void ChunkBuilder::differentiate(const Operator &op) {
   addTemporary(*backward, "gradient", graph.bytes[op.result], gradient, now);
 }
 
-void ChunkBuilder::buildFrame(Routine &forward, Routine &backward,
+void ChunkBuilder::buildFrame(RoutineMemory &forward, RoutineMemory &backward,
                               ResidualFrame &frame) {
   for (size_t value = 0; value < graph.bytes.size(); ++value) {
     int64_t birth = value == 0 ? 0 : producer[value];
@@ -139,7 +141,7 @@ void ChunkBuilder::buildFrame(Routine &forward, Routine &backward,
   }
 }
 
-void ChunkBuilder::build(Routine &forward, Routine &backwardRoutine,
+void ChunkBuilder::build(RoutineMemory &forward, RoutineMemory &backwardRoutine,
                          ResidualFrame &frame) {
   backward = &backwardRoutine;
   buildForward(forward);
@@ -154,8 +156,8 @@ void ChunkBuilder::build(Routine &forward, Routine &backwardRoutine,
 
 } // namespace
 
-void buildChunkRoutines(const ChunkGraph &graph, Routine &forward,
-                        Routine &backward, ResidualFrame &frame) {
+void buildChunkRoutines(const ChunkGraph &graph, RoutineMemory &forward,
+                        RoutineMemory &backward, ResidualFrame &frame) {
   ChunkBuilder(graph).build(forward, backward, frame);
 }
 

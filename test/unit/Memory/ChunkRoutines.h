@@ -9,8 +9,8 @@ namespace mf::memory {
 
 /// Turns a graph into the forward and backward routines of a chunk, and the
 /// frame of what backward reads of forward.
-void buildChunkRoutines(const ChunkGraph &graph, Routine &forward,
-                        Routine &backward, ResidualFrame &frame);
+void buildChunkRoutines(const ChunkGraph &graph, RoutineMemory &forward,
+                        RoutineMemory &backward, ResidualFrame &frame);
 
 } // namespace mf::memory
 

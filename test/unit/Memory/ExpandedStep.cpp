@@ -11,7 +11,7 @@ class Expander {
 public:
   Expander(const StepProblem &step, const StepPlan *plan)
       : step(step), plan(plan), starts(1, 0) {
-    for (const Task &task : step.tasks)
+    for (const TaskMemory &task : step.tasks)
       starts.push_back(starts.back() + step.routines[task.routine].length);
     if (plan)
       expanded.problem.capacity = plan->arenaSize;

@@ -49,7 +49,8 @@ StepProblem mf::memory::makeStepWithHole() {
 StepProblem mf::memory::makeSwappedStep(int64_t layers, int64_t microBatches) {
   StepProblem step;
   step.alignment = 16;
-  Routine forward{"forward", layers * 2, {}}, backward{"backward", layers, {}};
+  RoutineMemory forward{"forward", layers * 2, {}},
+      backward{"backward", layers, {}};
   for (int64_t layer = 0; layer < layers; ++layer) {
     forward.temporaries.push_back(
         {"value", 320, layer, std::min(layers + layer + 1, layers * 2)});
@@ -83,7 +84,7 @@ StepProblem mf::memory::makeRandomStep(unsigned seed) {
   step.alignment = 1 << draw(6);
   int64_t numFrames = draw(3);
   for (int64_t i = 0, e = numFrames * 3 + 1 + draw(2); i < e; ++i) {
-    Routine routine;
+    RoutineMemory routine;
     routine.name = "r" + std::to_string(i);
     routine.length = 1 + draw(8);
     for (int64_t t = draw(7); t > 0; --t) {
@@ -157,7 +158,7 @@ StepProblem mf::memory::makeRandomPhases(unsigned seed) {
     ResidualFrame frame;
     frame.name = "f" + std::to_string(f);
     for (int64_t phase = 0; phase < 3; ++phase) {
-      Routine routine;
+      RoutineMemory routine;
       routine.name = frame.name + "p" + std::to_string(phase);
       routine.length = layers * perLayer;
       for (int64_t t = draw(20); t > 0; --t) {

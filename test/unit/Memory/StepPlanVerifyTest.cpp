@@ -171,10 +171,10 @@ TEST(StepPlanVerifyTest, VerifyAgreesWithTheExpandedStepOnParts) {
     std::mt19937 random(seed);
     // One part of one instance is elsewhere, in all of its tasks.
     int64_t instance = step.tasks[random() % step.tasks.size()].instance;
-    auto isOfInstance = [&](const Task &task) {
+    auto isOfInstance = [&](const TaskMemory &task) {
       return task.instance == instance;
     };
-    const Task &first = *llvm::find_if(step.tasks, isOfInstance);
+    const TaskMemory &first = *llvm::find_if(step.tasks, isOfInstance);
     const ResidualFrame &frame =
         *llvm::find_if(step.frames, [&](const ResidualFrame &frame) {
           return frame.phases[0] == first.routine;

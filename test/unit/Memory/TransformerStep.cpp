@@ -28,7 +28,7 @@ std::pair<int64_t, int64_t> getUnit(const TransformerStepOptions &options,
 }
 
 /// 1F1B, plain or interleaved: warm-up, alternation, the rest.
-std::vector<Task> makeSchedule(const TransformerStepOptions &options) {
+std::vector<TaskMemory> makeSchedule(const TransformerStepOptions &options) {
   int64_t stages = options.stages, chunks = options.chunksPerStage;
   int64_t total = options.microBatches * chunks;
   int64_t warmUp = stages - options.stage - 1;
@@ -36,7 +36,7 @@ std::vector<Task> makeSchedule(const TransformerStepOptions &options) {
     warmUp = (chunks + 1) * stages - 2 * options.stage - 2 +
              options.microBatches % stages * (chunks - 1);
   warmUp = std::clamp<int64_t>(warmUp, 0, total);
-  std::vector<Task> tasks;
+  std::vector<TaskMemory> tasks;
   auto run = [&](int64_t n, bool isBackward) {
     auto [chunk, microBatch] = getUnit(options, n, isBackward);
     tasks.push_back({chunk * 2 + isBackward, microBatch});
@@ -77,7 +77,7 @@ void addMessages(const TransformerStepOptions &options, StepProblem &problem) {
 
 /// Clipping by the global norm and AdamW, tensor by tensor.
 void addOptimizer(const std::vector<int64_t> &weights, StepProblem &problem) {
-  Routine clip, update;
+  RoutineMemory clip, update;
   clip.name = "clip";
   update.name = "update";
   int64_t at = 0;
@@ -132,7 +132,7 @@ StepProblem makeTransformerStep(const TransformerStepOptions &options) {
       if (op.weightBytes > 0)
         weights.push_back(op.weightBytes);
 
-    Routine forward, backward;
+    RoutineMemory forward, backward;
     ResidualFrame frame;
     frame.name = "chunk" + std::to_string(chunk);
     forward.name = frame.name + ".forward";

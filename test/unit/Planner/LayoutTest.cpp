@@ -25,9 +25,9 @@ LayoutRules makeRules(int64_t devices) {
   return rules;
 }
 
-std::vector<std::string> describe(const std::vector<Layout> &layouts) {
+std::vector<std::string> describe(const std::vector<DeviceLayout> &layouts) {
   std::vector<std::string> names;
-  for (const Layout &layout : layouts)
+  for (const DeviceLayout &layout : layouts)
     names.push_back(layout.describe());
   return names;
 }
@@ -52,11 +52,11 @@ TEST(LayoutTest, EachOnceInOrderWithAllSamples) {
   for (const int64_t devices : {1, 4, 6, 8, 16, 32, 64}) {
     LayoutRules rules = makeRules(devices);
     rules.experts = devices > 8 ? 8 : 1;
-    const std::vector<Layout> layouts = listLayouts(rules);
+    const std::vector<DeviceLayout> layouts = listLayouts(rules);
     EXPECT_TRUE(std::is_sorted(layouts.begin(), layouts.end()));
-    EXPECT_EQ(std::set<Layout>(layouts.begin(), layouts.end()).size(),
+    EXPECT_EQ(std::set<DeviceLayout>(layouts.begin(), layouts.end()).size(),
               layouts.size());
-    for (const Layout &layout : layouts) {
+    for (const DeviceLayout &layout : layouts) {
       SCOPED_TRACE(layout.describe());
       EXPECT_EQ(layout.getNumRanks(), devices);
       EXPECT_EQ(layout.dataParallel * layout.passes * layout.batchSize,
@@ -77,24 +77,23 @@ TEST(LayoutTest, EachOnceInOrderWithAllSamples) {
 TEST(LayoutTest, ModelParallelStaysInNode) {
   LayoutRules rules = makeRules(16);
   rules.heads = rules.keyValueHeads = 16;
-  for (const Layout &layout : listLayouts(rules))
+  for (const DeviceLayout &layout : listLayouts(rules))
     EXPECT_LE(layout.modelParallel, 8);
   rules.nodeRanks = 0;
-  const std::vector<Layout> layouts = listLayouts(rules);
-  EXPECT_TRUE(
-      std::any_of(layouts.begin(), layouts.end(), [](const Layout &layout) {
-        return layout.modelParallel == 16;
-      }));
+  const std::vector<DeviceLayout> layouts = listLayouts(rules);
+  EXPECT_TRUE(std::any_of(
+      layouts.begin(), layouts.end(),
+      [](const DeviceLayout &layout) { return layout.modelParallel == 16; }));
 }
 
 TEST(LayoutTest, ExpertsWantRowsSharedOut) {
   LayoutRules rules = makeRules(4);
   rules.experts = 2;
-  for (const Layout &layout : listLayouts(rules))
+  for (const DeviceLayout &layout : listLayouts(rules))
     EXPECT_EQ(layout.sequenceParallel, layout.modelParallel > 1);
   // Ranks that cut experts do not share them out.
   rules.cutsExperts = true;
-  for (const Layout &layout : listLayouts(rules))
+  for (const DeviceLayout &layout : listLayouts(rules))
     EXPECT_EQ(layout.getReplicas() % layout.expertParallel, 0);
 }
 
@@ -107,7 +106,7 @@ TEST(LayoutTest, BatchGetsSmallerOnlyWhereItMust) {
   LayoutRules rules = makeRules(8);
   rules.samples = 24;
   rules.batchSize = 4;
-  Layout layout;
+  DeviceLayout layout;
   layout.dataParallel = 2;
   ASSERT_TRUE(dealSamples(rules, layout));
   EXPECT_EQ(layout.batchSize, 4);
@@ -119,7 +118,7 @@ TEST(LayoutTest, BatchGetsSmallerOnlyWhereItMust) {
   EXPECT_EQ(layout.passes, 4);
   layout.stages = 13;
   EXPECT_FALSE(dealSamples(rules, layout));
-  layout = Layout();
+  layout = DeviceLayout();
   layout.dataParallel = 5;
   EXPECT_FALSE(dealSamples(rules, layout));
 }
@@ -131,7 +130,7 @@ TEST(LayoutTest, LayersAreDealtBeforeTheLastChunk) {
 }
 
 TEST(LayoutTest, SettingsCountMicroBatchesOrAccumulation) {
-  Layout layout;
+  DeviceLayout layout;
   layout.dataParallel = 2;
   layout.passes = 8;
   MemorySettings settings = makeLayoutSettings(layout, 4, 2, false);
@@ -155,7 +154,7 @@ TEST(LayoutTest, SettingsCountMicroBatchesOrAccumulation) {
 }
 
 TEST(LayoutTest, SettingsAreWrittenIntoTheYaml) {
-  Layout layout;
+  DeviceLayout layout;
   layout.dataParallel = 4;
   layout.passes = 3;
   const char yaml[] = "runner_config:\n"
@@ -190,7 +189,7 @@ TEST(LayoutTest, Bounds) {
   facts.parameterBytes = 2;
   facts.stateBytes = 8;
   facts.peakFlopsPerSecond = 100;
-  Layout layout;
+  DeviceLayout layout;
   layout.stages = 2;
   layout.dataParallel = 4;
   layout.passes = 4;

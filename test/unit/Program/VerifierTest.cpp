@@ -262,14 +262,14 @@ TEST(VerifierTest, ComputesLifetimes) {
   const MemoryUse peak = findPeak(lifetimes, Space::Device);
   EXPECT_EQ(peak.bytes, 64 * (2 + 2 + 2 + 2));
   EXPECT_EQ(peak.time, 5);
-  auto of = [&](Category category) {
+  auto of = [&](BufferCategory category) {
     return peak.byCategory[static_cast<size_t>(category)];
   };
-  EXPECT_EQ(of(Category::Parameter), 64);
-  EXPECT_EQ(of(Category::OptimizerState), 64);
-  EXPECT_EQ(of(Category::Activation), 64 * 2);
-  EXPECT_EQ(of(Category::Input), 64 * 2);
-  EXPECT_EQ(of(Category::Temporary), 64 * 2);
+  EXPECT_EQ(of(BufferCategory::Parameter), 64);
+  EXPECT_EQ(of(BufferCategory::OptimizerState), 64);
+  EXPECT_EQ(of(BufferCategory::Activation), 64 * 2);
+  EXPECT_EQ(of(BufferCategory::Input), 64 * 2);
+  EXPECT_EQ(of(BufferCategory::Temporary), 64 * 2);
   EXPECT_EQ(findExtent(lifetimes, Space::Device), 1024 + 128);
   EXPECT_EQ(findExtent(lifetimes, Space::Host), 128);
 }
@@ -282,7 +282,7 @@ TEST(VerifierTest, ComputesLifetimesOfGradients) {
   std::vector<Lifetime> lifetimes = computeLifetimes(stage);
   EXPECT_EQ(lifetimes[0].kind, BufferKind::Static);
   const Lifetime &gradient = lifetimes[1];
-  EXPECT_EQ(gradient.category, Category::Gradient);
+  EXPECT_EQ(gradient.category, BufferCategory::Gradient);
   EXPECT_EQ(gradient.kind, BufferKind::Message);
   // Forward twice of three launches, backward twice of two, the update.
   EXPECT_EQ(gradient.begin, 3 + 3 + 1);

@@ -9,10 +9,10 @@ using namespace mf::ranks;
 
 namespace {
 
-program::LrSchedule
+program::LearningRateRule
 makeSchedule(const char *type,
              std::map<std::string, program::ScheduleValue> parameters) {
-  program::LrSchedule schedule;
+  program::LearningRateRule schedule;
   schedule.type = type;
   schedule.parameters = std::move(parameters);
   return schedule;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PASSES_PLAN_MEMORY_STAGEMEMORY_H
-#define MF_PASSES_PLAN_MEMORY_STAGEMEMORY_H
+#ifndef MF_PASSES_PLAN_MEMORY_STAGEPROBLEM_H
+#define MF_PASSES_PLAN_MEMORY_STAGEPROBLEM_H
 
 #include "mf/Memory/StepPlan.h"
 #include "mf/Program/Decoder.h"
@@ -17,9 +17,9 @@ namespace mf::passes {
 /// The problems of a stage. Their routines, frames (those of `layouts`) and
 /// tasks are in the order of the program's routines, layouts and calls, behind
 /// which there may be more; temporaries in the order of the routine's.
-class StageMemory {
+class StageProblem {
 public:
-  explicit StageMemory(const program::UnplannedStage &decoded);
+  explicit StageProblem(const program::UnplannedStage &decoded);
 
   const memory::StepProblem &getDevice() const { return device; }
   const memory::StepProblem &getHost() const { return host; }
@@ -76,4 +76,4 @@ private:
 
 } // namespace mf::passes
 
-#endif // MF_PASSES_PLAN_MEMORY_STAGEMEMORY_H
+#endif // MF_PASSES_PLAN_MEMORY_STAGEPROBLEM_H

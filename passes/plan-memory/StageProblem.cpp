@@ -1,6 +1,7 @@
-//===- StageMemory.cpp - Problem of a stage's memory ----------------------===//
+//===- StageProblem.cpp - Problem of a stage's memory
+//----------------------===//
 
-#include "passes/plan-memory/StageMemory.h"
+#include "passes/plan-memory/StageProblem.h"
 #include "dialects/mf/CellName.h"
 #include "mf/Tensor/Alignment.h"
 #include "llvm/ADT/STLExtras.h"
@@ -10,7 +11,7 @@ namespace mf::passes {
 using program::MomentRange;
 using program::Space;
 
-StageMemory::StageMemory(const program::UnplannedStage &decoded)
+StageProblem::StageProblem(const program::UnplannedStage &decoded)
     : decoded(decoded), stage(decoded.stage),
       liveness(program::computeLiveness(stage)) {
   addStatics();
@@ -25,12 +26,12 @@ StageMemory::StageMemory(const program::UnplannedStage &decoded)
 
 /// Whether a static's memory may be another's before its first use. Statics
 /// that the first call makes stay: most of them live on to the end.
-bool StageMemory::comesInStep(uint32_t number) const {
+bool StageProblem::comesInStep(uint32_t number) const {
   const program::MessageRange &range = liveness.statics[number];
   return range.isUsed && range.begin.call > 0 && range.begin < range.end;
 }
 
-void StageMemory::addStatics() {
+void StageProblem::addStatics() {
   for (auto [number, buffer] : llvm::enumerate(stage.statics)) {
     if (comesInStep(number)) {
       stepStatics.push_back(static_cast<uint32_t>(number));
@@ -44,20 +45,20 @@ void StageMemory::addStatics() {
   }
 }
 
-std::string StageMemory::getOperator(const program::Routine &routine,
-                                     uint32_t instruction) const {
+std::string StageProblem::getOperator(const program::Routine &routine,
+                                      uint32_t instruction) const {
   const program::Instruction &at = routine.body.instructions[instruction];
   if (!at.cell.empty() || at.work != program::Work::Kernel)
     return at.cell;
   return decoded.kernels[at.index].spec.name;
 }
 
-void StageMemory::addRoutines() {
+void StageProblem::addRoutines() {
   for (auto [routine, lives] : llvm::zip(stage.routines, liveness.routines)) {
     const int64_t length = lives.getLength();
     host.routines.push_back({routine.name, length, {}});
-    memory::Routine &target =
-        device.routines.emplace_back(memory::Routine{routine.name, length, {}});
+    memory::RoutineMemory &target = device.routines.emplace_back(
+        memory::RoutineMemory{routine.name, length, {}});
     for (const program::Buffer &buffer : routine.body.buffers) {
       if (buffer.kind != program::BufferKind::Temporary)
         continue;
@@ -73,7 +74,7 @@ void StageMemory::addRoutines() {
   }
 }
 
-void StageMemory::addTasks() {
+void StageProblem::addTasks() {
   for (uint32_t position : liveness.calls) {
     const program::Call &call =
         *stage.step.getCall(stage.step.instructions[position]);
@@ -94,7 +95,7 @@ void StageMemory::addTasks() {
 // Frames
 //===----------------------------------------------------------------------===//
 
-void StageMemory::addFrames() {
+void StageProblem::addFrames() {
   // The routines of each layout, in the order in which a micro-batch runs them.
   std::vector<std::vector<uint32_t>> phases(stage.layouts.size());
   for (uint32_t position : liveness.calls) {
@@ -110,7 +111,7 @@ void StageMemory::addFrames() {
     addFrame(layout, phases[layout]);
 }
 
-void StageMemory::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
+void StageProblem::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
   const program::FrameLayout &layout = stage.layouts[number];
   memory::ResidualFrame &frame = device.frames.emplace_back();
   memory::ResidualFrame &hostFrame = host.frames.emplace_back();
@@ -154,7 +155,7 @@ void StageMemory::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
 // Messages
 //===----------------------------------------------------------------------===//
 
-void StageMemory::addMessages() {
+void StageProblem::addMessages() {
   for (const program::Buffer &buffer : stage.step.buffers) {
     if (buffer.kind != program::BufferKind::Message)
       continue;
@@ -170,7 +171,7 @@ void StageMemory::addMessages() {
   }
 }
 
-void StageMemory::addStepStatics() {
+void StageProblem::addStepStatics() {
   for (uint32_t number : stepStatics) {
     const program::MessageRange &range = liveness.statics[number];
     device.taskBuffers.push_back({stage.statics[number].name,
@@ -184,7 +185,7 @@ void StageMemory::addStepStatics() {
 // Messages to users
 //===----------------------------------------------------------------------===//
 
-std::string StageMemory::describe(memory::StepMoment moment) const {
+std::string StageProblem::describe(memory::StepMoment moment) const {
   if (moment.task >= static_cast<int64_t>(liveness.calls.size()))
     return "the end of the step";
   const program::Call &call =
@@ -203,7 +204,7 @@ std::string StageMemory::describe(memory::StepMoment moment) const {
   return text;
 }
 
-std::string StageMemory::getCategory(const memory::LiveBuffer &buffer) const {
+std::string StageProblem::getCategory(const memory::LiveBuffer &buffer) const {
   using Kind = memory::LiveBuffer::Kind;
   switch (buffer.kind) {
   case Kind::Persistent:
