@@ -114,8 +114,9 @@ class Kernel<string kernelName, string kernelFactory> {
   // outputs, each with a letter for each dimension, as in einsum. Dimensions of
   // one letter are cut alike. A small letter may be cut; an output that lacks it
   // is a sum over it, so a part of it makes a partial sum. `*` stands for all
-  // leading dimensions, which may be cut; `.` has no dimension. Before an
-  // operand stand
+  // leading dimensions, which may be cut; `.` has no dimension; `(hg)` is a
+  // dimension that is h and, inside of it, g, where h stands alone elsewhere.
+  // Before an operand stand
   //   +  linear in all such operands at once: they may be partial sums together,
   //      and an output that it is added to, with what is made of parts;
   //   ^  linear in each such operand alone;

@@ -67,7 +67,7 @@ KernelDistribution::KernelDistribution(const LaunchedKernel &kernel,
   for (auto [number, shape] : llvm::enumerate(spec.outputs))
     addOperand(shape, std::move(parts.outputs[number]),
                readsMemory(kernel.signature->getOutput(number).access));
-  dropBroadcast(spec);
+  dropBroadcast();
   for (const Operand &operand : operands)
     for (const Dim &dim : operand.dims)
       if (dim.dim.mayBeCut() && !llvm::is_contained(dims, dim.dim))
@@ -91,37 +91,33 @@ void KernelDistribution::addOperand(const TensorShape &shape, PartOperand part,
   Operand operand;
   operand.isRead = isRead;
   int64_t place = 1;
-  for (size_t i = shape.dims.size(); i-- > 0;) {
+  auto add = [&](PartDim dim, int64_t extent) {
     const int64_t below = place;
-    place *= shape.dims[i];
-    operand.dims.push_back({part.dims[i], below, place});
+    place *= extent;
+    operand.dims.push_back({dim, extent, below, place});
+  };
+  for (size_t i = shape.dims.size(); i-- > 0;) {
+    const PartDim &dim = part.dims[i];
+    if (dim.inner != 0)
+      add({dim.inner, false}, dim.innerExtent);
+    add(dim, shape.dims[i] / dim.innerExtent);
   }
   operand.part = std::move(part);
   operands.push_back(std::move(operand));
 }
 
 /// Drops dimensions that an operand does not have: it is repeated along them.
-void KernelDistribution::dropBroadcast(const KernelSpec &spec) {
-  auto getExtent = [&](size_t number, size_t fromLast) {
-    const TensorShape &shape = number < numInputs
-                                   ? spec.inputs[number]
-                                   : spec.outputs[number - numInputs];
-    return shape.dims[shape.dims.size() - 1 - fromLast];
-  };
-  llvm::SmallVector<std::pair<PartDim, int64_t>, 8> largest;
-  for (auto [number, operand] : llvm::enumerate(operands))
-    for (auto [fromLast, dim] : llvm::enumerate(operand.dims))
-      largest.push_back({dim.dim, getExtent(number, fromLast)});
-  for (auto [number, operand] : llvm::enumerate(operands)) {
-    std::vector<Dim> kept;
-    for (auto [fromLast, dim] : llvm::enumerate(operand.dims))
-      if (!dim.dim.isLeading || getExtent(number, fromLast) != 1 ||
-          llvm::none_of(largest, [&, &dim = dim](const auto &other) {
-            return other.first == dim.dim && other.second > 1;
-          }))
-        kept.push_back(dim);
-    operand.dims = std::move(kept);
-  }
+void KernelDistribution::dropBroadcast() {
+  llvm::SmallVector<PartDim, 8> larger;
+  for (const Operand &operand : operands)
+    for (const Dim &dim : operand.dims)
+      if (dim.extent > 1)
+        larger.push_back(dim.dim);
+  for (Operand &operand : operands)
+    llvm::erase_if(operand.dims, [&](const Dim &dim) {
+      return dim.dim.isLeading && dim.extent == 1 &&
+             llvm::is_contained(larger, dim.dim);
+    });
 }
 
 const KernelDistribution::Dim *

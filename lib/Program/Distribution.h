@@ -112,6 +112,7 @@ public:
 private:
   struct Dim {
     PartDim dim;
+    int64_t extent = 0;
     /// Elements of the dimensions behind it, and those with its own.
     int64_t below = 0;
     int64_t place = 0;
@@ -139,7 +140,7 @@ private:
     bool isRead = true;
   };
   void addOperand(const TensorShape &shape, PartOperand part, bool isRead);
-  void dropBroadcast(const KernelSpec &spec);
+  void dropBroadcast();
   const Dim *find(const Operand &operand, const PartDim &dim) const;
 
   std::optional<DistributionError>

@@ -105,19 +105,29 @@ static char getQueryRows(const KernelSpec &spec, bool hasFirstQuery) {
   return hasFirstQuery || !getFlag(spec, "causal", true) ? 'q' : 'Q';
 }
 
+/// A head of keys has a group of queries, which ranks may share out where all
+/// have that head. Where it has one query, that part has the shape of rows that
+/// are cut: of fewer rows than keys it is taken for one if that may be.
+static std::string getHeads(const KernelSpec &spec, bool hasFirstQuery) {
+  const auto &query = spec.inputs[0].dims, &key = spec.inputs[1].dims;
+  const bool isGroup =
+      query[1] > key[1] || query[2] == key[2] || (hasFirstQuery && key[1] == 1);
+  return isGroup ? "(hg)" : "h";
+}
+
 std::string getAttentionParts(const KernelSpec &spec, bool hasFirstQuery) {
-  const char q = getQueryRows(spec, hasFirstQuery);
-  const std::string rows = std::string("bh") + q;
-  return rows + "D, bhKD, bhKE" + (hasFirstQuery ? ", @q" : "") + ", h -> " +
-         rows + ", " + rows + ", " + rows + "E";
+  const std::string heads = getHeads(spec, hasFirstQuery);
+  const std::string rows = "b" + heads + getQueryRows(spec, hasFirstQuery);
+  return rows + "D, bhKD, bhKE" + (hasFirstQuery ? ", @q" : "") + ", " + heads +
+         " -> " + rows + ", " + rows + ", " + rows + "E";
 }
 
 std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery) {
-  const char q = getQueryRows(spec, hasFirstQuery);
-  const std::string rows = std::string("bh") + q;
+  const std::string heads = getHeads(spec, hasFirstQuery);
+  const std::string rows = "b" + heads + getQueryRows(spec, hasFirstQuery);
   return rows + "D, bhKD, bhKE, +" + rows + "E, " + rows + ", " + rows + ", " +
-         rows + "E" + (hasFirstQuery ? ", @q" : "") + ", h -> " + rows +
-         "D, bhKD, bhKE";
+         rows + "E" + (hasFirstQuery ? ", @q" : "") + ", " + heads + " -> " +
+         rows + "D, bhKD, bhKE";
 }
 
 std::string getExpertMatmulParts(const KernelSpec &spec) {

@@ -28,7 +28,7 @@ std::string getReducedParts(const KernelSpec &spec);
 /// Sums over the inner dimension, and over the batch if it is contracted.
 std::string getMatmulParts(const KernelSpec &spec);
 /// Attention, whose query rows may be cut if `hasFirstQuery` says where they
-/// begin, or all see all keys.
+/// begin, or all see all keys. Heads that share keys may be.
 std::string getAttentionParts(const KernelSpec &spec, bool hasFirstQuery);
 std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery);
 /// Rank by rank and group by group; columns of the weight may be cut, and those

@@ -35,6 +35,10 @@ struct PartDim {
   /// A letter; of leading dimensions, their number from the last, from 0.
   char letter = 0;
   bool isLeading = false;
+  /// The letter of a dimension inside of this one, which the operand holds as
+  /// one with it, and its size; 0 if there is none.
+  char inner = 0;
+  int64_t innerExtent = 1;
 
   bool mayBeCut() const {
     return isLeading || (letter >= 'a' && letter <= 'z');
@@ -65,7 +69,8 @@ struct KernelParts {
 
 /// Reads the line for operands of these shapes; a variadic last input stands
 /// for all that follow. Fails where there are fewer operands in the line than
-/// in the specification, or fewer dimensions in the operand than letters.
+/// in the specification, fewer dimensions in the operand than letters, or no
+/// size of a dimension that is one with another.
 llvm::Expected<KernelParts> parseParts(llvm::StringRef line,
                                        const KernelSpec &spec);
 

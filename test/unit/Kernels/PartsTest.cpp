@@ -43,8 +43,20 @@ Tensors runOnce(const KernelSpec &spec, Tensors inputs, Tensors outputs) {
   return outputs;
 }
 
+/// Where an operand has a dimension.
+struct DimPlace {
+  /// Of the operand's shape.
+  size_t dim = 0;
+  /// How often it has it there: once for each element of an outer dimension
+  /// that is one with it.
+  int64_t blocks = 1;
+  int64_t extent = 1;
+};
+
 /// One of `parts` parts along a dimension.
-Tensor takePart(const Tensor &whole, size_t dim, int64_t part, int64_t parts) {
+Tensor takePart(const Tensor &whole, const DimPlace &place, int64_t part,
+                int64_t parts) {
+  const size_t dim = place.dim;
   std::vector<int64_t> dims(whole.shape.dims.begin(), whole.shape.dims.end());
   dims[dim] /= parts;
   Tensor result(whole.shape.type, dims);
@@ -52,6 +64,7 @@ Tensor takePart(const Tensor &whole, size_t dim, int64_t part, int64_t parts) {
     int64_t below = 1;
     for (size_t i = dim; i < dims.size(); ++i)
       below *= dims[i];
+    below /= place.blocks;
     for (int64_t i = 0; i < result.size(); ++i)
       result.set(i, whole.get((i / below * parts + part) * below + i % below));
     return result;
@@ -59,6 +72,7 @@ Tensor takePart(const Tensor &whole, size_t dim, int64_t part, int64_t parts) {
   size_t row = getBytes(whole.shape.type);
   for (size_t i = dim; i < dims.size(); ++i)
     row *= dims[i];
+  row /= place.blocks;
   const auto *from = static_cast<const char *>(whole.data());
   auto *to = static_cast<char *>(result.data());
   for (size_t i = 0, count = result.shape.getBytes() / row; i < count; ++i)
@@ -91,9 +105,9 @@ public:
 private:
   /// Where an operand has the dimension, or none. One that is repeated for all
   /// of it has it not.
-  std::optional<size_t> findDim(const PartOperand &operand,
-                                const TensorShape &shape,
-                                const PartDim &dim) const;
+  std::optional<DimPlace> findDim(const PartOperand &operand,
+                                  const TensorShape &shape,
+                                  const PartDim &dim) const;
   std::vector<PartDim> listDims() const;
   /// The size in an operand that has it.
   int64_t getExtent(const PartDim &dim) const;
@@ -143,16 +157,17 @@ void PartsChecker::compare(const Tensor &actual, const Tensor &expected,
 // Cuts
 //===----------------------------------------------------------------------===//
 
-std::optional<size_t> PartsChecker::findDim(const PartOperand &operand,
-                                            const TensorShape &shape,
-                                            const PartDim &dim) const {
-  auto *found = llvm::find(operand.dims, dim);
-  if (found == operand.dims.end())
-    return std::nullopt;
-  const size_t place = found - operand.dims.begin();
-  if (dim.isLeading && shape.dims[place] == 1)
-    return std::nullopt;
-  return place;
+std::optional<DimPlace> PartsChecker::findDim(const PartOperand &operand,
+                                              const TensorShape &shape,
+                                              const PartDim &dim) const {
+  for (auto [number, own] : llvm::enumerate(operand.dims)) {
+    const int64_t outer = shape.dims[number] / own.innerExtent;
+    if (!dim.isLeading && own.inner == dim.letter)
+      return DimPlace{number, outer, own.innerExtent};
+    if (own == dim && !(dim.isLeading && outer == 1))
+      return DimPlace{number, 1, outer};
+  }
+  return std::nullopt;
 }
 
 std::vector<PartDim> PartsChecker::listDims() const {
@@ -160,18 +175,19 @@ std::vector<PartDim> PartsChecker::listDims() const {
   for (const auto *operands : {&parts.inputs, &parts.outputs})
     for (const PartOperand &operand : *operands)
       for (const PartDim &dim : operand.dims)
-        if (dim.mayBeCut() && !llvm::is_contained(dims, dim))
-          dims.push_back(dim);
+        for (const PartDim &each : {dim, PartDim{dim.inner, false}})
+          if (each.mayBeCut() && !llvm::is_contained(dims, each))
+            dims.push_back(each);
   return dims;
 }
 
 int64_t PartsChecker::getExtent(const PartDim &dim) const {
   for (auto [operand, shape] : llvm::zip_equal(parts.inputs, spec.inputs))
-    if (std::optional<size_t> place = findDim(operand, shape, dim))
-      return shape.dims[*place];
+    if (std::optional<DimPlace> place = findDim(operand, shape, dim))
+      return place->extent;
   for (auto [operand, shape] : llvm::zip_equal(parts.outputs, spec.outputs))
-    if (std::optional<size_t> place = findDim(operand, shape, dim))
-      return shape.dims[*place];
+    if (std::optional<DimPlace> place = findDim(operand, shape, dim))
+      return place->extent;
   return 1;
 }
 
@@ -185,8 +201,8 @@ int64_t PartsChecker::countParts(const PartDim &dim) const {
   auto add = [&](llvm::ArrayRef<PartOperand> operands,
                  llvm::ArrayRef<TensorShape> shapes) {
     for (auto [operand, shape] : llvm::zip_equal(operands, shapes))
-      if (std::optional<size_t> place = findDim(operand, shape, dim))
-        common = std::gcd(common, shape.dims[*place]);
+      if (std::optional<DimPlace> place = findDim(operand, shape, dim))
+        common = std::gcd(common, place->extent);
   };
   add(parts.inputs, spec.inputs);
   add(parts.outputs, spec.outputs);
@@ -199,7 +215,7 @@ int64_t PartsChecker::countParts(const PartDim &dim) const {
 Tensors PartsChecker::runPart(const PartDim &dim, int64_t part, int64_t count) {
   Tensors from, to;
   for (auto [operand, input] : llvm::zip_equal(parts.inputs, inputs)) {
-    std::optional<size_t> place = findDim(operand, input.shape, dim);
+    std::optional<DimPlace> place = findDim(operand, input.shape, dim);
     from.push_back(place ? takePart(input, *place, part, count) : input);
     if (!dim.isLeading && operand.firstIndexOf == dim.letter) {
       const int64_t begin = part * getExtent(dim) / count;
@@ -207,7 +223,7 @@ Tensors PartsChecker::runPart(const PartDim &dim, int64_t part, int64_t count) {
     }
   }
   for (auto [number, output] : llvm::enumerate(before)) {
-    std::optional<size_t> place =
+    std::optional<DimPlace> place =
         findDim(parts.outputs[number], output.shape, dim);
     to.push_back(place ? takePart(output, *place, part, count) : output);
     // The tensor that a sum is added to is a summand, too.
@@ -222,7 +238,7 @@ void PartsChecker::compareOutput(size_t number, const PartDim &dim,
   const PartOperand &operand = parts.outputs[number];
   const Tensor &expected = whole[number];
   const auto count = static_cast<int64_t>(results.size());
-  if (std::optional<size_t> place = findDim(operand, expected.shape, dim)) {
+  if (std::optional<DimPlace> place = findDim(operand, expected.shape, dim)) {
     for (int64_t part = 0; part < count; ++part)
       compare(results[part][number], takePart(expected, *place, part, count),
               "output " + std::to_string(number) + ", part " +

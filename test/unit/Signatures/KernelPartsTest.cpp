@@ -43,6 +43,18 @@ TEST(KernelPartsTest, ReadsOperands) {
   EXPECT_TRUE(parts->outputs[0].dims[0] == first.dims[0]);
 }
 
+TEST(KernelPartsTest, ADimensionMayBeTwo) {
+  const KernelSpec spec = makeSpec({{2, 12, 5}, {2, 4}}, {{12}});
+  llvm::Expected<KernelParts> parts = parseParts("b(hg)D, bh -> (hg)", spec);
+  ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
+  const PartDim &pair = parts->inputs[0].dims[1];
+  EXPECT_TRUE(pair == parts->inputs[1].dims[1]);
+  EXPECT_EQ(pair.inner, 'g');
+  EXPECT_EQ(pair.innerExtent, 3);
+  EXPECT_EQ(parts->outputs[0].dims[0].innerExtent, 3);
+  EXPECT_EQ(parts->inputs[0].dims[2].letter, 'D');
+}
+
 TEST(KernelPartsTest, LastInputStandsForAllThatFollow) {
   const KernelSpec spec =
       makeSpec({{4, 2}, {4, 3}, {4, 5}}, {{4, 10}}, {{"axis", int64_t{1}}});
@@ -61,6 +73,13 @@ TEST(KernelPartsTest, RefusesWhatDoesNotFit) {
             "'abc' does not describe an operand of 2 dimensions");
   EXPECT_EQ(llvm::toString(parseParts("-> ab", spec).takeError()),
             "describes no operand");
+  EXPECT_EQ(llvm::toString(parseParts("(a1), ab -> ab", spec).takeError()),
+            "'(a1)' does not describe an operand of 2 dimensions");
+  const KernelSpec two = makeSpec({{6}, {4}}, {});
+  EXPECT_EQ(llvm::toString(parseParts("(hg), h", two).takeError()),
+            "expected a size of 'h' that divides 6");
+  EXPECT_EQ(llvm::toString(parseParts("(hg), (hg)", two).takeError()),
+            "expected a size of 'h' that divides 6");
 }
 
 TEST(KernelPartsTest, AnAxisMayCountFromTheEnd) {
@@ -97,9 +116,36 @@ TEST(KernelPartsTest, LinesFollowAttributes) {
       makeSpec({{2, 4, 8, 16}, {2, 2, 8, 16}, {2, 2, 8, 16}},
                {{2, 4, 8}, {2, 4, 8}, {2, 4, 8, 16}}, {{"causal", true}});
   EXPECT_EQ(getLine("aclnnFlashAttentionScore", attention),
-            "bhQD, bhKD, bhKE, h -> bhQ, bhQ, bhQE");
+            "b(hg)QD, bhKD, bhKE, (hg) -> b(hg)Q, b(hg)Q, b(hg)QE");
   EXPECT_EQ(getLine("mfFlashAttentionPart", attention),
-            "bhqD, bhKD, bhKE, @q, h -> bhq, bhq, bhqE");
+            "b(hg)qD, bhKD, bhKE, @q, (hg) -> b(hg)q, b(hg)q, b(hg)qE");
+}
+
+/// Attention of `rows` queries for 8 keys.
+std::string getAttentionLine(const char *kernel, int64_t rows, int64_t heads,
+                             int64_t keyHeads) {
+  return getLine(
+      kernel,
+      makeSpec({{2, heads, rows, 4}, {2, keyHeads, 8, 4}, {2, keyHeads, 8, 4}},
+               {{2, heads, rows}, {2, heads, rows}, {2, heads, rows, 4}},
+               {{"causal", true}}));
+}
+
+TEST(KernelPartsTest, OneQueryOfAHeadHasTheShapeOfRows) {
+  const std::string groups =
+      "b(hg)QD, bhKD, bhKE, (hg) -> b(hg)Q, b(hg)Q, b(hg)QE";
+  const std::string rows = "bhQD, bhKD, bhKE, h -> bhQ, bhQ, bhQE";
+  const char *kernel = "aclnnFlashAttentionScore";
+  EXPECT_EQ(getAttentionLine(kernel, 8, 1, 1), groups);
+  EXPECT_EQ(getAttentionLine(kernel, 4, 2, 1), groups);
+  EXPECT_EQ(getAttentionLine(kernel, 4, 1, 1), rows);
+  const std::string groupParts =
+      "b(hg)qD, bhKD, bhKE, @q, (hg) -> b(hg)q, b(hg)q, b(hg)qE";
+  const std::string rowParts = "bhqD, bhKD, bhKE, @q, h -> bhq, bhq, bhqE";
+  const char *part = "mfFlashAttentionPart";
+  EXPECT_EQ(getAttentionLine(part, 4, 1, 1), groupParts);
+  EXPECT_EQ(getAttentionLine(part, 4, 4, 2), groupParts);
+  EXPECT_EQ(getAttentionLine(part, 4, 2, 2), rowParts);
 }
 
 TEST(KernelPartsTest, LinesOfExperts) {
