@@ -59,7 +59,8 @@ struct CollectiveStep {
   bool hasOneElement;
   /// Where the group's axes cut the input.
   llvm::SmallVector<int64_t, 2> gathered;
-  /// One of them does so in one of several places.
+  /// What they cut may be outside of what others cut in the same place: one of
+  /// them cuts in one of several places, or a rank has one row.
   bool isOpen = false;
 
   /// The output's holding along an axis of the group.
@@ -92,13 +93,15 @@ struct CollectiveStep {
       const bool isGathered = llvm::is_contained(gathered, place);
       if (isGathered)
         places.push_back(outputElements);
-      // Where the group may cut in several places, it may be inside of them.
       if (isGathered && !isOpen)
         continue;
       const bool isShared = shares && place == inputElements;
       if (isShared)
         holding.isLoose = kind == CollectiveKind::AllToAll;
       places.push_back(isShared ? sharePlace : place);
+      // Nothing has to be moved where shares have one element.
+      if (isShared && holding.isLoose && hasOneElement)
+        places.push_back(outputElements);
     }
     holding.places = std::move(places);
     llvm::sort(holding.places);
@@ -123,7 +126,8 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
                          /*sharePlace=*/0,
                          inputElements / members,
                          operands.firstElements == members,
-                         /*gathered=*/{}};
+                         /*gathered=*/{},
+                         /*isOpen=*/operands.hasOneRow};
   step.sharePlace = input.firstPlace.value_or(step.ownPlace);
   auto isMember = [&](const Axis &axis) {
     return llvm::is_contained(group.axes, axis.name);

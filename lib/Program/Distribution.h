@@ -189,8 +189,11 @@ struct CollectiveOperands {
   llvm::SmallVector<const Distribution *, 3> inputs;
   int64_t inputElements = 0;
   int64_t outputElements = 0;
-  /// The size of the input's first dimension; 0 if it is part of a buffer.
+  /// The size of the input's first dimension above one; 0 if it is part of
+  /// a buffer.
   int64_t firstElements = 0;
+  /// The input's first dimension has one element.
+  bool hasOneRow = false;
 };
 
 /// Computes the distribution of a collective's output on the members of a group

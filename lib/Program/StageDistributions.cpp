@@ -124,6 +124,13 @@ void StageDistributions::runTransfer(const Exchange &exchange,
   }
 }
 
+/// Of the first dimension that has more than one.
+static int64_t getFirstElements(const TensorShape &shape) {
+  const auto *found =
+      llvm::find_if(shape.dims, [](int64_t extent) { return extent != 1; });
+  return found == shape.dims.end() ? 1 : *found;
+}
+
 Error StageDistributions::runExchange(Frameset &frameset, const Place &place) {
   const Instruction &instruction = place.instruction;
   const Exchange &exchange = frameset.list->exchanges[instruction.index];
@@ -140,8 +147,10 @@ Error StageDistributions::runExchange(Frameset &frameset, const Place &place) {
   operands.outputElements = last.bytes / getBytes(exchange.type);
   const Operand &input = instruction.accesses[0].operand;
   const Buffer &buffer = frameset.list->buffers[input.buffer];
-  if (input.bytes == buffer.bytes && !buffer.shape.dims.empty())
-    operands.firstElements = buffer.shape.dims.front();
+  if (input.bytes == buffer.bytes && !buffer.shape.dims.empty()) {
+    operands.firstElements = getFirstElements(buffer.shape);
+    operands.hasOneRow = buffer.shape.dims.front() == 1;
+  }
   for (const MemoryAccess &access :
        llvm::ArrayRef(instruction.accesses).drop_back())
     operands.inputs.push_back(

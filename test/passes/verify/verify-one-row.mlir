@@ -120,3 +120,135 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
   }
 }
 }
+
+// -----
+
+// Rows of one axis inside of another's, which are gathered.
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2, cp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 2048, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @c communication
+  ascend.static @x constant : !ascend.buffer<1x1x8xf32, hbm> slice <[2, 2, 8] over [[mp], [cp], []]> at 0
+  ascend.static @y constant : !ascend.buffer<2x1x8xf32, hbm> slice <[2, 2, 8] over [[], [cp], []]> at 256
+  ascend.static @g gradient of "w" : !ascend.buffer<2x1x8xf32, hbm> slice <[2, 2, 8] over [[], [cp], []]> at 512
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<1x1x8xf32, hbm>
+    %y = ascend.global @y : !ascend.buffer<2x1x8xf32, hbm>
+    %g = ascend.global @g : !ascend.buffer<2x1x8xf32, hbm>
+    %whole = ascend.alloc in scratch at 0 : !ascend.buffer<2x1x8xf32, hbm>
+    %ready = ascend.record @compute
+    %done = ascend.collective all_gather %x to %whole over <mp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x1x8xf32, hbm> to !ascend.buffer<2x1x8xf32, hbm> -> !ascend.event
+    ascend.wait @compute for %done
+    ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<2x1x8xf32, hbm>, !ascend.buffer<2x1x8xf32, hbm>) -> !ascend.buffer<2x1x8xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 1024 : () -> ()
+  }
+}
+}
+
+// -----
+
+// And outside of them.
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2, cp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 2048, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @c communication
+  ascend.static @x constant : !ascend.buffer<1x1x8xf32, hbm> slice <[2, 2, 8] over [[cp], [mp], []]> at 0
+  ascend.static @y constant : !ascend.buffer<1x2x8xf32, hbm> slice <[2, 2, 8] over [[cp], [], []]> at 256
+  ascend.static @g gradient of "w" : !ascend.buffer<1x2x8xf32, hbm> slice <[2, 2, 8] over [[cp], [], []]> at 512
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<1x1x8xf32, hbm>
+    %y = ascend.global @y : !ascend.buffer<1x2x8xf32, hbm>
+    %g = ascend.global @g : !ascend.buffer<1x2x8xf32, hbm>
+    %whole = ascend.alloc in scratch at 0 : !ascend.buffer<1x2x8xf32, hbm>
+    %ready = ascend.record @compute
+    %done = ascend.collective all_gather %x to %whole over <mp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x1x8xf32, hbm> to !ascend.buffer<1x2x8xf32, hbm> -> !ascend.event
+    ascend.wait @compute for %done
+    ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<1x2x8xf32, hbm>, !ascend.buffer<1x2x8xf32, hbm>) -> !ascend.buffer<1x2x8xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 1024 : () -> ()
+  }
+}
+}
+
+// -----
+
+// Columns are neither.
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2, cp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 2048, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @c communication
+  ascend.static @x constant : !ascend.buffer<1x2x4xf32, hbm> slice <[2, 4, 4] over [[mp], [cp], []]> at 0
+  ascend.static @y constant : !ascend.buffer<2x2x4xf32, hbm> slice <[2, 2, 8] over [[], [], [cp]]> at 256
+  ascend.static @g gradient of "w" : !ascend.buffer<2x2x4xf32, hbm> slice <[2, 2, 8] over [[], [], [cp]]> at 512
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<1x2x4xf32, hbm>
+    %y = ascend.global @y : !ascend.buffer<2x2x4xf32, hbm>
+    %g = ascend.global @g : !ascend.buffer<2x2x4xf32, hbm>
+    %whole = ascend.alloc in scratch at 0 : !ascend.buffer<2x2x4xf32, hbm>
+    %ready = ascend.record @compute
+    %done = ascend.collective all_gather %x to %whole over <mp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x2x4xf32, hbm> to !ascend.buffer<2x2x4xf32, hbm> -> !ascend.event
+    ascend.wait @compute for %done
+    // expected-error@+1 {{aclnnAdd ('add', task 'layer', stream 'compute') takes result of 'rows', which over 'cp' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be}}
+    ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<2x2x4xf32, hbm>, !ascend.buffer<2x2x4xf32, hbm>) -> !ascend.buffer<2x2x4xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 1024 : () -> ()
+  }
+}
+}
+
+// -----
+
+// Ranks exchange rows for a head each, of one sample: heads come first as they lie.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 2048, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @c communication
+  ascend.static @x constant : !ascend.buffer<1x2x2x4xf32, hbm> slice <[2, 2, 4, 4] over [[dp], [], [cp], []]> at 0
+  ascend.static @y constant : !ascend.buffer<1x1x4x4xf32, hbm> slice <[2, 2, 4, 4] over [[dp], [cp], [], []]> at 256
+  ascend.static @g gradient of "w" : !ascend.buffer<1x1x4x4xf32, hbm> slice <[2, 2, 4, 4] over [[dp], [cp], [], []]> at 512
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<1x2x2x4xf32, hbm>
+    %y = ascend.global @y : !ascend.buffer<1x1x4x4xf32, hbm>
+    %g = ascend.global @g : !ascend.buffer<1x1x4x4xf32, hbm>
+    %whole = ascend.alloc in scratch at 0 : !ascend.buffer<1x1x4x4xf32, hbm>
+    %ready = ascend.record @compute
+    %done = ascend.collective all_to_all %x to %whole over <cp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x2x2x4xf32, hbm> to !ascend.buffer<1x1x4x4xf32, hbm> -> !ascend.event
+    ascend.wait @compute for %done
+    ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<1x1x4x4xf32, hbm>, !ascend.buffer<1x1x4x4xf32, hbm>) -> !ascend.buffer<1x1x4x4xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 1024 : () -> ()
+  }
+}
+}
+
+// -----
+
+// They have no rows of their own any more.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 2048, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @c communication
+  ascend.static @x constant : !ascend.buffer<1x2x2x4xf32, hbm> slice <[2, 2, 4, 4] over [[dp], [], [cp], []]> at 0
+  ascend.static @y constant : !ascend.buffer<1x1x4x4xf32, hbm> slice <[2, 1, 4, 8] over [[dp], [], [], [cp]]> at 256
+  ascend.static @g gradient of "w" : !ascend.buffer<1x1x4x4xf32, hbm> slice <[2, 1, 4, 8] over [[dp], [], [], [cp]]> at 512
+  ascend.routine @layer() {
+    %x = ascend.global @x : !ascend.buffer<1x2x2x4xf32, hbm>
+    %y = ascend.global @y : !ascend.buffer<1x1x4x4xf32, hbm>
+    %g = ascend.global @g : !ascend.buffer<1x1x4x4xf32, hbm>
+    %whole = ascend.alloc in scratch at 0 : !ascend.buffer<1x1x4x4xf32, hbm>
+    %ready = ascend.record @compute
+    %done = ascend.collective all_to_all %x to %whole over <cp> channel "c" cell "rows" on @c after %ready : !ascend.buffer<1x2x2x4xf32, hbm> to !ascend.buffer<1x1x4x4xf32, hbm> -> !ascend.event
+    ascend.wait @compute for %done
+    // expected-error@+1 {{aclnnAdd ('add', task 'layer', stream 'compute') takes result of 'rows', which over 'cp' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be}}
+    ascend.launch "aclnnAdd"(%whole, %y) -> (%g) {} cell "add" : (!ascend.buffer<1x1x4x4xf32, hbm>, !ascend.buffer<1x1x4x4xf32, hbm>) -> !ascend.buffer<1x1x4x4xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 1024 : () -> ()
+  }
+}
+}
