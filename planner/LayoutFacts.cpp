@@ -78,7 +78,8 @@ static void readModel(const TrainingConfig &config, const ModelSpec &spec,
   facts.parameterBytes = getBytes(spec.paramType);
   // States are fp32 with most optimizers; swapped ones are not on the device.
   const bool isSingle = config.optimizer.kind != OptimizerKind::AdamWeightDecay;
-  facts.stateBytes = 2 * (isSingle ? 4 : facts.parameterBytes);
+  const int64_t states = config.optimizer.average ? 3 : 2;
+  facts.stateBytes = states * (isSingle ? 4 : facts.parameterBytes);
   if (config.optimizer.swap)
     facts.stateBytes = 0;
   facts.gradientBytes = facts.parameterBytes;

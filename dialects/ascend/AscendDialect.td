@@ -64,7 +64,8 @@ def Ascend_Role : Ascend_Enum<"Role", "what a static buffer holds", [
   I32EnumAttrCase<"LossScale", 11, "loss_scale">,
   I32EnumAttrCase<"Accumulated", 12, "accumulated">,
   I32EnumAttrCase<"Gathered", 13, "gathered">,
-  I32EnumAttrCase<"Draw", 14, "draw">
+  I32EnumAttrCase<"Draw", 14, "draw">,
+  I32EnumAttrCase<"Average", 15, "average">
 ]>;
 def Ascend_RoleAttr : EnumAttr<Ascend_Dialect, Ascend_Role, "role"> {
   let assemblyFormat = "$value";

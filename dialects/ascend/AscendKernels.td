@@ -436,3 +436,19 @@ def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let profiled = ["ApplyAdamW", "ApplyAdamWV2"];
   let fromProfile = "takeProfiledAdam(spec)";
 }
+
+def AverageWeight : Kernel<"mfAverageWeight", "makeAverageWeight"> {
+  let summary = "what PmaAdamW does behind AdamW's step of one parameter";
+  let parts = "., . -> *, *";
+  let description = [{On a step that `interval` divides, average becomes
+    (1 - share) average + share var, with `sums` average + var. Where
+    interval * fused divides it too, var then becomes the average, with `sums`
+    average / fused, and average 0. Where `overflow` is not 0 nothing changes.
+    Operations and bytes are the means over steps.}];
+  let inputs = (ins In:$step, In:$overflow);
+  let outputs = (outs Updated:$var, Updated:$average);
+  let attributes = (attrs Int:$interval, Int:$fused, Double:$share, Bool:$sums);
+  let kind = "optimizer";
+  let flops = "getMeanOfSteps(spec, 3 * spec.outputs[0].getNumElements())";
+  let bytes = "getMeanOfSteps(spec, getMovedBytes(spec, /*readOutputs=*/3))";
+}

@@ -22,6 +22,8 @@ enum class State {
   Gradient,
   FirstMoment,
   SecondMoment,
+  /// The running mean or sum of the parameter that PmaAdamW keeps.
+  Average,
   /// The buffer to which backward adds gradients. It is the memory of
   /// `Gradient`, unless ranks share the sum out.
   Accumulated,

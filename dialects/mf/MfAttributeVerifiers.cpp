@@ -206,6 +206,21 @@ LogicalResult LossScaleUpdateAttr::verify(EmitError emitError, int64_t factor,
 }
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): ODS declares it so.
+LogicalResult WeightAverageAttr::verify(EmitError emitError, int64_t interval,
+                                        int64_t fused, APFloat share,
+                                        bool /*sums*/) {
+  if (interval < 1 || fused < 1)
+    return emitError() << "expected an interval and a number of fused weights "
+                          "of at least 1, but got "
+                       << interval << " and " << fused;
+  const double part = share.convertToDouble();
+  if (part > 0 && part < 1)
+    return success();
+  return emitError() << "expected a share above 0 and below 1, but got "
+                     << part;
+}
+
+// NOLINTNEXTLINE(performance-unnecessary-value-param): ODS declares it so.
 LogicalResult ClippingAttr::verify(EmitError emitError, APFloat maxNorm) {
   if (!maxNorm.isFinite() || maxNorm.isZero() || maxNorm.isNegative())
     return emitError() << "expected max_norm to be positive, but got "

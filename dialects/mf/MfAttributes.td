@@ -298,15 +298,31 @@ def Mf_SwapConfigAttr : Mf_Attr<"SwapConfig", "swap_config"> {
   let genVerifyDecl = 1;
 }
 
+def Mf_WeightAverageAttr : Mf_Attr<"WeightAverage", "weight_average"> {
+  let summary = "the average that PmaAdamW makes of each parameter";
+  let description = [{
+    Every `interval` steps the average becomes (1 - share) average + share
+    parameter, with `sums` average + parameter; every `fused` times that the
+    parameter becomes the average, with `sums` the average / `fused`, and the
+    average 0.
+  }];
+  let parameters = (ins "int64_t":$interval, "int64_t":$fused,
+                        Mf_Double<>:$share, "bool":$sums);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
   let summary = "AdamW and its constants";
   let description = [{
     `bias_correction` is false for MindSpore's AdamWeightDecay family and true
     for AdamW. Weight decay applies to parameters of rank two and more.
+    `average` is that of PmaAdamW.
   }];
   let parameters = (ins "::mlir::StringAttr":$type, Mf_Double<>:$beta1,
                         Mf_Double<>:$beta2, Mf_Double<>:$eps, Mf_Double<>:$weight_decay,
-                        "bool":$bias_correction);
+                        "bool":$bias_correction,
+                        OptionalParameter<"::mf::ir::WeightAverageAttr">:$average);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -315,6 +315,26 @@ def Mf_AdamWOp : Mf_StateOp<"adamw", [
   }];
 }
 
+def Mf_AverageWeightOp : Mf_StateOp<"average_weight", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "what PmaAdamW does behind the step of one parameter, in place";
+  let description = [{
+    On the steps that `average` says, the parameter joins its running average or
+    is replaced by it. Where `overflow` is not 0 nothing changes.
+
+    ```mlir
+    mf.average_weight @w, %step, %overflow
+        <interval = 1000, fused = 10, share = 2.0e-01, sums = false> : tensor<f32>, tensor<f32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$step,
+                       Mf_FloatTensor:$overflow, Mf_WeightAverageAttr:$average);
+  let assemblyFormat = [{
+    $param `,` $step `,` $overflow $average attr-dict `:` type($step) `,`
+    type($overflow)
+  }];
+}
+
 def Mf_NonFiniteOp : Mf_StateOp<"non_finite"> {
   let summary = "1 if an element is infinite or not a number, 0 otherwise";
   let arguments = (ins Mf_FloatTensor:$input);

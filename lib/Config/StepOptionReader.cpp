@@ -107,6 +107,7 @@ RunnerWrapper readRunnerWrapper(const Node &root, DiagnosticList &diagnostics) {
 static OptimizerKind getOptimizerKind(llvm::StringRef type) {
   return llvm::StringSwitch<OptimizerKind>(type.lower())
       .Case("adamw", OptimizerKind::AdamW)
+      .Case("pmaadamw", OptimizerKind::PmaAdamW)
       .Case("fp32stateadamweightdecay", OptimizerKind::FP32StateAdamWeightDecay)
       .Cases({"adamweightdecay", "adamweightdecayx", "fusedadamweightdecay"},
              OptimizerKind::AdamWeightDecay)
@@ -133,6 +134,23 @@ static void readBetas(SectionReader &reader, OptimizerConfig &config) {
                              "expected both betas of the optimizer in [0, 1)");
 }
 
+static WeightAverageConfig readWeightAverage(SectionReader &reader) {
+  WeightAverageConfig average;
+  average.fusedNum = reader.readInt("fused_num", average.fusedNum);
+  average.interleaveStep =
+      reader.readInt("interleave_step", average.interleaveStep);
+  const std::string algorithm = reader.readString("fused_algo", "ema");
+  average.sums = algorithm == "sma";
+  if (!average.sums && algorithm != "ema")
+    reader.rejectValue("fused_algo", reader.get("fused_algo"),
+                       "'ema' or 'sma'");
+  average.emaAlpha = reader.readFloat("ema_alpha", average.emaAlpha);
+  if (average.emaAlpha <= 0 || average.emaAlpha >= 1)
+    reader.rejectValue("ema_alpha", reader.get("ema_alpha"),
+                       "a number above 0 and below 1");
+  return average;
+}
+
 OptimizerConfig readOptimizer(const Node &root, DiagnosticList &diagnostics) {
   SectionReader reader(root, "optimizer", optimizerSection, diagnostics);
   OptimizerConfig config;
@@ -155,6 +173,16 @@ OptimizerConfig readOptimizer(const Node &root, DiagnosticList &diagnostics) {
                        "a number of at least 0");
   config.learningRate = reader.readFloat("learning_rate", config.learningRate);
   config.swap = reader.readBool("swap", config.swap);
+  if (config.kind == OptimizerKind::PmaAdamW) {
+    config.average = readWeightAverage(reader);
+    return config;
+  }
+  for (llvm::StringRef key :
+       {"fused_num", "interleave_step", "fused_algo", "ema_alpha"})
+    if (Node value = reader.get(key))
+      diagnostics.warning(value.getLocation(),
+                          quote(key) + " has no effect: only PmaAdamW averages "
+                                       "parameters");
   return config;
 }
 

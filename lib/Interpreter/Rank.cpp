@@ -57,6 +57,7 @@ static RankedTensorType getStateType(ir::ParamOp param, ir::State kind) {
     return stored;
   case ir::State::FirstMoment:
   case ir::State::SecondMoment:
+  case ir::State::Average:
     return stored.clone(Float32Type::get(param.getContext()));
   case ir::State::Accumulated:
     return param.getAccumulatedType();

@@ -55,7 +55,13 @@ static double update(ir::OptimizerAttr optimizer, bool decays, double value,
       first / (std::sqrt(second) + optimizer.getEps().convertToDouble());
   const double decay =
       decays ? optimizer.getWeightDecay().convertToDouble() : 0;
-  return value - rate * (step + decay * value);
+  const double updated = value - rate * (step + decay * value);
+  // An average that the first step applies is a share of that step's value.
+  ir::WeightAverageAttr average = optimizer.getAverage();
+  if (!average || average.getInterval() != 1 || average.getFused() != 1 ||
+      average.getSums())
+    return updated;
+  return average.getShare().convertToDouble() * updated;
 }
 
 void compareWithAdamW(ir::ModelOp model, const ComparedSteps &before,

@@ -177,6 +177,43 @@ private:
   Tiles tiles;
 };
 
+struct AverageOptions {
+  int64_t interval = 1, fused = 1;
+  float share = 0;
+  bool sums = false;
+};
+
+/// The average of a parameter that PmaAdamW keeps behind AdamW's steps.
+class AverageWeightKernel : public Kernel {
+public:
+  AverageWeightKernel(const AverageOptions &options, const TensorShape &weight)
+      : options(options), type(weight.type),
+        tiles(weight.getNumElements(), elementsPerTile) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const auto step =
+        static_cast<int64_t>(*static_cast<const float *>(operands.inputs[0]));
+    if (*static_cast<const float *>(operands.inputs[1]) != 0 ||
+        step % options.interval != 0)
+      return;
+    const bool applies = step / options.interval % options.fused == 0;
+    const AverageCoefficients coefficients = {
+        options.sums ? 1 : 1 - options.share, options.sums ? 1 : options.share,
+        options.sums ? static_cast<float>(options.fused) : 1, applies};
+    float *average = static_cast<float *>(operands.outputs[1]);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      runAverageLoop(coefficients, type, at(operands.outputs[0], type, begin),
+                     average + begin, size);
+    });
+  }
+
+private:
+  AverageOptions options;
+  DType type;
+  Tiles tiles;
+};
+
 TensorShape getScalar() { return {DType::F32, {}}; }
 
 void requireScalars(SpecChecker &checker, const KernelSpec &spec,
@@ -262,6 +299,29 @@ KernelOrError makeAdamW(const KernelSpec &spec) {
     return error;
   return std::make_unique<AdamWKernel>(options, spec.inputs[0].type,
                                        spec.outputs[0]);
+}
+
+KernelOrError makeAverageWeight(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  AverageOptions options;
+  if (checker.requireTensors()) {
+    options.interval = checker.getInt("interval");
+    options.fused = checker.getInt("fused");
+    options.share = static_cast<float>(checker.getDouble("share"));
+    options.sums = checker.getBool("sums", false);
+    checker.require(options.interval > 0 && options.fused > 0,
+                    "expected an interval and a number of fused weights of at "
+                    "least 1");
+    const TensorShape &weight = spec.outputs[0];
+    checker.require(isFloat(weight.type), "output 0 is " +
+                                              getName(weight.type) +
+                                              ", expected f32, bf16 or f16");
+    requireScalars(checker, spec, /*first=*/0);
+    checker.requireOutput(1, {DType::F32, weight.dims});
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<AverageWeightKernel>(options, spec.outputs[0]);
 }
 
 } // namespace mf

@@ -50,6 +50,23 @@ void adamWOfTypes(const AdamWCoefficients &coefficients,
   });
 }
 
+template <typename Weight>
+void averageOfType(const AverageCoefficients &coefficients, Weight *w,
+                   float *average, int64_t count) {
+  const auto kept = hn::Set(floats, coefficients.kept);
+  const auto added = hn::Set(floats, coefficients.added);
+  const auto divisor = hn::Set(floats, coefficients.divisor);
+  forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+    auto next = hn::MulAdd(kept, part.get(average + i),
+                           hn::Mul(added, part.get(w + i)));
+    if (coefficients.applies) {
+      part.put(hn::Div(next, divisor), w + i);
+      next = hn::Zero(floats);
+    }
+    part.put(next, average + i);
+  });
+}
+
 template <typename From, typename To>
 void addToOfTypes(const From *x, To *y, int64_t count) {
   forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
@@ -68,6 +85,14 @@ void adamW(const AdamWCoefficients &coefficients, llvm::ArrayRef<float> factors,
                    static_cast<const Gradient *>(gradient),
                    static_cast<Weight *>(weight), m, v, count);
     });
+  });
+}
+
+void average(const AverageCoefficients &coefficients, DType weightType,
+             void *weight, float *averages, int64_t count) {
+  dispatchFloat(weightType, [&](auto *w) HWY_ATTR {
+    using Weight = std::remove_pointer_t<decltype(w)>;
+    averageOfType(coefficients, static_cast<Weight *>(weight), averages, count);
   });
 }
 
@@ -90,6 +115,7 @@ HWY_AFTER_NAMESPACE();
 namespace mf {
 
 HWY_EXPORT(adamW);
+HWY_EXPORT(average);
 HWY_EXPORT(addTo);
 
 void runAdamWLoop(const AdamWCoefficients &coefficients,
@@ -99,6 +125,12 @@ void runAdamWLoop(const AdamWCoefficients &coefficients,
   HWY_DYNAMIC_DISPATCH(adamW)
   (coefficients, factors, gradientType, weightType, gradient, weight, m, v,
    count);
+}
+
+void runAverageLoop(const AverageCoefficients &coefficients, DType weightType,
+                    void *weight, float *averages, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(average)
+  (coefficients, weightType, weight, averages, count);
 }
 
 void runAddToLoop(DType xType, DType yType, const void *x, void *y,

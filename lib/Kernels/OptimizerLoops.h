@@ -24,6 +24,16 @@ void runAdamWLoop(const AdamWCoefficients &coefficients,
                   DType weightType, const void *gradient, void *weight,
                   float *m, float *v, int64_t count);
 
+/// average = kept average + added w; if `applies` then w = average / divisor
+/// and average = 0.
+struct AverageCoefficients {
+  float kept, added, divisor;
+  bool applies;
+};
+
+void runAverageLoop(const AverageCoefficients &coefficients, DType weightType,
+                    void *weight, float *averages, int64_t count);
+
 /// y[i] += x[i] in f32, rounded to the type of y.
 void runAddToLoop(DType xType, DType yType, const void *x, void *y,
                   int64_t count);

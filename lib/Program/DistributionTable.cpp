@@ -29,6 +29,7 @@ static bool isOfStage(Role role) {
   case Role::Gradient:
   case Role::FirstMoment:
   case Role::SecondMoment:
+  case Role::Average:
   case Role::Accumulated:
   case Role::Gathered:
     return true;

@@ -40,6 +40,7 @@ static BufferCategory getCategory(Role role) {
     return BufferCategory::Gradient;
   case Role::FirstMoment:
   case Role::SecondMoment:
+  case Role::Average:
     return BufferCategory::OptimizerState;
   case Role::Tokens:
   case Role::Labels:

@@ -47,6 +47,8 @@ llvm::StringRef getName(Role role) {
     return "gathered";
   case Role::Draw:
     return "draw";
+  case Role::Average:
+    return "average";
   }
   return "";
 }

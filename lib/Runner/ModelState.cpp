@@ -239,6 +239,8 @@ static std::string getCheckpointName(const Static &buffer) {
     return "adam_m." + name;
   case Role::SecondMoment:
     return "adam_v." + name;
+  case Role::Average:
+    return "pma_weight." + name;
   default:
     return {};
   }

@@ -162,6 +162,13 @@ int64_t getMovedBytes(const KernelSpec &spec, uint32_t readOutputs) {
   return bytes;
 }
 
+int64_t getMeanOfSteps(const KernelSpec &spec, int64_t amount) {
+  auto found = spec.attributes.find("interval");
+  const int64_t interval =
+      found == spec.attributes.end() ? 1 : std::get<int64_t>(found->second);
+  return amount / std::max<int64_t>(interval, 1);
+}
+
 int64_t getNoWorkspace(const KernelSpec &spec) { return 0; }
 
 static constexpr int64_t bytesPerSum = sizeof(float);

@@ -71,6 +71,10 @@ int64_t getBytes(llvm::ArrayRef<TensorShape> shapes);
 /// they are read as well.
 int64_t getMovedBytes(const KernelSpec &spec, uint32_t readOutputs);
 
+/// The mean over steps of what every `interval`-th takes `amount` of, and
+/// others nothing.
+int64_t getMeanOfSteps(const KernelSpec &spec, int64_t amount);
+
 /// The workspace of kernels that never need one.
 int64_t getNoWorkspace(const KernelSpec &spec);
 

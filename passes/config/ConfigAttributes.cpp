@@ -273,10 +273,15 @@ TrainingAttr passes::getTrainingAttr(
   if (!parallel)
     return {};
   const OptimizerConfig &source = config.optimizer;
+  WeightAverageAttr average;
+  if (source.average)
+    average = WeightAverageAttr::get(
+        context, source.average->interleaveStep, source.average->fusedNum,
+        llvm::APFloat(source.average->emaAlpha), source.average->sums);
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),
       llvm::APFloat(source.beta2), llvm::APFloat(source.eps),
-      llvm::APFloat(source.weightDecay), source.kind == OptimizerKind::AdamW);
+      llvm::APFloat(source.weightDecay), source.correctsBias(), average);
   ClippingAttr clipping;
   if (batch.useClipGrad)
     clipping =

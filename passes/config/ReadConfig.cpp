@@ -25,8 +25,6 @@ namespace {
 /// How an optimizer that cannot be lowered differs from AdamW.
 const char *describeOptimizer(llvm::StringRef type) {
   return llvm::StringSwitch<const char *>(type.lower())
-      .Case("pmaadamw", ": it keeps and applies a running mean of each "
-                        "parameter, one more state than AdamW")
       .Case("came", ": its second moments are rows and columns of factors, not "
                     "one number per element as AdamW's")
       .Case("muon", ": it orthogonalises the momentum of matrices")
@@ -41,8 +39,8 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
                       "optimizer '" + config.optimizer.type +
                           "' is not supported" +
                           describeOptimizer(config.optimizer.type) +
-                          "; expected AdamW, FP32StateAdamWeightDecay or "
-                          "AdamWeightDecay");
+                          "; expected AdamW, PmaAdamW, "
+                          "FP32StateAdamWeightDecay or AdamWeightDecay");
   if (config.lrSchedule.kind == LrScheduleKind::Unsupported)
     diagnostics.error(config.lrSchedule.node["type"].getLocation(),
                       "learning rate schedule '" + config.lrSchedule.type +

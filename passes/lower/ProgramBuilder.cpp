@@ -158,6 +158,8 @@ StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
     return get("first_moment", Role::FirstMoment, wide);
   case ir::State::SecondMoment:
     return get("second_moment", Role::SecondMoment, wide);
+  case ir::State::Average:
+    return get("average", Role::Average, wide);
   case ir::State::Accumulated:
     return getAccumulated(param);
   case ir::State::Parameter:

@@ -252,6 +252,9 @@ void UpdateBuilder::update(Value learningRate, Value step, Value overflow) {
                     decays ? number(optimizer.getWeightDecay())
                            : builder.getF64FloatAttr(0.0),
                     builder.getBoolAttr(optimizer.getBiasCorrection()));
+    if (WeightAverageAttr average = optimizer.getAverage())
+      AverageWeightOp::create(builder, param.getLoc(), param.getSymName(), step,
+                              overflow, average);
   }
 }
 

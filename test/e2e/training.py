@@ -54,19 +54,21 @@ def write_yaml(
     loader=None,
     experts=None,
     callbacks=None,
+    optimizer=None,
 ):
     """A training YAML. `recompute` and `swap` map keys of recompute_config and of
     swap_config to YAML text; without `swap` there is no swap_config. `ranks`,
     `parallel` and `optimizer_shard` are keys of parallel_config, of parallel and of
     its parallel_optimizer_config; `loader` is the type of train_dataset's data_loader.
-    `experts` are keys of moe_config; `callbacks` maps types to their keys."""
+    `experts` are keys of moe_config; `callbacks` maps types to their keys;
+    `optimizer` are keys of the optimizer, its type too if it is not AdamW."""
     pipelined = stages > 1
     lines = [
         "runner_config:",
         "  batch_size: %d" % batch_size,
         "  gradient_accumulation_steps: %d" % (1 if pipelined else micro_batches),
         "optimizer:",
-        "  type: AdamW",
+        *("  %s: %s" % item for item in dict({"type": "AdamW"}, **(optimizer or {})).items()),
         "  betas: [0.9, 0.95]",
         "  eps: 1.e-8",
         "  weight_decay: 0.1",

@@ -149,7 +149,17 @@ enum class OptimizerKind : uint8_t {
   AdamW,                    ///< MindSpore Transformers' own, states in fp32
   FP32StateAdamWeightDecay, ///< fp32 states whatever the parameters are
   AdamWeightDecay,          ///< MindSpore's and its fused forms
+  PmaAdamW,                 ///< AdamW, and an average of each parameter
   Unsupported               ///< anything else: an error when a step is built
+};
+
+/// The average of each parameter that PmaAdamW keeps and applies.
+struct WeightAverageConfig {
+  int64_t fusedNum = 10;
+  int64_t interleaveStep = 1000;
+  /// fused_algo: sma, not ema.
+  bool sums = false;
+  double emaAlpha = 0.2;
 };
 
 struct OptimizerConfig {
@@ -161,7 +171,14 @@ struct OptimizerConfig {
   double weightDecay = 0.0;
   double learningRate = 5e-5;
   bool swap = false;
+  /// Of PmaAdamW alone.
+  std::optional<WeightAverageConfig> average;
   Node node;
+
+  /// Whether moments are corrected for their begin at 0.
+  bool correctsBias() const {
+    return kind == OptimizerKind::AdamW || kind == OptimizerKind::PmaAdamW;
+  }
 };
 
 enum class LrScheduleKind : uint8_t {

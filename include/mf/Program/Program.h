@@ -57,7 +57,9 @@ enum class Role : uint8_t {
   Gathered,
   /// For each micro-batch the values that random bits depend on: seed, step and
   /// number.
-  Draw
+  Draw,
+  /// The running mean or sum of a parameter.
+  Average
 };
 
 /// The dialect's spelling: "first_moment".

@@ -23,10 +23,11 @@ class ProcessGroup;
 
 /// The tensors of the ranks that live in a runner. In files a parameter has the
 /// name that the program gives it (`of`), a gradient that of its parameter, and
-/// moments `adam_m.` and `adam_v.` before it, as MindSpore names them. Files of
-/// parameters and gradients hold whole tensors, put together from the ranks
-/// that hold slices; each part is that of the first rank that holds it. A
-/// parameter that is tied to another is not saved: it is the same.
+/// moments `adam_m.` and `adam_v.` before it, as MindSpore names them, the
+/// average `pma_weight.`. Files of parameters and gradients hold whole tensors,
+/// put together from the ranks that hold slices; each part is that of the first
+/// rank that holds it. A parameter that is tied to another is not saved: it is
+/// the same.
 ///
 /// With processes, the ranks live in the runners of all of them. Each reads
 /// what its ranks need; the first one writes files, for which all call what

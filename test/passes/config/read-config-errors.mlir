@@ -8,7 +8,7 @@
 // RUN: not mf-opt --mf-read-config=file=%t/unknown-key.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=KEY
 // RUN: not mf-opt --mf-read-config=file=%t/type.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=TYPE
 // RUN: not mf-opt --mf-read-config=file=%t/optimizer.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=OPTIMIZER
-// RUN: not mf-opt --mf-read-config=file=%t/running-mean.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=RUNNING-MEAN
+// RUN: not mf-opt --mf-read-config=file=%t/factors.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=FACTORS
 // RUN: not mf-opt --mf-read-config=file=%t/schedule.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=SCHEDULE
 // RUN: not mf-opt --mf-read-config=file=%t/norm.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NORM
 // RUN: not mf-opt --mf-read-config=file=%t/memory.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=MEMORY
@@ -69,14 +69,14 @@ recompute_config:
   recompute: {a: 1}
 
 //--- optimizer.yaml
-# OPTIMIZER: optimizer.yaml:[[#@LINE+2]]:9: error: optimizer 'Lamb' is not supported; expected AdamW, FP32StateAdamWeightDecay or AdamWeightDecay
+# OPTIMIZER: optimizer.yaml:[[#@LINE+2]]:9: error: optimizer 'Lamb' is not supported; expected AdamW, PmaAdamW, FP32StateAdamWeightDecay or AdamWeightDecay
 optimizer:
   type: Lamb
 
-//--- running-mean.yaml
-# RUNNING-MEAN: running-mean.yaml:[[#@LINE+2]]:9: error: optimizer 'PmaAdamW' is not supported: it keeps and applies a running mean of each parameter, one more state than AdamW; expected AdamW, FP32StateAdamWeightDecay or AdamWeightDecay
+//--- factors.yaml
+# FACTORS: factors.yaml:[[#@LINE+2]]:9: error: optimizer 'Came' is not supported: its second moments are rows and columns of factors, not one number per element as AdamW's; expected AdamW, PmaAdamW, FP32StateAdamWeightDecay or AdamWeightDecay
 optimizer:
-  type: PmaAdamW
+  type: Came
 
 //--- schedule.yaml
 # SCHEDULE: schedule.yaml:[[#@LINE+2]]:9: error: learning rate schedule 'Sawtooth' is not supported; expected ConstantWarmUpLR,

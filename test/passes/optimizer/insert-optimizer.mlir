@@ -4,6 +4,7 @@
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #adam_weight_decay = #mf.optimizer<type = "AdamWeightDecay", beta1 = 0.8, beta2 = 0.99, eps = 1.0e-6, weight_decay = 0.01, bias_correction = false>
+#pma = #mf.optimizer<type = "PmaAdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-6, weight_decay = 0.1, bias_correction = true, average = <interval = 1000, fused = 10, share = 0.2, sums = false>>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 
 // Without clipping the norm is still computed: it tells whether a gradient is not finite.
@@ -255,6 +256,26 @@ mf.model @statistics_of_experts attributes {
   // CHECK: mf.report "dropped.layers.1.share"
   // CHECK-NEXT: mf.record_statistic @layers.2.share
   // CHECK-NEXT: mf.return
+}
+
+// PmaAdamW averages each parameter behind its step.
+// CHECK-LABEL: mf.model @parameters_have_averages
+mf.model @parameters_have_averages attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #pma, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<8x8xf32> init <ones>
+  mf.param @gamma : tensor<8xf32> init <ones>
+  mf.backward @chunk0.backward (%g0: tensor<8x8xf32>, %g1: tensor<8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@w, @gamma]} {
+    mf.return %g0, %g1 : tensor<8x8xf32>, tensor<8xf32>
+  }
+  // CHECK: mf.update @update0 (%[[LR:.*]]: tensor<f32>, %[[STEP:.*]]: tensor<f32>)
+  // CHECK: %[[OVERFLOW:.*]] = mf.non_finite
+  // CHECK: mf.adamw @w,
+  // CHECK-NEXT: mf.average_weight @w, %[[STEP]], %[[OVERFLOW]] <interval = 1000, fused = 10, share = 2.000000e-01, sums = false> : tensor<f32>, tensor<f32>
+  // CHECK-NEXT: mf.adamw @gamma,
+  // CHECK-NEXT: mf.average_weight @gamma, %[[STEP]], %[[OVERFLOW]]
 }
 
 // Remarks say what each stage updates.

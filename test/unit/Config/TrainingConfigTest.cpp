@@ -122,6 +122,31 @@ TEST(TrainingConfigTest, OptimizerAndScheduleSpellings) {
   EXPECT_EQ(parsed.config.lrSchedule.getWarmupSteps(1000), 30);
 }
 
+TEST(TrainingConfigTest, PmaAdamWAveragesParameters) {
+  Parsed parsed = parse("optimizer: {type: PmaAdamW}\n");
+  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
+  const OptimizerConfig &missing = parsed.config.optimizer;
+  EXPECT_TRUE(missing.correctsBias());
+  EXPECT_EQ(missing.eps, 1e-6);
+  ASSERT_TRUE(missing.average);
+  EXPECT_EQ(missing.average->interleaveStep, 1000);
+  EXPECT_EQ(missing.average->fusedNum, 10);
+  EXPECT_EQ(missing.average->emaAlpha, 0.2);
+  EXPECT_FALSE(missing.average->sums);
+  parsed = parse("optimizer: {type: PmaAdamW, fused_num: 3, interleave_step: 7,"
+                 " fused_algo: sma}\n");
+  ASSERT_TRUE(parsed.config.optimizer.average);
+  EXPECT_TRUE(parsed.config.optimizer.average->sums);
+  EXPECT_EQ(parsed.config.optimizer.average->interleaveStep, 7);
+  EXPECT_EQ(parsed.config.optimizer.average->fusedNum, 3);
+  parsed = parse("optimizer: {type: PmaAdamW, fused_algo: mean, ema_alpha: 1}");
+  EXPECT_EQ(parsed.diagnostics.getErrorCount(), 2u);
+  parsed = parse("optimizer: {type: AdamW, fused_num: 3}");
+  EXPECT_NE(parsed.diagnostics.str().find("only PmaAdamW averages parameters"),
+            std::string::npos);
+  EXPECT_FALSE(parsed.config.optimizer.average);
+}
+
 TEST(TrainingConfigTest, AScheduleKeepsOnlyWhatIsWritten) {
   const LrScheduleConfig &none = parse("").config.lrSchedule;
   EXPECT_EQ(none.lrEnd, 0.0);

@@ -296,6 +296,13 @@ void addUpdates(std::vector<KernelSpec> &specs) {
                    {x, scalar, scalar, scalar, scalar, scalar},
                    {x, x, x},
                    attributes});
+  specs.push_back({"mfAverageWeight",
+                   {scalar, scalar},
+                   {x, x},
+                   {{"interval", int64_t(1)},
+                    {"fused", int64_t(1)},
+                    {"share", 0.2},
+                    {"sums", false}}});
 }
 
 void addExperts(std::vector<KernelSpec> &specs) {

@@ -111,6 +111,53 @@ TEST(AdamWTest, ARaisedFlagLeavesEverythingAsItIs) {
   EXPECT_FALSE(update(0) == before);
 }
 
+TEST(AverageWeightTest, JoinsOnSomeStepsAndAppliesOnFewer) {
+  const double fused = 3, share = 0.2;
+  for (DType type : floatTypes)
+    for (bool sums : {false, true}) {
+      const AttributeMap attributes = {{"interval", int64_t(2)},
+                                       {"fused", int64_t(3)},
+                                       {"share", share},
+                                       {"sums", sums}};
+      Tensor average(DType::F32, {40007});
+      for (int step = 1; step <= 12; ++step) {
+        const Tensor weight = randomTensor(type, {40007}, step);
+        std::vector<double> w = weight.toVector(), kept = average.toVector();
+        for (size_t i = 0; i < w.size() && step % 2 == 0; ++i) {
+          kept[i] =
+              sums ? kept[i] + w[i] : (1 - share) * kept[i] + share * w[i];
+          if (step % 6 != 0)
+            continue;
+          w[i] = sums ? kept[i] / fused : kept[i];
+          kept[i] = 0;
+        }
+        const std::vector<Tensor> before = {weight, average};
+        EXPECT_TRUE(runKernel("mfAverageWeight", {scalar(step), scalar(1)},
+                              before, attributes) == before);
+        std::vector<Tensor> updated = runKernel(
+            "mfAverageWeight", {scalar(step), scalar(0)}, before, attributes);
+        expectNear(updated[0], w);
+        expectNear(updated[1], kept);
+        EXPECT_EQ(updated[0] == weight, step % 6 != 0);
+        average = updated[1];
+      }
+    }
+}
+
+TEST(AverageWeightTest, RefusesOtherShapesAndNoInterval) {
+  const Tensor x(DType::F32, {4}), y(DType::F32, {5});
+  AttributeMap attributes = {{"interval", int64_t(2)},
+                             {"fused", int64_t(3)},
+                             {"share", 0.2},
+                             {"sums", false}};
+  const std::vector<Tensor> scalars = {scalar(1), scalar(0)};
+  EXPECT_THAT(getRefusal("mfAverageWeight", scalars, {x, y}, attributes),
+              HasSubstr("output 1 is"));
+  attributes["interval"] = int64_t(0);
+  EXPECT_THAT(getRefusal("mfAverageWeight", scalars, {x, x}, attributes),
+              HasSubstr("expected an interval"));
+}
+
 /// The result of aclnnForeachMulScalar, one factor after another.
 Tensor scale(Tensor gradient, std::initializer_list<double> factors) {
   for (double factor : factors)

@@ -173,21 +173,22 @@ TEST(ModelStateTest, SavesAndLoadsARank) {
       makeStatic("w", "parameter", "4xbf16", 0, normal) +
       "ascend.static @m first_moment of \"w\" : !ascend.buffer<4xf32, hbm> at "
       "64\nascend.static @v second_moment of \"w\" : !ascend.buffer<4xf32, "
-      "hbm> at 128\n";
+      "hbm> at 128\nascend.static @a average of \"w\" : "
+      "!ascend.buffer<4xf32, hbm> at 192\n";
   Model model(makeProgram({statics}));
   ASSERT_EQ(initialize(model), "");
-  for (uint32_t i = 1; i < 3; ++i)
+  for (uint32_t i = 1; i < 4; ++i)
     for (uint8_t &byte : model.runner->getStatic(0, i))
       byte = static_cast<uint8_t>(i);
   std::vector<std::vector<float>> before;
-  for (uint32_t i = 0; i < 3; ++i)
+  for (uint32_t i = 0; i < 4; ++i)
     before.push_back(model.get(0, i));
   llvm::SmallString<128> path;
   ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("rank", "safetensors", path));
   ASSERT_FALSE(static_cast<bool>(model.state->saveRank(0, path)));
   ASSERT_EQ(initialize(model, 1), "");
   ASSERT_FALSE(static_cast<bool>(model.state->loadRanks({path.str().str()})));
-  for (uint32_t i = 0; i < 3; ++i)
+  for (uint32_t i = 0; i < 4; ++i)
     EXPECT_EQ(model.get(0, i), before[i]);
 
   // A checkpoint of another type would not go on bit by bit.
