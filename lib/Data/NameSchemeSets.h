@@ -13,13 +13,15 @@ constexpr uint32_t in(NameScheme scheme) {
 
 // MindSpore Transformers.
 constexpr uint32_t experts = in(NameScheme::Experts);
+constexpr uint32_t concatenatedExperts = in(NameScheme::ConcatenatedExperts);
 constexpr uint32_t sharedExperts = in(NameScheme::SharedExperts);
 constexpr uint32_t groupedExperts = in(NameScheme::GroupedExperts);
 constexpr uint32_t groupedSharedExperts = in(NameScheme::GroupedSharedExperts);
 constexpr uint32_t llamaExperts =
     experts | sharedExperts | groupedExperts | groupedSharedExperts;
 constexpr uint32_t llamaSeparate = in(NameScheme::Llama) | llamaExperts;
-constexpr uint32_t llamaConcatenated = in(NameScheme::LlamaConcatenated);
+constexpr uint32_t llamaConcatenated =
+    in(NameScheme::LlamaConcatenated) | concatenatedExperts;
 constexpr uint32_t telechat = in(NameScheme::Telechat);
 constexpr uint32_t llama = llamaSeparate | llamaConcatenated | telechat;
 constexpr uint32_t qwenSeparate = in(NameScheme::Qwen);

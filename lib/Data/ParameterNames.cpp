@@ -29,6 +29,7 @@ constexpr SchemeName schemeNames[] = {
     {NameScheme::Mcore, "Mcore"},
     {NameScheme::McoreSeparate, "McoreSeparate"},
     {NameScheme::Experts, "Experts"},
+    {NameScheme::ConcatenatedExperts, "ConcatenatedExperts"},
     {NameScheme::SharedExperts, "SharedExperts"},
     {NameScheme::GroupedExperts, "GroupedExperts"},
     {NameScheme::GroupedSharedExperts, "GroupedSharedExperts"},

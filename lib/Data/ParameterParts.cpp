@@ -271,16 +271,22 @@ private:
     const int64_t rows = shapes.getRows(name.parts[0]);
     const int64_t all = rows * static_cast<int64_t>(name.parts.size());
     const bool transposed = name.form == TensorForm::StackedTransposed;
-    for (int64_t expert = 0; expert < layout.numExperts; ++expert)
-      for (auto [index, part] : enumerate(name.parts)) {
-        const int64_t row = static_cast<int64_t>(index) * rows;
-        BlockPlace place{expert * all * columns, columns, 1};
-        if (transposed)
-          place = {place.offset + row, 1, all};
-        else
-          place.offset += row * columns;
-        segments.push_back({part, expert, 0, rows, place});
-      }
+    const int64_t blocks =
+        name.order == RowOrder::Grouped ? layout.gateUpBlocks : 1;
+    const int64_t count = rows / blocks;
+    for (int64_t expert = 0; expert < layout.numExperts; ++expert) {
+      int64_t row = 0;
+      for (int64_t block = 0; block < blocks; ++block)
+        for (ParameterPart part : name.parts) {
+          BlockPlace place{expert * all * columns, columns, 1};
+          if (transposed)
+            place = {place.offset + row, 1, all};
+          else
+            place.offset += row * columns;
+          segments.push_back({part, expert, block * count, count, place});
+          row += count;
+        }
+    }
   }
 
   const ParameterName &name;

@@ -182,6 +182,8 @@ void ClassicReader::readCapacity() {
               " for 'expert_model_parallel', but got " + llvm::Twine(wanted));
   capacity.cutsExperts = wanted == parts;
   readExtension(capacity);
+  if (spec.extendsMixtral && spec.concatenatesFeedForward)
+    capacity.gateUpBlocks = capacity.cutsExperts ? parts : 1;
   // Ranks of mp then share out the output of an expert, place by place.
   if (parts > 1 && !spec.ranks.sequenceParallel)
     capacity.multiple = std::lcm(capacity.multiple, parts);
@@ -221,7 +223,8 @@ void ClassicReader::resolveGates() {
   router.normalizesKept = !experts.fusions.router;
   router.scale = 1.0;
   ignore("routed_scaling_factor", "1.0",
-         "with norm_topk_prob before release 1.5");
+         spec.extendsMixtral ? "with norm_topk_prob on Mixtral's own layers"
+                             : "with norm_topk_prob before release 1.5");
 }
 
 void ClassicReader::readGroups() {

@@ -181,11 +181,41 @@ static Value addExpertLinear(CellBuilder &cells, StringRef name, Value tokens,
   return cells.add(result, bias, "bias_add");
 }
 
+/// The same with gate and up as one weight: a model-parallel rank has the gates
+/// of its neurons, then their ups.
+static Value addConcatenatedFeedForward(CellBuilder &cells, Value tokens) {
+  const ExpertSpec &experts = *cells.spec.experts;
+  const int64_t blocks = experts.capacity->gateUpBlocks;
+  const FeedForwardNames &names = cells.names.feedForward;
+  Value both =
+      addExpertLinear(cells, names.gateUp, tokens, 2 * experts.width, false);
+  SmallVector<int64_t> shape(getShape(both)), inBlocks = shape;
+  shape.back() = experts.width;
+  inBlocks.back() = blocks;
+  inBlocks.push_back(2 * experts.width / blocks);
+  if (blocks > 1)
+    both = cells.reshape(both, inBlocks, names.split);
+  auto getHalf = [&](int64_t index) {
+    const int64_t size = experts.width / blocks;
+    Value half = cells.sliceLast(both, index * size, size, names.split);
+    return blocks > 1 ? cells.reshape(half, shape, names.split) : half;
+  };
+  Value gate = getHalf(0), up = getHalf(1);
+  gate =
+      cells.create<SiluOp>(names.concatenatedActivation, gate.getType(), gate)
+          .getResult();
+  Value product = cells.multiply(gate, up, names.multiply);
+  return addExpertLinear(cells, names.down, product, cells.spec.hiddenSize,
+                         true);
+}
+
 /// down(silu(gate(x)) * up(x)) of each expert's places.
 static Value addExpertFeedForward(CellBuilder &cells, StringRef fused,
                                   Value tokens) {
   int64_t width = cells.spec.experts->width;
   CellBuilder::Cell cell(cells, "ffn");
+  if (cells.spec.experts->capacity->gateUpBlocks > 0)
+    return addConcatenatedFeedForward(cells, tokens);
   Value gate = addExpertLinear(cells, "w1", tokens, width, false);
   gate = cells
              .create<SiluOp>(fused.empty() ? "w1.activation.silu" : fused,

@@ -55,6 +55,22 @@ static constexpr Name llamaFeedForward[] = {
     {"w3.shape"},
 };
 
+static constexpr Name concatenatedFeedForward[] = {
+    {"mul"},
+    {"cast"},
+    {"reshape"},
+    {"split"},
+    {"w_gate_hidden.matmul"},
+    {"w_gate_hidden.cast"},
+    {"w_gate_hidden.reshape"},
+    {"w_gate_hidden.shape"},
+    {"activate.silu"},
+    {"w2.matmul"},
+    {"w2.cast"},
+    {"w2.reshape"},
+    {"w2.shape"},
+};
+
 static constexpr Name telechatFeedForward[] = {
     {"mul"},
     {"cast"},
@@ -358,16 +374,21 @@ private:
       add(outer + ".shared_experts_gate", routerDense);
   }
 
+  Table getFeedForward() const {
+    if (experts.capacity->gateUpBlocks > 0)
+      return concatenatedFeedForward;
+    return spec.family == ModelFamily::Telechat ? Table(telechatFeedForward)
+                                                : Table(llamaFeedForward);
+  }
+
   void addRouted(const std::string &cell) {
     if (experts.dropless) {
       add(cell, droplessExperts);
       add(cell + ".router_dense", routerDense);
       return;
     }
-    bool isTelechat = spec.family == ModelFamily::Telechat;
     add(cell, capacityExperts);
-    add(cell + ".ffn",
-        isTelechat ? Table(telechatFeedForward) : Table(llamaFeedForward));
+    add(cell + ".ffn", getFeedForward());
     add(cell + ".router", capacityRouter);
     add(cell + ".router.dense", routerDense);
     add(cell + ".router.router", capacityChoice);

@@ -110,7 +110,8 @@ void readExperts(const TrainingConfig &config, std::optional<Release> release,
     return;
   }
   if (std::optional<ExpertRules> rules = getRules(spec.family, model)) {
-    rules->normalizesOrScales = release && *release < Release{1, 5};
+    rules->normalizesOrScales =
+        spec.extendsMixtral || (release && *release < Release{1, 5});
     spec.experts = readClassicExperts(config, *rules, spec, model);
     return;
   }

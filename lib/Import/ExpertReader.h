@@ -16,7 +16,8 @@ struct ExpertRules {
   bool readsDropless = true;
   /// Gates are either divided by their sum or multiplied with
   /// routed_scaling_factor, and divided by that of the choices that found a
-  /// place unless one operator finds the places. (Before release 1.5.)
+  /// place unless one operator finds the places. (Before release 1.5, and the
+  /// layers of mixtral_extend.)
   bool normalizesOrScales = false;
   /// Auxiliary and z losses are added to the loss (not Llama).
   bool addsLosses = true;

@@ -19,6 +19,7 @@ using FamilyReader = void (*)(SpecReader &reader, ModelSpec &spec);
 /// LlamaConfig with LlamaForCausalLM.
 void readLlama(SpecReader &reader, ModelSpec &spec);
 /// LlamaConfig with Baichuan7BV2ForCausalLM: Llama with a normalised head.
+void readMixtralExtend(SpecReader &reader, ModelSpec &spec);
 void readBaichuan7B(SpecReader &reader, ModelSpec &spec);
 /// LlamaConfig with Baichuan13BV2ForCausalLM: ALiBi instead of rotary
 /// embedding.

@@ -183,6 +183,11 @@ void readLlama(SpecReader &reader, ModelSpec &spec) {
   checkLlamaHeads(reader, spec);
 }
 
+void readMixtralExtend(SpecReader &reader, ModelSpec &spec) {
+  readLlama(reader, spec);
+  spec.extendsMixtral = true;
+}
+
 void readBaichuan7B(SpecReader &reader, ModelSpec &spec) {
   readLlama(reader, spec);
   spec.normalizesHead = true;

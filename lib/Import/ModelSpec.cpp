@@ -48,6 +48,7 @@ struct Architecture {
 /// name differ in where it is written.
 static constexpr Architecture architectures[] = {
     {"LlamaForCausalLM", readLlama},
+    {"MixtralForCausalLM", readMixtralExtend},
     {"Baichuan7BV2ForCausalLM", readBaichuan7B},
     {"Baichuan13BV2ForCausalLM", readBaichuan13B},
     {"InternLMForCausalLM", readInternLm},

@@ -112,8 +112,12 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
                 ", but they lie as " + toString(have) +
                 ", and ranks do not exchange integers");
   }
+  // Tensors of experts may lie as the stream does, where there is no dp.
+  auto liesAsRows = [&](const Layout &layout) {
+    return isStream(origin) && layout.cuts == stream.cuts;
+  };
   if (isActivation && now && before == *now && have.cuts != wanted.cuts &&
-      have.cuts != stream.cuts && wanted.cuts != stream.cuts)
+      !liesAsRows(have) && !liesAsRows(wanted))
     homes[to_vector(layer.values[origin].shape)] = have;
   if (bringSplit(value, wanted, before, name))
     return Outcome::Done;

@@ -15,6 +15,8 @@ class Model:
     # The cuts of the weights of experts with a capacity, and of the rest.
     expert_cuts = ('[["ep"], ["mp"], []]', '[["ep"], [], ["mp"]]')
     product = "expert_matmul"
+    # Of gates and ups that are one weight, the blocks that model-parallel ranks share out; 0 for two weights.
+    blocks = 0
 
     def __init__(self, **sizes):
         self.__dict__.update(sizes)
@@ -85,8 +87,7 @@ class Writer:
         y = self.add("reshape", [y], (r, e, n, h))
         y = self.add("transpose", [y], (e, r, n, h), attributes="perm = array<i64: 1, 0, 2, 3>")
         y = self.add("reshape", [y], (e, r * n, h))
-        weights = [self.parameter("layers.%d.ffn.w%d.weight" % (layer, i), (e, m.width, h)) for i in (1, 3)]
-        gate, up = (self.add("matmul", [y, w], (e, r * n, m.width), attributes="transpose_b = true") for w in weights)
+        gate, up = self.run_gate_up(y, layer)
         gate = self.add("silu", [gate], (e, r * n, m.width))
         y = self.add("mul", [up, gate], (e, r * n, m.width))
         down = self.parameter("layers.%d.ffn.w2.weight" % layer, (e, h, m.width))
@@ -103,6 +104,23 @@ class Writer:
         place = self.add("remainder", [place], (r, t, k), attributes="value = %d.0 : f64" % (n + 1))
         kept = self.add("compare_scalar", [place], (r, t, k), attributes="comparison = #mf.comparison<greater>, value = 0.0 : f64")
         return self.add_up(y, self.add("mul", [gates, kept], (r, t, k)))
+
+    def run_gate_up(self, y, layer):
+        m = self.model
+        e, s, h, w = m.experts, m.rows * m.capacity, m.hidden, m.width
+        product = lambda w, size: self.add("matmul", [y, w], (e, s, size), attributes="transpose_b = true")
+        if not m.blocks:
+            names = ["layers.%d.ffn.w%d.weight" % (layer, i) for i in (1, 3)]
+            return [product(self.parameter(name, (e, w, h)), w) for name in names]
+        both = product(self.parameter("layers.%d.ffn.w_gate_hidden.weight" % layer, (e, 2 * w, h)), 2 * w)
+        size = w // m.blocks
+        both = self.add("reshape", [both], (e, s, m.blocks, 2 * size))
+        halves = [
+            self.add("slice", [both], (e, s, m.blocks, size),
+                     attributes="starts = array<i64: 0, 0, 0, %d>, sizes = array<i64: %d, %d, %d, %d>" % (i * size, e, s, m.blocks, size))
+            for i in (0, 1)
+        ]  # fmt: skip
+        return [self.add("reshape", [half], (e, s, w)) for half in halves]
 
     def run_dropless(self, x, layer):
         m = self.model
@@ -171,7 +189,10 @@ class Writer:
             parameters += [(name + "router.weight", (m.experts, m.hidden), "")]
             first, second = ("cuts = " + cuts for cuts in m.expert_cuts)
             if m.capacity:
-                parameters += [(name + "ffn.w%d.weight" % i, (m.experts, m.width, m.hidden), first) for i in (1, 3)]
+                if m.blocks:
+                    parameters += [(name + "ffn.w_gate_hidden.weight", (m.experts, 2 * m.width, m.hidden), first)]
+                else:
+                    parameters += [(name + "ffn.w%d.weight" % i, (m.experts, m.width, m.hidden), first) for i in (1, 3)]
                 parameters += [(name + "ffn.w2.weight", (m.experts, m.hidden, m.width), second)]
             else:
                 cuts = 'cuts = [["ep"], [], []]'

@@ -187,6 +187,11 @@ CASES = {
         MIXTRAL_SETTINGS,
         skew=2.0, release="1.4",
     ),
+    "mixtral-own": llama(
+        dict(MIXTRAL, routed_scaling_factor=3.0),
+        dict(MIXTRAL_SETTINGS, normalizes_kept=True),
+        model={"qkv_concat": True}, skew=2.0, arch="MixtralForCausalLM",
+    ),
     "deepseek2-1.4": telechat(DEEPSEEK2, DEEPSEEK2_SETTINGS, release="1.4"),
     "mixtral-grouped": llama(dict(MIXTRAL, use_gmm=True), {"chosen": 2, "kind": "grouped"}),
     "grouped-one-expert": llama(

@@ -193,6 +193,10 @@ class Experts:
             y = linear(silu(linear(x, gate)) * linear(x, up), down)
             bias = self.find("ffn.w2.bias")
             return y if bias is None else y + bias.reshape(-1, y.shape[-1])[expert]
+        both = self.find("ffn.w_gate_hidden.weight")
+        if both is not None:
+            gate, up = linear(x, both[expert]).chunk(2, -1)
+            return linear(silu(gate) * up, self.find("ffn.w2.weight")[expert])
         experts, hidden = self.settings["experts"], x.shape[-1]
         both = self.find("ffn.w1", "experts.weight1").reshape(experts, hidden, -1)[expert]
         down = self.find("ffn.w2", "experts.weight2").reshape(experts, -1, hidden)[expert]

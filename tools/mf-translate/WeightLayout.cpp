@@ -124,6 +124,17 @@ static bool isTiedHead(ir::ParamOp param) {
   return param.getTied() && name && name->parts[0] == ParameterPart::Head;
 }
 
+/// The ranks that share out gates and ups that are one weight of experts.
+static int64_t readGateUpBlocks(ir::ModelOp model) {
+  for (auto param : model.getOps<ir::ParamOp>())
+    if (param.getSymName().ends_with(".ffn.w_gate_hidden.weight")) {
+      const ir::Layout layout(param.getLayoutAttr(), 3);
+      return ir::MeshSizes(ir::MeshAttr::find(model))
+          .getNumParts(layout.cuts[1]);
+    }
+  return 1;
+}
+
 ParameterLayout readParameterLayout(ir::ModelOp model) {
   static const StringRef routers[] = {
       ".router.dense.weight", ".router_dense.weight", ".mlp.router.weight"};
@@ -134,6 +145,7 @@ ParameterLayout readParameterLayout(ir::ModelOp model) {
   if (!layout.latent)
     layout.latent = readLatentMcore(sizes, layout.numHeads);
   layout.numExperts = sizes.get(routers, 0);
+  layout.gateUpBlocks = readGateUpBlocks(model);
   layout.numLayers =
       sizes.getLastLayer() + 1 - sizes.countStarting("model.mtp_norms.");
   layout.tiesWordEmbeddings =

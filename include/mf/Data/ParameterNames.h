@@ -48,9 +48,11 @@ enum class NameScheme : uint8_t {
   McoreSeparate,   ///< mla_qkv_concat False: ...linear_q_down_proj
   // MindSpore Transformers with experts: of a fixed capacity or grouped, beside
   // shared experts or alone.
-  Experts,              ///< ...feed_forward.ffn.w1.weight [E, I, h]
-  SharedExperts,        ///< ...feed_forward.routed_experts.ffn.w1.weight
-  GroupedExperts,       ///< ...feed_forward.ffn.w1 [E, h, 2 I]
+  Experts,             ///< ...feed_forward.ffn.w1.weight [E, I, h]
+  ConcatenatedExperts, ///< qkv_concat: ...feed_forward.ffn.w_gate_hidden.weight
+                       ///< [E, 2 I, h], ...attention.w_qkv
+  SharedExperts,       ///< ...feed_forward.routed_experts.ffn.w1.weight
+  GroupedExperts,      ///< ...feed_forward.ffn.w1 [E, h, 2 I]
   GroupedSharedExperts, ///< ...feed_forward.routed_experts.ffn.w1
   // Hugging Face.
   HuggingFace,         ///< Llama, Mistral, Qwen2, Qwen3, Qwen3-MoE
@@ -171,6 +173,9 @@ struct ParameterLayout {
   /// If set, attention is latent; numHeads are its heads.
   std::optional<LatentSizes> latent;
   int64_t numExperts = 0;
+  /// Blocks of w_gate_hidden of experts: the gates of some neurons, then their
+  /// ups; one for each model-parallel rank.
+  int64_t gateUpBlocks = 1;
   /// Layers without those that predict more tokens.
   int64_t numLayers = 0;
   /// The head may be loaded from the embedding if it has no tensor of its own.

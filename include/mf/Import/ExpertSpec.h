@@ -92,6 +92,9 @@ struct CapacitySpec {
   /// Model-parallel ranks share whole experts out, beside the parts that they
   /// are of (ep_extend_tp).
   bool sharesWhole = false;
+  /// If not 0, gate and up projection are one weight: so many times the rows of
+  /// some gates, then those of their ups. Each model-parallel rank has one.
+  int64_t gateUpBlocks = 0;
   /// n, places of an expert in each row.
   int64_t places = 0;
 };

@@ -116,6 +116,9 @@ struct ModelSpec {
   bool feedForwardOutputBias = false;
   /// Gate and up projection of the feed forward are one weight.
   bool concatenatesFeedForward = false;
+  /// Layers of mixtral_extend: those of experts are too, and gates are either
+  /// normalised or scaled in any release.
+  bool extendsMixtral = false;
   /// Gate and up projection are taken apart in the activation's Cell, which
   /// multiplies them too (hidden_act `swiglu` of the mcore graph).
   bool activationMultiplies = false;

@@ -168,8 +168,9 @@ protected:
 
 TEST_F(ExpertNamesTest, ThereAndBack) {
   for (NameScheme scheme :
-       {NameScheme::Experts, NameScheme::GroupedExperts, NameScheme::Mcore,
-        NameScheme::HuggingFace, NameScheme::HuggingFaceDeepSeek})
+       {NameScheme::Experts, NameScheme::ConcatenatedExperts,
+        NameScheme::GroupedExperts, NameScheme::Mcore, NameScheme::HuggingFace,
+        NameScheme::HuggingFaceDeepSeek})
     goThere(listMixtral(), scheme);
   for (NameScheme scheme :
        {NameScheme::SharedExperts, NameScheme::GroupedSharedExperts,
@@ -198,6 +199,26 @@ TEST_F(ExpertNamesTest, StacksExpertsOfACapacity) {
   EXPECT_EQ(read("out", prefix + "ffn.w3.weight")[0], 37);
   EXPECT_EQ(read("out", prefix + "ffn.w2.weight")[0], 45);
   EXPECT_EQ(read("out", prefix + "router.dense.weight")[0], 17);
+}
+
+TEST_F(ExpertNamesTest, GatesAndUpsAreOneWeightOfExperts) {
+  const std::string name =
+      "model.layers.1.feed_forward.ffn.w_gate_hidden.weight";
+  write("in", listMixtral());
+  auto getFirst = [&](int64_t blocks) {
+    layout.gateUpBlocks = blocks;
+    EXPECT_EQ(
+        convert("in", "out",
+                cantFail(convertParameterList(
+                    listMixtral(), NameScheme::ConcatenatedExperts, layout))),
+        "");
+    return ArrayRef(read("out", name)).take_front(16).vec();
+  };
+  EXPECT_THAT(getFirst(1), ElementsAre(29, 30, 31, 32, 33, 34, 35, 36, //
+                                       37, 38, 39, 40, 41, 42, 43, 44));
+  // Each of two ranks has the gate of its neuron, then its up.
+  EXPECT_THAT(getFirst(2), ElementsAre(29, 30, 31, 32, 37, 38, 39, 40, //
+                                       33, 34, 35, 36, 41, 42, 43, 44));
 }
 
 TEST_F(ExpertNamesTest, TransposesGroupedExperts) {
