@@ -115,12 +115,12 @@ llvm::Expected<TensorValues> WholeTensors::get() const {
   for (const auto &[name, tensor] : tensors) {
     if (llvm::Error error = checkWhole(name, tensor))
       return error;
-    if (llvm::Error error =
-            use(tensor, [&value = values[name],
-                         &shape = tensor.shape](llvm::ArrayRef<uint8_t> bytes) {
-              value = {shape, bytes.vec()};
-              return llvm::Error::success();
-            }))
+    auto keep = [&, &name = name,
+                 &shape = tensor.shape](llvm::ArrayRef<uint8_t> bytes) {
+      values[name] = {shape, bytes.vec()};
+      return llvm::Error::success();
+    };
+    if (llvm::Error error = use(tensor, keep))
       return error;
   }
   return values;

@@ -1,0 +1,138 @@
+//===- TrainingTest.cpp - The loop over the steps of an engine ------------===//
+
+#include "mf/Ranks/Training.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace mf;
+using namespace mf::ranks;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+namespace {
+
+/// An engine without ranks that notes what it is asked for.
+class NotedEngine : public RankEngine {
+public:
+  TrainingFacts facts;
+  /// Steps whose gradients are not finite, from 1.
+  std::vector<size_t> overflows;
+  std::vector<int64_t> stepNumbers;
+  std::vector<float> learningRates, lossScales;
+  std::vector<std::string> calls;
+  std::string failure;
+
+  TrainingFacts getFacts() const override { return facts; }
+  llvm::Error check() override {
+    calls.emplace_back("check");
+    return failure.empty() ? llvm::Error::success()
+                           : llvm::createStringError(failure);
+  }
+  llvm::Error start(NoteUser note) override {
+    calls.emplace_back("start");
+    return llvm::Error::success();
+  }
+  llvm::Expected<StepOutput>
+  runStep(const StepInput &input,
+          llvm::function_ref<llvm::Error()> useGradients) override {
+    calls.emplace_back("step");
+    stepNumbers.push_back(input.stepNumber);
+    learningRates.push_back(input.learningRate);
+    lossScales.push_back(input.lossScale);
+    StepReports reports;
+    const bool isFinite = !llvm::is_contained(overflows, stepNumbers.size());
+    reports.add(0, "loss", {1, 2});
+    reports.add(1, "loss", {4});
+    reports.add(0, "overflow", {0, isFinite ? 0.0F : 1.0F});
+    return StepOutput(reports);
+  }
+  llvm::Expected<WholeTensors> collectGradients() const override {
+    return WholeTensors(program::Mesh());
+  }
+  llvm::Expected<WholeTensors> collectParameters() const override {
+    return WholeTensors(program::Mesh());
+  }
+  void startRecord() override { calls.emplace_back("startRecord"); }
+  llvm::Error takeRecord(Time begin, Time end) override {
+    calls.emplace_back("takeRecord");
+    EXPECT_LE(begin, end);
+    return llvm::Error::success();
+  }
+  llvm::Error agree(llvm::Error own) override {
+    calls.emplace_back("agree");
+    return own;
+  }
+};
+
+struct TrainingTest : testing::Test {
+  NotedEngine engine;
+  TrainingOptions options;
+  std::string lines;
+
+  TrainingTest() {
+    engine.facts.kind = "program";
+    engine.facts.readsData = false;
+    engine.facts.lossScale.value = 8;
+    engine.facts.lossScale.factor = 2;
+    engine.facts.lossScale.window = 100;
+    engine.facts.lrSchedule.emplace();
+    engine.facts.lrSchedule->type = "LinearWithWarmUpLR";
+    engine.facts.lrSchedule->parameters["learning_rate"] = 1.0;
+    engine.facts.lrSchedule->parameters["warmup_steps"] = int64_t{4};
+    engine.facts.lrSchedule->parameters["total_steps"] = int64_t{100};
+    options.steps = 4;
+  }
+
+  std::string train() {
+    llvm::raw_string_ostream out(lines);
+    return llvm::toString(
+        ranks::train(engine, options, out, false, [](llvm::StringRef) {}));
+  }
+};
+
+TEST_F(TrainingTest, CountsStepsThatChangedParameters) {
+  engine.overflows = {2};
+  EXPECT_EQ(train(), "");
+  EXPECT_THAT(engine.stepNumbers, ElementsAre(1, 2, 2, 3));
+  EXPECT_THAT(engine.learningRates, ElementsAre(0, 0.25, 0.25, 0.5));
+  EXPECT_THAT(engine.lossScales, ElementsAre(8, 8, 4, 4));
+  // The sum over the stages of the mean over the ranks of each.
+  EXPECT_THAT(lines, HasSubstr("loss: 5.500"));
+}
+
+TEST_F(TrainingTest, StaysAtTheFirstUpdateWhereNothingIsUpdated) {
+  engine.facts.hasUpdate = false;
+  engine.overflows = {1};
+  EXPECT_EQ(train(), "");
+  EXPECT_THAT(engine.stepNumbers, ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(engine.learningRates, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(engine.lossScales, ElementsAre(8, 8, 8, 8));
+}
+
+TEST_F(TrainingTest, RecordsTheLastStep) {
+  options.steps = 2;
+  options.recordsStep = true;
+  EXPECT_EQ(train(), "");
+  EXPECT_THAT(engine.calls, ElementsAre("check", "start", "agree", "step",
+                                        "startRecord", "step", "takeRecord"));
+}
+
+TEST_F(TrainingTest, AgreesOnFailuresBeforeTheFirstStep) {
+  engine.failure = "no such option";
+  EXPECT_EQ(train(), "no such option");
+  EXPECT_THAT(engine.calls, ElementsAre("check", "agree"));
+}
+
+TEST_F(TrainingTest, WantsDataForWhatReadsTokens) {
+  engine.facts.readsData = true;
+  EXPECT_EQ(train(), "the program reads tokens: give a text, .npy or Megatron "
+                     "file with --data");
+}
+
+TEST_F(TrainingTest, FindsOutBeforeTheFirstStepWhatCannotBeWritten) {
+  options.saveParamsPath = "/nowhere/at/all/w.safetensors";
+  EXPECT_THAT(train(), HasSubstr("/nowhere/at/all/w.safetensors"));
+  EXPECT_THAT(engine.calls, ElementsAre("check", "agree"));
+}
+
+} // namespace
