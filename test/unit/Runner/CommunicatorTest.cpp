@@ -1,14 +1,12 @@
 //===- CommunicatorTest.cpp - Ranks that are threads of one process -------===//
 
-#include "mf/Runner/Communicator.h"
+#include "CommunicatorTesting.h"
 #include "mf/Data/ElementConversion.h"
 #include <atomic>
 #include <cstring>
-#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random>
-#include <thread>
 
 using namespace mf;
 using namespace mf::program;
@@ -16,8 +14,6 @@ using namespace mf::runner;
 using ::testing::Each;
 
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 Channel makeTransfer(int64_t from, int64_t to) {
   Channel channel;
@@ -27,39 +23,6 @@ Channel makeTransfer(int64_t from, int64_t to) {
   channel.fromStage = from;
   channel.toStage = to;
   return channel;
-}
-
-Channel makeGroup(std::vector<std::string> axes,
-                  std::vector<int64_t> stages = {}) {
-  Channel channel;
-  channel.name = "r";
-  channel.group = {std::move(axes), std::move(stages)};
-  return channel;
-}
-
-Exchange makeExchange(CollectiveKind kind, DType type,
-                      Reduction reduction = Reduction::Sum) {
-  Exchange exchange;
-  exchange.kind = kind;
-  exchange.type = type;
-  exchange.reduction = reduction;
-  return exchange;
-}
-
-std::string run(Communicator &communicator, int64_t rank,
-                const Exchange &exchange, const Bytes &input, Bytes &output) {
-  return llvm::toString(communicator.collective(
-      exchange.channel, rank, exchange,
-      {input.data(), output.data(), static_cast<int64_t>(input.size()),
-       static_cast<int64_t>(output.size())}));
-}
-
-void runThreads(int64_t count, const std::function<void(int64_t)> &body) {
-  std::vector<std::thread> threads;
-  for (int64_t i = 0; i < count; ++i)
-    threads.emplace_back([&body, i] { body(i); });
-  for (std::thread &thread : threads)
-    thread.join();
 }
 
 template <typename Element> Bytes toBytes(const std::vector<Element> &values) {

@@ -1,41 +1,15 @@
 //===- ProcessCommunicatorTest.cpp - Ranks in several processes -----------===//
 
-#include "lib/Runner/ProcessCommunicator.h"
-#include "MemoryTransport.h"
+#include "CommunicatorTesting.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random>
-#include <thread>
 
 using namespace mf;
 using namespace mf::program;
 using namespace mf::runner;
 
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-/// Communicators of pretended processes, by process.
-struct Processes {
-  Processes(const Mesh &mesh, const std::vector<Channel> &channels,
-            int64_t numProcesses)
-      : ranksPerProcess(mesh.getNumRanks() / numProcesses) {
-    for (int64_t i = 0; i < numProcesses; ++i) {
-      transports.push_back(
-          std::make_unique<MemoryTransport>(hub, i, numProcesses));
-      communicators.push_back(llvm::cantFail(makeProcessCommunicator(
-          mesh, channels, *transports.back(), ranksPerProcess, 1)));
-    }
-  }
-  Communicator &of(int64_t rank) {
-    return *communicators[rank / ranksPerProcess];
-  }
-
-  MessageHub hub;
-  int64_t ranksPerProcess;
-  std::vector<std::unique_ptr<MemoryTransport>> transports;
-  std::vector<std::unique_ptr<Communicator>> communicators;
-};
 
 Channel makeTransfer(const std::string &axis, int64_t step) {
   Channel channel;
@@ -45,36 +19,6 @@ Channel makeTransfer(const std::string &axis, int64_t step) {
   channel.toStage = 1;
   channel.step = step;
   return channel;
-}
-
-Channel makeGroup(std::vector<std::string> axes) {
-  Channel channel;
-  channel.name = "r";
-  channel.group = {std::move(axes), {}};
-  return channel;
-}
-
-Exchange makeExchange(CollectiveKind kind, DType type = DType::F32) {
-  Exchange exchange;
-  exchange.kind = kind;
-  exchange.type = type;
-  return exchange;
-}
-
-void runThreads(int64_t count, const std::function<void(int64_t)> &body) {
-  std::vector<std::thread> threads;
-  for (int64_t i = 0; i < count; ++i)
-    threads.emplace_back([&body, i] { body(i); });
-  for (std::thread &thread : threads)
-    thread.join();
-}
-
-std::string run(Communicator &communicator, int64_t rank,
-                const Exchange &exchange, const Bytes &input, Bytes &output) {
-  return llvm::toString(communicator.collective(
-      0, rank, exchange,
-      {input.data(), output.data(), static_cast<int64_t>(input.size()),
-       static_cast<int64_t>(output.size())}));
 }
 
 constexpr CollectiveKind kinds[] = {
@@ -143,7 +87,7 @@ TEST(ProcessCommunicatorTest, GivesTheBitsOfOneProcess) {
           if (inPlace && !mayBeInPlace(kind))
             continue;
           const Channel channel = makeGroup(axes);
-          Processes processes(mesh, {channel}, numProcesses);
+          PretendedProcesses processes(mesh, {channel}, numProcesses);
           auto local = makeLocalCommunicator(mesh, {channel});
           ++seed;
           EXPECT_EQ(runAll([&](int64_t rank)
@@ -160,7 +104,7 @@ TEST(ProcessCommunicatorTest, SendsNoMoreThanMembersNeed) {
   const Mesh mesh({{"pp", 1}, {"mp", 4}});
   const Channel channel = makeGroup({"mp"});
   auto count = [&](CollectiveKind kind, int64_t numProcesses) {
-    Processes processes(mesh, {channel}, numProcesses);
+    PretendedProcesses processes(mesh, {channel}, numProcesses);
     runThreads(4, [&](int64_t rank) {
       Bytes input(1600);
       Bytes output(kind == CollectiveKind::AllGather ? 6400 : 1600);
@@ -187,8 +131,8 @@ TEST(ProcessCommunicatorTest, KeepsTheOrderOfTransfers) {
   const Mesh mesh({{"pp", 2}, {"cp", 3}});
   // Between stages, and around the ring of each stage.
   for (int64_t numProcesses : {1, 2, 3, 6}) {
-    Processes processes(mesh, {makeTransfer("pp", 0), makeTransfer("cp", 1)},
-                        numProcesses);
+    PretendedProcesses processes(
+        mesh, {makeTransfer("pp", 0), makeTransfer("cp", 1)}, numProcesses);
     constexpr int64_t count = 200;
     // Each rank has a thread that sends and one that receives on the ring, and
     // one between the stages.
@@ -213,7 +157,8 @@ TEST(ProcessCommunicatorTest, KeepsTheOrderOfTransfers) {
 }
 
 TEST(ProcessCommunicatorTest, RefusesInputsOfDifferentSizes) {
-  Processes processes(Mesh({{"pp", 1}, {"mp", 2}}), {makeGroup({"mp"})}, 2);
+  PretendedProcesses processes(Mesh({{"pp", 1}, {"mp", 2}}),
+                               {makeGroup({"mp"})}, 2);
   std::vector<std::string> messages(2);
   runThreads(2, [&](int64_t rank) {
     Bytes data(rank == 0 ? 8 : 16);
@@ -225,7 +170,8 @@ TEST(ProcessCommunicatorTest, RefusesInputsOfDifferentSizes) {
 }
 
 TEST(ProcessCommunicatorTest, ReleasesEveryoneOnAbort) {
-  Processes processes(Mesh({{"pp", 1}, {"mp", 4}}), {makeGroup({"mp"})}, 2);
+  PretendedProcesses processes(Mesh({{"pp", 1}, {"mp", 4}}),
+                               {makeGroup({"mp"})}, 2);
   std::vector<std::string> messages(3);
   std::thread aborting([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

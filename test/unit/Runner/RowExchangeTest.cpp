@@ -1,13 +1,11 @@
 //===- RowExchangeTest.cpp - all_to_all_v as its counts say ---------------===//
 
-#include "MemoryTransport.h"
-#include "lib/Runner/ProcessCommunicator.h"
+#include "CommunicatorTesting.h"
 #include "mf/Data/ElementConversion.h"
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <random>
-#include <thread>
 
 using namespace mf;
 using namespace mf::program;
@@ -17,7 +15,6 @@ using ::testing::HasSubstr;
 
 namespace {
 
-using Bytes = std::vector<std::byte>;
 using Values = std::vector<float>;
 
 constexpr int64_t width = 3;
@@ -99,24 +96,15 @@ Members makeMembers(size_t count, size_t experts, uint64_t seed,
   return members;
 }
 
-/// Ranks in pretended processes, or threads of one. As runs do, they all end
-/// when one fails.
-struct Ranks {
+/// Ranks in pretended processes. As runs do, they all end when one fails.
+struct Ranks : PretendedProcesses {
   Ranks(const Mesh &mesh, int64_t numProcesses)
-      : ranksPerProcess(mesh.getNumRanks() / numProcesses) {
-    Channel channel;
+      : PretendedProcesses(mesh, {makeChannel()}, numProcesses) {}
+
+  static Channel makeChannel() {
+    Channel channel = makeGroup({"ep"});
     channel.name = "ep";
-    channel.group = {{"ep"}, {}};
-    if (numProcesses == 1) {
-      communicators.push_back(makeLocalCommunicator(mesh, {channel}));
-      return;
-    }
-    for (int64_t i = 0; i < numProcesses; ++i) {
-      transports.push_back(
-          std::make_unique<MemoryTransport>(hub, i, numProcesses));
-      communicators.push_back(llvm::cantFail(makeProcessCommunicator(
-          mesh, {channel}, *transports.back(), ranksPerProcess, 1)));
-    }
+    return channel;
   }
 
   std::string run(int64_t rank, const Members &members, size_t place,
@@ -128,28 +116,14 @@ struct Ranks {
                            static_cast<int64_t>(output.size()),
                            members.send[place].data(),
                            members.receive[place].data()};
-    std::string error =
-        llvm::toString(communicators[rank / ranksPerProcess]->collective(
-            0, rank, members.getExchange(), own));
+    std::string error = llvm::toString(
+        of(rank).collective(0, rank, members.getExchange(), own));
     if (!error.empty())
       for (std::unique_ptr<Communicator> &communicator : communicators)
         communicator->abort();
     return error;
   }
-
-  MessageHub hub;
-  int64_t ranksPerProcess;
-  std::vector<std::unique_ptr<MemoryTransport>> transports;
-  std::vector<std::unique_ptr<Communicator>> communicators;
 };
-
-void runThreads(int64_t count, const std::function<void(int64_t)> &body) {
-  std::vector<std::thread> threads;
-  for (int64_t i = 0; i < count; ++i)
-    threads.emplace_back([&body, i] { body(i); });
-  for (std::thread &thread : threads)
-    thread.join();
-}
 
 /// Checks the results of the members of one group, in one process or several.
 void check(const Members &members, int64_t numProcesses) {
