@@ -18,8 +18,8 @@ namespace {
 
 using Status = CapacitySearchResult::Status;
 
-/// Searches within `capacity` and takes what it finds. Long problems are
-/// searched window after window of time.
+/// Searches within `capacity` and takes the plan that is found. Long problems
+/// are searched window after window of time.
 Status search(const AllocationProblem &problem, int64_t capacity, int64_t work,
               AllocationPlan &plan) {
   constexpr size_t manyBuffers = 1000;
@@ -44,9 +44,9 @@ Status search(const AllocationProblem &problem, int64_t capacity, int64_t work,
   return result.status;
 }
 
-/// Looks for a lower peak: at the bound, then halving what is in between; at
-/// last just below the peak, where a search that ends is the proof that there
-/// is none.
+/// Looks for a lower peak: at the bound, then halving the range between; at
+/// last just below the peak, where a search that ends proves that there is
+/// none.
 void improve(const AllocationProblem &problem, AllocationPlan &plan,
              const AllocationPlanOptions &options) {
   constexpr int attempts = 6;

@@ -13,7 +13,7 @@ namespace mf::plan {
 /// One way to treat the layers of a chunk.
 struct ChunkChoice {
   ChunkPlan plan;
-  /// With what the chunk has beside its layers.
+  /// Costs, including those of the chunk beside its layers.
   TickCosts costs;
 };
 

@@ -1,8 +1,8 @@
 //===- DepthSearch.h - Depth first, stage by stage ------------*- C++ -*-===//
 //
-// Chooses an option for one stage after the other. Bounds what is left by cuts
-// and by the step with the least durations of the stages to come, whose longest
-// path is a cut of its own.
+// Chooses an option for one stage after the other. Bounds the remaining stages
+// by cuts and by the step with their least durations, whose longest path is a
+// cut of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +56,7 @@ private:
   std::vector<PricedCut> cuts;
   /// By stage: the least of each duration.
   std::vector<std::vector<double>> least;
-  /// Chosen, and least of what is not.
+  /// Durations of the chosen options, and the least ones of the stages to come.
   std::vector<int64_t> durations;
   OptionList chosen;
   /// The search looks for plans of fewer ticks than this.

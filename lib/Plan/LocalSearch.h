@@ -7,7 +7,7 @@
 
 namespace mf::plan {
 
-/// A plan and what it takes.
+/// A plan with its time.
 struct LocalPlan {
   OptionList options;
   int64_t ticks = std::numeric_limits<int64_t>::max();

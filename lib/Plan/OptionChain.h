@@ -17,7 +17,7 @@
 
 namespace mf::plan {
 
-/// From what is left before a stage to what is left behind it.
+/// An arc from the layers left before a stage to those left behind it.
 struct ChainArc {
   int32_t from = 0, to = 0, composition = 0;
 };

@@ -24,7 +24,7 @@ PlotAxis::PlotAxis(const std::vector<double> &values, int most) {
   }
   // An axis that crosses a round number needs three ticks.
   most = std::max(most, 3);
-  // A single value, or what rounding makes of it, gets room around it.
+  // A single value, also one up to rounding errors, gets room around it.
   const double size = std::max(std::abs(low), std::abs(high));
   const double range =
       high - low > 1e-9 * size ? high - low : std::max(size / 2, 1e-9);

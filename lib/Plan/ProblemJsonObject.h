@@ -41,7 +41,7 @@ struct NumberRange {
   double most = 1e18;
 };
 
-/// By what one number may be multiplied to make another.
+/// The range of ratios between two numbers.
 constexpr NumberRange ratioRange = {0, 1e6};
 
 /// Readers of one value: it, or nothing and a complaint.
@@ -51,8 +51,8 @@ std::optional<int64_t> readInteger(const JsonPlace &place, int64_t least,
                                    int64_t most, Complaint &complaint);
 std::optional<std::string> readText(const JsonPlace &place,
                                     Complaint &complaint);
-/// The elements of a list; nothing and a complaint that names what was
-/// `expected` if it is none.
+/// Reads the elements of a list; nothing and a complaint that names the
+/// `expected` value if it is no list.
 std::optional<std::vector<JsonPlace>> readList(const JsonPlace &place,
                                                const llvm::Twine &expected,
                                                Complaint &complaint);
@@ -65,7 +65,8 @@ public:
 
   /// A member that may be missing.
   std::optional<JsonPlace> find(llvm::StringRef name);
-  /// A member that must be there, with a complaint that says what it is.
+  /// A member that must be there, with a complaint that names the `expected`
+  /// value.
   std::optional<JsonPlace> demand(llvm::StringRef name,
                                   const llvm::Twine &expected);
 

@@ -19,8 +19,8 @@ void readMemory(JsonObject &top, Problem &problem, Complaint &complaint);
 /// Reads what may be chosen into a problem that has its layers.
 void readChoices(JsonObject &top, Problem &problem, Complaint &complaint);
 
-/// Treatments by name, with the number of layers, of each kind of a chunk; what
-/// there is none of is left out. As `forbidden` has it.
+/// Treatments by name, with the number of layers, for each kind of a chunk;
+/// treatments without layers are left out. In the form of `forbidden`.
 llvm::json::Object writeChunk(const Problem &problem, const ChunkPlan &chunk);
 
 } // namespace mf::plan

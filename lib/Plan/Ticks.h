@@ -34,7 +34,7 @@ public:
     return problem.schedule.pipeline.getNumChunks();
   }
   size_t getNumKinds() const { return problem.kinds.size(); }
-  /// 3 if backwards are split, or 2.
+  /// The number of phases: 3 if backwards are split, or 2.
   int64_t getNumPhases() const {
     return problem.schedule.splitsBackward ? 3 : 2;
   }
@@ -72,8 +72,8 @@ public:
     return inFlight[stage];
   }
 
-  /// The costs of some layers and what the chunk has beside them. Transient
-  /// memory is the largest.
+  /// The costs of some layers and the chunk's extras. Transient memory is the
+  /// largest.
   TickCosts getCosts(int64_t chunk, const ChunkPlan &plan) const;
   /// The durations of a plan whose chunks cost that.
   std::vector<int64_t> getDurations(llvm::ArrayRef<TickCosts> chunks) const;

@@ -121,7 +121,7 @@ void TreeSearch::repair(OptionChain &chain, Node &node) {
   }
 }
 
-/// Learns what the decision was worth that led to a set.
+/// Learns the gain of the decision that led to a set.
 void TreeSearch::learn(const Node &node, double boundBefore) {
   if (node.decisions.empty())
     return;

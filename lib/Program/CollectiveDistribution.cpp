@@ -46,7 +46,7 @@ check(const Exchange &exchange, const AxisHolding &held, bool isStages) {
 
 namespace {
 
-/// A collective whose input holds what it should.
+/// A collective whose input has the right distribution.
 struct CollectiveStep {
   CollectiveKind kind;
   int64_t inputElements;

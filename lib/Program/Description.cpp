@@ -13,7 +13,7 @@ const Instruction &getInstruction(const StageProgram &stage, uint32_t position,
               : outer;
 }
 
-/// The name of what it does alone.
+/// The name of its work alone.
 static std::string getWorkName(const Program &program,
                                const InstructionList &list,
                                const Instruction &instruction) {

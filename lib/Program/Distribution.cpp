@@ -356,8 +356,8 @@ KernelDistribution::applySummands(llvm::ArrayRef<const AxisHolding *> holdings,
   return std::nullopt;
 }
 
-/// A stage's own values stay its own; what it says of all of them in a number
-/// is of this stage alone.
+/// A stage's own values stay its own; a single number that is computed from all
+/// of them belongs to this stage alone.
 void KernelDistribution::applyStageParts(
     std::vector<AxisHolding> &outputs) const {
   for (auto [result, output] :

@@ -47,7 +47,7 @@ struct AxisHolding {
   /// none.
   llvm::SmallVector<int64_t, 2> places;
   /// The cut is of a dimension that may have one element by now, so that it may
-  /// stand before or behind what a permutation moves to its place.
+  /// stand before or behind a dimension that a permutation moves to its place.
   bool isLoose = false;
   /// A part that may as well be a summand.
   bool maySum = false;
@@ -97,14 +97,16 @@ struct DistributionError {
   std::string reason;
 };
 
-/// One kernel with its shapes: what it makes of distributions.
+/// One kernel with its shapes, which maps distributions of its operands to
+/// those of its outputs.
 class KernelDistribution {
 public:
   /// `parts` are those of the kernel's specification.
   KernelDistribution(const LaunchedKernel &kernel, KernelParts parts);
 
   /// The distributions of the outputs. `operands` are those of the inputs and
-  /// then of what the outputs held, which counts where the kernel reads it.
+  /// then of the former contents of the outputs, which count where the kernel
+  /// reads them.
   std::optional<DistributionError>
   apply(llvm::ArrayRef<const Distribution *> operands,
         llvm::ArrayRef<Axis> axes, std::vector<Distribution> &outputs) const;
@@ -125,7 +127,7 @@ private:
   /// as where two dimensions were joined and the second is cut.
   struct Cut {
     PartDim dim;
-    /// 0 for all of it.
+    /// The number of elements; 0 for all of it.
     int64_t elements = 0;
     /// Nothing says where.
     bool isUnknown = false;

@@ -1,7 +1,7 @@
 //===- DistributionTable.h - Distributions by number -----------*- C++ -*-===//
 //
 // A step has few distributions and very many operations: each distribution has
-// a number, and what a kernel makes of numbers is found out once.
+// a number, and the result of a kernel for given numbers is computed once.
 //
 //===----------------------------------------------------------------------===//
 

@@ -13,7 +13,7 @@ namespace mf::program {
 
 /// One instruction of the expanded step as the user of some memory.
 struct Use {
-  /// `host` is what the host did before the step.
+  /// `host` stands for the host's writes before the step.
   static constexpr uint32_t host = ~uint32_t{0};
 
   uint32_t stream = host;
@@ -46,8 +46,8 @@ public:
   /// that hold these bytes, in order. Stops at once when it returns false.
   bool read(int64_t begin, int64_t end, const Use &use, Visitor visit);
 
-  /// Puts one new segment at [begin, end), after `visit` has seen what it
-  /// replaces.
+  /// Puts one new segment at [begin, end), after `visit` has seen the segments
+  /// that it replaces.
   bool write(int64_t begin, int64_t end, uint64_t instance, const Use &use,
              Visitor visit);
 

@@ -76,8 +76,8 @@ llvm::Error MemoryVerifier::verify() {
   return llvm::Error(std::move(error));
 }
 
-/// The host has written all statics but reports, which are for it to read, and
-/// what the step makes itself.
+/// The host has written all statics but reports, which it reads, and statics
+/// that the step makes itself.
 bool MemoryVerifier::initialize() {
   for (uint32_t i = 0; i < stage.statics.size(); ++i) {
     const Static &buffer = stage.statics[i];

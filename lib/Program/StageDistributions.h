@@ -23,9 +23,9 @@ public:
   StageDistributions(const Program &program, const StageProgram &stage,
                      DistributionTable &table, TransferQueues &queues);
 
-  /// Runs the instruction of the step at `position`, a call with all that it
-  /// does. A receive needs a message in its queue to do something. A
-  /// LocatedError if ranks together do not compute what one would.
+  /// Runs the instruction of the step at `position`; a call runs as a whole. A
+  /// receive needs a message in its queue. A LocatedError if ranks together do
+  /// not compute the same as one rank would.
   llvm::Error run(uint32_t position);
 
   const Content &getStatic(uint32_t number) const { return statics[number]; }
@@ -75,8 +75,8 @@ private:
   TransferQueues &queues;
   std::vector<Content> statics, messages;
   std::vector<std::vector<Content>> frames;
-  /// By routine: the buffers that are not its own alone, and what it made of
-  /// what is in them.
+  /// By routine: the buffers that it shares, and its results for their
+  /// contents.
   std::vector<std::vector<uint32_t>> shared;
   std::vector<std::map<Content, Content>> made;
 };

@@ -26,8 +26,8 @@ public:
       : numStreams(program.streams.size()), clocks(numStreams * numStreams, 0),
         stepEvents(list.numEvents * numStreams, 0) {}
 
-  /// Lets the instruction's stream wait for what the instruction waits for, and
-  /// puts it on its stream; its position there counts from 1.
+  /// Lets the instruction's stream wait for the instruction's events, and puts
+  /// it on its stream; its position there counts from 1.
   uint64_t begin(const Scope &scope, const Instruction &instruction) {
     for (const AwaitedEvent &awaited : instruction.awaited)
       if (!awaited.isArgument)

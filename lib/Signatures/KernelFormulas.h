@@ -25,7 +25,7 @@ int64_t getMatmulFlops(const KernelSpec &spec);
 
 /// How products of matrices are cut for the cube: `batch` of [rows, inner] x
 /// [inner, columns]. Leading dimensions that share the second operand are rows;
-/// what is summed over is `inner`.
+/// the sum is over `inner`.
 struct MatmulSize {
   int64_t batch, rows, inner, columns;
 };

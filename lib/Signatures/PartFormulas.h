@@ -34,7 +34,8 @@ std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery);
 /// Rank by rank and group by group; columns of the weight may be cut, and those
 /// of x make a partial sum. An expert's rows depend on all counts before it.
 std::string getExpertMatmulParts(const KernelSpec &spec);
-/// Group by group. Linear if what is behind the tokens is 0.
+/// The rule for each group by itself. Linear if the fill behind the tokens is
+/// 0.
 std::string getTokenExchangeParts(const KernelSpec &spec);
 /// The mask's dimensions `cut_dims` may be cut.
 std::string getDropoutMaskParts(const KernelSpec &spec);

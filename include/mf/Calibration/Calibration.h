@@ -66,10 +66,10 @@ struct Calibration {
 llvm::Expected<Calibration> calibrate(const target::Target &target,
                                       const Profile &profile);
 
-/// A table by kind, one by number, and what was not used.
+/// Prints a table by kind, one by number, and the inputs that were not used.
 void printCalibration(const Calibration &calibration, llvm::raw_ostream &os);
 
-/// Lines that say what the target was fitted to, for the head of its file.
+/// Lines on the folder and target that were fitted, for the head of the file.
 std::string describeCalibration(const Calibration &calibration,
                                 llvm::StringRef folder,
                                 llvm::StringRef startTarget);

@@ -21,8 +21,7 @@ namespace mf::calibration {
 /// A number that is fitted. All are natural logarithms.
 struct FitParameter {
   double start = 0;
-  /// The standard deviation of what is believed of it before: 0.7 for a factor
-  /// of 2.
+  /// The standard deviation of the prior belief: 0.7 for a factor of 2.
   double belief = 0.7;
   double lower = -1e3;
   double upper = 1e3;
@@ -66,8 +65,8 @@ struct FittedParameter {
   /// Its standard error.
   double deviation = 0;
   FitState state = FitState::Unused;
-  /// Times would be much the same if it were larger, or smaller, by half of a
-  /// standard deviation of what was believed: it is only a bound.
+  /// Times would be much the same if it were larger, or smaller, by half of the
+  /// prior belief's standard deviation: the value is only a bound.
   bool isOpenAbove = false;
   bool isOpenBelow = false;
 };

@@ -60,7 +60,7 @@ struct Observations {
   int64_t warmUpRows = 0;
 };
 
-/// The mean of what lies within 3.5 deviations of the median, both as medians
+/// The mean of the values within 3.5 deviations of the median, both as medians
 /// see them; never empty.
 RobustMean locate(llvm::ArrayRef<double> logSeconds);
 

@@ -40,8 +40,8 @@ class Node;
 /// Storage of one node, shared by all its aliases. Only readers make these.
 struct NodeData;
 
-/// A handle on one node of a document; cheap to copy, keeps what it points to
-/// alive. A default node is undefined and every question to it has an answer.
+/// A handle on one node of a document; cheap to copy, keeps the node alive. A
+/// default node is undefined and every question to it has an answer.
 class Node {
 public:
   struct Entry;

@@ -35,8 +35,8 @@ llvm::StringRef getSchedulerOf(llvm::StringRef schedule);
 
 /// Adds an error for each rule that the pipeline of `config` breaks, at the key
 /// to mend, and a warning where pp_interleave_num is given and not switched on.
-/// `options` is what the stages are made from. `schedule` is the name of what
-/// replaces the YAML's scheduler, for messages, and empty if nothing does.
+/// `options` are the numbers behind the stages. `schedule` is the name, for
+/// messages, of the schedule that replaces the YAML's, and empty if none does.
 void checkPipelineRules(const TrainingConfig &config,
                         const StageMapOptions &options,
                         llvm::StringRef schedule, DiagnosticList &diagnostics);

@@ -52,7 +52,7 @@ struct StageMapOptions {
   int64_t startStage = 0;
   int64_t stageNum = 0;
   /// The stages of all mini stages in the order in which a micro-batch passes
-  /// through them, each stage once per chunk: what the schedule's policy says
+  /// through them, each stage once per chunk, as the schedule's policy gives it
   /// (mf/Schedule/Policy.h). Empty: each chunk from the first stage to the
   /// last.
   std::vector<int64_t> visits;

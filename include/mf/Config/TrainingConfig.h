@@ -255,8 +255,8 @@ struct MoeConfig {
   Node node;
 };
 
-/// TopkBiasBalanceCallback: what a step's end does with the load of experts.
-/// Its own arguments count, whatever moe_config says.
+/// TopkBiasBalanceCallback: how the end of a step uses the load of experts. Its
+/// own arguments count, not those of moe_config.
 struct BalanceCallback {
   double rate = 0;
   int64_t expertNum = 1;

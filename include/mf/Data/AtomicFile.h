@@ -1,9 +1,9 @@
 //===- AtomicFile.h - Files that appear whole or not at all ---*- C++ -*-===//
 //
 // A file is written under a temporary name in the directory it will live in,
-// flushed to the disk and renamed, so that whoever opens the final name sees
-// either what was there before or the whole new contents, also when the writer
-// is killed or the machine loses power.
+// flushed to the disk and renamed, so that a reader of the final name sees
+// either the old contents or the whole new ones, also when the writer is killed
+// or the machine loses power.
 //
 //===----------------------------------------------------------------------===//
 

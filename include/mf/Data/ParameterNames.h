@@ -147,7 +147,8 @@ struct ParameterName {
   llvm::ArrayRef<ParameterPart> parts;
   RowOrder order = RowOrder::Contiguous;
   TensorForm form = TensorForm::Rows;
-  /// Neighbouring rows of what rotates turn together, not those of two halves.
+  /// Neighbouring rows of the rotating part turn together, not those of its two
+  /// halves.
   bool rotatesPairs = false;
 
   bool isStacked() const {

@@ -69,7 +69,7 @@ struct StepMeasurement {
 struct RankMeasurement {
   int64_t rank = 0;
   int64_t stage = 0;
-  /// Size of the arena: what the program's memory plan says.
+  /// Size of the arena by the program's memory plan.
   int64_t plannedBytes = 0;
   /// The most bytes that were allocated in the arena at one time.
   int64_t peakBytes = 0;

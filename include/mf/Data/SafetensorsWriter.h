@@ -48,7 +48,7 @@ public:
   llvm::Error write(llvm::StringRef name, llvm::ArrayRef<uint8_t> bytes,
                     uint64_t offset = 0);
 
-  /// Finishes the file. Fails, and leaves what was at the path before, if not
+  /// Finishes the file. Fails, and leaves the old file at the path, if not
   /// exactly as many bytes were written as each tensor has.
   llvm::Error commit();
 

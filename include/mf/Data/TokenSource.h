@@ -23,8 +23,8 @@
 
 namespace mf {
 
-/// Token ids by position. Files are mapped, so a source costs no memory beyond
-/// what is read. Reading is thread safe.
+/// Token ids by position. Files are mapped, so a source costs memory only for
+/// the pages that are read. Reading is thread safe.
 class TokenSource {
 public:
   virtual ~TokenSource();

@@ -41,7 +41,7 @@ public:
 
   static llvm::Expected<std::unique_ptr<Device>> create(const Options &options);
 
-  /// Aborts what is still queued and waits for the streams' threads.
+  /// Aborts queued work and waits for the streams' threads.
   ~Device();
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;

@@ -12,11 +12,11 @@ namespace mf {
 class Stream;
 struct EventRecord;
 
-/// An event of AscendCL made with ACL_EVENT_SYNC. `Stream::record` captures
-/// what the stream holds so far; recording again captures anew, and a wait
-/// refers to the capture that was the latest when the wait was issued.
-/// May be used by several host threads, and destroyed before what it captured
-/// or what waits for it is done: captures are shared.
+/// An event of AscendCL made with ACL_EVENT_SYNC. `Stream::record` captures the
+/// stream's work so far; recording again captures anew, and a wait refers to
+/// the capture that was the latest when the wait was issued. May be used by
+/// several host threads, and destroyed before the captured work or a waiting
+/// stream is done: captures are shared.
 class Event {
 public:
   Event();

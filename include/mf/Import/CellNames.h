@@ -21,8 +21,8 @@ namespace mf {
 std::vector<std::string> getCellNames(const ModelSpec &spec,
                                       bool hasExperts = false);
 
-/// The same of what joins hidden states with the embeddings of later tokens: a
-/// layer of its own, or all of the layer that predicts from both.
+/// The same for the layer that joins hidden states with the embeddings of later
+/// tokens: a layer of its own, or all of the layer that predicts from both.
 std::vector<std::string> getNextTokenCellNames(const ModelSpec &spec);
 
 } // namespace mf

@@ -69,7 +69,7 @@ struct RouterSpec {
   double initializerRange = 0.01;
   std::optional<LoadBias> bias;
   std::vector<AuxiliaryLoss> losses;
-  /// With a bias, the losses count what the scores alone would choose.
+  /// With a bias, the losses count the choice by the scores alone.
   bool lossesIgnoreBias = false;
   /// Factor on the mean square of ln(sum of exp(products)); 0 for none.
   double zLossFactor = 0.0;
@@ -126,7 +126,7 @@ struct ExpertSpec {
 
   /// Width of the dense feed forward beside the experts; 0 for none.
   int64_t sharedWidth = 0;
-  /// A sigmoid of the input scales what it makes.
+  /// A sigmoid of the input scales the shared experts' result.
   bool gatesShared = false;
 
   RouterSpec router;

@@ -25,7 +25,7 @@
 namespace mf {
 
 /// Layer classes of MindSpore Transformers: they decide the names of Cells and
-/// parameters and what a layer computes.
+/// parameters and the computation of a layer.
 enum class ModelFamily : uint8_t {
   Llama,     ///< LLamaDecodeLayer: Llama, CodeLlama, Yi, Qwen 1.5 to 2.5,
              ///< Baichuan2, InternLM
@@ -190,7 +190,7 @@ inline bool operator<(const Release &lhs, const Release &rhs) {
 /// Reads `1.4`, `1.4.0` or `r1.4.0-beta2`; none if the text is no release.
 std::optional<Release> parseRelease(llvm::StringRef text);
 
-/// Replaces sizes for experiments; what is not set stays.
+/// Replaces sizes for experiments; sizes without a value stay.
 struct ModelOverrides {
   std::optional<int64_t> numLayers;
   std::optional<int64_t> sequenceLength;
@@ -222,9 +222,10 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec);
 void addPretrainedConfig(const Node &root, TrainingConfig &config,
                          DiagnosticList &diagnostics);
 
-/// The model of a training YAML. Errors (an unknown architecture, experts,
-/// latent attention, sizes that do not fit together) go to `diagnostics` and
-/// give none; what a key asks for and is not modelled is a warning.
+/// Reads the model of a training YAML. Errors (an unknown architecture,
+/// experts, latent attention, sizes that do not fit together) go to
+/// `diagnostics` and give none; a key with a value that is not modelled is a
+/// warning.
 std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        const ModelOverrides &overrides,
                                        DiagnosticList &diagnostics);

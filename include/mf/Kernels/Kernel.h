@@ -42,8 +42,8 @@ public:
   virtual void run(const KernelOperands &operands, ThreadPool &pool) const = 0;
 };
 
-/// Makes the kernel that `spec` names, or says what is wrong with it: what
-/// `checkAgainstSignature` refuses, or a type or a shape that does not fit.
+/// Makes the kernel that `spec` names. It is an error if
+/// `checkAgainstSignature` refuses it, or if a type or a shape does not fit.
 llvm::Expected<std::unique_ptr<Kernel>> makeKernel(const KernelSpec &spec);
 
 } // namespace mf

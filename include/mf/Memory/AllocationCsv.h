@@ -27,8 +27,8 @@
 
 namespace mf::memory {
 
-/// Reads a problem from `text`. Errors start with `fileName:line:column: `;
-/// what is well-formed as text may still fail check().
+/// Reads a problem from `text`. Errors start with `fileName:line:column: `; a
+/// problem that is well-formed as text may still fail check().
 llvm::Expected<AllocationProblem> parseAllocationCsv(llvm::StringRef text,
                                                      llvm::StringRef fileName);
 

@@ -54,9 +54,10 @@ struct AllocationProblem {
   /// names the buffer.
   llvm::Error check() const;
 
-  /// The largest sum of sizes alive at one time (the first such time), each
-  /// size rounded up to the greatest common divisor of all alignments but for
-  /// what the topmost buffer may leave unused. Needs a well-formed problem.
+  /// The largest sum of sizes live at one time (the first such time), each size
+  /// rounded up to the greatest common divisor of all alignments, less the
+  /// bytes that the topmost buffer may leave unused. Needs a well-formed
+  /// problem.
   LiveBound maxLive() const;
 
   /// Tells whether `offsets` (one per buffer, in order) solve the problem: no

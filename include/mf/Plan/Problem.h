@@ -27,7 +27,7 @@ namespace mf::plan {
 struct Treatment {
   std::string name;
   double forward = 0;
-  /// The whole backward, with what is recomputed and what copies hold up.
+  /// The whole backward, with recomputed operators and waits for copies.
   double backward = 0;
   /// The part of `backward` that is weight gradients: a task of its own where
   /// the schedule splits backwards.
@@ -109,7 +109,7 @@ struct Problem {
   std::vector<StageMemory> stages;
 
   int64_t minLayersPerChunk = 1;
-  /// 0 if there is no such limit.
+  /// The most layers of a chunk; 0 for no limit.
   int64_t maxLayersPerChunk = 0;
   /// Given numbers of layers, by chunk; empty if they are to be chosen.
   std::vector<int64_t> fixedLayers;

@@ -4,7 +4,8 @@
 // other is better than, path cuts (a critical path of any plan bounds the time
 // of all plans from below), a dynamic program over the stages that finds the
 // least value of cuts, elimination of options that cannot be in a better plan,
-// and branch and bound over what is left. Deterministic unless the time ends.
+// and branch and bound over the remaining plans. Deterministic unless the time
+// ends.
 //
 //===----------------------------------------------------------------------===//
 

@@ -75,8 +75,8 @@ struct MemoryAccess {
   Operand operand;
   Access access = Access::In;
   /// Bit i is set if this may be the very memory of the instruction's access i,
-  /// though one of the two writes it. Otherwise nothing may overlap what is
-  /// written.
+  /// though one of the two writes it. Otherwise nothing may overlap written
+  /// memory.
   uint32_t sharedAccesses = 0;
 };
 

@@ -163,8 +163,8 @@ struct MemoryUse {
 /// The most bytes of `space` alive at one time, as computeBytesAlive counts.
 MemoryUse findPeak(const std::vector<Lifetime> &lifetimes, Space space);
 
-/// The end of the furthest byte of `space` that the step uses: what an arena
-/// must have.
+/// The end of the furthest byte of `space` that the step uses: the least size
+/// of an arena.
 int64_t findExtent(const std::vector<Lifetime> &lifetimes, Space space);
 
 } // namespace mf::program

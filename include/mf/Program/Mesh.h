@@ -60,9 +60,9 @@ public:
   /// The axes that a key of parallel_config stands for: `dp`, or its factors
   /// `dp_0` and `dp_1`.
   std::vector<std::string> getFactors(llvm::StringRef name) const;
-  /// 1 for an axis that there is not.
+  /// Returns 1 if the mesh has no axis of this name.
   int64_t getSize(llvm::StringRef name) const;
-  /// 0 on an axis that there is not.
+  /// Returns 0 if the mesh has no axis of this name.
   int64_t getCoordinate(int64_t rank, llvm::StringRef name) const;
   /// The rank `step` further along an axis, around it.
   int64_t getShifted(int64_t rank, llvm::StringRef name, int64_t step) const;

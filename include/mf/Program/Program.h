@@ -101,7 +101,7 @@ struct Slice {
   std::vector<std::vector<std::string>> axes;
 };
 
-/// Whether each step makes anew what a static of this role holds: it needs
+/// Whether each step makes the contents of a static of this role anew: it needs
 /// memory from its first use in the step to its last.
 bool isOfStep(Role role);
 
@@ -225,8 +225,8 @@ struct Channel {
   int64_t step = 0;
 
   /// The ranks that use it together with `rank`, which is one of them: sender
-  /// and receiver of what `rank` sends or receives, or the members in the
-  /// order of summation.
+  /// and receiver of a message that `rank` sends or receives, or the members in
+  /// the order of summation.
   std::vector<int64_t> getMembers(const Mesh &mesh, int64_t rank,
                                   bool isSend = true) const;
 };

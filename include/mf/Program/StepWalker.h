@@ -1,7 +1,7 @@
 //===- StepWalker.h - The step with its calls expanded ---------*- C++ -*-===//
 //
-// Visits what a stage issues, in order, one call at a time. A routine's tables
-// are shared by all its calls; a scope adds what differs: where the call's
+// Visits the instructions of a stage in order, one call at a time. All calls of
+// a routine share its tables; a scope adds the differences: where the call's
 // frame, scratch memory and arguments are, and whose buffers they are.
 //
 //===----------------------------------------------------------------------===//
@@ -106,9 +106,9 @@ public:
 
   /// Calls `visit(scope, instruction, number)` for every instruction; `number`
   /// is its place in the scope's list. A call is visited before the
-  /// instructions of its routine, for what it waits for; an event that it
-  /// records among them as an instruction of the step. Stops when `visit`
-  /// returns false.
+  /// instructions of its routine, because of its own waits; an event that it
+  /// records among them is visited as an instruction of the step. Stops when
+  /// `visit` returns false.
   template <typename Visitor> bool walk(Visitor visit) const {
     uint64_t firstEvent = program.step.numEvents;
     for (uint32_t i = 0; i < program.step.instructions.size(); ++i) {

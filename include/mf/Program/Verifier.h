@@ -1,8 +1,8 @@
 //===- Verifier.h - Proofs about a program before it runs -----*- C++ -*-===//
 //
 // A lowered and planned step is race-free by proof, not by luck: on the step
-// with all calls expanded, vector clocks over streams, records and waits say
-// what is ordered after what, and a map of memory says whose bytes are where.
+// with all calls expanded, vector clocks over streams, records and waits give
+// the order of instructions, and a map of memory gives the owner of each byte.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,11 +1,11 @@
 //===- KernelChain.h - Kernels that run as one ----------------*- C++ -*-===//
 //
 // mfChain runs several kernels one after another on a few rows at a time, so
-// that what is between them never lies in device memory. Its attribute `steps`
-// says which kernels: each makes one tensor, of the chain's inputs and of what
-// steps before it made; the last one makes the chain's output. All steps make
-// tensors of the same dimensions but the last, so the rows of one are made of
-// the same rows of the others.
+// that intermediate tensors never lie in device memory. Its attribute `steps`
+// gives the kernels: each makes one tensor, from the chain's inputs and the
+// results of earlier steps; the last one makes the chain's output. All steps
+// make tensors of the same dimensions but the last, so the rows of one depend
+// on the same rows of the others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@ namespace mf {
 KernelSpec getStepSpec(const KernelSpec &chain, size_t step);
 
 /// All steps of a chain; none if the kernel is no chain, or one whose steps
-/// read what is not there.
+/// read values that do not exist.
 std::vector<KernelSpec> getStepSpecs(const KernelSpec &spec);
 
 /// Checks that a chain is valid, given kernels that agree with their

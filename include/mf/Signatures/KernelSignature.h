@@ -1,8 +1,8 @@
 //===- KernelSignature.h - Signatures and costs of kernels ------*- C++ -*-===//
 //
 // The tables that dialects/ascend/AscendKernels.td generates: for each kernel
-// its operands and what it does with their memory, its attributes, its engine
-// and its cost. Nothing else in mf knows this of a kernel by its name.
+// its operands and its use of their memory, its attributes, its engine and its
+// cost. Nothing else in mf knows this of a kernel by its name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,12 +62,12 @@ enum class StepKind : uint8_t {
   Rows
 };
 
-/// One input or output. Inputs are all `In`, outputs never: what a kernel works
-/// on in place is an output alone.
+/// One input or output. Inputs are all `In`, outputs never: a tensor on which a
+/// kernel works in place is an output alone.
 struct OperandSignature {
   llvm::StringRef name;
   Access access;
-  /// Only what is last can be left out.
+  /// Only the last operands can be left out.
   bool isOptional;
   /// Stands for any number of operands, from 1 on unless it is optional too;
   /// only the last one.
@@ -113,7 +113,7 @@ struct KernelSignature {
   int64_t (*getWorkspaceBytes)(const KernelSpec &);
   /// Null if it is never a step of a chain.
   StepKind (*getStepKind)(const KernelSpec &);
-  /// The line that says what the kernel makes of parts (KernelParts.h).
+  /// The line that gives the kernel's rule for parts (KernelParts.h).
   std::string (*getParts)(const KernelSpec &);
   /// "flops", "full_flops", "bytes", "largest_operand_bytes", and the kernel's
   /// own.
@@ -121,8 +121,8 @@ struct KernelSignature {
 
   /// The names that profilers of devices give it (ProfiledKernels.h).
   llvm::ArrayRef<llvm::StringRef> profiled;
-  /// Makes the kernel's operands of those that a profiler showed; false if they
-  /// do not say what was launched. Null if they are the kernel's in its order.
+  /// Turns the operands that a profiler showed into the kernel's; false if they
+  /// do not tell what was launched. Null if they are the kernel's in its order.
   bool (*takeProfiled)(KernelSpec &);
 
   /// None if the kernel has no measure of that name.

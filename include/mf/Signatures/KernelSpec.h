@@ -32,7 +32,7 @@ struct KernelStep {
   AttributeMap attributes;
 };
 
-/// All that decides what a kernel computes.
+/// All properties that decide a kernel's computation.
 struct KernelSpec {
   /// The name of its signature, such as "aclnnMatmul".
   std::string name;

@@ -1,8 +1,8 @@
 //===- ProfiledKernels.h - Kernels by their names in profiles ---*- C++ -*-===//
 //
-// A profiler shows what a device ran by the device's own name, with the shapes
-// and element types of its operands but without attributes. Records of kernels
-// say what devices call them and how their operands stand there.
+// A profiler shows kernels by the device's own names, with the shapes and
+// element types of their operands but without attributes. Records of kernels
+// give these names and the order of operands there.
 //
 //===----------------------------------------------------------------------===//
 

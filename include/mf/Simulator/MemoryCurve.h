@@ -14,9 +14,9 @@ namespace mf::simulator {
 using StartTime =
     llvm::function_ref<double(uint32_t position, uint32_t instruction)>;
 
-/// Bytes alive in a stage's arena, by the lifetimes that it was planned with
+/// Bytes live in a stage's arena, by the lifetimes that it was planned with
 /// (mf/Program/Liveness.h). Points that follow within `resolution` seconds are
-/// one, with the most that there is in between, so that the peak is kept.
+/// joined to one with the most bytes among them, so that the peak is kept.
 std::vector<timeline::MemoryPoint>
 computeMemoryCurve(const program::StageProgram &stage, StartTime getStart,
                    double resolution);

@@ -18,7 +18,7 @@ namespace mf::simulator {
 void addTasks(llvm::ArrayRef<program::StepTask> tasks,
               timeline::StageTimeline &timeline);
 
-/// Sizes of memory, what it holds at the peak, and FLOPs. `tasks` are the
+/// Adds sizes of memory, its contents at the peak, and FLOPs. `tasks` are the
 /// stage's.
 void addStageFacts(const program::Program &program,
                    const program::StageProgram &stage,

@@ -1,8 +1,8 @@
 //===- StepSimulator.h - A lowered step on a target -----------*- C++ -*-===//
 //
-// Puts the instructions of a program, its streams and events exactly as they
-// are executed, on the lines of the simulator (mf/Sim/Lines.h), each with what
-// it takes on a target.
+// Puts the instructions of a program, with its streams and events exactly as
+// they are executed, on the lines of the simulator (mf/Sim/Lines.h), each with
+// its time on a target.
 //
 //===----------------------------------------------------------------------===//
 

@@ -32,7 +32,7 @@ struct TaskCosts {
 struct SimulatedTasks {
   /// Chunks are numbered as the first micro-batch runs through them.
   schedule::Pipeline pipeline;
-  /// `real` counts what is recomputed as work. Memory is left out.
+  /// `real` counts recomputed operators as work. Memory is left out.
   sim::PipelineTimeline timeline;
   /// Time that the kernels of each stage's tasks take.
   std::vector<double> busy;

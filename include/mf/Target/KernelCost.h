@@ -21,9 +21,9 @@ struct KernelCost {
 struct Compilation {
   /// jit_level O1: vector operators are fused, kernel by kernel.
   bool graphKernelFusion = false;
-  /// Where the number of rows is data, that is for kernels that take `counts`:
-  /// how many there are of those that there is room for. Their FLOPs and rows
-  /// count so much less.
+  /// For kernels that take `counts`, where the number of rows is data: the
+  /// share of the rows with room that are filled. Their FLOPs and rows are
+  /// scaled by it.
   double filledRows = 1;
 };
 

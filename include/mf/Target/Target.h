@@ -146,7 +146,7 @@ struct Parameter {
 std::vector<Parameter> getParameters(Target &target);
 
 /// Sets a number by its path, the integers `memory.bytes` and
-/// `networks.NAME.size` included. An error says what the number may be, or
+/// `networks.NAME.size` included. An error gives the range of the number, or
 /// names the nearest path.
 llvm::Error setParameter(Target &target, llvm::StringRef path, double value);
 

@@ -17,7 +17,7 @@ namespace mf::target {
 std::vector<llvm::StringRef> getShippedTargets();
 
 /// The file of a target that comes with mf, or the file at a path. An error
-/// says that there is none, and what comes with mf.
+/// lists the targets that come with mf.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 openTarget(llvm::StringRef nameOrPath);
 

@@ -2,8 +2,8 @@
 //
 // Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy
 // as 1, 2, 3; SC 2011). Random bits are a function of a counter and a key:
-// there is no state to advance, so a value does not depend on what was drawn
-// before it, or by whom.
+// there is no state to advance, so a value does not depend on earlier draws,
+// nor on the rank that draws.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +32,8 @@ inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-/// A number for what is drawn, which keys its bits: FNV-1a of its name, 64
-/// bits.
+/// A number for a drawn tensor or mask, which keys its bits: FNV-1a of its
+/// name, 64 bits.
 inline uint64_t hashDrawnName(llvm::StringRef name) {
   uint64_t hash = 0xCBF29CE484222325;
   for (char c : name) {

@@ -29,11 +29,11 @@ struct KernelWork {
   int64_t flops = 0;
   /// Each operand once, those that are read and written twice.
   int64_t bytes = 0;
-  /// In seconds: of each call, the larger of what its FLOPs and its bytes take
-  /// at the rates.
+  /// In seconds: for each call, the larger of the times of its FLOPs and of its
+  /// bytes at the rates.
   double bound = 0;
 
-  /// Adds the calls of another, and what they take and are bound by.
+  /// Adds the calls of another, with their times and bounds.
   void add(const KernelWork &work);
 
   double getExcess() const { return seconds - bound; }

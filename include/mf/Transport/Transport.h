@@ -38,8 +38,8 @@ struct Message {
   /// read.
   std::byte *data = nullptr;
   int64_t bytes = 0;
-  /// Set for what is received: the bytes that the sender sent. If they are not
-  /// `bytes`, `data` is not written.
+  /// Set for a received message: the bytes that the sender sent. If they are
+  /// not `bytes`, `data` is not written.
   int64_t arrivedBytes = 0;
 };
 
@@ -63,9 +63,9 @@ public:
   /// Tags are from 0 to this.
   virtual int64_t getMaximumTag() const = 0;
 
-  /// Moves all messages and blocks until that is done: what was sent has met
-  /// its receiver, what is received is there. Messages of one tag between two
-  /// processes arrive in the order of the calls. May be called by several
+  /// Moves all messages and blocks until they are done: sent bytes have met
+  /// their receiver, received bytes have arrived. Messages of one tag between
+  /// two processes arrive in the order of the calls. May be called by several
   /// threads; for one tag, process and direction, by one at a time. False if
   /// the transport was interrupted; then no memory is used any more.
   virtual bool exchange(llvm::MutableArrayRef<Message> messages) = 0;

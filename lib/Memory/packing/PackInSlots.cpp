@@ -150,9 +150,9 @@ int64_t fillSlots(const PackProblem &problem, const Indices &indices,
   return base + static_cast<int64_t>(freeFrom.size()) * slotSize;
 }
 
-/// Takes those of `rest` that are at most `size` large and can fill slots of
+/// Takes members of `rest` that are at most `size` large and can fill slots of
 /// that size, such that `numSlots` in all are enough and as many as possible
-/// are of that size. `numSlots` becomes what is left for the others.
+/// are of that size. `numSlots` becomes the number left for the others.
 Indices takeForSlots(const PackProblem &problem, int64_t size, Indices &rest,
                      int64_t &numSlots) {
   Indices candidates, others;

@@ -35,7 +35,7 @@ public:
                {offset + range.begin, offset + range.end}, budget);
   }
 
-  /// The lowest offset at which the item shares no address with what is there.
+  /// The lowest offset at which the item shares no address with placed items.
   int64_t findLowest(const ShapeItem &item, WorkBudget &budget) {
     collectTaken(item);
     int64_t offset = 0;
@@ -159,8 +159,8 @@ private:
       });
   }
 
-  /// Calls `visit` with each wanted range and what is taken meanwhile, until
-  /// it returns false.
+  /// Calls `visit` with each wanted range and the ranges that are taken
+  /// meanwhile, until it returns false.
   template <typename Visit> void forEachTaken(WorkBudget &budget, Visit visit) {
     int64_t count = 0;
     for (const TakenRanges &candidate : candidates) {

@@ -32,8 +32,8 @@ constexpr int64_t largePartInReverse = 32;
 
 using OrderKey = std::array<int64_t, 3>;
 
-/// A task's scratch comes before what is brought back for the task, which may
-/// end a little later.
+/// A task's scratch comes before buffers that are brought back for the task,
+/// which may end a little later.
 int64_t getEndInReverse(const ItemMeasures &item) {
   int64_t length = item.end - item.begin;
   return item.kind == ShapeItem::Kind::Scratch ? item.end + length : item.end;

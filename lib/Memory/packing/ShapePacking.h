@@ -69,8 +69,8 @@ public:
   std::optional<PackResult> packInOrder(const ShapeOrder &order,
                                         WorkBudget &budget);
 
-  /// Moves to the front of the order what sticks out of `result`, which it
-  /// gave, as long as that helps; `best` becomes the best of what is found.
+  /// Moves items that stick out of `result`, the packing of this order, to the
+  /// front, as long as that helps; `best` becomes the best packing found.
   void improve(const ShapeOrder &order, const PackResult &result,
                int64_t goodPeak, WorkBudget &budget, PackResult &best);
 

@@ -50,7 +50,7 @@ private:
   size_t numEnded = 0;
 };
 
-/// Adds what is placed and alive somewhere in [begin, end), cut to it.
+/// Adds placed items that are live somewhere in [begin, end), cut to it.
 void WindowPacker::addObstacles(int32_t begin, int32_t end,
                                 PackProblem &window) const {
   auto add = [&](size_t index) {

@@ -25,10 +25,10 @@ SearchResult
 searchWithin(const PackProblem &pack, int64_t capacity, int64_t work,
              int32_t horizon = std::numeric_limits<int32_t>::max());
 
-/// Searches window after window of time, each with what was placed before as
-/// obstacles and with a look at what follows. Made for long problems in which
-/// what happens now matters little to what happens much later. Gives up where
-/// a window has no fit.
+/// Searches window after window of time, each with the items placed before as
+/// obstacles and with a look ahead. Made for long problems in which items that
+/// are far apart in time matter little to each other. Gives up where a window
+/// has no fit.
 std::optional<PackResult> packInWindows(const PackProblem &problem,
                                         int64_t capacity, WorkBudget &budget);
 

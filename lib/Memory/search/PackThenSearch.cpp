@@ -14,7 +14,7 @@ PackResult packThenSearch(const PackProblem &problem, int64_t goodPeak,
   if (std::optional<PackResult> result = packInSlots(problem))
     if (result->peak < best.peak)
       best = std::move(*result);
-  // At the bound, which often is possible; then halving what is in between.
+  // At the bound, which often is possible; then halving the range between.
   constexpr int attempts = 7;
   int64_t low = goodPeak;
   for (int attempt = 0; attempt < attempts && !search.isExhausted();

@@ -52,7 +52,7 @@ public:
 
   bool isPlaced(int32_t buffer) const { return offsets[buffer] >= 0; }
 
-  /// Infers what it can in the view. False if there is no solution.
+  /// Infers bounds in the view. False if there is no solution.
   bool propagate(const View &view);
 
   /// Where the view shows that the stretch falls into parts that no buffer left

@@ -31,7 +31,7 @@ struct VariantRule {
   }
 };
 
-/// A problem of shapes and what is needed to pack it.
+/// A problem of shapes and the inputs for packing it.
 class Variant {
 public:
   Variant(const LaidOutStep &step, const PackResult &frames,
@@ -229,8 +229,8 @@ void ExactSearch::consider(Variant &variant, const PackResult &result,
   bestVariant = &variant;
 }
 
-/// Packs the task buffers of an outcome one by one, what is lowest first: what
-/// was kept up by others of its group comes down.
+/// Packs the task buffers of an outcome one by one, the lowest first: buffers
+/// that others of their group held up come down.
 void ExactSearch::settle(const Outcome &outcome, PackResult &best) {
   VariantRule rule = outcome.attempt->variant;
   PackResult placed = getVariant(rule).expand(outcome.result);

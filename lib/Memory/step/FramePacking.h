@@ -1,6 +1,6 @@
 //===- FramePacking.h - Layout of frames and scratch ----------*- C++ -*-===//
 //
-// The layout of what belongs to one chunk: its residuals in the frame, its
+// The layout of one chunk's buffers: its residuals in the frame, its
 // temporaries in holes of the frame or in scratch.
 //
 //===----------------------------------------------------------------------===//
@@ -46,8 +46,8 @@ RoutineLayout packRoutine(const StepProblem &problem,
                           const RoutineMemory &routine,
                           const PackEffort &effort);
 
-/// Another layout of a routine of `plan`, in which what is alive last is lowest
-/// in scratch. As it was if scratch would become larger.
+/// Another layout of a routine of `plan`, in which the buffers that end last
+/// are lowest in scratch. As it was if scratch would become larger.
 RoutineLayout packByEnd(const StepProblem &problem, const StepPlaces &timeline,
                         const StepPlan &plan, int64_t routine);
 

@@ -34,8 +34,8 @@ std::vector<BufferEvent> getBufferEvents(const StepProblem &problem) {
   return events;
 }
 
-/// Walks through the tasks and keeps the sum of what lives outside of the
-/// current one.
+/// Walks through the tasks and keeps the sum of the buffers that are live
+/// outside of the current one.
 class BoundFinder {
 public:
   explicit BoundFinder(const StepProblem &problem)

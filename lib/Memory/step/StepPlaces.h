@@ -18,8 +18,8 @@ struct FrameInstance {
   std::vector<int64_t> tasks;
 };
 
-/// The moment of an instance at which an instruction of a phase is next; what
-/// is behind the last one is the start of the next task.
+/// The moment of an instance at which an instruction of a phase is next; behind
+/// the last one, it is the start of the next task.
 StepMoment getMoment(const StepProblem &problem, const FrameInstance &instance,
                      PhaseMoment moment);
 

@@ -177,8 +177,8 @@ StepPlanner::findFullestTask(std::optional<int64_t> frame) const {
   return fullest;
 }
 
-/// Packs what the fullest task runs once more, with search. False if that is
-/// not needed or was done before.
+/// Packs the routine of the fullest task once more, with search. False if that
+/// is not needed or was done before.
 bool StepPlanner::improveFullestTask() {
   FullestTask fullest = findFullestTask();
   if (fullest.task < 0 ||

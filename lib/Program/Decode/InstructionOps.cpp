@@ -40,7 +40,7 @@ LogicalResult ListDecoder::decodeArguments(ascend::CallOp op,
   return success();
 }
 
-/// `records` counts launches; instructions are what the tables count.
+/// `records` counts launches; the tables count instructions.
 LogicalResult ListDecoder::decodeRecords(ascend::CallOp op,
                                          const Routine &callee, Call &call) {
   ArrayRef<int64_t> records = op.getRecords().value_or(ArrayRef<int64_t>());

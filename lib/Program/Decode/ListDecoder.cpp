@@ -114,7 +114,7 @@ FailureOr<uint32_t> ListDecoder::getEvent(Operation *op, Value event) {
 }
 
 // A temporary has no name in the IR: it is called after the operator that first
-// writes it, and what is copied from a slot after that.
+// writes it, and a copy of a slot after that slot.
 void ListDecoder::nameTemporaries() {
   for (const Instruction &instruction : list.instructions)
     for (const MemoryAccess &access : instruction.accesses) {

@@ -29,7 +29,7 @@ private:
   mlir::LogicalResult decode(ascend::CallOp op);
   mlir::LogicalResult decode(ascend::InstructionOpInterface op);
 
-  /// Makes room for what a block decodes to: steps are long.
+  /// Reserves room for the instructions of a block: steps are long.
   void reserve(mlir::Block &block);
   mlir::LogicalResult decodeArguments(mlir::Block &block);
   mlir::LogicalResult decodeArguments(ascend::CallOp op, const Routine &callee,
@@ -38,8 +38,8 @@ private:
                                     Call &call);
   mlir::LogicalResult decodeAccesses(ascend::InstructionOpInterface op,
                                      Instruction &instruction);
-  /// Fills in what an instruction does: its work, and which of its accesses may
-  /// share memory.
+  /// Fills in an instruction's work, and which of its accesses may share
+  /// memory.
   mlir::LogicalResult decodeWork(ascend::InstructionOpInterface op,
                                  Instruction &instruction);
   mlir::LogicalResult decodeKernel(ascend::LaunchOp op,
