@@ -23,15 +23,15 @@ enum class SplitBackward : uint8_t {
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 
-/// Takes what the layers of a model got, or the stages of a step, as one JSON
-/// object. May be called from the threads of a pass manager.
+/// Takes the report of the layers of a model, or of the stages of a step, as
+/// one JSON object. May be called from the threads of a pass manager.
 using LayerReportHandler = std::function<void(llvm::json::Object)>;
 
-/// mf-mark-memory that also hands on what each layer got.
+/// mf-mark-memory that also hands on its report of each layer.
 std::unique_ptr<mlir::Pass> createMarkMemory(const MarkMemoryOptions &options,
                                              LayerReportHandler handler);
 
-/// ascend-print-memory that hands on what it would print as JSON.
+/// ascend-print-memory that hands on its report as JSON instead of printing it.
 std::unique_ptr<mlir::Pass> createPrintMemory(LayerReportHandler handler);
 
 #define GEN_PASS_REGISTRATION

@@ -1,6 +1,6 @@
 //===- Passes.td - All passes, in pipeline order ---------------*- tablegen -*-===//
 //
-// Examples are excerpts of what the passes make of examples/two_layers.mlir;
+// Examples are excerpts of the passes' output for examples/two_layers.mlir;
 // test/docs/check_definitions.py says how they are written and checks them.
 //
 //===----------------------------------------------------------------------===//

@@ -37,7 +37,7 @@ public:
 
   llvm::raw_ostream &os() { return stream; }
 
-  /// Prints what is text of a plan; fails for any other diagnostic.
+  /// Prints the text of a plan; fails for any other diagnostic.
   static mlir::LogicalResult print(mlir::Diagnostic &diagnostic) {
     if (!llvm::any_of(diagnostic.getMetadata(), isMark))
       return mlir::failure();
@@ -61,7 +61,8 @@ private:
   }
 };
 
-/// A pass, derived from what tablegen makes of it, that may use PrintedPlan.
+/// A pass, derived from the class that tablegen makes, that may use
+/// PrintedPlan.
 template <typename Base> class PrintingPass : public Base {
 public:
   using Base::Base;

@@ -74,7 +74,7 @@ void Descent::moveAll(const std::vector<size_t> &which,
 // Cost
 //===----------------------------------------------------------------------===//
 
-/// The cost of what depends on one number.
+/// The cost of the observations that depend on one number.
 double Descent::getCostOf(const FitParameter &parameter, size_t index) const {
   double cost = 0;
   for (uint32_t i : parameter.observations)

@@ -9,8 +9,8 @@
 
 namespace mf::calibration {
 
-/// No model of a device is better than this, whatever its residuals say; and
-/// times that are far off still say more than what was believed.
+/// No model of a device is better than this, whatever its residuals are; and
+/// times that are far off still count more than the prior belief.
 static constexpr double smallestMisfit = 0.01, largestMisfit = 0.25;
 
 namespace {
@@ -37,8 +37,8 @@ private:
 
 } // namespace
 
-/// Comes near whatever the start was, without much belief in it, so that the
-/// spread of what is left says how well the model fits.
+/// Comes near the optimum from any start, with little weight on beliefs, so
+/// that the spread of the residuals shows how well the model fits.
 void LogFit::approach() {
   constexpr double littleBelief = 5, relevant = 1e-6;
   constexpr int maximumRounds = 6;

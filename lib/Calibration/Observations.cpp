@@ -26,7 +26,7 @@ static double getMedian(std::vector<double> values) {
 
 RobustMean locate(llvm::ArrayRef<double> logSeconds) {
   constexpr double deviationOverMedian = 1.4826, farthest = 3.5;
-  // Profilers round times; what is as near as this is no outlier.
+  // Profilers round times; a value as near as this is no outlier.
   constexpr double nearest = 0.005;
   const double median = getMedian(logSeconds.vec());
   std::vector<double> distances;

@@ -10,7 +10,7 @@
 namespace mf::calibration {
 
 /// The largest number that a profile may have, far above any time in
-/// microseconds: sums of what a file has room for stay finite.
+/// microseconds: sums over a whole file stay finite.
 constexpr double mostOfProfile = 1e18;
 
 /// Whether a number is one from 0 to `most`; NaN is not.

@@ -44,7 +44,7 @@ Error readStepTrace(StringRef path, StringRef text, uint32_t folder,
       Expected<double> microseconds = table.getNumber(column);
       if (!microseconds)
         return microseconds.takeError();
-      // The last one is what is free.
+      // The last column is the free time.
       traced.free = *microseconds * secondsPerMicrosecond;
       length += traced.free;
     }

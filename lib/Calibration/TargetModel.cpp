@@ -30,8 +30,8 @@ struct Belief {
 
 } // namespace
 
-/// Efficiencies may be off by a factor of 2; what is a property of the hardware
-/// or a matter of counting by less.
+/// Efficiencies may be off by a factor of 2; properties of the hardware and
+/// conventions of counting by less.
 static constexpr Belief beliefs[] = {
     {"memory", "bytes_per_second", 0.5},
     {"memory", "cache_gain", 0.5},
@@ -48,9 +48,8 @@ static constexpr Belief beliefs[] = {
     {"networks", "message_latency", 1.0},
 };
 
-/// Only the rate of memory over a kind's passes shows in times. Where a target
-/// says that operands are moved once it means so, and the rate takes what all
-/// such kinds have in common.
+/// Only the rate of memory over a kind's passes shows in times. A target with
+/// one pass means it, and the rate takes the error that all such kinds share.
 static constexpr double beliefInOnePass = 0.1;
 /// The belief in the peak of a further element type: shares are relative to an
 /// engine's first peak, and times show only the product of peak and share.
@@ -125,7 +124,7 @@ TargetModel::TargetModel(Target start, llvm::ArrayRef<Observation> observations)
   }
   target::forEachField(target, [&](StringRef path, const target::Field &field) {
     auto *const *number = std::get_if<double *>(&field.value);
-    // The logarithm of 0 is nowhere: what is not there is not fitted.
+    // Zero has no logarithm: a number that is absent is not fitted.
     if (!number || **number <= 0 || isReferencePeak(target, *number))
       return;
     const std::optional<double> belief = getBelief(path, **number);

@@ -10,7 +10,7 @@
 
 namespace mf::calibration {
 
-/// A target whose numbers change, and what it predicts for observations.
+/// A target whose numbers change, and its predictions for observations.
 class TargetModel : public FitModel {
 public:
   /// Observations must be such that `predictSeconds` has no error for them;

@@ -1,7 +1,7 @@
 //===- KnownKeys.cpp - The keys of each section and their use -------------===//
 //
-// Key names are those of MindSpore Transformers' configuration template and of
-// what its YAML files have been seen to contain.
+// Key names are those of MindSpore Transformers' configuration template and
+// those seen in its YAML files.
 //
 //===----------------------------------------------------------------------===//
 

@@ -21,9 +21,9 @@ struct KnownKey {
   llvm::StringLiteral name;
   KeyUse use;
   /// For NotModelled: Python spellings, separated by `|`, of values that ask
-  /// for nothing beyond what is done anyway.
+  /// for the behaviour without the key.
   llvm::StringLiteral neutral = "";
-  /// For Irrelevant: what the key is about, so that it cannot matter.
+  /// For Irrelevant: the purpose of the key, which shows that it cannot matter.
   llvm::StringLiteral reason = "";
 };
 
@@ -118,8 +118,7 @@ inline constexpr llvm::StringLiteral weights =
 
 } // namespace known
 
-/// Says what is to be said about the keys of `section`: unknown ones and
-/// those that are not modelled.
+/// Reports keys of `section` that are unknown or not modelled.
 void checkKeys(const Node &section, const KnownSection &known,
                DiagnosticList &diagnostics);
 

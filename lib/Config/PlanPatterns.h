@@ -9,8 +9,8 @@
 
 namespace mf {
 
-/// A pattern of one setting while the plan is made: the layers it is for and
-/// what it matches in each tree.
+/// A pattern of one setting while the plan is made: its layers and its matches
+/// in each tree.
 class ActivePattern {
 public:
   ActivePattern(llvm::StringRef key, PatternLayers layers)

@@ -8,8 +8,8 @@
 
 namespace mf {
 
-/// One section of the YAML and the defaults for what it does not say. A value
-/// of the wrong type is an error at its place and the default is returned.
+/// One section of the YAML and the defaults for its missing keys. A value of
+/// the wrong type is an error at its place and the default is returned.
 class SectionReader {
 public:
   /// Takes `parent[known.name]`, where an empty section is a missing one, and

@@ -11,7 +11,7 @@ namespace mf {
 
 namespace {
 
-/// One YAML and what is to become of it.
+/// One YAML and the settings to write into it.
 class SettingEditor {
 public:
   SettingEditor(StringRef text, StringRef fileName,
@@ -200,7 +200,8 @@ Location SettingEditor::findAlias(StringRef path) const {
   return {fileName.str(), at->line, at->column};
 }
 
-/// Reads the edited text: it says what it is to say, and nothing else changed.
+/// Reads the edited text and checks that it has the new settings, and nothing
+/// else changed.
 void SettingEditor::check(const std::string &edited,
                           const ValueEditor &editor) {
   const TrainingConfig after = readEdited(edited);

@@ -47,7 +47,7 @@ FlowStyle ValueEditor::getFlowStyle(const SpanNode &span) const {
   return style;
 }
 
-/// On one line, spaced and quoted as what was there.
+/// Prints on one line, spaced and quoted as the old value.
 std::string ValueEditor::printInStyle(const SpanNode &span,
                                       const SettingValue &wanted) const {
   SettingValue value = wanted;

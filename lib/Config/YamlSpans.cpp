@@ -293,7 +293,7 @@ private:
     entry.value = std::move(node);
   }
 
-  /// yaml-cpp gives empty values the mark of what stands nearby; one that is
+  /// yaml-cpp gives empty values the mark of a neighbour; a null that is
   /// written (`~`, `null`) or has an anchor stands from `earliest` on.
   void placeNull(SpanNode &node, size_t earliest) {
     SpanNode empty = node;

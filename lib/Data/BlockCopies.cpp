@@ -28,8 +28,8 @@ public:
   }
 
 private:
-  /// Makes the target's neighbours those of a row, and one row of what is in
-  /// one piece on both sides.
+  /// Makes the target's neighbours those of a row, and joins rows that are
+  /// contiguous on both sides.
   void turn() {
     if (copy.columns > 1 && copy.to.columnStride != 1) {
       std::swap(copy.rows, copy.columns);
@@ -60,8 +60,9 @@ private:
     return Error::success();
   }
 
-  /// A column of the source lies in one piece, a row of the target does: a few
-  /// rows at a time, so that what is read together is used together.
+  /// A column of the source is contiguous, and so is a row of the target: a few
+  /// rows are moved at a time, so that bytes which are read together are used
+  /// together.
   Error moveTransposed() {
     constexpr int64_t rowsAtOnce = 64;
     const int64_t columnsAtOnce =

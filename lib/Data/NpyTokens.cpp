@@ -26,8 +26,8 @@ struct NpyHeader {
   std::optional<SmallVector<int64_t, 2>> shape;
 };
 
-/// Reads the one dict literal that a header is. Each function returns false on
-/// text that is not what it reads.
+/// Reads the one dict literal that a header is. Each function returns false if
+/// the text is not of its form.
 class NpyHeaderParser {
 public:
   explicit NpyHeaderParser(StringRef text) : rest(text) {}

@@ -74,7 +74,7 @@ const ParameterPattern *matchParameterPattern(llvm::StringRef name,
                                               const ParameterLayout &layout,
                                               ParameterName &where);
 
-// The tables, by what they are about.
+// The tables, by the parameters that they list.
 llvm::ArrayRef<ParameterPattern> getDensePatterns();
 llvm::ArrayRef<ParameterPattern> getExpertPatterns();
 llvm::ArrayRef<ParameterPattern> getLatentPatterns();

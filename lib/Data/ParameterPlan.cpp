@@ -199,7 +199,7 @@ private:
     return place;
   }
 
-  /// Makes `copy` more rows of `previous` if that is what it is.
+  /// Makes `copy` more rows of `previous` if it continues them.
   static bool extend(BlockCopy &previous, const BlockCopy &copy) {
     if (previous.source != copy.source ||
         skipRows(previous.from, previous.rows) != copy.from ||

@@ -246,8 +246,8 @@ SafetensorsFile::parse(std::unique_ptr<MemoryBuffer> buffer) {
   auto parts = splitFile(buffer->getBuffer());
   if (!parts)
     return fail(parts.takeError());
-  // The format nests four deep: file, tensor, shape, and one for good measure
-  // so that the message is about what is wrong there.
+  // The format nests four deep: file, tensor, shape, and one more, so that the
+  // message points at the first level too many.
   Expected<json::Value> header =
       parseStrictJson(parts->first, /*maximumDepth=*/4);
   if (!header)

@@ -72,7 +72,7 @@ public:
   }
 
 private:
-  /// From the opening quote to the closing one; returns what is between.
+  /// From the opening quote to the closing one; returns the text between.
   StringRef skipString() {
     const size_t begin = ++position;
     while (position < text.size() && text[position] != '"')

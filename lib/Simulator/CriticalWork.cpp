@@ -12,7 +12,7 @@ using namespace program;
 CriticalWork::CriticalWork(const Program &program, const StepLines &lines,
                            const sim::Timeline &times, const StepCosts &costs)
     : kernelCounts(program.kernels.size(), 0) {
-  // By line, the items on the path and what they take of it.
+  // By line, the items on the path and their times on it.
   std::vector<std::map<int32_t, double>> onPath(lines.getLines().getNumLines());
   for (const sim::PathStep &step :
        sim::findCriticalPath(lines.getLines(), times))

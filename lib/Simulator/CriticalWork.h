@@ -38,7 +38,7 @@ private:
     std::string kind;
     int64_t count = 0;
     int64_t heldCount = 0;
-    /// Beyond what it takes alone: others use its links.
+    /// Time beyond that of the transfer alone: others use its links.
     double shared = 0;
   };
 

@@ -12,7 +12,7 @@ namespace mf::simulator {
 using namespace program;
 
 /// The smaller and the larger of an exchange of rows' input and output: the
-/// rows of a rank itself, and what it has room for from others.
+/// rows of a rank itself, and the room for rows from others.
 static std::pair<int64_t, int64_t> getRowBytes(const Instruction &instruction) {
   return std::minmax(instruction.accesses.front().operand.bytes,
                      instruction.accesses.back().operand.bytes);

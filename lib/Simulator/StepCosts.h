@@ -82,9 +82,9 @@ private:
   bool copiesTakeTime = true;
 };
 
-/// Bytes that an exchange is about: those of a message; of a collective those
-/// of the largest tensor. An exchange of rows counts the rows of a rank itself,
-/// as if they were spread evenly, and not what there is room for.
+/// Bytes of an exchange: of a message its own; of a collective those of the
+/// largest tensor. An exchange of rows counts the rows of a rank itself, as if
+/// they were spread evenly, and not the room for them.
 int64_t getTransferBytes(const program::InstructionList &list,
                          const program::Instruction &instruction);
 

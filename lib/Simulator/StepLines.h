@@ -54,8 +54,8 @@ public:
 private:
   void addStage(size_t stage);
   void addLinks(size_t stage);
-  /// The links of the networks that a transfer uses, of what a stage sends, or
-  /// of what it receives; those that one stream alone uses are left out.
+  /// The links of the networks that a transfer uses, on the sending or on the
+  /// receiving stage; links that one stream alone uses are left out.
   void getLinks(size_t stage, const target::TransferCost &cost, bool isSend,
                 llvm::SmallVectorImpl<sim::LinkId> &links) const;
   sim::GroupId addGroup(size_t stage, const program::Channel &channel,

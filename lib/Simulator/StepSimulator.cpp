@@ -23,7 +23,7 @@ static constexpr double tick = 0x1p-40;
 
 namespace {
 
-/// Seconds of what an instruction list does, whenever it is run, by kind.
+/// Seconds of an instruction list's work, by kind; the same whenever it runs.
 using ListWork = std::map<std::string, double>;
 
 class StepSimulator {
@@ -119,7 +119,7 @@ Error StepSimulator::readStage(size_t number, const StepCosts &costs,
   for (const timeline::StreamTimeline &stream : timeline.streams)
     if (!stream.spans.empty())
       timeline.end = std::max(timeline.end, stream.spans.back().end);
-  // Peak and what it is made of are the plan's, whatever the times are.
+  // The peak and its contents are the plan's, whatever the times are.
   addStageFacts(program, stage, *tasks, timeline);
   readMemory(stage, spans, timeline);
   readWork(number, costs, timeline);

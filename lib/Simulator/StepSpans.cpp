@@ -55,7 +55,7 @@ void SpanReader::noteStart(const Emitted &emitted, uint32_t instruction,
     return;
   std::vector<double> &ofCall = starts[emitted.position];
   ofCall.resize(emitted.list->instructions.size());
-  // A wait comes before what it is for.
+  // A wait comes before the work that needs it.
   if (ofCall[instruction] == 0)
     ofCall[instruction] = time;
 }
@@ -66,8 +66,8 @@ llvm::ArrayRef<double> SpanReader::getStarts(uint32_t position) const {
                                : llvm::ArrayRef(found->second);
 }
 
-/// A task is from its first kernel to its last: before, it may wait for what it
-/// reads. One without kernels is where its call is.
+/// A task lasts from its first kernel to its last: before, it may wait for its
+/// inputs. A task without kernels is where its call is.
 void SpanReader::addToTask(double start, double end, bool isCall,
                            StageTimeline &result) {
   timeline::TaskSpan &span = result.tasks[task];

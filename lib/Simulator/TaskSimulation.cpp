@@ -64,7 +64,8 @@ static double findUnit(const std::vector<StageTasks> &stages) {
 static Expected<StepTimeline> runTasks(const Program &program,
                                        const std::vector<StageTasks> &stages,
                                        const StepCosts &costs) {
-  // Units are kept as they are, so that what is as long ends at the same time.
+  // Units are kept as they are, so that work of equal length ends at the same
+  // time.
   const StepLines lines(program, costs, /*tick=*/0);
   Expected<sim::Timeline> times = lines.simulate();
   if (!times)

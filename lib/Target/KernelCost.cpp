@@ -30,7 +30,7 @@ static double getShare(const Saturation &saturation, double measure) {
   return share;
 }
 
-/// The share of a kernel's rows that there are.
+/// The share of a kernel's rows that are filled.
 static double getFilledRows(const KernelSignature &signature,
                             const Compilation &compilation) {
   const bool takesCounts =
@@ -80,8 +80,8 @@ static Expected<double> getComputeSeconds(const Target &target,
          (peak * share);
 }
 
-/// Products of matrices stream through the cube's own buffers; what the vector
-/// units work on may still be in the cache.
+/// Products of matrices stream through the cube's own buffers; operands of the
+/// vector units may still be in the cache.
 static double getMemoryRate(const Memory &memory,
                             const KernelSignature &signature,
                             const KernelSpec &spec) {

@@ -110,7 +110,8 @@ static Error checkEngines(const Target &target) {
   return Error::success();
 }
 
-/// The kind is one that kernels have, and its rate depends on what they have.
+/// Checks that the kind is one that kernels have, and that its rate depends on
+/// measures of theirs.
 static Error checkKind(const KernelRate &rate) {
   const std::string path = "kernels." + rate.kind;
   ArrayRef<StringRef> kinds = getKernelKinds();
@@ -155,8 +156,7 @@ static const Network *findNetwork(const Target &target, StringRef name) {
   return found == target.networks.end() ? nullptr : &*found;
 }
 
-/// Fails if one comes back to a network from what it joins: "a joins b, which
-/// joins a".
+/// Fails if a network joins itself through others: "a joins b, which joins a".
 static Error checkCycle(const Target &target, const Network &network) {
   std::string circle = "joins '" + network.of + "'";
   const Network *inner = &network;
@@ -224,7 +224,8 @@ static Error checkNetworks(const Target &target) {
   for (const Network &network : target.networks)
     if (Error error = checkJoined(target, network))
       return error;
-  // No circles, all joined: what is left is their order.
+  // There are no circles and all are joined, so that only their order can be
+  // wrong.
   StringRef inner = deviceName;
   for (const Network &network : target.networks) {
     if (network.of != inner)

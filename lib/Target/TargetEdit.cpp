@@ -71,7 +71,7 @@ std::string editTarget(StringRef text, const Target &from, const Target &to,
     for (const Replacement &replacement : *replacements)
       edited.replace(replacement.begin, replacement.end - replacement.begin,
                      replacement.text);
-    // Nobody is told of what is wrong: then it is printed.
+    // Errors are dropped: the target is then printed anew.
     mlir::ScopedDiagnosticHandler handler(&context, [](mlir::Diagnostic &) {});
     SourceMgr sources;
     sources.AddNewSourceBuffer(MemoryBuffer::getMemBufferCopy(edited), SMLoc());

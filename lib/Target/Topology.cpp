@@ -220,8 +220,8 @@ static TransferCost getRingCost(const Target &target, CollectiveKind kind,
   return phases.finish(levels);
 }
 
-/// Network after network: what each leaves a rank with is what the next one
-/// gathers or scatters.
+/// Network after network: the part that each leaves a rank with is gathered or
+/// scattered by the next one.
 static TransferCost getNestedCost(const Target &target, CollectiveKind kind,
                                   double bytes, ArrayRef<Level> levels) {
   Phases phases(target);

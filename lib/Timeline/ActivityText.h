@@ -13,7 +13,7 @@ struct ActivityText {
   std::string name;
   /// Members of an object that tell where the activity belongs.
   std::string brief;
-  /// Members that tell what it takes and makes.
+  /// Members with its inputs and outputs.
   std::string details;
 };
 

@@ -1,7 +1,7 @@
 //===- Clock.h - Times as traces and profiles write them ------*- C++ -*-===//
 //
 // Traces and profiles write microseconds with digits down to nanoseconds. All
-// they say is computed of whole nanoseconds, so that what is written adds up to
+// numbers are computed from whole nanoseconds, so that written times add up to
 // the last digit.
 //
 //===----------------------------------------------------------------------===//
@@ -30,8 +30,8 @@ void printPaddedMicroseconds(llvm::raw_ostream &os, Nanoseconds time);
 void printPaddedMilliseconds(llvm::raw_ostream &os, Nanoseconds time);
 
 /// Tells whether times are finite, no span or task ends before it begins, spans
-/// of a stream follow one another, and what they refer to is there. The error
-/// names the span.
+/// of a stream follow one another, and their activities and tasks exist. The
+/// error names the span.
 llvm::Error checkTimes(const StepTimeline &timeline);
 
 } // namespace mf::timeline

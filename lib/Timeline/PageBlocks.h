@@ -1,7 +1,7 @@
 //===- PageBlocks.h - Reduces a step to the size of a page ------*- C++ -*-===//
 //
-// A step may have millions of spans, a page shows what a screen can: spans that
-// are short are joined with their neighbours, as few as a limit needs.
+// A step may have millions of spans, a page shows as many as a screen can:
+// short spans are joined with their neighbours, as few as a limit needs.
 //
 //===----------------------------------------------------------------------===//
 

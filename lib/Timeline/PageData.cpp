@@ -192,7 +192,7 @@ void DataPrinter::printStream(const StreamTimeline &stream) {
   }
 }
 
-/// After all streams, which say what is needed.
+/// Called after all streams, which determine the activities that are needed.
 void DataPrinter::printActivities() {
   Names names;
   json.attributeArray("activities", [&] {

@@ -43,7 +43,7 @@ void printKernelDetails(const RankProfile &profile, llvm::raw_ostream &os);
 /// op_statistic.csv: counts and times by type, longest first.
 void printOperatorStatistic(const RankProfile &profile, llvm::raw_ostream &os);
 
-/// step_trace_time.csv: what the step's time is made of. Computing,
+/// step_trace_time.csv: the parts of the step's time. Computing,
 /// Communication(Not Overlapped) and Free add up to the step, and so do Stage
 /// and Bubble, the time in receives. Preparing is the part of Free before the
 /// first task.
@@ -54,9 +54,9 @@ void printStepTraceTime(const RankProfile &profile, llvm::raw_ostream &os);
 void printMemoryRecord(const RankProfile &profile, llvm::raw_ostream &os);
 
 /// operator_memory.csv: a line for each rise of the level, named after the
-/// kernel that begins with it; what the step begins with is called `statics`.
-/// It ends with the first fall by as many bytes that no rise before has ended
-/// with; if there is none, the duration is empty.
+/// kernel that begins with it; the level at the step's begin is called
+/// `statics`. It ends with the first fall by as many bytes that no rise before
+/// has ended with; if there is none, the duration is empty.
 void printOperatorMemory(const RankProfile &profile, llvm::raw_ostream &os);
 
 /// communication.json: for each collective and message its times, and the bytes

@@ -79,8 +79,8 @@ private:
   double readNumber(const json::Object &object, const std::string &place,
                     StringRef name) {
     const std::optional<double> number = object.getNumber(name);
-    // Nothing is within a range that is no number. Sums and differences of
-    // what a file has room for stay finite.
+    // NaN is in no range. The limit keeps sums and differences over a whole
+    // file finite.
     if (number && *number >= 0 && *number <= 1e18)
       return *number;
     failMember(place.empty() ? name.str() : place + "." + name.str(),

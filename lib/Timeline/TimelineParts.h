@@ -1,6 +1,6 @@
 //===- TimelineParts.h - Code that traces and profiles share ----*- C++ -*-===//
 //
-// Names of what they show and the order in which they show it.
+// Names of tracks and tasks, and the order in which they are shown.
 //
 //===----------------------------------------------------------------------===//
 

@@ -26,9 +26,9 @@ namespace mf::timeline {
 
 namespace {
 
-/// Up to so many spans, each has all that is known of it. A trace with more has
+/// Up to so many spans, each has all of its details. A trace with more has
 /// operands, sizes and FLOPs at the first span of an activity on a rank alone,
-/// which halves what a viewer has to read.
+/// which halves the bytes that a viewer has to read.
 constexpr size_t maxDetailedSpans = 250'000;
 
 StringRef getPhaseName(schedule::Phase phase) {

@@ -47,7 +47,8 @@ public:
     addArgs(args);
     endSlice();
   }
-  /// The same in parts: what is between begin and end adds up.
+  /// The same in parts: all arguments added between begin and end belong to the
+  /// slice.
   void beginSlice(TrackId track, Nanoseconds start, Nanoseconds end,
                   llvm::StringRef quotedName);
   void addArgs(llvm::StringRef args);

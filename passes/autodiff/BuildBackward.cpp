@@ -78,7 +78,8 @@ private:
   OpBuilder builder;
   std::unique_ptr<Region> body;
   Block *block = nullptr;
-  /// By copy of the model, what the last layer inlined hands to the next one.
+  /// By copy of the model, the values that the last inlined layer hands to the
+  /// next one.
   SmallVector<SmallVector<Value>> hidden;
   /// By copy, its tokens and labels.
   SmallVector<SmallVector<std::pair<InputKind, Value>, 2>> stepInputs;
@@ -242,8 +243,8 @@ Value ChunkBuilder::makeSummand(ParamOp param, Value gradient) {
   return divideByRanks(param, gradient, name);
 }
 
-/// The mean over ranks of a sum over ranks, where that is what is asked for.
-/// Sums at the step's end are divided there.
+/// The mean over ranks of a sum over ranks, where the mean is asked for. Sums
+/// at the step's end are divided there.
 Value ChunkBuilder::divideByRanks(ParamOp param, Value sum, StringRef name) {
   TrainingAttr training = model.getTrainingAttr();
   LayoutAttr layout = param.getLayoutAttr();

@@ -172,7 +172,7 @@ static ascend::RoutineOp getBegin(ascend::ProgramOp program) {
   return routine;
 }
 
-/// In front of what waits for collectives, so that they run beside.
+/// In front of the waits for collectives, so that both run side by side.
 static OpBuilder getPlaceInBegin(ascend::RoutineOp begin) {
   Block &body = begin.getBody().front();
   auto waits = body.getOps<ascend::WaitOp>();

@@ -145,7 +145,8 @@ SwapConfig passes::getSwapConfig(TrainingAttr training) {
 // Stages
 //===----------------------------------------------------------------------===//
 
-/// Which of `keys` the YAML has; the first says what the switch is called.
+/// The switch named by the last of `keys` that the YAML has, with its place; by
+/// the first of them if it has none.
 static FusionSwitch getFusionSwitch(TrainingAttr training, bool isOn,
                                     llvm::ArrayRef<llvm::StringLiteral> keys) {
   FusionSwitch result{isOn, keys.front(), Location()};
@@ -275,9 +276,9 @@ mlir::FailureOr<StageMap> passes::readStageMap(ModelOp model) {
   }
   StageMap placed = StageMap::fromPlaces(
       std::move(places), parallel.getStages(), parallel.getInterleave());
-  // An offset may ask for more layers than there are. MindSpore Transformers
-  // deals recompute counts by what the offset asks for, which placements do not
-  // show.
+  // An offset may ask for more layers than exist. MindSpore Transformers deals
+  // recompute counts by the numbers that the offset asks for, which placements
+  // do not show.
   DiagnosticList ignored;
   std::optional<StageMap> asked = createStageMap(model, ignored);
   return asked && asked->placesAlike(placed) ? std::move(*asked)

@@ -115,7 +115,8 @@ static Attribute getOffset(Builder &builder, const StageOffset &offset) {
 // Training
 //===----------------------------------------------------------------------===//
 
-/// Only what the YAML says: what it leaves out, the schedule itself knows.
+/// The attribute has only the keys of the YAML: the schedule itself knows the
+/// defaults.
 static LrScheduleAttr getLrSchedule(Builder &builder,
                                     const LrScheduleConfig &schedule) {
   llvm::SmallVector<mlir::NamedAttribute> parameters;
@@ -249,7 +250,7 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
       rowBlocks, batch.microBatchInterleaveNum);
 }
 
-/// Nothing for what is done without a word of the YAML.
+/// Null if all switches have their default values.
 static FusionsAttr getFusions(MLIRContext *context,
                               const FusionConfig &fusions) {
   auto get = [&](const FusionConfig &config) {

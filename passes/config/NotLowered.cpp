@@ -13,8 +13,8 @@ class Requests {
 public:
   explicit Requests(DiagnosticList &diagnostics) : diagnostics(diagnostics) {}
 
-  /// Warns if `isAsked` and the YAML says so itself: `instead` is what the
-  /// program does. `sectionName` tells keys of one name apart.
+  /// Warns if `isAsked` and the YAML itself has the key: `instead` is the
+  /// program's behaviour. `sectionName` tells keys of one name apart.
   void add(bool isAsked, const Node &section, llvm::StringRef key,
            const llvm::Twine &instead, llvm::StringRef sectionName = "") {
     Node value = section[key];
@@ -85,7 +85,7 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
   }
   if (parallel.seqSplitNum == 1)
     return;
-  // Each of these cuts what a layer takes in its own way.
+  // Each of these cuts a layer's input in its own way.
   auto excludeWithPieces = [&](llvm::StringRef key, int64_t value) {
     if (value > 1)
       diagnostics.error(parallel.node["seq_split_num"].getLocation(),

@@ -81,8 +81,8 @@ int64_t countStatistics(ModuleOp module, ir::UpdateRule rule) {
   return count;
 }
 
-/// Callbacks work on what the model counts. In the mcore training graph the
-/// rate is the router's, and the callback only says when.
+/// Callbacks work on statistics of the model. In the mcore training graph the
+/// rate is the router's, and the callback only decides when it is applied.
 void resolveCallbacks(ModuleOp module, TrainingConfig &config,
                       DiagnosticList &diagnostics) {
   CallbackConfig &callbacks = config.callbacks;

@@ -207,7 +207,7 @@ std::optional<PlannedChain>
 ChainPlanner::tryChain(const Members &members) const {
   PlannedChain chain = makeChain(members);
   const int64_t output = graph.launches[*members.rbegin()].outputs.front();
-  // Another part of what it writes.
+  // It reads another part of the buffer that it writes.
   for (int64_t input : chain.inputs)
     if (input != output &&
         graph.values[input].buffer == graph.values[output].buffer)

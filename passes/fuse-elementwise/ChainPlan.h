@@ -42,7 +42,7 @@ struct ChainLaunch {
   int64_t segment = 0;
 };
 
-/// The launches of a routine and what they use.
+/// The launches of a routine and their buffers.
 struct ChainGraph {
   std::vector<ChainBuffer> buffers;
   std::vector<ChainValue> values;

@@ -120,7 +120,7 @@ std::map<int64_t, int64_t> WindowBytes::getBytes(const Window &window) const {
       if (range.begin <= place &&
           (place <= range.end || outside.at(buffer).behind))
         sum += graph.buffers[buffer].bytes;
-    // In place of what is read for the last time.
+    // The result takes the place of a buffer that is read for the last time.
     for (int64_t written : moment.writes) {
       const Range &range = ranges.at(written);
       const int64_t size = graph.buffers[written].bytes;

@@ -116,7 +116,7 @@ void RoutineChains::describeBuffers() {
     buffer.bytes = cast<ascend::BufferType>(root.getType()).getBytes();
     buffer.isTemporary = isTemporary(root);
     // A residual that is not made here is read here for the last time; one that
-    // is, or what a caller gets, lives on.
+    // is made here, or is a result for the caller, lives on.
     const bool isMade = written.count(static_cast<int64_t>(number)) > 0;
     const bool isSlot = root.getDefiningOp<ascend::SlotOp>() != nullptr;
     buffer.isKept = isMade && (isSlot || isa<BlockArgument>(root));
@@ -195,7 +195,7 @@ void RoutineChains::build(const PlannedChain &chain) {
   ascend::LaunchOp::create(
       builder, root.getLoc(), builder.getStringAttr(chain.spec.name), inputs,
       output, Value(), builder.getDictionaryAttr(named), root.getCellAttr());
-  // Readers before what they read.
+  // Readers go before the launches whose results they read.
   for (int64_t launch : llvm::reverse(chain.launches)) {
     const Value result = launches[launch].getOutputs().front();
     launches[launch].erase();

@@ -40,7 +40,7 @@ struct FuseSwiGluPass : mf::passes::PrintingPass<
     ModelOp model = getOperation();
     isMcore = model.getFamily().value_or("").starts_with("mcore");
     auto layers = model.getBody().getOps<LayerOp>();
-    // Classic layer classes with experts fuse only what is beside a router.
+    // Classic layer classes with experts fuse only operators beside a router.
     bool needsRouter = !isMcore && llvm::any_of(layers, hasRouter);
     Fusion fusion(model, SwiGluOp::getOperationName(), printPlan);
     for (LayerOp layer : layers) {

@@ -47,7 +47,7 @@ FusionCandidate getCandidate(PlacesSite site) {
   FusionCandidate candidate;
   candidate.site = Fusion::getSite(site.mask, cell + "topkrouter");
   candidate.site.kernelsBefore = site.numKernels;
-  // The router, and three for what has a place.
+  // The router, and three kernels for choices that have a place.
   candidate.site.kernelsAfter = 4;
   candidate.site.keptBefore = mf::passes::getBytes(site.dispatch) +
                               mf::passes::getBytes(site.combine) +

@@ -20,8 +20,8 @@ struct FusionCandidate {
   FusionSite site;
   /// Values of theirs that other operators read.
   llvm::SmallVector<mlir::Value, 1> results;
-  /// Builds a value in place of each result; the builder stands in front of
-  /// what makes the first one.
+  /// Builds a value in place of each result; the builder stands in front of the
+  /// producer of the first one.
   std::function<llvm::SmallVector<mlir::Value, 1>(mlir::OpBuilder &)> build;
 };
 
@@ -38,9 +38,10 @@ public:
   /// A site in the layer that `root` is in.
   static FusionSite getSite(mlir::Operation *root, llvm::StringRef name);
 
-  /// Plans, replaces what is fused and erases what nobody reads any more. The
-  /// model's `training` picks the switch; without one, all is asked for. A key
-  /// that asks for what is not there is a warning.
+  /// Plans, replaces the fused operators and erases those that nobody reads any
+  /// more. The model's `training` picks the switch; without one, all fusions
+  /// are asked for. A key that asks for operators which the model lacks is a
+  /// warning.
   void run(FusionSwitch FusionConfig::*which);
 
 private:

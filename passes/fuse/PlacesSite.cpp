@@ -62,7 +62,7 @@ private:
   llvm::SmallPtrSet<Operation *, 32> kernels;
 };
 
-/// Follows what is computed of a mask of choices.
+/// Follows the operators on a mask of choices.
 class PlacesMatcher {
 public:
   explicit PlacesMatcher(OneHotOp mask) : mask(mask) {}
@@ -233,7 +233,7 @@ Value PlacesMatcher::matchNumbered(Value first) {
   if (!isChoice || isChoice.getComparison() != Comparison::Less || !numbers ||
       numbers.getValue().convertToDouble() != 1.0)
     return {};
-  // Between the last choice and what the others begin with.
+  // The limit lies between the last choice and the first number of the others.
   double limit = isChoice.getValue().convertToDouble();
   if (limit < static_cast<double>(numChoices) || limit > firstOfOthers)
     return {};
