@@ -58,7 +58,7 @@ struct ExchangeRecord {
   GroupAttr group;
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
-  /// Null for a collective.
+  /// The other side of a transfer; null for a collective.
   PeerAttr peer;
   bool isSend = false;
   mlir::StringAttr channel;

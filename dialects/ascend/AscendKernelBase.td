@@ -107,7 +107,7 @@ class Kernel<string kernelName, string kernelFactory> {
   dag attributes = (attrs);
 
   KernelEngine engine = Vector;
-  // One of KernelKinds.
+  // The kind, one of KernelKinds.
   string kind = ?;
 
   // How ranks may share out dimensions of its operands: inputs, `->` and

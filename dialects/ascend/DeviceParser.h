@@ -69,7 +69,7 @@ private:
   mlir::ParseResult reportUnknownKey(llvm::StringRef path, llvm::StringRef key,
                                      llvm::ArrayRef<llvm::StringRef> known);
 
-  /// Where the entry or number of a path is.
+  /// The place of the entry or number at a path.
   llvm::SMLoc getPlace(llvm::StringRef path) const;
 
   mlir::AsmParser &parser;

@@ -18,7 +18,7 @@ std::optional<int64_t> mf::ir::getGroupSize(Operation *op, ArrayAttr axes) {
   return size;
 }
 
-/// Without a mesh there are stages alone.
+/// Without a mesh stages are the only axis.
 LogicalResult mf::ir::verifyAxes(Operation *op, ArrayAttr axes) {
   MeshAttr mesh = MeshAttr::find(op);
   for (auto [index, axis] : llvm::enumerate(axes.getAsRange<StringAttr>())) {
@@ -137,7 +137,7 @@ struct PartShape {
   RankedTensorType getType() const {
     return RankedTensorType::get({before, parts, part}, element);
   }
-  /// With the parts behind each other.
+  /// The type with the parts behind each other.
   RankedTensorType getPartsType() const {
     return RankedTensorType::get({parts, before, part}, element);
   }

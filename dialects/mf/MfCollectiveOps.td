@@ -36,7 +36,7 @@ class Mf_AlongOp<string mnemonic, string format = "", list<Trait> traits = []>
   }]>];
 }
 
-// Without a dimension.
+// A group operator without a dimension.
 class Mf_WholeOp<string mnemonic, list<Trait> traits = []>
     : Mf_GroupOp<mnemonic, (ins), "", !listconcat([
         SameOperandsAndResultElementType, SameOperandsAndResultShape], traits)> {

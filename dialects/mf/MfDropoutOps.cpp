@@ -71,7 +71,7 @@ bool DropoutMaskOp::isView() { return false; }
 bool DropoutMaskOp::mayRecompute() { return false; }
 Engine DropoutMaskOp::getEngine() { return getKernelEngine(maskKernel); }
 
-/// As the kernel's record counts them.
+/// Counts FLOPs as the kernel's record does.
 int64_t DropoutMaskOp::getFlops() {
   KernelSpec spec;
   spec.name = maskKernel.str();

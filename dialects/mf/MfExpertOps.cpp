@@ -70,7 +70,7 @@ void TokenPermuteOp::build(OpBuilder &builder, OperationState &state,
         tokens, keys, nullptr, nullptr, nullptr);
 }
 
-/// As many keys or places as rows.
+/// Checks that there are as many keys or places as rows.
 static LogicalResult verifyPermutation(Operation *op, Value rows,
                                        Value places) {
   if (failed(verifyPlaces(op, rows, places)))

@@ -92,7 +92,7 @@ def Mf_SplitOp : Mf_ComputeOp<"split", "",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Where each part begins on the axis.
+    /// The offsets at which the parts begin on the axis.
     ::llvm::SmallVector<int64_t> getOffsets();
   }];
 }

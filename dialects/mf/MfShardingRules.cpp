@@ -262,7 +262,7 @@ ShardingRule ReshapeOp::getShardingRule() {
   int64_t left = from.empty() ? 1 : from[0], right = to.empty() ? 1 : to[0];
   while (i < from.size() && j < to.size()) {
     int64_t size = std::gcd(left, right);
-    // From here on nothing is known to agree.
+    // From here on no factors of the two shapes are known to agree.
     if (size == 0 || (size == 1 && left != 1 && right != 1))
       break;
     unsigned factor = rule.addFactor(FactorKind::Pass, size);

@@ -73,7 +73,7 @@ private:
   getTransfer(const ProfiledTransfer &transfer) const;
 
   const Profile &profile;
-  /// By folder, the step that is left out.
+  /// The step that is left out, by folder.
   std::map<uint32_t, int64_t> firstSteps;
   /// Indices into Observations::all, by the properties that make transfers
   /// alike.

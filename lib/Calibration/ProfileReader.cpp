@@ -106,7 +106,7 @@ static Error readFolder(uint32_t number, llvm::StringMap<size_t> &known,
                                                     profile);
                          }))
     return error;
-  // Beside the folder.
+  // The file lies beside the folder.
   return read(
       joinPath(llvm::sys::path::parent_path(folder), "profiler_metadata.json"),
       false, [&](StringRef path, StringRef text) {

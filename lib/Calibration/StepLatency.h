@@ -11,7 +11,7 @@ struct StepLatency {
   double seconds = 0;
   /// Its standard error, relative to it; 0 for a single step.
   double relativeError = 0;
-  /// From which it comes.
+  /// The number of steps that the median is taken of.
   int64_t steps = 0;
 };
 

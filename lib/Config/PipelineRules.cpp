@@ -10,7 +10,7 @@ namespace {
 /// The properties of one pipeline_scheduler.
 struct SchedulerKey {
   llvm::StringLiteral name;
-  /// In the Schedule library.
+  /// The schedule's name in the Schedule library.
   llvm::StringLiteral schedule;
   bool needsInterleave;
   bool cutsSequences;
@@ -170,7 +170,7 @@ void checkPipelineRules(const TrainingConfig &config,
                           " needs pipeline_scheduler seqpipe, seqvpp or "
                           "seqsmartvpp, but it is '" +
                           parallel.pipelineScheduler + "'");
-  // It asks for twice as many.
+  // This schedule needs twice as many micro-batches.
   if (scheduler.name == "zero_bubble_v")
     checkZeroBubbleV(rules, options);
   else

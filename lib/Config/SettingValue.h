@@ -54,9 +54,9 @@ private:
 /// Whether `node` says this already.
 bool says(const Node &node, const SettingValue &value);
 
-/// How the lists of a file are spaced.
+/// The spaces in the lists of a file.
 struct FlowStyle {
-  /// Between elements.
+  /// The text between elements.
   llvm::StringRef separator = ", ";
   /// Inside brackets.
   llvm::StringRef padding = "";

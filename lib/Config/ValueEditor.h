@@ -39,7 +39,7 @@ public:
   }
 
 private:
-  /// Where a value stands.
+  /// The place of a value.
   struct Place {
     /// The keys to it, for messages.
     std::string path;

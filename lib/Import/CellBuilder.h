@@ -39,7 +39,7 @@ void createParameter(mlir::OpBuilder &builder, mlir::Location loc,
                      llvm::StringRef symbol, mlir::Type type,
                      mf::ir::InitAttr init, const ParameterTraits &traits);
 
-/// How ranks share out a linear layer.
+/// The distribution of a linear layer over ranks.
 struct LinearTraits {
   bool hasBias = false;
   /// The axes that cut the weight's rows, the outputs; or else with

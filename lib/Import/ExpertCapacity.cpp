@@ -244,7 +244,7 @@ Value addCapacityExperts(CellBuilder &cells, const ExpertNames &names,
     places = PlaceBuilder(cells).build(choice.experts);
     Value kept = cells.cast(places.kept, experts.router.type, "cast");
     gates = cells.multiply(choice.gates, kept, "mul_3d");
-    // Empty places read a row of zeros.
+    // Empty places of experts read a row of zeros.
     sent = cells
                .create<GatherRowsOp>("dispatch_gather",
                                      addRow(tokens, 1, "concat_3d"),

@@ -32,7 +32,7 @@ public:
   Value build(Value tokens, const Choice &choice);
 
 private:
-  // Before and after the exchange.
+  // Called before and after the exchange.
   SortedTokens sortByExpert(Value tokens, Value chosen);
   Value addZeroTokens(SortedTokens &sorted);
   Value removeZeroTokens(Value rows, Value order);

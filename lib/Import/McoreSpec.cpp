@@ -175,7 +175,7 @@ static void readLatentAttention(SpecReader &reader, ModelSpec &spec,
   latent.layout = reader.readBool({"mla_qkv_concat"}, true)
                       ? LatentLayout::DownTogether
                       : LatentLayout::QueryApart;
-  // Null says that queries have no latent.
+  // A written null says that queries have no latent.
   latent.queryRank = reader.readOptionalSize({"q_lora_rank"});
   if (!reader.getNode()["q_lora_rank"])
     latent.queryRank = 1536;

@@ -132,7 +132,7 @@ void NextTokenLayers::addLayer(int64_t index) {
 void NextTokenLayers::addWholeLayer(int64_t index) {
   const NextTokenNames &next = names.nextTokens;
   const int64_t numHidden = 1 + index;
-  // As the last layer of the decoder.
+  // The layer is built like the last layer of the decoder.
   const bool hasExperts = spec.hasExperts(spec.numLayers - 1);
   CellBuilder cells(model, spec, number(next.fuser, index), LayerKind::Body,
                     number(next.fuser, index), getHiddenTypes(numHidden + 1),

@@ -69,7 +69,7 @@ public:
 
   /// Adds a product behind the others, which may read what those write.
   void add(const BlockProduct &product);
-  /// How many steps are left.
+  /// The number of steps left.
   int64_t getSteps() const { return steps; }
   /// Computes the next `count` steps, if there are as many.
   void step(int64_t count);

@@ -34,7 +34,7 @@ struct ChainBlock {
 struct Load {
   size_t input = 0;
   TensorShape shape;
-  /// None if it has all of the rows.
+  /// The rows that are repeated; none if it has all of the rows.
   std::optional<RepeatedRows> repeated;
 };
 

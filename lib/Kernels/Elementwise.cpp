@@ -211,7 +211,7 @@ BinaryOp getActivationBackwardOp(const KernelSpec &spec) {
       .Case("aclnnSigmoidBackward", BinaryOp::SigmoidBackward);
 }
 
-/// As it is in f32.
+/// Checks the value as it is in f32.
 void requireDivisor(SpecChecker &checker, double value) {
   const auto divisor = static_cast<float>(value);
   checker.require(std::isfinite(divisor) && divisor != 0,

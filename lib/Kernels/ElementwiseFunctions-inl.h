@@ -261,7 +261,7 @@ struct GeluBackward {
   }
 };
 
-/// From the output.
+/// Computes the gradient from the output.
 struct SigmoidBackward {
   HWY_INLINE FloatVector operator()(FloatVector dy, FloatVector y) const {
     return hn::Mul(dy, hn::NegMulAdd(y, y, y));

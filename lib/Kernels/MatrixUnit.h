@@ -23,7 +23,7 @@ enum class MatrixUnit {
 /// The best unit that this process may use.
 MatrixUnit getMatrixUnit();
 
-/// The same whatever tests say.
+/// The same without the bound of tests.
 MatrixUnit getUnlimitedMatrixUnit();
 
 /// For tests: bounds what getMatrixUnit() says as long as it lives. Not while

@@ -69,7 +69,7 @@ public:
     const int64_t columns = shape.columns;
     const float *gamma =
         getWideGamma(shape, operands.inputs[3], operands.workspace);
-    // Behind gamma, if that is there.
+    // The sums lie behind gamma, if the workspace has it.
     float *sums = static_cast<float *>(operands.workspace) +
                   (shape.gammaType == DType::F32 ? 0 : columns);
     const float *rstd = static_cast<const float *>(operands.inputs[2]);

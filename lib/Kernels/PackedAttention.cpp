@@ -49,7 +49,7 @@ public:
   }
 
 private:
-  /// Where everything is in scratch memory.
+  /// Offsets of all parts of scratch memory.
   struct Places {
     int64_t q, result, max, sums, k, v, scores, sum;
   };

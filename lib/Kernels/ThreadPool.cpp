@@ -63,7 +63,7 @@ template <typename Predicate> static bool spinUntil(Predicate ready) {
 
 /// A call of parallelFor.
 struct ThreadPool::State {
-  /// One call at a time.
+  /// Held by the one caller that runs tiles.
   std::mutex callers;
 
   // The work that a helper finds when it joins, under the team's mutex.

@@ -137,7 +137,7 @@ void ChunkChoices::dropWorse(int64_t forbiddenGroup,
         key.push_back(part.plan.getTreated(treatment));
     return key;
   };
-  // They come in the order of their times.
+  // Parts come in the order of their times.
   std::map<Key, int64_t> leastActivations;
   llvm::erase_if(made, [&](const Part &part) {
     auto [least, isFirst] =
@@ -145,7 +145,7 @@ void ChunkChoices::dropWorse(int64_t forbiddenGroup,
     if (!isFirst && least->second <= part.costs.activation)
       return true;
     if (mayBecomeForbidden(forbiddenGroup, part.plan)) {
-      // It stands for no other.
+      // A part that may be forbidden drops no others.
       if (isFirst)
         leastActivations.erase(least);
       return false;

@@ -39,7 +39,7 @@ public:
   /// Tells whether a chunk may have these layers of each kind.
   bool allows(size_t layout, int64_t chunk,
               llvm::ArrayRef<int64_t> layers) const;
-  /// The same of some layout.
+  /// Whether some layout allows this.
   bool allows(int64_t chunk, llvm::ArrayRef<int64_t> layers) const;
 
 private:

@@ -20,7 +20,7 @@ std::vector<double> LocalSearch::getBestDurations() const {
   return {whole.begin(), whole.end()};
 }
 
-/// True if that led to a better plan.
+/// Returns true if a better plan was found.
 bool LocalSearch::tryAround(llvm::ArrayRef<double> center) {
   // By how much a duration may move for what it saves, and how soft the path
   // is that says what it saves: of the time of the step.

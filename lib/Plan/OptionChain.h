@@ -101,7 +101,7 @@ private:
 
   llvm::ArrayRef<StageOptions> stages;
   std::vector<std::vector<int32_t>> active;
-  /// By stage, in the order of `from`.
+  /// Arcs by stage, in the order of `from`.
   std::vector<std::vector<ChainArc>> arcs;
   int64_t triesLeft;
   /// By stage: before it; one more behind the last.

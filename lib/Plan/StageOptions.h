@@ -19,7 +19,7 @@ namespace mf::plan {
 struct OptionComposition {
   /// By chunk of the stage and kind.
   std::vector<std::vector<int64_t>> layers;
-  /// By kind.
+  /// Numbers of layers by kind.
   std::vector<int64_t> totals;
   int32_t begin = 0, end = 0;
 

@@ -279,7 +279,7 @@ void TreeSearch::searchLocally(OptionChain &chain, bool isRoot) {
   addStageCuts(chain, getDurations(chain.getStages(), rootPlan, problem));
 }
 
-/// True if no plan of the set is left.
+/// Returns true if no plan of the set is left.
 bool TreeSearch::searchDeep(OptionChain &chain, const Node &node,
                             int64_t mostChoices) {
   constexpr size_t recent = 4;
@@ -303,7 +303,7 @@ void TreeSearch::branch(OptionChain &chain, GameResult game, const Node &node) {
     return;
   std::optional<Decision> decision = chooseDecision(chain, game, history);
   if (!decision) {
-    // One plan is left.
+    // A single plan is left.
     OptionList answer;
     chain.getLeast(game.cut, &answer);
     incumbent.offer(chain.getStages(), answer);

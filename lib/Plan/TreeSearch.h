@@ -67,7 +67,7 @@ private:
   /// A good plan of the root, if one was found.
   OptionList rootPlan;
   DecisionHistory history;
-  /// Only good plans are sought.
+  /// Set while the search is for good plans only, not for a proof.
   bool isSketch = false;
   int64_t numNodes = 0, optionsLeft = 0;
 };

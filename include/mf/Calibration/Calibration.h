@@ -35,7 +35,7 @@ struct Misfit {
   double most = 0;
 };
 
-/// How well rows of one kind fit.
+/// The fit of the rows of one kind.
 struct CalibratedKind {
   std::string kind;
   int64_t rows = 0;

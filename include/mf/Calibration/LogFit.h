@@ -56,7 +56,7 @@ enum class FitState : uint8_t {
   /// The observations say no more about it than the prior belief did; it keeps
   /// its start value.
   Undetermined,
-  /// Nothing depends on it.
+  /// No observation depends on it.
   Unused
 };
 

@@ -24,7 +24,7 @@ struct ObservedLaunch {
 /// Collectives of the same bytes, as target::Topology::getCollective takes
 /// them, between the same ranks; or messages, of two ranks.
 struct ObservedTransfer {
-  /// None for a message.
+  /// The kind of a collective; none for a message.
   std::optional<CollectiveKind> collective;
   int64_t bytes = 0;
   std::vector<int64_t> ranks;
@@ -50,7 +50,7 @@ struct Observation {
 };
 
 struct Observations {
-  /// In the order of the profile.
+  /// All observations, in the order of the profile.
   std::vector<Observation> all;
   /// Rows of types that no kernel's record names, by type.
   std::map<std::string, int64_t> unknownTypes;

@@ -27,7 +27,7 @@ struct ProfiledOperand {
   std::optional<DType> type;
 };
 
-/// How long one row took.
+/// The time of one row.
 struct ProfiledTime {
   double seconds = 0;
   /// On the clock of the device's host; none if there is no such column.
@@ -55,7 +55,7 @@ struct ProfiledLaunch {
 struct ProfiledStep {
   int64_t step = 0;
   uint32_t folder = 0;
-  /// Nothing is under way on the device.
+  /// Time in which the device is idle.
   double free = 0;
   /// From the begin of the step to its end; none if columns are missing.
   std::optional<double> length;

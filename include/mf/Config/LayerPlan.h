@@ -27,7 +27,7 @@ enum class NameFamily : uint8_t {
 
 /// The patterns that a select_recompute without names stands for.
 llvm::ArrayRef<llvm::StringRef> getDefaultSelectPatterns(NameFamily family);
-/// The same for select_comm_recompute.
+/// The patterns of select_comm_recompute in the same case.
 llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns();
 /// The operators that are swapped where swap_config names neither layers nor
 /// operators.
@@ -156,7 +156,7 @@ struct LayerPlan {
 
   /// `INFO - ...` lines: the normalised settings, then layer by layer.
   void printLog(llvm::raw_ostream &stream) const;
-  /// One row per run of equal layers.
+  /// Prints one row per run of equal layers.
   void printTable(llvm::raw_ostream &stream) const;
   llvm::json::Value toJson() const;
 };

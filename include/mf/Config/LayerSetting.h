@@ -61,7 +61,7 @@ struct LayerSelection {
     selection.flag = flag;
     return selection;
   }
-  /// As Python prints the written value.
+  /// The written value as Python prints it.
   std::string repr() const;
 };
 

@@ -27,7 +27,7 @@ struct StageOffset {
   Location location;
 
   int64_t getSum() const;
-  /// As Python prints it.
+  /// The offset as Python prints it.
   std::string repr() const;
 };
 
@@ -135,7 +135,7 @@ private:
   int64_t numStages = 1;
   int64_t startStage = 0;
   int64_t numChunks = 1;
-  /// By chunk and position.
+  /// The stage of each mini stage, by chunk and position.
   std::vector<int64_t> visits = {0};
   /// The number of layers that `offset` adds to the first mini stage.
   int64_t firstOffset = 0;

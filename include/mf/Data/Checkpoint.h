@@ -59,7 +59,7 @@ struct Checkpoint {
   /// Counts the checkpoints written to the directory: the newest has the most,
   /// also when a run went back and continued from an older one.
   int64_t sequence = 0;
-  /// One safetensors file per rank.
+  /// The safetensors file of each rank.
   std::vector<std::string> rankPaths;
 };
 
@@ -75,7 +75,7 @@ public:
 
   CheckpointWriter(CheckpointWriter &&) noexcept;
   CheckpointWriter &operator=(CheckpointWriter &&) noexcept;
-  /// Without commit, removes the folder.
+  /// Removes the folder unless it was committed.
   ~CheckpointWriter();
 
   /// Where rank `rank` writes its safetensors file (SafetensorsWriter flushes

@@ -28,7 +28,7 @@
 
 namespace mf {
 
-/// How a parameter starts.
+/// The initial value of a parameter.
 struct Initializer {
   enum class Kind : uint8_t { Zeros, Ones, Normal, TruncatedNormal };
   Kind kind = Kind::Zeros;

@@ -25,7 +25,7 @@ namespace mf {
 struct StepReport {
   int64_t epoch = 1;
   int64_t numEpochs = 1;
-  /// From 1, inside the epoch.
+  /// Number of the step inside the epoch, from 1.
   int64_t step = 1;
   int64_t stepsPerEpoch = 1;
   /// None if the program reports no loss: printed as None.

@@ -244,7 +244,7 @@ llvm::Expected<std::vector<BlockCopy>>
 planParameter(llvm::StringRef target, llvm::ArrayRef<int64_t> dims,
               DimsLookup lookup, const ParameterLayout &layout);
 
-/// The same for the tensors of a checkpoint.
+/// Plans the same for the tensors of a checkpoint.
 llvm::Expected<std::vector<BlockCopy>>
 planParameter(llvm::StringRef target, llvm::ArrayRef<int64_t> dims,
               const SafetensorsCheckpoint &checkpoint,

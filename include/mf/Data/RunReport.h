@@ -48,15 +48,15 @@
 
 namespace mf {
 
-/// One training step.
+/// The measured values of one training step.
 struct StepMeasurement {
-  /// From 1.
+  /// Number of the step, from 1.
   int64_t step = 1;
   /// None if the program reports no loss: null in the report.
   std::optional<float> loss;
   double seconds = 0;
   float learningRate = 0;
-  /// None if gradients are not clipped.
+  /// The norm of all gradients; none if they are not clipped.
   std::optional<float> globalNorm;
   float lossScale = 1;
   bool overflow = false;

@@ -139,7 +139,7 @@ public:
   /// several.
   llvm::StringRef getFormat() const;
 
-  /// As SafetensorsFile.
+  /// Looks a tensor up as SafetensorsFile does.
   const SafetensorsEntry *lookup(llvm::StringRef name) const;
   llvm::Expected<TensorView> find(llvm::StringRef name) const;
 

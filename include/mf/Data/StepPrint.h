@@ -11,9 +11,9 @@ namespace mf {
 /// Facts about a run that it does not measure itself.
 struct StepPrintOptions {
   int64_t steps = 1;
-  /// As in StepReport.
+  /// As StepReport::teraflopsPerRank.
   std::optional<double> teraflopsPerRank;
-  /// None if no progress is printed.
+  /// The number of sequences in a step; none if no progress is printed.
   std::optional<int64_t> sequencesPerStep;
 };
 

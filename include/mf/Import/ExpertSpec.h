@@ -130,7 +130,7 @@ struct ExpertSpec {
   bool gatesShared = false;
 
   RouterSpec router;
-  /// One of these two.
+  /// One of these two has a value.
   std::optional<CapacitySpec> capacity;
   std::optional<DroplessSpec> dropless;
   ExpertFusions fusions;

@@ -43,7 +43,7 @@ private:
 /// Where one compute stream gives out its tiles.
 class ThreadPool {
 public:
-  /// With a team of its own.
+  /// Makes a pool with a team of its own.
   explicit ThreadPool(int threads);
   explicit ThreadPool(std::shared_ptr<ThreadTeam> team);
   ~ThreadPool();

@@ -22,7 +22,7 @@ struct AllocationPlan {
   LiveBound bound;
   /// The peak is within the problem's capacity, or it has none.
   bool fits = true;
-  /// It does not fit, and no solution can.
+  /// The problem does not fit, and no solution can.
   bool isProvenInfeasible = false;
   /// No solution has a lower peak: it is the bound, or a search has gone
   /// through all that is lower. False if that is not known.

@@ -39,7 +39,7 @@ struct LayerSavings {
   int64_t getNumLayers() const { return lastLayer - firstLayer + 1; }
 };
 
-/// How far a kind of advice gets.
+/// The effect of one kind of advice.
 struct AdviceResult {
   /// The fewest layers with which the step fits, those that save most first;
   /// nothing if all of them are not enough.

@@ -10,7 +10,7 @@ namespace mf::plan {
 /// In what times and memory of a problem are shown: those of the problem,
 /// unless they are known to be seconds and bytes.
 struct PlanUnits {
-  /// Empty if nothing is known of it.
+  /// The names of the units; empty if they are not known.
   std::string time, memory;
   /// By what numbers of the problem are multiplied.
   double timeScale = 1, memoryScale = 1;

@@ -59,7 +59,7 @@ struct LayerKind {
 
 /// Costs of a chunk beside its layers: the embedding, the head.
 struct ChunkExtra {
-  /// In the order of execution.
+  /// The number of the chunk in the order of execution.
   int64_t chunk = 0;
   double forward = 0;
   double backward = 0;
@@ -102,10 +102,10 @@ struct Problem {
   /// A message between chunks on different stages takes that long, beside the
   /// tasks.
   double transferTime = 0;
-  /// In the order of layers.
+  /// The kind of each layer, in the order of layers.
   std::vector<LayerKind> kinds;
   std::vector<ChunkExtra> extras;
-  /// By stage.
+  /// The memory of each stage.
   std::vector<StageMemory> stages;
 
   int64_t minLayersPerChunk = 1;
@@ -136,7 +136,7 @@ struct Problem {
 
 /// A choice for every chunk.
 struct Plan {
-  /// By chunk, in the order of execution.
+  /// The plan of each chunk, in the order of execution.
   std::vector<ChunkPlan> chunks;
 
   bool operator==(const Plan &other) const { return chunks == other.chunks; }
@@ -162,7 +162,7 @@ struct Evaluation {
   double time = 0;
   /// By stage: the most memory at once, and the time that its tasks take.
   std::vector<double> peaks, busy;
-  /// By chunk, of one micro-batch.
+  /// Times by chunk, of one micro-batch.
   std::vector<double> forward, backward;
   /// Adds up to `time`, but for transfers.
   std::vector<MakespanStep> criticalPath;

@@ -13,7 +13,7 @@ namespace mf::plan {
 /// place in the file.
 llvm::Expected<Problem> readProblem(llvm::StringRef json, llvm::StringRef name);
 
-/// As readProblem reads it.
+/// Writes a problem in the form that readProblem reads.
 llvm::json::Value writeProblem(const Problem &problem);
 
 /// Layers and treatments by chunk row and stage, times, peaks, bound, gap.

@@ -18,7 +18,7 @@
 
 namespace mf::plan {
 
-/// How far a search has come.
+/// The state of a running search.
 struct SolveProgress {
   double seconds = 0;
   /// Time of the best plan so far; infinite if there is none yet.
@@ -81,7 +81,7 @@ std::vector<Refusal> explain(const Problem &problem, const Plan &plan);
 
 struct FrontierPoint {
   double limit = 0;
-  /// Nothing if no plan fits.
+  /// The best plan; none if no plan fits.
   std::optional<SolveResult> result;
   /// The stage with the least memory left.
   int64_t tightestStage = -1;

@@ -158,7 +158,7 @@ struct Call {
   std::optional<int64_t> microBatch;
   /// Events of the step that the routine waits for.
   std::vector<uint32_t> events;
-  /// In the order of their instructions.
+  /// The events that the call records, in the order of their instructions.
   std::vector<CallRecord> records;
 };
 

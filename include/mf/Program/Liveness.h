@@ -82,13 +82,13 @@ struct MessageRange {
 
 /// The lifetimes of a stage's step.
 struct StepLiveness {
-  /// By routine.
+  /// The lifetimes in each routine.
   std::vector<RoutineLiveness> routines;
   /// The positions of the calls in the step, and the time at which each begins;
   /// behind them the time of the step's end.
   std::vector<uint32_t> calls;
   std::vector<int64_t> starts;
-  /// By number.
+  /// Lifetimes of messages, by number.
   std::vector<MessageRange> messages;
   /// By number; not used where they live throughout.
   std::vector<MessageRange> statics;

@@ -40,7 +40,7 @@ struct Group {
 
 class Mesh {
 public:
-  /// One rank.
+  /// Makes the mesh of one rank.
   Mesh() : Mesh({{stageAxis.str(), 1}}) {}
   /// The first axis is `pp`; sizes are at least 1.
   explicit Mesh(std::vector<Axis> axes);

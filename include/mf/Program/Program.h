@@ -121,7 +121,7 @@ struct Static {
   /// The name of the static, possibly of another stage, that this one is a copy
   /// of; empty where there is none.
   std::string tied;
-  /// None if a rank holds the whole.
+  /// The part of a tensor that a rank holds; none if it holds the whole.
   std::optional<Slice> slice;
   uint32_t location = 0;
 };
@@ -130,7 +130,7 @@ struct Slot {
   std::string name;
   TensorShape shape;
   int64_t bytes = 0;
-  /// From the begin of the part.
+  /// Offset from the begin of the part.
   int64_t offset = 0;
   Space space = Space::Device;
   /// The part of the frame in the arena; 0 in host memory.
@@ -161,12 +161,12 @@ struct FrameLayout {
 struct Frame {
   uint32_t layout = 0;
   int64_t microBatch = 0;
-  /// By part.
+  /// Offsets of the frame's parts.
   std::vector<int64_t> offsets;
   int64_t hostOffset = 0;
   uint32_t location = 0;
 
-  /// Where a slot of it is in its memory.
+  /// The address of a slot of the frame in its memory.
   int64_t getOffset(const Slot &slot) const {
     return (slot.space == Space::Device ? offsets[slot.part] : hostOffset) +
            slot.offset;
@@ -255,7 +255,7 @@ struct LearningRateRule {
 /// The factor on losses before backward, by which gradients of low precision
 /// keep their small values.
 struct LossScale {
-  /// In the first step.
+  /// The scale in the first step.
   float value = 1;
   /// If not 0, the scale follows overflows: an overflow divides it by `factor`,
   /// `window` steps in a row without one multiply it.
@@ -268,7 +268,7 @@ struct LossScale {
 /// One training step: a program for each stage, run by all ranks of the stage.
 struct Program {
   Mesh mesh;
-  /// By stage.
+  /// The program of each stage.
   std::vector<StageProgram> stages;
   std::vector<LaunchedKernel> kernels;
   std::vector<Channel> channels;

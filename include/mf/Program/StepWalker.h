@@ -25,11 +25,11 @@ struct MemoryRange {
 /// The step, or one call of a routine.
 struct Scope {
   const InstructionList *list = nullptr;
-  /// Null in the step.
+  /// The call whose routine is walked; null in the step.
   const Call *call = nullptr;
   /// Position of the call in the step.
   uint32_t callPosition = 0;
-  /// By part of the frame.
+  /// Offsets of the frame's parts.
   llvm::ArrayRef<int64_t> frameOffsets;
   int64_t hostFrameOffset = 0;
   int64_t scratchOffset = 0;
@@ -50,7 +50,7 @@ public:
   uint64_t getFirstSlot(uint32_t frame) const { return frameSlots[frame]; }
   uint64_t getFirstTemporary(uint32_t callPosition) const;
 
-  /// Where an instance is declared.
+  /// The place at which an instance is declared.
   struct Origin {
     BufferKind kind = BufferKind::Static;
     /// Static, message, slot or temporary.

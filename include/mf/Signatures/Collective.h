@@ -28,7 +28,7 @@ enum class Reduction : uint8_t { Sum, Max };
 /// "all_reduce".
 llvm::StringRef getName(CollectiveKind kind);
 
-/// In their order.
+/// All kinds, in their order.
 llvm::ArrayRef<CollectiveKind> getCollectiveKinds();
 
 /// The share of a collective's bytes (those of its largest tensor) that one of

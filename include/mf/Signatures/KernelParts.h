@@ -17,7 +17,7 @@ namespace mf {
 
 /// How a kernel treats an operand that holds partial sums.
 enum class PartLinearity : uint8_t {
-  /// It must have the sum.
+  /// The operand must have the sum.
   None,
   /// Linear in all such operands at once: they are partial together.
   Together,

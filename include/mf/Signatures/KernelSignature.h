@@ -52,7 +52,7 @@ llvm::StringRef getDescription(AttributeKind kind);
 
 /// How a kernel may be a step of a chain (KernelChain.h).
 enum class StepKind : uint8_t {
-  /// It may not.
+  /// It may not be a step.
   None,
   /// Each element of its output is made of the same element of its operands,
   /// which are repeated over dimensions that they lack or have one of.
@@ -111,7 +111,7 @@ struct KernelSignature {
   /// Device memory that the kernel needs while it runs; 0 if none. Follows from
   /// the specification alone.
   int64_t (*getWorkspaceBytes)(const KernelSpec &);
-  /// Null if it is never a step of a chain.
+  /// The step that it may be in a chain; null if it never is one.
   StepKind (*getStepKind)(const KernelSpec &);
   /// The line that gives the kernel's rule for parts (KernelParts.h).
   std::string (*getParts)(const KernelSpec &);

@@ -36,7 +36,7 @@ struct SimulatedTasks {
   sim::PipelineTimeline timeline;
   /// Time that the kernels of each stage's tasks take.
   std::vector<double> busy;
-  /// As given, or found.
+  /// FLOPs that count as a unit of time, as given or as found.
   double flopsPerUnit = 0;
 };
 

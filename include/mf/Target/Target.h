@@ -127,7 +127,7 @@ struct Target {
   /// Time of a step on the host, besides the time of devices.
   double stepLatency = 0;
 
-  /// Null if there is none.
+  /// The rate of a kind; null if there is none.
   const KernelRate *findKernelRate(llvm::StringRef kind) const;
   /// The peak of the type, or of f32; 0 if there is neither.
   double getPeak(Engine engine, DType type) const;

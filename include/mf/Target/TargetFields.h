@@ -20,7 +20,7 @@ enum class Range : uint8_t {
   /// Above 0.
   Positive,
   NotNegative,
-  /// From 0 to 1.
+  /// A share from 0 to 1.
   Share,
   /// Above 0, up to 1.
   PositiveShare
@@ -105,7 +105,7 @@ public:
   /// The path of the number or entry, as parameters have it; empty for the
   /// whole.
   llvm::StringRef getPath() const { return path; }
-  /// Without the path.
+  /// The message without the path.
   llvm::StringRef getMessage() const { return message; }
   void log(llvm::raw_ostream &os) const override;
   std::error_code convertToErrorCode() const override {

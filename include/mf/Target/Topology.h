@@ -12,9 +12,9 @@ namespace mf::target {
 
 /// The time of a collective or a message when nothing else uses its links.
 struct TransferCost {
-  /// Before bytes move.
+  /// Time before bytes move.
   double latency = 0;
-  /// In which bytes move.
+  /// Time in which bytes move.
   double seconds = 0;
   /// The share of all of it that does not hold up the device's computing: the
   /// networks' own, by the time in each.

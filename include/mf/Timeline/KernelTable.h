@@ -22,7 +22,7 @@ struct KernelWork {
   /// Activity::kind and Activity::name; the latter is empty for all kernels of
   /// a kind.
   std::string kind, name;
-  /// Empty for all kernels of a kind.
+  /// The shapes of the operands; empty for all kernels of a kind.
   std::vector<TensorShape> inputs, outputs;
   int64_t calls = 0;
   double seconds = 0;
@@ -50,7 +50,7 @@ DType getWorkType(const Activity &kernel);
 std::vector<KernelWork> listKernels(const StepTimeline &timeline,
                                     const BoundRates &rates);
 
-/// The same by kind.
+/// Sums kernels up by kind.
 std::vector<KernelWork> sumByKind(llvm::ArrayRef<KernelWork> kernels);
 
 /// Tables by kind, and by name and shapes, where what takes little is one line.

@@ -96,7 +96,7 @@ llvm::Error checkProfileFolder(llvm::StringRef folder);
 /// empty.
 llvm::Error writeProfile(llvm::StringRef folder, const StepTimeline &timeline);
 
-/// One self-contained HTML page.
+/// Writes one self-contained HTML page.
 llvm::Error writePage(llvm::StringRef path, const StepTimeline &timeline);
 
 } // namespace mf::timeline

@@ -43,7 +43,7 @@ struct Message {
   int64_t arrivedBytes = 0;
 };
 
-/// How a process was lost.
+/// The way in which a process was lost.
 enum class Loss : uint8_t {
   Ended,
   /// None of its threads runs: it was stopped or frozen.
@@ -55,10 +55,10 @@ public:
   /// Ends in good order: waits for all processes to come here.
   virtual ~Transport();
 
-  /// From 0.
+  /// The number of this process, from 0.
   virtual int64_t getProcess() const = 0;
   virtual int64_t getNumProcesses() const = 0;
-  /// How many of them share this machine.
+  /// The number of processes that share this machine.
   virtual int64_t getNumProcessesHere() const = 0;
   /// Tags are from 0 to this.
   virtual int64_t getMaximumTag() const = 0;

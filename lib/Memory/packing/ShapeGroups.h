@@ -15,9 +15,9 @@
 
 namespace mf::memory {
 
-/// How the items of a group lie.
+/// The arrangement of the items of a group.
 enum class GroupLayout {
-  /// As tightly as heuristics get them.
+  /// Items lie as tightly as heuristics get them.
   Tight,
   /// Items that end last are lowest, so that room comes free from the top down.
   LastLowest,

@@ -25,7 +25,7 @@ enum class ShapeMeasure {
   LargeInReverse,
 };
 
-/// How an order is made.
+/// The rule by which an order is made.
 struct ShapeRule {
   KindOrder kinds = KindOrder::ScratchLast;
   ShapeMeasure measure = ShapeMeasure::Contention;

@@ -28,11 +28,11 @@ struct Obstacle {
 /// of buffers is alive that is in no other section's set. Sections in between
 /// add no constraint.
 struct SearchProblem {
-  /// In order of their begins.
+  /// Buffers in the order of their begins.
   std::vector<SearchBuffer> buffers;
   /// By buffer: its index in the packing problem.
   std::vector<size_t> indices;
-  /// In order of their low ends.
+  /// Obstacles in the order of their low ends.
   std::vector<Obstacle> obstacles;
   int32_t numSections = 0;
   /// By section, and one past the last: how many buffers begin before it, and

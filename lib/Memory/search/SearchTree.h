@@ -46,7 +46,7 @@ enum class SectionRule {
   LowestFewest,
 };
 
-/// How one run of the search decides.
+/// The rules for the choices of one run of the search.
 struct SearchRun {
   SectionRule sectionRule = SectionRule::FewestChoices;
   /// By buffer: the larger the earlier it is tried.

@@ -122,7 +122,7 @@ private:
   std::vector<int64_t> tops;
   std::vector<int64_t> bytesLeft;
   std::vector<int64_t> lowest;
-  /// By buffer, -1 if it is left.
+  /// Offsets by buffer, -1 if it is not placed yet.
   std::vector<int64_t> offsets;
   std::vector<Change> trail;
   /// By section: obstacles that touch it.
