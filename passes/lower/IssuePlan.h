@@ -50,12 +50,12 @@ struct IssuePlan {
   void print(llvm::raw_ostream &os) const;
 };
 
-/// Issues each gather, with what it is made of, where the gather stands that is
-/// `inFlight` before it, or at the begin. Completes each reduction, which is to
-/// wait for it and to run its tail, behind the `inFlight`-th after it, or at
-/// the end. So at most `inFlight` parameters are held earlier, and as many
-/// summands of gradients longer, than nothing beside them would need. 0 leaves
-/// all as it is. Linear in operators and uses.
+/// Issues each gather, with its producers, where the gather stands that is
+/// `inFlight` before it, or at the begin. Completes each reduction, that is
+/// waits for it and runs its tail, behind the `inFlight`-th after it, or at the
+/// end. So at most `inFlight` parameters are held earlier, and as many summands
+/// of gradients longer, than without collectives in flight. 0 leaves all as it
+/// is. Linear in operators and uses.
 IssuePlan planIssue(llvm::ArrayRef<PlannedOperator> operators,
                     int64_t inFlight);
 

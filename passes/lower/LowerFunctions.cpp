@@ -167,8 +167,8 @@ static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
       });
 }
 
-/// Binds what a task passes to the routine's first arguments, and what comes
-/// behind it to the slots of the frame.
+/// Binds the values that a task passes to the routine's first arguments, and
+/// the values behind them to the slots of the frame.
 static void bindArguments(RoutineBuilder &routine, Block &body,
                           Block &routineBody, size_t numPassed) {
   for (auto [index, argument] : llvm::enumerate(body.getArguments())) {

@@ -35,14 +35,14 @@ mlir::LogicalResult lowerBackwardWeights(ProgramBuilder &program,
 /// rate, the step number and, where losses are scaled, the loss scale.
 mlir::LogicalResult lowerUpdate(ProgramBuilder &program, ir::UpdateOp update);
 
-/// The device scalars of a scaled loss: what the host copies at the beginning
-/// of a step, and the gradient that backward begins with.
+/// The device scalars of a scaled loss: the scale that the host copies at the
+/// beginning of a step, and the gradient that backward begins with.
 ascend::StaticOp getLossScale(ProgramBuilder &program);
 ascend::StaticOp getScaledGradient(ProgramBuilder &program);
 
-/// Makes the routine `begin`, which zeroes what a step adds to and, if
-/// `gradient` is given, multiplies it by the loss scale for backward. False if
-/// there is nothing to do.
+/// Makes the routine `begin`, which zeroes the statics that a step adds to and,
+/// if `gradient` is given, multiplies it by the loss scale for backward. False
+/// if there is nothing to do.
 bool buildBegin(ProgramBuilder &program, bool hasLoss,
                 mlir::FloatAttr gradient);
 

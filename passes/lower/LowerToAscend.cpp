@@ -18,7 +18,7 @@ using namespace mf::passes;
 
 namespace {
 
-/// Says what a stage's program consists of.
+/// Emits a remark on the contents of a stage's program.
 void emitRemark(ascend::ProgramOp program) {
   Region &body = program.getBody();
   int64_t launches = 0;

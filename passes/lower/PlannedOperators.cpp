@@ -36,7 +36,7 @@ private:
 
 } // namespace
 
-/// A view, such as a barrier, is made of what its first operand is.
+/// A view, such as a barrier, is made of parameters if its first operand is.
 bool OperatorDescriber::isMadeOfParameters(Operation *op) {
   if (!op || isa<ir::GetParamOp>(op))
     return op;
@@ -55,7 +55,7 @@ bool OperatorDescriber::isMadeOfParameters(Operation *op) {
 }
 
 /// Follows a returned gradient back to the collective that has summed it, as
-/// long as nobody else reads what is on the way.
+/// long as nobody else reads the values in between.
 void OperatorDescriber::addReduction(Value gradient) {
   SmallVector<int64_t, 2> tail;
   std::optional<int64_t> reduction;

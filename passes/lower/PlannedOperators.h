@@ -9,7 +9,7 @@
 namespace mf::passes {
 
 /// Describes `operators`, which follow each other in a block. `gradients` are
-/// those of parameters among what the function returns.
+/// those of parameters among the function's results.
 std::vector<PlannedOperator>
 describeOperators(llvm::ArrayRef<mlir::Operation *> operators,
                   llvm::ArrayRef<mlir::Value> gradients);

@@ -91,8 +91,7 @@ public:
   /// their coordinates on `axes` alone.
   ascend::StaticOp getCoordinate(mlir::ArrayAttr axes);
 
-  /// Whether what the last micro-batch gives for a parameter is all that
-  /// counts.
+  /// Whether only the last micro-batch's value for a parameter counts.
   bool keepsLast(llvm::StringRef parameter);
   /// The device tensor of a quantity that the host reads after each step.
   ascend::StaticOp getReport(llvm::StringRef quantity,

@@ -28,14 +28,14 @@ public:
   /// Calls `action` once the operator that makes `value` has been lowered.
   void callAfter(mlir::Value value, std::function<void()> action);
 
-  /// Leaves an operator out: nothing reads what it makes.
+  /// Leaves an operator out: nothing reads its results.
   void skip(mlir::Operation *op) { skipped.insert(op); }
 
   /// Says which slot holds a tensor in host memory.
   void setHostSlot(mlir::Value host, int64_t index) { hostSlots[host] = index; }
 
   /// Lowers all operators of a function body but its return. `gradients` are
-  /// what it returns of parameters.
+  /// the gradients of parameters that it returns.
   mlir::LogicalResult lower(mlir::Block &body,
                             llvm::ArrayRef<mlir::Value> gradients = {});
   /// Lowers some operators of a body.

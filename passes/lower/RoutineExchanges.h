@@ -9,8 +9,8 @@ namespace mf::passes {
 
 /// Puts collectives among a routine's launches, each on the stream of its
 /// communicator. It starts when the launches before it are over, and the
-/// compute stream waits for it where it first reads what the collective writes,
-/// or writes what it uses.
+/// compute stream waits for it before it first reads the collective's output,
+/// or writes a buffer that the collective uses.
 class RoutineExchanges {
 public:
   RoutineExchanges(ProgramBuilder &program, mlir::OpBuilder &builder)

@@ -25,7 +25,7 @@ public:
   mlir::LogicalResult build();
 
 private:
-  /// One call of a routine and what it exchanges.
+  /// One call of a routine and its exchanges.
   struct Call {
     std::string routine;
     mlir::Location loc;

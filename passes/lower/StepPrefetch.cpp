@@ -15,7 +15,7 @@ using namespace mf::passes;
 void StepBuilder::placeEarlyCopies() {
   earlyCopies.resize(calls.size());
   std::vector<int64_t> lengths;
-  // The first call with a frame makes what the others read.
+  // The first call with a frame makes the values that the others read.
   DenseMap<Value, int64_t> makers;
   for (auto [index, call] : llvm::enumerate(calls)) {
     lengths.push_back(program.countLaunches(call.routine));

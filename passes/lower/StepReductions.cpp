@@ -77,7 +77,7 @@ void StepBuilder::emitReduction(ir::ReduceGradientOp reduction, Value ready) {
         static_cast<ascend::Reduction>(collective.reduction),
         /*fill=*/FloatAttr(), collective.channel, StringAttr(), stream, ready);
     ready = op.getDone();
-    // A stream is in order: what it does last is over last.
+    // A stream works in order: its last work is over last.
     reduced[stream] = ready;
   }
 }

@@ -18,9 +18,9 @@ struct CollectiveRequest {
   const RecomputeTarget *setting = nullptr;
 };
 
-/// A collective and what is said about its neighbours.
+/// A collective and the settings of its neighbours.
 struct CollectiveSite {
-  /// It adds up what the producer made in parts.
+  /// It adds up partial results of the producer.
   bool sumsParts = false;
   /// The producer itself runs again.
   bool isProducerRecomputed = false;

@@ -81,7 +81,7 @@ void LayerCommunication::findReaders(Operation *op, const LayerEffects &effects,
     std::optional<CollectiveRequest> request;
     if (!isInserted(user))
       request = getRequest(reader, effects);
-    // One that is named may stand behind what is in the same Cell.
+    // A named operator may stand behind others of the same Cell.
     if (isInserted(user) || (passesOn(reader) && !isNamed(request)))
       findReaders(user, effects, site);
     if (request)
@@ -108,7 +108,7 @@ CollectiveSite LayerCommunication::describe(ComputeOpInterface op,
   return site;
 }
 
-/// The mark of what runs again as `setting` says.
+/// The mark of an operator that runs again by `setting`.
 static RecomputeKind getMark(const RecomputeTarget *setting) {
   return setting && setting->isCell && setting->path.empty()
              ? RecomputeKind::Full
@@ -130,7 +130,8 @@ void LayerCommunication::markRecompute(const LayerEffects &effects) {
   for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
     if (!isInserted(op))
       continue;
-    // A rank's own part costs nothing to send: it follows what it is of.
+    // Taking a rank's own part sends nothing: it follows the producer of the
+    // whole.
     if (op.getEngine() != Engine::Communication) {
       ComputeOpInterface producer = findProducer(op);
       op.setRecomputeMark(producer ? producer.getRecomputeMark()

@@ -20,8 +20,8 @@ public:
   /// The operator, maybe a view, that makes what `op` sends; null if an
   /// argument of the layer is sent.
   ir::ComputeOpInterface findProducer(mlir::Operation *op) const;
-  /// How many collectives run again, and how many are kept although what is
-  /// next to them runs again.
+  /// The number of collectives that run again, and of those that are kept
+  /// although an operator next to them runs again.
   std::pair<int64_t, int64_t> countMarked();
   /// Marks what runs again in backward, once all other operators are marked.
   void markRecompute(const LayerEffects &effects);
@@ -39,7 +39,7 @@ private:
                    CollectiveSite &site) const;
 
   ir::LayerOp layer;
-  /// Names of operators, without those of what sharding has put in.
+  /// Names of operators, without those that sharding has put in.
   llvm::StringSet<> names;
   llvm::DenseSet<mlir::Operation *> inserted;
   llvm::DenseMap<mlir::Operation *, const RecomputeTarget *> settings;

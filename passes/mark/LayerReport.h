@@ -20,7 +20,8 @@ llvm::json::Object makeLayerReport(ir::ModelOp model,
                                    llvm::ArrayRef<ir::LayerOp> layers,
                                    const LayerPlan &plan);
 
-/// Remarks with the normalised settings and with what each layer got.
+/// Emits remarks with the normalised settings and with the settings of each
+/// layer.
 void emitLayerRemarks(ir::ModelOp model, llvm::ArrayRef<ir::LayerOp> layers,
                       const LayerPlan &plan);
 

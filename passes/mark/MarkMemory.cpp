@@ -184,7 +184,7 @@ void warnAboutReader(const LayerEffects &effects, StringRef path,
   warnAboutSwapConflict(effects, path, name, setting, diagnostics);
 }
 
-/// Marks what is swapped once all recompute marks of the layer are set. Warns
+/// Marks swapped operators once all recompute marks of the layer are set. Warns
 /// once for each name whose swap recompute undoes, unless the model itself
 /// wants the recompute: then there is nothing to mend.
 void markSwap(LayerOp layer, const LayerEffects &effects,
@@ -253,7 +253,7 @@ private:
     for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
       if (communication.isInserted(op))
         continue;
-      // Where nothing is said, what an earlier pass wants stays.
+      // Without a setting, the mark of an earlier pass stays.
       std::optional<RecomputeKind> mark = getMark(effects, communication, op);
       if (mark || op.getRecomputeMark() != RecomputeKind::Preset)
         op.setRecomputeMark(mark);

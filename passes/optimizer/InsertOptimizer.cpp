@@ -188,7 +188,7 @@ Value UpdateBuilder::buildSquares(ArrayRef<ParamOp> summands) {
   return MulOp::create(builder, loc, norms, norms);
 }
 
-/// The axes of more than one rank that cut what is stored of a parameter, in
+/// The axes of more than one rank that cut the stored part of a parameter, in
 /// the mesh's order.
 static ArrayAttr getCuttingAxes(ParamOp param) {
   SmallVector<Attribute> axes;
@@ -258,7 +258,8 @@ void UpdateBuilder::update(Value learningRate, Value step, Value overflow) {
   }
 }
 
-/// The sum over experts of what of their share is above `threshold`, by row.
+/// The sum over experts of the amount by which their shares exceed `threshold`,
+/// by row.
 void UpdateBuilder::reportDropRate(ParamOp param, Value shares,
                                    StringRef quantity, double threshold) {
   Value above = apply<ClampMinOp>(apply<AddScalarOp>(shares, -threshold), 0.0);
@@ -294,7 +295,7 @@ void UpdateBuilder::updateStatistics() {
   }
 }
 
-/// Says what the stage updates, and what of it is decided here: which
+/// Emits a remark on the stage's update, with the decisions made here: which
 /// parameters do not decay, which gradients are summed over stages.
 void UpdateBuilder::emitRemark(UpdateOp function) {
   Region &body = function.getBody();

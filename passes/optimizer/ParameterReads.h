@@ -7,8 +7,8 @@
 
 namespace mf::passes {
 
-/// The conversion that everything which uses `read` reads; null if there is
-/// none. Less is sent, and kept, of what it makes.
+/// The conversion through which all users of `read` read it; null if there is
+/// none. Its result is smaller to send, and to keep.
 inline ir::CastOp getConversion(ir::GetParamOp read) {
   if (!llvm::hasSingleElement(read->getUsers()))
     return {};

@@ -28,8 +28,8 @@ static ReducedParameter describe(ParamOp param) {
   return described;
 }
 
-/// Puts `read`, or what it is converted to, behind a mirror over the axes whose
-/// ranks all get the sum. The others' gather is there already.
+/// Puts `read`, or its conversion, behind a mirror over the axes whose ranks
+/// all get the sum. The gather over the others exists already.
 static void mirror(OpBuilder &builder, GetParamOp read, ParamOp param) {
   ArrayAttr axes = param.getReduction().sum;
   if (axes.empty() || read->use_empty())

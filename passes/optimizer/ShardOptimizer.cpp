@@ -123,7 +123,7 @@ bool OptimizerSharder::isGatheredAgain(TiedGroup &group) {
          });
 }
 
-/// Layers read what the step's begin has put together.
+/// Layers read the parameter that the step's begin has put together.
 void OptimizerSharder::gatherOnce(TiedGroup &group) {
   Type element = getGatheredElement(group);
   for (ParamOp param : group.params) {

@@ -35,8 +35,8 @@ static std::optional<Axes> takeInner(const MeshSizes &mesh,
   return Axes(axes.drop_front(first));
 }
 
-/// Sums are shared out first, then what is the same: the outer axes must be
-/// those with summands.
+/// Axes with summands are shared out first, then those with equal values: the
+/// outer axes must be those with summands.
 static bool hasSummandsOutside(const Layout &layout,
                                llvm::ArrayRef<llvm::StringRef> axes) {
   auto isReduced = [&](llvm::StringRef axis) {

@@ -33,7 +33,7 @@ struct UsedParameter {
 };
 
 struct StorageDecision {
-  /// The axes that cut what is stored further, along the first dimension; none
+  /// The axes that cut the stored part further, along the first dimension; none
   /// where each rank keeps its part.
   ir::Axes axes;
   /// Why so.

@@ -90,7 +90,7 @@ void CopyScheduler::schedule(int64_t op) {
     awaitUpTo(awaited);
   position[op] = static_cast<int64_t>(plan.order.size());
   plan.order.push_back(op);
-  // Nobody waits with what a whole layer needs.
+  // Collectives on a value that a whole layer needs do not wait.
   if (operators[op].communicates && !operators[op].isConstant) {
     isPending[op] = true;
     pending.push_back(op);

@@ -82,9 +82,10 @@ struct TrainingStepOptions
   std::optional<std::string> configText;
   /// How much trouble is taken over the sizes of arenas.
   memory::StepPlanOptions planEffort;
-  /// Called with what each layer got; no text stands for it.
+  /// Called with the report of each layer; the textual options have no form for
+  /// it.
   LayerReportHandler layerReportHandler;
-  /// Called with what each stage keeps and exchanges (ascend-print-memory).
+  /// Called with each stage's memory and exchanges (ascend-print-memory).
   LayerReportHandler stageReportHandler;
   /// Called where a stage does not fit, beside the error.
   MemoryLimitHandler memoryLimitHandler;

@@ -1,7 +1,7 @@
 //===- RecomputePlan.h - Operators that backward repeats --------*- C++ -*-===//
 //
-// The decision of mf-insert-recompute as a plain value: of the operators marked
-// for recompute, those whose results backward needs, and what they are
+// The decision of mf-insert-recompute as a plain value: the operators marked
+// for recompute whose results backward needs, and the values that they are
 // computed from. Knows no MLIR.
 //
 //===----------------------------------------------------------------------===//
@@ -33,7 +33,7 @@ struct ForwardOperator {
   /// Bytes of the results that backward uses.
   int64_t readBytes = 0;
   /// Set if forward makes another form of the result, of so many bytes, which
-  /// is kept in place of what it is made of.
+  /// is kept in place of the operands.
   std::optional<int64_t> savedBytes;
   int64_t flops = 0;
 };
@@ -57,9 +57,9 @@ struct RecomputePlan {
 };
 
 /// Decides for `operators`, given in program order. A marked operator is cloned
-/// if backward, or a clone, reads it; what is read of an operator that is not
-/// marked is kept. Free operators follow their producers. Linear in operators
-/// and uses.
+/// if backward, or a clone, reads it; values that clones read of operators that
+/// are not marked are kept. Free operators follow their producers. Linear in
+/// operators and uses.
 RecomputePlan planRecompute(llvm::ArrayRef<ForwardOperator> operators);
 
 } // namespace mf::passes

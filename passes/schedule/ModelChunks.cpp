@@ -108,8 +108,8 @@ LogicalResult ChunkReader::checkPieces() {
   return success();
 }
 
-/// A chunk takes what it gave for all earlier pieces, and gives something
-/// unless it is for the last.
+/// A chunk takes the values that it gave for all earlier pieces, and gives some
+/// itself unless it is for the last piece.
 LogicalResult ChunkReader::checkPast(int64_t number) {
   int64_t numChunks = result.pipeline.getNumChunks();
   ForwardOp forward = result.chunks[number].forward;

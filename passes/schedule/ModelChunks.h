@@ -46,10 +46,10 @@ struct ModelChunks {
   int64_t getStage(int64_t chunk) const { return pipeline.stageOfChunk[chunk]; }
 };
 
-/// Reads the chunks of `model`, which has a training configuration. An error
-/// if a placement is taken twice or is of no stage, if a function misses its
-/// siblings or does not fit them, or if a chunk does not take what the one
-/// before gives. Whether each stage has a chunk is not looked at.
+/// Reads the chunks of `model`, which has a training configuration. It is an
+/// error if a placement is taken twice or is of no stage, if a function misses
+/// its siblings or does not fit them, or if a chunk's inputs are not the
+/// outputs of the one before. Whether each stage has a chunk is not checked.
 mlir::FailureOr<ModelChunks> readChunks(ir::ModelOp model);
 
 } // namespace mf::passes

@@ -68,8 +68,8 @@ private:
   /// Step inputs that all pieces of a micro-batch read, by the place of the
   /// first one's run and the argument.
   llvm::DenseMap<std::pair<int64_t, int64_t>, mlir::Value> loads;
-  /// By the number of the task: when what it reads is received and what it
-  /// makes is sent.
+  /// By the number of the task: how early its inputs are received and how late
+  /// its outputs are sent.
   llvm::DenseMap<int64_t, int64_t> ahead, behind;
 };
 

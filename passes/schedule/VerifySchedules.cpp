@@ -319,7 +319,7 @@ LogicalResult ScheduleVerifier::checkRun(Operation *run) {
 // All stages
 //===----------------------------------------------------------------------===//
 
-/// Reports what the library says, and points at the runs that it names.
+/// Reports the library's error, and points at the runs that it names.
 LogicalResult ScheduleVerifier::report(llvm::Error error) {
   InFlightDiagnostic diagnostic =
       model.emitOpError("has schedules that cannot run: ");

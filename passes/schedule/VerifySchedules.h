@@ -8,9 +8,9 @@
 namespace mf::passes {
 
 /// Verifies the `mf.schedule`s of a model together: one per stage; each run
-/// once, on its chunk's stage, behind what it reads; values and messages
-/// between the right runs; and no stages that wait for one another. Errors name
-/// two runs and point at them.
+/// once, on its chunk's stage, behind the runs that it reads; values and
+/// messages between the right runs; and no stages that wait for one another.
+/// Errors name two runs and point at them.
 mlir::LogicalResult verifySchedules(ir::ModelOp model, ModelChunks &chunks);
 
 } // namespace mf::passes

@@ -132,7 +132,7 @@ bool PiecePlanner::readOperand(const PieceOperator &op, size_t operand,
   }
   if (!cut)
     return true;
-  // Only rows that need no more than what is before them know it by now.
+  // Only rows that depend on nothing behind them are known by now.
   std::optional<CutFactor> needed = findFactor(op.rule, dims, *cut);
   if (!needed || !op.rule.prefix ||
       *op.rule.prefix != std::pair(chosen.factor, needed->factor))

@@ -27,7 +27,7 @@ struct SplitLayer {
   PieceLayer layer;
   PiecePlan plan;
 
-  /// `hidden` are the cuts of what comes from the layer before.
+  /// `hidden` are the cuts of the values from the layer before.
   SplitLayer(LayerOp op, int64_t sequence,
              ArrayRef<std::optional<PieceCut>> hidden);
   LogicalResult makePlan(int64_t pieces);
@@ -184,7 +184,7 @@ Value PieceBuilder::getPart(Value value, const PieceCut &cut, StringRef name) {
 }
 
 /// A value of all pieces so far, one behind the other. Backward makes it again
-/// of what is there anyway.
+/// from values that are kept anyway.
 Value PieceBuilder::getPrefix(unsigned number, StringRef name) {
   Value own = values.lookup(source.values[number]);
   SmallVector<Value> all = past.lookup(number);

@@ -31,8 +31,8 @@ std::optional<DimensionSplit> findDimensionSplit(llvm::ArrayRef<int64_t> shape,
 llvm::SmallVector<int64_t> splitShape(llvm::ArrayRef<int64_t> shape,
                                       const DimensionSplit &split);
 
-/// The layout of what `layout` lies as, looked at so; `split` is one that
-/// findDimensionSplit has found for it.
+/// The layout equal to `layout` on the dimension in two parts; `split` is one
+/// that findDimensionSplit has found for it.
 ir::Layout splitLayout(llvm::ArrayRef<int64_t> shape, const ir::Layout &layout,
                        const DimensionSplit &split, const ir::MeshSizes &mesh);
 

@@ -215,7 +215,7 @@ void LayerCutter::flush() {
   for (Operation *original : pending)
     for (Value result : original->getResults())
       wholes[numbers.lookup(result)] = Value();
-  // Splits of what comes in stand before all clones.
+  // Splits of operands stand before all clones.
   for (Operation *original : pending)
     for (Value operand : original->getOperands()) {
       auto number = numbers.find(operand);

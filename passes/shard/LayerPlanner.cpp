@@ -21,8 +21,9 @@ LayerPlanner::Outcome LayerPlanner::fail(const Twine &message, StringRef axis) {
   return Outcome::Failed;
 }
 
-/// The version of an operand that is there already and has whole what the
-/// operator sums over, so that ranks need not add up; else the operand.
+/// The version of an operand that already exists and has the dimension whole
+/// that the operator sums over, so that ranks need not add up; else the
+/// operand.
 unsigned LayerPlanner::findWhole(const ShardedOperator &op,
                                  size_t operand) const {
   unsigned value = current[op.operands[operand]];
@@ -95,7 +96,8 @@ bool LayerPlanner::chooseFrom(const ShardedOperator &op, size_t operand,
   return true;
 }
 
-/// Parameters come first, as they are not moved; what is cut as wanted, last.
+/// Parameters come first, as they are not moved; operands that are cut as
+/// wanted come last.
 bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
   axes.resize(op.rule.factors.size());
   std::vector<bool> isDecided(axes.size(), false);

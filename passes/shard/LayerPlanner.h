@@ -66,8 +66,8 @@ private:
   void cutRegrouped(unsigned result, ir::Layout &wanted) const;
   void placeResults(const ShardedOperator &op, const FactorAxes &axes,
                     const ir::Axes &lifted);
-  /// Makes partial results whole, and gives back what was exchanged: `axes` are
-  /// those that the factors had before.
+  /// Makes partial results whole, and returns exchanged values to their layout:
+  /// `axes` are those that the factors had before.
   Outcome resolveResults(unsigned number, const FactorAxes &axes);
   Outcome returnLoss(unsigned value);
   Outcome returnResults();

@@ -54,7 +54,7 @@ bool LayerPlanner::divides(unsigned value, const Layout &layout) {
 }
 
 //===----------------------------------------------------------------------===//
-// Versions of values, and what they are made from
+// Versions of values, and their origins
 //===----------------------------------------------------------------------===//
 
 unsigned LayerPlanner::addVersion(unsigned value, const Layout &layout,

@@ -97,7 +97,7 @@ bool ModelPlanner::planOnce(bool &isSettled) {
   isSettled = true;
   plan.layers.clear();
   std::vector<Layout> hidden;
-  // By first piece, what the pieces so far gave.
+  // By first piece, the layouts of the values that pieces so far gave.
   std::vector<std::vector<Layout>> past(model.layers.size());
   for (auto [number, layer] : enumerate(model.layers)) {
     hidden.resize(layer.numHidden - layer.numPast);

@@ -32,7 +32,8 @@ struct ShardedValue {
   bool needsGradient = false;
   /// The parameter that it is, of the model's.
   std::optional<unsigned> parameter;
-  /// Indices, which ranks do not exchange: what they are made of is.
+  /// Indices, which ranks do not exchange: they exchange the values that
+  /// indices are made of.
   bool isInteger = false;
 };
 
@@ -49,7 +50,7 @@ struct ShardedLayer {
   std::string name;
   LayerPosition position = LayerPosition::Body;
   unsigned numArguments = 1;
-  /// The first arguments: what the layer before gives, in order.
+  /// The first arguments: results of the layer before, in order.
   unsigned numHidden = 1;
   std::vector<ShardedValue> values;
   std::vector<ShardedOperator> operators;
@@ -87,7 +88,7 @@ struct LayerLayouts {
   /// Layouts of the layer's values and, behind them, of resharded ones.
   std::vector<ir::Layout> layouts;
   std::vector<PlannedReshard> reshards;
-  /// By operator, what it reads.
+  /// By operator, the values that it reads.
   std::vector<llvm::SmallVector<unsigned>> operands;
   llvm::SmallVector<unsigned> results;
 };

@@ -187,7 +187,8 @@ void ReshardPath::gather() {
     gatherTo(dim, getCommonPrefix(at.cuts[dim], to.cuts[dim]));
 }
 
-/// A rank can take its part only of what has the same gradient on all ranks.
+/// A rank can take only its part of a value that has the same gradient on all
+/// ranks.
 bool ReshardPath::takeParts() {
   for (size_t dim = 0; dim < to.cuts.size(); ++dim) {
     Axes rest(ArrayRef(to.cuts[dim]).drop_front(at.cuts[dim].size()));

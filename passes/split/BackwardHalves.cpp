@@ -97,7 +97,7 @@ bool BackwardHalves::isMadeAgain(Operation *op) {
   return isa<PrefetchOp>(op) || freeValues.isFree(op);
 }
 
-/// Follows what is made again back to what is handed over.
+/// Follows values that are made again back to values that are handed over.
 void BackwardHalves::visit(Value value, Half half, DenseSet<Value> &visited,
                            HalfReads &reads) {
   if (!visited.insert(value).second)

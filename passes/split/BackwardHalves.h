@@ -22,8 +22,8 @@ struct HalfReads {
   llvm::SmallVector<mlir::Value> kept;
 };
 
-/// The order that a barrier asks for ties nothing to a half: what it waits for
-/// may run in the other.
+/// The order that a barrier asks for ties nothing to a half: operators that it
+/// waits for may run in the other.
 mlir::ValueRange getDataOperands(mlir::Operation *op);
 
 /// Deals the operators behind a chunk's cut to the halves of backward.

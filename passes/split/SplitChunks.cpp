@@ -278,7 +278,7 @@ struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
   }
 
 private:
-  /// Whether backward of `model` is split: what the option says or else its
+  /// Whether backward of `model` is split, by the option or else by its
   /// schedule.
   FailureOr<bool> getsSplit(ModelOp model) {
     using mf::passes::SplitBackward;

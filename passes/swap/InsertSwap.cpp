@@ -20,7 +20,7 @@ using mf::passes::SwapPlan;
 
 namespace {
 
-/// Finds what is marked, and inserts what a plan says, in one chunk.
+/// Finds marked operators, and inserts the copies of a plan, in one chunk.
 class ChunkSwapper {
 public:
   explicit ChunkSwapper(ChunkOp chunk)
@@ -94,7 +94,7 @@ void ChunkSwapper::collect() {
     op.setSwapMark(std::nullopt);
     if (!distance || !isForward(op))
       continue;
-    // A view has no memory of its own: what it shows is swapped.
+    // A view has no memory of its own: the value behind it is swapped.
     for (Value result : op->getResults())
       addCandidate(getViewedValue(result), *distance);
   }
