@@ -93,7 +93,7 @@ static plan::LayerKind makeKind(const PlanContext &context,
   return kind;
 }
 
-/// Without what is transient.
+/// Makes the problem without transient memory.
 static plan::Problem makeProblem(const PlanContext &context,
                                  const AdditiveCosts &costs) {
   plan::Problem problem;

@@ -137,8 +137,7 @@ static Expected<std::vector<LayerSite>> findSites(const CompiledStep &step) {
   return sites;
 }
 
-/// By operator, and whether it is its communication: what it takes in a
-/// forward.
+/// By operator, and whether it is its communication: seconds in a forward.
 static std::map<std::string, std::map<bool, double>>
 sumForward(const timeline::StepTimeline &timeline, size_t stage) {
   std::map<std::string, std::map<bool, double>> seconds;

@@ -9,9 +9,10 @@
 
 namespace mf::planner {
 
-/// The forward of one layer of each kind: what its operators read, write and
-/// take on the target, and what backward needs. `step` should keep everything:
-/// what it recomputes looks as if nobody needed it.
+/// The forward of one layer of each kind: the values that its operators read
+/// and write, their times on the target, and the values that backward needs.
+/// `step` should recompute nothing: recomputed values look as if nobody needed
+/// them.
 llvm::Expected<std::vector<LayerGraph>>
 buildLayerGraphs(const CompiledStep &step, const target::Target &target);
 

@@ -34,7 +34,7 @@ struct DeviceLayout {
   int64_t getNumRanks() const {
     return dataParallel * modelParallel * contextParallel * stages;
   }
-  /// Ranks that could share out what the optimizer keeps.
+  /// The number of ranks that could share out the optimizer's state.
   int64_t getReplicas() const { return dataParallel * contextParallel; }
   auto tie() const {
     return std::tie(stages, modelParallel, contextParallel, dataParallel,
@@ -69,7 +69,7 @@ struct LayoutRules {
   /// Sizes that model_parallel divides beside `heads`.
   int64_t keyValueHeads = 1;
   int64_t sequenceLength = 1;
-  /// 1 for none.
+  /// The number of experts; 1 for none.
   int64_t experts = 1;
   /// Whether each expert is cut among the model-parallel ranks.
   bool cutsExperts = false;

@@ -25,7 +25,7 @@ struct LayoutFacts {
   int64_t parameterBytes = 2;
   int64_t stateBytes = 0;
   /// Bytes of each parameter that stay through a step of several passes: its
-  /// gradient's sum, and what is gathered where the optimizer is sharded.
+  /// gradient's sum, and the gathered parameter where the optimizer is sharded.
   int64_t gradientBytes = 0, gatheredBytes = 0;
   /// Sums of gradients are sharded as the optimizer is.
   bool shardsGradients = false;
@@ -42,8 +42,9 @@ struct LayoutFacts {
   double getEvenSeconds(const DeviceLayout &layout, double seconds) const;
 };
 
-/// Reads the YAML of a request for `devices` devices. Errors: the YAML is not
-/// for several devices, or what it says of the model or of ranks cannot be.
+/// Reads the YAML of a request for `devices` devices. It is an error if the
+/// YAML is not for several devices, or if its model or its ranks are
+/// impossible.
 llvm::Expected<LayoutFacts> readLayoutFacts(const PlanRequest &request,
                                             int64_t devices);
 

@@ -207,7 +207,7 @@ std::vector<LayoutPlanner *> LayoutSearch::chooseNext() const {
   return chosen;
 }
 
-/// Takes over what was found out of a layout.
+/// Takes over the results of advancing a layout.
 void LayoutSearch::take(LayoutPlanner &planner, Error error) {
   flops = flops == 0 ? planner.getFlops() : flops;
   if (error)

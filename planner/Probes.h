@@ -30,7 +30,7 @@ public:
                      const target::Target &target)
       : input(input), yaml(std::move(yaml)), target(target) {}
 
-  /// The settings of an assignment, but for what is kept.
+  /// The settings of an assignment, without those that the user keeps.
   std::function<MemorySettings(const Assignment &)> makeSettings;
 
   llvm::Expected<CompiledAssignment> compile(const Assignment &assignment,

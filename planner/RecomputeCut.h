@@ -42,7 +42,7 @@ struct LayerGraph {
   std::vector<Operator> operators;
 };
 
-/// Operators that run again, what that takes, and what is kept then.
+/// Operators that run again, their time, and the memory that is then kept.
 struct RecomputeChoice {
   /// By operator.
   std::vector<bool> isRepeated;

@@ -24,7 +24,7 @@ using mlir::OwningOpRef;
 
 namespace {
 
-/// Gathers what a context reports as errors, with their places.
+/// Gathers the errors that a context reports, with their places.
 class ErrorCollector {
 public:
   explicit ErrorCollector(mlir::MLIRContext &context)

@@ -16,7 +16,7 @@ struct ChunkMeasure {
   /// All of it, also where weight gradients are a task of their own.
   double backward = 0;
   double weightGradient = 0;
-  /// Bytes of a frame: what is kept from forward to backward.
+  /// Bytes of a frame: the values kept from forward to backward.
   int64_t frameBytes = 0;
 };
 

@@ -15,7 +15,7 @@ using llvm::Expected;
 
 namespace {
 
-/// Pipelines whose micro-batches have the same size share what was learned of
+/// Pipelines whose micro-batches have the same size share the learned costs of
 /// layers.
 class Planning {
 public:
@@ -94,7 +94,7 @@ Expected<bool> Planning::addVariant(const MemorySettings &settings) {
   return true;
 }
 
-/// A list without what is there already.
+/// `first` and then the others, each value once.
 template <typename Value>
 static std::vector<Value> prepend(Value first, const std::vector<Value> &rest) {
   std::vector<Value> all;

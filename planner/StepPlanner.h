@@ -40,7 +40,7 @@ struct PlanRequest {
   std::vector<std::string> schedules;
   double timeLimit = 60;
   const std::atomic<bool> *stop = nullptr;
-  /// Called with what is being done, and when there is a better plan.
+  /// Called with the current action, and when there is a better plan.
   std::function<void(llvm::StringRef)> progress;
 };
 

@@ -143,7 +143,7 @@ void VariantPlanner::observeUntreated(const StepMeasure &measure) {
   ++numProbes;
 }
 
-/// Takes over what the user keeps.
+/// Fixes the settings that the user keeps.
 void VariantPlanner::fixKept(plan::Problem &made) const {
   if (request.keep.offset)
     made.fixedLayers = shape.layers;

@@ -58,8 +58,8 @@ public:
   llvm::Error learn();
   /// Takes them from a pipeline with micro-batches of the same size.
   void borrow(const VariantPlanner &other);
-  /// Takes note of what costs should explain: the step with nothing recomputed
-  /// or swapped. After learning or borrowing.
+  /// Notes the measure that costs should explain: of the step with nothing
+  /// recomputed or swapped. After learning or borrowing.
   void observeUntreated(const StepMeasure &measure);
   /// The step's time that the costs promise, in seconds, without compiling
   /// anything; a NoPlanError if nothing fits.
@@ -105,7 +105,8 @@ private:
   std::vector<plan::ForbiddenStage> forbidden;
   /// Plans that did not fit.
   int misfits = 0;
-  /// Plans tried beside the model's best, and what was solved before them.
+  /// The number of plans tried beside the model's best, and the problem and
+  /// solution before them.
   int explored = 0;
   plan::Problem settledProblem;
   plan::SolveResult settledResult;

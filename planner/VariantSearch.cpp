@@ -14,7 +14,7 @@ using namespace mf::planner;
 using llvm::Error;
 using llvm::Expected;
 
-/// So many plans are compiled at most to mend what the costs have wrong.
+/// So many plans are compiled at most to correct errors of the costs.
 static constexpr int mostRounds = 8;
 /// Seconds after which a round of solving ends with the plan it has.
 static constexpr double longestSolve = 6;
@@ -139,7 +139,7 @@ static Error skipNoPlan(Error error) {
   return llvm::handleErrors(std::move(error), [](const plan::NoPlanError &) {});
 }
 
-/// Solves with what is known so far.
+/// Solves with the costs known so far.
 Expected<plan::SolveResult> VariantPlanner::solveProblem(double cutoff) {
   Expected<plan::Problem> made = buildProblem();
   if (!made)
@@ -209,7 +209,7 @@ Error VariantPlanner::takeObserved() {
   return Error::success();
 }
 
-/// Forbids what the last plan does on the stage that works longest. False if
+/// Forbids the last plan's options on the stage that works longest. False if
 /// enough plans, or time, went into that.
 bool VariantPlanner::leaveLast() {
   if (!result.plan || explored == mostExplored ||

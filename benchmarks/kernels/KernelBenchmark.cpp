@@ -107,7 +107,8 @@ bool Benchmark::isChosen(llvm::StringRef title,
 void Benchmark::measureRates(const std::vector<StepKernel> &kernels,
                              DType type) {
   rates.bytes = measureStreamingRate(pool, [&] { return settings.getTime(); });
-  // The products take seconds: only for what is bound by them.
+  // The products take seconds: measured only for kernels that are bound by
+  // them.
   rates.flops = 0;
   if (llvm::any_of(kernels, [&](const StepKernel &kernel) {
         return isOnCube(kernel.spec) && isChosen(kernel.title, kernel.spec);

@@ -46,7 +46,7 @@ private:
   }
   void addTask(int64_t stage, const schedule::Task &task);
   void addKernels(int64_t stage, double factor);
-  /// The transfer of what a task makes to the chunk `step` further.
+  /// The transfer of a task's result to the chunk `step` further.
   sim::GroupId getTransfer(const schedule::Task &producer, int32_t step);
   bool isChunk(int32_t chunk) const {
     return chunk >= 0 && chunk < pipeline.getNumChunks();

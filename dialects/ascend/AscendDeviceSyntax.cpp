@@ -15,7 +15,7 @@ using target::Fields;
 
 namespace {
 
-/// Prints `<key = value, ...>`, without what is as in a new entry.
+/// Prints `<key = value, ...>`, without the values of a new entry.
 class EntryPrinter {
 public:
   explicit EntryPrinter(AsmPrinter &printer) : printer(printer) {

@@ -185,7 +185,7 @@ ParseResult DeviceParser::parseNumber(StringRef path, double &number) {
   auto integer = dyn_cast_if_present<IntegerAttr>(value);
   std::optional<int64_t> digits;
   if (integer && !isa<BoolAttr>(value))
-    // One bit more, so that what is unsigned stays so.
+    // One bit more, so that unsigned values stay so.
     digits = integer.getType().isUnsignedInteger()
                  ? integer.getValue()
                        .zext(integer.getValue().getBitWidth() + 1)

@@ -1,7 +1,7 @@
 //===- KernelSpecs.h - Specifications of kernels from IR --------*- C++ -*-===//
 //
-// From MLIR's types and attributes to what a kernel's signature speaks of. Both
-// dialects ask it; it knows neither.
+// Converts MLIR's types and attributes to those of a kernel's signature. Both
+// dialects use it; it knows neither.
 //
 //===----------------------------------------------------------------------===//
 

@@ -78,8 +78,8 @@ public:
   virtual EmittedBuffer getBuffer(mlir::Value tensor) = 0;
   /// A new buffer for a tensor value.
   virtual EmittedBuffer createBuffer(mlir::Value tensor) = 0;
-  /// A new buffer that no value stands for: what the launches of one operator
-  /// leave for each other.
+  /// A new buffer that no value stands for, in which the launches of one
+  /// operator pass results to each other.
   virtual EmittedBuffer createTemporary(mlir::RankedTensorType type) = 0;
   /// This rank's number in the group of ranks that differ in their coordinates
   /// on `axes` alone, a tensor<1xi32>.

@@ -104,8 +104,7 @@ class ComputeOpInterface;
 /// Emits one launch of the operator's kernel.
 void emitKernel(ComputeOpInterface op, LaunchEmitter &emitter);
 
-/// Checks that what a GradientReaderOpInterface multiplies gradients by are
-/// scalars in fp32.
+/// Checks that the factors of a GradientReaderOpInterface are scalars in fp32.
 mlir::LogicalResult verifyFactors(mlir::Operation *op);
 
 } // namespace mf::ir
@@ -114,7 +113,7 @@ mlir::LogicalResult verifyFactors(mlir::Operation *op);
 
 namespace mf::ir {
 
-/// The value whose memory `value` is: what it is a view of, or itself.
+/// The value whose memory `value` has: the one that it is a view of, or itself.
 mlir::Value getViewedValue(mlir::Value value);
 
 /// Whether the operator's mark says that backward runs it again.
@@ -125,7 +124,7 @@ template <typename ConcreteType>
 class ChangesLayout // NOLINT(bugprone-crtp-constructor-accessibility)
     : public mlir::OpTrait::TraitBase<ConcreteType, ChangesLayout> {};
 
-/// Adds up what an operator made in parts: belongs to the operator before it.
+/// Adds up partial results of an operator: belongs to the operator before it.
 template <typename ConcreteType>
 class SumsParts // NOLINT(bugprone-crtp-constructor-accessibility)
     : public mlir::OpTrait::TraitBase<ConcreteType, SumsParts> {};

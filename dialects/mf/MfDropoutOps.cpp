@@ -91,7 +91,7 @@ DictionaryAttr DropoutMaskOp::getKernelAttributes() {
   return attributes.getDictionary(getContext());
 }
 
-/// The input is not among what is launched, so that its memory is free.
+/// The input is not among the launch's operands, so that its memory is free.
 void DropoutMaskOp::emitInstructions(LaunchEmitter &emitter) {
   SmallVector<EmittedBuffer> inputs = {emitter.getBuffer(getDraw())};
   for (Value first : getFirsts())

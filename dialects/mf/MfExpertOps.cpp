@@ -272,7 +272,8 @@ int64_t ExchangeTokensOp::getRoom() {
   return getGlobalType(getResult()).getDimSize(2);
 }
 
-/// Ranks send what they have; on the way back most of that is room.
+/// Ranks send the rows that they have; on the way back most of the input is
+/// room.
 int64_t ExchangeTokensOp::getMeanRows() {
   return std::min(getGlobalType(getInput()).getDimSize(2), getRoom());
 }

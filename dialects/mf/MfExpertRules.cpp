@@ -76,7 +76,7 @@ ShardingRule TrackLoadOp::getShardingRule() {
   ShardingRule rule;
   FactorDims input = addFactors(rule, FactorKind::Pass, getShape(getInput()));
   unsigned experts = rule.addFactor(FactorKind::Whole, getShape(getBias())[0]);
-  // Choices lie as what they chose.
+  // Choices are cut like the values that they chose from.
   FactorDims choices;
   for (auto [dim, size] : llvm::enumerate(getShape(getExperts()))) {
     bool isAlike = dim < input.size() && getShape(getInput())[dim] == size;

@@ -87,7 +87,7 @@ static LogicalResult verifyLayerChain(ModelOp model) {
   return success();
 }
 
-/// The functions of one placement take from each other what they return.
+/// The functions of one placement take values that the others return.
 static LogicalResult verifyFunctionPairs(ModelOp model) {
   DenseMap<Attribute, ForwardOp> forwards;
   DenseMap<Attribute, BackwardOp> backwards;

@@ -17,9 +17,9 @@ namespace mf::ir {
 /// nothing for the first.
 std::string getPieceSuffix(int64_t piece);
 
-/// Parses what the functions of a model share: `@name keyword? (%arg: type,
-/// ...)
-/// -> (types) attributes {...} region`. The keyword is the kind of a layer.
+/// Parses the form that all functions of a model share: `@name keyword? (%arg:
+/// type, ...) -> (types) attributes {...} region`. The keyword is the kind of a
+/// layer.
 mlir::ParseResult parseModelFunction(mlir::OpAsmParser &parser,
                                      mlir::OperationState &result);
 void printModelFunction(mlir::OpAsmPrinter &printer,
@@ -38,7 +38,7 @@ mlir::LogicalResult verifyGroup(mlir::Operation *op, mlir::ArrayAttr axes);
 /// Checks that `position`, where a rank's part of a dimension begins, is one
 /// number, or a table of them that is still to be cut.
 mlir::LogicalResult verifyPosition(mlir::Operation *op, mlir::Value position);
-/// Names the group, and the channel, of what ranks of `axes` do together.
+/// Names the group, and the channel, of a collective of the ranks of `axes`.
 void setAxes(EmittedCollective &collective, mlir::ArrayAttr axes);
 
 class ParamOp;

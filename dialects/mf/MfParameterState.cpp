@@ -47,7 +47,7 @@ static ArrayRef<Attribute> getAxes(LayoutAttr layout, unsigned dim) {
   return cast<ArrayAttr>(layout.getCuts()[dim]).getValue();
 }
 
-/// The axes that cut what is stored of a part, all along its first dimension.
+/// The axes that cut the stored part of a part, all along its first dimension.
 static ArrayRef<Attribute> getStorageAxes(ParamOp param) {
   if (!param.getStored())
     return {};

@@ -73,7 +73,7 @@ LogicalResult RunForwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// Whether `frame` holds what a function of chunk `placement` reads.
+/// Whether `frame` holds the values that a function of chunk `placement` reads.
 static LogicalResult verifyFrame(Operation *run, SymbolTableCollection &symbols,
                                  Value frame, PlacementAttr placement) {
   auto forward = lookupFunction<ForwardOp>(

@@ -154,7 +154,7 @@ int64_t CrossEntropyOp::getFlops() {
 
 namespace {
 
-/// Emits what a rank does for a loss whose rows or classes ranks share out.
+/// Emits a rank's work for a loss whose rows or classes ranks share out.
 class LossEmitter {
 public:
   LossEmitter(CrossEntropyOp op, LaunchEmitter &emitter)

@@ -30,7 +30,7 @@ struct MeshSizes {
   MeshSizes() = default;
   /// No axes where there is no mesh.
   explicit MeshSizes(MeshAttr mesh);
-  /// 1 for an axis that there is not.
+  /// Returns 1 if the mesh has no axis of this name.
   int64_t getSize(llvm::StringRef axis) const;
   /// The parts into which `cut` cuts a dimension.
   int64_t getNumParts(llvm::ArrayRef<llvm::StringRef> cut) const;
@@ -120,8 +120,8 @@ splitAxes(llvm::ArrayRef<llvm::StringRef> axes,
 class WholeOperands {
 public:
   virtual ~WholeOperands() = default;
-  /// Operand `number` for the whole sequence: a step input, or what is made of
-  /// that and of tables alone. Null for any other.
+  /// Operand `number` for the whole sequence: a step input, or a value made of
+  /// step inputs and tables alone. Null for any other.
   virtual mlir::Value getWhole(unsigned number) = 0;
   /// The number of the piece.
   virtual int64_t getPiece() const = 0;

@@ -142,7 +142,7 @@ public:
                         llvm::StringRef leaf);
   mlir::Value floorDivide(mlir::Value value, int64_t divisor,
                           llvm::StringRef leaf);
-  /// 1 where the comparison with a constant holds, else 0.
+  /// Returns 1 where the comparison with a constant holds, else 0.
   mlir::Value compare(mlir::Value value, mf::ir::Comparison comparison,
                       double scalar, llvm::StringRef leaf);
   mlir::Value castToIndex(mlir::Value value, llvm::StringRef leaf);

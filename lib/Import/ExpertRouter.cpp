@@ -71,7 +71,8 @@ Value RouterBuilder::addBias(Value scores) {
   return cells.add(scores, value, names.addBias);
 }
 
-/// 1 for the groups [rows, tokens, groups] that a token may use, else 0.
+/// Returns 1 for the groups [rows, tokens, groups] that a token may use, else
+/// 0.
 Value RouterBuilder::findGroups(Value groupScores) {
   const RoutingGroups &groups = *router.groups;
   auto best =
@@ -149,7 +150,7 @@ Value RouterBuilder::getLossScores(Value scores) {
              : scores;
 }
 
-/// Hands what the step's end wants to know to the parameters that keep it.
+/// Hands the statistics for the step's end to the parameters that keep them.
 void RouterBuilder::addStatistics(Value shares) {
   if (bias && router.bias->isUpdated) {
     // Each piece of a sequence counts as much as a whole one.

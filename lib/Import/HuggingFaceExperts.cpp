@@ -195,7 +195,7 @@ void readDeepSeek2Experts(SpecReader &reader, ModelSpec &spec) {
   else if (method != "greedy")
     rejectMethod(reader, "greedy or group_limited_greedy", method);
   normalize(*experts, reader.readBool({"norm_topk_prob"}, false));
-  // Its class scales only what it does not normalise.
+  // Its class scales only weights that it does not normalise.
   if (experts->router.normalizes)
     experts->router.scale = 1.0;
 }

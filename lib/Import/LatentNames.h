@@ -37,7 +37,7 @@ struct LatentNames {
   llvm::StringRef split, reshape, transpose;
   llvm::StringRef tile, join;
   llvm::StringRef padValue, cutResult;
-  /// Where neighbours are moved to the halves of what rotates.
+  /// Names where neighbours are moved to the halves of the rotating part.
   llvm::StringRef pairReshape, pairSlice, pairConcat;
   RotaryNames rotary;
   llvm::StringRef flash;

@@ -283,7 +283,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (config.parallel.vocabEmbDp)
     spec.tableCut = spec.headCut = VocabularyCut::None;
   SpecReader reader(config.model.config, "model_config", diagnostics);
-  // How a layer runs, not what it computes: mf-read-config reads it.
+  // The key changes how a layer runs, not its result: mf-read-config reads it.
   reader.markRead({"fine_grain_interleave"});
   architecture->read(reader, spec);
   spec.fusions = readFusionNames(config, architecture->isMcore, diagnostics);

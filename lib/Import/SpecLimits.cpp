@@ -140,7 +140,7 @@ void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics) {
   }
 }
 
-/// Elements of what a layer with experts makes, many times over.
+/// Adds the elements of the tensors of a layer with experts, many times over.
 static void addExpertTensors(const ModelSpec &spec, CheckedSum &elements) {
   constexpr int64_t room = 64;
   const ExpertSpec &experts = *spec.experts;
@@ -160,7 +160,7 @@ static void addExpertTensors(const ModelSpec &spec, CheckedSum &elements) {
 /// Sizes that no model has, far above those that any has. Without an error
 /// here they would be errors of memory, which name no key.
 static bool checkSizes(const SpecReader &reader, const ModelSpec &spec) {
-  // Feed forwards are 2 to 10 times as wide as what they read, but models for
+  // Feed forwards are 2 to 10 times as wide as their input, but models for
   // tests may be narrow.
   const int64_t widest = std::max<int64_t>(64 * spec.hiddenSize, 1 << 16);
   const size_t errors = reader.diagnostics.getErrorCount();

@@ -29,8 +29,8 @@ struct ScoreBlock {
 
 /// One step of the online softmax (Milakov and Gimelshein, 2018): scores become
 /// exp(scale * score - max), `max` and `sum` of each row are brought up to
-/// date, and the rows of `result` (each `width` long) are multiplied by what
-/// the old maximum was off.
+/// date, and the rows of `result` (each `width` long) are multiplied by the
+/// correction for the old maximum.
 void runAttentionSoftmax(DType type, const ScoreBlock &block, float *max,
                          float *sum, float *result, int64_t width);
 

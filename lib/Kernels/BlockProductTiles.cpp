@@ -42,7 +42,7 @@ public:
     _tile_zero(3);
   }
 
-  /// Adds what a line of cells makes.
+  /// Adds the products of a line of cells.
   HWY_INLINE void add(int64_t cell) const {
     _tile_loadd(6, b + cell * panelColumns, lineBytes);
     _tile_loadd(4, a + cell, aBytes);

@@ -19,7 +19,7 @@
 namespace mf {
 namespace {
 
-/// Elements that a step makes at a time: so many that what a call costs does
+/// Elements that a step makes at a time: so many that the cost of a call does
 /// not count, so few that several blocks fit a first-level cache.
 constexpr int64_t elementsPerBlock = 2048;
 
@@ -198,7 +198,7 @@ void ChainKernel::assignSlots() {
     const ChainStep &step = steps[number];
     ChainBlock &block = blocks[loads.size() + number];
     const KernelSignature &signature = *findKernelSignature(step.spec.name);
-    // In place where the kernel may work so; else what it reads is free behind
+    // In place where the kernel may work so; else the operands are free behind
     // it.
     std::optional<int64_t> own;
     llvm::SmallVector<int64_t, 3> freed;

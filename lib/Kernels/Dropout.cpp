@@ -1,7 +1,7 @@
 //===- Dropout.cpp - Random masks and what they leave ---------------------===//
 //
 // A bit depends on the number of its element in the whole tensor, not on the
-// part that a rank has of it, nor on what was drawn before.
+// part that a rank has of it, nor on earlier draws.
 //
 //===----------------------------------------------------------------------===//
 

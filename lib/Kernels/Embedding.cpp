@@ -24,7 +24,7 @@ struct TableShape {
   int64_t vocabulary, width, indices;
 };
 
-/// The number of the table's first row: 0, or what the third input says.
+/// The number of the table's first row: 0, or the value of the third input.
 int64_t getFirstRow(const KernelOperands &operands) {
   return operands.inputs.size() > 2
              ? *static_cast<const int32_t *>(operands.inputs[2])

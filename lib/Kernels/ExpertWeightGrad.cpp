@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t blockDepth = 256;
 
-/// A tile of one gradient, and what has been added to it.
+/// A tile of one gradient, and its sum so far.
 struct GradientTile {
   Tiles::Range rows, columns;
   void *to;

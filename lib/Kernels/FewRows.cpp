@@ -25,8 +25,8 @@ constexpr int64_t blockDepth = 64;
 /// The shape of a block in registers: 24 sums, 6 vectors of b and one of a.
 constexpr int64_t blockRows = 4, blockVectors = 6;
 
-/// Fetches what is read later into the second-level cache, line after line as
-/// it lies in memory, some in each step of the work.
+/// Fetches data that are read later into the second-level cache, line after
+/// line as they lie in memory, some in each step of the work.
 class Fetch {
 public:
   /// `rows` rows of `columns` elements, in `steps` steps.

@@ -36,7 +36,7 @@ MatmulTiles chooseMatmulTiles(int64_t batch, int64_t m, int64_t n, int64_t k,
     return {m, n, std::min(batch, fewestMultiplications / work)};
 
   // A whole row of c at a time packs b once for many rows; a very long k or n
-  // would push what is packed out of the second-level cache.
+  // would push the packed panels out of the second-level cache.
   int64_t columns = k > 8192 ? 384 : n <= 2048 ? n : 512;
   int64_t rows = mostRows;
   if (!direct)

@@ -58,7 +58,8 @@ MatrixUnit getMatrixUnit() { return std::min(getUnlimitedMatrixUnit(), limit); }
 MatrixUnitLimit::MatrixUnitLimit(MatrixUnit most) { limit = most; }
 MatrixUnitLimit::~MatrixUnitLimit() { limit = MatrixUnit::Amx; }
 
-// Assembly, because the intrinsic may lose the stores to what it reads.
+// Assembly, because the compiler may drop stores to memory that the intrinsic
+// reads.
 MatrixUnitUse::MatrixUnitUse(MatrixUnit unit) : unit(unit) {
   static const TileShapes shapes;
   if (unit == MatrixUnit::Amx)

@@ -14,9 +14,9 @@ HWY_BEFORE_NAMESPACE();
 namespace mf {
 namespace HWY_NAMESPACE {
 
-/// Elements between what is computed and what is fetched: a page ends every
-/// 1024, where the processor's own prefetching stops, and several arrays at
-/// once are more than it follows well. Reading past the end is harmless.
+/// Elements between the computed and the fetched ones: a page ends every 1024,
+/// where the processor's own prefetching stops, and several arrays at once are
+/// more than it follows well. Reading past the end is harmless.
 constexpr int64_t fetchedAhead = 512;
 
 template <typename... Elements>

@@ -54,7 +54,7 @@ private:
     int64_t q, result, max, sums, k, v, scores, sum;
   };
 
-  /// A tile's memory and what it works on.
+  /// A tile's memory and its operands.
   struct Tile {
     Cell *memory;
     const KernelOperands &operands;
@@ -155,8 +155,8 @@ private:
               behind * shape.dim);
   }
 
-  /// Packs what is missing of the keys [packed, end) of the block that begins
-  /// with key `first`, as many as are computed together. Returns the new end.
+  /// Packs the missing keys of [packed, end) of the block that begins with key
+  /// `first`, as many as are computed together. Returns the new end.
   int64_t packKeys(const Tile &tile, int64_t first, int64_t packed,
                    int64_t end) const {
     end = std::min(first + roundUpTo(end - first, 32), shape.keys);

@@ -125,8 +125,7 @@ private:
     int64_t ds, dqRows, dq;
   };
 
-  /// The blocks of a key head that are gone through, and what is wanted of
-  /// them.
+  /// A walk over the blocks of a key head, with its inputs and results.
   struct Sweep {
     const KernelOperands &operands;
     const QueryRows &queries;

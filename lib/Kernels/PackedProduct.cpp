@@ -82,8 +82,8 @@ public:
 
 private:
   /// Packed parts of both operands and the sums of a block, in scratch memory.
-  /// No stride is a multiple of a power of two that would put what it steps
-  /// over into few sets of the caches.
+  /// No stride is a multiple of a power of two that would map many rows to few
+  /// sets of the caches.
   struct Work {
     Cell *left, *right;
     float *sums;

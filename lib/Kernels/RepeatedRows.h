@@ -14,8 +14,8 @@ public:
   /// `from` is repeated over dimensions of `to` that it lacks or has one of.
   RepeatedRows(const TensorShape &from, llvm::ArrayRef<int64_t> to);
 
-  /// Rows [first, first + count) of what `source` is repeated to: where they
-  /// lie in it, if they lie there together, else `scratch`, filled with them.
+  /// Rows [first, first + count) of the repeated `source`: their place in it,
+  /// if they lie there together, else `scratch`, filled with them.
   const void *get(const void *source, int64_t first, int64_t count,
                   void *scratch) const;
 

@@ -22,7 +22,7 @@ enum class ScratchUse {
   Library,
   /// Blocks converted to f32 for a matrix product.
   Conversion,
-  /// Sums of a part of what a tile adds up.
+  /// Partial sums of a tile.
   Sums
 };
 constexpr size_t scratchUses = 4;

@@ -19,7 +19,7 @@ inline bool isStreamed(int64_t bytes) { return bytes > (int64_t{32} << 20); }
 void streamCopy(const void *from, void *to, int64_t bytes);
 /// Writes zeros, likewise.
 void streamZeros(void *to, int64_t bytes);
-/// To be called behind those, before others are told of what they wrote.
+/// To be called after those, before others may read the written elements.
 void finishStreaming();
 
 /// Calls `compute(begin, size, to)` to write the elements [begin, begin + size)

@@ -110,9 +110,9 @@ template <> struct PairsOf<BFloat16> {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// Asks for what a loop that is at `at` with a pair of vectors reads or writes
-/// a little later, which need not exist. The processor would ask by itself, but
-/// not so early that a loop with much to calculate never waits.
+/// Prefetches memory that a loop which is at `at` with a pair of vectors reads
+/// or writes a little later; it need not exist. The processor would prefetch by
+/// itself, but not so early that a loop with much to calculate never waits.
 template <bool isWritten, typename T> HWY_INLINE void fetchAhead(const T *at) {
   constexpr int64_t distance = 1024, line = 64;
   constexpr int intoFirstLevel = 3;

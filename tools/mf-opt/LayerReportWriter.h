@@ -11,11 +11,11 @@
 
 namespace mf {
 
-/// Writes what the layers of each model got, one JSON object per line, with
+/// Writes the settings of each model's layers, one JSON object per line, with
 /// the number of warnings about the configuration so far.
 class LayerReportWriter {
 public:
-  /// Opens `path`; standard error if it is empty. Says what is wrong if that
+  /// Opens `path`; standard error if it is empty. Prints the error if that
   /// fails.
   llvm::LogicalResult open(llvm::StringRef path);
 

@@ -9,7 +9,7 @@
 namespace mf::tools {
 
 /// Reads the abstract problem of --problem, solves it, and prints and writes
-/// what is asked for. The search ends early when `stop` is set.
+/// the requested outputs. The search ends early when `stop` is set.
 llvm::Error planProblem(const PlanOptions &options,
                         const std::atomic<bool> &stop);
 

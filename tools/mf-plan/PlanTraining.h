@@ -13,8 +13,8 @@ namespace mf::tools {
 /// it goes.
 llvm::Expected<planner::PlanRequest> makeRequest(const PlanOptions &options);
 
-/// Plans the training YAML, and prints and writes what is asked for. The search
-/// ends early when `stop` is set.
+/// Plans the training YAML, and prints and writes the requested outputs. The
+/// search ends early when `stop` is set.
 llvm::Error planTraining(const PlanOptions &options,
                          const std::atomic<bool> &stop);
 

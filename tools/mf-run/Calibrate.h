@@ -8,10 +8,10 @@
 
 namespace mf::tools {
 
-/// --calibrate: fits --target, changed as --set says, to a profile, writes it
-/// to -o in one step, and prints how well it fits: to standard output, or to
-/// standard error if the target goes there. Behind an error -o is what it was.
-/// Returns what main returns.
+/// --calibrate: fits --target, changed by --set, to a profile, writes it to -o
+/// in one step, and prints how well it fits: to standard output, or to standard
+/// error if the target goes there. After an error the file of -o is as before.
+/// Returns main's exit code.
 int calibrateTarget(const Options &options, Messages &messages);
 
 } // namespace mf::tools

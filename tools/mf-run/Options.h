@@ -153,7 +153,7 @@ struct Options {
   /// Parses the command line; ends the program where it is malformed.
   void parse(int argc, char **argv);
 
-  /// Says what is wrong with the values; empty if they are fine.
+  /// Checks the values; returns an error text, or nothing if they are fine.
   llvm::StringRef check() const;
 
   /// Whether something is given that only an execution does.

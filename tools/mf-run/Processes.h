@@ -14,8 +14,8 @@ namespace mf::tools {
 llvm::Expected<std::unique_ptr<runner::ProcessGroup>>
 joinProcesses(const char *program);
 
-/// Where mf-run says what is wrong. Several processes find most errors at the
-/// same time: each collects its own, and one prints them when all end.
+/// The messages of mf-run. Several processes find most errors at the same time:
+/// each collects its own, and one prints them when all end.
 class Messages {
 public:
   /// `processes` is null for one process.

@@ -9,8 +9,8 @@
 
 namespace mf::tools {
 
-/// Simulates a step on a target, prints the table, and writes what is asked
-/// for.
+/// Simulates a step on a target, prints the table, and writes the requested
+/// outputs.
 llvm::Error simulateStep(const Options &options,
                          const program::Program &program,
                          const target::Target &target, llvm::raw_ostream &os);

@@ -23,7 +23,7 @@ llvm::Error writeStep(const Options &options,
                       const timeline::StepTimeline &timeline,
                       const program::Mesh &mesh, llvm::raw_ostream &os);
 
-/// Says what is wrong with --trace-ranks, or with paths, before a step runs.
+/// Checks --trace-ranks and paths before a step runs.
 llvm::Error checkStepFiles(const Options &options, const program::Mesh &mesh);
 
 } // namespace mf::tools
