@@ -9,7 +9,7 @@ namespace mf::planner {
 
 struct GivenStep {
   CompiledStep step;
-  /// As asked for, or max_device_memory.
+  /// The limit as requested, or max_device_memory.
   int64_t limitBytes = 0;
 };
 

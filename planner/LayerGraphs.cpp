@@ -14,7 +14,7 @@ namespace {
 /// An operator of a layer, or its communication.
 using OperatorName = std::pair<std::string, bool>;
 
-/// Where a layer of some kind is computed.
+/// The place at which a layer of some kind is computed.
 struct LayerSite {
   size_t stage = 0;
   uint32_t routine = 0;

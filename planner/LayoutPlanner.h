@@ -65,7 +65,7 @@ private:
   const LayoutSetting &setting;
   const DeviceLayout layout;
   LayerClass &layerClass;
-  /// With the YAML of the layout.
+  /// The request with the YAML of the layout.
   PlanRequest request;
   PlanClock clock;
   std::unique_ptr<VariantPlanner> variant;

@@ -16,7 +16,7 @@
 
 namespace mf::planner {
 
-/// So many layouts are asked for.
+/// The number of layouts to report.
 inline constexpr size_t numBestLayouts = 10;
 
 /// A layout with its best memory settings.

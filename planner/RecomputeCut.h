@@ -44,7 +44,7 @@ struct LayerGraph {
 
 /// Operators that run again, their time, and the memory that is then kept.
 struct RecomputeChoice {
-  /// By operator.
+  /// Whether each operator is repeated.
   std::vector<bool> isRepeated;
   double seconds = 0;
   int64_t keptBytes = 0;

@@ -31,7 +31,7 @@ struct CompilerInput {
   std::string schedule;
   /// As mf-opt's --gradient_accumulation_steps; 0 takes the YAML's.
   int64_t gradientAccumulationSteps = 0;
-  /// As mf-opt's options of these names.
+  /// The options of mf-opt with these names.
   passes::LoweringOptions lowering;
   /// As mf-translate's --pretrained-config; may be empty.
   std::string pretrainedConfig;
@@ -73,7 +73,7 @@ llvm::Expected<LoweredStep> lowerStep(const CompilerInput &input,
 
 struct CompiledStep {
   program::Program program;
-  /// In order.
+  /// The layers of the model, in order.
   std::vector<ModelLayer> layers;
   PlanEffort effort = PlanEffort::Full;
 };

@@ -40,7 +40,7 @@ struct StepMeasure {
   double transferTime = 0;
   /// Arenas are those of mf-opt, not of a quick plan.
   bool isExact = false;
-  /// In the order of execution.
+  /// Measures of the chunks, in the order of execution.
   std::vector<ChunkMeasure> chunks;
   std::vector<StageMeasure> stages;
   /// The parts of the step's time, largest first.

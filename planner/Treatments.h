@@ -42,7 +42,7 @@ std::vector<LayerTreatment> makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
                                            size_t count,
                                            const CopyRates &rates);
 
-/// Nothing is recomputed or swapped.
+/// Makes the treatment that recomputes and swaps nothing.
 LayerTreatment makeNoTreatment(size_t numKinds);
 
 /// Numbers by chunk as a table of the YAML, with a column for each stage, and
@@ -54,7 +54,7 @@ std::vector<int64_t> fromTable(const StageTable &table,
 
 /// Which layers each chunk has, and how each layer is treated.
 struct Assignment {
-  /// By chunk, in the order of execution.
+  /// The number of layers by chunk, in the order of execution.
   std::vector<int64_t> layersOfChunk;
   /// By layer; numbers of treatments do not fall within a chunk.
   std::vector<size_t> treatments;

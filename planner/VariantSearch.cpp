@@ -267,7 +267,7 @@ Error VariantPlanner::search(double cutoff) {
     result = std::move(settledResult);
   }
   if (problem.kinds.empty()) {
-    // There was no time for a round.
+    // No round ended in time.
     Expected<plan::Problem> made = buildProblem();
     if (!made)
       return made.takeError();

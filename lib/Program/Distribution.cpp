@@ -26,7 +26,7 @@ llvm::StringRef describe(Holding holding) {
   llvm_unreachable("covered switch");
 }
 
-/// Both, if neither is any place.
+/// The places in both lists; a list without places stands for any.
 static llvm::SmallVector<int64_t, 2> intersect(llvm::ArrayRef<int64_t> a,
                                                llvm::ArrayRef<int64_t> b) {
   llvm::SmallVector<int64_t, 2> places;

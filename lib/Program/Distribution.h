@@ -24,7 +24,7 @@ namespace mf::program {
 enum class Holding : uint8_t {
   /// Zeros, which are any of the others as well.
   Zero,
-  /// The same on all ranks.
+  /// The value is the same on all ranks.
   Same,
   /// A part of a whole.
   Part,
@@ -34,7 +34,7 @@ enum class Holding : uint8_t {
   Candidate,
   /// The Euclidean norm of a part.
   PartNorm,
-  /// Not the same for all elements.
+  /// The elements are held in different ways.
   Mixed
 };
 
@@ -68,7 +68,7 @@ struct AxisHolding {
 };
 
 struct Distribution {
-  /// By axis of the mesh.
+  /// The holding along each axis of the mesh.
   std::vector<AxisHolding> axes;
   /// Where the first dimension stood before it was put first; of a summand, the
   /// place where its shares will be cut.
@@ -129,7 +129,7 @@ private:
     PartDim dim;
     /// The number of elements; 0 for all of it.
     int64_t elements = 0;
-    /// Nothing says where.
+    /// The place of the cut is unknown.
     bool isUnknown = false;
 
     bool operator==(const Cut &other) const {

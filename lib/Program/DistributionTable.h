@@ -40,7 +40,7 @@ public:
   uint32_t add(Distribution distribution);
   const Distribution &get(uint32_t number) const { return *numbered[number]; }
 
-  /// As the program declares it.
+  /// The contents of a static as the program declares them.
   Content getStatic(const Static &buffer);
 
   /// The one distribution of bytes of a buffer.

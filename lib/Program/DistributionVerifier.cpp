@@ -31,7 +31,7 @@ struct StageRun {
   const StageProgram &stage;
   StageDistributions distributions;
   std::vector<StreamRun> streams;
-  /// By instruction of the step.
+  /// The streams that each instruction of the step works on.
   std::vector<std::set<uint32_t>> worksOn;
   std::vector<bool> isRecorded;
 };
@@ -137,7 +137,7 @@ Expected<bool> DistributionVerifier::advance(StageRun &run, StreamRun &stream) {
   return stream.next > first;
 }
 
-/// As far as streams come.
+/// Advances all streams as far as they come.
 Error DistributionVerifier::advanceAll() {
   bool isMoving = true;
   while (isMoving) {

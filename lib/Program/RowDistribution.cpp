@@ -140,7 +140,7 @@ applyRowExchange(const Exchange &exchange, const Group &group, const Mesh &mesh,
                               operands.inputs[1]->axes[number],
                               operands.inputs[2]->axes[number]};
     AxisHolding &made = output.axes.emplace_back();
-    // One rank has all of it.
+    // A single rank has all of it.
     if (axis.size == 1)
       continue;
     const bool isMember = llvm::is_contained(group.axes, axis.name);

@@ -96,7 +96,7 @@ private:
   size_t numStreams;
   /// Number s is the clock of stream s.
   Clocks clocks;
-  /// By number of the event.
+  /// The clock of each event, by its number.
   Clocks stepEvents;
   Clocks routineEvents;
 };

@@ -68,7 +68,7 @@ private:
   const StepCosts &costs;
   std::vector<StageOps> ops;
   sim::Lines lines;
-  /// By stage.
+  /// The first line of each stage.
   std::vector<sim::LineId> firstLines;
   std::vector<sim::EventId> firstEvents;
   /// By stage, network and direction (sent, received): the link, or -1.

@@ -45,7 +45,7 @@ findReplacements(StringRef text, const Target &from, const Target &to) {
           {place->second.begin, place->second.end, formatNumber(number)});
       continue;
     }
-    // It had its default.
+    // The number had its default, so that the text lacks it.
     const auto [entry, key] = StringRef(path).rsplit('.');
     const bool isInside = !key.empty();
     const auto end = places.ends.find(isInside ? entry : "");

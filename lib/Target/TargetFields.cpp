@@ -70,7 +70,7 @@ std::string formatNumber(double number) {
 }
 
 Error checkRange(const Field &field, double number) {
-  // Up to here doubles have all integers.
+  // Doubles represent all integers up to here.
   constexpr double maximum = static_cast<double>(int64_t{1} << 53);
   auto fail = [&](const Twine &expected) {
     return make_error<TargetError>(

@@ -31,7 +31,7 @@ struct DeviceTask {
   Nanoseconds wait = 0;
 
   bool isCommunication() const;
-  /// Between device and host.
+  /// Whether it copies between device and host.
   bool isCopy() const;
   bool isComputing() const { return !isCommunication() && !isCopy(); }
 };
@@ -49,7 +49,7 @@ struct DeviceTasks {
   Intervals<Nanoseconds> exposedCommunication;
   /// Neither is going on.
   Intervals<Nanoseconds> free;
-  /// In which a receive is going on.
+  /// The times in which a receive is going on.
   Intervals<Nanoseconds> receiving;
 };
 

@@ -13,7 +13,7 @@ namespace mf::timeline {
 
 namespace {
 
-/// In the order in which they run.
+/// The page's scripts, in the order in which they run.
 constexpr StringLiteral scripts[] = {"data.js",    "format.js",   "drawing.js",
                                      "lanes.js",   "timeline.js", "memory.js",
                                      "summary.js", "main.js"};

@@ -18,9 +18,9 @@ namespace mf::timeline {
 
 namespace {
 
-/// So many blocks are about 5 MB.
+/// About 5 MB of blocks.
 constexpr size_t mostBlocks = 250000;
-/// For each stage.
+/// The most points of memory for each stage.
 constexpr size_t mostMemoryPoints = 4000;
 /// The number of gaps of all stages that are kept; the longest ones.
 constexpr size_t mostGaps = 40000;

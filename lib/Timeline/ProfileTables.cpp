@@ -13,7 +13,7 @@ namespace mf::timeline {
 
 namespace {
 
-/// As CANN writes element types.
+/// The name of an element type in CANN's files.
 StringRef getTypeName(DType type) {
   switch (type) {
   case DType::F32:

@@ -42,7 +42,7 @@ public:
     return step;
   }
 
-  /// Empty if all is well.
+  /// The first error; empty if there is none.
   std::string error;
 
 private:

@@ -89,9 +89,9 @@ getShownRanks(const StepTimeline &timeline, const program::Mesh &mesh,
 struct StageTracks {
   /// For each lane, its tasks in the order of time.
   std::vector<std::vector<uint32_t>> lanes;
-  /// In the order in which they are shown.
+  /// Streams in the order in which they are shown.
   std::vector<uint32_t> streams;
-  /// By stream.
+  /// The thread of each stream.
   std::vector<uint32_t> threadOfStream;
 };
 
@@ -161,9 +161,9 @@ private:
   const int64_t firstThread;
   ArrayRef<ShownRank> ranks;
   TraceEvents events;
-  /// By activity.
+  /// The text of each activity.
   std::vector<ActivityText> texts;
-  /// By stage.
+  /// The tracks of each stage.
   std::vector<StageTracks> tracks;
   bool isDetailed = true;
   int64_t numFlows = 0;

@@ -178,7 +178,7 @@ void MpiTraffic::testRequests() {
   }
 }
 
-/// False if nothing happened.
+/// Returns false if nothing happened.
 bool MpiTraffic::progress() {
   bool any = probe();
   if (!requests.empty())

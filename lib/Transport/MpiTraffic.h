@@ -27,7 +27,7 @@ public:
   explicit MpiTraffic(MPI_Comm communicator);
   ~MpiTraffic();
 
-  /// As Transport's.
+  /// Moves messages as Transport::exchange does.
   bool exchange(llvm::MutableArrayRef<Message> messages);
   /// Nobody calls MPI here any more when it returns.
   void interrupt();
@@ -73,7 +73,7 @@ private:
 
   // The requests that the thread has under way.
   std::vector<MPI_Request> requests;
-  /// As `requests`.
+  /// The pieces of `requests`, in their order.
   std::vector<Piece> moving;
   /// Pieces that ranks wait for, and messages that came before anyone did.
   std::map<Source, std::deque<Piece>> wanted;

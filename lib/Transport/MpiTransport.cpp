@@ -20,7 +20,7 @@ constexpr auto longestReport = std::chrono::seconds(1);
 
 enum ReportState : int { Unclaimed, Claimed, Finished };
 
-/// How often a process says that it runs.
+/// The interval at which a process says that it runs.
 constexpr auto pulse = std::chrono::milliseconds(100);
 /// A process that has said nothing for so long, while another one did so many
 /// times, does not run. Its watcher has a thread to itself, so kernels may take

@@ -81,7 +81,7 @@ private:
   /// By copy of the model, the values that the last inlined layer hands to the
   /// next one.
   SmallVector<SmallVector<Value>> hidden;
-  /// By copy, its tokens and labels.
+  /// Tokens and labels by copy of the model.
   SmallVector<SmallVector<std::pair<InputKind, Value>, 2>> stepInputs;
   /// Operators in an order whose reverse has all copies of a layer one after
   /// another, the first one first.

@@ -13,7 +13,7 @@ struct ParameterCasts {
   ascend::StaticOp parameter;
   ascend::BufferType converted;
   llvm::SmallVector<ascend::LaunchOp> launches;
-  /// How often they run in a step.
+  /// The number of times they run in a step.
   int64_t runs = 0;
 };
 

@@ -185,7 +185,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
   }
 
 private:
-  /// In place of the file's.
+  /// The text to read in place of the file's.
   std::optional<std::string> text;
 
   /// Whether ranks have copies of anything: as the YAML says, or as a mesh that

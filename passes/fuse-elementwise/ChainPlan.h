@@ -76,7 +76,7 @@ struct ChainKind {
 struct ChainPlan {
   std::vector<PlannedChain> chains;
 
-  /// In the order of their first chains.
+  /// The kinds of chains in the order of their first chains.
   std::vector<ChainKind> getKinds() const;
 };
 

@@ -183,7 +183,7 @@ LogicalResult RoutineBuilder::lowerCompute(ir::ComputeOpInterface op) {
 }
 
 void RoutineBuilder::lowerOffload(ir::OffloadOp op) {
-  // Without a slot nothing reads the copy.
+  // Nothing reads the copy if it has no slot.
   auto slot = hostSlots.find(op.getHost());
   if (slot == hostSlots.end())
     return;

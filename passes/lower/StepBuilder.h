@@ -110,7 +110,7 @@ private:
   /// For each call, the copies for later calls that start while it runs, by
   /// kernel.
   std::vector<std::vector<EarlyCopy>> earlyCopies;
-  /// By call, in the order of launches.
+  /// Reductions by call, in the order of launches.
   std::vector<std::vector<StepReduction>> reductions;
   /// By stream, the event of the last sum over ranks.
   llvm::MapVector<llvm::StringRef, mlir::Value> reduced;

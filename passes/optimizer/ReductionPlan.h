@@ -29,14 +29,14 @@ struct ReducedParameter {
 };
 
 enum class ReductionPlace {
-  /// Nothing is to be summed.
+  /// No ranks have summands.
   Nowhere,
-  /// Where backward makes the gradient.
+  /// The sum is where backward makes the gradient.
   Backward,
   /// Shared out where a micro-batch's backward makes it; what other axes have
   /// is summed at the step's end.
   MicroBatch,
-  /// At the step's end.
+  /// The sum is at the step's end.
   Step
 };
 

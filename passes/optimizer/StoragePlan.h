@@ -28,7 +28,7 @@ struct UsedParameter {
   int64_t elementBytes = 4;
   /// Whether the model lets ranks share it out.
   bool isOptedIn = true;
-  /// As layers use it.
+  /// The layout of the parameter as layers use it.
   ir::Layout layout;
 };
 

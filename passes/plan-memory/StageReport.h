@@ -28,7 +28,7 @@ struct ExchangeKind {
 /// Bytes of one layer's residuals of one micro-batch, in frames of one layout.
 struct LayoutReport {
   std::string name;
-  /// In the arena or in host memory.
+  /// Whether it is in host memory, or else in the arena.
   bool isHost = false;
   llvm::MapVector<llvm::StringRef, int64_t> layers;
   int64_t total = 0;
@@ -46,7 +46,7 @@ struct StageReport {
   int64_t parameters = 0;
   llvm::MapVector<ascend::Role, int64_t> statics;
   std::vector<LayoutReport> layouts;
-  /// How many there are in a step.
+  /// The number of exchanges of each kind in a step.
   std::map<ExchangeKind, int64_t> exchanges;
 
   void print(llvm::raw_ostream &os) const;

@@ -17,7 +17,7 @@ namespace mf::passes {
 struct ChunkFunctions {
   ir::ForwardOp forward;
   ir::BackwardOp backward;
-  /// Null unless backward is split.
+  /// The backward of weights; null unless backward is split.
   ir::BackwardWeightsOp weights;
 
   /// The numbers of forward's arguments that are hidden inputs, but for those

@@ -63,7 +63,7 @@ enum class PieceRead {
 
 struct PiecePlan {
   std::vector<PieceValue> values;
-  /// By operator and operand.
+  /// The form in which each operand is read, by operator and operand.
   std::vector<llvm::SmallVector<PieceRead>> reads;
   /// By operator and operand: the cut that a part has.
   std::vector<llvm::SmallVector<PieceCut>> cuts;

@@ -28,7 +28,7 @@ struct ShardedParameter {
 
 struct ShardedValue {
   llvm::SmallVector<int64_t> shape;
-  /// Where the gradient of the loss goes.
+  /// Whether the gradient of the loss flows to the value.
   bool needsGradient = false;
   /// The parameter that it is, of the model's.
   std::optional<unsigned> parameter;

@@ -69,7 +69,7 @@ class ReshardPath {
 public:
   ReshardPath(const Layout &from, const Layout &to) : at(from), to(to) {}
 
-  /// False if there is no way.
+  /// Finds the steps; false if there is no way.
   bool go();
 
   SmallVector<ReshardStep> steps;

@@ -25,7 +25,7 @@ struct SwapCandidate {
   /// Kernels between the start of the copy back and its first reader.
   int64_t distance = 1;
   bool isReadByBackward = false;
-  /// Made of parameters alone.
+  /// The value is made of parameters alone.
   bool isMadeOfParameters = false;
   /// An operator that backward runs again reads it.
   bool isReadByRecompute = false;
@@ -47,7 +47,7 @@ enum class SwapDecision {
 llvm::StringRef getReason(SwapDecision decision);
 
 struct SwapPlan {
-  /// One per candidate.
+  /// The decision for each candidate.
   std::vector<SwapDecision> decisions;
   int64_t swappedBytes = 0;
   /// Bytes that backward reads and that stay on the device.

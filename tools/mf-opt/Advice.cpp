@@ -44,7 +44,7 @@ private:
 } // namespace
 
 static Node parse(StringRef yaml, StringRef fileName) {
-  // It was compiled.
+  // Errors cannot occur: the text was compiled before.
   DiagnosticList diagnostics;
   return parseYaml(yaml, fileName, diagnostics);
 }

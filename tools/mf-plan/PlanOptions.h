@@ -52,7 +52,7 @@ struct PlanOptions {
       cl::desc("Device memory per rank, as 54GB (default: max_device_memory of "
                "the YAML)")};
 
-  /// As mf-opt has them.
+  /// The options of mf-opt.
   LoweringFlags lowering{category};
 
   // Options for the changes that are allowed.
@@ -124,7 +124,7 @@ struct PlanOptions {
   /// Checks the values of the options.
   llvm::Error check() const;
 
-  /// In seconds.
+  /// The time limit in seconds.
   double getTimeLimit() const {
     constexpr double ofLayouts = 280;
     return isGiven(devices) && !isGiven(timeLimit) ? ofLayouts : timeLimit;

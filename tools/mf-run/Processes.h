@@ -23,7 +23,7 @@ public:
   Messages(const Messages &) = delete;
   Messages &operator=(const Messages &) = delete;
 
-  /// For errors and warnings.
+  /// The stream for errors and warnings.
   llvm::raw_ostream &getErrors() {
     if (stream)
       return *stream;

@@ -11,7 +11,7 @@ namespace mf::tools {
 Error checkStepFiles(const Options &options, const program::Mesh &mesh) {
   if (!options.traceRanks.empty() && options.trace.empty())
     return llvm::createStringError("--trace-ranks needs --trace");
-  // Before a step runs, not behind it.
+  // Paths are checked before a step runs, not after it.
   for (const auto *path : {&options.trace, &options.html})
     if (!path->empty())
       if (auto file = AtomicFile::create(*path); !file)

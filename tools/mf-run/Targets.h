@@ -15,7 +15,7 @@ struct LoadedTarget {
   /// Its file, and what this says.
   std::string text;
   target::Target written;
-  /// With the numbers of --set.
+  /// The target with the numbers of --set.
   target::Target changed;
 };
 

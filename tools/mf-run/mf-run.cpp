@@ -90,7 +90,7 @@ private:
   }
 
   const Options &options;
-  /// Null for one process.
+  /// The processes of the run; null if there is one.
   ProcessGroup *processes;
   Messages messages;
   /// The content of the file: a program, or a model.

@@ -38,7 +38,7 @@ struct KernelRecord {
   std::vector<AttributeRecord> attributes;
   /// An enumerator of Engine.
   llvm::StringRef engine;
-  /// One of readKinds().
+  /// The kind, one of readKinds().
   llvm::StringRef kind;
   llvm::StringRef flops, fullFlops, bytes, workspace, parts;
   /// How it may be a step of a chain, and the function that makes it one; both

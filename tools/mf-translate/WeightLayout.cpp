@@ -173,7 +173,7 @@ std::vector<NamedShape> listParameters(ir::ModelOp model) {
 
 NameScheme getHuggingFaceScheme(ir::ModelOp model,
                                 const ParameterLayout &layout) {
-  // Only Baichuan's head is normalised.
+  // Among these families, only Baichuan normalises its head.
   if (model.lookupSymbol("lm_head.norm_scale"))
     return NameScheme::HuggingFaceBaichuan;
   ParameterSizes sizes(model);

@@ -55,7 +55,7 @@ Error applySetOptions(target::Target &target, ArrayRef<std::string> settings) {
     if (Error error = applySetOption(target, setting))
       return createStringError("--set " + setting + ": " +
                                toString(std::move(error)));
-  // One number may contradict another.
+  // The numbers are checked together, as one may contradict another.
   if (Error error = target::check(target))
     return createStringError("--set: " + toString(std::move(error)));
   return Error::success();

@@ -61,7 +61,7 @@ private:
   }
 
   const DecodedProgram &decoded;
-  /// By channel.
+  /// The parties of each channel.
   std::vector<std::vector<Party>> parties;
 };
 

@@ -85,7 +85,7 @@ private:
   llvm::DenseMap<mlir::Value, Operand> operands;
   llvm::DenseMap<mlir::Value, uint32_t> events;
   llvm::DenseMap<mlir::Value, uint32_t> frames;
-  /// By kind, index and frame.
+  /// Numbers of buffers, by kind, index and frame.
   llvm::DenseMap<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> buffers;
   /// The channels of transfers, by peer, name and side.
   llvm::DenseMap<std::tuple<const void *, const void *, unsigned>, uint32_t>
