@@ -2,9 +2,9 @@
 //
 // Finds the layouts of ranks with which a training step is shortest, each with
 // the memory settings that suit it (StepPlanner.h), at the same global batch.
-// Layouts are looked at in the order of what is known of them: bounds, then
-// what learned costs promise, then compiled plans; those that promise less than
-// the tenth best plan are not compiled.
+// Layouts are ordered by the best estimate so far: first bounds, then times
+// from learned costs, then compiled plans; those that promise less than the
+// tenth best plan are not compiled.
 //
 //===----------------------------------------------------------------------===//
 

@@ -27,8 +27,8 @@ struct PipelineShape {
   llvm::Expected<schedule::Schedule> buildSchedule() const;
 };
 
-/// Reads what the compiler reads, for a model of `numLayers` numbered layers.
-/// An error where it has one.
+/// Reads the pipeline as the compiler does, for a model of `numLayers` numbered
+/// layers. It is an error where the compiler has one.
 llvm::Expected<PipelineShape> readShape(const CompilerInput &input,
                                         llvm::StringRef yaml, size_t numLayers);
 

@@ -56,8 +56,9 @@ struct RecomputeChoice {
 RecomputeChoice chooseRecompute(const LayerGraph &graph, double secondsPerByte);
 
 /// Choices for rising prices of memory, each a superset of that before it: at
-/// most `count` (two, if that is 1), spread over the range between what is kept
-/// if nothing and if everything is repeated. Neither of these is among them.
+/// most `count` (two, if that is 1), spread over the range between the memory
+/// that is kept if nothing and if everything is repeated. Neither of these is
+/// among them.
 std::vector<RecomputeChoice> findChoices(const LayerGraph &graph, size_t count);
 
 } // namespace mf::planner

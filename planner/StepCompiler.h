@@ -1,7 +1,7 @@
 //===- StepCompiler.h - From a YAML to a decoded step ----------*- C++ -*-===//
 //
-// The whole compiler as a function: what mf-translate, mf-opt and the decoder
-// of mf-run make of a training YAML, in memory.
+// The whole compiler as a function: runs mf-translate, mf-opt and the decoder
+// of mf-run on a training YAML, in memory.
 //
 //===----------------------------------------------------------------------===//
 

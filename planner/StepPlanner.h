@@ -1,9 +1,9 @@
 //===- StepPlanner.h - The memory settings of a training YAML --*- C++ -*-===//
 //
 // Finds the settings of a YAML with which its step is shortest and every stage
-// fits: compiles a few settings to learn what layers cost when they are kept,
-// recomputed or swapped (mf/Plan/Problem.h), solves, and compiles what it
-// found until the compiler's own memory and time say that it stands.
+// fits: compiles a few settings to learn the costs of layers that are kept,
+// recomputed or swapped (mf/Plan/Problem.h), solves, and compiles the solution
+// until the compiler's own memory and time confirm it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -95,9 +95,9 @@ static StringRef getKeyValueAxis(const ModelSpec &spec) {
   return areCopied ? "mp_kv" : "mp";
 }
 
-/// Takes apart what is stored together: [batch, sequence, key and value heads *
-/// sum of `widths`] into one value per width. All that belongs to a head of
-/// keys and values lies together, so that ranks can share heads out.
+/// Splits a weight's result that is stored together: [batch, sequence, key and
+/// value heads * sum of `widths`] into one value per width. All values of a
+/// head of keys and values lie together, so that ranks can share heads out.
 static SmallVector<Value> splitByHead(CellBuilder &cells, Value together,
                                       ArrayRef<int64_t> widths,
                                       StringRef split) {

@@ -135,7 +135,7 @@ void ClassicReader::readDropless() {
         "'enable_deredundency' in moe_config is not modelled; tokens go to "
         "each of their experts on their own");
   reader.markRead({"npu_nums_per_device"});
-  // Where operators are fused, the message says that there are none.
+  // The fusion itself warns that a model has no such operators.
   reader.markRead({"use_fused_ops_topkrouter"});
   constexpr llvm::StringLiteral why = "with use_gmm";
   ignore("topk_method", "'greedy'", why);
@@ -192,7 +192,7 @@ void ClassicReader::readCapacity() {
   constexpr llvm::StringLiteral why = "without use_gmm";
   if (!rules.readsDropless)
     ignore("use_gmm", "False", "on TeleChat's layers");
-  // Where operators are fused, the message says that there are none.
+  // The fusion itself warns that a model has no such operators.
   reader.markRead({"use_fused_ops_permute"});
   ignore("enable_gmm_safe_tokens", "False", why);
   ignore("enable_deredundency", "False", why);

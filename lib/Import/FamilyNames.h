@@ -62,9 +62,9 @@ struct FeedForwardNames {
 
 /// Names of layers that predict later tokens.
 struct NextTokenNames {
-  /// Prefixes of parameters, before the number: of the table, of what joins
-  /// the hidden state with it, and of the norm behind the layer. The table's
-  /// name stands behind the number.
+  /// Prefixes of parameters, before the number: of the table, of the layer that
+  /// joins the hidden state with it, and of the norm behind the layer. The
+  /// table's name stands behind the number.
   llvm::StringRef embedding, table;
   llvm::StringRef fuser, outputNorm;
   llvm::StringRef hiddenNorm, embeddingNorm, concat, join;

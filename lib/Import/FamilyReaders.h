@@ -50,7 +50,8 @@ void readTelechat3Moe(SpecReader &reader, ModelSpec &spec);
 void readAttentionDropout(SpecReader &reader, ModelSpec &spec,
                           SpecReader::Keys keys);
 
-/// Heads divide what they share, and rotate in pairs. `heads` and
+/// Checks that the number of heads is a multiple of that of keys and values,
+/// and that the rotating dimensions of a head are even. `heads` and
 /// `keyValueHeads` are the keys to blame.
 void checkHeads(SpecReader &reader, const ModelSpec &spec,
                 SpecReader::Keys heads, SpecReader::Keys keyValueHeads);

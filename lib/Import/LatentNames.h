@@ -25,7 +25,8 @@ struct LatentNames {
   llvm::StringRef queryDown;
   llvm::StringRef keyValueDown;
   llvm::StringRef latentDown, rotaryKeyDown;
-  /// From a latent: heads at once, or by what they are for.
+  /// Projections from a latent: of all heads at once, or one for each part of a
+  /// head.
   llvm::StringRef queryUp;
   llvm::StringRef queryPlain, queryRotary;
   llvm::StringRef keyValueUp;

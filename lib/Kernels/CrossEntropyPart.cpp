@@ -1,7 +1,8 @@
 //===- CrossEntropyPart.cpp - Cross entropy of a rank's classes -----------===//
 //
-// The steps between the collectives of a loss whose classes are shared out:
-// what a rank adds of each row, and the loss from what all of them added.
+// The steps between the collectives of a loss whose classes are shared out: a
+// rank's share of the sums of each row, and the loss from the sums of all
+// ranks.
 //
 //===----------------------------------------------------------------------===//
 

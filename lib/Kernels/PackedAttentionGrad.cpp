@@ -300,9 +300,9 @@ private:
     return slice;
   }
 
-  /// p and ds of all keys of a block, slice by slice, and what they add to dk
-  /// and dv. The products of the slices before and behind are computed while
-  /// the softmax of one is.
+  /// Computes p and ds of all keys of a block, slice by slice, and adds their
+  /// products to dk and dv. The products of the slices before and behind are
+  /// computed while the softmax of one is.
   void addSlices(const Sweep &work, const AttentionBlock &block, int64_t head,
                  MemoryAhead &ahead) const {
     ProductQueue products(cellType);

@@ -1,7 +1,7 @@
 //===- PackedProduct.h - bf16 products of packed panels -------*- C++ -*-===//
 //
-// oneDNN 2.6 multiplies bf16 matrices on AMX at a fifth of what its tiles can
-// do where an operand is transposed or deeper than a cache: it packs for each
+// oneDNN 2.6 multiplies bf16 matrices on AMX at a fifth of the tiles' peak
+// where an operand is transposed or deeper than a cache: it packs for each
 // call, and walks the whole depth at once. Here panels of both operands that
 // the caches hold are packed in turn (Goto and van de Geijn, 2008: "Anatomy of
 // high-performance matrix multiplication").

@@ -1,7 +1,8 @@
 //===- TokenExchange.cpp - Tokens between the ranks of a group ------------===//
 //
 // The exchange of expert parallelism where one rank has the rows of all: the
-// reference for the collective, and what a program does whose groups are whole.
+// reference for the collective, and the kernel of a program whose groups are
+// whole.
 //
 //===----------------------------------------------------------------------===//
 

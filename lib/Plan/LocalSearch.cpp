@@ -22,8 +22,8 @@ std::vector<double> LocalSearch::getBestDurations() const {
 
 /// Returns true if a better plan was found.
 bool LocalSearch::tryAround(llvm::ArrayRef<double> center) {
-  // By how much a duration may move for what it saves, and how soft the path
-  // is that says what it saves: of the time of the step.
+  // The distances by which a duration may move for its gain, and the softnesses
+  // of the path that gives the gain: fractions of the step's time.
   constexpr double reaches[] = {.02, .05, .1, .2, .4, .8, 1.6, 3.2};
   constexpr double softnesses[] = {1e-4, 1e-3, 5e-3, 2e-2};
   double mean = std::accumulate(center.begin(), center.end(), 0.0) /

@@ -22,10 +22,10 @@ namespace mf::passes {
 using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
 /// The `training` attribute of a model; null and an error where a size is out
-/// of bounds. `options` is where pipeline_stage, offset and interleaving come
-/// from, `batch`, `ranks` and `rowBlocks` what MindSpore Transformers makes of
-/// the sizes, `schedule` the policy that orders the stages' runs, `hasReplicas`
-/// whether stages have several ranks.
+/// of bounds. `options` has pipeline_stage, offset and interleaving, `batch`,
+/// `ranks` and `rowBlocks` are the sizes as MindSpore Transformers resolves
+/// them, `schedule` is the policy that orders the stages' runs, `hasReplicas`
+/// tells whether stages have several ranks.
 ir::TrainingAttr
 getTrainingAttr(EmitError emitError, mlir::MLIRContext *context,
                 const TrainingConfig &config, const StageMapOptions &options,

@@ -9,11 +9,11 @@
 
 namespace mf::passes {
 
-/// Warns, once per key, about what `config` asks of a training step and the
-/// program will not have, and says what it has instead. Where layers would
-/// have other places than asked for it is an error. `ranks` are what they share
-/// out, and `rowBlocks` the blocks in which layers run; `hasExperts` says
-/// whether a model has several.
+/// Warns, once per key, about settings of `config` that the program will not
+/// have, and names the program's behaviour instead. It is an error if layers
+/// would have other places than asked for. `ranks` is the distribution of a
+/// layer over ranks, `rowBlocks` the number of blocks in which layers run;
+/// `hasExperts` says whether a model has several experts.
 void checkNotLowered(const TrainingConfig &config, const RankLayout &ranks,
                      int64_t rowBlocks, bool hasExperts,
                      DiagnosticList &diagnostics);

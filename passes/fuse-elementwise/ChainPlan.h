@@ -21,8 +21,8 @@ struct ChainBuffer {
   /// It is free for others behind its last use in the routine, and before its
   /// first if that is a write.
   bool isFreed = false;
-  /// It is alive behind the routine: of what is freed, before its first use
-  /// alone.
+  /// It is live behind the routine; if it is freed, then only before its first
+  /// use.
   bool isKept = false;
 };
 

@@ -31,7 +31,7 @@ struct ReshardStep {
 std::optional<ReshardStep> getReshardStep(const ir::Layout &from,
                                           const ir::Layout &to);
 
-/// `to`'s layout of what `step` makes of `from`, the other way round.
+/// The layout of the result of `step` on a tensor with layout `from`.
 ir::Layout applyStep(const ir::Layout &from, const ReshardStep &step);
 
 /// Whether it cuts or gathers a dimension, in the order of its axes; if not,

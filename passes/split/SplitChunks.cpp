@@ -67,9 +67,9 @@ ArrayAttr ChunkSplitter::getGradientNames(Half half) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// `value` in the half that is being built; what is not handed over is made
-/// again there on first use. A barrier of the other half stands for its input:
-/// the functions are apart already.
+/// `value` in the half that is being built; a value that is not handed over is
+/// made again there on first use. A barrier of the other half stands for its
+/// input: the functions are apart already.
 Value ChunkSplitter::getInHalf(Value value, IRMapping &mapping) {
   if (Value mapped = mapping.lookupOrNull(value))
     return mapped;

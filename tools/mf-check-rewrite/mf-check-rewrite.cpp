@@ -1,7 +1,7 @@
 //===- mf-check-rewrite.cpp - Runs the IR before and after passes ---------===//
 //
 // `mf-check-rewrite model.mlir --recompute-config=train.yaml` lowers a training
-// step and runs what each pass found and what it left; `mf-check-rewrite
+// step and runs the IR before and behind each pass; `mf-check-rewrite
 // before.mlir after.mlir` does so with two files. Both must compute the same.
 //
 //===----------------------------------------------------------------------===//

@@ -243,8 +243,9 @@ int RunCommand::runFile() {
     module = mf::tools::parseGuarded(sources, context);
     code = module ? decode(*module) : 1;
   }
-  // Only now, when the ranks of processes are known. If they have different
-  // files, what is wrong with one of them does not matter.
+  // Errors are reported only now, when the ranks of processes are known. If
+  // processes have different files, an error in one of the files does not
+  // matter.
   if (Error error = agreeOnFile(
           isOpen ? Error::success() : createStringError(message), digest)) {
     messages.discard();

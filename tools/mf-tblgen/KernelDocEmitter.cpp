@@ -9,8 +9,8 @@ using llvm::raw_ostream;
 
 namespace mf {
 
-/// "`self`, `other` (optional)"; outputs with their access and what they may
-/// share.
+/// "`self`, `other` (optional)"; outputs with their access and the inputs whose
+/// memory they may share.
 static std::string describe(const KernelRecord &kernel,
                             llvm::ArrayRef<OperandRecord> operands) {
   std::vector<std::string> texts;

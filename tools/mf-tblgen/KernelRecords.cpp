@@ -23,7 +23,7 @@ std::vector<llvm::StringRef> readKinds(const llvm::RecordKeeper &records) {
   return kinds->getValueAsListOfStrings("names");
 }
 
-/// Reads one record and reports what is wrong with it.
+/// Reads one record and reports its errors.
 namespace {
 class KernelReader {
 public:

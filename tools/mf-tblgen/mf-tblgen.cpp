@@ -1,7 +1,7 @@
 //===- mf-tblgen.cpp - Tables of kernels from their records ---------------===//
 //
 // A TableGen backend for dialects/ascend/AscendKernels.td. `mf-tblgen -h` lists
-// what it generates; all else is llvm-tblgen's command line.
+// its generators; all else is llvm-tblgen's command line.
 //
 //===----------------------------------------------------------------------===//
 

@@ -50,7 +50,7 @@ public:
     }
     return 0;
   }
-  /// The first that there is.
+  /// The first of these sizes that exists.
   int64_t get(ArrayRef<StringRef> endings, size_t dim) {
     for (StringRef ending : endings)
       if (int64_t size = get(ending, dim))

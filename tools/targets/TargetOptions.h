@@ -13,13 +13,12 @@ namespace mf::tools {
 /// Makes the file of --target, a name or a path, the main file of `sources`.
 llvm::Error openTargetOption(llvm::StringRef target, llvm::SourceMgr &sources);
 
-/// Parses the main file of `sources`; what is wrong with it goes to `errors`.
+/// Parses the main file of `sources`; errors in it go to `errors`.
 mlir::FailureOr<target::Target> parseTargetOption(llvm::SourceMgr &sources,
                                                   mlir::MLIRContext &context,
                                                   llvm::raw_ostream &errors);
 
-/// The target of --target; the error says what is wrong with the option or the
-/// file.
+/// The target of --target; the error names the option or the place in the file.
 llvm::Expected<target::Target> readTargetOption(llvm::StringRef target);
 
 /// Changes numbers of a target, each as `path=number` of --set says.

@@ -1,11 +1,11 @@
 //===- LayerPlan.h - Recompute and swap of each layer -----------*- C++ -*-===//
 //
 // Resolves recompute_config and swap_config over a stage map and the names of
-// every layer's operators: which layers are recomputed whole, which operators
-// and cells one by one, whose communication is recomputed, what is excluded,
-// and what is swapped with which prefetch. The plan is a plain value that
-// prints; the log lines are those of MindSpore Transformers as its public
-// documentation shows them.
+// every layer's operators: the layers that are recomputed whole, the operators
+// and cells that are recomputed one by one, those whose communication is
+// recomputed, those that are excluded, and those that are swapped, with their
+// prefetch. The plan is a plain value that prints; the log lines are those of
+// MindSpore Transformers as its public documentation shows them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -22,7 +22,7 @@
 namespace mf {
 
 enum class NodeKind : uint8_t {
-  Undefined, ///< no such node: what a lookup of a missing key gives
+  Undefined, ///< no such node: the result for a missing key
   Null,
   Bool,
   Int,

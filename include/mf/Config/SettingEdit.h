@@ -45,7 +45,7 @@ struct SwapItem {
 /// Tables count layers by stage, whether swap is on or not: with swap on they
 /// are written as the layer indices that MindSpore Transformers wants then, and
 /// where swap is switched on or off, recompute settings without a value are
-/// rewritten so that they mean what they meant.
+/// rewritten so that they keep their meaning.
 struct MemorySettings {
   std::optional<StageTable> offset;
   /// Full recompute. All zeros are written as False.

@@ -107,7 +107,7 @@ enum class ParameterPart : uint8_t {
   SharedGate,
   SharedUp,
   SharedDown,
-  SharedRouter, ///< what the shared experts' output is weighted by
+  SharedRouter, ///< the weight of the shared experts' output
   // The layers that predict more tokens.
   PredictionHiddenNorm,
   PredictionEmbeddingNorm,

@@ -8,7 +8,7 @@
 // valley empty. Every solution in which no buffer can be moved down is in
 // exactly one branch. The search prunes by these rules:
 //
-// - a section in which what is left no longer fits above the skyline;
+// - a section whose remaining buffers do not fit above the skyline;
 // - the skyline raised to the lowest offset of any buffer left in a section
 //   (the section inference of Moffitt, "MiniMalloc: a lightweight memory
 //   allocator for hardware-accelerated machine learning", ASPLOS 2023);

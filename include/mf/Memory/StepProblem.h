@@ -142,7 +142,7 @@ struct StepProblem {
   /// Tells whether the problem is well-formed: ranges within their routines,
   /// sizes not negative and in sum not overflowing, every routine in at most
   /// one phase of one frame, and every frame instance running each of its
-  /// phases once, in order. The error names what is wrong.
+  /// phases once, in order. The error names the first broken rule.
   llvm::Error check() const;
 
   /// The max-live bound of the expanded program: no arena can be smaller. Time

@@ -142,8 +142,8 @@ struct Plan {
   bool operator==(const Plan &other) const { return chunks == other.chunks; }
   /// Tells whether this is a choice that the problem allows: every layer once
   /// and in order, the rules on treatments and copies kept, nothing forbidden,
-  /// every stage within its limit. Errors name the chunk or stage, and what is
-  /// missing.
+  /// every stage within its limit. Errors name the chunk or stage, and the
+  /// missing layers or memory.
   llvm::Error verify(const Problem &problem) const;
 };
 
