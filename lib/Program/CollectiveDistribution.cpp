@@ -59,8 +59,8 @@ struct CollectiveStep {
   bool hasOneElement;
   /// Where the group's axes cut the input.
   llvm::SmallVector<int64_t, 2> gathered;
-  /// What they cut may be outside of what others cut in the same place: one of
-  /// them cuts in one of several places, or a rank has one row.
+  /// Whether these axes may cut outside of others that cut in the same place:
+  /// one of them cuts in one of several places, or a rank has one row.
   bool isOpen = false;
 
   /// The output's holding along an axis of the group.

@@ -124,7 +124,7 @@ void StageDistributions::runTransfer(const Exchange &exchange,
   }
 }
 
-/// Of the first dimension that has more than one.
+/// The size of the first dimension that has more than one element.
 static int64_t getFirstElements(const TensorShape &shape) {
   const auto *found =
       llvm::find_if(shape.dims, [](int64_t extent) { return extent != 1; });

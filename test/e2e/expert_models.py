@@ -15,7 +15,7 @@ class Model:
     # The cuts of the weights of experts with a capacity, and of the rest.
     expert_cuts = ('[["ep"], ["mp"], []]', '[["ep"], [], ["mp"]]')
     product = "expert_matmul"
-    # Of gates and ups that are one weight, the blocks that model-parallel ranks share out; 0 for two weights.
+    # Blocks of a weight that has gates and ups, which model-parallel ranks share out; 0 for two weights.
     blocks = 0
 
     def __init__(self, **sizes):

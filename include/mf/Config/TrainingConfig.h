@@ -171,7 +171,7 @@ struct OptimizerConfig {
   double weightDecay = 0.0;
   double learningRate = 5e-5;
   bool swap = false;
-  /// Of PmaAdamW alone.
+  /// The averages of PmaAdamW; no other optimizer has them.
   std::optional<WeightAverageConfig> average;
   Node node;
 

@@ -45,7 +45,7 @@ Tensors runOnce(const KernelSpec &spec, Tensors inputs, Tensors outputs) {
 
 /// Where an operand has a dimension.
 struct DimPlace {
-  /// Of the operand's shape.
+  /// The dimension of the operand's shape.
   size_t dim = 0;
   /// How often it has it there: once for each element of an outer dimension
   /// that is one with it.
