@@ -1,75 +1,39 @@
 //===- StepGraph.cpp - The tasks of a step, and how long they take --------===//
 
 #include "StepGraph.h"
+#include "mf/Schedule/TaskGraph.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 namespace mf::plan {
 
-using schedule::Phase;
-using schedule::Pipeline;
 using schedule::Task;
-
-static int64_t getPhaseNumber(Phase phase) {
-  switch (phase) {
-  case Phase::Forward:
-    return 0;
-  case Phase::Backward:
-  case Phase::InputGradient:
-    return 1;
-  case Phase::WeightGradient:
-    return 2;
-  }
-  llvm_unreachable("covers all phases");
-}
-
-/// The task of another chunk whose result a task reads.
-static std::optional<Task> getRemoteInput(const Pipeline &pipeline, Task task) {
-  if (task.phase == Phase::WeightGradient)
-    return std::nullopt;
-  task.chunk += task.phase == Phase::Forward ? -1 : 1;
-  if (task.chunk < 0 || task.chunk >= pipeline.getNumChunks())
-    return std::nullopt;
-  return task;
-}
 
 StepGraph::StepGraph(const TickProblem &problem)
     : problem(problem), lastNodes(problem.getNumStages(), -1) {
   const schedule::Schedule &schedule = problem.get().schedule;
-  const Pipeline &pipeline = schedule.pipeline;
-  auto getNumber = [&](const Task &task) {
-    return ((getPhaseNumber(task.phase) * pipeline.getNumChunks() +
-             task.chunk) *
-                pipeline.microBatches +
-            task.microBatch) *
-               pipeline.pieces +
-           task.piece;
-  };
-  std::vector<int32_t> nodeOfTask(problem.getNumPhases() *
-                                      pipeline.getNumChunks() *
-                                      pipeline.microBatches * pipeline.pieces,
-                                  -1);
+  const schedule::TaskGraph graph(schedule.pipeline, schedule.splitsBackward);
+  std::vector<int32_t> nodeOfTask(graph.getNumTasks(), -1);
   // Round robin: neighbours in the order do not wait for one another, which
   // lets the processor overlap them.
-  std::vector<size_t> next(pipeline.stages, 0);
+  std::vector<size_t> next(problem.getNumStages(), 0);
   for (bool goesOn = true; goesOn;) {
     goesOn = false;
-    for (int64_t stage = 0; stage < pipeline.stages; ++stage) {
+    for (int64_t stage = 0; stage < problem.getNumStages(); ++stage) {
       if (next[stage] == schedule.stages[stage].size())
         continue;
       const Task &task = schedule.stages[stage][next[stage]];
       Node node{lastNodes[stage], -1, 0, static_cast<int32_t>(stage)};
-      if (std::optional<Task> input = getRemoteInput(pipeline, task);
-          input && pipeline.stageOfChunk[input->chunk] != stage) {
-        node.input = nodeOfTask[getNumber(*input)];
+      if (std::optional<Task> input = getProducer(schedule.pipeline, task)) {
+        node.input = nodeOfTask[graph.getNumber(*input)];
         if (node.input < 0)
           continue;
       }
-      node.duration =
-          problem.getDuration(task.chunk, getPhaseNumber(task.phase));
-      lastNodes[stage] = nodeOfTask[getNumber(task)] = nodes.size();
+      node.duration = problem.getDuration(
+          task.chunk, llvm::find(graph.getPhases(), task.phase) -
+                          graph.getPhases().begin());
+      lastNodes[stage] = nodeOfTask[graph.getNumber(task)] = nodes.size();
       nodes.push_back(node);
       ++next[stage];
       goesOn = true;

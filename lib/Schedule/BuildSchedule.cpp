@@ -1,8 +1,7 @@
 //===- BuildSchedule.cpp - One topological sort over all stages -----------===//
 
-#include "TaskGraph.h"
-#include "WaitGraph.h"
 #include "mf/Schedule/Policy.h"
+#include "mf/Schedule/TaskGraph.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include <queue>
@@ -25,28 +24,21 @@ class Sorter {
 public:
   Sorter(const Policy &policy, const Pipeline &pipeline)
       : policy(policy), pipeline(pipeline),
-        numbers(pipeline, policy.splitsBackward()), graph(numbers.size()),
-        ready(pipeline.stages), isBusy(pipeline.stages, false) {}
+        graph(pipeline, policy.splitsBackward()), ready(pipeline.stages),
+        isBusy(pipeline.stages, false) {}
 
   llvm::Error addEdges();
   llvm::Expected<Schedule> sort();
 
 private:
-  void addEdge(const Task &first, const Task &second) {
-    graph.addEdge(numbers.getNumber(first), numbers.getNumber(second));
-  }
   void addReady(int64_t number);
   void finish(int64_t number);
   void startTasks(int64_t time, Schedule &schedule);
-  int64_t getStage(const Task &task) const {
-    return pipeline.stageOfChunk[task.chunk];
-  }
   llvm::Error reportContradiction() const;
 
   const Policy &policy;
   const Pipeline &pipeline;
-  TaskNumbers numbers;
-  WaitGraph graph;
+  TaskGraph graph;
   std::vector<int32_t> waitsFor;
   std::vector<LeastFirst<ReadyTask>> ready;
   std::vector<bool> isBusy;
@@ -57,26 +49,26 @@ private:
 };
 
 llvm::Error Sorter::addEdges() {
-  for (int64_t number = 0; number < numbers.size(); ++number) {
-    Task task = numbers.getTask(number);
+  for (int64_t number = 0; number < graph.getNumTasks(); ++number) {
+    Task task = graph.getTask(number);
     for (const Task &input : getInputs(pipeline, task))
-      addEdge(input, task);
+      graph.addEdge(input, task);
     // Gradients of a chunk add up in one order.
     if (std::optional<Task> earlier = getEarlierGradient(pipeline, task))
-      addEdge(*earlier, task);
+      graph.addEdge(*earlier, task);
   }
   std::vector<std::vector<int32_t>> chunks = pipeline.getChunksOfStages();
   llvm::Error error = llvm::Error::success();
   for (int64_t stage = 0; stage < pipeline.stages && !error; ++stage) {
     auto add = [&](const Task &first, const Task &second) {
       for (const Task &task : {first, second})
-        if (!error && (!numbers.isKnown(task) || getStage(task) != stage))
+        if (!error && (!graph.isKnown(task) || graph.getStage(task) != stage))
           error = llvm::createStringError(
               "schedule '" + policy.getName() + "' has a rule for " +
               pipeline.getName(task) + " of chunk " + Twine(task.chunk) +
               ", expected a task of stage " + Twine(stage));
       if (!error)
-        addEdge(first, second);
+        graph.addEdge(first, second);
     };
     Rules rules(pipeline, chunks[stage], add);
     policy.addRules(pipeline, stage, rules);
@@ -87,14 +79,14 @@ llvm::Error Sorter::addEdges() {
 }
 
 void Sorter::addReady(int64_t number) {
-  Task task = numbers.getTask(number);
-  ready[getStage(task)].emplace(policy.getPriority(pipeline, task),
-                                task.microBatch, task.chunk, number);
-  mayStart.push_back(getStage(task));
+  Task task = graph.getTask(number);
+  ready[graph.getStage(task)].emplace(policy.getPriority(pipeline, task),
+                                      task.microBatch, task.chunk, number);
+  mayStart.push_back(graph.getStage(task));
 }
 
 void Sorter::finish(int64_t number) {
-  int64_t stage = getStage(numbers.getTask(number));
+  int64_t stage = graph.getStage(graph.getTask(number));
   isBusy[stage] = false;
   mayStart.push_back(stage);
   for (int64_t successor : graph.getSuccessors(number))
@@ -108,7 +100,7 @@ void Sorter::startTasks(int64_t time, Schedule &schedule) {
       continue;
     int64_t number = std::get<3>(ready[stage].top());
     ready[stage].pop();
-    Task task = numbers.getTask(number);
+    Task task = graph.getTask(number);
     schedule.stages[stage].push_back(task);
     running.emplace(time + getUnitTime(task.phase), number);
     isBusy[stage] = true;
@@ -119,7 +111,7 @@ void Sorter::startTasks(int64_t time, Schedule &schedule) {
 llvm::Expected<Schedule> Sorter::sort() {
   Schedule schedule{policy.getName().str(), pipeline, policy.splitsBackward(),
                     std::vector<std::vector<Task>>(pipeline.stages)};
-  for (int64_t number = 0; number < numbers.size(); ++number)
+  for (int64_t number = 0; number < graph.getNumTasks(); ++number)
     if (waitsFor[number] == 0)
       addReady(number);
   startTasks(0, schedule);
@@ -133,7 +125,7 @@ llvm::Expected<Schedule> Sorter::sort() {
     }
     startTasks(time, schedule);
   }
-  if (ended < numbers.size())
+  if (ended < graph.getNumTasks())
     return reportContradiction();
   return schedule;
 }
@@ -143,16 +135,16 @@ llvm::Error Sorter::reportContradiction() const {
   std::vector<int64_t> cycle = graph.findCycle();
   std::string text;
   for (int64_t number : llvm::ArrayRef(cycle).take_front(shown)) {
-    Task task = numbers.getTask(number);
+    Task task = graph.getTask(number);
     text += pipeline.getName(task) + " of stage " +
-            std::to_string(getStage(task)) + " behind ";
+            std::to_string(graph.getStage(task)) + " behind ";
   }
   if (cycle.size() > shown)
     text += "... behind ";
   return llvm::createStringError(
       "the rules of schedule '" + policy.getName() +
       "' contradict the order of the data or one another: " + text +
-      pipeline.getName(numbers.getTask(cycle.front())));
+      pipeline.getName(graph.getTask(cycle.front())));
 }
 
 } // namespace

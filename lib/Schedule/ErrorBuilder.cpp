@@ -9,10 +9,10 @@ namespace mf::schedule {
 char ScheduleError::ID = 0;
 
 ErrorBuilder &ErrorBuilder::operator<<(const Task &task) {
-  TaskPlace place{order.getStage(task), order.getPosition(task)};
+  TaskPlace place{graph.getStage(task), graph.getPosition(task)};
   if (!llvm::is_contained(places, place))
     places.push_back(place);
-  return *this << order.getName(task) + " of stage " +
+  return *this << graph.getPipeline().getName(task) + " of stage " +
                       llvm::Twine(place.stage) + " (task " +
                       llvm::Twine(place.position) + ")";
 }
@@ -25,10 +25,10 @@ ErrorBuilder &ErrorBuilder::operator<<(const Transfer &transfer) {
 bool ErrorBuilder::follows(int64_t node, int64_t waitedFor) const {
   if (!isTask(node) || !isTask(waitedFor))
     return false;
-  Task task = order.getNumbers().getTask(node);
-  Task other = order.getNumbers().getTask(waitedFor);
-  return order.getStage(task) == order.getStage(other) &&
-         order.getPosition(task) == order.getPosition(other) + 1;
+  Task task = graph.getTask(node);
+  Task other = graph.getTask(waitedFor);
+  return graph.getStage(task) == graph.getStage(other) &&
+         graph.getPosition(task) == graph.getPosition(other) + 1;
 }
 
 ErrorBuilder &ErrorBuilder::addCycle(std::vector<int64_t> cycle,
@@ -41,11 +41,10 @@ ErrorBuilder &ErrorBuilder::addCycle(std::vector<int64_t> cycle,
     std::rotate(cycle.begin(), cycle.begin() + 1, cycle.end());
   }
   auto add = [&](int64_t node) {
-    const TaskNumbers &numbers = order.getNumbers();
     if (isTask(node))
-      *this << numbers.getTask(node);
+      *this << graph.getTask(node);
     else
-      *this << transfers[node - numbers.size()];
+      *this << transfers[node - graph.getNumTasks()];
   };
   auto at = [&](size_t index) { return cycle[index % cycle.size()]; };
   add(cycle.front());

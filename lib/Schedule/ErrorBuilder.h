@@ -3,17 +3,17 @@
 #ifndef MF_LIB_SCHEDULE_ERRORBUILDER_H
 #define MF_LIB_SCHEDULE_ERRORBUILDER_H
 
-#include "StageOrder.h"
 #include "mf/Schedule/ScheduleError.h"
+#include "mf/Schedule/TaskGraph.h"
 #include "mf/Schedule/Transfers.h"
 #include "llvm/ADT/Twine.h"
 
 namespace mf::schedule {
 
-/// Puts a ScheduleError together: `ErrorBuilder(order) << task << " is late"`.
+/// Puts a ScheduleError together: `ErrorBuilder(graph) << task << " is late"`.
 class ErrorBuilder {
 public:
-  explicit ErrorBuilder(const StageOrder &order) : order(order) {}
+  explicit ErrorBuilder(const TaskGraph &graph) : graph(graph) {}
 
   ErrorBuilder &operator<<(const llvm::Twine &text) {
     message += text.str();
@@ -23,9 +23,8 @@ public:
   ErrorBuilder &operator<<(const Task &task);
   ErrorBuilder &operator<<(const Transfer &transfer);
 
-  /// Says how the nodes of a cycle of WaitGraph wait for one another. The
-  /// first nodes are tasks, by their numbers; transfer i is the i-th behind
-  /// them.
+  /// Says how the nodes of a cycle of the graph wait for one another. Transfer
+  /// i is the i-th node behind the tasks.
   ErrorBuilder &addCycle(std::vector<int64_t> cycle,
                          llvm::ArrayRef<Transfer> transfers = {});
 
@@ -35,11 +34,11 @@ public:
   }
 
 private:
-  bool isTask(int64_t node) const { return node < order.getNumbers().size(); }
+  bool isTask(int64_t node) const { return node < graph.getNumTasks(); }
   /// `node` runs right behind `waitedFor` on its stage.
   bool follows(int64_t node, int64_t waitedFor) const;
 
-  const StageOrder &order;
+  const TaskGraph &graph;
   std::string message;
   std::vector<TaskPlace> places;
 };

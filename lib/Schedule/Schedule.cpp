@@ -1,6 +1,6 @@
 //===- Schedule.cpp - Order of the tasks of a pipeline --------------------===//
 
-#include "mf/Schedule/Schedule.h"
+#include "mf/Schedule/TaskGraph.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
 
@@ -74,6 +74,57 @@ void Schedule::print(llvm::raw_ostream &os) const {
     for (const Task &task : stages[stage])
       os << " " << pipeline.getName(task);
     os << "\n";
+  }
+}
+
+std::vector<std::vector<int64_t>> Schedule::getUnitStarts() const {
+  TaskGraph graph(*this, TaskGraph::InputEdges::FromOtherStages);
+  graph.index();
+  std::vector<int64_t> ends = graph.getUnitEnds();
+  std::vector<std::vector<int64_t>> starts;
+  for (const std::vector<Task> &tasks : stages) {
+    std::vector<int64_t> &ofStage = starts.emplace_back();
+    for (const Task &task : tasks)
+      ofStage.push_back(ends[graph.getNumber(task)] - getUnitTime(task.phase));
+  }
+  return starts;
+}
+
+double Schedule::getUnitBubble() const {
+  std::vector<std::vector<int64_t>> starts = getUnitStarts();
+  int64_t work = 0, end = 0;
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    for (const Task &task : stages[stage])
+      work += getUnitTime(task.phase);
+    end = std::max(end, starts[stage].back() +
+                            getUnitTime(stages[stage].back().phase));
+  }
+  int64_t total = end * static_cast<int64_t>(stages.size());
+  return static_cast<double>(total - work) / static_cast<double>(work);
+}
+
+void Schedule::printTimeline(llvm::raw_ostream &os) const {
+  std::vector<std::vector<int64_t>> starts = getUnitStarts();
+  size_t width = 0;
+  for (const std::vector<Task> &tasks : stages)
+    for (const Task &task : tasks)
+      width = std::max(width, pipeline.getName(task).size() + 1);
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    std::string line = "stage " + std::to_string(stage) + ":";
+    auto addCells = [&](std::string text, char padding, int64_t cells) {
+      text.resize(cells * width - 1, padding);
+      line += " " + text;
+    };
+    int64_t time = 0;
+    for (size_t index = 0; index < stages[stage].size(); ++index) {
+      for (; time < starts[stage][index]; ++time)
+        addCells(".", ' ', 1);
+      const Task &task = stages[stage][index];
+      int64_t duration = getUnitTime(task.phase);
+      addCells(pipeline.getName(task), duration > 1 ? '-' : ' ', duration);
+      time += duration;
+    }
+    os << llvm::StringRef(line).rtrim() << "\n";
   }
 }
 

@@ -14,8 +14,8 @@ namespace {
 /// Verifies that every task is there once, and on the stage of its chunk.
 Error verifyTasks(const Schedule &schedule) {
   const Pipeline &pipeline = schedule.pipeline;
-  TaskNumbers numbers(pipeline, schedule.splitsBackward);
-  std::vector<int64_t> positions(numbers.size(), -1);
+  TaskGraph graph(pipeline, schedule.splitsBackward);
+  std::vector<int64_t> positions(graph.getNumTasks(), -1);
   for (size_t stage = 0; stage < schedule.stages.size(); ++stage) {
     const std::vector<Task> &tasks = schedule.stages[stage];
     for (size_t position = 0; position < tasks.size(); ++position) {
@@ -29,7 +29,7 @@ Error verifyTasks(const Schedule &schedule) {
                 .str(),
             std::move(places));
       };
-      if (!numbers.isKnown(task))
+      if (!graph.isKnown(task))
         return isWrong(
             " of chunk " + Twine(task.chunk) + ", expected tasks of " +
                 (schedule.splitsBackward ? "phases F, I, W" : "phases F, B") +
@@ -45,7 +45,7 @@ Error verifyTasks(const Schedule &schedule) {
                            ", expected on stage " + Twine(owner) +
                            ", where that chunk is",
                        {place});
-      int64_t &known = positions[numbers.getNumber(task)];
+      int64_t &known = positions[graph.getNumber(task)];
       if (known >= 0)
         return isWrong(", and so is task " + Twine(known) + ", expected one",
                        {place, {place.stage, known}});
@@ -55,7 +55,7 @@ Error verifyTasks(const Schedule &schedule) {
   auto missing = llvm::find(positions, -1);
   if (missing == positions.end())
     return Error::success();
-  Task task = numbers.getTask(missing - positions.begin());
+  Task task = graph.getTask(missing - positions.begin());
   return createStringError("stage " + Twine(pipeline.stageOfChunk[task.chunk]) +
                            " does not run " + pipeline.getName(task) +
                            " of chunk " + Twine(task.chunk) +
@@ -89,12 +89,12 @@ getEarlierTasks(const Pipeline &pipeline, const Task &task) {
   return earlier;
 }
 
-Error verifyOrderOnStages(const Schedule &schedule, const StageOrder &order) {
+Error verifyOrderOnStages(const Schedule &schedule, const TaskGraph &graph) {
   for (const std::vector<Task> &tasks : schedule.stages)
     for (const Task &task : tasks)
       for (auto [earlier, expected] : getEarlierTasks(schedule.pipeline, task))
-        if (order.getPosition(earlier) > order.getPosition(task))
-          return ErrorBuilder(order) << task << " runs before " << earlier
+        if (graph.getPosition(earlier) > graph.getPosition(task))
+          return ErrorBuilder(graph) << task << " runs before " << earlier
                                      << ", expected " << expected;
   return Error::success();
 }
@@ -110,16 +110,14 @@ Error Schedule::verify() const {
                              Twine(pipeline.stages));
   if (Error error = verifyTasks(*this))
     return error;
-  StageOrder order(*this);
-  if (Error error = verifyOrderOnStages(*this, order))
+  TaskGraph graph(*this, TaskGraph::InputEdges::All);
+  if (Error error = verifyOrderOnStages(*this, graph))
     return error;
-  WaitGraph graph(order.getNumbers().size());
-  order.addEdges(graph, [](const Task &, const Task &) { return true; });
   graph.index();
   std::vector<int64_t> cycle = graph.findCycle();
   if (cycle.empty())
     return Error::success();
-  return (ErrorBuilder(order) << "deadlock: ").addCycle(std::move(cycle));
+  return (ErrorBuilder(graph) << "deadlock: ").addCycle(std::move(cycle));
 }
 
 } // namespace mf::schedule

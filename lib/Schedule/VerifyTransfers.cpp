@@ -17,21 +17,19 @@ namespace {
 class TransferChecker {
 public:
   TransferChecker(const Schedule &schedule, llvm::ArrayRef<Transfer> transfers)
-      : schedule(schedule), transfers(transfers), order(schedule) {}
+      : schedule(schedule), transfers(transfers),
+        graph(schedule, TaskGraph::InputEdges::None) {}
 
   Error verify();
 
 private:
   Error checkMessages() const;
   Error checkChannels();
-  void addTransferEdges(WaitGraph &graph) const;
-  int64_t getNode(const Task &task) const {
-    return order.getNumbers().getNumber(task);
-  }
+  void addTransferNodes();
 
   const Schedule &schedule;
   llvm::ArrayRef<Transfer> transfers;
-  StageOrder order;
+  TaskGraph graph;
   /// The transfers of each channel (sending chunk, direction), in order.
   std::vector<std::vector<int64_t>> channels;
 };
@@ -39,40 +37,35 @@ private:
 /// Verifies that there is one transfer for every input from another stage.
 Error TransferChecker::checkMessages() const {
   const Pipeline &pipeline = schedule.pipeline;
-  const TaskNumbers &numbers = order.getNumbers();
-  // A task has one input from another chunk at most.
-  std::vector<bool> isSent(numbers.size(), false);
+  std::vector<bool> isSent(graph.getNumTasks(), false);
   for (const Transfer &transfer : transfers) {
-    if (!numbers.isKnown(transfer.producer) ||
-        !numbers.isKnown(transfer.reader))
+    if (!graph.isKnown(transfer.producer) || !graph.isKnown(transfer.reader))
       return createStringError(
           "a transfer from " + pipeline.getName(transfer.producer) +
           " of chunk " + Twine(transfer.producer.chunk) + " to " +
           pipeline.getName(transfer.reader) + " of chunk " +
           Twine(transfer.reader.chunk) + ", expected tasks of the schedule");
-    if (order.getStage(transfer.producer) == order.getStage(transfer.reader) ||
-        !llvm::is_contained(getInputs(pipeline, transfer.reader),
-                            transfer.producer))
-      return ErrorBuilder(order) << transfer
+    if (getProducer(pipeline, transfer.reader) != transfer.producer)
+      return ErrorBuilder(graph) << transfer
                                  << " is none, expected a result that the "
                                     "reader takes from another stage";
     if (transfer.ahead < 1 || transfer.behind < 1)
-      return ErrorBuilder(order)
+      return ErrorBuilder(graph)
              << transfer << " is ahead " << Twine(transfer.ahead)
              << " and behind " << Twine(transfer.behind)
              << ", expected both at least 1";
-    int64_t reader = numbers.getNumber(transfer.reader);
+    int64_t reader = graph.getNumber(transfer.reader);
     if (isSent[reader])
-      return ErrorBuilder(order)
+      return ErrorBuilder(graph)
              << transfer << " is there twice, expected once";
     isSent[reader] = true;
   }
-  for (int64_t number = 0; number < numbers.size(); ++number) {
-    Task task = numbers.getTask(number);
-    for (const Task &input : getInputs(pipeline, task))
-      if (!isSent[number] && order.getStage(input) != order.getStage(task))
-        return ErrorBuilder(order)
-               << Transfer{input, task} << " is missing, expected a transfer";
+  for (int64_t number = 0; number < graph.getNumTasks(); ++number) {
+    Task task = graph.getTask(number);
+    std::optional<Task> producer = getProducer(pipeline, task);
+    if (producer && !isSent[number])
+      return ErrorBuilder(graph)
+             << Transfer{*producer, task} << " is missing, expected a transfer";
   }
   return Error::success();
 }
@@ -88,14 +81,14 @@ Error TransferChecker::checkChannels() {
   }
   for (std::vector<int64_t> &channel : channels) {
     llvm::sort(channel, [&](int64_t one, int64_t other) {
-      return order.getPosition(transfers[one].producer) <
-             order.getPosition(transfers[other].producer);
+      return graph.getPosition(transfers[one].producer) <
+             graph.getPosition(transfers[other].producer);
     });
     for (size_t index = 1; index < channel.size(); ++index) {
       const Transfer &first = transfers[channel[index - 1]];
       const Transfer &second = transfers[channel[index]];
-      if (order.getPosition(first.reader) > order.getPosition(second.reader))
-        return ErrorBuilder(order)
+      if (graph.getPosition(first.reader) > graph.getPosition(second.reader))
+        return ErrorBuilder(graph)
                << first.producer << " runs before " << second.producer
                << ", but " << first.reader << " runs behind " << second.reader
                << ", expected messages to be read in the order in which they "
@@ -105,24 +98,26 @@ Error TransferChecker::checkChannels() {
   return Error::success();
 }
 
-void TransferChecker::addTransferEdges(WaitGraph &graph) const {
-  int64_t tasks = order.getNumbers().size();
+void TransferChecker::addTransferNodes() {
+  int64_t tasks = graph.getNumTasks();
+  graph.addNodes(transfers.size());
   for (size_t index = 0; index < transfers.size(); ++index) {
     const Transfer &transfer = transfers[index];
     int64_t node = tasks + index;
-    graph.addEdge(getNode(transfer.producer), node);
-    graph.addEdge(node, getNode(transfer.reader));
-    int64_t issuedBehind = order.getPosition(transfer.reader) - 1;
+    graph.addEdge(graph.getNumber(transfer.producer), node);
+    graph.addEdge(node, graph.getNumber(transfer.reader));
+    int64_t issuedBehind = graph.getPosition(transfer.reader) - 1;
     llvm::ArrayRef<Task> receiver =
-        schedule.stages[order.getStage(transfer.reader)];
+        schedule.stages[graph.getStage(transfer.reader)];
     // Compared this way round, as both numbers may be of any size.
     if (transfer.ahead <= issuedBehind)
-      graph.addEdge(getNode(receiver[issuedBehind - transfer.ahead]), node);
+      graph.addEdge(graph.getNumber(receiver[issuedBehind - transfer.ahead]),
+                    node);
     llvm::ArrayRef<Task> sender =
-        schedule.stages[order.getStage(transfer.producer)];
-    int64_t position = order.getPosition(transfer.producer);
+        schedule.stages[graph.getStage(transfer.producer)];
+    int64_t position = graph.getPosition(transfer.producer);
     if (transfer.behind < static_cast<int64_t>(sender.size()) - position)
-      graph.addEdge(node, getNode(sender[position + transfer.behind]));
+      graph.addEdge(node, graph.getNumber(sender[position + transfer.behind]));
   }
   for (const std::vector<int64_t> &channel : channels)
     for (size_t index = 1; index < channel.size(); ++index)
@@ -134,17 +129,12 @@ Error TransferChecker::verify() {
     return error;
   if (Error error = checkChannels())
     return error;
-  int64_t tasks = order.getNumbers().size();
-  WaitGraph graph(tasks + transfers.size());
-  order.addEdges(graph, [&](const Task &input, const Task &task) {
-    return order.getStage(input) == order.getStage(task);
-  });
-  addTransferEdges(graph);
+  addTransferNodes();
   graph.index();
   std::vector<int64_t> cycle = graph.findCycle();
   if (cycle.empty())
     return Error::success();
-  return (ErrorBuilder(order) << "deadlock: ")
+  return (ErrorBuilder(graph) << "deadlock: ")
       .addCycle(std::move(cycle), transfers);
 }
 

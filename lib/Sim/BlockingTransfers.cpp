@@ -30,18 +30,6 @@ using schedule::Task;
 
 namespace {
 
-bool sendsOn(Phase phase) { return phase != Phase::WeightGradient; }
-
-std::optional<Task> getNeighbour(const Pipeline &pipeline, Task task,
-                                 int32_t distance) {
-  int64_t stage = pipeline.stageOfChunk[task.chunk];
-  task.chunk += distance;
-  if (task.chunk < 0 || task.chunk >= pipeline.getNumChunks() ||
-      pipeline.stageOfChunk[task.chunk] == stage)
-    return std::nullopt;
-  return task;
-}
-
 /// How many more forwards a stage runs ahead than the one behind it; nothing if
 /// it does not alternate between forwards and backwards.
 std::optional<int64_t> getLead(const Schedule &schedule) {
@@ -206,18 +194,6 @@ void followNeighbour(const Pipeline &pipeline, llvm::ArrayRef<Block> neighbour,
 }
 
 } // namespace
-
-std::optional<Task> getReader(const Pipeline &pipeline, const Task &task) {
-  if (!sendsOn(task.phase))
-    return std::nullopt;
-  return getNeighbour(pipeline, task, task.phase == Phase::Forward ? 1 : -1);
-}
-
-std::optional<Task> getProducer(const Pipeline &pipeline, const Task &task) {
-  if (!sendsOn(task.phase))
-    return std::nullopt;
-  return getNeighbour(pipeline, task, task.phase == Phase::Forward ? -1 : 1);
-}
 
 std::vector<std::vector<Block>>
 placeBlockingTransfers(const Schedule &schedule) {

@@ -7,17 +7,10 @@
 #ifndef MF_LIB_SIM_BLOCKINGTRANSFERS_H
 #define MF_LIB_SIM_BLOCKINGTRANSFERS_H
 
+#include "mf/Schedule/TaskGraph.h"
 #include "mf/Sim/PipelineModel.h"
 
 namespace mf::sim {
-
-/// The task of another stage that reads what a task makes, if there is one.
-std::optional<schedule::Task> getReader(const schedule::Pipeline &pipeline,
-                                        const schedule::Task &task);
-
-/// The task of another stage that makes what a task reads, if there is one.
-std::optional<schedule::Task> getProducer(const schedule::Pipeline &pipeline,
-                                          const schedule::Task &task);
 
 /// The blocks of every stage, without times.
 std::vector<std::vector<Block>>
