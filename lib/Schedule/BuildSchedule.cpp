@@ -73,7 +73,6 @@ llvm::Error Sorter::addEdges() {
     Rules rules(pipeline, chunks[stage], add);
     policy.addRules(pipeline, stage, rules);
   }
-  graph.index();
   waitsFor = graph.getNumInputs();
   return error;
 }
@@ -89,9 +88,10 @@ void Sorter::finish(int64_t number) {
   int64_t stage = graph.getStage(graph.getTask(number));
   isBusy[stage] = false;
   mayStart.push_back(stage);
-  for (int64_t successor : graph.getSuccessors(number))
+  graph.forEachSuccessor(number, [&](int64_t successor) {
     if (--waitsFor[successor] == 0)
       addReady(successor);
+  });
 }
 
 void Sorter::startTasks(int64_t time, Schedule &schedule) {

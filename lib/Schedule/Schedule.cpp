@@ -79,15 +79,14 @@ void Schedule::print(llvm::raw_ostream &os) const {
 
 std::vector<std::vector<int64_t>> Schedule::getUnitStarts() const {
   TaskGraph graph(*this, TaskGraph::InputEdges::FromOtherStages);
-  graph.index();
-  std::vector<int64_t> ends = graph.getUnitEnds();
-  std::vector<std::vector<int64_t>> starts;
+  std::vector<int64_t> starts = graph.getUnitStarts();
+  std::vector<std::vector<int64_t>> startsOfStages;
   for (const std::vector<Task> &tasks : stages) {
-    std::vector<int64_t> &ofStage = starts.emplace_back();
+    std::vector<int64_t> &ofStage = startsOfStages.emplace_back();
     for (const Task &task : tasks)
-      ofStage.push_back(ends[graph.getNumber(task)] - getUnitTime(task.phase));
+      ofStage.push_back(starts[graph.getNumber(task)]);
   }
-  return starts;
+  return startsOfStages;
 }
 
 double Schedule::getUnitBubble() const {

@@ -83,7 +83,7 @@ TaskGraph::TaskGraph(const Pipeline &pipeline, bool splitsBackward)
     phases.push_back(Phase::WeightGradient);
   numTasks = static_cast<int64_t>(phases.size()) * pipeline.getNumChunks() *
              pipeline.microBatches * pipeline.pieces;
-  numInputs.resize(numTasks, 0);
+  addNodes(numTasks);
 }
 
 TaskGraph::TaskGraph(const Schedule &schedule, InputEdges inputEdges)
@@ -119,18 +119,6 @@ bool TaskGraph::isKnown(const Task &task) const {
          task.piece < pipeline.pieces;
 }
 
-void TaskGraph::index() {
-  firstSuccessor.assign(size() + 1, 0);
-  for (auto [first, second] : edges)
-    ++firstSuccessor[first + 1];
-  for (int64_t node = 0; node < size(); ++node)
-    firstSuccessor[node + 1] += firstSuccessor[node];
-  std::vector<int32_t> next(firstSuccessor.begin(), firstSuccessor.end() - 1);
-  successors.resize(edges.size());
-  for (auto [first, second] : edges)
-    successors[next[first]++] = second;
-}
-
 std::vector<int32_t> TaskGraph::getOrder() const {
   std::vector<int32_t> waitsFor = numInputs, order;
   order.reserve(size());
@@ -139,17 +127,18 @@ std::vector<int32_t> TaskGraph::getOrder() const {
       order.push_back(static_cast<int32_t>(node));
   // The order grows while it is walked.
   for (size_t position = 0; position < order.size(); ++position)
-    for (int32_t successor : getSuccessors(order[position]))
+    forEachSuccessor(order[position], [&](int32_t successor) {
       if (--waitsFor[successor] == 0)
         order.push_back(successor);
+    });
   return order;
 }
 
-std::vector<int64_t> TaskGraph::getUnitEnds() const {
+std::vector<int64_t> TaskGraph::getUnitStarts() const {
   std::vector<int64_t> durations;
   for (int64_t number = 0; number < numTasks; ++number)
     durations.push_back(getUnitTime(getTask(number).phase));
-  return getEnds<int64_t>(getOrder(), durations);
+  return getStarts<int64_t>(getOrder(), durations);
 }
 
 std::vector<int64_t> TaskGraph::findCycle() const {
@@ -159,9 +148,9 @@ std::vector<int64_t> TaskGraph::findCycle() const {
   // Every node that is left waits for one that is left: going back along these
   // ends in a cycle.
   std::vector<int64_t> blocker(size(), -1);
-  for (auto [first, second] : edges)
-    if (isLeft[first])
-      blocker[second] = first;
+  for (const Edge &edge : edges)
+    if (isLeft[edge.first])
+      blocker[edge.second] = edge.first;
   auto left = llvm::find(isLeft, true);
   if (left == isLeft.end())
     return {};

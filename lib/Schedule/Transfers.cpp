@@ -8,9 +8,10 @@ namespace mf::schedule {
 
 std::vector<Transfer> planTransfers(const Schedule &schedule) {
   TaskGraph graph(schedule, TaskGraph::InputEdges::FromOtherStages);
-  graph.index();
-  std::vector<int64_t> ends = graph.getUnitEnds();
-  auto getEnd = [&](const Task &task) { return ends[graph.getNumber(task)]; };
+  std::vector<int64_t> starts = graph.getUnitStarts();
+  auto getEnd = [&](const Task &task) {
+    return starts[graph.getNumber(task)] + getUnitTime(task.phase);
+  };
   std::vector<Transfer> transfers;
   for (const std::vector<Task> &tasks : schedule.stages)
     for (auto task = tasks.begin(); task != tasks.end(); ++task) {

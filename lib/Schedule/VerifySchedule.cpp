@@ -113,7 +113,6 @@ Error Schedule::verify() const {
   TaskGraph graph(*this, TaskGraph::InputEdges::All);
   if (Error error = verifyOrderOnStages(*this, graph))
     return error;
-  graph.index();
   std::vector<int64_t> cycle = graph.findCycle();
   if (cycle.empty())
     return Error::success();

@@ -130,7 +130,6 @@ Error TransferChecker::verify() {
   if (Error error = checkChannels())
     return error;
   addTransferNodes();
-  graph.index();
   std::vector<int64_t> cycle = graph.findCycle();
   if (cycle.empty())
     return Error::success();

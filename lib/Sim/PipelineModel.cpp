@@ -2,15 +2,17 @@
 
 #include "mf/Sim/PipelineModel.h"
 #include "BlockingTransfers.h"
-#include "mf/Sim/Lines.h"
+#include "mf/Schedule/ScheduleError.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 using llvm::Error;
 using llvm::Expected;
@@ -21,7 +23,10 @@ namespace mf::sim {
 using schedule::Phase;
 using schedule::Pipeline;
 using schedule::Schedule;
+using schedule::ScheduleError;
 using schedule::Task;
+using schedule::TaskGraph;
+using schedule::TaskPlace;
 
 //===----------------------------------------------------------------------===//
 // Costs
@@ -82,7 +87,7 @@ Error PipelineCosts::check(const Pipeline &pipeline) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Lines
+// Times
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -106,169 +111,171 @@ std::vector<ChunkTimes> getTimes(const PipelineCosts &costs) {
   return times;
 }
 
-/// Turns the blocks of the stages into lines: one per stage, and for overlapped
-/// transfers one per ordered pair of stages that send to one another.
-class PipelineLines {
+/// The blocks of the stages as nodes of a graph: a task by its number, the
+/// message of a task as many nodes behind it as there are tasks.
+class BlockTimer {
 public:
-  PipelineLines(const Schedule &schedule, const PipelineCosts &costs)
-      : pipeline(schedule.pipeline), costs(costs), times(getTimes(costs)) {
-    if (costs.transfers == TransferMode::Blocking) {
-      blocks = placeBlockingTransfers(schedule);
-      return;
+  BlockTimer(const Schedule &schedule, const PipelineCosts &costs)
+      : schedule(schedule), pipeline(schedule.pipeline), costs(costs),
+        graph(schedule, costs.transfers == TransferMode::Free
+                            ? TaskGraph::InputEdges::FromOtherStages
+                            : TaskGraph::InputEdges::None) {}
+
+  /// The blocks of every stage with their times.
+  Expected<std::vector<std::vector<Block>>> run();
+
+private:
+  int64_t getMessage(const Task &producer) const {
+    return graph.getNumTasks() + graph.getNumber(producer);
+  }
+  int64_t getNode(const Block &block) const;
+  /// The block of another stage that is the same message.
+  Block getOtherSide(const Block &transfer) const;
+  void addBlockingMessages();
+  void addOverlappedMessages();
+  std::vector<double> getDurations() const;
+  std::string getName(const Block &transfer) const;
+  Error explainDeadlock(llvm::ArrayRef<int32_t> order) const;
+
+  const Schedule &schedule;
+  const Pipeline &pipeline;
+  const PipelineCosts &costs;
+  TaskGraph graph;
+  std::vector<std::vector<Block>> blocks;
+};
+
+int64_t BlockTimer::getNode(const Block &block) const {
+  switch (block.kind) {
+  case BlockKind::Compute:
+    return graph.getNumber(block.task);
+  case BlockKind::Send:
+    return getMessage(block.task);
+  case BlockKind::Receive:
+    return getMessage(*getProducer(pipeline, block.task));
+  }
+  llvm_unreachable("covers all kinds");
+}
+
+Block BlockTimer::getOtherSide(const Block &transfer) const {
+  if (transfer.kind == BlockKind::Send)
+    return {BlockKind::Receive, *getReader(pipeline, transfer.task)};
+  return {BlockKind::Send, *getProducer(pipeline, transfer.task)};
+}
+
+/// A message follows what is before it on both stages.
+void BlockTimer::addBlockingMessages() {
+  graph.addNodes(graph.getNumTasks());
+  for (llvm::ArrayRef<Block> stage : blocks)
+    for (size_t index = 1; index < stage.size(); ++index)
+      graph.addEdge(getNode(stage[index - 1]), getNode(stage[index]));
+}
+
+/// A message follows its task, and the one before it from the same stage to the
+/// same stage.
+void BlockTimer::addOverlappedMessages() {
+  graph.addNodes(graph.getNumTasks());
+  // By receiver.
+  llvm::SmallDenseMap<int64_t, int64_t> last;
+  for (llvm::ArrayRef<Task> stage : schedule.stages) {
+    last.clear();
+    for (const Task &task : stage) {
+      std::optional<Task> reader = getReader(pipeline, task);
+      if (!reader)
+        continue;
+      int64_t message = getMessage(task);
+      graph.addEdge(graph.getNumber(task), message);
+      graph.addEdge(message, graph.getNumber(*reader));
+      auto [previous, isFirst] =
+          last.try_emplace(graph.getStage(*reader), message);
+      if (!isFirst)
+        graph.addEdge(std::exchange(previous->second, message), message);
     }
+  }
+}
+
+/// Pieces of a sequence take the same, though those behind read more.
+std::vector<double> BlockTimer::getDurations() const {
+  std::vector<ChunkTimes> times = getTimes(costs);
+  std::vector<double> durations(graph.size(), costs.transferTime);
+  for (llvm::ArrayRef<Task> stage : schedule.stages)
+    for (const Task &task : stage)
+      durations[graph.getNumber(task)] =
+          times[task.chunk][static_cast<size_t>(task.phase)] /
+          static_cast<double>(pipeline.pieces);
+  return durations;
+}
+
+Expected<std::vector<std::vector<Block>>> BlockTimer::run() {
+  if (costs.transfers == TransferMode::Blocking) {
+    blocks = placeBlockingTransfers(schedule);
+    addBlockingMessages();
+  } else {
     for (llvm::ArrayRef<Task> tasks : schedule.stages) {
       std::vector<Block> &stage = blocks.emplace_back(tasks.size());
       for (auto [block, task] : llvm::zip_equal(stage, tasks))
         block.task = task;
     }
+    if (costs.transfers == TransferMode::Overlapped)
+      addOverlappedMessages();
   }
-
-  /// The blocks of every stage with their times.
-  Expected<std::vector<std::vector<Block>>> run() {
-    if (costs.transfers == TransferMode::Blocking)
-      addBlockingStages();
-    else
-      addStages();
-    Expected<Timeline> timeline =
-        simulate(lines, [&](ItemId item) { return getName(item); });
-    if (!timeline)
-      return timeline.takeError();
-    for (int64_t stage = 0; stage < pipeline.stages; ++stage)
-      setTimes(stage, *timeline);
-    return std::move(blocks);
-  }
-
-private:
-  /// Messages are numbered by what they are of: a forward or a gradient.
-  int32_t getMessage(const Task &producer) const {
-    int32_t isGradient = producer.phase != Phase::Forward;
-    return ((isGradient * pipeline.getNumChunks() + producer.chunk) *
-                pipeline.microBatches +
-            producer.microBatch) *
-               pipeline.pieces +
-           producer.piece;
-  }
-  int32_t getNumMessages() const {
-    return 2 * pipeline.getNumChunks() * pipeline.microBatches *
-           pipeline.pieces;
-  }
-  /// Pieces of a sequence take the same, though those behind read more.
-  double getTime(const Task &task) const {
-    return times[task.chunk][static_cast<size_t>(task.phase)] /
-           static_cast<double>(pipeline.pieces);
-  }
-
-  void addBlockingStages();
-  void addStages();
-  void addTask(LineId line, const Task &task);
-  /// The line of the messages from one stage to another.
-  LineId getLink(int64_t from, int64_t to);
-  void setTimes(LineId stage, const Timeline &timeline);
-  std::string getName(ItemId item) const;
-
-  const Pipeline &pipeline;
-  const PipelineCosts &costs;
-  std::vector<ChunkTimes> times;
-  std::vector<std::vector<Block>> blocks;
-  Lines lines;
-  /// By sender and receiver.
-  llvm::DenseMap<std::pair<int64_t, int64_t>, LineId> links;
-  EventId arrivals = 0;
-};
-
-/// A block is an item.
-void PipelineLines::addBlockingStages() {
-  for (int32_t message = 0; message < getNumMessages(); ++message)
-    lines.addGroup(costs.transferTime);
-  for (llvm::ArrayRef<Block> stage : blocks) {
-    LineId line = lines.addLine();
-    for (const Block &block : stage) {
-      switch (block.kind) {
-      case BlockKind::Compute:
-        lines.addWork(line, getTime(block.task));
-        break;
-      case BlockKind::Send:
-        lines.addRendezvous(line, getMessage(block.task));
-        break;
-      case BlockKind::Receive:
-        lines.addRendezvous(line,
-                            getMessage(*getProducer(pipeline, block.task)));
-        break;
-      }
+  std::vector<int32_t> order = graph.getOrder();
+  if (static_cast<int64_t>(order.size()) < graph.size())
+    return explainDeadlock(order);
+  std::vector<double> durations = getDurations();
+  std::vector<double> starts = graph.getStarts<double>(order, durations);
+  for (std::vector<Block> &stage : blocks)
+    for (Block &block : stage) {
+      int64_t node = getNode(block);
+      block.end = starts[node] + durations[node];
+      // The model says that a transfer begins so long before its end.
+      block.start = block.kind == BlockKind::Compute
+                        ? starts[node]
+                        : block.end - costs.transferTime;
     }
+  return std::move(blocks);
+}
+
+std::string BlockTimer::getName(const Block &transfer) const {
+  return ((transfer.kind == BlockKind::Send ? "the send after "
+                                            : "the receive before ") +
+          pipeline.getName(transfer.task) + " on stage " +
+          Twine(graph.getStage(transfer.task)))
+      .str();
+}
+
+/// The error for an order that lacks nodes: stages then stand at transfers that
+/// other stages do not come to.
+Error BlockTimer::explainDeadlock(llvm::ArrayRef<int32_t> order) const {
+  std::vector<bool> isDone(graph.size(), false);
+  for (int32_t node : order)
+    isDone[node] = true;
+  auto find = [&](int64_t stage) {
+    return llvm::find_if(blocks[stage], [&](const Block &block) {
+      return !isDone[getNode(block)];
+    });
+  };
+  int64_t stage = 0;
+  while (find(stage) == blocks[stage].end())
+    ++stage;
+  // Every stage that stands waits for another that does, so following them
+  // comes back to one already seen.
+  std::vector<int64_t> path;
+  while (!llvm::is_contained(path, stage)) {
+    path.push_back(stage);
+    stage = graph.getStage(getOtherSide(*find(stage)).task);
   }
-}
+  path.erase(path.begin(), llvm::find(path, stage));
 
-void PipelineLines::addStages() {
-  // A message has left; where it takes time, it has also arrived.
-  lines.addEvents(getNumMessages());
-  arrivals = costs.transfers == TransferMode::Overlapped
-                 ? lines.addEvents(getNumMessages())
-                 : 0;
-  for (int64_t stage = 0; stage < pipeline.stages; ++stage)
-    lines.addLine();
-  for (auto [stage, list] : llvm::enumerate(blocks)) {
-    lines.reserve(stage, 3 * list.size(), list.size());
-    for (const Block &block : list)
-      addTask(stage, block.task);
+  std::vector<std::string> waits;
+  std::vector<TaskPlace> places;
+  for (int64_t member : path) {
+    const Block &block = *find(member);
+    waits.push_back(getName(block) + " waits for " +
+                    getName(getOtherSide(block)));
+    places.push_back({member, graph.getPosition(block.task)});
   }
-}
-
-void PipelineLines::addTask(LineId line, const Task &task) {
-  if (std::optional<Task> producer = getProducer(pipeline, task))
-    lines.addWait(line, arrivals + getMessage(*producer));
-  lines.addWork(line, getTime(task));
-  std::optional<Task> reader = getReader(pipeline, task);
-  if (!reader)
-    return;
-  int32_t message = getMessage(task);
-  lines.addRecord(line, message);
-  if (costs.transfers != TransferMode::Overlapped)
-    return;
-  LineId link = getLink(line, pipeline.stageOfChunk[reader->chunk]);
-  lines.addWait(link, message);
-  lines.addWork(link, costs.transferTime);
-  lines.addRecord(link, arrivals + message);
-}
-
-LineId PipelineLines::getLink(int64_t from, int64_t to) {
-  auto [link, isNew] = links.try_emplace({from, to}, 0);
-  if (isNew)
-    link->second = lines.addLine();
-  return link->second;
-}
-
-void PipelineLines::setTimes(LineId stage, const Timeline &timeline) {
-  // Between blocks are items that only tell and wait.
-  bool isItem = costs.transfers == TransferMode::Blocking;
-  int32_t index = 0;
-  for (Block &block : blocks[stage]) {
-    while (!isItem && lines.getKind({stage, index}) != ItemKind::Work)
-      ++index;
-    block.start = timeline.getStart({stage, index});
-    block.end = timeline.getEnd(ItemId{stage, index});
-    // A transfer begins when both stages have come to it.
-    if (block.kind != BlockKind::Compute)
-      block.start = block.end - costs.transferTime;
-    ++index;
-  }
-}
-
-std::string PipelineLines::getName(ItemId item) const {
-  std::string stage = (" on stage " + Twine(item.line)).str();
-  if (costs.transfers != TransferMode::Blocking)
-    return ("item " + Twine(item.index) + stage).str();
-  const Block &block = blocks[item.line][item.index];
-  std::string task = pipeline.getName(block.task);
-  switch (block.kind) {
-  case BlockKind::Compute:
-    return task + stage;
-  case BlockKind::Send:
-    return "the send after " + task + stage;
-  case BlockKind::Receive:
-    return "the receive before " + task + stage;
-  }
-  llvm_unreachable("covers all kinds");
+  return llvm::make_error<ScheduleError>("deadlock: " + llvm::join(waits, ", "),
+                                         std::move(places));
 }
 
 //===----------------------------------------------------------------------===//
@@ -332,7 +339,7 @@ Expected<PipelineTimeline> simulatePipeline(const Schedule &schedule,
   if (Error error = costs.check(schedule.pipeline))
     return error;
   Expected<std::vector<std::vector<Block>>> blocks =
-      PipelineLines(schedule, costs).run();
+      BlockTimer(schedule, costs).run();
   if (!blocks)
     return blocks.takeError();
   PipelineTimeline timeline;

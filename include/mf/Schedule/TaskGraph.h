@@ -10,8 +10,8 @@
 
 #include "mf/Schedule/Schedule.h"
 #include "llvm/ADT/SmallVector.h"
+#include <algorithm>
 #include <optional>
-#include <utility>
 
 namespace mf::schedule {
 
@@ -78,21 +78,26 @@ public:
 
   int64_t size() const { return numInputs.size(); }
   /// Adds nodes behind those that there are.
-  void addNodes(int64_t count) { numInputs.resize(size() + count, 0); }
+  void addNodes(int64_t count) {
+    numInputs.resize(size() + count, 0);
+    firstEdge.resize(size(), none);
+    edges.reserve(2 * size());
+  }
   void addEdge(int64_t first, int64_t second) {
-    edges.emplace_back(first, second);
+    edges.push_back({static_cast<int32_t>(first), static_cast<int32_t>(second),
+                     firstEdge[first]});
+    firstEdge[first] = static_cast<int32_t>(edges.size()) - 1;
     ++numInputs[second];
   }
   void addEdge(const Task &first, const Task &second) {
     addEdge(getNumber(first), getNumber(second));
   }
 
-  /// Call it once all edges are there, before what follows.
-  void index();
-  llvm::ArrayRef<int32_t> getSuccessors(int64_t node) const {
-    return llvm::ArrayRef(successors)
-        .slice(firstSuccessor[node],
-               firstSuccessor[node + 1] - firstSuccessor[node]);
+  /// Calls `visit` with every node that waits for a node.
+  template <typename Visit>
+  void forEachSuccessor(int64_t node, Visit visit) const {
+    for (int32_t edge = firstEdge[node]; edge != none; edge = edges[edge].next)
+      visit(edges[edge].second);
   }
   /// For how many edges each node waits.
   llvm::ArrayRef<int32_t> getNumInputs() const { return numInputs; }
@@ -103,33 +108,37 @@ public:
   /// first; empty if there is none.
   std::vector<int64_t> findCycle() const;
 
-  /// When the nodes of an order end if each takes its duration and starts when
-  /// all that it waits for has ended. Other nodes have no meaningful end.
+  /// When the nodes of an order start if each takes its duration and starts as
+  /// soon as all that it waits for has ended.
   template <typename Time>
-  std::vector<Time> getEnds(llvm::ArrayRef<int32_t> order,
-                            llvm::ArrayRef<Time> durations) const {
-    // A node's place holds its start until its turn comes.
-    std::vector<Time> ends(size(), 0);
+  std::vector<Time> getStarts(llvm::ArrayRef<int32_t> order,
+                              llvm::ArrayRef<Time> durations) const {
+    std::vector<Time> starts(size(), 0);
     for (int32_t node : order) {
-      ends[node] += durations[node];
-      for (int32_t successor : getSuccessors(node))
-        ends[successor] = std::max(ends[successor], ends[node]);
+      Time end = starts[node] + durations[node];
+      forEachSuccessor(node, [&](int32_t successor) {
+        starts[successor] = std::max(starts[successor], end);
+      });
     }
-    return ends;
+    return starts;
   }
-
-  /// When tasks end that take getUnitTime(), by their numbers.
-  std::vector<int64_t> getUnitEnds() const;
+  /// When tasks start that take getUnitTime(), by their numbers.
+  std::vector<int64_t> getUnitStarts() const;
 
 private:
+  static constexpr int32_t none = -1;
+  /// `next` is another edge of the same first node.
+  struct Edge {
+    int32_t first, second, next;
+  };
+
   const Pipeline &pipeline;
   llvm::SmallVector<Phase, 3> phases;
   int64_t numTasks;
   std::vector<int32_t> positions;
-  std::vector<std::pair<int32_t, int32_t>> edges;
-  std::vector<int32_t> numInputs;
-  /// By node: where its successors start among `successors`.
-  std::vector<int32_t> firstSuccessor, successors;
+  std::vector<Edge> edges;
+  /// By node: its first edge, and how many edges it waits for.
+  std::vector<int32_t> firstEdge, numInputs;
 };
 
 } // namespace mf::schedule

@@ -107,8 +107,8 @@ struct PipelineTimeline {
 };
 
 /// Simulates a schedule that verifies. An error if the costs do not fit it; a
-/// DeadlockError that names tasks if transfers block and stages wait for one
-/// another.
+/// ScheduleError (mf/Schedule/ScheduleError.h) if transfers block and stages
+/// wait for one another.
 llvm::Expected<PipelineTimeline>
 simulatePipeline(const schedule::Schedule &schedule,
                  const PipelineCosts &costs);

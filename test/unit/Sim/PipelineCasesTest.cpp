@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PublishedModel.h"
-#include "mf/Sim/Lines.h"
+#include "mf/Schedule/ScheduleError.h"
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ void expectResult(const Schedule &schedule, const PipelineCosts &costs,
   if (expected.contains("error")) {
     ASSERT_FALSE(static_cast<bool>(timeline)) << "expected a deadlock";
     llvm::Error error = timeline.takeError();
-    EXPECT_TRUE(error.isA<DeadlockError>());
+    EXPECT_TRUE(error.isA<schedule::ScheduleError>());
     EXPECT_NE(llvm::toString(std::move(error)).find("deadlock: "),
               std::string::npos);
     return;

@@ -2,7 +2,6 @@
 
 #include "mf/Sim/PipelineModel.h"
 #include "mf/Schedule/Policy.h"
-#include "mf/Sim/Lines.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gmock/gmock.h"
 #include <algorithm>
