@@ -6,7 +6,7 @@
 namespace mf::schedule {
 
 //===----------------------------------------------------------------------===//
-// What a task waits for
+// The inputs of a task
 //===----------------------------------------------------------------------===//
 
 /// The task of another chunk that a task reads from (a `step` of -1) or that
