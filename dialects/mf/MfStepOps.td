@@ -323,8 +323,7 @@ def Mf_AverageWeightOp : Mf_StateOp<"average_weight", [
     is replaced by it. Where `overflow` is not 0 nothing changes.
 
     ```mlir
-    mf.average_weight @w, %step, %overflow
-        <interval = 1000, fused = 10, share = 2.0e-01, sums = false> : tensor<f32>, tensor<f32>
+    mf.average_weight @w, %step, %overflow <interval = 1000, fused = 10, share = 2.000000e-01, sums = false> : tensor<f32>, tensor<f32>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$step,

@@ -94,6 +94,16 @@ bool LayerPlanner::bringSplit(unsigned &value, const Layout &wanted,
   return true;
 }
 
+/// Rows of the last dimension; none of a scalar.
+static int64_t countRows(ArrayRef<int64_t> shape) {
+  if (shape.empty())
+    return 0;
+  int64_t rows = 1;
+  for (int64_t size : shape.drop_back())
+    rows *= size;
+  return rows;
+}
+
 LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
                                           unsigned before, StringRef name) {
   const Layout have = planned.layouts[value];
@@ -112,13 +122,16 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
                 ", but they lie as " + toString(have) +
                 ", and ranks do not exchange integers");
   }
-  // Tensors of experts may lie as the stream does, where there is no dp.
+  // Where there is no dp, tensors of experts may lie as the stream does. Rows
+  // of the stream, however they are grouped, have as many tokens as it.
+  ArrayRef<int64_t> shape = layer.values[origin].shape;
+  const bool isRows = countRows(shape) == model.batch * model.sequence;
   auto liesAsRows = [&](const Layout &layout) {
-    return isStream(origin) && layout.cuts == stream.cuts;
+    return isRows && layout.cuts == stream.cuts;
   };
   if (isActivation && now && before == *now && have.cuts != wanted.cuts &&
       !liesAsRows(have) && !liesAsRows(wanted))
-    homes[to_vector(layer.values[origin].shape)] = have;
+    homes[to_vector(shape)] = have;
   if (bringSplit(value, wanted, before, name))
     return Outcome::Done;
   std::optional<std::vector<Layout>> steps = getReshardSteps(have, wanted);
