@@ -8,6 +8,7 @@
 
 #include "SettingDraw.h"
 #include "YamlMutations.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <map>
 
@@ -179,6 +180,13 @@ TEST(SettingEditFilesTest, WritingWhatIsThereChangesNothing) {
   }
 }
 
+/// Full recompute is the one setting that pieces of the sequence refuse.
+void expectNoFullRecompute(llvm::Error error) {
+  EXPECT_THAT(llvm::toString(std::move(error)),
+              testing::HasSubstr(
+                  "full recompute does not work with seq_split_num > 1"));
+}
+
 TEST(SettingEditFilesTest, WritesDrawnSettings) {
   SettingDraw draw(1);
   for (const File &file : readFiles()) {
@@ -186,6 +194,7 @@ TEST(SettingEditFilesTest, WritesDrawnSettings) {
     DiagnosticList ignored;
     const StageMapOptions options =
         getStageMapOptions(parse(file.text), ignored);
+    const bool cutsSequence = parse(file.text).parallel.seqSplitNum > 1;
     std::map<std::string, std::string> scalars;
     flatten(parse(file.text).root, "", scalars);
     for (int round = 0; round < 4; ++round) {
@@ -193,6 +202,10 @@ TEST(SettingEditFilesTest, WritesDrawnSettings) {
       const MemorySettings asked =
           draw.draw(options.numLayers + options.mtpLayers);
       auto edited = applySettings(file.text, "a.yaml", asked, file.names);
+      if (!edited && cutsSequence) {
+        expectNoFullRecompute(edited.takeError());
+        continue;
+      }
       ASSERT_TRUE(bool(edited)) << llvm::toString(edited.takeError());
       expectSettings(asked, before, read(*edited, file.names));
       std::map<std::string, std::string> now;
@@ -204,6 +217,10 @@ TEST(SettingEditFilesTest, WritesDrawnSettings) {
       const MemorySettings next =
           draw.draw(options.numLayers + options.mtpLayers);
       auto again = applySettings(*edited, "a.yaml", next, file.names);
+      if (!again && cutsSequence) {
+        expectNoFullRecompute(again.takeError());
+        continue;
+      }
       ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError()) << *edited;
       expectSettings(next, read(*edited, file.names), read(*again, file.names));
       if (HasFailure()) {

@@ -335,7 +335,7 @@ TEST(TrainingConfigTest, EveryRealYamlReadsWithoutErrors) {
       ++files;
     }
   }
-  EXPECT_EQ(files, 37);
+  EXPECT_EQ(files, 38);
 }
 
 TEST(TrainingConfigTest, Telechat115b) {
