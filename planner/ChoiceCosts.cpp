@@ -10,7 +10,6 @@
 using namespace mf;
 using namespace mf::planner;
 using llvm::Expected;
-using llvm::StringLiteral;
 using llvm::StringRef;
 
 //===----------------------------------------------------------------------===//

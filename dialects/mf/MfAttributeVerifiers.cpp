@@ -205,10 +205,12 @@ LogicalResult LossScaleUpdateAttr::verify(EmitError emitError, int64_t factor,
   return success();
 }
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): ODS declares it so.
+// ODS declares the parameters so.
+// NOLINTBEGIN(performance-unnecessary-value-param)
 LogicalResult WeightAverageAttr::verify(EmitError emitError, int64_t interval,
                                         int64_t fused, APFloat share,
                                         bool /*sums*/) {
+  // NOLINTEND(performance-unnecessary-value-param)
   if (interval < 1 || fused < 1)
     return emitError() << "expected an interval and a number of fused weights "
                           "of at least 1, but got "

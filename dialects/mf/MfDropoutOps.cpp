@@ -17,7 +17,8 @@ template <typename Op> static LogicalResult verifyDropout(Op op) {
     return op.emitOpError("expected a mask of the shape of ")
            << op.getInput().getType() << ", but got " << op.getMask().getType();
   double rate = op.getRate().convertToDouble();
-  if (!(rate > 0 && rate < 1))
+  const bool isShare = rate > 0 && rate < 1; // NaN is not.
+  if (!isShare)
     return op.emitOpError("expected a rate above 0 and below 1, but got ")
            << rate;
   return success();

@@ -15,9 +15,9 @@
 
 namespace mf::schedule {
 
-/// The tasks that a task waits for on any stage: the forward of the chunk before and of
-/// the piece before, the gradient of the chunk behind and of the piece behind,
-/// its own forward or input gradient. At most three.
+/// The tasks that a task waits for on any stage: the forward of the chunk
+/// before and of the piece before, the gradient of the chunk behind and of the
+/// piece behind, its own forward or input gradient. At most three.
 llvm::SmallVector<Task, 3> getInputs(const Pipeline &pipeline,
                                      const Task &task);
 
@@ -38,9 +38,9 @@ std::optional<Task> getEarlierGradient(const Pipeline &pipeline,
 /// added behind them. Refers to its pipeline.
 class TaskGraph {
 public:
-  /// The inputs of tasks that get edges. The order of a stage that verifies implies
-  /// the inputs of its own stage; messages from other stages can be nodes of
-  /// their own.
+  /// The inputs of tasks that get edges. The order of a stage that verifies
+  /// implies the inputs of its own stage; messages from other stages can be
+  /// nodes of their own.
   enum class InputEdges : uint8_t { All, FromOtherStages, None };
 
   /// The tasks of a pipeline, without edges.

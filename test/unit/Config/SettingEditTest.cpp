@@ -473,7 +473,8 @@ TEST(SettingEditTest, KeepsQuotes) {
 }
 
 TEST(SettingEditTest, ChangesKeysByTheirPaths) {
-  auto change = [](llvm::StringRef yaml, std::vector<KeyChange> changes) {
+  auto change = [](llvm::StringRef yaml,
+                   const std::vector<KeyChange> &changes) {
     auto edited = applyKeyChanges(yaml, "a.yaml", changes);
     return edited ? *edited : llvm::toString(edited.takeError());
   };

@@ -164,7 +164,8 @@ std::optional<DimPlace> PartsChecker::findDim(const PartOperand &operand,
     const int64_t outer = shape.dims[number] / own.innerExtent;
     if (!dim.isLeading && own.inner == dim.letter)
       return DimPlace{number, outer, own.innerExtent};
-    if (own == dim && !(dim.isLeading && outer == 1))
+    const bool isRepeated = dim.isLeading && outer == 1;
+    if (own == dim && !isRepeated)
       return DimPlace{number, 1, outer};
   }
   return std::nullopt;
