@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Writes docs/generated (or the folder given) from ODS: the dialects, their interfaces, the passes; and the
-# kernels from their records, with the mf-tblgen of the PATH or of build/.
+# Writes the reference pages from ODS and the kernels' records: kernels, passes, dialects and interfaces. All go to the
+# folder given, or to build/docs; without a folder, docs/generated gets those that are committed, too.
+# mf-tblgen is that of the PATH or of build/.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-out=${1:-docs/generated}
+out=${1:-build/docs}
 mkdir -p "$out"
 mf_tblgen=$(command -v mf-tblgen || echo build/bin/mf-tblgen)
 
@@ -22,3 +23,6 @@ generate mf-interfaces.md dialects/mf/MfInterfaces.td -gen-op-interface-docs
 generate ascend-dialect.md dialects/ascend/AscendOps.td -gen-dialect-doc -dialect=ascend
 generate passes.md passes/Passes.td -gen-pass-doc
 generate_with "$mf_tblgen" kernels.md dialects/ascend/AscendKernels.td -gen-kernel-doc
+if [ $# = 0 ]; then
+  cp "$out"/passes.md "$out"/kernels.md docs/generated/
+fi
