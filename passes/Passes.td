@@ -37,7 +37,7 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
            "replaces runner_config.gradient_accumulation_steps; 0 keeps it">,
     Option<"schedule", "schedule", "std::string", /*default=*/"",
            "replaces the schedule that pipeline_scheduler asks for, by its name "
-           "in mf/Schedule/Policy.h; empty keeps it">
+           "in mf/Pipeline/Policy.h; empty keeps it">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
@@ -688,7 +688,7 @@ def BuildSchedule : Pass<"mf-build-schedule", "::mf::ir::ModelOp"> {
   let summary = "Order each stage's forward and backward runs";
   let description = [{
     Makes one `mf.schedule` per stage, in the order of the policy that
-    `scheduler` of `#mf.parallel` names (mf/Schedule/Policy.h): `1f1b`, which is
+    `scheduler` of `#mf.parallel` names (mf/Pipeline/Policy.h): `1f1b`, which is
     gradient accumulation on one stage and `interleaved` where stages have
     several chunks, `gpipe`, `interleaved-low-memory`, or one that splits
     backward, `zero-bubble-h1` and `zero-bubble-v`. Chunks run in the order of
@@ -952,7 +952,7 @@ def PrintSchedule : Pass<"ascend-print-schedule", "::mlir::ModuleOp"> {
   let summary = "Print what the stages of a planned program do when";
   let description = [{
     Puts the kernels, events and exchanges of every program's step on the lines
-    of the simulator (mf/Sim/Lines.h), a line for each stream: kernels take as
+    of the simulator (mf/Perf/EventEngine/Lines.h), a line for each stream: kernels take as
     long as they have floating-point operations, messages `transfer-time`, copies
     and collectives nothing. Prints a timeline, with the tasks found from the
     calls and their frames, its end and its bubble (idle time in the time of the

@@ -64,7 +64,7 @@ CAMPAIGNS = [
     Campaign("yaml-mutations", unit("mfConfigTest", "MutationTest.MutatedFiles*"), 100000, 20251120, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("killed-writers", unit("mfDataTest", "CheckpointKillTest.AtRandomMoments"), 4000, 11, MF_SEED="{seed}", MF_COUNT="{count}"),
     # The planner beside trying all plans.
-    Campaign("planner-oracle", unit("mfPlanTest", "OracleTest.*"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),
+    Campaign("planner-oracle", unit("mfSolverTest", "OracleTest.*"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),
 ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-FOLDERS = ("benchmarks", "cmake", "dialects", "include", "lib", "passes", "planner", "scripts", "test", "tools")
+FOLDERS = ("benchmarks", "cmake", "dialects", "include", "lib", "passes", "scripts", "test", "tools")
 COMMENT = re.compile(r"(?P<before>.*?)(?P<mark>///<|///|//|#)(?: (?P<text>.*))?$")
 SENTENCE = re.compile(r"(?:^|\. )((?:Of|What|Those|That) .*)")
 

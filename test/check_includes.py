@@ -2,15 +2,15 @@
 
 usage: check_includes.py SOURCE_FOLDER
 
-What may depend on what is read from the CMakeLists.txt of lib, dialects, passes,
-planner and tools: a file may include headers of its own library and of those that this
-one links, directly or not. A header belongs to the library that has the source
-of the same name, or else to the first one of its folder; one of a folder
-without a library may include what is of its level or below. Beyond that:
+The table of docs/architecture.md says which folders a folder may use; the longest
+name that fits a file's path applies. include/mf/X belongs to lib/X. What a library links
+is read from the CMakeLists.txt files. These rules hold:
 
-- lib links no dialect, pass or tool, and only folders above it in
-  lib/CMakeLists.txt; the bridges from IR to lib's values link dialects too;
-- dialects link the plain tables of lib only, passes no tools;
+- a library links, and a file includes, what is in its own row or in a folder that its row names;
+- a file includes headers of its own library and of those that this one links, directly or not.
+  A header belongs to the library that has the source of the same name, or else to the first one of
+  its folder;
+- a header in lib/ is included from its own folder only; the others are in include/mf;
 - no library depends on itself;
 - what is not built with MLIR includes nothing of MLIR's;
 - no file includes a source.
@@ -21,23 +21,16 @@ import os
 import re
 import sys
 
-# Libraries of lib that read or write IR, and those of lib that dialects know.
-BRIDGES = {"Import", "Decode", "Interpreter", "TargetFile"}
-TABLES = {"Signatures", "TargetTable", "Tensor"}
-
-# From the lowest; lib is below all of them, but for the bridges.
-LEVELS = ["dialects", "passes", "planner", "tools"]
+TOPS = ("lib", "dialects", "passes", "tools")
 
 TARGET = re.compile(r"^(mf_add_library|mf_add_tool|add_library)\((.*?)\)", re.DOTALL | re.MULTILINE)
 LINKS = re.compile(r"^target_link_libraries\((\S+)(.*?)\)", re.DOTALL | re.MULTILINE)
-SUBFOLDER = re.compile(r"^add_subdirectory\((\S+)\)", re.MULTILINE)
+ROW = re.compile(r"^\| `([\w/]+)` \|.*\|([^|]*)\|$", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 
 
-def get_level(path):
-    """From lib, the lowest, up to the tools."""
-    top = path.split(os.sep)[0]
-    return LEVELS.index(top) + 1 if top in LEVELS else 0
+def is_below(path, folder):
+    return path == folder or path.startswith(folder + "/")
 
 
 class Target:
@@ -54,7 +47,6 @@ class Target:
             elif word.endswith(".cpp"):
                 self.sources.add(word)
         self.mlir = "MLIR" in words or "DIALECTS" in words
-        self.level = folder.split(os.sep)[0]
 
     def add_link(self, word):
         if re.fullmatch(r"mf[A-Z]\w*", word):
@@ -65,12 +57,12 @@ class Project:
     def __init__(self, source):
         self.source = source
         self.targets, self.by_folder, self.order, self.problems = {}, {}, {}, []
-        for top in ("lib", *LEVELS):
+        for top in TOPS:
             for path, _, names in sorted(os.walk(os.path.join(source, top))):
                 if "CMakeLists.txt" in names:
                     self.read_targets(os.path.relpath(path, source))
-        lib = SUBFOLDER.findall(self.read("lib/CMakeLists.txt"))
-        self.lib_order = {"lib/" + name: number for number, name in enumerate(lib)}
+        rows = ROW.findall(self.read("docs/architecture.md"))
+        self.rows = {folder: re.findall(r"`([\w/]+)`", used) for folder, used in rows}
 
     def read(self, path):
         with open(os.path.join(self.source, path)) as file:
@@ -104,7 +96,7 @@ class Project:
     def owner(self, path):
         """The target that a header or source belongs to, or none."""
         folder, file = os.path.split(path)
-        public = re.match(r"include/mf/(\w+)$", folder)
+        public = re.match(r"include/mf/(.*)$", folder)
         if public:
             folder = "lib/" + public[1]
         stem = os.path.splitext(file)[0]
@@ -128,21 +120,23 @@ class Project:
     def report(self, where, text):
         self.problems.append("%s: %s" % (where, text))
 
-    def check_link(self, target, other):
-        where = os.path.join(target.folder, "CMakeLists.txt")
-        text = "%s must not link %s" % (target.name, other.name)
-        if target.level == "lib":
-            if other.level == "lib":
-                above, below = (self.lib_order["/".join(t.folder.split("/")[:2])] for t in (other, target))
-                if above > below:
-                    self.report(where, text + ", which is below it in lib/CMakeLists.txt")
-            elif other.level != "dialects" or target.name not in BRIDGES:
-                self.report(where, text + ", which is of " + other.level)
-        elif other.level == "lib":
-            if target.level == "dialects" and other.name not in TABLES:
-                self.report(where, text + ", which is no table")
-        elif get_level(other.folder) > get_level(target.folder):
-            self.report(where, text + ", which is of " + other.level)
+    def row(self, folder):
+        """The table's row of a folder, or none."""
+        return max((row for row in self.rows if is_below(folder, row)), key=len, default=None)
+
+    def may_use(self, path, other):
+        path, other = (re.sub(r"^include/mf/", "lib/", name) for name in (path, other))
+        row = self.row(path)
+        if not row:
+            return False
+        return row == self.row(other) or any(is_below(other, folder) for folder in self.rows[row])
+
+    def is_private(self, path, header):
+        """Whether a header is another folder's own."""
+        if not header.startswith("lib/") or header.endswith(".inc"):
+            return False
+        owner = self.owner(header)
+        return bool(owner) and not is_below(path, owner.folder)
 
     def check_links(self):
         for target in self.targets.values():
@@ -150,7 +144,11 @@ class Project:
                 if name not in self.targets:
                     self.report(target.folder, "links mf%s, which nothing defines" % name)
                     continue
-                self.check_link(target, self.targets[name])
+                other = self.targets[name]
+                if not self.may_use(target.folder, other.folder):
+                    where = os.path.join(target.folder, "CMakeLists.txt")
+                    text = "%s must not link %s: docs/architecture.md does not let %s use %s"
+                    self.report(where, text % (target.name, name, target.folder, other.folder))
                 if target.name in self.closure(name):
                     self.report(target.folder, "%s and %s link each other" % (target.name, name))
 
@@ -165,16 +163,18 @@ class Project:
             if not file:
                 continue
             other = self.owner(file)
-            if target and other:
+            if self.is_private(path, file):
+                self.report(path, "includes %s, which only %s may" % (include, other.folder))
+            elif target and other:
                 if other.name not in self.closure(target.name):
                     text = "includes %s of %s, which %s does not link"
                     self.report(path, text % (include, other.name, target.name))
-            elif get_level(file) > get_level(path):
-                self.report(path, "includes %s, which is above it" % include)
+            elif not self.may_use(path, file):
+                self.report(path, "includes %s, which docs/architecture.md does not let it use" % include)
 
     def check_files(self):
         count = 0
-        for top in ("include", "lib", *LEVELS):
+        for top in ("include", *TOPS):
             for folder, _, names in sorted(os.walk(os.path.join(self.source, top))):
                 for name in sorted(names):
                     if name.endswith((".h", ".cpp")):

@@ -13,9 +13,9 @@ import os
 import re
 import sys
 
-FOLDERS = ("benchmarks", "cmake", "dialects", "include", "lib", "passes", "planner", "test", "tools")
+FOLDERS = ("benchmarks", "cmake", "dialects", "include", "lib", "passes", "test", "tools")
 PASCAL_CASE = r"(?:[A-Z][a-z0-9]*)+"
-CLASSES = ("benchmarks", "dialects", "include", "lib", "passes", "planner", "tools")
+CLASSES = ("benchmarks", "dialects", "include", "lib", "passes", "tools")
 CLASS = re.compile(
     r"^(?:template\s*<[^;{]*>\s*)?(?:class|struct|enum class|enum)\s+(\w+)(?:\s+final)?\s*(?::(?!:)[^;{]*)?\{", re.MULTILINE
 )

@@ -9,7 +9,7 @@
 #define MF_BENCHMARKS_KERNELS_CEILING_H
 
 #include "Settings.h"
-#include "mf/Signatures/KernelSpec.h"
+#include "mf/Program/Signatures/KernelSpec.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <memory>

@@ -1,7 +1,7 @@
 //===- Comparisons.cpp - Pairs of computations with equal results ---------===//
 
 #include "Comparisons.h"
-#include "mf/Signatures/KernelChain.h"
+#include "mf/Program/Signatures/KernelChain.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <numeric>

@@ -2,9 +2,9 @@
 
 #include "KernelBenchmark.h"
 #include "Ceiling.h"
-#include "mf/Kernels/InstructionSet.h"
-#include "mf/Kernels/MachineRates.h"
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Exec/Kernels/InstructionSet.h"
+#include "mf/Exec/Kernels/MachineRates.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"

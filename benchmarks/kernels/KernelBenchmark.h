@@ -4,7 +4,7 @@
 #define MF_BENCHMARKS_KERNELS_KERNELBENCHMARK_H
 
 #include "Settings.h"
-#include "mf/Kernels/Kernel.h"
+#include "mf/Exec/Kernels/Kernel.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 #include <vector>

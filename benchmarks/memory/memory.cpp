@@ -8,10 +8,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "TransformerStep.h"
-#include "mf/Memory/AllocationCsv.h"
-#include "mf/Memory/CapacitySearch.h"
-#include "mf/Memory/FirstFit.h"
-#include "mf/Memory/StepPlan.h"
+#include "mf/Program/Memory/AllocationCsv.h"
+#include "mf/Program/Memory/CapacitySearch.h"
+#include "mf/Program/Memory/FirstFit.h"
+#include "mf/Program/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FileSystem.h"

@@ -10,8 +10,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "benchmarks/ProcessorTime.h"
-#include "mf/Schedule/Policy.h"
-#include "mf/Sim/PipelineModel.h"
+#include "mf/Perf/EventEngine/PipelineModel.h"
+#include "mf/Pipeline/Policy.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <limits>

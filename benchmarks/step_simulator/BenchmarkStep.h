@@ -4,8 +4,8 @@
 #ifndef MF_BENCHMARKS_BENCHMARKSTEP_H
 #define MF_BENCHMARKS_BENCHMARKSTEP_H
 
-#include "mf/Schedule/Schedule.h"
-#include "mf/Sim/Lines.h"
+#include "mf/Perf/EventEngine/Lines.h"
+#include "mf/Pipeline/Schedule.h"
 
 namespace mf::benchmarks {
 

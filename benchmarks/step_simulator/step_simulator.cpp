@@ -11,8 +11,8 @@
 
 #include "BenchmarkStep.h"
 #include "benchmarks/ProcessorTime.h"
-#include "mf/Schedule/Policy.h"
-#include "mf/Sim/CriticalPath.h"
+#include "mf/Perf/EventEngine/CriticalPath.h"
+#include "mf/Pipeline/Policy.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <limits>

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ascend/DeviceDescription.h"
-#include "mf/Target/TargetFields.h"
+#include "mf/Perf/Target/TargetFields.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
 
 using namespace mlir;

@@ -2,7 +2,7 @@
 //
 // The device description: engines, memory, kernels, links, as typed attributes
 // that implement MLIR's TargetDeviceSpecInterface. Names and ranges of the
-// numbers are those of mf/Target/TargetFields.h.
+// numbers are those of mf/Perf/Target/TargetFields.h.
 //
 //===----------------------------------------------------------------------===//
 

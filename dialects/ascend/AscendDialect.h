@@ -18,7 +18,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 
 #include "dialects/ascend/AscendDialect.h.inc"
 #include "dialects/ascend/AscendEnums.h.inc"

@@ -85,7 +85,7 @@ def KernelKinds {
 }
 
 // A number that the rate of a kernel may depend on, by name: a C++ expression
-// over `const KernelSpec &spec` that may call lib/Signatures/KernelFormulas.h,
+// over `const KernelSpec &spec` that may call lib/Program/Signatures/KernelFormulas.h,
 // an integer that is above 0 unless an operand is empty. All kernels have
 // `flops`, `model_flops`, `bytes`, `largest_operand_bytes` and `element_bytes`.
 class Measure<string measureName, string measureFormula> {
@@ -125,11 +125,11 @@ class Kernel<string kernelName, string kernelFactory> {
   // `@v` says where a rank's part of v begins. `&b` says which part a rank takes
   // of what it has whole; the outputs are then cut above b.
   // Or a C++ expression over `const KernelSpec &spec` that makes such a line and
-  // may call lib/Signatures/PartFormulas.h.
+  // may call lib/Program/Signatures/PartFormulas.h.
   string parts = ?;
 
   // C++ expressions over `const KernelSpec &spec` that may call
-  // lib/Signatures/KernelFormulas.h. `flops` are those that the device does:
+  // lib/Program/Signatures/KernelFormulas.h. `flops` are those that the device does:
   // causal attention counts the keys that are seen. `fullFlops` count attention
   // as published utilisations do, each query with all keys; without it they are
   // the same. Without `bytes` each operand is moved once, twice if it is read and
@@ -143,8 +143,8 @@ class Kernel<string kernelName, string kernelFactory> {
 
   // How it may be a step of a chain of kernels that runs as one: a C++
   // expression over `const KernelSpec &spec` of type mf::StepKind, which may
-  // call lib/Signatures/StepFormulas.h; never without one. `stepFactory` is then
-  // the function that makes a StepFunction (lib/Kernels/ChainSteps.h) from a
+  // call lib/Program/Signatures/StepFormulas.h; never without one. `stepFactory` is then
+  // the function that makes a StepFunction (lib/Exec/Kernels/ChainSteps.h) from a
   // KernelSpec that `factory` accepts.
   string step = "";
   string stepFactory = "";
@@ -154,7 +154,7 @@ class Kernel<string kernelName, string kernelFactory> {
   list<string> profiled = [];
   // A C++ expression over `KernelSpec &spec`, which has the operands that a
   // profiler shows and no attributes, that makes the record's of them and may
-  // call lib/Signatures/ProfiledOperands.h; false if they do not say what was
+  // call lib/Program/Signatures/ProfiledOperands.h; false if they do not say what was
   // launched. Without it the device's operands begin with the record's.
   string fromProfile = "";
 }

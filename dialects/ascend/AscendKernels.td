@@ -4,7 +4,7 @@
 // its costs. The verification of `ascend.launch`, the accesses that programs
 // are proven with, the registry of the host's kernels and
 // docs/generated/kernels.md are derived from it. A new kernel is a record here,
-// a file in lib/Kernels and its tests.
+// a file in lib/Exec/Kernels and its tests.
 //
 // Names and the order of operands are aclnn's, inputs and outputs each in their
 // order; a kernel that CANN does not have is called mf instead. A tensor on

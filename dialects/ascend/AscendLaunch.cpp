@@ -2,7 +2,7 @@
 
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/ascend/KernelSpecs.h"
-#include "mf/Signatures/KernelChain.h"
+#include "mf/Program/Signatures/KernelChain.h"
 
 using namespace mlir;
 using namespace mf;

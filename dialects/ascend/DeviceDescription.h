@@ -8,7 +8,7 @@
 #define MF_DIALECTS_ASCEND_DEVICEDESCRIPTION_H
 
 #include "dialects/ascend/AscendDialect.h"
-#include "mf/Target/Target.h"
+#include "mf/Perf/Target/Target.h"
 
 namespace mf::ascend {
 

@@ -3,7 +3,7 @@
 #ifndef MF_DIALECTS_ASCEND_DEVICEPARSER_H
 #define MF_DIALECTS_ASCEND_DEVICEPARSER_H
 
-#include "mf/Target/TargetFields.h"
+#include "mf/Perf/Target/TargetFields.h"
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/StringMap.h"
 

@@ -8,7 +8,7 @@
 #ifndef MF_DIALECTS_ASCEND_KERNELSPECS_H
 #define MF_DIALECTS_ASCEND_KERNELSPECS_H
 
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 

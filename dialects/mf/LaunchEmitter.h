@@ -8,7 +8,7 @@
 #ifndef MF_DIALECTS_MF_LAUNCHEMITTER_H
 #define MF_DIALECTS_MF_LAUNCHEMITTER_H
 
-#include "mf/Signatures/Collective.h"
+#include "mf/Program/Signatures/Collective.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"

@@ -1,7 +1,7 @@
 //===- MfCollectiveOps.cpp - Operators of several ranks -------------------===//
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

@@ -2,8 +2,8 @@
 
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ShapeFactors.h"
-#include "mf/Signatures/KernelSignature.h"
-#include "mf/Tensor/Philox.h"
+#include "mf/Program/Signatures/KernelSignature.h"
+#include "mf/Support/Philox.h"
 
 using namespace mlir;
 using namespace mf;

@@ -1,7 +1,7 @@
 //===- MfExpertOps.cpp - Moving tokens to experts and back ----------------===//
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 
 using namespace mlir;
 using namespace mf;

@@ -2,7 +2,7 @@
 
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/SampleOrderAttribute.h"
-#include "mf/Tensor/SampleOrder.h"
+#include "mf/Support/SampleOrder.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 

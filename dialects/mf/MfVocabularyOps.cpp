@@ -1,7 +1,7 @@
 //===- MfVocabularyOps.cpp - Embedding and loss ---------------------------===//
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 
 using namespace mlir;
 using namespace mf;

@@ -17,7 +17,7 @@
 #define MF_LIB_PROGRAM_DISTRIBUTION_H
 
 #include "mf/Program/Program.h"
-#include "mf/Signatures/KernelParts.h"
+#include "mf/Program/Signatures/KernelParts.h"
 
 namespace mf::program {
 

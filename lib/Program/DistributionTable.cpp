@@ -1,7 +1,7 @@
 //===- DistributionTable.cpp - Distributions by number --------------------===//
 
 #include "DistributionTable.h"
-#include "mf/Signatures/KernelChain.h"
+#include "mf/Program/Signatures/KernelChain.h"
 #include "llvm/ADT/STLExtras.h"
 #include <numeric>
 

@@ -1,7 +1,7 @@
 //===- ParameterCasts.cpp - Conversions of a program ----------------------===//
 
 #include "passes/cast/ParameterCasts.h"
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include "passes/lower/ProgramBuilder.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"

@@ -1,6 +1,6 @@
 //===- AttributesToConfig.cpp - Attributes as training configuration ------===//
 
-#include "mf/Schedule/Policy.h"
+#include "mf/Pipeline/Policy.h"
 #include "passes/config/ConfigAttributes.h"
 
 using namespace mf;

@@ -1,7 +1,7 @@
 //===- ConfigAttributes.cpp - Training configuration as attributes --------===//
 
 #include "passes/config/ConfigAttributes.h"
-#include "mf/Config/PipelineRules.h"
+#include "mf/Frontend/Config/PipelineRules.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mf;

@@ -10,11 +10,11 @@
 #define MF_PASSES_CONFIG_CONFIGATTRIBUTES_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Config/BatchRules.h"
-#include "mf/Config/FusionConfig.h"
-#include "mf/Config/RankLayout.h"
-#include "mf/Config/StageMap.h"
-#include "mf/Config/TrainingConfig.h"
+#include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/FusionConfig.h"
+#include "mf/Frontend/Config/RankLayout.h"
+#include "mf/Frontend/Config/StageMap.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 #include "mlir/IR/Diagnostics.h"
 
 namespace mf::passes {

@@ -11,7 +11,7 @@
 #define MF_PASSES_CONFIG_EXPERTAXES_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Config/RankLayout.h"
+#include "mf/Frontend/Config/RankLayout.h"
 #include "passes/config/AxisCuts.h"
 
 namespace mf::passes {

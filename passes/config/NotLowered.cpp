@@ -1,7 +1,7 @@
 //===- NotLowered.cpp - Settings of a YAML that are not lowered -----------===//
 
 #include "passes/config/NotLowered.h"
-#include "mf/Config/PipelineRules.h"
+#include "mf/Frontend/Config/PipelineRules.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mf;

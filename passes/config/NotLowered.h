@@ -4,8 +4,8 @@
 #ifndef MF_PASSES_CONFIG_NOTLOWERED_H
 #define MF_PASSES_CONFIG_NOTLOWERED_H
 
-#include "mf/Config/RankLayout.h"
-#include "mf/Config/TrainingConfig.h"
+#include "mf/Frontend/Config/RankLayout.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 
 namespace mf::passes {
 

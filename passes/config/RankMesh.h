@@ -4,7 +4,7 @@
 #define MF_PASSES_CONFIG_RANKMESH_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Config/RankLayout.h"
+#include "mf/Frontend/Config/RankLayout.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace mf::passes {

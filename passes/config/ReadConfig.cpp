@@ -1,9 +1,9 @@
 //===- ReadConfig.cpp - A training YAML into a typed attribute ------------===//
 
 #include "passes/config/ReadConfig.h"
-#include "mf/Config/PipelineRules.h"
-#include "mf/Config/RowBlocks.h"
-#include "mf/Schedule/Policy.h"
+#include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/RowBlocks.h"
+#include "mf/Pipeline/Policy.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"

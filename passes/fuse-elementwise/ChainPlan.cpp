@@ -1,7 +1,7 @@
 //===- ChainPlan.cpp - Chooses kernels to run as one ----------------------===//
 
 #include "passes/fuse-elementwise/ChainPlan.h"
-#include "mf/Signatures/KernelChain.h"
+#include "mf/Program/Signatures/KernelChain.h"
 #include "passes/fuse-elementwise/LiveBytes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

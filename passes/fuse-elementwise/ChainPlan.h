@@ -7,7 +7,7 @@
 #ifndef MF_PASSES_FUSEELEMENTWISE_CHAINPLAN_H
 #define MF_PASSES_FUSEELEMENTWISE_CHAINPLAN_H
 
-#include "mf/Signatures/KernelSpec.h"
+#include "mf/Program/Signatures/KernelSpec.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mf::passes {

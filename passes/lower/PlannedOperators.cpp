@@ -1,7 +1,7 @@
 //===- PlannedOperators.cpp - A function as its plan sees it --------------===//
 
 #include "passes/lower/PlannedOperators.h"
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 
 using namespace mlir;
 using namespace mf;

@@ -8,7 +8,7 @@
 #ifndef MF_PASSES_MARK_COLLECTIVEPLAN_H
 #define MF_PASSES_MARK_COLLECTIVEPLAN_H
 
-#include "mf/Config/LayerPlan.h"
+#include "mf/Frontend/Config/LayerPlan.h"
 
 namespace mf::passes {
 

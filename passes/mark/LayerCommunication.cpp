@@ -1,7 +1,7 @@
 //===- LayerCommunication.cpp - The collectives of a layer ----------------===//
 
 #include "passes/mark/LayerCommunication.h"
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 
 using namespace mlir;
 using namespace mf;

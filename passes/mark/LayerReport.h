@@ -9,7 +9,7 @@
 #define MF_PASSES_MARK_LAYERREPORT_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Config/LayerPlan.h"
+#include "mf/Frontend/Config/LayerPlan.h"
 
 namespace mf::passes {
 

@@ -1,6 +1,6 @@
 //===- MarkMemory.cpp - Mark what is recomputed, and what is swapped ------===//
 
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
 #include "passes/config/ConfigAttributes.h"

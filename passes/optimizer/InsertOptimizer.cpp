@@ -1,6 +1,6 @@
 //===- InsertOptimizer.cpp - Clipping and AdamW per stage -----------------===//
 
-#include "mf/Data/DropRates.h"
+#include "mf/Program/DropRates.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/TrainingCheck.h"

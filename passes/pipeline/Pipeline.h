@@ -3,7 +3,7 @@
 #ifndef MF_PASSES_PIPELINE_PIPELINE_H
 #define MF_PASSES_PIPELINE_PIPELINE_H
 
-#include "mf/Memory/StepPlan.h"
+#include "mf/Program/Memory/StepPlan.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "passes/Passes.h"

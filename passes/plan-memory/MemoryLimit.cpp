@@ -1,7 +1,7 @@
 //===- MemoryLimit.cpp - Limit of a stage's device memory -----------------===//
 
 #include "passes/plan-memory/MemoryLimit.h"
-#include "mf/Config/MemorySize.h"
+#include "mf/Frontend/Config/MemorySize.h"
 
 using namespace mlir;
 

@@ -1,8 +1,8 @@
 //===- PlanMemory.cpp - Offsets in one arena ------------------------------===//
 
 #include "passes/plan-memory/PlanMemory.h"
-#include "mf/Config/MemorySize.h"
-#include "mf/Memory/PeakAdvice.h"
+#include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Program/Memory/PeakAdvice.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/plan-memory/ApplyPlan.h"

@@ -3,7 +3,7 @@
 #ifndef MF_PASSES_PLAN_MEMORY_PLANMEMORY_H
 #define MF_PASSES_PLAN_MEMORY_PLANMEMORY_H
 
-#include "mf/Memory/StepPlan.h"
+#include "mf/Program/Memory/StepPlan.h"
 #include "passes/Passes.h"
 
 namespace mf::passes {

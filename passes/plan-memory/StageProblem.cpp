@@ -3,7 +3,7 @@
 
 #include "passes/plan-memory/StageProblem.h"
 #include "dialects/mf/CellName.h"
-#include "mf/Tensor/Alignment.h"
+#include "mf/Support/Alignment.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf::passes {

@@ -8,9 +8,9 @@
 #ifndef MF_PASSES_PLAN_MEMORY_STAGEPROBLEM_H
 #define MF_PASSES_PLAN_MEMORY_STAGEPROBLEM_H
 
-#include "mf/Memory/StepPlan.h"
 #include "mf/Program/Decoder.h"
 #include "mf/Program/Liveness.h"
+#include "mf/Program/Memory/StepPlan.h"
 
 namespace mf::passes {
 

@@ -1,7 +1,7 @@
 //===- BuildSchedule.cpp - One schedule per stage -------------------------===//
 
-#include "mf/Config/PipelineRules.h"
-#include "mf/Schedule/Policy.h"
+#include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Pipeline/Policy.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"

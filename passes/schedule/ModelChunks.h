@@ -9,7 +9,7 @@
 #define MF_PASSES_SCHEDULE_MODELCHUNKS_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Schedule/Schedule.h"
+#include "mf/Pipeline/Schedule.h"
 
 namespace mf::passes {
 

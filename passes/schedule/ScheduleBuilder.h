@@ -3,7 +3,7 @@
 #ifndef MF_PASSES_SCHEDULE_SCHEDULEBUILDER_H
 #define MF_PASSES_SCHEDULE_SCHEDULEBUILDER_H
 
-#include "mf/Schedule/Transfers.h"
+#include "mf/Pipeline/Transfers.h"
 #include "passes/schedule/ModelChunks.h"
 #include "llvm/ADT/StringMap.h"
 

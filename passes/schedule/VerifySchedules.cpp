@@ -1,8 +1,8 @@
 //===- VerifySchedules.cpp - Proof that all stages can run ----------------===//
 
 #include "passes/schedule/VerifySchedules.h"
-#include "mf/Schedule/ScheduleError.h"
-#include "mf/Schedule/Transfers.h"
+#include "mf/Pipeline/ScheduleError.h"
+#include "mf/Pipeline/Transfers.h"
 #include "passes/schedule/ScheduleReader.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -1,10 +1,10 @@
 //===- PrintSchedule.cpp - Prints the tasks of a program's stages ---------===//
 
+#include "mf/Perf/EventEngine/PipelinePrint.h"
+#include "mf/Perf/Simulator/TaskSimulation.h"
 #include "mf/Program/Decoder.h"
 #include "mf/Program/Liveness.h"
 #include "mf/Program/LocatedError.h"
-#include "mf/Sim/PipelinePrint.h"
-#include "mf/Simulator/TaskSimulation.h"
 #include "passes/Passes.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -1,7 +1,7 @@
 //===- FreeValues.cpp - Values that backward repeats for nothing ----------===//
 
 #include "passes/split/FreeValues.h"
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 
 using namespace mlir;
 using namespace mf::ir;

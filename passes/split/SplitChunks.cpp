@@ -1,6 +1,6 @@
 //===- SplitChunks.cpp - Chunks to forward and backward -------------------===//
 
-#include "mf/Schedule/Policy.h"
+#include "mf/Pipeline/Policy.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -3,7 +3,7 @@
 #ifndef MF_TEST_FUZZ_EDITSETTINGS_H
 #define MF_TEST_FUZZ_EDITSETTINGS_H
 
-#include "mf/Config/SettingEdit.h"
+#include "mf/Frontend/Config/SettingEdit.h"
 
 namespace mf {
 

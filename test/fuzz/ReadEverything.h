@@ -3,8 +3,8 @@
 #ifndef MF_TEST_FUZZ_READEVERYTHING_H
 #define MF_TEST_FUZZ_READEVERYTHING_H
 
-#include "mf/Config/BatchRules.h"
-#include "mf/Config/LayerPlan.h"
+#include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/LayerPlan.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mf {

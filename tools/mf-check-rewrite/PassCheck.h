@@ -3,7 +3,7 @@
 #ifndef MF_TOOLS_MF_CHECK_REWRITE_PASSCHECK_H
 #define MF_TOOLS_MF_CHECK_REWRITE_PASSCHECK_H
 
-#include "mf/Interpreter/Comparison.h"
+#include "mf/Exec/Interpreter/Comparison.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace mf::tools {

@@ -3,7 +3,7 @@
 #ifndef MF_TOOLS_MFOPT_ADVICE_H
 #define MF_TOOLS_MFOPT_ADVICE_H
 
-#include "planner/StepPlanner.h"
+#include "mf/Plan/Settings/StepPlanner.h"
 
 namespace mf::tools {
 

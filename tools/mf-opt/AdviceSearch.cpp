@@ -1,9 +1,9 @@
 //===- AdviceSearch.cpp - Settings with which a step fits -----------------===//
 
 #include "AdviceSearch.h"
-#include "mf/Config/SettingEdit.h"
-#include "mf/Config/TrainingConfig.h"
-#include "mf/Plan/NoPlanError.h"
+#include "mf/Frontend/Config/SettingEdit.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Plan/Solver/NoPlanError.h"
 #include <chrono>
 
 using namespace mf::planner;

@@ -3,7 +3,7 @@
 #ifndef MF_TOOLS_MFOPT_ADVICESEARCH_H
 #define MF_TOOLS_MFOPT_ADVICESEARCH_H
 
-#include "planner/StepPlanner.h"
+#include "mf/Plan/Settings/StepPlanner.h"
 #include <atomic>
 #include <future>
 #include <thread>

@@ -1,8 +1,8 @@
 //===- ChoicePrint.cpp - Prints what choices cost -------------------------===//
 
 #include "ChoicePrint.h"
-#include "mf/Config/MemorySize.h"
-#include "mf/Text/TextTable.h"
+#include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Support/TextTable.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace mf::planner;

@@ -3,7 +3,7 @@
 #ifndef MF_TOOLS_MFOPT_CHOICEPRINT_H
 #define MF_TOOLS_MFOPT_CHOICEPRINT_H
 
-#include "planner/ChoiceCosts.h"
+#include "mf/Plan/Settings/ChoiceCosts.h"
 
 namespace mf::tools {
 

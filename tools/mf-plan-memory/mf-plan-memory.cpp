@@ -1,8 +1,8 @@
 //===- mf-plan-memory.cpp - Plans or checks a memory allocation -----------===//
 
-#include "mf/Config/MemorySize.h"
-#include "mf/Memory/AllocationCsv.h"
-#include "mf/Memory/AllocationPlan.h"
+#include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Program/Memory/AllocationCsv.h"
+#include "mf/Program/Memory/AllocationPlan.h"
 #include "tools/help/HideInherited.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CommandLine.h"

@@ -5,8 +5,8 @@
 
 #include "Outputs.h"
 #include "PlanOptions.h"
-#include "mf/Plan/PlanUnits.h"
-#include "mf/Plan/Solver.h"
+#include "mf/Plan/Solver/PlanUnits.h"
+#include "mf/Plan/Solver/Solver.h"
 #include "llvm/Support/JSON.h"
 #include <atomic>
 

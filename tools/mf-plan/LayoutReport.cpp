@@ -3,8 +3,8 @@
 #include "LayoutReport.h"
 #include "SettingText.h"
 #include "TrainingReport.h"
-#include "mf/Plan/ProblemJson.h"
-#include "mf/Text/TextTable.h"
+#include "mf/Plan/Solver/ProblemJson.h"
+#include "mf/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -3,8 +3,8 @@
 #ifndef MF_TOOLS_MF_PLAN_LAYOUTREPORT_H
 #define MF_TOOLS_MF_PLAN_LAYOUTREPORT_H
 
-#include "mf/Plan/PlanUnits.h"
-#include "planner/LayoutSearch.h"
+#include "mf/Plan/Settings/LayoutSearch.h"
+#include "mf/Plan/Solver/PlanUnits.h"
 #include "llvm/Support/JSON.h"
 
 namespace mf::tools {

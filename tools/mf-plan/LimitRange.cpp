@@ -1,7 +1,7 @@
 //===- LimitRange.cpp - The limits of --frontier --------------------------===//
 
 #include "LimitRange.h"
-#include "mf/Config/MemorySize.h"
+#include "mf/Frontend/Config/MemorySize.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>

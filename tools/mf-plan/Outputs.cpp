@@ -1,7 +1,7 @@
 //===- Outputs.cpp - Files that are written in the end --------------------===//
 
 #include "Outputs.h"
-#include "mf/Data/AtomicFile.h"
+#include "mf/Support/AtomicFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -2,8 +2,8 @@
 
 #include "PlanOptions.h"
 #include "LimitRange.h"
-#include "mf/Config/MemorySize.h"
-#include "mf/Schedule/Policy.h"
+#include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Pipeline/Policy.h"
 #include "tools/help/HideInherited.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -3,8 +3,8 @@
 #include "PlanProblem.h"
 #include "Findings.h"
 #include "InputText.h"
-#include "mf/Plan/NoPlanError.h"
-#include "mf/Plan/ProblemJson.h"
+#include "mf/Plan/Solver/NoPlanError.h"
+#include "mf/Plan/Solver/ProblemJson.h"
 #include "tools/terminal/ProgressLine.h"
 
 using namespace mf::plan;

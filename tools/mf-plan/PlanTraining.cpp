@@ -5,7 +5,7 @@
 #include "InputText.h"
 #include "LimitRange.h"
 #include "TrainingReport.h"
-#include "mf/Config/MemorySize.h"
+#include "mf/Frontend/Config/MemorySize.h"
 #include "tools/targets/TargetOptions.h"
 #include "tools/terminal/ProgressLine.h"
 

@@ -4,7 +4,7 @@
 #define MF_TOOLS_MF_PLAN_PLANTRAINING_H
 
 #include "PlanOptions.h"
-#include "planner/StepPlanner.h"
+#include "mf/Plan/Settings/StepPlanner.h"
 #include <atomic>
 
 namespace mf::tools {

@@ -3,7 +3,7 @@
 #ifndef MF_TOOLS_MF_PLAN_SETTINGTEXT_H
 #define MF_TOOLS_MF_PLAN_SETTINGTEXT_H
 
-#include "mf/Config/SettingEdit.h"
+#include "mf/Frontend/Config/SettingEdit.h"
 #include "llvm/Support/JSON.h"
 
 namespace mf::tools {

@@ -2,8 +2,8 @@
 
 #include "TrainingReport.h"
 #include "SettingText.h"
-#include "mf/Plan/ProblemJson.h"
-#include "mf/Text/TextTable.h"
+#include "mf/Plan/Solver/ProblemJson.h"
+#include "mf/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>

@@ -3,8 +3,8 @@
 #ifndef MF_TOOLS_MF_PLAN_TRAININGREPORT_H
 #define MF_TOOLS_MF_PLAN_TRAININGREPORT_H
 
-#include "mf/Plan/PlanUnits.h"
-#include "planner/StepPlanner.h"
+#include "mf/Plan/Settings/StepPlanner.h"
+#include "mf/Plan/Solver/PlanUnits.h"
 #include "llvm/Support/JSON.h"
 
 namespace mf::tools {

@@ -11,7 +11,7 @@
 #include "PlanOptions.h"
 #include "PlanProblem.h"
 #include "PlanTraining.h"
-#include "mf/Plan/NoPlanError.h"
+#include "mf/Plan/Solver/NoPlanError.h"
 #include "tools/terminal/Interrupt.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"

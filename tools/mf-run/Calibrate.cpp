@@ -2,7 +2,7 @@
 
 #include "Calibrate.h"
 #include "Targets.h"
-#include "mf/Calibration/Calibration.h"
+#include "mf/Perf/Calibration/Calibration.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;

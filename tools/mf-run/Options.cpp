@@ -1,7 +1,7 @@
 //===- Options.cpp - The command line of mf-run ---------------------------===//
 
 #include "Options.h"
-#include "mf/Config/MemorySize.h"
+#include "mf/Frontend/Config/MemorySize.h"
 #include "tools/help/HideInherited.h"
 #include <cmath>
 

@@ -3,7 +3,7 @@
 #ifndef MF_TOOLS_MF_RUN_OPTIONS_H
 #define MF_TOOLS_MF_RUN_OPTIONS_H
 
-#include "mf/Ranks/Training.h"
+#include "mf/Exec/Ranks/Training.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace mf::tools {

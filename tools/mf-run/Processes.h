@@ -3,7 +3,7 @@
 #ifndef MF_TOOLS_MF_RUN_PROCESSES_H
 #define MF_TOOLS_MF_RUN_PROCESSES_H
 
-#include "mf/Runner/ProcessGroup.h"
+#include "mf/Exec/Runner/ProcessGroup.h"
 #include "llvm/Support/raw_ostream.h"
 #include <optional>
 

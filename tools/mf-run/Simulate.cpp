@@ -2,8 +2,8 @@
 
 #include "Simulate.h"
 #include "StepOutputs.h"
-#include "mf/Simulator/StepSimulator.h"
-#include "mf/Timeline/Writers.h"
+#include "mf/Perf/Simulator/StepSimulator.h"
+#include "mf/Perf/Timeline/Writers.h"
 
 using llvm::Error;
 

@@ -4,8 +4,8 @@
 #define MF_TOOLS_MF_RUN_SIMULATE_H
 
 #include "Options.h"
+#include "mf/Perf/Target/Target.h"
 #include "mf/Program/Program.h"
-#include "mf/Target/Target.h"
 
 namespace mf::tools {
 

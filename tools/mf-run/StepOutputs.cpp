@@ -1,8 +1,8 @@
 //===- StepOutputs.cpp - Timelines that mf-run writes ---------------------===//
 
 #include "StepOutputs.h"
-#include "mf/Data/AtomicFile.h"
-#include "mf/Timeline/Writers.h"
+#include "mf/Perf/Timeline/Writers.h"
+#include "mf/Support/AtomicFile.h"
 
 using llvm::Error;
 

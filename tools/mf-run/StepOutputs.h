@@ -4,7 +4,7 @@
 #define MF_TOOLS_MF_RUN_STEPOUTPUTS_H
 
 #include "Options.h"
-#include "mf/Timeline/StepTimeline.h"
+#include "mf/Perf/Timeline/StepTimeline.h"
 
 namespace mf::tools {
 

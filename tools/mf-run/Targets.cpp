@@ -1,9 +1,9 @@
 //===- Targets.cpp - The targets of mf-run --------------------------------===//
 
 #include "Targets.h"
-#include "mf/Data/AtomicFile.h"
-#include "mf/Target/TargetFields.h"
-#include "mf/Target/TargetFile.h"
+#include "mf/Perf/Target/TargetFields.h"
+#include "mf/Perf/Target/TargetFile.h"
+#include "mf/Support/AtomicFile.h"
 #include "tools/targets/TargetOptions.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

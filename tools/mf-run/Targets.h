@@ -5,7 +5,7 @@
 
 #include "Options.h"
 #include "Processes.h"
-#include "mf/Target/Target.h"
+#include "mf/Perf/Target/Target.h"
 #include "mlir/IR/MLIRContext.h"
 
 namespace mf::tools {

@@ -1,7 +1,7 @@
 //===- mf-schedule.cpp - Shows pipeline schedules in time -----------------===//
 
-#include "mf/Schedule/Policy.h"
-#include "mf/Sim/PipelinePrint.h"
+#include "mf/Perf/EventEngine/PipelinePrint.h"
+#include "mf/Pipeline/Policy.h"
 #include "tools/help/HideInherited.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
-//===- KernelSignatureEmitter.cpp - Tables for lib/Signatures and Kernels -===//
+//===- KernelSignatureEmitter.cpp - Tables for lib/Program/Signatures and
+// Kernels -===//
 
 #include "KernelRecords.h"
 #include "llvm/ADT/STLExtras.h"

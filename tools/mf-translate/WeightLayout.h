@@ -4,7 +4,7 @@
 #define MF_TOOLS_TRANSLATE_WEIGHTLAYOUT_H
 
 #include "dialects/mf/MfOps.h"
-#include "mf/Data/ParameterNames.h"
+#include "mf/Exec/Data/ParameterNames.h"
 
 namespace mf {
 

@@ -2,7 +2,7 @@
 
 #include "Weights.h"
 #include "WeightLayout.h"
-#include "mf/Data/CheckpointConversion.h"
+#include "mf/Exec/Data/CheckpointConversion.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-translate/Translation.h"

@@ -2,7 +2,7 @@
 
 #include "Weights.h"
 #include "dialects/mf/MfOps.h"
-#include "mf/Import/ModelBuilder.h"
+#include "mf/Frontend/Import/ModelBuilder.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"

@@ -1,7 +1,7 @@
 //===- TargetOptions.cpp - Options --target and --set ---------------------===//
 
 #include "tools/targets/TargetOptions.h"
-#include "mf/Target/TargetFile.h"
+#include "mf/Perf/Target/TargetFile.h"
 #include "mlir/IR/Diagnostics.h"
 
 using namespace llvm;

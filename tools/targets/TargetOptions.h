@@ -3,7 +3,7 @@
 #ifndef MF_TOOLS_TARGETS_TARGETOPTIONS_H
 #define MF_TOOLS_TARGETS_TARGETOPTIONS_H
 
-#include "mf/Target/Target.h"
+#include "mf/Perf/Target/Target.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/Support/SourceMgr.h"

@@ -3,8 +3,8 @@
 #ifndef MF_TOOLS_TERMINAL_PROGRESSLINE_H
 #define MF_TOOLS_TERMINAL_PROGRESSLINE_H
 
-#include "mf/Plan/PlanUnits.h"
-#include "mf/Plan/Solver.h"
+#include "mf/Plan/Solver/PlanUnits.h"
+#include "mf/Plan/Solver/Solver.h"
 #include <chrono>
 
 namespace mf::tools {

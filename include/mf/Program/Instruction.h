@@ -8,9 +8,9 @@
 #ifndef MF_PROGRAM_INSTRUCTION_H
 #define MF_PROGRAM_INSTRUCTION_H
 
-#include "mf/Signatures/Collective.h"
-#include "mf/Signatures/KernelSignature.h"
-#include "mf/Tensor/DType.h"
+#include "mf/Program/Signatures/Collective.h"
+#include "mf/Program/Signatures/KernelSignature.h"
+#include "mf/Support/DType.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <optional>

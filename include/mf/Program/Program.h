@@ -13,7 +13,7 @@
 
 #include "mf/Program/Instruction.h"
 #include "mf/Program/Mesh.h"
-#include "mf/Tensor/SampleOrder.h"
+#include "mf/Support/SampleOrder.h"
 #include <algorithm>
 #include <map>
 #include <variant>

@@ -3,8 +3,8 @@
 #ifndef MF_PROGRAM_STEPTASKS_H
 #define MF_PROGRAM_STEPTASKS_H
 
+#include "mf/Pipeline/Schedule.h"
 #include "mf/Program/Program.h"
-#include "mf/Schedule/Schedule.h"
 #include "llvm/Support/Error.h"
 
 namespace mf::program {

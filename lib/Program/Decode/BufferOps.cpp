@@ -1,7 +1,7 @@
 //===- BufferOps.cpp - Decoding of operations that denote memory ----------===//
 
 #include "ListDecoder.h"
-#include "mf/Tensor/Alignment.h"
+#include "mf/Support/Alignment.h"
 
 using namespace mlir;
 

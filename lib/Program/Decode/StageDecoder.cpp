@@ -2,7 +2,7 @@
 //-------------------===//
 
 #include "ListDecoder.h"
-#include "mf/Tensor/Alignment.h"
+#include "mf/Support/Alignment.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 //===- CalibrationTest.cpp - Targets fitted to profiles
 //--------------------===//
 
-#include "mf/Calibration/Calibration.h"
+#include "mf/Perf/Calibration/Calibration.h"
 #include "SampleProfile.h"
 #include "gtest/gtest.h"
 #include <cmath>

@@ -1,7 +1,7 @@
 //===- LogFitTest.cpp - Fitting numbers to times
 //---------------------------===//
 
-#include "mf/Calibration/LogFit.h"
+#include "mf/Perf/Calibration/LogFit.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <random>

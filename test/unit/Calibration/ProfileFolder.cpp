@@ -1,7 +1,7 @@
 //===- ProfileFolder.cpp - Profiles that tests write ----------------------===//
 
 #include "ProfileFolder.h"
-#include "mf/Calibration/Profile.h"
+#include "mf/Perf/Calibration/Profile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,7 +1,7 @@
 //===- ProfileTest.cpp - Reading a profiler's files
 //------------------------===//
 
-#include "mf/Calibration/Profile.h"
+#include "mf/Perf/Calibration/Profile.h"
 #include "ProfileFolder.h"
 #include "gtest/gtest.h"
 

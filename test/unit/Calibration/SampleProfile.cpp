@@ -1,10 +1,10 @@
 //===- SampleProfile.cpp - Profiles of devices that are known -------------===//
 
 #include "SampleProfile.h"
-#include "mf/Signatures/ProfiledKernels.h"
-#include "mf/Target/KernelCost.h"
-#include "mf/Target/TargetFields.h"
-#include "mf/Target/Topology.h"
+#include "mf/Perf/Target/KernelCost.h"
+#include "mf/Perf/Target/TargetFields.h"
+#include "mf/Perf/Target/Topology.h"
+#include "mf/Program/Signatures/ProfiledKernels.h"
 #include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
 #include <cmath>

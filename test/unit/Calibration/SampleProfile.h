@@ -3,8 +3,8 @@
 #ifndef MF_TEST_UNIT_CALIBRATION_SAMPLEPROFILE_H
 #define MF_TEST_UNIT_CALIBRATION_SAMPLEPROFILE_H
 
-#include "mf/Calibration/Profile.h"
-#include "mf/Target/Target.h"
+#include "mf/Perf/Calibration/Profile.h"
+#include "mf/Perf/Target/Target.h"
 #include <random>
 
 namespace mf::calibration {

@@ -1,6 +1,6 @@
 //===- BatchRulesTest.cpp - Accumulation and batch sizes ------------------===//
 
-#include "mf/Config/BatchRules.h"
+#include "mf/Frontend/Config/BatchRules.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,6 +1,6 @@
 //===- FusionConfigTest.cpp - Operators that a device fuses ---------------===//
 
-#include "mf/Config/FusionConfig.h"
+#include "mf/Frontend/Config/FusionConfig.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

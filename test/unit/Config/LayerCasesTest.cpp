@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CellTrees.h"
-#include "mf/Config/LayerPlan.h"
+#include "mf/Frontend/Config/LayerPlan.h"
 #include "llvm/ADT/StringExtras.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -4,7 +4,7 @@
 #define MF_TEST_UNIT_CONFIG_LAYERPLANS_H
 
 #include "CellTrees.h"
-#include "mf/Config/LayerPlan.h"
+#include "mf/Frontend/Config/LayerPlan.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace mf {

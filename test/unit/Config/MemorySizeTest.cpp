@@ -1,6 +1,6 @@
 //===- MemorySizeTest.cpp -------------------------------------------------===//
 
-#include "mf/Config/MemorySize.h"
+#include "mf/Frontend/Config/MemorySize.h"
 #include "gmock/gmock.h"
 
 using namespace mf;

@@ -1,6 +1,6 @@
 //===- RowBlocksTest.cpp - fine_grain_interleave --------------------------===//
 
-#include "mf/Config/RowBlocks.h"
+#include "mf/Frontend/Config/RowBlocks.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

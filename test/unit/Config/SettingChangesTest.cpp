@@ -1,8 +1,8 @@
 //===- SettingChangesTest.cpp - Differences between two YAMLs -------------===//
 
-#include "mf/Config/SettingChanges.h"
-#include "mf/Config/SettingEdit.h"
-#include "mf/Config/TrainingConfig.h"
+#include "mf/Frontend/Config/SettingChanges.h"
+#include "mf/Frontend/Config/SettingEdit.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 #include "gtest/gtest.h"
 
 using namespace mf;

@@ -3,7 +3,7 @@
 #ifndef MF_TEST_UNIT_CONFIG_SETTINGDRAW_H
 #define MF_TEST_UNIT_CONFIG_SETTINGDRAW_H
 
-#include "mf/Config/SettingEdit.h"
+#include "mf/Frontend/Config/SettingEdit.h"
 #include <algorithm>
 #include <random>
 

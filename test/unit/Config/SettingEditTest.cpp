@@ -1,6 +1,6 @@
 //===- SettingEditTest.cpp - Writes memory settings into a YAML -----------===//
 
-#include "mf/Config/SettingEdit.h"
+#include "mf/Frontend/Config/SettingEdit.h"
 #include "gtest/gtest.h"
 
 using namespace mf;

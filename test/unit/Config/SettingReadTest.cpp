@@ -1,6 +1,6 @@
 //===- SettingReadTest.cpp - Memory settings of a YAML --------------------===//
 
-#include "mf/Config/SettingEdit.h"
+#include "mf/Frontend/Config/SettingEdit.h"
 #include "gtest/gtest.h"
 
 using namespace mf;

@@ -1,6 +1,6 @@
 //===- StageMapTest.cpp - Layers to stages and chunks ---------------------===//
 
-#include "mf/Config/StageMap.h"
+#include "mf/Frontend/Config/StageMap.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <algorithm>

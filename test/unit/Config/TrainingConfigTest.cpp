@@ -1,6 +1,6 @@
 //===- TrainingConfigTest.cpp - Sections as typed values ------------------===//
 
-#include "mf/Config/TrainingConfig.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "gmock/gmock.h"

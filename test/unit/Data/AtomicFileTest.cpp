@@ -1,6 +1,6 @@
 //===- AtomicFileTest.cpp -------------------------------------------------===//
 
-#include "mf/Data/AtomicFile.h"
+#include "mf/Support/AtomicFile.h"
 #include "TestFiles.h"
 #include "gmock/gmock.h"
 

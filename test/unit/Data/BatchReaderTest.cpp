@@ -1,6 +1,6 @@
 //===- BatchReaderTest.cpp ------------------------------------------------===//
 
-#include "mf/Data/BatchReader.h"
+#include "mf/Exec/Data/BatchReader.h"
 #include "TestFiles.h"
 #include "TokenTestFiles.h"
 #include "gmock/gmock.h"

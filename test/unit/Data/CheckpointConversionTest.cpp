@@ -1,9 +1,9 @@
 //===- CheckpointConversionTest.cpp  ---------------------------------===//
 
-#include "mf/Data/CheckpointConversion.h"
+#include "mf/Exec/Data/CheckpointConversion.h"
 #include "TestFiles.h"
-#include "mf/Data/ElementConversion.h"
-#include "mf/Data/SafetensorsWriter.h"
+#include "mf/Exec/Data/ElementConversion.h"
+#include "mf/Exec/Data/SafetensorsWriter.h"
 #include "gmock/gmock.h"
 #include <cstring>
 

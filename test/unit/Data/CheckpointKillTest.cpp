@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckpointTestFiles.h"
-#include "mf/Data/Checkpoint.h"
+#include "mf/Exec/Data/Checkpoint.h"
 #include "test/unit/Campaign.h"
 #include "gmock/gmock.h"
 #include <chrono>

@@ -1,6 +1,6 @@
 //===- CheckpointTest.cpp -------------------------------------------------===//
 
-#include "mf/Data/Checkpoint.h"
+#include "mf/Exec/Data/Checkpoint.h"
 #include "CheckpointTestFiles.h"
 #include "gmock/gmock.h"
 #include <cmath>

@@ -4,9 +4,9 @@
 #define MF_TEST_UNIT_DATA_CHECKPOINTTESTFILES_H
 
 #include "TestFiles.h"
-#include "mf/Data/Checkpoint.h"
-#include "mf/Data/Safetensors.h"
-#include "mf/Data/SafetensorsWriter.h"
+#include "mf/Exec/Data/Checkpoint.h"
+#include "mf/Exec/Data/Safetensors.h"
+#include "mf/Exec/Data/SafetensorsWriter.h"
 #include <cstring>
 
 namespace mf {

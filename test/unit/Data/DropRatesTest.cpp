@@ -1,6 +1,6 @@
 //===- DropRatesTest.cpp - Rates of tokens that experts dropped -----------===//
 
-#include "mf/Data/DropRates.h"
+#include "mf/Program/DropRates.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,6 +1,6 @@
 //===- ElementConversionTest.cpp ------------------------------------------===//
 
-#include "mf/Data/ElementConversion.h"
+#include "mf/Exec/Data/ElementConversion.h"
 #include "TestFiles.h"
 #include "gmock/gmock.h"
 #include <cmath>

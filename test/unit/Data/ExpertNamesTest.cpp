@@ -1,8 +1,8 @@
 //===- ExpertNamesTest.cpp - Experts, latent attention, prediction --------===//
 
 #include "TestFiles.h"
-#include "mf/Data/CheckpointConversion.h"
-#include "mf/Data/SafetensorsWriter.h"
+#include "mf/Exec/Data/CheckpointConversion.h"
+#include "mf/Exec/Data/SafetensorsWriter.h"
 #include "gmock/gmock.h"
 #include <cstring>
 

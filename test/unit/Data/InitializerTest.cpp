@@ -1,9 +1,9 @@
 //===- InitializerTest.cpp ------------------------------------------------===//
 
-#include "mf/Data/Initializer.h"
+#include "mf/Exec/Data/Initializer.h"
 #include "TestFiles.h"
-#include "mf/Data/ElementConversion.h"
-#include "mf/Tensor/Philox.h"
+#include "mf/Exec/Data/ElementConversion.h"
+#include "mf/Support/Philox.h"
 #include "gmock/gmock.h"
 #include <cmath>
 #include <cstring>

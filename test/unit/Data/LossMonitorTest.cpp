@@ -1,6 +1,6 @@
 //===- LossMonitorTest.cpp ------------------------------------------------===//
 
-#include "mf/Data/LossMonitor.h"
+#include "mf/Exec/Data/LossMonitor.h"
 #include "TestFiles.h"
 #include "gmock/gmock.h"
 #include <cmath>

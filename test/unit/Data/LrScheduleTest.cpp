@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mf/Data/LrSchedule.h"
+#include "mf/Exec/Data/LrSchedule.h"
 #include "TestFiles.h"
 #include "gmock/gmock.h"
 #include <cmath>

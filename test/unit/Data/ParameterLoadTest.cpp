@@ -1,8 +1,8 @@
 //===- ParameterLoadTest.cpp  ----------------------------------------===//
 
 #include "TestFiles.h"
-#include "mf/Data/ParameterNames.h"
-#include "mf/Data/SafetensorsWriter.h"
+#include "mf/Exec/Data/ParameterNames.h"
+#include "mf/Exec/Data/SafetensorsWriter.h"
 #include "gmock/gmock.h"
 #include <cstring>
 

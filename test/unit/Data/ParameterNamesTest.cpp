@@ -1,6 +1,6 @@
 //===- ParameterNamesTest.cpp ---------------------------------------------===//
 
-#include "mf/Data/ParameterNames.h"
+#include "mf/Exec/Data/ParameterNames.h"
 #include "TestFiles.h"
 #include "gmock/gmock.h"
 

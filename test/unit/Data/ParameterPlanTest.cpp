@@ -1,7 +1,7 @@
 //===- ParameterPlanTest.cpp  ----------------------------------------===//
 
 #include "TestFiles.h"
-#include "mf/Data/ParameterNames.h"
+#include "mf/Exec/Data/ParameterNames.h"
 #include "gmock/gmock.h"
 #include <map>
 

@@ -1,6 +1,6 @@
 //===- RunReportTest.cpp --------------------------------------------------===//
 
-#include "mf/Data/RunReport.h"
+#include "mf/Exec/Data/RunReport.h"
 #include "TestFiles.h"
 #include "llvm/Support/JSON.h"
 #include "gmock/gmock.h"

@@ -1,8 +1,8 @@
 //===- SafetensorsTest.cpp ------------------------------------------------===//
 
-#include "mf/Data/Safetensors.h"
+#include "mf/Exec/Data/Safetensors.h"
 #include "TestFiles.h"
-#include "mf/Data/SafetensorsWriter.h"
+#include "mf/Exec/Data/SafetensorsWriter.h"
 #include "gmock/gmock.h"
 #include <cstring>
 

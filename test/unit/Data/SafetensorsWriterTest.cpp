@@ -1,6 +1,6 @@
 //===- SafetensorsWriterTest.cpp ------------------------------------------===//
 
-#include "mf/Data/SafetensorsWriter.h"
+#include "mf/Exec/Data/SafetensorsWriter.h"
 #include "TestFiles.h"
 #include "gmock/gmock.h"
 #include <thread>

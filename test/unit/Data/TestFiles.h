@@ -3,7 +3,7 @@
 #ifndef MF_TEST_UNIT_DATA_TESTFILES_H
 #define MF_TEST_UNIT_DATA_TESTFILES_H
 
-#include "mf/Data/SafetensorsWriter.h"
+#include "mf/Exec/Data/SafetensorsWriter.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Error.h"

@@ -1,6 +1,6 @@
 //===- TokenSourceTest.cpp ------------------------------------------------===//
 
-#include "mf/Data/TokenSource.h"
+#include "mf/Exec/Data/TokenSource.h"
 #include "TestFiles.h"
 #include "TokenTestFiles.h"
 #include "gmock/gmock.h"

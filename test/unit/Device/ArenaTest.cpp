@@ -1,6 +1,6 @@
 //===- ArenaTest.cpp - Arenas of exactly the planned size -----------------===//
 
-#include "mf/Device/Arena.h"
+#include "mf/Exec/Device/Arena.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>

@@ -1,6 +1,6 @@
 //===- StreamStressTest.cpp - Many launches, many events ------------------===//
 
-#include "mf/Device/Device.h"
+#include "mf/Exec/Device/Device.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <chrono>

@@ -1,7 +1,7 @@
 //===- StreamTest.cpp - Streams, events, copies and failures --------------===//
 
-#include "lib/Device/CopyLink.h"
-#include "mf/Device/Device.h"
+#include "lib/Exec/Device/CopyLink.h"
+#include "mf/Exec/Device/Device.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <chrono>

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mf/Import/CellNames.h"
+#include "mf/Frontend/Import/CellNames.h"
 #include "ReadModel.h"
 #include "dialects/mf/MfOps.h"
-#include "mf/Import/ModelBuilder.h"
+#include "mf/Frontend/Import/ModelBuilder.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gmock/gmock.h"

@@ -1,6 +1,6 @@
 //===- ModelBuilderTest.cpp -----------------------------------------------===//
 
-#include "mf/Import/ModelBuilder.h"
+#include "mf/Frontend/Import/ModelBuilder.h"
 #include "ReadModel.h"
 #include "dialects/mf/MfOps.h"
 #include "mlir/IR/Verifier.h"

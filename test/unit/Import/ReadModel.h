@@ -3,7 +3,7 @@
 #ifndef MF_TEST_UNIT_IMPORT_READMODEL_H
 #define MF_TEST_UNIT_IMPORT_READMODEL_H
 
-#include "mf/Import/ModelSpec.h"
+#include "mf/Frontend/Import/ModelSpec.h"
 #include "llvm/ADT/Twine.h"
 #include "gtest/gtest.h"
 

@@ -8,8 +8,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoweredSteps.h"
-#include "lib/Interpreter/Functions.h"
-#include "mf/Data/ElementConversion.h"
+#include "lib/Exec/Interpreter/Functions.h"
+#include "mf/Exec/Data/ElementConversion.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gmock/gmock.h"

@@ -1,6 +1,6 @@
 //===- InterpreterTest.cpp - Models run as they are -----------------------===//
 
-#include "mf/Interpreter/Interpreter.h"
+#include "mf/Exec/Interpreter/Interpreter.h"
 #include "LoweredSteps.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,9 +1,9 @@
 //===- TensorExchangeTest.cpp - Ranks that wait for each other ------------===//
 
-#include "lib/Interpreter/TensorExchange.h"
+#include "lib/Exec/Interpreter/TensorExchange.h"
 #include "LoweredSteps.h"
-#include "mf/Data/ElementConversion.h"
-#include "mf/Ranks/CollectiveShare.h"
+#include "mf/Exec/Data/ElementConversion.h"
+#include "mf/Exec/Ranks/CollectiveShare.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>

@@ -1,7 +1,7 @@
 //===- AttentionTest.cpp - Flash attention and its gradients --------------===//
 
 #include "KernelTesting.h"
-#include "lib/Kernels/MatrixUnit.h"
+#include "lib/Exec/Kernels/MatrixUnit.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>

@@ -1,9 +1,9 @@
 //===- BlockProductTest.cpp - Packed blocks and their products ------------===//
 
-#include "lib/Kernels/BlockProduct.h"
+#include "lib/Exec/Kernels/BlockProduct.h"
 #include "KernelTesting.h"
-#include "lib/Kernels/BlockPacking.h"
-#include "lib/Kernels/MatrixUnit.h"
+#include "lib/Exec/Kernels/BlockPacking.h"
+#include "lib/Exec/Kernels/MatrixUnit.h"
 #include "gtest/gtest.h"
 #include <cmath>
 #include <cstdlib>

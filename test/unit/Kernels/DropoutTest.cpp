@@ -1,7 +1,7 @@
 //===- DropoutTest.cpp - Random masks -------------------------------------===//
 
 #include "KernelTesting.h"
-#include "mf/Tensor/Philox.h"
+#include "mf/Support/Philox.h"
 #include "gtest/gtest.h"
 #include <cmath>
 

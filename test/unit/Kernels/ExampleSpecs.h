@@ -3,7 +3,7 @@
 #ifndef MF_TEST_UNIT_KERNELS_EXAMPLESPECS_H
 #define MF_TEST_UNIT_KERNELS_EXAMPLESPECS_H
 
-#include "mf/Signatures/KernelSpec.h"
+#include "mf/Program/Signatures/KernelSpec.h"
 #include <vector>
 
 namespace mf::testing {

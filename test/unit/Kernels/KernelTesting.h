@@ -8,8 +8,8 @@
 #ifndef MF_TEST_UNIT_KERNELS_KERNELTESTING_H
 #define MF_TEST_UNIT_KERNELS_KERNELTESTING_H
 
-#include "mf/Kernels/Kernel.h"
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Exec/Kernels/Kernel.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include <functional>
 #include <random>
 #include <string>

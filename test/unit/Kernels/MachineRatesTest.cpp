@@ -1,6 +1,6 @@
 //===- MachineRatesTest.cpp - Measured peak rates of this machine ---------===//
 
-#include "mf/Kernels/MachineRates.h"
+#include "mf/Exec/Kernels/MachineRates.h"
 #include "gtest/gtest.h"
 #include <vector>
 

@@ -1,8 +1,8 @@
 //===- PackedProductTest.cpp - bf16 products of packed panels -------------===//
 
-#include "lib/Kernels/PackedProduct.h"
+#include "lib/Exec/Kernels/PackedProduct.h"
 #include "KernelTesting.h"
-#include "lib/Kernels/MatrixUnit.h"
+#include "lib/Exec/Kernels/MatrixUnit.h"
 #include "gtest/gtest.h"
 
 using namespace mf;

@@ -9,7 +9,7 @@
 
 #include "ExampleSpecs.h"
 #include "KernelTesting.h"
-#include "mf/Signatures/KernelParts.h"
+#include "mf/Program/Signatures/KernelParts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

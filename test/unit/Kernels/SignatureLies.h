@@ -3,7 +3,7 @@
 #ifndef MF_TEST_UNIT_KERNELS_SIGNATURELIES_H
 #define MF_TEST_UNIT_KERNELS_SIGNATURELIES_H
 
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include <string>
 
 namespace mf::testing {

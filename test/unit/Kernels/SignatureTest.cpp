@@ -3,7 +3,7 @@
 #include "ExampleSpecs.h"
 #include "KernelTesting.h"
 #include "SignatureLies.h"
-#include "mf/Signatures/KernelParts.h"
+#include "mf/Program/Signatures/KernelParts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringSet.h"

@@ -7,8 +7,8 @@
 
 #include "hwy/targets.h"
 #include "KernelTesting.h"
-#include "lib/Kernels/MatrixUnit.h"
-#include "mf/Kernels/InstructionSet.h"
+#include "lib/Exec/Kernels/MatrixUnit.h"
+#include "mf/Exec/Kernels/InstructionSet.h"
 #include "gtest/gtest.h"
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 //===- ThreadPoolTest.cpp - Every tile once, from any number of threads ---===//
 
-#include "mf/Kernels/ThreadPool.h"
+#include "mf/Exec/Kernels/ThreadPool.h"
 #include "gtest/gtest.h"
 #include <atomic>
 #include <chrono>

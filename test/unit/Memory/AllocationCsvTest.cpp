@@ -1,6 +1,6 @@
 //===- AllocationCsvTest.cpp - Text form of allocation problems -----------===//
 
-#include "mf/Memory/AllocationCsv.h"
+#include "mf/Program/Memory/AllocationCsv.h"
 #include "gtest/gtest.h"
 #include <random>
 

@@ -1,7 +1,7 @@
 //===- AllocationPlanTest.cpp - Entry point of the allocators -------------===//
 
-#include "mf/Memory/AllocationPlan.h"
-#include "mf/Memory/AllocationCsv.h"
+#include "mf/Program/Memory/AllocationPlan.h"
+#include "mf/Program/Memory/AllocationCsv.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 #include <random>

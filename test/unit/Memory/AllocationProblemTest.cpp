@@ -1,6 +1,6 @@
 //===- AllocationProblemTest.cpp - Checks of problems and allocations -----===//
 
-#include "mf/Memory/AllocationProblem.h"
+#include "mf/Program/Memory/AllocationProblem.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <random>

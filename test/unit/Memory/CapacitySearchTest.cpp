@@ -1,7 +1,7 @@
 //===- CapacitySearchTest.cpp - Search within a capacity ------------------===//
 
-#include "mf/Memory/CapacitySearch.h"
-#include "mf/Memory/AllocationCsv.h"
+#include "mf/Program/Memory/CapacitySearch.h"
+#include "mf/Program/Memory/AllocationCsv.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 #include <algorithm>

@@ -8,8 +8,8 @@
 #ifndef MF_TEST_UNIT_MEMORY_EXPANDEDSTEP_H
 #define MF_TEST_UNIT_MEMORY_EXPANDEDSTEP_H
 
-#include "mf/Memory/AllocationProblem.h"
-#include "mf/Memory/StepPlan.h"
+#include "mf/Program/Memory/AllocationProblem.h"
+#include "mf/Program/Memory/StepPlan.h"
 
 namespace mf::memory {
 

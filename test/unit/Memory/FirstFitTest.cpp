@@ -1,6 +1,6 @@
 //===- FirstFitTest.cpp - Fast allocation heuristics ----------------------===//
 
-#include "mf/Memory/FirstFit.h"
+#include "mf/Program/Memory/FirstFit.h"
 #include "gtest/gtest.h"
 #include <random>
 

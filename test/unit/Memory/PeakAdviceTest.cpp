@@ -1,6 +1,6 @@
 //===- PeakAdviceTest.cpp - Advice on lowering a step's peak --------------===//
 
-#include "mf/Memory/PeakAdvice.h"
+#include "mf/Program/Memory/PeakAdvice.h"
 #include "gtest/gtest.h"
 
 using namespace mf::memory;

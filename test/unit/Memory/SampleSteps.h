@@ -7,7 +7,7 @@
 #ifndef MF_TEST_UNIT_MEMORY_SAMPLESTEPS_H
 #define MF_TEST_UNIT_MEMORY_SAMPLESTEPS_H
 
-#include "mf/Memory/StepPlan.h"
+#include "mf/Program/Memory/StepPlan.h"
 
 namespace mf::memory {
 

@@ -1,6 +1,6 @@
 //===- StepPlanTest.cpp - Compact plans of training steps -----------------===//
 
-#include "mf/Memory/StepPlan.h"
+#include "mf/Program/Memory/StepPlan.h"
 #include "SampleSteps.h"
 #include "TransformerStep.h"
 #include "llvm/ADT/STLExtras.h"

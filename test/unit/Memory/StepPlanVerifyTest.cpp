@@ -2,7 +2,7 @@
 
 #include "ExpandedStep.h"
 #include "SampleSteps.h"
-#include "mf/Memory/StepPlan.h"
+#include "mf/Program/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -10,7 +10,7 @@
 #ifndef MF_TEST_UNIT_MEMORY_TRANSFORMERSTEP_H
 #define MF_TEST_UNIT_MEMORY_TRANSFORMERSTEP_H
 
-#include "mf/Memory/StepProblem.h"
+#include "mf/Program/Memory/StepProblem.h"
 
 namespace mf::memory {
 

@@ -1,7 +1,7 @@
 //===- ChainPlanTest.cpp - Chooses kernels to run as one ------------------===//
 
 #include "passes/fuse-elementwise/ChainPlan.h"
-#include "mf/Signatures/KernelChain.h"
+#include "mf/Program/Signatures/KernelChain.h"
 #include "gtest/gtest.h"
 
 using namespace mf;

@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Config/KnownKeys.h"
-#include "mf/Config/TrainingConfig.h"
-#include "mf/Import/ModelBuilder.h"
-#include "mf/Import/ModelSpec.h"
+#include "lib/Frontend/Config/KnownKeys.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Import/ModelBuilder.h"
+#include "mf/Frontend/Import/ModelSpec.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"

@@ -1,6 +1,6 @@
 //===- AdditiveCostTest.cpp - Sums over layers ----------------------------===//
 
-#include "planner/AdditiveCost.h"
+#include "lib/Plan/Settings/AdditiveCost.h"
 #include <gtest/gtest.h>
 #include <random>
 

@@ -1,6 +1,6 @@
 //===- CompositionTest.cpp - Composition of chunks and stages -------------===//
 
-#include "planner/Composition.h"
+#include "lib/Plan/Settings/Composition.h"
 #include "PlannerTesting.h"
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 //===- LayerKindsTest.cpp - Kinds of layers -------------------------------===//
 
 #include "dialects/mf/MfOps.h"
+#include "mf/Plan/Settings/StepCompiler.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
-#include "planner/StepCompiler.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 //===- LayoutTest.cpp - Legal layouts and their bounds --------------------===//
 
-#include "mf/Config/TrainingConfig.h"
-#include "planner/LayoutFacts.h"
+#include "lib/Plan/Settings/LayoutFacts.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <set>

@@ -1,7 +1,7 @@
 //===- PlannerTesting.cpp - Pipelines that tests share --------------------===//
 
 #include "PlannerTesting.h"
-#include "mf/Schedule/Policy.h"
+#include "mf/Pipeline/Policy.h"
 
 namespace mf::planner {
 

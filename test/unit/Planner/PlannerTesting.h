@@ -3,7 +3,7 @@
 #ifndef MF_TEST_UNIT_PLANNER_PLANNERTESTING_H
 #define MF_TEST_UNIT_PLANNER_PLANNERTESTING_H
 
-#include "planner/Composition.h"
+#include "lib/Plan/Settings/Composition.h"
 
 namespace mf::planner {
 

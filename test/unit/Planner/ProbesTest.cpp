@@ -1,6 +1,6 @@
 //===- ProbesTest.cpp - Steps that are compiled to learn costs ------------===//
 
-#include "planner/Probes.h"
+#include "lib/Plan/Settings/Probes.h"
 #include "PlannerTesting.h"
 #include <gtest/gtest.h>
 #include <numeric>

@@ -1,6 +1,6 @@
 //===- RecomputeCutTest.cpp - Chooses operators of a layer to repeat ------===//
 
-#include "planner/RecomputeCut.h"
+#include "lib/Plan/Settings/RecomputeCut.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>

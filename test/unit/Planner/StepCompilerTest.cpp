@@ -1,6 +1,6 @@
 //===- StepCompilerTest.cpp - The planner and mf-opt as one compiler ------===//
 
-#include "planner/StepCompiler.h"
+#include "mf/Plan/Settings/StepCompiler.h"
 #include "mlir/IR/MLIRContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"

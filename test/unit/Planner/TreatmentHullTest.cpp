@@ -1,6 +1,6 @@
 //===- TreatmentHullTest.cpp - Treatments that are worth mixing -----------===//
 
-#include "planner/TreatmentHull.h"
+#include "lib/Plan/Settings/TreatmentHull.h"
 #include "PlannerTesting.h"
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 //===- TreatmentsTest.cpp - Ways to treat layers, and their YAML ----------===//
 
-#include "planner/Treatments.h"
+#include "lib/Plan/Settings/Treatments.h"
 #include "PlannerTesting.h"
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- LearningRateTest.cpp - The schedule of a program -------------------===//
 
-#include "mf/Ranks/LearningRate.h"
+#include "mf/Exec/Ranks/LearningRate.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- LossScalerTest.cpp - The loss scale over the steps -----------------===//
 
-#include "mf/Ranks/LossScaler.h"
+#include "mf/Exec/Ranks/LossScaler.h"
 #include <gtest/gtest.h>
 
 using namespace mf;

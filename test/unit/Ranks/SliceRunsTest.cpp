@@ -1,6 +1,6 @@
 //===- SliceRunsTest.cpp - Where a rank's slice lies in the whole ---------===//
 
-#include "mf/Ranks/SliceRuns.h"
+#include "mf/Exec/Ranks/SliceRuns.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

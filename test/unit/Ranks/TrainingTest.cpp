@@ -1,6 +1,6 @@
 //===- TrainingTest.cpp - The loop over the steps of an engine ------------===//
 
-#include "mf/Ranks/Training.h"
+#include "mf/Exec/Ranks/Training.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

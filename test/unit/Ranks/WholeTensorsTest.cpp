@@ -1,7 +1,7 @@
 //===- WholeTensorsTest.cpp - Tensors put together from slices ------------===//
 
-#include "mf/Ranks/WholeTensors.h"
-#include "mf/Data/ElementConversion.h"
+#include "mf/Exec/Ranks/WholeTensors.h"
+#include "mf/Exec/Data/ElementConversion.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 //===- CommunicatorTest.cpp - Ranks that are threads of one process -------===//
 
 #include "CommunicatorTesting.h"
-#include "mf/Data/ElementConversion.h"
+#include "mf/Exec/Data/ElementConversion.h"
 #include <atomic>
 #include <cstring>
 #include <gmock/gmock.h>

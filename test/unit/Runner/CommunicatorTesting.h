@@ -4,7 +4,7 @@
 #define MF_TEST_UNIT_RUNNER_COMMUNICATORTESTING_H
 
 #include "MemoryTransport.h"
-#include "lib/Runner/ProcessCommunicator.h"
+#include "lib/Exec/Runner/ProcessCommunicator.h"
 #include <functional>
 #include <string>
 #include <thread>

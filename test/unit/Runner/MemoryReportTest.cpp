@@ -1,6 +1,6 @@
 //===- MemoryReportTest.cpp - Planned and used memory of a rank -----------===//
 
-#include "mf/Runner/MemoryReport.h"
+#include "mf/Exec/Runner/MemoryReport.h"
 #include "test/unit/Program/ParsedProgram.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

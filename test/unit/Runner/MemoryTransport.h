@@ -3,7 +3,7 @@
 #ifndef MF_TEST_UNIT_RUNNER_MEMORYTRANSPORT_H
 #define MF_TEST_UNIT_RUNNER_MEMORYTRANSPORT_H
 
-#include "mf/Transport/Transport.h"
+#include "mf/Exec/Transport/Transport.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <atomic>
 #include <condition_variable>

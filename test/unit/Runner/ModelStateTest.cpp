@@ -1,7 +1,7 @@
 //===- ModelStateTest.cpp - Parameters, moments, gradients ----------------===//
 
 #include "RunnerTesting.h"
-#include "mf/Data/Safetensors.h"
+#include "mf/Exec/Data/Safetensors.h"
 #include "mf/Program/LocatedError.h"
 #include "llvm/Support/FileSystem.h"
 #include <cmath>

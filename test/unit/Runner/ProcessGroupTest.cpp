@@ -1,6 +1,6 @@
 //===- ProcessGroupTest.cpp - Processes that run one program --------------===//
 
-#include "mf/Runner/ProcessGroup.h"
+#include "mf/Exec/Runner/ProcessGroup.h"
 #include "MemoryTransport.h"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

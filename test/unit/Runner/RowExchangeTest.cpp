@@ -1,7 +1,7 @@
 //===- RowExchangeTest.cpp - all_to_all_v as its counts say ---------------===//
 
 #include "CommunicatorTesting.h"
-#include "mf/Data/ElementConversion.h"
+#include "mf/Exec/Data/ElementConversion.h"
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

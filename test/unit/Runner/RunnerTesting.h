@@ -3,8 +3,8 @@
 #ifndef MF_TEST_UNIT_RUNNER_RUNNERTESTING_H
 #define MF_TEST_UNIT_RUNNER_RUNNERTESTING_H
 
-#include "mf/Data/ElementConversion.h"
-#include "mf/Runner/ModelState.h"
+#include "mf/Exec/Data/ElementConversion.h"
+#include "mf/Exec/Runner/ModelState.h"
 #include "test/unit/Program/ParsedProgram.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"

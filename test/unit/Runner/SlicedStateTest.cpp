@@ -1,7 +1,7 @@
 //===- SlicedStateTest.cpp - Whole tensors on many ranks ------------------===//
 
 #include "RunnerTesting.h"
-#include "mf/Data/Safetensors.h"
+#include "mf/Exec/Data/Safetensors.h"
 #include "mf/Program/LocatedError.h"
 #include "llvm/Support/FileSystem.h"
 #include <cstring>

@@ -1,6 +1,6 @@
 //===- KernelChainTest.cpp - Kernels that run as one ----------------------===//
 
-#include "mf/Signatures/KernelChain.h"
+#include "mf/Program/Signatures/KernelChain.h"
 #include "gtest/gtest.h"
 
 using namespace mf;

@@ -1,7 +1,7 @@
 //===- KernelPartsTest.cpp - Parsing of the rules for parts ---------------===//
 
-#include "mf/Signatures/KernelParts.h"
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelParts.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include "gtest/gtest.h"
 
 using namespace mf;

@@ -1,6 +1,6 @@
 //===- KernelSignatureTest.cpp - The tables of AscendKernels.td -----------===//
 
-#include "mf/Signatures/KernelSignature.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 

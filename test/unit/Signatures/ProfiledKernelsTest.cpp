@@ -1,7 +1,7 @@
 //===- ProfiledKernelsTest.cpp - Kernels by their names in profiles -------===//
 //---------------===//
 
-#include "mf/Signatures/ProfiledKernels.h"
+#include "mf/Program/Signatures/ProfiledKernels.h"
 #include "gtest/gtest.h"
 
 using namespace mf;

@@ -1,6 +1,6 @@
 //===- StepSimulatorTest.cpp - A lowered step on a target -----------------===//
 
-#include "mf/Simulator/StepSimulator.h"
+#include "mf/Perf/Simulator/StepSimulator.h"
 #include "MeshPrograms.h"
 #include "ParsedProgram.h"
 #include "mf/Program/Liveness.h"

@@ -1,6 +1,6 @@
 //===- TaskSimulationTest.cpp - A lowered step without a target ----------===//
 
-#include "mf/Simulator/TaskSimulation.h"
+#include "mf/Perf/Simulator/TaskSimulation.h"
 #include "MeshPrograms.h"
 #include "ParsedProgram.h"
 #include "gmock/gmock.h"

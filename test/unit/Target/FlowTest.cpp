@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mf/Target/Topology.h"
+#include "mf/Perf/Target/Topology.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 #include <map>

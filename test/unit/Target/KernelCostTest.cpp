@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mf/Target/KernelCost.h"
+#include "mf/Perf/Target/KernelCost.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <random>

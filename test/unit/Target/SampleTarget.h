@@ -3,7 +3,7 @@
 #ifndef MF_TEST_UNIT_TARGET_SAMPLETARGET_H
 #define MF_TEST_UNIT_TARGET_SAMPLETARGET_H
 
-#include "mf/Target/Target.h"
+#include "mf/Perf/Target/Target.h"
 
 namespace mf::target {
 

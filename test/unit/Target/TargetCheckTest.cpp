@@ -1,7 +1,7 @@
 //===- TargetCheckTest.cpp - Checks of a target's numbers -----------------===//
 
 #include "SampleTarget.h"
-#include "mf/Target/TargetFields.h"
+#include "mf/Perf/Target/TargetFields.h"
 #include "gmock/gmock.h"
 #include <limits>
 

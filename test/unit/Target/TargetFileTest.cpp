@@ -1,8 +1,8 @@
 //===- TargetFileTest.cpp - Targets as files ------------------------------===//
 
-#include "mf/Target/TargetFile.h"
+#include "mf/Perf/Target/TargetFile.h"
 #include "SampleTarget.h"
-#include "mf/Target/TargetFields.h"
+#include "mf/Perf/Target/TargetFields.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,7 +1,7 @@
 //===- TargetTest.cpp - Numbers of targets by their paths -----------------===//
 
 #include "SampleTarget.h"
-#include "mf/Target/TargetFields.h"
+#include "mf/Perf/Target/TargetFields.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 #include <limits>

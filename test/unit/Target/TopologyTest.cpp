@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mf/Target/Topology.h"
+#include "mf/Perf/Target/Topology.h"
 #include "gtest/gtest.h"
 #include <numeric>
 #include <random>

@@ -1,7 +1,7 @@
 //===- ComparisonTest.cpp - Differences between two steps in time ---------===//
 
 #include "ExampleTimelines.h"
-#include "mf/Timeline/Writers.h"
+#include "mf/Perf/Timeline/Writers.h"
 #include "llvm/Support/FileSystem.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,6 +1,6 @@
 //===- IntervalsTest.cpp - Sets of intervals of time ----------------------===//
 
-#include "lib/Timeline/Intervals.h"
+#include "lib/Perf/Timeline/Intervals.h"
 #include "gtest/gtest.h"
 #include <cstdint>
 

@@ -1,8 +1,8 @@
 //===- KernelTableTest.cpp - Kernels beside their lower bounds ------------===//
 
-#include "mf/Timeline/KernelTable.h"
+#include "mf/Perf/Timeline/KernelTable.h"
 #include "ExampleTimelines.h"
-#include "mf/Timeline/Writers.h"
+#include "mf/Perf/Timeline/Writers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,7 +1,7 @@
 //===- PageTest.cpp - A step in time as a page ----------------------------===//
 
 #include "ExampleTimelines.h"
-#include "mf/Timeline/Writers.h"
+#include "mf/Perf/Timeline/Writers.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,7 +1,7 @@
 //===- ReportTest.cpp - A step in time as JSON ----------------------------===//
 
 #include "ExampleTimelines.h"
-#include "mf/Timeline/Writers.h"
+#include "mf/Perf/Timeline/Writers.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 #include <cmath>

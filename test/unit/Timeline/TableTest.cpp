@@ -1,7 +1,7 @@
 //===- TableTest.cpp - A step in time as lines of text --------------------===//
 
 #include "ExampleTimelines.h"
-#include "mf/Timeline/Writers.h"
+#include "mf/Perf/Timeline/Writers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,6 +1,6 @@
 #include "TwoStageStep.h"
 #include "WrittenFiles.h"
-#include "mf/Timeline/Writers.h"
+#include "mf/Perf/Timeline/Writers.h"
 #include "gmock/gmock.h"
 #include <limits>
 

@@ -3,7 +3,7 @@
 #ifndef MF_TEST_UNIT_TIMELINE_TWOSTAGESTEP_H
 #define MF_TEST_UNIT_TIMELINE_TWOSTAGESTEP_H
 
-#include "mf/Timeline/StepTimeline.h"
+#include "mf/Perf/Timeline/StepTimeline.h"
 
 namespace mf::timeline {
 

@@ -1,0 +1,27 @@
+//===- StepPrint.h - Prints a training run's lines for a step ---*- C++ -*-===//
+
+#ifndef MF_DATA_STEPPRINT_H
+#define MF_DATA_STEPPRINT_H
+
+#include "mf/Exec/Data/RunReport.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf {
+
+/// Facts about a run that it does not measure itself.
+struct StepPrintOptions {
+  int64_t steps = 1;
+  /// As StepReport::teraflopsPerRank.
+  std::optional<double> teraflopsPerRank;
+  /// The number of sequences in a step; none if no progress is printed.
+  std::optional<int64_t> sequencesPerStep;
+};
+
+/// Prints a step as MFLossMonitor does (mf/Exec/Data/LossMonitor.h), with the
+/// rows that experts drop between its two lines.
+void printStep(const StepMeasurement &step, const StepPrintOptions &options,
+               llvm::raw_ostream &os);
+
+} // namespace mf
+
+#endif // MF_DATA_STEPPRINT_H

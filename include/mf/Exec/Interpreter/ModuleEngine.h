@@ -1,0 +1,46 @@
+//===- ModuleEngine.h - Steps of a module at any level ---------*- C++ -*-===//
+
+#ifndef MF_INTERPRETER_MODULEENGINE_H
+#define MF_INTERPRETER_MODULEENGINE_H
+
+#include "mf/Exec/Ranks/Training.h"
+#include "mf/Program/Decoder.h"
+
+namespace mf::interpreter {
+
+/// Runs steps of one module, which must not change meanwhile: a model is
+/// interpreted, planned programs run on emulated devices.
+class ModuleEngine {
+public:
+  /// Reports what cannot be run at its operation.
+  static mlir::FailureOr<std::unique_ptr<ModuleEngine>>
+  create(mlir::ModuleOp module, const ranks::TrainingOptions &options);
+
+  const ranks::TrainingFacts &getFacts() const { return facts; }
+  /// Whether the module says itself how many micro-batches a step has.
+  bool knowsMicroBatches() const { return isTrained; }
+
+  mlir::FailureOr<ranks::StepOutput> runStep(const ranks::StepInput &input);
+  /// The gradients of the last step, as backward left them.
+  const ranks::TensorValues &getGradients() const { return gradients; }
+  mlir::FailureOr<ranks::TensorValues> getParameters() const;
+
+private:
+  ModuleEngine(mlir::ModuleOp module, const ranks::TrainingOptions &options)
+      : module(module), options(options) {}
+  mlir::LogicalResult start();
+  mlir::LogicalResult report(llvm::Error error) const;
+
+  mlir::ModuleOp module;
+  const ranks::TrainingOptions options;
+  /// There is no program if the module is a model.
+  std::optional<program::DecodedProgram> decoded;
+  std::unique_ptr<ranks::RankEngine> engine;
+  ranks::TrainingFacts facts;
+  bool isTrained = true;
+  ranks::TensorValues gradients;
+};
+
+} // namespace mf::interpreter
+
+#endif // MF_INTERPRETER_MODULEENGINE_H

@@ -1,0 +1,32 @@
+//===- ModelBuilder.h - A model specification as IR -------------*- C++ -*-===//
+//
+// Writes a ModelSpec as `mf.model`: forward only, global shapes, unfused.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_IMPORT_MODELBUILDER_H
+#define MF_IMPORT_MODELBUILDER_H
+
+#include "mf/Frontend/Import/ModelSpec.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace mf {
+
+/// Builds the layers `@embedding`, `@layers.0` and on, `@norm_out` and
+/// `@lm_head` with their parameters, named as in MindSpore Transformers'
+/// checkpoints, and one `mf.cell_tree @cells` for all body layers; one
+/// `@expert_cells` for those with experts.
+///
+/// With B = microBatchSize and S = sequenceLength the embedding takes the
+/// tokens, tensor<BxSxi32>; layers pass tensor<BxSxhidden> on in the residual
+/// stream's type; `@lm_head` also takes the labels, tensor<(B*S)xi32>, and
+/// returns the loss. Operators are named relative to their layer. `spec` must
+/// come from readModelSpec or readHuggingFaceSpec, which check its sizes; the
+/// mf dialect must be loaded.
+mlir::OwningOpRef<mlir::ModuleOp> buildModel(mlir::MLIRContext *context,
+                                             const ModelSpec &spec);
+
+} // namespace mf
+
+#endif // MF_IMPORT_MODELBUILDER_H

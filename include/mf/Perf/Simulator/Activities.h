@@ -1,0 +1,61 @@
+//===- Activities.h - Activities of instructions in timelines ---*- C++ -*-===//
+
+#ifndef MF_SIMULATOR_ACTIVITIES_H
+#define MF_SIMULATOR_ACTIVITIES_H
+
+#include "mf/Perf/Timeline/StepTimeline.h"
+#include "mf/Program/Program.h"
+#include <map>
+#include <tuple>
+
+namespace mf::simulator {
+
+/// The activities of a program's instructions, each list's in order. The
+/// activity in which an exchange holds up a device follows the exchange's own.
+class ActivityTable {
+public:
+  explicit ActivityTable(const program::Program &program);
+
+  /// The activity of an instruction of a routine, or of the step if `routine`
+  /// is none.
+  uint32_t find(size_t stage, std::optional<uint32_t> routine,
+                uint32_t instruction) const {
+    return first[stage][routine ? *routine + 1 : 0] + 2 * instruction;
+  }
+  /// The activity of the compute stream while that exchange holds it up.
+  uint32_t findHeld(size_t stage, std::optional<uint32_t> routine,
+                    uint32_t instruction) const {
+    return find(stage, routine, instruction) + 1;
+  }
+
+  /// The activity with that number.
+  timeline::Activity &get(uint32_t number) { return activities[number]; }
+
+  std::vector<timeline::Activity> take() { return std::move(activities); }
+
+private:
+  void addList(const program::Program &program,
+               const program::StageProgram &stage,
+               const program::InstructionList &list);
+  void describeExchange(const program::Program &program, int64_t stage,
+                        const program::InstructionList &list,
+                        const program::Instruction &instruction,
+                        timeline::Activity &activity);
+
+  std::vector<timeline::Activity> activities;
+  /// By stage and list, the step before the routines.
+  std::vector<std::vector<uint32_t>> first;
+  /// By stage's first rank, channel and side: who takes part.
+  std::map<std::tuple<int64_t, uint32_t, bool>, std::vector<int64_t>> members;
+};
+
+/// The kind of an exchange: "send", "receive", "all_gather over mp".
+std::string getExchangeKind(const program::Program &program,
+                            const program::Exchange &exchange);
+
+/// The kind of a copy on a stream: "h2d", "d2h", or "copy" within the device.
+llvm::StringRef getCopyKind(program::StreamKind stream);
+
+} // namespace mf::simulator
+
+#endif // MF_SIMULATOR_ACTIVITIES_H

@@ -1,0 +1,32 @@
+//===- StepSimulator.h - A lowered step on a target -----------*- C++ -*-===//
+//
+// Puts the instructions of a program, with its streams and events exactly as
+// they are executed, on the lines of the simulator
+// (mf/Perf/EventEngine/Lines.h), each with its time on a target.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_SIMULATOR_STEPSIMULATOR_H
+#define MF_SIMULATOR_STEPSIMULATOR_H
+
+#include "mf/Perf/Target/Target.h"
+#include "mf/Perf/Timeline/StepTimeline.h"
+#include "mf/Program/Program.h"
+
+namespace mf::simulator {
+
+struct SimulationOptions {
+  /// Whether each instruction has a span of its own; else kernels that follow
+  /// one another on a stream share one, with the activity of the first.
+  bool withSpans = true;
+};
+
+/// Simulates one rank of each stage. A LocatedError if streams wait for each
+/// other or a kernel has no rate; an error if ranks do not fit the target.
+llvm::Expected<timeline::StepTimeline>
+simulate(const program::Program &program, const target::Target &target,
+         const SimulationOptions &options = {});
+
+} // namespace mf::simulator
+
+#endif // MF_SIMULATOR_STEPSIMULATOR_H

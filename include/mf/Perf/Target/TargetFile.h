@@ -1,0 +1,50 @@
+//===- TargetFile.h - Targets as files of #ascend.device ------*- C++ -*-===//
+
+#ifndef MF_TARGET_TARGETFILE_H
+#define MF_TARGET_TARGETFILE_H
+
+#include "mf/Perf/Target/Target.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/raw_ostream.h"
+#include <memory>
+
+namespace mf::target {
+
+/// The names of the targets that come with mf, sorted.
+std::vector<llvm::StringRef> getShippedTargets();
+
+/// The file of a target that comes with mf, or the file at a path. An error
+/// lists the targets that come with mf.
+llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+openTarget(llvm::StringRef nameOrPath);
+
+/// Parses the main file of `sources`: an MLIR module with
+///   dlti.target_system_spec = #dlti.target_system_spec<"NPU" =
+///   #ascend.device<...>>
+/// Errors are reported through the context's diagnostics, with their places.
+mlir::FailureOr<Target> parseTarget(const llvm::SourceMgr &sources,
+                                    mlir::MLIRContext &context);
+
+/// Opens and parses a target. All errors are reported through the context's
+/// diagnostics.
+mlir::FailureOr<Target> readTarget(llvm::StringRef nameOrPath,
+                                   mlir::MLIRContext &context);
+
+/// Prints a target as such a module; `comment` becomes `//` lines at its top.
+void printTarget(const Target &target, mlir::MLIRContext &context,
+                 llvm::StringRef comment, llvm::raw_ostream &os);
+
+/// The file `text`, which holds the target `from`, with the numbers of `to`,
+/// which differs from it in numbers alone; `comment` becomes `//` lines at its
+/// top. Comments and all else stay as they are where that is possible;
+/// otherwise the target is printed anew.
+std::string editTarget(llvm::StringRef text, const Target &from,
+                       const Target &to, mlir::MLIRContext &context,
+                       llvm::StringRef comment = "");
+
+} // namespace mf::target
+
+#endif // MF_TARGET_TARGETFILE_H

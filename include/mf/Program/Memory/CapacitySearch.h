@@ -1,0 +1,65 @@
+//===- CapacitySearch.h - Search for a fit within a capacity ----*- C++ -*-===//
+//
+// Searches for offsets within a capacity that heuristics miss. It builds the
+// packing from below. The skyline is the height that each section of time has
+// reached; a stretch of it that is lower than both neighbours is a valley. In
+// the section of a valley where fewest buffers can be the next one, the search
+// branches over what that next buffer is, and over leaving the bottom of the
+// valley empty. Every solution in which no buffer can be moved down is in
+// exactly one branch. The search prunes by these rules:
+//
+// - a section whose remaining buffers do not fit above the skyline;
+// - the skyline raised to the lowest offset of any buffer left in a section
+//   (the section inference of Moffitt, "MiniMalloc: a lightweight memory
+//   allocator for hardware-accelerated machine learning", ASPLOS 2023);
+// - a buffer left that would fit into space left empty (dominance, ibid.);
+// - parts of time that no buffer left spans are solved one by one, so that a
+//   failure of one does not redo the other;
+// - states that failed before, in a hash table.
+//
+// Short runs with different rules for choosing sections and buffers, and with
+// random tie breaks, take turns with growing limits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_MEMORY_CAPACITYSEARCH_H
+#define MF_MEMORY_CAPACITYSEARCH_H
+
+#include "mf/Program/Memory/AllocationProblem.h"
+
+namespace mf::memory {
+
+/// Limits on solveAtCapacity().
+struct CapacitySearchOptions {
+  /// Elementary steps (a section of a buffer looked at, or so) in all; about a
+  /// nanosecond each.
+  int64_t work = 4'000'000'000;
+};
+
+/// The result of a search.
+struct CapacitySearchResult {
+  enum class Status {
+    /// `offsets` solve the problem within the capacity.
+    Fit,
+    /// There is no solution within the capacity.
+    Infeasible,
+    /// The work ended before anything was known.
+    Unknown
+  };
+  Status status = Status::Unknown;
+  std::vector<int64_t> offsets;
+  /// States visited.
+  int64_t nodes = 0;
+};
+
+/// Searches for a solution of a well-formed problem within `capacity` (the
+/// problem's own is not looked at). Honours alignments and fixed offsets. With
+/// different alignments in one problem it may miss solutions, and then answers
+/// Unknown, never Infeasible. Deterministic.
+CapacitySearchResult solveAtCapacity(const AllocationProblem &problem,
+                                     int64_t capacity,
+                                     const CapacitySearchOptions &options = {});
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_CAPACITYSEARCH_H

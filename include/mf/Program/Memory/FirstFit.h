@@ -1,0 +1,42 @@
+//===- FirstFit.h - Fast allocation heuristics ----------------*- C++ -*-===//
+//
+// List heuristics: buffers are taken in a fixed order, each is put at the
+// lowest address where it fits (Sekiyama et al., "Profile-guided memory
+// optimization for deep neural networks", 2018; Pisarchyk and Lee, "Efficient
+// memory management for deep neural net inference", 2020), and the best of
+// several orders is kept.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_MEMORY_FIRSTFIT_H
+#define MF_MEMORY_FIRSTFIT_H
+
+#include "mf/Program/Memory/AllocationProblem.h"
+
+namespace mf::memory {
+
+/// Offsets of all buffers, and the end of the highest one.
+struct Placement {
+  std::vector<int64_t> offsets;
+  int64_t peak = 0;
+};
+
+/// Limits on the work of solveFirstFit().
+struct FirstFitOptions {
+  /// Elementary steps (a comparison of two lifetimes or so) in all; 5 to 10 ns
+  /// each. The first result, a best fit in order of time, is always computed.
+  int64_t work = 30'000'000;
+  /// A placement whose peak is at most this is good enough. The max-live bound
+  /// always is.
+  int64_t goodPeak = 0;
+};
+
+/// Places all buffers of a well-formed problem, honouring alignments and fixed
+/// offsets; the capacity is not looked at. O(n log n) plus the number of
+/// overlapping pairs inspected, which `work` limits. Deterministic.
+Placement solveFirstFit(const AllocationProblem &problem,
+                        const FirstFitOptions &options = {});
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_FIRSTFIT_H

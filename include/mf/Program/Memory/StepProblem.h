@@ -1,0 +1,165 @@
+//===- StepProblem.h - Memory of a training step --------------*- C++ -*-===//
+//
+// The buffers that one pipeline stage needs in memory during a training step,
+// in a form whose size does not grow with micro-batches times operators.
+//
+// A stage executes an ordered list of tasks on one compute stream. A task runs
+// a routine (forward or backward of a chunk, update, ...): a straight list of
+// instructions. Routines that run one after the other on the same micro-batch
+// (forward, then backward) share a frame: the residuals, each born at an
+// instruction of one routine and dead at an instruction of a later one. The
+// frame is instantiated once per micro-batch; its layout is the same each time.
+//
+//   tasks     F0        F1        B0        F2        B1       ...
+//   frame 0   |--born--------------dead-|
+//   frame 1             |--born-------------------------dead-|
+//
+// Instruction numbers count from 0 within a routine; all ranges are half-open.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_MEMORY_STEPPROBLEM_H
+#define MF_MEMORY_STEPPROBLEM_H
+
+#include "mf/Support/Alignment.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace mf::memory {
+
+/// A buffer that lives inside one routine, at instructions [begin, end).
+struct Temporary {
+  std::string name;
+  int64_t size = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+/// A straight list of `length` instructions with its temporaries.
+struct RoutineMemory {
+  std::string name;
+  int64_t length = 0;
+  std::vector<Temporary> temporaries;
+};
+
+/// A buffer that lives from instruction `birth` of the routine that is the
+/// frame's phase `birthPhase` (and on through that routine) until before
+/// instruction `death` of its phase `deathPhase`, which is a later one.
+/// `death` may be 0: then no instruction of that phase needs it.
+struct Residual {
+  std::string name;
+  int64_t size = 0;
+  int64_t birthPhase = 0;
+  int64_t birth = 0;
+  int64_t deathPhase = 1;
+  int64_t death = 0;
+  /// The layer of the model that it belongs to, if it belongs to one.
+  std::optional<int64_t> layer = std::nullopt;
+};
+
+/// The memory in which the routines of a chunk keep values for one another.
+/// `phases` are the indices of the routines that share it, in the order in
+/// which a micro-batch runs them: two for forward and backward, three if the
+/// weight gradients are apart.
+struct ResidualFrame {
+  std::string name;
+  std::vector<int64_t> phases;
+  std::vector<Residual> residuals;
+};
+
+/// One run of a routine. `instance` (a micro-batch number, any unique value)
+/// tells which instance of the routine's frame it works on; it means nothing
+/// for a routine without frame.
+struct TaskMemory {
+  int64_t routine = 0;
+  int64_t instance = 0;
+};
+
+/// An instruction of a task; `task` may be one past the last task.
+struct StepMoment {
+  int64_t task = 0;
+  int64_t instruction = 0;
+
+  bool operator<(const StepMoment &other) const {
+    return std::tie(task, instruction) <
+           std::tie(other.task, other.instruction);
+  }
+  bool operator==(const StepMoment &other) const {
+    return task == other.task && instruction == other.instruction;
+  }
+};
+
+/// A buffer that lives across tasks in [begin, end): a message between stages,
+/// a value on its way to or from the host. Whole tasks a to b: {a, 0} to
+/// {b + 1, 0}.
+struct TaskBuffer {
+  std::string name;
+  int64_t size = 0;
+  StepMoment begin;
+  StepMoment end;
+};
+
+/// A buffer that lives throughout: a parameter, a gradient, optimizer state.
+struct PersistentBuffer {
+  std::string name;
+  int64_t size = 0;
+};
+
+/// The largest number of bytes alive at one instruction of one task.
+struct StepLiveBound {
+  int64_t bytes = 0;
+  StepMoment moment;
+};
+
+/// A buffer alive at some moment. `instance` is the micro-batch of a residual
+/// and of a temporary of a routine with frame, else -1.
+struct LiveBuffer {
+  enum class Kind { Persistent, TaskLevel, Residual, Temporary };
+  Kind kind;
+  /// Name of the routine or frame it belongs to; empty for the other kinds.
+  llvm::StringRef owner;
+  llvm::StringRef name;
+  int64_t instance;
+  /// Bytes, rounded up to the alignment.
+  int64_t size;
+};
+
+/// The problem. Sizes are in bytes; every offset is a multiple of `alignment`,
+/// and bounds and plans count every size rounded up to it.
+struct StepProblem {
+  std::vector<RoutineMemory> routines;
+  std::vector<ResidualFrame> frames;
+  std::vector<TaskMemory> tasks;
+  std::vector<TaskBuffer> taskBuffers;
+  std::vector<PersistentBuffer> persistentBuffers;
+  int64_t alignment = deviceBufferAlignment;
+
+  /// Tells whether the problem is well-formed: ranges within their routines,
+  /// sizes not negative and in sum not overflowing, every routine in at most
+  /// one phase of one frame, and every frame instance running each of its
+  /// phases once, in order. The error names the first broken rule.
+  llvm::Error check() const;
+
+  /// The max-live bound of the expanded program: no arena can be smaller. Time
+  /// grows with tasks plus instructions, not with their product. Needs a
+  /// well-formed problem.
+  StepLiveBound maxLive() const;
+
+  /// The buffers that are live at `moment`, largest first; at the moment of
+  /// maxLive(), their sizes sum up to its bytes.
+  std::vector<LiveBuffer> liveAt(StepMoment moment) const;
+
+  /// `size` rounded up to the alignment.
+  int64_t alignedSize(int64_t size) const {
+    return (size + alignment - 1) / alignment * alignment;
+  }
+};
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_STEPPROBLEM_H

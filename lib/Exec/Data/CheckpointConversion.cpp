@@ -1,0 +1,171 @@
+//===- CheckpointConversion.cpp - Renames checkpoint parameters -----------===//
+
+#include "mf/Exec/Data/CheckpointConversion.h"
+#include "BlockCopies.h"
+#include "mf/Exec/Data/ElementConversion.h"
+#include "mf/Exec/Data/SafetensorsWriter.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace llvm;
+
+namespace mf {
+
+namespace {
+
+/// A tensor to write and where its rows come from.
+struct PlannedTensor {
+  const NamedShape *target = nullptr;
+  TensorShape shape;
+  std::vector<BlockCopy> copies;
+};
+
+/// Tables that Hugging Face's older checkpoints keep, and the moments in a
+/// checkpoint of a training.
+bool isNoParameter(StringRef name) {
+  return name.ends_with(".inv_freq") || name.starts_with("adam_m.") ||
+         name.starts_with("adam_v.");
+}
+
+class Converter {
+public:
+  Converter(const SafetensorsCheckpoint &source,
+            const CheckpointConversion &conversion)
+      : source(source), conversion(conversion) {}
+
+  Error plan() {
+    for (const NamedShape &target : conversion.targets) {
+      Expected<std::vector<BlockCopy>> copies = planParameter(
+          target.name, target.shape.dims, source, conversion.layout);
+      if (!copies)
+        return copies.takeError();
+      PlannedTensor tensor{&target, target.shape, std::move(*copies)};
+      if (Error error = chooseType(tensor))
+        return error;
+      for (const BlockCopy &copy : tensor.copies)
+        used.insert(copy.source);
+      tensors.push_back(std::move(tensor));
+    }
+    return checkNothingIsLost();
+  }
+
+  Error write(StringRef path) const {
+    SafetensorsWriter writer;
+    for (const PlannedTensor &tensor : tensors)
+      if (Error error = writer.declare(tensor.target->name, tensor.shape))
+        return error;
+    writer.setMetadata("format", conversion.format);
+    if (Error error = writer.open(path))
+      return error;
+    for (const PlannedTensor &tensor : tensors)
+      for (const BlockCopy &copy : tensor.copies)
+        if (Error error = writeBlock(writer, tensor, copy))
+          return error;
+    return writer.commit();
+  }
+
+private:
+  /// The type of the tensor's sources; F32, which holds the others, if they
+  /// differ.
+  Error chooseType(PlannedTensor &tensor) const {
+    bool isFirst = true;
+    for (const BlockCopy &copy : tensor.copies) {
+      Expected<TensorView> view = source.find(copy.source);
+      if (!view)
+        return view.takeError();
+      const DType type = view->shape.type;
+      if (!isFloatType(type))
+        return createStringError("tensor '" + copy.source + "' holds " +
+                                 getName(type) + ", expected f32, bf16 or f16");
+      tensor.shape.type =
+          isFirst || tensor.shape.type == type ? type : DType::F32;
+      isFirst = false;
+    }
+    if (conversion.type)
+      tensor.shape.type = *conversion.type;
+    return Error::success();
+  }
+
+  Error checkNothingIsLost() const {
+    SmallVector<StringRef> lost;
+    for (const std::string &name : source.getNames())
+      if (!used.contains(name) && !isNoParameter(name) && !isCopy(name))
+        lost.push_back(name);
+    if (lost.empty())
+      return Error::success();
+    constexpr size_t shown = 3;
+    const size_t more = lost.size() - std::min(shown, lost.size());
+    std::string list =
+        "'" + join(ArrayRef(lost).take_front(shown), "', '") + "'";
+    if (more != 0)
+      list += " and " + std::to_string(more) + " more";
+    return createStringError("no parameter of the model takes " + list);
+  }
+
+  /// Whether `name` has the very bytes of a tensor that stands for it: a tied
+  /// head those of the embedding, the embedding and head of layers that predict
+  /// more tokens those of the model.
+  bool isCopy(StringRef name) const {
+    const std::optional<ParameterPart> part = getOnlyPart(name);
+    if (!part)
+      return false;
+    SmallVector<ParameterPart> originals;
+    if (*part == ParameterPart::PredictionEmbedding)
+      originals = {ParameterPart::Embedding};
+    else if (*part == ParameterPart::PredictionHead)
+      originals = {ParameterPart::Head, ParameterPart::Embedding};
+    else if (*part == ParameterPart::Head &&
+             conversion.layout.tiesWordEmbeddings)
+      originals = {ParameterPart::Embedding};
+    const SafetensorsEntry *copy = source.lookup(name);
+    for (const std::string &other : source.getNames()) {
+      const std::optional<ParameterPart> held = getOnlyPart(other);
+      if (!used.contains(other) || !held || !is_contained(originals, *held))
+        continue;
+      const SafetensorsEntry *original = source.lookup(other);
+      if (copy->type == original->type && copy->bytes == original->bytes)
+        return true;
+    }
+    return false;
+  }
+
+  std::optional<ParameterPart> getOnlyPart(StringRef name) const {
+    const std::optional<ParameterName> parsed =
+        parseParameterName(name, conversion.layout);
+    if (!parsed || parsed->parts.size() != 1)
+      return std::nullopt;
+    return parsed->parts[0];
+  }
+
+  Error writeBlock(SafetensorsWriter &writer, const PlannedTensor &tensor,
+                   const BlockCopy &copy) const {
+    Expected<TensorView> view = source.find(copy.source);
+    if (!view)
+      return view.takeError();
+    const DType type = tensor.shape.type;
+    return copyBlock(copy, view->bytes, view->shape.type, type,
+                     [&](int64_t element, ArrayRef<uint8_t> bytes) {
+                       return writer.write(tensor.target->name, bytes,
+                                           element * getBytes(type));
+                     });
+  }
+
+  const SafetensorsCheckpoint &source;
+  const CheckpointConversion &conversion;
+  std::vector<PlannedTensor> tensors;
+  StringSet<> used;
+};
+
+} // namespace
+
+Error convertCheckpoint(const SafetensorsCheckpoint &source,
+                        const CheckpointConversion &conversion,
+                        StringRef path) {
+  Converter converter(source, conversion);
+  if (Error error = converter.plan())
+    return error;
+  return converter.write(path);
+}
+
+} // namespace mf

@@ -1,0 +1,85 @@
+//===- ParameterNameTable.h - All names of all schemes --------*- C++ -*-===//
+
+#ifndef MF_LIB_DATA_PARAMETERNAMETABLE_H
+#define MF_LIB_DATA_PARAMETERNAMETABLE_H
+
+#include "mf/Exec/Data/ParameterNames.h"
+#include "llvm/ADT/STLExtras.h"
+#include <string>
+
+namespace mf {
+
+/// One to three parts, in the order in which they lie in a tensor.
+struct PartList {
+  constexpr PartList(ParameterPart first) : parts{first}, count(1) {}
+  constexpr PartList(ParameterPart first, ParameterPart second)
+      : parts{first, second}, count(2) {}
+  constexpr PartList(ParameterPart first, ParameterPart second,
+                     ParameterPart third)
+      : parts{first, second, third}, count(3) {}
+
+  llvm::ArrayRef<ParameterPart> get() const { return {parts, count}; }
+
+  ParameterPart parts[3];
+  size_t count;
+};
+
+/// Where the queries of an attention come from.
+enum class AttentionKind : uint8_t {
+  Heads,  ///< queries, keys and values of heads, all from the hidden state
+  Latent, ///< all from latent vectors
+  DirectQueries ///< keys and values from a latent vector, queries not
+};
+
+/// One name, in the schemes that have it. In `pattern`, '#' stands for the
+/// layer's number, '%' for its number among those that predict more tokens, '@'
+/// for the expert's and '*' for weight or bias.
+struct ParameterPattern {
+  uint32_t schemes;
+  const char *pattern;
+  PartList parts;
+  RowOrder order = RowOrder::Contiguous;
+  TensorForm form = TensorForm::Rows;
+  /// Set for each AttentionKind that gives the name this meaning.
+  uint8_t kinds = 0b111;
+  bool rotatesPairs = false;
+
+  bool isIn(NameScheme scheme) const {
+    return (schemes >> static_cast<unsigned>(scheme) & 1) != 0;
+  }
+  bool isOf(AttentionKind kind) const {
+    return (kinds >> static_cast<unsigned>(kind) & 1) != 0;
+  }
+  bool has(ParameterPart part) const {
+    return llvm::is_contained(parts.get(), part);
+  }
+
+  /// The name of the weight or bias of `where`'s layer and expert; empty if the
+  /// pattern has no bias and one is asked for, or no such layer.
+  std::string getName(const ParameterName &where,
+                      const ParameterLayout &layout) const;
+
+  /// The parameter that the name stands for in `where`'s layer and expert.
+  ParameterName describe(const ParameterName &where) const;
+};
+
+/// Every pattern that `layout` gives a meaning. A scheme has at most one for
+/// each part.
+llvm::ArrayRef<const ParameterPattern *>
+getParameterPatterns(const ParameterLayout &layout);
+
+/// The pattern that `name` fits, with what stands for '#', '@' and '*' in
+/// `where`; null if there is none.
+const ParameterPattern *matchParameterPattern(llvm::StringRef name,
+                                              const ParameterLayout &layout,
+                                              ParameterName &where);
+
+// The tables, by the parameters that they list.
+llvm::ArrayRef<ParameterPattern> getDensePatterns();
+llvm::ArrayRef<ParameterPattern> getExpertPatterns();
+llvm::ArrayRef<ParameterPattern> getLatentPatterns();
+llvm::ArrayRef<ParameterPattern> getPredictionPatterns();
+
+} // namespace mf
+
+#endif // MF_LIB_DATA_PARAMETERNAMETABLE_H

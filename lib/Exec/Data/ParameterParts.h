@@ -1,0 +1,62 @@
+//===- ParameterParts.h - Places of the parts within a tensor ---*- C++ -*-===//
+
+#ifndef MF_LIB_DATA_PARAMETERPARTS_H
+#define MF_LIB_DATA_PARAMETERPARTS_H
+
+#include "mf/Exec/Data/ParameterNames.h"
+#include <vector>
+
+namespace mf {
+
+/// The shapes of the parts around one tensor: of those in it and of those that
+/// are as large. Each is a matrix, or a vector, which is a matrix of one
+/// column.
+class PartShapes {
+public:
+  /// Fails if the tensor called `name` of dimensions `dims` cannot hold the
+  /// parts that its name says, given the sizes of `layout`.
+  static llvm::Expected<PartShapes> create(llvm::StringRef name,
+                                           const ParameterName &parsed,
+                                           llvm::ArrayRef<int64_t> dims,
+                                           const ParameterLayout &layout);
+
+  int64_t getRows(ParameterPart part) const;
+  int64_t getColumns() const { return columns; }
+
+  /// The dimensions of a tensor that holds the parts of `name`.
+  std::vector<int64_t> getDims(const ParameterName &name) const;
+
+private:
+  PartShapes(const ParameterLayout &layout) : layout(layout) {}
+
+  llvm::Error readRows(llvm::StringRef name, const ParameterName &parsed,
+                       int64_t rows);
+  llvm::Error readStack(llvm::StringRef name, const ParameterName &parsed,
+                        llvm::ArrayRef<int64_t> dims);
+
+  ParameterLayout layout;
+  int64_t columns = 1;
+  /// Rows of a part that the layout says nothing of.
+  int64_t other = 0;
+  bool isVector = false;
+};
+
+/// Rows [partRow, partRow + rows) of an expert's part, or of the only one, are
+/// a block of a tensor.
+struct PartSegment {
+  ParameterPart part;
+  int64_t expert = -1;
+  int64_t partRow = 0;
+  int64_t rows = 0;
+  BlockPlace place;
+};
+
+/// All of a tensor called `name`; segments of a part are in the order of its
+/// rows.
+std::vector<PartSegment> listSegments(const ParameterName &name,
+                                      const PartShapes &shapes,
+                                      const ParameterLayout &layout);
+
+} // namespace mf
+
+#endif // MF_LIB_DATA_PARAMETERPARTS_H

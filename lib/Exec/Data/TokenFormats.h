@@ -1,0 +1,44 @@
+//===- TokenFormats.h - The kinds of token files --------------*- C++ -*-===//
+
+#ifndef MF_LIB_DATA_TOKENFORMATS_H
+#define MF_LIB_DATA_TOKENFORMATS_H
+
+#include "mf/Exec/Data/TokenSource.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
+#include <string>
+
+namespace mf {
+
+/// How one token id is stored, always little endian.
+struct TokenType {
+  unsigned bytes = 1;
+  bool isSigned = false;
+
+  /// "int32", "uint16".
+  std::string getName() const;
+};
+
+/// Widens `tokens.size()` ids that lie one after the other at `data`.
+void decodeTokens(TokenType type, const char *data,
+                  llvm::MutableArrayRef<int64_t> tokens);
+
+constexpr llvm::StringLiteral npyMagic("\x93NUMPY");
+/// Nine bytes: the terminating zero and one more belong to it.
+constexpr llvm::StringLiteral megatronMagic =
+    llvm::StringLiteral::withInnerNUL("MMIDIDX\0\0");
+
+/// Reads an .npy file.
+llvm::Expected<std::unique_ptr<TokenSource>>
+openNpyTokens(std::unique_ptr<llvm::MemoryBuffer> file);
+
+/// Reads a Megatron pair, given both files.
+llvm::Expected<std::unique_ptr<TokenSource>>
+openMegatronTokens(std::unique_ptr<llvm::MemoryBuffer> index,
+                   std::unique_ptr<llvm::MemoryBuffer> data);
+
+} // namespace mf
+
+#endif // MF_LIB_DATA_TOKENFORMATS_H

@@ -1,0 +1,84 @@
+//===- Stream.cpp - Queues of work beside the host ------------------------===//
+
+#include "mf/Exec/Device/Stream.h"
+#include "StreamState.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace mf {
+
+Stream::Stream(Device &device, llvm::StringRef name)
+    : state(std::make_unique<State>(device, name)) {
+  state->start();
+}
+
+Stream::~Stream() { state->stop(); }
+
+llvm::StringRef Stream::getName() const { return state->name; }
+
+void Stream::launchFallible(llvm::unique_function<llvm::Error()> work) {
+  state->push(State::Launch{std::move(work)});
+}
+
+void Stream::memcpyAsync(void *to, const void *from, int64_t bytes,
+                         CopyKind kind, WorkTimes *times) {
+  Device &device = state->device;
+  const Arena &target =
+      kind == CopyKind::DeviceToHost ? device.getHost() : device.getHbm();
+  const Arena &source =
+      kind == CopyKind::HostToDevice ? device.getHost() : device.getHbm();
+  bool targetFits = target.contains(to, bytes);
+  if (!targetFits || !source.contains(from, bytes)) {
+    launchFallible([=]() -> llvm::Error {
+      return llvm::createStringError(
+          llvm::formatv("copy of {0} bytes has its {1} outside of {2}", bytes,
+                        targetFits ? "source" : "target",
+                        (targetFits ? kind == CopyKind::HostToDevice
+                                    : kind == CopyKind::DeviceToHost)
+                            ? "pinned host memory"
+                            : "HBM")
+              .str());
+    });
+    return;
+  }
+  CopyLink *link = nullptr;
+  if (kind == CopyKind::HostToDevice)
+    link = device.hostToDevice.get();
+  else if (kind == CopyKind::DeviceToHost)
+    link = device.deviceToHost.get();
+  state->push(State::Copy{to, from, bytes, link, times});
+}
+
+void Stream::record(Event &event) {
+  auto record = std::make_shared<EventRecord>();
+  event.setRecord(record);
+  state->push(State::Record{std::move(record)});
+}
+
+void Stream::wait(const Event &event, double *stallSeconds) {
+  std::shared_ptr<EventRecord> record = event.getRecord();
+  if (record) {
+    state->push(State::Wait{std::move(record), stallSeconds});
+    return;
+  }
+  launchFallible([]() -> llvm::Error {
+    return llvm::createStringError(
+        "waits for an event that was never recorded");
+  });
+}
+
+llvm::Error Stream::synchronize() {
+  if (std::this_thread::get_id() == state->thread.get_id())
+    return llvm::createStringError("stream '" + state->name +
+                                   "' cannot wait for itself");
+  state->waitUntilIdle();
+  if (state->device.hasFailed())
+    return llvm::createStringError(state->device.getFailure());
+  return llvm::Error::success();
+}
+
+StreamStatistics Stream::getStatistics() const {
+  std::lock_guard<std::mutex> lock(state->mutex);
+  return state->statistics;
+}
+
+} // namespace mf

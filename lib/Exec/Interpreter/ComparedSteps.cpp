@@ -1,0 +1,79 @@
+//===- ComparedSteps.cpp - What some steps of a module give ---------------===//
+
+#include "ComparedSteps.h"
+#include "mf/Exec/Data/ElementConversion.h"
+#include <cmath>
+#include <random>
+
+using namespace mlir;
+
+namespace mf::interpreter {
+
+namespace {
+
+/// Tokens and labels of one step.
+struct RandomBatch {
+  std::vector<int32_t> tokens, labels;
+};
+
+} // namespace
+
+/// Every fifth label does not count, nor do those of padding.
+static RandomBatch drawBatch(const BatchOptions &sizes,
+                             std::mt19937_64 &random) {
+  const int64_t count =
+      sizes.microBatches * sizes.batchSize * sizes.sequenceLength;
+  RandomBatch batch;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto token = static_cast<int32_t>(random() % sizes.vocabularySize);
+    const auto label = static_cast<int32_t>(random() % sizes.vocabularySize);
+    batch.tokens.push_back(token);
+    batch.labels.push_back(
+        i % 5 == 4 || token == sizes.padTokenId ? sizes.ignoreIndex : label);
+  }
+  return batch;
+}
+
+FailureOr<ComparedSteps> runSteps(ModuleEngine &engine, int64_t steps,
+                                  uint64_t seed, float lossScale) {
+  std::mt19937_64 random(seed);
+  ComparedSteps outcome;
+  for (int64_t step = 1; step <= steps; ++step) {
+    const RandomBatch batch = drawBatch(engine.getFacts().batch, random);
+    ranks::StepInput input;
+    input.tokens = batch.tokens;
+    input.labels = batch.labels;
+    input.learningRate = comparedLearningRate;
+    input.stepNumber = step;
+    input.lossScale = lossScale;
+    input.seed = seed;
+    FailureOr<ranks::StepOutput> output = engine.runStep(input);
+    if (failed(output))
+      return failure();
+    outcome.losses.push_back(output->loss.value_or(std::nanf("")));
+    outcome.globalNorms.push_back(output->globalNorm);
+  }
+  FailureOr<ranks::TensorValues> parameters = engine.getParameters();
+  if (failed(parameters))
+    return failure();
+  outcome.gradients = engine.getGradients();
+  outcome.parameters = std::move(*parameters);
+  return outcome;
+}
+
+std::vector<double> getNumbers(const ranks::TensorValue &value) {
+  std::vector<float> floats(value.shape.getNumElements());
+  llvm::cantFail(convertElements(value.shape.type, value.bytes, DType::F32,
+                                 {reinterpret_cast<uint8_t *>(floats.data()),
+                                  floats.size() * sizeof(float)}));
+  return {floats.begin(), floats.end()};
+}
+
+double getNorm(llvm::ArrayRef<double> values) {
+  double sum = 0;
+  for (double value : values)
+    sum += value * value;
+  return std::sqrt(sum);
+}
+
+} // namespace mf::interpreter

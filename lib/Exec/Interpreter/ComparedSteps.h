@@ -1,0 +1,48 @@
+//===- ComparedSteps.h - What some steps of a module give ------*- C++ -*-===//
+
+#ifndef MF_LIB_INTERPRETER_COMPAREDSTEPS_H
+#define MF_LIB_INTERPRETER_COMPAREDSTEPS_H
+
+#include "mf/Exec/Interpreter/Comparison.h"
+#include "mf/Exec/Interpreter/ModuleEngine.h"
+
+namespace mf::interpreter {
+
+/// The constant learning rate of all comparisons: large, so that a wrong update
+/// shows in the next loss.
+constexpr float comparedLearningRate = 0.01F;
+
+struct ComparedSteps {
+  std::vector<float> losses;
+  std::vector<std::optional<float>> globalNorms;
+  /// The gradients of the last step.
+  ranks::TensorValues gradients;
+  ranks::TensorValues parameters;
+};
+
+/// Runs steps on random tokens, which depend on the seed and the sizes alone.
+mlir::FailureOr<ComparedSteps> runSteps(ModuleEngine &engine, int64_t steps,
+                                        uint64_t seed, float lossScale);
+
+/// The elements of a floating-point tensor.
+std::vector<double> getNumbers(const ranks::TensorValue &value);
+
+/// Square root of the sum of squares.
+double getNorm(llvm::ArrayRef<double> values);
+
+/// Compares `gradients` of the module `after` with finite differences of the
+/// loss of `before`, at parameters that are far from zero.
+void compareWithDifferences(mlir::ModuleOp before, mlir::ModuleOp after,
+                            const ranks::TrainingOptions &base,
+                            Comparison &comparison);
+
+/// Compares parameters after one step with those that AdamW, as the model's
+/// training configuration has it, makes of the parameters and gradients of
+/// `before`.
+void compareWithAdamW(ir::ModelOp model, const ComparedSteps &before,
+                      const ranks::TensorValues &updated, float lossScale,
+                      Comparison &comparison);
+
+} // namespace mf::interpreter
+
+#endif // MF_LIB_INTERPRETER_COMPAREDSTEPS_H

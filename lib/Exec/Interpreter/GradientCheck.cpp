@@ -1,0 +1,193 @@
+//===- GradientCheck.cpp - Gradients against finite differences -----------===//
+
+#include "ComparedSteps.h"
+#include "mf/Exec/Data/ElementConversion.h"
+#include "mf/Exec/Data/Initializer.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+#include <random>
+#include <set>
+
+using namespace mlir;
+
+namespace mf::interpreter {
+
+namespace {
+
+/// A step of one parameter, all its elements at once.
+struct Move {
+  std::string parameter;
+  std::vector<double> direction;
+  double length = 0;
+};
+
+} // namespace
+
+/// Adds N(0, 0.3^2) to a parameter, so that no gradient is tiny, and `move` to
+/// the one that it moves.
+static llvm::Error spread(uint64_t seed, const Move *move, llvm::StringRef name,
+                          const TensorShape &shape,
+                          llvm::MutableArrayRef<uint8_t> bytes) {
+  std::vector<float> values(shape.getNumElements()), noise(values.size());
+  auto getBytes = [](std::vector<float> &floats) {
+    return llvm::MutableArrayRef<uint8_t>(
+        reinterpret_cast<uint8_t *>(floats.data()),
+        floats.size() * sizeof(float));
+  };
+  if (llvm::Error error =
+          convertElements(shape.type, bytes, DType::F32, getBytes(values)))
+    return error;
+  if (llvm::Error error = initializeElements(Initializer::normal(0.3), seed,
+                                             (name + ".spread").str(), 0,
+                                             DType::F32, getBytes(noise)))
+    return error;
+  for (size_t i = 0; i < values.size(); ++i) {
+    double sum = static_cast<double>(values[i]) + noise[i];
+    if (move && move->parameter == name)
+      sum += move->direction[i] * move->length;
+    values[i] = static_cast<float>(sum);
+  }
+  return convertElements(DType::F32, getBytes(values), shape.type, bytes);
+}
+
+/// One step with parameters that are spread, and moved if `move` is given.
+static FailureOr<ComparedSteps>
+runMoved(ModuleOp module, ranks::TrainingOptions options, const Move *move) {
+  const uint64_t seed = options.seed;
+  options.changeParameter = [seed, move](llvm::StringRef name,
+                                         const TensorShape &shape,
+                                         llvm::MutableArrayRef<uint8_t> bytes) {
+    return spread(seed, move, name, shape, bytes);
+  };
+  FailureOr<std::unique_ptr<ModuleEngine>> engine =
+      ModuleEngine::create(module, options);
+  if (failed(engine))
+    return failure();
+  return runSteps(**engine, /*steps=*/1, seed, /*lossScale=*/1);
+}
+
+/// Gradients by owner: that of a tied parameter is added to its owner's.
+static std::map<std::string, std::vector<double>>
+sumByOwner(ModuleOp module, const ranks::TensorValues &gradients) {
+  std::map<std::string, std::string> owners;
+  module.walk([&](ir::ParamOp param) {
+    if (param.getTied())
+      owners[param.getSymName().str()] = param.getTied()->str();
+  });
+  std::map<std::string, std::vector<double>> sums;
+  for (const auto &[name, gradient] : gradients) {
+    auto owner = owners.find(name);
+    std::vector<double> &sum =
+        sums[owner == owners.end() ? name : owner->second];
+    std::vector<double> numbers = getNumbers(gradient);
+    sum.resize(numbers.size());
+    for (size_t i = 0; i < numbers.size(); ++i)
+      sum[i] += numbers[i];
+  }
+  return sums;
+}
+
+/// Along the gradient, where a wrong factor shows, and across it, where what is
+/// missing does.
+static Move chooseMove(const std::string &parameter,
+                       llvm::ArrayRef<double> gradient, double norm,
+                       std::mt19937_64 &random) {
+  Move move{parameter, {}, 0};
+  const double across = 1 / std::sqrt(static_cast<double>(gradient.size()));
+  for (double element : gradient)
+    move.direction.push_back((random() & 1 ? across : -across) +
+                             (norm > 0 ? element / norm : 0));
+  move.length = 0.003 / std::max(norm, 0.1);
+  return move;
+}
+
+static double getProduct(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b) {
+  double sum = 0;
+  for (auto [x, y] : llvm::zip_equal(a, b))
+    sum += x * y;
+  return sum;
+}
+
+/// Whether a value is rounded to less than fp32.
+static bool roundsValues(ModuleOp module) {
+  return module
+      .walk([](ir::ComputeOpInterface op) {
+        for (Type type : op->getResultTypes())
+          if (Type element = getElementTypeOrSelf(type);
+              element.isBF16() || element.isF16())
+            return WalkResult::interrupt();
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The loss is a mean over copies of the model, and the gradient of their sum.
+static double countCopies(ModuleOp module) {
+  double copies = 1;
+  module.walk([&](ir::ModelOp model) {
+    if (ir::TrainingAttr training = model.getTrainingAttr())
+      copies = static_cast<double>(training.getParallel().getCopies());
+  });
+  return copies;
+}
+
+/// Parameters for which backward makes something else than a gradient.
+static std::set<std::string> getStatistics(ModuleOp module) {
+  std::set<std::string> names;
+  module.walk([&](ir::ParamOp param) {
+    if (param.getUpdateRule())
+      names.insert(param.getSymName().str());
+  });
+  return names;
+}
+
+void compareWithDifferences(ModuleOp before, ModuleOp after,
+                            const ranks::TrainingOptions &base,
+                            Comparison &comparison) {
+  if (roundsValues(before)) {
+    comparison.skipped.emplace_back(
+        "gradients, as a loss in bf16 or fp16 is too coarse for differences");
+    return;
+  }
+  FailureOr<ComparedSteps> outcome = runMoved(after, base, nullptr);
+  if (failed(outcome)) {
+    comparison.differences.push_back("the rewritten module cannot be run");
+    return;
+  }
+  const double copies = countCopies(after);
+  const std::set<std::string> statistics = getStatistics(after);
+  std::mt19937_64 random(base.seed);
+  size_t numWrong = 0;
+  for (const auto &[name, gradient] : sumByOwner(after, outcome->gradients)) {
+    if (statistics.count(name) != 0)
+      continue;
+    const double norm = getNorm(gradient);
+    Move move = chooseMove(name, gradient, norm, random);
+    const double length = move.length;
+    FailureOr<ComparedSteps> ahead = runMoved(before, base, &move);
+    move.length = -length;
+    FailureOr<ComparedSteps> behind = runMoved(before, base, &move);
+    if (failed(ahead) || failed(behind)) {
+      comparison.differences.push_back("the module before cannot be run");
+      return;
+    }
+    const double loss = ahead->losses.front();
+    const double expected =
+        copies * (loss - behind->losses.front()) / (2 * length);
+    const double actual = getProduct(gradient, move.direction);
+    // The loss is known to about 4 units in the last place of fp32.
+    const double allowed =
+        0.02 * std::max(norm, std::abs(expected)) + 5e-7 * loss / length;
+    if (std::abs(actual - expected) <= allowed)
+      continue;
+    ++numWrong;
+    comparison.differences.push_back(
+        llvm::formatv("gradient of '{0}': its slope is {1:f6}, but the loss "
+                      "changes by {2:f6}",
+                      name, actual, expected));
+  }
+  if (numWrong == 0)
+    comparison.same.push_back("gradients as finite differences of the loss");
+}
+
+} // namespace mf::interpreter

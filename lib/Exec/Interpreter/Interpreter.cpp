@@ -1,0 +1,298 @@
+//===- Interpreter.cpp - Runs models of mf as they are --------------------===//
+
+#include "mf/Exec/Interpreter/Interpreter.h"
+#include "Chunks.h"
+#include "ScheduleRun.h"
+#include "mf/Exec/Data/Safetensors.h"
+#include "mf/Program/Attributes.h"
+#include <thread>
+
+using namespace mlir;
+
+namespace mf::interpreter {
+
+class Interpreter::State {
+public:
+  State(ir::ModelOp model, const ranks::TrainingOptions &options)
+      : world(model, options,
+              options.threads > 0
+                  ? options.threads
+                  : static_cast<int>(std::thread::hardware_concurrency())) {}
+
+  LogicalResult prepare();
+  LogicalResult runStep(const ranks::StepInput &input);
+  ranks::StepOutput getOutput() const;
+
+  World world;
+  /// Either a schedule for each stage, or chunks; of each rank its own, as
+  /// ranks take turns while a chunk runs.
+  SmallVector<ir::ScheduleOp> schedules;
+  std::vector<std::vector<std::unique_ptr<Chunk>>> chunksOfRanks;
+  SmallVector<ir::UpdateOp> updates;
+  std::vector<Rank> ranks;
+  ranks::TrainingFacts facts;
+  /// The file of first values, if there is one.
+  std::optional<SafetensorsCheckpoint> parameters;
+
+private:
+  LogicalResult collectSchedules();
+  LogicalResult collectFacts(bool hasBackward);
+  LogicalResult runRank(Rank &rank);
+};
+
+/// Orders schedules by stage; there must be one for each.
+LogicalResult Interpreter::State::collectSchedules() {
+  for (auto schedule : world.model.getBody().getOps<ir::ScheduleOp>())
+    schedules.push_back(schedule);
+  llvm::sort(schedules, [](ir::ScheduleOp a, ir::ScheduleOp b) {
+    return a.getStage() < b.getStage();
+  });
+  for (auto [stage, schedule] : llvm::enumerate(schedules))
+    if (schedule.getStage() != stage)
+      return schedule.emitOpError("expected one schedule for each stage, but "
+                                  "stage ")
+             << stage << " has none or two";
+  return success();
+}
+
+/// A model whose layers have no places yet is whole on the ranks of one stage.
+static FailureOr<program::Mesh> decodeMesh(ir::ModelOp model,
+                                           int64_t numStages) {
+  auto module = model->getParentOfType<ModuleOp>();
+  auto layers = model.getBody().getOps<ir::LayerOp>();
+  auto mesh = ir::MeshAttr::find(model);
+  if (!mesh || layers.empty() || llvm::any_of(layers, [](ir::LayerOp layer) {
+        return layer.getPlacementAttr() != nullptr;
+      }))
+    return program::decodeMesh(module, numStages);
+  FailureOr<program::Mesh> given =
+      program::decodeMesh(module, mesh.getSize(program::stageAxis));
+  if (failed(given))
+    return failure();
+  std::vector<program::Axis> axes = given->getAxes();
+  axes.front().size = 1;
+  return program::Mesh(std::move(axes));
+}
+
+static program::LossScale getLossScale(ir::TrainingAttr training) {
+  program::LossScale scale;
+  scale.value = static_cast<float>(training.getLossScale().convertToDouble());
+  if (ir::LossScaleUpdateAttr update = training.getLossScaleUpdate()) {
+    scale.factor = update.getFactor();
+    scale.window = update.getWindow();
+  }
+  return scale;
+}
+
+LogicalResult Interpreter::State::collectFacts(bool hasBackward) {
+  ir::ModelOp model = world.model;
+  facts.kind = "model";
+  facts.hasBackward = hasBackward;
+  facts.hasUpdate =
+      schedules.empty()
+          ? !updates.empty()
+          : llvm::any_of(schedules, [](ir::ScheduleOp schedule) {
+              return !schedule.getBody().getOps<ir::RunUpdateOp>().empty();
+            });
+  BatchOptions &batch = facts.batch;
+  batch.sequenceLength = model.getSequenceLength();
+  batch.batchSize = model.getMicroBatchSize();
+  batch.microBatches = world.microBatches;
+  batch.vocabularySize = model.getVocabSize();
+  batch.ignoreIndex = static_cast<int32_t>(model.getIgnoreIndex());
+  if (static_cast<int64_t>(model.getPadTokenId()) >= 0)
+    batch.padTokenId = model.getPadTokenId();
+  auto module = model->getParentOfType<ModuleOp>();
+  if (auto mesh = ir::MeshAttr::find(model); module && mesh) {
+    FailureOr<program::Mesh> decoded =
+        program::decodeMesh(module, mesh.getSize(program::stageAxis));
+    if (failed(decoded) ||
+        failed(program::decodeSampleOrder(module, batch.sampleOrder)))
+      return failure();
+    batch.replicas = decoded->getNumParts(decoded->getFactors("dp"));
+  }
+  ir::TrainingAttr training = model.getTrainingAttr();
+  if (!training)
+    return success();
+  facts.lossScale = getLossScale(training);
+  NamedAttrList attributes(training.getLrSchedule().getParameters());
+  attributes.set("type", training.getLrSchedule().getType());
+  FailureOr<program::LearningRateRule> schedule = program::decodeLrSchedule(
+      model, attributes.getDictionary(model.getContext()));
+  if (failed(schedule))
+    return failure();
+  facts.lrSchedule = *schedule;
+  return success();
+}
+
+LogicalResult Interpreter::State::prepare() {
+  ir::ModelOp model = world.model;
+  ir::TrainingAttr training = model.getTrainingAttr();
+  int64_t copies = training ? training.getParallel().getCopies() : 1;
+  world.runs = training ? training.getParallel().getMicroBatches()
+                        : world.options.microBatches;
+  world.microBatches = world.runs * copies;
+  // Layers are not copied yet.
+  if (!model.getBody().getOps<ir::LayerOp>().empty())
+    world.runs = world.microBatches;
+  FailureOr<std::vector<std::unique_ptr<Chunk>>> collected =
+      collectChunks(model);
+  if (failed(collected) || failed(collectSchedules()))
+    return failure();
+  llvm::ArrayRef<std::unique_ptr<Chunk>> chunks = *collected;
+  llvm::append_range(updates, model.getBody().getOps<ir::UpdateOp>());
+  if (failed(collectFacts(llvm::all_of(chunks, [](const auto &chunk) {
+        return bool(chunk->getGradients());
+      }))))
+    return failure();
+
+  auto numStages = static_cast<int64_t>(schedules.size());
+  const auto most =
+      static_cast<int64_t>(std::max(schedules.size(), chunks.size()));
+  for (const std::unique_ptr<Chunk> &chunk : chunks) {
+    if (chunk->getStage() < 0 || chunk->getStage() >= most)
+      return chunk->getFunction()->emitOpError("is on stage ")
+             << chunk->getStage() << ", but there are no more than " << most
+             << " stages";
+    numStages = std::max(numStages, chunk->getStage() + 1);
+  }
+  FailureOr<program::Mesh> mesh = decodeMesh(model, numStages);
+  if (failed(mesh))
+    return failure();
+  world.mesh = std::move(*mesh);
+  for (int64_t number = 0; number < world.mesh.getNumRanks(); ++number) {
+    const int64_t stage = world.mesh.getStage(number);
+    llvm::StringSet<> trained;
+    for (const std::unique_ptr<Chunk> &chunk : chunks)
+      if (chunk->getStage() == stage && chunk->getGradients())
+        for (auto name : chunk->getGradients().getAsRange<FlatSymbolRefAttr>())
+          trained.insert(name.getValue());
+    ranks.emplace_back(world, number, stage, std::move(trained));
+    chunksOfRanks.push_back(*collectChunks(model));
+  }
+  return success();
+}
+
+LogicalResult Interpreter::State::runRank(Rank &rank) {
+  rank.beginStep();
+  if (!schedules.empty()) {
+    if (failed(runSchedule(rank, schedules[rank.getStage()])))
+      return failure();
+    return rank.endStep();
+  }
+  if (failed(runChunks(rank, chunksOfRanks[rank.getNumber()])))
+    return failure();
+  for (ir::UpdateOp update : updates)
+    if (static_cast<int64_t>(update.getStage()) == rank.getStage() &&
+        failed(rank.runUpdate(update)))
+      return failure();
+  return rank.endStep();
+}
+
+LogicalResult Interpreter::State::runStep(const ranks::StepInput &input) {
+  world.input = input;
+  world.exchange.clear();
+  return success(
+      succeeded(world.scheduler.run(
+          ranks.size(), [&](size_t rank) { return runRank(ranks[rank]); })) &&
+      succeeded(world.exchange.checkAllReceived()));
+}
+
+ranks::StepOutput Interpreter::State::getOutput() const {
+  ranks::StepReports reports;
+  for (const Rank &rank : ranks)
+    rank.forEachReport([&](const std::string &quantity, const Tensor &value) {
+      reports.add(rank.getStage(), quantity, value.getElements<float>());
+    });
+  return ranks::StepOutput(reports);
+}
+
+Interpreter::Interpreter(std::unique_ptr<State> state)
+    : state(std::move(state)) {}
+Interpreter::~Interpreter() = default;
+
+FailureOr<std::unique_ptr<Interpreter>>
+Interpreter::create(ir::ModelOp model, const ranks::TrainingOptions &options) {
+  auto state = std::make_unique<State>(model, options);
+  if (failed(state->prepare()))
+    return failure();
+  return std::unique_ptr<Interpreter>(new Interpreter(std::move(state)));
+}
+
+ranks::TrainingFacts Interpreter::getFacts() const { return state->facts; }
+
+llvm::Error Interpreter::check() {
+  const ranks::TrainingOptions &options = state->world.options;
+  const char *wrong = nullptr;
+  if (!options.checkpointFolder.empty())
+    wrong = "--checkpoint-dir";
+  else if (options.debugMemory)
+    wrong = "--debug-memory";
+  else if (options.deviceToHostRate > 0 || options.hostToDeviceRate > 0)
+    wrong = "--d2h-gbps and --h2d-gbps";
+  if (wrong)
+    return llvm::createStringError(
+        llvm::Twine(wrong) +
+        ": a model has no memory and no streams; lower it with mf-opt "
+        "--recompute-config=FILE");
+  const bool dumpsGradients = !options.dumpGradientsPath.empty() ||
+                              !options.dumpGradientsFolder.empty();
+  if (dumpsGradients && !state->facts.hasBackward)
+    return llvm::createStringError("--dump-gradients: the model has no "
+                                   "backward yet; run mf-build-backward "
+                                   "or lower it");
+  return llvm::Error::success();
+}
+
+llvm::Error Interpreter::start(ranks::NoteUser note) {
+  ranks::TrainingOptions &options = state->world.options;
+  if (options.initParamsPath.empty())
+    return llvm::Error::success();
+  auto file = SafetensorsCheckpoint::open(options.initParamsPath);
+  if (!file)
+    return file.takeError();
+  state->parameters.emplace(std::move(*file));
+  for (const std::string &name : state->parameters->getNames())
+    if (!state->world.symbols.lookup<ir::ParamOp>(name))
+      note(options.initParamsPath + ": tensor '" + name +
+           "' is no parameter of the model");
+  options.changeParameter =
+      [this](llvm::StringRef name, const TensorShape &shape,
+             llvm::MutableArrayRef<uint8_t> bytes) -> llvm::Error {
+    auto tensor = state->parameters->find(name);
+    return tensor ? readTensor(name, *tensor, shape, bytes)
+                  : tensor.takeError();
+  };
+  return llvm::Error::success();
+}
+
+llvm::Expected<ranks::StepOutput>
+Interpreter::runStep(const ranks::StepInput &input,
+                     llvm::function_ref<llvm::Error()> useGradients) {
+  if (failed(state->runStep(input)))
+    return llvm::make_error<ranks::ReportedError>();
+  // The ranks keep their gradients.
+  if (useGradients)
+    if (llvm::Error error = useGradients())
+      return error;
+  return state->getOutput();
+}
+
+/// A gradient that nothing has reduced is a sum over the ranks.
+llvm::Expected<ranks::WholeTensors> Interpreter::collectGradients() const {
+  ranks::WholeTensors gradients(state->world.mesh);
+  for (const Rank &rank : state->ranks)
+    if (llvm::Error error = rank.addGradients(gradients))
+      return error;
+  return gradients;
+}
+
+llvm::Expected<ranks::WholeTensors> Interpreter::collectParameters() const {
+  ranks::WholeTensors parameters(state->world.mesh);
+  for (const Rank &rank : state->ranks)
+    if (llvm::Error error = rank.addParameters(parameters))
+      return error;
+  return parameters;
+}
+
+} // namespace mf::interpreter

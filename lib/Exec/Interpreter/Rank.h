@@ -1,0 +1,117 @@
+//===- Rank.h - What one rank has and knows --------------------*- C++ -*-===//
+
+#ifndef MF_LIB_INTERPRETER_RANK_H
+#define MF_LIB_INTERPRETER_RANK_H
+
+#include "KernelRunner.h"
+#include "TensorExchange.h"
+#include "dialects/mf/MfOps.h"
+#include "mf/Exec/Ranks/Training.h"
+#include "mf/Program/Mesh.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mf::interpreter {
+
+/// State that all ranks share.
+struct World {
+  World(ir::ModelOp model, const ranks::TrainingOptions &options, int threads)
+      : model(model), symbols(model), options(options), kernels(threads),
+        exchange(scheduler) {}
+
+  ir::ModelOp model;
+  mlir::SymbolTable symbols;
+  ranks::TrainingOptions options;
+  KernelRunner kernels;
+  RankScheduler scheduler;
+  TensorExchange exchange;
+  program::Mesh mesh;
+  int64_t microBatches = 1;
+  /// Runs of each chunk in a step, each of as many micro-batches as it has
+  /// copies of the model.
+  int64_t runs = 1;
+  /// The input of the step that runs.
+  ranks::StepInput input;
+};
+
+/// Tensors of values of the IR.
+using Environment = llvm::DenseMap<mlir::Value, Tensor>;
+
+/// One rank: its state from step to step, by parameter, and what it sums up in
+/// a step.
+class Rank {
+public:
+  /// `trained` are the parameters whose gradients the rank computes.
+  Rank(World &world, int64_t number, int64_t stage, llvm::StringSet<> trained)
+      : world(world), number(number), stage(stage),
+        trained(std::move(trained)) {}
+
+  World &getWorld() const { return world; }
+  int64_t getNumber() const { return number; }
+  int64_t getStage() const { return stage; }
+  /// The rank of another stage with this one's other coordinates.
+  int64_t getPeer(int64_t otherStage) const {
+    return world.mesh.getRankOfStage(number, otherStage);
+  }
+
+  /// The memory of a parameter's state, with its first value if it is new. A
+  /// parameter tied to one that this rank trains is that one.
+  mlir::FailureOr<Tensor> getState(mlir::Operation *user, ir::State kind,
+                                   llvm::StringRef parameter);
+
+  /// Forgets the sums of the last step.
+  void beginStep();
+  /// Adds a micro-batch's gradient.
+  mlir::LogicalResult addGradient(mlir::Operation *op,
+                                  llvm::StringRef parameter,
+                                  const Tensor &gradient);
+  mlir::LogicalResult addLoss(mlir::Operation *op, const Tensor &loss);
+  /// The tensor of a quantity that the host reads after the step.
+  Tensor getReport(llvm::StringRef quantity, const TensorShape &shape);
+  void forEachReport(
+      llvm::function_ref<void(const std::string &, const Tensor &)> action)
+      const;
+  /// Keeps the gradients as they are, then runs what updates the parameters.
+  mlir::LogicalResult runUpdate(ir::UpdateOp update);
+  /// Makes the mean of the losses, and keeps the gradients if no update did.
+  mlir::LogicalResult endStep();
+
+  /// Tokens or labels of one micro-batch.
+  mlir::FailureOr<Tensor> getInput(mlir::Operation *op, ir::InputKind kind,
+                                   int64_t microBatch, mlir::Type type);
+  /// The gradient that backward of the loss begins with.
+  mlir::FailureOr<Tensor> getLossGradient(mlir::Operation *op, double value,
+                                          bool isScaled, mlir::Type type);
+
+  /// Adds what the rank has of the parameters that are neither tables nor tied,
+  /// and of the gradients that were kept.
+  llvm::Error addParameters(ranks::WholeTensors &tensors) const;
+  llvm::Error addGradients(ranks::WholeTensors &tensors) const;
+
+private:
+  mlir::LogicalResult initialize(mlir::Operation *user, ir::ParamOp param,
+                                 const Tensor &part);
+  /// The slice of a micro-batch's rows and sequences that a tensor of `shape`
+  /// holds; none if it is not cut.
+  std::optional<program::Slice> getInputSlice(const TensorShape &shape) const;
+  void keepGradients();
+  /// The slice of the parameter, or of its gradient, that `tensor` holds.
+  ranks::RankTensor getPart(ir::ParamOp param, ir::LayoutAttr layout,
+                            const Tensor &tensor) const;
+
+  World &world;
+  int64_t number, stage;
+  llvm::StringSet<> trained;
+  std::map<std::pair<ir::State, std::string>, Tensor> states;
+  std::map<std::string, Tensor> reports;
+  /// Parameters with a gradient in this step.
+  llvm::StringSet<> summed;
+  std::map<std::string, Tensor> keptGradients;
+  /// The sum of the step's losses, and where the last one came from.
+  Tensor loss;
+  mlir::Operation *lossOp = nullptr;
+  bool hasKeptGradients = false;
+};
+
+} // namespace mf::interpreter
+
+#endif // MF_LIB_INTERPRETER_RANK_H

@@ -1,0 +1,97 @@
+//===- TensorExchange.h - Messages and collectives --------------*- C++ -*-===//
+
+#ifndef MF_LIB_INTERPRETER_TENSOREXCHANGE_H
+#define MF_LIB_INTERPRETER_TENSOREXCHANGE_H
+
+#include "RankScheduler.h"
+#include "dialects/mf/MfDialect.h"
+#include "mf/Exec/Interpreter/Tensor.h"
+#include <deque>
+#include <map>
+
+namespace mf::interpreter {
+
+/// The key of a message: messages of one route arrive in the order in which
+/// they are sent.
+struct Route {
+  int64_t from = 0;
+  int64_t to = 0;
+  std::string channel;
+
+  bool operator<(const Route &other) const {
+    return std::tie(from, to, channel) <
+           std::tie(other.from, other.to, other.channel);
+  }
+};
+
+/// Everything that ranks pass to each other. A rank that has to wait gives up
+/// its turn. Errors are reported at the operation that sends or receives.
+class TensorExchange {
+public:
+  explicit TensorExchange(RankScheduler &scheduler) : scheduler(scheduler) {}
+
+  /// Forgets what the last step left.
+  void clear();
+
+  /// Leaves a copy of `value` for the receiver.
+  void send(mlir::Operation *op, const Route &route, int64_t microBatch,
+            const Tensor &value);
+
+  /// The next message of the route, which must be the one of `microBatch` and
+  /// have `shape`.
+  mlir::FailureOr<Tensor> receive(mlir::Operation *op, const Route &route,
+                                  int64_t microBatch, const TensorShape &shape);
+
+  /// The tensors that a rank brings to a collective and gets from it. Input and
+  /// output may be one tensor where the kind allows it.
+  struct Member {
+    Tensor input, output;
+    /// The counts of an all_to_all_v.
+    Tensor send, receive;
+
+    bool hasShapesOf(const Member &other) const {
+      return input.getShape() == other.input.getShape() &&
+             send.getShape() == other.send.getShape() &&
+             receive.getShape() == other.receive.getShape();
+    }
+  };
+
+  /// One rank's part in a collective of `members`, in their order. All of them
+  /// must call it with one channel, kind and list. The last one to come
+  /// computes the outputs of all.
+  mlir::LogicalResult communicate(mlir::Operation *op, int64_t rank,
+                                  llvm::ArrayRef<int64_t> members,
+                                  const ir::EmittedCollective &collective,
+                                  const Member &own);
+
+  /// Reports messages that nobody received.
+  mlir::LogicalResult checkAllReceived() const;
+
+private:
+  struct Message {
+    mlir::Operation *sender = nullptr;
+    int64_t microBatch = 0;
+    Tensor value;
+  };
+  struct Collective {
+    CollectiveKind kind = CollectiveKind::AllReduce;
+    std::vector<int64_t> ranks;
+    /// The members that have come, by rank.
+    std::map<int64_t, Member> members;
+    /// How often all had come.
+    int64_t numDone = 0;
+  };
+
+  static mlir::LogicalResult compute(mlir::Operation *op,
+                                     const ir::EmittedCollective &collective,
+                                     const Collective &arrived);
+
+  RankScheduler &scheduler;
+  std::map<Route, std::deque<Message>> messages;
+  /// Collectives by channel and lowest member.
+  std::map<std::pair<std::string, int64_t>, Collective> collectives;
+};
+
+} // namespace mf::interpreter
+
+#endif // MF_LIB_INTERPRETER_TENSOREXCHANGE_H

@@ -1,0 +1,281 @@
+//===- Chain.cpp - Several kernels on a few rows at a time ----------------===//
+//
+// Each step runs its own loop on a block of rows that stays in the first-level
+// cache, and rounds its result to its own type: the bits are those of one
+// kernel after another.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChainSteps.h"
+#include "Factories.h"
+#include "RepeatedRows.h"
+#include "Scratch.h"
+#include "SpecChecker.h"
+#include "Tiles.h"
+#include "mf/Program/Signatures/KernelChain.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mf {
+namespace {
+
+/// Elements that a step makes at a time: so many that the cost of a call does
+/// not count, so few that several blocks fit a first-level cache.
+constexpr int64_t elementsPerBlock = 2048;
+
+/// The result of a step, or an input as it is seen by steps that repeat it.
+struct ChainBlock {
+  int64_t rowBytes = 0;
+  /// Where in a thread's scratch memory, in slots.
+  int64_t slot = 0;
+};
+
+/// An input as some steps see it.
+struct Load {
+  size_t input = 0;
+  TensorShape shape;
+  /// The rows that are repeated; none if it has all of the rows.
+  std::optional<RepeatedRows> repeated;
+};
+
+struct ChainStep {
+  KernelSpec spec;
+  StepFunction run;
+  /// Numbers of blocks: those of loads, then those of steps.
+  llvm::SmallVector<size_t, 3> operands;
+};
+
+class ChainKernel : public Kernel {
+public:
+  /// Expects a chain that was checked.
+  explicit ChainKernel(const KernelSpec &chain);
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const int64_t blocksPerTile =
+        llvm::divideCeil(elementsPerTile, rowsPerBlock * columns);
+    Tiles tiles(rows, blocksPerTile * rowsPerBlock);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto *scratch = static_cast<char *>(
+          getScratch(ScratchUse::Tile, numSlots * slotBytes));
+      auto [begin, size] = tiles[tile];
+      for (int64_t first = begin; first < begin + size; first += rowsPerBlock)
+        runBlock(operands, scratch, first,
+                 std::min(rowsPerBlock, begin + size - first));
+    });
+  }
+
+private:
+  size_t addLoad(size_t input, const TensorShape &from, TensorShape seen);
+  void assignSlots();
+  void runBlock(const KernelOperands &operands, char *scratch, int64_t first,
+                int64_t count) const;
+
+  std::vector<Load> loads;
+  std::vector<ChainStep> steps;
+  std::vector<ChainBlock> blocks;
+  /// `columns` are those of the longest rows.
+  int64_t rows, columns = 1, rowsPerBlock, slotBytes = 0, numSlots = 0;
+};
+
+/// Whether all that is read and made has one shape, so that a row may be an
+/// element.
+bool hasOneShape(llvm::ArrayRef<KernelSpec> specs) {
+  const auto &dims = specs.back().outputs[0].dims;
+  return llvm::all_of(specs, [&](const KernelSpec &spec) {
+    return spec.outputs[0].dims == dims &&
+           llvm::all_of(spec.inputs, [&](const TensorShape &input) {
+             return input.dims == dims;
+           });
+  });
+}
+
+void flatten(std::vector<KernelSpec> &specs) {
+  const int64_t count = specs.back().outputs[0].getNumElements();
+  for (KernelSpec &spec : specs) {
+    spec.outputs[0].dims = {count, 1};
+    for (TensorShape &input : spec.inputs)
+      input.dims = {count, 1};
+  }
+}
+
+bool isElements(const KernelSpec &spec) {
+  return findKernelSignature(spec.name)->getStepKind(spec) ==
+         StepKind::Elements;
+}
+
+/// Cuts long rows into shorter ones of one size, if there is one of some
+/// hundred elements and more.
+void splitRows(std::vector<KernelSpec> &specs) {
+  const int64_t columns = getRowSize(specs.back().outputs[0]);
+  int64_t size = elementsPerBlock;
+  while (size > elementsPerBlock / 8 && columns % size != 0)
+    --size;
+  if (columns <= elementsPerBlock || columns % size != 0)
+    return;
+  auto split = [&](TensorShape &shape) {
+    if (shape.dims.empty())
+      return;
+    const int64_t own = shape.dims.pop_back_val();
+    shape.dims.push_back(own == 1 ? 1 : columns / size);
+    shape.dims.push_back(own == 1 ? 1 : size);
+  };
+  for (KernelSpec &spec : specs) {
+    split(spec.outputs[0]);
+    for (TensorShape &input : spec.inputs)
+      split(input);
+  }
+}
+
+ChainKernel::ChainKernel(const KernelSpec &chain) {
+  std::vector<KernelSpec> specs = getStepSpecs(chain);
+  if (hasOneShape(specs))
+    flatten(specs);
+  else if (llvm::all_of(specs, isElements))
+    splitRows(specs);
+  const TensorShape &output = specs.back().outputs[0];
+  rows = output.getNumElements() / getRowSize(output);
+  const auto &given =
+      std::get<std::vector<KernelStep>>(chain.attributes.at("steps"));
+  // Loads come first, so all of them must be known before steps are numbered.
+  std::vector<llvm::SmallVector<size_t, 3>> read(specs.size());
+  for (auto [number, spec] : llvm::enumerate(specs)) {
+    const bool repeats = isElements(spec);
+    for (auto [operand, shape] :
+         llvm::zip_equal(given[number].operands, spec.inputs)) {
+      TensorShape seen = shape;
+      if (repeats)
+        seen.dims = spec.outputs[0].dims;
+      read[number].push_back(operand < 0 ? 0 : addLoad(operand, shape, seen));
+    }
+  }
+  for (auto [number, spec] : llvm::enumerate(specs)) {
+    for (auto [position, operand] : llvm::enumerate(given[number].operands))
+      if (operand < 0)
+        read[number][position] = loads.size() + static_cast<size_t>(~operand);
+    steps.push_back({spec, makeStep(spec), read[number]});
+    const TensorShape &result = spec.outputs[0];
+    blocks.push_back({getRowSize(result) * getBytes(result.type)});
+    columns = std::max(columns, getRowSize(result));
+  }
+  rowsPerBlock = std::max<int64_t>(1, elementsPerBlock / columns);
+  assignSlots();
+}
+
+/// The number of the input's block where it is repeated to `seen`.
+size_t ChainKernel::addLoad(size_t input, const TensorShape &from,
+                            TensorShape seen) {
+  for (auto [number, load] : llvm::enumerate(loads))
+    if (load.input == input && load.shape == seen)
+      return number;
+  std::optional<RepeatedRows> repeated;
+  if (from.dims != seen.dims)
+    repeated.emplace(from, seen.dims);
+  columns = std::max(columns, getRowSize(seen));
+  blocks.push_back({getRowSize(seen) * getBytes(seen.type)});
+  loads.push_back({input, std::move(seen), std::move(repeated)});
+  return loads.size() - 1;
+}
+
+/// Blocks lie where others lay that no step reads any more. The last step
+/// writes to the output itself.
+void ChainKernel::assignSlots() {
+  std::vector<size_t> lastReader(blocks.size(), 0);
+  for (auto [number, step] : llvm::enumerate(steps))
+    for (size_t operand : step.operands)
+      lastReader[operand] = number;
+  std::vector<int64_t> free;
+  auto take = [&] {
+    if (free.empty())
+      return numSlots++;
+    const int64_t slot = free.back();
+    free.pop_back();
+    return slot;
+  };
+  for (size_t load = 0; load < loads.size(); ++load)
+    if (loads[load].repeated)
+      blocks[load].slot = take();
+  for (size_t number = 0; number + 1 < steps.size(); ++number) {
+    const ChainStep &step = steps[number];
+    ChainBlock &block = blocks[loads.size() + number];
+    const KernelSignature &signature = *findKernelSignature(step.spec.name);
+    // In place where the kernel may work so; else the operands are free behind
+    // it.
+    std::optional<int64_t> own;
+    llvm::SmallVector<int64_t, 3> freed;
+    for (auto [position, operand] : llvm::enumerate(step.operands)) {
+      const ChainBlock &read = blocks[operand];
+      const bool isDead =
+          operand >= loads.size() && lastReader[operand] == number &&
+          !llvm::is_contained(
+              llvm::ArrayRef(step.operands).take_front(position), operand);
+      if (!isDead)
+        continue;
+      if (!own && read.rowBytes == block.rowBytes &&
+          signature.mayShareMemory(0, position))
+        own = read.slot;
+      else
+        freed.push_back(read.slot);
+    }
+    block.slot = own ? *own : take();
+    llvm::append_range(free, freed);
+  }
+  for (const ChainBlock &block : blocks)
+    slotBytes = std::max<int64_t>(
+        slotBytes, llvm::alignTo(block.rowBytes * rowsPerBlock, 64));
+}
+
+void ChainKernel::runBlock(const KernelOperands &operands, char *scratch,
+                           int64_t first, int64_t count) const {
+  llvm::SmallVector<const void *, 16> places(blocks.size());
+  for (auto [number, load] : llvm::enumerate(loads)) {
+    const auto *input = static_cast<const char *>(operands.inputs[load.input]);
+    const ChainBlock &block = blocks[number];
+    places[number] = load.repeated
+                         ? load.repeated->get(input, first, count,
+                                              scratch + block.slot * slotBytes)
+                         : input + first * block.rowBytes;
+  }
+  llvm::SmallVector<const void *, 4> read;
+  for (auto [number, step] : llvm::enumerate(steps)) {
+    const size_t own = loads.size() + number;
+    const bool isLast = number + 1 == steps.size();
+    char *output = isLast ? static_cast<char *>(operands.outputs[0]) +
+                                first * blocks[own].rowBytes
+                          : scratch + blocks[own].slot * slotBytes;
+    read.clear();
+    for (size_t operand : step.operands)
+      read.push_back(places[operand]);
+    step.run(read, output, count);
+    places[own] = output;
+  }
+}
+
+/// In the order of getKernelSignatures().
+constexpr StepFunction (*stepFactories[])(const KernelSpec &) = {
+#define GET_STEP_FACTORIES
+#include "lib/Exec/Kernels/KernelFactories.inc"
+};
+
+} // namespace
+
+StepFunction makeStep(const KernelSpec &spec) {
+  const KernelSignature *signature = findKernelSignature(spec.name);
+  auto *factory = stepFactories[signature - getKernelSignatures().begin()];
+  return factory ? factory(spec) : StepFunction();
+}
+
+KernelOrError makeChain(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  checker.requireTensors();
+  if (llvm::Error error = checker.takeError())
+    return error;
+  if (llvm::Error error = checkChain(spec))
+    return error;
+  for (auto [number, step] : llvm::enumerate(getStepSpecs(spec)))
+    if (auto kernel = makeKernel(step); !kernel)
+      return llvm::createStringError("mfChain: step t" + llvm::Twine(number) +
+                                     ": " + llvm::toString(kernel.takeError()));
+  return std::make_unique<ChainKernel>(spec);
+}
+
+} // namespace mf

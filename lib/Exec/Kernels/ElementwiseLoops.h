@@ -1,0 +1,71 @@
+//===- ElementwiseLoops.h - Vectorised elementwise loops ------*- C++ -*-===//
+//
+// Single-threaded loops over a contiguous run of elements, compiled for
+// several instruction sets and dispatched when called.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_KERNELS_ELEMENTWISELOOPS_H
+#define MF_LIB_KERNELS_ELEMENTWISELOOPS_H
+
+#include "mf/Support/DType.h"
+#include <cstdint>
+
+namespace mf {
+
+enum class UnaryOp {
+  Neg,
+  Sqrt,
+  Reciprocal,
+  Silu,
+  Gelu,
+  Sigmoid,
+  Exp,
+  Log,
+  // The ones from here on take a scalar.
+  AddScalar,
+  MulScalar,
+  ClampMin,
+  ClampMax,
+  GreaterThan,
+  GreaterEqual,
+  LessThan,
+  NotEqual,
+  Remainder,
+  FloorDivide
+};
+
+inline bool takesScalar(UnaryOp op) { return op >= UnaryOp::AddScalar; }
+
+/// The backward ones take the gradient of the output first, then the input;
+/// that of the sigmoid takes its output.
+enum class BinaryOp {
+  Add,
+  Sub,
+  Mul,
+  Div,
+  GreaterEqual,
+  SiluBackward,
+  GeluBackward,
+  SigmoidBackward
+};
+
+/// Which operands of a binary loop advance; the other is one element.
+enum class Advance { Both, OnlyFirst, OnlySecond };
+
+/// y[i] = op(x[i]) for `count` elements of a floating-point type; `scalar` is
+/// the second operand of the scalar operations.
+void runUnaryLoop(UnaryOp op, DType type, const void *x, void *y, int64_t count,
+                  float scalar);
+
+/// z[i] = op(x[i], y[i]) for `count` elements of a floating-point type.
+void runBinaryLoop(BinaryOp op, Advance advance, DType type, const void *x,
+                   const void *y, void *z, int64_t count);
+
+/// y[i] = x[i] in another element type. Floating-point to integer truncates
+/// and saturates, NaN becomes 0; i64 to i32 keeps the low half.
+void runCastLoop(DType from, DType to, const void *x, void *y, int64_t count);
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_ELEMENTWISELOOPS_H

@@ -1,0 +1,22 @@
+//===- Factories.h - One factory for each family of kernels ---*- C++ -*-===//
+//
+// The functions that dialects/ascend/AscendKernels.td names. `makeKernel` has
+// checked the specification against the kernel's signature before it calls one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_KERNELS_FACTORIES_H
+#define MF_LIB_KERNELS_FACTORIES_H
+
+#include "mf/Exec/Kernels/Kernel.h"
+
+namespace mf {
+
+using KernelOrError = llvm::Expected<std::unique_ptr<Kernel>>;
+
+#define GET_FACTORY_DECLARATIONS
+#include "lib/Exec/Kernels/KernelFactories.inc"
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_FACTORIES_H

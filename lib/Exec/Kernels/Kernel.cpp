@@ -1,0 +1,27 @@
+//===- Kernel.cpp - The kernels by their names ----------------------------===//
+
+#include "mf/Exec/Kernels/Kernel.h"
+#include "Factories.h"
+#include "mf/Exec/Kernels/InstructionSet.h"
+#include "mf/Program/Signatures/KernelSignature.h"
+
+namespace mf {
+
+Kernel::~Kernel() = default;
+
+/// In the order of getKernelSignatures().
+static constexpr KernelOrError (*factories[])(const KernelSpec &) = {
+#define GET_FACTORIES
+#include "lib/Exec/Kernels/KernelFactories.inc"
+};
+
+llvm::Expected<std::unique_ptr<Kernel>> makeKernel(const KernelSpec &spec) {
+  if (llvm::Error error = checkAgainstSignature(spec))
+    return error;
+  if (llvm::Error error = prepareInstructionSet())
+    return error;
+  const KernelSignature *signature = findKernelSignature(spec.name);
+  return factories[signature - getKernelSignatures().begin()](spec);
+}
+
+} // namespace mf

@@ -1,0 +1,117 @@
+//===- NormLoops.cpp - Rows of RMS normalisation --------------------------===//
+
+#include "HighwayTargets.h"
+#include "RowLoops.h"
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/Exec/Kernels/NormLoops.cpp"
+#include "hwy/foreach_target.h" // IWYU pragma: keep
+
+#include "VectorPairs-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mf {
+namespace HWY_NAMESPACE {
+
+template <typename T>
+void rmsNormOfType(const void *xs, const float *gamma, void *ys, float *rstd,
+                   int64_t rows, int64_t columns, float epsilon) {
+  const T *x = static_cast<const T *>(xs);
+  T *y = static_cast<T *>(ys);
+  for (int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
+    auto squares = foldVectors<T>(
+        columns, hn::Zero(floats),
+        [](FloatVector sum, FloatVector value)
+            HWY_ATTR { return hn::MulAdd(value, value, sum); },
+        JoinSums(), x);
+    float mean = sumOfLanes(squares) / static_cast<float>(columns);
+    rstd[row] = 1.0f / std::sqrt(mean + epsilon);
+    auto scale = hn::Set(floats, rstd[row]);
+    mapVectors<T>(
+        columns,
+        [&](FloatVector value, FloatVector factor)
+            HWY_ATTR { return hn::Mul(hn::Mul(value, scale), factor); },
+        y, x, gamma);
+  }
+}
+
+template <typename T>
+void rmsNormGradOfType(const void *dys, const void *xs, const float *rstd,
+                       const float *gamma, void *dxs, float *gammaGradient,
+                       int64_t rows, int64_t columns) {
+  const T *dy = static_cast<const T *>(dys);
+  const T *x = static_cast<const T *>(xs);
+  T *dx = static_cast<T *>(dxs);
+  for (int64_t row = 0; row < rows; ++row) {
+    // With n = x * rstd and g = dy * gamma: dx = rstd (g - n mean(g n)).
+    auto scale = hn::Set(floats, rstd[row]);
+    auto products = foldVectors<T>(
+        columns, hn::Zero(floats),
+        [&](FloatVector sum, FloatVector value, FloatVector gradient,
+            FloatVector factor) HWY_ATTR {
+          auto slope = hn::Mul(gradient, hn::Mul(value, scale));
+          return hn::MulAdd(slope, factor, sum);
+        },
+        JoinSums(), x, dy, gamma);
+    auto mean =
+        hn::Set(floats, sumOfLanes(products) / static_cast<float>(columns));
+    mapVectorsToTwo<T>(
+        columns,
+        [&](FloatVector value, FloatVector gradient, FloatVector factor,
+            FloatVector sum) HWY_ATTR {
+          auto normal = hn::Mul(value, scale);
+          auto g = hn::Mul(gradient, factor);
+          return TwoResults{hn::Mul(scale, hn::NegMulAdd(normal, mean, g)),
+                            hn::Add(sum, hn::Mul(gradient, normal))};
+        },
+        dx, gammaGradient, x, dy, gamma, gammaGradient);
+    dy += columns;
+    x += columns;
+    dx += columns;
+  }
+}
+
+void rmsNorm(DType type, const void *x, const float *gamma, void *y,
+             float *rstd, int64_t rows, int64_t columns, float epsilon) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    rmsNormOfType<T>(x, gamma, y, rstd, rows, columns, epsilon);
+  });
+}
+
+void rmsNormGrad(DType type, const void *dy, const void *x, const float *rstd,
+                 const float *gamma, void *dx, float *gammaGradient,
+                 int64_t rows, int64_t columns) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    rmsNormGradOfType<T>(dy, x, rstd, gamma, dx, gammaGradient, rows, columns);
+  });
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+} // namespace HWY_NAMESPACE
+} // namespace mf
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mf {
+
+HWY_EXPORT(rmsNorm);
+HWY_EXPORT(rmsNormGrad);
+
+void runRmsNormRows(DType type, const void *x, const float *gamma, void *y,
+                    float *rstd, int64_t rows, int64_t columns, float epsilon) {
+  HWY_DYNAMIC_DISPATCH(rmsNorm)
+  (type, x, gamma, y, rstd, rows, columns, epsilon);
+}
+
+void runRmsNormGradRows(DType type, const void *dy, const void *x,
+                        const float *rstd, const float *gamma, void *dx,
+                        float *gammaGradient, int64_t rows, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(rmsNormGrad)
+  (type, dy, x, rstd, gamma, dx, gammaGradient, rows, columns);
+}
+
+} // namespace mf
+#endif // HWY_ONCE

@@ -1,0 +1,59 @@
+//===- OneDnn.h - Single-threaded matrix products by oneDNN ---*- C++ -*-===//
+//
+// The only place that multiplies by oneDNN (MatrixUnit.cpp asks it for the
+// instructions that may be used). It is called on one thread at a time for
+// one tile of a result; the parallelism is ours. oneDNN accumulates in f32 in
+// an order that depends on the shape and strides of the product only.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_KERNELS_ONEDNN_H
+#define MF_LIB_KERNELS_ONEDNN_H
+
+#include "mf/Support/DType.h"
+#include <cstdint>
+#include <memory>
+
+namespace mf {
+
+/// A strided matrix in memory: element (i, j) at i * rowStride + j *
+/// columnStride. One of the strides is 1.
+struct MatrixLayout {
+  int64_t rowStride = 0, columnStride = 0;
+};
+
+/// c[m,n] = a[m,k] b[k,n], or c += a b.
+struct ProductSpec {
+  int64_t m = 0, n = 0, k = 0;
+  MatrixLayout a, b;
+  /// Elements from a row of c to the next.
+  int64_t cStride = 0;
+  DType operandType = DType::F32;
+  DType resultType = DType::F32;
+  bool accumulate = false;
+};
+
+/// A product prepared for one shape. `run` may be called by several threads at
+/// once.
+class Product {
+public:
+  virtual ~Product();
+  virtual void run(const void *a, const void *b, void *c) const = 0;
+};
+
+/// The product, shared with all others of the same specification, or null if
+/// oneDNN has none for these types on this processor.
+std::shared_ptr<const Product> getOneDnnProduct(const ProductSpec &spec);
+
+/// The product in any floating-point types: packed panels for bf16 on AMX
+/// (PackedProduct.h), oneDNN's where it has one, else
+/// blocks converted to f32 and multiplied in f32. `accumulate` needs an f32
+/// result. Null only if oneDNN fails to make an f32 product.
+std::shared_ptr<const Product> getProduct(const ProductSpec &spec);
+
+/// The bounds on m and n of a tile that `getProduct` computes by conversion.
+constexpr int64_t convertedTile = 256;
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_ONEDNN_H

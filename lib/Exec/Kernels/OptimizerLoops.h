@@ -1,0 +1,43 @@
+//===- OptimizerLoops.h - Vectorised in-place updates ---------*- C++ -*-===//
+
+#ifndef MF_LIB_KERNELS_OPTIMIZERLOOPS_H
+#define MF_LIB_KERNELS_OPTIMIZERLOOPS_H
+
+#include "mf/Support/DType.h"
+#include "llvm/ADT/ArrayRef.h"
+#include <cstdint>
+
+namespace mf {
+
+/// One AdamW step with everything that is the same for all elements folded:
+/// m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,
+/// w = decay w - stepSize m / (rootScale sqrt(v) + eps).
+struct AdamWCoefficients {
+  float beta1, oneMinusBeta1, beta2, oneMinusBeta2;
+  float decay, stepSize, rootScale, eps;
+};
+
+/// The gradient is multiplied by each of `factors`, each product rounded to its
+/// type.
+void runAdamWLoop(const AdamWCoefficients &coefficients,
+                  llvm::ArrayRef<float> factors, DType gradientType,
+                  DType weightType, const void *gradient, void *weight,
+                  float *m, float *v, int64_t count);
+
+/// average = kept average + added w; if `applies` then w = average / divisor
+/// and average = 0.
+struct AverageCoefficients {
+  float kept, added, divisor;
+  bool applies;
+};
+
+void runAverageLoop(const AverageCoefficients &coefficients, DType weightType,
+                    void *weight, float *averages, int64_t count);
+
+/// y[i] += x[i] in f32, rounded to the type of y.
+void runAddToLoop(DType xType, DType yType, const void *x, void *y,
+                  int64_t count);
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_OPTIMIZERLOOPS_H

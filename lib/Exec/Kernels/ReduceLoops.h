@@ -1,0 +1,41 @@
+//===- ReduceLoops.h - Vectorised sums and searches -----------*- C++ -*-===//
+//
+// Single-threaded loops over `count` consecutive elements of a floating-point
+// type.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_KERNELS_REDUCELOOPS_H
+#define MF_LIB_KERNELS_REDUCELOOPS_H
+
+#include "mf/Program/Signatures/KernelBlocks.h"
+#include <cstdint>
+
+namespace mf {
+
+/// sums[i] += x[i]
+void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count);
+
+/// The same for `rows` rows of x that are `stride` elements apart, in order.
+void runAccumulateRowsLoop(DType type, const void *x, int64_t stride,
+                           int64_t rows, float *sums, int64_t count);
+
+/// y[i] = x[0] + ... + x[i] for i below `length`, `width` times side by side;
+/// steps are `stride` elements apart. `y` may be `x`.
+void runCumsumLoop(DType type, const void *x, void *y, int64_t length,
+                   int64_t stride, int64_t width);
+
+/// The sum in f32; `count` should not exceed `elementsPerSum` by much.
+float runSumLoop(DType type, const void *x, int64_t count);
+
+/// The sum of squares, likewise, of x times one factor after another, each
+/// product rounded to `type`.
+float runSumOfSquaresLoop(DType type, const void *x, int64_t count,
+                          llvm::ArrayRef<float> factors);
+
+/// Whether an element is infinite or NaN.
+bool runNonFiniteLoop(DType type, const void *x, int64_t count);
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_REDUCELOOPS_H

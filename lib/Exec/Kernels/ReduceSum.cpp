@@ -1,0 +1,156 @@
+//===- ReduceSum.cpp - Sums over any dimensions ---------------------------===//
+//
+// Units (see ReductionCut) are summed in order, in groups of 64.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ElementwiseLoops.h"
+#include "Factories.h"
+#include "ReduceLoops.h"
+#include "Scratch.h"
+#include "SpecChecker.h"
+#include "Tiles.h"
+#include "mf/Program/Signatures/KernelBlocks.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <cstring>
+
+namespace mf {
+namespace {
+
+int64_t getOffset(const StridedLoops &loops, int64_t iteration) {
+  int64_t offset = 0;
+  for (const StridedLoop &loop : llvm::reverse(loops)) {
+    offset += iteration % loop.size * loop.stride;
+    iteration /= loop.size;
+  }
+  return offset;
+}
+
+class ReduceSumKernel : public Kernel {
+public:
+  ReduceSumKernel(DType type, const ReductionCut &cut) : type(type), cut(cut) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    if (cut.blocks == 1) {
+      pool.parallelFor(cut.groups, [&](int64_t group) {
+        auto [begin, size] = getResults(group);
+        float *sums = getSums(ScratchUse::Tile, size);
+        sumUnits(operands.inputs[0], group, 0, cut.units, sums, size);
+        runCastLoop(DType::F32, type, sums,
+                    at(operands.outputs[0], type, begin), size);
+      });
+      return;
+    }
+    float *partial = static_cast<float *>(operands.workspace);
+    Tiles unitBlocks(cut.units, llvm::divideCeil(cut.units, cut.blocks));
+    std::memset(partial, 0, cut.blocks * cut.results * sizeof(float));
+    pool.parallelFor(unitBlocks.count * cut.groups, [&](int64_t tile) {
+      int64_t group = tile % cut.groups, block = tile / cut.groups;
+      auto [begin, size] = getResults(group);
+      sumUnits(operands.inputs[0], group, unitBlocks[block].begin,
+               unitBlocks[block].size, partial + block * cut.results + begin,
+               size);
+    });
+    for (int64_t block = 1; block < cut.blocks; ++block)
+      runAccumulateLoop(DType::F32, partial + block * cut.results, partial,
+                        cut.results);
+    runCastLoop(DType::F32, type, partial, operands.outputs[0], cut.results);
+  }
+
+private:
+  static constexpr int64_t unitsPerSum = 64;
+
+  static float *getSums(ScratchUse use, int64_t count) {
+    return static_cast<float *>(getScratch(use, count * sizeof(float)));
+  }
+
+  /// The cut.results that a group of cut.units yields.
+  Tiles::Range getResults(int64_t group) const {
+    if (!cut.innerIsKept)
+      return Tiles(cut.outer, cut.strip)[group];
+    auto [begin, size] = Tiles(cut.inner, cut.strip)[group % cut.strips];
+    return {group / cut.strips * cut.inner + begin, size};
+  }
+
+  void sumUnits(const void *x, int64_t group, int64_t begin, int64_t count,
+                float *sums, int64_t size) const {
+    std::memset(sums, 0, size * sizeof(float));
+    if (!cut.innerIsKept) {
+      for (int64_t i = 0; i < size; ++i)
+        sums[i] = sumRuns(x, group * cut.strip + i, begin, count);
+      return;
+    }
+    int64_t base = getOffset(cut.kept, group / cut.strips) +
+                   group % cut.strips * cut.strip;
+    // Units that follow one another at a fixed distance.
+    const StridedLoop row =
+        cut.reduced.empty() ? StridedLoop{1, 0} : cut.reduced.back();
+    float *recent = getSums(ScratchUse::Sums, size);
+    for (int64_t unit = begin; unit < begin + count; unit += unitsPerSum) {
+      std::memset(recent, 0, size * sizeof(float));
+      int64_t end = std::min(begin + count, unit + unitsPerSum);
+      for (int64_t i = unit; i < end;) {
+        const int64_t rows = std::min(row.size - i % row.size, end - i);
+        runAccumulateRowsLoop(type,
+                              at(x, type, base + getOffset(cut.reduced, i)),
+                              row.stride, rows, recent, size);
+        i += rows;
+      }
+      runAccumulateLoop(DType::F32, recent, sums, size);
+    }
+  }
+
+  float sumRuns(const void *x, int64_t result, int64_t begin,
+                int64_t count) const {
+    int64_t base = getOffset(cut.kept, result);
+    Tiles run(cut.inner, elementsPerSum);
+    float sum = 0;
+    for (int64_t unit = begin; unit < begin + count; unit += unitsPerSum) {
+      float recent = 0;
+      int64_t end = std::min(begin + count, unit + unitsPerSum);
+      for (int64_t i = unit; i < end; ++i) {
+        auto [first, size] = run[i % cut.runs];
+        int64_t offset = base + getOffset(cut.reduced, i / cut.runs) + first;
+        recent += runSumLoop(type, at(x, type, offset), size);
+      }
+      sum += recent;
+    }
+    return sum;
+  }
+
+  DType type;
+  ReductionCut cut;
+};
+
+} // namespace
+
+KernelOrError makeReduceSum(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  llvm::SmallVector<bool, 4> isReduced;
+  if (checker.requireTensors()) {
+    const TensorShape &x = spec.inputs[0];
+    const int64_t rank = x.dims.size();
+    checker.requireFloatInput(0);
+    for (int64_t axis : checker.getInts("axes"))
+      checker.require(axis >= -rank && axis < rank,
+                      "attribute 'axes' has " + llvm::Twine(axis) +
+                          ", expected axes of " + llvm::Twine(rank) +
+                          " dimensions");
+    isReduced = getReducedDimensions(spec);
+    bool keepDims = checker.getBool("keep_dims", false);
+    TensorShape result{x.type, {}};
+    for (int64_t i = 0; i < rank; ++i)
+      if (!isReduced[i])
+        result.dims.push_back(x.dims[i]);
+      else if (keepDims)
+        result.dims.push_back(1);
+    checker.requireOutput(0, result);
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<ReduceSumKernel>(
+      spec.inputs[0].type, ReductionCut(spec.inputs[0].dims, isReduced));
+}
+
+} // namespace mf

@@ -1,0 +1,39 @@
+//===- RepeatedRows.h - Rows of a tensor that is repeated -----*- C++ -*-===//
+
+#ifndef MF_LIB_KERNELS_REPEATEDROWS_H
+#define MF_LIB_KERNELS_REPEATEDROWS_H
+
+#include "mf/Support/DType.h"
+
+namespace mf {
+
+/// A tensor as another shape sees it that it is repeated to, as in NumPy, row
+/// by row.
+class RepeatedRows {
+public:
+  /// `from` is repeated over dimensions of `to` that it lacks or has one of.
+  RepeatedRows(const TensorShape &from, llvm::ArrayRef<int64_t> to);
+
+  /// Rows [first, first + count) of the repeated `source`: their place in it,
+  /// if they lie there together, else `scratch`, filled with them.
+  const void *get(const void *source, int64_t first, int64_t count,
+                  void *scratch) const;
+
+private:
+  /// The source row of the row `row`.
+  int64_t getSourceRow(int64_t row) const;
+  bool liesTogether(int64_t first, int64_t count) const;
+  void copyRow(const char *source, char *target) const;
+
+  /// Leading dimensions from the last one on: how many rows, and how many rows
+  /// of the source they are apart; 0 if they are the same.
+  struct Loop {
+    int64_t size, stride;
+  };
+  llvm::SmallVector<Loop, 4> loops;
+  int64_t elementBytes, sourceColumns, columns;
+};
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_REPEATEDROWS_H

@@ -1,0 +1,64 @@
+//===- RowLoops.h - Vectorised loops over rows ----------------*- C++ -*-===//
+//
+// Single-threaded loops over consecutive rows of `columns` elements of a
+// floating-point type, in f32 inside. Types of arguments without one are named.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_KERNELS_ROWLOOPS_H
+#define MF_LIB_KERNELS_ROWLOOPS_H
+
+#include "mf/Support/DType.h"
+#include <cstdint>
+
+namespace mf {
+
+/// y = x * rstd * gamma, rstd = 1 / sqrt(mean(x^2) + epsilon).
+void runRmsNormRows(DType type, const void *x, const float *gamma, void *y,
+                    float *rstd, int64_t rows, int64_t columns, float epsilon);
+
+/// The gradient of x, and that of gamma added to `gammaGradient`.
+void runRmsNormGradRows(DType type, const void *dy, const void *x,
+                        const float *rstd, const float *gamma, void *dx,
+                        float *gammaGradient, int64_t rows, int64_t columns);
+
+void runSoftmaxRows(DType type, const void *x, void *y, int64_t rows,
+                    int64_t columns);
+
+/// dx = (dy - sum(dy * y)) * y
+void runSoftmaxBackwardRows(DType type, const void *dy, const void *y, void *dx,
+                            int64_t rows, int64_t columns);
+
+/// log(sum(exp(x))) of each row.
+void runLogSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
+                      int64_t columns);
+
+/// The largest element of each row.
+void runRowMax(DType type, const void *x, float *max, int64_t rows,
+               int64_t columns);
+
+/// sum(exp(x - max)) of each row.
+void runExponentialSumRows(DType type, const void *x, const float *max,
+                           float *sum, int64_t rows, int64_t columns);
+
+/// dx = factor * (exp(x - logSumExp) - [column == label]) for one row. A label
+/// of -1 is none of the columns.
+void runCrossEntropyGradRow(DType type, const void *x, int64_t label,
+                            float logSumExp, float factor, void *dx,
+                            int64_t columns);
+
+/// y = silu(first half) * second half, of rows of x with 2 * columns elements.
+void runSwiGluRows(DType type, const void *x, void *y, int64_t rows,
+                   int64_t columns);
+void runSwiGluGradRows(DType type, const void *dy, const void *x, void *dx,
+                       int64_t rows, int64_t columns);
+
+/// y = x * cos + rotate(x) * sin with rotate([a, b]) = [-b, a] on halves of a
+/// row; the tables advance with the rows. `backward` rotates the other way.
+void runRotaryRows(DType type, DType tableType, const void *x, const void *cos,
+                   const void *sin, void *y, int64_t rows, int64_t columns,
+                   bool backward);
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_ROWLOOPS_H

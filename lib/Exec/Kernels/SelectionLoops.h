@@ -1,0 +1,25 @@
+//===- SelectionLoops.h - Search for the largest elements -------*- C++ -*-===//
+//
+// Single-threaded loops over a row. Floating-point numbers are compared by an
+// integer, their order: NaN is the largest, 0 and -0 are equal.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_KERNELS_SELECTIONLOOPS_H
+#define MF_LIB_KERNELS_SELECTIONLOOPS_H
+
+#include "mf/Program/Signatures/KernelBlocks.h"
+
+namespace mf {
+
+/// The orders of `count` elements of i32 or a floating-point type.
+void runOrderLoop(DType type, const void *x, uint32_t *orders, int64_t count);
+
+/// The `k` largest of `count` elements of a floating-point type, descending and
+/// the lower index first; `k` is at most `count`.
+void runTopkLoop(DType type, const void *x, int64_t count, SortedElement *best,
+                 int64_t k);
+
+} // namespace mf
+
+#endif // MF_LIB_KERNELS_SELECTIONLOOPS_H

@@ -1,0 +1,253 @@
+//===- SoftmaxLoops.cpp - Rows of softmax and cross entropy ---------------===//
+
+#include "HighwayTargets.h"
+#include "RowLoops.h"
+#include "Scratch.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/Exec/Kernels/SoftmaxLoops.cpp"
+#include "hwy/foreach_target.h" // IWYU pragma: keep
+
+#include "VectorPairs-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mf {
+namespace HWY_NAMESPACE {
+
+constexpr float lowest = -std::numeric_limits<float>::infinity();
+
+struct JoinMaxima {
+  HWY_INLINE FloatVector operator()(FloatVector a, FloatVector b) const {
+    return hn::Max(a, b);
+  }
+};
+
+template <typename T> HWY_INLINE float getRowMax(const T *x, int64_t columns) {
+  return maxOfLanes(foldVectors<T>(columns, hn::Set(floats, lowest),
+                                   JoinMaxima(), JoinMaxima(), x));
+}
+
+/// Asks for elements that are soon to be read; they need not exist.
+template <typename T> HWY_INLINE void prefetch(const T *from, int64_t count) {
+  constexpr int intoSecondLevel = 2;
+  for (int64_t i = 0; i < count; i += 64 / static_cast<int64_t>(sizeof(T)))
+    __builtin_prefetch(from + i, /*rw=*/0, intoSecondLevel);
+}
+
+/// sum(exp(x - max)). Meanwhile the row at `next` is fetched, if that is not
+/// null: here the processor calculates more than it reads.
+template <typename T>
+HWY_INLINE float getExponentialSum(const T *x, int64_t columns, float max,
+                                   const T *next) {
+  constexpr int64_t block = 256;
+  const auto shift = hn::Set(floats, max);
+  auto sum = hn::Zero(floats);
+  for (int64_t begin = 0; begin < columns; begin += block) {
+    const int64_t count = std::min(block, columns - begin);
+    if (next)
+      prefetch(next + begin, count);
+    auto added = foldVectors<T>(
+        count, hn::Zero(floats),
+        [&](FloatVector before, FloatVector value) HWY_ATTR {
+          return hn::Add(before, exponentialBelowOne(hn::Sub(value, shift)));
+        },
+        JoinSums(), x + begin);
+    sum = hn::Add(sum, added);
+  }
+  return sumOfLanes(sum);
+}
+
+template <typename T>
+void softmaxOfType(const void *xs, void *ys, int64_t rows, int64_t columns) {
+  const T *x = static_cast<const T *>(xs);
+  T *y = static_cast<T *>(ys);
+  auto *exponentials = static_cast<float *>(
+      getScratch(ScratchUse::Tile, columns * sizeof(float)));
+  for (int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
+    const auto shift = hn::Set(floats, getRowMax(x, columns));
+    mapVectors<T>(
+        columns,
+        [&](FloatVector value)
+            HWY_ATTR { return exponentialBelowOne(hn::Sub(value, shift)); },
+        exponentials, x);
+    const auto sum = foldVectors<float>(columns, hn::Zero(floats), JoinSums(),
+                                        JoinSums(), exponentials);
+    const auto scale = hn::Set(floats, 1.0f / sumOfLanes(sum));
+    mapVectors<T>(
+        columns, [&](FloatVector e) HWY_ATTR { return hn::Mul(e, scale); }, y,
+        exponentials);
+  }
+}
+
+template <typename T>
+void softmaxBackwardOfType(const void *dys, const void *ys, void *dxs,
+                           int64_t rows, int64_t columns) {
+  const T *dy = static_cast<const T *>(dys);
+  const T *y = static_cast<const T *>(ys);
+  T *dx = static_cast<T *>(dxs);
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto products = foldVectors<T>(
+        columns, hn::Zero(floats),
+        [](FloatVector sum, FloatVector gradient, FloatVector value)
+            HWY_ATTR { return hn::MulAdd(gradient, value, sum); },
+        JoinSums(), dy, y);
+    const auto sum = hn::Set(floats, sumOfLanes(products));
+    mapVectors<T>(
+        columns,
+        [&](FloatVector gradient, FloatVector value)
+            HWY_ATTR { return hn::Mul(hn::Sub(gradient, sum), value); },
+        dx, dy, y);
+    dy += columns;
+    y += columns;
+    dx += columns;
+  }
+}
+
+template <typename T>
+void logSumExpOfType(const void *xs, float *logSumExp, int64_t rows,
+                     int64_t columns) {
+  const T *x = static_cast<const T *>(xs);
+  for (int64_t row = 0; row < rows; ++row, x += columns) {
+    const float max = getRowMax(x, columns);
+    const T *next = row + 1 < rows ? x + columns : nullptr;
+    logSumExp[row] = max + std::log(getExponentialSum(x, columns, max, next));
+  }
+}
+
+template <typename T>
+void rowMaxOfType(const void *xs, float *max, int64_t rows, int64_t columns) {
+  const T *x = static_cast<const T *>(xs);
+  for (int64_t row = 0; row < rows; ++row)
+    max[row] = getRowMax(x + row * columns, columns);
+}
+
+template <typename T>
+void exponentialSumOfType(const void *xs, const float *max, float *sum,
+                          int64_t rows, int64_t columns) {
+  const T *x = static_cast<const T *>(xs);
+  for (int64_t row = 0; row < rows; ++row)
+    sum[row] = getExponentialSum<T>(x + row * columns, columns, max[row],
+                                    /*next=*/nullptr);
+}
+
+template <typename T>
+void crossEntropyGradOfType(const void *xs, int64_t label, float logSumExp,
+                            float factor, void *dxs, int64_t columns) {
+  const T *x = static_cast<const T *>(xs);
+  T *dx = static_cast<T *>(dxs);
+  auto shift = hn::Set(floats, logSumExp);
+  auto scale = hn::Set(floats, factor);
+  mapVectors<T>(
+      columns,
+      [&](FloatVector value) HWY_ATTR {
+        return hn::Mul(exponential(hn::Sub(value, shift)), scale);
+      },
+      dx, x);
+  if (label < 0)
+    return;
+  // The label's column has its one taken off before rounding.
+  auto atLabel = hn::Sub(exponential(hn::Sub(loadTail(x + label, 1), shift)),
+                         hn::Set(floats, 1.0f));
+  storeTail(hn::Mul(atLabel, scale), dx + label, 1);
+}
+
+void softmax(DType type, const void *x, void *y, int64_t rows,
+             int64_t columns) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    softmaxOfType<T>(x, y, rows, columns);
+  });
+}
+
+void softmaxBackward(DType type, const void *dy, const void *y, void *dx,
+                     int64_t rows, int64_t columns) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    softmaxBackwardOfType<T>(dy, y, dx, rows, columns);
+  });
+}
+
+void logSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
+                   int64_t columns) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    logSumExpOfType<T>(x, logSumExp, rows, columns);
+  });
+}
+
+void rowMax(DType type, const void *x, float *max, int64_t rows,
+            int64_t columns) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    rowMaxOfType<T>(x, max, rows, columns);
+  });
+}
+
+void exponentialSumRows(DType type, const void *x, const float *max, float *sum,
+                        int64_t rows, int64_t columns) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    exponentialSumOfType<T>(x, max, sum, rows, columns);
+  });
+}
+
+void crossEntropyGrad(DType type, const void *x, int64_t label, float logSumExp,
+                      float factor, void *dx, int64_t columns) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    crossEntropyGradOfType<T>(x, label, logSumExp, factor, dx, columns);
+  });
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+} // namespace HWY_NAMESPACE
+} // namespace mf
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mf {
+
+HWY_EXPORT(softmax);
+HWY_EXPORT(softmaxBackward);
+HWY_EXPORT(logSumExpRows);
+HWY_EXPORT(rowMax);
+HWY_EXPORT(exponentialSumRows);
+HWY_EXPORT(crossEntropyGrad);
+
+void runSoftmaxRows(DType type, const void *x, void *y, int64_t rows,
+                    int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(softmax)(type, x, y, rows, columns);
+}
+
+void runSoftmaxBackwardRows(DType type, const void *dy, const void *y, void *dx,
+                            int64_t rows, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(softmaxBackward)(type, dy, y, dx, rows, columns);
+}
+
+void runLogSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
+                      int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(logSumExpRows)(type, x, logSumExp, rows, columns);
+}
+
+void runRowMax(DType type, const void *x, float *max, int64_t rows,
+               int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(rowMax)(type, x, max, rows, columns);
+}
+
+void runExponentialSumRows(DType type, const void *x, const float *max,
+                           float *sum, int64_t rows, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(exponentialSumRows)(type, x, max, sum, rows, columns);
+}
+
+void runCrossEntropyGradRow(DType type, const void *x, int64_t label,
+                            float logSumExp, float factor, void *dx,
+                            int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(crossEntropyGrad)
+  (type, x, label, logSumExp, factor, dx, columns);
+}
+
+} // namespace mf
+#endif // HWY_ONCE

@@ -1,0 +1,187 @@
+//===- InitialValues.cpp - First values of statics ------------------------===//
+
+#include "mf/Exec/Ranks/InitialValues.h"
+#include "mf/Exec/Data/ElementConversion.h"
+#include "mf/Exec/Data/Initializer.h"
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+using namespace mf::program;
+
+namespace mf::ranks {
+
+/// Element (row, column) of a table of rotary embeddings: the cosine or sine of
+/// row * scale / base^(2i/d), or row * scale * the i-th frequency, where i runs
+/// over the d/2 frequencies twice; times the amplitude.
+static double getRotary(const InitialValue &value, int64_t row, int64_t column,
+                        int64_t columns) {
+  const int64_t half = std::max<int64_t>(1, columns / 2);
+  const double exponent =
+      2.0 * static_cast<double>(column % half) / static_cast<double>(columns);
+  const double position = static_cast<double>(row) * value.scale;
+  const double angle = value.frequencies.empty()
+                           ? position / std::pow(value.value, exponent)
+                           : position * value.frequencies[column % half];
+  return value.amplitude * (value.kind == InitialValue::Kind::RotaryCos
+                                ? std::cos(angle)
+                                : std::sin(angle));
+}
+
+/// The slope of a head (Press et al., 2022): a geometric series for a power of
+/// two of heads, from 2^(-8/heads) down to 2^-8; the heads beyond the largest
+/// power of two take every other element of the series of twice as many.
+static double getAlibiSlope(int64_t head, int64_t heads) {
+  int64_t power = 1;
+  while (2 * power <= heads)
+    power *= 2;
+  const double index = head < power ? static_cast<double>(head + 1)
+                                    : static_cast<double>(head - power) + 0.5;
+  return std::exp2(-8.0 * index / static_cast<double>(power));
+}
+
+/// Element `element` of slopes, or of their products with distances.
+static double getAlibi(const TensorShape &shape, int64_t element) {
+  const int64_t heads = shape.dims.front();
+  if (shape.dims.size() != 3)
+    return getAlibiSlope(element, heads);
+  const int64_t keys = shape.dims[2], pairs = shape.dims[1] * keys;
+  const int64_t query = element % pairs / keys, key = element % keys;
+  return getAlibiSlope(element / pairs, heads) *
+         static_cast<double>(key - query);
+}
+
+static double getTableElement(const InitialValue &value, int64_t row,
+                              int64_t column, int64_t columns) {
+  switch (value.kind) {
+  case InitialValue::Kind::RotaryCos:
+  case InitialValue::Kind::RotarySin:
+    return getRotary(value, row, column, columns);
+  case InitialValue::Kind::CausalMask:
+    return column > row ? value.value : 0.0;
+  default:
+    return value.value;
+  }
+}
+
+static llvm::Error fillTable(const InitialValue &value,
+                             const TensorShape &shape, int64_t firstElement,
+                             llvm::MutableArrayRef<uint8_t> bytes) {
+  const int64_t columns = shape.dims.empty() ? 1 : shape.dims.back();
+  const int64_t count =
+      static_cast<int64_t>(bytes.size()) / getBytes(shape.type);
+  std::vector<float> floats(count);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t element = firstElement + i;
+    floats[i] =
+        static_cast<float>(value.kind == InitialValue::Kind::Alibi
+                               ? getAlibi(shape, element)
+                               : getTableElement(value, element / columns,
+                                                 element % columns, columns));
+  }
+  return convertElements(DType::F32,
+                         {reinterpret_cast<const uint8_t *>(floats.data()),
+                          floats.size() * sizeof(float)},
+                         shape.type, bytes);
+}
+
+/// The first element is `value`, each one behind it `step` more.
+template <typename Element>
+static void fillIntegers(double value, double step,
+                         llvm::MutableArrayRef<uint8_t> bytes) {
+  for (size_t i = 0; i + sizeof(Element) <= bytes.size();
+       i += sizeof(Element), value += step) {
+    const auto element = static_cast<Element>(value);
+    std::memcpy(bytes.data() + i, &element, sizeof(Element));
+  }
+}
+
+static llvm::Error fillIntegerTensor(const InitialValue &value,
+                                     const TensorShape &shape,
+                                     int64_t firstElement,
+                                     llvm::MutableArrayRef<uint8_t> bytes) {
+  double number = 0, step = 0, largest = 0;
+  if (value.kind == InitialValue::Kind::Ones)
+    number = 1;
+  else if (value.kind == InitialValue::Kind::Constant)
+    number = value.value;
+  else if (value.kind == InitialValue::Kind::Coordinate) {
+    step = value.value;
+    number = static_cast<double>(firstElement) * step;
+    largest = static_cast<double>(shape.getNumElements()) * step;
+  } else if (value.kind != InitialValue::Kind::Zeros)
+    return llvm::createStringError("a tensor of integers can start with zeros, "
+                                   "ones, a constant or coordinates only");
+  for (double any : {number, step, largest})
+    if (!(std::abs(any) <= 2147483647.0) || any != std::trunc(any))
+      return llvm::createStringError(
+          "a tensor of integers cannot start with a value that is none");
+  if (shape.type == DType::I32)
+    fillIntegers<int32_t>(number, step, bytes);
+  else
+    fillIntegers<int64_t>(number, step, bytes);
+  return llvm::Error::success();
+}
+
+llvm::Error fillInitialValue(const InitialValue &value, uint64_t seed,
+                             llvm::StringRef name, const TensorShape &shape,
+                             int64_t firstElement,
+                             llvm::MutableArrayRef<uint8_t> bytes) {
+  if (!isFloatType(shape.type))
+    return fillIntegerTensor(value, shape, firstElement, bytes);
+  if (value.kind == InitialValue::Kind::Coordinate)
+    return llvm::createStringError("coordinates need a tensor of integers");
+  if (value.kind == InitialValue::Kind::Alibi && shape.dims.size() != 1 &&
+      shape.dims.size() != 3)
+    return llvm::createStringError("alibi needs a tensor [heads] or [heads, "
+                                   "sequence, sequence]");
+  if (!value.frequencies.empty() &&
+      (shape.dims.empty() || shape.dims.back() % 2 != 0 ||
+       static_cast<size_t>(shape.dims.back() / 2) != value.frequencies.size()))
+    return llvm::createStringError(
+        llvm::Twine(value.frequencies.size()) +
+        " frequencies need a tensor of twice as many columns");
+  switch (value.kind) {
+  case InitialValue::Kind::Zeros:
+    return initializeElements(Initializer::zeros(), seed, name, firstElement,
+                              shape.type, bytes);
+  case InitialValue::Kind::Ones:
+    return initializeElements(Initializer::ones(), seed, name, firstElement,
+                              shape.type, bytes);
+  case InitialValue::Kind::Normal:
+    return initializeElements(Initializer::normal(value.value), seed, name,
+                              firstElement, shape.type, bytes);
+  default:
+    return fillTable(value, shape, firstElement, bytes);
+  }
+}
+
+llvm::Error fillInitialSlice(const InitialValue &value, uint64_t seed,
+                             llvm::StringRef name, const TensorShape &whole,
+                             const SliceRuns &runs, int64_t begin, int64_t end,
+                             llvm::MutableArrayRef<uint8_t> bytes) {
+  const int64_t elementBytes = getBytes(whole.type);
+  llvm::Error result = llvm::Error::success();
+  runs.forEach(begin, end, [&](int64_t first, int64_t local, int64_t count) {
+    if (!result)
+      result = fillInitialValue(
+          value, seed, name, whole, first,
+          bytes.slice(local * elementBytes, count * elementBytes));
+  });
+  return result;
+}
+
+llvm::Error fillChangedSlice(const InitialValue &value, uint64_t seed,
+                             llvm::StringRef name, const TensorShape &whole,
+                             const SliceRuns &runs, const TensorChange &change,
+                             llvm::MutableArrayRef<uint8_t> bytes) {
+  std::vector<uint8_t> all(whole.getBytes());
+  if (llvm::Error error = fillInitialValue(value, seed, name, whole, 0, all))
+    return error;
+  if (llvm::Error error = change(name, whole, all))
+    return error;
+  runs.take(all, bytes, getBytes(whole.type));
+  return llvm::Error::success();
+}
+
+} // namespace mf::ranks

@@ -1,0 +1,33 @@
+//===- GatheredStatics.h - Statics of ranks of any process ----*- C++ -*-===//
+
+#ifndef MF_LIB_RUNNER_GATHEREDSTATICS_H
+#define MF_LIB_RUNNER_GATHEREDSTATICS_H
+
+#include "mf/Exec/Runner/ProcessGroup.h"
+#include "mf/Exec/Runner/Runner.h"
+
+namespace mf::runner {
+
+/// Brings statics to the process that writes files, one at a time.
+class GatheredStatics {
+public:
+  /// `processes` is null if all ranks of interest live here.
+  GatheredStatics(Runner &runner, ProcessGroup *processes)
+      : runner(runner), processes(processes) {}
+
+  bool isWriter() const { return !processes || processes->isFirst(); }
+
+  /// The bytes of a static, until the next call, for the writer; nothing for
+  /// the others. All processes call it for the same statics in the same order.
+  llvm::Expected<llvm::ArrayRef<uint8_t>> get(int64_t rank, uint32_t number);
+
+private:
+  Runner &runner;
+  ProcessGroup *processes;
+  /// Bytes from another process.
+  std::vector<uint8_t> received;
+};
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_GATHEREDSTATICS_H

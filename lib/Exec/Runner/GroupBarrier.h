@@ -1,0 +1,101 @@
+//===- GroupBarrier.h - Where threads of a group meet -----------*- C++ -*-===//
+
+#ifndef MF_LIB_RUNNER_GROUPBARRIER_H
+#define MF_LIB_RUNNER_GROUPBARRIER_H
+
+#include "mf/Exec/Ranks/RowShare.h"
+#include "mf/Exec/Runner/Communicator.h"
+#include "mf/Program/Program.h"
+#include "llvm/ADT/STLExtras.h"
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+namespace mf::runner {
+
+inline llvm::Error makeError(const program::Channel &channel,
+                             const llvm::Twine &what) {
+  return llvm::createStringError("channel '" + channel.name + "'" + what);
+}
+
+inline llvm::Error makeAborted(const program::Channel &channel) {
+  return makeError(channel, " is closed because a rank failed");
+}
+
+/// The ranks of one group on a channel that are threads of this process.
+struct GroupBarrier {
+  explicit GroupBarrier(std::vector<int64_t> members)
+      : members(std::move(members)), contributions(this->members.size()) {}
+
+  const std::vector<int64_t> members;
+  std::mutex mutex;
+  std::condition_variable changed;
+  /// The first contribution to a transfer is what is sent.
+  std::vector<Contribution> contributions;
+  size_t numArrived = 0;
+  /// Counts how often all had come, or messages that were taken.
+  uint64_t generation = 0;
+  /// When all had come last, or the last message moved. Stays until all come
+  /// again, so that each can still read it.
+  WorkTimes times;
+
+  size_t getPlace(int64_t rank) const {
+    return llvm::find(members, rank) - members.begin();
+  }
+
+  /// Waits until all have come, or the next message is taken. False if
+  /// `aborted` released the ranks without.
+  bool waitForAll(std::unique_lock<std::mutex> &lock,
+                  const std::atomic<bool> &aborted) {
+    if (aborted.load())
+      return false;
+    if (++numArrived < members.size())
+      return waitForGeneration(lock, aborted);
+    numArrived = 0;
+    ++generation;
+    times.start = std::chrono::steady_clock::now();
+    changed.notify_all();
+    return true;
+  }
+  bool waitForGeneration(std::unique_lock<std::mutex> &lock,
+                         const std::atomic<bool> &aborted) {
+    const uint64_t before = generation;
+    changed.wait(lock, [&] { return generation != before || aborted.load(); });
+    return generation != before;
+  }
+
+  /// Waits for the one who says why all end.
+  void waitForAbort(const std::atomic<bool> &aborted) {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return aborted.load(); });
+  }
+
+  /// Checks the counts of all members of an all_to_all_v, which messages call
+  /// `ranks`. Where they cannot be, the member that they are about, if it is
+  /// the one at `place`, fails; any other waits until the run is aborted.
+  llvm::Error checkRows(const program::Channel &channel,
+                        const program::Exchange &exchange,
+                        llvm::ArrayRef<RowCounts> counts, size_t place,
+                        llvm::ArrayRef<int64_t> ranks, const Contribution &own,
+                        const std::atomic<bool> &aborted) {
+    std::optional<RowCountError> error =
+        ranks::findRowCountError(exchange, channel.name, counts, ranks, own);
+    if (!error)
+      return llvm::Error::success();
+    if (error->member == place)
+      return llvm::createStringError(error->reason);
+    waitForAbort(aborted);
+    return makeAborted(channel);
+  }
+
+  /// Releases everyone who waits, once `aborted` is set.
+  void release() {
+    // Taking the lock orders the store before the waiters' next look.
+    std::lock_guard<std::mutex> lock(mutex);
+    changed.notify_all();
+  }
+};
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_GROUPBARRIER_H

@@ -1,0 +1,128 @@
+//===- IssueList.h - A stage's step, ready to issue ------------*- C++ -*-===//
+//
+// A StageProgram with kernels in place of their numbers and operands as a base
+// and an offset, so that issuing costs next to nothing. Kernels that follow
+// each other in a list become one piece of work of their stream. All ranks of a
+// stage share its lists.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_RUNNER_ISSUELIST_H
+#define MF_LIB_RUNNER_ISSUELIST_H
+
+#include "PoisonPlan.h"
+#include "mf/Exec/Kernels/Kernel.h"
+#include "mf/Program/Program.h"
+#include <cstddef>
+#include <deque>
+#include <memory>
+
+namespace mf {
+class Event;
+} // namespace mf
+
+namespace mf::runner {
+
+class RankExecutor;
+struct IssueItem;
+struct IssueList;
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+/// `bytes` bytes, `offset` bytes from the base of that number on.
+struct OperandAddress {
+  uint32_t base = 0;
+  int64_t offset = 0;
+  int64_t bytes = 0;
+};
+
+/// Where the bases of a list are. Numbers below `firstArgument` are those of
+/// program::Base; then come the arguments, then the parts of the frame.
+struct BaseTable {
+  static constexpr uint32_t firstArgument =
+      static_cast<uint32_t>(program::Base::Argument);
+  std::vector<std::byte *> bases = std::vector<std::byte *>(firstArgument);
+
+  std::byte *&at(program::Base base) {
+    return bases[static_cast<size_t>(base)];
+  }
+  std::byte *getAddress(const OperandAddress &operand) const {
+    return bases[operand.base] + operand.offset;
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Lists
+//===----------------------------------------------------------------------===//
+
+/// The list being issued: the step or one call of a routine.
+struct IssueContext {
+  const IssueList *list = nullptr;
+  std::shared_ptr<const BaseTable> bases;
+  /// The events of the list. For the issuing thread only.
+  std::deque<Event> *events = nullptr;
+  /// The call that is issued, and its position in the step.
+  uint32_t position = 0;
+  const program::Call *call = nullptr;
+};
+
+/// The work that one instruction, or several that go together, give to a
+/// stream.
+class IssuedWork {
+public:
+  virtual ~IssuedWork();
+
+  /// Gives it to the stream of `item`, on the device of `rank`.
+  virtual void issue(RankExecutor &rank, const IssueContext &context,
+                     const IssueItem &item) const = 0;
+
+  /// Takes in the next instruction, number `number` of the list, if that goes
+  /// with the ones before.
+  virtual bool append(const program::Instruction &instruction,
+                      uint32_t number) {
+    return false;
+  }
+};
+
+/// Instructions [begin, end) of a list.
+struct IssueItem {
+  uint32_t begin = 0;
+  uint32_t end = 0;
+  uint32_t stream = 0;
+  /// The events that the stream waits for before the work, and the one that it
+  /// records after it.
+  llvm::SmallVector<program::AwaitedEvent, 1> awaited;
+  std::optional<uint32_t> recorded;
+  /// Null if there is none.
+  std::unique_ptr<IssuedWork> work;
+};
+
+struct IssueList {
+  std::vector<IssueItem> items;
+  uint32_t numEvents = 0;
+  /// Number of the routine; none of the step.
+  std::optional<uint32_t> routine;
+};
+
+/// A stage's lists, and what else does not depend on the rank.
+struct PreparedStage {
+  const program::StageProgram *stage = nullptr;
+  IssueList step;
+  std::vector<IssueList> routines;
+  /// Item of the step that is the first update of parameters, or its end.
+  size_t updateItem = 0;
+  /// Set if memory is debugged.
+  std::unique_ptr<PoisonPlan> poison;
+};
+
+/// `kernels[i]` is the kernel number i of the program.
+PreparedStage prepareStage(const program::Program &program,
+                           const program::StageProgram &stage,
+                           llvm::ArrayRef<std::unique_ptr<Kernel>> kernels,
+                           bool debugsMemory);
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_ISSUELIST_H

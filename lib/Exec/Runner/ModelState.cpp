@@ -1,0 +1,319 @@
+//===- ModelState.cpp - Parameters, moments, gradients --------------------===//
+
+#include "mf/Exec/Runner/ModelState.h"
+#include "CheckpointParts.h"
+#include "GatheredStatics.h"
+#include "mf/Exec/Data/ElementConversion.h"
+#include "mf/Exec/Data/Safetensors.h"
+#include "mf/Exec/Data/SafetensorsWriter.h"
+#include "mf/Program/LocatedError.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include <cstring>
+#include <mutex>
+#include <set>
+
+using namespace mf::program;
+using namespace mf::ranks;
+
+namespace mf::runner {
+
+static const std::vector<Static> &getStatics(const Runner &runner,
+                                             int64_t rank) {
+  return runner.getProgram().getStageOf(rank).statics;
+}
+
+std::string ModelState::getOwner(const Static &parameter) const {
+  if (parameter.tied.empty())
+    return parameter.of.empty() ? parameter.name : parameter.of;
+  for (const StageProgram &stage : runner.getProgram().stages)
+    for (const Static &other : stage.statics)
+      if (other.name == parameter.tied && !other.of.empty())
+        return other.of;
+  return parameter.tied;
+}
+
+//===----------------------------------------------------------------------===//
+// Initial values
+//===----------------------------------------------------------------------===//
+
+/// Elements that one thread initializes at a time.
+static constexpr int64_t tileElements = 1 << 16;
+
+namespace {
+/// Elements [begin, end) of a static to initialize.
+struct Tile {
+  int64_t rank = 0;
+  uint32_t number = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+} // namespace
+
+static llvm::Error fillTile(Runner &runner, const Tile &tile, uint64_t seed,
+                            llvm::StringRef owner) {
+  const Static &buffer = getStatics(runner, tile.rank)[tile.number];
+  return fillInitialSlice(
+      *buffer.init, seed, owner, getWholeShape(buffer),
+      SliceRuns(runner.getProgram().mesh, buffer, tile.rank), tile.begin,
+      tile.end, runner.getStatic(tile.rank, tile.number));
+}
+
+llvm::Error ModelState::changeParameters(uint64_t seed,
+                                         const TensorChange &change) {
+  for (const int64_t rank : runner.getLocalRanks())
+    for (const auto &[number, buffer] :
+         llvm::enumerate(getStatics(runner, rank)))
+      if (buffer.role == Role::Parameter)
+        if (llvm::Error error = fillChangedSlice(
+                *buffer.init, seed, getOwner(buffer), getWholeShape(buffer),
+                SliceRuns(runner.getProgram().mesh, buffer, rank), change,
+                runner.getStatic(rank, number)))
+          return error;
+  return llvm::Error::success();
+}
+
+llvm::Error ModelState::initialize(uint64_t seed) {
+  std::vector<Tile> tiles;
+  for (const int64_t rank : runner.getLocalRanks()) {
+    const std::vector<Static> &statics = getStatics(runner, rank);
+    for (uint32_t i = 0; i < statics.size(); ++i) {
+      const Static &buffer = statics[i];
+      llvm::MutableArrayRef<uint8_t> bytes = runner.getStatic(rank, i);
+      std::memset(bytes.data(), 0, bytes.size());
+      const bool needsValue =
+          buffer.role == Role::Parameter || buffer.role == Role::Table;
+      if (needsValue && !buffer.init)
+        return llvm::make_error<LocatedError>(
+            buffer.location,
+            "'" + buffer.name +
+                "' has no initial value (init = #mf.init<...>)");
+      if (!buffer.init)
+        continue;
+      const int64_t count = buffer.shape.getNumElements();
+      for (int64_t at = 0; at < count; at += tileElements)
+        tiles.push_back({rank, i, at, std::min(at + tileElements, count)});
+    }
+  }
+
+  std::mutex mutex;
+  llvm::Error result = llvm::Error::success();
+  runner.parallelFor(static_cast<int64_t>(tiles.size()), [&](int64_t number) {
+    const Tile &tile = tiles[number];
+    const Static &buffer = getStatics(runner, tile.rank)[tile.number];
+    llvm::Error error = fillTile(runner, tile, seed, getOwner(buffer));
+    if (!error)
+      return;
+    std::lock_guard<std::mutex> lock(mutex);
+    if (result)
+      llvm::consumeError(std::move(error));
+    else
+      result = llvm::make_error<LocatedError>(
+          buffer.location, "initial value of '" + buffer.name +
+                               "': " + llvm::toString(std::move(error)));
+  });
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Whole tensors
+//===----------------------------------------------------------------------===//
+
+/// Copies a rank's slice of `tensor`, which is the whole, to its static.
+static llvm::Error readSlice(Runner &runner, llvm::StringRef name,
+                             const TensorView &tensor, int64_t rank,
+                             uint32_t number) {
+  const Static &buffer = getStatics(runner, rank)[number];
+  llvm::MutableArrayRef<uint8_t> to = runner.getStatic(rank, number);
+  const SliceRuns runs(runner.getProgram().mesh, buffer, rank);
+  const TensorShape whole = getWholeShape(buffer);
+  if (runs.getNumRuns() * runs.getRunElements() == whole.getNumElements() ||
+      tensor.shape.dims != whole.dims)
+    return readTensor(name, tensor, whole, to);
+  const int64_t fromBytes = getBytes(tensor.shape.type);
+  const int64_t toBytes = getBytes(buffer.shape.type);
+  llvm::Error result = llvm::Error::success();
+  runs.forEach([&](int64_t from, int64_t local, int64_t count) {
+    if (!result)
+      result = convertElements(
+          tensor.shape.type,
+          tensor.bytes.slice(from * fromBytes, count * fromBytes),
+          buffer.shape.type, to.slice(local * toBytes, count * toBytes));
+  });
+  if (!result)
+    return result;
+  return llvm::createStringError("tensor '" + name +
+                                 "': " + llvm::toString(std::move(result)));
+}
+
+llvm::Error ModelState::loadParameters(llvm::StringRef path,
+                                       std::vector<std::string> &notes) {
+  auto file = SafetensorsCheckpoint::open(path);
+  if (!file)
+    return file.takeError();
+  // Parameters of all ranks count: one that only others read is known too.
+  std::set<std::string> known;
+  for (const StageProgram &stage : runner.getProgram().stages)
+    for (const Static &buffer : stage.statics)
+      if (buffer.role == Role::Parameter) {
+        known.insert(getOwner(buffer));
+        known.insert(buffer.of);
+      }
+  for (const int64_t rank : runner.getLocalRanks()) {
+    const std::vector<Static> &statics = getStatics(runner, rank);
+    for (uint32_t i = 0; i < statics.size(); ++i) {
+      if (statics[i].role != Role::Parameter)
+        continue;
+      const std::string owner = getOwner(statics[i]);
+      auto tensor = file->find(owner);
+      if (!tensor)
+        return tensor.takeError();
+      if (llvm::Error error = readSlice(runner, owner, *tensor, rank, i))
+        return error;
+    }
+  }
+  for (const std::string &name : file->getNames())
+    if (known.count(name) == 0)
+      notes.push_back(path.str() + ": tensor '" + name +
+                      "' is no parameter of the program");
+  return llvm::Error::success();
+}
+
+std::vector<int64_t> ModelState::getSavedRanks() const {
+  if (!processes)
+    return runner.getLocalRanks().vec();
+  const auto ranks = llvm::seq<int64_t>(0, runner.getProgram().getNumRanks());
+  return {ranks.begin(), ranks.end()};
+}
+
+llvm::Expected<WholeTensors> ModelState::collect(
+    llvm::function_ref<std::string(const Static &)> getName) const {
+  auto gathered = std::make_shared<GatheredStatics>(runner, processes);
+  WholeTensors tensors(runner.getProgram().mesh, gathered->isWriter());
+  for (const int64_t rank : getSavedRanks()) {
+    const std::vector<Static> &statics = getStatics(runner, rank);
+    for (uint32_t i = 0; i < statics.size(); ++i) {
+      const std::string name = getName(statics[i]);
+      if (name.empty())
+        continue;
+      RankTensor part;
+      part.rank = rank;
+      part.shape = statics[i].shape;
+      part.slice = statics[i].slice;
+      part.location = statics[i].location;
+      part.read = [gathered, rank, i] { return gathered->get(rank, i); };
+      if (llvm::Error error = tensors.add(name, std::move(part)))
+        return error;
+    }
+  }
+  return tensors;
+}
+
+llvm::Expected<WholeTensors> ModelState::collectParameters() const {
+  return collect([&](const Static &buffer) {
+    return buffer.role == Role::Parameter && buffer.tied.empty()
+               ? getOwner(buffer)
+               : std::string();
+  });
+}
+
+llvm::Expected<WholeTensors> ModelState::collectGradients() const {
+  return collect([](const Static &buffer) {
+    if (buffer.role != Role::Gradient)
+      return std::string();
+    return buffer.of.empty() ? buffer.name : buffer.of;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Checkpoints
+//===----------------------------------------------------------------------===//
+
+/// The name of a static in a checkpoint; empty if it is not in one.
+static std::string getCheckpointName(const Static &buffer) {
+  const std::string &name = buffer.of.empty() ? buffer.name : buffer.of;
+  switch (buffer.role) {
+  case Role::Parameter:
+    return name;
+  case Role::FirstMoment:
+    return "adam_m." + name;
+  case Role::SecondMoment:
+    return "adam_v." + name;
+  case Role::Average:
+    return "pma_weight." + name;
+  default:
+    return {};
+  }
+}
+
+llvm::Error ModelState::saveRank(int64_t rank, llvm::StringRef path) const {
+  GatheredStatics gathered(runner, processes);
+  SafetensorsWriter writer;
+  writer.setMetadata("format", "mf");
+  const std::vector<Static> &statics = getStatics(runner, rank);
+  for (const Static &buffer : statics) {
+    const std::string name = getCheckpointName(buffer);
+    if (name.empty())
+      continue;
+    if (llvm::Error error = writer.declare(name, buffer.shape))
+      return error;
+    if (const TensorShape whole = getWholeShape(buffer); whole != buffer.shape)
+      writer.setMetadata(
+          CheckpointParts::getKey(name),
+          CheckpointParts::describe(
+              whole.dims, SliceRuns(runner.getProgram().mesh, buffer, rank)
+                              .getFirstElement()));
+  }
+  if (gathered.isWriter())
+    if (llvm::Error error = writer.open(path))
+      return error;
+  for (uint32_t i = 0; i < statics.size(); ++i) {
+    const std::string name = getCheckpointName(statics[i]);
+    if (name.empty())
+      continue;
+    auto bytes = gathered.get(rank, i);
+    if (!bytes)
+      return bytes.takeError();
+    if (gathered.isWriter())
+      if (llvm::Error error = writer.write(name, *bytes))
+        return error;
+  }
+  return gathered.isWriter() ? writer.commit() : llvm::Error::success();
+}
+
+/// The parameter that `parameter` is a copy of, or itself.
+std::string ModelState::getCopied(const std::string &parameter) const {
+  for (const StageProgram &stage : runner.getProgram().stages)
+    for (const Static &other : stage.statics)
+      if (other.role == Role::Parameter && other.of == parameter)
+        return getOwner(other);
+  return parameter;
+}
+
+llvm::Error ModelState::loadRanks(llvm::ArrayRef<std::string> paths) {
+  auto parts = CheckpointParts::open(paths);
+  if (!parts)
+    return parts.takeError();
+  for (const int64_t rank : runner.getLocalRanks()) {
+    const std::vector<Static> &statics = getStatics(runner, rank);
+    for (uint32_t i = 0; i < statics.size(); ++i) {
+      const Static &buffer = statics[i];
+      std::string name = getCheckpointName(buffer);
+      if (name.empty())
+        continue;
+      // Where a copy is on its owner's stage it is not saved.
+      if (!parts->contains(name) && !buffer.of.empty())
+        name = name.substr(0, name.size() - buffer.of.size()) +
+               getCopied(buffer.of);
+      const TensorPart part(
+          getWholeShape(buffer).dims, buffer.shape.dims,
+          SliceRuns(runner.getProgram().mesh, buffer, rank).getFirstElement());
+      if (llvm::Error error = parts->read(name, buffer.shape.type, part,
+                                          runner.getStatic(rank, i)))
+        return error;
+    }
+  }
+  return llvm::Error::success();
+}
+
+} // namespace mf::runner

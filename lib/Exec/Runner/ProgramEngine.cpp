@@ -1,0 +1,214 @@
+//===- ProgramEngine.cpp - Steps of a program on a runner -----------------===//
+
+#include "mf/Exec/Runner/ProgramEngine.h"
+#include "ExecutedStep.h"
+#include "MeasuredRates.h"
+#include "ProcessReports.h"
+#include "RecordGather.h"
+#include "StepFacts.h"
+#include "mf/Exec/Runner/MemoryReport.h"
+#include "mf/Perf/Timeline/Writers.h"
+#include "mf/Program/LocatedError.h"
+#include "mf/Program/Verifier.h"
+
+using namespace mf::program;
+using namespace mf::ranks;
+
+namespace mf::runner {
+
+//===----------------------------------------------------------------------===//
+// Before the first step
+//===----------------------------------------------------------------------===//
+
+TrainingFacts ProgramEngine::getFacts() const {
+  TrainingFacts facts;
+  facts.kind = "program";
+  facts.batch.sequenceLength = program.sequenceLength;
+  facts.batch.batchSize = countBatchRows(program);
+  facts.batch.microBatches = program.microBatches;
+  facts.batch.vocabularySize = program.vocabSize;
+  facts.batch.ignoreIndex = static_cast<int32_t>(program.ignoreIndex);
+  if (program.padTokenId >= 0)
+    facts.batch.padTokenId = program.padTokenId;
+  facts.batch.sampleOrder = program.sampleOrder;
+  facts.batch.replicas =
+      program.mesh.getNumParts(program.mesh.getFactors("dp"));
+  facts.readsData = usesHostStatic(program, Role::Tokens) ||
+                    usesHostStatic(program, Role::Labels);
+  facts.lrSchedule = program.lrSchedule;
+  facts.lossScale = program.lossScale;
+  facts.hasBackward = hasStatic(program, Role::Gradient);
+  facts.hasUpdate = hasStatic(program, Role::FirstMoment) ||
+                    llvm::any_of(program.stages, [](const StageProgram &stage) {
+                      return findUpdate(stage).has_value();
+                    });
+  facts.numRanks = program.getNumRanks();
+  facts.flopsPerStep = countFlops(program);
+  return facts;
+}
+
+llvm::Error ProgramEngine::check() {
+  if (processes && options.recordsStep && !processes->isOneMachine())
+    return llvm::createStringError(
+        "--trace, --profile, --html, --compare and --kernel-table expect all "
+        "processes on one machine: the clocks of several do not agree");
+  if (!program.lrSchedule && usesHostStatic(program, Role::LearningRate))
+    return llvm::make_error<LocatedError>(
+        program.stages.front().location,
+        "reads a learning rate, but has no lr_schedule");
+  const bool dumpsGradients = !options.dumpGradientsPath.empty() ||
+                              !options.dumpGradientsFolder.empty();
+  if (!dumpsGradients || !isWriter())
+    return llvm::Error::success();
+  // The ranks stop before their updates, so all messages before must be able to
+  // come to their end by then.
+  std::vector<uint32_t> ends;
+  for (const StageProgram &stage : program.stages)
+    ends.push_back(findUpdate(stage).value_or(stage.step.instructions.size()));
+  return verifyProgress(program, ends);
+}
+
+llvm::Error ProgramEngine::createRunner() {
+  RunnerOptions runnerOptions;
+  runnerOptions.threads = options.threads;
+  runnerOptions.dividesThreads = options.recordsStep;
+  if (processes) {
+    runnerOptions.threads = processes->getThreads(options.threads);
+    runnerOptions.localRanks = processes->getLocalRanks();
+    auto communicator = processes->makeCommunicator(program);
+    if (!communicator)
+      return communicator.takeError();
+    runnerOptions.communicator = std::move(*communicator);
+  }
+  runnerOptions.debugMemory = options.debugMemory;
+  runnerOptions.deviceToHostRate = options.deviceToHostRate;
+  runnerOptions.hostToDeviceRate = options.hostToDeviceRate;
+  auto created = Runner::create(program, runnerOptions);
+  if (!created)
+    return created.takeError();
+  runner = std::move(*created);
+  state.emplace(*runner, processes);
+  return llvm::Error::success();
+}
+
+llvm::Error ProgramEngine::start(NoteUser note) {
+  if (llvm::Error error = createRunner())
+    return error;
+  if (llvm::Error error = state->initialize(options.seed))
+    return error;
+  if (options.changeParameter)
+    return state->changeParameters(options.seed, options.changeParameter);
+  if (options.initParamsPath.empty())
+    return llvm::Error::success();
+  std::vector<std::string> notes;
+  if (llvm::Error error = state->loadParameters(options.initParamsPath, notes))
+    return error;
+  for (const std::string &text : notes)
+    note(text);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<StepOutput>
+ProgramEngine::runStep(const StepInput &input,
+                       llvm::function_ref<llvm::Error()> useGradients) {
+  auto output = runner->runStep(input, useGradients);
+  if (!output)
+    return output;
+  if (processes) {
+    StepReports reports = runner->getReports();
+    if (llvm::Error error = gatherReports(*processes, reports))
+      return error;
+    output = StepOutput(reports);
+  }
+  if (options.debugMemory)
+    if (llvm::Error error = runner->checkMemory())
+      return error;
+  return output;
+}
+
+/// One rank of each stage, which stands for all of them; of several processes
+/// all ranks, since a process does not know when those of others have come.
+void ProgramEngine::startRecord() {
+  if (!recordsSteps())
+    return;
+  if (processes)
+    return runner->recordNextStep(runner->getLocalRanks());
+  std::vector<int64_t> ranks;
+  for (const StageProgram &stage : program.stages)
+    ranks.push_back(stage.stage * program.mesh.getRanksPerStage());
+  runner->recordNextStep(ranks);
+}
+
+llvm::Error ProgramEngine::takeRecord(Time begin, Time end) {
+  if (!recordsSteps())
+    return llvm::Error::success();
+  record.step = {begin, end};
+  record.ranks = runner->takeRecord();
+  return processes ? gatherRecords(*processes, record) : llvm::Error::success();
+}
+
+llvm::Error ProgramEngine::useRecord() {
+  if (record.ranks.empty() || !isWriter())
+    return llvm::Error::success();
+  if (processes)
+    alignExchanges(program, record);
+  llvm::erase_if(record.ranks, [&](const RankRecord &rank) {
+    return rank.rank % program.mesh.getRanksPerStage() != 0;
+  });
+  auto read = readExecution(program, record, options.programPath);
+  if (!read)
+    return read.takeError();
+  timeline = std::move(*read);
+  timeline->target = options.targetName;
+  timeline->peakFlopsPerSecond = options.peakFlopsPerSecond;
+  if (options.measuresRates)
+    timeline->rates = measureRates(
+        *timeline, runner->getPool(runner->getLocalRanks().front()));
+  return options.recordsStep && useTimeline ? useTimeline(*timeline)
+                                            : llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+RankMeasurement ProgramEngine::measureRank(int64_t rank) const {
+  const MemoryReport memory = reportMemory(program.getStageOf(rank));
+  RankMeasurement measurement;
+  measurement.rank = rank;
+  measurement.stage = program.mesh.getStage(rank);
+  measurement.plannedBytes = memory.planned;
+  measurement.peakBytes = memory.used;
+  measurement.usedBytes =
+      options.debugMemory
+          ? addPadding(runner->getTouchedBytes(rank, Space::Device),
+                       memory.planned)
+          : memory.used;
+  measurement.hostBytes = memory.hostPlanned;
+  measurement.hostUsedBytes = options.debugMemory
+                                  ? runner->getTouchedBytes(rank, Space::Host)
+                                  : memory.hostUsed;
+  measurement.bytesAtPeak = memory.atPeak;
+  for (const StreamUse &use : runner->getStreamUse(rank))
+    measurement.stallSeconds[use.name] = use.statistics.stallSeconds;
+  measurement.operatorStallSeconds = runner->getStalls(rank);
+  return measurement;
+}
+
+llvm::Error ProgramEngine::addRanks(RunReport &report) {
+  for (const int64_t rank : runner->getLocalRanks())
+    report.ranks.push_back(measureRank(rank));
+  return processes ? gatherMeasurements(*processes, report.ranks)
+                   : llvm::Error::success();
+}
+
+void ProgramEngine::addMembers(llvm::json::OStream &json) const {
+  if (timeline)
+    timeline::writeReportMembers(*timeline, json);
+}
+
+} // namespace mf::runner

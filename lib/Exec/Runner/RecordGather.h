@@ -1,0 +1,22 @@
+//===- RecordGather.h - Records of several processes -----------*- C++ -*-===//
+
+#ifndef MF_LIB_RUNNER_RECORDGATHER_H
+#define MF_LIB_RUNNER_RECORDGATHER_H
+
+#include "mf/Exec/Runner/ProcessGroup.h"
+#include "mf/Exec/Runner/StepRecord.h"
+#include "mf/Program/Program.h"
+
+namespace mf::runner {
+
+/// Puts the records of all processes together, in all of them. Their clocks
+/// must be one: they are of one machine.
+llvm::Error gatherRecords(ProcessGroup &processes, StepRecord &record);
+
+/// Lets messages and collectives start when the last of their ranks has come,
+/// where a communicator could not know that; the record has all ranks.
+void alignExchanges(const program::Program &program, StepRecord &record);
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_RECORDGATHER_H

@@ -1,0 +1,19 @@
+//===- AutoLayout.h - The layout of a step in auto parallel ----*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_AUTOLAYOUT_H
+#define MF_LIB_CONFIG_AUTOLAYOUT_H
+
+#include "mf/Frontend/Config/TrainingConfig.h"
+
+namespace mf {
+
+/// In auto parallel MindSpore searches a layout for each operator, which this
+/// project does not repeat: the step is that of semi-auto parallel with the
+/// layout of parallel_config. Without one there, all ranks of a stage are
+/// replicas, and share out batch_size, which then is that of a stage. Warns at
+/// parallel_mode.
+void resolveAutoLayout(TrainingConfig &config, DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_AUTOLAYOUT_H

@@ -1,0 +1,76 @@
+//===- CellPattern.h - A user's pattern over a Cell tree --------*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_CELLPATTERN_H
+#define MF_LIB_CONFIG_CELLPATTERN_H
+
+#include "mf/Frontend/Config/CellTree.h"
+#include "mf/Frontend/Config/Diagnostic.h"
+#include <memory>
+
+namespace mf {
+
+/// A regular expression that must match a whole name.
+class NameRegex {
+public:
+  /// Compiles `text`; on failure there is a message and nothing matches.
+  explicit NameRegex(llvm::StringRef text);
+
+  bool fullMatch(llvm::StringRef name) const;
+  bool isValid() const { return message.empty(); }
+  const std::string &getMessage() const { return message; }
+
+private:
+  struct Compiled;
+  std::shared_ptr<Compiled> compiled;
+  /// The text itself when it has no special characters.
+  std::optional<std::string> literal;
+  std::string message;
+};
+
+/// A pattern as in recompute_config and op_swap: components split at `\.`,
+/// each of which must match one whole name of the path. The path must be as
+/// deep as the pattern.
+class CellPattern {
+public:
+  explicit CellPattern(llvm::StringRef text);
+
+  const std::string &getText() const { return text; }
+  /// The message about the first component that is no regular expression.
+  std::string getError() const;
+
+  struct Match {
+    size_t entry; ///< index in the tree
+    bool isCell;
+  };
+  struct Result {
+    /// Operators of a cell in alphabetical order, then its cells in theirs,
+    /// as MindSpore Transformers finds them.
+    std::vector<Match> matches;
+    /// The last component matches Python's own attribute names, at which
+    /// MindSpore Transformers breaks off.
+    bool matchesPythonNames = false;
+  };
+  Result match(const CellTree &tree) const;
+
+  /// Whether the two patterns are as deep and each pair of components matches
+  /// one way or the other: the test by which an exclude drops a select
+  /// pattern.
+  bool conflictsWith(const CellPattern &other) const;
+
+private:
+  void match(const CellTree &tree, size_t cell, size_t component,
+             Result &result) const;
+
+  std::string text;
+  std::vector<std::string> parts;
+  std::vector<NameRegex> components;
+};
+
+/// `; nearest names: 'a\.b', 'c'` for a pattern that matches nothing in
+/// `trees`, written as a user would have to write them.
+std::string suggestPatterns(llvm::StringRef pattern,
+                            llvm::ArrayRef<const CellTree *> trees);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_CELLPATTERN_H

@@ -1,0 +1,143 @@
+//===- LayerEffects.cpp - Settings that apply to one layer ----------------===//
+
+#include "mf/Frontend/Config/LayerPlan.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf {
+
+bool LayerTarget::contains(llvm::StringRef other) const {
+  if (path.empty() || other == path)
+    return true;
+  return isCell && other.starts_with(path) && other[path.size()] == '.';
+}
+
+const RecomputeTarget *
+LayerEffects::getRecomputeSetting(llvm::StringRef path) const {
+  // An operator's own mark, the user's before the model's, then those of the
+  // cells around it. A cell cannot be excluded, so any that is on decides.
+  for (const std::vector<RecomputeTarget> *targets : {&recompute, &presets})
+    for (const RecomputeTarget &target : llvm::reverse(*targets))
+      if (!target.isCell && target.path == path)
+        return &target;
+  for (const std::vector<RecomputeTarget> *targets : {&recompute, &presets})
+    for (const RecomputeTarget &target : *targets)
+      if (target.isCell && target.contains(path))
+        return &target;
+  return nullptr;
+}
+
+bool LayerEffects::isRecomputed(llvm::StringRef path) const {
+  const RecomputeTarget *target = getRecomputeSetting(path);
+  return target && target->enabled;
+}
+
+/// The last target that names the operator itself.
+static const RecomputeTarget *
+findNamed(const std::vector<RecomputeTarget> &targets, llvm::StringRef path) {
+  for (const RecomputeTarget &target : llvm::reverse(targets))
+    if (target.path == path)
+      return &target;
+  return nullptr;
+}
+
+std::optional<bool> LayerEffects::getCommRecompute(llvm::StringRef path) const {
+  if (const RecomputeTarget *target = findNamed(commRecompute, path))
+    return target->enabled;
+  return std::nullopt;
+}
+
+const RecomputeTarget *
+LayerEffects::getCommunicationSetting(llvm::StringRef path) const {
+  if (const RecomputeTarget *target = findNamed(commRecompute, path))
+    return target;
+  // An operator that is excluded is in the cell all the same.
+  for (const RecomputeTarget &target : recompute)
+    if (target.isCell && target.enabled && target.contains(path))
+      return &target;
+  return nullptr;
+}
+
+std::optional<CommunicationChoice>
+LayerEffects::getCommunicationChoice(llvm::StringRef path) const {
+  const RecomputeTarget *target = getCommunicationSetting(path);
+  if (!target)
+    return std::nullopt;
+  if (!target->enabled)
+    return CommunicationChoice::Exclude;
+  bool isNamed = findNamed(commRecompute, path) != nullptr;
+  return isNamed || mpCommRecompute ? CommunicationChoice::Repeat
+                                    : CommunicationChoice::Keep;
+}
+
+const SwapTarget *LayerEffects::getSwapSetting(llvm::StringRef path) const {
+  for (const SwapTarget &target : llvm::reverse(swap))
+    if (target.contains(path))
+      return &target;
+  return nullptr;
+}
+
+std::optional<int64_t>
+LayerEffects::getSwapPrefetch(llvm::StringRef path) const {
+  const SwapTarget *target = getSwapSetting(path);
+  if (!target || isRecomputed(path))
+    return std::nullopt;
+  return target->prefetch;
+}
+
+void warnAboutSwapConflict(const LayerEffects &layer, llvm::StringRef path,
+                           llvm::StringRef consumer,
+                           const RecomputeTarget *recompute,
+                           DiagnosticList &diagnostics) {
+  const SwapTarget *swap = layer.getSwapSetting(path);
+  if (!swap || !recompute)
+    return;
+  std::string text = "layer " + std::to_string(layer.layer) + ", " +
+                     (path.empty() ? "all operators" : path.str()) +
+                     ": swapped by " + swap->setting + " and ";
+  if (!consumer.empty())
+    text += "read by " + consumer.str() + ", which is ";
+  text += "recomputed by " + recompute->setting + "; recompute wins";
+  Diagnostic &warning = diagnostics.warning(swap->location, text);
+  if (recompute->location.isKnown())
+    warning.attachNote("recomputed by this", recompute->location);
+}
+
+static void describeTargets(std::string &text, llvm::StringRef title,
+                            const std::vector<std::string> &items) {
+  if (items.empty())
+    return;
+  text += text.empty() ? "" : "; ";
+  text += title;
+  text += llvm::join(items, ", ");
+}
+
+std::string LayerEffects::describe() const {
+  std::string text;
+  if (fullRecompute)
+    text = sliceActivation ? "full recompute, sliced" : "full recompute";
+  std::vector<std::string> on;
+  std::vector<std::string> off;
+  std::vector<std::string> commOn;
+  std::vector<std::string> commOff;
+  for (const RecomputeTarget &target : recompute)
+    if (!target.path.empty())
+      (target.enabled ? on : off)
+          .push_back(target.path + (target.isCell ? "/" : ""));
+  for (const RecomputeTarget &target : commRecompute)
+    (target.enabled ? commOn : commOff).push_back(target.path);
+  std::vector<std::string> swaps;
+  swaps.reserve(swap.size());
+  for (const SwapTarget &target : swap)
+    swaps.push_back((target.path.empty() ? "layer" : target.path) +
+                    (target.isCell && !target.path.empty() ? "/" : "") + "=" +
+                    std::to_string(target.prefetch));
+  describeTargets(text, "recompute ", on);
+  describeTargets(text, "recompute communication of ", commOn);
+  describeTargets(text, "keep ", off);
+  describeTargets(text, "keep communication of ", commOff);
+  describeTargets(text, "swap ", swaps);
+  return text.empty() ? "nothing" : text;
+}
+
+} // namespace mf

@@ -1,0 +1,42 @@
+//===- LayerNormalizer.h - Settings in the terms of a stage map -*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_LAYERNORMALIZER_H
+#define MF_LIB_CONFIG_LAYERNORMALIZER_H
+
+#include "mf/Frontend/Config/LayerPlan.h"
+
+namespace mf {
+
+/// Turns layer selections into matrices (swap off) or index lists (swap on).
+class LayerNormalizer {
+public:
+  LayerNormalizer(const StageMap &stages, bool isSwapOn,
+                  DiagnosticList &diagnostics)
+      : stages(stages), isSwapOn(isSwapOn), diagnostics(diagnostics) {}
+
+  /// `what` names the setting in messages. An error gives no layers.
+  NormalizedLayers normalize(const LayerSelection &selection,
+                             llvm::StringRef what);
+
+private:
+  NormalizedLayers normalizeMatrix(const LayerSelection &selection,
+                                   llvm::StringRef what);
+  NormalizedLayers normalizeIndices(const LayerSelection &selection,
+                                    llvm::StringRef what);
+  bool dealCounts(const LayerSelection &selection, llvm::StringRef what,
+                  std::vector<std::vector<int64_t>> &matrix);
+  bool clampTable(const LayerSelection &selection, llvm::StringRef what,
+                  std::vector<std::vector<int64_t>> &matrix);
+
+  const StageMap &stages;
+  bool isSwapOn;
+  DiagnosticList &diagnostics;
+};
+
+/// `[1, 2]` and `[[1, 2], [3]]` as Python prints them.
+std::string reprList(const std::vector<int64_t> &values);
+std::string reprMatrix(const std::vector<std::vector<int64_t>> &rows);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_LAYERNORMALIZER_H

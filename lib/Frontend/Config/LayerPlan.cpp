@@ -1,0 +1,400 @@
+//===- LayerPlan.cpp - Recompute and swap of each layer -------------------===//
+
+#include "mf/Frontend/Config/LayerPlan.h"
+#include "PlanPatterns.h"
+#include "PlanText.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace mf {
+
+/// Far more than real files ask for; a limit for hostile input.
+static constexpr size_t mostPatternLayers = 1 << 17;
+
+namespace {
+
+/// An op_swap pattern while the plan is made.
+struct ActiveSwap {
+  ActivePattern pattern;
+  const SwapConfig::OperatorSwap *entries;
+};
+
+class LayerSettingPlanner {
+public:
+  LayerSettingPlanner(const LayerPlanInput &input, DiagnosticList &diagnostics)
+      : input(input), layers(shareTrees(input.layers)),
+        diagnostics(diagnostics),
+        normalizer(input.stages, input.swap.swap, diagnostics) {}
+
+  LayerPlan run();
+
+private:
+  void logStages();
+  void planRecompute();
+  void planSwap();
+  void checkSettings();
+  void planLayer(const PlannedLayer &layer);
+  void applyRecompute(const CellTree &tree, LayerEffects &effects);
+  void applyExcludes(const CellTree &tree, LayerEffects &effects);
+  void applySwap(const CellTree &tree, LayerEffects &effects);
+  void warnAboutConflicts(const LayerEffects &effects);
+
+  enum class MatchUse : uint8_t { Select, Comm, Exclude, CommExclude };
+  std::vector<std::string> applyPatterns(std::vector<ActivePattern> &patterns,
+                                         MatchUse use, const CellTree &tree,
+                                         LayerEffects &effects);
+
+  const LayerPlanInput &input;
+  std::vector<PlannedLayer> layers;
+  DiagnosticList &diagnostics;
+  LayerNormalizer normalizer;
+  LayerPlan plan;
+  std::vector<ActivePattern> select;
+  std::vector<ActivePattern> comm;
+  std::vector<ActivePattern> selectExclude;
+  std::vector<ActivePattern> commExclude;
+  std::vector<ActiveSwap> opSwap;
+};
+
+} // namespace
+
+void LayerSettingPlanner::logStages() {
+  const StageMap &stages = input.stages;
+  std::vector<int64_t> pipelineIds;
+  std::vector<int64_t> interleaveIds;
+  auto count = static_cast<size_t>(stages.getNumLayers());
+  pipelineIds.reserve(count);
+  interleaveIds.reserve(count);
+  for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer) {
+    pipelineIds.push_back(stages.getPlace(layer).stage);
+    interleaveIds.push_back(stages.getPlace(layer).chunk);
+  }
+  plan.initLines = {
+      "num_layers per stage: " + reprMatrix(stages.getLayersPerStage()),
+      "Accumulated num_layers per stage: " +
+          reprMatrix(stages.getAccumulated()),
+      "Pipeline id list with start_stage: " + reprList(pipelineIds),
+      "Interleave id list: " + reprList(interleaveIds)};
+}
+
+static std::vector<PatternLayers>
+getLayers(const std::vector<ActivePattern> &patterns) {
+  std::vector<PatternLayers> layers;
+  layers.reserve(patterns.size());
+  for (const ActivePattern &pattern : patterns)
+    layers.push_back(pattern.layers);
+  return layers;
+}
+
+void LayerSettingPlanner::planRecompute() {
+  const RecomputeConfig &config = input.recompute;
+  plan.recompute =
+      normalizer.normalize(config.recompute.selection, "recompute");
+  auto resolve = [&](const LayerSetting &setting, llvm::StringRef key,
+                     llvm::ArrayRef<llvm::StringRef> defaults,
+                     LayerNormalizer &with) {
+    return resolvePatterns(setting, key, defaults, with, diagnostics);
+  };
+  select = resolve(config.selectRecompute, "select_recompute",
+                   getDefaultSelectPatterns(input.names), normalizer);
+  comm = resolve(config.selectCommRecompute, "select_comm_recompute",
+                 getDefaultCommPatterns(), normalizer);
+  // Excludes are counted over stages even with swap on.
+  LayerNormalizer perStage(input.stages, /*isSwapOn=*/false, diagnostics);
+  selectExclude = resolve(config.selectRecomputeExclude,
+                          "select_recompute_exclude", {}, perStage);
+  commExclude = resolve(config.selectCommRecomputeExclude,
+                        "select_comm_recompute_exclude", {}, perStage);
+  plan.initLines.push_back("Formative layer_recompute: " +
+                           plan.recompute.repr());
+  plan.initLines.emplace_back(
+      "The configuration of select_recompute_exclude and "
+      "select_comm_recompute_exclude have the highest priority.");
+  dropExcluded(select, selectExclude, plan.initLines);
+  dropExcluded(comm, commExclude, plan.initLines);
+  plan.select = getLayers(select);
+  plan.comm = getLayers(comm);
+  plan.selectExclude = getLayers(selectExclude);
+  plan.commExclude = getLayers(commExclude);
+  for (auto [name, patterns] :
+       {std::pair("select_recompute", &plan.select),
+        std::pair("select_comm_recompute", &plan.comm),
+        std::pair("select_recompute_exclude", &plan.selectExclude),
+        std::pair("select_comm_recompute_exclude", &plan.commExclude)})
+    plan.initLines.push_back("Formative " + std::string(name) + ": " +
+                             reprPatterns(*patterns));
+}
+
+void LayerSettingPlanner::planSwap() {
+  const SwapConfig &config = input.swap;
+  plan.swap = true;
+  if (config.layerSwap)
+    plan.layerSwap = *config.layerSwap;
+  if (config.opSwap)
+    plan.opSwap = *config.opSwap;
+  if (!config.layerSwap && !config.opSwap) {
+    SwapEntry entry;
+    entry.prefetch = config.defaultPrefetch;
+    entry.allLayers = true;
+    entry.location = config.location;
+    plan.opSwap = {{getDefaultSwapPattern().str(), {entry}, entry.location}};
+  } else if (config.prefetchLocation.isKnown()) {
+    diagnostics.warning(config.prefetchLocation,
+                        "'default_prefetch' has no effect: it is for the "
+                        "default policy, and layer_swap or op_swap is given");
+  }
+  for (const SwapConfig::OperatorSwap &swap : plan.opSwap) {
+    NormalizedLayers layers;
+    layers.kind = NormalizedLayers::Kind::Indices;
+    layers.mask.resize(static_cast<size_t>(input.stages.getNumLayers()));
+    for (const SwapEntry &entry : swap.entries)
+      setCoveredLayers(entry, swap.pattern, input.stages, layers, diagnostics);
+    opSwap.push_back(
+        {ActivePattern("op_swap", {swap.pattern, layers, swap.location, false}),
+         &swap});
+  }
+  NormalizedLayers ignored;
+  ignored.mask.resize(static_cast<size_t>(input.stages.getNumLayers()));
+  for (const SwapEntry &entry : plan.layerSwap)
+    setCoveredLayers(entry, "layer_swap", input.stages, ignored, diagnostics);
+  plan.initLines.push_back("Formative layer swap: " +
+                           reprSwapEntries(plan.layerSwap));
+  plan.initLines.push_back("Formative op swap: " + reprOpSwap(plan.opSwap));
+}
+
+/// Says what is wrong with patterns, once the layers are known.
+void LayerSettingPlanner::checkSettings() {
+  auto check = [&](std::vector<ActivePattern> &patterns) {
+    checkPatterns(patterns, input.stages, layers,
+                  /*allowWildcard=*/false, diagnostics);
+  };
+  check(select);
+  check(comm);
+  if (!plan.swap) {
+    check(selectExclude);
+    check(commExclude);
+    return;
+  }
+  for (const std::vector<ActivePattern> *excludes :
+       {&selectExclude, &commExclude})
+    if (!excludes->empty())
+      diagnostics.warning(excludes->front().layers.location,
+                          excludes->front().getKey() +
+                              " has no effect with swap on");
+  std::vector<ActivePattern> swaps;
+  swaps.reserve(opSwap.size());
+  for (ActiveSwap &swap : opSwap)
+    swaps.emplace_back("op_swap", swap.pattern.layers);
+  checkPatterns(swaps, input.stages, layers, /*allowWildcard=*/true,
+                diagnostics);
+}
+
+/// Applies what covers the layer; the paths touched, in the order touched.
+std::vector<std::string>
+LayerSettingPlanner::applyPatterns(std::vector<ActivePattern> &patterns,
+                                   MatchUse use, const CellTree &tree,
+                                   LayerEffects &effects) {
+  bool isComm = use == MatchUse::Comm || use == MatchUse::CommExclude;
+  bool isEnabled = use == MatchUse::Select || use == MatchUse::Comm;
+  std::vector<std::string> paths;
+  for (ActivePattern &pattern : patterns) {
+    if (!pattern.layers.layers.covers(input.stages, effects.layer))
+      continue;
+    for (const CellPattern::Match &match : pattern.matchIn(tree).matches) {
+      const std::string &path = tree.get(match.entry).path;
+      if (match.isCell && use != MatchUse::Select) {
+        effects.logLines.push_back(
+            std::string(use == MatchUse::Comm
+                            ? "For communication recompute, "
+                            : "For select recompute/comm_recompute exclude, ") +
+            std::string(path.find('.') == std::string::npos ? "." : "") + path +
+            " is expected to be operation but got cell, this configuration "
+            "will not be effective.");
+        continue;
+      }
+      RecomputeTarget target;
+      target.path = path;
+      target.isCell = match.isCell;
+      target.setting = pattern.describe();
+      target.location = pattern.layers.location;
+      target.enabled = isEnabled;
+      (isComm ? effects.commRecompute : effects.recompute)
+          .push_back(std::move(target));
+      paths.push_back(path);
+    }
+  }
+  return paths;
+}
+
+static void logPaths(LayerEffects &effects, llvm::StringRef what,
+                     const std::vector<std::string> &paths) {
+  if (paths.empty())
+    return;
+  effects.logLines.push_back((what + " at layer " + llvm::Twine(effects.layer) +
+                              ": " + llvm::join(paths, ", "))
+                                 .str());
+}
+
+void LayerSettingPlanner::applyRecompute(const CellTree &tree,
+                                         LayerEffects &effects) {
+  if (plan.recompute.covers(input.stages, effects.layer)) {
+    effects.fullRecompute = true;
+    effects.sliceActivation = input.recompute.recomputeSliceActivation;
+    RecomputeTarget target;
+    target.isCell = true;
+    target.setting = "recompute_config.recompute";
+    target.location = input.recompute.recompute.location;
+    effects.recompute.push_back(std::move(target));
+    // With swap on and recompute simply True, nothing is logged.
+    if (plan.recompute.kind != NormalizedLayers::Kind::All)
+      effects.logLines.push_back("Set full recompute at layer " +
+                                 std::to_string(effects.layer));
+    return;
+  }
+  std::string on = plan.swap ? "" : " on";
+  logPaths(effects, "Set select recompute" + on,
+           applyPatterns(select, MatchUse::Select, tree, effects));
+  logPaths(effects, "Set select comm recompute" + on,
+           applyPatterns(comm, MatchUse::Comm, tree, effects));
+}
+
+void LayerSettingPlanner::applyExcludes(const CellTree &tree,
+                                        LayerEffects &effects) {
+  logPaths(effects, "Set select recompute exclude",
+           applyPatterns(selectExclude, MatchUse::Exclude, tree, effects));
+  logPaths(effects, "Set select comm recompute exclude",
+           applyPatterns(commExclude, MatchUse::CommExclude, tree, effects));
+}
+
+void LayerSettingPlanner::applySwap(const CellTree &tree,
+                                    LayerEffects &effects) {
+  for (const SwapEntry &entry : plan.layerSwap) {
+    if (!entry.covers(effects.layer))
+      continue;
+    SwapTarget target;
+    target.isCell = true;
+    target.setting = "layer_swap";
+    target.location = entry.location;
+    target.prefetch = entry.prefetch;
+    effects.swap.push_back(std::move(target));
+    effects.logLines.push_back(
+        "Set layer swap at layer " + std::to_string(effects.layer) +
+        " and value is: " + std::to_string(entry.prefetch));
+    break;
+  }
+  std::vector<std::string> items;
+  for (ActiveSwap &swap : opSwap) {
+    if (!swap.pattern.layers.layers.covers(input.stages, effects.layer))
+      continue;
+    const SwapEntry &entry =
+        *llvm::find_if(swap.entries->entries, [&](const SwapEntry &candidate) {
+          return candidate.covers(effects.layer);
+        });
+    for (const CellPattern::Match &match : swap.pattern.matchIn(tree).matches) {
+      SwapTarget target;
+      target.path = tree.get(match.entry).path;
+      target.isCell = match.isCell;
+      target.setting = swap.pattern.describe();
+      target.location = entry.location;
+      target.prefetch = entry.prefetch;
+      bool isOneLevel = target.path.find('.') == std::string::npos;
+      items.push_back((isOneLevel ? "." : "") + target.path +
+                      ", value=" + std::to_string(entry.prefetch));
+      effects.swap.push_back(std::move(target));
+    }
+  }
+  logPaths(effects, "Set op_swap", items);
+}
+
+/// Names each thing of the layer that is both recomputed and swapped, once:
+/// of two nested ones the inner.
+void LayerSettingPlanner::warnAboutConflicts(const LayerEffects &effects) {
+  // Many patterns may name the same thing.
+  llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> swapped;
+  llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> recomputed;
+  for (const SwapTarget &target : effects.swap)
+    swapped[target.path] = &target;
+  for (const RecomputeTarget &target : effects.recompute)
+    recomputed[target.path] = &target;
+  llvm::SetVector<llvm::StringRef> paths;
+  for (const auto &[swapPath, swap] : swapped) {
+    for (const auto &[recomputePath, recompute] : recomputed) {
+      if (swap->contains(recomputePath))
+        paths.insert(recomputePath);
+      else if (recompute->contains(swapPath))
+        paths.insert(swapPath);
+    }
+  }
+  for (llvm::StringRef path : paths)
+    warnAboutSwapConflict(effects, path, "", effects.getRecomputeSetting(path),
+                          diagnostics);
+}
+
+void LayerSettingPlanner::planLayer(const PlannedLayer &layer) {
+  LayerEffects effects;
+  const LayerPlace &place = input.stages.getPlace(layer.layer);
+  effects.layer = layer.layer;
+  effects.stage = place.stage;
+  effects.chunk = place.chunk;
+  effects.mpCommRecompute = input.recompute.mpCommRecompute;
+  effects.commFusion =
+      input.stages.getCommFusion(layer.layer, input.gradientAggregationGroup);
+  for (const CellTree::Entry &entry : layer.tree->getEntries()) {
+    if (!entry.presetRecompute)
+      continue;
+    RecomputeTarget preset;
+    preset.path = entry.path;
+    preset.isCell = entry.isCell;
+    preset.setting = "the model itself";
+    preset.enabled = *entry.presetRecompute;
+    preset.isPreset = true;
+    effects.presets.push_back(std::move(preset));
+  }
+  applyRecompute(*layer.tree, effects);
+  if (plan.swap) {
+    applySwap(*layer.tree, effects);
+    warnAboutConflicts(effects);
+  } else {
+    applyExcludes(*layer.tree, effects);
+  }
+  plan.layers.push_back(std::move(effects));
+}
+
+LayerPlan LayerSettingPlanner::run() {
+  plan.mpCommRecompute = input.recompute.mpCommRecompute;
+  plan.parallelOptimizerCommRecompute =
+      input.recompute.parallelOptimizerCommRecompute;
+  logStages();
+  planRecompute();
+  if (input.swap.swap)
+    planSwap();
+  size_t patterns = select.size() + comm.size() + selectExclude.size() +
+                    commExclude.size() + opSwap.size();
+  if (patterns * layers.size() > mostPatternLayers)
+    diagnostics.error({}, "too many settings: " + llvm::Twine(patterns) +
+                              " patterns for " + llvm::Twine(layers.size()) +
+                              " layers");
+  else
+    checkSettings();
+  if (diagnostics.hasErrors())
+    return std::move(plan);
+  plan.layers.reserve(layers.size());
+  for (const PlannedLayer &layer : layers) {
+    if (layer.layer < 0 || layer.layer >= input.stages.getNumLayers()) {
+      diagnostics.error({}, "layer " + llvm::Twine(layer.layer) +
+                                " is not in the stage map of " +
+                                llvm::Twine(input.stages.getNumLayers()) +
+                                " layers");
+      return std::move(plan);
+    }
+    planLayer(layer);
+  }
+  return std::move(plan);
+}
+
+LayerPlan planLayers(const LayerPlanInput &input, DiagnosticList &diagnostics) {
+  return LayerSettingPlanner(input, diagnostics).run();
+}
+
+} // namespace mf

@@ -1,0 +1,166 @@
+//===- LayerPlanPrint.cpp - A plan as log, table and JSON -----------------===//
+
+#include "LayerNormalizer.h"
+#include "mf/Frontend/Config/LayerPlan.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf {
+
+void LayerPlan::printLog(llvm::raw_ostream &stream) const {
+  for (const std::string &line : initLines)
+    stream << "INFO - " << line << '\n';
+  for (const LayerEffects &layer : layers)
+    for (const std::string &line : layer.logLines)
+      stream << "INFO - " << line << '\n';
+}
+
+namespace {
+/// Equal layers next to each other on one stage.
+struct PrintedRow {
+  std::string layers;
+  std::string stage;
+  std::string chunk;
+  std::string effects;
+};
+} // namespace
+
+static std::vector<PrintedRow> makeRows(llvm::ArrayRef<LayerEffects> layers) {
+  std::vector<PrintedRow> rows;
+  for (size_t first = 0; first < layers.size();) {
+    const LayerEffects &layer = layers[first];
+    std::string effects = layer.describe();
+    size_t end = first + 1;
+    while (end < layers.size() && layers[end].stage == layer.stage &&
+           layers[end].chunk == layer.chunk &&
+           layers[end].layer == layers[end - 1].layer + 1 &&
+           layers[end].describe() == effects)
+      ++end;
+    std::string range = std::to_string(layer.layer);
+    if (end > first + 1)
+      range += "-" + std::to_string(layers[end - 1].layer);
+    rows.push_back({range, std::to_string(layer.stage),
+                    std::to_string(layer.chunk), effects});
+    first = end;
+  }
+  return rows;
+}
+
+void LayerPlan::printTable(llvm::raw_ostream &stream) const {
+  std::vector<PrintedRow> rows = makeRows(layers);
+  rows.insert(rows.begin(), {"layers", "stage", "chunk", "gets"});
+  size_t width = 0;
+  for (const PrintedRow &row : rows)
+    width = std::max(width, row.layers.size());
+  for (const PrintedRow &row : rows) {
+    stream << row.layers;
+    stream.indent(static_cast<unsigned>(width - row.layers.size() + 2));
+    stream << row.stage;
+    stream.indent(
+        static_cast<unsigned>(7 - std::min<size_t>(row.stage.size(), 6)));
+    stream << row.chunk;
+    stream.indent(
+        static_cast<unsigned>(7 - std::min<size_t>(row.chunk.size(), 6)));
+    stream << row.effects << '\n';
+  }
+}
+
+static llvm::json::Value toJson(const NormalizedLayers &layers) {
+  switch (layers.kind) {
+  case NormalizedLayers::Kind::All:
+    return true;
+  case NormalizedLayers::Kind::Indices: {
+    llvm::json::Array indices;
+    for (const LayerCount &index : layers.indices)
+      indices.push_back(index.value);
+    return indices;
+  }
+  case NormalizedLayers::Kind::Matrix:
+    break;
+  }
+  llvm::json::Array rows;
+  for (const std::vector<int64_t> &row : layers.matrix)
+    rows.push_back(llvm::json::Array(row));
+  return rows;
+}
+
+/// llvm::json wants valid UTF-8; names come from the user.
+static std::string makeUtf8(llvm::StringRef text) {
+  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
+}
+
+static llvm::json::Value toJson(const std::vector<PatternLayers> &patterns) {
+  llvm::json::Array array;
+  for (const PatternLayers &pattern : patterns)
+    array.push_back(llvm::json::Object{{"pattern", makeUtf8(pattern.pattern)},
+                                       {"layers", toJson(pattern.layers)}});
+  return array;
+}
+
+static llvm::json::Value toJson(const std::vector<SwapEntry> &entries) {
+  llvm::json::Array array;
+  for (const SwapEntry &entry : entries)
+    array.push_back(llvm::json::Object{
+        {"backward_prefetch", entry.prefetch},
+        {"layers", entry.allLayers ? llvm::json::Value(true)
+                                   : llvm::json::Array(entry.layers)}});
+  return array;
+}
+
+static llvm::json::Value toJson(const LayerEffects &layer) {
+  llvm::json::Object recompute;
+  llvm::json::Object comm;
+  llvm::json::Array swap;
+  llvm::json::Array log;
+  for (const RecomputeTarget &target : layer.recompute)
+    if (!target.path.empty())
+      recompute[makeUtf8(target.path)] = target.enabled;
+  for (const RecomputeTarget &target : layer.commRecompute)
+    comm[makeUtf8(target.path)] = target.enabled;
+  for (const SwapTarget &target : layer.swap)
+    swap.push_back(llvm::json::Object{{"path", makeUtf8(target.path)},
+                                      {"cell", target.isCell},
+                                      {"prefetch", target.prefetch}});
+  for (const std::string &line : layer.logLines)
+    log.push_back(makeUtf8(line));
+  return llvm::json::Object{{"layer", layer.layer},
+                            {"stage", layer.stage},
+                            {"chunk", layer.chunk},
+                            {"comm_fusion", layer.commFusion},
+                            {"full_recompute", layer.fullRecompute},
+                            {"slice_activation", layer.sliceActivation},
+                            {"recompute", std::move(recompute)},
+                            {"comm_recompute", std::move(comm)},
+                            {"swap", std::move(swap)},
+                            {"log", std::move(log)}};
+}
+
+llvm::json::Value LayerPlan::toJson() const {
+  llvm::json::Array log;
+  for (const std::string &line : initLines)
+    log.push_back(makeUtf8(line));
+  llvm::json::Array all;
+  for (const LayerEffects &layer : layers)
+    all.push_back(mf::toJson(layer));
+  llvm::json::Object object{
+      {"recompute", mf::toJson(recompute)},
+      {"select_recompute", mf::toJson(select)},
+      {"select_comm_recompute", mf::toJson(comm)},
+      {"select_recompute_exclude", mf::toJson(selectExclude)},
+      {"select_comm_recompute_exclude", mf::toJson(commExclude)},
+      {"mp_comm_recompute", mpCommRecompute},
+      {"parallel_optimizer_comm_recompute", parallelOptimizerCommRecompute},
+      {"swap", swap},
+      {"log", std::move(log)},
+      {"layers", std::move(all)}};
+  if (swap) {
+    object["layer_swap"] = mf::toJson(layerSwap);
+    llvm::json::Array ops;
+    for (const SwapConfig::OperatorSwap &op : opSwap)
+      ops.push_back(llvm::json::Object{{"pattern", makeUtf8(op.pattern)},
+                                       {"entries", mf::toJson(op.entries)}});
+    object["op_swap"] = std::move(ops);
+  }
+  return object;
+}
+
+} // namespace mf

@@ -1,0 +1,184 @@
+//===- Node.cpp - An immutable YAML tree ----------------------------------===//
+
+#include "mf/Frontend/Config/Node.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf {
+
+llvm::StringRef describe(NodeKind kind) {
+  switch (kind) {
+  case NodeKind::Undefined:
+    return "nothing";
+  case NodeKind::Null:
+    return "null";
+  case NodeKind::Bool:
+    return "a bool";
+  case NodeKind::Int:
+    return "an int";
+  case NodeKind::Float:
+    return "a float";
+  case NodeKind::String:
+    return "a string";
+  case NodeKind::List:
+    return "a list";
+  case NodeKind::Map:
+    return "a map";
+  }
+  llvm_unreachable("unknown kind");
+}
+
+NodeKind Node::getKind() const {
+  return data ? data->kind : NodeKind::Undefined;
+}
+
+Location Node::getLocation() const {
+  if (!data)
+    return {};
+  return {data->file ? *data->file : std::string(), data->line, data->column};
+}
+
+llvm::StringRef Node::getText() const {
+  return data ? llvm::StringRef(data->text) : llvm::StringRef();
+}
+
+std::optional<bool> Node::getBool() const {
+  if (!isBool())
+    return std::nullopt;
+  return data->boolean;
+}
+
+std::optional<int64_t> Node::getInt() const {
+  if (!isInt())
+    return std::nullopt;
+  return data->integer;
+}
+
+std::optional<double> Node::getFloat() const {
+  if (!isFloat() && !isInt())
+    return std::nullopt;
+  return data->real;
+}
+
+const std::vector<Node> &Node::getElements() const {
+  static const std::vector<Node> none;
+  return isList() ? data->elements : none;
+}
+
+const std::vector<Node::Entry> &Node::getEntries() const {
+  static const std::vector<Entry> none;
+  return isMap() ? data->entries : none;
+}
+
+const Node::Entry *Node::find(llvm::StringRef key) const {
+  for (const Entry &entry : getEntries())
+    if (entry.key.getText() == key)
+      return &entry;
+  return nullptr;
+}
+
+Node Node::operator[](llvm::StringRef key) const {
+  const Entry *entry = find(key);
+  return entry ? entry->value : Node();
+}
+
+Node Node::getKeyNode(llvm::StringRef key) const {
+  const Entry *entry = find(key);
+  return entry ? entry->key : Node();
+}
+
+namespace {
+/// Prints Python's repr and stops soon after the limit.
+class ReprPrinter {
+public:
+  ReprPrinter(std::string &text, size_t longest)
+      : text(text), longest(longest) {}
+
+  void print(const Node &node) {
+    if (text.size() > longest)
+      return;
+    switch (node.getKind()) {
+    case NodeKind::Undefined:
+    case NodeKind::Null:
+      text += "None";
+      return;
+    case NodeKind::Bool:
+      text += *node.getBool() ? "True" : "False";
+      return;
+    case NodeKind::Int:
+    case NodeKind::Float:
+      text += node.getText();
+      return;
+    case NodeKind::String:
+      text += quote(node.getText());
+      return;
+    case NodeKind::List:
+      printList(node);
+      return;
+    case NodeKind::Map:
+      printMap(node);
+      return;
+    }
+  }
+
+private:
+  bool isFull() {
+    if (text.size() <= longest)
+      return false;
+    text += "...";
+    return true;
+  }
+
+  void printList(const Node &node) {
+    text += '[';
+    llvm::StringRef separator = "";
+    for (const Node &element : node.getElements()) {
+      text += separator;
+      if (isFull())
+        return;
+      print(element);
+      separator = ", ";
+    }
+    text += ']';
+  }
+
+  void printMap(const Node &node) {
+    text += '{';
+    llvm::StringRef separator = "";
+    for (const Node::Entry &entry : node.getEntries()) {
+      text += separator;
+      if (isFull())
+        return;
+      print(entry.key);
+      text += ": ";
+      print(entry.value);
+      separator = ", ";
+    }
+    text += '}';
+  }
+
+  std::string &text;
+  size_t longest;
+};
+} // namespace
+
+std::string Node::repr(size_t longest) const {
+  std::string text;
+  ReprPrinter(text, longest).print(*this);
+  return text;
+}
+
+Node parseYamlFile(llvm::StringRef path, DiagnosticList &diagnostics,
+                   const YamlLimits &limits) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/true);
+  llvm::StringRef name = path == "-" ? "<stdin>" : path;
+  if (!buffer) {
+    diagnostics.error({name.str(), 0, 0},
+                      "cannot read the file: " + buffer.getError().message());
+    return {};
+  }
+  return parseYaml((*buffer)->getBuffer(), name, diagnostics, limits);
+}
+
+} // namespace mf

@@ -1,0 +1,196 @@
+//===- PipelineRules.cpp - Consistency of a YAML's pipeline ---------------===//
+
+#include "mf/Frontend/Config/PipelineRules.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf {
+
+namespace {
+
+/// The properties of one pipeline_scheduler.
+struct SchedulerKey {
+  llvm::StringLiteral name;
+  /// The schedule's name in the Schedule library.
+  llvm::StringLiteral schedule;
+  bool needsInterleave;
+  bool cutsSequences;
+};
+
+} // namespace
+
+static constexpr SchedulerKey schedulers[] = {
+    {"1f1b", "1f1b", false, false},
+    {"gpipe", "gpipe", false, false},
+    {"seqpipe", "seq1f1b", true, true},
+    {"seqvpp", "seq1f1b-interleaved", true, true},
+    {"seqsmartvpp", "seq1f1b-interleaved-low-memory", true, true},
+    {"zero_bubble_v", "zero-bubble-v", true, false},
+};
+
+/// An unknown name was an error when the YAML was read; it is taken for the
+/// default.
+static const SchedulerKey &getScheduler(const ParallelConfig &config) {
+  const SchedulerKey *found =
+      llvm::find_if(schedulers, [&](const SchedulerKey &scheduler) {
+        return scheduler.name == config.pipelineScheduler;
+      });
+  return found == std::end(schedulers) ? schedulers[0] : *found;
+}
+
+llvm::ArrayRef<llvm::StringRef> getPipelineSchedulers() {
+  static const std::vector<llvm::StringRef> names = [] {
+    std::vector<llvm::StringRef> names;
+    for (const SchedulerKey &scheduler : schedulers)
+      names.push_back(scheduler.name);
+    return names;
+  }();
+  return names;
+}
+
+bool needsInterleave(llvm::StringRef scheduler) {
+  return llvm::any_of(schedulers, [&](const SchedulerKey &known) {
+    return known.name == scheduler && known.needsInterleave;
+  });
+}
+
+llvm::StringRef getScheduleName(const ParallelConfig &config) {
+  // One stage accumulates gradients, one micro-batch after the other.
+  if (config.pipelineStage == 1)
+    return config.seqSplitNum > 1 ? "seq1f1b" : schedulers[0].schedule;
+  return getScheduler(config).schedule;
+}
+
+llvm::StringRef getScheduleName(llvm::StringRef schedule, int64_t interleave) {
+  const bool isInterleaved = interleave > 1;
+  if (schedule == "1f1b" && isInterleaved)
+    return "interleaved";
+  // With one chunk per stage, all policies for sequence pieces give the same
+  // order.
+  if (schedule == "seq1f1b" && isInterleaved)
+    return "seq1f1b-interleaved";
+  if (schedule.starts_with("seq1f1b-") && !isInterleaved)
+    return "seq1f1b";
+  return schedule;
+}
+
+llvm::StringRef getSchedulerOf(llvm::StringRef schedule) {
+  for (const SchedulerKey &scheduler : schedulers)
+    if (scheduler.schedule == schedule)
+      return scheduler.name;
+  return schedulers[0].name;
+}
+
+namespace {
+
+/// Errors at a key, or at pipeline_scheduler where the key is missing.
+class KeyRules {
+public:
+  KeyRules(const TrainingConfig &config, llvm::StringRef schedule,
+           DiagnosticList &diagnostics)
+      : config(config), diagnostics(diagnostics),
+        pipeline(config.parallel.parallelNode["pipeline_config"]),
+        asked(schedule.empty() ? "pipeline_scheduler '" +
+                                     config.parallel.pipelineScheduler + "'"
+                               : "--schedule=" + schedule.str()) {}
+
+  void require(bool isKept, const Node &key, const llvm::Twine &wanted,
+               const llvm::Twine &got) {
+    if (isKept)
+      return;
+    Location place = (key ? key : pipeline["pipeline_scheduler"]).getLocation();
+    diagnostics.error(place, asked + " needs " + wanted + ", but " + got);
+  }
+
+  const TrainingConfig &config;
+  DiagnosticList &diagnostics;
+  Node pipeline;
+  /// The schedule's name in messages.
+  std::string asked;
+};
+
+} // namespace
+
+static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options) {
+  const ParallelConfig &parallel = rules.config.parallel;
+  rules.require(options.pipelineStages >= 2, parallel.node["pipeline_stage"],
+                "at least 2 stages",
+                "pipeline_stage is " + llvm::Twine(options.pipelineStages));
+  // Without interleaving there are no chunks to count.
+  if (parallel.pipelineInterleave)
+    rules.require(options.interleave == 2,
+                  rules.config.model.config["pp_interleave_num"],
+                  "2 chunks on each stage",
+                  "pp_interleave_num is " + llvm::Twine(options.interleave));
+  rules.require(parallel.microBatchNum >= 2 * options.pipelineStages,
+                parallel.node["micro_batch_num"],
+                "at least twice as many micro-batches as stages (" +
+                    llvm::Twine(2 * options.pipelineStages) + ")",
+                "micro_batch_num is " + llvm::Twine(parallel.microBatchNum));
+  rules.require(options.offset.kind == StageOffset::Kind::PerMiniStage ||
+                    options.offset.getSum() == 0,
+                rules.config.model.config["offset"],
+                "an offset with a row for each chunk, [[..], [..]]",
+                "it is " + options.offset.repr());
+}
+
+/// MindSpore's compiler refuses a pipeline that is not filled, whatever its
+/// order.
+static void checkMicroBatches(const ParallelConfig &parallel,
+                              DiagnosticList &diagnostics) {
+  if (parallel.pipelineStage == 1 || !parallel.isSemiOrAuto() ||
+      parallel.microBatchNum >= parallel.pipelineStage)
+    return;
+  Node key = parallel.node["micro_batch_num"];
+  diagnostics.error((key ? key : parallel.node["pipeline_stage"]).getLocation(),
+                    "expected micro_batch_num to be at least pipeline_stage " +
+                        llvm::Twine(parallel.pipelineStage) + ", but got " +
+                        llvm::Twine(parallel.microBatchNum) +
+                        ": MindSpore compiles no pipeline with fewer "
+                        "micro-batches than stages");
+}
+
+void checkPipelineRules(const TrainingConfig &config,
+                        const StageMapOptions &options,
+                        llvm::StringRef schedule, DiagnosticList &diagnostics) {
+  const ParallelConfig &parallel = config.parallel;
+  KeyRules rules(config, schedule, diagnostics);
+  // The order of one stage's micro-batches is nobody's choice, but
+  // zero_bubble_v asks for more stages.
+  const SchedulerKey &asked = getScheduler(parallel);
+  const SchedulerKey &scheduler =
+      parallel.pipelineStage == 1 && asked.cutsSequences ? schedulers[0]
+                                                         : asked;
+  rules.require(!scheduler.needsInterleave || parallel.pipelineInterleave,
+                rules.pipeline["pipeline_interleave"],
+                "pipeline_interleave: True", "it is not set to that");
+  if (parallel.seqSplitNum > 1 && parallel.pipelineStage > 1 &&
+      !asked.cutsSequences)
+    diagnostics.error(parallel.node["seq_split_num"].getLocation(),
+                      "seq_split_num " + llvm::Twine(parallel.seqSplitNum) +
+                          " needs pipeline_scheduler seqpipe, seqvpp or "
+                          "seqsmartvpp, but it is '" +
+                          parallel.pipelineScheduler + "'");
+  // This schedule needs twice as many micro-batches.
+  if (scheduler.name == "zero_bubble_v")
+    checkZeroBubbleV(rules, options);
+  else
+    checkMicroBatches(parallel, diagnostics);
+  if (scheduler.name == "seqvpp")
+    rules.require(parallel.seqSplitNum > 1, parallel.node["seq_split_num"],
+                  "seq_split_num of at least 2",
+                  "it is " + llvm::Twine(parallel.seqSplitNum));
+  else if (scheduler.name == "seqsmartvpp")
+    rules.require(options.pipelineStages % 2 == 0,
+                  parallel.node["pipeline_stage"], "an even number of stages",
+                  "pipeline_stage is " + llvm::Twine(options.pipelineStages));
+
+  Node interleave = config.model.config["pp_interleave_num"];
+  if (!parallel.pipelineInterleave && interleave.getInt().value_or(1) > 1)
+    diagnostics.warning(
+        interleave.getLocation(),
+        "pp_interleave_num " + interleave.repr(60) +
+            " has no effect: parallel.pipeline_config.pipeline_interleave is "
+            "not True");
+}
+
+} // namespace mf

@@ -1,0 +1,140 @@
+//===- RankLayout.cpp - The ranks of a training step ----------------------===//
+
+#include "mf/Frontend/Config/RankLayout.h"
+
+namespace mf {
+
+/// The number of context_parallel ranks that exchange rows for heads.
+static int64_t resolveHeadParallel(const ParallelConfig &parallel,
+                                   DiagnosticList &diagnostics) {
+  if (parallel.contextParallelAlgo == "ulysses_cp")
+    return parallel.contextParallel;
+  if (parallel.contextParallelAlgo != "hybrid_cp")
+    return 1;
+  if (parallel.contextParallel % parallel.ulyssesDegreeInCp == 0)
+    return parallel.ulyssesDegreeInCp;
+  diagnostics.error(parallel.node["ulysses_degree_in_cp"].getLocation(),
+                    "expected a divisor of context_parallel " +
+                        llvm::Twine(parallel.contextParallel) +
+                        " for 'ulysses_degree_in_cp', but got " +
+                        llvm::Twine(parallel.ulyssesDegreeInCp));
+  return 1;
+}
+
+/// Without full_batch each replica has a dataset of its own, which
+/// dataset_strategy must say too.
+static void checkDatasetStrategy(const ParallelConfig &parallel,
+                                 DiagnosticList &diagnostics) {
+  Node strategy = parallel.parallelNode["dataset_strategy"];
+  Node parts;
+  if (strategy.isList() && !strategy.getElements().empty() &&
+      strategy.getElements().front().isList() &&
+      !strategy.getElements().front().getElements().empty())
+    parts = strategy.getElements().front().getElements().front();
+  if (parts.getInt().value_or(0) == parallel.dataParallel)
+    return;
+  Node place = parts      ? parts
+               : strategy ? strategy
+                          : parallel.parallelNode["full_batch"];
+  diagnostics.error(
+      place.getLocation(),
+      "full_batch False needs a list as 'dataset_strategy' whose rows are cut "
+      "into data_parallel " +
+          llvm::Twine(parallel.dataParallel) + " parts, such as [[" +
+          llvm::Twine(parallel.dataParallel) + ", 1]], but got " +
+          (parts      ? parts.repr(60)
+           : strategy ? strategy.repr(60)
+                      : std::string("none")));
+}
+
+/// MindDataset cuts a list into blocks; data that are addressed by index are
+/// dealt out.
+static SampleOrder getShardOrder(const TrainingConfig &config) {
+  Node loader = config.root["train_dataset"]["data_loader"];
+  return loader["type"].getText() == "MindDataset" ? SampleOrder::Blocks
+                                                   : SampleOrder::RoundRobin;
+}
+
+RankLayout resolveRanks(const TrainingConfig &config,
+                        DiagnosticList &diagnostics) {
+  const ParallelConfig &parallel = config.parallel;
+  RankLayout ranks;
+  ranks.pipelineStages = parallel.pipelineStage;
+  if (!parallel.isSemiOrAuto()) {
+    // Every rank is a replica; parallel_config says how many are meant.
+    if (parallel.parallelMode != ParallelMode::StandAlone)
+      ranks.dataParallel = parallel.getDeviceCount() / parallel.pipelineStage;
+    if (ranks.dataParallel > 1)
+      ranks.sampleOrder = getShardOrder(config);
+    return ranks;
+  }
+  if (!parallel.fullBatch) {
+    checkDatasetStrategy(parallel, diagnostics);
+    if (parallel.dataParallel > 1)
+      ranks.sampleOrder = getShardOrder(config);
+  }
+  ranks.dataParallel = parallel.dataParallel;
+  ranks.contextParallel = parallel.contextParallel;
+  ranks.modelParallel = parallel.modelParallel;
+  ranks.sequenceParallel =
+      parallel.useSeqParallel && parallel.modelParallel > 1;
+  ranks.headParallel = resolveHeadParallel(parallel, diagnostics);
+  ranks.expertParallel = parallel.expertParallel;
+  return ranks;
+}
+
+int64_t getExpertModelParallel(const TrainingConfig &config,
+                               const RankLayout &ranks, bool isLegacy) {
+  if (!isLegacy || config.moe.useGmm)
+    return 1;
+  return config.moe.expertModelParallel.value_or(ranks.modelParallel);
+}
+
+void checkExpertParallel(const TrainingConfig &config, const RankLayout &ranks,
+                         int64_t numExperts, bool isLegacy,
+                         DiagnosticList &diagnostics) {
+  if (numExperts <= 1)
+    return;
+  const ParallelConfig &parallel = config.parallel;
+  const bool hasSequenceParallel =
+      ranks.modelParallel == 1 || ranks.sequenceParallel;
+  // Experts with a capacity then see tokens that all ranks of mp have alike.
+  const bool hasCapacity = isLegacy && !config.moe.useGmm;
+  if (Node key = parallel.node["use_seq_parallel"];
+      !hasSequenceParallel && !hasCapacity)
+    diagnostics.error(
+        (key ? key : parallel.node["model_parallel"]).getLocation(),
+        "a model with experts needs use_seq_parallel True with "
+        "model_parallel " +
+            llvm::Twine(ranks.modelParallel));
+  const int64_t cut = getExpertModelParallel(config, ranks, isLegacy);
+  if (cut != 1 && cut != ranks.modelParallel) {
+    diagnostics.error(
+        config.moe.node["expert_model_parallel"].getLocation(),
+        "expected 1 or model_parallel " + llvm::Twine(ranks.modelParallel) +
+            " for 'expert_model_parallel', but got " + llvm::Twine(cut));
+    return;
+  }
+  if (ranks.expertParallel == 1)
+    return;
+  auto fail = [&](const llvm::Twine &problem) {
+    diagnostics.error(parallel.node["expert_parallel"].getLocation(), problem);
+  };
+  if (numExperts % ranks.expertParallel != 0)
+    return fail("expected a divisor of the model's " + llvm::Twine(numExperts) +
+                " experts for 'expert_parallel', but got " +
+                llvm::Twine(ranks.expertParallel));
+  const int64_t sharing = ranks.dataParallel * ranks.contextParallel *
+                          (hasSequenceParallel ? ranks.modelParallel / cut : 1);
+  if (sharing % ranks.expertParallel == 0)
+    return;
+  std::string keys = "data_parallel " + std::to_string(ranks.dataParallel);
+  if (ranks.contextParallel > 1)
+    keys += " times context_parallel " + std::to_string(ranks.contextParallel);
+  if (hasSequenceParallel && ranks.modelParallel > cut)
+    keys += " times model_parallel " + std::to_string(ranks.modelParallel);
+  fail("expected a divisor of " + keys + " for 'expert_parallel', but got " +
+       llvm::Twine(ranks.expertParallel));
+}
+
+} // namespace mf

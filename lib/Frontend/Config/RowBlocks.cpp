@@ -1,0 +1,37 @@
+//===- RowBlocks.cpp - Layers that run block by block ---------------------===//
+
+#include "mf/Frontend/Config/RowBlocks.h"
+
+namespace mf {
+
+/// More blocks than any sequence is cut into: a limit for hostile input.
+static constexpr int64_t mostBlocks = 1 << 16;
+
+int64_t resolveRowBlocks(const TrainingConfig &config, const RankLayout &ranks,
+                         DiagnosticList &diagnostics) {
+  Node value = config.model.config["fine_grain_interleave"];
+  if (value.isUndefinedOrNull())
+    return 1;
+  std::optional<int64_t> blocks = value.getInt();
+  if (!blocks || *blocks > mostBlocks) {
+    diagnostics.error(value.getLocation(),
+                      "expected an int up to " + llvm::Twine(mostBlocks) +
+                          " for 'fine_grain_interleave', but got " +
+                          describe(value.getKind()) + ", " + value.repr(60));
+    return 1;
+  }
+  if (*blocks <= 1 || ranks.modelParallel == 1)
+    return 1;
+  if (ranks.sequenceParallel || ranks.contextParallel > 1)
+    return *blocks;
+  diagnostics.error(value.getLocation(),
+                    "fine_grain_interleave " + llvm::Twine(*blocks) +
+                        " with model_parallel " +
+                        llvm::Twine(ranks.modelParallel) +
+                        " needs use_seq_parallel: True or context_parallel "
+                        "above 1; expected one of them, or "
+                        "fine_grain_interleave: 1");
+  return 1;
+}
+
+} // namespace mf

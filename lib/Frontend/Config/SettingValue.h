@@ -1,0 +1,80 @@
+//===- SettingValue.h - New values for keys of a YAML -----------*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_SETTINGVALUE_H
+#define MF_LIB_CONFIG_SETTINGVALUE_H
+
+#include "mf/Frontend/Config/Node.h"
+
+namespace mf {
+
+/// A value to be written: a scalar, a list, a map, or some keys of a section.
+struct SettingValue {
+  enum class Kind : uint8_t {
+    Scalar,
+    List,
+    Map,
+    Section, ///< a map whose other keys stay as they are
+  };
+  using Entry = std::pair<std::string, SettingValue>;
+
+  Kind kind = Kind::Section;
+  /// A scalar's text, without quotes.
+  std::string text;
+  bool isString = false;
+  /// A string that is written with quotes where none has been.
+  bool isQuoted = false;
+  std::vector<SettingValue> elements;
+  std::vector<Entry> entries;
+
+  static SettingValue fromInt(int64_t value);
+  static SettingValue fromBool(bool value);
+  /// The name of something: no quotes.
+  static SettingValue fromName(llvm::StringRef name);
+  static SettingValue fromPattern(llvm::StringRef pattern);
+  static SettingValue fromInts(const std::vector<int64_t> &values);
+  static SettingValue makeList() { return makeCollection(Kind::List); }
+  static SettingValue makeMap() { return makeCollection(Kind::Map); }
+
+  bool isCollection() const { return kind != Kind::Scalar; }
+  bool isMapOrSection() const {
+    return kind == Kind::Map || kind == Kind::Section;
+  }
+  /// The section at `key` of this one, made if there is none.
+  SettingValue &getSection(llvm::StringRef key);
+  /// Adds the value at a path of keys, `parallel_config.pipeline_stage`.
+  void set(llvm::StringRef path, SettingValue value);
+  const SettingValue *find(llvm::StringRef key) const;
+  /// Adds to this section all of another; what both say, the other wins.
+  void merge(const SettingValue &other);
+
+private:
+  static SettingValue makeCollection(Kind kind);
+};
+
+/// Whether `node` says this already.
+bool says(const Node &node, const SettingValue &value);
+
+/// The spaces in the lists of a file.
+struct FlowStyle {
+  /// The text between elements.
+  llvm::StringRef separator = ", ";
+  /// Inside brackets.
+  llvm::StringRef padding = "";
+};
+
+/// A key, in single quotes unless it is a name.
+std::string printKey(llvm::StringRef key);
+/// The value on one line.
+std::string printFlow(const SettingValue &value, const FlowStyle &style = {});
+/// A map as lines, each after `indent` blanks and without the last line end;
+/// lists of numbers stand in brackets.
+std::string printBlock(const SettingValue &value, size_t indent, size_t step,
+                       llvm::StringRef lineEnd);
+/// An element of a block list, from `- ` on; lines after the first have
+/// `indent` blanks.
+std::string printBlockElement(const SettingValue &value, size_t indent,
+                              size_t step, llvm::StringRef lineEnd);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_SETTINGVALUE_H

@@ -1,0 +1,321 @@
+//===- StageMap.cpp - Maps layers to stages and chunks --------------------===//
+
+#include "mf/Frontend/Config/StageMap.h"
+#include <algorithm>
+
+namespace mf {
+
+/// More layers or mini stages than any model has: a limit for hostile input.
+static constexpr int64_t mostLayers = 1 << 16;
+
+static int64_t readModelInt(const Node &model, llvm::StringRef key,
+                            int64_t missing, DiagnosticList &diagnostics,
+                            int64_t smallest = 0) {
+  Node value = model[key];
+  if (value.isUndefinedOrNull())
+    return missing;
+  std::optional<int64_t> number = value.getInt();
+  if (number && *number >= smallest && *number <= mostLayers)
+    return *number;
+  diagnostics.error(value.getLocation(),
+                    "expected an int from " + llvm::Twine(smallest) + " to " +
+                        llvm::Twine(mostLayers) + " for " + quote(key) +
+                        ", but got " + describe(value.getKind()) + ", " +
+                        value.repr(60));
+  return missing;
+}
+
+StageMapOptions getStageMapOptions(const TrainingConfig &config,
+                                   DiagnosticList &diagnostics) {
+  StageMapOptions options;
+  const Node &model = config.model.config;
+  auto readFirst = [&](std::initializer_list<llvm::StringRef> keys) {
+    for (llvm::StringRef key : keys)
+      if (!model[key].isUndefinedOrNull())
+        return readModelInt(model, key, 0, diagnostics);
+    return int64_t(0);
+  };
+  options.numLayers =
+      readFirst({"num_layers", "num_hidden_layers", "num_layer", "n_layer"});
+  options.mtpLayers =
+      readFirst({"mtp_depth", "num_nextn_predict_layers", "mtp_num_layers"});
+  options.pipelineStages = config.parallel.pipelineStage;
+  options.location = config.parallel.node["pipeline_stage"].getLocation();
+  if (config.parallel.pipelineInterleave)
+    options.interleave =
+        readModelInt(model, "pp_interleave_num", 1, diagnostics, 1);
+  options.startStage = readModelInt(model, "start_stage", 0, diagnostics);
+  options.stageNum = readModelInt(model, "stage_num", 0, diagnostics);
+  if (auto offset = readStageOffset(model["offset"], diagnostics))
+    options.offset = std::move(*offset);
+  return options;
+}
+
+/// The checks that MindSpore Transformers makes on an offset, in its order.
+static bool checkOffset(const StageOffset &offset, int64_t layers,
+                        int64_t stages, int64_t interleave,
+                        DiagnosticList &diagnostics) {
+  auto columns =
+      static_cast<int64_t>(offset.rows.empty() ? 0 : offset.rows[0].size());
+  if (offset.kind != StageOffset::Kind::Scalar && columns != stages) {
+    diagnostics.error(offset.location,
+                      "expected one value per pipeline stage (" +
+                          llvm::Twine(stages) + ") in each row of 'offset' " +
+                          offset.repr() + ", but got " + llvm::Twine(columns));
+    return false;
+  }
+  auto rows = static_cast<int64_t>(offset.rows.size());
+  if (offset.kind == StageOffset::Kind::PerMiniStage && rows != interleave) {
+    Diagnostic &error = diagnostics.error(
+        offset.location, "expected one row per interleave (" +
+                             llvm::Twine(interleave) + ") in 'offset' " +
+                             offset.repr() + ", but got " + llvm::Twine(rows));
+    if (interleave == 1)
+      error.attachNote("pp_interleave_num counts only if "
+                       "parallel.pipeline_config.pipeline_interleave is True");
+    return false;
+  }
+  int64_t remainder = layers % (stages * interleave);
+  if (offset.getSum() != remainder) {
+    diagnostics.error(offset.location,
+                      "expected the values of 'offset' " + offset.repr() +
+                          " to add up to " + llvm::Twine(remainder) +
+                          ", what remains of " + llvm::Twine(layers) +
+                          " layers over " + llvm::Twine(stages * interleave) +
+                          " mini stages (pipeline_stage " +
+                          llvm::Twine(stages) + " * " + "pp_interleave_num " +
+                          llvm::Twine(interleave) + "), but they add up to " +
+                          llvm::Twine(offset.getSum()));
+    return false;
+  }
+  return true;
+}
+
+/// The order in which chunks visit the stages, as asked for or upwards.
+static std::optional<std::vector<int64_t>>
+getVisits(const StageMapOptions &options, int64_t stages,
+          DiagnosticList &diagnostics) {
+  std::vector<int64_t> visits = options.visits;
+  for (auto at = static_cast<int64_t>(visits.size());
+       options.visits.empty() && at < stages * options.interleave; ++at)
+    visits.push_back(at % stages);
+  bool isWellFormed =
+      visits.size() == static_cast<size_t>(stages * options.interleave);
+  for (auto chunk = visits.begin(); isWellFormed && chunk != visits.end();
+       chunk += stages) {
+    std::vector<int64_t> sorted(chunk, chunk + stages);
+    std::sort(sorted.begin(), sorted.end());
+    for (int64_t stage = 0; stage < stages; ++stage)
+      isWellFormed &= sorted[static_cast<size_t>(stage)] == stage;
+  }
+  if (isWellFormed)
+    return visits;
+  diagnostics.error(options.location,
+                    "the schedule does not place " +
+                        llvm::Twine(options.interleave) +
+                        " chunks on each of " + llvm::Twine(stages) +
+                        " stages, as pipeline_stage and pp_interleave_num ask "
+                        "for");
+  return std::nullopt;
+}
+
+static void warnAboutCounts(const StageMap &map, int64_t layers,
+                            const StageOffset &offset,
+                            DiagnosticList &diagnostics) {
+  const std::vector<std::vector<int64_t>> &counts = map.getLayersPerStage();
+  int64_t total = 0;
+  for (size_t chunk = 0; chunk < counts.size(); ++chunk) {
+    for (size_t position = 0; position < counts[chunk].size(); ++position) {
+      int64_t count = counts[chunk][position];
+      total += count;
+      if (count < 0)
+        diagnostics.warning(
+            offset.location,
+            "'offset' leaves stage " +
+                llvm::Twine(map.getStage(static_cast<int64_t>(chunk),
+                                         static_cast<int64_t>(position))) +
+                " of interleave " + llvm::Twine(chunk) + " with " +
+                llvm::Twine(count) + " layers; it gets none");
+    }
+  }
+  if (total != layers)
+    diagnostics.warning(
+        offset.location,
+        "'offset' " + offset.repr() + " counts for every " +
+            (offset.kind == StageOffset::Kind::Scalar ? "mini stage"
+                                                      : "interleave") +
+            ", so that room is made for " + llvm::Twine(total) +
+            " layers, but there are " + llvm::Twine(layers) +
+            "; late stages get fewer than they could, give one value per "
+            "mini stage instead");
+}
+
+std::optional<StageMap> StageMap::create(const StageMapOptions &options,
+                                         DiagnosticList &diagnostics) {
+  int64_t layers = options.numLayers + options.mtpLayers;
+  int64_t stages =
+      options.stageNum != 0 ? options.stageNum : options.pipelineStages;
+  int64_t interleave = options.interleave;
+  for (int64_t size : {layers, stages, interleave}) {
+    if (size >= 0 && size <= mostLayers)
+      continue;
+    diagnostics.error(options.location,
+                      "expected at most " + llvm::Twine(mostLayers) +
+                          " layers, stages and interleaves, but got " +
+                          llvm::Twine(size));
+    return std::nullopt;
+  }
+  if (stages < 1 || interleave < 1 || stages * interleave > mostLayers) {
+    diagnostics.error(options.location, "expected from 1 to " +
+                                            llvm::Twine(mostLayers) +
+                                            " mini stages, but got " +
+                                            llvm::Twine(stages * interleave));
+    return std::nullopt;
+  }
+  // An offset that nobody wrote is 0 because of the stages.
+  StageOffset offset = options.offset;
+  if (!offset.location.isKnown())
+    offset.location = options.location;
+  if (!checkOffset(offset, layers, stages, interleave, diagnostics))
+    return std::nullopt;
+  auto visits = getVisits(options, stages, diagnostics);
+  if (!visits)
+    return std::nullopt;
+
+  StageMap map;
+  map.numStages = stages;
+  map.startStage = options.stageNum != 0 ? options.startStage : 0;
+  map.numChunks = interleave;
+  map.visits = std::move(*visits);
+  int64_t average = layers / (stages * interleave);
+  for (int64_t chunk = 0; chunk < interleave; ++chunk) {
+    const std::vector<std::vector<int64_t>> &rows = offset.rows;
+    const std::vector<int64_t> &row =
+        rows[rows.size() > 1 ? static_cast<size_t>(chunk) : 0];
+    std::vector<int64_t> &counts = map.layersPerStage.emplace_back();
+    counts.reserve(static_cast<size_t>(stages));
+    for (int64_t position = 0; position < stages; ++position) {
+      auto stage = static_cast<size_t>(map.getStage(chunk, position));
+      counts.push_back(average + row[row.size() > 1 ? stage : 0]);
+    }
+  }
+  map.firstOffset = offset.rows[0][0];
+  warnAboutCounts(map, layers, offset, diagnostics);
+
+  // A layer belongs to the first mini stage whose running sum exceeds it.
+  int64_t next = 0;
+  int64_t sum = 0;
+  for (int64_t chunk = 0; chunk < interleave; ++chunk) {
+    for (int64_t position = 0; position < stages; ++position) {
+      int64_t first = sum;
+      sum += map.layersPerStage[static_cast<size_t>(chunk)]
+                               [static_cast<size_t>(position)];
+      int64_t stage = map.startStage + map.getStage(chunk, position);
+      for (; next < std::min(sum, layers); ++next)
+        map.places.push_back(
+            {stage, chunk, next - std::max<int64_t>(first, 0), position});
+    }
+  }
+  return map;
+}
+
+StageMap StageMap::fromPlaces(std::vector<LayerPlace> places, int64_t stages,
+                              int64_t chunks) {
+  StageMap map;
+  map.numStages = stages;
+  map.numChunks = chunks;
+  std::vector<bool> isBackwards(static_cast<size_t>(chunks));
+  for (size_t layer = 1; layer < places.size(); ++layer)
+    if (places[layer].chunk == places[layer - 1].chunk &&
+        places[layer].stage < places[layer - 1].stage)
+      isBackwards[static_cast<size_t>(places[layer].chunk)] = true;
+  map.visits.clear();
+  for (int64_t chunk = 0; chunk < chunks; ++chunk)
+    for (int64_t position = 0; position < stages; ++position)
+      map.visits.push_back(isBackwards[static_cast<size_t>(chunk)]
+                               ? stages - 1 - position
+                               : position);
+  map.layersPerStage.assign(static_cast<size_t>(chunks),
+                            std::vector<int64_t>(static_cast<size_t>(stages)));
+  for (LayerPlace &place : places) {
+    // Counting down is its own inverse.
+    place.position = map.getStage(place.chunk, place.stage);
+    place.index = map.layersPerStage[static_cast<size_t>(place.chunk)]
+                                    [static_cast<size_t>(place.position)]++;
+  }
+  map.firstOffset = map.layersPerStage[0][0] -
+                    static_cast<int64_t>(places.size()) / (stages * chunks);
+  map.places = std::move(places);
+  return map;
+}
+
+bool StageMap::visitsAlike() const {
+  for (int64_t chunk = 1; chunk < numChunks; ++chunk)
+    for (int64_t position = 0; position < numStages; ++position)
+      if (getStage(chunk, position) != getStage(0, position))
+        return false;
+  return true;
+}
+
+bool StageMap::placesAlike(const StageMap &other) const {
+  return llvm::equal(places, other.places,
+                     [](const LayerPlace &a, const LayerPlace &b) {
+                       return a.stage == b.stage && a.chunk == b.chunk;
+                     });
+}
+
+std::vector<std::vector<int64_t>> StageMap::getAccumulated() const {
+  std::vector<std::vector<int64_t>> accumulated = layersPerStage;
+  int64_t sum = 0;
+  for (std::vector<int64_t> &row : accumulated) {
+    for (int64_t &count : row) {
+      sum += count;
+      count = sum;
+    }
+  }
+  return accumulated;
+}
+
+std::vector<int64_t> StageMap::getLayers(int64_t stage, int64_t chunk) const {
+  std::vector<int64_t> layers;
+  for (int64_t layer = 0; layer < getNumLayers(); ++layer)
+    if (getPlace(layer).stage == startStage + stage &&
+        getPlace(layer).chunk == chunk)
+      layers.push_back(layer);
+  return layers;
+}
+
+int64_t StageMap::getCommFusion(int64_t layer,
+                                int64_t gradientAggregationGroup) const {
+  if (numStages > 1)
+    return 2;
+  int64_t groupSize = std::max<int64_t>(
+      (getNumLayers() + 1) / std::max<int64_t>(gradientAggregationGroup, 1), 1);
+  return (layer + firstOffset) / groupSize + 1;
+}
+
+bool checkLayerCount(const StageMapOptions &options,
+                     DiagnosticList &diagnostics) {
+  int64_t layers = options.numLayers + options.mtpLayers;
+  if (layers < options.pipelineStages) {
+    diagnostics.error(options.location,
+                      "expected at least one layer per pipeline stage, but "
+                      "there are " +
+                          llvm::Twine(layers) + " layers and " +
+                          llvm::Twine(options.pipelineStages) + " stages");
+    return false;
+  }
+  if (options.interleave > 1 &&
+      options.interleave * options.pipelineStages > layers) {
+    diagnostics.error(options.location,
+                      "expected at least one layer per interleave and "
+                      "pipeline stage, but there are " +
+                          llvm::Twine(layers) + " layers and " +
+                          llvm::Twine(options.interleave) + " * " +
+                          llvm::Twine(options.pipelineStages) + " mini stages");
+    return false;
+  }
+  return true;
+}
+
+} // namespace mf

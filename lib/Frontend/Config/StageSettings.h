@@ -1,0 +1,43 @@
+//===- StageSettings.h - Settings by stage and by layer ---------*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_STAGESETTINGS_H
+#define MF_LIB_CONFIG_STAGESETTINGS_H
+
+#include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/SettingEdit.h"
+
+namespace mf {
+
+/// The stage map of a YAML whose model_config says how many layers there are;
+/// an error otherwise.
+/// `offset`, if given, stands for the YAML's.
+std::optional<StageMap> makeStageMap(const TrainingConfig &config,
+                                     DiagnosticList &diagnostics,
+                                     const StageTable *offset = nullptr);
+
+/// How many layers more than the average each mini stage has.
+StageTable getOffsets(const StageMap &stages);
+
+/// Limits a recompute table to the layers that exist, with a row for each
+/// chunk. It is an error at `location` if the table, called `what`, has the
+/// wrong shape.
+StageTable normalizeTable(const StageMap &stages, const StageTable &table,
+                          llvm::StringRef what, const Location &location,
+                          DiagnosticList &diagnostics);
+
+/// The layers that a table of the right shape covers, in rising order.
+std::vector<int64_t> getCoveredLayers(const StageMap &stages,
+                                      const StageTable &table);
+
+bool hasNoLayers(const StageTable &table);
+
+/// The same swaps with one item for each name and prefetch, and each layer of a
+/// name in the first item that has it.
+std::vector<SwapItem> groupByPrefetch(llvm::ArrayRef<SwapItem> items);
+
+/// The errors as one, `file:line:column: error: text` each on its line.
+llvm::Error makeSettingError(const DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_STAGESETTINGS_H

@@ -1,0 +1,18 @@
+//===- StepOptionReader.h - Wrapper, optimizer and lr schedule --*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_STEPOPTIONREADER_H
+#define MF_LIB_CONFIG_STEPOPTIONREADER_H
+
+#include "mf/Frontend/Config/TrainingConfig.h"
+
+namespace mf {
+
+/// These sections take the template's defaults only when absent as a whole;
+/// keys missing from a present one take those of the class it names.
+RunnerWrapper readRunnerWrapper(const Node &root, DiagnosticList &diagnostics);
+OptimizerConfig readOptimizer(const Node &root, DiagnosticList &diagnostics);
+LrScheduleConfig readLrSchedule(const Node &root, DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_STEPOPTIONREADER_H

@@ -1,0 +1,16 @@
+//===- ExpertCellNames.h - Names of Cells with experts ----------*- C++ -*-===//
+
+#ifndef MF_LIB_IMPORT_EXPERTCELLNAMES_H
+#define MF_LIB_IMPORT_EXPERTCELLNAMES_H
+
+#include "mf/Frontend/Import/ModelSpec.h"
+
+namespace mf {
+
+/// Names of the primitives of a feed forward with experts, and of Cells that
+/// have none, in the order of registration; relative to the layer.
+std::vector<std::string> getExpertCellNames(const ModelSpec &spec);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_EXPERTCELLNAMES_H

@@ -1,0 +1,99 @@
+//===- FamilyNames.h - Names of Cells and parameters per family -*- C++ -*-===//
+//
+// The names that MindSpore Transformers' layer classes give their Cells and
+// primitives. The layers compute the same; users' patterns and checkpoints see
+// the names.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_IMPORT_FAMILYNAMES_H
+#define MF_LIB_IMPORT_FAMILYNAMES_H
+
+#include "mf/Frontend/Import/ModelSpec.h"
+
+namespace mf {
+
+/// Leaf names of a rotary embedding Cell.
+struct RotaryNames {
+  llvm::StringRef cell;
+  /// Relative to the attention Cell, because not all Cells cast themselves.
+  llvm::StringRef cast;
+  llvm::StringRef slice, negate, concat;
+  llvm::StringRef multiply, add;
+  /// Names of the form that rotates neighbouring pairs.
+  llvm::StringRef reshape, subtract, stack;
+};
+
+/// Names of the score path next to flash attention, relative to the attention
+/// Cell.
+struct ScoreNames {
+  llvm::StringRef repeat, product, scale, mask, castIn, softmax, castOut,
+      weightedSum;
+  llvm::StringRef alibi; ///< empty for families without
+  llvm::StringRef dropout = {};
+};
+
+struct AttentionNames {
+  llvm::StringRef cell;
+  llvm::StringRef query, key, value;
+  llvm::StringRef keyValue, splitKeyValue;
+  llvm::StringRef queryKeyValue, splitQueryKeyValue;
+  llvm::StringRef queryNorm, keyNorm;
+  llvm::StringRef splitHeads, transposeHeads;
+  RotaryNames rotary;
+  llvm::StringRef flash;
+  ScoreNames scores;
+  llvm::StringRef mergeTranspose, mergeReshape;
+  llvm::StringRef output;
+  /// Relative to the layer: the result's way back into the residual stream.
+  llvm::StringRef castResult;
+};
+
+struct FeedForwardNames {
+  llvm::StringRef cell;
+  /// Relative to the feed forward Cell; empty if only the projections cast.
+  llvm::StringRef cast;
+  llvm::StringRef gate, up, gateUp, reshape, split, down;
+  llvm::StringRef activation, concatenatedActivation, multiply;
+  /// In place of `split` and `multiply` where the activation's Cell does both.
+  llvm::StringRef activationSplit, activationMultiply;
+  llvm::StringRef castResult; ///< relative to the layer
+};
+
+/// Names of layers that predict later tokens.
+struct NextTokenNames {
+  /// Prefixes of parameters, before the number: of the table, of the layer that
+  /// joins the hidden state with it, and of the norm behind the layer. The
+  /// table's name stands behind the number.
+  llvm::StringRef embedding, table;
+  llvm::StringRef fuser, outputNorm;
+  llvm::StringRef hiddenNorm, embeddingNorm, concat, join;
+  /// The Cell of the layer, if it is one within another.
+  llvm::StringRef layer;
+  /// The norm behind it, if it is a Cell of that other.
+  llvm::StringRef innerNorm;
+};
+
+struct FamilyNames {
+  // Parameters outside the layers, and the prefix of those inside.
+  llvm::StringRef embeddingWeight, layers, finalNorm, head;
+  llvm::StringRef gather;
+  llvm::StringRef inputNorm, postAttentionNorm;
+  /// The cast back from the norm's type; the cast into it is `cast`.
+  llvm::StringRef normCastOut;
+  llvm::StringRef biasAdd;
+  /// Names of the dropout operators: for results of the output projections of
+  /// attention and feed forward, relative to these; for the layer, where the
+  /// residual stream gets these results; and for the embedding's result. Empty
+  /// for families without.
+  llvm::StringRef linearDropout, residualDropout, embeddingDropout;
+  AttentionNames attention;
+  FeedForwardNames feedForward;
+  NextTokenNames nextTokens;
+};
+
+const FamilyNames &getFamilyNames(ModelFamily family);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_FAMILYNAMES_H

@@ -1,0 +1,97 @@
+//===- FamilyReaders.h - One reader per config class ------------*- C++ -*-===//
+//
+// Each fills a ModelSpec from model_config as one of MindSpore Transformers'
+// config classes does, defaults included. Sizes may still not fit together:
+// the caller checks that.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_IMPORT_FAMILYREADERS_H
+#define MF_LIB_IMPORT_FAMILYREADERS_H
+
+#include "SpecReader.h"
+#include "mf/Frontend/Import/ModelSpec.h"
+
+namespace mf {
+
+using FamilyReader = void (*)(SpecReader &reader, ModelSpec &spec);
+
+/// LlamaConfig with LlamaForCausalLM.
+void readLlama(SpecReader &reader, ModelSpec &spec);
+/// LlamaConfig with Baichuan7BV2ForCausalLM: Llama with a normalised head.
+void readMixtralExtend(SpecReader &reader, ModelSpec &spec);
+void readBaichuan7B(SpecReader &reader, ModelSpec &spec);
+/// LlamaConfig with Baichuan13BV2ForCausalLM: ALiBi instead of rotary
+/// embedding.
+void readBaichuan13B(SpecReader &reader, ModelSpec &spec);
+/// InternLMConfig.
+void readInternLm(SpecReader &reader, ModelSpec &spec);
+/// InternLM2Config.
+void readInternLm2(SpecReader &reader, ModelSpec &spec);
+/// QwenConfig (Qwen 1).
+void readQwen(SpecReader &reader, ModelSpec &spec);
+/// TelechatConfig.
+void readTelechat(SpecReader &reader, ModelSpec &spec);
+/// ChatGLM2Config.
+void readChatGlm(SpecReader &reader, ModelSpec &spec);
+/// DeepseekV3Config, and DeepseekV2Config.
+void readDeepSeek(SpecReader &reader, ModelSpec &spec);
+/// Qwen3Config of the mcore training graph.
+void readQwen3(SpecReader &reader, ModelSpec &spec);
+/// DeepseekV3Config of the mcore training graph.
+void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec);
+/// TeleChat3Config of the mcore training graph.
+void readTelechat3(SpecReader &reader, ModelSpec &spec);
+/// TeleChat3MoeConfig of the mcore training graph.
+void readTelechat3Moe(SpecReader &reader, ModelSpec &spec);
+
+/// The share of the probabilities of attention that is dropped. Flash attention
+/// drops within its kernel, which is not modelled.
+void readAttentionDropout(SpecReader &reader, ModelSpec &spec,
+                          SpecReader::Keys keys);
+
+/// Checks that the number of heads is a multiple of that of keys and values,
+/// and that the rotating dimensions of a head are even. `heads` and
+/// `keyValueHeads` are the keys to blame.
+void checkHeads(SpecReader &reader, const ModelSpec &spec,
+                SpecReader::Keys heads, SpecReader::Keys keyValueHeads);
+
+/// `heads` divide into `parts` on ranks; `keys` is to blame.
+void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
+                    SpecReader::Keys keys);
+
+/// Sizes of heads that follow from those of latent attention.
+void setLatentHeads(ModelSpec &spec);
+/// They rotate in pairs and divide on ranks; `heads` is to blame.
+void checkLatentHeads(SpecReader &reader, const ModelSpec &spec,
+                      SpecReader::Keys heads);
+
+/// theta, extend_method and scaling_factor as FreqsMgr uses them; `size`
+/// dimensions of a head rotate.
+void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base,
+                int64_t size, llvm::StringRef defaultMethod = "None",
+                double defaultBase = 10000.0);
+
+/// YaRN (Peng et al., 2023): waves that turn less than `betaSlow` times within
+/// `length` positions are stretched by `factor`, those that turn more than
+/// `betaFast` times stay, and those between mix both.
+struct YarnSpec {
+  double factor = 1.0;
+  double length = 4096.0;
+  double betaFast = 32.0, betaSlow = 1.0;
+  double scale = 1.0, scaleOfAllDims = 1.0;
+};
+/// 0.1 * scale * ln(factor) + 1: how much sharper the softmax is to be over a
+/// context that is longer by `factor`.
+double getYarnScale(double factor, double scale);
+/// Sets the frequencies, if the base is above 1. `scale` and `scaleOfAllDims`
+/// are for the caller.
+void setYarnFrequencies(const YarnSpec &yarn, RotarySpec &rotary);
+
+/// rope_scaling of a config.json, for a rotary embedding that is read but for
+/// it.
+void readRopeScaling(SpecReader &reader, ModelSpec &spec);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_FAMILYREADERS_H

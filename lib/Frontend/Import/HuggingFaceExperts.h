@@ -1,0 +1,25 @@
+//===- HuggingFaceExperts.h - Experts of a config.json ----------*- C++ -*-===//
+
+#ifndef MF_LIB_IMPORT_HUGGINGFACEEXPERTS_H
+#define MF_LIB_IMPORT_HUGGINGFACEEXPERTS_H
+
+#include "SpecReader.h"
+#include "mf/Frontend/Import/ModelSpec.h"
+
+namespace mf {
+
+// Each fills `spec.experts`; sizes of the model have been read.
+void readMixtralExperts(SpecReader &reader, ModelSpec &spec);
+/// Qwen3-MoE, and what Qwen2-MoE has in common with it.
+void readQwenExperts(SpecReader &reader, ModelSpec &spec);
+void readQwen2Experts(SpecReader &reader, ModelSpec &spec);
+void readDeepSeek2Experts(SpecReader &reader, ModelSpec &spec);
+void readDeepSeek3Experts(SpecReader &reader, ModelSpec &spec);
+
+// And these the whole attention, too.
+void readHuggingFaceDeepSeek2(SpecReader &reader, ModelSpec &spec);
+void readHuggingFaceDeepSeek3(SpecReader &reader, ModelSpec &spec);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_HUGGINGFACEEXPERTS_H

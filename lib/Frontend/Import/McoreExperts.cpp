@@ -1,0 +1,352 @@
+//===- McoreExperts.cpp - Experts of the mcore training graph -------------===//
+//
+// TransformerConfig: all keys are in model_config, under the names of Hugging
+// Face's config.json or Megatron's. Experts always take all of their tokens.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExpertReader.h"
+#include "mf/Frontend/Config/BatchRules.h"
+
+namespace mf {
+namespace {
+
+using Keys = SpecReader::Keys;
+
+class McoreReader {
+public:
+  McoreReader(const TrainingConfig &config, const ModelSpec &spec,
+              SpecReader &reader)
+      : config(config), spec(spec), reader(reader) {}
+
+  ExpertSpec read(int64_t numExperts) {
+    experts.numExperts = numExperts;
+    experts.dropless.emplace();
+    readChoice();
+    readGroups();
+    readWidths();
+    readLayers();
+    readBias();
+    readLosses();
+    readKernels();
+    reportRest();
+    return experts;
+  }
+
+private:
+  void error(Keys keys, const llvm::Twine &text) {
+    reader.diagnostics.error(reader.locate(keys), text);
+  }
+  void ignore(llvm::StringLiteral key, llvm::StringRef neutral,
+              const llvm::Twine &why = "on a training step") {
+    warnWithoutEffect(reader, key, neutral, why);
+  }
+
+  void readChoice();
+  RouterScore readScore();
+  void readGroups();
+  void readWidths();
+  void readLayers();
+  void readLayerFrequency();
+  void readBias();
+  void readLosses();
+  void addBalancingLoss(double factor);
+  void readKernels();
+  void reportRest();
+
+  const TrainingConfig &config;
+  const ModelSpec &spec;
+  SpecReader &reader;
+  ExpertSpec experts;
+};
+
+void McoreReader::readChoice() {
+  constexpr llvm::StringLiteral key = "moe_router_topk";
+  RouterSpec &router = experts.router;
+  const bool isTelechat =
+      reader.getNode()["model_type"].getText() == "telechat3_moe";
+  router.numChosen =
+      reader.readSize({key, "num_experts_per_tok"}, isTelechat ? 8 : 2);
+  if (router.numChosen > experts.numExperts)
+    error({key, "num_experts_per_tok"},
+          "expected at most the " + llvm::Twine(experts.numExperts) +
+              " experts for 'num_experts_per_tok', but got " +
+              llvm::Twine(router.numChosen));
+  router.score = readScore();
+  bool isQwen3 = spec.normalizesQueryKey &&
+                 reader.getNode()["model_type"].getText() == "qwen3_moe";
+  bool normalizes = reader.readBool({"norm_topk_prob"}, !isQwen3);
+  router.normalizes = normalizes && router.numChosen > 1;
+  router.epsilon = 1e-20;
+  std::optional<double> scale = reader.readNumber(
+      {"moe_router_topk_scaling_factor", "routed_scaling_factor"});
+  if (!scale)
+    reader.diagnostics.warning(
+        reader.getNode().getLocation(),
+        "expected 'routed_scaling_factor' in model_config, without which "
+        "MindSpore Transformers fails; 1 is taken");
+  router.scale = scale.value_or(1.0);
+  router.type =
+      reader.readType({"moe_router_dtype", "router_dense_type"}, DType::F32);
+  router.weightType = spec.paramType;
+  router.initializerRange = spec.initializerRange;
+  experts.initializerRange = spec.initializerRange;
+}
+
+RouterScore McoreReader::readScore() {
+  Node value = reader.find(
+      {"moe_router_score_function", "scoring_func", "use_gating_sigmoid"});
+  if (!value)
+    return RouterScore::Softmax;
+  if (value.isBool())
+    return *value.getBool() ? RouterScore::Sigmoid : RouterScore::Softmax;
+  if (value.getText() == "sigmoid")
+    return RouterScore::Sigmoid;
+  if (!value.isString() || value.getText() != "softmax")
+    reader.diagnostics.error(value.getLocation(),
+                             "expected softmax or sigmoid for "
+                             "'moe_router_score_function', but got " +
+                                 value.repr(60));
+  return RouterScore::Softmax;
+}
+
+void McoreReader::readGroups() {
+  Keys numKeys = {"moe_router_num_groups", "n_group"};
+  Keys keptKeys = {"moe_router_group_topk", "topk_group"};
+  RoutingGroups groups;
+  groups.num = readCount(reader, numKeys, 0);
+  groups.numKept = readCount(reader, keptKeys, 0);
+  if (groups.num <= 1)
+    return;
+  int64_t chosen = experts.router.numChosen;
+  if (experts.numExperts % groups.num != 0) {
+    error(numKeys,
+          "expected a divisor of the " + llvm::Twine(experts.numExperts) +
+              " experts for 'n_group', but got " + llvm::Twine(groups.num));
+    return;
+  }
+  if (groups.numKept < 1 || groups.numKept > groups.num ||
+      chosen % groups.numKept != 0 ||
+      chosen / groups.numKept > experts.numExperts / groups.num) {
+    error(keptKeys,
+          "expected 'topk_group' between 1 and n_group " +
+              llvm::Twine(groups.num) + " that divides the " +
+              llvm::Twine(chosen) +
+              " experts of a token into as many as a group has, but got " +
+              llvm::Twine(groups.numKept));
+    return;
+  }
+  groups.numSummed = chosen / groups.numKept;
+  experts.router.groups = groups;
+}
+
+void McoreReader::readWidths() {
+  experts.width = reader.readSize(
+      {"moe_ffn_hidden_size", "moe_intermediate_size"}, spec.feedForwardSize);
+  Keys countKeys = {"shared_expert_num", "n_shared_experts"};
+  int64_t count = readCount(reader, countKeys, 0);
+  experts.sharedWidth = count * experts.width;
+  if (std::optional<int64_t> total =
+          reader.readOptionalSize({"moe_shared_expert_intermediate_size"})) {
+    if (count > 0 && *total != experts.sharedWidth)
+      reader.diagnostics.warning(reader.locate(countKeys),
+                                 "'n_shared_experts' has no effect: "
+                                 "'moe_shared_expert_intermediate_size' says " +
+                                     llvm::Twine(*total) + ", not " +
+                                     llvm::Twine(experts.sharedWidth));
+    experts.sharedWidth = *total;
+  }
+  if (experts.sharedWidth > INT32_MAX)
+    error(countKeys, "the width of the shared experts, " +
+                         llvm::Twine(experts.sharedWidth) +
+                         ", does not fit 32 bits");
+  if (experts.sharedWidth > 0)
+    experts.gatesShared = reader.readBool({"use_shared_expert_gating"}, false);
+  else
+    ignore("use_shared_expert_gating", "False", "without shared experts");
+}
+
+/// moe_layer_freq: a number, or for each layer whether it has experts.
+void McoreReader::readLayerFrequency() {
+  constexpr llvm::StringLiteral key = "moe_layer_freq";
+  Node value = reader.find({key});
+  if (!value)
+    return;
+  auto reject = [&] {
+    error({key}, "expected an int of at least 1 or a list of 0 and 1 for "
+                 "'moe_layer_freq', but got " +
+                     value.repr(60));
+  };
+  if (value.isList()) {
+    for (const Node &element : value.getElements()) {
+      std::optional<int64_t> flag = element.getInt();
+      if (!flag || (*flag != 0 && *flag != 1))
+        return reject();
+      experts.layers.push_back(*flag == 1);
+    }
+    return;
+  }
+  std::optional<int64_t> period = value.getInt();
+  if (!value.isInt() || !period || *period < 1 || *period > INT32_MAX)
+    return reject();
+  if (*period > 1)
+    for (int64_t i = 0; i < std::min<int64_t>(spec.numLayers, 10000); ++i)
+      experts.layers.push_back(i >= experts.firstLayer && i % *period == 0);
+}
+
+void McoreReader::readLayers() {
+  if (!reader.find({"first_k_dense_replace"}).isUndefinedOrNull())
+    experts.firstLayer = readCount(reader, {"first_k_dense_replace"}, 0);
+  readLayerFrequency();
+  // Keys of Qwen3's config.json that TransformerConfig does not have.
+  Node step = reader.find({"decoder_sparse_step"});
+  if (step && step.getInt() != 1)
+    error({"decoder_sparse_step"},
+          "expected 1 for 'decoder_sparse_step': MindSpore Transformers has "
+          "experts in every layer, but got " +
+              step.repr(60));
+  Node dense = reader.find({"mlp_only_layers"});
+  if (dense && !(dense.isList() && dense.getElements().empty()))
+    error({"mlp_only_layers"},
+          "expected [] for 'mlp_only_layers': MindSpore Transformers has "
+          "experts in every layer, but got " +
+              dense.repr(60));
+}
+
+void McoreReader::readBias() {
+  Keys keys = {"moe_router_enable_expert_bias", "balance_via_topk_bias"};
+  // The callback says when, and mf-read-config reads both.
+  reader.markRead({"moe_router_bias_update_rate", "topk_bias_update_rate"});
+  if (!reader.readBool(keys, false))
+    return;
+  if (experts.router.score != RouterScore::Sigmoid)
+    error(keys, "expected moe_router_score_function sigmoid with "
+                "'moe_router_enable_expert_bias'");
+  experts.router.bias.emplace();
+}
+
+void McoreReader::addBalancingLoss(double factor) {
+  constexpr llvm::StringLiteral key = "moe_router_load_balancing_type";
+  AuxiliaryLoss loss;
+  loss.factor = factor;
+  loss.numGroups = experts.numExperts;
+  std::string type = reader.readString({key}, "sub_seq_aux_loss");
+  if (type == "seq_aux_loss") {
+    loss.numSharedRows = spec.ranks.modelParallel;
+  } else if (type == "gbs_aux_loss") {
+    loss.numSharedRows = 0;
+    DiagnosticList unused;
+    EffectiveBatch batch = resolveBatch(config, std::nullopt, unused);
+    if (factor != 0.0 && batch.getMicroBatches() > 1)
+      reader.diagnostics.warning(
+          reader.locate({key}),
+          "'gbs_aux_loss' counts the choices of each micro-batch on their own, "
+          "not of all so far");
+  } else if (type != "sub_seq_aux_loss") {
+    error({key}, "expected sub_seq_aux_loss, seq_aux_loss or gbs_aux_loss for "
+                 "'moe_router_load_balancing_type', but got " +
+                     quote(type));
+  }
+  if (factor != 0.0)
+    experts.router.losses.push_back(loss);
+}
+
+void McoreReader::readLosses() {
+  for (const NamedFactor &loss :
+       readLossFactors(reader, "aux_loss_types", "aux_loss_factors")) {
+    if (loss.name != "expert")
+      reader.diagnostics.error(loss.location,
+                               "expected expert in 'aux_loss_types' of the "
+                               "mcore training graph, but got " +
+                                   quote(loss.name));
+    else if (loss.factor != 0.0)
+      experts.router.losses.push_back({loss.factor, experts.numExperts, 1});
+  }
+  addBalancingLoss(reader.readNumber({"moe_aux_loss_coeff"}).value_or(0.0));
+}
+
+void McoreReader::readKernels() {
+  DroplessSpec &dropless = *experts.dropless;
+  if (!reader.readBool({"moe_grouped_gemm", "use_gmm"}, true))
+    error({"moe_grouped_gemm", "use_gmm"},
+          "expected True for 'moe_grouped_gemm': the mcore training graph has "
+          "no other experts");
+  dropless.safeTokens =
+      reader.readBool({"use_pad_tokens", "enable_gmm_safe_tokens"}, false);
+  experts.fusions.permute = reader.readBool({"moe_permute_fusion"}, false);
+  std::string activation = reader.readString({"hidden_act"}, "silu");
+  experts.fusions.swiglu =
+      activation == "swiglu" || activation == "fusedswiglu";
+  std::string dispatcher =
+      reader.readString({"moe_token_dispatcher_type"}, "alltoall");
+  if (dispatcher != "alltoall")
+    reader.diagnostics.warning(
+        reader.locate({"moe_token_dispatcher_type"}),
+        quote(dispatcher) + " of 'moe_token_dispatcher_type' is not modelled; "
+                            "tokens go to each of their experts on their own");
+}
+
+void McoreReader::reportRest() {
+  struct Unused {
+    llvm::StringLiteral key, neutral;
+  };
+  static constexpr Unused unused[] = {
+      {"capacity_factor", "None"},
+      {"enable_sdrop", "False"},
+      {"z_loss_factor", "0"},
+      {"moe_z_loss_coeff", "0"},
+      {"moe_router_pre_softmax", "False"},
+      {"topk_method", "'greedy'"},
+      {"use_fused_ops_topkrouter", "False"},
+      {"use_fused_ops_permute", "False"},
+      {"moe_router_fusion", "False"},
+      {"comp_comm_parallel", "False"},
+      {"comp_comm_parallel_degree", "2"},
+      {"group_wise_a2a", "False"},
+      {"callback_moe_droprate", "False"},
+      {"moe_init_method_std", "None"},
+      {"moe_input_jitter_eps", "None"},
+      {"moe_token_drop_policy", "False"},
+      {"moe_router_force_expert_balance", "False"},
+      {"expert_model_parallel", "None"},
+      {"expert_tensor_parallel_size", "1"},
+      {"enable_deredundency", "False"},
+      {"npu_nums_per_device", "1"},
+      {"router_aux_loss_coef", "0"},
+      {"aux_loss_alpha", "0"},
+      {"aux_loss_factor", "0"},
+      {"seq_aux", "False"},
+      {"output_router_logits", "False"},
+      {"moe_shared_expert_overlap", "False"},
+      {"expert_group_size", "None"},
+      {"routing_policy", "None"},
+  };
+  for (const Unused &entry : unused)
+    ignore(entry.key, entry.neutral);
+  if (config.moe.expertNum > 1)
+    reader.diagnostics.warning(
+        config.moe.node.getLocation(),
+        "moe_config has no effect on the mcore training graph, which reads "
+        "experts from model_config");
+  if (spec.ranks.modelParallel > 1 && !spec.ranks.sequenceParallel)
+    reader.diagnostics.error(
+        config.parallel.node["model_parallel"].getLocation(),
+        "expected use_seq_parallel True for experts with model_parallel above "
+        "1");
+}
+
+} // namespace
+
+std::optional<ExpertSpec> readMcoreExperts(const TrainingConfig &config,
+                                           const ModelSpec &spec,
+                                           SpecReader &model) {
+  Keys keys = {"num_moe_experts", "n_routed_experts", "num_experts"};
+  if (!model.find(keys))
+    return std::nullopt;
+  int64_t numExperts = readCount(model, keys, 1);
+  if (numExperts <= 1)
+    return std::nullopt;
+  return McoreReader(config, spec, model).read(numExperts);
+}
+
+} // namespace mf

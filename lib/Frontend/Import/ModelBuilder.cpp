@@ -1,0 +1,196 @@
+//===- ModelBuilder.cpp - A model specification as IR ---------------------===//
+
+#include "mf/Frontend/Import/ModelBuilder.h"
+#include "BodyLayer.h"
+#include "ExpertLayer.h"
+#include "NextTokenLayers.h"
+#include "mf/Frontend/Import/CellNames.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mf::ir;
+
+namespace mf {
+namespace {
+
+class ModelBuilder {
+public:
+  ModelBuilder(MLIRContext *context, const ModelSpec &spec)
+      : builder(context), loc(builder.getUnknownLoc()), spec(spec),
+        names(getFamilyNames(spec.family)) {}
+
+  OwningOpRef<ModuleOp> build() {
+    OwningOpRef<ModuleOp> module(ModuleOp::create(loc));
+    builder.setInsertionPointToEnd(module->getBody());
+    model = ModelOp::create(
+        builder, loc, spec.name, spec.microBatchSize, spec.sequenceLength,
+        spec.vocabSize, spec.padTokenId, spec.ignoreTokenId,
+        builder.getStringAttr(getName(spec.family)), TrainingAttr());
+    builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
+    addTables();
+    addCellTrees();
+    if (spec.nextTokens.depth > 0)
+      addCellTree(nextTokenCells, getNextTokenCellNames(spec));
+    addEmbedding();
+    for (int64_t index = 0; index < spec.numLayers; ++index)
+      addBody(index);
+    addBehindBody();
+    return module;
+  }
+
+private:
+  /// [batch, sequence, hidden] in the residual stream's type.
+  Type getHiddenType() {
+    return RankedTensorType::get(
+        {spec.microBatchSize, spec.sequenceLength, spec.hiddenSize},
+        getFloatType(builder.getContext(), spec.residualType));
+  }
+
+  RankedTensorType getIndexType(ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, builder.getI32Type());
+  }
+
+  InitAttr getInit(InitKind kind, double value, double scale = 1.0) {
+    return InitAttr::get(builder.getContext(), kind, value, scale);
+  }
+
+  InitAttr getRotaryInit(InitKind kind) {
+    const RotarySpec &rotary = spec.rotary;
+    ArrayAttr frequencies;
+    if (!rotary.frequencies.empty())
+      frequencies = builder.getF64ArrayAttr(rotary.frequencies);
+    return InitAttr::get(builder.getContext(), kind, APFloat(rotary.base),
+                         APFloat(rotary.positionScale),
+                         APFloat(rotary.amplitude), frequencies);
+  }
+
+  /// A parameter of the model that layers share.
+  void addShared(StringRef symbol, ArrayRef<int64_t> shape, DType type,
+                 InitAttr init, const ParameterTraits &traits) {
+    Type tensor =
+        RankedTensorType::get(shape, getFloatType(builder.getContext(), type));
+    createParameter(builder, loc, symbol, tensor, init, traits);
+  }
+
+  void addTables() {
+    int64_t length = spec.sequenceLength;
+    auto addTable = [&](StringRef symbol, ArrayRef<int64_t> shape, DType type,
+                        InitAttr init) {
+      ParameterTraits traits;
+      traits.frozen = true;
+      addShared(symbol, shape, type, init, traits);
+    };
+    if (int64_t size = spec.rotary.size) {
+      addTable(rotaryCosineTable, {length, size}, spec.rotaryType,
+               getRotaryInit(InitKind::RotaryCos));
+      addTable(rotarySineTable, {length, size}, spec.rotaryType,
+               getRotaryInit(InitKind::RotarySin));
+    }
+    if (!spec.usesFlashAttention)
+      addTable(causalMaskTable, {length, length}, spec.computeType,
+               getInit(InitKind::CausalMask, -10000.0));
+    if (spec.usesAlibi && spec.usesFlashAttention)
+      addTable(alibiSlopes, {spec.numHeads}, DType::F32,
+               getInit(InitKind::Alibi, 0.0));
+    else if (spec.usesAlibi)
+      addTable(alibiTable, {spec.numHeads, length, length}, spec.computeType,
+               getInit(InitKind::Alibi, 0.0));
+  }
+
+  void addCellTree(StringRef symbol, ArrayRef<std::string> names) {
+    SmallVector<Attribute> cells;
+    for (const std::string &name : names)
+      cells.push_back(builder.getStringAttr(name));
+    CellTreeOp::create(builder, loc, symbol, builder.getArrayAttr(cells));
+  }
+
+  /// The tree of layers with experts, or without.
+  static StringRef getCellTree(bool hasExperts) {
+    return hasExperts ? expertCells : bodyCells;
+  }
+
+  void addCellTrees() {
+    const int64_t numLater =
+        spec.nextTokens.followsNorm ? 0 : spec.nextTokens.depth;
+    for (bool hasExperts : {false, true}) {
+      bool isUsed = false;
+      for (int64_t i = 0; i < spec.numLayers + numLater; ++i)
+        isUsed |= spec.hasExperts(i) == hasExperts;
+      if (isUsed)
+        addCellTree(getCellTree(hasExperts), getCellNames(spec, hasExperts));
+    }
+  }
+
+  void addEmbedding() {
+    ParameterTraits traits;
+    traits.cuts = {getVocabularyAxes(spec.tableCut), {}};
+    traits.mayStayWhole = true;
+    traits.parallelOptimizer = spec.parallelOptimizerTable;
+    addShared(names.embeddingWeight, {spec.vocabSize, spec.hiddenSize},
+              spec.embeddingType,
+              getInit(InitKind::Normal, spec.initializerRange), traits);
+    Type hidden = getHiddenType();
+    CellBuilder cells(
+        model, spec, "embedding", LayerKind::Embedding, "",
+        TypeRange{getIndexType({spec.microBatchSize, spec.sequenceLength})},
+        hidden);
+    Value table = cells.getParameter(names.embeddingWeight);
+    auto rows = RankedTensorType::get(
+        getShape(cells.getArgument(0)),
+        getFloatType(builder.getContext(), spec.embeddingType));
+    SmallVector<int64_t> shape(rows.getShape());
+    shape.push_back(spec.hiddenSize);
+    Value result =
+        cells
+            .create<EmbeddingOp>(names.gather, rows.clone(shape),
+                                 ValueRange{table, cells.getArgument(0)})
+            .getResult();
+    result = cells.cast(result, spec.residualType, "cast");
+    result = cells.drop(result, spec.dropout.embedding, names.embeddingDropout);
+    cells.returnValues(result);
+  }
+
+  void addBody(int64_t index) {
+    std::string number = std::to_string(index);
+    Type hidden = getHiddenType();
+    SmallVector<Type, 2> results = {hidden};
+    const bool hasExperts = spec.hasExperts(index);
+    if (hasExperts && hasExpertLoss(spec))
+      results.push_back(RankedTensorType::get({}, builder.getF32Type()));
+    CellBuilder cells(model, spec, "layers." + number, LayerKind::Body,
+                      names.layers.str() + "." + number, TypeRange{hidden},
+                      results);
+    cells.setCellTree(getCellTree(hasExperts));
+    cells.returnValues(addBodyLayer(cells, cells.getArgument(0), hasExperts));
+  }
+
+  /// Final norm and head, and what predicts later tokens: hidden states that
+  /// the head reads are handed on from layer to layer.
+  void addBehindBody() {
+    NextTokenLayers later(model, spec, getHiddenType());
+    const NextTokenSpec &next = spec.nextTokens;
+    if (next.followsNorm)
+      addFinalNorm(model, spec, getHiddenType(), /*numKept=*/0);
+    for (int64_t index = 0; index < next.depth; ++index)
+      later.add(index);
+    if (!next.followsNorm) {
+      addFinalNorm(model, spec, getHiddenType(), next.depth);
+      later.addOutputNorms();
+    }
+    addHead(model, spec, getHiddenType());
+  }
+
+  OpBuilder builder;
+  mlir::Location loc;
+  const ModelSpec &spec;
+  const FamilyNames &names;
+  ModelOp model;
+};
+
+} // namespace
+
+OwningOpRef<ModuleOp> buildModel(MLIRContext *context, const ModelSpec &spec) {
+  return ModelBuilder(context, spec).build();
+}
+
+} // namespace mf

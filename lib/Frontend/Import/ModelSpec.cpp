@@ -1,0 +1,323 @@
+//===- ModelSpec.cpp - The shape of a dense transformer -------------------===//
+
+#include "mf/Frontend/Import/ModelSpec.h"
+#include "ExpertReader.h"
+#include "FamilyReaders.h"
+#include "ModelKeys.h"
+#include "PretrainedConfig.h"
+#include "SpecLimits.h"
+#include "llvm/ADT/StringExtras.h"
+
+namespace mf {
+
+llvm::StringRef getName(ModelFamily family) {
+  switch (family) {
+  case ModelFamily::Llama:
+    return "llama";
+  case ModelFamily::InternLm2:
+    return "internlm2";
+  case ModelFamily::Qwen:
+    return "qwen";
+  case ModelFamily::Telechat:
+    return "telechat";
+  case ModelFamily::ChatGlm:
+    return "chatglm";
+  case ModelFamily::DeepSeek:
+    return "deepseek";
+  case ModelFamily::Mcore:
+    return "mcore";
+  }
+  llvm_unreachable("unknown family");
+}
+
+//===----------------------------------------------------------------------===//
+// Architecture
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Architecture {
+  llvm::StringLiteral name;
+  FamilyReader read;
+  /// Reads the keys of a config.json.
+  bool isMcore = false;
+};
+} // namespace
+
+/// Network classes of model.arch.type or, in the mcore training graph, of
+/// model_config.architectures and model_config.model_type. Two classes of one
+/// name differ in where it is written.
+static constexpr Architecture architectures[] = {
+    {"LlamaForCausalLM", readLlama},
+    {"MixtralForCausalLM", readMixtralExtend},
+    {"Baichuan7BV2ForCausalLM", readBaichuan7B},
+    {"Baichuan13BV2ForCausalLM", readBaichuan13B},
+    {"InternLMForCausalLM", readInternLm},
+    {"InternLM2ForCausalLM", readInternLm2},
+    {"QwenForCausalLM", readQwen},
+    {"TelechatForCausalLM", readTelechat},
+    {"ChatGLM2ForConditionalGeneration", readChatGlm},
+    {"ChatGLM3ForConditionalGeneration", readChatGlm},
+    {"ChatGLM4ForConditionalGeneration", readChatGlm},
+    {"DeepseekV2ForCausalLM", readDeepSeek},
+    {"DeepseekV3ForCausalLM", readDeepSeek},
+    {"Qwen3ForCausalLM", readQwen3, /*isMcore=*/true},
+    {"qwen3", readQwen3, /*isMcore=*/true},
+    {"Qwen3MoeForCausalLM", readQwen3, /*isMcore=*/true},
+    {"qwen3_moe", readQwen3, /*isMcore=*/true},
+    {"DeepseekV3ForCausalLM", readMcoreDeepSeek, /*isMcore=*/true},
+    {"deepseek_v3", readMcoreDeepSeek, /*isMcore=*/true},
+    {"TeleChat3ForCausalLM", readTelechat3, /*isMcore=*/true},
+    {"telechat3", readTelechat3, /*isMcore=*/true},
+    {"TeleChat3MoeForCausalLM", readTelechat3Moe, /*isMcore=*/true},
+    {"telechat3_moe", readTelechat3Moe, /*isMcore=*/true},
+    // Configuration classes, where model_config.type is all that is there.
+    {"LlamaConfig", readLlama},
+    {"InternLMConfig", readInternLm},
+    {"InternLM2Config", readInternLm2},
+    {"QwenConfig", readQwen},
+    {"TelechatConfig", readTelechat},
+    {"ChatGLM2Config", readChatGlm},
+    {"DeepseekV2Config", readDeepSeek},
+    {"DeepseekV3Config", readDeepSeek},
+    {"Qwen3Config", readQwen3, /*isMcore=*/true},
+    {"Qwen3MoeConfig", readQwen3, /*isMcore=*/true},
+};
+
+/// The node that names the network: model.arch.type, else the first of
+/// architectures, else model_type, else the configuration's class.
+static Node findArchitecture(const TrainingConfig &config) {
+  Node arch = config.model.node["arch"];
+  for (const Node &node : {arch["type"], arch})
+    if (node.isString())
+      return node;
+  Node list = config.model.config["architectures"];
+  if (list.isList() && !list.getElements().empty())
+    return list.getElements().front();
+  if (list.isString())
+    return list;
+  for (llvm::StringRef key : {"model_type", "type"})
+    if (Node node = config.model.config[key]; node.isString())
+      return node;
+  return {};
+}
+
+static void rejectAdapters(const TrainingConfig &config,
+                           DiagnosticList &diagnostics) {
+  Node adapter = config.model.config["pet_config"];
+  if (adapter.isUndefinedOrNull())
+    return;
+  diagnostics.error(adapter.getLocation(),
+                    "fine-tuning adapters ('pet_config') are not supported; "
+                    "remove the section to train all parameters");
+}
+
+/// Where the YAML leaves to the file system what describes the model.
+static void attachPretrainedNote(const TrainingConfig &config,
+                                 Diagnostic &error) {
+  if (Node folder = findPretrainedFolder(config))
+    error.attachNote("pass the config.json of this folder with "
+                     "--pretrained-config",
+                     folder.getLocation());
+}
+
+static const Architecture *readArchitecture(const TrainingConfig &config,
+                                            DiagnosticList &diagnostics) {
+  Node name = findArchitecture(config);
+  if (!name.isString()) {
+    Location place =
+        name ? name.getLocation() : config.model.node.getLocation();
+    Diagnostic &error = diagnostics.error(
+        place, "expected the network's class in model.arch.type or "
+               "model.model_config.architectures");
+    attachPretrainedNote(config, error);
+    return nullptr;
+  }
+  Node arch = config.model.node["arch"];
+  const bool isInArch = arch.isString() || arch["type"].isString();
+  llvm::SmallVector<llvm::StringRef> names;
+  const Architecture *found = nullptr;
+  for (const Architecture &architecture : architectures) {
+    if (!llvm::is_contained(names, architecture.name))
+      names.push_back(architecture.name);
+    if (name.getText() == architecture.name &&
+        (!found || architecture.isMcore != isInArch))
+      found = &architecture;
+  }
+  if (found)
+    return found;
+  diagnostics
+      .error(name.getLocation(), "unknown architecture " +
+                                     quote(name.getText()) +
+                                     suggest(name.getText(), names))
+      .attachNote("supported are " + llvm::join(names, ", "));
+  return nullptr;
+}
+
+std::optional<Release> parseRelease(llvm::StringRef text) {
+  Release release;
+  text.consume_front("r");
+  if (text.consumeInteger(10, release.major) || !text.consume_front(".") ||
+      text.consumeInteger(10, release.minor))
+    return std::nullopt;
+  if (!text.empty() && text.front() != '.' && text.front() != '-')
+    return std::nullopt;
+  return release;
+}
+
+//===----------------------------------------------------------------------===//
+// The rest
+//===----------------------------------------------------------------------===//
+
+/// trainer.model_name if it can be a symbol name as it is, else the family.
+static std::string chooseName(const TrainingConfig &config,
+                              ModelFamily family) {
+  llvm::StringRef name = config.root["trainer"]["model_name"].getText();
+  auto isSymbolCharacter = [](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '.';
+  };
+  if (!name.empty() && name.size() < 80 && llvm::isAlpha(name.front()) &&
+      llvm::all_of(name, isSymbolCharacter))
+    return name.str();
+  return getName(family).str();
+}
+
+void applyOverrides(const ModelOverrides &overrides, ModelSpec &spec,
+                    DiagnosticList &diagnostics) {
+  auto apply = [&](std::optional<int64_t> value, llvm::StringRef option,
+                   int64_t &size) {
+    if (!value)
+      return;
+    if (*value < 1 || *value > INT32_MAX)
+      diagnostics.error({}, "expected at least 1 for " + option + ", but got " +
+                                llvm::Twine(*value));
+    else
+      size = *value;
+  };
+  apply(overrides.numLayers, "--num-layers", spec.numLayers);
+  apply(overrides.sequenceLength, "--seq-length", spec.sequenceLength);
+  apply(overrides.batchSize, "--batch-size", spec.microBatchSize);
+}
+
+/// A head that is the embedding's table lies as the table does.
+static void placeTiedHead(const SpecReader &reader, ModelSpec &spec) {
+  if (!spec.tiesWordEmbeddings)
+    return;
+  auto getParts = [&](VocabularyCut cut) {
+    const RankLayout &ranks = spec.ranks;
+    int64_t parts = 1;
+    if (cut != VocabularyCut::None)
+      parts *= ranks.modelParallel;
+    if (cut == VocabularyCut::ContextAndModel || cut == VocabularyCut::All)
+      parts *= ranks.contextParallel;
+    if (cut == VocabularyCut::All)
+      parts *= ranks.dataParallel;
+    return parts;
+  };
+  const int64_t own = getParts(spec.headCut), table = getParts(spec.tableCut);
+  spec.headCut = spec.tableCut;
+  if (own != table)
+    reader.diagnostics.warning(
+        reader.locate({"tie_word_embeddings"}),
+        "the tied head is cut into " + llvm::Twine(table) +
+            " parts as the embedding's table is; MindSpore Transformers "
+            "wants " +
+            llvm::Twine(own) + " and does not compile this");
+}
+
+/// Checks that attention can run where a sequence is shared out among ranks, or
+/// runs in pieces.
+static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
+                       DiagnosticList &diagnostics) {
+  if (spec.ranks.contextParallel > 1 && !spec.usesFlashAttention)
+    diagnostics.error(config.parallel.node["context_parallel"].getLocation(),
+                      "context_parallel above 1 needs use_flash_attention");
+  int64_t pieces = config.parallel.seqSplitNum;
+  Location place = config.parallel.node["seq_split_num"].getLocation();
+  if (pieces > 1 && !spec.usesFlashAttention)
+    diagnostics.error(place, "seq_split_num above 1 needs use_flash_attention");
+  if (pieces > 1 && spec.sequenceLength % pieces != 0)
+    diagnostics.error(place, "a sequence of " +
+                                 llvm::Twine(spec.sequenceLength) +
+                                 " does not divide into seq_split_num " +
+                                 llvm::Twine(pieces) + " pieces");
+}
+
+/// Warnings come where operators are fused.
+static FusionConfig readFusionNames(const TrainingConfig &config, bool isMcore,
+                                    DiagnosticList &diagnostics) {
+  DiagnosticList found;
+  FusionConfig fusions = readFusionConfig(config, isMcore, found);
+  if (found.hasErrors())
+    diagnostics.append(found);
+  return fusions;
+}
+
+std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
+                                       const ModelOverrides &overrides,
+                                       DiagnosticList &diagnostics) {
+  size_t errors = diagnostics.getErrorCount();
+  if (!config.model.config.isMap()) {
+    Location place = config.model.node ? config.model.node.getLocation()
+                                       : config.root.getLocation();
+    Diagnostic &error =
+        diagnostics.error(place, "expected model.model_config, a map that "
+                                 "describes the model");
+    attachPretrainedNote(config, error);
+    return std::nullopt;
+  }
+  rejectAdapters(config, diagnostics);
+  if (diagnostics.getErrorCount() != errors)
+    return std::nullopt;
+  const Architecture *architecture = readArchitecture(config, diagnostics);
+  if (!architecture)
+    return std::nullopt;
+  const bool isComplete = architecture->isMcore
+                              ? checkPretrainedSizes(config, diagnostics)
+                              : checkNoPretrainedConfig(config, diagnostics);
+  if (!isComplete)
+    return std::nullopt;
+
+  ModelSpec spec;
+  spec.microBatchSize = config.runner.batchSize;
+  spec.ranks = resolveRanks(config, diagnostics);
+  if (config.parallel.vocabEmbDp)
+    spec.tableCut = spec.headCut = VocabularyCut::None;
+  SpecReader reader(config.model.config, "model_config", diagnostics);
+  // The key changes how a layer runs, not its result: mf-read-config reads it.
+  reader.markRead({"fine_grain_interleave"});
+  architecture->read(reader, spec);
+  spec.fusions = readFusionNames(config, architecture->isMcore, diagnostics);
+  if (!architecture->isMcore)
+    rejectExperts(config.model.config, "in moe_config", diagnostics);
+  readExperts(config, overrides.release, reader, spec);
+  if (spec.family == ModelFamily::Telechat && spec.experts &&
+      spec.dropout.hidden != 0)
+    diagnostics.warning(reader.locate({"hidden_dropout_prob"}),
+                        "dropout of what routed experts give "
+                        "('hidden_dropout_prob') is not modelled; the other "
+                        "layers have it");
+  if (!spec.latent)
+    rejectLatentAttention(config.model.config, diagnostics);
+  placeTiedHead(reader, spec);
+  // A config.json holds much that MindSpore Transformers does not read.
+  reportUnreadKeys(reader, config.model.node["model_config"]);
+  spec.name = chooseName(config, spec.family);
+  applyOverrides(overrides, spec, diagnostics);
+  if (__builtin_mul_overflow(spec.microBatchSize, spec.ranks.dataParallel,
+                             &spec.microBatchSize))
+    diagnostics.error(config.parallel.node["data_parallel"].getLocation(),
+                      "the rows of a micro-batch over all of data_parallel "
+                      "overflow");
+  if (config.parallel.seqSplitNum > 1 || spec.ranks.contextParallel > 1)
+    spec.nextTokens.joinsHeads = false;
+  checkRanks(config, spec, diagnostics);
+  if (diagnostics.getErrorCount() == errors)
+    resolveExpertSizes(config, overrides, spec, diagnostics);
+  if (diagnostics.getErrorCount() == errors)
+    checkLimits(reader, spec);
+  if (diagnostics.getErrorCount() != errors)
+    return std::nullopt;
+  return spec;
+}
+
+} // namespace mf

@@ -1,0 +1,186 @@
+//===- CommunicationJson.cpp - communication.json and groups --------------===//
+
+#include "ProfileTable.h"
+#include "mf/Support/StrictJson.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::StringRef;
+using llvm::Twine;
+namespace json = llvm::json;
+
+namespace mf::calibration {
+
+static Expected<json::Object> parseObject(StringRef path, StringRef text) {
+  auto fail = [&](const Twine &message) {
+    return llvm::createStringError(path + ": " + message);
+  };
+  // The parser recurses: a file of brackets would overflow the stack.
+  constexpr unsigned maximumDepth = 64;
+  if (getNestingDepth(text) > maximumDepth)
+    return fail("expected JSON that is less deeply nested");
+  Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return fail("expected JSON: " + llvm::toString(value.takeError()));
+  json::Object *object = value->getAsObject();
+  if (!object)
+    return fail("expected a JSON object");
+  return std::move(*object);
+}
+
+/// The members of an object, sorted: the parser's order is that of a hash
+/// table.
+static std::vector<std::pair<StringRef, const json::Value *>>
+getSorted(const json::Object &object) {
+  std::vector<std::pair<StringRef, const json::Value *>> members;
+  for (const auto &[key, value] : object)
+    members.emplace_back(StringRef(key), &value);
+  llvm::sort(members, llvm::less_first());
+  return members;
+}
+
+namespace {
+
+class CommunicationReader {
+public:
+  CommunicationReader(StringRef path, uint32_t folder, Profile &profile)
+      : path(path), folder(folder), profile(profile) {}
+
+  Error readSteps(const json::Object &steps);
+
+private:
+  Error fail(const Twine &message) const {
+    return llvm::createStringError(path + ": " + message);
+  }
+  /// A member of `owner` from 0 to `most`.
+  Expected<double> getNumber(const json::Object &object, StringRef owner,
+                             StringRef name, double most) const;
+  Error readTransfer(StringRef key, const json::Object &transfer, int64_t step);
+
+  StringRef path;
+  uint32_t folder;
+  Profile &profile;
+};
+
+} // namespace
+
+Expected<double> CommunicationReader::getNumber(const json::Object &object,
+                                                StringRef owner, StringRef name,
+                                                double most) const {
+  const std::optional<double> number = object.getNumber(name);
+  if (!number || !isWithin(*number, most))
+    return fail(llvm::formatv("'{0}': expected '{1}', a number from 0 to {2}",
+                              owner, name, llvm::format("%g", most))
+                    .str());
+  return *number;
+}
+
+Error CommunicationReader::readTransfer(StringRef key,
+                                        const json::Object &transfer,
+                                        int64_t step) {
+  constexpr double secondsPerMillisecond = 1e-3, bytesPerMegabyte = 1e6,
+                   mostMegabytes = 1e9;
+  const json::Object *times = transfer.getObject("Communication Time Info");
+  if (!times)
+    return fail("'" + key + "': expected an object 'Communication Time Info'");
+  Expected<double> elapsed =
+      getNumber(*times, key, "Elapse Time(ms)", mostOfProfile);
+  if (!elapsed)
+    return elapsed.takeError();
+  Expected<double> wait =
+      getNumber(*times, key, "Wait Time(ms)", mostOfProfile);
+  if (!wait)
+    return wait.takeError();
+  ProfiledTransfer row;
+  std::tie(row.name, row.group) = key.split('@');
+  row.step = step;
+  row.folder = folder;
+  row.seconds = std::max(0.0, *elapsed - *wait) * secondsPerMillisecond;
+  if (const json::Object *links =
+          transfer.getObject("Communication Bandwidth Info"))
+    for (const auto &[link, value] : getSorted(*links)) {
+      const json::Object *info = value->getAsObject();
+      if (!info)
+        return fail("'" + key + "': expected an object '" + link + "'");
+      Expected<double> size =
+          getNumber(*info, key, "Transit Size(MB)", mostMegabytes);
+      if (!size)
+        return size.takeError();
+      if (*size > 0)
+        row.bytesByLink[link.str()] = *size * bytesPerMegabyte;
+    }
+  profile.transfers.push_back(std::move(row));
+  return Error::success();
+}
+
+Error CommunicationReader::readSteps(const json::Object &steps) {
+  for (const auto &[name, value] : getSorted(steps)) {
+    const json::Object *kinds = value->getAsObject();
+    if (!kinds)
+      return fail("expected an object '" + name + "'");
+    int64_t step = 0;
+    StringRef number = name;
+    number.consume_front("step");
+    if (!number.empty() && number.getAsInteger(10, step))
+      step = 0;
+    for (const char *kind : {"collective", "p2p"}) {
+      const json::Object *transfers = kinds->getObject(kind);
+      if (!transfers)
+        continue;
+      for (const auto &[key, transfer] : getSorted(*transfers)) {
+        const json::Object *object = transfer->getAsObject();
+        if (!object)
+          return fail("expected an object '" + key + "'");
+        // The sums over all of them stand beside them.
+        if (key.starts_with("Total Op Info"))
+          continue;
+        if (Error error = readTransfer(key, *object, step))
+          return error;
+      }
+    }
+  }
+  return Error::success();
+}
+
+Error readCommunication(StringRef path, StringRef text, uint32_t folder,
+                        Profile &profile) {
+  Expected<json::Object> steps = parseObject(path, text);
+  if (!steps)
+    return steps.takeError();
+  return CommunicationReader(path, folder, profile).readSteps(*steps);
+}
+
+Error readMetadata(StringRef path, StringRef text, uint32_t folder,
+                   Profile &profile) {
+  Expected<json::Object> metadata = parseObject(path, text);
+  if (!metadata)
+    return metadata.takeError();
+  const json::Object *groups = metadata->getObject("parallel_group_info");
+  if (!groups)
+    return Error::success();
+  for (const auto &[name, value] : getSorted(*groups)) {
+    const json::Object *group = value->getAsObject();
+    const json::Array *ranks =
+        group ? group->getArray("global_ranks") : nullptr;
+    if (!ranks)
+      return llvm::createStringError(path + ": group '" + name +
+                                     "': expected a list 'global_ranks'");
+    std::vector<int64_t> &members = profile.groups[{folder, name.str()}];
+    members.clear();
+    for (const json::Value &rank : *ranks) {
+      const std::optional<int64_t> number = rank.getAsInteger();
+      if (!number || *number < 0 || *number > INT32_MAX)
+        return llvm::createStringError(path + ": group '" + name +
+                                       "': expected ranks, whole numbers from "
+                                       "0 to 2147483647");
+      members.push_back(*number);
+    }
+  }
+  return Error::success();
+}
+
+} // namespace mf::calibration

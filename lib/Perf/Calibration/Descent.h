@@ -1,0 +1,72 @@
+//===- Descent.h - Minimization of the fit's loss ---------------*- C++ -*-===//
+
+#ifndef MF_LIB_CALIBRATION_DESCENT_H
+#define MF_LIB_CALIBRATION_DESCENT_H
+
+#include "mf/Perf/Calibration/LogFit.h"
+#include <Eigen/Dense>
+
+namespace mf::calibration {
+
+/// Numbers on their way to the minimum of
+///   sum of weight * loss(residual / spread) + sum of (offset / belief)^2 / 2
+/// where the loss of r is r^2 / 2 near 0 and grows like |r| further out: half
+/// of the observations cannot pull more than the other half.
+class Descent {
+public:
+  Descent(FitModel &model, llvm::ArrayRef<FitParameter> parameters,
+          llvm::ArrayRef<FitObservation> observations);
+
+  /// Keeps a number at its start from now on.
+  void fix(size_t parameter);
+  bool isActive(size_t parameter) const { return active[parameter]; }
+  bool isAtBound(size_t parameter) const;
+  double getValue(size_t parameter) const { return values[parameter]; }
+  double getResidual(size_t observation) const;
+
+  /// Multiplies all beliefs.
+  void setBeliefScale(double scale) { beliefScale = scale; }
+  /// The spread of the residual of each observation.
+  void setSpreads(std::vector<double> spreads);
+
+  double getCost() const;
+  /// By how much times fit worse if a number is changed alone.
+  double getLossOfMove(size_t parameter, double change);
+  /// Moves each number in turn to the best of places far around it: times are
+  /// the larger of several terms, and on the wrong one there is no slope.
+  void scan();
+  /// Levenberg and Marquardt's method on the reweighted squares.
+  void minimize();
+  /// The standard errors of the active numbers, 0 for others.
+  std::vector<double> getDeviations();
+
+private:
+  struct Slopes {
+    /// The active numbers that can move.
+    std::vector<size_t> moving;
+    Eigen::MatrixXd hessian;
+    Eigen::VectorXd gradient;
+  };
+
+  void move(size_t parameter, double value);
+  std::pair<double, double> findBest(size_t index);
+  void moveAll(const std::vector<size_t> &which, llvm::ArrayRef<double> to);
+  double getCostOf(const FitParameter &parameter, size_t index) const;
+  Eigen::MatrixXd getJacobian(const std::vector<size_t> &of);
+  Slopes getSlopes(bool withBounds);
+  bool step(const Slopes &slopes, double damping);
+
+  FitModel &model;
+  llvm::ArrayRef<FitParameter> parameters;
+  llvm::ArrayRef<FitObservation> observations;
+  std::vector<bool> active;
+  /// Parameters that few observations depend on come first: effects that all
+  /// observations share are left for the others.
+  std::vector<size_t> scanOrder;
+  std::vector<double> values, predictions, spreads;
+  double beliefScale = 1;
+};
+
+} // namespace mf::calibration
+
+#endif // MF_LIB_CALIBRATION_DESCENT_H

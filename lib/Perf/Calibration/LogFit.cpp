@@ -1,0 +1,179 @@
+//===- LogFit.cpp - Fits positive numbers to measured times ---------------===//
+//-------------------------===//
+
+#include "mf/Perf/Calibration/LogFit.h"
+#include "Descent.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cmath>
+
+namespace mf::calibration {
+
+/// No model of a device is better than this, whatever its residuals are; and
+/// times that are far off still count more than the prior belief.
+static constexpr double smallestMisfit = 0.01, largestMisfit = 0.25;
+
+namespace {
+
+class LogFit {
+public:
+  LogFit(FitModel &model, llvm::ArrayRef<FitParameter> parameters,
+         llvm::ArrayRef<FitObservation> observations)
+      : parameters(parameters), observations(observations),
+        descent(model, parameters, observations) {}
+
+  FitResult run();
+
+private:
+  void approach();
+  std::vector<double> estimateSpreads() const;
+  size_t countOwnParameters(uint32_t set) const;
+  bool fixUndetermined(llvm::ArrayRef<double> deviations);
+
+  llvm::ArrayRef<FitParameter> parameters;
+  llvm::ArrayRef<FitObservation> observations;
+  Descent descent;
+};
+
+} // namespace
+
+/// Comes near the optimum from any start, with little weight on beliefs, so
+/// that the spread of the residuals shows how well the model fits.
+void LogFit::approach() {
+  constexpr double littleBelief = 5, relevant = 1e-6;
+  constexpr int maximumRounds = 6;
+  descent.setBeliefScale(littleBelief);
+  descent.setSpreads(std::vector<double>(observations.size(), smallestMisfit));
+  double cost = descent.getCost();
+  for (int round = 0; round < maximumRounds; ++round) {
+    descent.scan();
+    descent.minimize();
+    const double newCost = descent.getCost();
+    if (cost - newCost <= relevant * (1 + cost))
+      return;
+    cost = newCost;
+  }
+}
+
+/// Active numbers that nothing but observations of the set depend on.
+size_t LogFit::countOwnParameters(uint32_t set) const {
+  size_t count = 0;
+  for (const auto &[index, parameter] : llvm::enumerate(parameters))
+    count += descent.isActive(index) &&
+             llvm::all_of(parameter.observations, [&](uint32_t i) {
+               return observations[i].set == set;
+             });
+  return count;
+}
+
+/// From the median of each set's residuals, which outliers do not move.
+std::vector<double> LogFit::estimateSpreads() const {
+  constexpr double deviationOverMedian = 1.4826;
+  uint32_t numSets = 0;
+  for (const FitObservation &observation : observations)
+    numSets = std::max(numSets, observation.set + 1);
+  std::vector<std::vector<double>> sizes(numSets);
+  for (size_t i = 0; i < observations.size(); ++i)
+    sizes[observations[i].set].push_back(std::abs(descent.getResidual(i)));
+  std::vector<double> misfits(numSets, smallestMisfit);
+  for (uint32_t set = 0; set < numSets; ++set) {
+    std::vector<double> &all = sizes[set];
+    const size_t own = countOwnParameters(set);
+    if (all.empty())
+      continue;
+    const auto middle = all.begin() + static_cast<ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    // If there are enough numbers, the remaining error is misfit all the same.
+    const size_t size = all.size(), free = size > own ? size - own : size;
+    misfits[set] = std::clamp(
+        deviationOverMedian * *middle *
+            std::sqrt(static_cast<double>(size) / static_cast<double>(free)),
+        smallestMisfit, largestMisfit);
+  }
+  std::vector<double> spreads;
+  for (const FitObservation &observation : observations)
+    spreads.push_back(std::hypot(misfits[observation.set], observation.error));
+  return spreads;
+}
+
+/// Fixes numbers of which no more is known than before; false if there are
+/// none. Several that only together say something are left to their beliefs, so
+/// those that are all but unknown go at once, others one by one.
+bool LogFit::fixUndetermined(llvm::ArrayRef<double> deviations) {
+  constexpr double unknown = 0.97, hardlyKnown = 0.8, farAway = 2;
+  bool hasFixed = false;
+  size_t worst = parameters.size();
+  double worstRatio = hardlyKnown;
+  for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
+    // A parameter that times have pushed far away is known not to be where it
+    // was, even if they do not tell how much farther it could be.
+    if (!descent.isActive(index) ||
+        std::abs(descent.getValue(index) - parameter.start) >
+            farAway * parameter.belief)
+      continue;
+    const double ratio = deviations[index] / parameter.belief;
+    if (ratio > unknown) {
+      descent.fix(index);
+      hasFixed = true;
+    } else if (ratio > worstRatio) {
+      worst = index;
+      worstRatio = ratio;
+    }
+  }
+  if (!hasFixed && worst < parameters.size()) {
+    descent.fix(worst);
+    hasFixed = true;
+  }
+  return hasFixed;
+}
+
+FitResult LogFit::run() {
+  approach();
+  descent.setBeliefScale(1);
+  std::vector<double> deviations;
+  do {
+    descent.setSpreads(estimateSpreads());
+    descent.minimize();
+    deviations = descent.getDeviations();
+  } while (fixUndetermined(deviations));
+  // Parameters that were fixed may have left others on the wrong term.
+  constexpr int lastRounds = 3;
+  for (int round = 0; round < lastRounds; ++round) {
+    descent.scan();
+    descent.minimize();
+    descent.setSpreads(estimateSpreads());
+  }
+  descent.minimize();
+  deviations = descent.getDeviations();
+
+  FitResult result;
+  for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
+    FittedParameter fitted;
+    fitted.logValue = descent.getValue(index);
+    fitted.deviation = deviations[index];
+    fitted.state = parameter.observations.empty() ? FitState::Unused
+                   : !descent.isActive(index)     ? FitState::Undetermined
+                   : descent.isAtBound(index)     ? FitState::AtBound
+                                                  : FitState::Fitted;
+    if (fitted.state == FitState::Fitted) {
+      // The increase of the loss that one standard error causes.
+      constexpr double little = 0.5;
+      fitted.isOpenAbove =
+          descent.getLossOfMove(index, parameter.belief / 2) < little;
+      fitted.isOpenBelow =
+          descent.getLossOfMove(index, -parameter.belief / 2) < little;
+    }
+    result.parameters.push_back(fitted);
+  }
+  for (size_t i = 0; i < observations.size(); ++i)
+    result.residuals.push_back(descent.getResidual(i));
+  return result;
+}
+
+FitResult fitLogarithms(FitModel &model,
+                        llvm::ArrayRef<FitParameter> parameters,
+                        llvm::ArrayRef<FitObservation> observations) {
+  return LogFit(model, parameters, observations).run();
+}
+
+} // namespace mf::calibration

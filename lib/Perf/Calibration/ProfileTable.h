@@ -1,0 +1,75 @@
+//===- ProfileTable.h - The files of a profile ----------------*- C++ -*-===//
+
+#ifndef MF_LIB_CALIBRATION_PROFILETABLE_H
+#define MF_LIB_CALIBRATION_PROFILETABLE_H
+
+#include "mf/Perf/Calibration/Profile.h"
+#include "mf/Support/CsvReader.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mf::calibration {
+
+/// The largest number that a profile may have, far above any time in
+/// microseconds: sums over a whole file stay finite.
+constexpr double mostOfProfile = 1e18;
+
+/// Whether a number is one from 0 to `most`; NaN is not.
+inline bool isWithin(double number, double most) {
+  return number >= 0 && number <= most;
+}
+
+/// Rows of a file whose columns are found by name.
+class ProfileTable {
+public:
+  /// `path` and `text` must outlive the table.
+  ProfileTable(llvm::StringRef path, llvm::StringRef text)
+      : path(path), csv(text, path) {}
+
+  /// Reads the header.
+  llvm::Error open();
+
+  /// Which cell of a row has the column of that name, or of an error if it is
+  /// required, or -1.
+  llvm::Expected<int> findColumn(llvm::StringRef name, bool isRequired) const;
+
+  /// Goes to the next row; false at the end.
+  llvm::Expected<bool> next();
+
+  /// A cell of the row; empty if the column is -1.
+  llvm::StringRef getText(int column) const;
+  /// A number from 0 to mostOfProfile.
+  llvm::Expected<double> getNumber(int column) const;
+  /// The number of a step; leaves `step` as it is if the cell is empty.
+  llvm::Error readStep(int column, int64_t &step) const;
+  /// An error at a cell of the row.
+  llvm::Error fail(int column, const llvm::Twine &message) const;
+  size_t getLine() const { return csv.getLine(); }
+
+private:
+  llvm::StringRef path;
+  CsvReader csv;
+  std::vector<std::string> header;
+  llvm::SmallVector<CsvCell, 32> cells;
+};
+
+/// Adds the rows of kernel_details.csv to a profile. `known` has the launches
+/// of the profile by what makes rows alike.
+llvm::Error readKernelDetails(llvm::StringRef path, llvm::StringRef text,
+                              uint32_t folder, llvm::StringMap<size_t> &known,
+                              Profile &profile);
+
+/// Adds the rows of step_trace_time.csv.
+llvm::Error readStepTrace(llvm::StringRef path, llvm::StringRef text,
+                          uint32_t folder, Profile &profile);
+
+/// Adds the collectives and messages of communication.json.
+llvm::Error readCommunication(llvm::StringRef path, llvm::StringRef text,
+                              uint32_t folder, Profile &profile);
+
+/// Adds the groups of profiler_metadata.json.
+llvm::Error readMetadata(llvm::StringRef path, llvm::StringRef text,
+                         uint32_t folder, Profile &profile);
+
+} // namespace mf::calibration
+
+#endif // MF_LIB_CALIBRATION_PROFILETABLE_H

@@ -1,0 +1,182 @@
+//===- TargetModel.cpp - Times that a target predicts ---------------------===//
+
+#include "TargetModel.h"
+#include "mf/Perf/Target/KernelCost.h"
+#include "mf/Perf/Target/TargetFields.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+#include <limits>
+
+using llvm::StringRef;
+using mf::target::Range;
+using mf::target::Target;
+using mf::target::Topology;
+
+namespace mf::calibration {
+
+//===----------------------------------------------------------------------===//
+// Beliefs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// How far numbers of a name may be off before a profile is seen, as a standard
+/// deviation of their logarithms.
+struct Belief {
+  StringRef section;
+  StringRef name;
+  double deviation;
+};
+
+} // namespace
+
+/// Efficiencies may be off by a factor of 2; properties of the hardware and
+/// conventions of counting by less.
+static constexpr Belief beliefs[] = {
+    {"memory", "bytes_per_second", 0.5},
+    {"memory", "cache_gain", 0.5},
+    {"memory", "cache_bytes", 0.3},
+    {"kernels", "peak_share", 0.7},
+    {"kernels", "passes", 0.5},
+    {"kernels", "latency", 1.0},
+    {"kernels", "half", 0.7},
+    {"kernels", "full", 0.5},
+    {"kernels", "power", 0.3},
+    {"networks", "collective_share", 0.7},
+    {"networks", "message_share", 0.7},
+    {"networks", "collective_latency", 1.0},
+    {"networks", "message_latency", 1.0},
+};
+
+/// Only the rate of memory over a kind's passes shows in times. A target with
+/// one pass means it, and the rate takes the error that all such kinds share.
+static constexpr double beliefInOnePass = 0.1;
+/// The belief in the peak of a further element type: shares are relative to an
+/// engine's first peak, and times show only the product of peak and share.
+static constexpr double beliefInPeak = 0.1;
+
+/// None if the number is not fitted.
+static std::optional<double> getBelief(StringRef path, double value) {
+  const auto [section, rest] = path.split('.');
+  const StringRef name =
+      rest.rsplit('.').second.empty() ? rest : rest.rsplit('.').second;
+  if (section == "engines")
+    return beliefInPeak;
+  if (section == "kernels" && name == "passes" && value == 1)
+    return beliefInOnePass;
+  for (const Belief &belief : beliefs)
+    if (belief.section == section && belief.name == name)
+      return belief.deviation;
+  return std::nullopt;
+}
+
+/// Shares and utilisations are of the first peak of an engine: it stays.
+static bool isReferencePeak(const Target &target, const double *number) {
+  return llvm::any_of(target.engines, [&](const target::ComputeEngine &engine) {
+    return !engine.peaks.empty() &&
+           &engine.peaks.front().flopsPerSecond == number;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Predictions
+//===----------------------------------------------------------------------===//
+
+int64_t countRanks(llvm::ArrayRef<Observation> observations) {
+  int64_t count = 0;
+  for (const Observation &observation : observations)
+    if (const auto *transfer = std::get_if<ObservedTransfer>(&observation.what))
+      for (int64_t rank : transfer->ranks)
+        count = std::max(count, rank + 1);
+  return count;
+}
+
+llvm::Expected<double> predictSeconds(const Target &target,
+                                      const Topology *topology,
+                                      const Observation &observation) {
+  if (const auto *launch = std::get_if<ObservedLaunch>(&observation.what)) {
+    llvm::Expected<target::KernelCost> cost = target::getKernelCost(
+        target, *launch->signature, launch->spec, target::Compilation());
+    if (!cost)
+      return cost.takeError();
+    return cost->seconds;
+  }
+  if (!topology)
+    return llvm::createStringError("the target does not join the ranks");
+  const auto &transfer = std::get<ObservedTransfer>(observation.what);
+  const target::TransferCost cost =
+      transfer.collective
+          ? topology->getCollective(*transfer.collective, transfer.bytes,
+                                    transfer.ranks)
+          : topology->getMessage(transfer.bytes, transfer.ranks[0],
+                                 transfer.ranks[1]);
+  return cost.latency + cost.seconds;
+}
+
+TargetModel::TargetModel(Target start, llvm::ArrayRef<Observation> observations)
+    : target(std::move(start)), observations(observations) {
+  if (const int64_t ranks = countRanks(observations); ranks > 0) {
+    llvm::Expected<Topology> created = Topology::create(target, ranks);
+    if (created)
+      topology = std::move(*created);
+    else
+      llvm::consumeError(created.takeError());
+  }
+  target::forEachField(target, [&](StringRef path, const target::Field &field) {
+    auto *const *number = std::get_if<double *>(&field.value);
+    // Zero has no logarithm: a number that is absent is not fitted.
+    if (!number || **number <= 0 || isReferencePeak(target, *number))
+      return;
+    const std::optional<double> belief = getBelief(path, **number);
+    if (!belief)
+      return;
+    FitParameter parameter;
+    parameter.start = std::log(**number);
+    parameter.belief = *belief;
+    if (field.range == Range::Share || field.range == Range::PositiveShare)
+      parameter.upper = 0;
+    paths.push_back(path.str());
+    numbers.push_back(*number);
+    parameters.push_back(std::move(parameter));
+  });
+  for (size_t i = 0; i < parameters.size(); ++i)
+    findDependents(i);
+}
+
+/// An observation depends on a number if it would take another time with one
+/// that is 20 times as large or as small.
+void TargetModel::findDependents(size_t parameter) {
+  constexpr double far = 20;
+  const double number = *numbers[parameter];
+  std::vector<double> before(observations.size());
+  for (size_t i = 0; i < observations.size(); ++i)
+    before[i] = predict(i);
+  std::vector<bool> depends(observations.size(), false);
+  for (double factor : {far, 1 / far}) {
+    *numbers[parameter] = number * factor;
+    for (size_t i = 0; i < observations.size(); ++i)
+      depends[i] = depends[i] || predict(i) != before[i];
+  }
+  *numbers[parameter] = number;
+  for (uint32_t i = 0; i < observations.size(); ++i)
+    if (depends[i])
+      parameters[parameter].observations.push_back(i);
+}
+
+void TargetModel::setParameter(size_t parameter, double logValue) {
+  *numbers[parameter] = std::exp(logValue);
+}
+
+double TargetModel::predict(size_t observation) const {
+  // No time at all is as short as can be told apart.
+  constexpr double shortest = 1e-12;
+  llvm::Expected<double> seconds = predictSeconds(
+      target, topology ? &*topology : nullptr, observations[observation]);
+  if (!seconds) {
+    llvm::consumeError(seconds.takeError());
+    return std::log(shortest);
+  }
+  return std::log(std::max(*seconds, shortest));
+}
+
+} // namespace mf::calibration

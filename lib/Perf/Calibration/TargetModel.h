@@ -1,0 +1,59 @@
+//===- TargetModel.h - Times that a target predicts -------------*- C++ -*-===//
+
+#ifndef MF_LIB_CALIBRATION_TARGETMODEL_H
+#define MF_LIB_CALIBRATION_TARGETMODEL_H
+
+#include "mf/Perf/Calibration/LogFit.h"
+#include "mf/Perf/Calibration/Observations.h"
+#include "mf/Perf/Target/Target.h"
+#include "mf/Perf/Target/Topology.h"
+
+namespace mf::calibration {
+
+/// A target whose numbers change, and its predictions for observations.
+class TargetModel : public FitModel {
+public:
+  /// Observations must be such that `predictSeconds` has no error for them;
+  /// they must outlive the model.
+  TargetModel(target::Target start, llvm::ArrayRef<Observation> observations);
+  TargetModel(const TargetModel &) = delete;
+  TargetModel &operator=(const TargetModel &) = delete;
+
+  /// The numbers that are fitted.
+  llvm::ArrayRef<FitParameter> getParameters() const { return parameters; }
+  /// Their paths.
+  llvm::ArrayRef<std::string> getPaths() const { return paths; }
+
+  void setParameter(size_t parameter, double logValue) override;
+  double predict(size_t observation) const override;
+
+  /// Gives a number its exact value.
+  void assign(size_t parameter, double value) { *numbers[parameter] = value; }
+  double getNumber(size_t parameter) const { return *numbers[parameter]; }
+
+  const target::Target &getTarget() const { return target; }
+
+private:
+  void findDependents(size_t parameter);
+
+  target::Target target;
+  llvm::ArrayRef<Observation> observations;
+  std::optional<target::Topology> topology;
+  std::vector<std::string> paths;
+  std::vector<double *> numbers;
+  std::vector<FitParameter> parameters;
+};
+
+/// Ranks of the largest group, or 0.
+int64_t countRanks(llvm::ArrayRef<Observation> observations);
+
+/// The time that a target predicts. It is an error if the target has no rate
+/// for the kernel's kind or does not join the ranks; `topology` may be null if
+/// there are no transfers.
+llvm::Expected<double> predictSeconds(const target::Target &target,
+                                      const target::Topology *topology,
+                                      const Observation &observation);
+
+} // namespace mf::calibration
+
+#endif // MF_LIB_CALIBRATION_TARGETMODEL_H

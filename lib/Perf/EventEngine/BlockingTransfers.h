@@ -1,0 +1,26 @@
+//===- BlockingTransfers.h - Sends and receives between tasks -*- C++ -*-===//
+//
+// The published model's order of tasks, sends and receives on a stage.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_SIM_BLOCKINGTRANSFERS_H
+#define MF_LIB_SIM_BLOCKINGTRANSFERS_H
+
+#include "mf/Perf/EventEngine/PipelineModel.h"
+#include "mf/Pipeline/TaskGraph.h"
+
+namespace mf::sim {
+
+/// The blocks of every stage, without times.
+std::vector<std::vector<Block>>
+placeBlockingTransfers(const schedule::Schedule &schedule);
+
+/// The time that blocking transfers of length 1 add to a step if all chunks
+/// take the same; nothing for a schedule without a closed form.
+std::optional<double>
+getBlockingTransferTime(const schedule::Schedule &schedule);
+
+} // namespace mf::sim
+
+#endif // MF_LIB_SIM_BLOCKINGTRANSFERS_H

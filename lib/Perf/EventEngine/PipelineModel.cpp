@@ -1,0 +1,359 @@
+//===- PipelineModel.cpp - A schedule in time -----------------------------===//
+
+#include "mf/Perf/EventEngine/PipelineModel.h"
+#include "BlockingTransfers.h"
+#include "mf/Pipeline/ScheduleError.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+using llvm::Error;
+using llvm::Expected;
+using llvm::Twine;
+
+namespace mf::sim {
+
+using schedule::Phase;
+using schedule::Pipeline;
+using schedule::Schedule;
+using schedule::ScheduleError;
+using schedule::Task;
+using schedule::TaskGraph;
+using schedule::TaskPlace;
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+Error checkNumber(double number, const Twine &what) {
+  if (std::isfinite(number) && number >= 0)
+    return Error::success();
+  return llvm::createStringError("the " + what +
+                                 llvm::formatv(" is {0}, expected a finite "
+                                               "number from 0",
+                                               number));
+}
+
+Error checkNumbers(llvm::ArrayRef<double> numbers, int64_t count,
+                   const Twine &what, const Twine &owners, bool mayBeEmpty) {
+  if (mayBeEmpty && numbers.empty())
+    return Error::success();
+  if (static_cast<int64_t>(numbers.size()) != count)
+    return llvm::createStringError(
+        "there are " + Twine(numbers.size()) + " numbers for the " + what +
+        " of " + Twine(count) + " " + owners + ", expected one for each");
+  for (double number : numbers)
+    if (Error error = checkNumber(number, what))
+      return error;
+  return Error::success();
+}
+
+} // namespace
+
+Error PipelineCosts::check(const Pipeline &pipeline) const {
+  int64_t chunks = pipeline.getNumChunks();
+  if (Error error =
+          checkNumbers(forward, chunks, "forward time", "chunks", false))
+    return error;
+  if (Error error =
+          checkNumbers(recompute, chunks, "recompute time", "chunks", true))
+    return error;
+  if (Error error = checkNumbers(activationMemory, chunks, "activation memory",
+                                 "chunks", true))
+    return error;
+  if (Error error = checkNumbers(parameterMemory, pipeline.stages,
+                                 "parameter memory", "stages", true))
+    return error;
+  if (Error error = checkNumber(backwardRatio, "backward ratio"))
+    return error;
+  if (Error error = checkNumber(transferTime, "transfer time"))
+    return error;
+  if (Error error = checkNumber(constantMemory, "constant memory"))
+    return error;
+  if (inputGradientShare >= 0 && inputGradientShare <= 1)
+    return Error::success();
+  return llvm::createStringError(llvm::formatv(
+      "the share of the input gradient is {0}, expected a number from 0 to 1",
+      inputGradientShare));
+}
+
+//===----------------------------------------------------------------------===//
+// Times
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+double getOrZero(llvm::ArrayRef<double> numbers, size_t index) {
+  return numbers.empty() ? 0 : numbers[index];
+}
+
+/// Durations of a chunk's tasks by phase.
+using ChunkTimes = std::array<double, 4>;
+
+std::vector<ChunkTimes> getTimes(const PipelineCosts &costs) {
+  std::vector<ChunkTimes> times;
+  for (auto [chunk, forward] : llvm::enumerate(costs.forward)) {
+    double backward = forward * costs.backwardRatio;
+    double input = backward * costs.inputGradientShare;
+    double recompute = getOrZero(costs.recompute, chunk);
+    times.push_back(
+        {forward, backward + recompute, input + recompute, backward - input});
+  }
+  return times;
+}
+
+/// The blocks of the stages as nodes of a graph: a task by its number, the
+/// message of a task as many nodes behind it as there are tasks.
+class BlockTimer {
+public:
+  BlockTimer(const Schedule &schedule, const PipelineCosts &costs)
+      : schedule(schedule), pipeline(schedule.pipeline), costs(costs),
+        graph(schedule, costs.transfers == TransferMode::Free
+                            ? TaskGraph::InputEdges::FromOtherStages
+                            : TaskGraph::InputEdges::None) {}
+
+  /// The blocks of every stage with their times.
+  Expected<std::vector<std::vector<Block>>> run();
+
+private:
+  int64_t getMessage(const Task &producer) const {
+    return graph.getNumTasks() + graph.getNumber(producer);
+  }
+  int64_t getNode(const Block &block) const;
+  /// The block of another stage that is the same message.
+  Block getOtherSide(const Block &transfer) const;
+  void addBlockingMessages();
+  void addOverlappedMessages();
+  std::vector<double> getDurations() const;
+  std::string getName(const Block &transfer) const;
+  Error explainDeadlock(llvm::ArrayRef<int32_t> order) const;
+
+  const Schedule &schedule;
+  const Pipeline &pipeline;
+  const PipelineCosts &costs;
+  TaskGraph graph;
+  std::vector<std::vector<Block>> blocks;
+};
+
+int64_t BlockTimer::getNode(const Block &block) const {
+  switch (block.kind) {
+  case BlockKind::Compute:
+    return graph.getNumber(block.task);
+  case BlockKind::Send:
+    return getMessage(block.task);
+  case BlockKind::Receive:
+    return getMessage(*getProducer(pipeline, block.task));
+  }
+  llvm_unreachable("covers all kinds");
+}
+
+Block BlockTimer::getOtherSide(const Block &transfer) const {
+  if (transfer.kind == BlockKind::Send)
+    return {BlockKind::Receive, *getReader(pipeline, transfer.task)};
+  return {BlockKind::Send, *getProducer(pipeline, transfer.task)};
+}
+
+/// A message follows what is before it on both stages.
+void BlockTimer::addBlockingMessages() {
+  graph.addNodes(graph.getNumTasks());
+  for (llvm::ArrayRef<Block> stage : blocks)
+    for (size_t index = 1; index < stage.size(); ++index)
+      graph.addEdge(getNode(stage[index - 1]), getNode(stage[index]));
+}
+
+/// A message follows its task, and the one before it from the same stage to the
+/// same stage.
+void BlockTimer::addOverlappedMessages() {
+  graph.addNodes(graph.getNumTasks());
+  // By receiver.
+  llvm::SmallDenseMap<int64_t, int64_t> last;
+  for (llvm::ArrayRef<Task> stage : schedule.stages) {
+    last.clear();
+    for (const Task &task : stage) {
+      std::optional<Task> reader = getReader(pipeline, task);
+      if (!reader)
+        continue;
+      int64_t message = getMessage(task);
+      graph.addEdge(graph.getNumber(task), message);
+      graph.addEdge(message, graph.getNumber(*reader));
+      auto [previous, isFirst] =
+          last.try_emplace(graph.getStage(*reader), message);
+      if (!isFirst)
+        graph.addEdge(std::exchange(previous->second, message), message);
+    }
+  }
+}
+
+/// Pieces of a sequence take the same, though those behind read more.
+std::vector<double> BlockTimer::getDurations() const {
+  std::vector<ChunkTimes> times = getTimes(costs);
+  std::vector<double> durations(graph.size(), costs.transferTime);
+  for (llvm::ArrayRef<Task> stage : schedule.stages)
+    for (const Task &task : stage)
+      durations[graph.getNumber(task)] =
+          times[task.chunk][static_cast<size_t>(task.phase)] /
+          static_cast<double>(pipeline.pieces);
+  return durations;
+}
+
+Expected<std::vector<std::vector<Block>>> BlockTimer::run() {
+  if (costs.transfers == TransferMode::Blocking) {
+    blocks = placeBlockingTransfers(schedule);
+    addBlockingMessages();
+  } else {
+    for (llvm::ArrayRef<Task> tasks : schedule.stages) {
+      std::vector<Block> &stage = blocks.emplace_back(tasks.size());
+      for (auto [block, task] : llvm::zip_equal(stage, tasks))
+        block.task = task;
+    }
+    if (costs.transfers == TransferMode::Overlapped)
+      addOverlappedMessages();
+  }
+  std::vector<int32_t> order = graph.getOrder();
+  if (static_cast<int64_t>(order.size()) < graph.size())
+    return explainDeadlock(order);
+  std::vector<double> durations = getDurations();
+  std::vector<double> starts = graph.getStarts<double>(order, durations);
+  for (std::vector<Block> &stage : blocks)
+    for (Block &block : stage) {
+      int64_t node = getNode(block);
+      block.end = starts[node] + durations[node];
+      // The model says that a transfer begins so long before its end.
+      block.start = block.kind == BlockKind::Compute
+                        ? starts[node]
+                        : block.end - costs.transferTime;
+    }
+  return std::move(blocks);
+}
+
+std::string BlockTimer::getName(const Block &transfer) const {
+  return ((transfer.kind == BlockKind::Send ? "the send after "
+                                            : "the receive before ") +
+          pipeline.getName(transfer.task) + " on stage " +
+          Twine(graph.getStage(transfer.task)))
+      .str();
+}
+
+/// The error for an order that lacks nodes: stages then stand at transfers that
+/// other stages do not come to.
+Error BlockTimer::explainDeadlock(llvm::ArrayRef<int32_t> order) const {
+  std::vector<bool> isDone(graph.size(), false);
+  for (int32_t node : order)
+    isDone[node] = true;
+  auto find = [&](int64_t stage) {
+    return llvm::find_if(blocks[stage], [&](const Block &block) {
+      return !isDone[getNode(block)];
+    });
+  };
+  int64_t stage = 0;
+  while (find(stage) == blocks[stage].end())
+    ++stage;
+  // Every stage that stands waits for another that does, so following them
+  // comes back to one already seen.
+  std::vector<int64_t> path;
+  while (!llvm::is_contained(path, stage)) {
+    path.push_back(stage);
+    stage = graph.getStage(getOtherSide(*find(stage)).task);
+  }
+  path.erase(path.begin(), llvm::find(path, stage));
+
+  std::vector<std::string> waits;
+  std::vector<TaskPlace> places;
+  for (int64_t member : path) {
+    const Block &block = *find(member);
+    waits.push_back(getName(block) + " waits for " +
+                    getName(getOtherSide(block)));
+    places.push_back({member, graph.getPosition(block.task)});
+  }
+  return llvm::make_error<ScheduleError>("deadlock: " + llvm::join(waits, ", "),
+                                         std::move(places));
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+double sum(llvm::ArrayRef<double> numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0);
+}
+
+Bubbles getBubbles(const Schedule &schedule, const PipelineCosts &costs,
+                   double end) {
+  const Pipeline &pipeline = schedule.pipeline;
+  double stages = pipeline.stages, microBatches = pipeline.microBatches;
+  double work = microBatches * sum(costs.forward) * (1 + costs.backwardRatio);
+  if (work == 0)
+    return {};
+  Bubbles bubbles;
+  bubbles.real = (stages * end - work) / work;
+  bubbles.ideal =
+      (stages - 1) / (pipeline.getNumChunks() / stages * microBatches *
+                      static_cast<double>(pipeline.pieces));
+  bubbles.imbalance = bubbles.real - bubbles.ideal;
+  if (costs.transfers == TransferMode::Blocking)
+    if (std::optional<double> time = getBlockingTransferTime(schedule)) {
+      bubbles.communication = stages * *time * costs.transferTime / work;
+      bubbles.imbalance -= *bubbles.communication;
+    }
+  if (double recompute = sum(costs.recompute); recompute > 0) {
+    bubbles.recompute = microBatches * recompute / work;
+    bubbles.imbalance -= *bubbles.recompute;
+  }
+  return bubbles;
+}
+
+/// Adds the memory of a stage.
+void addMemory(const Schedule &schedule, const PipelineCosts &costs,
+               int64_t stage, PipelineTimeline &timeline) {
+  double base = costs.constantMemory + getOrZero(costs.parameterMemory, stage);
+  double held = 0, peak = 0;
+  if (!costs.activationMemory.empty()) {
+    Phase last =
+        schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
+    for (const Task &task : schedule.stages[stage]) {
+      double activation = costs.activationMemory[task.chunk] /
+                          static_cast<double>(schedule.pipeline.pieces);
+      if (task.phase == Phase::Forward)
+        peak = std::max(peak, held += activation);
+      else if (task.phase == last)
+        held -= activation;
+    }
+  }
+  timeline.peakMemory.push_back(base + peak);
+  timeline.finalMemory.push_back(base + held);
+}
+
+} // namespace
+
+Expected<PipelineTimeline> simulatePipeline(const Schedule &schedule,
+                                            const PipelineCosts &costs) {
+  if (Error error = costs.check(schedule.pipeline))
+    return error;
+  Expected<std::vector<std::vector<Block>>> blocks =
+      BlockTimer(schedule, costs).run();
+  if (!blocks)
+    return blocks.takeError();
+  PipelineTimeline timeline;
+  timeline.stages = std::move(*blocks);
+  for (auto [stage, list] : llvm::enumerate(timeline.stages)) {
+    auto lastTask = std::find_if(list.rbegin(), list.rend(), [](auto &block) {
+      return block.kind == BlockKind::Compute;
+    });
+    timeline.stageEnds.push_back(lastTask == list.rend() ? 0 : lastTask->end);
+    timeline.end = std::max(timeline.end, timeline.stageEnds.back());
+    addMemory(schedule, costs, stage, timeline);
+  }
+  timeline.bubbles = getBubbles(schedule, costs, timeline.end);
+  return timeline;
+}
+
+} // namespace mf::sim

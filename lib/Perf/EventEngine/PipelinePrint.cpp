@@ -1,0 +1,65 @@
+//===- PipelinePrint.cpp - Pictures of schedules in time ------------------===//
+
+#include "mf/Perf/EventEngine/PipelinePrint.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <cmath>
+
+namespace mf::sim {
+
+namespace {
+
+constexpr double mostColumns = 1000;
+
+template <typename Function>
+void forEachTask(const PipelineTimeline &timeline, Function function) {
+  for (const std::vector<Block> &stage : timeline.stages)
+    for (const Block &block : stage)
+      if (block.kind == BlockKind::Compute)
+        function(block);
+}
+
+/// The time of a column.
+double getUnit(const PipelineTimeline &timeline) {
+  double unit = timeline.end;
+  forEachTask(timeline, [&](const Block &block) {
+    double duration = block.end - block.start;
+    if (duration > 0)
+      unit = std::min(unit, duration);
+  });
+  unit = std::max(unit, timeline.end / mostColumns);
+  return unit > 0 ? unit : 1;
+}
+
+} // namespace
+
+void printTimeline(const schedule::Pipeline &pipeline,
+                   const PipelineTimeline &timeline, llvm::raw_ostream &os) {
+  double unit = getUnit(timeline);
+  size_t width = 0;
+  forEachTask(timeline, [&](const Block &block) {
+    width = std::max(width, pipeline.getName(block.task).size() + 1);
+  });
+  for (auto [stage, blocks] : llvm::enumerate(timeline.stages)) {
+    std::string line;
+    auto addCells = [&](std::string text, char padding, int64_t cells) {
+      text.resize(cells * width - 1, padding);
+      line += " " + text;
+    };
+    int64_t column = 0;
+    for (const Block &block : blocks) {
+      if (block.kind != BlockKind::Compute)
+        continue;
+      for (; column < std::llround(block.start / unit); ++column)
+        addCells(".", ' ', 1);
+      int64_t end =
+          std::max<int64_t>(column + 1, std::llround(block.end / unit));
+      addCells(pipeline.getName(block.task), end > column + 1 ? '-' : ' ',
+               end - column);
+      column = end;
+    }
+    os << "stage " << stage << ":" << llvm::StringRef(line).rtrim() << "\n";
+  }
+}
+
+} // namespace mf::sim

@@ -1,0 +1,106 @@
+//===- SharedLinks.h - Transfers that share links -------------*- C++ -*-===//
+//
+// Processor sharing: n transfers that use a link have an n-th of it each, and a
+// transfer moves as fast as the smallest of its shares lets it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_SIM_SHAREDLINKS_H
+#define MF_LIB_SIM_SHAREDLINKS_H
+
+#include "mf/Perf/EventEngine/Lines.h"
+
+namespace mf::sim {
+
+/// The transfers that are to move or do. Goes from one time to the next at
+/// which one starts to move or ends; what starts later is to be added in time.
+class SharedLinks {
+public:
+  explicit SharedLinks(const Lines &lines);
+
+  /// Whether the transfer may meet others on its links. Else it lasts as long
+  /// as it does alone: it has no links, or each has a line that is part of all
+  /// transfers over it.
+  bool isShared(GroupId group) const;
+
+  /// The transfer moves from `time` on, which is not before the last time that
+  /// was processed.
+  void add(GroupId group, double time) { push(pending, {time, group, 0}); }
+  bool isIdle() const { return pending.empty() && ends.empty(); }
+  /// The time of the next starts and ends; if not idle.
+  double getNextTime() const;
+  /// Processes all starts and ends of the next time and lists the transfers
+  /// that end.
+  void advance(std::vector<GroupId> &ended);
+
+  /// The state that decides how a transfer goes on, by the first of its lines.
+  struct State {
+    LineId line = 0;
+    /// 0 if it has not begun to move.
+    int32_t share = 0;
+    /// Relative to a given time: from when on it has the share, or is to move.
+    double since = 0;
+    double remaining = 0;
+
+    bool operator==(const State &other) const {
+      return line == other.line && share == other.share &&
+             since == other.since && remaining == other.remaining;
+    }
+  };
+  /// The states of all transfers, by line.
+  std::vector<State> getStates(double now) const;
+  /// Goes on at a later time with other transfers in place of these.
+  void shift(double by, llvm::function_ref<GroupId(GroupId)> getOther);
+
+private:
+  /// A transfer under way.
+  struct Moving {
+    GroupId group = 0;
+    /// It has the `share`-th part of a link since then; 0 before it has one.
+    int32_t share = 0;
+    double since = 0;
+    /// The time that it would take from then on, alone.
+    double remaining = 0;
+    /// Counts changes of its end.
+    uint32_t version = 0;
+  };
+  /// The start of a group or the end of one under way, valid if its version is
+  /// that of the transfer.
+  struct Moment {
+    double time;
+    int32_t index;
+    uint32_t version;
+  };
+  using Queue = std::vector<Moment>;
+
+  static bool isLater(const Moment &one, const Moment &other) {
+    return one.time > other.time;
+  }
+  static void push(Queue &queue, Moment moment);
+  static Moment pop(Queue &queue);
+
+  void findSharedLinks();
+  /// Takes a number for a transfer that moves.
+  int32_t start(GroupId group, double time);
+  /// Gives it back.
+  void end(int32_t moving);
+  /// Gives a transfer its share from `time` on.
+  void update(int32_t moving, double time);
+  /// So that the first of `ends` is valid.
+  void dropStale();
+
+  const Lines &lines;
+  std::vector<bool> linkIsShared;
+  /// First ones first.
+  Queue pending, ends;
+  std::vector<Moving> moving;
+  std::vector<int32_t> unused;
+  /// The transfers under way over each link.
+  std::vector<std::vector<int32_t>> users;
+  /// Links whose number of users has changed.
+  std::vector<LinkId> changed;
+};
+
+} // namespace mf::sim
+
+#endif // MF_LIB_SIM_SHAREDLINKS_H

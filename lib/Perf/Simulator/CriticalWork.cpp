@@ -1,0 +1,141 @@
+//===- CriticalWork.cpp - Work on a step's critical path ------------------===//
+
+#include "CriticalWork.h"
+#include "mf/Perf/EventEngine/CriticalPath.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+
+namespace mf::simulator {
+
+using namespace program;
+
+CriticalWork::CriticalWork(const Program &program, const StepLines &lines,
+                           const sim::Timeline &times, const StepCosts &costs)
+    : kernelCounts(program.kernels.size(), 0) {
+  // By line, the items on the path and their times on it.
+  std::vector<std::map<int32_t, double>> onPath(lines.getLines().getNumLines());
+  for (const sim::PathStep &step :
+       sim::findCriticalPath(lines.getLines(), times))
+    onPath[step.item.line][step.item.index] += step.end - step.start;
+  for (size_t number = 0; number < program.stages.size(); ++number) {
+    const StageProgram &stage = program.stages[number];
+    std::vector<int32_t> next(stage.streams.size(), 0);
+    lines.walk(number, [&](const Emitted &emitted) {
+      const std::map<int32_t, double> &ofLine =
+          onPath[lines.getLine(number, emitted.stream)];
+      auto found = ofLine.find(next[emitted.stream]++);
+      if (found != ofLine.end())
+        add(program, stage, emitted, found->second, costs);
+    });
+  }
+}
+
+void CriticalWork::add(const Program &program, const StageProgram &stage,
+                       const Emitted &emitted, double seconds,
+                       const StepCosts &costs) {
+  const Op &op = *emitted.op;
+  const Instruction &instruction = emitted.list->instructions[op.first];
+  auto getTransfer = [&]() -> TransferWork & {
+    TransferWork &work = transfers[op.operand];
+    work.kind =
+        getExchangeKind(program, *emitted.list->getExchange(instruction));
+    return work;
+  };
+  switch (op.kind) {
+  case OpKind::Kernels:
+    op.forEachKernel(*emitted.list, [&](uint32_t, const Instruction &kernel) {
+      ++kernelCounts[kernel.index];
+    });
+    return;
+  case OpKind::Copy:
+    ++copies[{stage.streams[op.stream].kind,
+              instruction.accesses.front().operand.bytes}];
+    return;
+  case OpKind::Held:
+    ++getTransfer().heldCount;
+    return;
+  case OpKind::Exchange: {
+    const target::TransferCost &cost = costs.getTransfer(op.operand);
+    TransferWork &work = getTransfer();
+    ++work.count;
+    work.shared += seconds - cost.latency - cost.seconds;
+    return;
+  }
+  case OpKind::Wait:
+  case OpKind::Record:
+  case OpKind::CallRecord:
+  case OpKind::Call:
+    return;
+  }
+}
+
+double CriticalWork::getSeconds(const TransferWork &work,
+                                const target::TransferCost &cost) {
+  return (static_cast<double>(work.count) +
+          static_cast<double>(work.heldCount) * (1 - cost.hidden)) *
+             (cost.latency + cost.seconds) +
+         work.shared;
+}
+
+double CriticalWork::getSeconds(const StepCosts &costs) const {
+  double seconds = 0;
+  for (auto [kernel, count] : llvm::enumerate(kernelCounts))
+    seconds += static_cast<double>(count) * costs.getKernelSeconds(kernel);
+  for (const auto &[number, work] : transfers)
+    seconds += getSeconds(work, costs.getTransfer(number));
+  for (const auto &[key, count] : copies)
+    seconds += static_cast<double>(count) *
+               costs.getCopySeconds(key.stream, key.bytes);
+  return seconds;
+}
+
+std::vector<timeline::CriticalShare>
+CriticalWork::getShares(const Program &program, const StepCosts &costs) const {
+  std::map<std::string, double> byKind;
+  for (auto [kernel, count] : llvm::enumerate(kernelCounts))
+    if (count > 0)
+      byKind[program.kernels[kernel].signature->kind.str()] +=
+          static_cast<double>(count) * costs.getKernelSeconds(kernel);
+  for (const auto &[number, work] : transfers)
+    byKind[work.kind] += getSeconds(work, costs.getTransfer(number));
+  for (const auto &[key, count] : copies)
+    byKind[getCopyKind(key.stream).str()] +=
+        static_cast<double>(count) *
+        costs.getCopySeconds(key.stream, key.bytes);
+  std::vector<timeline::CriticalShare> shares;
+  for (const auto &[kind, seconds] : byKind)
+    shares.push_back({kind, seconds});
+  // Kinds are in the order of their names, and each is there once.
+  llvm::sort(shares, [](const auto &left, const auto &right) {
+    return std::tie(right.seconds, left.kind) <
+           std::tie(left.seconds, right.kind);
+  });
+  return shares;
+}
+
+llvm::Expected<std::map<std::string, double>>
+computeSensitivity(const Program &program, const target::Target &target,
+                   const CriticalWork &work, const StepCosts &costs) {
+  // Costs are smooth but for the larger of two times, so a small step will do.
+  constexpr double step = 1e-4;
+  std::map<std::string, double> sensitivity;
+  target::Target changed = target;
+  StepCosts changedCosts = costs;
+  const double before = work.getSeconds(costs) + target.stepLatency;
+  for (const target::Parameter &parameter : target::getParameters(changed)) {
+    if (*parameter.value == 0)
+      continue;
+    const double value = *parameter.value;
+    *parameter.value = value * (1 + step);
+    if (llvm::Error error = changedCosts.update(program, changed))
+      return error;
+    const double after = work.getSeconds(changedCosts) + changed.stepLatency;
+    *parameter.value = value;
+    if (const double slope = (after - before) / std::log1p(step);
+        std::abs(slope) > before * 1e-9)
+      sensitivity[parameter.path] = slope;
+  }
+  return sensitivity;
+}
+
+} // namespace mf::simulator

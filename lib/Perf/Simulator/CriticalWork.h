@@ -1,0 +1,62 @@
+//===- CriticalWork.h - Work on a step's critical path ----------*- C++ -*-===//
+
+#ifndef MF_LIB_SIMULATOR_CRITICALWORK_H
+#define MF_LIB_SIMULATOR_CRITICALWORK_H
+
+#include "StepLines.h"
+#include "mf/Perf/Simulator/Activities.h"
+#include "mf/Perf/Timeline/StepTimeline.h"
+
+namespace mf::simulator {
+
+/// How often the critical path of a step goes through each kind of work. The
+/// step's time is the sum, as long as the path stays the same.
+class CriticalWork {
+public:
+  CriticalWork(const program::Program &program, const StepLines &lines,
+               const sim::Timeline &times, const StepCosts &costs);
+
+  /// The seconds of all of it, if instructions take what `costs` says.
+  double getSeconds(const StepCosts &costs) const;
+
+  /// The shares by kind of work, largest first.
+  std::vector<timeline::CriticalShare>
+  getShares(const program::Program &program, const StepCosts &costs) const;
+
+private:
+  void add(const program::Program &program, const program::StageProgram &stage,
+           const Emitted &emitted, double seconds, const StepCosts &costs);
+
+  struct CopyKey {
+    program::StreamKind stream;
+    int64_t bytes;
+    bool operator<(const CopyKey &other) const {
+      return std::tie(stream, bytes) < std::tie(other.stream, other.bytes);
+    }
+  };
+  struct TransferWork {
+    std::string kind;
+    int64_t count = 0;
+    int64_t heldCount = 0;
+    /// Time beyond that of the transfer alone: others use its links.
+    double shared = 0;
+  };
+
+  static double getSeconds(const TransferWork &work,
+                           const target::TransferCost &cost);
+
+  std::vector<int64_t> kernelCounts;
+  std::map<uint32_t, TransferWork> transfers;
+  std::map<CopyKey, int64_t> copies;
+};
+
+/// For each number of the target by its path, how the step's time changes with
+/// its logarithm; those that do not matter are left out.
+llvm::Expected<std::map<std::string, double>>
+computeSensitivity(const program::Program &program,
+                   const target::Target &target, const CriticalWork &work,
+                   const StepCosts &costs);
+
+} // namespace mf::simulator
+
+#endif // MF_LIB_SIMULATOR_CRITICALWORK_H

@@ -1,0 +1,129 @@
+//===- ProgramFacts.cpp - Facts of a program for its timeline -------------===//
+
+#include "mf/Perf/Simulator/ProgramFacts.h"
+#include "mf/Program/Liveness.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+
+namespace mf::simulator {
+
+using namespace program;
+using timeline::StageTimeline;
+using timeline::StepTimeline;
+
+/// FLOPs of the cube, with attention in full, as published utilizations count
+/// them.
+static int64_t countFlops(const Program &program, const InstructionList &list) {
+  int64_t flops = 0;
+  for (const Instruction &instruction : list.instructions) {
+    if (instruction.work != Work::Kernel)
+      continue;
+    const LaunchedKernel &kernel = program.kernels[instruction.index];
+    if (kernel.signature->engine != Engine::Cube)
+      continue;
+    flops +=
+        kernel.signature->getMeasure(kernel.spec, "full_flops").value_or(0);
+  }
+  return flops;
+}
+
+static void addFlops(const Program &program, const StageProgram &stage,
+                     llvm::ArrayRef<StepTask> tasks, StageTimeline &timeline) {
+  std::vector<int64_t> ofRoutine;
+  for (const Routine &routine : stage.routines)
+    ofRoutine.push_back(countFlops(program, routine.body));
+  timeline.hardwareFlops = countFlops(program, stage.step);
+  for (const Call &call : stage.step.calls)
+    timeline.hardwareFlops += ofRoutine[call.routine];
+  timeline.modelFlops = 0;
+  for (const StepTask &task : tasks)
+    if (task.phase == schedule::Phase::Forward)
+      timeline.modelFlops +=
+          3 *
+          ofRoutine[stage.step.getCall(stage.step.instructions[task.position])
+                        ->routine];
+}
+
+void addTasks(llvm::ArrayRef<StepTask> tasks, StageTimeline &timeline) {
+  for (const StepTask &task : tasks)
+    timeline.tasks.push_back({task.phase, static_cast<int32_t>(task.layout),
+                              static_cast<int32_t>(task.microBatch), 0, 0});
+}
+
+void addStageFacts(const Program &program, const StageProgram &stage,
+                   llvm::ArrayRef<StepTask> tasks, StageTimeline &timeline) {
+  timeline.peakBytes = stage.arenaBytes;
+  timeline.hostBytes = stage.hostBytes;
+  timeline.limitBytes = stage.hbmLimitBytes.value_or(0);
+  const MemoryUse peak = findPeak(computeLifetimes(stage), Space::Device);
+  for (size_t i = 0; i < numCategories; ++i)
+    timeline.bytesByCategory[getName(static_cast<program::BufferCategory>(i))
+                                 .str()] = peak.byCategory[i];
+  // Between buffers, and where only the peak of another time is.
+  timeline.bytesByCategory["fragmentation"] = stage.arenaBytes - peak.bytes;
+  addFlops(program, stage, tasks, timeline);
+}
+
+void MessageTable::add(const Exchange &exchange, timeline::SpanId span) {
+  const Channel &channel = program.channels[exchange.channel];
+  if (channel.isTransfer && channel.fromStage != channel.toStage)
+    spans[exchange.channel][exchange.isSend ? 0 : 1].push_back(span);
+}
+
+std::vector<timeline::Flow> MessageTable::getFlows() const {
+  std::vector<timeline::Flow> flows;
+  for (const auto &[channel, sides] : spans)
+    for (auto [from, to] : llvm::zip(sides[0], sides[1]))
+      flows.push_back({from, to});
+  return flows;
+}
+
+/// Tokens of all micro-batches and ranks: the sizes of the tensors that the
+/// host gives to the stage that reads tokens.
+static int64_t countTokens(const Program &program) {
+  for (const StageProgram &stage : program.stages) {
+    int64_t tokens = 0;
+    for (const Static &buffer : stage.statics) {
+      if (buffer.role != Role::Tokens || buffer.space != Space::Host)
+        continue;
+      TensorShape whole = buffer.shape;
+      if (buffer.slice)
+        whole.dims = buffer.slice->dims;
+      tokens += whole.getNumElements();
+    }
+    if (tokens > 0)
+      return tokens;
+  }
+  return program.microBatches * program.microBatchSize * program.sequenceLength;
+}
+
+/// Chunks in the order in which their first forwards start.
+static void numberChunks(StepTimeline &timeline) {
+  using Chunk = std::pair<size_t, int32_t>;
+  std::map<Chunk, double> starts;
+  for (auto [number, stage] : llvm::enumerate(timeline.stages))
+    for (const timeline::TaskSpan &task : stage.tasks) {
+      auto [known, isNew] =
+          starts.try_emplace({number, task.chunk}, task.start);
+      known->second = std::min(known->second, task.start);
+    }
+  std::vector<std::pair<double, Chunk>> order;
+  for (const auto &[chunk, start] : starts)
+    order.emplace_back(start, chunk);
+  llvm::sort(order);
+  std::map<Chunk, int32_t> numbers;
+  for (const auto &[start, chunk] : order)
+    numbers[chunk] = static_cast<int32_t>(numbers.size());
+  for (auto [number, stage] : llvm::enumerate(timeline.stages))
+    for (timeline::TaskSpan &task : stage.tasks)
+      task.chunk = numbers.at({number, task.chunk});
+}
+
+void addStepFacts(const Program &program, StepTimeline &timeline) {
+  timeline.numRanks = program.getNumRanks();
+  timeline.microBatches = program.microBatches;
+  timeline.tokens = countTokens(program);
+  numberChunks(timeline);
+}
+
+} // namespace mf::simulator

@@ -1,0 +1,93 @@
+//===- StepCosts.h - Costs of a program's instructions ----------*- C++ -*-===//
+
+#ifndef MF_LIB_SIMULATOR_STEPCOSTS_H
+#define MF_LIB_SIMULATOR_STEPCOSTS_H
+
+#include "mf/Perf/Target/Target.h"
+#include "mf/Perf/Target/Topology.h"
+#include "mf/Program/Program.h"
+#include <map>
+
+namespace mf::simulator {
+
+/// Times of everything that a program does on a target. Instructions that are
+/// alike share an entry.
+class StepCosts {
+public:
+  /// An error if a kernel has no rate, located at its first launch, or the
+  /// target does not join as many ranks as there are.
+  static llvm::Expected<StepCosts> create(const program::Program &program,
+                                          const target::Target &target);
+
+  /// Kernels take their FLOPs, messages between stages a time of their own;
+  /// nothing else takes any.
+  static StepCosts createOfFlops(const program::Program &program,
+                                 double flopsPerUnit, double messageTime);
+
+  /// The same with a target whose numbers differ; which group of ranks is the
+  /// slowest stays.
+  llvm::Error update(const program::Program &program,
+                     const target::Target &target);
+
+  double getKernelSeconds(uint32_t kernel) const { return kernels[kernel]; }
+
+  /// The entry of an exchange, which is in `list` of a stage.
+  uint32_t getTransferNumber(size_t stage, const program::InstructionList &list,
+                             const program::Instruction &instruction) const;
+  const target::TransferCost &getTransfer(uint32_t number) const {
+    return transfers[number];
+  }
+  llvm::ArrayRef<int64_t> getRanks(uint32_t number) const {
+    return slowestGroups[number];
+  }
+
+  /// Time of a copy on a stream of that kind.
+  double getCopySeconds(program::StreamKind stream, int64_t bytes) const;
+
+private:
+  /// The properties that decide the cost of an exchange.
+  struct TransferKey {
+    size_t stage = 0;
+    uint32_t channel = 0;
+    CollectiveKind kind = CollectiveKind::AllReduce;
+    int64_t bytes = 0;
+
+    bool operator<(const TransferKey &other) const {
+      return std::tie(stage, channel, kind, bytes) <
+             std::tie(other.stage, other.channel, other.kind, other.bytes);
+    }
+  };
+
+  static TransferKey makeKey(size_t stage, const program::InstructionList &list,
+                             const program::Instruction &instruction);
+  static target::TransferCost computeCost(const TransferKey &key,
+                                          const program::Channel &channel,
+                                          llvm::ArrayRef<int64_t> members,
+                                          const target::Topology &topology);
+  void collectTransfers(const program::Program &program);
+  void findSlowestGroups(const program::Program &program,
+                         const target::Topology &topology);
+  llvm::Error updateKernels(const program::Program &program,
+                            const target::Target &target);
+  void updateTransfers(const program::Program &program,
+                       const target::Topology &topology);
+
+  std::vector<double> kernels;
+  std::map<TransferKey, uint32_t> transferNumbers;
+  std::vector<target::TransferCost> transfers;
+  /// The ranks that decide the cost of each.
+  std::vector<std::vector<int64_t>> slowestGroups;
+  target::HostLink host;
+  double memoryBytesPerSecond = 0;
+  bool copiesTakeTime = true;
+};
+
+/// Bytes of an exchange: of a message its own; of a collective those of the
+/// largest tensor. An exchange of rows counts the rows of a rank itself, as if
+/// they were spread evenly, and not the room for them.
+int64_t getTransferBytes(const program::InstructionList &list,
+                         const program::Instruction &instruction);
+
+} // namespace mf::simulator
+
+#endif // MF_LIB_SIMULATOR_STEPCOSTS_H

@@ -1,0 +1,117 @@
+//===- StepLines.h - A step on the lines of the simulator ------*- C++ -*-===//
+//
+// Each stream of each stage is a line. All ranks of a stage run the same
+// program at the same time, so one stands for all
+// (lib/Program/ProgressVerifier.cpp).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_SIMULATOR_STEPLINES_H
+#define MF_LIB_SIMULATOR_STEPLINES_H
+
+#include "StepOps.h"
+#include "mf/Perf/EventEngine/Lines.h"
+
+namespace mf::simulator {
+
+/// Something that is put on a line.
+struct Emitted {
+  const Op *op = nullptr;
+  /// The list that it is of, and the call that runs it; null in the step.
+  const program::InstructionList *list = nullptr;
+  const program::Call *call = nullptr;
+  /// Position of the call, or of the instruction, in the step.
+  uint32_t position = 0;
+  uint32_t stream = 0;
+  /// The event of a Wait or Record, counted through the whole step of the
+  /// stage.
+  uint64_t event = 0;
+};
+
+class StepLines {
+public:
+  /// Times are multiples of `tick`, a power of two; as they are if it is 0.
+  StepLines(const program::Program &program, const StepCosts &costs,
+            double tick);
+
+  /// A LocatedError if lines wait for each other.
+  llvm::Expected<sim::Timeline> simulate() const;
+
+  const sim::Lines &getLines() const { return lines; }
+  sim::LineId getLine(size_t stage, uint32_t stream) const {
+    return firstLines[stage] + static_cast<sim::LineId>(stream);
+  }
+
+  /// Calls `visit(emitted)` for each item of a stage, in the order in which
+  /// they were put on lines; the k-th of a stream is item k of its line.
+  template <typename Visitor> void walk(size_t stage, Visitor visit) const;
+
+  /// The instruction or call of an item, for messages.
+  std::string describeItem(sim::ItemId item) const;
+  /// The place of an item in the program.
+  uint32_t getLocation(sim::ItemId item) const;
+
+private:
+  void addStage(size_t stage);
+  void addLinks(size_t stage);
+  /// The links of the networks that a transfer uses, on the sending or on the
+  /// receiving stage; links that one stream alone uses are left out.
+  void getLinks(size_t stage, const target::TransferCost &cost, bool isSend,
+                llvm::SmallVectorImpl<sim::LinkId> &links) const;
+  sim::GroupId addGroup(size_t stage, const program::Channel &channel,
+                        const target::TransferCost &cost);
+  void addItem(size_t stage, const Emitted &emitted);
+  void addExchange(size_t stage, sim::LineId line, const Emitted &emitted);
+  std::pair<size_t, Emitted> find(sim::ItemId item) const;
+
+  const program::Program &program;
+  const StepCosts &costs;
+  std::vector<StageOps> ops;
+  sim::Lines lines;
+  /// The first line of each stage.
+  std::vector<sim::LineId> firstLines;
+  std::vector<sim::EventId> firstEvents;
+  /// By stage, network and direction (sent, received): the link, or -1.
+  std::vector<std::vector<std::array<sim::LinkId, 2>>> links;
+  /// By channel, the rendezvous of its uses between stages, and, by stage and
+  /// side, how many each has come to.
+  std::vector<std::vector<sim::GroupId>> groups;
+  std::vector<std::vector<std::array<uint32_t, 2>>> numExchanges;
+};
+
+template <typename Visitor>
+void StepLines::walk(size_t number, Visitor visit) const {
+  const program::StageProgram &stage = program.stages[number];
+  uint64_t firstEvent = stage.step.numEvents;
+  for (const Op &op : ops[number].step) {
+    visit(Emitted{&op, &stage.step, nullptr, op.first, op.stream, op.operand});
+    if (op.kind != OpKind::Call)
+      continue;
+    const program::Call &call = stage.step.calls[op.operand];
+    Emitted inner{
+        nullptr, &stage.routines[call.routine].body, &call, op.first, 0, 0};
+    auto record = call.records.begin();
+    for (const Op &body : ops[number].routines[call.routine]) {
+      inner.op = &body;
+      inner.stream = body.stream;
+      if (body.kind == OpKind::CallRecord) {
+        for (;
+             record != call.records.end() && record->instruction == body.first;
+             ++record) {
+          inner.event = *record->record.recorded;
+          inner.stream = record->record.stream;
+          visit(inner);
+        }
+        continue;
+      }
+      inner.event = body.isArgument ? call.events[body.operand]
+                                    : firstEvent + body.operand;
+      visit(inner);
+    }
+    firstEvent += inner.list->numEvents;
+  }
+}
+
+} // namespace mf::simulator
+
+#endif // MF_LIB_SIMULATOR_STEPLINES_H

@@ -1,0 +1,60 @@
+//===- StepSpans.h - Simulated lines as the timelines of stages -*- C++ -*-===//
+
+#ifndef MF_LIB_SIMULATOR_STEPSPANS_H
+#define MF_LIB_SIMULATOR_STEPSPANS_H
+
+#include "StepLines.h"
+#include "mf/Perf/Simulator/Activities.h"
+#include "mf/Perf/Simulator/ProgramFacts.h"
+#include "mf/Perf/Timeline/StepTimeline.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mf::simulator {
+
+/// Reads off lines that have been simulated what happened when.
+class SpanReader {
+public:
+  SpanReader(const program::Program &program, const StepLines &lines,
+             const sim::Timeline &times, const StepCosts &costs,
+             const ActivityTable &activities, bool spanOfEachKernel);
+
+  /// Fills in streams, and tasks with their layout as the chunk.
+  void read(size_t stage, llvm::ArrayRef<program::StepTask> tasks,
+            timeline::StageTimeline &result);
+
+  /// When streams came to the instructions of the call at `position` of the
+  /// stage that was read last, by instruction; only if each kernel has a span.
+  llvm::ArrayRef<double> getStarts(uint32_t position) const;
+
+  /// The messages between the stages that have been read.
+  std::vector<timeline::Flow> getFlows() const { return messages.getFlows(); }
+
+private:
+  void addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
+               timeline::StageTimeline &result);
+  void addKernels(size_t stage, const Emitted &emitted, sim::ItemId item,
+                  std::vector<timeline::Span> &spans);
+  void noteStart(const Emitted &emitted, uint32_t instruction, double time);
+  void addToTask(double start, double end, bool isCall,
+                 timeline::StageTimeline &result);
+
+  const program::Program &program;
+  const StepLines &lines;
+  const sim::Timeline &times;
+  const StepCosts &costs;
+  const ActivityTable &activities;
+  bool spanOfEachKernel;
+  /// By rendezvous, when the last has come.
+  std::vector<double> groupStarts;
+  /// The task of the stage that is being read whose call is at `position`.
+  int32_t task = -1;
+  /// Whether a kernel of it that takes time has been.
+  bool hasKernel = false;
+  /// For each call of this stage, the start of each instruction.
+  llvm::DenseMap<uint32_t, std::vector<double>> starts;
+  MessageTable messages;
+};
+
+} // namespace mf::simulator
+
+#endif // MF_LIB_SIMULATOR_STEPSPANS_H

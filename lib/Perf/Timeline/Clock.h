@@ -1,0 +1,39 @@
+//===- Clock.h - Times as traces and profiles write them ------*- C++ -*-===//
+//
+// Traces and profiles write microseconds with digits down to nanoseconds. All
+// numbers are computed from whole nanoseconds, so that written times add up to
+// the last digit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_TIMELINE_CLOCK_H
+#define MF_LIB_TIMELINE_CLOCK_H
+
+#include "mf/Perf/Timeline/StepTimeline.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf::timeline {
+
+using Nanoseconds = int64_t;
+
+/// The nearest; of a finite time of less than 100 years.
+Nanoseconds toNanoseconds(double seconds);
+
+/// As microseconds, without zeros at the end: "12.5".
+void printMicroseconds(llvm::raw_ostream &os, Nanoseconds time);
+
+/// As microseconds with three digits behind the point: "12.500".
+void printPaddedMicroseconds(llvm::raw_ostream &os, Nanoseconds time);
+
+/// As milliseconds with six digits behind the point.
+void printPaddedMilliseconds(llvm::raw_ostream &os, Nanoseconds time);
+
+/// Tells whether times are finite, no span or task ends before it begins, spans
+/// of a stream follow one another, and their activities and tasks exist. The
+/// error names the span.
+llvm::Error checkTimes(const StepTimeline &timeline);
+
+} // namespace mf::timeline
+
+#endif // MF_LIB_TIMELINE_CLOCK_H

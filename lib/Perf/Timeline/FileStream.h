@@ -1,0 +1,20 @@
+//===- FileStream.h - Text that appears whole or not at all ---*- C++ -*-===//
+
+#ifndef MF_LIB_TIMELINE_FILESTREAM_H
+#define MF_LIB_TIMELINE_FILESTREAM_H
+
+#include "mf/Support/AtomicFile.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf::timeline {
+
+/// Calls `print` with a stream whose bytes become the file at `path` in one
+/// step, however many they are: nothing is kept but a buffer.
+llvm::Error
+writeFileInOneStep(llvm::StringRef path,
+                   llvm::function_ref<void(llvm::raw_ostream &)> print);
+
+} // namespace mf::timeline
+
+#endif // MF_LIB_TIMELINE_FILESTREAM_H

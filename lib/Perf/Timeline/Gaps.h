@@ -1,0 +1,27 @@
+//===- Gaps.h - Times in which a stage does not compute ---------*- C++ -*-===//
+
+#ifndef MF_LIB_TIMELINE_GAPS_H
+#define MF_LIB_TIMELINE_GAPS_H
+
+#include "mf/Perf/Timeline/StepTimeline.h"
+#include <vector>
+
+namespace mf::timeline {
+
+/// The activity while no kernel runs; if several apply, the first.
+enum class GapCause : uint8_t { Communication, Copy, Bubble };
+
+/// A time in which no kernel of a stage runs, for one cause.
+struct Gap {
+  double start = 0;
+  double end = 0;
+  GapCause cause = GapCause::Bubble;
+};
+
+/// In order, within the step. Takes time linear in the stage's spans.
+std::vector<Gap> findGaps(const StepTimeline &timeline,
+                          const StageTimeline &stage);
+
+} // namespace mf::timeline
+
+#endif // MF_LIB_TIMELINE_GAPS_H

@@ -1,0 +1,44 @@
+//===- PageBlocks.h - Reduces a step to the size of a page ------*- C++ -*-===//
+//
+// A step may have millions of spans, a page shows as many as a screen can:
+// short spans are joined with their neighbours, as few as a limit needs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_TIMELINE_PAGEBLOCKS_H
+#define MF_LIB_TIMELINE_PAGEBLOCKS_H
+
+#include "mf/Perf/Timeline/StepTimeline.h"
+#include <vector>
+
+namespace mf::timeline {
+
+/// Spans of a stream and of one task that follow one another.
+struct PageBlock {
+  double start = 0;
+  double end = 0;
+  /// The activity of the longest of its spans.
+  uint32_t activity = 0;
+  int32_t task = -1;
+  uint32_t spans = 1;
+  /// Seconds between its spans.
+  double idle = 0;
+};
+
+/// Joins spans as long as blocks of several are not longer than `resolution`.
+std::vector<PageBlock> joinSpans(const std::vector<Span> &spans,
+                                 double resolution);
+
+/// The finest resolution, of those tried, with which the streams of all stages
+/// have no more than `limit` blocks; 0 if they have no more spans. Blocks of
+/// different tasks stay apart, so that any resolution can exceed the limit.
+double findResolution(const StepTimeline &timeline, size_t limit);
+
+/// A curve of no more than about `limit` points with the same maximum: of the
+/// points in each of equal parts of the step, the highest and the last.
+std::vector<MemoryPoint> thinOut(const std::vector<MemoryPoint> &points,
+                                 double seconds, size_t limit);
+
+} // namespace mf::timeline
+
+#endif // MF_LIB_TIMELINE_PAGEBLOCKS_H

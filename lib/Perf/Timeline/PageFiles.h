@@ -1,0 +1,15 @@
+//===- PageFiles.h - The parts of the page --------------------*- C++ -*-===//
+
+#ifndef MF_LIB_TIMELINE_PAGEFILES_H
+#define MF_LIB_TIMELINE_PAGEFILES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mf::timeline {
+
+/// The text of a file of lib/Perf/Timeline/page, as it was when this was built.
+llvm::StringRef getPageFile(llvm::StringRef name);
+
+} // namespace mf::timeline
+
+#endif // MF_LIB_TIMELINE_PAGEFILES_H

@@ -1,0 +1,40 @@
+//===- ReportReader.h - Reads reports of steps in time --------*- C++ -*-===//
+
+#ifndef MF_LIB_TIMELINE_REPORTREADER_H
+#define MF_LIB_TIMELINE_REPORTREADER_H
+
+#include "mf/Perf/Timeline/StepTimeline.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace mf::timeline {
+
+/// The numbers of a stage in a report.
+struct ReportedStage {
+  StageSummary times;
+  int64_t peakBytes = 0;
+  std::map<std::string, double> secondsByKind;
+};
+
+/// The numbers of a step in a report.
+struct ReportedStep {
+  /// "simulated" or "executed".
+  std::string source;
+  double seconds = 0;
+  double tokensPerSecondPerNpu = 0;
+  std::vector<ReportedStage> stages;
+};
+
+/// The report's numbers for a timeline.
+ReportedStep makeReportedStep(const StepTimeline &timeline);
+
+/// Reads a file in the form of Writers.h; members that are not needed may be
+/// missing, and others there. An error says which member is wrong, and where.
+llvm::Expected<ReportedStep> readReport(llvm::StringRef path);
+
+} // namespace mf::timeline
+
+#endif // MF_LIB_TIMELINE_REPORTREADER_H

@@ -1,0 +1,326 @@
+//===- Trace.cpp - A step as a trace for Perfetto -------------------------===//
+//
+// A process for each rank shown, in it a thread for its tasks and one for each
+// stream, a counter for its memory, and arrows from sends to receives.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ActivityText.h"
+#include "FileStream.h"
+#include "TimelineParts.h"
+#include "TraceEvents.h"
+#include "mf/Perf/Timeline/Writers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include <algorithm>
+#include <map>
+#include <set>
+
+using llvm::ArrayRef;
+using llvm::createStringError;
+using llvm::Error;
+using llvm::StringRef;
+using llvm::Twine;
+
+namespace mf::timeline {
+
+namespace {
+
+/// Up to so many spans, each has all of its details. A trace with more has
+/// operands, sizes and FLOPs at the first span of an activity on a rank alone,
+/// which halves the bytes that a viewer has to read.
+constexpr size_t maxDetailedSpans = 250'000;
+
+StringRef getPhaseName(schedule::Phase phase) {
+  switch (phase) {
+  case schedule::Phase::Forward:
+    return "forward";
+  case schedule::Phase::Backward:
+    return "backward";
+  case schedule::Phase::InputGradient:
+    return "input gradient";
+  case schedule::Phase::WeightGradient:
+    return "weight gradient";
+  }
+  llvm_unreachable("covers all phases");
+}
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+/// A rank that is shown as what stands for its stage does.
+struct ShownRank {
+  int64_t rank = 0;
+  /// Index into StepTimeline::stages.
+  size_t stage = 0;
+  /// Messages go between ranks of one line.
+  int64_t line = 0;
+};
+
+llvm::Expected<std::vector<ShownRank>>
+getShownRanks(const StepTimeline &timeline, const program::Mesh &mesh,
+              ArrayRef<int64_t> ranks) {
+  std::vector<ShownRank> shown;
+  for (size_t stage = 0; stage < timeline.stages.size() && ranks.empty();
+       ++stage)
+    shown.push_back({timeline.stages[stage].rank, stage, 0});
+  for (int64_t rank : ranks) {
+    auto stage =
+        llvm::find_if(timeline.stages, [&](const StageTimeline &candidate) {
+          return candidate.stage == mesh.getStage(rank);
+        });
+    if (stage == timeline.stages.end())
+      return createStringError("cannot show rank " + Twine(rank) +
+                               ": nothing is known of stage " +
+                               Twine(mesh.getStage(rank)));
+    shown.push_back({rank, static_cast<size_t>(stage - timeline.stages.begin()),
+                     rank % mesh.getRanksPerStage()});
+  }
+  return shown;
+}
+
+//===----------------------------------------------------------------------===//
+// Tracks
+//===----------------------------------------------------------------------===//
+
+/// The threads of a stage's ranks: one for tasks, more where tasks overlap, and
+/// behind them one for each stream.
+struct StageTracks {
+  /// For each lane, its tasks in the order of time.
+  std::vector<std::vector<uint32_t>> lanes;
+  /// Streams in the order in which they are shown.
+  std::vector<uint32_t> streams;
+  /// The thread of each stream.
+  std::vector<uint32_t> threadOfStream;
+};
+
+StageTracks makeTracks(const StageTimeline &stage) {
+  StageTracks tracks;
+  tracks.lanes = makeLanes(stage.tasks);
+  tracks.streams = getStreamOrder(stage);
+  tracks.threadOfStream.resize(stage.streams.size());
+  auto thread = static_cast<uint32_t>(tracks.lanes.size());
+  for (uint32_t stream : tracks.streams)
+    tracks.threadOfStream[stream] = thread++;
+  return tracks;
+}
+
+//===----------------------------------------------------------------------===//
+// TraceWriter
+//===----------------------------------------------------------------------===//
+
+class TraceWriter {
+public:
+  TraceWriter(const StepTimeline &timeline, int64_t numRanks,
+              ArrayRef<ShownRank> ranks, llvm::raw_ostream &os)
+      : timeline(timeline), firstThread(numRanks), ranks(ranks), events(os) {
+    for (const Activity &activity : timeline.activities)
+      texts.push_back(makeText(activity));
+    for (const StageTimeline &stage : timeline.stages)
+      tracks.push_back(makeTracks(stage));
+    size_t numSpans = 0;
+    for (const ShownRank &rank : ranks)
+      for (const StreamTimeline &stream : timeline.stages[rank.stage].streams)
+        numSpans += stream.spans.size();
+    isDetailed = numSpans <= maxDetailedSpans;
+  }
+
+  void write() {
+    for (size_t position = 0; position < ranks.size(); ++position) {
+      nameTracks(ranks[position], static_cast<int64_t>(position));
+      addTasks(ranks[position]);
+      addStreams(ranks[position]);
+      addMemory(ranks[position]);
+    }
+    addFlows();
+    events.finish();
+  }
+
+private:
+  /// Threads have numbers that no process has: viewers take a thread with the
+  /// number of its process for its main one.
+  TrackId getTrack(const ShownRank &rank, size_t thread) const {
+    return {rank.rank, firstThread + static_cast<int64_t>(thread)};
+  }
+  TrackId getTrack(const ShownRank &rank, const SpanId &id) const {
+    return getTrack(rank, tracks[rank.stage].threadOfStream[id.stream]);
+  }
+  const Span &getSpan(const SpanId &id) const {
+    return timeline.stages[id.stage].streams[id.stream].spans[id.span];
+  }
+
+  void nameTracks(const ShownRank &rank, int64_t position);
+  void addTasks(const ShownRank &rank);
+  void addStreams(const ShownRank &rank);
+  void addMemory(const ShownRank &rank);
+  void addFlows();
+  void addFlow(const Flow &flow, const ShownRank &from, const ShownRank &to);
+
+  const StepTimeline &timeline;
+  const int64_t firstThread;
+  ArrayRef<ShownRank> ranks;
+  TraceEvents events;
+  /// The text of each activity.
+  std::vector<ActivityText> texts;
+  /// The tracks of each stage.
+  std::vector<StageTracks> tracks;
+  bool isDetailed = true;
+  int64_t numFlows = 0;
+};
+
+void TraceWriter::nameTracks(const ShownRank &rank, int64_t position) {
+  const StageTimeline &stage = timeline.stages[rank.stage];
+  std::string labels = "arena of " + std::to_string(stage.peakBytes) + " bytes";
+  if (stage.limitBytes > 0)
+    labels += ", limit " + std::to_string(stage.limitBytes);
+  events.nameProcess(rank.rank,
+                     "stage " + std::to_string(stage.stage) + ", rank " +
+                         std::to_string(rank.rank),
+                     position, labels);
+  const StageTracks &threads = tracks[rank.stage];
+  int64_t thread = 0;
+  for (size_t lane = 0; lane < threads.lanes.size(); ++lane, ++thread)
+    events.nameThread(getTrack(rank, thread),
+                      lane == 0 ? "tasks" : "tasks " + std::to_string(lane + 1),
+                      thread);
+  for (uint32_t stream : threads.streams) {
+    events.nameThread(getTrack(rank, thread), stage.streams[stream].name,
+                      thread);
+    ++thread;
+  }
+}
+
+void TraceWriter::addTasks(const ShownRank &rank) {
+  const StageTimeline &stage = timeline.stages[rank.stage];
+  const TaskNames names(timeline);
+  const StageTracks &threads = tracks[rank.stage];
+  for (size_t lane = 0; lane < threads.lanes.size(); ++lane)
+    for (uint32_t number : threads.lanes[lane]) {
+      const TaskSpan &task = stage.tasks[number];
+      std::string args = ("\"phase\":" + quoteJson(getPhaseName(task.phase)) +
+                          ",\"chunk\":" + Twine(task.chunk) +
+                          ",\"micro-batch\":" + Twine(task.microBatch))
+                             .str();
+      events.addSlice(getTrack(rank, lane), toNanoseconds(task.start),
+                      toNanoseconds(task.end), quoteJson(names.get(task)),
+                      args);
+    }
+}
+
+void TraceWriter::addStreams(const ShownRank &rank) {
+  const StageTimeline &stage = timeline.stages[rank.stage];
+  std::vector<bool> isKnown(texts.size());
+  llvm::SmallString<32> storage;
+  for (uint32_t stream : tracks[rank.stage].streams) {
+    const TrackId track =
+        getTrack(rank, tracks[rank.stage].threadOfStream[stream]);
+    for (const Span &span : stage.streams[stream].spans) {
+      const Nanoseconds start = toNanoseconds(span.start);
+      const Nanoseconds end = toNanoseconds(span.end);
+      const ActivityText &text = texts[span.activity];
+      events.beginSlice(track, start, end, text.name);
+      events.addArgs(text.brief);
+      if (isDetailed || !isKnown[span.activity])
+        events.addArgs(text.details);
+      events.addArgs(
+          makeRate(timeline.activities[span.activity], end - start, storage));
+      events.endSlice();
+      isKnown[span.activity] = true;
+    }
+  }
+}
+
+void TraceWriter::addMemory(const ShownRank &rank) {
+  const StageTimeline &stage = timeline.stages[rank.stage];
+  for (const MemoryLevel &level : getMemoryLevels(timeline, stage))
+    events.addCounter(rank.rank, level.time, "\"memory\"", "\"bytes\"",
+                      level.bytes);
+  if (stage.limitBytes > 0)
+    for (Nanoseconds time : {Nanoseconds(0), toNanoseconds(timeline.seconds)})
+      events.addCounter(rank.rank, time, "\"memory limit\"", "\"bytes\"",
+                        stage.limitBytes);
+}
+
+void TraceWriter::addFlows() {
+  std::map<std::pair<size_t, int64_t>, const ShownRank *> rankOf;
+  for (const ShownRank &rank : ranks)
+    rankOf[{rank.stage, rank.line}] = &rank;
+  for (const Flow &flow : timeline.flows) {
+    // Which rank of its own stage gets a message is not known.
+    if (flow.from.stage == flow.to.stage)
+      continue;
+    for (const ShownRank &from : ranks)
+      if (from.stage == flow.from.stage)
+        if (auto to = rankOf.find({flow.to.stage, from.line});
+            to != rankOf.end())
+          addFlow(flow, from, *to->second);
+  }
+}
+
+void TraceWriter::addFlow(const Flow &flow, const ShownRank &from,
+                          const ShownRank &to) {
+  const Span &source = getSpan(flow.from);
+  const Span &target = getSpan(flow.to);
+  const Nanoseconds begin = toNanoseconds(source.start);
+  // Within the target, and not before the begin.
+  const Nanoseconds end = std::min(std::max(toNanoseconds(target.start), begin),
+                                   toNanoseconds(target.end) - 1);
+  // An arrow has no slices to bind to where one takes no time, and none goes
+  // back in time, as it would between clocks that are apart.
+  if (begin == toNanoseconds(source.end) || end < begin)
+    return;
+  events.addFlowBegin(getTrack(from, flow.from), begin, numFlows);
+  events.addFlowEnd(getTrack(to, flow.to), end, numFlows);
+  ++numFlows;
+}
+
+/// The step in numbers, for who opens the file by hand.
+void printStep(const StepTimeline &timeline, llvm::raw_ostream &os) {
+  os << "{\"program\":" << quoteJson(timeline.program)
+     << ",\"simulated\":" << (timeline.isSimulated ? "true" : "false");
+  if (!timeline.target.empty())
+    os << ",\"target\":" << quoteJson(timeline.target);
+  os << ",\"ranks\":" << timeline.numRanks << ",\"step_microseconds\":";
+  printMicroseconds(os, toNanoseconds(timeline.seconds));
+  os << '}';
+}
+
+} // namespace
+
+Error checkTraceRanks(const program::Mesh &mesh, ArrayRef<int64_t> ranks) {
+  std::set<int64_t> seen;
+  for (int64_t rank : ranks) {
+    if (rank < 0 || rank >= mesh.getNumRanks())
+      return createStringError("cannot show rank " + Twine(rank) +
+                               " in the trace: expected one of " +
+                               (mesh.getNumRanks() == 1
+                                    ? Twine("rank 0 alone")
+                                    : "0 to " + Twine(mesh.getNumRanks() - 1)));
+    if (!seen.insert(rank).second)
+      return createStringError("cannot show rank " + Twine(rank) +
+                               " twice in the trace: expected each once");
+  }
+  return Error::success();
+}
+
+Error writeTrace(StringRef path, const StepTimeline &timeline,
+                 const program::Mesh &mesh, ArrayRef<int64_t> ranks) {
+  if (Error error = checkTraceRanks(mesh, ranks))
+    return error;
+  if (Error error = checkTimes(timeline))
+    return error;
+  llvm::Expected<std::vector<ShownRank>> shown =
+      getShownRanks(timeline, mesh, ranks);
+  if (!shown)
+    return shown.takeError();
+  return writeFileInOneStep(path, [&](llvm::raw_ostream &os) {
+    os << "{\"displayTimeUnit\":\"ms\",\"otherData\":";
+    printStep(timeline, os);
+    os << ",\"traceEvents\":";
+    TraceWriter(timeline, mesh.getNumRanks(), *shown, os).write();
+    os << "}\n";
+  });
+}
+
+} // namespace mf::timeline

@@ -1,0 +1,142 @@
+//===- Schedule.cpp - Order of the tasks of a pipeline --------------------===//
+
+#include "mf/Pipeline/TaskGraph.h"
+#include "llvm/ADT/Twine.h"
+#include <algorithm>
+
+using llvm::Twine;
+
+namespace mf::schedule {
+
+/// Far beyond real steps, and what memory holds with ease.
+static constexpr int64_t maxRuns = 10'000'000;
+
+char getLetter(Phase phase) { return "FBIW"[static_cast<int>(phase)]; }
+
+int64_t getUnitTime(Phase phase) { return phase == Phase::Backward ? 2 : 1; }
+
+std::vector<std::vector<int32_t>> Pipeline::getChunksOfStages() const {
+  std::vector<std::vector<int32_t>> chunks(stages);
+  for (int64_t chunk = 0; chunk < getNumChunks(); ++chunk)
+    chunks[stageOfChunk[chunk]].push_back(chunk);
+  return chunks;
+}
+
+llvm::Error Pipeline::check() const {
+  if (stages < 1)
+    return llvm::createStringError("a pipeline of " + Twine(stages) +
+                                   " stages, expected at least 1");
+  if (microBatches < 1)
+    return llvm::createStringError("a pipeline for " + Twine(microBatches) +
+                                   " micro-batches, expected at least 1");
+  if (pieces < 1)
+    return llvm::createStringError("a pipeline for " + Twine(pieces) +
+                                   " pieces of a sequence, expected at least "
+                                   "1");
+  if (getNumChunks() < stages)
+    return llvm::createStringError(
+        Twine(getNumChunks()) + " chunks for " + Twine(stages) +
+        " stages, expected at least one for each stage");
+  if (microBatches > maxRuns / getNumChunks() / pieces)
+    return llvm::createStringError(
+        Twine(getNumChunks()) + " chunks for " + Twine(microBatches) +
+        " micro-batches" +
+        (pieces > 1 ? " of " + Twine(pieces) + " pieces" : Twine()) +
+        ", expected at most " + Twine(maxRuns) +
+        " pairs of chunk and micro-batch");
+  std::vector<bool> hasChunk(stages, false);
+  for (int64_t chunk = 0; chunk < getNumChunks(); ++chunk) {
+    int64_t stage = stageOfChunk[chunk];
+    if (stage < 0 || stage >= stages)
+      return llvm::createStringError(
+          "chunk " + Twine(chunk) + " is on stage " + Twine(stage) +
+          ", expected one of the stages 0 to " + Twine(stages - 1));
+    hasChunk[stage] = true;
+  }
+  auto empty = std::find(hasChunk.begin(), hasChunk.end(), false);
+  if (empty != hasChunk.end())
+    return llvm::createStringError("stage " + Twine(empty - hasChunk.begin()) +
+                                   " has no chunk, expected at least one");
+  return llvm::Error::success();
+}
+
+std::string Pipeline::getName(const Task &task) const {
+  std::string name(1, getLetter(task.phase));
+  if (getNumChunks() != stages)
+    name += std::to_string(task.chunk) + ".";
+  name += std::to_string(task.microBatch);
+  return pieces > 1 ? name + "/" + std::to_string(task.piece) : name;
+}
+
+void Schedule::print(llvm::raw_ostream &os) const {
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    os << "stage " << stage << ":";
+    for (const Task &task : stages[stage])
+      os << " " << pipeline.getName(task);
+    os << "\n";
+  }
+}
+
+std::vector<std::vector<int64_t>> Schedule::getUnitStarts() const {
+  TaskGraph graph(*this, TaskGraph::InputEdges::FromOtherStages);
+  std::vector<int64_t> starts = graph.getUnitStarts();
+  std::vector<std::vector<int64_t>> startsOfStages;
+  for (const std::vector<Task> &tasks : stages) {
+    std::vector<int64_t> &ofStage = startsOfStages.emplace_back();
+    for (const Task &task : tasks)
+      ofStage.push_back(starts[graph.getNumber(task)]);
+  }
+  return startsOfStages;
+}
+
+double Schedule::getUnitBubble() const {
+  std::vector<std::vector<int64_t>> starts = getUnitStarts();
+  int64_t work = 0, end = 0;
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    for (const Task &task : stages[stage])
+      work += getUnitTime(task.phase);
+    end = std::max(end, starts[stage].back() +
+                            getUnitTime(stages[stage].back().phase));
+  }
+  int64_t total = end * static_cast<int64_t>(stages.size());
+  return static_cast<double>(total - work) / static_cast<double>(work);
+}
+
+void Schedule::printTimeline(llvm::raw_ostream &os) const {
+  std::vector<std::vector<int64_t>> starts = getUnitStarts();
+  size_t width = 0;
+  for (const std::vector<Task> &tasks : stages)
+    for (const Task &task : tasks)
+      width = std::max(width, pipeline.getName(task).size() + 1);
+  for (size_t stage = 0; stage < stages.size(); ++stage) {
+    std::string line = "stage " + std::to_string(stage) + ":";
+    auto addCells = [&](std::string text, char padding, int64_t cells) {
+      text.resize(cells * width - 1, padding);
+      line += " " + text;
+    };
+    int64_t time = 0;
+    for (size_t index = 0; index < stages[stage].size(); ++index) {
+      for (; time < starts[stage][index]; ++time)
+        addCells(".", ' ', 1);
+      const Task &task = stages[stage][index];
+      int64_t duration = getUnitTime(task.phase);
+      addCells(pipeline.getName(task), duration > 1 ? '-' : ' ', duration);
+      time += duration;
+    }
+    os << llvm::StringRef(line).rtrim() << "\n";
+  }
+}
+
+int64_t Schedule::getMaxInFlight(int64_t stage) const {
+  Phase last = splitsBackward ? Phase::WeightGradient : Phase::Backward;
+  int64_t inFlight = 0, most = 0;
+  for (const Task &task : stages[stage]) {
+    if (task.phase == Phase::Forward)
+      most = std::max(most, ++inFlight);
+    else if (task.phase == last)
+      --inFlight;
+  }
+  return most;
+}
+
+} // namespace mf::schedule

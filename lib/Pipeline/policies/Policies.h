@@ -1,0 +1,51 @@
+//===- Policies.h - The built-in policies ---------------------*- C++ -*-===//
+//
+// A file each. Their order in lists is that of getPolicies() in Policy.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_SCHEDULE_POLICIES_POLICIES_H
+#define MF_LIB_SCHEDULE_POLICIES_POLICIES_H
+
+#include "mf/Pipeline/Policy.h"
+
+namespace mf::schedule {
+
+const Policy *getGPipe();
+const Policy *getOneForwardOneBackward();
+const Policy *getInterleaved();
+const Policy *getInterleavedLowMemory();
+const Policy *getZeroBubbleH1();
+const Policy *getZeroBubbleV();
+const Policy *getSequenceOneForwardOneBackward();
+const Policy *getSequenceInterleaved();
+const Policy *getSequenceInterleavedLowMemory();
+
+/// The tasks of a phase of a chunk for micro-batches [begin, end), at the end
+/// of `tasks`.
+inline void append(std::vector<Task> &tasks, Phase phase, int32_t chunk,
+                   int32_t begin, int32_t end) {
+  for (int32_t microBatch = begin; microBatch < end; ++microBatch)
+    tasks.push_back({phase, chunk, microBatch});
+}
+
+/// The same for all pieces of their sequences, gradients from the last piece to
+/// the first.
+inline void appendPieces(std::vector<Task> &tasks, Phase phase, int32_t chunk,
+                         int32_t begin, int32_t end, int32_t pieces) {
+  for (int32_t microBatch = begin; microBatch < end; ++microBatch)
+    for (int32_t piece = 0; piece < pieces; ++piece)
+      tasks.push_back({phase, chunk, microBatch,
+                       phase == Phase::Forward ? piece : pieces - 1 - piece});
+}
+
+/// Refuses a pipeline with other than one chunk per stage.
+llvm::Error checkOneChunkPerStage(const Policy &policy,
+                                  const Pipeline &pipeline);
+
+/// Refuses a pipeline whose chunks are on other stages than the policy's.
+llvm::Error checkPlacement(const Policy &policy, const Pipeline &pipeline);
+
+} // namespace mf::schedule
+
+#endif // MF_LIB_SCHEDULE_POLICIES_POLICIES_H

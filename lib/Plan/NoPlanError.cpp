@@ -1,5 +1,0 @@
-//===- NoPlanError.cpp - Error of a search without a plan -----------------===//
-
-#include "mf/Plan/NoPlanError.h"
-
-char mf::plan::NoPlanError::ID = 0;

@@ -1,0 +1,47 @@
+//===- AdditiveCost.h - Sums over layers -----------------------*- C++ -*-===//
+
+#ifndef MF_PLANNER_ADDITIVECOST_H
+#define MF_PLANNER_ADDITIVECOST_H
+
+#include "lib/Plan/Settings/Composition.h"
+
+namespace mf::planner {
+
+/// Something additive: what layers and extras contribute to it.
+class AdditiveCost {
+public:
+  AdditiveCost(size_t numKinds, size_t numTreatments)
+      : numTreatments(numTreatments), ofLayers(numKinds * numTreatments),
+        ofExtras(2) {}
+
+  double get(size_t kind, size_t treatment) const {
+    return ofLayers[kind * numTreatments + treatment];
+  }
+  double getExtra(size_t extra) const { return ofExtras[extra]; }
+
+  void add(const Composition &composition, double value) {
+    rows.emplace_back(composition, value);
+  }
+
+  /// The least squares; of equally good ones the smallest. Costs are not
+  /// negative.
+  void solve();
+
+  double predict(const Composition &composition) const {
+    double sum = 0;
+    for (const auto &[key, count] : composition.layers)
+      sum += static_cast<double>(count) * get(key.first, key.second);
+    for (const size_t extra : composition.extras)
+      sum += ofExtras[extra];
+    return sum;
+  }
+
+private:
+  size_t numTreatments;
+  std::vector<double> ofLayers, ofExtras;
+  std::vector<std::pair<Composition, double>> rows;
+};
+
+} // namespace mf::planner
+
+#endif // MF_PLANNER_ADDITIVECOST_H

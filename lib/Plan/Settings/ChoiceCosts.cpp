@@ -1,0 +1,315 @@
+//===- ChoiceCosts.cpp - What MindSpore's choices cost --------------------===//
+
+#include "mf/Plan/Settings/ChoiceCosts.h"
+#include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "lib/Plan/Settings/Errors.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/Parser/Parser.h"
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Expected;
+using llvm::StringRef;
+
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A model that was read from text or bytecode, and the context it is in.
+struct ParsedModel {
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+
+  explicit ParsedModel(const CompilerInput &input)
+      : context(mlir::MLIRContext::Threading::DISABLED) {
+    context
+        .loadDialect<ir::MfDialect, ascend::AscendDialect, mlir::DLTIDialect>();
+    module = mlir::parseSourceString<mlir::ModuleOp>(*input.model, &context,
+                                                     input.modelName);
+  }
+
+  std::string print() {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    module->print(os);
+    return text;
+  }
+};
+
+} // namespace
+
+/// The narrower value that a softmax in fp32 is of, if all that reads its
+/// result converts it back; null if there is none.
+static mlir::Value findNarrowInput(ir::SoftmaxOp softmax) {
+  auto widen = softmax.getInput().getDefiningOp<ir::CastOp>();
+  if (!widen)
+    return {};
+  mlir::Value narrow = widen.getInput();
+  auto isBack = [&](mlir::Operation *user) {
+    return mlir::isa<ir::CastOp>(user) &&
+           user->getResult(0).getType() == narrow.getType();
+  };
+  return llvm::all_of(softmax->getUsers(), isBack) ? narrow : mlir::Value();
+}
+
+static void narrow(ir::SoftmaxOp softmax) {
+  const mlir::Value input = findNarrowInput(softmax);
+  mlir::Operation *widen = softmax.getInput().getDefiningOp();
+  softmax->setOperand(0, input);
+  softmax->getResult(0).setType(input.getType());
+  for (mlir::Operation *back :
+       llvm::make_early_inc_range(softmax->getUsers())) {
+    back->getResult(0).replaceAllUsesWith(softmax->getResult(0));
+    back->erase();
+  }
+  if (widen->use_empty())
+    widen->erase();
+}
+
+static void narrowSoftmax(mlir::ModuleOp module) {
+  llvm::SmallVector<ir::SoftmaxOp> wide;
+  module.walk([&](ir::SoftmaxOp softmax) {
+    if (findNarrowInput(softmax))
+      wide.push_back(softmax);
+  });
+  llvm::for_each(wide, narrow);
+}
+
+/// Whether ranks may share out the states of a parameter that has none of its
+/// own reasons against it.
+static bool isLeftWhole(ir::ParamOp param) {
+  return !param.getParallelOptimizer() && !param.getFrozen() &&
+         !param.getUpdateRule();
+}
+
+static void shareWhole(mlir::ModuleOp module) {
+  module.walk([](ir::ParamOp param) {
+    if (isLeftWhole(param))
+      param.setParallelOptimizer(true);
+  });
+}
+
+template <typename OpT>
+static bool has(mlir::ModuleOp module, bool (*matches)(OpT)) {
+  return module
+      ->walk([&](OpT op) {
+        return matches(op) ? mlir::WalkResult::interrupt()
+                           : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class ChoiceFinder {
+public:
+  explicit ChoiceFinder(const TrainingConfig &config) : config(config) {}
+
+  std::vector<MemoryChoice> find(const CompilerInput &input,
+                                 mlir::ModuleOp model);
+
+private:
+  /// A bool of recompute_config that is False and could be True.
+  void addSwitch(StringRef key) {
+    const Node value = config.recompute.node[key];
+    addKey("recompute_config." + key.str(), value ? value.repr(24) : "False",
+           true);
+  }
+  void addKey(const std::string &path, const std::string &given,
+              std::variant<bool, int64_t, std::string> value);
+  void addRecompute();
+  void addOptimizer();
+  void addModel(mlir::ModuleOp model);
+
+  const TrainingConfig &config;
+  std::vector<MemoryChoice> choices;
+};
+
+} // namespace
+
+static std::string show(const std::variant<bool, int64_t, std::string> &value) {
+  if (const bool *isOn = std::get_if<bool>(&value))
+    return *isOn ? "True" : "False";
+  if (const int64_t *number = std::get_if<int64_t>(&value))
+    return std::to_string(*number);
+  return std::get<std::string>(value);
+}
+
+void ChoiceFinder::addKey(const std::string &path, const std::string &given,
+                          std::variant<bool, int64_t, std::string> value) {
+  std::string instead = show(value);
+  choices.push_back({path, given, std::move(instead), {{path, value}}});
+}
+
+static bool isTrue(const LayerSetting &setting) {
+  return setting.kind == LayerSetting::Kind::Selection &&
+         setting.selection.kind == LayerSelection::Kind::Bool &&
+         setting.selection.flag;
+}
+
+void ChoiceFinder::addRecompute() {
+  const RecomputeConfig &recompute = config.recompute;
+  const ParallelConfig &parallel = config.parallel;
+  const bool hasTensorRanks =
+      parallel.isSemiOrAuto() && parallel.modelParallel > 1;
+  if (hasTensorRanks && !recompute.mpCommRecompute)
+    addSwitch("mp_comm_recompute");
+  if (hasTensorRanks && parallel.useSeqParallel &&
+      !isTrue(recompute.selectCommRecompute))
+    addSwitch("select_comm_recompute");
+  if (hasTensorRanks && !recompute.recomputeSliceActivation)
+    addSwitch("recompute_slice_activation");
+}
+
+void ChoiceFinder::addOptimizer() {
+  const ParallelConfig &parallel = config.parallel;
+  if (!parallel.isSemiOrAuto() || parallel.getDeviceCount() == 1)
+    return;
+  if (!parallel.enableParallelOptimizer)
+    return addKey("parallel.enable_parallel_optimizer", "False", true);
+  const std::string section = "parallel.parallel_optimizer_config.";
+  for (int64_t level = parallel.optimizerLevel + 1; level <= 3; ++level)
+    addKey(section + "optimizer_level",
+           "level" + std::to_string(parallel.optimizerLevel),
+           "level" + std::to_string(level));
+  if (parallel.optimizerWeightShardSize > 0)
+    addKey(section + "optimizer_weight_shard_size",
+           std::to_string(parallel.optimizerWeightShardSize), int64_t(-1));
+  if (parallel.parallelOptimizerThreshold > 0)
+    addKey(section + "parallel_optimizer_threshold",
+           std::to_string(parallel.parallelOptimizerThreshold), int64_t(0));
+}
+
+void ChoiceFinder::addModel(mlir::ModuleOp model) {
+  const int64_t blocks =
+      config.model.config["fine_grain_interleave"].getInt().value_or(1);
+  if (blocks > 1)
+    addKey("model.model_config.fine_grain_interleave", std::to_string(blocks),
+           int64_t(1));
+  if (has<ir::SoftmaxOp>(model, [](ir::SoftmaxOp softmax) {
+        return findNarrowInput(softmax) != nullptr;
+      }))
+    choices.push_back(
+        {"softmax", "in fp32", "in its input's type", {}, narrowSoftmax});
+  const ParallelConfig &parallel = config.parallel;
+  if (parallel.isSemiOrAuto() && parallel.enableParallelOptimizer &&
+      parallel.getDeviceCount() > 1 && has<ir::ParamOp>(model, isLeftWhole))
+    choices.push_back({"states of tables, norms and biases",
+                       "on each rank",
+                       "shared out",
+                       {},
+                       shareWhole});
+}
+
+std::vector<MemoryChoice> ChoiceFinder::find(const CompilerInput &input,
+                                             mlir::ModuleOp model) {
+  addRecompute();
+  addOptimizer();
+  addModel(model);
+  if (!input.lowering.fuseAccumulation) {
+    MemoryChoice choice{"gradients added up in fp32", "converted first",
+                        "converted as they are added"};
+    choice.lowering = input.lowering;
+    choice.lowering->fuseAccumulation = true;
+    choices.push_back(std::move(choice));
+  }
+  return std::move(choices);
+}
+
+Expected<std::vector<MemoryChoice>>
+planner::findChoices(const CompilerInput &input, StringRef yaml) {
+  DiagnosticList diagnostics;
+  const TrainingConfig config =
+      parseTrainingConfig(yaml, input.fileName, diagnostics);
+  if (diagnostics.hasErrors())
+    return toError(diagnostics);
+  ParsedModel model(input);
+  if (!model.module)
+    return llvm::createStringError("the model cannot be read");
+  return ChoiceFinder(config).find(input, *model.module);
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+static StagePeak findFullest(const program::Program &program) {
+  StagePeak peak;
+  for (const program::StageProgram &stage : program.stages)
+    if (stage.arenaBytes > peak.bytes)
+      peak = {stage.stage, stage.arenaBytes};
+  return peak;
+}
+
+static ChoiceCost measure(MemoryChoice choice, CompilerInput input,
+                          StringRef yaml) {
+  ChoiceCost cost{std::move(choice), std::nullopt, ""};
+  auto fail = [&](llvm::Error error) {
+    cost.problem = llvm::toString(std::move(error));
+    return cost;
+  };
+  std::string text = yaml.str();
+  if (!cost.choice.changes.empty()) {
+    Expected<std::string> changed =
+        applyKeyChanges(yaml, input.fileName, cost.choice.changes);
+    if (!changed)
+      return fail(changed.takeError());
+    text = std::move(*changed);
+  }
+  if (cost.choice.editModel) {
+    ParsedModel model(input);
+    cost.choice.editModel(*model.module);
+    input.model = model.print();
+  }
+  if (cost.choice.lowering)
+    input.lowering = *cost.choice.lowering;
+  Expected<CompiledStep> step = compileStep(input, text, PlanEffort::Full);
+  if (!step)
+    return fail(step.takeError());
+  cost.peak = findFullest(step->program);
+  return cost;
+}
+
+/// Tables that MindSpore Transformers keeps where a kernel could do without.
+static std::vector<HeldBytes> findHeld(const program::StageProgram &stage) {
+  using Kind = program::InitialValue::Kind;
+  HeldBytes masks{"attention masks"}, gathered{"parameters gathered for the "
+                                               "whole step"};
+  for (const program::Static &held : stage.statics) {
+    if (held.space != program::Space::Device)
+      continue;
+    if (held.init &&
+        (held.init->kind == Kind::CausalMask || held.init->kind == Kind::Alibi))
+      masks.bytes += held.bytes;
+    if (held.role == program::Role::Gathered)
+      gathered.bytes += held.bytes;
+  }
+  std::vector<HeldBytes> all = {masks, gathered};
+  llvm::erase_if(all, [](const HeldBytes &held) { return held.bytes == 0; });
+  return all;
+}
+
+Expected<ChoiceCosts> planner::measureChoices(const CompilerInput &input,
+                                              StringRef yaml) {
+  Expected<CompiledStep> step = compileStep(input, yaml, PlanEffort::Full);
+  if (!step)
+    return step.takeError();
+  Expected<std::vector<MemoryChoice>> choices = findChoices(input, yaml);
+  if (!choices)
+    return choices.takeError();
+  ChoiceCosts result;
+  result.given = findFullest(step->program);
+  for (const program::StageProgram &stage : step->program.stages)
+    if (stage.stage == result.given.stage)
+      result.held = findHeld(stage);
+  for (MemoryChoice &choice : *choices)
+    result.costs.push_back(measure(std::move(choice), input, yaml));
+  return result;
+}

@@ -1,0 +1,61 @@
+//===- Composition.h - Composition of chunks and stages ---------*- C++ -*-===//
+
+#ifndef MF_PLANNER_COMPOSITION_H
+#define MF_PLANNER_COMPOSITION_H
+
+#include "lib/Plan/Settings/Treatments.h"
+#include "mf/Plan/Settings/StepMeasure.h"
+#include "mf/Plan/Solver/Problem.h"
+#include <map>
+#include <set>
+
+namespace mf::planner {
+
+/// A pipeline, the model that runs on it, and how its layers may be treated.
+struct PlanContext {
+  schedule::Schedule schedule;
+  std::vector<ModelLayer> layers;
+  std::vector<LayerTreatment> treatments;
+  int64_t limitBytes = 0;
+
+  size_t getNumKinds() const;
+};
+
+/// A compiled step, and what it was compiled from.
+struct LayerObservation {
+  Assignment assignment;
+  StepMeasure measure;
+};
+
+/// Consecutive layers of one kind.
+struct LayerRun {
+  size_t kind = 0;
+  int64_t count = 0;
+};
+
+std::vector<LayerRun> findRuns(llvm::ArrayRef<ModelLayer> layers);
+
+/// How many layers of each kind and treatment something has, and which extras:
+/// 0 is the embedding in the first chunk, 1 the head in the last one.
+struct Composition {
+  std::map<std::pair<size_t, size_t>, int64_t> layers;
+  std::set<size_t> extras;
+
+  /// The same without treatments, on which parameters do not depend.
+  Composition dropTreatments() const;
+};
+
+/// The composition of each chunk of an assignment, and of each stage.
+std::vector<Composition> composeChunks(const PlanContext &context,
+                                       const Assignment &assignment);
+std::vector<Composition> composeStages(const PlanContext &context,
+                                       const Assignment &assignment);
+
+/// The assignment as a plan of a problem whose kinds are the model's runs, and
+/// back.
+plan::Plan toPlan(const PlanContext &context, const Assignment &assignment);
+Assignment toAssignment(const plan::Plan &plan);
+
+} // namespace mf::planner
+
+#endif // MF_PLANNER_COMPOSITION_H

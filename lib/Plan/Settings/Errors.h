@@ -1,0 +1,16 @@
+//===- Errors.h - Diagnostics as errors ------------------------*- C++ -*-===//
+
+#ifndef MF_PLANNER_ERRORS_H
+#define MF_PLANNER_ERRORS_H
+
+#include "mf/Frontend/Config/Diagnostic.h"
+#include "llvm/Support/Error.h"
+
+namespace mf::planner {
+
+/// The errors of a list, each with its place, on a line of their own.
+llvm::Error toError(const DiagnosticList &diagnostics);
+
+} // namespace mf::planner
+
+#endif // MF_PLANNER_ERRORS_H

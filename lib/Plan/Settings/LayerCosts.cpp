@@ -1,0 +1,271 @@
+//===- LayerCosts.cpp - Costs of layers from compiled steps ---------------===//
+
+#include "lib/Plan/Settings/LayerCosts.h"
+#include "lib/Plan/Settings/TreatmentHull.h"
+#include <algorithm>
+
+using namespace mf;
+using namespace mf::planner;
+
+static AdditiveCosts
+fitAdditive(const PlanContext &context,
+            llvm::ArrayRef<LayerObservation> observations) {
+  AdditiveCosts costs(context.getNumKinds(), context.treatments.size());
+  for (const LayerObservation &observation : observations) {
+    const std::vector<Composition> chunks =
+        composeChunks(context, observation.assignment);
+    for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+      const ChunkMeasure &measure = observation.measure.chunks[chunk];
+      costs.forward.add(chunks[chunk], measure.forward);
+      costs.backward.add(chunks[chunk], measure.backward);
+      costs.weightGradient.add(chunks[chunk], measure.weightGradient);
+      costs.frame.add(chunks[chunk], static_cast<double>(measure.frameBytes));
+    }
+    const std::vector<Composition> stages =
+        composeStages(context, observation.assignment);
+    for (size_t stage = 0; stage < stages.size(); ++stage) {
+      const StageMeasure &measure = observation.measure.stages[stage];
+      const Composition bare = stages[stage].dropTreatments();
+      costs.parameters.add(bare, static_cast<double>(measure.staticBytes));
+      costs.update.add(bare, measure.updateTime);
+    }
+  }
+  for (AdditiveCost *cost :
+       {&costs.forward, &costs.backward, &costs.weightGradient, &costs.frame,
+        &costs.parameters, &costs.update})
+    cost->solve();
+  return costs;
+}
+
+//===----------------------------------------------------------------------===//
+// Problems
+//===----------------------------------------------------------------------===//
+
+static plan::ChunkExtra makeExtra(const AdditiveCosts &costs, size_t extra,
+                                  size_t chunk) {
+  plan::ChunkExtra made;
+  made.chunk = static_cast<int64_t>(chunk);
+  made.forward = costs.forward.getExtra(extra);
+  made.backward = costs.backward.getExtra(extra);
+  made.weightGradient =
+      std::min(made.backward, costs.weightGradient.getExtra(extra));
+  made.parameterMemory = costs.parameters.getExtra(extra);
+  made.activationMemory = costs.frame.getExtra(extra);
+  made.updateTime = costs.update.getExtra(extra);
+  return made;
+}
+
+/// Differences that recompute makes in forward are noise: only copies change
+/// its time.
+static double getForward(const PlanContext &context, const AdditiveCost &cost,
+                         size_t kind, size_t treatment) {
+  if (context.treatments[treatment].prefetch > 0)
+    return cost.get(kind, treatment);
+  double sum = 0, count = 0;
+  for (size_t index = 0; index < context.treatments.size(); ++index)
+    if (context.treatments[index].prefetch == 0) {
+      sum += cost.get(kind, index);
+      ++count;
+    }
+  return sum / count;
+}
+
+static plan::LayerKind makeKind(const PlanContext &context,
+                                const AdditiveCosts &costs,
+                                const LayerRun &run) {
+  plan::LayerKind kind;
+  kind.name = "kind " + std::to_string(run.kind);
+  kind.count = run.count;
+  kind.parameterMemory = costs.parameters.get(run.kind, 0);
+  kind.updateTime = costs.update.get(run.kind, 0);
+  for (size_t index = 0; index < context.treatments.size(); ++index) {
+    plan::Treatment treatment;
+    treatment.name = context.treatments[index].name;
+    treatment.forward = getForward(context, costs.forward, run.kind, index);
+    treatment.backward = costs.backward.get(run.kind, index);
+    treatment.weightGradient =
+        std::min(treatment.backward, costs.weightGradient.get(run.kind, index));
+    treatment.activationMemory = costs.frame.get(run.kind, index);
+    treatment.copyOut = context.treatments[index].copyOut[run.kind];
+    treatment.copyIn = context.treatments[index].copyIn[run.kind];
+    kind.treatments.push_back(std::move(treatment));
+  }
+  return kind;
+}
+
+/// Makes the problem without transient memory.
+static plan::Problem makeProblem(const PlanContext &context,
+                                 const AdditiveCosts &costs) {
+  plan::Problem problem;
+  problem.name = "step";
+  problem.schedule = context.schedule;
+  problem.treatmentsInOrder = true;
+  for (const LayerRun &run : findRuns(context.layers))
+    problem.kinds.push_back(makeKind(context, costs, run));
+  const size_t numChunks = context.schedule.pipeline.stageOfChunk.size();
+  problem.extras = {makeExtra(costs, 0, 0), makeExtra(costs, 1, numChunks - 1)};
+  problem.stages.resize(static_cast<size_t>(context.schedule.pipeline.stages));
+  for (plan::StageMemory &stage : problem.stages)
+    stage.limit = static_cast<double>(context.limitBytes);
+  return problem;
+}
+
+plan::Problem planner::makeProblem(const PlanContext &context,
+                                   const LayerCosts &costs) {
+  plan::Problem problem = ::makeProblem(context, costs.additive);
+  problem.transferTime = costs.transferTime;
+  const std::vector<LayerRun> runs = findRuns(context.layers);
+  for (size_t index = 0; index < runs.size(); ++index)
+    for (size_t treatment = 0; treatment < context.treatments.size();
+         ++treatment)
+      if (auto found =
+              costs.transient.ofLayers.find({runs[index].kind, treatment});
+          found != costs.transient.ofLayers.end())
+        problem.kinds[index].treatments[treatment].transientMemory =
+            found->second;
+  for (const size_t extra : {0, 1})
+    problem.extras[extra].transientMemory = costs.transient.ofExtras[extra];
+  restrictMixtures(context, problem);
+  return problem;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory that does not add up
+//===----------------------------------------------------------------------===//
+
+/// The peak of a stage beyond `known`.
+static double getRest(const StepMeasure &measure, size_t stage, double known) {
+  // A quick plan wastes memory that a better one does not: the better one comes
+  // this near.
+  constexpr double usualGap = 1.002;
+  const StageMeasure &own = measure.stages[stage];
+  const auto peak = static_cast<double>(own.peakBytes);
+  const double likely =
+      measure.isExact
+          ? peak
+          : std::min(peak, usualGap * static_cast<double>(own.liveBytes));
+  return likely - known;
+}
+
+/// Peaks of a problem whose transients are not known yet, by stage.
+static std::vector<double> getKnownPeaks(const PlanContext &context,
+                                         const plan::Problem &problem,
+                                         const LayerObservation &observation) {
+  return plan::evaluatePeaks(problem, toPlan(context, observation.assignment));
+}
+
+namespace {
+
+/// The memory of a stage beyond the parts that add up, and the stage's
+/// composition.
+struct TransientRow {
+  Composition composition;
+  double rest = 0;
+};
+
+} // namespace
+
+static std::vector<TransientRow>
+findTransients(const PlanContext &context, const plan::Problem &problem,
+               llvm::ArrayRef<LayerObservation> observations) {
+  std::vector<TransientRow> rows;
+  for (const LayerObservation &observation : observations) {
+    const std::vector<double> known =
+        getKnownPeaks(context, problem, observation);
+    std::vector<Composition> stages =
+        composeStages(context, observation.assignment);
+    for (size_t stage = 0; stage < stages.size(); ++stage)
+      rows.push_back({std::move(stages[stage]),
+                      getRest(observation.measure, stage, known[stage])});
+  }
+  return rows;
+}
+
+/// Inner stages of one kind and treatment show the need of that. Where others
+/// need more than their known parts, the unknown ones are the reason, or else
+/// the extras.
+static TransientCosts
+fitTransient(const PlanContext &context, const plan::Problem &problem,
+             llvm::ArrayRef<LayerObservation> observations) {
+  const std::vector<TransientRow> rows =
+      findTransients(context, problem, observations);
+  TransientCosts costs;
+  for (const TransientRow &row : rows)
+    if (row.composition.extras.empty() && row.composition.layers.size() == 1) {
+      double &cost = costs.ofLayers[row.composition.layers.begin()->first];
+      cost = std::max(cost, row.rest);
+    }
+  const std::map<std::pair<size_t, size_t>, double> known = costs.ofLayers;
+  for (const bool hasExtras : {false, true})
+    for (const TransientRow &row : rows) {
+      if (row.composition.extras.empty() == hasExtras)
+        continue;
+      double explained = 0;
+      for (const auto &entry : row.composition.layers)
+        if (auto found = known.find(entry.first); found != known.end())
+          explained = std::max(explained, found->second);
+      bool hasUnknown = false;
+      for (const auto &entry : row.composition.layers) {
+        if (known.count(entry.first) > 0)
+          continue;
+        hasUnknown = true;
+        double &cost = costs.ofLayers[entry.first];
+        cost = std::max(cost, row.rest > explained ? row.rest : 0);
+      }
+      for (const size_t extra : row.composition.extras)
+        if (!hasUnknown && row.rest > explained)
+          costs.ofExtras[extra] = std::max(costs.ofExtras[extra], row.rest);
+    }
+  return costs;
+}
+
+/// Whether layers of a stage are swapped, by stage.
+static std::vector<bool> findSwapping(const PlanContext &context,
+                                      const Assignment &assignment) {
+  std::vector<bool> swapping;
+  for (const Composition &stage : composeStages(context, assignment)) {
+    swapping.push_back(false);
+    for (const auto &entry : stage.layers)
+      if (context.treatments[entry.first.second].prefetch > 0)
+        swapping.back() = true;
+  }
+  return swapping;
+}
+
+void planner::correctPeaks(const PlanContext &context,
+                           llvm::ArrayRef<LayerObservation> observations,
+                           size_t numProbes, plan::Problem &problem) {
+  std::vector<std::vector<double>> rests(problem.stages.size());
+  for (size_t index = 0; index < observations.size(); ++index) {
+    const LayerObservation &observation = observations[index];
+    const std::vector<double> peaks =
+        getKnownPeaks(context, problem, observation);
+    const std::vector<bool> isSwapping =
+        findSwapping(context, observation.assignment);
+    for (size_t stage = 0; stage < peaks.size(); ++stage) {
+      const bool isProbe = index < numProbes;
+      if (isProbe && isSwapping[stage])
+        continue;
+      if (!isProbe)
+        rests[stage].clear();
+      rests[stage].push_back(getRest(observation.measure, stage, peaks[stage]));
+    }
+  }
+  for (size_t stage = 0; stage < rests.size(); ++stage) {
+    llvm::sort(rests[stage]);
+    if (!rests[stage].empty())
+      problem.stages[stage].constant += rests[stage][rests[stage].size() / 2];
+  }
+}
+
+LayerCosts planner::fitCosts(const PlanContext &context,
+                             llvm::ArrayRef<LayerObservation> observations) {
+  AdditiveCosts additive = fitAdditive(context, observations);
+  TransientCosts transient =
+      fitTransient(context, ::makeProblem(context, additive), observations);
+  double transferTime = 0;
+  for (const LayerObservation &observation : observations)
+    transferTime += observation.measure.transferTime;
+  return {std::move(additive), std::move(transient),
+          transferTime / static_cast<double>(observations.size())};
+}

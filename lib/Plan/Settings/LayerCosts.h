@@ -1,0 +1,59 @@
+//===- LayerCosts.h - Costs of layers from compiled steps ------*- C++ -*-===//
+//
+// The costs of a layer under each treatment are read off compiled steps: times
+// and memory of chunks of different layers, as sums over their layers. Exact
+// where chunks are as the model of Problem.h assumes; the rest is a correction
+// of the stage.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PLANNER_LAYERCOSTS_H
+#define MF_PLANNER_LAYERCOSTS_H
+
+#include "lib/Plan/Settings/AdditiveCost.h"
+
+namespace mf::planner {
+
+/// All costs that add up over layers.
+struct AdditiveCosts {
+  AdditiveCost forward, backward, weightGradient, frame, parameters, update;
+
+  AdditiveCosts(size_t kinds, size_t treatments)
+      : forward(kinds, treatments), backward(kinds, treatments),
+        weightGradient(kinds, treatments), frame(kinds, treatments),
+        parameters(kinds, 1), update(kinds, 1) {}
+};
+
+/// Memory that stages need beyond the parts that add up: as much as the one of
+/// their parts that needs most.
+struct TransientCosts {
+  std::map<std::pair<size_t, size_t>, double> ofLayers;
+  std::vector<double> ofExtras = {0, 0};
+};
+
+/// Seconds and bytes.
+struct LayerCosts {
+  AdditiveCosts additive;
+  TransientCosts transient;
+  double transferTime = 0;
+};
+
+/// The costs that explain the observations best; there must be some.
+LayerCosts fitCosts(const PlanContext &context,
+                    llvm::ArrayRef<LayerObservation> observations);
+
+/// The problem of a context whose layers cost that. The schedule may be another
+/// than that of the observations.
+plan::Problem makeProblem(const PlanContext &context, const LayerCosts &costs);
+
+/// Corrects the memory of stages beside layers, so that peaks are right for the
+/// last observation behind the first `numProbes`; or else in the middle of
+/// those. Copies change peaks differently in other plans, and are left out
+/// there.
+void correctPeaks(const PlanContext &context,
+                  llvm::ArrayRef<LayerObservation> observations,
+                  size_t numProbes, plan::Problem &problem);
+
+} // namespace mf::planner
+
+#endif // MF_PLANNER_LAYERCOSTS_H

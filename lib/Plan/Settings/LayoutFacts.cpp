@@ -1,0 +1,161 @@
+//===- LayoutFacts.cpp - Bounds of layouts before compiling ---------------===//
+
+#include "lib/Plan/Settings/LayoutFacts.h"
+#include "lib/Plan/Settings/Errors.h"
+#include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/StageMap.h"
+#include "mf/Frontend/Import/ModelSpec.h"
+#include "mf/Perf/Target/Topology.h"
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+
+//===----------------------------------------------------------------------===//
+// Bounds
+//===----------------------------------------------------------------------===//
+
+double LayoutFacts::getLeastBytes(const DeviceLayout &layout) const {
+  const auto count = static_cast<double>(parameters);
+  // Experts are shared out among more ranks than all else.
+  const double own =
+      count / static_cast<double>(layout.stages * layout.modelParallel *
+                                  layout.expertParallel);
+  const double sharded = count / static_cast<double>(layout.getNumRanks());
+  const auto bytes = static_cast<double>(parameterBytes + stateBytes);
+  const bool accumulates = layout.stages > 1 || layout.passes > 1;
+  const auto gradient = static_cast<double>(accumulates ? gradientBytes : 0);
+  if (!layout.optimizerSharding)
+    return own * (bytes + gradient);
+  const auto gathered = static_cast<double>(
+      accumulates && layout.getReplicas() > 1 ? gatheredBytes : 0);
+  return sharded * bytes + (shardsGradients ? sharded : own) * gradient +
+         std::max(0.0, own - sharded) * gathered;
+}
+
+double LayoutFacts::getLeastSeconds(const DeviceLayout &layout,
+                                    double flops) const {
+  const double seconds =
+      flops / static_cast<double>(rules.devices) / peakFlopsPerSecond;
+  return getEvenSeconds(layout, seconds * static_cast<double>(layout.stages) /
+                                    static_cast<double>(layout.passes));
+}
+
+double LayoutFacts::getEvenSeconds(const DeviceLayout &layout,
+                                   double seconds) const {
+  const auto stages = static_cast<double>(layout.stages);
+  const double perStage = seconds / stages;
+  const bool canInterleave = layout.stages * interleave <= rules.layers;
+  const double filling =
+      (stages - 1) / static_cast<double>(canInterleave ? interleave : 1);
+  return perStage * (static_cast<double>(layout.passes) + filling);
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+/// The rules that come from the model.
+static void readModel(const TrainingConfig &config, const ModelSpec &spec,
+                      LayoutFacts &facts) {
+  LayoutRules &rules = facts.rules;
+  rules.layers = spec.numLayers;
+  rules.heads = spec.numHeads;
+  // ChatGLM's key and value heads are repeated where there are too few.
+  rules.keyValueHeads = spec.family == ModelFamily::ChatGlm
+                            ? spec.numHeads
+                            : spec.numKeyValueHeads;
+  rules.sequenceLength = spec.sequenceLength;
+  rules.allowsContext = spec.usesFlashAttention;
+  if (spec.experts) {
+    rules.experts = spec.experts->numExperts;
+    rules.cutsExperts =
+        getExpertModelParallel(config, spec.ranks,
+                               spec.family != ModelFamily::Mcore) > 1;
+  }
+  facts.parameters = getParameterCount(spec).value_or(0);
+  facts.parameterBytes = getBytes(spec.paramType);
+  // States are fp32 with most optimizers; swapped ones are not on the device.
+  const bool isSingle = config.optimizer.kind != OptimizerKind::AdamWeightDecay;
+  const int64_t states = config.optimizer.average ? 3 : 2;
+  facts.stateBytes = states * (isSingle ? 4 : facts.parameterBytes);
+  if (config.optimizer.swap)
+    facts.stateBytes = 0;
+  facts.gradientBytes = facts.parameterBytes;
+  facts.shardsGradients = config.parallel.optimizerLevel > 1;
+  if (config.parallel.optimizerLevel < 3)
+    facts.gatheredBytes =
+        std::min(facts.parameterBytes, getBytes(spec.computeType));
+}
+
+static DeviceLayout readGiven(const TrainingConfig &config,
+                              const EffectiveBatch &batch,
+                              const RankLayout &ranks) {
+  DeviceLayout given;
+  given.dataParallel = ranks.dataParallel;
+  given.modelParallel = ranks.modelParallel;
+  given.contextParallel = ranks.contextParallel;
+  given.expertParallel = ranks.expertParallel;
+  given.stages = ranks.pipelineStages;
+  given.sequenceParallel = ranks.sequenceParallel;
+  given.optimizerSharding = config.parallel.enableParallelOptimizer;
+  given.passes = batch.getPasses();
+  given.batchSize = batch.batchSize;
+  return given;
+}
+
+static Error checkMode(const TrainingConfig &config, llvm::StringRef fileName) {
+  if (config.parallel.isSemiOrAuto())
+    return Error::success();
+  DiagnosticList diagnostics;
+  const Node key = config.parallel.useParallelNode;
+  diagnostics.error(
+      key ? key.getLocation() : Location{fileName.str(), 0, 0},
+      "layouts are for semi-auto parallel mode; expected use_parallel True and "
+      "parallel_mode 1");
+  return toError(diagnostics);
+}
+
+Expected<LayoutFacts> planner::readLayoutFacts(const PlanRequest &request,
+                                               int64_t devices) {
+  const std::string &fileName = request.input.fileName;
+  DiagnosticList diagnostics;
+  TrainingConfig config =
+      parseTrainingConfig(request.yaml, fileName, diagnostics);
+  if (diagnostics.hasErrors())
+    return toError(diagnostics);
+  if (Error error = checkMode(config, fileName))
+    return error;
+  if (!request.input.pretrainedConfig.empty())
+    addPretrainedConfig(
+        parseYamlFile(request.input.pretrainedConfig, diagnostics), config,
+        diagnostics);
+  const EffectiveBatch batch = resolveBatch(config, std::nullopt, diagnostics);
+  const StageMapOptions stages = getStageMapOptions(config, diagnostics);
+  if (diagnostics.hasErrors())
+    return toError(diagnostics);
+  const std::optional<ModelSpec> spec = readModelSpec(config, {}, diagnostics);
+  if (!spec)
+    return toError(diagnostics);
+  if (auto topology = target::Topology::create(request.target, devices);
+      !topology)
+    return topology.takeError();
+  LayoutFacts facts;
+  facts.given = readGiven(config, batch, spec->ranks);
+  facts.interleave = stages.interleave;
+  facts.rules.devices = devices;
+  facts.rules.samples =
+      batch.batchSize * batch.dataParallel * batch.getPasses();
+  facts.rules.batchSize = batch.batchSize;
+  facts.rules.optimizerSharding = facts.given.optimizerSharding;
+  if (!request.target.networks.empty())
+    facts.rules.nodeRanks = request.target.networks.front().size;
+  readModel(config, *spec, facts);
+  for (const target::ComputeEngine &engine : request.target.engines)
+    if (engine.engine == Engine::Cube)
+      for (const target::Peak &peak : engine.peaks)
+        facts.peakFlopsPerSecond =
+            std::max(facts.peakFlopsPerSecond, peak.flopsPerSecond);
+  return facts;
+}

@@ -1,0 +1,128 @@
+//===- LayoutPlanner.cpp - Plans one layout -------------------------------===//
+
+#include "lib/Plan/Settings/LayoutPlanner.h"
+#include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Plan/Solver/NoPlanError.h"
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+
+LayoutPlanner::LayoutPlanner(const LayoutSetting &setting, DeviceLayout layout,
+                             LayerClass &layerClass)
+    : setting(setting), layout(layout), layerClass(layerClass),
+      request(setting.request), clock(request) {
+  if (request.progress)
+    request.progress = [this](llvm::StringRef text) {
+      this->setting.request.progress(this->layout.describe() + ": " +
+                                     text.str());
+    };
+}
+
+double LayoutPlanner::getExpectedSeconds(double flops) const {
+  if (estimate)
+    return *estimate;
+  if (layerClass.seconds > 0)
+    return setting.facts.getEvenSeconds(layout, layerClass.seconds);
+  return setting.facts.getLeastSeconds(layout, flops);
+}
+
+bool LayoutPlanner::teachesClass() const {
+  if (!untreated)
+    return layerClass.seconds == 0;
+  return !estimate && !layerClass.learned;
+}
+
+const CompiledPlan *LayoutPlanner::getBest() const {
+  return variant && variant->getBest() ? &*variant->getBest() : nullptr;
+}
+
+static Error makeTooLargeError(double bytes, int64_t limit,
+                               const char *ofWhat) {
+  return llvm::make_error<plan::NoPlanError>(
+      std::string(ofWhat) + " need " +
+      describeMemorySize(static_cast<int64_t>(bytes)) +
+      " on each device and more, the limit is " + describeMemorySize(limit));
+}
+
+/// The YAML with this layout, and its pipeline.
+Error LayoutPlanner::prepare() {
+  const double least = setting.facts.getLeastBytes(layout);
+  if (least > static_cast<double>(setting.limitBytes))
+    return makeTooLargeError(least, setting.limitBytes,
+                             "parameters, gradients and optimizer states");
+  Expected<std::string> yaml = applySettings(
+      setting.request.yaml, request.input.fileName,
+      makeLayoutSettings(layout, setting.facts.rules.layers,
+                         setting.facts.interleave, request.keep.swap));
+  if (!yaml)
+    return yaml.takeError();
+  request.yaml = *yaml;
+  auto made = std::make_unique<VariantPlanner>(
+      request, clock, std::move(*yaml), setting.layers, setting.limitBytes);
+  if (Error error = made->prepare())
+    return error;
+  variant = std::move(made);
+  return Error::success();
+}
+
+Error LayoutPlanner::measure() {
+  if (Error error = prepare())
+    return error;
+  Expected<StepMeasure> measured = variant->measureUntreated();
+  if (!measured)
+    return measured.takeError();
+  untreated = std::move(*measured);
+  if (layerClass.seconds == 0)
+    for (const ChunkMeasure &chunk : untreated->chunks)
+      layerClass.seconds += chunk.forward + chunk.backward;
+  return checkStatics();
+}
+
+/// However layers are dealt and treated, one stage has the average.
+Error LayoutPlanner::checkStatics() const {
+  double bytes = 0;
+  for (const StageMeasure &stage : untreated->stages)
+    bytes += static_cast<double>(stage.staticBytes);
+  bytes /= static_cast<double>(untreated->stages.size());
+  if (bytes > static_cast<double>(setting.limitBytes))
+    return makeTooLargeError(bytes, setting.limitBytes,
+                             "parameters, gradients and optimizer states");
+  return Error::success();
+}
+
+Error LayoutPlanner::estimateStep() {
+  if (layerClass.learned) {
+    variant->borrow(*layerClass.learned);
+  } else {
+    if (Error error = variant->learn())
+      return error;
+    layerClass.learned = variant.get();
+  }
+  variant->observeUntreated(*untreated);
+  Expected<double> seconds = variant->estimate();
+  if (!seconds)
+    return llvm::handleErrors(
+        seconds.takeError(), [](const plan::NoPlanError &) -> Error {
+          return llvm::make_error<plan::NoPlanError>(
+              "what layers and micro-batches need does not fit, however layers "
+              "are dealt, recomputed or swapped");
+        });
+  estimate = *seconds;
+  return Error::success();
+}
+
+Error LayoutPlanner::advance(double seconds) {
+  request.timeLimit = seconds;
+  clock.restart();
+  if (!untreated)
+    return measure();
+  if (!estimate)
+    return estimateStep();
+  if (Error error = variant->search(0))
+    return error;
+  if (getBest() || clock.isOver())
+    return Error::success();
+  return variant->makeNoPlanError();
+}

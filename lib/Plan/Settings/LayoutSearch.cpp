@@ -1,0 +1,354 @@
+//===- LayoutSearch.cpp - Search for the best layouts ---------------------===//
+
+#include "mf/Plan/Settings/LayoutSearch.h"
+#include "lib/Plan/Settings/GivenStep.h"
+#include "lib/Plan/Settings/LayoutPlanner.h"
+#include "mf/Plan/Solver/NoPlanError.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <limits>
+#include <map>
+#include <mutex>
+#include <thread>
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+
+bool PlannedLayout::isLimitedByMemory() const {
+  return llvm::any_of(plan.chunks, [](const plan::ChunkPlan &chunk) {
+    return llvm::any_of(chunk.counts, [](const std::vector<int64_t> &counts) {
+      // The last treatment is none.
+      return std::any_of(counts.begin(), counts.end() - 1,
+                         [](int64_t count) { return count > 0; });
+    });
+  });
+}
+
+size_t PlannedLayout::getFullestStage() const { return measure.findFullest(); }
+
+namespace {
+
+class LayoutSearch {
+public:
+  LayoutSearch(const PlanRequest &asked, int64_t devices)
+      : request(asked), devices(devices), clock(asked) {
+    if (asked.progress)
+      request.progress = [this, &asked](llvm::StringRef text) {
+        const std::scoped_lock lock(progressMutex);
+        asked.progress(describeProgress() + text.str());
+      };
+  }
+
+  Expected<LayoutSearchResult> run();
+
+private:
+  PlanRequest request;
+  const int64_t devices;
+  PlanClock clock;
+  std::mutex progressMutex;
+  LayoutFacts facts;
+  LayoutSearchResult answer;
+  std::vector<ModelLayer> layers;
+  std::map<std::string, LayerClass> classes;
+  std::vector<std::unique_ptr<LayoutPlanner>> planners;
+  /// The members of `planners` about which more can be learned.
+  std::vector<LayoutPlanner *> open;
+  std::vector<const LayoutPlanner *> planned;
+  /// FLOPs of a step with nothing recomputed.
+  double flops = 0;
+  std::map<std::string, std::vector<DeviceLayout>> skipped;
+
+  std::string describeProgress() const;
+  Error readGiven();
+  Error dropLists();
+  Error list(const LayoutSetting &setting);
+  bool isGiven(const LayoutPlanner &planner) const;
+  double getKey(const LayoutPlanner &planner) const;
+  double getCutoff() const;
+  void sortOpen();
+  std::vector<LayoutPlanner *> chooseNext() const;
+  void advance(llvm::ArrayRef<LayoutPlanner *> chosen);
+  void take(LayoutPlanner &planner, Error error);
+  void search();
+  PlannedLayout makePlanned(const LayoutPlanner &planner) const;
+  void answerGiven();
+  Error checkAnswer() const;
+};
+
+} // namespace
+
+/// Layouts that are worked on side by side; not as many as the machine has
+/// processors, so that the same ones are looked at everywhere.
+static constexpr size_t mostAtOnce = 2;
+
+//===----------------------------------------------------------------------===//
+// Begin
+//===----------------------------------------------------------------------===//
+
+/// Compiles the YAML as it is: in full if it is for as many devices.
+Error LayoutSearch::readGiven() {
+  const bool isOwn = facts.given.getNumRanks() == devices;
+  Expected<GivenStep> read =
+      compileGiven(request, isOwn ? PlanEffort::Full : PlanEffort::Quick);
+  if (!read)
+    return read.takeError();
+  layers = std::move(read->step.layers);
+  facts.rules.layers = static_cast<int64_t>(layers.size());
+  answer.limitBytes = read->limitBytes;
+  answer.compiledSteps = 1;
+  if (!isOwn)
+    return Error::success();
+  Expected<StepMeasure> measure = measureStep(read->step, request.target);
+  if (!measure)
+    return measure.takeError();
+  GivenLayout given;
+  given.layout = facts.given;
+  given.measure = std::move(*measure);
+  given.fits = given.measure.fits(answer.limitBytes);
+  answer.given = std::move(given);
+  return Error::success();
+}
+
+/// Lists by stage make no sense once there are other stages.
+Error LayoutSearch::dropLists() {
+  MemorySettings settings;
+  settings.recompute =
+      StageTable(static_cast<size_t>(facts.interleave),
+                 std::vector<int64_t>(static_cast<size_t>(facts.given.stages)));
+  settings.selectRecompute.emplace();
+  settings.selectCommRecompute.emplace();
+  if (!request.keep.swap)
+    settings.swap.emplace();
+  Expected<std::string> yaml =
+      applySettings(request.yaml, request.input.fileName, settings);
+  if (!yaml)
+    return yaml.takeError();
+  request.yaml = std::move(*yaml);
+  return Error::success();
+}
+
+Error LayoutSearch::list(const LayoutSetting &setting) {
+  std::vector<DeviceLayout> layouts = listLayouts(facts.rules);
+  if (answer.given && !llvm::is_contained(layouts, facts.given))
+    layouts.push_back(facts.given);
+  if (layouts.empty())
+    return llvm::createStringError(llvm::formatv(
+        "--devices={0}: no layout of so many is legal: expected sizes that "
+        "divide {1} heads, {2} samples of a step and {3} rows of a sequence, "
+        "and no more stages than {4} layers",
+        devices, facts.rules.keyValueHeads, facts.rules.samples,
+        facts.rules.sequenceLength, facts.rules.layers));
+  answer.numLegal = layouts.size();
+  answer.samples = facts.rules.samples;
+  for (const DeviceLayout &layout : layouts) {
+    planners.push_back(std::make_unique<LayoutPlanner>(
+        setting, layout, classes[layout.describeLayers()]));
+    open.push_back(planners.back().get());
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Search
+//===----------------------------------------------------------------------===//
+
+std::string LayoutSearch::describeProgress() const {
+  std::string text = std::to_string(answer.numLegal - open.size()) + " of " +
+                     std::to_string(answer.numLegal) + " layouts";
+  if (!planned.empty())
+    text += llvm::formatv(", best {0:f3} s",
+                          planned.front()->getBest()->measure.seconds);
+  return text + ": ";
+}
+
+bool LayoutSearch::isGiven(const LayoutPlanner &planner) const {
+  return answer.given && planner.getLayout() == facts.given;
+}
+
+/// The given layout is planned whatever it promises.
+double LayoutSearch::getKey(const LayoutPlanner &planner) const {
+  return isGiven(planner) ? 0 : planner.getExpectedSeconds(flops);
+}
+
+/// A layout that does not promise less is not of interest.
+double LayoutSearch::getCutoff() const {
+  return planned.size() < numBestLayouts
+             ? std::numeric_limits<double>::infinity()
+             : planned[numBestLayouts - 1]->getBest()->measure.seconds;
+}
+
+void LayoutSearch::sortOpen() {
+  llvm::sort(open, [this](const LayoutPlanner *a, const LayoutPlanner *b) {
+    return std::make_tuple(getKey(*a), a->getLayout().tie()) <
+           std::make_tuple(getKey(*b), b->getLayout().tie());
+  });
+}
+
+/// Chooses the layouts that promise most, unless they would learn the same. One
+/// of them is ready to be planned, if there is one: plans are the measure for
+/// others.
+std::vector<LayoutPlanner *> LayoutSearch::chooseNext() const {
+  std::vector<LayoutPlanner *> chosen;
+  auto choose = [&](LayoutPlanner *planner) {
+    const bool isApart = llvm::none_of(chosen, [&](const LayoutPlanner *other) {
+      return other == planner ||
+             (&other->getClass() == &planner->getClass() &&
+              (other->teachesClass() || planner->teachesClass()));
+    });
+    if (isApart && chosen.size() < mostAtOnce && getKey(*planner) < getCutoff())
+      chosen.push_back(planner);
+  };
+  for (LayoutPlanner *planner : open)
+    if (chosen.empty() && planner->getEstimate())
+      choose(planner);
+  for (LayoutPlanner *planner : open)
+    choose(planner);
+  return chosen;
+}
+
+/// Takes over the results of advancing a layout.
+void LayoutSearch::take(LayoutPlanner &planner, Error error) {
+  flops = flops == 0 ? planner.getFlops() : flops;
+  if (error)
+    skipped[toString(std::move(error))].push_back(planner.getLayout());
+  else if (planner.isPlanned())
+    planned.push_back(&planner);
+  else
+    return;
+  llvm::erase(open, &planner);
+}
+
+void LayoutSearch::advance(llvm::ArrayRef<LayoutPlanner *> chosen) {
+  // The time for one plan: the rest is for the others.
+  constexpr double mostSeconds = 30;
+  const double seconds = std::min(mostSeconds, clock.getSecondsLeft());
+  std::vector<std::string> errors(chosen.size());
+  std::vector<std::thread> threads;
+  auto work = [&](size_t index) {
+    if (Error error = chosen[index]->advance(seconds))
+      errors[index] = toString(std::move(error));
+  };
+  for (size_t index = 1; index < chosen.size(); ++index)
+    threads.emplace_back(work, index);
+  work(0);
+  for (std::thread &thread : threads)
+    thread.join();
+  for (size_t index = 0; index < chosen.size(); ++index)
+    take(*chosen[index], errors[index].empty()
+                             ? Error::success()
+                             : llvm::createStringError(errors[index]));
+  llvm::sort(planned, [](const LayoutPlanner *a, const LayoutPlanner *b) {
+    return std::make_tuple(a->getBest()->measure.seconds,
+                           a->getLayout().tie()) <
+           std::make_tuple(b->getBest()->measure.seconds, b->getLayout().tie());
+  });
+}
+
+void LayoutSearch::search() {
+  while (!clock.isOver()) {
+    sortOpen();
+    const std::vector<LayoutPlanner *> chosen = chooseNext();
+    if (chosen.empty()) {
+      answer.isComplete = true;
+      return;
+    }
+    advance(chosen);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// End
+//===----------------------------------------------------------------------===//
+
+PlannedLayout LayoutSearch::makePlanned(const LayoutPlanner &planner) const {
+  const CompiledPlan &best = *planner.getBest();
+  PlannedLayout made;
+  made.layout = planner.getLayout();
+  made.settings = makeLayoutSettings(made.layout, facts.rules.layers,
+                                     facts.interleave, request.keep.swap);
+  const MemorySettings &chosen = best.settings;
+  made.settings.offset = chosen.offset;
+  made.settings.recompute = chosen.recompute;
+  made.settings.selectRecompute = chosen.selectRecompute;
+  made.settings.selectCommRecompute = chosen.selectCommRecompute;
+  made.settings.swap = chosen.swap;
+  made.yaml = best.yaml;
+  made.measure = best.measure;
+  made.problem = planner.getProblem();
+  made.plan = best.plan;
+  return made;
+}
+
+void LayoutSearch::answerGiven() {
+  if (!answer.given)
+    return;
+  GivenLayout &given = *answer.given;
+  for (size_t index = 0; index < planned.size(); ++index)
+    if (isGiven(*planned[index])) {
+      given.planned = makePlanned(*planned[index]);
+      given.rank = index + 1;
+    }
+  if (given.rank == 0)
+    return;
+  const double seconds = given.planned->measure.seconds;
+  for (const LayoutPlanner *planner : open) {
+    const bool isShorter = planner->getExpectedSeconds(flops) < seconds;
+    if (isShorter && planner->getEstimate())
+      ++given.rank;
+    else if (isShorter)
+      given.isRankLeast = true;
+  }
+}
+
+/// Something was found.
+Error LayoutSearch::checkAnswer() const {
+  if (!planned.empty())
+    return Error::success();
+  if (!answer.isComplete)
+    return llvm::make_error<plan::NoPlanError>(
+        "no layout was planned before the search ended; give it a longer "
+        "--time-limit");
+  // Most say the same: what fits nowhere.
+  const auto most =
+      llvm::max_element(skipped, [](const auto &a, const auto &b) {
+        return a.second.size() < b.second.size();
+      });
+  return llvm::make_error<plan::NoPlanError>(llvm::formatv(
+      "none of {0} layouts of {1} devices can be; {2}, as {3} others: {4}",
+      answer.numLegal, devices, most->second.front().describe(),
+      most->second.size() - 1, most->first));
+}
+
+Expected<LayoutSearchResult> LayoutSearch::run() {
+  Expected<LayoutFacts> read = readLayoutFacts(request, devices);
+  if (!read)
+    return read.takeError();
+  facts = *read;
+  if (Error error = readGiven())
+    return error;
+  if (Error error = dropLists())
+    return error;
+  const LayoutSetting setting{request, facts, layers, answer.limitBytes};
+  if (Error error = list(setting))
+    return error;
+  search();
+  if (Error error = checkAnswer())
+    return error;
+  for (const LayoutPlanner *planner :
+       llvm::ArrayRef(planned).take_front(numBestLayouts))
+    answer.best.push_back(makePlanned(*planner));
+  answerGiven();
+  for (auto &[reason, layouts] : skipped)
+    answer.skipped.push_back({reason, std::move(layouts)});
+  answer.numPlanned = planned.size();
+  answer.numOutpaced = open.size();
+  for (const std::unique_ptr<LayoutPlanner> &planner : planners)
+    answer.compiledSteps += planner->getCompiledSteps();
+  return std::move(answer);
+}
+
+Expected<LayoutSearchResult> planner::searchLayouts(const PlanRequest &request,
+                                                    int64_t devices) {
+  return LayoutSearch(request, devices).run();
+}

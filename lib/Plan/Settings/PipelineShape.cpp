@@ -1,0 +1,84 @@
+//===- PipelineShape.cpp - The pipeline that a YAML asks for --------------===//
+
+#include "lib/Plan/Settings/PipelineShape.h"
+#include "lib/Plan/Settings/Errors.h"
+#include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Pipeline/Policy.h"
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+
+/// The chunks of the shape, placed as its policy wants.
+static Expected<schedule::Pipeline> place(const PipelineShape &shape) {
+  Expected<const schedule::Policy *> policy =
+      schedule::findPolicy(shape.schedule);
+  if (!policy)
+    return policy.takeError();
+  return (*policy)->place(shape.stages, shape.interleave, shape.microBatches,
+                          shape.pieces);
+}
+
+Expected<schedule::Schedule> PipelineShape::buildSchedule() const {
+  Expected<schedule::Pipeline> pipeline = place(*this);
+  if (!pipeline)
+    return pipeline.takeError();
+  return schedule::buildSchedule(*cantFail(schedule::findPolicy(schedule)),
+                                 *pipeline);
+}
+
+/// Deals the layers to the chunks as the compiler does.
+static Error dealLayers(const TrainingConfig &config, size_t numLayers,
+                        PipelineShape &shape) {
+  Expected<schedule::Pipeline> pipeline = place(shape);
+  if (!pipeline)
+    return pipeline.takeError();
+  DiagnosticList diagnostics;
+  StageMapOptions options = getStageMapOptions(config, diagnostics);
+  options.numLayers = static_cast<int64_t>(numLayers);
+  options.mtpLayers = 0;
+  options.visits = pipeline->stageOfChunk;
+  std::optional<StageMap> map;
+  if (!diagnostics.hasErrors() && checkLayerCount(options, diagnostics))
+    map = StageMap::create(options, diagnostics);
+  if (!map)
+    return toError(diagnostics);
+  for (const std::vector<int64_t> &row : map->getLayersPerStage())
+    shape.layers.insert(shape.layers.end(), row.begin(), row.end());
+  return Error::success();
+}
+
+Expected<PipelineShape> planner::readShape(const CompilerInput &input,
+                                           llvm::StringRef yaml,
+                                           size_t numLayers) {
+  DiagnosticList diagnostics;
+  TrainingConfig config =
+      parseTrainingConfig(yaml, input.fileName, diagnostics);
+  if (diagnostics.hasErrors())
+    return toError(diagnostics);
+  if (!input.schedule.empty())
+    config.parallel.pipelineScheduler = getSchedulerOf(input.schedule).str();
+  std::optional<int64_t> accumulation;
+  if (input.gradientAccumulationSteps > 0)
+    accumulation = input.gradientAccumulationSteps;
+  const EffectiveBatch batch = resolveBatch(config, accumulation, diagnostics);
+  const StageMapOptions options = getStageMapOptions(config, diagnostics);
+  if (diagnostics.hasErrors())
+    return toError(diagnostics);
+  PipelineShape shape;
+  shape.schedule = input.schedule.empty()
+                       ? getScheduleName(config.parallel).str()
+                       : input.schedule;
+  shape.schedule = getScheduleName(shape.schedule, options.interleave).str();
+  shape.stages = options.pipelineStages;
+  shape.interleave = options.interleave;
+  shape.microBatches = batch.getPasses();
+  shape.batchSize = batch.batchSize;
+  shape.pieces = config.parallel.seqSplitNum;
+  shape.memoryLimit = config.context.maxDeviceMemory;
+  if (Error error = dealLayers(config, numLayers, shape))
+    return error;
+  return shape;
+}

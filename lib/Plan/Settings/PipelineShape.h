@@ -1,0 +1,37 @@
+//===- PipelineShape.h - The pipeline that a YAML asks for -----*- C++ -*-===//
+
+#ifndef MF_PLANNER_PIPELINESHAPE_H
+#define MF_PLANNER_PIPELINESHAPE_H
+
+#include "mf/Pipeline/Schedule.h"
+#include "mf/Plan/Settings/StepCompiler.h"
+
+namespace mf::planner {
+
+struct PipelineShape {
+  /// The name in the Schedule library.
+  std::string schedule;
+  int64_t stages = 1;
+  /// Chunks per stage.
+  int64_t interleave = 1;
+  int64_t microBatches = 1;
+  /// Samples of a micro-batch on one data-parallel rank.
+  int64_t batchSize = 1;
+  int64_t pieces = 1;
+  /// max_device_memory; 0 if there is none.
+  int64_t memoryLimit = 0;
+  /// By chunk in the order of execution, as the YAML's offset deals them.
+  std::vector<int64_t> layers;
+
+  /// The order of the tasks.
+  llvm::Expected<schedule::Schedule> buildSchedule() const;
+};
+
+/// Reads the pipeline as the compiler does, for a model of `numLayers` numbered
+/// layers. It is an error where the compiler has one.
+llvm::Expected<PipelineShape> readShape(const CompilerInput &input,
+                                        llvm::StringRef yaml, size_t numLayers);
+
+} // namespace mf::planner
+
+#endif // MF_PLANNER_PIPELINESHAPE_H

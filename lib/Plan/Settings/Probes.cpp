@@ -1,0 +1,118 @@
+//===- Probes.cpp - Steps that are compiled to learn costs ----------------===//
+
+#include "lib/Plan/Settings/Probes.h"
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+
+/// Every second chunk has a layer more and its neighbour one less, where it has
+/// two.
+static std::vector<int64_t> varyLayers(llvm::ArrayRef<int64_t> layersOfChunk,
+                                       bool swaps) {
+  std::vector<int64_t> varied = layersOfChunk.vec();
+  for (size_t chunk = 0; chunk + 1 < varied.size(); chunk += 2) {
+    int64_t &more = varied[swaps ? chunk : chunk + 1];
+    int64_t &less = varied[swaps ? chunk + 1 : chunk];
+    if (less > 1) {
+      ++more;
+      --less;
+    }
+  }
+  return varied;
+}
+
+std::vector<Assignment>
+planner::makeProbes(const PlanContext &context,
+                    llvm::ArrayRef<int64_t> layersOfChunk, bool keepsLayers) {
+  const schedule::Pipeline &pipeline = context.schedule.pipeline;
+  const size_t numTreatments = context.treatments.size();
+  std::vector<Assignment> probes;
+  for (size_t probe = 0; probe < numTreatments; ++probe) {
+    Assignment assignment;
+    assignment.layersOfChunk = layersOfChunk.vec();
+    if (!keepsLayers && probe % 3 != 0)
+      assignment.layersOfChunk = varyLayers(layersOfChunk, probe % 3 == 1);
+    // A stage has one treatment, so that its peak is due to that one. More than
+    // a layer of each kind in a chunk is not swapped: copies would hold one
+    // another up.
+    for (size_t chunk = 0; chunk < layersOfChunk.size(); ++chunk) {
+      const size_t treatment =
+          (static_cast<size_t>(pipeline.stageOfChunk[chunk]) + probe) %
+          numTreatments;
+      const bool swaps = context.treatments[treatment].prefetch > 0;
+      std::set<size_t> kinds;
+      for (int64_t index = 0; index < assignment.layersOfChunk[chunk];
+           ++index) {
+        const size_t layer = assignment.treatments.size();
+        const bool isFirst = kinds.insert(context.layers[layer].kind).second;
+        assignment.treatments.push_back(swaps && !isFirst ? numTreatments - 1
+                                                          : treatment);
+      }
+    }
+    probes.push_back(std::move(assignment));
+  }
+  return probes;
+}
+
+Expected<CompiledAssignment>
+AssignmentCompiler::compile(const Assignment &assignment,
+                            PlanEffort effort) const {
+  CompiledAssignment compiled;
+  compiled.settings = makeSettings(assignment);
+  Expected<std::string> edited =
+      applySettings(yaml, input.fileName, compiled.settings);
+  if (!edited)
+    return edited.takeError();
+  compiled.yaml = std::move(*edited);
+  Expected<CompiledStep> step = compileStep(input, compiled.yaml, effort);
+  if (!step)
+    return step.takeError();
+  compiled.step = std::move(*step);
+  return compiled;
+}
+
+Expected<std::vector<LayerObservation>>
+AssignmentCompiler::measure(llvm::ArrayRef<Assignment> assignments) const {
+  std::vector<LayerObservation> observations(assignments.size());
+  std::vector<std::string> errors(assignments.size());
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t index = next++; index < assignments.size(); index = next++) {
+      if (isOver && isOver())
+        return;
+      auto measureOne = [&]() -> Error {
+        Expected<CompiledAssignment> compiled =
+            compile(assignments[index], PlanEffort::Quick);
+        if (!compiled)
+          return compiled.takeError();
+        Expected<StepMeasure> measure = measureStep(compiled->step, target);
+        if (!measure)
+          return measure.takeError();
+        observations[index] = {assignments[index], std::move(*measure)};
+        return Error::success();
+      };
+      if (Error error = measureOne())
+        errors[index] = toString(std::move(error));
+    }
+  };
+  std::vector<std::thread> threads;
+  const size_t numThreads = std::min<size_t>(
+      assignments.size(), std::max(1U, std::thread::hardware_concurrency()));
+  for (size_t index = 1; index < numThreads; ++index)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::string &error : errors)
+    if (!error.empty())
+      return llvm::createStringError(error);
+  llvm::erase_if(observations, [](const LayerObservation &observation) {
+    return observation.assignment.treatments.empty();
+  });
+  return observations;
+}

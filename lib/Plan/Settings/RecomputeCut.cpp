@@ -1,0 +1,121 @@
+//===- RecomputeCut.cpp - Chooses operators of a layer to repeat ----------===//
+
+#include "lib/Plan/Settings/RecomputeCut.h"
+#include "lib/Plan/Settings/MinimumCut.h"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace mf;
+using namespace mf::planner;
+
+namespace {
+
+/// The nodes of the cut: two for each value, as it comes about and as it is in
+/// backward, and one for each operator. Nodes on the side of the sink are
+/// computed in backward, but for values whose first node is not: those are
+/// kept.
+class CutNodes {
+public:
+  explicit CutNodes(const LayerGraph &graph) : graph(graph) {}
+
+  size_t getMade(size_t value) const { return 2 + 2 * value; }
+  size_t getThere(size_t value) const { return 3 + 2 * value; }
+  size_t getOperator(size_t index) const {
+    return 2 + 2 * graph.values.size() + index;
+  }
+  size_t getCount() const { return getOperator(graph.operators.size()); }
+
+private:
+  const LayerGraph &graph;
+};
+
+} // namespace
+
+static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+RecomputeChoice planner::chooseRecompute(const LayerGraph &graph,
+                                         double secondsPerByte) {
+  const CutNodes nodes(graph);
+  FlowGraph flow(nodes.getCount());
+  for (size_t index = 0; index < graph.values.size(); ++index) {
+    const LayerGraph::Value &value = graph.values[index];
+    if (value.isFree)
+      continue;
+    flow.addEdge(nodes.getMade(index), nodes.getThere(index),
+                 secondsPerByte * static_cast<double>(value.bytes));
+    if (value.producers.empty())
+      flow.addEdge(0, nodes.getMade(index), infinite);
+    for (const size_t producer : value.producers)
+      flow.addEdge(nodes.getOperator(producer), nodes.getMade(index), infinite);
+    if (value.isNeeded)
+      flow.addEdge(nodes.getThere(index), 1, infinite);
+  }
+  for (size_t index = 0; index < graph.operators.size(); ++index) {
+    const LayerGraph::Operator &op = graph.operators[index];
+    flow.addEdge(0, nodes.getOperator(index), op.seconds);
+    for (const size_t input : op.inputs)
+      if (!graph.values[input].isFree)
+        flow.addEdge(nodes.getThere(input), nodes.getOperator(index), infinite);
+  }
+  const std::vector<bool> isOfSource = flow.cut();
+  RecomputeChoice choice;
+  choice.secondsPerByte = secondsPerByte;
+  for (size_t index = 0; index < graph.operators.size(); ++index) {
+    const bool isRepeated = !isOfSource[nodes.getOperator(index)];
+    choice.isRepeated.push_back(isRepeated);
+    if (isRepeated)
+      choice.seconds += graph.operators[index].seconds;
+  }
+  for (size_t index = 0; index < graph.values.size(); ++index)
+    if (!graph.values[index].isFree && isOfSource[nodes.getMade(index)] &&
+        !isOfSource[nodes.getThere(index)])
+      choice.keptBytes += graph.values[index].bytes;
+  return choice;
+}
+
+/// The most even spread over kept bytes: of more than `count` choices, those go
+/// first whose neighbours are nearest. The first and the last stay.
+static void spread(std::vector<RecomputeChoice> &choices, size_t count) {
+  while (choices.size() > std::max<size_t>(count, 2)) {
+    size_t nearest = 1;
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (size_t index = 1; index + 1 < choices.size(); ++index) {
+      const int64_t span =
+          choices[index - 1].keptBytes - choices[index + 1].keptBytes;
+      if (span < least) {
+        least = span;
+        nearest = index;
+      }
+    }
+    choices.erase(choices.begin() + static_cast<std::ptrdiff_t>(nearest));
+  }
+}
+
+std::vector<RecomputeChoice> planner::findChoices(const LayerGraph &graph,
+                                                  size_t count) {
+  // From a price at which nothing is worth repeating to one at which all is:
+  // 1 s buys a PiB, and a MiB.
+  constexpr int steps = 120;
+  const double lowest = std::ldexp(1.0, -50), highest = std::ldexp(1.0, -20);
+  const RecomputeChoice none = chooseRecompute(graph, lowest / 1024);
+  const RecomputeChoice all = chooseRecompute(graph, highest * 1024);
+  // A point that differs less than this from its neighbour is no choice of its
+  // own.
+  const int64_t step = (none.keptBytes - all.keptBytes) / 50;
+  std::vector<RecomputeChoice> choices;
+  for (int index = 0; count > 0 && index <= steps; ++index) {
+    const double price =
+        lowest * std::pow(highest / lowest, double(index) / steps);
+    RecomputeChoice choice = chooseRecompute(graph, price);
+    const int64_t last =
+        choices.empty() ? none.keptBytes : choices.back().keptBytes;
+    // Where little is left to give, full recompute is as good.
+    if (choice.keptBytes >= last - step ||
+        choice.keptBytes <= all.keptBytes + step)
+      continue;
+    choices.push_back(std::move(choice));
+  }
+  spread(choices, count);
+  return choices;
+}

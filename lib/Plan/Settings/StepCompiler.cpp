@@ -1,0 +1,203 @@
+//===- StepCompiler.cpp - From a YAML to a decoded step -------------------===//
+
+#include "mf/Plan/Settings/StepCompiler.h"
+#include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "lib/Plan/Settings/Errors.h"
+#include "mf/Frontend/Import/ModelBuilder.h"
+#include "mf/Program/Decoder.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/pipeline/Pipeline.h"
+#include "passes/plan-memory/MemoryLimit.h"
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+using mlir::OwningOpRef;
+
+namespace {
+
+/// Gathers the errors that a context reports, with their places.
+class ErrorCollector {
+public:
+  explicit ErrorCollector(mlir::MLIRContext &context)
+      : handler(&context, [this](mlir::Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+            add(diagnostic);
+          return mlir::success();
+        }) {}
+
+  Error take() {
+    return llvm::createStringError(text.empty() ? "the step does not compile"
+                                                : text);
+  }
+
+private:
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler;
+
+  void add(const mlir::Diagnostic &diagnostic) {
+    llvm::raw_string_ostream os(text);
+    if (!text.empty())
+      os << '\n';
+    if (auto place =
+            mlir::dyn_cast<mlir::FileLineColLoc>(diagnostic.getLocation()))
+      os << place.getFilename().getValue() << ':' << place.getLine() << ':'
+         << place.getColumn() << ": ";
+    os << diagnostic;
+  }
+};
+
+} // namespace
+
+/// The model that the YAML describes.
+static Expected<OwningOpRef<mlir::ModuleOp>>
+importModel(const CompilerInput &input, llvm::StringRef yaml,
+            mlir::MLIRContext &context) {
+  DiagnosticList diagnostics;
+  TrainingConfig config =
+      parseTrainingConfig(yaml, input.fileName, diagnostics);
+  if (!diagnostics.hasErrors() && !input.pretrainedConfig.empty())
+    addPretrainedConfig(parseYamlFile(input.pretrainedConfig, diagnostics),
+                        config, diagnostics);
+  if (diagnostics.hasErrors())
+    return toError(diagnostics);
+  const std::optional<ModelSpec> spec = readModelSpec(config, {}, diagnostics);
+  if (!spec)
+    return toError(diagnostics);
+  return buildModel(&context, *spec);
+}
+
+/// A copy of a layer without what layers of one kind have of their own: its
+/// name, the names and first values of its parameters, which are numbered in
+/// the order of their uses, and what its random bits are drawn for.
+static OwningOpRef<ir::LayerOp> copyWithoutNames(ir::LayerOp layer) {
+  OwningOpRef<ir::LayerOp> copy(layer.clone());
+  copy->setSymName("");
+  mlir::Builder builder(layer.getContext());
+  llvm::SmallVector<mlir::Attribute> params;
+  mlir::AttrTypeReplacer replacer;
+  replacer.addReplacement(
+      [&](mlir::SymbolRefAttr name) -> std::optional<mlir::Attribute> {
+        auto param = mlir::SymbolTable::lookupNearestSymbolFrom<ir::ParamOp>(
+            layer, name);
+        if (!param)
+          return std::nullopt;
+        mlir::NamedAttrList facts(param->getAttrDictionary());
+        facts.erase(param.getSymNameAttrName());
+        facts.erase(param.getInitAttrName());
+        params.push_back(facts.getDictionary(layer.getContext()));
+        return mlir::FlatSymbolRefAttr::get(
+            layer.getContext(), "param" + llvm::Twine(params.size()).str());
+      });
+  replacer.recursivelyReplaceElementsIn(*copy, /*replaceAttrs=*/true);
+  copy->walk([](ir::DropoutMaskOp mask) { mask.setSource(""); });
+  copy->getOperation()->setAttr("mf.params", builder.getArrayAttr(params));
+  return copy;
+}
+
+std::vector<ModelLayer> planner::findLayers(mlir::ModuleOp module) {
+  std::vector<ModelLayer> layers;
+  // One layer of each kind.
+  std::vector<OwningOpRef<ir::LayerOp>> kinds;
+  module.walk([&](ir::LayerOp layer) {
+    if (!layer.isNumbered())
+      return;
+    OwningOpRef<ir::LayerOp> copy = copyWithoutNames(layer);
+    auto found = llvm::find_if(kinds, [&](OwningOpRef<ir::LayerOp> &other) {
+      return mlir::OperationEquivalence::isEquivalentTo(
+          *other, *copy, mlir::OperationEquivalence::IgnoreLocations);
+    });
+    layers.push_back(
+        {layer.getCell().str(), static_cast<size_t>(found - kinds.begin())});
+    if (found == kinds.end())
+      kinds.push_back(std::move(copy));
+  });
+  return layers;
+}
+
+static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
+                      llvm::StringRef yaml, PlanEffort effort) {
+  passes::TrainingStepOptions options;
+  // Nothing runs what is compiled here; the step of the answer is proven where
+  // it is compiled to be written.
+  options.verify = false;
+  options.config = input.fileName;
+  options.configText = yaml.str();
+  options.schedule = input.schedule;
+  options.gradientAccumulationSteps = input.gradientAccumulationSteps;
+  options.setLowering(input.lowering);
+  // Whether it fits is asked of the result.
+  options.hbm = passes::noMemoryLimit.str();
+  options.quiet = true;
+  if (effort == PlanEffort::Quick) {
+    options.planEffort.acceptableGap = 0.05;
+    options.planEffort.packingWork = 100'000;
+    options.planEffort.searchWork = 0;
+    options.planEffort.shapeWork = 500'000;
+  }
+  passes::buildTrainingStepPipeline(manager, options);
+}
+
+Expected<LoweredStep> planner::lowerStep(const CompilerInput &input,
+                                         llvm::StringRef yaml,
+                                         PlanEffort effort,
+                                         mlir::MLIRContext &context) {
+  context
+      .loadDialect<ir::MfDialect, ascend::AscendDialect, mlir::DLTIDialect>();
+  context.printOpOnDiagnostic(false);
+  ErrorCollector errors(context);
+  OwningOpRef<mlir::ModuleOp> module;
+  if (input.model) {
+    module = mlir::parseSourceString<mlir::ModuleOp>(*input.model, &context,
+                                                     input.modelName);
+  } else {
+    Expected<OwningOpRef<mlir::ModuleOp>> imported =
+        importModel(input, yaml, context);
+    if (!imported)
+      return imported.takeError();
+    module = std::move(*imported);
+  }
+  if (!module)
+    return errors.take();
+  LoweredStep step;
+  step.layers = findLayers(*module);
+  mlir::PassManager manager(&context);
+  // Each pass has its tests; here it is time that counts.
+  manager.enableVerifier(false);
+  addPasses(manager, input, yaml, effort);
+  if (failed(manager.run(*module)))
+    return errors.take();
+  step.module = std::move(module);
+  return step;
+}
+
+Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
+                                            llvm::StringRef yaml,
+                                            PlanEffort effort) {
+  // Stages are planned side by side; quick compiles run side by side as a
+  // whole.
+  mlir::MLIRContext context(effort == PlanEffort::Full
+                                ? mlir::MLIRContext::Threading::ENABLED
+                                : mlir::MLIRContext::Threading::DISABLED);
+  Expected<LoweredStep> lowered = lowerStep(input, yaml, effort, context);
+  if (!lowered)
+    return lowered.takeError();
+  ErrorCollector errors(context);
+  mlir::FailureOr<program::DecodedProgram> decoded =
+      program::decodeProgram(*lowered->module);
+  if (failed(decoded))
+    return errors.take();
+  CompiledStep step;
+  step.effort = effort;
+  step.layers = std::move(lowered->layers);
+  step.program = std::move(decoded->program);
+  return step;
+}

@@ -1,0 +1,215 @@
+//===- StepPlanner.cpp - The memory settings of a training YAML -----------===//
+
+#include "mf/Plan/Settings/StepPlanner.h"
+#include "lib/Plan/Settings/GivenStep.h"
+#include "lib/Plan/Settings/VariantPlanner.h"
+#include "mf/Plan/Settings/Layout.h"
+#include "mf/Plan/Solver/NoPlanError.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <memory>
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+
+namespace {
+
+/// Pipelines whose micro-batches have the same size share the learned costs of
+/// layers.
+class Planning {
+public:
+  explicit Planning(const PlanRequest &request)
+      : request(request), clock(request) {}
+
+  Expected<PlanAnswer> run();
+
+private:
+  const PlanRequest &request;
+  PlanClock clock;
+  PlanAnswer answer;
+  std::vector<ModelLayer> layers;
+  std::vector<std::unique_ptr<VariantPlanner>> variants;
+
+  Error readGiven();
+  Error addOwnVariant();
+  Error keepGiven(Error error);
+  Error addVariants();
+  Expected<bool> addVariant(const MemorySettings &settings);
+  Error search();
+  void take(const VariantPlanner &variant);
+};
+
+} // namespace
+
+/// Compiles the YAML as it is.
+Error Planning::readGiven() {
+  Expected<GivenStep> given = compileGiven(request, PlanEffort::Full);
+  if (!given)
+    return given.takeError();
+  Expected<StepMeasure> measure = measureStep(given->step, request.target);
+  if (!measure)
+    return measure.takeError();
+  layers = std::move(given->step.layers);
+  answer.limitBytes = given->limitBytes;
+  answer.given = std::move(*measure);
+  answer.givenFits = answer.given.fits(answer.limitBytes);
+  answer.compiledSteps = 1;
+  answer.isGiven = true;
+  answer.best.yaml = request.yaml;
+  answer.best.measure = answer.given;
+  return Error::success();
+}
+
+Error Planning::addOwnVariant() {
+  variants.push_back(std::make_unique<VariantPlanner>(
+      request, clock, request.yaml, layers, answer.limitBytes));
+  if (Error error = variants.front()->prepare())
+    return error;
+  return variants.front()->learn();
+}
+
+/// True if the pipeline is one that can be.
+Expected<bool> Planning::addVariant(const MemorySettings &settings) {
+  Expected<std::string> yaml =
+      applySettings(request.yaml, request.input.fileName, settings);
+  if (!yaml)
+    return yaml.takeError();
+  auto variant = std::make_unique<VariantPlanner>(
+      request, clock, std::move(*yaml), layers, answer.limitBytes);
+  if (Error error = variant->prepare()) {
+    clock.report("skipped: " + toString(std::move(error)));
+    return false;
+  }
+  const int64_t batchSize = variant->getShape().batchSize;
+  for (const std::unique_ptr<VariantPlanner> &other : variants)
+    if (other->getShape().batchSize == batchSize) {
+      variant->borrow(*other);
+      variants.push_back(std::move(variant));
+      return true;
+    }
+  if (Error error = variant->learn())
+    return error;
+  variants.push_back(std::move(variant));
+  return true;
+}
+
+/// `first` and then the others, each value once.
+template <typename Value>
+static std::vector<Value> prepend(Value first, const std::vector<Value> &rest) {
+  std::vector<Value> all;
+  all.push_back(std::move(first));
+  for (const Value &value : rest)
+    if (!llvm::is_contained(all, value))
+      all.push_back(value);
+  return all;
+}
+
+/// All that may be tried beside the YAML's own, at the same global batch.
+Error Planning::addVariants() {
+  const PipelineShape own = variants.front()->getShape();
+  const int64_t samples = own.batchSize * own.microBatches;
+  for (const std::string &scheduler : prepend(std::string(), request.schedules))
+    for (const int64_t interleave :
+         prepend(own.interleave, request.interleaves))
+      for (const int64_t microBatches :
+           prepend(own.microBatches, request.microBatches)) {
+        const bool isOwn = scheduler.empty() && interleave == own.interleave &&
+                           microBatches == own.microBatches;
+        if (isOwn || clock.isOver())
+          continue;
+        if (samples % microBatches != 0) {
+          clock.report(llvm::formatv("skipped: {0} samples are no {1} "
+                                     "micro-batches of the same size",
+                                     samples, microBatches)
+                           .str());
+          continue;
+        }
+        MemorySettings settings;
+        if (!scheduler.empty())
+          settings.scheduler = scheduler;
+        settings.interleave = interleave;
+        settings.microBatches = microBatches;
+        settings.batchSize = samples / microBatches;
+        if (interleave != own.interleave) {
+          settings.offset = dealLayersEvenly(
+              static_cast<int64_t>(layers.size()), own.stages, interleave);
+          settings.recompute = {{0}};
+          settings.selectRecompute.emplace();
+          settings.selectCommRecompute.emplace();
+        }
+        Expected<bool> added = addVariant(settings);
+        if (!added)
+          return added.takeError();
+      }
+  return Error::success();
+}
+
+/// Takes over a variant's plan if it is the shortest so far.
+void Planning::take(const VariantPlanner &variant) {
+  const std::optional<CompiledPlan> &best = variant.getBest();
+  const bool isFirst = answer.isGiven && !answer.givenFits;
+  if (!best ||
+      (!isFirst && best->measure.seconds >= answer.best.measure.seconds))
+    return;
+  answer.best = *best;
+  answer.isGiven = false;
+  answer.problem = variant.getProblem();
+  answer.result = variant.getResult();
+}
+
+Error Planning::search() {
+  double cutoff = 0;
+  for (const std::unique_ptr<VariantPlanner> &variant : variants) {
+    if (Error error = variant->search(cutoff))
+      return error;
+    if (answer.problem.kinds.empty()) {
+      answer.problem = variant->getProblem();
+      answer.result = variant->getResult();
+    }
+    take(*variant);
+    if (variant->getBest() &&
+        (cutoff == 0 || variant->getModelSeconds() < cutoff))
+      cutoff = variant->getModelSeconds();
+    if (const double bound = variant->getBoundSeconds(); bound > 0)
+      answer.boundSeconds = answer.boundSeconds == 0
+                                ? bound
+                                : std::min(answer.boundSeconds, bound);
+    answer.compiledSteps += variant->getCompiledSteps();
+  }
+  answer.isCutShort = clock.isOver();
+  answer.boundSeconds =
+      std::min(answer.boundSeconds, answer.best.measure.seconds);
+  if (answer.isGiven && !answer.givenFits)
+    return variants.front()->makeNoPlanError();
+  return Error::success();
+}
+
+/// If the time ended before there was a plan, the given one is the best so far.
+Error Planning::keepGiven(Error error) {
+  return llvm::handleErrors(
+      std::move(error), [&](std::unique_ptr<plan::NoPlanError> none) -> Error {
+        if (!answer.givenFits)
+          return Error(std::move(none));
+        answer.isCutShort = true;
+        return Error::success();
+      });
+}
+
+Expected<PlanAnswer> Planning::run() {
+  if (Error error = readGiven())
+    return error;
+  if (Error error = keepGiven(addOwnVariant()))
+    return error;
+  if (answer.isCutShort)
+    return std::move(answer);
+  if (Error error = addVariants())
+    return error;
+  if (Error error = search())
+    return error;
+  return std::move(answer);
+}
+
+Expected<PlanAnswer> planner::planStep(const PlanRequest &request) {
+  return Planning(request).run();
+}

@@ -1,0 +1,228 @@
+//===- Treatments.cpp - Ways to treat layers, and their YAML --------------===//
+
+#include "lib/Plan/Settings/Treatments.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+using namespace mf;
+using namespace mf::planner;
+
+/// The kind that most layers are of.
+static size_t findMainKind(llvm::ArrayRef<ModelLayer> layers, size_t numKinds) {
+  std::vector<int64_t> counts(numKinds);
+  for (const ModelLayer &layer : layers)
+    ++counts[layer.kind];
+  return static_cast<size_t>(std::max_element(counts.begin(), counts.end()) -
+                             counts.begin());
+}
+
+LayerTreatment planner::makeNoTreatment(size_t numKinds) {
+  LayerTreatment none;
+  none.name = "none";
+  none.operators.resize(numKinds);
+  none.communication.resize(numKinds);
+  none.copyOut.resize(numKinds);
+  none.copyIn.resize(numKinds);
+  return none;
+}
+
+/// The bytes that backward needs of a layer, and the seconds of its forward.
+static std::pair<double, double> sumLayer(const LayerGraph &graph) {
+  double bytes = 0, seconds = 0;
+  for (const LayerGraph::Value &value : graph.values)
+    if (value.isNeeded && !value.isFree)
+      bytes += static_cast<double>(value.bytes);
+  for (const LayerGraph::Operator &op : graph.operators)
+    seconds += op.seconds;
+  return {bytes, seconds};
+}
+
+/// Swap of layers with a distance in which all of a layer can come back.
+static LayerTreatment makeSwap(llvm::ArrayRef<LayerGraph> graphs,
+                               size_t mainKind, const CopyRates &rates) {
+  LayerTreatment swap = makeNoTreatment(graphs.size());
+  swap.name = "swap";
+  for (size_t kind = 0; kind < graphs.size(); ++kind) {
+    const auto [bytes, seconds] = sumLayer(graphs[kind]);
+    swap.copyOut[kind] = bytes / rates.out;
+    swap.copyIn[kind] = bytes / rates.in;
+    if (kind == mainKind && seconds > 0)
+      swap.prefetch = static_cast<int64_t>(
+          std::ceil(swap.copyIn[kind] / seconds *
+                    static_cast<double>(graphs[kind].operators.size())));
+  }
+  swap.prefetch = std::max<int64_t>(swap.prefetch, 1);
+  return swap;
+}
+
+static LayerTreatment makeSelection(llvm::StringRef name,
+                                    llvm::ArrayRef<LayerGraph> graphs,
+                                    double secondsPerByte) {
+  LayerTreatment treatment = makeNoTreatment(graphs.size());
+  treatment.name = name.str();
+  for (size_t kind = 0; kind < graphs.size(); ++kind) {
+    const RecomputeChoice choice =
+        chooseRecompute(graphs[kind], secondsPerByte);
+    for (size_t index = 0; index < choice.isRepeated.size(); ++index) {
+      const LayerGraph::Operator &op = graphs[kind].operators[index];
+      if (choice.isRepeated[index])
+        (op.isCommunication ? treatment.communication
+                            : treatment.operators)[kind]
+            .insert(op.name);
+    }
+  }
+  return treatment;
+}
+
+/// Whether a layer's copies could be hidden behind its forward and backward,
+/// which takes about twice as long. If they cannot, they hold up whatever comes
+/// next, and by how much depends on all of it.
+static bool isLinkFast(const LayerGraph &graph, const CopyRates &rates) {
+  if (rates.out <= 0 || rates.in <= 0)
+    return false;
+  const auto [bytes, seconds] = sumLayer(graph);
+  return bytes / std::min(rates.out, rates.in) < 3 * seconds;
+}
+
+std::vector<LayerTreatment>
+planner::makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
+                        llvm::ArrayRef<ModelLayer> layers, size_t count,
+                        const CopyRates &rates) {
+  const size_t mainKind = findMainKind(layers, graphs.size());
+  const std::vector<RecomputeChoice> choices =
+      findChoices(graphs[mainKind], count);
+  std::vector<LayerTreatment> treatments;
+  if (isLinkFast(graphs[mainKind], rates))
+    treatments.push_back(makeSwap(graphs, mainKind, rates));
+  treatments.push_back(makeNoTreatment(graphs.size()));
+  treatments.back().name = "full";
+  treatments.back().isFull = true;
+  for (size_t index = choices.size(); index-- > 0;)
+    treatments.push_back(makeSelection("select " + std::to_string(index + 1),
+                                       graphs, choices[index].secondsPerByte));
+  treatments.push_back(makeNoTreatment(graphs.size()));
+  return treatments;
+}
+
+//===----------------------------------------------------------------------===//
+// Settings
+//===----------------------------------------------------------------------===//
+
+StageTable planner::toTable(llvm::ArrayRef<int64_t> byChunk,
+                            const schedule::Pipeline &pipeline) {
+  const auto stages = static_cast<size_t>(pipeline.stages);
+  StageTable table(byChunk.size() / stages, std::vector<int64_t>(stages));
+  for (size_t chunk = 0; chunk < byChunk.size(); ++chunk)
+    table[chunk / stages][static_cast<size_t>(pipeline.stageOfChunk[chunk])] =
+        byChunk[chunk];
+  return table;
+}
+
+std::vector<int64_t> planner::fromTable(const StageTable &table,
+                                        const schedule::Pipeline &pipeline) {
+  const auto stages = static_cast<size_t>(pipeline.stages);
+  std::vector<int64_t> byChunk;
+  for (size_t chunk = 0; chunk < pipeline.stageOfChunk.size(); ++chunk)
+    byChunk.push_back(table[chunk / stages]
+                           [static_cast<size_t>(pipeline.stageOfChunk[chunk])]);
+  return byChunk;
+}
+
+/// For each chunk the number of its first layers up to the last one that
+/// `isCovered`.
+static std::vector<int64_t>
+countCovered(const Assignment &assignment,
+             llvm::function_ref<bool(size_t)> isCovered) {
+  std::vector<int64_t> counts;
+  size_t layer = 0;
+  for (const int64_t layers : assignment.layersOfChunk) {
+    counts.push_back(0);
+    for (int64_t index = 0; index < layers; ++index, ++layer)
+      if (isCovered(layer))
+        counts.back() = index + 1;
+  }
+  return counts;
+}
+
+static StageTable makeOffset(const Assignment &assignment,
+                             const schedule::Pipeline &pipeline,
+                             size_t numLayers) {
+  const auto base =
+      static_cast<int64_t>(numLayers / assignment.layersOfChunk.size());
+  std::vector<int64_t> offsets;
+  for (const int64_t layers : assignment.layersOfChunk)
+    offsets.push_back(layers - base);
+  return toTable(offsets, pipeline);
+}
+
+/// A pattern for one or several operators of the same Cell: `a\.b\.(c|d)`.
+static std::string makePattern(llvm::StringRef cell,
+                               llvm::ArrayRef<llvm::StringRef> names) {
+  std::string pattern;
+  for (llvm::StringRef part : llvm::split(cell, '.'))
+    if (!part.empty())
+      pattern += part.str() + "\\.";
+  if (names.size() == 1)
+    return pattern + names.front().str();
+  return pattern + "(" + llvm::join(names, "|") + ")";
+}
+
+/// Patterns with their tables; operators of one Cell with the same table share
+/// one.
+static std::vector<OperatorCounts>
+makeCounts(const std::map<std::string, StageTable> &tables) {
+  std::map<std::pair<llvm::StringRef, StageTable>, std::vector<llvm::StringRef>>
+      groups;
+  for (const auto &[name, table] : tables) {
+    const auto [cell, leaf] = llvm::StringRef(name).rsplit('.');
+    const bool hasCell = !leaf.empty();
+    groups[{hasCell ? cell : llvm::StringRef(), table}].push_back(
+        hasCell ? leaf : cell);
+  }
+  std::vector<OperatorCounts> counts;
+  for (const auto &[key, names] : groups)
+    counts.push_back({makePattern(key.first, names), key.second});
+  return counts;
+}
+
+MemorySettings
+planner::makeSettings(const Assignment &assignment,
+                      const schedule::Pipeline &pipeline,
+                      llvm::ArrayRef<ModelLayer> layers,
+                      llvm::ArrayRef<LayerTreatment> treatments) {
+  using Sets = std::vector<std::set<std::string>> LayerTreatment::*;
+  auto makeTable = [&](llvm::function_ref<bool(size_t)> isCovered) {
+    return toTable(countCovered(assignment, isCovered), pipeline);
+  };
+  auto getTreatment = [&](size_t layer) -> const LayerTreatment & {
+    return treatments[assignment.treatments[layer]];
+  };
+  auto makeAll = [&](Sets sets) {
+    std::set<std::string> names;
+    for (size_t layer = 0; layer < layers.size(); ++layer) {
+      const std::set<std::string> &own =
+          (getTreatment(layer).*sets)[layers[layer].kind];
+      names.insert(own.begin(), own.end());
+    }
+    std::map<std::string, StageTable> byName;
+    for (const std::string &name : names)
+      byName[name] = makeTable([&](size_t layer) {
+        return (getTreatment(layer).*sets)[layers[layer].kind].count(name) > 0;
+      });
+    return makeCounts(byName);
+  };
+  MemorySettings settings;
+  settings.offset = makeOffset(assignment, pipeline, layers.size());
+  settings.recompute =
+      makeTable([&](size_t layer) { return getTreatment(layer).isFull; });
+  settings.selectRecompute = makeAll(&LayerTreatment::operators);
+  settings.selectCommRecompute = makeAll(&LayerTreatment::communication);
+  settings.leavesOutSwapped = true;
+  settings.swap.emplace();
+  for (size_t layer = 0; layer < layers.size(); ++layer)
+    if (const int64_t prefetch = getTreatment(layer).prefetch)
+      settings.swap->push_back({"", prefetch, {static_cast<int64_t>(layer)}});
+  return settings;
+}

@@ -1,0 +1,193 @@
+//===- VariantPlanner.cpp - Plans for one pipeline ------------------------===//
+
+#include "lib/Plan/Settings/VariantPlanner.h"
+#include "lib/Plan/Settings/Errors.h"
+#include "mf/Plan/Solver/NoPlanError.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+
+/// So many sets of recomputed operators are told apart, beside all and none.
+static constexpr size_t numSelections = 5;
+
+/// The settings of an assignment that may be written.
+static MemorySettings dropKept(MemorySettings settings,
+                               const KeptSettings &keep) {
+  if (keep.offset)
+    settings.offset.reset();
+  if (keep.recompute)
+    settings.recompute.reset();
+  if (keep.selectRecompute)
+    settings.selectRecompute.reset();
+  if (keep.selectCommRecompute)
+    settings.selectCommRecompute.reset();
+  if (keep.swap)
+    settings.swap.reset();
+  return settings;
+}
+
+VariantPlanner::VariantPlanner(const PlanRequest &request,
+                               const PlanClock &clock, std::string yaml,
+                               std::vector<ModelLayer> layers,
+                               int64_t limitBytes)
+    : request(request), clock(clock), yaml(std::move(yaml)),
+      compiler(request.input, this->yaml, request.target) {
+  context.layers = std::move(layers);
+  context.limitBytes = limitBytes;
+  compiler.isOver = [this] { return this->clock.isOver(); };
+  compiler.makeSettings = [this](const Assignment &assignment) {
+    return dropKept(makeSettings(assignment, context.schedule.pipeline,
+                                 context.layers, context.treatments),
+                    this->request.keep);
+  };
+}
+
+Error VariantPlanner::prepare() {
+  Expected<PipelineShape> read =
+      readShape(request.input, yaml, context.layers.size());
+  if (!read)
+    return read.takeError();
+  shape = std::move(*read);
+  if (shape.pieces > 1)
+    return llvm::createStringError(
+        "steps with seq_split_num above 1 cannot be planned: the pieces of a "
+        "sequence cost differently; set their lists by hand, or plan without "
+        "it");
+  Expected<schedule::Schedule> schedule = shape.buildSchedule();
+  if (!schedule)
+    return schedule.takeError();
+  context.schedule = std::move(*schedule);
+  return request.keep.recompute ? readKept() : Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+/// Nothing is recomputed or swapped: the last treatment is none.
+static Assignment makeUntreated(const PipelineShape &shape,
+                                const PlanContext &context) {
+  Assignment assignment;
+  assignment.layersOfChunk = shape.layers;
+  assignment.treatments.assign(context.layers.size(),
+                               context.treatments.size() - 1);
+  return assignment;
+}
+
+/// The operators of layers are known then.
+Expected<CompiledAssignment> VariantPlanner::compileUntreated() {
+  context.treatments = {makeNoTreatment(context.getNumKinds())};
+  clock.report("compiling without recompute");
+  Expected<CompiledAssignment> compiled =
+      compiler.compile(makeUntreated(shape, context), PlanEffort::Quick);
+  if (!compiled)
+    return compiled.takeError();
+  ++compiledSteps;
+  Expected<std::vector<LayerGraph>> built =
+      buildLayerGraphs(compiled->step, request.target);
+  if (!built)
+    return built.takeError();
+  graphs = std::move(*built);
+  return compiled;
+}
+
+Expected<StepMeasure> VariantPlanner::measureUntreated() {
+  Expected<CompiledAssignment> compiled = compileUntreated();
+  if (!compiled)
+    return compiled.takeError();
+  return measureStep(compiled->step, request.target);
+}
+
+Error VariantPlanner::learn() {
+  if (graphs.empty())
+    if (Error error = compileUntreated().takeError())
+      return error;
+  const target::HostLink &host = request.target.host;
+  const KeptSettings &keep = request.keep;
+  context.treatments = makeTreatments(
+      graphs, context.layers, keep.selectRecompute ? 0 : numSelections,
+      keep.swap
+          ? CopyRates()
+          : CopyRates{host.toHostBytesPerSecond, host.toDeviceBytesPerSecond});
+  std::vector<Assignment> probes =
+      makeProbes(context, shape.layers, keep.offset);
+  for (Assignment &probe : probes)
+    probe = keepRecomputed(std::move(probe));
+  clock.report(
+      llvm::formatv("compiling {0} ways to treat layers", probes.size()).str());
+  Expected<std::vector<LayerObservation>> measured = compiler.measure(probes);
+  if (!measured)
+    return measured.takeError();
+  if (measured->empty())
+    return llvm::make_error<plan::NoPlanError>(
+        "no plan was found before the search ended; a longer --time-limit may "
+        "help");
+  observations = std::move(*measured);
+  numProbes = observations.size();
+  compiledSteps += static_cast<int64_t>(probes.size());
+  areCostsOwn = true;
+  costs = fitCosts(context, observations);
+  return Error::success();
+}
+
+void VariantPlanner::borrow(const VariantPlanner &other) {
+  context.treatments = other.context.treatments;
+  costs = other.costs;
+}
+
+void VariantPlanner::observeUntreated(const StepMeasure &measure) {
+  observations.push_back({makeUntreated(shape, context), measure});
+  ++numProbes;
+}
+
+/// Fixes the settings that the user keeps.
+void VariantPlanner::fixKept(plan::Problem &made) const {
+  if (request.keep.offset)
+    made.fixedLayers = shape.layers;
+  if (!request.keep.recompute)
+    return;
+  made.fixedTreatments.resize(context.treatments.size());
+  for (size_t index = 0; index < context.treatments.size(); ++index)
+    if (context.treatments[index].isFull)
+      made.fixedTreatments[index] = keptRecompute;
+}
+
+/// The layers of each chunk that the YAML recomputes.
+Error VariantPlanner::readKept() {
+  DiagnosticList diagnostics;
+  const TrainingConfig config =
+      parseTrainingConfig(yaml, request.input.fileName, diagnostics);
+  if (diagnostics.hasErrors())
+    return toError(diagnostics);
+  Expected<MemorySettings> settings = readSettings(config);
+  if (!settings)
+    return settings.takeError();
+  if (!settings->recompute)
+    return llvm::createStringError(
+        "--keep=recompute: the layers that the YAML recomputes are not the "
+        "first ones of their stages");
+  keptRecompute = fromTable(*settings->recompute, context.schedule.pipeline);
+  return Error::success();
+}
+
+Assignment VariantPlanner::keepRecomputed(Assignment assignment) const {
+  size_t layer = 0;
+  for (size_t chunk = 0; chunk < keptRecompute.size(); ++chunk)
+    for (int64_t index = 0; index < assignment.layersOfChunk[chunk];
+         ++index, ++layer) {
+      size_t &treatment = assignment.treatments[layer];
+      if (index < keptRecompute[chunk])
+        treatment =
+            static_cast<size_t>(llvm::find_if(context.treatments,
+                                              [](const LayerTreatment &one) {
+                                                return one.isFull;
+                                              }) -
+                                context.treatments.begin());
+      else if (context.treatments[treatment].isFull)
+        treatment = context.treatments.size() - 1;
+    }
+  return assignment;
+}

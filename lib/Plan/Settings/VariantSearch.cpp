@@ -1,0 +1,314 @@
+//===- VariantSearch.cpp - Solving and compiling in turn ------------------===//
+
+#include "lib/Plan/Settings/VariantPlanner.h"
+#include "mf/Frontend/Config/MemorySize.h"
+#include "mf/Plan/Solver/NoPlanError.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+
+/// So many plans are compiled at most to correct errors of the costs.
+static constexpr int mostRounds = 8;
+/// Seconds after which a round of solving ends with the plan it has.
+static constexpr double longestSolve = 6;
+/// The share of the limit that is left free for each plan too many that did not
+/// fit.
+static constexpr double roomOfMisfits = 0.002;
+/// So many plans are compiled at most beside the model's best.
+static constexpr int mostExplored = 4;
+/// Shares of the limit: plans for less memory are dealt differently.
+static constexpr std::array<double, mostExplored + 1> exploredLimits = {
+    1, 1, 0.85, 0.75, 0.65};
+/// Costs are not better known than that.
+static constexpr double smallGap = 0.0005;
+
+Expected<plan::Problem> VariantPlanner::buildProblem() {
+  if (areCostsOwn)
+    costs = fitCosts(context, observations);
+  plan::Problem made = makeProblem(context, *costs);
+  restSeconds = 0;
+  if (!observations.empty()) {
+    const LayerObservation &last = observations.back();
+    correctPeaks(context, observations, numProbes, made);
+    restSeconds = last.measure.seconds -
+                  plan::evaluate(made, toPlan(context, last.assignment)).time;
+  }
+  made.forbidden = forbidden;
+  // Errors in peaks are not the same for all plans: if corrections do not help,
+  // leave room for them.
+  for (plan::StageMemory &stage : made.stages)
+    stage.limit *= (1 - roomOfMisfits * std::max(0, misfits - 2)) *
+                   exploredLimits[static_cast<size_t>(explored)];
+  fixKept(made);
+  return made;
+}
+
+bool VariantPlanner::fits(const StepMeasure &measure) const {
+  return measure.fits(context.limitBytes);
+}
+
+bool VariantPlanner::mayFit(const StepMeasure &measure) const {
+  return llvm::all_of(measure.stages, [&](const StageMeasure &stage) {
+    return stage.liveBytes <= context.limitBytes;
+  });
+}
+
+void VariantPlanner::forbidStage(const plan::Plan &plan, size_t stage) {
+  const schedule::Pipeline &pipeline = context.schedule.pipeline;
+  plan::ForbiddenStage entry;
+  entry.stage = static_cast<int64_t>(stage);
+  for (size_t chunk = 0; chunk < plan.chunks.size(); ++chunk)
+    if (pipeline.stageOfChunk[chunk] == entry.stage)
+      entry.chunks.push_back(plan.chunks[chunk]);
+  forbidden.push_back(std::move(entry));
+}
+
+/// A plan that does not fit is not chosen again.
+void VariantPlanner::forbid(const plan::Plan &plan,
+                            const StepMeasure &measure) {
+  for (size_t stage = 0; stage < measure.stages.size(); ++stage)
+    if (measure.stages[stage].peakBytes > context.limitBytes)
+      forbidStage(plan, stage);
+  ++misfits;
+}
+
+Error VariantPlanner::compilePlan(const plan::Plan &plan,
+                                  const Assignment &assignment,
+                                  PlanEffort effort) {
+  Expected<CompiledAssignment> compiled = compiler.compile(assignment, effort);
+  if (!compiled)
+    return compiled.takeError();
+  ++compiledSteps;
+  Expected<StepMeasure> measure = measureStep(compiled->step, request.target);
+  if (!measure)
+    return measure.takeError();
+  observations.push_back({assignment, *measure});
+  tried.push_back(assignment);
+  current = CompiledPlan{std::move(compiled->settings),
+                         std::move(compiled->yaml), std::move(*measure), plan};
+  return Error::success();
+}
+
+/// A quick plan that does not fit says nothing, unless it cannot fit.
+Error VariantPlanner::tryPlan(const plan::Plan &plan,
+                              const Assignment &assignment) {
+  if (Error error = compilePlan(plan, assignment, PlanEffort::Quick))
+    return error;
+  if (!fits(current.measure) && mayFit(current.measure))
+    if (Error error = compilePlan(plan, assignment, PlanEffort::Full))
+      return error;
+  const bool doesFit = fits(current.measure);
+  clock.report(llvm::formatv("compiled a plan of {0:f3} s{1}",
+                             current.measure.seconds,
+                             doesFit ? "" : ", which does not fit")
+                   .str());
+  if (!doesFit)
+    forbid(plan, current.measure);
+  else if (!best || current.measure.seconds < best->measure.seconds) {
+    modelSeconds = result.time;
+    best = std::move(current);
+  }
+  return Error::success();
+}
+
+/// Plans the memory of the best as mf-opt does. False if it does not fit so.
+Expected<bool> VariantPlanner::confirmBest() {
+  if (!best || best->measure.isExact)
+    return true;
+  if (Error error =
+          compilePlan(best->plan, toAssignment(best->plan), PlanEffort::Full))
+    return error;
+  if (fits(current.measure)) {
+    best = std::move(current);
+    return true;
+  }
+  forbid(best->plan, current.measure);
+  best.reset();
+  return false;
+}
+
+/// Drops the error that nothing fits, which getBest() reports.
+static Error skipNoPlan(Error error) {
+  return llvm::handleErrors(std::move(error), [](const plan::NoPlanError &) {});
+}
+
+/// Solves with the costs known so far.
+Expected<plan::SolveResult> VariantPlanner::solveProblem(double cutoff) {
+  Expected<plan::Problem> made = buildProblem();
+  if (!made)
+    return made.takeError();
+  problem = std::move(*made);
+  plan::SolveOptions options;
+  // The search stops when the remaining gap is less than the error of the
+  // costs.
+  options.timeLimit = std::max(1.0, clock.getSecondsLeft() / 2);
+  std::atomic<bool> isEnough = false;
+  options.stop = &isEnough;
+  auto watch = [&](const plan::SolveProgress &progress) {
+    const bool hasPlan = std::isfinite(progress.time);
+    isEnough =
+        clock.isOver() || (hasPlan && progress.seconds > longestSolve) ||
+        (hasPlan && progress.time - progress.bound < smallGap * progress.time);
+  };
+  options.progress = watch;
+  options.cutoff = cutoff;
+  clock.report("solving");
+  return plan::solve(problem, options);
+}
+
+Expected<double> VariantPlanner::estimate() {
+  Expected<plan::SolveResult> solved = solveProblem(0);
+  if (!solved)
+    return solved.takeError();
+  result = std::move(*solved);
+  return result.time + restSeconds;
+}
+
+/// True if there is a plan that was not compiled yet.
+Expected<bool> VariantPlanner::solveNext(double cutoff) {
+  Expected<plan::SolveResult> solved = solveProblem(cutoff);
+  if (!solved) {
+    if (Error error = skipNoPlan(solved.takeError()))
+      return error;
+    return false;
+  }
+  result = std::move(*solved);
+  // A round that ended early knows no bound.
+  if (result.plan && explored == 0 && result.bound > result.time / 2)
+    boundSeconds = result.bound + restSeconds;
+  return result.plan && !llvm::is_contained(tried, toAssignment(*result.plan));
+}
+
+/// Takes the shortest fitting step that was compiled to learn from: costs may
+/// be too high for plans that are good.
+Error VariantPlanner::takeObserved() {
+  std::vector<std::pair<double, size_t>> fitting;
+  for (const auto &[index, observation] : llvm::enumerate(observations))
+    if (mayFit(observation.measure))
+      fitting.emplace_back(observation.measure.seconds, index);
+  llvm::sort(fitting);
+  for (const auto &[seconds, index] : fitting) {
+    if (best || clock.isOver())
+      break;
+    const Assignment assignment = observations[index].assignment;
+    if (Error error = compilePlan(toPlan(context, assignment), assignment,
+                                  PlanEffort::Full))
+      return error;
+    if (!fits(current.measure))
+      continue;
+    modelSeconds = current.measure.seconds;
+    best = std::move(current);
+  }
+  return Error::success();
+}
+
+/// Forbids the last plan's options on the stage that works longest. False if
+/// enough plans, or time, went into that.
+bool VariantPlanner::leaveLast() {
+  if (!result.plan || explored == mostExplored ||
+      clock.getSecondsLeft() < request.timeLimit / 2)
+    return false;
+  if (explored == 0) {
+    settledProblem = problem;
+    settledResult = result;
+  }
+  ++explored;
+  const plan::Evaluation evaluation = plan::evaluate(problem, *result.plan);
+  forbidStage(*result.plan,
+              static_cast<size_t>(std::max_element(evaluation.busy.begin(),
+                                                   evaluation.busy.end()) -
+                                  evaluation.busy.begin()));
+  return true;
+}
+
+/// Solves and compiles until the plan stays the same, and then some that the
+/// model expects to be nearly as short: it is not quite right about time.
+Error VariantPlanner::searchRounds(double cutoff) {
+  for (int round = 0; round < mostRounds + explored && !clock.isOver();
+       ++round) {
+    Expected<bool> isNew = solveNext(cutoff);
+    if (!isNew)
+      return isNew.takeError();
+    if (*isNew) {
+      if (Error error = tryPlan(*result.plan, toAssignment(*result.plan)))
+        return error;
+      continue;
+    }
+    Expected<bool> isConfirmed = confirmBest();
+    if (!isConfirmed)
+      return isConfirmed.takeError();
+    if (!*isConfirmed)
+      continue;
+    if (best && !leaveLast())
+      return Error::success();
+    if (best)
+      continue;
+    if (Error error = takeObserved())
+      return error;
+    // Its memory corrects what costs have wrong: there may be a better one.
+    if (!best)
+      return Error::success();
+  }
+  return Error::success();
+}
+
+Error VariantPlanner::search(double cutoff) {
+  if (Error error = searchRounds(cutoff))
+    return error;
+  if (explored > 0) {
+    problem = std::move(settledProblem);
+    result = std::move(settledResult);
+  }
+  if (problem.kinds.empty()) {
+    // No round ended in time.
+    Expected<plan::Problem> made = buildProblem();
+    if (!made)
+      return made.takeError();
+    problem = std::move(*made);
+  }
+  if (Error error = confirmBest().takeError())
+    return error;
+  return best ? Error::success() : takeObserved();
+}
+
+Error VariantPlanner::makeNoPlanError() const {
+  if (clock.isOver())
+    return llvm::make_error<plan::NoPlanError>(
+        "the search ended before it compiled a plan that fits; give it more "
+        "time");
+  int64_t least = std::numeric_limits<int64_t>::max();
+  size_t nearest = 0;
+  for (const LayerObservation &observation : observations) {
+    int64_t missing = 0;
+    size_t at = 0;
+    for (size_t stage = 0; stage < observation.measure.stages.size(); ++stage) {
+      const int64_t own =
+          observation.measure.stages[stage].peakBytes - context.limitBytes;
+      if (own > missing) {
+        missing = own;
+        at = stage;
+      }
+    }
+    if (missing < least) {
+      least = missing;
+      nearest = at;
+    }
+  }
+  std::string text =
+      "no settings fit into " + describeMemorySize(context.limitBytes);
+  // A step that was compiled to learn costs may fit.
+  if (least > 0)
+    text += ": stage " + std::to_string(nearest) +
+            " of the nearest that was compiled misses " +
+            describeMemorySize(least) +
+            "; give it more stages, ranks that share more, or smaller "
+            "micro-batches";
+  return llvm::make_error<plan::NoPlanError>(text);
+}

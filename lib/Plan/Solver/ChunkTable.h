@@ -1,0 +1,24 @@
+//===- ChunkTable.h - Numbers of chunks by row and stage ------*- C++ -*-===//
+
+#ifndef MF_LIB_PLAN_CHUNKTABLE_H
+#define MF_LIB_PLAN_CHUNKTABLE_H
+
+#include "mf/Pipeline/Schedule.h"
+#include "llvm/Support/JSON.h"
+
+namespace mf::plan {
+
+/// Row r has the numbers of chunk r of every stage.
+using ChunkTable = std::vector<std::vector<int64_t>>;
+
+/// From numbers in the order of execution; stages have as many chunks each.
+ChunkTable makeTable(const schedule::Pipeline &pipeline,
+                     llvm::ArrayRef<int64_t> numbers);
+
+/// A list over the stages if there is one row, and a list of such lists
+/// otherwise.
+llvm::json::Value toJson(const ChunkTable &table);
+
+} // namespace mf::plan
+
+#endif // MF_LIB_PLAN_CHUNKTABLE_H

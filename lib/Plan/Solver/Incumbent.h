@@ -1,0 +1,61 @@
+//===- Incumbent.h - The best plan so far ---------------------*- C++ -*-===//
+
+#ifndef MF_LIB_PLAN_INCUMBENT_H
+#define MF_LIB_PLAN_INCUMBENT_H
+
+#include "OptionChain.h"
+#include "mf/Plan/Solver/Solver.h"
+#include <chrono>
+#include <limits>
+
+namespace mf::plan {
+
+/// The durations of the plan that takes these options.
+std::vector<int64_t> getDurations(llvm::ArrayRef<StageOptions> stages,
+                                  const OptionList &options,
+                                  const TickProblem &problem);
+Plan getPlan(llvm::ArrayRef<StageOptions> stages, const OptionList &options,
+             const TickProblem &problem);
+
+/// The best plan that a search has found, and the conditions that end the
+/// search.
+class Incumbent {
+public:
+  Incumbent(const TickProblem &problem, StepGraph &graph,
+            const SolveOptions &options);
+
+  /// Runs a plan through the step and keeps it if it is the best. Returns its
+  /// ticks.
+  int64_t offer(llvm::ArrayRef<StageOptions> stages, const OptionList &options);
+  void offer(const Plan &plan);
+
+  const std::optional<Plan> &getPlan() const { return plan; }
+  /// Only plans of fewer ticks are of interest.
+  int64_t getTicks() const { return ticks; }
+  /// Plans with a bound from here on are of no interest: ticks are whole.
+  double getLimit() const { return static_cast<double>(ticks) - 0.5; }
+  /// There is neither a plan nor a cutoff.
+  bool isUnlimited() const { return ticks == unlimited; }
+  bool hasPlan() const { return plan.has_value(); }
+
+  double getSeconds() const;
+  /// The time is over, or the search was stopped.
+  bool isOver() const;
+  /// Reports, if anybody listens and some time has passed.
+  void report(double boundTicks);
+
+private:
+  static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max() / 4;
+
+  const TickProblem &problem;
+  StepGraph &graph;
+  const SolveOptions &options;
+  std::chrono::steady_clock::time_point begin;
+  double lastReport = 0;
+  std::optional<Plan> plan;
+  int64_t ticks;
+};
+
+} // namespace mf::plan
+
+#endif // MF_LIB_PLAN_INCUMBENT_H

@@ -1,0 +1,128 @@
+//===- Infeasible.cpp - Explains why no plan fits -------------------------===//
+
+#include "Infeasible.h"
+#include "Incumbent.h"
+#include "mf/Plan/Solver/NoPlanError.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using llvm::Twine;
+
+namespace mf::plan {
+
+namespace {
+
+/// The memory that a plan lacks.
+struct RefusalAttempt {
+  int64_t stage = 0, missing = 0;
+  /// The memory that the stage needs.
+  int64_t peak = 0;
+};
+
+/// Limits the work of attempts to some seconds, counted such that an
+/// explanation ends, and is the same on every machine.
+class TryBudget {
+public:
+  bool isSpent() const { return left < 0; }
+  int64_t getLeft() const { return left; }
+  void setLeft(int64_t tries) { left = tries; }
+
+private:
+  int64_t left = 20'000'000;
+};
+
+/// A plan that needs no more than so much beyond the limits.
+std::optional<RefusalAttempt> tryWith(const TickProblem &problem, int64_t slack,
+                                      const std::vector<LayerRange> &ranges,
+                                      TryBudget &budget) {
+  TickProblem relaxed = problem;
+  relaxed.addSlack(slack);
+  ChunkChoices choices(relaxed, ChunkChoices::Aim::Memory);
+  KindLayouts layouts(relaxed, ranges);
+  OptionMaker maker(relaxed, choices, layouts);
+  std::vector<StageOptions> stages;
+  for (int64_t stage = 0; stage < problem.getNumStages(); ++stage) {
+    OptionBound bound;
+    bound.counts.assign(getDurationNumbers(relaxed, stage).size(), 0);
+    bound.limit = 1;
+    stages.push_back(maker.make(stage, bound));
+  }
+  OptionChain chain(stages, relaxed, layouts, budget.getLeft());
+  budget.setLeft(chain.getTriesLeft());
+  if (chain.isEmpty())
+    return std::nullopt;
+  PathCut cut;
+  cut.counts.assign(problem.getNumDurations(), 1);
+  OptionList options;
+  chain.getLeast(cut, &options);
+  RefusalAttempt worst;
+  worst.missing = std::numeric_limits<int64_t>::min();
+  for (const StageOptions &stage : stages) {
+    std::vector<TickCosts> costs;
+    for (const ChunkChoice *choice : stage.getChoices(options[stage.stage]))
+      costs.push_back(choice->costs);
+    int64_t peak = problem.getPeak(stage.stage, costs);
+    int64_t missing = peak - problem.getLimit(stage.stage);
+    if (missing > worst.missing)
+      worst = {stage.stage, missing, peak};
+  }
+  return worst;
+}
+
+/// The attempt that misses least, to a thousandth.
+RefusalAttempt improve(const TickProblem &problem, RefusalAttempt best,
+                       const std::vector<LayerRange> &ranges,
+                       TryBudget &budget) {
+  int64_t refused = 0;
+  while (best.missing - refused > best.missing / 1000 + 1) {
+    int64_t slack = refused + (best.missing - refused) / 2;
+    std::optional<RefusalAttempt> better =
+        tryWith(problem, slack, ranges, budget);
+    if (budget.isSpent())
+      break;
+    if (better)
+      best = *better;
+    else
+      refused = slack;
+  }
+  return best;
+}
+
+} // namespace
+
+llvm::Error explainInfeasible(const TickProblem &problem) {
+  constexpr int64_t unlimited = int64_t(1) << 61;
+  std::vector<LayerRange> all = getAllRanges(problem);
+  std::optional<RefusalAttempt> best;
+  TryBudget budget;
+  for (int64_t width = 1; !budget.isSpent(); width *= 2) {
+    std::vector<LayerRange> ranges = getMeanRanges(problem, width);
+    int64_t known = best ? best->missing : unlimited;
+    std::optional<RefusalAttempt> attempt =
+        tryWith(problem, best ? known - 1 : unlimited, ranges, budget);
+    if (attempt && attempt->missing > 0)
+      best = improve(problem, *attempt, ranges, budget);
+    else if (best || ranges == all)
+      break;
+  }
+  if (!best && budget.isSpent())
+    return llvm::make_error<NoPlanError>(
+        "no plan fits, and there are too many to find the one that misses "
+        "least; expected higher limits, more stages or treatments that keep "
+        "less");
+  if (!best)
+    return llvm::make_error<NoPlanError>(
+        "no numbers of layers and treatments follow all rules of the problem; "
+        "expected fewer given numbers, exclusive treatments or forbidden "
+        "stages, or copies that are hidden");
+  double limit = problem.get().stages[best->stage].limit;
+  return llvm::make_error<NoPlanError>(
+      "no plan fits: the best attempt misses most on stage " +
+      Twine(best->stage) +
+      llvm::formatv(", which needs {0} and has {1}, {2} too little; expected "
+                    "a higher limit, more stages or treatments that keep less",
+                    problem.getMemory(best->peak), limit,
+                    problem.getMemory(best->missing)));
+}
+
+} // namespace mf::plan

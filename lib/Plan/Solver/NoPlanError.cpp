@@ -1,0 +1,5 @@
+//===- NoPlanError.cpp - Error of a search without a plan -----------------===//
+
+#include "mf/Plan/Solver/NoPlanError.h"
+
+char mf::plan::NoPlanError::ID = 0;

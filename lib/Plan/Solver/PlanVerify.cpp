@@ -1,0 +1,332 @@
+//===- PlanVerify.cpp - Checks a plan -------------------------------------===//
+//
+// The referee of everything that makes plans: states each rule once, in the
+// plainest way, and shares nothing with the solver.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NumberText.h"
+#include "mf/Plan/Solver/Problem.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+using llvm::createStringError;
+using llvm::Error;
+using llvm::Twine;
+using mf::schedule::Phase;
+using mf::schedule::Task;
+using namespace mf::plan;
+
+namespace {
+
+/// Sums of the same numbers in another order may differ by that much.
+constexpr double roundingShare = 1e-9;
+
+bool exceeds(double value, double limit) {
+  return !(value <= limit + roundingShare * std::abs(limit));
+}
+
+class Verifier {
+public:
+  Verifier(const Problem &problem, const Plan &plan)
+      : problem(problem), chunks(plan.chunks) {}
+
+  Error run() const {
+    for (auto rule : {&Verifier::checkShape, &Verifier::checkNumbersOfLayers,
+                      &Verifier::checkKinds, &Verifier::checkFixedTreatments,
+                      &Verifier::checkExclusive,
+                      &Verifier::checkOrderOfTreatments, &Verifier::checkCopies,
+                      &Verifier::checkForbidden, &Verifier::checkMemory})
+      if (Error error = (this->*rule)())
+        return error;
+    return Error::success();
+  }
+
+private:
+  Error checkShape() const;
+  Error checkNumbersOfLayers() const;
+  Error checkKinds() const;
+  Error checkFixedTreatments() const;
+  Error checkExclusive() const;
+  Error checkOrderOfTreatments() const;
+  Error checkCopies() const;
+  Error checkForbidden() const;
+  Error checkMemory() const;
+
+  const std::string &getTreatmentName(size_t treatment) const {
+    return problem.kinds.front().treatments[treatment].name;
+  }
+
+  /// A cost of a chunk: its layers' and its extras'.
+  double add(int64_t chunk, double Treatment::*ofLayer,
+             double ChunkExtra::*ofExtra) const;
+  double getPeak(int64_t stage) const;
+  double getTransient(llvm::ArrayRef<int32_t> ofStage) const;
+
+  const Problem &problem;
+  const std::vector<ChunkPlan> &chunks;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+Error Verifier::checkShape() const {
+  const int64_t expected = problem.schedule.pipeline.getNumChunks();
+  if (static_cast<int64_t>(chunks.size()) != expected)
+    return createStringError("the plan has " + Twine(chunks.size()) +
+                             " chunks, expected " + Twine(expected));
+  for (auto [chunk, plan] : llvm::enumerate(chunks)) {
+    if (plan.counts.size() != problem.kinds.size())
+      return createStringError("chunk " + Twine(chunk) + " has layers of " +
+                               Twine(plan.counts.size()) +
+                               " kinds, expected counts of " +
+                               Twine(problem.kinds.size()));
+    for (const std::vector<int64_t> &counts : plan.counts) {
+      if (counts.size() != problem.getNumTreatments())
+        return createStringError("chunk " + Twine(chunk) + " has " +
+                                 Twine(counts.size()) +
+                                 " treatments, expected counts of " +
+                                 Twine(problem.getNumTreatments()));
+      for (int64_t count : counts)
+        if (count < 0)
+          return createStringError("chunk " + Twine(chunk) + " has " +
+                                   Twine(count) +
+                                   " layers of a kind, expected no fewer "
+                                   "than 0");
+    }
+  }
+  return Error::success();
+}
+
+Error Verifier::checkNumbersOfLayers() const {
+  for (auto [chunk, plan] : llvm::enumerate(chunks)) {
+    const int64_t layers = plan.getNumLayers();
+    if (layers < problem.minLayersPerChunk)
+      return createStringError("chunk " + Twine(chunk) + " has " +
+                               Twine(layers) + " layers, expected at least " +
+                               Twine(problem.minLayersPerChunk));
+    if (problem.maxLayersPerChunk > 0 && layers > problem.maxLayersPerChunk)
+      return createStringError("chunk " + Twine(chunk) + " has " +
+                               Twine(layers) + " layers, expected at most " +
+                               Twine(problem.maxLayersPerChunk));
+    if (!problem.fixedLayers.empty() && layers != problem.fixedLayers[chunk])
+      return createStringError("chunk " + Twine(chunk) + " has " +
+                               Twine(layers) + " layers, expected the given " +
+                               Twine(problem.fixedLayers[chunk]));
+  }
+  return Error::success();
+}
+
+Error Verifier::checkKinds() const {
+  std::vector<int64_t> dealt(problem.kinds.size(), 0);
+  size_t current = 0;
+  for (auto [chunk, plan] : llvm::enumerate(chunks)) {
+    for (auto [kind, counts] : llvm::enumerate(plan.counts)) {
+      const int64_t layers =
+          std::accumulate(counts.begin(), counts.end(), int64_t(0));
+      if (layers == 0)
+        continue;
+      if (kind < current)
+        return createStringError(
+            "chunk " + Twine(chunk) + " has layers of kind '" +
+            problem.kinds[kind].name + "' behind layers of kind '" +
+            problem.kinds[current].name +
+            "', expected the kinds in their order");
+      current = kind;
+      dealt[kind] += layers;
+    }
+  }
+  for (auto [kind, layers] : llvm::zip_equal(problem.kinds, dealt))
+    if (layers != kind.count)
+      return createStringError("the chunks have " + Twine(layers) +
+                               " layers of kind '" + kind.name +
+                               "', expected " + Twine(kind.count));
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Treatments
+//===----------------------------------------------------------------------===//
+
+Error Verifier::checkFixedTreatments() const {
+  for (auto [treatment, fixed] : llvm::enumerate(problem.fixedTreatments)) {
+    for (auto [chunk, given] : llvm::enumerate(fixed)) {
+      const int64_t expected = std::min(given, chunks[chunk].getNumLayers());
+      const int64_t treated = chunks[chunk].getTreated(treatment);
+      if (treated != expected)
+        return createStringError("chunk " + Twine(chunk) + " has " +
+                                 Twine(treated) + " layers of treatment '" +
+                                 getTreatmentName(treatment) +
+                                 "', expected the given " + Twine(expected));
+    }
+  }
+  return Error::success();
+}
+
+Error Verifier::checkExclusive() const {
+  for (auto [first, second] : problem.exclusive)
+    for (auto [chunk, plan] : llvm::enumerate(chunks))
+      if (plan.getTreated(first) > 0 && plan.getTreated(second) > 0)
+        return createStringError(
+            "chunk " + Twine(chunk) + " has layers of treatment '" +
+            getTreatmentName(first) + "' and of treatment '" +
+            getTreatmentName(second) + "', expected one of them only");
+  return Error::success();
+}
+
+Error Verifier::checkOrderOfTreatments() const {
+  if (!problem.treatmentsInOrder)
+    return Error::success();
+  for (auto [chunk, plan] : llvm::enumerate(chunks)) {
+    size_t current = 0;
+    for (const std::vector<int64_t> &counts : plan.counts) {
+      for (auto [treatment, count] : llvm::enumerate(counts)) {
+        if (count == 0)
+          continue;
+        if (treatment < current)
+          return createStringError(
+              "chunk " + Twine(chunk) + " has a layer of treatment '" +
+              getTreatmentName(treatment) + "' behind one of treatment '" +
+              getTreatmentName(current) +
+              "', expected the treatments in their "
+              "order");
+        current = treatment;
+      }
+    }
+  }
+  return Error::success();
+}
+
+double Verifier::add(int64_t chunk, double Treatment::*ofLayer,
+                     double ChunkExtra::*ofExtra) const {
+  double sum = 0;
+  for (auto [kind, counts] :
+       llvm::zip_equal(problem.kinds, chunks[chunk].counts))
+    for (auto [treatment, count] : llvm::zip_equal(kind.treatments, counts))
+      sum += static_cast<double>(count) * treatment.*ofLayer;
+  if (ofExtra)
+    for (const ChunkExtra &extra : problem.extras)
+      if (extra.chunk == chunk)
+        sum += extra.*ofExtra;
+  return sum;
+}
+
+Error Verifier::checkCopies() const {
+  struct Direction {
+    const char *copies, *task;
+    double Treatment::*copy;
+    double Treatment::*ofLayer;
+    double ChunkExtra::*ofExtra;
+  };
+  const Direction directions[] = {
+      {"copies to the host", "forward", &Treatment::copyOut,
+       &Treatment::forward, &ChunkExtra::forward},
+      {"copies from the host", "backward", &Treatment::copyIn,
+       &Treatment::backward, &ChunkExtra::backward}};
+  for (const Direction &direction : directions) {
+    for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+      const double copy = add(chunk, direction.copy, nullptr);
+      const double time = add(chunk, direction.ofLayer, direction.ofExtra);
+      if (exceeds(copy, time))
+        return createStringError(Twine(direction.copies) + " of chunk " +
+                                 Twine(chunk) + " take " + toText(copy) +
+                                 ", expected no more than the " + toText(time) +
+                                 " of its " + direction.task);
+    }
+  }
+  return Error::success();
+}
+
+Error Verifier::checkForbidden() const {
+  const auto ofStages = problem.schedule.pipeline.getChunksOfStages();
+  for (const ForbiddenStage &forbidden : problem.forbidden) {
+    auto isForbidden = [&](auto pair) {
+      return chunks[std::get<0>(pair)] == std::get<1>(pair);
+    };
+    if (llvm::all_of(
+            llvm::zip_equal(ofStages[forbidden.stage], forbidden.chunks),
+            isForbidden))
+      return createStringError("the chunks of stage " + Twine(forbidden.stage) +
+                               " are forbidden, expected others");
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+double Verifier::getTransient(llvm::ArrayRef<int32_t> ofStage) const {
+  double most = 0;
+  for (int32_t chunk : ofStage) {
+    for (auto [kind, counts] :
+         llvm::zip_equal(problem.kinds, chunks[chunk].counts))
+      for (auto [treatment, count] : llvm::zip_equal(kind.treatments, counts))
+        if (count > 0)
+          most = std::max(most, treatment.transientMemory);
+    for (const ChunkExtra &extra : problem.extras)
+      if (extra.chunk == chunk)
+        most = std::max(most, extra.transientMemory);
+  }
+  return most;
+}
+
+double Verifier::getPeak(int64_t stage) const {
+  const mf::schedule::Schedule &schedule = problem.schedule;
+  const std::vector<int32_t> ofStage =
+      schedule.pipeline.getChunksOfStages()[stage];
+  double standing = problem.stages[stage].constant + getTransient(ofStage);
+  std::vector<double> activation(chunks.size(), 0);
+  for (int32_t chunk : ofStage) {
+    activation[chunk] = add(chunk, &Treatment::activationMemory,
+                            &ChunkExtra::activationMemory) /
+                        static_cast<double>(schedule.pipeline.pieces);
+    for (auto [kind, counts] :
+         llvm::zip_equal(problem.kinds, chunks[chunk].counts))
+      for (int64_t count : counts)
+        standing += static_cast<double>(count) * kind.parameterMemory;
+    for (const ChunkExtra &extra : problem.extras)
+      if (extra.chunk == chunk)
+        standing += extra.parameterMemory;
+  }
+
+  const Phase last =
+      schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
+  // Counts and not a running sum, in which roundings would add up.
+  std::vector<int64_t> held(chunks.size(), 0);
+  double most = 0;
+  for (const Task &task : schedule.stages[stage]) {
+    if (task.phase == last)
+      --held[task.chunk];
+    if (task.phase != Phase::Forward)
+      continue;
+    ++held[task.chunk];
+    double sum = 0;
+    for (int32_t chunk : ofStage)
+      sum += static_cast<double>(held[chunk]) * activation[chunk];
+    most = std::max(most, sum);
+  }
+  return standing + most;
+}
+
+Error Verifier::checkMemory() const {
+  for (int64_t stage = 0; stage < problem.schedule.pipeline.stages; ++stage) {
+    const double peak = getPeak(stage);
+    const double limit = problem.stages[stage].limit;
+    if (exceeds(peak, limit))
+      return createStringError("stage " + Twine(stage) + " needs memory of " +
+                               toText(peak) + ", " + toText(peak - limit) +
+                               " more than its limit of " + toText(limit));
+  }
+  return Error::success();
+}
+
+Error Plan::verify(const Problem &problem) const {
+  return Verifier(problem, *this).run();
+}

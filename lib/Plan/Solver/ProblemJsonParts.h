@@ -1,0 +1,28 @@
+//===- ProblemJsonParts.h - Parts of the file of a problem ----*- C++ -*-===//
+
+#ifndef MF_LIB_PLAN_PROBLEMJSONPARTS_H
+#define MF_LIB_PLAN_PROBLEMJSONPARTS_H
+
+#include "ProblemJsonObject.h"
+#include "mf/Plan/Solver/Problem.h"
+
+namespace mf::plan {
+
+/// Reads `layers`, `embedding`, `head` and `extras` into a problem that has its
+/// schedule.
+void readLayers(JsonObject &top, Problem &problem, Complaint &complaint);
+
+/// Reads `memory_limit` and `constant_mem` into a problem that has its
+/// schedule.
+void readMemory(JsonObject &top, Problem &problem, Complaint &complaint);
+
+/// Reads what may be chosen into a problem that has its layers.
+void readChoices(JsonObject &top, Problem &problem, Complaint &complaint);
+
+/// Treatments by name, with the number of layers, for each kind of a chunk;
+/// treatments without layers are left out. In the form of `forbidden`.
+llvm::json::Object writeChunk(const Problem &problem, const ChunkPlan &chunk);
+
+} // namespace mf::plan
+
+#endif // MF_LIB_PLAN_PROBLEMJSONPARTS_H

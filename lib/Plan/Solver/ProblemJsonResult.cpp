@@ -1,0 +1,95 @@
+//===- ProblemJsonResult.cpp - Results as JSON ----------------------------===//
+
+#include "ChunkTable.h"
+#include "ProblemJsonParts.h"
+#include "mf/Plan/Solver/ProblemJson.h"
+#include "llvm/ADT/STLExtras.h"
+
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+namespace mf::plan {
+
+namespace {
+
+constexpr const char *phaseNames[] = {"forward", "backward", "input_gradient",
+                                      "weight_gradient"};
+
+void writeTables(const Problem &problem, const Plan &plan, Object &object) {
+  const schedule::Pipeline &pipeline = problem.schedule.pipeline;
+  const int64_t each = problem.getNumLayers() / pipeline.getNumChunks();
+  std::vector<int64_t> layers, offset;
+  for (const ChunkPlan &chunk : plan.chunks) {
+    layers.push_back(chunk.getNumLayers());
+    offset.push_back(chunk.getNumLayers() - each);
+  }
+  object["num_layer_list"] = toJson(makeTable(pipeline, layers));
+  object["offset"] = toJson(makeTable(pipeline, offset));
+  Object treatments;
+  for (size_t i = 0; i < problem.getNumTreatments(); ++i) {
+    std::vector<int64_t> treated;
+    for (const ChunkPlan &chunk : plan.chunks)
+      treated.push_back(chunk.getTreated(i));
+    treatments[problem.kinds.front().treatments[i].name] =
+        toJson(makeTable(pipeline, treated));
+  }
+  object["treatments"] = std::move(treatments);
+  Array chunks;
+  for (const ChunkPlan &chunk : plan.chunks)
+    chunks.push_back(writeChunk(problem, chunk));
+  object["chunks"] = std::move(chunks);
+}
+
+Array writePath(const Problem &problem, const Evaluation &evaluation) {
+  Array path;
+  for (const MakespanStep &step : evaluation.criticalPath) {
+    if (step.chunk < 0) {
+      path.push_back(Object{{"task", "update"}, {"time", step.time}});
+      continue;
+    }
+    path.push_back(
+        Object{{"task", phaseNames[static_cast<size_t>(step.phase)]},
+               {"chunk", step.chunk},
+               {"stage", problem.schedule.pipeline.stageOfChunk[step.chunk]},
+               {"count", step.count},
+               {"time", step.time}});
+  }
+  return path;
+}
+
+void writeEvaluation(const Problem &problem, const Evaluation &evaluation,
+                     Object &object) {
+  Array stages;
+  for (auto [stage, memory] : llvm::enumerate(problem.stages))
+    stages.push_back(Object{{"peak", evaluation.peaks[stage]},
+                            {"limit", memory.limit},
+                            {"room", memory.limit - evaluation.peaks[stage]},
+                            {"busy", evaluation.busy[stage]}});
+  object["stages"] = std::move(stages);
+  object["forward"] = Array(evaluation.forward);
+  object["backward"] = Array(evaluation.backward);
+  object["critical_path"] = writePath(problem, evaluation);
+}
+
+} // namespace
+
+Value writeResult(const Problem &problem, const SolveResult &result) {
+  Object object{{"problem", problem.name},
+                {"is_proven", result.isProven},
+                {"bound", result.bound},
+                {"search", Object{{"options", result.options},
+                                  {"options_left", result.optionsLeft},
+                                  {"nodes", result.nodes}}}};
+  if (!result.plan) {
+    object["time"] = nullptr;
+    return object;
+  }
+  object["time"] = result.time;
+  object["gap"] = result.getGap();
+  writeTables(problem, *result.plan, object);
+  writeEvaluation(problem, evaluate(problem, *result.plan), object);
+  return object;
+}
+
+} // namespace mf::plan

@@ -1,0 +1,153 @@
+//===- ProblemJsonWriter.cpp - Problems as JSON ---------------------------===//
+
+#include "ChunkTable.h"
+#include "ProblemJsonParts.h"
+#include "mf/Plan/Solver/ProblemJson.h"
+#include "llvm/ADT/STLExtras.h"
+
+using llvm::json::Array;
+using llvm::json::Object;
+using llvm::json::Value;
+
+namespace mf::plan {
+
+namespace {
+
+Object writeTreatment(const Treatment &treatment, bool splits) {
+  Object object{{"name", treatment.name},
+                {"forward", treatment.forward},
+                {"backward", treatment.backward},
+                {"block_mem_act", treatment.activationMemory}};
+  if (splits)
+    object["weight_gradient"] = treatment.weightGradient;
+  if (treatment.transientMemory != 0)
+    object["transient_mem"] = treatment.transientMemory;
+  if (treatment.copyOut != 0)
+    object["copy_out"] = treatment.copyOut;
+  if (treatment.copyIn != 0)
+    object["copy_in"] = treatment.copyIn;
+  return object;
+}
+
+Object writeKind(const LayerKind &kind, bool splits) {
+  Array treatments;
+  for (const Treatment &treatment : kind.treatments)
+    treatments.push_back(writeTreatment(treatment, splits));
+  return Object{{"name", kind.name},
+                {"count", kind.count},
+                {"forward", kind.treatments.front().forward},
+                {"block_mem_par", kind.parameterMemory},
+                {"update_time", kind.updateTime},
+                {"treatments", std::move(treatments)}};
+}
+
+Object writeExtra(const ChunkExtra &extra, bool splits) {
+  Object object{{"chunk", extra.chunk},
+                {"forward", extra.forward},
+                {"backward", extra.backward},
+                {"block_mem_par", extra.parameterMemory},
+                {"block_mem_act", extra.activationMemory},
+                {"transient_mem", extra.transientMemory},
+                {"update_time", extra.updateTime}};
+  if (splits)
+    object["weight_gradient"] = extra.weightGradient;
+  return object;
+}
+
+void writeSchedule(const Problem &problem, Object &object) {
+  const schedule::Pipeline &pipeline = problem.schedule.pipeline;
+  object["schedule"] = problem.schedule.name;
+  object["pipeline_stage"] = pipeline.stages;
+  object["pp_interleave_num"] = pipeline.getNumChunks() / pipeline.stages;
+  object["micro_num"] = pipeline.microBatches;
+  if (pipeline.pieces > 1)
+    object["seq_split_num"] = pipeline.pieces;
+  object["comm_time"] = problem.transferTime;
+}
+
+void writeCosts(const Problem &problem, Object &object) {
+  const bool splits = problem.schedule.splitsBackward;
+  Array layers, extras, limits, constants;
+  for (const LayerKind &kind : problem.kinds)
+    layers.push_back(writeKind(kind, splits));
+  for (const ChunkExtra &extra : problem.extras)
+    extras.push_back(writeExtra(extra, splits));
+  for (const StageMemory &stage : problem.stages) {
+    limits.push_back(stage.limit);
+    constants.push_back(stage.constant);
+  }
+  object["layers"] = std::move(layers);
+  if (!extras.empty())
+    object["extras"] = std::move(extras);
+  object["memory_limit"] = std::move(limits);
+  object["constant_mem"] = std::move(constants);
+}
+
+Object writeKeep(const Problem &problem) {
+  const schedule::Pipeline &pipeline = problem.schedule.pipeline;
+  Object keep;
+  if (!problem.fixedLayers.empty())
+    keep["num_layer_list"] = toJson(makeTable(pipeline, problem.fixedLayers));
+  for (auto [treatment, fixed] : llvm::enumerate(problem.fixedTreatments))
+    if (!fixed.empty())
+      keep[problem.kinds.front().treatments[treatment].name] =
+          toJson(makeTable(pipeline, fixed));
+  return keep;
+}
+
+Array writeForbidden(const Problem &problem) {
+  Array list;
+  for (const ForbiddenStage &forbidden : problem.forbidden) {
+    Array chunks;
+    for (const ChunkPlan &chunk : forbidden.chunks)
+      chunks.push_back(writeChunk(problem, chunk));
+    list.push_back(
+        Object{{"stage", forbidden.stage}, {"chunks", std::move(chunks)}});
+  }
+  return list;
+}
+
+void writeChoices(const Problem &problem, Object &object) {
+  object["min_layers"] = problem.minLayersPerChunk;
+  if (problem.maxLayersPerChunk > 0)
+    object["max_layers"] = problem.maxLayersPerChunk;
+  if (Object keep = writeKeep(problem); !keep.empty())
+    object["keep"] = std::move(keep);
+  if (problem.treatmentsInOrder)
+    object["treatments_in_order"] = true;
+  Array exclusive;
+  for (auto [first, second] : problem.exclusive)
+    exclusive.push_back(Array{problem.kinds.front().treatments[first].name,
+                              problem.kinds.front().treatments[second].name});
+  if (!exclusive.empty())
+    object["exclusive"] = std::move(exclusive);
+  if (Array forbidden = writeForbidden(problem); !forbidden.empty())
+    object["forbidden"] = std::move(forbidden);
+}
+
+} // namespace
+
+Object writeChunk(const Problem &problem, const ChunkPlan &chunk) {
+  Object object;
+  for (auto [kind, counts] : llvm::zip_equal(problem.kinds, chunk.counts)) {
+    Object treated;
+    for (auto [treatment, count] : llvm::zip_equal(kind.treatments, counts))
+      if (count != 0)
+        treated[treatment.name] = count;
+    if (!treated.empty())
+      object[kind.name] = std::move(treated);
+  }
+  return object;
+}
+
+Value writeProblem(const Problem &problem) {
+  Object object;
+  if (!problem.name.empty())
+    object["name"] = problem.name;
+  writeSchedule(problem, object);
+  writeCosts(problem, object);
+  writeChoices(problem, object);
+  return object;
+}
+
+} // namespace mf::plan

@@ -1,0 +1,158 @@
+//===- Solve.cpp - The shortest step that fits ----------------------------===//
+
+#include "Infeasible.h"
+#include "LocalSearch.h"
+#include "TreeSearch.h"
+#include "mf/Plan/Solver/Solver.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <limits>
+
+namespace mf::plan {
+
+namespace {
+
+class Solver {
+public:
+  Solver(const Problem &problem, const SolveOptions &options)
+      : problem(problem), graph(this->problem),
+        choices(this->problem, ChunkChoices::Aim::Times,
+                [this] { return incumbent.isOver(); }),
+        incumbent(this->problem, graph, options) {}
+
+  llvm::Expected<SolveResult> run(llvm::ArrayRef<Plan> incumbents);
+
+private:
+  /// The options of all stages with numbers of layers in ranges.
+  struct Plans {
+    KindLayouts layouts;
+    std::vector<StageOptions> stages;
+  };
+  std::unique_ptr<Plans> makePlans(std::vector<LayerRange> ranges);
+  void findFirst();
+  void finish(double boundTicks);
+
+  TickProblem problem;
+  StepGraph graph;
+  ChunkChoices choices;
+  Incumbent incumbent;
+  SolveResult result;
+};
+
+std::unique_ptr<Solver::Plans>
+Solver::makePlans(std::vector<LayerRange> ranges) {
+  auto plans = std::make_unique<Plans>(
+      Plans{KindLayouts(problem, std::move(ranges)), {}});
+  OptionMaker maker(problem, choices, plans->layouts);
+  std::vector<OptionBound> bounds =
+      getStageBounds(problem, graph, plans->layouts, incumbent.getLimit());
+  for (int64_t stage = 0; stage < problem.getNumStages(); ++stage)
+    plans->stages.push_back(maker.make(stage, bounds[stage]));
+  return plans;
+}
+
+/// A good plan with numbers of layers near the mean, where there are few to
+/// choose from: it keeps most of the rest out of the search.
+void Solver::findFirst() {
+  std::vector<LayerRange> all = getAllRanges(problem);
+  for (int64_t width = 1; !incumbent.isOver(); width *= 2) {
+    std::vector<LayerRange> ranges = getMeanRanges(problem, width);
+    if (ranges == all)
+      return;
+    std::unique_ptr<Plans> plans = makePlans(std::move(ranges));
+    if (choices.isCutShort())
+      return;
+    OptionChain chain(plans->stages, problem, plans->layouts);
+    if (chain.isEmpty())
+      continue;
+    TreeSearch search(std::move(chain), graph, problem, incumbent);
+    search.runRoot();
+    if (incumbent.hasPlan())
+      return;
+  }
+}
+
+void Solver::finish(double boundTicks) {
+  result.plan = incumbent.getPlan();
+  result.seconds = incumbent.getSeconds();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  result.isProven = boundTicks >= incumbent.getLimit();
+  double limit = problem.getTime(incumbent.getTicks());
+  result.time = result.plan ? limit : infinity;
+  result.bound = result.isProven
+                     ? limit
+                     : problem.getTime(static_cast<int64_t>(boundTicks));
+}
+
+llvm::Expected<SolveResult> Solver::run(llvm::ArrayRef<Plan> incumbents) {
+  for (const Plan &plan : incumbents) {
+    if (llvm::Error error = plan.verify(problem.get()))
+      llvm::consumeError(std::move(error));
+    else
+      incumbent.offer(plan);
+  }
+  if (!incumbent.hasPlan())
+    findFirst();
+  std::unique_ptr<Plans> plans = makePlans(getAllRanges(problem));
+  // If not all plans are known, no bound can be given.
+  if (choices.isCutShort()) {
+    finish(0);
+    return result;
+  }
+  OptionChain chain(plans->stages, problem, plans->layouts);
+  result.options = chain.getNumOptions();
+  if (chain.isEmpty() && incumbent.isUnlimited())
+    return explainInfeasible(problem);
+  TreeSearch search(std::move(chain), graph, problem, incumbent);
+  double bound = search.run();
+  result.optionsLeft = search.getOptionsLeft();
+  result.nodes = search.getNumNodes();
+  finish(bound);
+  return result;
+}
+
+} // namespace
+
+/// Whether no plan takes any time.
+static bool takesNoTime(const Problem &problem) {
+  auto isTimed = [](const auto &part) {
+    return part.forward > 0 || part.backward > 0;
+  };
+  for (const LayerKind &kind : problem.kinds)
+    if (kind.updateTime > 0 || llvm::any_of(kind.treatments, isTimed))
+      return false;
+  return problem.transferTime == 0 &&
+         llvm::none_of(problem.extras, [&](const ChunkExtra &extra) {
+           return isTimed(extra) || extra.updateTime > 0;
+         });
+}
+
+/// Then every plan that fits is the shortest. Paths, by which plans are
+/// compared, need some time: each layer takes 1, and copies still fit nowhere.
+static llvm::Expected<SolveResult> solveUntimed(Problem problem,
+                                                const SolveOptions &options) {
+  const auto tooLong = static_cast<double>(problem.getNumLayers() + 1);
+  for (LayerKind &kind : problem.kinds)
+    for (Treatment &treatment : kind.treatments) {
+      treatment.forward = 1;
+      if (treatment.copyOut > 0 || treatment.copyIn > 0)
+        treatment.copyOut = tooLong;
+    }
+  llvm::Expected<SolveResult> result = solve(problem, options);
+  if (result && result->plan) {
+    result->time = result->bound = 0;
+    result->isProven = true;
+  }
+  return result;
+}
+
+llvm::Expected<SolveResult> solve(const Problem &problem,
+                                  const SolveOptions &options) {
+  if (llvm::Error error = problem.check())
+    return error;
+  if (takesNoTime(problem))
+    return solveUntimed(problem, options);
+  return Solver(problem, options).run(options.incumbents);
+}
+
+} // namespace mf::plan

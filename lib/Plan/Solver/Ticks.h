@@ -1,0 +1,111 @@
+//===- Ticks.h - A problem in whole numbers -------------------*- C++ -*-===//
+//
+// Times and memory as multiples of a small decimal unit, so that sums do not
+// depend on their order, decimal costs are exact, and equal is equal.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_PLAN_TICKS_H
+#define MF_LIB_PLAN_TICKS_H
+
+#include "mf/Plan/Solver/Problem.h"
+#include <array>
+
+namespace mf::plan {
+
+/// The costs of layers, or of a chunk beside its layers.
+struct TickCosts {
+  /// Forward, backward (or its input gradient), weight gradient.
+  std::array<int64_t, 3> times = {};
+  int64_t activation = 0, transient = 0, parameters = 0;
+  int64_t copyOut = 0, copyIn = 0, update = 0;
+
+  void add(const TickCosts &other);
+};
+
+/// The costs of a problem in ticks. Refers to the problem.
+class TickProblem {
+public:
+  explicit TickProblem(const Problem &problem);
+
+  const Problem &get() const { return problem; }
+  int64_t getNumStages() const { return problem.schedule.pipeline.stages; }
+  int64_t getNumChunks() const {
+    return problem.schedule.pipeline.getNumChunks();
+  }
+  size_t getNumKinds() const { return problem.kinds.size(); }
+  /// The number of phases: 3 if backwards are split, or 2.
+  int64_t getNumPhases() const {
+    return problem.schedule.splitsBackward ? 3 : 2;
+  }
+  llvm::ArrayRef<int32_t> getChunks(int64_t stage) const {
+    return chunksOfStages[stage];
+  }
+
+  /// Durations are numbered: those of the tasks of chunks, then the updates of
+  /// stages.
+  int64_t getNumDurations() const {
+    return getNumChunks() * getNumPhases() + getNumStages();
+  }
+  int64_t getDuration(int64_t chunk, int64_t phase) const {
+    return chunk * getNumPhases() + phase;
+  }
+  int64_t getUpdate(int64_t stage) const {
+    return getNumChunks() * getNumPhases() + stage;
+  }
+
+  const TickCosts &getLayer(size_t kind, size_t treatment) const {
+    return layers[kind][treatment];
+  }
+  const TickCosts &getExtra(int64_t chunk) const { return extras[chunk]; }
+  int64_t getTransfer() const { return transfer; }
+  int64_t getLimit(int64_t stage) const { return limits[stage]; }
+  /// Lets every stage have more than its limit.
+  void addSlack(int64_t memory) {
+    for (int64_t &limit : limits)
+      limit += memory;
+  }
+  int64_t getConstant(int64_t stage) const { return constants[stage]; }
+  /// Numbers of activations of each chunk of a stage that it may hold at once:
+  /// those to which no other is as large in all chunks.
+  const std::vector<std::vector<int64_t>> &getInFlight(int64_t stage) const {
+    return inFlight[stage];
+  }
+
+  /// The costs of some layers and the chunk's extras. Transient memory is the
+  /// largest.
+  TickCosts getCosts(int64_t chunk, const ChunkPlan &plan) const;
+  /// The durations of a plan whose chunks cost that.
+  std::vector<int64_t> getDurations(llvm::ArrayRef<TickCosts> chunks) const;
+  /// The peak of a stage with these costs of its chunks.
+  int64_t getPeak(int64_t stage, llvm::ArrayRef<TickCosts> chunks) const;
+
+  double getTime(int64_t ticks) const {
+    return static_cast<double>(ticks) / ticksPerTime;
+  }
+  double getMemory(int64_t ticks) const {
+    return static_cast<double>(ticks) / ticksPerMemory;
+  }
+  /// The largest number of ticks that is at most that time.
+  int64_t getTicksBelow(double time) const;
+
+private:
+  void setScales();
+  int64_t toTime(double time) const;
+  int64_t toMemory(double memory) const;
+  void setLimits();
+  void setInFlight();
+
+  const Problem &problem;
+  double ticksPerTime = 1, ticksPerMemory = 1;
+  std::vector<std::vector<int32_t>> chunksOfStages;
+  std::vector<std::vector<TickCosts>> layers;
+  std::vector<TickCosts> extras;
+  std::vector<int64_t> limits, constants;
+  std::vector<std::vector<std::vector<int64_t>>> inFlight;
+  int64_t transfer = 0;
+};
+
+} // namespace mf::plan
+
+#endif // MF_LIB_PLAN_TICKS_H

@@ -1,0 +1,109 @@
+//===- AllocationPlan.cpp - Entry point of the allocators -----------------===//
+
+#include "mf/Program/Memory/AllocationPlan.h"
+#include "lib/Program/Memory/search/PackSearch.h"
+#include "mf/Program/Memory/FirstFit.h"
+#include <cmath>
+
+namespace mf::memory {
+
+double AllocationPlan::getGap() const {
+  if (bound.bytes == 0)
+    return 0;
+  return static_cast<double>(peak - bound.bytes) /
+         static_cast<double>(bound.bytes);
+}
+
+namespace {
+
+using Status = CapacitySearchResult::Status;
+
+/// Searches within `capacity` and takes the plan that is found. Long problems
+/// are searched window after window of time.
+Status search(const AllocationProblem &problem, int64_t capacity, int64_t work,
+              AllocationPlan &plan) {
+  constexpr size_t manyBuffers = 1000;
+  if (capacity < plan.bound.bytes)
+    return Status::Infeasible;
+  PackProblem pack = compressLifetimes(problem.buffers);
+  SearchResult result;
+  if (pack.items.size() > manyBuffers) {
+    WorkBudget budget(work);
+    if (std::optional<PackResult> found =
+            packInWindows(pack, capacity, budget)) {
+      result.status = Status::Fit;
+      result.offsets = std::move(found->offsets);
+    }
+  } else {
+    result = searchWithin(pack, capacity, work);
+  }
+  if (result.status == Status::Fit) {
+    plan.offsets = std::move(result.offsets);
+    plan.peak = problem.getPeak(plan.offsets);
+  }
+  return result.status;
+}
+
+/// Looks for a lower peak: at the bound, then halving the range between; at
+/// last just below the peak, where a search that ends proves that there is
+/// none.
+void improve(const AllocationProblem &problem, AllocationPlan &plan,
+             const AllocationPlanOptions &options) {
+  constexpr int attempts = 6;
+  // No peak is below `proven`; those below `lowest` are not worth more work.
+  int64_t proven = plan.bound.bytes;
+  if (plan.isProvenInfeasible)
+    proven = std::max(proven, *problem.capacity + 1);
+  plan.isOptimal = plan.peak <= proven;
+  int64_t lowest = proven;
+  auto attemptAt = [&](int64_t capacity) {
+    Status status =
+        search(problem, capacity, options.improvementWork / attempts, plan);
+    if (status == Status::Infeasible)
+      proven = std::max(proven, capacity + 1);
+    if (status != Status::Fit)
+      lowest = capacity + 1;
+    plan.isOptimal = plan.peak <= proven;
+  };
+  for (int attempt = 0; attempt < attempts; ++attempt) {
+    if (plan.getGap() <= options.acceptableGap || plan.isOptimal)
+      return;
+    if (lowest >= plan.peak)
+      break;
+    attemptAt(attempt == 0 ? lowest : lowest + (plan.peak - lowest) / 2);
+  }
+  if (plan.getGap() > options.acceptableGap && !plan.isOptimal &&
+      lowest < plan.peak)
+    attemptAt(plan.peak - 1);
+}
+
+} // namespace
+
+llvm::Expected<AllocationPlan>
+planAllocation(const AllocationProblem &problem,
+               const AllocationPlanOptions &options) {
+  if (llvm::Error error = problem.check())
+    return std::move(error);
+  AllocationPlan plan;
+  plan.bound = problem.maxLive();
+  FirstFitOptions firstFit;
+  firstFit.work = options.heuristicWork;
+  Placement placement = solveFirstFit(problem, firstFit);
+  plan.offsets = std::move(placement.offsets);
+  plan.peak = placement.peak;
+
+  auto exceeds = [&] {
+    return problem.capacity && plan.peak > *problem.capacity;
+  };
+  if (exceeds() && options.fitWork > 0)
+    plan.isProvenInfeasible =
+        search(problem, *problem.capacity, options.fitWork, plan) ==
+        Status::Infeasible;
+  plan.fits = !exceeds();
+  plan.isOptimal = plan.peak <= plan.bound.bytes;
+  if (options.improvementWork > 0)
+    improve(problem, plan, options);
+  return plan;
+}
+
+} // namespace mf::memory

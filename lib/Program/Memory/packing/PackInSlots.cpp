@@ -1,0 +1,229 @@
+//===- PackInSlots.cpp - Slots for items of a few sizes -------------------===//
+
+#include "StableSort.h"
+#include "lib/Program/Memory/search/PackSearch.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <numeric>
+
+namespace mf::memory {
+
+namespace {
+
+using Indices = std::vector<size_t>;
+
+/// How many of the items are alive in each section.
+std::vector<int64_t> getDepth(const PackProblem &problem,
+                              const Indices &indices) {
+  std::vector<int64_t> depth(problem.numSections + 1, 0);
+  for (size_t index : indices) {
+    ++depth[problem.items[index].begin];
+    --depth[problem.items[index].end];
+  }
+  std::partial_sum(depth.begin(), depth.end(), depth.begin());
+  depth.pop_back();
+  return depth;
+}
+
+int64_t getLargest(const std::vector<int64_t> &values) {
+  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+/// Chooses items such that in each section at least `least` and at most `most`
+/// of them are alive. The chosen items are the arcs of a flow of `most` units
+/// through time: a unit is a slot, which holds an item or stands empty, and so
+/// many slots may be empty as the sections allow.
+class SlotFlow {
+public:
+  SlotFlow(const PackProblem &problem, const Indices &candidates,
+           const std::vector<int64_t> &least, int64_t most)
+      : problem(problem), candidates(candidates), most(most),
+        isChosen(candidates.size(), 0), emptySlots(least.size(), 0),
+        capacity(least.size()), beginning(least.size() + 1),
+        ending(least.size() + 1) {
+    for (size_t section = 0; section < least.size(); ++section)
+      capacity[section] = most - std::max<int64_t>(0, least[section]);
+    for (const auto &[arc, index] : llvm::enumerate(candidates)) {
+      beginning[problem.items[index].begin].push_back(arc);
+      ending[problem.items[index].end].push_back(arc);
+    }
+  }
+
+  /// The chosen items, or nothing if there is no such choice.
+  std::optional<Indices> run() {
+    for (int64_t unit = 0; unit < most; ++unit)
+      if (!augment())
+        return std::nullopt;
+    Indices chosen;
+    for (const auto &[arc, index] : llvm::enumerate(candidates))
+      if (isChosen[arc])
+        chosen.push_back(index);
+    return chosen;
+  }
+
+private:
+  /// How a node (the start of a section) was reached: along a candidate, with
+  /// or against time, or along the empty slot of a section.
+  struct Step {
+    enum Kind { None, Start, Item, ItemBack, Empty, EmptyBack } kind = None;
+    size_t arc = 0;
+    int32_t from = 0;
+  };
+
+  bool augment();
+  void visitNeighbours(int32_t node);
+  void reach(int32_t node, Step::Kind kind, size_t arc, int32_t from) {
+    if (steps[node].kind != Step::None)
+      return;
+    steps[node] = {kind, arc, from};
+    pending.push_back(node);
+  }
+
+  const PackProblem &problem;
+  const Indices &candidates;
+  int64_t most;
+  std::vector<char> isChosen;
+  std::vector<int64_t> emptySlots;
+  /// By section: how many slots may be empty.
+  std::vector<int64_t> capacity;
+  /// By node: candidates that begin and end there.
+  std::vector<std::vector<size_t>> beginning;
+  std::vector<std::vector<size_t>> ending;
+  std::vector<Step> steps;
+  std::vector<int32_t> pending;
+};
+
+void SlotFlow::visitNeighbours(int32_t node) {
+  // The last one reached is looked at first: forward along items.
+  if (node > 0 && emptySlots[node - 1] > 0)
+    reach(node - 1, Step::EmptyBack, node - 1, node);
+  for (size_t arc : ending[node])
+    if (isChosen[arc])
+      reach(problem.items[candidates[arc]].begin, Step::ItemBack, arc, node);
+  if (node < problem.numSections && emptySlots[node] < capacity[node])
+    reach(node + 1, Step::Empty, node, node);
+  for (size_t arc : beginning[node])
+    if (!isChosen[arc])
+      reach(problem.items[candidates[arc]].end, Step::Item, arc, node);
+}
+
+/// Sends one more unit from the start to the end of time.
+bool SlotFlow::augment() {
+  steps.assign(problem.numSections + 1, Step());
+  pending.clear();
+  reach(0, Step::Start, 0, 0);
+  while (!pending.empty() && steps[problem.numSections].kind == Step::None) {
+    int32_t node = pending.back();
+    pending.pop_back();
+    visitNeighbours(node);
+  }
+  if (steps[problem.numSections].kind == Step::None)
+    return false;
+  for (int32_t node = problem.numSections; steps[node].kind != Step::Start;
+       node = steps[node].from) {
+    const Step &step = steps[node];
+    if (step.kind == Step::Item || step.kind == Step::ItemBack)
+      isChosen[step.arc] = step.kind == Step::Item;
+    else
+      emptySlots[step.arc] += step.kind == Step::Empty ? 1 : -1;
+  }
+  return true;
+}
+
+/// Gives the items (in order of begin) slots of one size from `base` on;
+/// returns the end of the last slot.
+int64_t fillSlots(const PackProblem &problem, const Indices &indices,
+                  int64_t base, int64_t slotSize, PackResult &result) {
+  /// By slot: when it is free again.
+  std::vector<int32_t> freeFrom;
+  for (size_t index : indices) {
+    const PackItem &item = problem.items[index];
+    size_t slot = 0;
+    while (slot < freeFrom.size() && freeFrom[slot] > item.begin)
+      ++slot;
+    if (slot == freeFrom.size())
+      freeFrom.push_back(0);
+    freeFrom[slot] = item.end;
+    result.offsets[index] = base + static_cast<int64_t>(slot) * slotSize;
+    result.peak = std::max(result.peak, result.offsets[index] + item.size);
+  }
+  return base + static_cast<int64_t>(freeFrom.size()) * slotSize;
+}
+
+/// Takes members of `rest` that are at most `size` large and can fill slots of
+/// that size, such that `numSlots` in all are enough and as many as possible
+/// are of that size. `numSlots` becomes the number left for the others.
+Indices takeForSlots(const PackProblem &problem, int64_t size, Indices &rest,
+                     int64_t &numSlots) {
+  Indices candidates, others;
+  for (size_t index : rest)
+    (problem.items[index].size <= size ? candidates : others).push_back(index);
+  std::vector<int64_t> depth = getDepth(problem, rest);
+  // With more slots for the others it only gets easier: a path of the flow can
+  // be taken out.
+  int64_t low = getLargest(getDepth(problem, others)), high = numSlots;
+  Indices taken;
+  while (low < high) {
+    int64_t forOthers = (low + high) / 2;
+    std::vector<int64_t> least = depth;
+    for (int64_t &count : least)
+      count -= forOthers;
+    std::optional<Indices> chosen =
+        SlotFlow(problem, candidates, least, numSlots - forOthers).run();
+    if (!chosen) {
+      low = forOthers + 1;
+      continue;
+    }
+    taken = std::move(*chosen);
+    high = forOthers;
+  }
+  numSlots = high;
+  llvm::erase_if(rest, [&](size_t index) {
+    return std::binary_search(taken.begin(), taken.end(), index);
+  });
+  return taken;
+}
+
+} // namespace
+
+std::optional<PackResult> packInSlots(const PackProblem &problem) {
+  constexpr size_t fewSizes = 16;
+  if (!problem.walls.empty())
+    return std::nullopt;
+  Indices rest;
+  std::vector<int64_t> sizes;
+  int64_t alignment = 1;
+  for (const auto &[index, item] : llvm::enumerate(problem.items)) {
+    if (item.fixedOffset >= 0)
+      return std::nullopt;
+    if (item.size == 0)
+      continue;
+    rest.push_back(index);
+    alignment = std::max(alignment, item.alignment);
+    if (sizes.size() <= fewSizes && !llvm::is_contained(sizes, item.size))
+      sizes.push_back(item.size);
+  }
+  if (sizes.empty() || sizes.size() > fewSizes)
+    return std::nullopt;
+  for (size_t index : rest)
+    if (alignment % problem.items[index].alignment != 0)
+      return std::nullopt;
+
+  std::sort(sizes.begin(), sizes.end());
+  PackResult result;
+  result.offsets.assign(problem.items.size(), 0);
+  auto byBegin = [&](size_t a, size_t b) {
+    return problem.items[a].begin < problem.items[b].begin;
+  };
+  int64_t numSlots = getLargest(getDepth(problem, rest)), base = 0;
+  for (int64_t size : sizes) {
+    Indices taken = rest;
+    if (size != sizes.back())
+      taken = takeForSlots(problem, size, rest, numSlots);
+    sortIndices(taken, byBegin);
+    base = fillSlots(problem, taken, base, alignUp(size, alignment), result);
+  }
+  return result;
+}
+
+} // namespace mf::memory

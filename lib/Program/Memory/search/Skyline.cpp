@@ -1,0 +1,261 @@
+//===- Skyline.cpp - A partial packing built from below -------------------===//
+
+#include "Skyline.h"
+#include "lib/Program/Memory/packing/Packing.h"
+#include <algorithm>
+#include <numeric>
+
+namespace mf::memory {
+
+/// The finalizer of SplitMix64 (Steele et al., 2014).
+static uint64_t mixBits(uint64_t value) {
+  value += 0x9e3779b97f4a7c15;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  return value ^ (value >> 31);
+}
+
+Skyline::Skyline(const SearchProblem &problem)
+    : problem(problem), obstaclesOf(problem.numSections),
+      raised(problem.numSections), spanning(problem.numSections + 1) {
+  for (size_t i = 0; i < problem.obstacles.size(); ++i)
+    for (int32_t s = problem.obstacles[i].begin; s < problem.obstacles[i].end;
+         ++s)
+      obstaclesOf[s].push_back(static_cast<int32_t>(i));
+  smallest = std::numeric_limits<int64_t>::max();
+  for (uint64_t i = 0; i < problem.buffers.size(); ++i) {
+    bufferHashes.push_back({mixBits(2 * i), mixBits(2 * i + 1)});
+    smallest = std::min(smallest, problem.buffers[i].size);
+  }
+  reset();
+}
+
+void Skyline::reset() {
+  size_t count = problem.buffers.size();
+  floors.assign(problem.numSections, 0);
+  tops.assign(problem.numSections, 0);
+  bytesLeft.assign(problem.numSections, 0);
+  lowest.assign(count, 0);
+  offsets.assign(count, -1);
+  trail.clear();
+  for (const SearchBuffer &buffer : problem.buffers)
+    for (int32_t s = buffer.begin; s < buffer.end; ++s)
+      bytesLeft[s] += buffer.size;
+}
+
+int64_t Skyline::getObstaclesAbove(int32_t section) const {
+  int64_t bytes = 0;
+  for (int32_t index : obstaclesOf[section]) {
+    const Obstacle &obstacle = problem.obstacles[index];
+    if (obstacle.high > floors[section])
+      bytes += obstacle.high - std::max(obstacle.low, floors[section]);
+  }
+  return bytes;
+}
+
+int64_t Skyline::findLowest(const SearchBuffer &buffer) const {
+  int64_t offset = 0;
+  for (int32_t s = buffer.begin; s < buffer.end; ++s)
+    offset = std::max(offset, floors[s]);
+  offset = alignUp(offset, buffer.alignment);
+  // Obstacles come in order of their low ends, so one pass is enough.
+  for (const Obstacle &obstacle : problem.obstacles)
+    if (obstacle.begin < buffer.end && buffer.begin < obstacle.end &&
+        obstacle.low < offset + buffer.size && offset < obstacle.high)
+      offset = alignUp(obstacle.high, buffer.alignment);
+  return offset;
+}
+
+View Skyline::getView(const Stretch &stretch) const {
+  View view;
+  view.begin = stretch.begin;
+  view.firstBuffer = problem.numBegunBefore[stretch.begin];
+  view.end = stretch.end;
+  view.lastBuffer = problem.numBegunBefore[stretch.end];
+  if (stretch.horizon < view.lastBuffer - view.firstBuffer) {
+    int32_t next = problem.buffers[view.firstBuffer + stretch.horizon].begin;
+    view.end = std::max(next, stretch.begin + 1);
+    view.lastBuffer = problem.numBegunBefore[view.end];
+  }
+  view.lastEnd =
+      std::clamp(problem.lastEndBefore[view.end], view.end, stretch.end);
+  return view;
+}
+
+bool Skyline::isComplete(const View &view) const {
+  return std::all_of(offsets.begin() + view.firstBuffer,
+                     offsets.begin() + view.lastBuffer,
+                     [](int64_t offset) { return offset >= 0; });
+}
+
+/// Raises each section to the lowest offset of any buffer left in it. Once is
+/// enough: no section is raised above the lowest offset of a buffer in it, so
+/// those offsets stay.
+bool Skyline::raiseFloors(const View &view) {
+  constexpr int64_t sky = std::numeric_limits<int64_t>::max();
+  std::fill(raised.begin() + view.begin, raised.begin() + view.lastEnd, sky);
+  for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
+    if (isPlaced(index))
+      continue;
+    const SearchBuffer &buffer = problem.buffers[index];
+    int64_t offset = findLowest(buffer);
+    lowest[index] = offset;
+    for (int32_t s = buffer.begin; s < buffer.end; ++s)
+      raised[s] = std::min(raised[s], offset);
+    work += 4 + buffer.end - buffer.begin +
+            static_cast<int64_t>(problem.obstacles.size());
+  }
+  work += view.lastEnd - view.begin + (view.lastBuffer - view.firstBuffer) / 4;
+  for (int32_t s = view.begin; s < view.lastEnd; ++s) {
+    // Beyond the view there may be buffers that were not looked at.
+    if (s < view.end && raised[s] != sky && raised[s] > floors[s]) {
+      save(s);
+      floors[s] = raised[s];
+    }
+    if (getSlack(s) < 0)
+      return false;
+  }
+  return true;
+}
+
+/// Tells whether a buffer left would fit into space left empty. The solution
+/// with the smallest sum of offsets has no such buffer.
+bool Skyline::isDominated(const View &view) const {
+  if (!problem.obstacles.empty() || !problem.isUniform)
+    return false;
+  for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
+    if (isPlaced(index))
+      continue;
+    const SearchBuffer &buffer = problem.buffers[index];
+    int64_t top = 0, floor = std::numeric_limits<int64_t>::max();
+    for (int32_t s = buffer.begin; s < buffer.end; ++s) {
+      top = std::max(top, tops[s]);
+      floor = std::min(floor, floors[s]);
+    }
+    if (top + buffer.size <= floor)
+      return true;
+  }
+  return false;
+}
+
+bool Skyline::propagate(const View &view) {
+  return raiseFloors(view) && !isDominated(view);
+}
+
+std::vector<Stretch> Skyline::split(const Stretch &stretch, const View &view) {
+  std::fill(spanning.begin() + view.begin, spanning.begin() + view.lastEnd + 1,
+            0);
+  // How many buffers left span the border below each section.
+  for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
+    if (isPlaced(index))
+      continue;
+    ++spanning[problem.buffers[index].begin + 1];
+    --spanning[problem.buffers[index].end];
+  }
+  std::vector<Stretch> parts;
+  Stretch part = stretch;
+  int32_t count = 0;
+  for (int32_t s = stretch.begin + 1; s < view.end; ++s) {
+    count += spanning[s];
+    if (count > 0)
+      continue;
+    part.end = s;
+    if (bytesLeft[part.begin] > 0)
+      parts.push_back(part);
+    part.begin = s;
+  }
+  part.end = stretch.end;
+  if (bytesLeft[part.begin] > 0 || view.end < stretch.end)
+    parts.push_back(part);
+  return parts;
+}
+
+void Skyline::place(int32_t index, int64_t offset) {
+  const SearchBuffer &buffer = problem.buffers[index];
+  offsets[index] = offset;
+  trail.push_back({-1 - index, 0, 0, 0});
+  for (int32_t s = buffer.begin; s < buffer.end; ++s) {
+    save(s);
+    floors[s] = tops[s] = offset + buffer.size;
+    bytesLeft[s] -= buffer.size;
+  }
+}
+
+int64_t Skyline::getHeightAboveBottom(const View &view, int32_t section) {
+  int64_t bottom = floors[section];
+  int64_t height = std::numeric_limits<int64_t>::max();
+  std::vector<int32_t> left;
+  for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
+    if (isPlaced(index))
+      continue;
+    lowest[index] = findLowest(problem.buffers[index]);
+    left.push_back(index);
+  }
+  for (int32_t index : left) {
+    const SearchBuffer &buffer = problem.buffers[index];
+    if (section < buffer.begin || section >= buffer.end)
+      continue;
+    if (lowest[index] > bottom) {
+      height = std::min(height, lowest[index]);
+      continue;
+    }
+    // It must stand on something that does not reach into the section: a
+    // buffer left on one side of it, or an obstacle.
+    for (int32_t other : left) {
+      const SearchBuffer &support = problem.buffers[other];
+      bool isAside = (support.begin > section && support.begin < buffer.end) ||
+                     (support.end <= section && support.end > buffer.begin);
+      if (isAside)
+        height = std::min(height, lowest[other] + support.size);
+    }
+    // It may stand on one that begins beyond the view, too.
+    if (buffer.end > view.end)
+      height = std::min(height, bottom + smallest);
+    for (const Obstacle &obstacle : problem.obstacles)
+      if (obstacle.begin < buffer.end && buffer.begin < obstacle.end &&
+          obstacle.high > bottom)
+        height = std::min(height, obstacle.high);
+    work += static_cast<int64_t>(left.size());
+  }
+  return height;
+}
+
+void Skyline::raise(int32_t section, int64_t height) {
+  save(section);
+  floors[section] = height;
+}
+
+void Skyline::undo(Mark mark) {
+  for (; trail.size() > mark; trail.pop_back()) {
+    const Change &change = trail.back();
+    if (change.section < 0) {
+      offsets[-1 - change.section] = -1;
+      continue;
+    }
+    floors[change.section] = change.floor;
+    tops[change.section] = change.top;
+    bytesLeft[change.section] = change.left;
+  }
+}
+
+StateHash Skyline::getHash(const View &view) const {
+  StateHash hash;
+  for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
+    if (isPlaced(index))
+      continue;
+    hash.low ^= bufferHashes[index].low;
+    hash.high ^= bufferHashes[index].high;
+  }
+  for (int32_t s = view.begin; s < view.lastEnd; ++s) {
+    if (bytesLeft[s] == 0)
+      continue;
+    uint64_t mixed = mixBits(mixBits(static_cast<uint64_t>(floors[s]) * 31 +
+                                     static_cast<uint64_t>(s)) ^
+                             static_cast<uint64_t>(tops[s]));
+    hash.low ^= mixed;
+    hash.high ^= mixBits(mixed);
+  }
+  return hash;
+}
+
+} // namespace mf::memory

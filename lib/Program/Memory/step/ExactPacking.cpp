@@ -1,0 +1,302 @@
+//===- ExactPacking.cpp - Packs the exact shapes of a step ----------------===//
+
+#include "ExactPacking.h"
+#include "FramePacking.h"
+#include "StepShapes.h"
+#include "lib/Program/Memory/packing/ShapeGroups.h"
+#include "lib/Program/Memory/packing/ShapeOrder.h"
+#include "lib/Program/Memory/packing/StableSort.h"
+#include "llvm/ADT/STLExtras.h"
+#include <map>
+#include <memory>
+#include <tuple>
+
+namespace mf::memory {
+
+namespace {
+
+/// Which layout the scratch of routines has.
+enum class ScratchLayout { AsPacked, Mirrored, ByEnd, ByEndMirrored };
+
+struct VariantRule {
+  ScratchLayout scratch = ScratchLayout::AsPacked;
+  /// Task buffers that come and go together are one shape.
+  std::optional<GroupLayout> groups;
+  /// Frames are where they were packed by themselves.
+  bool isFixed = false;
+
+  bool operator<(const VariantRule &other) const {
+    return std::tie(scratch, groups, isFixed) <
+           std::tie(other.scratch, other.groups, other.isFixed);
+  }
+};
+
+/// A problem of shapes and the inputs for packing it.
+class Variant {
+public:
+  Variant(const LaidOutStep &step, const PackResult &frames,
+          const VariantRule &rule, int64_t goodPeak, const StepPlan &plan,
+          WorkBudget &budget);
+
+  ShapeOrder getOrder(const ShapeRule &rule) const {
+    return orders->make(rule);
+  }
+  std::optional<PackResult> pack(const ShapeOrder &order, WorkBudget &budget) {
+    return packer->packInOrder(order, budget);
+  }
+  void improve(const ShapeOrder &order, const PackResult &result,
+               int64_t goodPeak, WorkBudget &budget, PackResult &best) {
+    packer->improve(order, result, goodPeak, budget, best);
+  }
+  PackResult expand(const PackResult &result) const {
+    return groups->expand(result);
+  }
+  const std::vector<RoutineLayout> &getRoutines() const {
+    return layouts.routines;
+  }
+
+private:
+  StepPlan layouts;
+  std::unique_ptr<StepShapes> shapes;
+  std::unique_ptr<ShapeGroups> groups;
+  std::unique_ptr<ShapeOrders> orders;
+  std::unique_ptr<ShapePacker> packer;
+};
+
+/// The task that a task buffer is brought back for, in the order of the shapes,
+/// else -1: what begins after the first phase of a frame has begun is a value
+/// of that frame, and not a message that the frame's values are made from.
+std::vector<int64_t> getGroups(const LaidOutStep &step,
+                               const ShapeProblem &shapes) {
+  std::vector<int64_t> groups(
+      shapes.items.size() - step.problem.taskBuffers.size(), -1);
+  for (const TaskBuffer &buffer : step.problem.taskBuffers) {
+    int64_t user = buffer.end.instruction > 0 ? buffer.end.task : -1;
+    int64_t instance = user >= 0 ? step.timeline.getInstance(user) : -1;
+    bool isBroughtBack =
+        instance >= 0 && buffer.begin.task < user &&
+        buffer.begin.task >=
+            step.timeline.getInstances()[instance].tasks.front();
+    groups.push_back(isBroughtBack ? user : -1);
+  }
+  return groups;
+}
+
+RoutineLayout mirror(const StepProblem &problem, const RoutineMemory &routine,
+                     RoutineLayout layout) {
+  for (const auto &[temporary, place] :
+       llvm::zip(routine.temporaries, layout.temporaries))
+    if (place.region == TemporaryPlace::Region::Scratch)
+      place.offset = layout.scratchSize - place.offset -
+                     problem.alignedSize(temporary.size);
+  return layout;
+}
+
+std::vector<RoutineLayout> layOut(const LaidOutStep &step, const StepPlan &plan,
+                                  ScratchLayout scratch) {
+  std::vector<RoutineLayout> routines;
+  for (const auto &[index, routine] : llvm::enumerate(step.problem.routines)) {
+    RoutineLayout layout = plan.routines[index];
+    if (scratch == ScratchLayout::ByEnd ||
+        scratch == ScratchLayout::ByEndMirrored)
+      layout = packByEnd(step.problem, step.timeline, plan, index);
+    if (scratch == ScratchLayout::Mirrored ||
+        scratch == ScratchLayout::ByEndMirrored)
+      layout = mirror(step.problem, routine, std::move(layout));
+    routines.push_back(std::move(layout));
+  }
+  return routines;
+}
+
+Variant::Variant(const LaidOutStep &step, const PackResult &frames,
+                 const VariantRule &rule, int64_t goodPeak,
+                 const StepPlan &plan, WorkBudget &budget) {
+  layouts.frames = plan.frames;
+  layouts.routines = layOut(step, plan, rule.scratch);
+  shapes = std::make_unique<StepShapes>(step.problem, step.timeline,
+                                        step.sections, layouts);
+  if (rule.isFixed)
+    for (const auto &[index, offset] : llvm::enumerate(frames.offsets))
+      shapes->getProblem().items[index].fixedOffset = offset;
+  std::vector<int64_t> groupOf = getGroups(step, shapes->getProblem());
+  if (!rule.groups)
+    groupOf.assign(groupOf.size(), -1);
+  groups = std::make_unique<ShapeGroups>(
+      shapes->getProblem(), groupOf, rule.groups.value_or(GroupLayout::Tight),
+      budget);
+  orders = std::make_unique<ShapeOrders>(groups->getProblem(), goodPeak);
+  packer = std::make_unique<ShapePacker>(groups->getProblem());
+}
+
+/// A variant of the problem and the order in which its shapes are taken.
+struct Attempt {
+  VariantRule variant;
+  ShapeRule order;
+};
+
+constexpr auto tight = GroupLayout::Tight;
+constexpr auto lastLowest = GroupLayout::LastLowest;
+constexpr auto lastHighest = GroupLayout::LastHighest;
+using Scratch = ScratchLayout;
+using Kinds = KindOrder;
+using Measure = ShapeMeasure;
+
+/// In the order in which they were found to help most, each beside those before
+/// it, on the programs of benchmarks/memory/gaps.py.
+constexpr Attempt attempts[] = {
+    {{Scratch::AsPacked, {}, true}, {Kinds::ScratchLast, Measure::Contention}},
+    {{Scratch::ByEnd, {}, true}, {Kinds::ScratchFirst, Measure::Size}},
+    {{Scratch::ByEnd, lastLowest, false}, {Kinds::Any, Measure::LargeInTime}},
+    {{Scratch::ByEndMirrored, tight, true}, {Kinds::Any, Measure::Area}},
+    {{Scratch::ByEnd, tight, true}, {Kinds::Any, Measure::LargeInTime}},
+    {{Scratch::ByEnd, lastHighest, true},
+     {Kinds::Any, Measure::LargeInReverse}},
+    {{Scratch::Mirrored, {}, false},
+     {Kinds::FramesFirst, Measure::LargeInReverse}},
+    {{Scratch::ByEnd, lastLowest, false},
+     {Kinds::FramesFirst, Measure::LargeInReverse}},
+    {{Scratch::ByEnd, {}, true}, {Kinds::ScratchFirst, Measure::Death}},
+    {{Scratch::AsPacked, {}, true},
+     {Kinds::ScratchFirst, Measure::LargeInReverse}},
+    {{Scratch::AsPacked, {}, true}, {Kinds::Any, Measure::End}},
+    {{Scratch::Mirrored, {}, true}, {Kinds::Any, Measure::Begin}},
+    {{Scratch::Mirrored, {}, true}, {Kinds::Any, Measure::LargeInReverse}},
+    {{Scratch::AsPacked, {}, true}, {Kinds::Any, Measure::Begin}},
+    {{Scratch::AsPacked, {}, true}, {Kinds::Any, Measure::Contention}},
+    {{Scratch::Mirrored, {}, true}, {Kinds::ScratchLast, Measure::Contention}},
+    {{Scratch::ByEndMirrored, lastLowest, true},
+     {Kinds::Any, Measure::LargeInTime, true}},
+    {{Scratch::AsPacked, tight, true},
+     {Kinds::ScratchLast, Measure::Contention, true}},
+};
+
+/// Makes attempts, then improves the orders of the best.
+class ExactSearch {
+public:
+  ExactSearch(const LaidOutStep &step, const PackResult &frames,
+              int64_t goodPeak, int64_t work, const StepPlan &plan)
+      : step(step), frames(frames), goodPeak(goodPeak), plan(plan),
+        budget(work) {}
+
+  /// Lowers `best`; gives the layouts that it is for, if it does.
+  const std::vector<RoutineLayout> *run(PackResult &best);
+
+private:
+  struct Outcome {
+    const Attempt *attempt;
+    PackResult result;
+  };
+
+  Variant &getVariant(const VariantRule &rule);
+  void settle(const Outcome &outcome, PackResult &best);
+  void improve(const Outcome &outcome, PackResult &best);
+  void consider(Variant &variant, const PackResult &result, PackResult &best);
+  /// Parts of frames have few holes, and are many: where blocks miss by little,
+  /// shapes hardly do better, and cost much.
+  bool isHopeless(const PackResult &best) const {
+    constexpr int64_t patience = 4, little = 50;
+    return plan.hasParts() && numFutile >= patience &&
+           best.peak - goodPeak <= goodPeak / little;
+  }
+  bool isDone(const PackResult &best) const {
+    return best.peak <= goodPeak || budget.isExhausted() || isHopeless(best);
+  }
+
+  const LaidOutStep &step;
+  const PackResult &frames;
+  int64_t goodPeak;
+  const StepPlan &plan;
+  WorkBudget budget;
+  /// Attempts in a row that were not the best.
+  int64_t numFutile = 0;
+  std::map<VariantRule, std::unique_ptr<Variant>> variants;
+  Variant *bestVariant = nullptr;
+};
+
+Variant &ExactSearch::getVariant(const VariantRule &rule) {
+  std::unique_ptr<Variant> &variant = variants[rule];
+  if (!variant)
+    variant =
+        std::make_unique<Variant>(step, frames, rule, goodPeak, plan, budget);
+  return *variant;
+}
+
+void ExactSearch::consider(Variant &variant, const PackResult &result,
+                           PackResult &best) {
+  if (result.peak >= best.peak)
+    return;
+  best = variant.expand(result);
+  bestVariant = &variant;
+}
+
+/// Packs the task buffers of an outcome one by one, the lowest first: buffers
+/// that others of their group held up come down.
+void ExactSearch::settle(const Outcome &outcome, PackResult &best) {
+  VariantRule rule = outcome.attempt->variant;
+  PackResult placed = getVariant(rule).expand(outcome.result);
+  rule.groups = std::nullopt;
+  rule.isFixed = false;
+  Variant &variant = getVariant(rule);
+  ShapeOrder order;
+  order.items = getSortedIndices<int32_t>(
+      placed.offsets.size(), [&](int32_t a, int32_t b) {
+        return placed.offsets[a] < placed.offsets[b];
+      });
+  std::optional<PackResult> result = variant.pack(order, budget);
+  if (!result)
+    return;
+  PackResult improved = *result;
+  variant.improve(order, *result, goodPeak, budget, improved);
+  consider(variant, improved, best);
+}
+
+/// Takes first what sticks out of an outcome, as long as that helps.
+void ExactSearch::improve(const Outcome &outcome, PackResult &best) {
+  Variant &variant = getVariant(outcome.attempt->variant);
+  PackResult improved = outcome.result;
+  variant.improve(variant.getOrder(outcome.attempt->order), outcome.result,
+                  goodPeak, budget, improved);
+  consider(variant, improved, best);
+}
+
+const std::vector<RoutineLayout> *ExactSearch::run(PackResult &best) {
+  std::vector<Outcome> outcomes;
+  for (const Attempt &attempt : attempts) {
+    if (isDone(best))
+      break;
+    Variant &variant = getVariant(attempt.variant);
+    std::optional<PackResult> result =
+        variant.pack(variant.getOrder(attempt.order), budget);
+    if (!result)
+      break;
+    numFutile = result->peak < best.peak ? 0 : numFutile + 1;
+    consider(variant, *result, best);
+    outcomes.push_back({&attempt, std::move(*result)});
+  }
+  std::vector<size_t> order =
+      getSortedIndices<size_t>(outcomes.size(), [&](size_t a, size_t b) {
+        return outcomes[a].result.peak < outcomes[b].result.peak;
+      });
+  for (size_t index : order) {
+    if (isDone(best))
+      break;
+    const Outcome &outcome = outcomes[index];
+    settle(outcome, best);
+    improve(outcome, best);
+  }
+  return bestVariant ? &bestVariant->getRoutines() : nullptr;
+}
+
+} // namespace
+
+void packExactly(const LaidOutStep &step, const PackResult &frames,
+                 int64_t goodPeak, int64_t work, StepPlan &plan,
+                 PackResult &best) {
+  ExactSearch search(step, frames, goodPeak, work, plan);
+  if (const std::vector<RoutineLayout> *routines = search.run(best)) {
+    std::vector<RoutineLayout> chosen = *routines;
+    plan.routines = std::move(chosen);
+  }
+}
+
+} // namespace mf::memory

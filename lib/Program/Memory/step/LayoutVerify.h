@@ -1,0 +1,23 @@
+//===- LayoutVerify.h - Legality of the layouts of a step -------*- C++ -*-===//
+//
+// Checks that hold whatever the bases of the tasks are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_MEMORY_LAYOUTVERIFY_H
+#define MF_MEMORY_LAYOUTVERIFY_H
+
+#include "StepPlaces.h"
+#include "mf/Program/Memory/StepPlan.h"
+
+namespace mf::memory {
+
+/// An error unless the plan has an entry for all that the problem has, and no
+/// two buffers of a frame or of the scratch of a routine share an address while
+/// both are alive.
+llvm::Error verifyLayouts(const StepProblem &problem, const StepPlan &plan,
+                          const StepPlaces &timeline);
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_LAYOUTVERIFY_H

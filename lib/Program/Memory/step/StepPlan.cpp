@@ -1,0 +1,321 @@
+//===- StepPlan.cpp - Compact memory plan of a training step --------------===//
+
+#include "mf/Program/Memory/StepPlan.h"
+#include "ExactPacking.h"
+#include "FramePacking.h"
+#include "lib/Program/Memory/search/PackSearch.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <numeric>
+
+namespace mf::memory {
+
+double StepPlan::getGap() const {
+  if (bound.bytes == 0)
+    return 0;
+  return static_cast<double>(arenaSize - bound.bytes) /
+         static_cast<double>(bound.bytes);
+}
+
+bool StepPlan::hasParts() const {
+  return llvm::any_of(frames, [](const ResidualFrameLayout &frame) {
+    return frame.parts.size() > 1;
+  });
+}
+
+std::pair<int64_t, int64_t> FramePart::getRange(int64_t phase,
+                                                int64_t length) const {
+  if (phase < first.phase || phase > last.phase)
+    return {0, 0};
+  return {phase == first.phase ? first.instruction : 0,
+          phase == last.phase ? last.instruction : length};
+}
+
+size_t ResidualFrameLayout::getPart(int64_t offset) const {
+  auto next = llvm::upper_bound(parts, offset,
+                                [](int64_t offset, const FramePart &part) {
+                                  return offset < part.begin;
+                                });
+  return next - parts.begin() - 1;
+}
+
+int64_t StepPlan::getFrameAddress(int64_t task, int64_t frame,
+                                  int64_t offset) const {
+  size_t part = frames[frame].getPart(offset);
+  return tasks[task].frameBases[part] + offset -
+         frames[frame].parts[part].begin;
+}
+
+namespace {
+
+/// Packs chunks, then the blocks that tasks need of the arena: a block per
+/// part of a frame instance, scratch and task buffer. Fast heuristics come
+/// first; then the chunk that makes the fullest task is packed again with more
+/// effort, and so on until the plan is good enough or nothing helps.
+class StepPlanner {
+public:
+  StepPlanner(const StepProblem &problem, const StepPlanOptions &options)
+      : problem(problem), options(options), timeline(problem),
+        sections(problem, timeline, {}) {}
+
+  StepPlan run() {
+    plan.bound = problem.maxLive();
+    acceptableExcess = static_cast<int64_t>(
+        static_cast<double>(plan.bound.bytes) * options.acceptableGap);
+    placePersistentBuffers();
+    layOutQuickly();
+    while (improveFullestTask()) {
+    }
+    placeBlocks();
+    return std::move(plan);
+  }
+
+private:
+  /// A task and the bytes of all blocks taken while it runs.
+  struct FullestTask {
+    int64_t task = -1;
+    int64_t bytes = 0;
+  };
+
+  PackEffort getEffort(int64_t searchWork) const {
+    return {options.packingWork, searchWork, acceptableExcess / 2};
+  }
+  bool canSplit(const ResidualFrame &frame) const {
+    return options.splitFrames && frame.phases.size() > 2;
+  }
+  void layOutQuickly();
+  bool improveFullestTask();
+  bool improveFrame(size_t frame, int64_t bytes);
+  FullestTask findFullestTask(std::optional<int64_t> frame = {}) const;
+  void improveSteps(size_t frame, ChunkLayout &best);
+  void useLayout(size_t frame, const ChunkLayout &layout);
+  ChunkLayout getLayout(size_t frame) const;
+  void placePersistentBuffers();
+  void placeBlocks();
+  PackResult packBlocks(const PackProblem &blocks, PackResult &frames);
+  PackProblem getBlocks() const;
+
+  const StepProblem &problem;
+  const StepPlanOptions &options;
+  StepPlaces timeline;
+  StepSections sections;
+  StepPlan plan;
+  /// Bytes by which the arena may stay above the bound.
+  int64_t acceptableExcess = 0;
+  /// By frame and by routine: packed with all effort.
+  std::vector<char> triedFrames;
+  std::vector<char> triedRoutines;
+};
+
+void StepPlanner::useLayout(size_t frame, const ChunkLayout &layout) {
+  plan.frames[frame] = layout.frame;
+  sections = StepSections(problem, timeline, plan.frames);
+  for (const auto &[phase, routine] :
+       llvm::enumerate(problem.frames[frame].phases))
+    plan.routines[routine] = layout.phases[phase];
+}
+
+ChunkLayout StepPlanner::getLayout(size_t frame) const {
+  ChunkLayout layout;
+  layout.frame = plan.frames[frame];
+  for (int64_t routine : problem.frames[frame].phases)
+    layout.phases.push_back(plan.routines[routine]);
+  return layout;
+}
+
+void StepPlanner::layOutQuickly() {
+  plan.routines.resize(problem.routines.size());
+  plan.frames.resize(problem.frames.size());
+  triedRoutines.assign(problem.routines.size(), 0);
+  triedFrames.assign(problem.frames.size(), 0);
+  for (const auto &[index, routine] : llvm::enumerate(problem.routines))
+    if (timeline.getFrame(index) < 0)
+      plan.routines[index] = packRoutine(problem, routine, getEffort(0));
+  for (const auto &[index, frame] : llvm::enumerate(problem.frames))
+    useLayout(index, packSeparately(problem, frame, canSplit(frame) ? 1 : 0,
+                                    getEffort(0)));
+}
+
+/// The blocks that tasks need: the parts of frame instances, then the scratch
+/// of each task, then task buffers.
+PackProblem StepPlanner::getBlocks() const {
+  PackProblem pack;
+  pack.numSections = sections.getNumSections();
+  auto add = [&](int32_t begin, int32_t end, int64_t size) {
+    PackItem item;
+    item.begin = begin;
+    item.end = end;
+    item.size = size;
+    item.alignment = problem.alignment;
+    pack.items.push_back(item);
+  };
+  for (const FrameInstance &instance : timeline.getInstances())
+    for (const FramePart &part : plan.frames[instance.frame].parts)
+      add(sections.get(getMoment(problem, instance, part.first)),
+          sections.get(getMoment(problem, instance, part.last)), part.size);
+  for (const auto &[index, task] : llvm::enumerate(problem.tasks))
+    add(sections.getFirst(index), sections.getFirst(index + 1),
+        plan.routines[task.routine].scratchSize);
+  for (const TaskBuffer &buffer : problem.taskBuffers)
+    add(sections.get(buffer.begin), sections.get(buffer.end),
+        problem.alignedSize(buffer.size));
+  return pack;
+}
+
+StepPlanner::FullestTask
+StepPlanner::findFullestTask(std::optional<int64_t> frame) const {
+  std::vector<int64_t> profile = getLiveProfile(getBlocks());
+  FullestTask fullest;
+  for (size_t task = 0; task < problem.tasks.size(); ++task) {
+    if (frame && timeline.getFrame(problem.tasks[task].routine) != *frame)
+      continue;
+    for (int32_t section = sections.getFirst(task);
+         section < sections.getFirst(task + 1); ++section)
+      if (profile[section] > fullest.bytes)
+        fullest = {static_cast<int64_t>(task), profile[section]};
+  }
+  return fullest;
+}
+
+/// Packs the routine of the fullest task once more, with search. False if that
+/// is not needed or was done before.
+bool StepPlanner::improveFullestTask() {
+  FullestTask fullest = findFullestTask();
+  if (fullest.task < 0 ||
+      plan.arenaSize + fullest.bytes <= plan.bound.bytes + acceptableExcess / 2)
+    return false;
+  int64_t routine = problem.tasks[fullest.task].routine;
+  if (int64_t frame = timeline.getFrame(routine); frame >= 0)
+    return improveFrame(frame, fullest.bytes);
+  if (triedRoutines[routine])
+    return false;
+  triedRoutines[routine] = 1;
+  RoutineLayout layout = packRoutine(problem, problem.routines[routine],
+                                     getEffort(options.searchWork));
+  if (layout.scratchSize < plan.routines[routine].scratchSize)
+    plan.routines[routine] = std::move(layout);
+  return true;
+}
+
+/// More steps make more blocks of each instance.
+constexpr int64_t mostSteps = 32;
+
+bool StepPlanner::improveFrame(size_t index, int64_t bytes) {
+  if (triedFrames[index])
+    return false;
+  triedFrames[index] = 1;
+  const ResidualFrame &frame = problem.frames[index];
+  ChunkLayout best = getLayout(index);
+  auto consider = [&](ChunkLayout layout) {
+    useLayout(index, layout);
+    int64_t now = findFullestTask().bytes;
+    if (now < bytes) {
+      bytes = now;
+      best = std::move(layout);
+    }
+  };
+  if (!canSplit(frame))
+    consider(packTogether(problem, frame, getEffort(0)));
+  consider(packSeparately(problem, frame, canSplit(frame) ? 1 : 0,
+                          getEffort(options.searchWork)));
+  if (canSplit(frame))
+    improveSteps(index, best);
+  useLayout(index, best);
+  return true;
+}
+
+/// Lets what comes and goes in the second phase do so in more steps. Other
+/// frames may make other tasks as full, so what counts is the frame's own
+/// tasks.
+void StepPlanner::improveSteps(size_t index, ChunkLayout &best) {
+  useLayout(index, best);
+  int64_t bytes = findFullestTask(index).bytes;
+  for (int64_t numSteps = 2; numSteps <= mostSteps; numSteps *= 2) {
+    ChunkLayout layout =
+        packSeparately(problem, problem.frames[index], numSteps, getEffort(0));
+    useLayout(index, layout);
+    int64_t now = findFullestTask(index).bytes;
+    if (now < bytes) {
+      bytes = now;
+      best = std::move(layout);
+    }
+  }
+}
+
+void StepPlanner::placePersistentBuffers() {
+  for (const PersistentBuffer &buffer : problem.persistentBuffers) {
+    plan.persistentOffsets.push_back(plan.arenaSize);
+    plan.arenaSize += problem.alignedSize(buffer.size);
+  }
+}
+
+int64_t getLargest(const std::vector<int64_t> &values) {
+  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+}
+
+/// Packs the frames by themselves, then the rest around them: frames are few,
+/// large and alive for long, and a small block in a gap between two of them
+/// would keep the next frame out.
+PackResult StepPlanner::packBlocks(const PackProblem &blocks,
+                                   PackResult &placed) {
+  size_t numFrames =
+      blocks.items.size() - problem.tasks.size() - problem.taskBuffers.size();
+  int64_t bound = getLargest(getLiveProfile(blocks));
+  // Parts are too many for a window of the search to see what comes.
+  WorkBudget heuristics(options.packingWork),
+      search(plan.hasParts() ? options.searchWork / 10 : options.searchWork);
+  PackProblem frames = blocks;
+  frames.items.resize(numFrames);
+  int64_t frameBound = getLargest(getLiveProfile(frames));
+  placed = packThenSearch(frames, frameBound, frameBound + acceptableExcess / 4,
+                          heuristics, search);
+  PackProblem all = blocks;
+  for (size_t i = 0; i < numFrames; ++i)
+    all.items[i].fixedOffset = placed.offsets[i];
+  PackResult best = packInBestOrder(all, bound, heuristics);
+  if (best.peak <= bound + acceptableExcess / 4)
+    return best;
+  PackResult mixed = packInBestOrder(blocks, bound, heuristics);
+  return mixed.peak < best.peak ? mixed : best;
+}
+
+void StepPlanner::placeBlocks() {
+  PackResult frames;
+  PackResult result = packBlocks(getBlocks(), frames);
+  int64_t goodPeak =
+      problem.alignedSize(plan.bound.bytes - plan.arenaSize + acceptableExcess);
+  // Shapes cost time with every task; blocks that miss by little are as good.
+  if (result.peak > goodPeak + acceptableExcess)
+    packExactly({problem, timeline, sections}, frames, goodPeak,
+                options.shapeWork, plan, result);
+  int64_t base = plan.arenaSize;
+  plan.arenaSize += result.peak;
+  auto next = result.offsets.begin();
+  plan.tasks.resize(problem.tasks.size());
+  for (const FrameInstance &instance : timeline.getInstances()) {
+    std::vector<int64_t> bases;
+    for (size_t part = 0; part < plan.frames[instance.frame].parts.size();
+         ++part)
+      bases.push_back(base + *next++);
+    for (int64_t task : instance.tasks)
+      plan.tasks[task].frameBases = bases;
+  }
+  for (const auto &[index, task] : llvm::enumerate(problem.tasks)) {
+    if (plan.routines[task.routine].scratchSize > 0)
+      plan.tasks[index].scratchBase = base + *next;
+    ++next;
+  }
+  for (; next != result.offsets.end(); ++next)
+    plan.taskBufferOffsets.push_back(base + *next);
+}
+
+} // namespace
+
+llvm::Expected<StepPlan> planStep(const StepProblem &problem,
+                                  const StepPlanOptions &options) {
+  if (llvm::Error error = problem.check())
+    return std::move(error);
+  return StepPlanner(problem, options).run();
+}
+
+} // namespace mf::memory

@@ -1,0 +1,227 @@
+//===- KernelFormulas.cpp - FLOPs and bytes of kernels --------------------===//
+
+#include "KernelFormulas.h"
+#include "mf/Program/Signatures/KernelBlocks.h"
+#include "mf/Program/Signatures/WorkType.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+#include <utility>
+
+namespace mf {
+
+static int64_t multiply(std::initializer_list<int64_t> factors) {
+  int64_t product = 1;
+  for (int64_t factor : factors)
+    if (llvm::MulOverflow(product, factor, product))
+      return std::numeric_limits<int64_t>::max();
+  return product;
+}
+
+/// The dimension `fromLast` places before the last, or 1.
+static int64_t getDimension(const TensorShape &shape, size_t fromLast) {
+  const size_t rank = shape.dims.size();
+  return fromLast < rank ? shape.dims[rank - 1 - fromLast] : 1;
+}
+
+bool getFlag(const KernelSpec &spec, llvm::StringRef name, bool whenAbsent) {
+  auto found = spec.attributes.find(name.str());
+  return found == spec.attributes.end() ? whenAbsent
+                                        : std::get<bool>(found->second);
+}
+
+int64_t getLargestOutput(const KernelSpec &spec) {
+  int64_t largest = 0;
+  for (const TensorShape &output : spec.outputs)
+    largest = std::max(largest, output.getNumElements());
+  return largest;
+}
+
+int64_t getMatmulFlops(const KernelSpec &spec) {
+  const TensorShape &a = spec.inputs[0], &b = spec.inputs[1];
+  const bool transposeB = getFlag(spec, "transpose_b", false);
+  // The batch, rows and columns of `a` are its elements in either order.
+  return multiply({2, a.getNumElements(), getDimension(b, transposeB ? 1 : 0)});
+}
+
+MatmulSize getMatmulSize(const KernelSpec &spec) {
+  const TensorShape &a = spec.inputs[0], &b = spec.inputs[1];
+  const bool transposeA = getFlag(spec, "transpose_a", false);
+  MatmulSize size;
+  size.rows = getDimension(a, transposeA ? 0 : 1);
+  size.inner = getDimension(a, transposeA ? 1 : 0);
+  size.columns = getDimension(b, getFlag(spec, "transpose_b", false) ? 1 : 0);
+  const int64_t matrix = multiply({size.rows, size.inner});
+  size.batch = matrix == 0 ? 0 : a.getNumElements() / matrix;
+  if (getFlag(spec, "contract_batch", false))
+    size.inner = multiply({size.inner, std::exchange(size.batch, 1)});
+  else if (b.dims.size() <= 2)
+    size.rows = multiply({size.rows, std::exchange(size.batch, 1)});
+  return size;
+}
+
+/// `keysOfQuery` are twice the keys that a query sees, in the mean.
+static int64_t getAttentionFlops(const KernelSpec &spec, int64_t keyProducts,
+                                 int64_t valueProducts, int64_t keysOfQuery) {
+  const TensorShape &query = spec.inputs[0], &value = spec.inputs[2];
+  int64_t columns = 0;
+  if (llvm::AddOverflow(multiply({keyProducts, getDimension(query, 0)}),
+                        multiply({valueProducts, getDimension(value, 0)}),
+                        columns))
+    columns = std::numeric_limits<int64_t>::max();
+  const int64_t rows = multiply({getRows(query), keysOfQuery});
+  return multiply({rows, columns});
+}
+
+int64_t getAttentionFlops(const KernelSpec &spec, int64_t keyProducts,
+                          int64_t valueProducts) {
+  const int64_t queries = getDimension(spec.inputs[0], 1);
+  const int64_t keys = getDimension(spec.inputs[1], 1);
+  // Shapes that the kernel refuses may have more queries than keys.
+  const int64_t unseen =
+      getFlag(spec, "causal", true) ? std::min(queries, keys) : 0;
+  return getAttentionFlops(spec, keyProducts, valueProducts,
+                           multiply({2, keys}) - unseen);
+}
+
+int64_t getFullAttentionFlops(const KernelSpec &spec, int64_t keyProducts,
+                              int64_t valueProducts) {
+  return getAttentionFlops(spec, keyProducts, valueProducts,
+                           multiply({2, getDimension(spec.inputs[1], 1)}));
+}
+
+int64_t getQueryRows(const KernelSpec &spec) {
+  const TensorShape &query = spec.inputs[0];
+  return multiply({getDimension(query, 2), getDimension(query, 1)});
+}
+
+int64_t getExpertMatmulFlops(const KernelSpec &spec) {
+  return multiply(
+      {2, spec.inputs[0].getNumElements(), getDimension(spec.outputs[0], 0)});
+}
+
+int64_t getExperts(const TensorShape &weight) {
+  return multiply({getDimension(weight, 3), getDimension(weight, 2)});
+}
+
+int64_t getMeanExpertRows(const TensorShape &x, const TensorShape &weight) {
+  const int64_t experts = getExperts(weight);
+  return experts == 0 ? 0 : llvm::divideCeil(getRows(x), experts);
+}
+
+int64_t getColumns(const TensorShape &shape) { return getDimension(shape, 0); }
+
+int64_t getRows(const TensorShape &shape) {
+  const int64_t columns = getColumns(shape);
+  return columns == 0 ? 0 : shape.getNumElements() / columns;
+}
+
+int64_t getRowsOfMatrix(const TensorShape &shape) {
+  return getDimension(shape, 1);
+}
+
+int64_t getPermutedRunBytes(const KernelSpec &spec) {
+  const TensorShape &x = spec.inputs[0];
+  auto found = spec.attributes.find("perm");
+  if (found == spec.attributes.end())
+    return x.getBytes();
+  const auto &permutation = std::get<std::vector<int64_t>>(found->second);
+  const size_t rank = std::min(x.dims.size(), permutation.size());
+  int64_t bytes = getBytes(x.type);
+  for (size_t i = rank; i > 0; --i) {
+    if (permutation[i - 1] != static_cast<int64_t>(i - 1))
+      break;
+    bytes = multiply({bytes, x.dims[i - 1]});
+  }
+  return bytes;
+}
+
+int64_t getLargestOperandBytes(const KernelSpec &spec) {
+  int64_t largest = 0;
+  for (llvm::ArrayRef<TensorShape> shapes : {spec.inputs, spec.outputs})
+    for (const TensorShape &shape : shapes)
+      largest = std::max(largest, shape.getBytes());
+  return largest;
+}
+
+int64_t getElementBytes(const KernelSpec &spec) {
+  return mf::getBytes(getWorkType(spec));
+}
+
+int64_t getBytes(llvm::ArrayRef<TensorShape> shapes) {
+  int64_t bytes = 0;
+  for (const TensorShape &shape : shapes)
+    bytes += shape.getBytes();
+  return bytes;
+}
+
+int64_t getMovedBytes(const KernelSpec &spec, uint32_t readOutputs) {
+  int64_t bytes = getBytes(spec.inputs) + getBytes(spec.outputs);
+  for (auto [index, output] : llvm::enumerate(spec.outputs))
+    if (readOutputs >> index & 1)
+      bytes += output.getBytes();
+  return bytes;
+}
+
+int64_t getMeanOfSteps(const KernelSpec &spec, int64_t amount) {
+  auto found = spec.attributes.find("interval");
+  const int64_t interval =
+      found == spec.attributes.end() ? 1 : std::get<int64_t>(found->second);
+  return amount / std::max<int64_t>(interval, 1);
+}
+
+int64_t getNoWorkspace(const KernelSpec &spec) { return 0; }
+
+static constexpr int64_t bytesPerSum = sizeof(float);
+
+static int64_t getWideGammaBytes(const TensorShape &x,
+                                 const TensorShape &gamma) {
+  return gamma.type == DType::F32 ? 0 : getDimension(x, 0) * bytesPerSum;
+}
+
+int64_t getRmsNormWorkspace(const KernelSpec &spec) {
+  return getWideGammaBytes(spec.inputs[0], spec.inputs[1]);
+}
+
+int64_t getRmsNormGradWorkspace(const KernelSpec &spec) {
+  const TensorShape &x = spec.inputs[1];
+  const int64_t elements = x.getNumElements(), columns = getDimension(x, 0);
+  if (elements == 0)
+    return 0;
+  const int64_t rows = elements / columns;
+  const int64_t blocks = llvm::divideCeil(rows, getRmsNormGradBlockRows(rows));
+  return blocks * columns * bytesPerSum + getWideGammaBytes(x, spec.inputs[3]);
+}
+
+int64_t getNormWorkspace(const KernelSpec &spec) {
+  return llvm::divideCeil(spec.inputs[0].getNumElements(),
+                          elementsPerNormBlock) *
+         bytesPerSum;
+}
+
+int64_t getReduceSumWorkspace(const KernelSpec &spec) {
+  const TensorShape &x = spec.inputs[0];
+  if (x.getNumElements() == 0)
+    return 0;
+  return ReductionCut(x.dims, getReducedDimensions(spec)).getWorkspaceBytes();
+}
+
+int64_t getSortWorkspace(const KernelSpec &spec) {
+  const TensorShape &x = spec.inputs[0];
+  if (x.getNumElements() == 0)
+    return 0;
+  const int64_t columns = getDimension(x, 0);
+  return multiply({2, sizeof(SortedElement), columns,
+                   getSortGroups(x.getNumElements() / columns)});
+}
+
+int64_t getGatherRowsGradWorkspace(const KernelSpec &spec) {
+  const TensorShape &index = spec.inputs[1];
+  const int64_t places = getDimension(index, 0);
+  if (places == 0)
+    return 0;
+  const int64_t batches = index.getNumElements() / places;
+  return batches * (getDimension(spec.outputs[0], 1) + 1 + places) *
+         static_cast<int64_t>(sizeof(int32_t));
+}
+
+} // namespace mf

@@ -1,0 +1,22 @@
+//===- PublishedModel.h - Inputs of the published pipeline model -*- C++ -*-==//
+
+#ifndef MF_TEST_UNIT_SIM_PUBLISHEDMODEL_H
+#define MF_TEST_UNIT_SIM_PUBLISHEDMODEL_H
+
+#include "mf/Perf/EventEngine/PipelineModel.h"
+#include <nlohmann/json.hpp>
+
+using Json = nlohmann::ordered_json;
+
+/// A schedule and its costs. Transfers are free, but their time is set.
+struct PublishedModel {
+  mf::schedule::Schedule schedule;
+  mf::sim::PipelineCosts costs;
+};
+
+/// From the model's own arguments: block_time, micro_num and, if they are
+/// there, comm_time (default 0.1), backward_ratio (2), layer_recompute (none),
+/// block_mem (as block_time), block_mem_par, constant_mem, method.
+llvm::Expected<PublishedModel> readPublishedModel(const Json &arguments);
+
+#endif // MF_TEST_UNIT_SIM_PUBLISHEDMODEL_H

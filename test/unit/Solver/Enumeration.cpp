@@ -1,0 +1,171 @@
+//===- Enumeration.cpp - All plans of a problem ---------------------------===//
+
+#include "Enumeration.h"
+#include "PlanTesting.h"
+#include "mf/Perf/EventEngine/PipelineModel.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+using namespace mf;
+using namespace mf::plan;
+
+namespace {
+
+class Enumerator {
+public:
+  Enumerator(const Problem &problem,
+             llvm::function_ref<bool(const Plan &)> visit)
+      : problem(problem), visit(visit) {
+    for (auto [index, kind] : llvm::enumerate(problem.kinds))
+      kinds.insert(kinds.end(), kind.count, index);
+    const ChunkPlan empty = {std::vector<std::vector<int64_t>>(
+        problem.kinds.size(),
+        std::vector<int64_t>(problem.getNumTreatments(), 0))};
+    plan.chunks.resize(problem.schedule.pipeline.getNumChunks(), empty);
+  }
+
+  /// Layers from `layer` on go to the chunks from `chunk` on.
+  bool deal(size_t chunk, size_t layer) {
+    if (chunk == plan.chunks.size())
+      return layer < kinds.size() || visit(plan);
+    return treat(chunk, layer, 0);
+  }
+
+private:
+  /// The chunk has `taken` layers; it may take the next one, treated in any
+  /// way. If all layers are of one kind, only the numbers count: treatments
+  /// ascend.
+  bool treat(size_t chunk, size_t layer, int64_t taken, size_t treatment = 0) {
+    const bool isFixed = !problem.fixedLayers.empty();
+    const int64_t most = isFixed ? problem.fixedLayers[chunk]
+                         : problem.maxLayersPerChunk > 0
+                             ? problem.maxLayersPerChunk
+                             : std::numeric_limits<int64_t>::max();
+    const int64_t least =
+        isFixed ? problem.fixedLayers[chunk] : problem.minLayersPerChunk;
+    if (taken >= least && !deal(chunk + 1, layer))
+      return false;
+    if (taken >= most || layer == kinds.size())
+      return true;
+    const size_t kind = kinds[layer];
+    const bool isFirstOfKind = taken == 0 || kinds[layer - 1] != kind;
+    for (size_t i = isFirstOfKind ? 0 : treatment;
+         i < problem.getNumTreatments(); ++i) {
+      ++plan.chunks[chunk].counts[kind][i];
+      const bool goesOn = treat(chunk, layer + 1, taken + 1, i);
+      --plan.chunks[chunk].counts[kind][i];
+      if (!goesOn)
+        return false;
+    }
+    return true;
+  }
+
+  const Problem &problem;
+  llvm::function_ref<bool(const Plan &)> visit;
+  /// By layer.
+  std::vector<size_t> kinds;
+  Plan plan;
+};
+
+struct StepCosts {
+  std::vector<double> forward, backward;
+  /// By stage.
+  std::vector<double> update;
+  double weightGradientRatio = 0;
+};
+
+StepCosts addCosts(const Problem &problem, const Plan &plan) {
+  const schedule::Pipeline &pipeline = problem.schedule.pipeline;
+  StepCosts costs;
+  costs.forward.resize(plan.chunks.size());
+  costs.backward.resize(plan.chunks.size());
+  costs.update.resize(pipeline.stages);
+  double weightGradients = 0;
+  for (size_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
+    double &update = costs.update[pipeline.stageOfChunk[chunk]];
+    for (size_t kind = 0; kind < problem.kinds.size(); ++kind) {
+      for (size_t i = 0; i < problem.getNumTreatments(); ++i) {
+        const double count = plan.chunks[chunk].counts[kind][i];
+        const Treatment &treatment = problem.kinds[kind].treatments[i];
+        costs.forward[chunk] += count * treatment.forward;
+        costs.backward[chunk] += count * treatment.backward;
+        weightGradients += count * treatment.weightGradient;
+        update += count * problem.kinds[kind].updateTime;
+      }
+    }
+    for (const ChunkExtra &extra : problem.extras) {
+      if (extra.chunk != static_cast<int64_t>(chunk))
+        continue;
+      costs.forward[chunk] += extra.forward;
+      costs.backward[chunk] += extra.backward;
+      weightGradients += extra.weightGradient;
+      update += extra.updateTime;
+    }
+  }
+  const double forward =
+      std::accumulate(costs.forward.begin(), costs.forward.end(), 0.0);
+  if (problem.schedule.splitsBackward && forward > 0)
+    costs.weightGradientRatio = weightGradients / forward;
+  return costs;
+}
+
+double simulateStep(const Problem &problem, const StepCosts &step) {
+  sim::PipelineCosts costs;
+  costs.forward = step.forward;
+  // The part of backward that is no weight gradient counts as recomputation.
+  costs.backwardRatio = step.weightGradientRatio;
+  costs.inputGradientShare = 0;
+  for (auto [forward, backward] : llvm::zip_equal(step.forward, step.backward))
+    costs.recompute.push_back(
+        std::max(0.0, backward - step.weightGradientRatio * forward));
+  costs.transfers = problem.transferTime > 0 ? sim::TransferMode::Overlapped
+                                             : sim::TransferMode::Free;
+  costs.transferTime = problem.transferTime;
+  const sim::PipelineTimeline timeline =
+      llvm::cantFail(simulatePipeline(problem.schedule, costs));
+  double end = 0;
+  for (auto [stageEnd, update] :
+       llvm::zip_equal(timeline.stageEnds, step.update))
+    end = std::max(end, stageEnd + update);
+  return end;
+}
+
+/// No step is shorter than what a stage has to do.
+double getLongestWork(const Problem &problem, const StepCosts &step) {
+  std::vector<double> work = step.update;
+  for (auto [chunk, stage] :
+       llvm::enumerate(problem.schedule.pipeline.stageOfChunk))
+    work[stage] += problem.schedule.pipeline.microBatches *
+                   (step.forward[chunk] + step.backward[chunk]);
+  return *llvm::max_element(work);
+}
+
+} // namespace
+
+void enumeratePlans(const Problem &problem,
+                    llvm::function_ref<bool(const Plan &)> visit) {
+  Enumerator(problem, visit).deal(0, 0);
+}
+
+double simulateStep(const Problem &problem, const Plan &plan) {
+  return simulateStep(problem, addCosts(problem, plan));
+}
+
+std::optional<double> findLeastTime(const Problem &problem) {
+  std::optional<double> least;
+  enumeratePlans(problem, [&](const Plan &plan) {
+    const StepCosts costs = addCosts(problem, plan);
+    if (least && getLongestWork(problem, costs) > *least)
+      return true;
+    if (llvm::Error error = plan.verify(problem)) {
+      consumeError(std::move(error));
+      return true;
+    }
+    const double time = simulateStep(problem, costs);
+    least = std::min(least.value_or(time), time);
+    return true;
+  });
+  return least;
+}

@@ -1,0 +1,352 @@
+//===- ProblemJsonTest.cpp - Problems as files ----------------------------===//
+
+#include "mf/Plan/Solver/ProblemJson.h"
+#include "PlanTesting.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <gtest/gtest.h>
+
+using namespace mf::plan;
+
+namespace {
+
+Problem read(llvm::StringRef json) {
+  llvm::Expected<Problem> problem = readProblem(json, "p.json");
+  if (problem)
+    return std::move(*problem);
+  ADD_FAILURE() << toString(problem.takeError());
+  return makeSmallProblem();
+}
+
+std::string readFails(llvm::StringRef json) {
+  llvm::Expected<Problem> problem = readProblem(json, "p.json");
+  return problem ? "" : toString(problem.takeError());
+}
+
+/// Two stages, two micro-batches, four layers and what is given.
+std::string
+makeText(const std::string &more,
+         const std::string &layers = R"([{"count": 4, "forward": 1}])") {
+  return R"({"pipeline_stage": 2, "micro_num": 2, "memory_limit": 10, )"
+         R"("layers": )" +
+         layers + more + "}";
+}
+
+std::string print(const Problem &problem) {
+  return llvm::formatv("{0:2}", writeProblem(problem));
+}
+
+TEST(ProblemJsonTest, WhatIsLeftOutHasDefaults) {
+  const Problem problem = read(makeText(""));
+  EXPECT_EQ(problem.name, "p.json");
+  EXPECT_EQ(problem.schedule.name, "1f1b");
+  EXPECT_EQ(problem.schedule.pipeline.getNumChunks(), 2);
+  EXPECT_EQ(problem.transferTime, 0);
+  ASSERT_EQ(problem.kinds.size(), 1U);
+  EXPECT_EQ(problem.kinds[0].name, "layer");
+  ASSERT_EQ(problem.getNumTreatments(), 1U);
+  const Treatment &treatment = problem.kinds[0].treatments[0];
+  EXPECT_EQ(treatment.name, "none");
+  EXPECT_EQ(treatment.forward, 1);
+  EXPECT_EQ(treatment.backward, 2);
+  EXPECT_EQ(treatment.weightGradient, 0);
+  EXPECT_EQ(problem.stages[1].limit, 10);
+  EXPECT_EQ(problem.minLayersPerChunk, 1);
+  EXPECT_EQ(problem.maxLayersPerChunk, 0);
+  EXPECT_TRUE(problem.extras.empty() && problem.fixedLayers.empty() &&
+              problem.fixedTreatments.empty() && problem.exclusive.empty() &&
+              problem.forbidden.empty() && !problem.treatmentsInOrder);
+}
+
+TEST(ProblemJsonTest, SchedulesByDefault) {
+  EXPECT_EQ(read(makeText(R"(, "pp_interleave_num": 2)")).schedule.name,
+            "interleaved");
+  EXPECT_EQ(read(makeText(R"(, "seq_split_num": 2)")).schedule.name, "seq1f1b");
+  const Problem split = read(makeText(R"(, "schedule": "zero-bubble-h1")"));
+  EXPECT_TRUE(split.schedule.splitsBackward);
+  // Half of the backward.
+  EXPECT_EQ(split.kinds[0].treatments[0].weightGradient, 1);
+}
+
+TEST(ProblemJsonTest, TreatmentsStartFromTheirKind) {
+  const Problem problem = read(makeText("", R"([{
+    "count": 4, "forward": 2, "backward_ratio": 1.5, "block_mem_par": 7,
+    "block_mem_act": 5, "transient_mem": 3, "update_time": 0.5,
+    "treatments": [
+      {"name": "none"},
+      {"name": "select", "recompute_ratio": 0.25, "block_mem_act": 4},
+      {"name": "full", "recompute_time": 1.5, "transient_mem": 4},
+      {"name": "swap", "forward": 3, "backward": 4, "copy_out": 1,
+       "copy_in": 2}]}])"));
+  const LayerKind &kind = problem.kinds[0];
+  EXPECT_EQ(kind.parameterMemory, 7);
+  EXPECT_EQ(kind.updateTime, 0.5);
+  ASSERT_EQ(kind.treatments.size(), 4U);
+  EXPECT_EQ(kind.treatments[0].backward, 3);
+  EXPECT_EQ(kind.treatments[0].activationMemory, 5);
+  EXPECT_EQ(kind.treatments[0].transientMemory, 3);
+  EXPECT_EQ(kind.treatments[1].backward, 3.5);
+  EXPECT_EQ(kind.treatments[1].activationMemory, 4);
+  EXPECT_EQ(kind.treatments[2].backward, 4.5);
+  EXPECT_EQ(kind.treatments[2].transientMemory, 4);
+  EXPECT_EQ(kind.treatments[3].forward, 3);
+  EXPECT_EQ(kind.treatments[3].backward, 4);
+  EXPECT_EQ(kind.treatments[3].copyOut, 1);
+  EXPECT_EQ(kind.treatments[3].copyIn, 2);
+}
+
+TEST(ProblemJsonTest, Extras) {
+  const Problem problem = read(makeText(
+      R"(, "pp_interleave_num": 2, "embedding": {"block_mem_par": 3},
+         "head": {"forward": 2}, "extras": [{"chunk": 1, "backward": 1}])"));
+  ASSERT_EQ(problem.extras.size(), 3U);
+  EXPECT_EQ(problem.extras[0].chunk, 0);
+  EXPECT_EQ(problem.extras[0].parameterMemory, 3);
+  EXPECT_EQ(problem.extras[1].chunk, 3);
+  EXPECT_EQ(problem.extras[1].backward, 4);
+  EXPECT_EQ(problem.extras[2].chunk, 1);
+  EXPECT_EQ(problem.extras[2].forward, 0);
+  EXPECT_EQ(problem.extras[2].backward, 1);
+}
+
+TEST(ProblemJsonTest, MemoryByStage) {
+  const char *layers = R"("layers": [{"count": 4, "forward": 1}])";
+  auto readLimits = [&](const std::string &limit) {
+    std::vector<double> limits;
+    for (const StageMemory &stage :
+         read(R"({"pipeline_stage": 4, "micro_num": 4, )" +
+              std::string(layers) + R"(, "memory_limit": )" + limit + "}")
+             .stages)
+      limits.push_back(stage.limit + stage.constant);
+    return limits;
+  };
+  EXPECT_EQ(readLimits("5"), std::vector<double>({5, 5, 5, 5}));
+  EXPECT_EQ(readLimits("[1, 2, 3, 4]"), std::vector<double>({1, 2, 3, 4}));
+  EXPECT_EQ(readLimits(R"({"first": 1, "middle": 2, "last": 3})"),
+            std::vector<double>({1, 2, 2, 3}));
+  EXPECT_EQ(readLimits(R"(5, "constant_mem": [-1, 0, 0, 1])"),
+            std::vector<double>({4, 5, 5, 6}));
+}
+
+TEST(ProblemJsonTest, GivenTables) {
+  const char *layers = R"([{"count": 7, "forward": 1, "treatments":
+    [{"name": "none"}, {"name": "recompute", "recompute_ratio": 1}]}])";
+  Problem problem = read(
+      makeText(R"(, "keep": {"offset": [0, 1], "recompute": [1, 9]})", layers));
+  EXPECT_EQ(problem.fixedLayers, std::vector<int64_t>({3, 4}));
+  ASSERT_EQ(problem.fixedTreatments.size(), 2U);
+  EXPECT_TRUE(problem.fixedTreatments[0].empty());
+  EXPECT_EQ(problem.fixedTreatments[1], std::vector<int64_t>({1, 9}));
+
+  problem = read(makeText(R"(, "pp_interleave_num": 2,
+      "keep": {"num_layer_list": [[1, 2], [0, 4]], "recompute": 1})",
+                          layers));
+  EXPECT_EQ(problem.fixedLayers, std::vector<int64_t>({1, 2, 0, 4}));
+  EXPECT_EQ(problem.fixedTreatments[1], std::vector<int64_t>({1, 1, 1, 1}));
+  // No layers on purpose.
+  EXPECT_EQ(problem.minLayersPerChunk, 0);
+
+  // The second row of a V goes back.
+  problem = read(R"({"pipeline_stage": 2, "micro_num": 4, "memory_limit": 10,
+      "schedule": "zero-bubble-v", "pp_interleave_num": 2,
+      "layers": [{"count": 7, "forward": 1}],
+      "keep": {"offset": [[0, 1], [-1, 3]]}})");
+  EXPECT_EQ(problem.fixedLayers, std::vector<int64_t>({1, 2, 4, 0}));
+}
+
+TEST(ProblemJsonTest, WhatIsWrittenReadsBack) {
+  Problem problem = makeSmallProblem();
+  problem.schedule = makeSchedule("zero-bubble-v", 2, 2, 4);
+  problem.transferTime = 0.1;
+  for (LayerKind &kind : problem.kinds)
+    kind.treatments[1].weightGradient = 0.7;
+  problem.kinds[0].updateTime = 0.3;
+  problem.kinds[1].treatments[1].copyIn = 1.0 / 3;
+  problem.kinds[1].treatments[0].copyOut = 1.0 / 7;
+  problem.kinds[1].treatments[1].transientMemory = 2;
+  ChunkExtra extra;
+  extra.chunk = 3;
+  extra.forward = extra.backward = extra.weightGradient = 0.25;
+  extra.parameterMemory = extra.activationMemory = 3;
+  extra.transientMemory = extra.updateTime = 4;
+  problem.extras = {extra};
+  problem.stages = {{100, -3}, {90.5, 4}};
+  problem.maxLayersPerChunk = 3;
+  problem.fixedLayers = {1, 1, 1, 1};
+  problem.fixedTreatments = {{}, {0, 1, 2, 3}};
+  problem.treatmentsInOrder = true;
+  problem.exclusive = {{0, 1}};
+  problem.forbidden = {{1, {{{{0, 0}, {1, 0}}}, {{{0, 0}, {0, 1}}}}}};
+  ASSERT_EQ(getMessage(problem.check()), "");
+
+  const Problem again = read(print(problem));
+  EXPECT_EQ(print(again), print(problem));
+  EXPECT_EQ(again.name, problem.name);
+  EXPECT_EQ(again.schedule.pipeline.stageOfChunk,
+            problem.schedule.pipeline.stageOfChunk);
+  EXPECT_EQ(again.kinds[1].treatments[1].copyIn, 1.0 / 3);
+  EXPECT_EQ(again.kinds[1].treatments[0].weightGradient, 0);
+  EXPECT_EQ(again.extras[0].weightGradient, 0.25);
+  EXPECT_EQ(again.stages[0].constant, -3);
+  EXPECT_EQ(again.fixedLayers, problem.fixedLayers);
+  EXPECT_EQ(again.fixedTreatments, problem.fixedTreatments);
+  EXPECT_EQ(again.exclusive, problem.exclusive);
+  ASSERT_EQ(again.forbidden.size(), 1U);
+  EXPECT_EQ(again.forbidden[0].chunks, problem.forbidden[0].chunks);
+  EXPECT_TRUE(again.treatmentsInOrder);
+  EXPECT_EQ(again.maxLayersPerChunk, 3);
+}
+
+TEST(ProblemJsonTest, ErrorsSayThePlaceAndWhatIsExpected) {
+  const std::pair<std::string, const char *> cases[] = {
+      {"{", "p.json: malformed JSON"},
+      {"[]", "p.json: at the top: found a list, expected an object"},
+      {R"({"a": 1, "a": 2})", "p.json: name 'a' appears twice"},
+      {R"({"pipeline_stages": 2})",
+       "p.json: at the top: 'pipeline_stage' is missing, expected a whole "
+       "number from 1 to 4096; is 'pipeline_stages' meant to be it?"},
+      {R"({"pipeline_stage": 2.5})",
+       "p.json: at pipeline_stage: found 2.5, expected a whole number from 1 "
+       "to 4096"},
+      {makeText(R"(, "com_time": 1)"),
+       "p.json: at com_time: 'com_time' is not known here; did you mean "
+       "'comm_time'?"},
+      {makeText(R"(, "comm_time": -1)"),
+       "p.json: at comm_time: found -1, expected a number from 0"},
+      {makeText(R"(, "comm_time": 1e19)"),
+       "p.json: at comm_time: found 1e+19, expected a number from 0 to 1e+18"},
+      {makeText(R"(, "constant_mem": -1e300)"),
+       "p.json: at constant_mem: found -1e+300, expected a number from -1e+18 "
+       "to 1e+18"},
+      {makeText("", R"([{"count": 4, "forward": 1, "treatments":
+           [{"name": "full", "recompute_ratio": 18446744073709551616}]}])"),
+       "p.json: at layers[0].treatments[0].recompute_ratio: found "
+       "1.844674407e+19, expected a number from 0 to 1000000"},
+      {makeText("", R"([{"count": 4, "forward": 1e15, "treatments":
+           [{"name": "full", "recompute_ratio": 1e5}]}])"),
+       "p.json: at layers[0].treatments[0].recompute_ratio: makes 1e+20 of "
+       "1e+15, expected at most 1e+18"},
+      {makeText("", R"([{"count": 4, "forward": 1e18}])"),
+       "p.json: at layers[0].backward_ratio: makes 2e+18 of 1e+18, expected at "
+       "most 1e+18"},
+      {makeText(R"(, "schedule": "interleavd")"),
+       "p.json: at schedule: there is no schedule 'interleavd'; did you mean "
+       "'interleaved'?"},
+      {makeText(R"(, "schedule": "interleaved")"),
+       "p.json: at schedule: schedule 'interleaved' takes two or more"},
+      {makeText("", R"([{"count": "4", "forward": 1}])"),
+       "p.json: at layers[0].count: found \"4\", expected a whole number from "
+       "0 to 4096"},
+      {makeText("", R"([{"count": 4, "forward": 1, "block_mem_pr": 1}])"),
+       "p.json: at layers[0].block_mem_pr: 'block_mem_pr' is not known here; "
+       "did "
+       "you mean 'block_mem_par'?"},
+      {makeText("", R"([{"count": 4, "forward": 1, "backward": 1,
+                         "backward_ratio": 1}])"),
+       "p.json: at layers[0].backward_ratio: there is 'backward' as well, "
+       "expected one of the two"},
+      {makeText("", R"([{"count": 2, "forward": 1},
+                        {"count": 2, "forward": 1}])"),
+       "p.json: at layers[1]: 'name' is missing"},
+      {makeText("", R"([{"count": 2, "forward": 1}, {"name": "b", "count": 2,
+                         "forward": 1, "treatments": [{"name": "full"}]}])"),
+       "p.json: at layers[1].treatments: other treatments than those of kind "
+       "'layer', expected none in that order"},
+      {makeText("", R"([{"count": 4, "forward": 1, "treatments":
+                         [{"name": "a"}, {"name": "a"}]}])"),
+       "p.json: at layers[0].treatments: there are two treatments 'a'"},
+      {makeText(R"(, "constant_mem": [1])"),
+       "p.json: at constant_mem: found a list of 1, expected a number for each "
+       "of the 2 stages"},
+      {makeText(R"(, "keep": {"offset": [1, 0]})"),
+       "p.json: at keep.offset: offsets add up to 1, expected 0: 4 layers are "
+       "2 for each of 2 chunks, and 0 more"},
+      {makeText(R"(, "keep": {"ofset": [1, 0]})"),
+       "p.json: at keep.ofset: there is no treatment 'ofset'; did you mean "
+       "'offset'?"},
+      {makeText(R"(, "keep": {"offset": [0, 0, 0]})"),
+       "p.json: at keep.offset: found a list of 3, expected a list of 2 "
+       "numbers, one for each stage"},
+      {makeText(R"(, "pp_interleave_num": 2, "keep": {"offset": [0, 0, 0]})"),
+       "p.json: at keep.offset: found a list of 3, expected a list over the "
+       "stages for each of the 2 rows of chunks"},
+      {makeText(R"(, "keep": {"num_layer_list": [1, 2]})"),
+       "p.json: chunks are given 3 layers, expected the 4 that there are"},
+      {makeText(R"(, "exclusive": [["none"]])"),
+       "p.json: at exclusive[0]: found 1 names, expected those of two "
+       "treatments"},
+      {makeText(R"(, "exclusive": [["none", "nome"]])"),
+       "p.json: at exclusive[0][1]: there is no treatment 'nome'; did you "
+       "mean 'none'?"},
+      {makeText(R"(, "forbidden": [{"stage": 2, "chunks": []}])"),
+       "p.json: at forbidden[0].stage: found 2, expected a whole number from "
+       "0 to 1"},
+      {makeText(R"(, "treatments_in_order": 1)"),
+       "p.json: at treatments_in_order: found 1, expected true or false"},
+      {makeText(R"(, "micro_num": 2)"), "p.json: name 'micro_num' appears"}};
+  for (const auto &[text, expected] : cases) {
+    const std::string message = readFails(text);
+    EXPECT_EQ(message.substr(0, std::string(expected).size()), expected)
+        << text << "\n"
+        << message;
+  }
+}
+
+TEST(ProblemJsonTest, TooMuchIsRefused) {
+  EXPECT_NE(readFails(R"({"pipeline_stage": 4096, "micro_num": 4194304})")
+                .find("more tasks than"),
+            std::string::npos);
+  EXPECT_NE(readFails(std::string(100000, '[')).find("nested"),
+            std::string::npos);
+}
+
+// Whatever is wrong is said; what still reads is well-formed.
+TEST(ProblemJsonTest, DamagedFilesAreRefusedOrRead) {
+  const std::string whole = makeText(
+      R"(, "pp_interleave_num": 2, "comm_time": 0.5, "head": {"forward": 1},
+         "keep": {"offset": [[0, 0], [0, 0]], "full": 1},
+         "exclusive": [["none", "full"]], "constant_mem": [1, 2],
+         "forbidden": [{"stage": 0, "chunks": [{}, {"layer": {"full": 1}}]}])",
+      R"([{"count": 4, "forward": 1, "treatments":
+           [{"name": "none"}, {"name": "full", "recompute_ratio": 1}]}])");
+  EXPECT_EQ(readFails(whole), "");
+  int64_t refused = 0, wellFormed = 0;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (const char *piece : {"", "-", "9", "e", "\"", "[", "}", "null,"}) {
+      std::string damaged = whole;
+      damaged.replace(i, 1, piece);
+      llvm::Expected<Problem> problem = readProblem(damaged, "p.json");
+      if (problem) {
+        EXPECT_EQ(getMessage(problem->check()), "") << damaged;
+        ++wellFormed;
+        continue;
+      }
+      const std::string message = toString(problem.takeError());
+      EXPECT_EQ(message.substr(0, 8), "p.json: ") << damaged;
+      EXPECT_GT(message.size(), 20U) << damaged;
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+  EXPECT_GT(wellFormed, 10);
+}
+
+TEST(ProblemJsonTest, ShippedProblemsRead) {
+  std::error_code failure;
+  int64_t files = 0;
+  for (llvm::sys::fs::directory_iterator file(MF_TEST_DATA "/plan", failure),
+       end;
+       file != end && !failure; file.increment(failure)) {
+    if (!llvm::StringRef(file->path()).ends_with(".json"))
+      continue;
+    auto buffer = llvm::MemoryBuffer::getFile(file->path());
+    ASSERT_TRUE(buffer) << file->path();
+    const Problem problem = read((*buffer)->getBuffer());
+    EXPECT_EQ(print(read(print(problem))), print(problem)) << file->path();
+    ++files;
+  }
+  EXPECT_GE(files, 4);
+}
+
+} // namespace

@@ -1,0 +1,243 @@
+//===- RandomProblems.cpp - Problems drawn at random ----------------------===//
+
+#include "RandomProblems.h"
+#include "Enumeration.h"
+#include "mf/Pipeline/Policy.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <array>
+#include <random>
+
+using namespace mf;
+using namespace mf::plan;
+
+namespace {
+
+class Drawer {
+public:
+  /// More stages have fewer small problems, and would seldom be drawn.
+  explicit Drawer(uint64_t seed) : random(seed), stages(seed % 11 / 2 + 1) {}
+
+  Problem draw() {
+    Problem problem;
+    drawSchedule(problem);
+    // Sums of eighths are exact.
+    isExact = drawNumber(0, 4) != 0;
+    weightGradientRatio = drawNumber(0, 2) * 0.5;
+    problem.minLayersPerChunk = drawNumber(0, 2) != 0;
+    drawLayers(problem);
+    drawExtras(problem);
+    drawTransfers(problem);
+    drawRules(problem);
+    drawMemory(problem);
+    return problem;
+  }
+
+private:
+  /// From `least` to `most`.
+  int64_t drawNumber(int64_t least, int64_t most) {
+    return least + static_cast<int64_t>(random() % (most - least + 1));
+  }
+  bool happens(int64_t percent) { return drawNumber(1, 100) <= percent; }
+  double drawTime(double least, double most) {
+    const auto steps = static_cast<int64_t>((most - least) * 8);
+    if (isExact)
+      return least + static_cast<double>(drawNumber(0, steps)) / 8;
+    return least +
+           (most - least) * static_cast<double>(drawNumber(0, 999)) / 999;
+  }
+
+  void drawSchedule(Problem &problem);
+  void drawLayers(Problem &problem);
+  LayerKind drawKind(llvm::ArrayRef<std::string> names);
+  Treatment drawTreatment(const std::string &name, const Treatment &none);
+  void drawExtras(Problem &problem);
+  void drawTransfers(Problem &problem);
+  void drawRules(Problem &problem);
+  void drawGivenTables(Problem &problem);
+  void drawMemory(Problem &problem);
+
+  std::mt19937_64 random;
+  int64_t stages = 1;
+  bool isExact = true;
+  double weightGradientRatio = 0;
+};
+
+void Drawer::drawSchedule(Problem &problem) {
+  constexpr std::array<const char *, 10> names = {
+      "1f1b",           "1f1b",
+      "gpipe",          "interleaved",
+      "interleaved",    "interleaved-low-memory",
+      "zero-bubble-h1", "zero-bubble-v",
+      "seq1f1b",        "seq1f1b-interleaved"};
+  for (;;) {
+    const schedule::Policy *policy =
+        llvm::cantFail(schedule::findPolicy(names[drawNumber(0, 9)]));
+    const int64_t pieces = policy->takesPieces() ? drawNumber(1, 2) : 1;
+    auto built = buildSchedule(
+        *policy, policy->place(stages, drawNumber(1, 3),
+                               drawNumber(1, 2 * stages + 2), pieces));
+    if (built) {
+      problem.schedule = std::move(*built);
+      return;
+    }
+    consumeError(built.takeError());
+  }
+}
+
+Treatment Drawer::drawTreatment(const std::string &name,
+                                const Treatment &none) {
+  Treatment treatment = none;
+  treatment.name = name;
+  if (name == "swap") {
+    treatment.forward += happens(50) ? drawTime(0, 0.5) : 0;
+    treatment.backward += drawTime(0.5, 1);
+    treatment.copyOut = drawTime(0, 3);
+    treatment.copyIn = drawTime(0, 3);
+    treatment.activationMemory = 0;
+  } else {
+    treatment.backward += drawTime(0, 2);
+    treatment.activationMemory *= drawTime(0, 1);
+  }
+  treatment.transientMemory = happens(30) ? drawTime(0, 8) : 0;
+  return treatment;
+}
+
+LayerKind Drawer::drawKind(llvm::ArrayRef<std::string> names) {
+  LayerKind kind;
+  kind.parameterMemory = drawTime(0, 10);
+  kind.updateTime = happens(30) ? drawTime(0, 2) : 0;
+  Treatment none;
+  none.name = names.front();
+  none.forward = drawTime(0.5, 3);
+  none.backward = none.forward * (1 + drawTime(0, 2));
+  none.activationMemory = drawTime(0, 8);
+  kind.treatments = {none};
+  for (const std::string &name : names.drop_front())
+    kind.treatments.push_back(drawTreatment(name, none));
+  for (Treatment &treatment : kind.treatments)
+    treatment.weightGradient = weightGradientRatio * treatment.forward;
+  return kind;
+}
+
+void Drawer::drawLayers(Problem &problem) {
+  std::vector<std::string> names = {"none", "select", "communication", "full"};
+  names.resize(drawNumber(1, 4));
+  if (happens(40))
+    names.push_back("swap");
+  // The order of treatments counts where they must be in order.
+  std::shuffle(names.begin() + 1, names.end(), random);
+  const int64_t chunks = problem.schedule.pipeline.getNumChunks();
+  const int64_t kinds = drawNumber(1, 3);
+  int64_t layers = problem.minLayersPerChunk * chunks + drawNumber(1, 5);
+  for (int64_t i = 0; i < kinds; ++i) {
+    LayerKind kind = drawKind(names);
+    kind.name = "kind" + std::to_string(i);
+    kind.count = i + 1 < kinds ? drawNumber(0, layers) : layers;
+    layers -= kind.count;
+    problem.kinds.push_back(std::move(kind));
+  }
+}
+
+void Drawer::drawExtras(Problem &problem) {
+  const int64_t chunks = problem.schedule.pipeline.getNumChunks();
+  for (int64_t chunk : {int64_t(0), chunks - 1, drawNumber(0, chunks - 1)}) {
+    if (happens(60))
+      continue;
+    ChunkExtra extra;
+    extra.chunk = chunk;
+    extra.forward = drawTime(0, 3);
+    extra.backward = extra.forward * (1 + drawTime(0, 2));
+    extra.weightGradient = weightGradientRatio * extra.forward;
+    extra.parameterMemory = drawTime(0, 10);
+    extra.activationMemory = drawTime(0, 3);
+    extra.transientMemory = drawTime(0, 4);
+    extra.updateTime = happens(30) ? drawTime(0, 4) : 0;
+    problem.extras.push_back(extra);
+  }
+}
+
+void Drawer::drawTransfers(Problem &problem) {
+  // Transfers are drawn only where all tasks take time: a chunk without layers
+  // takes none, nor does an input gradient where the weight gradient has it
+  // all.
+  if (problem.minLayersPerChunk == 0 || weightGradientRatio > 0.5 ||
+      !happens(40))
+    return;
+  const bool hasShortTasks =
+      problem.schedule.pipeline.pieces > 1 || problem.schedule.splitsBackward;
+  problem.transferTime = hasShortTasks ? 0.125 : drawTime(0, 0.5);
+}
+
+void Drawer::drawGivenTables(Problem &problem) {
+  const int64_t chunks = problem.schedule.pipeline.getNumChunks();
+  if (happens(15)) {
+    problem.fixedLayers.assign(chunks, problem.minLayersPerChunk);
+    int64_t left = problem.getNumLayers() - problem.minLayersPerChunk * chunks;
+    for (; left > 0; --left)
+      ++problem.fixedLayers[drawNumber(0, chunks - 1)];
+  }
+  if (happens(15)) {
+    problem.fixedTreatments.resize(problem.getNumTreatments());
+    std::vector<int64_t> &fixed = problem.fixedTreatments[drawNumber(
+        0, static_cast<int64_t>(problem.getNumTreatments()) - 1)];
+    for (int64_t chunk = 0; chunk < chunks; ++chunk)
+      fixed.push_back(drawNumber(0, 2));
+  }
+}
+
+void Drawer::drawRules(Problem &problem) {
+  const int64_t chunks = problem.schedule.pipeline.getNumChunks();
+  const auto treatments = static_cast<int64_t>(problem.getNumTreatments());
+  drawGivenTables(problem);
+  if (problem.fixedLayers.empty() && happens(20))
+    problem.maxLayersPerChunk =
+        (problem.getNumLayers() + chunks - 1) / chunks + drawNumber(0, 1);
+  problem.treatmentsInOrder = happens(45);
+  for (int64_t first = 0; first < treatments; ++first)
+    for (int64_t second = 0; second < first; ++second)
+      if (happens(25))
+        problem.exclusive.emplace_back(first, second);
+}
+
+/// About what a stage with its share of the layers needs, more or less.
+void Drawer::drawMemory(Problem &problem) {
+  const schedule::Pipeline &pipeline = problem.schedule.pipeline;
+  double parameters = 0, activations = 0;
+  for (const LayerKind &kind : problem.kinds) {
+    const auto count = static_cast<double>(kind.count);
+    parameters += count * kind.parameterMemory;
+    activations += count * kind.treatments.front().activationMemory;
+  }
+  const bool isUneven = happens(70);
+  const double tightness = drawTime(0.5, 2);
+  for (int64_t stage = 0; stage < pipeline.stages; ++stage) {
+    const double inFlight =
+        static_cast<double>(problem.schedule.getMaxInFlight(stage)) /
+        static_cast<double>(pipeline.pieces * pipeline.getNumChunks());
+    double need = parameters / static_cast<double>(pipeline.stages) +
+                  activations * inFlight;
+    for (const ChunkExtra &extra : problem.extras)
+      if (pipeline.stageOfChunk[extra.chunk] == stage)
+        need += extra.parameterMemory + extra.activationMemory * inFlight;
+    StageMemory memory;
+    memory.constant = happens(30) ? drawTime(-2, 2) : 0;
+    memory.limit = std::max(
+        0.0, memory.constant + 4 +
+                 need * tightness * (isUneven ? drawTime(0.75, 1.5) : 1.0));
+    problem.stages.push_back(memory);
+  }
+}
+
+} // namespace
+
+Problem drawProblem(uint64_t seed, int64_t mostPlans) {
+  Drawer drawer(seed);
+  for (;;) {
+    Problem problem = drawer.draw();
+    int64_t plans = 0;
+    enumeratePlans(problem, [&](const Plan &) { return ++plans <= mostPlans; });
+    if (plans <= mostPlans)
+      return problem;
+  }
+}
