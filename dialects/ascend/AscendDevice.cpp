@@ -53,70 +53,55 @@ LogicalResult EngineAttr::verify(ErrorEmitter emitError,
   return report(emitError, checkEntry(engine));
 }
 
-LogicalResult MemoryAttr::verify(ErrorEmitter emitError, int64_t bytes,
-                                 FloatAttr bytesPerSecond, FloatAttr cacheGain,
-                                 FloatAttr cacheBytes) {
-  return report(emitError, checkEntry(target::Memory{
-                               bytes, bytesPerSecond.getValueAsDouble(),
-                               cacheGain.getValueAsDouble(),
-                               cacheBytes.getValueAsDouble()}));
+/// Reads the numbers of a part into `entry` and checks them.
+template <typename Entry>
+static LogicalResult verifyNumbers(ErrorEmitter emitError, Entry &entry,
+                                   ArrayRef<NamedAttribute> numbers) {
+  if (failed(assignNumbers(emitError, numbers, getFields(entry))))
+    return failure();
+  return report(emitError, checkEntry(entry));
+}
+
+LogicalResult MemoryAttr::verify(ErrorEmitter emitError,
+                                 ArrayRef<NamedAttribute> numbers) {
+  target::Memory memory;
+  return verifyNumbers(emitError, memory, numbers);
 }
 
 LogicalResult HostLinkAttr::verify(ErrorEmitter emitError,
-                                   FloatAttr toHostBytesPerSecond,
-                                   FloatAttr toDeviceBytesPerSecond,
-                                   FloatAttr latency) {
-  return report(emitError, checkEntry(target::HostLink{
-                               toHostBytesPerSecond.getValueAsDouble(),
-                               toDeviceBytesPerSecond.getValueAsDouble(),
-                               latency.getValueAsDouble()}));
+                                   ArrayRef<NamedAttribute> numbers) {
+  target::HostLink host;
+  return verifyNumbers(emitError, host, numbers);
 }
 
-LogicalResult SaturationAttr::verify(ErrorEmitter emitError, FloatAttr half,
-                                     FloatAttr full, FloatAttr power) {
-  return report(emitError,
-                checkEntry(target::Saturation{{},
-                                              half.getValueAsDouble(),
-                                              full.getValueAsDouble(),
-                                              power.getValueAsDouble()}));
+LogicalResult SaturationAttr::verify(ErrorEmitter emitError,
+                                     ArrayRef<NamedAttribute> numbers) {
+  target::Saturation saturation;
+  return verifyNumbers(emitError, saturation, numbers);
 }
 
 LogicalResult KernelRateAttr::verify(ErrorEmitter emitError,
-                                     FloatAttr peakShare, FloatAttr passes,
-                                     FloatAttr fusedPasses, FloatAttr latency,
+                                     ArrayRef<NamedAttribute> numbers,
                                      ArrayRef<NamedAttribute> saturations) {
   if (failed(verifyKind<SaturationAttr>(emitError, saturations)))
     return failure();
-  target::KernelRate rate = {{},
-                             peakShare.getValueAsDouble(),
-                             passes.getValueAsDouble(),
-                             fusedPasses.getValueAsDouble(),
-                             latency.getValueAsDouble(),
-                             {}};
+  target::KernelRate rate;
   for (NamedAttribute entry : saturations) {
     rate.saturations.push_back(
-        getNumbers(cast<SaturationAttr>(entry.getValue())));
+        mf::ascend::getNumbers(cast<SaturationAttr>(entry.getValue())));
     rate.saturations.back().measure = entry.getName().str();
   }
-  return report(emitError, checkEntry(rate));
+  return verifyNumbers(emitError, rate, numbers);
 }
 
-LogicalResult NetworkAttr::verify(
-    ErrorEmitter emitError, StringAttr of, int64_t size, Wiring wiring,
-    FloatAttr bytesPerSecond, FloatAttr collectiveShare, FloatAttr messageShare,
-    FloatAttr collectiveLatency, FloatAttr messageLatency, FloatAttr hidden) {
-  return report(emitError, checkEntry(target::Network{
-                               {},
-                               of.str(),
-                               size,
-                               wiring == Wiring::Mesh ? target::Wiring::Mesh
-                                                      : target::Wiring::Switch,
-                               bytesPerSecond.getValueAsDouble(),
-                               collectiveShare.getValueAsDouble(),
-                               messageShare.getValueAsDouble(),
-                               collectiveLatency.getValueAsDouble(),
-                               messageLatency.getValueAsDouble(),
-                               hidden.getValueAsDouble()}));
+LogicalResult NetworkAttr::verify(ErrorEmitter emitError, StringAttr of,
+                                  Wiring wiring,
+                                  ArrayRef<NamedAttribute> numbers) {
+  target::Network network;
+  network.of = of.str();
+  network.wiring =
+      wiring == Wiring::Mesh ? target::Wiring::Mesh : target::Wiring::Switch;
+  return verifyNumbers(emitError, network, numbers);
 }
 
 LogicalResult DeviceAttr::verify(ErrorEmitter emitError, StringAttr name,
@@ -124,7 +109,7 @@ LogicalResult DeviceAttr::verify(ErrorEmitter emitError, StringAttr name,
                                  MemoryAttr memory, HostLinkAttr host,
                                  ArrayRef<NamedAttribute> kernels,
                                  ArrayRef<NamedAttribute> networks,
-                                 FloatAttr stepLatency,
+                                 ArrayRef<NamedAttribute> numbers,
                                  ArrayRef<DataLayoutEntryInterface> entries) {
   if (failed(verifyKind<EngineAttr>(emitError, engines)) ||
       failed(verifyKind<KernelRateAttr>(emitError, kernels)) ||
@@ -135,8 +120,12 @@ LogicalResult DeviceAttr::verify(ErrorEmitter emitError, StringAttr name,
         engine.getName() != mf::getName(Engine::Vector))
       return emitError() << "unknown engine '" << engine.getName().getValue()
                          << "'; expected cube and vector";
-  return report(emitError, check(getNumbers(name, engines, memory, host,
-                                            kernels, networks, stepLatency)));
+  target::Target target;
+  if (failed(assignNumbers(emitError, numbers, getFields(target))))
+    return failure();
+  return report(emitError,
+                check(mf::ascend::getNumbers(name, engines, memory, host,
+                                             kernels, networks, numbers)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,67 +147,52 @@ static Attribute makeMap(MLIRContext *context,
 SmallVector<DataLayoutEntryInterface> DeviceAttr::makeEntries(
     StringAttr name, ArrayRef<NamedAttribute> engines, MemoryAttr memory,
     HostLinkAttr host, ArrayRef<NamedAttribute> kernels,
-    ArrayRef<NamedAttribute> networks, FloatAttr stepLatency) {
+    ArrayRef<NamedAttribute> networks, ArrayRef<NamedAttribute> numbers) {
   MLIRContext *context = name.getContext();
   auto make = [&](StringRef key, Attribute value) {
     return makeEntry(StringAttr::get(context, key), value);
   };
   // "device_type" is DLTI's name for the name of a device.
-  return {make("device_type", name),
-          make("engines", makeMap(context, engines)),
-          make("memory", memory),
-          make("host", host),
-          make("kernels", makeMap(context, kernels)),
-          make("networks", makeMap(context, networks)),
-          make("step_latency", stepLatency)};
+  SmallVector<DataLayoutEntryInterface> entries = {
+      make("device_type", name),
+      make("engines", makeMap(context, engines)),
+      make("memory", memory),
+      make("host", host),
+      make("kernels", makeMap(context, kernels)),
+      make("networks", makeMap(context, networks))};
+  for (NamedAttribute number : numbers)
+    entries.push_back(makeEntry(number.getName(), number.getValue()));
+  return entries;
 }
 
-/// The number of the field that a key names.
-static FailureOr<Attribute> queryFields(MLIRContext *context,
-                                        DataLayoutEntryKey key,
-                                        const target::Fields &fields) {
-  auto name = dyn_cast<StringAttr>(key);
-  if (!name)
-    return failure();
-  Builder builder(context);
-  for (const target::Field &field : fields)
-    if (field.name == name.getValue()) {
-      if (auto *const *integer = std::get_if<int64_t *>(&field.value))
-        return Attribute(builder.getI64IntegerAttr(**integer));
-      return Attribute(builder.getF64FloatAttr(field.getNumber()));
-    }
+/// The value that a key names.
+static FailureOr<Attribute> queryEntries(DataLayoutEntryKey key,
+                                         ArrayRef<NamedAttribute> entries) {
+  for (NamedAttribute entry : entries)
+    if (DataLayoutEntryKey(entry.getName()) == key)
+      return entry.getValue();
   return failure();
 }
 
-/// The same for an attribute that has only numbers.
-template <typename PartAttr>
-static FailureOr<Attribute> queryNumbers(PartAttr part,
-                                         DataLayoutEntryKey key) {
-  auto numbers = getNumbers(part);
-  return queryFields(part.getContext(), key, getFields(numbers));
-}
-
 FailureOr<Attribute> EngineAttr::query(DataLayoutEntryKey key) {
-  return queryNumbers(*this, key);
+  return queryEntries(key, getPeaks());
 }
 
 FailureOr<Attribute> MemoryAttr::query(DataLayoutEntryKey key) {
-  return queryNumbers(*this, key);
+  return queryEntries(key, getNumbers());
 }
 
 FailureOr<Attribute> HostLinkAttr::query(DataLayoutEntryKey key) {
-  return queryNumbers(*this, key);
+  return queryEntries(key, getNumbers());
 }
 
 FailureOr<Attribute> SaturationAttr::query(DataLayoutEntryKey key) {
-  return queryNumbers(*this, key);
+  return queryEntries(key, getNumbers());
 }
 
 FailureOr<Attribute> KernelRateAttr::query(DataLayoutEntryKey key) {
-  for (NamedAttribute saturation : getSaturations())
-    if (DataLayoutEntryKey(saturation.getName()) == key)
-      return saturation.getValue();
-  return queryNumbers(*this, key);
+  FailureOr<Attribute> saturation = queryEntries(key, getSaturations());
+  return succeeded(saturation) ? saturation : queryEntries(key, getNumbers());
 }
 
 FailureOr<Attribute> NetworkAttr::query(DataLayoutEntryKey key) {
@@ -229,5 +203,5 @@ FailureOr<Attribute> NetworkAttr::query(DataLayoutEntryKey key) {
       return Attribute(
           StringAttr::get(getContext(), stringifyWiring(getWiring())));
   }
-  return queryNumbers(*this, key);
+  return queryEntries(key, getNumbers());
 }

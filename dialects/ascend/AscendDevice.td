@@ -17,14 +17,15 @@ def Ascend_Wiring : Ascend_Enum<"Wiring", "how the members of a network are join
   I32EnumAttrCase<"Switch", 1, "switch">
 ]>;
 
-// A number, in units of seconds, bytes and floating-point operations. Files may
-// spell it as an integer.
-class Ascend_Number<string what>
-    : AttrParameter<"::mlir::FloatAttr", what> {}
-
 // Names and what they stand for, in their order.
 class Ascend_Entries<string what>
     : ArrayRefParameter<"::mlir::NamedAttribute", what> {}
+
+// All numbers of a part by name, those that a file leaves out included: f64 and i64
+// attributes in units of seconds, bytes and floating-point operations. The fields of
+// mf/Perf/Target/TargetFields.h say which numbers a part has, so that a new number is not
+// named here.
+def Ascend_Numbers : Ascend_Entries<"its numbers, in the order of its fields">;
 
 // A part of #ascend.device, `#ascend.NAME<key = value, ...>`; inside a device
 // the part before `<` is left out. DLTI finds its values by their keys.
@@ -61,11 +62,7 @@ def Ascend_MemoryAttr : Ascend_DevicePart<"Memory", "memory"> {
     a kernel whose largest operand has A bytes streams at `bytes_per_second *
     (1 + cache_gain / (1 + (A / cache_bytes)^2))`.
   }];
-  let parameters = (ins
-    AttrParameter<"int64_t", "what programs can have">:$bytes,
-    Ascend_Number<"what streams from and to memory">:$bytesPerSecond,
-    Ascend_Number<"how much faster what stays in the cache is">:$cacheGain,
-    Ascend_Number<"the operand for which half of the gain is left">:$cacheBytes);
+  let parameters = (ins Ascend_Numbers:$numbers);
 }
 
 def Ascend_HostLinkAttr : Ascend_DevicePart<"HostLink", "host_link"> {
@@ -74,10 +71,7 @@ def Ascend_HostLinkAttr : Ascend_DevicePart<"HostLink", "host_link"> {
     `#ascend.host_link<to_host_bytes_per_second = 2.5e+10, to_device_bytes_per_second = 2.5e+10, latency = 1.0e-05>`.
     Both directions work at once.
   }];
-  let parameters = (ins
-    Ascend_Number<"of copies to the host">:$toHostBytesPerSecond,
-    Ascend_Number<"of copies to the device">:$toDeviceBytesPerSecond,
-    Ascend_Number<"seconds before a copy moves bytes">:$latency);
+  let parameters = (ins Ascend_Numbers:$numbers);
 }
 
 def Ascend_SaturationAttr : Ascend_DevicePart<"Saturation", "saturation"> {
@@ -87,10 +81,7 @@ def Ascend_SaturationAttr : Ascend_DevicePart<"Saturation", "saturation"> {
     what there is where m is 500. `#ascend.saturation<full = 128, power = 0.7>`:
     `min(1, m / full)^power`, all of it from 128 on. With both, their product.
   }];
-  let parameters = (ins
-    Ascend_Number<"the measure of half the efficiency; 0 for none">:$half,
-    Ascend_Number<"the measure of all of it; 0 for none">:$full,
-    Ascend_Number<"the exponent below `full`">:$power);
+  let parameters = (ins Ascend_Numbers:$numbers);
 }
 
 def Ascend_KernelRateAttr : Ascend_DevicePart<"KernelRate", "kernel_rate"> {
@@ -103,11 +94,7 @@ def Ascend_KernelRateAttr : Ascend_DevicePart<"KernelRate", "kernel_rate"> {
     measure of the kernel, as docs/generated/kernels.md lists them. Operations
     take no time without `peak_share`.
   }];
-  let parameters = (ins
-    Ascend_Number<"of the peak of the kernel's engine">:$peakShare,
-    Ascend_Number<"how often operands are moved">:$passes,
-    Ascend_Number<"the same with jit_level O1; 0 for `passes`">:$fusedPasses,
-    Ascend_Number<"seconds">:$latency,
+  let parameters = (ins Ascend_Numbers:$numbers,
     Ascend_Entries<"#ascend.saturation by measure">:$saturations);
 }
 
@@ -121,16 +108,10 @@ def Ascend_NetworkAttr : Ascend_DevicePart<"Network", "network"> {
     `size`, which only the outermost can leave out, there are any number of
     members.
   }];
-  let parameters = (ins
+  let parameters = (ins 
     AttrParameter<"::mlir::StringAttr", "`npu` or another network">:$of,
-    AttrParameter<"int64_t", "members of a group; 0 for any number">:$size,
     AttrParameter<"::mf::ascend::Wiring", "`mesh` or `switch`">:$wiring,
-    Ascend_Number<"each way, of a link of a mesh or a port">:$bytesPerSecond,
-    Ascend_Number<"what collectives reach of it">:$collectiveShare,
-    Ascend_Number<"what messages between two ranks reach of it">:$messageShare,
-    Ascend_Number<"seconds of a collective besides its bytes">:$collectiveLatency,
-    Ascend_Number<"seconds of a message besides its bytes">:$messageLatency,
-    Ascend_Number<"the share of a collective in which devices can compute">:$hidden);
+    Ascend_Numbers:$numbers);
 }
 
 def Ascend_DeviceAttr
@@ -170,7 +151,7 @@ def Ascend_DeviceAttr
     AttrParameter<"::mf::ascend::HostLinkAttr", "the link to its host">:$host,
     Ascend_Entries<"#ascend.kernel_rate by kind">:$kernels,
     Ascend_Entries<"#ascend.network by name, the innermost first">:$networks,
-    Ascend_Number<"seconds of a step on the host">:$stepLatency,
+    Ascend_Numbers:$numbers,
     ArrayRefParameter<"::mlir::DataLayoutEntryInterface",
                       "all of these, as DLTI has them">:$entries);
   let skipDefaultBuilders = 1;
@@ -182,11 +163,11 @@ def Ascend_DeviceAttr
         "::mf::ascend::HostLinkAttr":$host,
         "::llvm::ArrayRef<::mlir::NamedAttribute>":$kernels,
         "::llvm::ArrayRef<::mlir::NamedAttribute>":$networks,
-        "::mlir::FloatAttr":$stepLatency), [{
+        "::llvm::ArrayRef<::mlir::NamedAttribute>":$numbers), [{
       return $_get(name.getContext(), name, engines, memory, host, kernels,
-                   networks, stepLatency,
+                   networks, numbers,
                    makeEntries(name, engines, memory, host, kernels, networks,
-                               stepLatency));
+                               numbers));
     }]>
   ];
   let extraClassDeclaration = [{
@@ -203,7 +184,7 @@ def Ascend_DeviceAttr
         ::llvm::ArrayRef<::mlir::NamedAttribute> engines, MemoryAttr memory,
         HostLinkAttr host, ::llvm::ArrayRef<::mlir::NamedAttribute> kernels,
         ::llvm::ArrayRef<::mlir::NamedAttribute> networks,
-        ::mlir::FloatAttr stepLatency);
+        ::llvm::ArrayRef<::mlir::NamedAttribute> numbers);
   }];
 }
 

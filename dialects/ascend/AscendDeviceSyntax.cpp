@@ -13,6 +13,18 @@ using target::Fields;
 // Printer
 //===----------------------------------------------------------------------===//
 
+/// Calls `handle` for the numbers that differ from those of a new entry or are
+/// required.
+template <typename Entry>
+static void forEachPrinted(Entry entry,
+                           function_ref<void(const target::Field &)> handle) {
+  Entry fresh;
+  const Fields initial = getFields(fresh);
+  for (auto [index, field] : llvm::enumerate(getFields(entry)))
+    if (!field.isOptional || field.getNumber() != initial[index].getNumber())
+      handle(field);
+}
+
 namespace {
 
 /// Prints `<key = value, ...>`, without the values of a new entry.
@@ -32,11 +44,8 @@ public:
   }
 
   template <typename Entry> void printFields(Entry entry) {
-    Entry fresh;
-    const Fields initial = getFields(fresh);
-    for (auto [index, field] : llvm::enumerate(getFields(entry)))
-      if (!field.isOptional || field.getNumber() != initial[index].getNumber())
-        printField(field);
+    forEachPrinted(entry,
+                   [&](const target::Field &field) { printField(field); });
   }
 
   void printField(const target::Field &field) {
@@ -55,26 +64,26 @@ private:
 
 void EngineAttr::print(AsmPrinter &printer) const {
   EntryPrinter entries(printer);
-  target::ComputeEngine engine = getNumbers(*this);
+  target::ComputeEngine engine = mf::ascend::getNumbers(*this);
   for (const target::Field &field : getFields(engine))
     entries.printField(field);
 }
 
 void MemoryAttr::print(AsmPrinter &printer) const {
-  EntryPrinter(printer).printFields(getNumbers(*this));
+  EntryPrinter(printer).printFields(mf::ascend::getNumbers(*this));
 }
 
 void HostLinkAttr::print(AsmPrinter &printer) const {
-  EntryPrinter(printer).printFields(getNumbers(*this));
+  EntryPrinter(printer).printFields(mf::ascend::getNumbers(*this));
 }
 
 void SaturationAttr::print(AsmPrinter &printer) const {
-  EntryPrinter(printer).printFields(getNumbers(*this));
+  EntryPrinter(printer).printFields(mf::ascend::getNumbers(*this));
 }
 
 void KernelRateAttr::print(AsmPrinter &printer) const {
   EntryPrinter entries(printer);
-  entries.printFields(getNumbers(*this));
+  entries.printFields(mf::ascend::getNumbers(*this));
   for (NamedAttribute saturation : getSaturations()) {
     entries.printKey(saturation.getName().getValue());
     cast<SaturationAttr>(saturation.getValue()).print(printer);
@@ -85,7 +94,7 @@ void NetworkAttr::print(AsmPrinter &printer) const {
   EntryPrinter entries(printer);
   entries.printKey("of") << getOf().getValue();
   entries.printKey("wiring") << stringifyWiring(getWiring());
-  entries.printFields(getNumbers(*this));
+  entries.printFields(mf::ascend::getNumbers(*this));
 }
 
 /// A line for each part, in braces.
@@ -128,10 +137,12 @@ void DeviceAttr::print(AsmPrinter &printer) const {
     startLine();
     printParts<NetworkAttr>(printer, "networks", getNetworks());
   }
-  if (double latency = getStepLatency().getValueAsDouble(); latency != 0) {
-    startLine();
-    printer << "step_latency = " << target::formatNumber(latency);
-  }
+  forEachPrinted(mf::ascend::getNumbers(*this),
+                 [&](const target::Field &field) {
+                   startLine();
+                   printer << field.name << " = "
+                           << target::formatNumber(field.getNumber());
+                 });
   printer.decreaseIndent();
   printer << '>';
 }

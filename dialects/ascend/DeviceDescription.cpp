@@ -1,6 +1,7 @@
 //===- DeviceDescription.cpp - #ascend.device and its numbers -------------===//
 
 #include "dialects/ascend/DeviceDescription.h"
+#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
@@ -10,43 +11,62 @@ namespace mf::ascend {
 // Numbers of attributes
 //===----------------------------------------------------------------------===//
 
-static double getNumber(Attribute number) {
-  return cast<FloatAttr>(number).getValueAsDouble();
+LogicalResult assignNumbers(function_ref<InFlightDiagnostic()> emitError,
+                            ArrayRef<NamedAttribute> numbers,
+                            const target::Fields &fields) {
+  if (numbers.size() != fields.size())
+    return emitError() << "expected " << fields.size() << " numbers, but got "
+                       << numbers.size();
+  for (auto [number, field] : llvm::zip_equal(numbers, fields)) {
+    if (number.getName() != field.name)
+      return emitError() << "expected number '" << field.name << "', but got '"
+                         << number.getName().getValue() << "'";
+    auto integer = dyn_cast<IntegerAttr>(number.getValue());
+    auto decimal = dyn_cast<FloatAttr>(number.getValue());
+    if (std::holds_alternative<int64_t *>(field.value) ? !integer : !decimal)
+      return emitError() << "unexpected type of number '" << field.name << "'";
+    if (integer)
+      *std::get<int64_t *>(field.value) = integer.getInt();
+    else
+      *std::get<double *>(field.value) = decimal.getValueAsDouble();
+  }
+  return success();
+}
+
+/// The entry with the numbers of an attribute that was verified.
+template <typename Entry>
+static Entry getVerified(ArrayRef<NamedAttribute> numbers) {
+  Entry entry;
+  auto fail = []() -> InFlightDiagnostic {
+    llvm_unreachable("numbers were verified");
+  };
+  (void)assignNumbers(fail, numbers, getFields(entry));
+  return entry;
 }
 
 target::ComputeEngine getNumbers(EngineAttr engine) {
   target::ComputeEngine result;
   for (NamedAttribute peak : engine.getPeaks())
     result.peaks.push_back(
-        {*parseDType(peak.getName().getValue()), getNumber(peak.getValue())});
+        {*parseDType(peak.getName().getValue()),
+         cast<FloatAttr>(peak.getValue()).getValueAsDouble()});
   return result;
 }
 
 target::Memory getNumbers(MemoryAttr memory) {
-  return {memory.getBytes(), getNumber(memory.getBytesPerSecond()),
-          getNumber(memory.getCacheGain()), getNumber(memory.getCacheBytes())};
+  return getVerified<target::Memory>(memory.getNumbers());
 }
 
 target::HostLink getNumbers(HostLinkAttr host) {
-  return {getNumber(host.getToHostBytesPerSecond()),
-          getNumber(host.getToDeviceBytesPerSecond()),
-          getNumber(host.getLatency())};
+  return getVerified<target::HostLink>(host.getNumbers());
 }
 
 target::Saturation getNumbers(SaturationAttr saturation) {
-  return {{},
-          getNumber(saturation.getHalf()),
-          getNumber(saturation.getFull()),
-          getNumber(saturation.getPower())};
+  return getVerified<target::Saturation>(saturation.getNumbers());
 }
 
 target::KernelRate getNumbers(KernelRateAttr rate) {
-  target::KernelRate result = {{},
-                               getNumber(rate.getPeakShare()),
-                               getNumber(rate.getPasses()),
-                               getNumber(rate.getFusedPasses()),
-                               getNumber(rate.getLatency()),
-                               {}};
+  auto result = getVerified<target::KernelRate>(rate.getNumbers());
   for (NamedAttribute entry : rate.getSaturations()) {
     result.saturations.push_back(
         getNumbers(cast<SaturationAttr>(entry.getValue())));
@@ -56,25 +76,19 @@ target::KernelRate getNumbers(KernelRateAttr rate) {
 }
 
 target::Network getNumbers(NetworkAttr network) {
-  return {{},
-          network.getOf().str(),
-          network.getSize(),
-          network.getWiring() == Wiring::Mesh ? target::Wiring::Mesh
-                                              : target::Wiring::Switch,
-          getNumber(network.getBytesPerSecond()),
-          getNumber(network.getCollectiveShare()),
-          getNumber(network.getMessageShare()),
-          getNumber(network.getCollectiveLatency()),
-          getNumber(network.getMessageLatency()),
-          getNumber(network.getHidden())};
+  auto result = getVerified<target::Network>(network.getNumbers());
+  result.of = network.getOf().str();
+  result.wiring = network.getWiring() == Wiring::Mesh ? target::Wiring::Mesh
+                                                      : target::Wiring::Switch;
+  return result;
 }
 
 target::Target getNumbers(StringAttr name, ArrayRef<NamedAttribute> engines,
                           MemoryAttr memory, HostLinkAttr host,
                           ArrayRef<NamedAttribute> kernels,
                           ArrayRef<NamedAttribute> networks,
-                          FloatAttr stepLatency) {
-  target::Target target;
+                          ArrayRef<NamedAttribute> numbers) {
+  auto target = getVerified<target::Target>(numbers);
   target.name = name.str();
   for (NamedAttribute entry : engines) {
     target.engines.push_back(getNumbers(cast<EngineAttr>(entry.getValue())));
@@ -93,22 +107,34 @@ target::Target getNumbers(StringAttr name, ArrayRef<NamedAttribute> engines,
     target.networks.push_back(getNumbers(cast<NetworkAttr>(entry.getValue())));
     target.networks.back().name = entry.getName().str();
   }
-  target.stepLatency = getNumber(stepLatency);
   return target;
 }
 
 target::Target getNumbers(DeviceAttr device) {
   return getNumbers(device.getName(), device.getEngines(), device.getMemory(),
                     device.getHost(), device.getKernels(), device.getNetworks(),
-                    device.getStepLatency());
+                    device.getNumbers());
 }
 
 //===----------------------------------------------------------------------===//
 // Attributes of numbers
 //===----------------------------------------------------------------------===//
 
-static FloatAttr makeNumber(MLIRContext *context, double number) {
-  return FloatAttr::get(Float64Type::get(context), number);
+/// The numbers of an entry by their names.
+template <typename Entry>
+static SmallVector<NamedAttribute> makeNumbers(MLIRContext *context,
+                                               Entry entry) {
+  Builder builder(context);
+  SmallVector<NamedAttribute> numbers;
+  for (const target::Field &field : getFields(entry)) {
+    if (auto *const *integer = std::get_if<int64_t *>(&field.value))
+      numbers.push_back(builder.getNamedAttr(
+          field.name, builder.getI64IntegerAttr(**integer)));
+    else
+      numbers.push_back(builder.getNamedAttr(
+          field.name, builder.getF64FloatAttr(field.getNumber())));
+  }
+  return numbers;
 }
 
 /// An attribute by its name.
@@ -119,32 +145,20 @@ static NamedAttribute makeEntry(MLIRContext *context, StringRef name,
 
 EngineAttr getAttribute(MLIRContext *context,
                         const target::ComputeEngine &engine) {
-  SmallVector<NamedAttribute> peaks;
-  for (const target::Peak &peak : engine.peaks)
-    peaks.push_back(makeEntry(context, mf::getName(peak.type),
-                              makeNumber(context, peak.flopsPerSecond)));
-  return EngineAttr::get(context, peaks);
+  return EngineAttr::get(context, makeNumbers(context, engine));
 }
 
 MemoryAttr getAttribute(MLIRContext *context, const target::Memory &memory) {
-  return MemoryAttr::get(context, memory.bytes,
-                         makeNumber(context, memory.bytesPerSecond),
-                         makeNumber(context, memory.cacheGain),
-                         makeNumber(context, memory.cacheBytes));
+  return MemoryAttr::get(context, makeNumbers(context, memory));
 }
 
 HostLinkAttr getAttribute(MLIRContext *context, const target::HostLink &host) {
-  return HostLinkAttr::get(context,
-                           makeNumber(context, host.toHostBytesPerSecond),
-                           makeNumber(context, host.toDeviceBytesPerSecond),
-                           makeNumber(context, host.latency));
+  return HostLinkAttr::get(context, makeNumbers(context, host));
 }
 
 SaturationAttr getAttribute(MLIRContext *context,
                             const target::Saturation &saturation) {
-  return SaturationAttr::get(context, makeNumber(context, saturation.half),
-                             makeNumber(context, saturation.full),
-                             makeNumber(context, saturation.power));
+  return SaturationAttr::get(context, makeNumbers(context, saturation));
 }
 
 KernelRateAttr getAttribute(MLIRContext *context,
@@ -153,22 +167,14 @@ KernelRateAttr getAttribute(MLIRContext *context,
   for (const target::Saturation &saturation : rate.saturations)
     saturations.push_back(makeEntry(context, saturation.measure,
                                     getAttribute(context, saturation)));
-  return KernelRateAttr::get(context, makeNumber(context, rate.peakShare),
-                             makeNumber(context, rate.passes),
-                             makeNumber(context, rate.fusedPasses),
-                             makeNumber(context, rate.latency), saturations);
+  return KernelRateAttr::get(context, makeNumbers(context, rate), saturations);
 }
 
 NetworkAttr getAttribute(MLIRContext *context, const target::Network &network) {
   return NetworkAttr::get(
-      context, StringAttr::get(context, network.of), network.size,
+      context, StringAttr::get(context, network.of),
       network.wiring == target::Wiring::Mesh ? Wiring::Mesh : Wiring::Switch,
-      makeNumber(context, network.bytesPerSecond),
-      makeNumber(context, network.collectiveShare),
-      makeNumber(context, network.messageShare),
-      makeNumber(context, network.collectiveLatency),
-      makeNumber(context, network.messageLatency),
-      makeNumber(context, network.hidden));
+      makeNumbers(context, network));
 }
 
 DeviceAttr getAttribute(MLIRContext *context, const target::Target &target) {
@@ -185,7 +191,7 @@ DeviceAttr getAttribute(MLIRContext *context, const target::Target &target) {
   return DeviceAttr::get(StringAttr::get(context, target.name), engines,
                          getAttribute(context, target.memory),
                          getAttribute(context, target.host), kernels, networks,
-                         makeNumber(context, target.stepLatency));
+                         makeNumbers(context, target));
 }
 
 } // namespace mf::ascend

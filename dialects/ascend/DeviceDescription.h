@@ -8,7 +8,7 @@
 #define MF_DIALECTS_ASCEND_DEVICEDESCRIPTION_H
 
 #include "dialects/ascend/AscendDialect.h"
-#include "mf/Perf/Target/Target.h"
+#include "mf/Perf/Target/TargetFields.h"
 
 namespace mf::ascend {
 
@@ -22,13 +22,20 @@ target::KernelRate getNumbers(KernelRateAttr rate);
 target::Network getNumbers(NetworkAttr network);
 target::Target getNumbers(DeviceAttr device);
 /// The numbers of a device with these parameters. Its engines must be cube and
-/// vector, its entries of the right kinds.
+/// vector, its entries of the right kinds and its numbers complete.
 target::Target getNumbers(mlir::StringAttr name,
                           mlir::ArrayRef<mlir::NamedAttribute> engines,
                           MemoryAttr memory, HostLinkAttr host,
                           mlir::ArrayRef<mlir::NamedAttribute> kernels,
                           mlir::ArrayRef<mlir::NamedAttribute> networks,
-                          mlir::FloatAttr stepLatency);
+                          mlir::ArrayRef<mlir::NamedAttribute> numbers);
+
+/// Writes the numbers of a part's attribute into its fields. Fails unless they
+/// are all of the fields, in their order, and of the right types.
+mlir::LogicalResult
+assignNumbers(mlir::function_ref<mlir::InFlightDiagnostic()> emitError,
+              mlir::ArrayRef<mlir::NamedAttribute> numbers,
+              const target::Fields &fields);
 
 /// The attribute of numbers that check() accepts.
 EngineAttr getAttribute(mlir::MLIRContext *context,

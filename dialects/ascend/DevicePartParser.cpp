@@ -159,9 +159,11 @@ ParseResult DeviceParser::parseKey(StringRef key, target::Target &target) {
   for (const target::Field &field : getFields(target))
     if (field.name == key)
       return parseNumber(key, field);
-  return reportUnknownKey(
-      "", key,
-      {"engines", "memory", "host", "kernels", "networks", "step_latency"});
+  SmallVector<StringRef> known = {"engines", "memory", "host", "kernels",
+                                  "networks"};
+  for (const target::Field &field : getFields(target))
+    known.push_back(field.name);
+  return reportUnknownKey("", key, known);
 }
 
 ParseResult DeviceParser::parse(StringRef path, target::Target &target) {
