@@ -75,7 +75,11 @@ llvm::ArrayRef<const Policy *> getPolicies() {
                                            getInterleaved(),
                                            getInterleavedLowMemory(),
                                            getZeroBubbleH1(),
+                                           getZeroBubbleH2(),
                                            getZeroBubbleV(),
+                                           getHalfMemoryV(),
+                                           getLeastMemoryV(),
+                                           getDualPipeV(),
                                            getSequenceOneForwardOneBackward(),
                                            getSequenceInterleaved(),
                                            getSequenceInterleavedLowMemory()};

@@ -31,6 +31,10 @@ SCHEDULES = [
     ("interleaved-low-memory", "1f1b", 2),
     ("zero-bubble-h1", "1f1b", 1),
     (None, "zero_bubble_v", 2),
+    ("zero-bubble-h2", "1f1b", 1),
+    ("v-half", "zero_bubble_v", 2),
+    ("v-min", "zero_bubble_v", 2),
+    ("dualpipe-v", "zero_bubble_v", 2),
 ]
 
 
@@ -52,7 +56,9 @@ def case(
 
 def fixed_cases():
     """Every schedule, also with recompute and swap, and uneven chunks."""
-    for schedule in SCHEDULES:
+    for schedule in SCHEDULES[8:]:
+        yield case(schedule, 2, 2 * max(2, schedule[2]), 4, recompute={"recompute": "True"})
+    for schedule in SCHEDULES[:8]:
         layers = 2 * max(2, schedule[2])
         yield case(schedule, 2, layers, 4)
         yield case(schedule, 2, layers, 4, recompute={"recompute": "True"})

@@ -33,4 +33,28 @@ llvm::Error checkPlacement(const Policy &policy, const Pipeline &pipeline) {
   return llvm::Error::success();
 }
 
+int64_t getStageOfV(int64_t chunk, int64_t stages) {
+  const int64_t turn = chunk % (2 * stages);
+  return turn < stages ? turn : 2 * stages - 1 - turn;
+}
+
+llvm::Error checkV(const Policy &policy, const Pipeline &pipeline,
+                   int64_t leastMicroBatches) {
+  const int64_t stages = pipeline.stages;
+  if (pipeline.getNumChunks() != 2 * stages)
+    return llvm::createStringError(
+        "schedule '" + policy.getName() + "' takes two chunks per stage, but " +
+        Twine(stages) + " stages have " + Twine(pipeline.getNumChunks()) +
+        " chunks, expected " + Twine(2 * stages));
+  if (llvm::Error error = checkPlacement(policy, pipeline))
+    return error;
+  if (pipeline.microBatches < leastMicroBatches)
+    return llvm::createStringError(
+        "schedule '" + policy.getName() +
+        "' takes at least two micro-batches per stage, but " + Twine(stages) +
+        " stages have " + Twine(pipeline.microBatches) + ", expected " +
+        Twine(leastMicroBatches) + " or more");
+  return llvm::Error::success();
+}
+
 } // namespace mf::schedule

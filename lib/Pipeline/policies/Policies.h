@@ -16,7 +16,11 @@ const Policy *getOneForwardOneBackward();
 const Policy *getInterleaved();
 const Policy *getInterleavedLowMemory();
 const Policy *getZeroBubbleH1();
+const Policy *getZeroBubbleH2();
 const Policy *getZeroBubbleV();
+const Policy *getHalfMemoryV();
+const Policy *getLeastMemoryV();
+const Policy *getDualPipeV();
 const Policy *getSequenceOneForwardOneBackward();
 const Policy *getSequenceInterleaved();
 const Policy *getSequenceInterleavedLowMemory();
@@ -45,6 +49,14 @@ llvm::Error checkOneChunkPerStage(const Policy &policy,
 
 /// Refuses a pipeline whose chunks are on other stages than the policy's.
 llvm::Error checkPlacement(const Policy &policy, const Pipeline &pipeline);
+
+/// The stage of a chunk where chunks go down the stages and come back up.
+int64_t getStageOfV(int64_t chunk, int64_t stages);
+
+/// Refuses a pipeline without two chunks per stage, placed as a V, or with
+/// fewer micro-batches.
+llvm::Error checkV(const Policy &policy, const Pipeline &pipeline,
+                   int64_t leastMicroBatches);
 
 } // namespace mf::schedule
 

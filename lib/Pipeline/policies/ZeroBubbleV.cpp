@@ -9,9 +9,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Policies.h"
-#include "llvm/ADT/Twine.h"
-
-using llvm::Twine;
 
 namespace mf::schedule {
 
@@ -27,27 +24,11 @@ public:
   bool splitsBackward() const override { return true; }
 
   int64_t getStage(int64_t chunk, int64_t stages) const override {
-    int64_t turn = chunk % (2 * stages);
-    return turn < stages ? turn : 2 * stages - 1 - turn;
+    return getStageOfV(chunk, stages);
   }
 
   llvm::Error check(const Pipeline &pipeline) const override {
-    int64_t stages = pipeline.stages;
-    if (pipeline.getNumChunks() != 2 * stages)
-      return llvm::createStringError(
-          "schedule 'zero-bubble-v' takes two chunks per stage, but " +
-          Twine(stages) + " stages have " + Twine(pipeline.getNumChunks()) +
-          " chunks, expected " + Twine(2 * stages));
-    if (llvm::Error error = checkPlacement(*this, pipeline))
-      return error;
-    if (pipeline.microBatches < 2 * stages)
-      return llvm::createStringError(
-          "schedule 'zero-bubble-v' takes at least two micro-batches per "
-          "stage, "
-          "but " +
-          Twine(stages) + " stages have " + Twine(pipeline.microBatches) +
-          ", expected " + Twine(2 * stages) + " or more");
-    return llvm::Error::success();
+    return checkV(*this, pipeline, 2 * pipeline.stages);
   }
 
   void addRules(const Pipeline &pipeline, int64_t stage,

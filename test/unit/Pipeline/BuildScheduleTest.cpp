@@ -96,16 +96,18 @@ TEST(BuildScheduleTest, PoliciesAreFoundByName) {
     EXPECT_EQ(llvm::cantFail(findPolicy(policy->getName())), policy);
     EXPECT_FALSE(policy->getSummary().empty());
   }
-  EXPECT_THAT(names, testing::ElementsAre("gpipe", "1f1b", "interleaved",
-                                          "interleaved-low-memory",
-                                          "zero-bubble-h1", "zero-bubble-v",
-                                          "seq1f1b", "seq1f1b-interleaved",
-                                          "seq1f1b-interleaved-low-memory"));
-  EXPECT_EQ(getText(findPolicy("seqpipe").takeError()),
-            "no schedule is called 'seqpipe', expected one of gpipe, 1f1b, "
-            "interleaved, interleaved-low-memory, zero-bubble-h1, "
-            "zero-bubble-v, seq1f1b, seq1f1b-interleaved, "
-            "seq1f1b-interleaved-low-memory");
+  EXPECT_THAT(names,
+              testing::ElementsAre(
+                  "gpipe", "1f1b", "interleaved", "interleaved-low-memory",
+                  "zero-bubble-h1", "zero-bubble-h2", "zero-bubble-v", "v-half",
+                  "v-min", "dualpipe-v", "seq1f1b", "seq1f1b-interleaved",
+                  "seq1f1b-interleaved-low-memory"));
+  EXPECT_EQ(
+      getText(findPolicy("seqpipe").takeError()),
+      "no schedule is called 'seqpipe', expected one of gpipe, 1f1b, "
+      "interleaved, interleaved-low-memory, zero-bubble-h1, "
+      "zero-bubble-h2, zero-bubble-v, v-half, v-min, dualpipe-v, seq1f1b, "
+      "seq1f1b-interleaved, seq1f1b-interleaved-low-memory");
 }
 
 TEST(BuildScheduleTest, PoliciesRefuseWhatTheyCannotSchedule) {

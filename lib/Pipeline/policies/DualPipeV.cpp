@@ -1,0 +1,134 @@
+//===- DualPipeV.cpp - Forward beside backward along a V ------------------===//
+//
+// DeepSeek-AI, DualPipe (the V-shaped form of DeepSeek-V3's schedule), 2025;
+// MindSpore's zero_bubble_v has the same steps. The second chunk of each stage
+// comes back in reverse order of the stages. In the steady state a forward of
+// one chunk runs with a backward of the other, so that the one may compute
+// while the other communicates. Weight gradients fill the bubbles of warm-up
+// and cool-down, and none in between.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Policies.h"
+#include <deque>
+
+namespace mf::schedule {
+
+namespace {
+
+/// Lists the tasks of one stage.
+class StageOrder {
+public:
+  StageOrder(int32_t down, int32_t up) : chunks{down, up} {}
+
+  /// The next forward of the first (0) or second chunk.
+  void forward(int side) {
+    tasks.push_back({Phase::Forward, chunks[side], forwards[side]++});
+  }
+  /// The next input gradient; its weight gradient waits in the queue.
+  void inputGradient(int side) {
+    tasks.push_back({Phase::InputGradient, chunks[side], backwards[side]});
+    queue.push_back({Phase::WeightGradient, chunks[side], backwards[side]++});
+  }
+  void weightGradient() {
+    tasks.push_back(queue.front());
+    queue.pop_front();
+  }
+  /// A whole backward: its weight gradient follows at once.
+  void backward(int side) {
+    inputGradient(side);
+    tasks.push_back(queue.back());
+    queue.pop_back();
+  }
+
+  std::vector<Task> tasks;
+
+private:
+  int32_t chunks[2];
+  int32_t forwards[2] = {0, 0}, backwards[2] = {0, 0};
+  std::deque<Task> queue;
+};
+
+class DualPipeV : public Policy {
+public:
+  llvm::StringRef getName() const override { return "dualpipe-v"; }
+  llvm::StringRef getSummary() const override {
+    return "two chunks per stage, placed as a V, each forward next to a "
+           "backward of the other chunk";
+  }
+  bool splitsBackward() const override { return true; }
+
+  int64_t getStage(int64_t chunk, int64_t stages) const override {
+    return getStageOfV(chunk, stages);
+  }
+
+  llvm::Error check(const Pipeline &pipeline) const override {
+    return checkV(*this, pipeline, 2 * pipeline.stages);
+  }
+
+  void addRules(const Pipeline &pipeline, int64_t stage,
+                Rules &rules) const override;
+};
+
+/// The end of a stage's order: from the first split backward on, weight
+/// gradients wait until gradients of inputs leave a bubble.
+void addCoolDown(StageOrder &order, int32_t stage, int32_t behind) {
+  bool splits = false;
+  auto addBackward = [&](int side, int32_t turn, bool isFirst) {
+    splits |= isFirst && turn == (stage + 1) / 2;
+    splits ? order.inputGradient(side) : order.backward(side);
+  };
+  for (int32_t turn = 0; turn <= stage; ++turn) {
+    addBackward(1, turn, stage % 2 == 1);
+    addBackward(0, turn, stage % 2 == 0);
+  }
+  for (int32_t turn = 0; turn < behind; ++turn) {
+    order.weightGradient();
+    order.inputGradient(0);
+  }
+  for (int32_t turn = 0; turn <= stage; ++turn)
+    order.weightGradient();
+}
+
+void DualPipeV::addRules(const Pipeline &pipeline, int64_t stage,
+                         Rules &rules) const {
+  const auto p = static_cast<int32_t>(stage);
+  const auto stages = static_cast<int32_t>(pipeline.stages);
+  const auto microBatches = static_cast<int32_t>(pipeline.microBatches);
+  // Stages that the first chunk's results have yet to visit.
+  const int32_t behind = stages - p - 1;
+  StageOrder order(p, 2 * stages - 1 - p);
+  for (int32_t turn = 0; turn < 2 * behind; ++turn)
+    order.forward(0);
+  for (int32_t turn = 0; turn <= p; ++turn) {
+    order.forward(0);
+    order.forward(1);
+  }
+  for (int32_t turn = 0; turn < behind; ++turn) {
+    order.inputGradient(1);
+    order.weightGradient();
+    order.forward(1);
+  }
+  for (int32_t turn = 0; turn < microBatches - 2 * stages + p + 1; ++turn) {
+    order.forward(0);
+    order.backward(1);
+    order.forward(1);
+    order.backward(0);
+  }
+  for (int32_t turn = 0; turn < behind; ++turn) {
+    order.backward(1);
+    order.forward(1);
+    order.backward(0);
+  }
+  addCoolDown(order, p, behind);
+  rules.addOrder(order.tasks);
+}
+
+} // namespace
+
+const Policy *getDualPipeV() {
+  static const DualPipeV policy;
+  return &policy;
+}
+
+} // namespace mf::schedule
