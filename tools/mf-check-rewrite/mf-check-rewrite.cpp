@@ -11,6 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "passes/pipeline/Pipeline.h"
+#include "tools/help/ToolHelp.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -19,7 +20,7 @@
 using namespace llvm;
 using namespace mf::tools;
 
-static cl::OptionCategory category("mf-check-rewrite options");
+static cl::OptionCategory category("A comparison");
 static cl::list<std::string> inputs(cl::Positional, cl::OneOrMore,
                                     cl::desc("<before.mlir> [<after.mlir>]"),
                                     cl::cat(category));
@@ -93,7 +94,10 @@ static int checkPasses(mlir::ModuleOp module) {
 
 int main(int argc, char **argv) {
   InitLLVM initLlvm(argc, argv);
-  cl::HideUnrelatedOptions(category);
+  setUpHelp({&category},
+            "\nEXAMPLES:\n\n"
+            "  mf-check-rewrite before.mlir after.mlir\n"
+            "  mf-check-rewrite --recompute-config=train.yaml model.mlir\n");
   cl::ParseCommandLineOptions(
       argc, argv, "mf-check-rewrite: runs the IR before and after passes\n");
   if (steps < 1)

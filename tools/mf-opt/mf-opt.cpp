@@ -18,7 +18,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/pipeline/Pipeline.h"
 #include "tools/bytecode/GuardedParse.h"
-#include "tools/help/HideInherited.h"
+#include "tools/help/ToolHelp.h"
 #include "tools/lowering/LoweringFlags.h"
 #include "tools/targets/TargetOptions.h"
 #include "llvm/Support/CommandLine.h"
@@ -31,7 +31,9 @@
 
 using namespace llvm;
 
-static cl::OptionCategory category("mf options");
+// Categories are shown in the order of their names, before MLIR's.
+static cl::OptionCategory category("A training step");
+static cl::OptionCategory adviceCategory("Advice for a step that does not fit");
 static cl::opt<std::string> recomputeConfig(
     "recompute-config", cl::value_desc("yaml"), cl::cat(category),
     cl::desc("Lower one training step as this MindSpore Transformers YAML "
@@ -73,17 +75,17 @@ static cl::opt<bool> printChoices(
              "each made otherwise"));
 
 static cl::opt<bool> advise(
-    "advise", cl::init(true), cl::cat(category),
+    "advise", cl::init(true), cl::cat(adviceCategory),
     cl::desc("Where a step does not fit, look for the settings with which it "
              "does (default: true)"));
 static cl::opt<std::string> target(
-    "target", cl::value_desc("name or file"), cl::cat(category),
+    "target", cl::value_desc("name or file"), cl::cat(adviceCategory),
     cl::init("atlas-800t-a2"),
     cl::desc("What --advise times steps on (default: atlas-800t-a2; mf-run "
              "--list-targets prints the names)"));
 static cl::opt<double>
     adviseTimeLimit("advise-time-limit", cl::value_desc("seconds"),
-                    cl::cat(category), cl::init(20),
+                    cl::cat(adviceCategory), cl::init(20),
                     cl::desc("End --advise by then (default: 20), as ^C does"));
 
 namespace {
@@ -268,7 +270,16 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
 
 int main(int argc, char **argv) {
   InitLLVM initLlvm(argc, argv);
-  mf::tools::hideInheritedOptions({&category});
+  mf::tools::setUpHelp(
+      {&category, &adviceCategory},
+      "\nEXAMPLES:\n\n"
+      "  mf-translate --import-mindformers train.yaml | mf-opt "
+      "--recompute-config=train.yaml -o step.mlir\n"
+      "  mf-opt --recompute-config=train.yaml --hbm=54GB --print-choices "
+      "model.mlir -o step.mlir\n"
+      "  mf-opt "
+      "--pass-pipeline='builtin.module(mf-read-config{file=train.yaml},"
+      "mf.model(mf-partition))' model.mlir\n");
   mlir::DialectRegistry registry;
   registry.insert<mf::ir::MfDialect, mf::ascend::AscendDialect,
                   mlir::DLTIDialect>();

@@ -3,7 +3,7 @@
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Program/Memory/AllocationCsv.h"
 #include "mf/Program/Memory/AllocationPlan.h"
-#include "tools/help/HideInherited.h"
+#include "tools/help/ToolHelp.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -24,7 +24,7 @@ namespace {
 enum PackingExitCode { Success = 0, Failure = 1, DoesNotFit = 2 };
 
 struct PackingOptions {
-  cl::OptionCategory category{"Options of mf-plan-memory"};
+  cl::OptionCategory category{"A plan of memory"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<problem.csv>"),
                              cl::init("-"), cl::cat(category)};
   cl::opt<std::string> capacity{
@@ -239,8 +239,7 @@ Expected<PackingExitCode> run(const PackingOptions &options) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   PackingOptions options;
-  mf::tools::hideInheritedOptions({&options.category});
-  cl::extrahelp help(extraHelp);
+  mf::tools::setUpHelp({&options.category}, extraHelp);
   cl::ParseCommandLineOptions(argc, argv, overview);
   Expected<PackingExitCode> code = run(options);
   if (code)

@@ -4,7 +4,7 @@
 #include "LimitRange.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Pipeline/Policy.h"
-#include "tools/help/HideInherited.h"
+#include "tools/help/ToolHelp.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -36,8 +36,7 @@ static const char extraHelp[] =
     "  mf-plan --problem=problem.json --explain\n";
 
 void PlanOptions::parse(int argc, char **argv) {
-  hideInheritedOptions({&category});
-  cl::extrahelp help(extraHelp);
+  setUpHelp({&category}, extraHelp);
   cl::ParseCommandLineOptions(argc, argv, overview);
 }
 

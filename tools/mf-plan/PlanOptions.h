@@ -22,7 +22,7 @@ enum class Setting {
 
 /// The options as llvm::cl parses them. One object, made in main.
 struct PlanOptions {
-  cl::OptionCategory category{"mf-plan options"};
+  cl::OptionCategory category{"A plan"};
 
   cl::opt<std::string> input{cl::Positional, cl::desc("[<train.yaml>]"),
                              cl::cat(category)};

@@ -13,8 +13,15 @@
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/pipeline/Pipeline.h"
+#include "tools/help/ToolHelp.h"
 
 int main(int argc, char **argv) {
+  mf::tools::setUpHelp(
+      {}, "\nEXAMPLES:\n\n"
+          "  mf-reduce --reduction-tree='traversal-mode=0 test=fails.sh' "
+          "step.mlir -o smaller.mlir\n"
+          "  mf-reduce --opt-reduction-pass='opt-pass=canonicalize "
+          "test=fails.sh' model.mlir\n");
   mlir::registerTransformsPasses();
   mf::passes::registerAll();
   mlir::DialectRegistry registry;

@@ -2,7 +2,7 @@
 
 #include "Options.h"
 #include "mf/Frontend/Config/MemorySize.h"
-#include "tools/help/HideInherited.h"
+#include "tools/help/ToolHelp.h"
 #include <cmath>
 
 namespace mf::tools {
@@ -15,7 +15,15 @@ void removeConflictingOptions() {
 }
 
 void Options::parse(int argc, char **argv) {
-  hideInheritedOptions({&category});
+  setUpHelp({&runCategory, &stateCategory, &deviceCategory, &timeCategory,
+             &outputCategory},
+            "\nEXAMPLES:\n\n"
+            "  mf-run step.mlir --steps=20 --data=tokens.npy\n"
+            "  mf-run step.mlir --steps=1000 --checkpoint-dir=run "
+            "--checkpoint-every=100 --resume\n"
+            "  mpirun -n 4 mf-run step.mlir --steps=20\n"
+            "  mf-run --simulate --target=atlas-800t-a2 --html=step.html "
+            "step.mlir\n");
   cl::ParseCommandLineOptions(
       argc, argv,
       "mf-run: executes training steps that mf-opt has lowered, or a model\n"

@@ -13,141 +13,148 @@ namespace cl = llvm::cl;
 /// The options as llvm::cl parses them. One object, made in main: LLVM's own
 /// option called `threads` has to go first.
 struct Options {
-  cl::OptionCategory category{"mf-run options"};
+  // Shown in the order of their names.
+  cl::OptionCategory runCategory{"A run"};
+  cl::OptionCategory stateCategory{"Checkpoints, parameters and gradients"};
+  cl::OptionCategory deviceCategory{"Devices: memory, proofs and links"};
+  cl::OptionCategory timeCategory{"Estimates of a step's time, and targets"};
+  cl::OptionCategory outputCategory{"Files that show a step"};
 
   cl::opt<std::string> input{cl::Positional, cl::desc("<step.mlir>"),
-                             cl::cat(category)};
+                             cl::cat(runCategory)};
 
   // Options for the run.
   cl::opt<int64_t> steps{
-      "steps", cl::value_desc("n"), cl::init(1), cl::cat(category),
+      "steps", cl::value_desc("n"), cl::init(1), cl::cat(runCategory),
       cl::desc("Optimizer steps of the whole run (default: 1)")};
   cl::opt<std::string> data{
-      "data", cl::value_desc("file"), cl::cat(category),
+      "data", cl::value_desc("file"), cl::cat(runCategory),
       cl::desc("Training data: a .npy of token ids, a Megatron .bin/.idx pair, "
                "or any other file, whose bytes are the tokens")};
   cl::opt<uint64_t> seed{
-      "seed", cl::value_desc("n"), cl::init(0), cl::cat(category),
+      "seed", cl::value_desc("n"), cl::init(0), cl::cat(runCategory),
       cl::desc("Seed of the initial parameters (default: 0)")};
   cl::opt<int> threads{
-      "threads", cl::value_desc("n"), cl::init(0), cl::cat(category),
+      "threads", cl::value_desc("n"), cl::init(0), cl::cat(runCategory),
       cl::desc("Threads that compute, shared by the ranks; results do "
                "not depend on it (default: as many as the machine has)")};
 
   // Parameters and gradients.
   cl::opt<std::string> initParams{
-      "init-params", cl::value_desc("file"), cl::cat(category),
+      "init-params", cl::value_desc("file"), cl::cat(stateCategory),
       cl::desc("Start from the parameters of a safetensors file, index or "
                "folder instead of random ones")};
   cl::opt<std::string> saveParams{
-      "save-params", cl::value_desc("file"), cl::cat(category),
+      "save-params", cl::value_desc("file"), cl::cat(stateCategory),
       cl::desc("Write the parameters after the last step")};
   cl::opt<std::string> dumpGradients{
-      "dump-gradients", cl::value_desc("file"), cl::cat(category),
+      "dump-gradients", cl::value_desc("file"), cl::cat(stateCategory),
       cl::desc("Write the last step's accumulated gradients, before clipping")};
   cl::opt<std::string> dumpGradientsEveryStep{
-      "dump-gradients-every-step", cl::value_desc("folder"), cl::cat(category),
+      "dump-gradients-every-step", cl::value_desc("folder"),
+      cl::cat(stateCategory),
       cl::desc("Write each step's gradients to step_000001.safetensors, ...")};
 
   // Checkpoints.
   cl::opt<std::string> checkpointDir{
-      "checkpoint-dir", cl::value_desc("folder"), cl::cat(category),
+      "checkpoint-dir", cl::value_desc("folder"), cl::cat(stateCategory),
       cl::desc("Save checkpoints there, at least after the last "
                "step")};
   cl::opt<int64_t> checkpointEvery{"checkpoint-every", cl::value_desc("n"),
-                                   cl::init(0), cl::cat(category),
+                                   cl::init(0), cl::cat(stateCategory),
                                    cl::desc("and after every n steps")};
   cl::opt<int64_t> keepCheckpoints{
-      "keep-checkpoints", cl::value_desc("n"), cl::init(5), cl::cat(category),
+      "keep-checkpoints", cl::value_desc("n"), cl::init(5),
+      cl::cat(stateCategory),
       cl::desc("Checkpoints to keep; 0 keeps all (default: 5)")};
   cl::opt<bool> resume{
-      "resume", cl::cat(category),
+      "resume", cl::cat(stateCategory),
       cl::desc("Go on from the newest checkpoint in --checkpoint-dir")};
 
   // Memory and checks.
   cl::opt<std::string> hbm{
-      "hbm", cl::value_desc("size"), cl::cat(category),
+      "hbm", cl::value_desc("size"), cl::cat(deviceCategory),
       cl::desc("Device memory of a rank, as 54GB; a program that needs more "
                "is an error (default: the program's own limit)")};
   cl::opt<bool> debugMemory{
-      "debug-memory", cl::cat(category),
+      "debug-memory", cl::cat(deviceCategory),
       cl::desc("Guard the ends of the arenas, fill free memory with NaNs, and "
                "measure the bytes touched")};
   cl::opt<bool> verify{
-      "verify", cl::init(true), cl::cat(category),
+      "verify", cl::init(true), cl::cat(deviceCategory),
       cl::desc("Prove before the run that each access is ordered after what it "
                "depends on, and that ranks together compute what one would "
                "(default: true); --report says whether it was done")};
 
   // The link to the host.
   cl::opt<double> d2hGbps{
-      "d2h-gbps", cl::value_desc("rate"), cl::init(0), cl::cat(category),
+      "d2h-gbps", cl::value_desc("rate"), cl::init(0), cl::cat(deviceCategory),
       cl::desc("Copies from a device to its host take as long as at this rate, "
                "in 10^9 bytes per second (default: as fast as this machine)")};
   cl::opt<double> h2dGbps{
-      "h2d-gbps", cl::value_desc("rate"), cl::init(0), cl::cat(category),
+      "h2d-gbps", cl::value_desc("rate"), cl::init(0), cl::cat(deviceCategory),
       cl::desc("The same in the other direction (default: --d2h-gbps)")};
 
   // Simulation.
   cl::opt<bool> simulate{
-      "simulate", cl::cat(category),
+      "simulate", cl::cat(timeCategory),
       cl::desc("Simulate one step in time on --target instead of executing")};
   cl::opt<std::string> target{
-      "target", cl::value_desc("name or file"), cl::cat(category),
+      "target", cl::value_desc("name or file"), cl::cat(timeCategory),
       cl::desc("What to simulate on: a target that comes with mf-run "
                "(--list-targets), or the file of one")};
   cl::list<std::string> set{
-      "set", cl::value_desc("path=number"), cl::cat(category),
+      "set", cl::value_desc("path=number"), cl::cat(timeCategory),
       cl::desc("Change a number of the target, as "
                "networks.hccs.collective_share=0.5; may be repeated")};
-  cl::opt<bool> listTargets{"list-targets", cl::cat(category),
+  cl::opt<bool> listTargets{"list-targets", cl::cat(timeCategory),
                             cl::desc("Print the targets and end")};
   cl::opt<bool> printTarget{
-      "print-target", cl::cat(category),
+      "print-target", cl::cat(timeCategory),
       cl::desc("Print --target as a file to edit, and end")};
   cl::opt<bool> listParameters{
-      "list-parameters", cl::cat(category),
+      "list-parameters", cl::cat(timeCategory),
       cl::desc("Print the numbers of --target that --set can change, and end")};
   cl::opt<std::string> calibrate{
-      "calibrate", cl::value_desc("folder"), cl::cat(category),
+      "calibrate", cl::value_desc("folder"), cl::cat(timeCategory),
       cl::desc("Fit --target to a profile, print how well each number fits, "
                "write the target to -o, and end")};
   cl::opt<std::string> output{
-      "o", cl::value_desc("file"), cl::init("-"), cl::cat(category),
+      "o", cl::value_desc("file"), cl::init("-"), cl::cat(timeCategory),
       cl::desc("Where --print-target and --calibrate write (default: standard "
                "output)")};
 
   // A step in time, simulated or executed.
   cl::opt<std::string> trace{
-      "trace", cl::value_desc("file"), cl::cat(category),
+      "trace", cl::value_desc("file"), cl::cat(outputCategory),
       cl::desc("Write the step as a trace for Perfetto")};
   cl::list<int64_t> traceRanks{
       "trace-ranks", cl::value_desc("ranks"), cl::CommaSeparated,
-      cl::cat(category),
+      cl::cat(outputCategory),
       cl::desc("Ranks to show in --trace (default: one of each stage)")};
   cl::opt<std::string> profile{
-      "profile", cl::value_desc("folder"), cl::cat(category),
+      "profile", cl::value_desc("folder"), cl::cat(outputCategory),
       cl::desc("Write the step as MindSpore's profiler does, in "
                "ASCEND_PROFILER_OUTPUT of a folder for each stage")};
   cl::opt<std::string> html{
-      "html", cl::value_desc("file"), cl::cat(category),
+      "html", cl::value_desc("file"), cl::cat(outputCategory),
       cl::desc("Write a page with timeline, memory and table")};
   cl::opt<std::string> compare{
-      "compare", cl::value_desc("report"), cl::cat(category),
+      "compare", cl::value_desc("report"), cl::cat(outputCategory),
       cl::desc("Print where the step differs from that of a report")};
 
   cl::opt<bool> kernelTable{
-      "kernel-table", cl::cat(category),
+      "kernel-table", cl::cat(outputCategory),
       cl::desc("Print the kernels of the step beside their lower bounds, and "
                "add them to --report. Rates are those of --target with "
                "--simulate, else measured in under a second")};
 
   // Output.
   cl::opt<std::string> report{
-      "report", cl::value_desc("file"), cl::cat(category),
+      "report", cl::value_desc("file"), cl::cat(outputCategory),
       cl::desc("Write losses, times, memory by category and stalls as "
                "JSON")};
-  cl::opt<bool> quiet{"quiet", cl::cat(category),
+  cl::opt<bool> quiet{"quiet", cl::cat(runCategory),
                       cl::desc("Print nothing but errors")};
 
   /// Parses the command line; ends the program where it is malformed.

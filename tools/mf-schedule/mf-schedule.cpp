@@ -2,7 +2,7 @@
 
 #include "mf/Perf/EventEngine/PipelinePrint.h"
 #include "mf/Pipeline/Policy.h"
-#include "tools/help/HideInherited.h"
+#include "tools/help/ToolHelp.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -26,7 +26,7 @@ constexpr int64_t mostTasks = 1 << 22;
 constexpr int64_t mostStages = 1 << 12;
 
 struct ScheduleOptions {
-  cl::OptionCategory category{"Options of mf-schedule"};
+  cl::OptionCategory category{"A schedule"};
   cl::opt<std::string> schedule{
       "schedule",
       cl::desc("Name of the schedule (default 1f1b), or `all` for a table of "
@@ -355,9 +355,7 @@ Error run(const ScheduleOptions &options) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   ScheduleOptions options;
-  mf::tools::hideInheritedOptions({&options.category});
-  std::string extraHelp = getExtraHelp();
-  cl::extrahelp help(extraHelp);
+  mf::tools::setUpHelp({&options.category}, getExtraHelp());
   cl::ParseCommandLineOptions(argc, argv, overview);
   if (Error error = run(options)) {
     llvm::WithColor::error() << llvm::toString(std::move(error)) << "\n";

@@ -7,7 +7,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
-#include "tools/help/HideInherited.h"
+#include "tools/help/ToolHelp.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace {
 struct ImportOptions {
-  llvm::cl::OptionCategory category{"Import options"};
+  llvm::cl::OptionCategory category{"A model from a file"};
   llvm::cl::opt<int64_t> numLayers{
       "num-layers", llvm::cl::desc("Import a model of N body layers"),
       llvm::cl::value_desc("N"), llvm::cl::cat(category)};
@@ -202,7 +202,13 @@ int main(int argc, char **argv) {
   mf::registerWeightTranslations(getOptions().category);
   SmallVector<char *> arguments(argv, argv + argc);
   mf::takeWeightsOutput(arguments);
-  mf::tools::hideInheritedOptions({&getOptions().category});
+  mf::tools::setUpHelp(
+      {&getOptions().category},
+      "\nEXAMPLES:\n\n"
+      "  mf-translate --import-mindformers train.yaml -o model.mlir\n"
+      "  mf-translate --import-hf config.json --seq-length=4096 -o model.mlir\n"
+      "  mf-translate --import-hf-weights model.mlir --weights=llama/ -o "
+      "weights.safetensors\n");
   return failed(
       mlirTranslateMain(static_cast<int>(arguments.size()), arguments.data(),
                         "mf model importer, and converter of weights\n"));
