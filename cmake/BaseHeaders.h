@@ -1,6 +1,16 @@
 // The headers of the standard library and of LLVM that nearly every file reads,
 // precompiled. A file still includes what it uses: it must compile without
 // them.
+
+// llvm::Statistic, which passes have as a member, has another layout with
+// assertions than in Debian's libMLIR.
+#ifndef NDEBUG
+#define NDEBUG
+#include "llvm/ADT/Statistic.h"
+#undef NDEBUG
+#include <cassert>
+#endif
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"

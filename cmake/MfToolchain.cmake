@@ -12,10 +12,16 @@ include_directories(${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR})
 # What tablegen writes is not ours to warn about.
 include_directories(SYSTEM ${PROJECT_BINARY_DIR})
 separate_arguments(MF_LLVM_DEFINITIONS UNIX_COMMAND "${LLVM_DEFINITIONS}")
+# Debian builds LLVM without assertions, and its flags would silence ours and those of
+# LLVM's headers too: casts, bounds of arrays, lengths of ranges.
+option(MF_ASSERTIONS "Check assertions of our code and of LLVM's headers" ON)
+if(MF_ASSERTIONS)
+  list(REMOVE_ITEM MF_LLVM_DEFINITIONS -DNDEBUG)
+  foreach(language IN ITEMS C CXX)
+    string(REPLACE "-DNDEBUG" "" CMAKE_${language}_FLAGS_RELEASE "${CMAKE_${language}_FLAGS_RELEASE}")
+  endforeach()
+endif()
 add_definitions(${MF_LLVM_DEFINITIONS})
-# Pass::Statistic has another layout without NDEBUG than in Debian's libMLIR,
-# so it is defined in debug builds too.
-add_definitions(-DNDEBUG)
 
 find_program(MF_CCACHE ccache)
 if(MF_CCACHE)

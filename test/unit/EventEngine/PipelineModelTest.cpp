@@ -50,7 +50,9 @@ std::string getError(const Schedule &schedule, const PipelineCosts &costs) {
 int64_t getChunks(llvm::StringRef name) {
   if (name.contains("interleaved"))
     return 3;
-  return name == "zero-bubble-v" ? 2 : 1;
+  const Policy *policy = llvm::cantFail(findPolicy(name));
+  // A V brings the second chunk to the stage of the first.
+  return policy->getStage(1, 1) == 0 && policy->getStage(3, 2) == 0 ? 2 : 1;
 }
 
 PipelineCosts makeRandomCosts(const Schedule &schedule, std::mt19937 &random) {
