@@ -1,107 +1,145 @@
 //===- ApplyPlan.cpp - Offsets of a plan in the IR ------------------------===//
-//
-// The decoded tables, and so the plans, are in the order of the operations that
-// declare them.
-//
-//===----------------------------------------------------------------------===//
 
 #include "passes/plan-memory/ApplyPlan.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace mf;
-using namespace mf::passes;
-using program::Space;
+using mf::passes::PlannedProblem;
 
-static void applyStatics(ascend::ProgramOp program, const StageProblem &memory,
-                         const memory::StepPlan &plan, Space space) {
-  auto statics = llvm::to_vector(program.getBody().getOps<ascend::StaticOp>());
-  for (auto [number, offset] :
-       llvm::zip_equal(memory.getStatics(space), plan.persistentOffsets))
-    statics[number].setOffset(offset);
+namespace {
+
+/// Writes one plan. Its entries are in the order of its problem's parts, and
+/// each part says which operation it stands for.
+class PlanWriter {
+public:
+  PlanWriter(ArrayRef<Operation *> operations, const PlannedProblem &planned)
+      : operations(operations), problem(planned.problem), plan(planned.plan) {}
+
+  void writeBuffers();
+  void writeLayouts();
+  void writeTemporaries();
+  void writeTasks();
+  void writeHostLayouts();
+  void writeHostTasks();
+
+private:
+  void writeOffset(memory::PartId id, int64_t offset);
+  void writeSlots(ascend::FrameLayoutOp layout,
+                  const memory::ResidualFrame &frame,
+                  const memory::ResidualFrameLayout &planned);
+  /// The frame of a task's call, or null.
+  ascend::FrameOp getFrame(const memory::TaskMemory &task) const {
+    auto call = cast<ascend::CallOp>(operations[task.id]);
+    return call.getFrame() ? call.getFrame().getDefiningOp<ascend::FrameOp>()
+                           : nullptr;
+  }
+
+  ArrayRef<Operation *> operations;
+  const memory::StepProblem &problem;
+  const memory::StepPlan &plan;
+};
+
+} // namespace
+
+void PlanWriter::writeOffset(memory::PartId id, int64_t offset) {
+  if (auto buffer = dyn_cast<ascend::StaticOp>(operations[id]))
+    buffer.setOffset(offset);
+  else
+    cast<ascend::MessageOp>(operations[id]).setOffset(offset);
 }
 
-static void applyLayouts(ascend::ProgramOp program,
-                         const memory::StepPlan &device,
-                         const memory::StepPlan &host) {
-  for (auto [layout, frame, hostFrame] :
-       llvm::zip_equal(program.getBody().getOps<ascend::FrameLayoutOp>(),
-                       device.frames, host.frames)) {
-    ArrayRef<int64_t> onDevice = frame.residualOffsets;
-    ArrayRef<int64_t> onHost = hostFrame.residualOffsets;
-    SmallVector<int64_t> offsets;
-    for (Type type : layout.getTypes().getAsValueRange<TypeAttr>()) {
-      bool isHost =
-          cast<ascend::BufferType>(type).getSpace() == ascend::Space::Host;
-      ArrayRef<int64_t> &part = isHost ? onHost : onDevice;
-      offsets.push_back(part.front());
-      part = part.drop_front();
-    }
-    layout.setOffsets(offsets);
-    layout.setBytes(frame.size);
+void PlanWriter::writeBuffers() {
+  for (auto [buffer, offset] :
+       llvm::zip_equal(problem.persistentBuffers, plan.persistentOffsets))
+    writeOffset(buffer.id, offset);
+  for (auto [buffer, offset] :
+       llvm::zip_equal(problem.taskBuffers, plan.taskBufferOffsets))
+    writeOffset(buffer.id, offset);
+}
+
+/// Slots in the other memory keep their offsets.
+void PlanWriter::writeSlots(ascend::FrameLayoutOp layout,
+                            const memory::ResidualFrame &frame,
+                            const memory::ResidualFrameLayout &planned) {
+  SmallVector<int64_t> offsets(
+      layout.getOffsets().value_or(ArrayRef<int64_t>()));
+  offsets.resize(layout.getTypes().size(), 0);
+  for (auto [residual, offset] :
+       llvm::zip_equal(frame.residuals, planned.residualOffsets))
+    offsets[residual.id] = offset;
+  layout.setOffsets(offsets);
+}
+
+void PlanWriter::writeLayouts() {
+  for (auto [frame, planned] : llvm::zip_equal(problem.frames, plan.frames)) {
+    auto layout = cast<ascend::FrameLayoutOp>(operations[frame.id]);
+    writeSlots(layout, frame, planned);
+    layout.setBytes(planned.size);
     SmallVector<int64_t> parts;
-    for (const memory::FramePart &part : frame.parts)
+    for (const memory::FramePart &part : planned.parts)
       parts.push_back(part.begin);
     if (parts.size() > 1)
       layout.setParts(parts);
     else
       layout.removePartsAttr();
-    if (hostFrame.size > 0)
-      layout.setHostBytes(hostFrame.size);
   }
 }
 
-static void applyRoutines(ascend::ProgramOp program,
-                          const memory::StepPlan &plan) {
-  for (auto [routine, layout] : llvm::zip_first(
-           program.getBody().getOps<ascend::RoutineOp>(), plan.routines))
-    for (auto [alloc, place] : llvm::zip_equal(
-             routine.getBody().getOps<ascend::AllocOp>(), layout.temporaries)) {
-      bool inFrame = place.region == memory::TemporaryPlace::Region::Frame;
-      alloc.setRegionAttr(ascend::RegionAttr::get(
-          program.getContext(),
-          inFrame ? ascend::Region::Frame : ascend::Region::Scratch));
+void PlanWriter::writeHostLayouts() {
+  for (auto [frame, planned] : llvm::zip_equal(problem.frames, plan.frames)) {
+    auto layout = cast<ascend::FrameLayoutOp>(operations[frame.id]);
+    writeSlots(layout, frame, planned);
+    if (planned.size > 0)
+      layout.setHostBytes(planned.size);
+  }
+}
+
+void PlanWriter::writeTemporaries() {
+  for (auto [routine, layout] :
+       llvm::zip_equal(problem.routines, plan.routines))
+    for (auto [temporary, place] :
+         llvm::zip_equal(routine.temporaries, layout.temporaries)) {
+      auto alloc = cast<ascend::AllocOp>(operations[temporary.id]);
+      alloc.setRegion(place.region == memory::TemporaryPlace::Region::Frame
+                          ? ascend::Region::Frame
+                          : ascend::Region::Scratch);
       alloc.setOffset(place.offset);
     }
 }
 
-static void applyStep(ascend::ProgramOp program, const StageProblem &memory,
-                      const memory::StepPlan &device,
-                      const memory::StepPlan &host) {
-  ascend::StepOp step = *program.getBody().getOps<ascend::StepOp>().begin();
-  for (auto [call, task, bases, hostBases] :
-       llvm::zip_first(step.getBody().getOps<ascend::CallOp>(),
-                       memory.getDevice().tasks, device.tasks, host.tasks)) {
-    if (!memory.getDevice().routines[task.routine].temporaries.empty())
-      call.setScratchOffset(bases.scratchBase);
-    if (!call.getFrame())
+void PlanWriter::writeTasks() {
+  for (auto [task, bases] : llvm::zip_equal(problem.tasks, plan.tasks)) {
+    if (task.id == memory::noPart)
       continue;
-    auto frame = call.getFrame().getDefiningOp<ascend::FrameOp>();
-    frame.setOffsets(bases.frameBases);
-    if (memory.hasHostFrame(task.routine))
-      frame.setHostOffset(hostBases.frameBases.front());
+    if (!problem.routines[task.routine].temporaries.empty())
+      cast<ascend::CallOp>(operations[task.id])
+          .setScratchOffset(bases.scratchBase);
+    if (ascend::FrameOp frame = getFrame(task))
+      frame.setOffsets(bases.frameBases);
   }
-  auto messages = llvm::to_vector(step.getBody().getOps<ascend::MessageOp>());
-  ArrayRef<int64_t> offsets = device.taskBufferOffsets;
-  for (auto [number, offset] : llvm::zip_first(memory.getMessages(), offsets))
-    messages[number].setOffset(offset);
-  auto statics = llvm::to_vector(program.getBody().getOps<ascend::StaticOp>());
-  for (auto [number, offset] :
-       llvm::zip_equal(memory.getStepStatics(),
-                       offsets.drop_front(memory.getMessages().size())))
-    statics[number].setOffset(offset);
+}
+
+/// A frame is one piece of host memory, if it has any there.
+void PlanWriter::writeHostTasks() {
+  for (auto [task, bases] : llvm::zip_equal(problem.tasks, plan.tasks))
+    if (!bases.frameBases.empty())
+      getFrame(task).setHostOffset(bases.frameBases.front());
 }
 
 void mf::passes::applyPlan(ascend::ProgramOp program,
-                           const StageProblem &memory,
-                           const memory::StepPlan &device,
-                           const memory::StepPlan &host) {
-  applyStatics(program, memory, device, Space::Device);
-  applyStatics(program, memory, host, Space::Host);
-  applyLayouts(program, device, host);
-  applyRoutines(program, device);
-  applyStep(program, memory, device, host);
-  program.setArenaBytes(device.arenaSize);
-  program.setHostBytes(host.arenaSize);
-  program.setMaxLiveBytes(device.bound.bytes);
+                           ArrayRef<Operation *> operations,
+                           const PlannedProblem &device,
+                           const PlannedProblem &host) {
+  PlanWriter onDevice(operations, device), onHost(operations, host);
+  onDevice.writeBuffers();
+  onHost.writeBuffers();
+  onDevice.writeLayouts();
+  onHost.writeHostLayouts();
+  onDevice.writeTemporaries();
+  onDevice.writeTasks();
+  onHost.writeHostTasks();
+  program.setArenaBytes(device.plan.arenaSize);
+  program.setHostBytes(host.plan.arenaSize);
+  program.setMaxLiveBytes(device.plan.bound.bytes);
 }

@@ -4,14 +4,22 @@
 #define MF_PASSES_PLAN_MEMORY_APPLYPLAN_H
 
 #include "dialects/ascend/AscendDialect.h"
-#include "passes/plan-memory/StageProblem.h"
+#include "mf/Program/Memory/StepPlan.h"
 
 namespace mf::passes {
 
-/// Writes the offsets of both plans into the program that `memory` was decoded
-/// from, and the sizes of its memories.
-void applyPlan(ascend::ProgramOp program, const StageProblem &memory,
-               const memory::StepPlan &device, const memory::StepPlan &host);
+/// A plan with the problem that it is for.
+struct PlannedProblem {
+  const memory::StepProblem &problem;
+  const memory::StepPlan &plan;
+};
+
+/// Writes both plans into a program: the place of each part of a problem to the
+/// operation that has its number among `operations` (StageProblem.h), and the
+/// sizes of the memories to the program.
+void applyPlan(ascend::ProgramOp program,
+               llvm::ArrayRef<mlir::Operation *> operations,
+               const PlannedProblem &device, const PlannedProblem &host);
 
 } // namespace mf::passes
 

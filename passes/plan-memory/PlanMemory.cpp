@@ -7,6 +7,7 @@
 #include "passes/Passes.h"
 #include "passes/plan-memory/ApplyPlan.h"
 #include "passes/plan-memory/MemoryLimit.h"
+#include "passes/plan-memory/StageProblem.h"
 #include <map>
 
 namespace mf::passes {
@@ -44,7 +45,7 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
       return signalPassFailure();
     StageProblem stage(*decoded);
     if (auto broken = stage.getBrokenSlot()) {
-      reportBrokenSlot(program, *broken);
+      reportBrokenSlot(*broken);
       return signalPassFailure();
     }
     std::optional<memory::StepPlan> plan =
@@ -55,7 +56,8 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
         planLegally(stage.getHost(), getHostOptions(), "host memory");
     if (!host)
       return signalPassFailure();
-    mf::passes::applyPlan(program, stage, *plan, *host);
+    mf::passes::applyPlan(program, stage.getOperations(),
+                          {stage.getDevice(), *plan}, {stage.getHost(), *host});
     remark::analysis(program.getLoc(), remark::RemarkOpts::name("MemoryPlan")
                                            .category("memory")
                                            .function(program.getSymName()))
@@ -103,10 +105,8 @@ private:
     return options;
   }
 
-  static void reportBrokenSlot(ascend::ProgramOp program,
-                               StageProblem::BrokenSlot broken) {
-    auto layouts = program.getBody().getOps<ascend::FrameLayoutOp>();
-    ascend::FrameLayoutOp layout = *std::next(layouts.begin(), broken.layout);
+  static void reportBrokenSlot(StageProblem::BrokenSlot broken) {
+    ascend::FrameLayoutOp layout = broken.layout;
     layout.emitOpError("expected slot ")
         << broken.slot << " ('"
         << cast<StringAttr>(layout.getNames()[broken.slot]).getValue()

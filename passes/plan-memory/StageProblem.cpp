@@ -1,5 +1,4 @@
-//===- StageProblem.cpp - Problem of a stage's memory
-//----------------------===//
+//===- StageProblem.cpp - Problem of a stage's memory ---------------------===//
 
 #include "passes/plan-memory/StageProblem.h"
 #include "dialects/mf/CellName.h"
@@ -32,17 +31,11 @@ bool StageProblem::comesInStep(uint32_t number) const {
 }
 
 void StageProblem::addStatics() {
-  for (auto [number, buffer] : llvm::enumerate(stage.statics)) {
-    if (comesInStep(number)) {
-      stepStatics.push_back(static_cast<uint32_t>(number));
-      continue;
-    }
-    const bool onDevice = buffer.space == Space::Device;
-    (onDevice ? deviceStatics : hostStatics)
-        .push_back(static_cast<uint32_t>(number));
-    (onDevice ? device : host)
-        .persistentBuffers.push_back({buffer.name, buffer.bytes});
-  }
+  for (auto [number, buffer] : llvm::enumerate(stage.statics))
+    if (!comesInStep(number))
+      (buffer.space == Space::Device ? device : host)
+          .persistentBuffers.push_back(
+              {buffer.name, buffer.bytes, buffer.location});
 }
 
 std::string StageProblem::getOperator(const program::Routine &routine,
@@ -67,21 +60,22 @@ void StageProblem::addRoutines() {
       if (range.isUsed())
         name = getOperator(routine, lives.instructions[range.begin]);
       // A buffer that nothing uses has a place too.
-      target.temporaries.push_back({std::move(name), buffer.bytes,
-                                    range.isUsed() ? range.begin : 0,
-                                    range.isUsed() ? range.end : 1});
+      target.temporaries.push_back(
+          {std::move(name), buffer.bytes, range.isUsed() ? range.begin : 0,
+           range.isUsed() ? range.end : 1, buffer.location});
     }
   }
 }
 
 void StageProblem::addTasks() {
   for (uint32_t position : liveness.calls) {
-    const program::Call &call =
-        *stage.step.getCall(stage.step.instructions[position]);
+    const program::Instruction &instruction = stage.step.instructions[position];
+    const program::Call &call = *stage.step.getCall(instruction);
     auto instance = static_cast<int64_t>(device.tasks.size());
     if (call.frame)
       instance = stage.frames[*call.frame].microBatch;
-    device.tasks.push_back({static_cast<int64_t>(call.routine), instance});
+    device.tasks.push_back(
+        {static_cast<int64_t>(call.routine), instance, instruction.location});
   }
   // Messages of a step without calls live through a task that does nothing.
   if (!device.tasks.empty())
@@ -113,11 +107,11 @@ void StageProblem::addFrames() {
 
 void StageProblem::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
   const program::FrameLayout &layout = stage.layouts[number];
-  memory::ResidualFrame &frame = device.frames.emplace_back();
-  memory::ResidualFrame &hostFrame = host.frames.emplace_back();
-  frame.name = hostFrame.name = layout.name;
+  memory::ResidualFrame frame;
+  frame.name = layout.name;
   frame.phases.assign(phases.begin(), phases.end());
-  hostFrame.phases = frame.phases;
+  frame.id = layout.location;
+  memory::ResidualFrame hostFrame = frame;
   for (auto [index, slot] : llvm::enumerate(layout.slots)) {
     llvm::SmallVector<std::pair<int64_t, MomentRange>, 2> uses;
     for (auto [phase, routine] : llvm::enumerate(phases))
@@ -135,7 +129,9 @@ void StageProblem::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
     }
     if (uses.size() < 2) {
       if (!brokenSlot)
-        brokenSlot = BrokenSlot{number, static_cast<uint32_t>(index)};
+        brokenSlot = BrokenSlot{
+            llvm::cast<ascend::FrameLayoutOp>(getOperations()[layout.location]),
+            static_cast<uint32_t>(index)};
       continue;
     }
     memory::Residual residual;
@@ -146,9 +142,13 @@ void StageProblem::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
     residual.birth = uses.front().second.begin;
     residual.deathPhase = uses.back().first;
     residual.death = uses.back().second.end;
+    residual.id = static_cast<memory::PartId>(index);
     (slot.space == Space::Device ? frame : hostFrame)
         .residuals.push_back(std::move(residual));
   }
+  device.frames.push_back(std::move(frame));
+  if (!hostFrame.residuals.empty())
+    host.frames.push_back(std::move(hostFrame));
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,24 +160,27 @@ void StageProblem::addMessages() {
     if (buffer.kind != program::BufferKind::Message)
       continue;
     const program::MessageRange &range = liveness.messages[buffer.index];
-    messages.push_back(buffer.index);
     memory::StepMoment begin{range.begin.call, range.begin.moment};
     memory::StepMoment end{range.end.call, range.end.moment};
     if (!range.isUsed || liveness.calls.empty()) {
       begin = {0, 0};
       end = {1, 0};
     }
-    device.taskBuffers.push_back({"message", buffer.bytes, begin, end});
+    device.taskBuffers.push_back(
+        {"message", buffer.bytes, begin, end, buffer.location});
   }
 }
 
 void StageProblem::addStepStatics() {
-  for (uint32_t number : stepStatics) {
+  for (auto [number, buffer] : llvm::enumerate(stage.statics)) {
+    if (!comesInStep(number))
+      continue;
     const program::MessageRange &range = liveness.statics[number];
-    device.taskBuffers.push_back({stage.statics[number].name,
-                                  stage.statics[number].bytes,
+    device.taskBuffers.push_back({buffer.name,
+                                  buffer.bytes,
                                   {range.begin.call, range.begin.moment},
-                                  {range.end.call, range.end.moment}});
+                                  {range.end.call, range.end.moment},
+                                  buffer.location});
   }
 }
 
@@ -209,10 +212,9 @@ std::string StageProblem::getCategory(const memory::LiveBuffer &buffer) const {
   switch (buffer.kind) {
   case Kind::Persistent:
   case Kind::TaskLevel:
-    for (const program::Static &other : stage.statics)
-      if (other.name == buffer.name)
-        return program::getName(other.role).str();
-    return buffer.kind == Kind::TaskLevel ? "message" : "";
+    if (auto op = llvm::dyn_cast<ascend::StaticOp>(getOperations()[buffer.id]))
+      return ascend::stringifyRole(op.getRole()).str();
+    return "message";
   case Kind::Residual:
     return "residual";
   case Kind::Temporary:

@@ -1,7 +1,9 @@
-//===- StageMemory.h - Problem of a stage's memory --------------*- C++ -*-===//
+//===- StageProblem.h - Problem of a stage's memory -------------*- C++ -*-===//
 //
-// From the decoded program of a stage to the planner's problems, one for device
-// memory and one for pinned host memory. Knows no IR.
+// The one place that makes the planner's problems from the decoded program of a
+// stage: one for device memory and one for pinned host memory. Each part of a
+// problem carries the number of the operation that declares it, by which its
+// place is written back (ApplyPlan.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +16,8 @@
 
 namespace mf::passes {
 
-/// The problems of a stage. Their routines, frames (those of `layouts`) and
-/// tasks are in the order of the program's routines, layouts and calls, behind
-/// which there may be more; temporaries in the order of the routine's.
+/// The problems of a stage. The number of a part (memory::PartId) is an index
+/// into getOperations(), but that of a residual is its slot's in the layout.
 class StageProblem {
 public:
   explicit StageProblem(const program::UnplannedStage &decoded);
@@ -24,28 +25,16 @@ public:
   const memory::StepProblem &getDevice() const { return device; }
   const memory::StepProblem &getHost() const { return host; }
 
-  /// Statics by their numbers, in the order of a problem's persistent buffers.
-  llvm::ArrayRef<uint32_t> getStatics(program::Space space) const {
-    return space == program::Space::Device ? deviceStatics : hostStatics;
+  llvm::ArrayRef<mlir::Operation *> getOperations() const {
+    return decoded.operations;
   }
-  /// Messages by their numbers, in the order of the problem's first task
-  /// buffers.
-  llvm::ArrayRef<uint32_t> getMessages() const { return messages; }
-  /// Statics that are of the step, in the order of the task buffers behind.
-  llvm::ArrayRef<uint32_t> getStepStatics() const { return stepStatics; }
 
   /// A slot that is not written by one routine and read by a later one.
   struct BrokenSlot {
-    uint32_t layout = 0;
+    ascend::FrameLayoutOp layout;
     uint32_t slot = 0;
   };
   std::optional<BrokenSlot> getBrokenSlot() const { return brokenSlot; }
-
-  /// Whether the frames of a routine have a part in host memory.
-  bool hasHostFrame(int64_t routine) const {
-    std::optional<uint32_t> layout = stage.routines[routine].layout;
-    return layout && !host.frames[*layout].residuals.empty();
-  }
 
   /// The operator that runs at a moment, for messages.
   std::string describe(memory::StepMoment moment) const;
@@ -70,7 +59,6 @@ private:
   const program::StageProgram &stage;
   const program::StepLiveness liveness;
   memory::StepProblem device, host;
-  std::vector<uint32_t> deviceStatics, hostStatics, messages, stepStatics;
   std::optional<BrokenSlot> brokenSlot;
 };
 

@@ -32,11 +32,12 @@ struct DecodedProgram {
 /// do not match in number, order, kind or size.
 mlir::FailureOr<DecodedProgram> decodeProgram(mlir::ModuleOp module);
 
-/// A program before its memory is planned: all offsets are 0. Its tables are in
-/// the order of the operations that declare them.
+/// A program before its memory is planned: all offsets are 0.
 struct UnplannedStage {
   StageProgram stage;
   std::vector<LaunchedKernel> kernels;
+  /// The operations that the `location` indices stand for.
+  std::vector<mlir::Operation *> operations;
 };
 mlir::FailureOr<UnplannedStage> decodeUnplanned(ascend::ProgramOp program);
 

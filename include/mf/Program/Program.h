@@ -146,6 +146,7 @@ struct FrameLayout {
   int64_t hostBytes = 0;
   /// The offsets at which the parts begin, ascending; the first is 0.
   std::vector<int64_t> parts = {0};
+  uint32_t location = 0;
 
   /// The part that has the offset, which is not negative.
   uint32_t getPart(int64_t offset) const {

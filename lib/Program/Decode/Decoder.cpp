@@ -137,7 +137,8 @@ FailureOr<UnplannedStage> decodeUnplanned(ascend::ProgramOp op) {
   if (failed(stage))
     return failure();
   return UnplannedStage{std::move(*stage),
-                        std::move(state.result.program.kernels)};
+                        std::move(state.result.program.kernels),
+                        std::move(state.operations)};
 }
 
 } // namespace mf::program

@@ -19,10 +19,13 @@ public:
   explicit DecoderState(bool isPlanned) : isPlanned(isPlanned) {}
 
   DecodedProgram result;
+  /// By location.
+  std::vector<mlir::Operation *> operations;
   const bool isPlanned;
 
   uint32_t addLocation(mlir::Operation *op) {
     result.locations.push_back(op->getLoc());
+    operations.push_back(op);
     return result.locations.size() - 1;
   }
 

@@ -201,6 +201,7 @@ LogicalResult StageDecoder::decodeLayout(ascend::FrameLayoutOp op) {
       return failure();
   FrameLayout layout;
   layout.name = op.getSymName().str();
+  layout.location = state.addLocation(op);
   // A new plan ignores an earlier one.
   layout.bytes = state.isPlanned ? op.getBytes().value_or(0) : 0;
   if (layout.bytes < 0 || layout.bytes > context.stage.arenaBytes)

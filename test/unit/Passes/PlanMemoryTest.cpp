@@ -14,6 +14,8 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
+#include "passes/plan-memory/ApplyPlan.h"
+#include "passes/plan-memory/StageProblem.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <gtest/gtest.h>
@@ -207,6 +209,111 @@ TEST(PlanMemoryTest, RefusesAnIllegalPlan) {
   EXPECT_NE(errors.find("got an illegal plan of device memory"),
             std::string::npos)
       << errors;
+}
+
+/// Two micro-batches of a chunk with two residuals on the device and one in
+/// host memory, all of different sizes; a message of each.
+constexpr llvm::StringLiteral chunk = R"(
+!B = !ascend.buffer<16xf32, hbm>
+!L = !ascend.buffer<4096xf32, hbm>
+!H = !ascend.buffer<16xf32, host>
+module attributes {mf.mesh = #mf.mesh<pp = 1>} {
+ascend.program @p stage 0 attributes {micro_batches = 2, micro_batch_size = 1,
+    sequence_length = 4, vocab_size = 16, pad_token_id = -1,
+    ignore_index = -100} {
+ascend.stream @compute compute
+ascend.stream @d2h d2h
+ascend.static @w parameter of "w" : !B
+ascend.static @v parameter of "v" : !L
+ascend.static @h constant : !H
+ascend.frame_layout @f [!B, !H, !L] of ["a", "b", "c"]
+ascend.routine @forward(%x: !B, %y: !L) attributes {layout = @f} {
+  %a = ascend.slot 0 : !B
+  %b = ascend.slot 1 : !H
+  %c = ascend.slot 2 : !L
+  %t = ascend.alloc : !L
+  %u = ascend.alloc : !B
+  ascend.launch "aclnnNeg"(%x) -> (%u) {} : (!B) -> !B
+  ascend.launch "aclnnNeg"(%y) -> (%t) {} : (!L) -> !L
+  ascend.launch "aclnnNeg"(%u) -> (%a) {} : (!B) -> !B
+  ascend.launch "aclnnNeg"(%t) -> (%c) {} : (!L) -> !L
+  %e = ascend.record @compute
+  %done = ascend.copy %a to %b on @d2h after %e : !B to !H -> !ascend.event
+  ascend.wait @compute for %done
+}
+ascend.routine @backward() attributes {layout = @f} {
+  %a = ascend.slot 0 : !B
+  %b = ascend.slot 1 : !H
+  %c = ascend.slot 2 : !L
+  %w = ascend.global @w : !B
+  %v = ascend.global @v : !L
+  %t = ascend.alloc : !B
+  %u = ascend.alloc : !L
+  %e = ascend.record @compute
+  %done = ascend.copy %b to %t on @d2h after %e : !H to !B -> !ascend.event
+  ascend.launch "aclnnNeg"(%c) -> (%u) {} : (!L) -> !L
+  ascend.launch "aclnnNeg"(%u) -> (%v) {} : (!L) -> !L
+  ascend.wait @compute for %done
+  ascend.launch "aclnnNeg"(%a) -> (%w) {} : (!B) -> !B
+  ascend.launch "aclnnNeg"(%t) -> (%w) {} : (!B) -> !B
+}
+ascend.step {
+  %w = ascend.global @w : !B
+  %v = ascend.global @v : !L
+  %h = ascend.global @h : !H
+  %x = ascend.message : !B
+  %y = ascend.message : !L
+  %e = ascend.record @compute
+  %filled = ascend.copy %h to %x on @d2h after %e : !H to !B -> !ascend.event
+  ascend.wait @compute for %filled
+  ascend.launch "aclnnNeg"(%v) -> (%y) {} : (!L) -> !L
+  %f = ascend.frame @f micro_batch 0 : !ascend.frame<@f>
+  %g = ascend.frame @f micro_batch 1 : !ascend.frame<@f>
+  ascend.call @forward(%x, %y) frame %f : !ascend.frame<@f> micro_batch 0 : (!B, !L) -> ()
+  ascend.call @forward(%x, %y) frame %g : !ascend.frame<@f> micro_batch 1 : (!B, !L) -> ()
+  ascend.call @backward() frame %f : !ascend.frame<@f> micro_batch 0 : () -> ()
+  ascend.call @backward() frame %g : !ascend.frame<@f> micro_batch 1 : () -> ()
+}
+}
+}
+)";
+
+/// The problem with its parts in another order.
+static memory::StepProblem shuffle(memory::StepProblem problem,
+                                   std::mt19937 &random) {
+  auto reorder = [&](auto &parts) {
+    std::shuffle(parts.begin(), parts.end(), random);
+  };
+  reorder(problem.persistentBuffers);
+  reorder(problem.taskBuffers);
+  for (memory::RoutineMemory &routine : problem.routines)
+    reorder(routine.temporaries);
+  for (memory::ResidualFrame &frame : problem.frames)
+    reorder(frame.residuals);
+  return problem;
+}
+
+TEST(PlanMemoryTest, IsAppliedByIdentityWhateverTheOrder) {
+  mlir::MLIRContext context;
+  context.loadDialect<ascend::AscendDialect, ir::MfDialect>();
+  std::mt19937 random(1);
+  for (int i = 0; i < 20; ++i) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(chunk, &context);
+    ASSERT_TRUE(module);
+    ascend::ProgramOp op = *module->getOps<ascend::ProgramOp>().begin();
+    auto unplanned = program::decodeUnplanned(op);
+    ASSERT_TRUE(succeeded(unplanned));
+    const passes::StageProblem stage(*unplanned);
+    const memory::StepProblem device = shuffle(stage.getDevice(), random);
+    const memory::StepProblem host = shuffle(stage.getHost(), random);
+    const memory::StepPlan plan = llvm::cantFail(memory::planStep(device));
+    const memory::StepPlan hostPlan = llvm::cantFail(memory::planStep(host));
+    passes::applyPlan(op, stage.getOperations(), {device, plan},
+                      {host, hostPlan});
+    auto decoded = program::decodeProgram(*module);
+    ASSERT_TRUE(succeeded(decoded));
+    EXPECT_EQ(llvm::toString(program::verifyProgram(decoded->program)), "");
+  }
 }
 
 } // namespace

@@ -32,12 +32,20 @@
 
 namespace mf::memory {
 
+/// The number by which the maker of a problem knows what a part of it stands
+/// for. The planner hands it on and never reads it.
+using PartId = uint32_t;
+
+/// The number of a part that stands for nothing.
+inline constexpr PartId noPart = ~PartId{0};
+
 /// A buffer that lives inside one routine, at instructions [begin, end).
 struct Temporary {
   std::string name;
   int64_t size = 0;
   int64_t begin = 0;
   int64_t end = 0;
+  PartId id = noPart;
 };
 
 /// A straight list of `length` instructions with its temporaries.
@@ -60,6 +68,7 @@ struct Residual {
   int64_t death = 0;
   /// The layer of the model that it belongs to, if it belongs to one.
   std::optional<int64_t> layer = std::nullopt;
+  PartId id = noPart;
 };
 
 /// The memory in which the routines of a chunk keep values for one another.
@@ -70,6 +79,7 @@ struct ResidualFrame {
   std::string name;
   std::vector<int64_t> phases;
   std::vector<Residual> residuals;
+  PartId id = noPart;
 };
 
 /// One run of a routine. `instance` (a micro-batch number, any unique value)
@@ -78,6 +88,7 @@ struct ResidualFrame {
 struct TaskMemory {
   int64_t routine = 0;
   int64_t instance = 0;
+  PartId id = noPart;
 };
 
 /// An instruction of a task; `task` may be one past the last task.
@@ -102,12 +113,14 @@ struct TaskBuffer {
   int64_t size = 0;
   StepMoment begin;
   StepMoment end;
+  PartId id = noPart;
 };
 
 /// A buffer that lives throughout: a parameter, a gradient, optimizer state.
 struct PersistentBuffer {
   std::string name;
   int64_t size = 0;
+  PartId id = noPart;
 };
 
 /// The largest number of bytes alive at one instruction of one task.
@@ -127,6 +140,8 @@ struct LiveBuffer {
   int64_t instance;
   /// Bytes, rounded up to the alignment.
   int64_t size;
+  /// That of the buffer in the problem.
+  PartId id;
 };
 
 /// The problem. Sizes are in bytes; every offset is a multiple of `alignment`,

@@ -121,12 +121,20 @@ std::vector<LiveBuffer> StepProblem::liveAt(StepMoment moment) const {
   using Kind = LiveBuffer::Kind;
   std::vector<LiveBuffer> live;
   for (const PersistentBuffer &buffer : persistentBuffers)
-    live.push_back(
-        {Kind::Persistent, {}, buffer.name, -1, alignedSize(buffer.size)});
+    live.push_back({Kind::Persistent,
+                    {},
+                    buffer.name,
+                    -1,
+                    alignedSize(buffer.size),
+                    buffer.id});
   for (const TaskBuffer &buffer : taskBuffers)
     if (!(moment < buffer.begin) && moment < buffer.end)
-      live.push_back(
-          {Kind::TaskLevel, {}, buffer.name, -1, alignedSize(buffer.size)});
+      live.push_back({Kind::TaskLevel,
+                      {},
+                      buffer.name,
+                      -1,
+                      alignedSize(buffer.size),
+                      buffer.id});
   if (moment.task < 0 || moment.task >= static_cast<int64_t>(tasks.size()))
     return live;
 
@@ -138,7 +146,7 @@ std::vector<LiveBuffer> StepProblem::liveAt(StepMoment moment) const {
     if (temporary.begin <= moment.instruction &&
         moment.instruction < temporary.end)
       live.push_back({Kind::Temporary, routine.name, temporary.name, owner,
-                      alignedSize(temporary.size)});
+                      alignedSize(temporary.size), temporary.id});
   for (const FrameInstance &instance : timeline.getInstances()) {
     const ResidualFrame &frame = frames[instance.frame];
     // The phase that runs in this task, or the last one that ran before it.
@@ -158,7 +166,7 @@ std::vector<LiveBuffer> StepProblem::liveAt(StepMoment moment) const {
       if (isLive)
         live.push_back({Kind::Residual, frame.name, residual.name,
                         tasks[instance.tasks.front()].instance,
-                        alignedSize(residual.size)});
+                        alignedSize(residual.size), residual.id});
     }
   }
   std::vector<LiveBuffer> sorted;
