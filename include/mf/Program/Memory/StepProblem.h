@@ -140,7 +140,7 @@ struct LiveBuffer {
   int64_t instance;
   /// Bytes, rounded up to the alignment.
   int64_t size;
-  /// That of the buffer in the problem.
+  /// The number of the buffer in the problem.
   PartId id;
 };
 
