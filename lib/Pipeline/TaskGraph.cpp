@@ -31,6 +31,10 @@ static std::optional<Task> getRemoteNeighbour(const Pipeline &pipeline,
   return other;
 }
 
+std::optional<Task> getChunkInput(const Pipeline &pipeline, const Task &task) {
+  return getNeighbour(pipeline, task, -1);
+}
+
 std::optional<Task> getProducer(const Pipeline &pipeline, const Task &task) {
   return getRemoteNeighbour(pipeline, task, -1);
 }
@@ -52,7 +56,7 @@ llvm::SmallVector<Task, 3> getInputs(const Pipeline &pipeline,
   bool isForward = task.phase == Phase::Forward;
   if (!isForward)
     add(Phase::Forward, task.piece);
-  if (std::optional<Task> other = getNeighbour(pipeline, task, -1))
+  if (std::optional<Task> other = getChunkInput(pipeline, task))
     inputs.push_back(*other);
   int32_t piece = isForward ? task.piece - 1 : task.piece + 1;
   if (piece >= 0 && piece < pipeline.pieces)

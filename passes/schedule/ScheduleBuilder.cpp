@@ -1,6 +1,7 @@
 //===- ScheduleBuilder.cpp - Schedules as IR ------------------------------===//
 
 #include "passes/schedule/ScheduleBuilder.h"
+#include "mf/Pipeline/TaskGraph.h"
 
 using namespace mlir;
 using namespace mf;
@@ -56,32 +57,35 @@ Value ScheduleBuilder::load(const Task &task, int64_t argument) {
   return nullptr;
 }
 
-Value ScheduleBuilder::receive(const Task &task, int64_t from, int64_t value,
-                               Type type) {
-  return ReceiveOp::create(builder, loc, type, chunks.getStage(from),
-                           getChannel(task.phase, from, value), task.microBatch,
-                           task.piece, ahead.lookup(getNumber(task)));
+Value ScheduleBuilder::receive(const Task &task, int64_t value, Type type) {
+  const Task producer = *getProducer(chunks.pipeline, task);
+  return ReceiveOp::create(builder, loc, type, chunks.getStage(producer.chunk),
+                           getChannel(task.phase, producer.chunk, value),
+                           task.microBatch, task.piece,
+                           ahead.lookup(getNumber(task)));
 }
 
-void ScheduleBuilder::send(const Task &task, int64_t to, ValueRange values) {
+void ScheduleBuilder::send(const Task &task, ValueRange values) {
+  std::optional<Task> reader = getReader(chunks.pipeline, task);
+  if (!reader)
+    return;
   for (auto [index, value] : llvm::enumerate(values))
-    SendOp::create(builder, loc, value, chunks.getStage(to),
+    SendOp::create(builder, loc, value, chunks.getStage(reader->chunk),
                    getChannel(task.phase, task.chunk, index), task.microBatch,
                    task.piece, behind.lookup(getNumber(task)));
 }
 
 void ScheduleBuilder::addInputs(const Task &task, Run &run) {
   ForwardOp forward = chunks.get(task).forward;
-  int64_t from = task.chunk - 1;
-  bool isHere =
-      from >= 0 && chunks.getStage(from) == chunks.getStage(task.chunk);
+  bool isReceived = getProducer(chunks.pipeline, task).has_value();
   int64_t numHidden = 0;
   for (auto [index, type] : llvm::enumerate(
            forward.getArgumentTypes().drop_back(forward.getPast()))) {
     Value input = load(task, index);
     if (!input) {
-      input = isHere ? getRun(task, from, task.piece).outputs[numHidden]
-                     : receive(task, from, numHidden, type);
+      input = isReceived ? receive(task, numHidden, type)
+                         : getRun(*getChunkInput(chunks.pipeline, task))
+                               .outputs[numHidden];
       ++numHidden;
     }
     run.inputs.push_back(input);
@@ -114,9 +118,7 @@ void ScheduleBuilder::addFutureGradients(const Task &task, Run &run) {
 
 void ScheduleBuilder::addOutputGradients(const Task &task, Run &run) {
   ForwardOp forward = chunks.get(task).forward;
-  int64_t from = task.chunk + 1;
-  bool isHere = from < chunks.pipeline.getNumChunks() &&
-                chunks.getStage(from) == chunks.getStage(task.chunk);
+  bool isReceived = getProducer(chunks.pipeline, task).has_value();
   TrainingAttr training = model.getTrainingAttr();
   int64_t numHidden = 0;
   for (Type type : forward.getOutputTypes().drop_back(forward.getFuture())) {
@@ -127,9 +129,9 @@ void ScheduleBuilder::addOutputGradients(const Task &task, Run &run) {
           builder, loc, type, builder.getF64FloatAttr(share),
           training.scalesLoss() ? builder.getUnitAttr() : nullptr);
     } else {
-      gradient = isHere
-                     ? getRun(task, from, task.piece).inputGradients[numHidden]
-                     : receive(task, from, numHidden, type);
+      gradient = isReceived ? receive(task, numHidden, type)
+                            : getRun(*getChunkInput(chunks.pipeline, task))
+                                  .inputGradients[numHidden];
       ++numHidden;
     }
     run.outputGradients.push_back(gradient);
@@ -153,10 +155,7 @@ void ScheduleBuilder::runForward(const Task &task) {
                                  task.microBatch, run.inputs);
   run.frame = op.getFrame();
   llvm::append_range(run.outputs, op.getOutputs());
-  int64_t to = task.chunk + 1;
-  if (to < chunks.pipeline.getNumChunks() &&
-      chunks.getStage(to) != chunks.getStage(task.chunk))
-    send(task, to, op.getOutputs().take_front(chunk.countHiddenOutputs()));
+  send(task, op.getOutputs().take_front(chunk.countHiddenOutputs()));
   for (Value output : op.getOutputs())
     if (isLoss(output.getType()))
       AccumulateLossOp::create(builder, loc, output);
@@ -177,9 +176,7 @@ void ScheduleBuilder::runBackward(const Task &task) {
       builder, loc, chunk.backward.getInputGradientTypes(),
       chunk.backward.getSymName(), task.microBatch, run.frame, arguments);
   llvm::append_range(run.inputGradients, op.getInputGradients());
-  int64_t to = task.chunk - 1;
-  if (to >= 0 && chunks.getStage(to) != chunks.getStage(task.chunk))
-    send(task, to, op.getInputGradients().drop_back(chunk.forward.getPast()));
+  send(task, op.getInputGradients().drop_back(chunk.forward.getPast()));
 }
 
 void ScheduleBuilder::runBackwardWeights(const Task &task) {

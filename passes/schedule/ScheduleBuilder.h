@@ -38,15 +38,12 @@ private:
   /// Before each run of a piece: what earlier and later pieces hand to it.
   void addPast(const schedule::Task &task, Run &run);
   void addFutureGradients(const schedule::Task &task, Run &run);
-  mlir::Value receive(const schedule::Task &task, int64_t from, int64_t value,
+  mlir::Value receive(const schedule::Task &task, int64_t value,
                       mlir::Type type);
-  void send(const schedule::Task &task, int64_t to, mlir::ValueRange values);
-  /// The run of `task`, in another chunk or for another piece.
-  Run &getRun(const schedule::Task &task, int64_t chunk, int64_t piece) {
-    return runs[getPlace(chunk, task.microBatch, piece)];
-  }
+  /// Sends what `task` has made to the stage that reads it, if there is one.
+  void send(const schedule::Task &task, mlir::ValueRange values);
   Run &getRun(const schedule::Task &task) {
-    return getRun(task, task.chunk, task.piece);
+    return runs[getPlace(task.chunk, task.microBatch, task.piece)];
   }
   int64_t getPlace(int64_t chunk, int64_t microBatch, int64_t piece) const {
     return (chunk * chunks.pipeline.microBatches + microBatch) *

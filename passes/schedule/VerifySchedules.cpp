@@ -2,6 +2,7 @@
 
 #include "passes/schedule/VerifySchedules.h"
 #include "mf/Pipeline/ScheduleError.h"
+#include "mf/Pipeline/TaskGraph.h"
 #include "mf/Pipeline/Transfers.h"
 #include "passes/schedule/ScheduleReader.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -137,10 +138,8 @@ LogicalResult ScheduleVerifier::checkForward(RunForwardOp run) {
              << microBatch << " as argument " << index.getInt();
   }
   for (auto [number, index] : llvm::enumerate(chunk.getHiddenArguments()))
-    if (failed(checkMessage(
-            run, run.getInputs()[index],
-            {Phase::Forward, task.chunk - 1, task.microBatch, task.piece},
-            number)))
+    if (failed(checkMessage(run, run.getInputs()[index],
+                            *getChunkInput(chunks.pipeline, task), number)))
       return failure();
   if (failed(checkPast(run)))
     return failure();
@@ -237,10 +236,9 @@ LogicalResult ScheduleVerifier::checkOutputGradients(RunBackwardOp run,
   for (auto [output, gradient] :
        llvm::enumerate(gradients.drop_back(numLater))) {
     if (!isLoss(gradient.getType())) {
-      if (failed(checkMessage(
-              run, gradient,
-              {task.phase, task.chunk + 1, task.microBatch, task.piece},
-              static_cast<int64_t>(output))))
+      if (failed(checkMessage(run, gradient,
+                              *getChunkInput(chunks.pipeline, task),
+                              static_cast<int64_t>(output))))
         return failure();
     } else if (!gradient.getDefiningOp<LossGradientOp>()) {
       return run.emitOpError("expected the gradient of a loss for output ")

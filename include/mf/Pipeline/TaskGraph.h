@@ -21,6 +21,12 @@ namespace mf::schedule {
 llvm::SmallVector<Task, 3> getInputs(const Pipeline &pipeline,
                                      const Task &task);
 
+/// The task of another chunk that a task reads from, on whatever stage: the
+/// forward of the chunk before, the gradient of the chunk behind. None for the
+/// chunk with which a micro-batch or its gradient begins, and for weight
+/// gradients.
+std::optional<Task> getChunkInput(const Pipeline &pipeline, const Task &task);
+
 /// The one input of a task that another stage makes, if there is one.
 std::optional<Task> getProducer(const Pipeline &pipeline, const Task &task);
 
