@@ -3,6 +3,7 @@
 #include "PlanPatterns.h"
 #include "StageSettings.h"
 #include "mf/Frontend/Config/SettingEdit.h"
+#include "mf/Pipeline/Policy.h"
 
 using namespace llvm;
 
@@ -27,14 +28,12 @@ std::optional<StageMap> makeStageMap(const TrainingConfig &config,
                       "(num_layers or num_hidden_layers), but it is not given");
     return std::nullopt;
   }
-  // The second chunk of a V goes back.
-  if (getScheduleName(config.parallel) == "zero-bubble-v" &&
-      options.interleave == 2 && options.stageNum == 0 &&
+  if (options.stageNum == 0 &&
       options.pipelineStages <= options.numLayers + options.mtpLayers) {
-    for (int64_t stage = 0; stage < options.pipelineStages; ++stage)
-      options.visits.push_back(stage);
-    for (int64_t stage = options.pipelineStages; stage > 0; --stage)
-      options.visits.push_back(stage - 1);
+    const schedule::Policy &policy =
+        *llvm::cantFail(schedule::findPolicy(getScheduleName(config.parallel)));
+    options.visits = policy.place(options.pipelineStages, options.interleave, 1)
+                         .stageOfChunk;
   }
   return StageMap::create(options, diagnostics);
 }
