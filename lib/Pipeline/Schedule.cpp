@@ -1,8 +1,10 @@
 //===- Schedule.cpp - Order of the tasks of a pipeline --------------------===//
 
 #include "mf/Pipeline/TaskGraph.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
+#include <numeric>
 
 using llvm::Twine;
 
@@ -102,40 +104,33 @@ double Schedule::getUnitBubble() const {
   return static_cast<double>(total - work) / static_cast<double>(work);
 }
 
-void Schedule::printTimeline(llvm::raw_ostream &os) const {
-  std::vector<std::vector<int64_t>> starts = getUnitStarts();
-  size_t width = 0;
-  for (const std::vector<Task> &tasks : stages)
-    for (const Task &task : tasks)
-      width = std::max(width, pipeline.getName(task).size() + 1);
-  for (size_t stage = 0; stage < stages.size(); ++stage) {
-    std::string line = "stage " + std::to_string(stage) + ":";
-    auto addCells = [&](std::string text, char padding, int64_t cells) {
-      text.resize(cells * width - 1, padding);
-      line += " " + text;
-    };
-    int64_t time = 0;
-    for (size_t index = 0; index < stages[stage].size(); ++index) {
-      for (; time < starts[stage][index]; ++time)
-        addCells(".", ' ', 1);
-      const Task &task = stages[stage][index];
-      int64_t duration = getUnitTime(task.phase);
-      addCells(pipeline.getName(task), duration > 1 ? '-' : ' ', duration);
-      time += duration;
-    }
-    os << llvm::StringRef(line).rtrim() << "\n";
-  }
+void Schedule::visitInFlight(
+    int64_t stage,
+    llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit) const {
+  std::vector<int32_t> chunks = pipeline.getChunksOfStages()[stage];
+  std::vector<int64_t> held(chunks.size(), 0);
+  visitActivations(stage, [&](const Task &task, bool isHeld) {
+    held[llvm::find(chunks, task.chunk) - chunks.begin()] += isHeld ? 1 : -1;
+    if (isHeld)
+      visit(held);
+  });
 }
 
 int64_t Schedule::getMaxInFlight(int64_t stage) const {
-  Phase last = splitsBackward ? Phase::WeightGradient : Phase::Backward;
-  int64_t inFlight = 0, most = 0;
-  for (const Task &task : stages[stage]) {
-    if (task.phase == Phase::Forward)
-      most = std::max(most, ++inFlight);
-    else if (task.phase == last)
-      --inFlight;
-  }
+  int64_t most = 0;
+  visitInFlight(stage, [&](llvm::ArrayRef<int64_t> held) {
+    most = std::max(most, std::accumulate(held.begin(), held.end(), int64_t{}));
+  });
+  return most;
+}
+
+std::vector<int64_t> Schedule::getMaxInFlightOfChunks(int64_t stage) const {
+  std::vector<int64_t> most;
+  visitInFlight(stage, [&](llvm::ArrayRef<int64_t> held) {
+    most.resize(held.size(), 0);
+    for (auto [ofChunk, count] : llvm::zip_equal(most, held))
+      ofChunk = std::max(ofChunk, count);
+  });
   return most;
 }
 

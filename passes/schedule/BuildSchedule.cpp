@@ -125,36 +125,18 @@ private:
         << remark::metric(
                "ideal bubble",
                llvm::formatv("{0:F4}", schedule.getUnitBubble()).str());
-    for (auto [stage, chunksOfStage] :
-         llvm::enumerate(schedule.pipeline.getChunksOfStages()))
+    for (int64_t stage = 0; stage < schedule.pipeline.stages; ++stage)
       remark::analysis(model.getLoc(), options)
           << remark::add("stage {0} runs {1}", stage, schedule.name)
           << remark::metric("tasks", schedule.stages[stage].size())
           << remark::metric("in flight", schedule.getMaxInFlight(stage))
-          << remark::metric("in flight by chunk",
-                            describeInFlight(schedule, stage, chunksOfStage));
-  }
-
-  /// The most micro-batches between their forward and their last task, of each
-  /// chunk of a stage: `4, 2`.
-  static std::string describeInFlight(const schedule::Schedule &schedule,
-                                      int64_t stage, ArrayRef<int32_t> chunks) {
-    using schedule::Phase;
-    Phase last =
-        schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
-    std::string text;
-    for (int32_t chunk : chunks) {
-      int64_t inFlight = 0, most = 0;
-      for (const schedule::Task &task : schedule.stages[stage]) {
-        if (task.chunk != chunk)
-          continue;
-        inFlight += task.phase == Phase::Forward ? 1 : 0;
-        most = std::max(most, inFlight);
-        inFlight -= task.phase == last ? 1 : 0;
-      }
-      text += (text.empty() ? "" : ", ") + std::to_string(most);
-    }
-    return text;
+          << remark::metric(
+                 "in flight by chunk",
+                 llvm::join(
+                     llvm::map_range(
+                         schedule.getMaxInFlightOfChunks(stage),
+                         [](int64_t most) { return std::to_string(most); }),
+                     ", "));
   }
 };
 

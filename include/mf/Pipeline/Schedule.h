@@ -14,6 +14,7 @@
 #define MF_SCHEDULE_SCHEDULE_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdint>
@@ -107,15 +108,27 @@ struct Schedule {
   /// schedule must verify.
   double getUnitBubble() const;
 
-  /// A line per stage, a column per unit of time: each task by its name at its
-  /// start, `-` as long as it takes, `.` where the stage idles. The schedule
-  /// must verify.
-  void printTimeline(llvm::raw_ostream &os) const;
+  /// Calls `visit(task, isHeld)` for each task of a stage from which on an
+  /// activation of the task's chunk is held, or is held no longer. Forwards
+  /// make them; backwards end them, or weight gradients if backwards are split.
+  template <typename Visit>
+  void visitActivations(int64_t stage, Visit visit) const {
+    const Phase last = splitsBackward ? Phase::WeightGradient : Phase::Backward;
+    for (const Task &task : stages[stage])
+      if (task.phase == Phase::Forward || task.phase == last)
+        visit(task, task.phase == Phase::Forward);
+  }
 
-  /// Most activations of chunks that a stage holds at once: each from its
-  /// forward to the end of its backward, or of its weight gradient if backwards
-  /// are split.
+  /// Calls `visit` at each forward of a stage with the numbers of activations
+  /// that it then holds of each of its chunks, in the order of execution.
+  void
+  visitInFlight(int64_t stage,
+                llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit) const;
+
+  /// The most activations that a stage holds at once, of all its chunks and of
+  /// each.
   int64_t getMaxInFlight(int64_t stage) const;
+  std::vector<int64_t> getMaxInFlightOfChunks(int64_t stage) const;
 };
 
 } // namespace mf::schedule

@@ -20,7 +20,6 @@ using llvm::Twine;
 
 namespace mf::sim {
 
-using schedule::Phase;
 using schedule::Pipeline;
 using schedule::Schedule;
 using schedule::ScheduleError;
@@ -316,18 +315,13 @@ void addMemory(const Schedule &schedule, const PipelineCosts &costs,
                int64_t stage, PipelineTimeline &timeline) {
   double base = costs.constantMemory + getOrZero(costs.parameterMemory, stage);
   double held = 0, peak = 0;
-  if (!costs.activationMemory.empty()) {
-    Phase last =
-        schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
-    for (const Task &task : schedule.stages[stage]) {
+  if (!costs.activationMemory.empty())
+    schedule.visitActivations(stage, [&](const Task &task, bool isHeld) {
       double activation = costs.activationMemory[task.chunk] /
                           static_cast<double>(schedule.pipeline.pieces);
-      if (task.phase == Phase::Forward)
-        peak = std::max(peak, held += activation);
-      else if (task.phase == last)
-        held -= activation;
-    }
-  }
+      held += isHeld ? activation : -activation;
+      peak = std::max(peak, held);
+    });
   timeline.peakMemory.push_back(base + peak);
   timeline.finalMemory.push_back(base + held);
 }

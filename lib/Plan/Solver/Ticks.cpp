@@ -139,8 +139,6 @@ void TickProblem::setLimits() {
 }
 
 void TickProblem::setInFlight() {
-  Phase last =
-      problem.schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
   auto covers = [](llvm::ArrayRef<int64_t> one, llvm::ArrayRef<int64_t> other) {
     for (size_t chunk = 0; chunk < one.size(); ++chunk)
       if (one[chunk] < other[chunk])
@@ -148,21 +146,13 @@ void TickProblem::setInFlight() {
     return true;
   };
   for (int64_t stage = 0; stage < getNumStages(); ++stage) {
-    llvm::ArrayRef<int32_t> chunks = chunksOfStages[stage];
-    std::vector<int64_t> held(chunks.size(), 0);
     std::vector<std::vector<int64_t>> &most = inFlight.emplace_back();
-    for (const Task &task : problem.schedule.stages[stage]) {
-      size_t chunk = llvm::find(chunks, task.chunk) - chunks.begin();
-      if (task.phase == last)
-        --held[chunk];
-      if (task.phase != Phase::Forward)
-        continue;
-      ++held[chunk];
+    problem.schedule.visitInFlight(stage, [&](llvm::ArrayRef<int64_t> held) {
       if (llvm::any_of(most, [&](auto &other) { return covers(other, held); }))
-        continue;
+        return;
       llvm::erase_if(most, [&](auto &other) { return covers(held, other); });
-      most.push_back(held);
-    }
+      most.push_back(held.vec());
+    });
   }
 }
 

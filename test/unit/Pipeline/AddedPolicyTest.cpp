@@ -84,10 +84,7 @@ TEST(AddedPolicyTest, RefusesSeveralChunksPerStage) {
 }
 
 TEST(AddedPolicyTest, LooksLikeThis) {
-  std::string timeline;
-  llvm::raw_string_ostream os(timeline);
-  buildEager(3, 6).printTimeline(os);
-  EXPECT_EQ("\n" + timeline, R"(
+  EXPECT_EQ("\n" + drawUnitTimes(buildEager(3, 6)), R"(
 stage 0: F0 F1 F2 F3 F4 .  .  B0--- F5 B1--- .  B2--- .  B3--- .  B4--- .  B5---
 stage 1: .  F0 F1 F2 .  B0--- F3 B1--- F4 B2--- F5 B3--- .  B4--- .  B5---
 stage 2: .  .  F0 B0--- F1 B1--- F2 B2--- F3 B3--- F4 B4--- F5 B5---

@@ -1,6 +1,7 @@
 //===- ScheduleTesting.cpp - What tests of schedules share ----------------===//
 
 #include "ScheduleTesting.h"
+#include "mf/Perf/EventEngine/PipelinePrint.h"
 #include <map>
 #include <set>
 #include <tuple>
@@ -27,6 +28,19 @@ std::string printToString(const Schedule &schedule) {
   std::string text;
   llvm::raw_string_ostream os(text);
   schedule.print(os);
+  return text;
+}
+
+std::string drawUnitTimes(const Schedule &schedule) {
+  const Pipeline &pipeline = schedule.pipeline;
+  sim::PipelineCosts costs;
+  // A piece takes its share of a forward.
+  costs.forward.assign(pipeline.getNumChunks(),
+                       static_cast<double>(pipeline.pieces));
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  sim::printTimeline(
+      pipeline, llvm::cantFail(sim::simulatePipeline(schedule, costs)), os);
   return text;
 }
 

@@ -21,6 +21,9 @@ Schedule build(llvm::StringRef name, int64_t stages, int64_t chunksPerStage,
 /// `F0` and so on as a Schedule prints it.
 std::string printToString(const Schedule &schedule);
 
+/// The tasks in unit times as a picture (mf/Perf/EventEngine/PipelinePrint.h).
+std::string drawUnitTimes(const Schedule &schedule);
+
 /// The text of an error, empty if there is none.
 std::string getText(llvm::Error error);
 

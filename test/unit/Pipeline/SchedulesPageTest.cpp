@@ -29,10 +29,7 @@ TEST(SchedulesPageTest, TimelinesAreThoseOfTheSchedules) {
         build((*match)[1].str(), std::stoll((*match)[2]),
               std::stoll((*match)[3]), std::stoll((*match)[4]),
               (*match)[5].matched ? std::stoll((*match)[5]) : 1);
-    std::string printed;
-    llvm::raw_string_ostream os(printed);
-    schedule.printTimeline(os);
-    EXPECT_EQ((*match)[6].str(), printed);
+    EXPECT_EQ((*match)[6].str(), drawUnitTimes(schedule));
   }
   EXPECT_EQ(blocks, 6);
 }
