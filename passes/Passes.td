@@ -42,6 +42,48 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
+def InsertAdapters : Pass<"mf-insert-adapters", "::mf::ir::ModelOp"> {
+  let summary = "Give linear layers low-rank adapters and freeze the rest";
+  let description = [{
+    Where the model's `lora` asks for it, the linear layers that its target
+    matches get a low-rank path (Hu et al., 2022), under MindSpore Transformers'
+    names and with its initial values: A uniform between -1/sqrt(in) and
+    1/sqrt(in), B zero. All other weights become `untrained`, but for those that
+    the freeze lists keep. `lora` is then `inserted`, and the pass changes
+    nothing more.
+
+    Names are matched as MindSpore Transformers does, Cell by Cell from the
+    backbone on and each from its start; a Cell that matches and is no linear
+    layer is not looked into, and the head never gets adapters. A target that
+    matches nothing is an error that names near layers. Where the adapters have
+    a `compute_type` of their own, the whole linear layer is computed in it.
+
+    ```mlir
+    mf.param @model.layers.0.w1.weight : tensor<8x6xf32> init <normal, value = 2.000000e-02>
+    ...
+    %y = mf.matmul %x, %w {name = "w1.matmul", transpose_b = true} : (tensor<1x4x6xf32>, tensor<8x6xf32>) -> tensor<1x4x8xf32>
+    // becomes, for rank 2, alpha 8 and no dropout,
+    mf.param @model.layers.0.w1.weight : tensor<8x6xf32> init <normal, value = 2.000000e-02> {untrained}
+    mf.param @model.layers.0.w1.mindpet_delta_lora_a : tensor<2x6xf32> init <uniform, value = 0.40824829046386307>
+    mf.param @model.layers.0.w1.mindpet_delta_lora_b : tensor<8x2xf32> init <zeros>
+    ...
+    %y = mf.matmul %x, %w {name = "w1.matmul", transpose_b = true} : ...
+    %a = mf.get_param @model.layers.0.w1.mindpet_delta_lora_a : tensor<2x6xf32>
+    %u = mf.matmul %x, %a {name = "w1.lora_a_matmul", transpose_b = true} : ...
+    %b = mf.get_param @model.layers.0.w1.mindpet_delta_lora_b : tensor<8x2xf32>
+    %v = mf.matmul %u, %b {name = "w1.lora_b_matmul", transpose_b = true} : ...
+    %z = mf.scale %v {name = "w1.mul", value = 4.000000e+00 : f64} : ...
+    %s = mf.add %y, %z {name = "w1.add"} : ...
+    ```
+  }];
+  let options = [
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print which layers get adapters, what is trained, and how many "
+           "elements that is, on standard error">
+  ];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
 class FusionPass<string argument> : Pass<argument, "::mf::ir::ModelOp"> {
   let options = [
     Option<"printPlan", "print-plan", "bool", /*default=*/"false",

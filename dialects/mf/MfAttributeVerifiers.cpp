@@ -63,6 +63,41 @@ LogicalResult SwapAttr::verify(EmitError emitError, int64_t distance) {
   return verifySwapDistance(emitError, distance);
 }
 
+/// A list of texts, or none.
+static bool areNames(ArrayAttr names) {
+  return !names || llvm::all_of(names, llvm::IsaPred<StringAttr>);
+}
+
+LogicalResult LoraAttr::verify(EmitError emitError, int64_t rank,
+                               llvm::APFloat alpha, llvm::APFloat dropout,
+                               StringAttr target, StringAttr prefix,
+                               Type paramType, Type computeType,
+                               ArrayAttr exclude, ArrayAttr freezeInclude,
+                               ArrayAttr freezeExclude, bool /*inserted*/,
+                               LocationAttr /*location*/) {
+  if (rank < 1)
+    return emitError() << "expected a rank of at least 1, but got " << rank;
+  if (!alpha.isFinite() || alpha.isZero())
+    return emitError() << "expected a finite alpha other than 0, but got "
+                       << alpha.convertToDouble();
+  const double share = dropout.convertToDouble();
+  const bool isShare = share >= 0 && share < 1; // NaN is not.
+  if (!isShare)
+    return emitError() << "expected dropout to be at least 0 and below 1, but "
+                          "got "
+                       << share;
+  if (!target || !prefix || prefix.getValue().empty())
+    return emitError() << "expected a target and a prefix";
+  for (Type type : {paramType, computeType})
+    if (type && !isa<FloatType>(type))
+      return emitError() << "expected a float type, but got " << type;
+  if (!areNames(exclude) || !areNames(freezeInclude) ||
+      !areNames(freezeExclude))
+    return emitError() << "expected exclude, freeze_include and "
+                          "freeze_exclude to be lists of texts";
+  return success();
+}
+
 LogicalResult OptimizerShardAttr::verify(EmitError emitError, int64_t level,
                                          int64_t threshold,
                                          int64_t weightShardSize) {

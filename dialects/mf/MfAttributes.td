@@ -108,12 +108,14 @@ def Mf_InitKind : Mf_Enum<"InitKind", "initial value of a parameter", [
   I32EnumAttrCase<"CausalMask", 5, "causal_mask">,
   I32EnumAttrCase<"Constant", 6, "constant">,
   I32EnumAttrCase<"Alibi", 7, "alibi">,
-  I32EnumAttrCase<"Coordinate", 8, "coordinate">
+  I32EnumAttrCase<"Coordinate", 8, "coordinate">,
+  I32EnumAttrCase<"Uniform", 9, "uniform">
 ]>;
 def Mf_InitAttr : Mf_Attr<"Init", "init"> {
   let summary = "how a parameter or table gets its first value";
   let description = [{
-    `zeros`, `ones`; `normal`: N(0, value^2); `rotary_cos` / `rotary_sin`: a
+    `zeros`, `ones`; `normal`: N(0, value^2); `uniform`: between -`value` and
+    `value`; `rotary_cos` / `rotary_sin`: a
     table [sequence, head dimension] of the angles position * scale /
     value^(2i/d), the half of frequencies repeated twice, or position * scale *
     `frequencies`[i], an f64 per two of the head dimension, all times
@@ -155,6 +157,37 @@ def Mf_UpdateRuleAttr : EnumAttr<Mf_Dialect, Mf_UpdateRule, "update_rule"> {
     parameter becomes what backward of the last micro-batch makes.
   }];
   let assemblyFormat = "`<` $value `>`";
+}
+
+def Mf_LoraAttr : Mf_Attr<"Lora", "lora"> {
+  let summary = "low-rank adapters of linear layers, as pet_config asks for them";
+  let description = [{
+    A product x W^T that `target` matches gets alpha / rank * dropout(x) A^T B^T
+    added, and only A, [rank, in], and B, [out, rank], are trained (Hu et al.,
+    2022). `prefix` begins their names behind that of the layer's Cell.
+    Without `param_type` they have the type of W, and without `compute_type`
+    all is computed in the type of that product.
+
+    `target` matches from the start of the name of one Cell, not of its path;
+    what is inside of a Cell that it matches is not looked at. `exclude`: what
+    it matches stays as it is, with all that is inside. `freeze_include` and
+    `freeze_exclude` are globs on names of parameters: of those that only the
+    first matches none is trained, those that only the second matches are.
+    `inserted`: the model has its adapters. `location` is where the YAML has the
+    target.
+  }];
+  let parameters = (ins "int64_t":$rank, Mf_Double<>:$alpha, Mf_Double<>:$dropout,
+                        "::mlir::StringAttr":$target,
+                        "::mlir::StringAttr":$prefix,
+                        OptionalParameter<"::mlir::Type">:$param_type,
+                        OptionalParameter<"::mlir::Type">:$compute_type,
+                        OptionalParameter<"::mlir::ArrayAttr">:$exclude,
+                        OptionalParameter<"::mlir::ArrayAttr">:$freeze_include,
+                        OptionalParameter<"::mlir::ArrayAttr">:$freeze_exclude,
+                        DefaultValuedParameter<"bool", "false">:$inserted,
+                        OptionalParameter<"::mlir::LocationAttr">:$location);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,7 +24,8 @@ def Mf_ModelOp : Mf_Op<"model", [Symbol, SymbolTable, NoTerminator,
 
     `sequence_length` and `micro_batch_size` shape one micro-batch;
     `vocab_size` bounds its tokens; labels of tokens equal to `pad_token_id`
-    do not count. `training` is what the YAML said, once it is read.
+    do not count. `training` is what the YAML said, once it is read. `lora` says
+    which linear layers get adapters, or have them already.
 
     ```mlir
     mf.model @two_layers attributes {micro_batch_size = 1 : i64, ...} {
@@ -41,7 +42,8 @@ def Mf_ModelOp : Mf_Op<"model", [Symbol, SymbolTable, NoTerminator,
                        DefaultValuedAttr<I64Attr, "-1">:$pad_token_id,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
                        OptionalAttr<StrAttr>:$family,
-                       OptionalAttr<Mf_TrainingAttr>:$training);
+                       OptionalAttr<Mf_TrainingAttr>:$training,
+                       OptionalAttr<Mf_LoraAttr>:$lora);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
@@ -54,7 +56,10 @@ def Mf_ModelOp : Mf_Op<"model", [Symbol, SymbolTable, NoTerminator,
 def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
   let summary = "a parameter, or a table that is not trained";
   let description = [{
-    `frozen` parameters (rotary tables, masks) get no gradient. A parameter
+    `frozen` parameters (rotary tables, masks) get no gradient: they are
+    constants, which no checkpoint has. `untrained` weights get none either, but
+    are weights in everything else: a checkpoint gives their values, and ranks
+    share them out as they do those that are trained. A parameter
     `tied` to another has its value and adds to its gradient, but is read by
     another layer, maybe on another stage. All hold floats but a frozen table of
     coordinates.
@@ -110,7 +115,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                        UnitAttr:$scatter_gradients,
                        UnitAttr:$reduced_in_backward,
                        OptionalAttr<Mf_UpdateRuleAttr>:$update_rule,
-                       OptionalAttr<F64Attr>:$capacity_share);
+                       OptionalAttr<F64Attr>:$capacity_share,
+                       UnitAttr:$untrained);
   let assemblyFormat = [{
     $sym_name `:` $type `init` $init (`tied` `to` $tied^)?
     (`layout` $layout^)? (`stored` $stored^)? attr-dict
@@ -121,9 +127,11 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                                  "::mlir::FlatSymbolRefAttr":$tied), [{
     build($_builder, $_state, name, type, init, frozen, tied, LayoutAttr(), nullptr,
           false, true, LayoutAttr(), nullptr, false, false, UpdateRuleAttr(),
-          ::mlir::FloatAttr());
+          ::mlir::FloatAttr(), false);
   }]>];
   let extraClassDeclaration = [{
+    /// Whether backward makes a gradient for it.
+    bool needsGradient() { return !getFrozen() && !getUntrained(); }
     /// The type of one rank's part of the parameter while layers use it.
     ::mlir::RankedTensorType getLocalType();
     /// The type of the part that one rank keeps of it, and of its moments.

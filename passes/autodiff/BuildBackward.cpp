@@ -310,7 +310,7 @@ LogicalResult ChunkBuilder::buildBackward() {
     if (!param)
       return read.emitOpError("expected a parameter, but got '")
              << read.getParam() << "'";
-    if (param.getFrozen())
+    if (!param.needsGradient())
       continue;
     gradients.require(read.getResult());
     trained.push_back({read, param});

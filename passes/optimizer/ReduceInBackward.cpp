@@ -74,7 +74,7 @@ struct ReduceInBackwardPass
     SmallVector<ParamOp> params;
     std::vector<ReducedParameter> parameters;
     for (auto param : model.getBody().getOps<ParamOp>())
-      if (!param.getFrozen()) {
+      if (param.needsGradient()) {
         params.push_back(param);
         parameters.push_back(describe(param));
       }

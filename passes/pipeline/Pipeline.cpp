@@ -39,6 +39,10 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
                       : createReadConfig(readConfig));
 
   OpPassManager &model = manager.nest<ir::ModelOp>();
+  // Models whose importer was told of adapters have them here already.
+  InsertAdaptersOptions adapters;
+  adapters.printPlan = options.printPlan;
+  model.addPass(createInsertAdapters(adapters));
   addFusions(model, options);
   model.addPass(createPartition());
   // Whole sequences stay as they are.

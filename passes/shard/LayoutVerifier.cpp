@@ -47,7 +47,7 @@ llvm::DenseSet<Value> findDifferentiated(LayerOp layer) {
     auto param = read ? SymbolTable::lookupNearestSymbolFrom<ParamOp>(
                             layer, read.getParamAttr())
                       : ParamOp();
-    bool isTrained = param && !param.getFrozen();
+    bool isTrained = param && param.needsGradient();
     if (isTrained || llvm::any_of(op.getOperands(), [&](Value operand) {
           return found.contains(operand);
         }))

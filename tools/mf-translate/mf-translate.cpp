@@ -5,8 +5,10 @@
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
+#include "passes/Passes.h"
 #include "tools/help/ToolHelp.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
@@ -50,6 +52,16 @@ struct ImportOptions {
       llvm::cl::desc("Hugging Face config.json that completes model_config, "
                      "as the one in the YAML's pretrained_model_dir does"),
       llvm::cl::value_desc("file"), llvm::cl::cat(category)};
+  llvm::cl::opt<bool> insertAdapters{
+      "insert-adapters",
+      llvm::cl::desc("Import the model with the adapters of pet_config; else "
+                     "mf-opt inserts them"),
+      llvm::cl::init(true), llvm::cl::cat(category)};
+  llvm::cl::opt<bool> printAdapters{
+      "print-adapters",
+      llvm::cl::desc("Print on standard error which layers get adapters and "
+                     "how many elements are trained"),
+      llvm::cl::cat(category)};
 };
 } // namespace
 
@@ -172,6 +184,20 @@ static SpecResult readHuggingFace(const llvm::MemoryBuffer &buffer,
   return spec;
 }
 
+/// Adapters are part of the model that is printed, so that the reference has
+/// them too.
+static LogicalResult insertAdapters(ModuleOp module) {
+  ImportOptions &options = getOptions();
+  if (!options.insertAdapters)
+    return success();
+  PassManager manager(module.getContext());
+  mf::passes::InsertAdaptersOptions adapters;
+  adapters.printPlan = options.printAdapters;
+  manager.addNestedPass<mf::ir::ModelOp>(
+      mf::passes::createInsertAdapters(adapters));
+  return manager.run(module);
+}
+
 /// Reads with `read`, then builds, verifies and prints the model.
 static TranslateFunction
 makeImport(SpecResult (*read)(const llvm::MemoryBuffer &, MLIRContext *)) {
@@ -183,7 +209,7 @@ makeImport(SpecResult (*read)(const llvm::MemoryBuffer &, MLIRContext *)) {
     if (!spec)
       return failure();
     OwningOpRef<ModuleOp> module = mf::buildModel(context, *spec);
-    if (failed(verify(*module)))
+    if (failed(verify(*module)) || failed(insertAdapters(*module)))
       return failure();
     module->print(output);
     output << '\n';

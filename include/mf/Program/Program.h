@@ -85,7 +85,8 @@ struct InitialValue {
     /// (key - query)
     Alibi,
     /// integers: element i is i * `value`
-    Coordinate
+    Coordinate,
+    Uniform
   };
   Kind kind = Kind::Zeros;
   double value = 0;

@@ -38,6 +38,8 @@ public:
     double probability = (word + 0.5) * 0x1p-32;
     if (initializer.kind == Initializer::Kind::Normal)
       return scale(inverseNormal(probability));
+    if (initializer.kind == Initializer::Kind::Uniform)
+      return scale(2 * probability - 1);
     probability = lowest + range * probability;
     return scale(std::clamp(inverseNormal(probability), initializer.lowerBound,
                             initializer.upperBound));
@@ -82,6 +84,11 @@ Error checkArguments(const Initializer &initializer, int64_t firstElement,
                              "elements of %s",
                              bytes, static_cast<long long>(firstElement),
                              getName(type).data());
+  if (initializer.kind == Initializer::Kind::Uniform &&
+      (!std::isfinite(initializer.sigma) || initializer.sigma < 0))
+    return createStringError(inconvertibleErrorCode(),
+                             "uniform distribution between -(%g) and %g",
+                             initializer.sigma, initializer.sigma);
   const bool drawn = initializer.kind == Initializer::Kind::Normal ||
                      initializer.kind == Initializer::Kind::TruncatedNormal;
   if (drawn && (!std::isfinite(initializer.mean) ||
@@ -115,6 +122,13 @@ Initializer Initializer::normal(double sigma, double mean) {
   result.kind = Kind::Normal;
   result.mean = mean;
   result.sigma = sigma;
+  return result;
+}
+
+Initializer Initializer::uniform(double bound) {
+  Initializer result;
+  result.kind = Kind::Uniform;
+  result.sigma = bound;
   return result;
 }
 

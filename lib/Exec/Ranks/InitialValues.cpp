@@ -151,6 +151,9 @@ llvm::Error fillInitialValue(const InitialValue &value, uint64_t seed,
   case InitialValue::Kind::Normal:
     return initializeElements(Initializer::normal(value.value), seed, name,
                               firstElement, shape.type, bytes);
+  case InitialValue::Kind::Uniform:
+    return initializeElements(Initializer::uniform(value.value), seed, name,
+                              firstElement, shape.type, bytes);
   default:
     return fillTable(value, shape, firstElement, bytes);
   }

@@ -5,27 +5,9 @@
 
 #include "mf/Frontend/Config/CellTree.h"
 #include "mf/Frontend/Config/Diagnostic.h"
-#include <memory>
+#include "mf/Frontend/Config/NameRegex.h"
 
 namespace mf {
-
-/// A regular expression that must match a whole name.
-class NameRegex {
-public:
-  /// Compiles `text`; on failure there is a message and nothing matches.
-  explicit NameRegex(llvm::StringRef text);
-
-  bool fullMatch(llvm::StringRef name) const;
-  bool isValid() const { return message.empty(); }
-  const std::string &getMessage() const { return message; }
-
-private:
-  struct Compiled;
-  std::shared_ptr<Compiled> compiled;
-  /// The text itself when it has no special characters.
-  std::optional<std::string> literal;
-  std::string message;
-};
 
 /// A pattern as in recompute_config and op_swap: components split at `\.`,
 /// each of which must match one whole name of the path. The path must be as

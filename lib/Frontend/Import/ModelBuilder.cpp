@@ -25,7 +25,8 @@ public:
     model = ModelOp::create(
         builder, loc, spec.name, spec.microBatchSize, spec.sequenceLength,
         spec.vocabSize, spec.padTokenId, spec.ignoreTokenId,
-        builder.getStringAttr(getName(spec.family)), TrainingAttr());
+        builder.getStringAttr(getName(spec.family)), TrainingAttr(),
+        spec.lora ? getLora(*spec.lora) : LoraAttr());
     builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
     addTables();
     addCellTrees();
@@ -48,6 +49,28 @@ private:
 
   RankedTensorType getIndexType(ArrayRef<int64_t> shape) {
     return RankedTensorType::get(shape, builder.getI32Type());
+  }
+
+  LoraAttr getLora(const LoraSpec &lora) {
+    auto getType = [&](std::optional<DType> type) {
+      return type ? Type(getFloatType(builder.getContext(), *type)) : Type();
+    };
+    auto getNames = [&](const std::vector<std::string> &names) {
+      SmallVector<StringRef> references(names.begin(), names.end());
+      return names.empty() ? ArrayAttr() : builder.getStrArrayAttr(references);
+    };
+    const Location &place = lora.location;
+    LocationAttr location;
+    if (place.isKnown())
+      location = FileLineColLoc::get(builder.getContext(), place.file,
+                                     place.line, place.column);
+    return LoraAttr::get(
+        builder.getContext(), lora.rank, llvm::APFloat(lora.alpha),
+        llvm::APFloat(lora.dropout), builder.getStringAttr(lora.target),
+        builder.getStringAttr(lora.prefix), getType(lora.paramType),
+        getType(lora.computeType), getNames(lora.exclude),
+        getNames(lora.freezeInclude), getNames(lora.freezeExclude),
+        /*inserted=*/false, location);
   }
 
   InitAttr getInit(InitKind kind, double value, double scale = 1.0) {

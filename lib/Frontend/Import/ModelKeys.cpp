@@ -77,6 +77,8 @@ static constexpr llvm::StringLiteral irrelevantKeys[] = {
     "use_prompt_flash_attention",
     "add_bos_token",
     "add_eos_token",
+    "assistant_token_id",
+    "user_token_id",
     "chunk_prefill",
     "is_lite_infer",
     "npu_mem_size",

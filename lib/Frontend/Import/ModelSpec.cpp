@@ -3,6 +3,7 @@
 #include "mf/Frontend/Import/ModelSpec.h"
 #include "ExpertReader.h"
 #include "FamilyReaders.h"
+#include "LoraReader.h"
 #include "ModelKeys.h"
 #include "PretrainedConfig.h"
 #include "SpecLimits.h"
@@ -101,14 +102,21 @@ static Node findArchitecture(const TrainingConfig &config) {
   return {};
 }
 
-static void rejectAdapters(const TrainingConfig &config,
-                           DiagnosticList &diagnostics) {
+/// Fine-tuning of the mcore training graph names and makes its adapters
+/// otherwise.
+static std::optional<LoraSpec> readAdapters(const TrainingConfig &config,
+                                            bool isMcore,
+                                            std::optional<Release> release,
+                                            DiagnosticList &diagnostics) {
   Node adapter = config.model.config["pet_config"];
-  if (adapter.isUndefinedOrNull())
-    return;
-  diagnostics.error(adapter.getLocation(),
-                    "fine-tuning adapters ('pet_config') are not supported; "
-                    "remove the section to train all parameters");
+  if (!isMcore)
+    return readLora(adapter, findArchitecture(config), release, diagnostics);
+  if (!adapter.isUndefinedOrNull())
+    diagnostics.error(adapter.getLocation(),
+                      "fine-tuning adapters ('pet_config') are not supported "
+                      "for classes of the mcore training graph; remove the "
+                      "section to train all parameters");
+  return std::nullopt;
 }
 
 /// Where the YAML leaves to the file system what describes the model.
@@ -134,12 +142,13 @@ static const Architecture *readArchitecture(const TrainingConfig &config,
   }
   Node arch = config.model.node["arch"];
   const bool isInArch = arch.isString() || arch["type"].isString();
+  const llvm::StringRef wanted = getAdaptedClass(name.getText());
   llvm::SmallVector<llvm::StringRef> names;
   const Architecture *found = nullptr;
   for (const Architecture &architecture : architectures) {
     if (!llvm::is_contained(names, architecture.name))
       names.push_back(architecture.name);
-    if (name.getText() == architecture.name &&
+    if (wanted == architecture.name &&
         (!found || architecture.isMcore != isInArch))
       found = &architecture;
   }
@@ -265,9 +274,6 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
     attachPretrainedNote(config, error);
     return std::nullopt;
   }
-  rejectAdapters(config, diagnostics);
-  if (diagnostics.getErrorCount() != errors)
-    return std::nullopt;
   const Architecture *architecture = readArchitecture(config, diagnostics);
   if (!architecture)
     return std::nullopt;
@@ -285,6 +291,9 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   SpecReader reader(config.model.config, "model_config", diagnostics);
   // The key changes how a layer runs, not its result: mf-read-config reads it.
   reader.markRead({"fine_grain_interleave"});
+  reader.markRead({"pet_config"});
+  spec.lora = readAdapters(config, architecture->isMcore, overrides.release,
+                           diagnostics);
   architecture->read(reader, spec);
   spec.fusions = readFusionNames(config, architecture->isMcore, diagnostics);
   if (!architecture->isMcore)

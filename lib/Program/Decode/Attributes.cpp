@@ -57,6 +57,8 @@ static InitialValue::Kind decodeInitKind(ir::InitKind kind) {
     return InitialValue::Kind::Alibi;
   case ir::InitKind::Coordinate:
     return InitialValue::Kind::Coordinate;
+  case ir::InitKind::Uniform:
+    return InitialValue::Kind::Uniform;
   }
   llvm_unreachable("covered switch");
 }

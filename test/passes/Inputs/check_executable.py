@@ -100,6 +100,11 @@ recompute_config: {select_recompute: ['feed_forward']}
 model: {model_config: {use_fused_rope: True, use_fused_swiglu: True}}
 moe_config: {expert_num: 3, use_fused_ops_permute: True, use_fused_ops_topkrouter: True}
 """
+# Adapters, and all else as it is.
+ADAPTED = """
+runner_config: {gradient_accumulation_steps: 2}
+runner_wrapper: {type: MFTrainOneStepCell, scale_sense: 8, use_clip_grad: True, max_grad_norm: 0.01}
+"""
 TOLERANCE = {
     "sharded.yaml": "1e-5", "once.yaml": "1e-5", "by_micro_batch.yaml": "1e-5", "in_layers.yaml": "1e-5",
     "one_backward.yaml": "1e-5", "pieces.yaml": "1e-5", "copies.yaml": "1e-5",
@@ -117,6 +122,7 @@ class Cases:
     def __init__(self, source, bin_folder, work):
         self.examples = os.path.join(source, "examples")
         self.experts = os.path.join(source, "test", "passes", "fuse", "Inputs", "experts.mlir")
+        self.adapted = os.path.join(source, "test", "passes", "adapters", "Inputs", "one_linear.mlir")
         self.bin, self.work = bin_folder, work
 
     def tool(self, name):
@@ -167,6 +173,7 @@ class Cases:
         yield self.cut_matrices(two_layers), self.write("copies.yaml", COPIES)
         yield self.cut_matrices(two_layers), self.write("once.yaml", STORED % ("model_parallel", 1))
         yield self.experts, self.write("fused_experts.yaml", FUSED_EXPERTS)
+        yield self.adapted, self.write("adapted.yaml", ADAPTED)
         yield self.llama("pairs", batch_size=2), self.write("one_backward.yaml", ONE_BACKWARD)
         yield self.llama("pieces", batch_size=2), self.write("pieces.yaml", PIECES)
         yield self.llama("bf16", compute_dtype='"bfloat16"'), self.write("recompute.yaml", RECOMPUTE), "--cast-once"

@@ -98,6 +98,21 @@ TEST(InitializerTest, TruncatedNormalStaysInside) {
   }
 }
 
+TEST(InitializerTest, UniformFillsItsBounds) {
+  const std::vector<float> values =
+      draw(Initializer::uniform(0.25), 7, "a", 100000);
+  double sum = 0, squares = 0;
+  for (float value : values) {
+    EXPECT_LE(std::fabs(value), 0.25F);
+    sum += value;
+    squares += static_cast<double>(value) * value;
+  }
+  const auto count = static_cast<double>(values.size());
+  EXPECT_NEAR(sum / count, 0, 1e-3);
+  // Four standard deviations of the mean of squares.
+  EXPECT_NEAR(squares / count, 0.25 * 0.25 / 3, 2.4e-4);
+}
+
 TEST(InitializerTest, SlicesAreTheWhole) {
   const Initializer normal = Initializer::normal(0.02);
   const std::vector<float> whole = draw(normal, 1, "layers.0.wq.weight", 103);

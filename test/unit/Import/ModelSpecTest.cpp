@@ -304,10 +304,12 @@ TEST(ModelSpecTest, ExpertsElsewhereAndLatentAttentionAreErrors) {
             "model_config (the key is ignored)\n");
 }
 
-TEST(ModelSpecTest, AdaptersAreErrors) {
-  EXPECT_EQ(getMessages("pet_config:\n  pet_type: lora\n"),
-            "train.yaml:6:7: error: fine-tuning adapters ('pet_config') are "
-            "not supported; remove the section to train all parameters\n");
+TEST(ModelSpecTest, OtherAdaptersThanLoraAreErrors) {
+  EXPECT_EQ(getMessages("pet_config:\n  pet_type: prefixtuning\n"),
+            "train.yaml:6:17: error: adapters of pet_type 'prefixtuning' are "
+            "not supported\n"
+            "note: supported is lora; remove the section to train all "
+            "parameters\n");
 }
 
 TEST(ModelSpecTest, UnknownKeyIsAWarningWithANearName) {

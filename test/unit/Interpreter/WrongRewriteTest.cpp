@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 
 using namespace mlir;
+using mf::tools::adaptedYaml;
 using mf::tools::castsYaml;
 using mf::tools::copiesYaml;
 using mf::tools::fusedYaml;
@@ -35,9 +36,13 @@ LoweredSteps &getSteps(llvm::StringRef yaml) {
       fused(fusedYaml, /*isSharded=*/false, /*hasCuts=*/false,
             MF_TEST_DATA "/../passes/fuse/Inputs/experts.mlir"),
       casts(castsYaml, /*isSharded=*/false, /*hasCuts=*/false,
-            MF_TEST_DATA "/../passes/cast/Inputs/two_layers_bf16.mlir");
+            MF_TEST_DATA "/../passes/cast/Inputs/two_layers_bf16.mlir"),
+      adapted(adaptedYaml, /*isSharded=*/false, /*hasCuts=*/false,
+              MF_TEST_DATA "/../passes/adapters/Inputs/one_linear.mlir");
   if (yaml == castsYaml)
     return casts;
+  if (yaml == adaptedYaml)
+    return adapted;
   if (yaml == fusedYaml)
     return fused;
   if (yaml == summandsYaml)

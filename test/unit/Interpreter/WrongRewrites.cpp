@@ -28,6 +28,16 @@ bool padsWithAnotherToken(ModuleOp module) {
   return true;
 }
 
+bool startsAdaptersWithOnes(ModuleOp module) {
+  for (auto param : findAll<ir::ParamOp>(module))
+    if (param.getSymName().ends_with("lora_b")) {
+      param.setInitAttr(
+          ir::InitAttr::get(module.getContext(), ir::InitKind::Ones, 0.0));
+      return true;
+    }
+  return false;
+}
+
 bool exchangesTables(ModuleOp module) {
   return swapTwoOfOneType(findAll<ir::RotaryPositionEmbeddingOp>(module)[0], 1);
 }
@@ -396,6 +406,8 @@ bool givesAllTemporariesOnePlace(ModuleOp module) {
 const WrongRewrite list[] = {
     {"mf-read-config", "PadsWithAnotherToken", stagesYaml, padsWithAnotherToken,
      "loss of step"},
+    {"mf-insert-adapters", "StartsAdaptersWithOnes", adaptedYaml,
+     startsAdaptersWithOnes, "loss of step 1"},
     {"mf-fuse-rotary", "ExchangesTables", fusedYaml, exchangesTables,
      "loss of step 1"},
     {"mf-fuse-swiglu", "ExchangesGateAndUp", fusedYaml, exchangesGateAndUp,

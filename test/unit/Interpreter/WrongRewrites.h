@@ -65,6 +65,11 @@ inline constexpr llvm::StringLiteral castsYaml = R"(
 runner_config: {gradient_accumulation_steps: 2}
 )";
 
+/// For a model with adapters.
+inline constexpr llvm::StringLiteral adaptedYaml = R"(
+runner_config: {gradient_accumulation_steps: 1}
+)";
+
 /// One way to break the IR that a pass leaves.
 struct WrongRewrite {
   const char *pass;

@@ -8,8 +8,9 @@
 // with counter (low, high half of i div 4; low, high half of the 64-bit FNV-1a
 // hash of NAME) and the seed as key. A word w stands for the probability
 // (w + 1/2) / 2^32, which the inverse normal distribution function (Wichura,
-// Algorithm AS 241, PPND16) turns into a value; it is computed in double and
-// rounded to fp32 once, then to the parameter's type.
+// Algorithm AS 241, PPND16) turns into a value, and Uniform stretches to its
+// bounds; it is computed in double and rounded to fp32 once, then to the
+// parameter's type.
 //
 // The distributions are MindSpore's (mindspore.common.initializer): Normal is
 // not truncated, and its default sigma, which "normal" stands for, is 0.01;
@@ -30,9 +31,10 @@ namespace mf {
 
 /// The initial value of a parameter.
 struct Initializer {
-  enum class Kind : uint8_t { Zeros, Ones, Normal, TruncatedNormal };
+  enum class Kind : uint8_t { Zeros, Ones, Normal, TruncatedNormal, Uniform };
   Kind kind = Kind::Zeros;
-  /// Mean and standard deviation of the (untruncated) normal distribution.
+  /// Mean and standard deviation of the (untruncated) normal distribution; of
+  /// a uniform one `sigma` is the bound on both sides of 0.
   double mean = 0;
   double sigma = 0.01;
   /// TruncatedNormal: bounds in units of sigma, around the mean.
@@ -42,6 +44,7 @@ struct Initializer {
   static Initializer zeros();
   static Initializer ones();
   static Initializer normal(double sigma = 0.01, double mean = 0);
+  static Initializer uniform(double bound);
   static Initializer truncatedNormal(double sigma = 0.01, double mean = 0,
                                      double lowerBound = -2,
                                      double upperBound = 2);

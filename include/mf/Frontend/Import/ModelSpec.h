@@ -16,6 +16,7 @@
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Import/ExpertSpec.h"
 #include "mf/Frontend/Import/LatentAttentionSpec.h"
+#include "mf/Frontend/Import/LoraSpec.h"
 #include "mf/Frontend/Import/NextTokenSpec.h"
 #include "mf/Support/DType.h"
 #include <optional>
@@ -138,6 +139,8 @@ struct ModelSpec {
   std::optional<LatentAttentionSpec> latent;
   NextTokenSpec nextTokens;
   DropoutSpec dropout;
+  /// The model is fine-tuned: only adapters are trained.
+  std::optional<LoraSpec> lora;
   double normEpsilon = 1e-5;
   /// Standard deviation of the initial weights.
   double initializerRange = 0.01;

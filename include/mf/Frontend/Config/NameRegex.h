@@ -1,0 +1,36 @@
+//===- NameRegex.h - A regular expression over one name ---------*- C++ -*-===//
+
+#ifndef MF_CONFIG_NAMEREGEX_H
+#define MF_CONFIG_NAMEREGEX_H
+
+#include "llvm/ADT/StringRef.h"
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace mf {
+
+/// A regular expression that is matched against one name.
+class NameRegex {
+public:
+  /// Compiles `text`; on failure there is a message and nothing matches.
+  explicit NameRegex(llvm::StringRef text);
+
+  /// Whether it matches the whole name, as Python's re.fullmatch.
+  bool fullMatch(llvm::StringRef name) const;
+  /// Whether it matches the name's start or all of it, as Python's re.match.
+  bool matchStart(llvm::StringRef name) const;
+  bool isValid() const { return message.empty(); }
+  const std::string &getMessage() const { return message; }
+
+private:
+  struct Compiled;
+  std::shared_ptr<Compiled> compiled;
+  /// The text itself when it has no special characters.
+  std::optional<std::string> literal;
+  std::string message;
+};
+
+} // namespace mf
+
+#endif // MF_CONFIG_NAMEREGEX_H

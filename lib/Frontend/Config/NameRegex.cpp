@@ -1,0 +1,98 @@
+//===- NameRegex.cpp - A regular expression over one name ----------------===//
+
+#include "mf/Frontend/Config/NameRegex.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+#include <regex>
+
+namespace mf {
+
+struct NameRegex::Compiled {
+  std::regex regex;
+};
+
+/// Why `text` would be too costly to compile or match: the library unrolls
+/// counted repeats, one inside the other.
+static std::string findCost(llvm::StringRef text) {
+  if (text.size() > 256)
+    return "longer than 256 characters";
+  // It would not fit the number that the library reads it into.
+  size_t digits = 0;
+  for (char c : text) {
+    digits = llvm::isDigit(c) ? digits + 1 : 0;
+    if (digits > 9)
+      return "a number with more than 9 digits";
+  }
+  uint64_t product = 1;
+  for (size_t at = text.find('{'); at != llvm::StringRef::npos;
+       at = text.find('{', at + 1)) {
+    llvm::StringRef body =
+        text.substr(at + 1).take_until([](char c) { return c == '}'; });
+    uint64_t largest = 1;
+    llvm::SmallVector<llvm::StringRef> bounds;
+    body.split(bounds, ',');
+    for (llvm::StringRef bound : bounds) {
+      if (bound.size() > 6)
+        return "it repeats too often";
+      uint64_t count = 0;
+      if (!bound.getAsInteger(10, count))
+        largest = std::max(largest, count);
+    }
+    product *= largest;
+    if (product > 256)
+      return "it repeats too often";
+  }
+  return {};
+}
+
+NameRegex::NameRegex(llvm::StringRef text) {
+  if (text.find_first_of("\\^$.|?*+()[]{}") == llvm::StringRef::npos) {
+    literal = text.str();
+    return;
+  }
+  message = findCost(text);
+  if (!message.empty())
+    return;
+  // The breadth-first matcher takes polynomial time whatever the pattern.
+  auto flags = std::regex::ECMAScript | std::regex::optimize;
+#ifdef __GLIBCXX__
+  flags |= std::regex_constants::__polynomial;
+#endif
+  try {
+    compiled = std::make_shared<Compiled>();
+    compiled->regex.assign(text.begin(), text.end(), flags);
+  } catch (const std::exception &error) {
+    compiled.reset();
+    message = error.what();
+    if (!message.empty())
+      message[0] = llvm::toLower(message[0]);
+  }
+}
+
+bool NameRegex::fullMatch(llvm::StringRef name) const {
+  if (literal)
+    return name == *literal;
+  if (!compiled)
+    return false;
+  try {
+    return std::regex_match(name.begin(), name.end(), compiled->regex);
+  } catch (const std::exception &) {
+    return false;
+  }
+}
+
+bool NameRegex::matchStart(llvm::StringRef name) const {
+  if (literal)
+    return name.starts_with(*literal);
+  if (!compiled)
+    return false;
+  try {
+    return std::regex_search(name.begin(), name.end(), compiled->regex,
+                             std::regex_constants::match_continuous);
+  } catch (const std::exception &) {
+    return false;
+  }
+}
+
+} // namespace mf

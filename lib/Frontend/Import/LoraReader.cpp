@@ -1,0 +1,249 @@
+//===- LoraReader.cpp - Reads pet_config ----------------------------------===//
+
+#include "LoraReader.h"
+#include "SpecReader.h"
+#include "mf/Frontend/Config/NameRegex.h"
+
+namespace mf {
+
+//===----------------------------------------------------------------------===//
+// Classes with adapters of their own
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A class of releases 0.6 and 0.7 that has adapters in fixed places.
+struct AdapterClass {
+  llvm::StringLiteral name;
+  llvm::StringLiteral base;
+  llvm::StringLiteral target;
+};
+} // namespace
+
+static constexpr AdapterClass adapterClasses[] = {
+    {"LlamaForCausalLMWithLora", "LlamaForCausalLM", ".*wq|.*wk|.*wv|.*wo"},
+    {"InternLMForCausalLMWithLora", "InternLMForCausalLM",
+     ".*wq|.*wk|.*wv|.*wo"},
+    {"ChatGLM2WithLora", "ChatGLM2ForConditionalGeneration",
+     ".*query_key_value*"},
+    {"GLMForPreTrainingWithLora", "GLMForPreTraining", ".*query_key_value*"},
+    {"GPT2WithLora", "GPT2LMHeadModel", ".*dense1.*|.*dense3.*"},
+};
+
+static const AdapterClass *findAdapterClass(llvm::StringRef architecture) {
+  const auto *found =
+      llvm::find_if(adapterClasses, [&](const AdapterClass &entry) {
+        return entry.name == architecture;
+      });
+  return found == std::end(adapterClasses) ? nullptr : found;
+}
+
+llvm::StringRef getAdaptedClass(llvm::StringRef architecture) {
+  const AdapterClass *found = findAdapterClass(architecture);
+  return found ? llvm::StringRef(found->base) : architecture;
+}
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+/// Keys that other adapters have, that no release reads, or that say again what
+/// the model says. LoraConfig takes them all.
+static constexpr llvm::StringLiteral passedKeys[] = {
+    "pet_type",          "in_channels",    "out_channels", "lora_a_init",
+    "lora_b_init",       "pre_seq_len",    "mid_dim",      "dropout_rate",
+    "prefix_projection", "projection_dim", "dropout_prob", "prefix_token_num",
+    "reg_rules",
+};
+
+namespace {
+class LoraReader {
+public:
+  LoraReader(const Node &section, std::optional<Release> release,
+             DiagnosticList &diagnostics)
+      : reader(section, "pet_config", diagnostics), release(release),
+        diagnostics(diagnostics) {}
+
+  LoraSpec read(const AdapterClass *fixed, const Node &architecture);
+
+private:
+  bool isBefore(unsigned major, unsigned minor) const {
+    return release && *release < Release{major, minor};
+  }
+  void readSizes(LoraSpec &spec);
+  void readTypes(LoraSpec &spec);
+  void readTarget(LoraSpec &spec, const AdapterClass *fixed,
+                  const Node &architecture);
+  std::vector<std::string> readTexts(SpecReader::Keys keys);
+  void checkRegex(const std::string &text, const Location &place);
+  void reportUnknown();
+
+  SpecReader reader;
+  std::optional<Release> release;
+  DiagnosticList &diagnostics;
+};
+} // namespace
+
+void LoraReader::readSizes(LoraSpec &spec) {
+  spec.rank = reader.readSize({"lora_rank"}, 8);
+  spec.alpha = reader.readPositive({"lora_alpha"}, 16);
+  if (Node dropout = reader.find({"lora_dropout"}))
+    spec.dropout = reader.readShare({"lora_dropout"});
+}
+
+/// Releases up to 0.8 have types of their own, from 1.3 on the layer's.
+void LoraReader::readTypes(LoraSpec &spec) {
+  const bool readsKeys = !isBefore(1, 0);
+  auto readType = [&](llvm::StringLiteral key) -> std::optional<DType> {
+    const bool hasKey = static_cast<bool>(reader.find({key}));
+    if (hasKey || isBefore(1, 3))
+      return reader.readType({key}, DType::F16);
+    return std::nullopt;
+  };
+  spec.paramType = readType("param_init_type");
+  spec.computeType = readType("compute_dtype");
+  if (!readsKeys) {
+    spec.paramType = DType::F32;
+    spec.computeType = DType::F16;
+  }
+}
+
+void LoraReader::checkRegex(const std::string &text, const Location &place) {
+  NameRegex regex(text);
+  if (!regex.isValid())
+    diagnostics.error(place, quote(text) + " is no regular expression: " +
+                                 regex.getMessage());
+}
+
+std::vector<std::string> LoraReader::readTexts(SpecReader::Keys keys) {
+  std::vector<std::string> texts;
+  Node list = reader.find(keys);
+  if (!list)
+    return texts;
+  if (!list.isList()) {
+    diagnostics.error(list.getLocation(),
+                      "expected a list of strings for " + quote(*keys.begin()) +
+                          " in pet_config, but got " + list.repr() +
+                          (list.isString() ? "; put it into brackets" : ""));
+    return texts;
+  }
+  for (const Node &element : list.getElements()) {
+    if (element.isString())
+      texts.push_back(element.getText().str());
+    else
+      diagnostics.error(element.getLocation(),
+                        "expected a string in " + quote(*keys.begin()) +
+                            " of pet_config, but got " + element.repr());
+  }
+  return texts;
+}
+
+void LoraReader::readTarget(LoraSpec &spec, const AdapterClass *fixed,
+                            const Node &architecture) {
+  std::string given = reader.readString({"target_modules"}, "");
+  if (fixed) {
+    spec.target = fixed->target.str();
+    spec.location = architecture.getLocation();
+    if (!given.empty() && given != spec.target)
+      diagnostics.warning(reader.locate({"target_modules"}),
+                          quote(fixed->name) + " has its adapters in " +
+                              quote(spec.target) +
+                              "; 'target_modules' is ignored");
+    return;
+  }
+  spec.target = given;
+  spec.location = reader.locate({"target_modules"});
+  if (spec.target.empty())
+    diagnostics.error(spec.location,
+                      "expected 'target_modules' in pet_config, a regular "
+                      "expression such as '.*wq|.*wv' that matches the names "
+                      "of the linear layers to adapt");
+  else
+    checkRegex(spec.target, spec.location);
+}
+
+void LoraReader::reportUnknown() {
+  llvm::SmallVector<llvm::StringRef> known(reader.getReadKeys());
+  llvm::append_range(known, passedKeys);
+  for (const Node::Entry &entry : reader.getNode().getEntries()) {
+    llvm::StringRef name = entry.key.getText();
+    if (!llvm::is_contained(known, name))
+      diagnostics.warning(entry.key.getLocation(),
+                          "unknown key " + quote(name) + " in pet_config" +
+                              suggest(name, known) + " (the key is ignored)");
+  }
+  for (llvm::StringRef key : {"lora_a_init", "lora_b_init"})
+    if (Node written = reader.getNode().getKeyNode(key))
+      diagnostics.warning(written.getLocation(),
+                          quote(key) + " in pet_config is read by no release "
+                                       "of MindSpore Transformers; A begins "
+                                       "uniform and B zero");
+}
+
+LoraSpec LoraReader::read(const AdapterClass *fixed, const Node &architecture) {
+  LoraSpec spec;
+  if (fixed && !release)
+    release = Release{0, 7};
+  if (isBefore(0, 8))
+    spec.prefix = "tk_delta_lora";
+  readSizes(spec);
+  readTypes(spec);
+  readTarget(spec, fixed, architecture);
+  spec.exclude = readTexts({"exclude_layers"});
+  for (const std::string &text : spec.exclude)
+    checkRegex(text, reader.locate({"exclude_layers"}));
+  spec.freezeInclude = readTexts({"freeze_include"});
+  spec.freezeExclude = readTexts({"freeze_exclude"});
+  if (isBefore(1, 0) &&
+      !(spec.freezeInclude.empty() && spec.freezeExclude.empty())) {
+    diagnostics.warning(reader.getNode().getLocation(),
+                        "freeze lists of pet_config are read from release 1.0 "
+                        "on; they are ignored");
+    spec.freezeInclude.clear();
+    spec.freezeExclude.clear();
+  }
+  reportUnknown();
+  return spec;
+}
+
+std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
+                                 std::optional<Release> release,
+                                 DiagnosticList &diagnostics) {
+  const AdapterClass *fixed = findAdapterClass(architecture.getText());
+  if (section.isUndefinedOrNull()) {
+    if (fixed)
+      diagnostics.error(architecture.getLocation(),
+                        quote(fixed->name) +
+                            " needs model_config.pet_config, a map such as "
+                            "{pet_type: lora, lora_rank: 8}");
+    return std::nullopt;
+  }
+  const size_t errors = diagnostics.getErrorCount();
+  if (!section.isMap()) {
+    diagnostics.error(section.getLocation(),
+                      "expected a map for 'pet_config', but got " +
+                          section.repr());
+    return std::nullopt;
+  }
+  Node type = section["pet_type"];
+  if (type.getText() != "lora") {
+    const llvm::StringRef known[] = {"lora", "prefixtuning", "ptuning2",
+                                     "slora"};
+    const bool isKnown = llvm::is_contained(known, type.getText());
+    diagnostics
+        .error(type ? type.getLocation() : section.getLocation(),
+               (isKnown ? "adapters of pet_type " + quote(type.getText()) +
+                              " are not supported"
+                        : "expected a pet_type in pet_config, but got " +
+                              type.repr() + suggest(type.getText(), known)))
+        .attachNote("supported is lora; remove the section to train all "
+                    "parameters");
+    return std::nullopt;
+  }
+  LoraSpec spec =
+      LoraReader(section, release, diagnostics).read(fixed, architecture);
+  if (diagnostics.getErrorCount() != errors)
+    return std::nullopt;
+  return spec;
+}
+
+} // namespace mf

@@ -1,0 +1,23 @@
+//===- LoraReader.h - Reads pet_config --------------------------*- C++ -*-===//
+
+#ifndef MF_LIB_IMPORT_LORAREADER_H
+#define MF_LIB_IMPORT_LORAREADER_H
+
+#include "mf/Frontend/Import/ModelSpec.h"
+
+namespace mf {
+
+/// The class whose layers a class of network has: its own, but for the classes
+/// with adapters of releases 0.6 and 0.7 (LlamaForCausalLMWithLora).
+llvm::StringRef getAdaptedClass(llvm::StringRef architecture);
+
+/// Reads model_config.pet_config as `release` does, the newest without one;
+/// none if there is no such section or it has an error. `architecture` is the
+/// network's class as the YAML has it.
+std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
+                                 std::optional<Release> release,
+                                 DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_LORAREADER_H

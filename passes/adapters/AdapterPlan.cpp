@@ -1,0 +1,196 @@
+//===- AdapterPlan.cpp - Layers with adapters, trained parameters ---------===//
+
+#include "passes/adapters/AdapterPlan.h"
+#include "mf/Frontend/Config/Diagnostic.h"
+#include "mf/Frontend/Config/NameRegex.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/GlobPattern.h"
+#include <map>
+#include <set>
+
+namespace mf::passes {
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+/// The parts of a network whose layers may get adapters: its head never does.
+static bool isAdaptedPart(llvm::StringRef name) {
+  return llvm::is_contained(
+      {"backbone", "model", "transformer", "llm_model", "language_model"},
+      name);
+}
+
+/// Walks down the Cells of `path`: one that is excluded, and one that matches
+/// but is no linear layer, ends the way.
+static bool isMatched(llvm::StringRef path, const NameRegex &target,
+                      llvm::ArrayRef<NameRegex> exclude) {
+  llvm::SmallVector<llvm::StringRef> names;
+  path.split(names, '.');
+  if (names.size() < 2 || !isAdaptedPart(names.front()))
+    return false;
+  for (llvm::StringRef name : llvm::ArrayRef(names).drop_front()) {
+    if (llvm::any_of(exclude, [&](const NameRegex &regex) {
+          return regex.matchStart(name);
+        }))
+      return false;
+    if (target.matchStart(name))
+      return name.data() == names.back().data();
+  }
+  return false;
+}
+
+/// The names of linear layers that may get adapters, each once.
+static std::set<std::string>
+getLinearNames(const std::vector<LinearLayer> &layers) {
+  std::set<std::string> names;
+  for (const LinearLayer &layer : layers) {
+    llvm::StringRef path = layer.path;
+    if (isAdaptedPart(path.split('.').first))
+      names.insert(path.rsplit('.').second.str());
+  }
+  return names;
+}
+
+/// Says that nothing matches. Each alternative may be a misspelt name.
+static std::string describeMismatch(const AdapterRules &rules,
+                                    const std::vector<LinearLayer> &layers) {
+  std::set<std::string> names = getLinearNames(layers);
+  llvm::SmallVector<llvm::StringRef> known(names.begin(), names.end());
+  llvm::SmallVector<llvm::StringRef> alternatives;
+  llvm::StringRef(rules.target).split(alternatives, '|');
+  std::string message = "no linear layer of the model has a name that " +
+                        quote(rules.target) + " matches";
+  if (!rules.exclude.empty())
+    message += " and 'exclude_layers' leaves";
+  std::vector<std::string> near;
+  for (llvm::StringRef alternative : alternatives) {
+    // The letters of `.*wqq` are the name that the user had in mind.
+    std::string name;
+    for (char c : alternative)
+      if (llvm::isAlnum(c) || c == '_')
+        name.push_back(c);
+    llvm::StringRef nearest = findNearest(name, known);
+    if (!nearest.empty() && !llvm::is_contained(near, quote(nearest)))
+      near.push_back(quote(nearest));
+  }
+  if (!near.empty())
+    message += "; did you mean " + llvm::join(near, " and ") + "?";
+  if (known.empty())
+    return message + " (it has none that can get adapters)";
+  return message + " (linear layers are " + llvm::join(known, ", ") + ")";
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+/// Whether one of `globs`, as Python's fnmatch has them, matches all of `name`.
+static bool matchesGlob(llvm::ArrayRef<llvm::GlobPattern> globs,
+                        llvm::StringRef name) {
+  return llvm::any_of(
+      globs, [&](const llvm::GlobPattern &glob) { return glob.match(name); });
+}
+
+static bool compileGlobs(const std::vector<std::string> &texts,
+                         std::vector<llvm::GlobPattern> &globs,
+                         std::string &error) {
+  for (const std::string &text : texts) {
+    llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(text);
+    if (!glob) {
+      error = quote(text) + " is no glob: " + llvm::toString(glob.takeError());
+      return false;
+    }
+    globs.push_back(std::move(*glob));
+  }
+  return true;
+}
+
+/// A parameter that both lists match, or none does, stays as the adapters leave
+/// it: it is not trained.
+static bool isStillTrained(llvm::StringRef name,
+                           llvm::ArrayRef<llvm::GlobPattern> include,
+                           llvm::ArrayRef<llvm::GlobPattern> exclude) {
+  return matchesGlob(exclude, name) && !matchesGlob(include, name);
+}
+
+//===----------------------------------------------------------------------===//
+// Plan
+//===----------------------------------------------------------------------===//
+
+static bool compileRegexes(const AdapterRules &rules,
+                           std::vector<NameRegex> &exclude,
+                           std::string &error) {
+  for (const std::string &text : rules.exclude)
+    exclude.emplace_back(text);
+  for (auto [regex, text] : llvm::zip_equal(exclude, rules.exclude))
+    if (!regex.isValid()) {
+      error = quote(text) + " is no regular expression: " + regex.getMessage();
+      return false;
+    }
+  return true;
+}
+
+std::optional<AdapterPlan>
+planAdapters(const AdapterRules &rules, const std::vector<LinearLayer> &layers,
+             const std::vector<WeightToTrain> &parameters, std::string &error) {
+  const NameRegex target(rules.target);
+  std::vector<NameRegex> exclude;
+  std::vector<llvm::GlobPattern> freezeInclude, freezeExclude;
+  if (!target.isValid())
+    error = quote(rules.target) +
+            " is no regular expression: " + target.getMessage();
+  if (!target.isValid() || !compileRegexes(rules, exclude, error) ||
+      !compileGlobs(rules.freezeInclude, freezeInclude, error) ||
+      !compileGlobs(rules.freezeExclude, freezeExclude, error))
+    return std::nullopt;
+
+  AdapterPlan plan;
+  for (const LinearLayer &layer : layers) {
+    const bool isAdapted = isMatched(layer.path, target, exclude);
+    plan.isAdapted.push_back(isAdapted);
+    if (!isAdapted)
+      continue;
+    ++plan.numAdapted;
+    plan.adapterElements += rules.rank * (layer.numInputs + layer.numOutputs);
+  }
+  if (plan.numAdapted == 0) {
+    error = describeMismatch(rules, layers);
+    return std::nullopt;
+  }
+  for (const WeightToTrain &parameter : parameters) {
+    const bool isTrained =
+        isStillTrained(parameter.name, freezeInclude, freezeExclude);
+    plan.isTrained.push_back(isTrained);
+    (isTrained ? plan.trainedElements : plan.frozenElements) +=
+        parameter.numElements;
+  }
+  return plan;
+}
+
+void printAdapters(const AdapterRules &rules,
+                   const std::vector<LinearLayer> &layers,
+                   const std::vector<WeightToTrain> &parameters,
+                   const AdapterPlan &plan, llvm::raw_ostream &os) {
+  std::map<std::string, int64_t> counts;
+  for (auto [layer, isAdapted] : llvm::zip_equal(layers, plan.isAdapted))
+    if (isAdapted)
+      ++counts[(llvm::StringRef(layer.path).rsplit('.').second + " [" +
+                llvm::Twine(layer.numInputs) + " to " +
+                llvm::Twine(layer.numOutputs) + "]")
+                   .str()];
+  for (const auto &[name, count] : counts)
+    os << name << ": " << count << " with adapters of rank " << rules.rank
+       << '\n';
+  for (auto [parameter, isTrained] :
+       llvm::zip_equal(parameters, plan.isTrained))
+    if (isTrained)
+      os << parameter.name << ": trained too, " << parameter.numElements
+         << " elements\n";
+  os << "trained elements: " << plan.getTrainedElements() << " of "
+     << plan.getTrainedElements() + plan.frozenElements << '\n';
+}
+
+} // namespace mf::passes

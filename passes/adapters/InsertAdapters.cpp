@@ -1,0 +1,393 @@
+//===- InsertAdapters.cpp - Low-rank adapters beside linear layers --------===//
+
+#include "mlir/IR/Remarks.h"
+#include "passes/Passes.h"
+#include "passes/PrintedPlan.h"
+#include "passes/adapters/AdapterPlan.h"
+#include <cmath>
+
+namespace mf::passes {
+#define GEN_PASS_DEF_INSERTADAPTERS
+#include "passes/Passes.h.inc"
+} // namespace mf::passes
+
+using namespace mlir;
+using namespace mf::ir;
+using namespace mf::passes;
+
+namespace {
+
+/// The operators of a linear layer.
+struct LinearSite {
+  LayerOp layer;
+  MatmulOp product;
+  ParamOp weight, bias;
+  /// The addition of the bias; null without one.
+  AddOp biasAdd;
+  /// The Cell's path from the network on, and that from its layer on.
+  std::string path, cell;
+
+  /// The value that adapters add to.
+  Value getResult() {
+    return biasAdd ? biasAdd.getResult() : product.getResult();
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Finding linear layers
+//===----------------------------------------------------------------------===//
+
+/// The parameter that `value` is, maybe converted.
+static ParamOp findParameter(ModelOp model, Value value) {
+  if (auto cast = value.getDefiningOp<CastOp>())
+    value = cast.getInput();
+  auto read = value.getDefiningOp<GetParamOp>();
+  return read ? model.lookupSymbol<ParamOp>(read.getParam()) : ParamOp();
+}
+
+/// `name` without `suffix` at its end; empty if it does not end so.
+static StringRef dropSuffix(StringRef name, StringRef suffix) {
+  return name.consume_back(suffix) ? name : StringRef();
+}
+
+static AddOp findBiasAdd(ModelOp model, MatmulOp product, StringRef path,
+                         ParamOp &bias) {
+  if (!product.getResult().hasOneUse())
+    return {};
+  auto add = dyn_cast<AddOp>(*product->user_begin());
+  if (!add || add.getLhs() != product.getResult())
+    return {};
+  ParamOp param = findParameter(model, add.getRhs());
+  if (!param || dropSuffix(param.getSymName(), ".bias") != path)
+    return {};
+  bias = param;
+  return add;
+}
+
+/// The linear layer whose product this is: its input times the transpose of a
+/// weight that is called `<path>.weight`.
+static std::optional<LinearSite> matchLinear(ModelOp model, LayerOp layer,
+                                             MatmulOp product) {
+  LinearSite site;
+  site.layer = layer;
+  site.product = product;
+  site.weight = findParameter(model, product.getRhs());
+  if (!site.weight || product.getTransposeA() || !product.getTransposeB() ||
+      site.weight.getTensorType().getRank() != 2)
+    return std::nullopt;
+  StringRef path = dropSuffix(site.weight.getSymName(), ".weight");
+  StringRef cell = product.getCellName().rsplit('.').first;
+  if (path.empty() || !path.ends_with(cell))
+    return std::nullopt;
+  site.path = path.str();
+  site.cell = cell.str();
+  site.biasAdd = findBiasAdd(model, product, path, site.bias);
+  return site;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class AdapterInserter {
+public:
+  AdapterInserter(ModelOp model, LoraAttr lora, bool printPlan)
+      : model(model), lora(lora), printPlan(printPlan),
+        builder(model.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  void collect();
+  AdapterRules getRules() const;
+  void apply(LinearSite &site);
+  void convertProduct(LinearSite &site, Type element);
+  Value convert(Value value, Type element, LinearSite &site);
+  Value addParameter(LinearSite &site, Operation *after, StringRef suffix,
+                     ArrayRef<int64_t> shape, InitAttr init,
+                     ArrayRef<Attribute> cuts, ParamOp &param);
+  Value getDraw(LayerOp layer);
+  Value dropInput(LinearSite &site, Value input);
+  void freeze(const AdapterPlan &plan);
+  void emitRemark(const AdapterPlan &plan);
+  template <typename OpT, typename... Args>
+  OpT create(LinearSite &site, StringRef leaf, Args &&...args) {
+    OpT op = OpT::create(builder, site.product.getLoc(),
+                         std::forward<Args>(args)...);
+    op.setCellName(site.cell + "." + leaf.str());
+    return op;
+  }
+
+  ModelOp model;
+  LoraAttr lora;
+  bool printPlan;
+  OpBuilder builder;
+  std::vector<LinearSite> sites;
+  std::vector<LinearLayer> layers;
+  SmallVector<ParamOp> weights;
+  std::vector<WeightToTrain> parameters;
+};
+
+} // namespace
+
+static std::vector<std::string> getTexts(ArrayAttr names) {
+  std::vector<std::string> texts;
+  if (names)
+    for (auto name : names.getAsRange<StringAttr>())
+      texts.push_back(name.getValue().str());
+  return texts;
+}
+
+AdapterRules AdapterInserter::getRules() const {
+  AdapterRules rules;
+  rules.rank = lora.getRank();
+  rules.target = lora.getTarget().getValue().str();
+  rules.prefix = lora.getPrefix().getValue().str();
+  rules.exclude = getTexts(lora.getExclude());
+  rules.freezeInclude = getTexts(lora.getFreezeInclude());
+  rules.freezeExclude = getTexts(lora.getFreezeExclude());
+  return rules;
+}
+
+void AdapterInserter::collect() {
+  for (auto layer : model.getBody().getOps<LayerOp>())
+    for (MatmulOp product : layer.getBody().getOps<MatmulOp>())
+      if (std::optional<LinearSite> site = matchLinear(model, layer, product)) {
+        ArrayRef<int64_t> shape = site->weight.getTensorType().getShape();
+        layers.push_back({site->path, shape[1], shape[0]});
+        sites.push_back(std::move(*site));
+      }
+  // Tables are constants, statistics are not the optimizer's, and a tied
+  // parameter is its owner.
+  for (auto param : model.getBody().getOps<ParamOp>())
+    if (!param.getFrozen() && !param.getUpdateRule() && !param.getTied()) {
+      weights.push_back(param);
+      parameters.push_back(
+          {param.getSymName().str(), param.getTensorType().getNumElements()});
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// One linear layer
+//===----------------------------------------------------------------------===//
+
+/// `name` without its last `count` parts.
+static StringRef dropParts(StringRef name, unsigned count) {
+  for (; count > 0; --count)
+    name = name.contains('.') ? name.rsplit('.').first : StringRef();
+  return name;
+}
+
+/// Linear layers side by side share the conversion of their input.
+Value AdapterInserter::convert(Value value, Type element, LinearSite &site) {
+  if (getElementTypeOrSelf(value.getType()) == element)
+    return value;
+  if (auto op = value.getDefiningOp<CastOp>();
+      op && dropParts(op.getCellName(), 2) == dropParts(site.cell, 1))
+    value = op.getInput();
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getElementType() == element)
+    return value;
+  for (Operation *user : value.getUsers())
+    if (auto known = dyn_cast<CastOp>(user);
+        known && known.getType() == type.clone(element) &&
+        known->isBeforeInBlock(&*builder.getInsertionPoint()))
+      return known.getResult();
+  return create<CastOp>(site, "cast", type.clone(element), value).getResult();
+}
+
+/// The conversion of the operand before is erased where nothing else reads it.
+static void replaceOperand(Operation *op, unsigned number, Value value) {
+  Operation *before = op->getOperand(number).getDefiningOp();
+  op->setOperand(number, value);
+  if (isa_and_nonnull<CastOp>(before) && before->use_empty())
+    before->erase();
+}
+
+/// Computes the layer in `element`; what reads its result sees the type that it
+/// had.
+void AdapterInserter::convertProduct(LinearSite &site, Type element) {
+  auto before = cast<RankedTensorType>(site.getResult().getType());
+  builder.setInsertionPoint(site.product);
+  Value input = convert(site.product.getLhs(), element, site);
+  Value weight = convert(site.product.getRhs(), element, site);
+  replaceOperand(site.product, 0, input);
+  replaceOperand(site.product, 1, weight);
+  site.product.getResult().setType(before.clone(element));
+  if (site.biasAdd) {
+    builder.setInsertionPoint(site.biasAdd);
+    replaceOperand(site.biasAdd, 1,
+                   convert(site.biasAdd.getRhs(), element, site));
+    site.biasAdd.getResult().setType(before.clone(element));
+  }
+  builder.setInsertionPointAfterValue(site.getResult());
+  auto back = create<CastOp>(site, "cast", before, site.getResult());
+  site.getResult().replaceAllUsesExcept(back.getResult(), back);
+}
+
+Value AdapterInserter::addParameter(LinearSite &site, Operation *after,
+                                    StringRef suffix, ArrayRef<int64_t> shape,
+                                    InitAttr init, ArrayRef<Attribute> cuts,
+                                    ParamOp &param) {
+  ParamOp original = site.weight;
+  Value product = site.getResult();
+  Type element = lora.getParamType();
+  if (!element)
+    element = original.getTensorType().getElementType();
+  auto type = RankedTensorType::get(shape, element);
+  std::string name =
+      (site.path + "." + lora.getPrefix().getValue() + suffix).str();
+  OpBuilder outside(model.getContext());
+  outside.setInsertionPointAfter(after);
+  param = ParamOp::create(outside, after->getLoc(), name, type, init,
+                          /*frozen=*/false, FlatSymbolRefAttr());
+  auto isCut = [](Attribute axes) { return !cast<ArrayAttr>(axes).empty(); };
+  if (llvm::any_of(cuts, isCut)) {
+    param.setCutsAttr(builder.getArrayAttr(cuts));
+    param.setMayStayWhole(original.getMayStayWhole());
+  }
+  Value read = GetParamOp::create(builder, site.product.getLoc(), type, name);
+  return convert(read, getElementTypeOrSelf(product.getType()), site);
+}
+
+/// The values that random bits depend on: an argument of the layer, which is
+/// the last one.
+Value AdapterInserter::getDraw(LayerOp layer) {
+  Type type = getDrawType(builder.getContext());
+  for (BlockArgument argument : layer.getBody().getArguments())
+    if (argument.getType() == type)
+      return argument;
+  Value draw = layer.getBody().addArgument(type, layer.getLoc());
+  layer.setFunctionType(builder.getFunctionType(
+      layer.getBody().getArgumentTypes(), layer.getResultTypes()));
+  return draw;
+}
+
+Value AdapterInserter::dropInput(LinearSite &site, Value input) {
+  const double rate = lora.getDropout().convertToDouble();
+  if (rate == 0)
+    return input;
+  StringRef leaf = "lora_dropout.dropout";
+  std::string source = site.path + "." + leaf.str();
+  Value mask = create<DropoutMaskOp>(site, leaf, input, getDraw(site.layer),
+                                     rate, source);
+  return create<DropoutOp>(site, leaf, input, mask, rate).getResult();
+}
+
+/// alpha / rank as the type of the product has it.
+static double getFactor(LoraAttr lora, Type element) {
+  llvm::APFloat factor(lora.getAlpha().convertToDouble() /
+                       static_cast<double>(lora.getRank()));
+  bool losesInfo = false;
+  factor.convert(cast<FloatType>(element).getFloatSemantics(),
+                 llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return factor.convertToDouble();
+}
+
+void AdapterInserter::apply(LinearSite &site) {
+  auto before = cast<RankedTensorType>(site.getResult().getType());
+  if (Type element = lora.getComputeType();
+      element && element != before.getElementType())
+    convertProduct(site, element);
+  Type element = getElementTypeOrSelf(site.getResult().getType());
+  ArrayRef<int64_t> shape = site.weight.getTensorType().getShape();
+  const int64_t rank = lora.getRank(), outputs = shape[0], inputs = shape[1];
+  Attribute whole = builder.getArrayAttr({});
+  ArrayAttr cuts = site.weight.getCutsAttr();
+  auto getCut = [&](unsigned dim) { return cuts ? cuts[dim] : whole; };
+
+  builder.setInsertionPointAfterValue(site.getResult());
+  Value input = dropInput(site, site.product.getLhs());
+  ParamOp paramA, paramB;
+  // HeUniform with a negative slope of sqrt(5).
+  auto initA = InitAttr::get(builder.getContext(), InitKind::Uniform,
+                             1 / std::sqrt(static_cast<double>(inputs)));
+  Operation *last = site.bias ? site.bias : site.weight;
+  Value a = addParameter(site, last, "_a", {rank, inputs}, initA,
+                         {whole, getCut(1)}, paramA);
+  Value u = create<MatmulOp>(site, "lora_a_matmul", input, a, false, true);
+  Value b =
+      addParameter(site, paramA, "_b", {outputs, rank},
+                   InitAttr::get(builder.getContext(), InitKind::Zeros, 0.0),
+                   {getCut(0), whole}, paramB);
+  Value v = create<MatmulOp>(site, "lora_b_matmul", u, b, false, true);
+  Value z = create<ScaleOp>(site, "mul", v.getType(), v,
+                            builder.getF64FloatAttr(getFactor(lora, element)),
+                            StringAttr(), RecomputeKindAttr(), SwapAttr());
+  auto sum = create<AddOp>(site, "add", site.getResult(), z);
+  site.getResult().replaceAllUsesExcept(sum.getResult(), sum);
+}
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+/// A tied parameter is trained where its owner is.
+void AdapterInserter::freeze(const AdapterPlan &plan) {
+  for (auto [param, isTrained] : llvm::zip_equal(weights, plan.isTrained))
+    param.setUntrained(!isTrained);
+  for (auto param : model.getBody().getOps<ParamOp>())
+    if (std::optional<StringRef> owner = param.getTied())
+      param.setUntrained(model.lookupSymbol<ParamOp>(*owner).getUntrained());
+}
+
+void AdapterInserter::emitRemark(const AdapterPlan &plan) {
+  remark::passed(model.getLoc(), remark::RemarkOpts::name("Adapters")
+                                     .category("adapters")
+                                     .function(model.getSymName()))
+      << remark::add("{0} linear layers get adapters of rank {1}",
+                     plan.numAdapted, lora.getRank())
+      << remark::metric("trained elements", plan.getTrainedElements())
+      << remark::metric("frozen elements", plan.frozenElements);
+}
+
+LogicalResult AdapterInserter::run() {
+  collect();
+  const AdapterRules rules = getRules();
+  std::string error;
+  std::optional<AdapterPlan> plan =
+      planAdapters(rules, layers, parameters, error);
+  if (!plan) {
+    mlir::Location place = lora.getLocation()
+                               ? mlir::Location(lora.getLocation())
+                               : model.getLoc();
+    return emitError(place) << error;
+  }
+  if (printPlan)
+    printAdapters(rules, layers, parameters, *plan,
+                  mf::passes::PrintedPlan(model).os());
+  freeze(*plan);
+  for (auto [site, isAdapted] : llvm::zip_equal(sites, plan->isAdapted))
+    if (isAdapted)
+      apply(site);
+  model.setLoraAttr(LoraAttr::get(
+      model.getContext(), lora.getRank(), lora.getAlpha(), lora.getDropout(),
+      lora.getTarget(), lora.getPrefix(), lora.getParamType(),
+      lora.getComputeType(), lora.getExclude(), lora.getFreezeInclude(),
+      lora.getFreezeExclude(), /*inserted=*/true, lora.getLocation()));
+  emitRemark(*plan);
+  return success();
+}
+
+namespace {
+
+struct InsertAdaptersPass
+    : mf::passes::PrintingPass<
+          mf::passes::impl::InsertAdaptersBase<InsertAdaptersPass>> {
+  using PrintingPass::PrintingPass;
+
+  void runOnOperation() override {
+    ModelOp model = getOperation();
+    LoraAttr lora = model.getLoraAttr();
+    if (!lora || lora.getInserted())
+      return;
+    if (failed(AdapterInserter(model, lora, printPlan).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,84 @@
+//===- AdapterPlanTest.cpp - Layers with adapters, trained parameters -----===//
+
+#include "passes/adapters/AdapterPlan.h"
+#include <gtest/gtest.h>
+
+using namespace mf::passes;
+
+namespace {
+
+/// One letter per path: y for adapters, n for none; or the error.
+std::string plan(const AdapterRules &rules,
+                 const std::vector<std::string> &paths) {
+  std::vector<LinearLayer> layers;
+  for (const std::string &path : paths)
+    layers.push_back({path, 3, 5});
+  std::string error, letters;
+  std::optional<AdapterPlan> plan = planAdapters(rules, layers, {}, error);
+  if (!plan)
+    return error;
+  for (bool isAdapted : plan->isAdapted)
+    letters += isAdapted ? 'y' : 'n';
+  return letters;
+}
+
+AdapterRules makeRules(const std::string &target,
+                       const std::vector<std::string> &exclude = {}) {
+  AdapterRules rules;
+  rules.target = target;
+  rules.exclude = exclude;
+  return rules;
+}
+
+TEST(AdapterPlanTest, MatchesFromTheStartOfTheCellsName) {
+  const std::vector<std::string> paths = {
+      "model.layers.0.attention.wq", "model.layers.0.attention.wq_norm",
+      "model.layers.0.attention.swq", "lm_head.wq"};
+  EXPECT_EQ(plan(makeRules("wq"), paths), "yynn");
+  EXPECT_EQ(plan(makeRules(".*wq"), paths), "yyyn");
+  EXPECT_EQ(plan(makeRules("wq$"), paths), "ynnn");
+  EXPECT_EQ(plan(makeRules("swq|wq_"), paths), "nyyn");
+}
+
+TEST(AdapterPlanTest, NeverLooksAtPathsOrIntoCellsThatMatch) {
+  const std::vector<std::string> paths = {"model.layers.0.attention.wo",
+                                          "model.layers.1.wo_all.wo"};
+  EXPECT_EQ(plan(makeRules("wo"), paths), "yn");
+  EXPECT_EQ(plan(makeRules(".*attention.wo|wo"), paths), "yn");
+  EXPECT_EQ(plan(makeRules(".*attention|wo"), paths),
+            "no linear layer of the model has a name that '.*attention|wo' "
+            "matches; did you mean 'wo'? (linear layers are wo)");
+}
+
+TEST(AdapterPlanTest, ExcludedCellsStayWithAllInThem) {
+  const std::vector<std::string> paths = {
+      "model.layers.0.attention.wq", "model.layers.10.attention.wq",
+      "model.layers.2.cross_attention.wq", "model.layers.2.attention.wk"};
+  EXPECT_EQ(plan(makeRules("w[qk]"), paths), "yyyy");
+  EXPECT_EQ(plan(makeRules("w[qk]", {"1", "cross"}), paths), "ynny");
+  EXPECT_EQ(plan(makeRules("w[qk]", {"wk"}), paths), "yyyn");
+}
+
+TEST(AdapterPlanTest, FreezeListsCountWhereOnlyOneMatches) {
+  AdapterRules rules = makeRules("wq");
+  rules.rank = 2;
+  rules.freezeInclude = {"*wte*", "*head*"};
+  rules.freezeExclude = {"*wte*", "*[0-9].bias", "l?_head*"};
+  const std::vector<LinearLayer> layers = {{"model.wq", 3, 5}};
+  const std::vector<WeightToTrain> parameters = {{"model.wte.weight", 7},
+                                                 {"model.1.bias", 11},
+                                                 {"lm_head.weight", 13},
+                                                 {"other.weight", 17},
+                                                 {"model.x.bias", 19}};
+  std::string error;
+  std::optional<AdapterPlan> plan =
+      planAdapters(rules, layers, parameters, error);
+  ASSERT_TRUE(plan.has_value()) << error;
+  EXPECT_EQ(plan->isTrained,
+            (std::vector<bool>{false, true, false, false, false}));
+  EXPECT_EQ(plan->adapterElements, 16);
+  EXPECT_EQ(plan->trainedElements, 11);
+  EXPECT_EQ(plan->frozenElements, 7 + 13 + 17 + 19);
+}
+
+} // namespace
