@@ -1,6 +1,7 @@
 //===- PipelineRules.cpp - Consistency of a YAML's pipeline ---------------===//
 
 #include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Pipeline/Policy.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf {
@@ -24,7 +25,7 @@ static constexpr SchedulerKey schedulers[] = {
     {"seqpipe", "seq1f1b", true, true},
     {"seqvpp", "seq1f1b-interleaved", true, true},
     {"seqsmartvpp", "seq1f1b-interleaved-low-memory", true, true},
-    {"zero_bubble_v", "zero-bubble-v", true, false},
+    {"zero_bubble_v", "dualpipe-v", true, false},
 };
 
 /// An unknown name was an error when the YAML was read; it is taken for the
@@ -73,10 +74,34 @@ llvm::StringRef getScheduleName(llvm::StringRef schedule, int64_t interleave) {
   return schedule;
 }
 
+/// Whether a schedule brings the second chunks back up the stages.
+static bool isV(llvm::StringRef schedule) {
+  llvm::Expected<const schedule::Policy *> policy =
+      schedule::findPolicy(schedule);
+  if (policy)
+    return (*policy)->getStage(2, 2) == 1 && (*policy)->getStage(3, 2) == 0;
+  llvm::consumeError(policy.takeError());
+  return false;
+}
+
+/// Whether a V takes so few micro-batches.
+static bool takesMicroBatches(llvm::StringRef schedule, int64_t stages,
+                              int64_t microBatches) {
+  const schedule::Policy &policy =
+      *llvm::cantFail(schedule::findPolicy(schedule));
+  llvm::Error error = policy.check(policy.place(stages, 2, microBatches));
+  const bool isTaken = !error;
+  llvm::consumeError(std::move(error));
+  return isTaken;
+}
+
 llvm::StringRef getSchedulerOf(llvm::StringRef schedule) {
   for (const SchedulerKey &scheduler : schedulers)
     if (scheduler.schedule == schedule)
       return scheduler.name;
+  // Its rules are about the V, not about the order of tasks.
+  if (isV(schedule))
+    return "zero_bubble_v";
   return schedulers[0].name;
 }
 
@@ -110,7 +135,8 @@ public:
 
 } // namespace
 
-static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options) {
+static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options,
+                             llvm::StringRef schedule) {
   const ParallelConfig &parallel = rules.config.parallel;
   rules.require(options.pipelineStages >= 2, parallel.node["pipeline_stage"],
                 "at least 2 stages",
@@ -121,7 +147,8 @@ static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options) {
                   rules.config.model.config["pp_interleave_num"],
                   "2 chunks on each stage",
                   "pp_interleave_num is " + llvm::Twine(options.interleave));
-  rules.require(parallel.microBatchNum >= 2 * options.pipelineStages,
+  rules.require(takesMicroBatches(schedule, options.pipelineStages,
+                                  parallel.microBatchNum),
                 parallel.node["micro_batch_num"],
                 "at least twice as many micro-batches as stages (" +
                     llvm::Twine(2 * options.pipelineStages) + ")",
@@ -172,7 +199,9 @@ void checkPipelineRules(const TrainingConfig &config,
                           parallel.pipelineScheduler + "'");
   // This schedule needs twice as many micro-batches.
   if (scheduler.name == "zero_bubble_v")
-    checkZeroBubbleV(rules, options);
+    checkZeroBubbleV(rules, options,
+                     schedule.empty() ? llvm::StringRef(asked.schedule)
+                                      : schedule);
   else
     checkMicroBatches(parallel, diagnostics);
   if (scheduler.name == "seqvpp")

@@ -172,7 +172,7 @@ parallel:
     pipeline_scheduler: gpipe
 
 //--- zero-bubble-v.yaml
-# ZERO: parallel = <stages = 2, interleave = 2, micro_batches = 4, offset = {{\[\[}}1, 0], [0, 1]], scheduler = "zero-bubble-v">
+# ZERO: parallel = <stages = 2, interleave = 2, micro_batches = 4, offset = {{\[\[}}1, 0], [0, 1]], scheduler = "dualpipe-v">
 # ZERO-SAME: pipeline_scheduler = #
 parallel_config:
   pipeline_stage: 2
