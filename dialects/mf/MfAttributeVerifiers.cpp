@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/mf/MfDialect.h"
+#include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
 using namespace mf::ir;
@@ -263,4 +264,60 @@ LogicalResult ClippingAttr::verify(EmitError emitError, APFloat maxNorm) {
     return emitError() << "expected max_norm to be positive, but got "
                        << maxNorm.convertToDouble();
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Learning rates
+//===----------------------------------------------------------------------===//
+
+LogicalResult LrScheduleAttr::verify(EmitError emitError, StringAttr,
+                                     DictionaryAttr parameters) {
+  Attribute groups = parameters.get("groups");
+  auto isPattern = [](Attribute item) {
+    auto text = dyn_cast<StringAttr>(item);
+    return text && !text.empty();
+  };
+  auto isGroup = [&](Attribute item) {
+    auto group = dyn_cast<DictionaryAttr>(item);
+    Attribute patterns = group ? group.get("params") : Attribute();
+    return patterns && isListOf(patterns, isPattern) &&
+           !cast<ArrayAttr>(patterns).empty() &&
+           isa_and_present<StringAttr>(group.get("type"));
+  };
+  if (groups && !isListOf(groups, isGroup))
+    return emitError() << "expected groups to be a list of schedules with "
+                          "'type' and 'params', a list of patterns, but got "
+                       << groups;
+  return success();
+}
+
+SmallVector<ArrayAttr> LrScheduleAttr::getGroupPatterns() {
+  SmallVector<ArrayAttr> patterns;
+  if (auto groups = getParameters().getAs<ArrayAttr>("groups"))
+    for (auto group : groups.getAsRange<DictionaryAttr>())
+      patterns.push_back(group.getAs<ArrayAttr>("params"));
+  return patterns;
+}
+
+bool LrScheduleAttr::matches(StringRef pattern, StringRef parameter) {
+  if (parameter.contains(pattern))
+    return true;
+  // A pattern that is no wildcard matches nothing else.
+  llvm::Expected<llvm::GlobPattern> wildcard =
+      llvm::GlobPattern::create(pattern);
+  if (!wildcard) {
+    llvm::consumeError(wildcard.takeError());
+    return false;
+  }
+  // MindSpore Transformers' names begin with the model's own.
+  return wildcard->match(parameter) ||
+         wildcard->match(("model." + parameter).str());
+}
+
+int64_t LrScheduleAttr::getGroup(StringRef parameter) {
+  for (auto [index, patterns] : llvm::enumerate(getGroupPatterns()))
+    for (auto pattern : patterns.getAsRange<StringAttr>())
+      if (matches(pattern.getValue(), parameter))
+        return static_cast<int64_t>(index) + 1;
+  return 0;
 }

@@ -371,10 +371,24 @@ def Mf_LrScheduleAttr : Mf_Attr<"LrSchedule", "lr_schedule"> {
   let description = [{
     `type` and `parameters` as MindSpore Transformers names them. The runner
     computes the rate of each step and copies it to the device.
+
+    `groups` among the parameters are schedules of parameters whose names have
+    one of the patterns `params`, as a part or as a wildcard, and none of a group
+    before it, with the keys of a schedule beside them. Then the learning rate of a step is a vector: the
+    rate of all others, and that of each group.
   }];
   let parameters = (ins "::mlir::StringAttr":$type,
                         "::mlir::DictionaryAttr":$parameters);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The patterns of each group.
+    ::llvm::SmallVector<::mlir::ArrayAttr> getGroupPatterns();
+    /// The rate of a parameter: 0, or 1 and up for that of a group.
+    int64_t getGroup(::llvm::StringRef parameter);
+    /// Whether a pattern of a group means a parameter.
+    static bool matches(::llvm::StringRef pattern, ::llvm::StringRef parameter);
+  }];
 }
 
 def Mf_LossScaleUpdateAttr : Mf_Attr<"LossScaleUpdate", "loss_scale_update"> {

@@ -7,10 +7,21 @@ using namespace mlir;
 using namespace mf::ir;
 
 LogicalResult UpdateOp::verify() {
-  auto scalar = RankedTensorType::get({}, Float32Type::get(getContext()));
+  auto f32 = Float32Type::get(getContext());
+  auto scalar = RankedTensorType::get({}, f32);
+  Type rates = scalar;
+  auto model = (*this)->getParentOfType<ModelOp>();
+  if (TrainingAttr training = model ? model.getTrainingAttr() : nullptr)
+    if (size_t groups = training.getLrSchedule().getGroupPatterns().size())
+      rates = RankedTensorType::get({static_cast<int64_t>(groups) + 1}, f32);
   ArrayRef<Type> arguments = getArgumentTypes();
+  if (rates != scalar && (arguments.empty() || arguments.front() != rates))
+    return emitOpError("expected its first argument to be ")
+           << rates << ", the learning rate and that of each group, but takes "
+           << arguments;
   if (arguments.size() < 2 || arguments.size() > 3 ||
-      !llvm::all_equal(arguments) || arguments.front() != scalar)
+      arguments.front() != rates || !llvm::all_equal(arguments.drop_front()) ||
+      arguments.back() != scalar)
     return emitOpError("expected two or three fp32 scalars, the learning rate, "
                        "the step number and the loss scale, but takes (")
            << arguments << ")";

@@ -115,11 +115,10 @@ static Attribute getOffset(Builder &builder, const StageOffset &offset) {
 // Training
 //===----------------------------------------------------------------------===//
 
-/// The attribute has only the keys of the YAML: the schedule itself knows the
-/// defaults.
-static LrScheduleAttr getLrSchedule(Builder &builder,
-                                    const LrScheduleConfig &schedule) {
-  llvm::SmallVector<mlir::NamedAttribute> parameters;
+/// The keys of the YAML alone: the schedule itself knows the defaults.
+static mlir::NamedAttrList getRateParameters(Builder &builder,
+                                             const LrScheduleConfig &schedule) {
+  mlir::NamedAttrList parameters;
   auto number = [&](llvm::StringRef name, std::optional<double> value) {
     if (value)
       parameters.push_back(
@@ -146,9 +145,28 @@ static LrScheduleAttr getLrSchedule(Builder &builder,
   integer("t_0", schedule.t0);
   integer("t_mult", schedule.tMult);
   number("eta_min", schedule.etaMin);
+  return parameters;
+}
+
+static LrScheduleAttr getLrSchedule(Builder &builder,
+                                    const TrainingConfig &config) {
+  mlir::NamedAttrList parameters =
+      getRateParameters(builder, config.lrSchedule);
+  llvm::SmallVector<mlir::Attribute> groups;
+  for (const LrGroup &group : config.lrGroups) {
+    mlir::NamedAttrList keys = getRateParameters(builder, group.schedule);
+    keys.set("type", builder.getStringAttr(group.schedule.type));
+    llvm::SmallVector<llvm::StringRef> patterns;
+    for (const Node &pattern : group.patterns)
+      patterns.push_back(pattern.getText());
+    keys.set("params", builder.getStrArrayAttr(patterns));
+    groups.push_back(keys.getDictionary(builder.getContext()));
+  }
+  if (!groups.empty())
+    parameters.set("groups", builder.getArrayAttr(groups));
   return LrScheduleAttr::get(builder.getContext(),
-                             builder.getStringAttr(schedule.type),
-                             builder.getDictionaryAttr(parameters));
+                             builder.getStringAttr(config.lrSchedule.type),
+                             parameters.getDictionary(builder.getContext()));
 }
 
 static RecomputeConfigAttr getRecompute(Builder &builder,
@@ -304,9 +322,8 @@ TrainingAttr passes::getTrainingAttr(
     scaleUpdate = LossScaleUpdateAttr::get(context, scale.factor, scale.window);
   return TrainingAttr::get(
       context, parallel, getRecompute(builder, config.recompute),
-      getSwap(builder, config.swap), optimizer,
-      getLrSchedule(builder, config.lrSchedule), clipping,
-      llvm::APFloat(scale.value), scaleUpdate,
+      getSwap(builder, config.swap), optimizer, getLrSchedule(builder, config),
+      clipping, llvm::APFloat(scale.value), scaleUpdate,
       config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0,
       balance, dropRate, getFusions(context, fusions),
       config.context.graphKernelFusion,

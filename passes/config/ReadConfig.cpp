@@ -41,14 +41,18 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
                           describeOptimizer(config.optimizer.type) +
                           "; expected AdamW, PmaAdamW, "
                           "FP32StateAdamWeightDecay or AdamWeightDecay");
-  if (config.lrSchedule.kind == LrScheduleKind::Unsupported)
-    diagnostics.error(config.lrSchedule.node["type"].getLocation(),
-                      "learning rate schedule '" + config.lrSchedule.type +
-                          "' is not supported; expected ConstantWarmUpLR, "
-                          "LinearWithWarmUpLR, CosineWithWarmUpLR, "
-                          "CosineWithRestartsAndWarmUpLR, "
-                          "PolynomialWithWarmUpLR, WarmUpStableDecayLR, "
-                          "CosineAnnealingLR or CosineAnnealingWarmRestarts");
+  std::vector<LrScheduleConfig> schedules = {config.lrSchedule};
+  for (const LrGroup &group : config.lrGroups)
+    schedules.push_back(group.schedule);
+  for (const LrScheduleConfig &schedule : schedules)
+    if (schedule.kind == LrScheduleKind::Unsupported)
+      diagnostics.error(schedule.node["type"].getLocation(),
+                        "learning rate schedule '" + schedule.type +
+                            "' is not supported; expected ConstantWarmUpLR, "
+                            "LinearWithWarmUpLR, CosineWithWarmUpLR, "
+                            "CosineWithRestartsAndWarmUpLR, "
+                            "PolynomialWithWarmUpLR, WarmUpStableDecayLR, "
+                            "CosineAnnealingLR or CosineAnnealingWarmRestarts");
   if (config.wrapper.maxGradNorm <= 0)
     diagnostics.error(config.wrapper.node.getLocation(),
                       "max_grad_norm must be above 0");
@@ -71,6 +75,30 @@ void checkNames(ir::ModelOp model, const TrainingConfig &config,
                             llvm::Twine(isLegacy(model)
                                             ? "of the legacy layer classes"
                                             : "of the mcore training graph"));
+}
+
+/// As MindSpore Transformers does, refuses a pattern that means no parameter.
+void checkGroups(ModuleOp module, const TrainingConfig &config,
+                 DiagnosticList &diagnostics) {
+  std::vector<std::string> names;
+  module.walk([&](ir::ParamOp param) {
+    if (!param.getUpdateRule())
+      names.push_back(param.getSymName().str());
+  });
+  if (names.empty())
+    return;
+  llvm::SmallVector<llvm::StringRef> known(names.begin(), names.end());
+  for (const LrGroup &group : config.lrGroups)
+    for (const Node &pattern : group.patterns)
+      if (llvm::none_of(known, [&](llvm::StringRef name) {
+            return ir::LrScheduleAttr::matches(pattern.getText(), name);
+          }))
+        diagnostics.error(pattern.getLocation(),
+                          "no parameter of the model has " +
+                              quote(pattern.getText()) +
+                              " in its name, as params of grouped_lr_schedule "
+                              "asks" +
+                              suggest(pattern.getText(), known));
 }
 
 /// How many parameters of the models are statistics of this kind.
@@ -166,6 +194,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
     mf::passes::checkNotLowered(config, ranks, rowBlocks, numExperts > 1,
                                 diagnostics);
     resolveCallbacks(getOperation(), config, diagnostics);
+    checkGroups(getOperation(), config, diagnostics);
     FusionConfig fusions = readFusionConfig(config, isMcore, diagnostics);
     if (diagnostics.hasErrors())
       return fail(diagnostics);

@@ -98,8 +98,11 @@ void StepBuilder::collectUpdate(ir::RunUpdateOp run) {
     calls.emplace_back(Call{names::reduce.str(), run.getLoc()});
   Call &call = calls.emplace_back(Call{names::update.str(), run.getLoc()});
   call.isUpdate = true;
+  // A scalar, or an element for each group of parameters.
+  auto rates = cast<RankedTensorType>(update.getArgument(0).getType());
   call.buffers = {
-      getGlobal(program.getStatic("learning_rate", type, Role::LearningRate)),
+      getGlobal(program.getStatic("learning_rate", program.getBufferType(rates),
+                                  Role::LearningRate)),
       getGlobal(program.getStatic("step_number", type, Role::StepNumber))};
   if (update.getNumArguments() > call.buffers.size())
     call.buffers.push_back(getGlobal(getLossScale(program)));

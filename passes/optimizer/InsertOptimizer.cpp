@@ -106,7 +106,9 @@ private:
   Value buildSquares(ArrayRef<ParamOp> summands);
   Value buildGlobalNorm();
   void clip(Value norm, double maxNorm);
-  void update(Value learningRate, Value step, Value overflow);
+  /// The learning rate of each group of parameters, as scalars.
+  SmallVector<Value> splitRates(Value learningRates);
+  void update(ArrayRef<Value> rates, Value step, Value overflow);
   void updateStatistics();
   void reportDropRate(ParamOp param, Value shares, StringRef quantity,
                       double threshold);
@@ -234,7 +236,20 @@ void UpdateBuilder::clip(Value norm, double maxNorm) {
   ScaleGradientsOp::create(builder, loc, factor, getGradients());
 }
 
-void UpdateBuilder::update(Value learningRate, Value step, Value overflow) {
+SmallVector<Value> UpdateBuilder::splitRates(Value learningRates) {
+  auto type = cast<RankedTensorType>(learningRates.getType());
+  if (type.getRank() == 0)
+    return {learningRates};
+  auto scalar = RankedTensorType::get({}, type.getElementType());
+  SmallVector<Value> rates;
+  for (int64_t group = 0; group < type.getNumElements(); ++group) {
+    Value one = SliceOp::create(builder, loc, learningRates, group, int64_t(1));
+    rates.push_back(ReshapeOp::create(builder, loc, scalar, one));
+  }
+  return rates;
+}
+
+void UpdateBuilder::update(ArrayRef<Value> rates, Value step, Value overflow) {
   OptimizerAttr optimizer = training.getOptimizer();
   auto number = [&](const llvm::APFloat &value) {
     return builder.getF64FloatAttr(value.convertToDouble());
@@ -244,14 +259,14 @@ void UpdateBuilder::update(Value learningRate, Value step, Value overflow) {
       continue;
     // Norm weights and biases do not decay.
     bool decays = param.getTensorType().getRank() > 1;
-    AdamWOp::create(builder, param.getLoc(),
-                    FlatSymbolRefAttr::get(param.getSymNameAttr()),
-                    learningRate, step, overflow, /*factors=*/ValueRange(),
-                    number(optimizer.getBeta1()), number(optimizer.getBeta2()),
-                    number(optimizer.getEps()),
-                    decays ? number(optimizer.getWeightDecay())
-                           : builder.getF64FloatAttr(0.0),
-                    builder.getBoolAttr(optimizer.getBiasCorrection()));
+    AdamWOp::create(
+        builder, param.getLoc(), FlatSymbolRefAttr::get(param.getSymNameAttr()),
+        rates[training.getLrSchedule().getGroup(param.getSymName())], step,
+        overflow, /*factors=*/ValueRange(), number(optimizer.getBeta1()),
+        number(optimizer.getBeta2()), number(optimizer.getEps()),
+        decays ? number(optimizer.getWeightDecay())
+               : builder.getF64FloatAttr(0.0),
+        builder.getBoolAttr(optimizer.getBiasCorrection()));
     if (WeightAverageAttr average = optimizer.getAverage())
       AverageWeightOp::create(builder, param.getLoc(), param.getSymName(), step,
                               overflow, average);
@@ -327,6 +342,11 @@ void UpdateBuilder::build() {
   auto scalar = RankedTensorType::get({}, builder.getF32Type());
   std::string name = "update" + std::to_string(stage);
   SmallVector<Type> arguments(training.scalesLoss() ? 3 : 2, scalar);
+  // A vector where groups of parameters have rates of their own.
+  if (auto groups = training.getLrSchedule().getGroupPatterns();
+      !groups.empty())
+    arguments[0] = RankedTensorType::get(
+        {static_cast<int64_t>(groups.size()) + 1}, builder.getF32Type());
   auto function = UpdateOp::create(builder, loc, name,
                                    builder.getFunctionType(arguments, {}),
                                    stage, ArrayAttr(), ArrayAttr());
@@ -344,7 +364,7 @@ void UpdateBuilder::build() {
     ReportOp::create(builder, loc, overflow, "overflow");
   if (ClippingAttr clipping = training.getClipping())
     clip(norm, clipping.getMaxNorm().convertToDouble());
-  update(body->getArgument(0), body->getArgument(1), overflow);
+  update(splitRates(body->getArgument(0)), body->getArgument(1), overflow);
   updateStatistics();
   ReturnOp::create(builder, loc);
   emitRemark(function);

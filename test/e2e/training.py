@@ -55,15 +55,18 @@ def write_yaml(
     experts=None,
     callbacks=None,
     optimizer=None,
+    top=None,
 ):
     """A training YAML. `recompute` and `swap` map keys of recompute_config and of
     swap_config to YAML text; without `swap` there is no swap_config. `ranks`,
     `parallel` and `optimizer_shard` are keys of parallel_config, of parallel and of
     its parallel_optimizer_config; `loader` is the type of train_dataset's data_loader.
     `experts` are keys of moe_config; `callbacks` maps types to their keys;
-    `optimizer` are keys of the optimizer, its type too if it is not AdamW."""
+    `optimizer` are keys of the optimizer, its type too if it is not AdamW; `top` are keys of
+    the top level."""
     pipelined = stages > 1
-    lines = [
+    lines = ["%s: %s" % item for item in (top or {}).items()]
+    lines += [
         "runner_config:",
         "  batch_size: %d" % batch_size,
         "  gradient_accumulation_steps: %d" % (1 if pipelined else micro_batches),

@@ -252,6 +252,9 @@ using ScheduleValue = std::variant<bool, int64_t, double, std::string>;
 struct LearningRateRule {
   std::string type;
   std::map<std::string, ScheduleValue> parameters;
+  /// The rules of groups of parameters. The learning rate of a step is then a
+  /// vector: that of this rule, then that of each group.
+  std::vector<LearningRateRule> groups;
 };
 
 /// The factor on losses before backward, by which gradients of low precision

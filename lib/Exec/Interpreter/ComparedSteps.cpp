@@ -43,7 +43,8 @@ FailureOr<ComparedSteps> runSteps(ModuleEngine &engine, int64_t steps,
     ranks::StepInput input;
     input.tokens = batch.tokens;
     input.labels = batch.labels;
-    input.learningRate = comparedLearningRate;
+    input.learningRates.assign(1 + engine.getFacts().getNumRateGroups(),
+                               comparedLearningRate);
     input.stepNumber = step;
     input.lossScale = lossScale;
     input.seed = seed;

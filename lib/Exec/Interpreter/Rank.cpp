@@ -225,11 +225,19 @@ void Rank::keepGradients() {
       keptGradients[key.second] = tensor.clone();
 }
 
+/// The learning rates as the update takes them: a scalar or a vector.
+static Tensor makeRates(Type type, ArrayRef<float> rates) {
+  const ArrayRef<int64_t> sizes = cast<RankedTensorType>(type).getShape();
+  Tensor tensor(TensorShape{DType::F32, {sizes.begin(), sizes.end()}});
+  llvm::copy(rates, tensor.getElements<float>().begin());
+  return tensor;
+}
+
 LogicalResult Rank::runUpdate(ir::UpdateOp update) {
   keepGradients();
   const ranks::StepInput &input = world.input;
   SmallVector<Tensor> arguments = {
-      makeScalar(input.learningRate),
+      makeRates(update.getArgument(0).getType(), input.learningRates),
       makeScalar(static_cast<float>(input.stepNumber)),
       makeScalar(input.lossScale)};
   arguments.truncate(update.getNumArguments());

@@ -51,7 +51,9 @@ private:
   NoteUser note;
 
   std::optional<BatchReader> reader;
-  std::optional<mf::LrSchedule> schedule;
+  /// The schedule of parameters in no group, then one for each group. Empty where the
+  /// program has no schedule.
+  std::vector<mf::LrSchedule> schedules;
   /// Steps done when the run begins.
   int64_t stepsDone = 0;
   /// Steps so far that changed the parameters. The optimizer and the learning
@@ -95,10 +97,18 @@ llvm::Error TrainingRun::checkOutputs() const {
 llvm::Error TrainingRun::openSchedule() {
   if (!facts.lrSchedule)
     return llvm::Error::success();
-  auto made = makeLrSchedule(*facts.lrSchedule, options.steps);
-  if (!made)
-    return made.takeError();
-  schedule = *made;
+  auto add = [&](const program::LearningRateRule &rule) -> llvm::Error {
+    auto made = makeLrSchedule(rule, options.steps);
+    if (!made)
+      return made.takeError();
+    schedules.push_back(*made);
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = add(*facts.lrSchedule))
+    return error;
+  for (const program::LearningRateRule &group : facts.lrSchedule->groups)
+    if (llvm::Error error = add(group))
+      return error;
   return llvm::Error::success();
 }
 
@@ -214,8 +224,10 @@ llvm::Error TrainingRun::runStep(int64_t step) {
     input.tokens = tokens;
     input.labels = labels;
   }
-  if (schedule)
-    input.learningRate = schedule->getLearningRate(updates);
+  if (!schedules.empty())
+    input.learningRates.clear();
+  for (const mf::LrSchedule &schedule : schedules)
+    input.learningRates.push_back(schedule.getLearningRate(updates));
   input.stepNumber = updates + 1;
   input.lossScale = scaler.getScale();
   input.seed = options.seed;
@@ -236,7 +248,7 @@ llvm::Error TrainingRun::runStep(int64_t step) {
   measurement.step = step;
   measurement.loss = output->loss;
   measurement.seconds = std::chrono::duration<double>(end - begin).count();
-  measurement.learningRate = input.learningRate;
+  measurement.learningRate = input.learningRates.front();
   measurement.lossScale = input.lossScale;
   measurement.globalNorm = output->globalNorm;
   measurement.overflow = output->overflow;

@@ -58,6 +58,13 @@ static void writeScalar(llvm::MutableArrayRef<uint8_t> bytes, float value) {
     std::memcpy(bytes.data() + i, &value, sizeof(float));
 }
 
+/// The rates that there is room for: the static has an element for each.
+static void writeRates(llvm::MutableArrayRef<uint8_t> bytes,
+                       llvm::ArrayRef<float> rates) {
+  std::memcpy(bytes.data(), rates.data(),
+              std::min(bytes.size(), rates.size() * sizeof(float)));
+}
+
 /// One draw for each micro-batch, in their order.
 static llvm::Error writeDraws(const Static &draws,
                               llvm::MutableArrayRef<uint8_t> bytes,
@@ -86,7 +93,7 @@ llvm::Error writeInput(const Program &program, RankExecutor &rank,
     if (statics[i].space != Space::Host)
       continue;
     if (statics[i].role == Role::LearningRate)
-      writeScalar(rank.getStatic(i), input.learningRate);
+      writeRates(rank.getStatic(i), input.learningRates);
     else if (statics[i].role == Role::StepNumber)
       writeScalar(rank.getStatic(i), static_cast<float>(input.stepNumber));
     else if (statics[i].role == Role::LossScale)

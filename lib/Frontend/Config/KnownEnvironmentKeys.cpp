@@ -168,7 +168,7 @@ static constexpr KnownKey topLevelKeys[] = {
     irrelevant("description", launch),
     notModelled("layer_scale", "False"),
     notModelled("lr_scale", "False"),
-    notModelled("grouped_lr_schedule", "None|{}"),
+    section("grouped_lr_schedule"),
     notModelled("no_decay_params", "None|[]"),
 };
 constexpr KnownSection topLevel = {"the top level", false, topLevelKeys};

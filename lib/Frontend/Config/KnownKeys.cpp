@@ -201,7 +201,9 @@ static constexpr KnownKey optimizerKeys[] = {
 };
 constexpr KnownSection optimizerSection = {"optimizer", false, optimizerKeys};
 
-static constexpr KnownKey lrScheduleKeys[] = {
+// An item of grouped_lr_schedule has the keys of a schedule behind the first.
+static constexpr KnownKey lrGroupKeys[] = {
+    used("params"),
     used("type"),
     used("learning_rate"),
     used("lr_end"),
@@ -227,8 +229,18 @@ static constexpr KnownKey lrScheduleKeys[] = {
     notModelled("min_lr"),
     notModelled("num_iters"),
 };
-constexpr KnownSection lrScheduleSection = {"lr_schedule", false,
-                                            lrScheduleKeys};
+constexpr KnownSection lrGroupSection = {"grouped_lr_schedule.grouped", false,
+                                         lrGroupKeys};
+constexpr KnownSection lrScheduleSection = {
+    "lr_schedule", false,
+    llvm::ArrayRef<KnownKey>(lrGroupKeys + 1, std::size(lrGroupKeys) - 1)};
+
+static constexpr KnownKey groupedLrKeys[] = {
+    used("default"),
+    used("grouped"),
+};
+constexpr KnownSection groupedLrSection = {"grouped_lr_schedule", false,
+                                           groupedLrKeys};
 
 static constexpr KnownKey balanceCallbackKeys[] = {
     used("type"),
@@ -261,6 +273,7 @@ llvm::ArrayRef<const KnownSection *> getKnownSections() {
                                                      &lossScaleSection,
                                                      &optimizerSection,
                                                      &lrScheduleSection,
+                                                     &groupedLrSection,
                                                      &contextSection,
                                                      &ascendConfigSection,
                                                      &jitConfigSection,

@@ -46,6 +46,8 @@ extern const KnownSection wrapperSection;
 extern const KnownSection lossScaleSection;
 extern const KnownSection optimizerSection;
 extern const KnownSection lrScheduleSection;
+extern const KnownSection groupedLrSection;
+extern const KnownSection lrGroupSection;
 extern const KnownSection contextSection;
 extern const KnownSection ascendConfigSection;
 extern const KnownSection jitConfigSection;

@@ -11,7 +11,9 @@ namespace mf {
 /// keys missing from a present one take those of the class it names.
 RunnerWrapper readRunnerWrapper(const Node &root, DiagnosticList &diagnostics);
 OptimizerConfig readOptimizer(const Node &root, DiagnosticList &diagnostics);
-LrScheduleConfig readLrSchedule(const Node &root, DiagnosticList &diagnostics);
+/// Reads lr_schedule, or grouped_lr_schedule where it is given, into `config`.
+void readLrSchedules(const Node &root, TrainingConfig &config,
+                     DiagnosticList &diagnostics);
 
 } // namespace mf
 

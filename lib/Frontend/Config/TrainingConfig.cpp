@@ -340,7 +340,7 @@ TrainingConfig readTrainingConfig(const Node &root,
   config.runner = readRunnerConfig(root, diagnostics);
   config.wrapper = readRunnerWrapper(root, diagnostics);
   config.optimizer = readOptimizer(root, diagnostics);
-  config.lrSchedule = readLrSchedule(root, diagnostics);
+  readLrSchedules(root, config, diagnostics);
   config.context = readContext(root, diagnostics);
   config.model = readModel(root, diagnostics);
   SectionReader moe(root, "moe_config", moeSection, diagnostics);

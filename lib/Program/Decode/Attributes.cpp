@@ -101,11 +101,37 @@ static std::optional<ScheduleValue> decodeScheduleValue(Attribute attribute) {
       .Default([](Attribute) { return std::nullopt; });
 }
 
+static LogicalResult decodeGroups(Operation *op, Attribute attribute,
+                                  std::vector<LearningRateRule> &groups) {
+  auto items = dyn_cast<ArrayAttr>(attribute);
+  if (!items || !llvm::all_of(items, llvm::IsaPred<DictionaryAttr>))
+    return op->emitError("lr_schedule: expected 'groups' to be a list of "
+                         "schedules, but got ")
+           << attribute;
+  for (auto item : items.getAsRange<DictionaryAttr>()) {
+    if (item.contains("groups"))
+      return op->emitError("lr_schedule: a group has no 'groups' of its own");
+    FailureOr<LearningRateRule> rule = decodeLrSchedule(op, item);
+    if (failed(rule))
+      return failure();
+    groups.push_back(std::move(*rule));
+  }
+  return success();
+}
+
 FailureOr<LearningRateRule> decodeLrSchedule(Operation *op,
                                              DictionaryAttr attribute) {
   LearningRateRule schedule;
   bool hasType = false;
   for (NamedAttribute named : attribute) {
+    if (named.getName() == "groups") {
+      if (failed(decodeGroups(op, named.getValue(), schedule.groups)))
+        return failure();
+      continue;
+    }
+    // Which parameters a group has was decided when the step was lowered.
+    if (named.getName() == "params")
+      continue;
     std::optional<ScheduleValue> value = decodeScheduleValue(named.getValue());
     if (!value)
       return op->emitError("lr_schedule: '")

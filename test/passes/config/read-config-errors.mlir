@@ -43,6 +43,7 @@
 // RUN: not mf-opt --mf-read-config=file=%t/unknown-scheduler.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=UNKNOWN-SCHEDULER
 // RUN: not mf-opt --mf-read-config=file=%t/names.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=NAMES
 // RUN: not mf-opt --mf-read-config=file=%t/rates.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=RATES
+// RUN: not mf-opt --mf-read-config=file=%t/groups.yaml %t/model.mlir 2>&1 | FileCheck %s --check-prefix=GROUPS
 
 //--- model.mlir
 mf.model @model attributes {family = "mcore_qwen3", micro_batch_size = 8 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
@@ -57,6 +58,16 @@ mf.model @model attributes {family = "mcore_qwen3", micro_batch_size = 8 : i64, 
 # SYNTAX: syntax.yaml:[[#@LINE+4]]:1: error: invalid YAML: end of sequence flow not found
 recompute_config:
   recompute: [1, 2
+
+//--- groups.yaml
+# Groups of parameters with rates of their own.
+# GROUPS: groups.yaml:[[#@LINE+4]]:3: error: expected grouped_lr_schedule to have a 'default', the schedule of parameters that no item of 'grouped' names
+# GROUPS: groups.yaml:[[#@LINE+4]]:7: error: expected params of an item of grouped_lr_schedule to be a list of names or wildcards, [..]
+# GROUPS: groups.yaml:[[#@LINE+4]]:17: error: expected a name or a wildcard in params of grouped_lr_schedule, but got 3
+grouped_lr_schedule:
+  grouped:
+    - {learning_rate: 1.e-3}
+    - {params: [3], learning_rate: 1.e-3}
 
 //--- unknown-key.yaml
 # KEY: unknown-key.yaml:[[#@LINE+2]]:3: error: unknown key 'recomptue' in recompute_config; did you mean 'recompute'?

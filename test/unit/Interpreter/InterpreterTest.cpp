@@ -180,7 +180,7 @@ TEST_F(InterpreterTest, OverflowLeavesParametersAsTheyAre) {
     mf::ranks::StepInput input;
     const std::vector<int32_t> tokens = {1, 2, 3, 4};
     input.tokens = input.labels = tokens;
-    input.learningRate = 1;
+    input.learningRates = {1};
     llvm::Expected<mf::ranks::StepOutput> output =
         (*interpreter)->runStep(input, nullptr);
     ASSERT_TRUE(static_cast<bool>(output)) << steps.messages;

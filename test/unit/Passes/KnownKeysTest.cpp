@@ -186,6 +186,11 @@ const Trial trials[] = {
     {optimizerSection, "ema_alpha", "0.1", "0.2",
      "optimizer: {type: PmaAdamW, ema_alpha: %}"},
 
+    {groupedLrSection, "default", "{learning_rate: 1.e-5}",
+     "{learning_rate: 1.e-6}", "grouped_lr_schedule: {default: %}"},
+    {groupedLrSection, "grouped", "[{params: [norm], learning_rate: 1.e-5}]",
+     "[{params: [norm], learning_rate: 1.e-6}]",
+     "grouped_lr_schedule: {default: {learning_rate: 1.e-5}, grouped: %}"},
     {lrScheduleSection, "type", "cosine", "linear", "lr_schedule: {type: %}"},
     {lrScheduleSection, "learning_rate", "1.e-5", "1.e-6",
      "lr_schedule: {learning_rate: %}"},

@@ -37,7 +37,7 @@ public:
           llvm::function_ref<llvm::Error()> useGradients) override {
     calls.emplace_back("step");
     stepNumbers.push_back(input.stepNumber);
-    learningRates.push_back(input.learningRate);
+    learningRates.push_back(input.learningRates.front());
     lossScales.push_back(input.lossScale);
     StepReports reports;
     const bool isFinite = !llvm::is_contained(overflows, stepNumbers.size());

@@ -57,7 +57,7 @@ TEST(RunnerTest, RunsOneRank) {
   ASSERT_TRUE(runner);
   setFloats(*runner, 0, 0, {1, 2, 3, 4});
   StepInput input;
-  input.learningRate = 0.25;
+  input.learningRates = {0.25};
   llvm::Expected<StepOutput> output = runner->runStep(input);
   ASSERT_TRUE(static_cast<bool>(output));
   EXPECT_THAT(getFloats(*runner, 0, 0), ElementsAre(2, 4, 6, 8));

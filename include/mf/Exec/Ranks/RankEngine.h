@@ -40,6 +40,10 @@ struct TrainingFacts {
   bool readsData = true;
   std::optional<program::LearningRateRule> lrSchedule;
   program::LossScale lossScale;
+  /// Groups of parameters with learning rates of their own.
+  size_t getNumRateGroups() const {
+    return lrSchedule ? lrSchedule->groups.size() : 0;
+  }
   bool hasBackward = true;
   /// Whether a step changes parameters.
   bool hasUpdate = true;

@@ -21,7 +21,8 @@ struct StepInput {
   /// own.
   llvm::ArrayRef<int32_t> tokens;
   llvm::ArrayRef<int32_t> labels;
-  float learningRate = 0;
+  /// The rate of parameters in no group, then that of each group.
+  std::vector<float> learningRates = {0};
   /// The number of this update; counts from 1.
   int64_t stepNumber = 1;
   float lossScale = 1;

@@ -224,6 +224,15 @@ struct LrScheduleConfig {
   int64_t getWarmupSteps(int64_t runSteps) const;
 };
 
+/// An item of grouped_lr_schedule: the rate of the parameters that match one of
+/// its patterns, each a part of a name or a wildcard as Python's fnmatch has
+/// them, and no pattern of an item before it.
+struct LrGroup {
+  /// `params`, with their places.
+  std::vector<Node> patterns;
+  LrScheduleConfig schedule;
+};
+
 struct ContextConfig {
   /// Device memory a rank may use, in bytes (GB is 2^30 as in MindSpore).
   int64_t maxDeviceMemory = int64_t(58) << 30;
@@ -294,7 +303,10 @@ struct TrainingConfig {
   RunnerConfig runner;
   RunnerWrapper wrapper;
   OptimizerConfig optimizer;
+  /// lr_schedule, or `default` of grouped_lr_schedule, which replaces it.
   LrScheduleConfig lrSchedule;
+  /// `grouped` of grouped_lr_schedule, in its order.
+  std::vector<LrGroup> lrGroups;
   ContextConfig context;
   MoeConfig moe;
   CallbackConfig callbacks;
