@@ -13,6 +13,12 @@ SCHEDULES = [
     ("interleaved-low-memory", "1f1b", 2),
     (None, "zero_bubble_v", 2),
 ]
+# Targets of adapters, by family: linear layers that ranks cut by rows and by columns.
+TARGETS = {
+    "glm": [".*query_key_value*|wq|wk|wv", "dense", ".*dense_4h_to_h|wq"],
+    "telechat": ["wq|wk_v", ".*wo|.*w2", ".*w"],
+}
+CLASSIC_TARGETS = [".*wq|.*wk|.*wv|.*wo|w_qkv", ".*wo|.*w2", ".*w"]
 HEAD_SIZE = 4
 # It and the feed forward divide by all that is drawn.
 SEQUENCE_LENGTH = 48
@@ -74,6 +80,8 @@ class Draw:
     order, is_mean = "whole", False
     schedule = SCHEDULES[0]
     recompute, swap, scale, threads = None, None, "1.0", 1
+    # The text of pet_config.
+    adapters = None
 
     def change(self, **changes):
         result = copy.copy(self)
@@ -158,6 +166,20 @@ class Draw:
             schedule=SCHEDULES[0] if self.pp == 1 else generator.choice(schedules),
         )  # fmt: skip
 
+    def choose_adapters(self, generator):
+        """Fine-tunes. A micro-batch of one rank may have other rows, and then other elements are dropped."""
+        choose = generator.choice
+        draw = self if self.family != "mcore" else self.change(family="llama")
+        has_same_rows = draw.dp == 1 or (draw.micro_batches == 1 and draw.order == "whole")
+        rank = choose([1, 2, 3, 4, 8])
+        values = (
+            rank, rank * choose([0.5, 1, 2]), choose([0.0, 0.1]) if has_same_rows else 0.0,
+            choose(TARGETS.get(draw.family, CLASSIC_TARGETS)), choose(["[]", "['0']"]),
+            choose(["[]", "[]", "['*embedding*', '*head*']", "['*norm*']"]),
+        )  # fmt: skip
+        keys = "lora_rank: %d, lora_alpha: %g, lora_dropout: %g, target_modules: '%s', exclude_layers: %s, freeze_exclude: %s"
+        return draw.change(adapters="{pet_type: lora, " + keys % values + "}", is_mean=False)
+
     def get_one_rank(self):
         """That takes the same rows: one after the other what are micro-batches here."""
         return self.change(
@@ -186,6 +208,8 @@ class Draw:
             param_init_type='"%s"' % self.param_type, pad_token_id=-1, ignore_token_id=-100, initializer_range=0.02,
             use_fused_rope=self.fuses, use_fused_swiglu=self.fuses,
         )  # fmt: skip
+        if self.adapters:
+            model["pet_config"] = self.adapters
         name, scheduler, interleave = self.schedule
         ranks = {
             "data_parallel": self.dp, "model_parallel": self.mp, "context_parallel": self.cp,

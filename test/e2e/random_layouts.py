@@ -1,6 +1,7 @@
 """Checks that randomly drawn layouts of ranks change a step by rounding alone.
 
-usage: random_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--many] BIN_FOLDER WORK_FOLDER
+usage: random_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--many] [--adapters]
+           BIN_FOLDER WORK_FOLDER
 
 Each draw is a model (Llama, Qwen, GLM, TeleChat, Baichuan or mcore's Qwen3), a layout of up
 to 16 ranks for it and a schedule, some in pieces of the sequence, written as a YAML, imported from it and lowered.
@@ -9,7 +10,8 @@ relative 1e-5 in fp32; in bf16 they may be as far from fp32 as one rank in bf16 
 Within the layout recompute, swap, schedules, threads and processes change no bit;
 without enable_parallel_optimizer gradients have the same bits, and the update is
 the same to 1e-6. Every rank needs the memory that was planned. --first skips draws;
---many adds a layout of 64 ranks.
+--many adds a layout of 64 ranks. With --adapters all models are fine-tuned, with adapters on
+random layers.
 """
 
 import argparse
@@ -174,6 +176,7 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--mpirun", default="")
     parser.add_argument("--many", action="store_true")
+    parser.add_argument("--adapters", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("bin")
     parser.add_argument("work")
@@ -187,6 +190,8 @@ def main():
         # Each draw on its own, so that --first can name it.
         generator = random.Random("%d %s" % (arguments.seed, number))
         draw = MANY_RANKS if number == "many" else Draw.choose(generator)
+        if arguments.adapters:
+            draw = draw.choose_adapters(generator)
         try:
             found = list(checks.check(draw, generator))
         except RuntimeError as error:

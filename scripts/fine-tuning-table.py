@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Prints the memory and time of full and LoRA tuning of Llama2-7B on 8 NPUs, from the programs that they lower to.
+
+usage: fine-tuning-table.py
+
+Takes a public fine-tuning YAML as it is, without its pet_config, and with and without recomputation. Times are simulated. Tools are those of the PATH or of build/bin.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+YAML = os.path.join(ROOT, "test/data/mindformers/lora_yamls/lora_llama2_7b@r1.4.0-beta2.yaml")
+ROW = "%-7s %-9s %11s %10s %10s %12s %10s %13s"
+
+
+def run(tool, *arguments):
+    program = shutil.which(tool) or os.path.join(ROOT, "build", "bin", tool)
+    result = subprocess.run([program, *arguments], capture_output=True, text=True)
+    if result.returncode != 0:
+        sys.exit(result.stderr)
+    return result.stdout + result.stderr
+
+
+def measure(text, work):
+    """GiB of parameters, gradients, moments, activations and of all at the peak; tokens/s of an NPU."""
+    yaml, model, step = (os.path.join(work, "case" + end) for end in (".yaml", ".mlir", ".step.mlir"))
+    with open(yaml, "w") as file:
+        file.write(text)
+    run("mf-translate", "--import-mindformers", yaml, "-o", model)
+    run("mf-opt", "--quiet", "--hbm=none", "--recompute-config=" + yaml, model, "-o", step)
+    simulated = run("mf-run", "--simulate", "--target=atlas-800t-a2", step)
+    gib = re.search(r"stage 0" + r" +(\d+\.\d+)" * 6, simulated).groups()
+    tokens = re.search(r"tokens/s per NPU: (\S+)", simulated)[1]
+    return gib[0], gib[1], gib[2], gib[3], gib[5], tokens
+
+
+def main():
+    text = open(YAML).read()
+    print(ROW % ("tuning", "recompute", "parameters", "gradients", "moments", "activations", "peak, GiB", "tokens/s/NPU"))
+    with tempfile.TemporaryDirectory() as work:
+        for tuning in ("full", "LoRA"):
+            for recompute in ("False", "True"):
+                changed = re.sub(r"(?m)^  recompute: .*", "  recompute: " + recompute, text)
+                if tuning == "full":
+                    changed = re.sub(r"(?m)^    pet_config:\n(      .*\n)+", "", changed)
+                weights, gradients, optimizer, activations, peak, tokens = measure(changed, work)
+                print(ROW % (tuning, recompute, weights, gradients, optimizer, activations, peak, tokens))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""Compares fine-tuning with low-rank adapters with PyTorch's, written apart, over several steps.
+
+usage: lora_matches_torch.py [--part=K/N] BIN_FOLDER WORK_FOLDER
+
+PyTorch computes in double precision, from the definition: y = x W^T + b + alpha/r dropout(x) A^T B^T. Masks are made once
+more from docs/dropout.md. In each step, from the parameters that mf-run has then, losses agree to a relative 1e-6, and so do
+the gradients of all that is trained as one vector; each by itself to 5e-6, as far as fp32 goes. No other parameter has a
+gradient, and after training all others have the bits that they started with.
+"""
+
+import os
+import sys
+
+import dropout_masks
+import numpy
+import parts
+import safetensors
+import torch
+import torch_llama
+import training
+
+STEPS, BATCH, MICRO_BATCHES = 3, 2, 2
+TOLERANCE, EACH_TOLERANCE = 1e-6, 5e-6
+
+ATTENTION = ".*wq|.*wk|.*wv|.*wo"
+FEED_FORWARD = "w1|w2|w3"
+# name: (changes of the model, stages, adapters)
+CASES = {
+    "attention": ({}, 1, {"target_modules": ATTENTION}),
+    "attention-dropout": ({}, 1, {"target_modules": ATTENTION, "lora_dropout": 0.2}),
+    "feed-forward": ({}, 1, {"target_modules": FEED_FORWARD, "lora_rank": 3}),
+    "all-stages-dropout": (
+        {"qkv_has_bias": True}, 2,
+        {"target_modules": ".*w", "lora_dropout": 0.05, "exclude_layers": "['0']"},
+    ),
+    "head-too": ({}, 1, {"target_modules": "wq|wv", "freeze_exclude": "['*tok_embeddings*', 'lm_head*']"}),
+    "concatenated": ({"qkv_concat": True}, 2, {"target_modules": "w_qkv", "lora_rank": 1}),
+}  # fmt: skip
+
+
+class AdaptedLlama(torch_llama.Llama):
+    """Llama with adapters wherever there are parameters of theirs."""
+
+    def __init__(self, config, parameters, adapters):
+        super().__init__(config, {name: value.astype(numpy.float64) for name, value in parameters.items()})
+        self.cos, self.sin = self.cos.double(), self.sin.double()
+        self.factor = adapters["lora_alpha"] / adapters["lora_rank"]
+        self.rate = adapters["lora_dropout"]
+        self.masks = None
+
+    def linear(self, x, name):
+        result = super().linear(x, name)
+        a = self.params.get(name + ".mindpet_delta_lora_a")
+        if a is None:
+            return result
+        dropped = self.masks.drop(x, self.rate, name + ".lora_dropout.dropout")
+        return result + dropped @ a.T @ self.params[name + ".mindpet_delta_lora_b"].T * self.factor
+
+
+def is_trained(name, adapters):
+    words = adapters.get("freeze_exclude", "")
+    return "lora" in name or ("tok_embeddings" in words and name.split(".")[-2] in ("tok_embeddings", "lm_head"))
+
+
+def loss(model, tokens, labels):
+    config, epsilon = model.config, float(model.config["rms_norm_eps"])
+    x = model.params["model.tok_embeddings.embedding_weight"][tokens]
+    for layer in range(config["num_layers"]):
+        prefix = "model.layers.%d." % layer
+        n = torch_llama.rms_norm(x, model.params[prefix + "attention_norm.weight"], epsilon)
+        batch, length, _ = n.shape
+        x = x + attention(model, n, prefix + "attention.", batch, length)
+        n = torch_llama.rms_norm(x, model.params[prefix + "ffn_norm.weight"], epsilon)
+        x = x + model.feed_forward(n, prefix + "feed_forward.")
+    x = torch_llama.rms_norm(x, model.params["model.norm_out.weight"], epsilon)
+    logits = model.linear(x, "lm_head")
+    return torch.nn.functional.cross_entropy(logits.reshape(-1, config["vocab_size"]), labels.reshape(-1))
+
+
+def attention(model, x, prefix, batch, length):
+    """Attention in double precision; torch_llama's has its softmax in fp32."""
+    config = model.config
+    heads, groups = config["num_heads"], config["n_kv_heads"]
+    head = config["hidden_size"] // heads
+    if config["qkv_concat"]:
+        packed = model.linear(x, prefix + "w_qkv").view(batch, length, groups, -1)
+        q, k, v = packed.split([heads // groups * head, head, head], dim=-1)
+    else:
+        q, k, v = (model.linear(x, prefix + name) for name in ("wq", "wk", "wv"))
+    q = torch_llama.rotate(q.reshape(batch, length, heads, head).transpose(1, 2), model.cos, model.sin)
+    k = torch_llama.rotate(k.reshape(batch, length, groups, head).transpose(1, 2), model.cos, model.sin)
+    v = v.reshape(batch, length, groups, head).transpose(1, 2)
+    k, v = (value.repeat_interleave(heads // groups, dim=1) for value in (k, v))
+    scores = q @ k.transpose(-1, -2) / head**0.5
+    mask = torch.triu(torch.ones(length, length, dtype=torch.bool), 1)
+    weights = torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)
+    return model.linear((weights @ v).transpose(1, 2).reshape(batch, length, -1), prefix + "wo")
+
+
+def read_batches(data, length):
+    """[step][micro-batch] of (tokens, labels)."""
+    tokens = numpy.frombuffer(open(data, "rb").read(), numpy.uint8).astype(numpy.int64)
+    for step in range(STEPS):
+        batches = []
+        for micro_batch in range(MICRO_BATCHES):
+            first = (step * MICRO_BATCHES + micro_batch) * BATCH
+            rows = [tokens[(first + row) * length :][: length + 1] for row in range(BATCH)]
+            block = torch.tensor(numpy.stack(rows))
+            batches.append((block[:, :-1], block[:, 1:]))
+        yield batches
+
+
+def run_torch(config, parameters, adapters, batches, step):
+    """Loss and gradients (before clipping) of step number `step`."""
+    model = AdaptedLlama(config, parameters, adapters)
+    trained = {name: p for name, p in model.params.items() if is_trained(name, adapters)}
+    for name, value in model.params.items():
+        value.requires_grad = name in trained
+    losses = []
+    for micro_batch, (tokens, labels) in enumerate(batches):
+        model.masks = dropout_masks.Masks(step, micro_batch)
+        value = loss(model, tokens, labels)
+        (value / MICRO_BATCHES).backward()
+        losses.append(value.item())
+    return numpy.mean(losses), {name: p.grad.numpy() for name, p in trained.items()}
+
+
+def get_errors(ours, expected):
+    """Of all gradients as one vector and of the worst one, relative to their norms; and that one's name."""
+    assert set(ours) == set(expected), set(ours) ^ set(expected)
+    differences = {name: numpy.linalg.norm(ours[name].astype(numpy.float64) - value) for name, value in expected.items()}
+    norms = {name: numpy.linalg.norm(value) for name, value in expected.items()}
+    worst = max(expected, key=lambda name: differences[name] / norms[name])
+    whole = numpy.linalg.norm(list(differences.values())) / numpy.linalg.norm(list(norms.values()))
+    return whole, differences[worst] / norms[worst], worst
+
+
+def find_changed(before, after, trained):
+    """Parameters that are not trained, but have other bits than before."""
+    assert set(before) == set(after), set(before) ^ set(after)
+    return [name for name in before if name not in trained and before[name] != after[name]]
+
+
+def compare(name, tools, data):
+    changes, stages, given = CASES[name]
+    adapters = dict({"lora_rank": 4, "lora_alpha": 8, "lora_dropout": 0.0}, **given)
+    config = dict(training.MODEL, **changes)
+    # A pattern has commas and quotes of its own.
+    keys = ", ".join("%s: %s" % (k, repr(v) if k == "target_modules" else v) for k, v in adapters.items())
+    model = dict(config, pet_config="{pet_type: lora, %s}" % keys)
+    mlir, step = tools.lower(name, model, stages=stages, micro_batches=MICRO_BATCHES, batch_size=BATCH)
+    parameters = training.random_parameters(tools.parameters(mlir))
+    weights = tools.path(name + ".weights.safetensors")
+    safetensors.save(weights, parameters)
+    before, rows = safetensors.load_bytes(weights), []
+    for number, batches in enumerate(read_batches(data, config["seq_length"]), 1):
+        dump, saved = tools.path(name + ".gradients.safetensors"), tools.path(name + ".saved.safetensors")
+        extra = ["--seed", dropout_masks.SEED, "--dump-gradients", dump, "--save-params", saved]
+        report = tools.train(step, data, number, weights, extra=extra)
+        expected_loss, gradients = run_torch(config, parameters, adapters, batches, number)
+        error = abs(report["losses"][-1] - expected_loss) / expected_loss
+        rows.append((error, *get_errors(safetensors.load(dump), gradients)))
+        parameters = safetensors.load(saved)
+    changed = find_changed(before, safetensors.load_bytes(saved), gradients)
+    (error, whole), (each, key) = (max(row[i] for row in rows) for i in (0, 1)), max(row[2:] for row in rows)
+    print("%-20s loss %.1e, gradient %.1e, each %.1e (%s), %d trained, %d frozen of which %d changed"
+          % (name, error, whole, each, key, len(gradients), len(parameters) - len(gradients), len(changed)),
+          flush=True)  # fmt: skip
+    return max(error, whole) <= TOLERANCE and each <= EACH_TOLERANCE and not changed
+
+
+def main():
+    part = parts.pop_part()
+    tools = training.Tools(sys.argv[1], sys.argv[2])
+    torch.set_num_threads(1)
+    data = tools.path("text.txt")
+    training.start_drawing(data, 3)
+    failed = [name for name in part.select(sys.argv[3:] or CASES) if not compare(name, tools, data)]
+    if failed:
+        sys.exit("error: beyond the tolerance: " + ", ".join(failed))
+
+
+if __name__ == "__main__":
+    main()
