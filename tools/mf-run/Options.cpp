@@ -54,6 +54,9 @@ llvm::StringRef Options::check() const {
     return "--checkpoint-every and --keep-checkpoints cannot be negative";
   if (checkpointDir.empty() && (resume || checkpointEvery > 0))
     return "--resume and --checkpoint-every need --checkpoint-dir";
+  if (!initAdapters.empty() && initParams.empty())
+    return "--init-adapters needs --init-params, the weights that adapters are "
+           "for";
   if (!hbm.empty() && !parseMemorySize(hbm))
     return "--hbm: expected a size such as 54GB, 59.5GB or a number of bytes";
   for (double rate : {d2hGbps.getValue(), h2dGbps.getValue()})
@@ -65,10 +68,10 @@ llvm::StringRef Options::check() const {
 
 bool Options::runsSteps() const {
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-           &steps, &data, &seed, &threads, &initParams, &saveParams,
-           &dumpGradients, &dumpGradientsEveryStep, &checkpointDir,
-           &checkpointEvery, &keepCheckpoints, &resume, &debugMemory, &d2hGbps,
-           &h2dGbps})
+           &steps, &data, &seed, &threads, &initParams, &initAdapters,
+           &saveParams, &saveTrainable, &dumpGradients, &dumpGradientsEveryStep,
+           &checkpointDir, &checkpointEvery, &keepCheckpoints, &resume,
+           &debugMemory, &d2hGbps, &h2dGbps})
     if (option->getNumOccurrences() > 0)
       return true;
   return false;
@@ -92,7 +95,9 @@ ranks::TrainingOptions Options::getTrainingOptions() const {
   options.programPath = input;
   options.dataPath = data;
   options.initParamsPath = initParams;
+  options.initAdaptersPath = initAdapters;
   options.saveParamsPath = saveParams;
+  options.saveTrainablePath = saveTrainable;
   options.dumpGradientsPath = dumpGradients;
   options.dumpGradientsFolder = dumpGradientsEveryStep;
   options.reportPath = report;
@@ -123,9 +128,10 @@ std::vector<ranks::Fact> Options::getFacts() const {
   addGiven(resume, resume);
   addGiven(debugMemory, debugMemory);
   addGiven(kernelTable, kernelTable);
-  for (const auto *path : {&data, &initParams, &saveParams, &dumpGradients,
-                           &dumpGradientsEveryStep, &checkpointDir, &report,
-                           &trace, &profile, &html, &compare})
+  for (const auto *path :
+       {&data, &initParams, &initAdapters, &saveParams, &saveTrainable,
+        &dumpGradients, &dumpGradientsEveryStep, &checkpointDir, &report,
+        &trace, &profile, &html, &compare})
     addGiven(*path, !path->empty());
   return facts;
 }

@@ -44,9 +44,16 @@ struct Options {
       "init-params", cl::value_desc("file"), cl::cat(stateCategory),
       cl::desc("Start from the parameters of a safetensors file, index or "
                "folder instead of random ones")};
+  cl::opt<std::string> initAdapters{
+      "init-adapters", cl::value_desc("file"), cl::cat(stateCategory),
+      cl::desc("Take adapters, and what else was trained beside them, from a "
+               "file of --save-trainable instead of --init-params")};
   cl::opt<std::string> saveParams{
       "save-params", cl::value_desc("file"), cl::cat(stateCategory),
       cl::desc("Write the parameters after the last step")};
+  cl::opt<std::string> saveTrainable{
+      "save-trainable", cl::value_desc("file"), cl::cat(stateCategory),
+      cl::desc("Write only those that the optimizer trains, such as adapters")};
   cl::opt<std::string> dumpGradients{
       "dump-gradients", cl::value_desc("file"), cl::cat(stateCategory),
       cl::desc("Write the last step's accumulated gradients, before clipping")};

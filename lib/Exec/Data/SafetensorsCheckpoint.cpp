@@ -26,6 +26,25 @@ Expected<SafetensorsCheckpoint> SafetensorsCheckpoint::open(StringRef path) {
   return checkpoint;
 }
 
+Expected<SafetensorsCheckpoint>
+SafetensorsCheckpoint::openAll(ArrayRef<std::string> paths) {
+  SafetensorsCheckpoint all;
+  for (const std::string &one : paths) {
+    auto opened = open(one);
+    if (!opened)
+      return opened.takeError();
+    for (const auto &entry : opened->fileOfName)
+      all.fileOfName[entry.first()] = all.files.size() + entry.second;
+    std::move(opened->files.begin(), opened->files.end(),
+              std::back_inserter(all.files));
+    all.path += (all.path.empty() ? "" : ", ") + one;
+  }
+  for (const auto &entry : all.fileOfName)
+    all.names.push_back(entry.first().str());
+  llvm::sort(all.names);
+  return all;
+}
+
 Error SafetensorsCheckpoint::addFile(StringRef filePath) {
   Expected<SafetensorsFile> file = SafetensorsFile::open(filePath);
   if (!file)

@@ -246,19 +246,28 @@ llvm::Error Interpreter::check() {
 
 llvm::Error Interpreter::start(ranks::NoteUser note) {
   ranks::TrainingOptions &options = state->world.options;
-  if (options.initParamsPath.empty())
+  const std::vector<std::string> paths = options.getInitPaths();
+  if (paths.empty())
     return llvm::Error::success();
-  auto file = SafetensorsCheckpoint::open(options.initParamsPath);
+  auto file = SafetensorsCheckpoint::openAll(paths);
   if (!file)
     return file.takeError();
   state->parameters.emplace(std::move(*file));
   for (const std::string &name : state->parameters->getNames())
     if (!state->world.symbols.lookup<ir::ParamOp>(name))
-      note(options.initParamsPath + ": tensor '" + name +
+      note(llvm::join(paths, ", ") + ": tensor '" + name +
            "' is no parameter of the model");
+  // Adapters are not in the files of the model without them.
+  const bool tunes =
+      llvm::any_of(state->world.model.getBody().getOps<ir::ParamOp>(),
+                   [](ir::ParamOp param) { return param.getUntrained(); });
   options.changeParameter =
-      [this](llvm::StringRef name, const TensorShape &shape,
-             llvm::MutableArrayRef<uint8_t> bytes) -> llvm::Error {
+      [this, tunes](llvm::StringRef name, const TensorShape &shape,
+                    llvm::MutableArrayRef<uint8_t> bytes) -> llvm::Error {
+    auto param = state->world.symbols.lookup<ir::ParamOp>(name);
+    if (tunes && param && param.needsGradient() &&
+        !state->parameters->lookup(name))
+      return llvm::Error::success();
     auto tensor = state->parameters->find(name);
     return tensor ? readTensor(name, *tensor, shape, bytes)
                   : tensor.takeError();
@@ -291,6 +300,15 @@ llvm::Expected<ranks::WholeTensors> Interpreter::collectParameters() const {
   ranks::WholeTensors parameters(state->world.mesh);
   for (const Rank &rank : state->ranks)
     if (llvm::Error error = rank.addParameters(parameters))
+      return error;
+  return parameters;
+}
+
+llvm::Expected<ranks::WholeTensors> Interpreter::collectTrained() const {
+  ranks::WholeTensors parameters(state->world.mesh);
+  for (const Rank &rank : state->ranks)
+    if (llvm::Error error =
+            rank.addParameters(parameters, /*trainedOnly=*/true))
       return error;
   return parameters;
 }

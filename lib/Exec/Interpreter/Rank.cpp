@@ -129,12 +129,14 @@ static ir::LayoutAttr getGradientLayout(ir::ParamOp param) {
                              ArrayAttr::get(layout.getContext(), {}));
 }
 
-llvm::Error Rank::addParameters(ranks::WholeTensors &tensors) const {
+llvm::Error Rank::addParameters(ranks::WholeTensors &tensors,
+                                bool trainedOnly) const {
   for (const auto &[key, tensor] : states) {
     if (key.first != ir::State::Parameter)
       continue;
     auto param = world.symbols.lookup<ir::ParamOp>(key.second);
-    if (param.getFrozen() || param.getTied())
+    if (param.getFrozen() || param.getTied() ||
+        (trainedOnly && !param.needsGradient()))
       continue;
     ranks::RankTensor part = getPart(param, param.getStoredLayout(), tensor);
     // Only gradients are summands; ranks with the same part hold the same.

@@ -84,7 +84,8 @@ public:
 
   /// Adds what the rank has of the parameters that are neither tables nor tied,
   /// and of the gradients that were kept.
-  llvm::Error addParameters(ranks::WholeTensors &tensors) const;
+  llvm::Error addParameters(ranks::WholeTensors &tensors,
+                            bool trainedOnly = false) const;
   llvm::Error addGradients(ranks::WholeTensors &tensors) const;
 
 private:

@@ -83,7 +83,8 @@ llvm::Error TrainingRun::checkOutputs() const {
   if (!engine.isWriter())
     return llvm::Error::success();
   for (const std::string &path :
-       {options.saveParamsPath, options.dumpGradientsPath, options.reportPath})
+       {options.saveParamsPath, options.saveTrainablePath,
+        options.dumpGradientsPath, options.reportPath})
     if (llvm::Error error = checkWritable(path))
       return error;
   for (const std::string &folder :
@@ -315,6 +316,10 @@ llvm::Error TrainingRun::writeResults() {
   if (!options.saveParamsPath.empty())
     if (llvm::Error error =
             writeTensors(options.saveParamsPath, engine.collectParameters()))
+      return error;
+  if (!options.saveTrainablePath.empty())
+    if (llvm::Error error =
+            writeTensors(options.saveTrainablePath, engine.collectTrained()))
       return error;
   if (llvm::Error error = engine.useRecord())
     return error;

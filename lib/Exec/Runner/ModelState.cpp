@@ -9,6 +9,7 @@
 #include "mf/Program/LocatedError.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -146,25 +147,55 @@ static llvm::Error readSlice(Runner &runner, llvm::StringRef name,
                                  "': " + llvm::toString(std::move(result)));
 }
 
-llvm::Error ModelState::loadParameters(llvm::StringRef path,
-                                       std::vector<std::string> &notes) {
-  auto file = SafetensorsCheckpoint::open(path);
-  if (!file)
-    return file.takeError();
-  // Parameters of all ranks count: one that only others read is known too.
-  std::set<std::string> known;
+std::set<std::string> ModelState::getNames() const {
+  std::set<std::string> names;
   for (const StageProgram &stage : runner.getProgram().stages)
     for (const Static &buffer : stage.statics)
       if (buffer.role == Role::Parameter) {
-        known.insert(getOwner(buffer));
-        known.insert(buffer.of);
+        names.insert(getOwner(buffer));
+        names.insert(buffer.of);
       }
+  return names;
+}
+
+std::set<std::string> ModelState::getTrained() const {
+  std::set<std::string> names;
+  for (const StageProgram &stage : runner.getProgram().stages)
+    for (const Static &buffer : stage.statics)
+      if (buffer.role == Role::FirstMoment)
+        names.insert(buffer.of);
+  return names;
+}
+
+/// Says which trained parameters keep their first values.
+static std::string describeKept(const std::set<std::string> &kept) {
+  std::string text = "'" + *kept.begin() + "'";
+  if (kept.size() > 1)
+    text += " and " + std::to_string(kept.size() - 1) + " more";
+  return text + (kept.size() > 1 ? " are" : " is") +
+         " in no file and trained from initial values";
+}
+
+llvm::Error ModelState::loadParameters(llvm::ArrayRef<std::string> paths,
+                                       std::vector<std::string> &notes) {
+  auto file = SafetensorsCheckpoint::openAll(paths);
+  if (!file)
+    return file.takeError();
+  // Parameters of all ranks count: one that only others read is known too.
+  const std::set<std::string> known = getNames(), trained = getTrained();
+  const bool tunes = !llvm::all_of(
+      known, [&](const std::string &name) { return trained.count(name) > 0; });
+  std::set<std::string> kept;
   for (const int64_t rank : runner.getLocalRanks()) {
     const std::vector<Static> &statics = getStatics(runner, rank);
     for (uint32_t i = 0; i < statics.size(); ++i) {
       if (statics[i].role != Role::Parameter)
         continue;
       const std::string owner = getOwner(statics[i]);
+      if (tunes && trained.count(owner) > 0 && !file->lookup(owner)) {
+        kept.insert(owner);
+        continue;
+      }
       auto tensor = file->find(owner);
       if (!tensor)
         return tensor.takeError();
@@ -172,9 +203,11 @@ llvm::Error ModelState::loadParameters(llvm::StringRef path,
         return error;
     }
   }
+  if (!kept.empty())
+    notes.push_back(describeKept(kept));
   for (const std::string &name : file->getNames())
     if (known.count(name) == 0)
-      notes.push_back(path.str() + ": tensor '" + name +
+      notes.push_back(llvm::join(paths, ", ") + ": tensor '" + name +
                       "' is no parameter of the program");
   return llvm::Error::success();
 }
@@ -214,6 +247,15 @@ llvm::Expected<WholeTensors> ModelState::collectParameters() const {
     return buffer.role == Role::Parameter && buffer.tied.empty()
                ? getOwner(buffer)
                : std::string();
+  });
+}
+
+llvm::Expected<WholeTensors> ModelState::collectTrained() const {
+  const std::set<std::string> trained = getTrained();
+  return collect([&](const Static &buffer) {
+    const bool isTrained = buffer.role == Role::Parameter &&
+                           buffer.tied.empty() && trained.count(buffer.of) > 0;
+    return isTrained ? getOwner(buffer) : std::string();
   });
 }
 

@@ -98,10 +98,11 @@ llvm::Error ProgramEngine::start(NoteUser note) {
     return error;
   if (options.changeParameter)
     return state->changeParameters(options.seed, options.changeParameter);
-  if (options.initParamsPath.empty())
+  const std::vector<std::string> paths = options.getInitPaths();
+  if (paths.empty())
     return llvm::Error::success();
   std::vector<std::string> notes;
-  if (llvm::Error error = state->loadParameters(options.initParamsPath, notes))
+  if (llvm::Error error = state->loadParameters(paths, notes))
     return error;
   for (const std::string &text : notes)
     note(text);

@@ -130,6 +130,9 @@ public:
   /// Fails if a file is missing or malformed, if a file lacks a tensor that the
   /// index puts there, or if two files of a directory hold the same name.
   static llvm::Expected<SafetensorsCheckpoint> open(llvm::StringRef path);
+  /// All of `paths` as one: of a name that several have the last one's tensor.
+  static llvm::Expected<SafetensorsCheckpoint>
+  openAll(llvm::ArrayRef<std::string> paths);
 
   /// All names, sorted.
   llvm::ArrayRef<std::string> getNames() const { return names; }

@@ -44,6 +44,7 @@ public:
   llvm::Expected<ranks::WholeTensors> collectGradients() const override;
   /// The parameters that the steps so far read.
   llvm::Expected<ranks::WholeTensors> collectParameters() const override;
+  llvm::Expected<ranks::WholeTensors> collectTrained() const override;
 
 private:
   class State;

@@ -81,8 +81,10 @@ public:
   /// The gradients as backward left them, neither clipped nor divided by the
   /// loss scale; of tied parameters, each one's own.
   virtual llvm::Expected<WholeTensors> collectGradients() const = 0;
-  /// The trained parameters; of tied ones the owner.
+  /// The parameters; of tied ones the owner.
   virtual llvm::Expected<WholeTensors> collectParameters() const = 0;
+  /// Those of them that steps change.
+  virtual llvm::Expected<WholeTensors> collectTrained() const = 0;
 
   /// Saves what a checkpoint has of a rank, and loads the files of all ranks.
   /// An engine without checkpoints refuses them in `check`.

@@ -34,8 +34,12 @@ struct TrainingOptions {
   std::string verification;
   std::string dataPath;
   std::string initParamsPath;
+  /// Adapters, which replace what the file of parameters has under their names.
+  std::string initAdaptersPath;
 
   std::string saveParamsPath;
+  /// A file for those alone that the optimizer trains.
+  std::string saveTrainablePath;
   /// A file for the gradients of the last step.
   std::string dumpGradientsPath;
   /// A folder that gets `step_000001.safetensors` and so on.
@@ -65,6 +69,15 @@ struct TrainingOptions {
   int64_t microBatches = 1;
   /// Called for each trained parameter.
   TensorChange changeParameter;
+
+  /// The files to start from, those that count last behind the others.
+  std::vector<std::string> getInitPaths() const {
+    std::vector<std::string> paths;
+    for (const std::string &path : {initParamsPath, initAdaptersPath})
+      if (!path.empty())
+        paths.push_back(path);
+    return paths;
+  }
 };
 
 /// Trains what `engine` runs, which has been verified. Loss-monitor lines go to

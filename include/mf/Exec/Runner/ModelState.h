@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,15 +47,20 @@ public:
   llvm::Error changeParameters(uint64_t seed,
                                const ranks::TensorChange &change);
 
-  /// Reads all parameters from a safetensors file, index or directory;
-  /// floating-point types convert. Fails on a tensor that is missing or of
-  /// another shape. `notes` says which tensors of the file nobody reads.
-  llvm::Error loadParameters(llvm::StringRef path,
+  /// Reads all parameters from safetensors files, indices or directories, of
+  /// which later ones count; floating-point types convert. Fails on a tensor
+  /// that is missing or of another shape. Where some parameters are not
+  /// trained, those that are may be missing and stay as they are: the files may
+  /// be those of the model without adapters. `notes` says which did, and which
+  /// tensors of the files nobody reads.
+  llvm::Error loadParameters(llvm::ArrayRef<std::string> paths,
                              std::vector<std::string> &notes);
 
   /// The parameters, and the gradients as they are, which are read from the
   /// runner when they are used.
   llvm::Expected<ranks::WholeTensors> collectParameters() const;
+  /// The parameters that have moments.
+  llvm::Expected<ranks::WholeTensors> collectTrained() const;
   llvm::Expected<ranks::WholeTensors> collectGradients() const;
 
   /// Parameters and moments of one rank, slices as they are: what a checkpoint
@@ -72,6 +78,9 @@ private:
   llvm::Expected<ranks::WholeTensors> collect(
       llvm::function_ref<std::string(const program::Static &)> getName) const;
 
+  /// The names of all parameters, and of those that have moments.
+  std::set<std::string> getNames() const;
+  std::set<std::string> getTrained() const;
   /// The name that the parameter's first value, and its tensor in a file, has:
   /// that of the one it is tied to.
   std::string getOwner(const program::Static &parameter) const;

@@ -40,6 +40,9 @@ public:
   llvm::Expected<ranks::WholeTensors> collectParameters() const override {
     return state->collectParameters();
   }
+  llvm::Expected<ranks::WholeTensors> collectTrained() const override {
+    return state->collectTrained();
+  }
   llvm::Error saveRank(int64_t rank, llvm::StringRef path) const override {
     return state->saveRank(rank, path);
   }
