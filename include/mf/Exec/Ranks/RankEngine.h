@@ -83,7 +83,7 @@ public:
   virtual llvm::Expected<WholeTensors> collectGradients() const = 0;
   /// The parameters; of tied ones the owner.
   virtual llvm::Expected<WholeTensors> collectParameters() const = 0;
-  /// Those of them that steps change.
+  /// The parameters that steps change.
   virtual llvm::Expected<WholeTensors> collectTrained() const = 0;
 
   /// Saves what a checkpoint has of a rank, and loads the files of all ranks.
