@@ -51,8 +51,8 @@ private:
   NoteUser note;
 
   std::optional<BatchReader> reader;
-  /// The schedule of parameters in no group, then one for each group. Empty where the
-  /// program has no schedule.
+  /// The schedule of parameters in no group, then one for each group. Empty
+  /// where the program has no schedule.
   std::vector<mf::LrSchedule> schedules;
   /// Steps done when the run begins.
   int64_t stepsDone = 0;
