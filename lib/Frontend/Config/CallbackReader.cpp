@@ -9,21 +9,20 @@ namespace {
 
 class CallbackReader {
 public:
-  explicit CallbackReader(DiagnosticList &diagnostics)
-      : diagnostics(diagnostics) {}
+  CallbackReader(TrainingConfig &training, DiagnosticList &diagnostics)
+      : training(training), config(training.callbacks),
+        diagnostics(diagnostics) {}
 
   void readSection(const Node &section);
-
-  CallbackConfig config;
 
 private:
   void readBalance(const Node &callback);
   void readDropRate(const Node &callback);
   /// Reports a callback that is there already.
   void checkOnce(const Node &callback, bool isThere);
-  int64_t readRequired(SectionReader &reader, llvm::StringRef key,
-                       int64_t smallest);
 
+  TrainingConfig &training;
+  CallbackConfig &config;
   DiagnosticList &diagnostics;
 };
 
@@ -36,47 +35,27 @@ void CallbackReader::checkOnce(const Node &callback, bool isThere) {
                             " before; this one counts");
 }
 
-/// `key` has no default: MindSpore Transformers fails without it.
-int64_t CallbackReader::readRequired(SectionReader &reader, llvm::StringRef key,
-                                     int64_t smallest) {
-  if (!reader.get(key))
-    diagnostics.error(reader.getNode().getLocation(),
-                      "expected " + quote(key) + " of 'MoEDropRateCallback'");
-  return reader.readInt(key, smallest, smallest);
-}
-
 void CallbackReader::readBalance(const Node &callback) {
   checkOnce(callback, config.balance.has_value());
   SectionReader reader(callback, balanceCallbackSection, diagnostics);
-  BalanceCallback balance;
-  balance.node = callback;
-  bool isOn = reader.readBool("balance_via_topk_bias", false);
-  balance.rate = reader.readFloat("topk_bias_update_rate", balance.rate);
-  balance.expertNum = reader.readInt("expert_num", balance.expertNum);
-  balance.microBatchNum =
-      reader.readInt("micro_batch_num", balance.microBatchNum);
-  balance.gradientAccumulationSteps = reader.readInt(
-      "gradient_accumulation_steps", balance.gradientAccumulationSteps);
-  if (isOn)
-    config.balance = balance;
-  else
+  config.balance.emplace().node = callback;
+  reader.readAll(training);
+  if (!reader.readBool("balance_via_topk_bias", false))
     config.balance.reset();
 }
 
+/// Its keys have no defaults: MindSpore Transformers fails without them.
 void CallbackReader::readDropRate(const Node &callback) {
   checkOnce(callback, config.dropRate.has_value());
   SectionReader reader(callback, dropRateCallbackSection, diagnostics);
-  DropRateCallback dropRate;
-  dropRate.node = callback;
-  dropRate.expertNum = readRequired(reader, "expert_num", 1);
-  dropRate.numLayers = readRequired(reader, "num_layers", 1) +
-                       readRequired(reader, "mtp_depth", 0);
-  if (!reader.get("capacity_factor"))
-    diagnostics.error(callback.getLocation(),
-                      "expected 'capacity_factor' of 'MoEDropRateCallback'");
-  dropRate.capacityFactor =
-      reader.readFloat("capacity_factor", dropRate.capacityFactor);
-  config.dropRate = dropRate;
+  config.dropRate.emplace().node = callback;
+  for (llvm::StringRef key :
+       {"expert_num", "num_layers", "mtp_depth", "capacity_factor"})
+    if (!reader.get(key))
+      diagnostics.error(callback.getLocation(),
+                        "expected " + quote(key) + " of 'MoEDropRateCallback'");
+  reader.readAll(training);
+  config.dropRate->numLayers += reader.readInt("mtp_depth", 0);
 }
 
 void CallbackReader::readSection(const Node &section) {
@@ -96,11 +75,11 @@ void CallbackReader::readSection(const Node &section) {
   }
 }
 
-CallbackConfig readCallbacks(const Node &root, DiagnosticList &diagnostics) {
-  CallbackReader reader(diagnostics);
+void readCallbacks(const Node &root, TrainingConfig &config,
+                   DiagnosticList &diagnostics) {
+  CallbackReader reader(config, diagnostics);
   reader.readSection(root["callbacks"]);
   reader.readSection(root["callback"]);
-  return reader.config;
 }
 
 } // namespace mf

@@ -9,7 +9,8 @@ namespace mf {
 
 /// Reads `callbacks` of the document `root`, and `callback`, as the
 /// documentation calls it. Callbacks that only print or save are passed over.
-CallbackConfig readCallbacks(const Node &root, DiagnosticList &diagnostics);
+void readCallbacks(const Node &root, TrainingConfig &config,
+                   DiagnosticList &diagnostics);
 
 } // namespace mf
 

@@ -3,10 +3,14 @@
 #ifndef MF_LIB_CONFIG_KNOWNKEYS_H
 #define MF_LIB_CONFIG_KNOWNKEYS_H
 
-#include "mf/Frontend/Config/Node.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 #include "llvm/ADT/ArrayRef.h"
+#include <limits>
+#include <variant>
 
 namespace mf {
+
+struct MemorySettings;
 
 /// How a key is used. The unit test KnownKeysTest tries every key of every
 /// section and compares the effect with this use.
@@ -17,14 +21,53 @@ enum class KeyUse : uint8_t {
   NotModelled, ///< would change the step; a warning unless it says nothing
 };
 
+/// The member of a TrainingConfig that has the value of a key; none where the
+/// part of the configuration is absent.
+using KeyField =
+    std::variant<std::monostate, bool *, int64_t *, double *, std::string *,
+                 std::optional<bool> *, std::optional<int64_t> *,
+                 std::optional<double> *, LayerSetting *>;
+
+/// The numbers that a key takes, and how a message calls them.
+struct NumberRange {
+  llvm::StringLiteral words = "a number";
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  /// The bounds themselves are not taken.
+  bool isOpen = false;
+};
+
+using NameList = llvm::ArrayRef<llvm::StringRef> (*)();
+using NumberSetting = std::optional<int64_t> MemorySettings::*;
+using FlagSetting = std::optional<bool> MemorySettings::*;
+
+/// All that is known of one key. Its type and its default value are those of
+/// the member of TrainingConfig that `field` gives; keys without one are read
+/// by code of their own.
 struct KnownKey {
-  llvm::StringLiteral name;
-  KeyUse use;
+  llvm::StringLiteral name = "";
+  KeyUse use = KeyUse::Used;
+  /// What the key says; for Irrelevant its purpose, which shows that it cannot
+  /// matter.
+  llvm::StringLiteral meaning = "";
   /// For NotModelled: Python spellings, separated by `|`, of values that ask
   /// for the behaviour without the key.
   llvm::StringLiteral neutral = "";
-  /// For Irrelevant: the purpose of the key, which shows that it cannot matter.
-  llvm::StringLiteral reason = "";
+  KeyField (*field)(TrainingConfig &config) = nullptr;
+
+  // What values it takes, besides those of its type.
+  int64_t smallest = 1;
+  NumberRange range = {};
+  NameList choices = nullptr;
+  bool takesNull = false;     ///< null is as if the key were not there
+  bool takesMinusOne = false; ///< and so is -1
+  bool takesPatterns = true;  ///< of settings of layers
+
+  /// Passes have messages about the value, so they are told its place.
+  bool hasPlace = false;
+  /// The planner's setting that is this key's value.
+  NumberSetting number = nullptr;
+  FlagSetting flag = nullptr;
 };
 
 struct KnownSection {
@@ -32,6 +75,10 @@ struct KnownSection {
   /// MindSpore Transformers raises KeyError for keys it does not know here.
   bool isStrict;
   llvm::ArrayRef<KnownKey> keys;
+
+  const KnownKey *find(llvm::StringRef key) const;
+  /// The section's map in a document.
+  Node getNode(const Node &root) const;
 };
 
 extern const KnownSection recomputeSection;
@@ -62,20 +109,124 @@ llvm::ArrayRef<const KnownSection *> getKnownSections();
 /// Words for the tables.
 namespace known {
 
-constexpr KnownKey used(llvm::StringLiteral name) {
-  return {name, KeyUse::Used};
+/// The part of a configuration of this type.
+template <typename Part> Part *findPart(TrainingConfig &config) {
+  Part *found = nullptr;
+  auto offer = [&](auto *part) {
+    if constexpr (std::is_same_v<decltype(part), Part *>)
+      found = part;
+  };
+  auto offerIf = [&](auto &part) {
+    if (part)
+      offer(&*part);
+  };
+  offer(&config.recompute);
+  offer(&config.swap);
+  offer(&config.parallel);
+  offer(&config.runner);
+  offer(&config.wrapper);
+  offer(&config.wrapper.scaleSense);
+  offer(&config.optimizer);
+  offerIf(config.optimizer.average);
+  offer(&config.lrSchedule);
+  offer(&config.moe);
+  offerIf(config.callbacks.balance);
+  offerIf(config.callbacks.dropRate);
+  return found;
+}
+
+template <typename Part, typename Value>
+KeyField getField(TrainingConfig &config, Value Part::*member) {
+  Part *part = findPart<Part>(config);
+  return part ? KeyField(&(part->*member)) : KeyField();
+}
+
+/// A property of a key, as `orNull`, that stands behind its meaning.
+template <typename Value> struct Property {
+  Value KnownKey::*member;
+  Value value;
+};
+inline constexpr Property<bool> orNull = {&KnownKey::takesNull, true};
+inline constexpr Property<bool> orMinusOne = {&KnownKey::takesMinusOne, true};
+inline constexpr Property<bool> withoutPatterns = {&KnownKey::takesPatterns,
+                                                   false};
+inline constexpr Property<bool> withPlace = {&KnownKey::hasPlace, true};
+constexpr Property<int64_t> from(int64_t smallest) {
+  return {&KnownKey::smallest, smallest};
+}
+constexpr Property<NumberRange> in(NumberRange range) {
+  return {&KnownKey::range, range};
+}
+constexpr Property<NameList> oneOf(NameList choices) {
+  return {&KnownKey::choices, choices};
+}
+constexpr Property<NumberSetting> plans(NumberSetting setting) {
+  return {&KnownKey::number, setting};
+}
+constexpr Property<FlagSetting> plans(FlagSetting setting) {
+  return {&KnownKey::flag, setting};
+}
+
+/// A key that code of its own reads.
+template <typename... Values>
+constexpr KnownKey used(llvm::StringLiteral name,
+                        llvm::StringLiteral meaning = "",
+                        Property<Values>... properties) {
+  KnownKey key = {name, KeyUse::Used, meaning};
+  ((key.*properties.member = properties.value), ...);
+  return key;
+}
+/// A key whose value is `member` of its part of TrainingConfig.
+template <auto member, typename... Values>
+constexpr KnownKey key(llvm::StringLiteral name, llvm::StringLiteral meaning,
+                       Property<Values>... properties) {
+  KnownKey key = used(name, meaning, properties...);
+  key.field = [](TrainingConfig &config) { return getField(config, member); };
+  return key;
 }
 constexpr KnownKey section(llvm::StringLiteral name) {
   return {name, KeyUse::Section};
 }
-constexpr KnownKey irrelevant(llvm::StringLiteral name,
-                              llvm::StringLiteral reason) {
-  return {name, KeyUse::Irrelevant, "", reason};
-}
 constexpr KnownKey notModelled(llvm::StringLiteral name,
                                llvm::StringLiteral neutral = "") {
-  return {name, KeyUse::NotModelled, neutral};
+  return {name, KeyUse::NotModelled, "", neutral};
 }
+
+template <size_t size>
+constexpr std::array<KnownKey, size> keys(const KnownKey (&list)[size]) {
+  std::array<KnownKey, size> keys;
+  for (size_t i = 0; i < size; ++i)
+    keys[i] = list[i];
+  return keys;
+}
+template <size_t size>
+constexpr std::array<KnownKey, size>
+irrelevant(llvm::StringLiteral reason,
+           const llvm::StringLiteral (&names)[size]) {
+  std::array<KnownKey, size> keys;
+  for (size_t i = 0; i < size; ++i)
+    keys[i] = {names[i], KeyUse::Irrelevant, reason};
+  return keys;
+}
+template <size_t... sizes>
+constexpr auto join(const std::array<KnownKey, sizes> &...parts) {
+  std::array<KnownKey, (sizes + ...)> keys;
+  size_t end = 0;
+  auto add = [&](const auto &part) {
+    for (const KnownKey &key : part)
+      keys[end++] = key;
+  };
+  (add(parts), ...);
+  return keys;
+}
+
+// Ranges.
+inline constexpr NumberRange positive = {
+    "a positive number", 0, std::numeric_limits<double>::infinity(), true};
+inline constexpr NumberRange notNegative = {"a number of at least 0", 0};
+inline constexpr NumberRange ratio = {"a number from 0 to 1", 0, 1};
+inline constexpr NumberRange share = {"a number above 0 and below 1", 0, 1,
+                                      true};
 
 // Reasons.
 inline constexpr llvm::StringLiteral checkpoints =

@@ -23,63 +23,18 @@ static LrScheduleKind getLrScheduleKind(llvm::StringRef type) {
       .Default(LrScheduleKind::Unsupported);
 }
 
-/// The values that a schedule may leave to its class; null is not given.
-static void readNumbers(SectionReader &reader, LrScheduleConfig &config) {
-  for (auto [key, number] : {std::pair("lr_end", &config.lrEnd),
-                             std::pair("warmup_lr_init", &config.warmupLrInit),
-                             std::pair("num_cycles", &config.numCycles),
-                             std::pair("power", &config.power),
-                             std::pair("eta_min", &config.etaMin)}) {
-    Node value = reader.get(key);
-    if (value.isUndefinedOrNull())
-      continue;
-    *number = reader.readFloat(key, 0.0);
-    if (**number < 0)
-      reader.rejectValue(key, value, "a number of at least 0");
-  }
-  for (auto [key, ratio] :
-       {std::pair("warmup_ratio", &config.warmupRatio),
-        std::pair("decay_ratio", &config.decayRatio),
-        std::pair("decay_start_ratio", &config.decayStartRatio)}) {
-    Node value = reader.get(key);
-    if (value.isUndefinedOrNull())
-      continue;
-    *ratio = reader.readFloat(key, 0.0);
-    if (**ratio < 0 || **ratio > 1)
-      reader.rejectValue(key, value, "a number from 0 to 1");
-  }
-}
-
-static void readSteps(SectionReader &reader, LrScheduleConfig &config) {
-  Node total = reader.get("total_steps");
-  if (!total.isUndefinedOrNull() && total.getInt() != -1)
-    config.totalSteps = reader.readInt("total_steps", config.totalSteps);
-  for (auto [key, steps, smallest] :
-       {std::tuple("warmup_steps", &config.warmupSteps, 0),
-        std::tuple("decay_steps", &config.decaySteps, 0),
-        std::tuple("decay_start_steps", &config.decayStartSteps, 0),
-        std::tuple("t_max", &config.tMax, 1), std::tuple("t_0", &config.t0, 1),
-        std::tuple("t_mult", &config.tMult, 1)})
-    if (!reader.get(key).isUndefinedOrNull())
-      *steps = reader.readInt(key, smallest, smallest);
-}
-
 /// Reads the keys of one schedule.
 static LrScheduleConfig readSchedule(SectionReader &reader) {
-  LrScheduleConfig config;
+  // The records of keys name members of the whole configuration.
+  TrainingConfig training;
+  LrScheduleConfig &config = training.lrSchedule;
   config.node = reader.getNode();
-  config.type = reader.readString("type", config.type);
-  config.kind = getLrScheduleKind(config.type);
   // The annealing schedules call it base_lr.
-  config.learningRate = reader.readFloat(
-      "learning_rate", reader.readFloat("base_lr", config.learningRate));
-  if (config.learningRate < 0) {
-    llvm::StringRef key =
-        reader.get("learning_rate") ? "learning_rate" : "base_lr";
-    reader.rejectValue(key, reader.get(key), "a number of at least 0");
-  }
-  readNumbers(reader, config);
-  readSteps(reader, config);
+  if (!reader.get("learning_rate"))
+    config.learningRate =
+        reader.readFloat("base_lr", config.learningRate, known::notNegative);
+  reader.readAll(training);
+  config.kind = getLrScheduleKind(config.type);
   return config;
 }
 

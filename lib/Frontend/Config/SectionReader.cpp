@@ -1,6 +1,7 @@
 //===- SectionReader.cpp - Typed reads from one section -------------------===//
 
 #include "SectionReader.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
 namespace mf {
@@ -14,13 +15,6 @@ static bool isNeutral(const Node &value, llvm::StringRef neutral) {
   return llvm::is_contained(spellings, llvm::StringRef(text));
 }
 
-static const KnownKey *find(const KnownSection &known, llvm::StringRef name) {
-  for (const KnownKey &key : known.keys)
-    if (key.name == name)
-      return &key;
-  return nullptr;
-}
-
 void checkKeys(const Node &section, const KnownSection &known,
                DiagnosticList &diagnostics) {
   llvm::SmallVector<llvm::StringRef> names;
@@ -28,7 +22,7 @@ void checkKeys(const Node &section, const KnownSection &known,
     names.push_back(key.name);
   for (const Node::Entry &entry : section.getEntries()) {
     llvm::StringRef name = entry.key.getText();
-    const KnownKey *key = find(known, name);
+    const KnownKey *key = known.find(name);
     if (!key) {
       std::string text = "unknown key " + quote(name) + " in " +
                          known.name.str() + suggest(name, names);
@@ -55,13 +49,13 @@ SectionReader::SectionReader(const Node &parent, llvm::StringRef key,
 
 SectionReader::SectionReader(const Node &section, const KnownSection &known,
                              DiagnosticList &diagnostics)
-    : diagnostics(diagnostics), section(section), name(known.name) {
+    : diagnostics(diagnostics), section(section), known(known) {
   if (section.isUndefinedOrNull() || section.isMap()) {
     checkKeys(section, known, diagnostics);
     return;
   }
   Diagnostic &error = diagnostics.error(
-      section.getLocation(), "expected a map for " + name + ", but got " +
+      section.getLocation(), "expected a map for " + known.name + ", but got " +
                                  describe(section.getKind()));
   llvm::StringRef text = section.getText();
   if (text.contains('='))
@@ -88,20 +82,17 @@ bool SectionReader::readBool(llvm::StringRef key, bool missing) {
   return missing;
 }
 
-int64_t SectionReader::readInt(llvm::StringRef key, int64_t missing,
-                               int64_t smallest, int64_t largest) {
-  Node value = get(key);
+int64_t SectionReader::readInt(llvm::StringRef name, int64_t missing) {
+  Node value = get(name);
   if (!value)
     return missing;
+  const KnownKey &key = *known.find(name);
   std::optional<int64_t> number = value.getInt();
-  if (number && *number >= smallest && *number <= largest)
+  if (number && key.takesMinusOne && *number == -1)
+    return -1;
+  if (number && *number >= key.smallest && *number <= INT32_MAX)
     return *number;
-  if (largest == std::numeric_limits<int32_t>::max())
-    rejectValue(key, value, "an int of at least " + llvm::Twine(smallest));
-  else
-    rejectValue(key, value,
-                "an int from " + llvm::Twine(smallest) + " to " +
-                    llvm::Twine(largest));
+  rejectValue(name, value, "an int of at least " + llvm::Twine(key.smallest));
   return missing;
 }
 
@@ -118,25 +109,80 @@ std::optional<double> getLenientFloat(const Node &node) {
   return number;
 }
 
-double SectionReader::readFloat(llvm::StringRef key, double missing) {
+double SectionReader::readFloat(llvm::StringRef key, double missing,
+                                const NumberRange &range) {
   Node value = get(key);
   if (!value)
     return missing;
-  if (std::optional<double> number = getLenientFloat(value))
+  std::optional<double> number = getLenientFloat(value);
+  if (number && *number >= range.low && *number <= range.high &&
+      !(range.isOpen && (*number == range.low || *number == range.high)))
     return *number;
-  rejectValue(key, value, "a number");
+  rejectValue(key, value, number ? range.words : NumberRange().words);
   return missing;
 }
 
 std::string SectionReader::readString(llvm::StringRef key,
-                                      llvm::StringRef missing) {
+                                      llvm::StringRef missing,
+                                      llvm::ArrayRef<llvm::StringRef> choices) {
   Node value = get(key);
   if (!value)
     return missing.str();
-  if (value.isString())
-    return value.getText().str();
-  rejectValue(key, value, "a string");
+  llvm::StringRef text = value.getText();
+  if (!value.isString())
+    rejectValue(key, value, "a string");
+  else if (choices.empty() || llvm::is_contained(choices, text))
+    return text.str();
+  else
+    diagnostics.error(value.getLocation(),
+                      "unknown " + key + " " + quote(text) +
+                          suggest(text, choices) + "; known are " +
+                          llvm::join(choices, ", "));
   return missing.str();
+}
+
+void SectionReader::read(const KnownKey &key, TrainingConfig &config) {
+  Node value = get(key.name);
+  if (!key.field || !value ||
+      (key.takesNull && value.getKind() == NodeKind::Null))
+    return;
+  auto readValue = [&](auto &member) {
+    using Value = std::decay_t<decltype(member)>;
+    if constexpr (std::is_same_v<Value, bool>)
+      member = readBool(key.name, member);
+    else if constexpr (std::is_same_v<Value, int64_t>)
+      member = readInt(key.name, member);
+    else if constexpr (std::is_same_v<Value, double>)
+      member = readFloat(key.name, member, key.range);
+    else if constexpr (std::is_same_v<Value, std::string>)
+      member = readString(key.name, member,
+                          key.choices ? key.choices()
+                                      : llvm::ArrayRef<llvm::StringRef>());
+    else if (auto setting = readLayerSetting(value, key.name, key.takesPatterns,
+                                             diagnostics))
+      member = std::move(*setting);
+  };
+  auto readMember = [&](auto member) {
+    using Value = decltype(member);
+    if constexpr (std::is_pointer_v<Value>) {
+      if constexpr (std::is_same_v<Value, std::optional<bool> *> ||
+                    std::is_same_v<Value, std::optional<int64_t> *> ||
+                    std::is_same_v<Value, std::optional<double> *>)
+        readValue(member->emplace());
+      else
+        readValue(*member);
+    }
+  };
+  std::visit(readMember, key.field(config));
+}
+
+void SectionReader::read(llvm::StringRef key, TrainingConfig &config) {
+  read(*known.find(key), config);
+}
+
+void SectionReader::readAll(TrainingConfig &config) {
+  for (const KnownKey &key : known.keys)
+    read(key, config);
 }
 
 } // namespace mf

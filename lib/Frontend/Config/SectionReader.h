@@ -4,7 +4,6 @@
 #define MF_LIB_CONFIG_SECTIONREADER_H
 
 #include "KnownKeys.h"
-#include <limits>
 
 namespace mf {
 
@@ -26,11 +25,18 @@ public:
   bool isPresent() const { return !section.getEntries().empty(); }
   Node get(llvm::StringRef key) const { return section[key]; }
 
+  /// Reads all keys whose values are members of `config`, which keeps its value
+  /// where a key is missing.
+  void readAll(TrainingConfig &config);
+  void read(llvm::StringRef key, TrainingConfig &config);
+
+  /// The other reads are for keys that have no member of their own.
   bool readBool(llvm::StringRef key, bool missing);
-  int64_t readInt(llvm::StringRef key, int64_t missing, int64_t smallest = 1,
-                  int64_t largest = std::numeric_limits<int32_t>::max());
-  double readFloat(llvm::StringRef key, double missing);
-  std::string readString(llvm::StringRef key, llvm::StringRef missing);
+  int64_t readInt(llvm::StringRef key, int64_t missing);
+  double readFloat(llvm::StringRef key, double missing,
+                   const NumberRange &range = {});
+  std::string readString(llvm::StringRef key, llvm::StringRef missing,
+                         llvm::ArrayRef<llvm::StringRef> choices = {});
 
   /// The error for a value that is not what its key wants.
   void rejectValue(llvm::StringRef key, const Node &value,
@@ -39,8 +45,10 @@ public:
   DiagnosticList &diagnostics;
 
 private:
+  void read(const KnownKey &key, TrainingConfig &config);
+
   Node section;
-  llvm::StringRef name;
+  const KnownSection &known;
 };
 
 /// A float as users write it: a float, an int, or text such as `1e-5` that

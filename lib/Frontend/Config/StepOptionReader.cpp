@@ -22,11 +22,11 @@ static bool isLossScale(double value) {
   return scale > 0 && std::isfinite(scale);
 }
 
-static LossScaleConfig readLossScale(SectionReader &wrapper) {
-  LossScaleConfig scale;
+static void readLossScale(SectionReader &wrapper, TrainingConfig &config) {
+  LossScaleConfig &scale = config.wrapper.scaleSense;
   Node value = wrapper.get("scale_sense");
   if (value.isUndefinedOrNull())
-    return scale;
+    return;
   if (!value.isMap()) {
     std::optional<double> number = getLenientFloat(value);
     if (number && isLossScale(*number))
@@ -35,7 +35,7 @@ static LossScaleConfig readLossScale(SectionReader &wrapper) {
       wrapper.rejectValue("scale_sense", value,
                           "a positive number that fp32 can hold, or a map with "
                           "a 'type'");
-    return scale;
+    return;
   }
   SectionReader reader(wrapper.getNode(), "scale_sense", lossScaleSection,
                        wrapper.diagnostics);
@@ -46,7 +46,7 @@ static LossScaleConfig readLossScale(SectionReader &wrapper) {
                        "'DynamicLossScaleUpdateCell', "
                        "'FixedLossScaleUpdateCell' or "
                        "'AdaptiveLossScaleUpdateCell'");
-    return scale;
+    return;
   }
   scale.kind = *kind;
   if (scale.kind == LossScaleConfig::Kind::Fixed)
@@ -56,9 +56,8 @@ static LossScaleConfig readLossScale(SectionReader &wrapper) {
                                     quote(key) +
                                         " has no effect: the scale of "
                                         "'FixedLossScaleUpdateCell' stays");
-  scale.value = reader.readFloat("loss_scale_value", 65536.0);
-  scale.factor = reader.readInt("scale_factor", scale.factor);
-  scale.window = reader.readInt("scale_window", scale.window);
+  scale.value = 65536.0;
+  reader.readAll(config);
   if (!isLossScale(scale.value))
     reader.rejectValue("loss_scale_value", reader.get("loss_scale_value"),
                        "a positive number that fp32 can hold");
@@ -67,41 +66,27 @@ static LossScaleConfig readLossScale(SectionReader &wrapper) {
         type.getLocation(),
         "the changing window of 'AdaptiveLossScaleUpdateCell' is not modelled; "
         "the scale is that of 'DynamicLossScaleUpdateCell'");
-  return scale;
 }
 
-RunnerWrapper readRunnerWrapper(const Node &root, DiagnosticList &diagnostics) {
+void readRunnerWrapper(const Node &root, TrainingConfig &config,
+                       DiagnosticList &diagnostics) {
   SectionReader reader(root, "runner_wrapper", wrapperSection, diagnostics);
-  RunnerWrapper wrapper;
+  RunnerWrapper &wrapper = config.wrapper;
   wrapper.node = reader.getNode();
   if (!reader.isPresent()) {
     wrapper.useClipGrad = true;
     wrapper.scaleSense.kind = LossScaleConfig::Kind::Dynamic;
     wrapper.scaleSense.value = 65536.0;
-    return wrapper;
+    return;
   }
-  wrapper.type = reader.readString("type", wrapper.type);
+  reader.readAll(config);
   if (wrapper.type != "MFTrainOneStepCell" &&
       wrapper.type != "MFPipelineWithLossScaleCell")
     diagnostics.warning(
         reader.get("type").getLocation(),
         "the step of " + quote(wrapper.type) +
             " is not modelled; MFTrainOneStepCell is used instead");
-  if (reader.get("use_clip_grad"))
-    wrapper.useClipGrad = reader.readBool("use_clip_grad", false);
-  wrapper.maxGradNorm = reader.readFloat("max_grad_norm", wrapper.maxGradNorm);
-  if (wrapper.maxGradNorm <= 0)
-    reader.rejectValue("max_grad_norm", reader.get("max_grad_norm"),
-                       "a positive number");
-  wrapper.scaleSense = readLossScale(reader);
-  wrapper.localNorm = reader.readBool("local_norm", wrapper.localNorm);
-  wrapper.calculatePerTokenLoss = reader.readBool(
-      "calculate_per_token_loss", wrapper.calculatePerTokenLoss);
-  wrapper.useSkipDataByGlobalNorm = reader.readBool(
-      "use_skip_data_by_global_norm", wrapper.useSkipDataByGlobalNorm);
-  wrapper.globalNormSpikeThreshold = reader.readFloat(
-      "global_norm_spike_threshold", wrapper.globalNormSpikeThreshold);
-  return wrapper;
+  readLossScale(reader, config);
 }
 
 static OptimizerKind getOptimizerKind(llvm::StringRef type) {
@@ -116,8 +101,6 @@ static OptimizerKind getOptimizerKind(llvm::StringRef type) {
 
 /// `betas: [b1, b2]`, or the keys `beta1` and `beta2`.
 static void readBetas(SectionReader &reader, OptimizerConfig &config) {
-  config.beta1 = reader.readFloat("beta1", config.beta1);
-  config.beta2 = reader.readFloat("beta2", config.beta2);
   Node betas = reader.get("betas");
   if (betas) {
     const std::vector<Node> &items = betas.getElements();
@@ -134,56 +117,42 @@ static void readBetas(SectionReader &reader, OptimizerConfig &config) {
                              "expected both betas of the optimizer in [0, 1)");
 }
 
-static WeightAverageConfig readWeightAverage(SectionReader &reader) {
-  WeightAverageConfig average;
-  average.fusedNum = reader.readInt("fused_num", average.fusedNum);
-  average.interleaveStep =
-      reader.readInt("interleave_step", average.interleaveStep);
-  const std::string algorithm = reader.readString("fused_algo", "ema");
-  average.sums = algorithm == "sma";
-  if (!average.sums && algorithm != "ema")
-    reader.rejectValue("fused_algo", reader.get("fused_algo"),
-                       "'ema' or 'sma'");
-  average.emaAlpha = reader.readFloat("ema_alpha", average.emaAlpha);
-  if (average.emaAlpha <= 0 || average.emaAlpha >= 1)
-    reader.rejectValue("ema_alpha", reader.get("ema_alpha"),
-                       "a number above 0 and below 1");
-  return average;
-}
-
-OptimizerConfig readOptimizer(const Node &root, DiagnosticList &diagnostics) {
-  SectionReader reader(root, "optimizer", optimizerSection, diagnostics);
-  OptimizerConfig config;
-  config.node = reader.getNode();
-  if (!reader.isPresent())
-    return config;
-  config.type = reader.readString("type", config.type);
-  config.kind = getOptimizerKind(config.type);
-  // MindSpore's own Adam with weight decay starts from another eps.
-  if (config.kind != OptimizerKind::AdamW)
-    config.eps = 1e-6;
-  config.learningRate = 1e-3;
-  readBetas(reader, config);
-  config.eps = reader.readFloat("eps", config.eps);
-  if (config.eps <= 0)
-    reader.rejectValue("eps", reader.get("eps"), "a positive number");
-  config.weightDecay = reader.readFloat("weight_decay", config.weightDecay);
-  if (config.weightDecay < 0)
-    reader.rejectValue("weight_decay", reader.get("weight_decay"),
-                       "a number of at least 0");
-  config.learningRate = reader.readFloat("learning_rate", config.learningRate);
-  config.swap = reader.readBool("swap", config.swap);
-  if (config.kind == OptimizerKind::PmaAdamW) {
-    config.average = readWeightAverage(reader);
-    return config;
+/// `fused_algo` says which kind of average; only PmaAdamW has one.
+static void readAverageKind(SectionReader &reader, OptimizerConfig &config) {
+  if (config.average) {
+    const std::string algorithm = reader.readString("fused_algo", "ema");
+    config.average->sums = algorithm == "sma";
+    if (!config.average->sums && algorithm != "ema")
+      reader.rejectValue("fused_algo", reader.get("fused_algo"),
+                         "'ema' or 'sma'");
+    return;
   }
   for (llvm::StringRef key :
        {"fused_num", "interleave_step", "fused_algo", "ema_alpha"})
     if (Node value = reader.get(key))
-      diagnostics.warning(value.getLocation(),
-                          quote(key) + " has no effect: only PmaAdamW averages "
-                                       "parameters");
-  return config;
+      reader.diagnostics.warning(
+          value.getLocation(),
+          quote(key) + " has no effect: only PmaAdamW averages parameters");
+}
+
+void readOptimizer(const Node &root, TrainingConfig &training,
+                   DiagnosticList &diagnostics) {
+  SectionReader reader(root, "optimizer", optimizerSection, diagnostics);
+  OptimizerConfig &config = training.optimizer;
+  config.node = reader.getNode();
+  if (!reader.isPresent())
+    return;
+  if (Node type = reader.get("type"))
+    config.kind = getOptimizerKind(type.getText());
+  // MindSpore's own Adam with weight decay starts from another eps.
+  if (config.kind != OptimizerKind::AdamW)
+    config.eps = 1e-6;
+  config.learningRate = 1e-3;
+  if (config.kind == OptimizerKind::PmaAdamW)
+    config.average.emplace();
+  reader.readAll(training);
+  readBetas(reader, config);
+  readAverageKind(reader, config);
 }
 
 } // namespace mf

@@ -9,9 +9,11 @@ namespace mf {
 
 /// These sections take the template's defaults only when absent as a whole;
 /// keys missing from a present one take those of the class it names.
-RunnerWrapper readRunnerWrapper(const Node &root, DiagnosticList &diagnostics);
-OptimizerConfig readOptimizer(const Node &root, DiagnosticList &diagnostics);
-/// Reads lr_schedule, or grouped_lr_schedule where it is given, into `config`.
+void readRunnerWrapper(const Node &root, TrainingConfig &config,
+                       DiagnosticList &diagnostics);
+void readOptimizer(const Node &root, TrainingConfig &config,
+                   DiagnosticList &diagnostics);
+/// Reads lr_schedule, or grouped_lr_schedule where it is given.
 void readLrSchedules(const Node &root, TrainingConfig &config,
                      DiagnosticList &diagnostics);
 

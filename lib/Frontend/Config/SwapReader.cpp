@@ -240,21 +240,20 @@ SwapListReader::readOpSwap(const Node &value) {
   return operators;
 }
 
-SwapConfig readSwapConfig(const Node &root, DiagnosticList &diagnostics) {
+void readSwapConfig(const Node &root, TrainingConfig &config,
+                    DiagnosticList &diagnostics) {
   SectionReader reader(root, "swap_config", swapSection, diagnostics);
-  SwapConfig config;
-  config.node = reader.getNode();
-  config.swap = reader.readBool("swap", config.swap);
-  config.location = reader.get("swap").getLocation();
-  config.prefetchLocation = reader.get("default_prefetch").getLocation();
+  SwapConfig &swap = config.swap;
+  swap.node = reader.getNode();
+  reader.read("swap", config);
+  swap.location = reader.get("swap").getLocation();
+  swap.prefetchLocation = reader.get("default_prefetch").getLocation();
   // MindSpore Transformers looks at the value only with swap on.
-  if (config.swap)
-    config.defaultPrefetch =
-        reader.readInt("default_prefetch", config.defaultPrefetch);
-  SwapListReader lists(config.swap, diagnostics);
-  config.layerSwap = lists.readLayerSwap(reader.get("layer_swap"));
-  config.opSwap = lists.readOpSwap(reader.get("op_swap"));
-  return config;
+  if (swap.swap)
+    reader.read("default_prefetch", config);
+  SwapListReader lists(swap.swap, diagnostics);
+  swap.layerSwap = lists.readLayerSwap(reader.get("layer_swap"));
+  swap.opSwap = lists.readOpSwap(reader.get("op_swap"));
 }
 
 } // namespace mf

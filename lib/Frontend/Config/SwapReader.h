@@ -9,7 +9,8 @@ namespace mf {
 
 /// Reads swap_config of the document `root`. The lists are checked even when
 /// swap is off, as MindSpore Transformers does; prefetch values only when on.
-SwapConfig readSwapConfig(const Node &root, DiagnosticList &diagnostics);
+void readSwapConfig(const Node &root, TrainingConfig &config,
+                    DiagnosticList &diagnostics);
 
 } // namespace mf
 

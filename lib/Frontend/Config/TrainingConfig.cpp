@@ -39,33 +39,14 @@ int64_t ParallelConfig::getDeviceCount() const {
   return count;
 }
 
-static RecomputeConfig readRecomputeConfig(const Node &root,
-                                           DiagnosticList &diagnostics) {
-  SectionReader reader(root, "recompute_config", recomputeSection, diagnostics);
-  RecomputeConfig config;
-  config.node = reader.getNode();
-  auto readSetting = [&](llvm::StringRef key, bool allowPatterns,
-                         LayerSetting &setting) {
-    Node value = reader.get(key);
-    if (!value)
-      return;
-    if (auto read = readLayerSetting(value, key, allowPatterns, diagnostics))
-      setting = std::move(*read);
-  };
-  readSetting("recompute", false, config.recompute);
-  readSetting("select_recompute", true, config.selectRecompute);
-  readSetting("select_comm_recompute", true, config.selectCommRecompute);
-  readSetting("select_recompute_exclude", true, config.selectRecomputeExclude);
-  readSetting("select_comm_recompute_exclude", true,
-              config.selectCommRecomputeExclude);
-  config.parallelOptimizerCommRecompute =
-      reader.readBool("parallel_optimizer_comm_recompute",
-                      config.parallelOptimizerCommRecompute);
-  config.mpCommRecompute =
-      reader.readBool("mp_comm_recompute", config.mpCommRecompute);
-  config.recomputeSliceActivation = reader.readBool(
-      "recompute_slice_activation", config.recomputeSliceActivation);
-  return config;
+/// Reads a section all of whose keys are members of its part of `config`.
+template <typename Part>
+static void readSection(const Node &root, const KnownSection &section,
+                        Part TrainingConfig::*part, TrainingConfig &config,
+                        DiagnosticList &diagnostics) {
+  SectionReader reader(root, section.name, section, diagnostics);
+  (config.*part).node = reader.getNode();
+  reader.readAll(config);
 }
 
 static ParallelMode readParallelMode(SectionReader &reader) {
@@ -88,108 +69,38 @@ static ParallelMode readParallelMode(SectionReader &reader) {
   return ParallelMode::SemiAuto;
 }
 
-/// The error for a `value` of `key` that is none of `known`.
-static void checkName(SectionReader &reader, llvm::StringRef key,
-                      llvm::StringRef value,
-                      llvm::ArrayRef<llvm::StringRef> known) {
-  if (!llvm::is_contained(known, value))
-    reader.diagnostics.error(reader.get(key).getLocation(),
-                             "unknown " + key + " " + quote(value) +
-                                 suggest(value, known) + "; known are " +
-                                 llvm::join(known, ", "));
+static void readOptimizerSharding(const Node &section, TrainingConfig &config,
+                                  DiagnosticList &diagnostics) {
+  SectionReader reader(section, "parallel_optimizer_config",
+                       parallelOptimizerSection, diagnostics);
+  ParallelConfig &parallel = config.parallel;
+  reader.readAll(config);
+  if (parallel.optimizerWeightShardSize == 0)
+    diagnostics.error(reader.get("optimizer_weight_shard_size").getLocation(),
+                      "expected a number of ranks, or -1 for all, for "
+                      "'optimizer_weight_shard_size', but got 0");
+  std::string level = reader.readString(
+      "optimizer_level",
+      parallel.gradientAccumulationShard ? "level2" : "level1",
+      {"level1", "level2", "level3"});
+  parallel.optimizerLevel = level.back() - '0';
 }
 
-static void readParallelSection(const Node &root, ParallelConfig &config,
-                                DiagnosticList &diagnostics) {
+static void readParallelConfig(const Node &root, TrainingConfig &config,
+                               DiagnosticList &diagnostics) {
+  readSection(root, parallelConfigSection, &TrainingConfig::parallel, config,
+              diagnostics);
+  ParallelConfig &parallel = config.parallel;
   SectionReader reader(root, "parallel", parallelSection, diagnostics);
-  config.parallelNode = reader.getNode();
-  config.parallelMode = readParallelMode(reader);
-  config.fullBatch = reader.readBool("full_batch", config.fullBatch);
-  config.gradientsMean =
-      reader.readBool("gradients_mean", config.gradientsMean);
-  config.enableParallelOptimizer = reader.readBool(
-      "enable_parallel_optimizer", config.enableParallelOptimizer);
-  if (Node devices = reader.get("device_num");
-      devices && devices.getKind() != NodeKind::Null)
-    config.deviceNum = reader.readInt("device_num", config.deviceNum);
-
-  SectionReader optimizer(reader.getNode(), "parallel_optimizer_config",
-                          parallelOptimizerSection, diagnostics);
-  config.gradientAccumulationShard = optimizer.readBool(
-      "gradient_accumulation_shard", config.gradientAccumulationShard);
-  config.parallelOptimizerThreshold = optimizer.readInt(
-      "parallel_optimizer_threshold", config.parallelOptimizerThreshold, 0);
-  config.optimizerWeightShardSize = optimizer.readInt(
-      "optimizer_weight_shard_size", config.optimizerWeightShardSize, -1);
-  if (config.optimizerWeightShardSize == 0)
-    diagnostics.error(
-        optimizer.get("optimizer_weight_shard_size").getLocation(),
-        "expected a number of ranks, or -1 for all, for "
-        "'optimizer_weight_shard_size', but got 0");
-  config.optimizerLevel = config.gradientAccumulationShard ? 2 : 1;
-  std::string level = optimizer.readString(
-      "optimizer_level", "level" + std::to_string(config.optimizerLevel));
-  checkName(optimizer, "optimizer_level", level,
-            {"level1", "level2", "level3"});
-  config.optimizerLevel = llvm::StringSwitch<int64_t>(level)
-                              .Case("level2", 2)
-                              .Case("level3", 3)
-                              .Default(1);
-
-  SectionReader pipeline(reader.getNode(), "pipeline_config", pipelineSection,
-                         diagnostics);
-  config.pipelineInterleave =
-      pipeline.readBool("pipeline_interleave", config.pipelineInterleave);
-  config.pipelineScheduler =
-      pipeline.readString("pipeline_scheduler", config.pipelineScheduler);
-  checkName(pipeline, "pipeline_scheduler", config.pipelineScheduler,
-            getPipelineSchedulers());
-}
-
-static ParallelConfig readParallelConfig(const Node &root,
-                                         DiagnosticList &diagnostics) {
-  ParallelConfig config;
-  SectionReader reader(root, "parallel_config", parallelConfigSection,
-                       diagnostics);
-  config.node = reader.getNode();
-  config.dataParallel = reader.readInt("data_parallel", config.dataParallel);
-  config.modelParallel = reader.readInt("model_parallel", config.modelParallel);
-  config.contextParallel =
-      reader.readInt("context_parallel", config.contextParallel);
-  config.expertParallel =
-      reader.readInt("expert_parallel", config.expertParallel);
-  config.pipelineStage = reader.readInt("pipeline_stage", config.pipelineStage);
-  config.microBatchNum =
-      reader.readInt("micro_batch_num", config.microBatchNum);
-  config.seqSplitNum = reader.readInt("seq_split_num", config.seqSplitNum);
-  config.gradientAggregationGroup = reader.readInt(
-      "gradient_aggregation_group", config.gradientAggregationGroup);
-  config.useSeqParallel =
-      reader.readBool("use_seq_parallel", config.useSeqParallel);
-  config.vocabEmbDp = reader.readBool("vocab_emb_dp", config.vocabEmbDp);
-  config.contextParallelAlgo =
-      reader.readString("context_parallel_algo", config.contextParallelAlgo);
-  checkName(reader, "context_parallel_algo", config.contextParallelAlgo,
-            {"colossalai_cp", "ulysses_cp", "hybrid_cp"});
-  config.ulyssesDegreeInCp =
-      reader.readInt("ulysses_degree_in_cp", config.ulyssesDegreeInCp);
-  readParallelSection(root, config, diagnostics);
-  if (config.pipelineStage > 1 || config.parallelMode == ParallelMode::Auto)
-    config.vocabEmbDp = false;
-  return config;
-}
-
-static RunnerConfig readRunnerConfig(const Node &root,
-                                     DiagnosticList &diagnostics) {
-  SectionReader reader(root, "runner_config", runnerSection, diagnostics);
-  RunnerConfig config;
-  config.node = reader.getNode();
-  config.batchSize = reader.readInt("batch_size", config.batchSize);
-  Node steps = reader.get("gradient_accumulation_steps");
-  if (steps.getKind() != NodeKind::Null)
-    config.gradientAccumulationSteps = reader.readInt(
-        "gradient_accumulation_steps", config.gradientAccumulationSteps);
-  return config;
+  parallel.parallelNode = reader.getNode();
+  parallel.parallelMode = readParallelMode(reader);
+  reader.readAll(config);
+  readOptimizerSharding(reader.getNode(), config, diagnostics);
+  SectionReader(reader.getNode(), "pipeline_config", pipelineSection,
+                diagnostics)
+      .readAll(config);
+  if (parallel.pipelineStage > 1 || parallel.parallelMode == ParallelMode::Auto)
+    parallel.vocabEmbDp = false;
 }
 
 /// jit_level stands in jit_config, or in older files beside it.
@@ -334,22 +245,19 @@ TrainingConfig readTrainingConfig(const Node &root,
                           describe(root.getKind()));
     return config;
   }
-  config.recompute = readRecomputeConfig(root, diagnostics);
-  config.swap = readSwapConfig(root, diagnostics);
-  config.parallel = readParallelConfig(root, diagnostics);
-  config.runner = readRunnerConfig(root, diagnostics);
-  config.wrapper = readRunnerWrapper(root, diagnostics);
-  config.optimizer = readOptimizer(root, diagnostics);
+  readSection(root, recomputeSection, &TrainingConfig::recompute, config,
+              diagnostics);
+  readSwapConfig(root, config, diagnostics);
+  readParallelConfig(root, config, diagnostics);
+  readSection(root, runnerSection, &TrainingConfig::runner, config,
+              diagnostics);
+  readRunnerWrapper(root, config, diagnostics);
+  readOptimizer(root, config, diagnostics);
   readLrSchedules(root, config, diagnostics);
   config.context = readContext(root, diagnostics);
   config.model = readModel(root, diagnostics);
-  SectionReader moe(root, "moe_config", moeSection, diagnostics);
-  config.moe.node = moe.getNode();
-  config.moe.expertNum = moe.readInt("expert_num", config.moe.expertNum, 0);
-  config.moe.useGmm = moe.readBool("use_gmm", config.moe.useGmm);
-  if (Node cut = moe.get("expert_model_parallel"); !cut.isUndefinedOrNull())
-    config.moe.expertModelParallel = moe.readInt("expert_model_parallel", 1);
-  config.callbacks = readCallbacks(root, diagnostics);
+  readSection(root, moeSection, &TrainingConfig::moe, config, diagnostics);
+  readCallbacks(root, config, diagnostics);
   readTopLevel(root, config, diagnostics);
   resolveAutoLayout(config, diagnostics);
   checkSections(config, diagnostics);

@@ -403,6 +403,13 @@ TEST(KnownKeysTest, EveryUsedKeyIsTried) {
     EXPECT_TRUE(used.contains(path)) << path.str();
 }
 
+TEST(KnownKeysTest, EveryUsedKeyHasAMeaning) {
+  for (const KnownSection *section : getKnownSections())
+    for (const KnownKey &key : section->keys)
+      EXPECT_TRUE(key.use != KeyUse::Used || !key.meaning.empty())
+          << getPath(*section, key.name);
+}
+
 TEST(KnownKeysTest, EverySectionHasATable) {
   for (const KnownSection *section : getKnownSections())
     for (const KnownKey &key : section->keys) {
@@ -423,7 +430,7 @@ TEST(KnownKeysTest, EveryIrrelevantKeyChangesNothingAndSaysWhy) {
       if (key.use != KeyUse::Irrelevant)
         continue;
       SCOPED_TRACE(getPath(*section, key.name));
-      EXPECT_FALSE(key.reason.empty());
+      EXPECT_FALSE(key.meaning.empty());
       std::string text = compile(nest(*section, key.name, "[7]"));
       EXPECT_TRUE(text == compile(nest(*section, key.name, "[ ]"))) << text;
       EXPECT_EQ(text.find("warning"), std::string::npos);
