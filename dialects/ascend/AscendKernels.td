@@ -288,6 +288,35 @@ def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
   let profiled = ["RmsNormGrad"];
 }
 
+def LayerNorm : Kernel<"aclnnLayerNorm", "makeLayerNorm"> {
+  let summary = "normalisation over the last dimension";
+  let parts = "*K, K, K -> *K, *, *";
+  let description = [{`meanOut` and `rstdOut` have the dimensions of input but
+    the last, which is 1 in aclnn's.}];
+  let inputs = (ins In:$input, In:$weight, In:$bias);
+  let outputs = (outs Out:$out, Out:$meanOut, Out:$rstdOut);
+  let attributes = (attrs Double:$eps);
+  let kind = "norm";
+  let workspace = "getLayerNormWorkspace(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["LayerNorm", "LayerNormV3", "LayerNormV4"];
+}
+
+def LayerNormBackward : Kernel<"aclnnLayerNormBackward",
+                               "makeLayerNormBackward"> {
+  let summary = "gradients of aclnnLayerNorm";
+  let parts = "+*K, *K, *, *, K -> *K, K, K";
+  let description = "aclnn's also has the bias, whose values it does not read.";
+  let inputs = (ins In:$gradOut, In:$input, In:$mean, In:$rstd, In:$weight);
+  let outputs = (outs Out:$gradInput, Out:$gradWeight, Out:$gradBias);
+  let kind = "norm_grad";
+  let workspace = "getLayerNormBackwardWorkspace(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
+                  Measure<"columns", "getColumns(spec.inputs[1])">];
+  let profiled = ["LayerNormGrad", "LayerNormGradV3"];
+}
+
 def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
   let summary = "softmax over the last dimension";
   let parts = "*K -> *K";

@@ -148,6 +148,14 @@ void SiluOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
       builder, getLoc(), gradient.getType(), ValueRange{gradient, getInput()});
 }
 
+void GeluOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                           ArrayRef<bool> needed,
+                           MutableArrayRef<Value> operandGradients) {
+  Value gradient = resultGradients.front();
+  operandGradients[0] = GeluGradOp::create(
+      builder, getLoc(), gradient.getType(), ValueRange{gradient, getInput()});
+}
+
 void AddScalarOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                 ArrayRef<bool> needed,
                                 MutableArrayRef<Value> operandGradients) {

@@ -67,6 +67,20 @@ def Mf_SiluGradOp : Mf_ComputeOp<"silu_grad", "aclnnSiluBackward",
   let summary = "gradient of mf.silu";
 }
 
+def Mf_GeluOp : Mf_UnaryOp<"gelu", "aclnnGelu"> {
+  let summary = "Gaussian error linear unit, in its tanh form";
+  let description = [{
+    x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) (Hendrycks and Gimpel,
+    2016).
+  }];
+}
+
+def Mf_GeluGradOp : Mf_ComputeOp<"gelu_grad", "aclnnGeluBackward",
+    (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input), (ins),
+    (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
+  let summary = "gradient of mf.gelu";
+}
+
 def Mf_AddScalarOp : Mf_UnaryOp<"add_scalar", "aclnnAdds",
                                 (ins F64Attr:$value)> {
   let summary = "sum with a constant";

@@ -97,7 +97,7 @@ void MatmulOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 }
 
 //===----------------------------------------------------------------------===//
-// RmsNormOp and SoftmaxOp
+// RmsNormOp, LayerNormOp and SoftmaxOp
 //===----------------------------------------------------------------------===//
 
 /// `shape` without its last dimension, in fp32.
@@ -113,14 +113,23 @@ void RmsNormOp::build(OpBuilder &builder, OperationState &state, Value input,
         nullptr);
 }
 
+/// A norm's factors are as many as a row has elements.
+static LogicalResult verifyNormFactors(Operation *op, Value input,
+                                       Value factors, StringRef name) {
+  RankedTensorType type = getGlobalType(input),
+                   factorType = getGlobalType(factors);
+  if (type.getRank() < 1 || factorType.getRank() != 1 ||
+      factorType.getDimSize(0) != type.getShape().back())
+    return op->emitOpError("expected ")
+           << name << " to be the last dimension of the input, but got "
+           << factorType << " for " << type;
+  return success();
+}
+
 LogicalResult RmsNormOp::verify() {
-  RankedTensorType input = getGlobalType(getInput()),
-                   gamma = getGlobalType(getGamma());
-  if (input.getRank() < 1 || gamma.getRank() != 1 ||
-      gamma.getDimSize(0) != input.getShape().back())
-    return emitOpError("expected gamma to be the last dimension of the input, "
-                       "but got ")
-           << gamma << " for " << input;
+  RankedTensorType input = getGlobalType(getInput());
+  if (failed(verifyNormFactors(*this, getInput(), getGamma(), "gamma")))
+    return failure();
   if (getGlobalType(getRstd()) != getRowType(input))
     return emitOpError("expected rstd of type ")
            << getRowType(input) << ", but got " << getRstd().getType();
@@ -135,6 +144,37 @@ void RmsNormOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
       ValueRange{resultGradients.front(), getInput(), getRstd(), getGamma()});
   operandGradients[0] = gradient.getInputGradient();
   operandGradients[1] = gradient.getGammaGradient();
+}
+
+void LayerNormOp::build(OpBuilder &builder, OperationState &state, Value input,
+                        Value weight, Value bias, double eps) {
+  RankedTensorType rows = getRowType(getGlobalType(input));
+  build(builder, state, input.getType(), rows, rows, input, weight, bias,
+        builder.getF64FloatAttr(eps), nullptr, nullptr, nullptr);
+}
+
+LogicalResult LayerNormOp::verify() {
+  if (failed(verifyNormFactors(*this, getInput(), getWeight(), "weight")))
+    return failure();
+  RankedTensorType rows = getRowType(getGlobalType(getInput()));
+  if (getGlobalType(getMean()) != rows || getGlobalType(getRstd()) != rows)
+    return emitOpError("expected mean and rstd of type ")
+           << rows << ", but got " << getMean().getType() << " and "
+           << getRstd().getType();
+  return success();
+}
+
+void LayerNormOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                                ArrayRef<bool> needed,
+                                MutableArrayRef<Value> operandGradients) {
+  Type weight = getWeight().getType();
+  auto gradient = LayerNormGradOp::create(
+      builder, getLoc(), TypeRange{getInput().getType(), weight, weight},
+      ValueRange{resultGradients.front(), getInput(), getMean(), getRstd(),
+                 getWeight()});
+  operandGradients[0] = gradient.getInputGradient();
+  operandGradients[1] = gradient.getWeightGradient();
+  operandGradients[2] = gradient.getBiasGradient();
 }
 
 void SoftmaxOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,

@@ -59,6 +59,41 @@ def Mf_RmsNormGradOp : Mf_ComputeOp<"rms_norm_grad", "aclnnRmsNormGrad",
   let summary = "gradients of mf.rms_norm";
 }
 
+def Mf_LayerNormOp : Mf_ComputeOp<"layer_norm", "aclnnLayerNorm",
+    (ins Mf_FloatTensor:$input, Mf_FloatTensor:$weight, Mf_FloatTensor:$bias),
+    (ins F64Attr:$eps),
+    (outs Mf_FloatTensor:$result, Mf_FloatTensor:$mean, Mf_FloatTensor:$rstd),
+    [Mf_Differentiable, Mf_Shardable, AllTypesMatch<["input", "result"]>,
+     AllTypesMatch<["weight", "bias"]>]> {
+  let summary = "normalisation over the last dimension";
+  let description = [{
+    result = (input - mean) * rstd * weight + bias with rstd = 1/sqrt(variance +
+    eps), in fp32; `mean` and `rstd` have the input's shape without its last
+    dimension (Ba et al., 2016).
+
+    ```mlir
+    %y, %mean, %rstd = mf.layer_norm %x, %weight, %bias {..., name = "layernorm1.layer_norm"}
+        : (tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32>)
+        -> (tensor<2x8xf32>, tensor<2xf32>, tensor<2xf32>)
+    ```
+  }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$weight,
+                                 "::mlir::Value":$bias, "double":$eps)>];
+}
+
+def Mf_LayerNormGradOp : Mf_ComputeOp<"layer_norm_grad",
+    "aclnnLayerNormBackward",
+    (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input,
+         Mf_FloatTensor:$mean, Mf_FloatTensor:$rstd, Mf_FloatTensor:$weight),
+    (ins),
+    (outs Mf_FloatTensor:$input_gradient, Mf_FloatTensor:$weight_gradient,
+          Mf_FloatTensor:$bias_gradient),
+    [AllTypesMatch<["output_gradient", "input", "input_gradient"]>,
+     AllTypesMatch<["weight", "weight_gradient", "bias_gradient"]>]> {
+  let summary = "gradients of mf.layer_norm";
+}
+
 def Mf_SoftmaxOp : Mf_ComputeOp<"softmax", "aclnnSoftmax",
     (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
     [Mf_Differentiable, Mf_Shardable, SameOperandsAndResultType]> {

@@ -57,6 +57,9 @@ ShardingRule DivOp::getShardingRule() {
 ShardingRule SiluOp::getShardingRule() {
   return getElementwiseRule(*this, Linearity::None);
 }
+ShardingRule GeluOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
 ShardingRule AddScalarOp::getShardingRule() {
   return getElementwiseRule(*this, Linearity::None);
 }
@@ -121,6 +124,17 @@ ShardingRule RmsNormOp::getShardingRule() {
   all.push_back({rule.addFactor(FactorKind::Whole, shape.back())});
   rule.operands = {all, {all.back()}};
   rule.results = {all, rows};
+  return rule;
+}
+
+ShardingRule LayerNormOp::getShardingRule() {
+  ShardingRule rule;
+  ArrayRef<int64_t> shape = getShape(getInput());
+  FactorDims all = addFactors(rule, FactorKind::Pass, shape.drop_back());
+  FactorDims rows = all;
+  all.push_back({rule.addFactor(FactorKind::Whole, shape.back())});
+  rule.operands = {all, {all.back()}, {all.back()}};
+  rule.results = {all, rows, rows};
   return rule;
 }
 

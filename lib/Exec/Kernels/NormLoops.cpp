@@ -1,4 +1,4 @@
-//===- NormLoops.cpp - Rows of RMS normalisation --------------------------===//
+//===- NormLoops.cpp - Rows of RMS and layer normalisation ----------------===//
 
 #include "HighwayTargets.h"
 #include "RowLoops.h"
@@ -72,6 +72,113 @@ void rmsNormGradOfType(const void *dys, const void *xs, const float *rstd,
   }
 }
 
+template <typename T>
+void layerNormOfType(const void *xs, const float *weight, const float *bias,
+                     void *ys, float *means, float *rstd, int64_t rows,
+                     int64_t columns, float epsilon) {
+  const T *x = static_cast<const T *>(xs);
+  T *y = static_cast<T *>(ys);
+  const auto width = static_cast<float>(columns);
+  for (int64_t row = 0; row < rows; ++row, x += columns, y += columns) {
+    auto sums = foldVectors<T>(
+        columns, hn::Zero(floats),
+        [](FloatVector sum, FloatVector value)
+            HWY_ATTR { return hn::Add(sum, value); },
+        JoinSums(), x);
+    means[row] = sumOfLanes(sums) / width;
+    auto mean = hn::Set(floats, means[row]);
+    auto squares = foldVectors<T>(
+        columns, hn::Zero(floats),
+        [&](FloatVector sum, FloatVector value) HWY_ATTR {
+          auto difference = hn::Sub(value, mean);
+          return hn::MulAdd(difference, difference, sum);
+        },
+        JoinSums(), x);
+    rstd[row] = 1.0f / std::sqrt(sumOfLanes(squares) / width + epsilon);
+    auto scale = hn::Set(floats, rstd[row]);
+    mapVectors<T>(
+        columns,
+        [&](FloatVector value, FloatVector factor, FloatVector summand)
+            HWY_ATTR {
+              auto normal = hn::Mul(hn::Sub(value, mean), scale);
+              return hn::MulAdd(normal, factor, summand);
+            },
+        y, x, weight, bias);
+  }
+}
+
+template <typename T>
+void layerNormBackwardOfType(const void *dys, const void *xs,
+                             const float *means, const float *rstd,
+                             const float *weight, void *dxs,
+                             float *weightGradient, float *biasGradient,
+                             int64_t rows, int64_t columns) {
+  const T *dy = static_cast<const T *>(dys);
+  const T *x = static_cast<const T *>(xs);
+  T *dx = static_cast<T *>(dxs);
+  const auto width = static_cast<float>(columns);
+  for (int64_t row = 0; row < rows; ++row) {
+    // With n = (x - mean) rstd and g = dy weight:
+    // dx = rstd (g - mean(g) - n mean(g n)).
+    auto mean = hn::Set(floats, means[row]);
+    auto scale = hn::Set(floats, rstd[row]);
+    auto slopes = foldVectors<T>(
+        columns, hn::Zero(floats),
+        [](FloatVector sum, FloatVector gradient, FloatVector factor)
+            HWY_ATTR { return hn::MulAdd(gradient, factor, sum); },
+        JoinSums(), dy, weight);
+    auto products = foldVectors<T>(
+        columns, hn::Zero(floats),
+        [&](FloatVector sum, FloatVector value, FloatVector gradient,
+            FloatVector factor) HWY_ATTR {
+          auto normal = hn::Mul(hn::Sub(value, mean), scale);
+          return hn::MulAdd(hn::Mul(gradient, normal), factor, sum);
+        },
+        JoinSums(), x, dy, weight);
+    auto meanSlope = hn::Set(floats, sumOfLanes(slopes) / width);
+    auto meanProduct = hn::Set(floats, sumOfLanes(products) / width);
+    mapVectors<float>(
+        columns,
+        [](FloatVector gradient, FloatVector sum)
+            HWY_ATTR { return hn::Add(sum, gradient); },
+        biasGradient, dy, biasGradient);
+    mapVectorsToTwo<T>(
+        columns,
+        [&](FloatVector value, FloatVector gradient, FloatVector factor,
+            FloatVector sum) HWY_ATTR {
+          auto normal = hn::Mul(hn::Sub(value, mean), scale);
+          auto g = hn::Sub(hn::Mul(gradient, factor), meanSlope);
+          return TwoResults{
+              hn::Mul(scale, hn::NegMulAdd(normal, meanProduct, g)),
+              hn::Add(sum, hn::Mul(gradient, normal))};
+        },
+        dx, weightGradient, x, dy, weight, weightGradient);
+    dy += columns;
+    x += columns;
+    dx += columns;
+  }
+}
+
+void layerNorm(DType type, const void *x, const float *weight,
+               const float *bias, void *y, float *mean, float *rstd,
+               int64_t rows, int64_t columns, float epsilon) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    layerNormOfType<T>(x, weight, bias, y, mean, rstd, rows, columns, epsilon);
+  });
+}
+
+void layerNormBackward(DType type, const void *dy, const void *x,
+                       const float *mean, const float *rstd,
+                       const float *weight, void *dx, float *weightGradient,
+                       float *biasGradient, int64_t rows, int64_t columns) {
+  dispatchFloat(type, [&](auto *element) HWY_ATTR {
+    using T = std::remove_pointer_t<decltype(element)>;
+    layerNormBackwardOfType<T>(dy, x, mean, rstd, weight, dx, weightGradient,
+                               biasGradient, rows, columns);
+  });
+}
+
 void rmsNorm(DType type, const void *x, const float *gamma, void *y,
              float *rstd, int64_t rows, int64_t columns, float epsilon) {
   dispatchFloat(type, [&](auto *element) HWY_ATTR {
@@ -99,6 +206,8 @@ namespace mf {
 
 HWY_EXPORT(rmsNorm);
 HWY_EXPORT(rmsNormGrad);
+HWY_EXPORT(layerNorm);
+HWY_EXPORT(layerNormBackward);
 
 void runRmsNormRows(DType type, const void *x, const float *gamma, void *y,
                     float *rstd, int64_t rows, int64_t columns, float epsilon) {
@@ -111,6 +220,23 @@ void runRmsNormGradRows(DType type, const void *dy, const void *x,
                         float *gammaGradient, int64_t rows, int64_t columns) {
   HWY_DYNAMIC_DISPATCH(rmsNormGrad)
   (type, dy, x, rstd, gamma, dx, gammaGradient, rows, columns);
+}
+
+void runLayerNormRows(DType type, const void *x, const float *weight,
+                      const float *bias, void *y, float *mean, float *rstd,
+                      int64_t rows, int64_t columns, float epsilon) {
+  HWY_DYNAMIC_DISPATCH(layerNorm)
+  (type, x, weight, bias, y, mean, rstd, rows, columns, epsilon);
+}
+
+void runLayerNormBackwardRows(DType type, const void *dy, const void *x,
+                              const float *mean, const float *rstd,
+                              const float *weight, void *dx,
+                              float *weightGradient, float *biasGradient,
+                              int64_t rows, int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(layerNormBackward)
+  (type, dy, x, mean, rstd, weight, dx, weightGradient, biasGradient, rows,
+   columns);
 }
 
 } // namespace mf

@@ -1,7 +1,7 @@
-//===- Normalization.cpp - RMS normalisation ------------------------------===//
+//===- Normalization.cpp - RMS and layer normalisation --------------------===//
 //
-// Zhang and Sennrich, 2019. Statistics and products in f32, one rounding at the
-// end.
+// Zhang and Sennrich, 2019, and Ba et al., 2016. Statistics and products in
+// f32, one rounding at the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,13 +25,22 @@ struct NormShape {
         rows(x.getNumElements() / x.dims.back()), columns(x.dims.back()) {}
 };
 
-/// Gamma in f32: itself, or converted at the begin of the workspace.
+/// Gamma in f32: itself, or converted at `workspace`.
 const float *getWideGamma(const NormShape &shape, const void *gamma,
                           void *workspace) {
   if (shape.gammaType == DType::F32)
     return static_cast<const float *>(gamma);
   runCastLoop(shape.gammaType, DType::F32, gamma, workspace, shape.columns);
   return static_cast<float *>(workspace);
+}
+
+/// Adds up what blocks of rows have, in place, and stores it in gamma's type.
+void storeSum(const NormShape &shape, float *sums, int64_t numBlocks,
+              void *result) {
+  for (int64_t block = 1; block < numBlocks; ++block)
+    runBinaryLoop(BinaryOp::Add, Advance::Both, DType::F32, sums,
+                  sums + block * shape.columns, sums, shape.columns);
+  runCastLoop(DType::F32, shape.gammaType, sums, result, shape.columns);
 }
 
 class RmsNormKernel : public Kernel {
@@ -83,11 +92,72 @@ public:
           at(operands.inputs[1], shape.type, offset), rstd + begin, gamma,
           at(operands.outputs[0], shape.type, offset), sum, size, columns);
     });
-    for (int64_t block = 1; block < blocks.count; ++block)
-      runBinaryLoop(BinaryOp::Add, Advance::Both, DType::F32, sums,
-                    sums + block * columns, sums, columns);
-    runCastLoop(DType::F32, shape.gammaType, sums, operands.outputs[1],
-                columns);
+    storeSum(shape, sums, blocks.count, operands.outputs[1]);
+  }
+
+private:
+  NormShape shape;
+  Tiles blocks;
+};
+
+class LayerNormKernel : public Kernel {
+public:
+  LayerNormKernel(const NormShape &shape, double epsilon)
+      : shape(shape), epsilon(static_cast<float>(epsilon)) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    float *wide = static_cast<float *>(operands.workspace);
+    const float *weight = getWideGamma(shape, operands.inputs[1], wide);
+    const float *bias = getWideGamma(
+        shape, operands.inputs[2],
+        shape.gammaType == DType::F32 ? wide : wide + shape.columns);
+    float *mean = static_cast<float *>(operands.outputs[1]);
+    float *rstd = static_cast<float *>(operands.outputs[2]);
+    Tiles tiles = tileRows(shape.rows, shape.columns);
+    pool.parallelFor(tiles.count, [&](int64_t tile) {
+      auto [begin, size] = tiles[tile];
+      int64_t offset = begin * shape.columns;
+      runLayerNormRows(
+          shape.type, at(operands.inputs[0], shape.type, offset), weight, bias,
+          at(operands.outputs[0], shape.type, offset), mean + begin,
+          rstd + begin, size, shape.columns, epsilon);
+    });
+  }
+
+private:
+  NormShape shape;
+  float epsilon;
+};
+
+/// The gradients of weight and bias are sums over blocks of rows, as that of
+/// gamma is.
+class LayerNormBackwardKernel : public Kernel {
+public:
+  explicit LayerNormBackwardKernel(const NormShape &shape)
+      : shape(shape), blocks(shape.rows, getRmsNormGradBlockRows(shape.rows)) {}
+
+  void run(const KernelOperands &operands, ThreadPool &pool) const override {
+    const int64_t columns = shape.columns;
+    const float *weight =
+        getWideGamma(shape, operands.inputs[4], operands.workspace);
+    float *weightSums = static_cast<float *>(operands.workspace) +
+                        (shape.gammaType == DType::F32 ? 0 : columns);
+    float *biasSums = weightSums + blocks.count * columns;
+    const float *mean = static_cast<const float *>(operands.inputs[2]);
+    const float *rstd = static_cast<const float *>(operands.inputs[3]);
+    std::memset(weightSums, 0, 2 * blocks.count * columns * sizeof(float));
+    pool.parallelFor(blocks.count, [&](int64_t block) {
+      auto [begin, size] = blocks[block];
+      int64_t offset = begin * columns;
+      runLayerNormBackwardRows(
+          shape.type, at(operands.inputs[0], shape.type, offset),
+          at(operands.inputs[1], shape.type, offset), mean + begin,
+          rstd + begin, weight, at(operands.outputs[0], shape.type, offset),
+          weightSums + block * columns, biasSums + block * columns, size,
+          columns);
+    });
+    storeSum(shape, weightSums, blocks.count, operands.outputs[1]);
+    storeSum(shape, biasSums, blocks.count, operands.outputs[2]);
   }
 
 private:
@@ -146,6 +216,48 @@ KernelOrError makeRmsNormGrad(const KernelSpec &spec) {
     return error;
   return std::make_unique<RmsNormGradKernel>(
       NormShape(spec.inputs[1], spec.inputs[3]));
+}
+
+KernelOrError makeLayerNorm(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  double epsilon = 0;
+  if (checker.requireTensors()) {
+    const TensorShape &x = spec.inputs[0];
+    epsilon = checker.getDouble("eps");
+    checker.requireFloatInput(0);
+    checker.requireInputRank(0, 1);
+    requireGamma(checker, spec, 1, x);
+    checker.requireInput(2, spec.inputs[1]);
+    checker.requireOutput(0, x);
+    for (size_t index : {1, 2})
+      if (!checker.hasFailed())
+        checker.requireOutput(index, dropLastDimension(x, DType::F32));
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<LayerNormKernel>(
+      NormShape(spec.inputs[0], spec.inputs[1]), epsilon);
+}
+
+KernelOrError makeLayerNormBackward(const KernelSpec &spec) {
+  SpecChecker checker(spec);
+  if (checker.requireTensors()) {
+    const TensorShape &x = spec.inputs[1];
+    checker.requireFloatInput(1);
+    checker.requireInputRank(1, 1);
+    checker.requireInput(0, x);
+    for (size_t index : {2, 3})
+      if (!checker.hasFailed())
+        checker.requireInput(index, dropLastDimension(x, DType::F32));
+    requireGamma(checker, spec, 4, x);
+    checker.requireOutput(0, x);
+    checker.requireOutput(1, spec.inputs[4]);
+    checker.requireOutput(2, spec.inputs[4]);
+  }
+  if (llvm::Error error = checker.takeError())
+    return error;
+  return std::make_unique<LayerNormBackwardKernel>(
+      NormShape(spec.inputs[1], spec.inputs[4]));
 }
 
 } // namespace mf

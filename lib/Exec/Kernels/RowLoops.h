@@ -22,6 +22,19 @@ void runRmsNormGradRows(DType type, const void *dy, const void *x,
                         const float *rstd, const float *gamma, void *dx,
                         float *gammaGradient, int64_t rows, int64_t columns);
 
+/// y = (x - mean) * rstd * weight + bias, rstd = 1 / sqrt(variance + epsilon).
+void runLayerNormRows(DType type, const void *x, const float *weight,
+                      const float *bias, void *y, float *mean, float *rstd,
+                      int64_t rows, int64_t columns, float epsilon);
+
+/// The gradient of x, and those of weight and bias added to `weightGradient`
+/// and `biasGradient`.
+void runLayerNormBackwardRows(DType type, const void *dy, const void *x,
+                              const float *mean, const float *rstd,
+                              const float *weight, void *dx,
+                              float *weightGradient, float *biasGradient,
+                              int64_t rows, int64_t columns);
+
 void runSoftmaxRows(DType type, const void *x, void *y, int64_t rows,
                     int64_t columns);
 

@@ -182,14 +182,28 @@ int64_t getRmsNormWorkspace(const KernelSpec &spec) {
   return getWideGammaBytes(spec.inputs[0], spec.inputs[1]);
 }
 
-int64_t getRmsNormGradWorkspace(const KernelSpec &spec) {
-  const TensorShape &x = spec.inputs[1];
+/// The factors of a norm in fp32, if they are not, and `sums` sums per column
+/// for each block of rows of `x`.
+static int64_t getNormGradBytes(const TensorShape &x, const TensorShape &gamma,
+                                int64_t sums) {
   const int64_t elements = x.getNumElements(), columns = getDimension(x, 0);
   if (elements == 0)
     return 0;
   const int64_t rows = elements / columns;
   const int64_t blocks = llvm::divideCeil(rows, getRmsNormGradBlockRows(rows));
-  return blocks * columns * bytesPerSum + getWideGammaBytes(x, spec.inputs[3]);
+  return sums * blocks * columns * bytesPerSum + getWideGammaBytes(x, gamma);
+}
+
+int64_t getRmsNormGradWorkspace(const KernelSpec &spec) {
+  return getNormGradBytes(spec.inputs[1], spec.inputs[3], /*sums=*/1);
+}
+
+int64_t getLayerNormWorkspace(const KernelSpec &spec) {
+  return 2 * getWideGammaBytes(spec.inputs[0], spec.inputs[1]);
+}
+
+int64_t getLayerNormBackwardWorkspace(const KernelSpec &spec) {
+  return getNormGradBytes(spec.inputs[1], spec.inputs[4], /*sums=*/2);
 }
 
 int64_t getNormWorkspace(const KernelSpec &spec) {

@@ -82,6 +82,11 @@ int64_t getNoWorkspace(const KernelSpec &spec);
 int64_t getRmsNormWorkspace(const KernelSpec &spec);
 /// The same, and a sum of gradients of gamma for each block of rows.
 int64_t getRmsNormGradWorkspace(const KernelSpec &spec);
+/// Weight and bias in fp32, if they are not.
+int64_t getLayerNormWorkspace(const KernelSpec &spec);
+/// Weight in fp32, if it is not, and for each block of rows a sum of gradients
+/// of weight and one of those of bias.
+int64_t getLayerNormBackwardWorkspace(const KernelSpec &spec);
 /// A sum for each block of elements.
 int64_t getNormWorkspace(const KernelSpec &spec);
 /// The results of each block of units, if there are several blocks.

@@ -22,6 +22,10 @@
 // Each kind of recompute mark.
 // CHECK: mf.silu %{{.*}} {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>}
 %silu = mf.silu %x {name = "feed_forward.w1.activation.silu", recompute = #mf.recompute<select>} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK: mf.gelu %{{.*}} {name = "output.mapping.activation.gelu"}
+%gelu = mf.gelu %x {name = "output.mapping.activation.gelu"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK: mf.gelu_grad %{{.*}}, %{{.*}} :
+%gelu_grad = mf.gelu_grad %x, %y : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
 // CHECK: mf.silu_grad %{{.*}}, %{{.*}} {recompute = #mf.recompute<excluded>}
 %silu_grad = mf.silu_grad %x, %y {recompute = #mf.recompute<excluded>} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
 // CHECK: mf.cast %{{.*}} {recompute = #mf.recompute<preset>} : (tensor<2x4xf32>) -> tensor<2x4xbf16>

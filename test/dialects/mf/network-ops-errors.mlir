@@ -74,6 +74,20 @@
 
 // -----
 
+%x = "test.value"() : () -> tensor<2x16xf32>
+%weight = "test.value"() : () -> tensor<8xf32>
+// expected-error @below {{expected weight to be the last dimension of the input, but got 'tensor<8xf32>' for 'tensor<2x16xf32>'}}
+%y, %mean, %rstd = mf.layer_norm %x, %weight, %weight {eps = 1.0e-5 : f64} : (tensor<2x16xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<2x16xf32>, tensor<2xf32>, tensor<2xf32>)
+
+// -----
+
+%x = "test.value"() : () -> tensor<2x16xbf16>
+%weight = "test.value"() : () -> tensor<16xf32>
+// expected-error @below {{expected mean and rstd of type 'tensor<2xf32>', but got 'tensor<2xbf16>' and 'tensor<2xf32>'}}
+%y, %mean, %rstd = mf.layer_norm %x, %weight, %weight {eps = 1.0e-5 : f64} : (tensor<2x16xbf16>, tensor<16xf32>, tensor<16xf32>) -> (tensor<2x16xbf16>, tensor<2xbf16>, tensor<2xf32>)
+
+// -----
+
 %q = "test.value"() : () -> tensor<4x8x16xf32>
 // expected-error @below {{expected [batch, heads, sequence, head dimension] operands, but got 'tensor<4x8x16xf32>'}}
 %max, %sum, %y = mf.flash_attention %q, %q, %q {scale = 1.0 : f64} : (tensor<4x8x16xf32>, tensor<4x8x16xf32>, tensor<4x8x16xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8x16xf32>)

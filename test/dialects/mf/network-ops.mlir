@@ -19,6 +19,16 @@
 %norm, %rstd = mf.rms_norm %x, %gamma {epsilon = 1.0e-5 : f64} : (tensor<2x8x16xf32>, tensor<16xf32>) -> (tensor<2x8x16xf32>, tensor<2x8xf32>)
 // CHECK: mf.rms_norm_grad
 %dx, %dgamma = mf.rms_norm_grad %norm, %x, %rstd, %gamma : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8xf32>, tensor<16xf32>) -> (tensor<2x8x16xf32>, tensor<16xf32>)
+// CHECK: mf.layer_norm %{{.*}}, %{{.*}}, %{{.*}} {eps = 1.000000e-05 : f64} : (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<2x8x16xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
+%layer_norm, %mean, %root = mf.layer_norm %x, %gamma, %gamma {eps = 1.0e-5 : f64} : (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<2x8x16xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
+// CHECK: mf.layer_norm_grad
+%dx2, %dweight, %dbias = mf.layer_norm_grad %norm, %x, %mean, %root, %gamma : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<16xf32>) -> (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>)
+// The example of mf.layer_norm's description.
+%rows = "test.value"() : () -> tensor<2x8xf32>
+%weight1 = "test.value"() : () -> tensor<8xf32>
+%bias1 = "test.value"() : () -> tensor<8xf32>
+// CHECK: mf.layer_norm {{.*}} name = "layernorm1.layer_norm"
+%y1, %mean1, %rstd1 = mf.layer_norm %rows, %weight1, %bias1 {eps = 1.0e-5, name = "layernorm1.layer_norm"} : (tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<2x8xf32>, tensor<2xf32>, tensor<2xf32>)
 // CHECK: mf.softmax
 %softmax = mf.softmax %x : (tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
 // CHECK: mf.softmax_grad

@@ -189,6 +189,27 @@ mf.model @gradient_of_rms_norm_uses_its_reciprocal_root attributes {micro_batch_
   }
 }
 
+// CHECK-LABEL: mf.model @gradient_of_layer_norm_uses_its_statistics
+// CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x4xf32>)
+// CHECK: %[[RESULT:.*]], %[[MEAN:.*]], %[[RSTD:.*]] = mf.layer_norm %[[X]], %[[WEIGHT:.*]], %{{.*}} {eps = 1.000000e-05 : f64, name = "layer.layer_norm"}
+// CHECK-NEXT: %[[GELU:.*]] = mf.gelu %[[RESULT]] {name = "layer.gelu"}
+// CHECK-NEXT: %[[CUT:.*]] = mf.cut %[[GELU]] : tensor<2x4xf32>
+// CHECK-NEXT: %[[DY:.*]] = mf.gelu_grad %[[CUT]], %[[RESULT]] {name = "layer.gelu.grad"}
+// CHECK-NEXT: %[[DX:.*]], %[[DWEIGHT:.*]], %[[DBIAS:.*]] = mf.layer_norm_grad %[[DY]], %[[X]], %[[MEAN]], %[[RSTD]], %[[WEIGHT]] {name = "layer.layer_norm.grad"}
+// CHECK-NEXT: mf.return %[[DX]], %[[DWEIGHT]], %[[DBIAS]] : tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>
+mf.model @gradient_of_layer_norm_uses_its_statistics attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @weight : tensor<4xf32> init <ones>
+  mf.param @bias : tensor<4xf32> init <zeros>
+  mf.layer @layer body (%x: tensor<2x4xf32>) -> tensor<2x4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %weight = mf.get_param @weight : tensor<4xf32>
+    %bias = mf.get_param @bias : tensor<4xf32>
+    %n, %mean, %rstd = mf.layer_norm %x, %weight, %bias {name = "layer_norm", eps = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>, tensor<2xf32>)
+    %y = mf.gelu %n {name = "gelu"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    mf.return %y : tensor<2x4xf32>
+  }
+}
+
 // CHECK-LABEL: mf.model @gradient_of_softmax_uses_its_result
 // CHECK: mf.chunk @chunk0 (%[[X:.*]]: tensor<2x4xf32>)
 // CHECK-NEXT: %[[V0:.*]] = mf.softmax %[[X]] {name = "layer.softmax"} : (tensor<2x4xf32>) -> tensor<2x4xf32>

@@ -157,6 +157,14 @@ void addRows(std::vector<KernelSpec> &specs) {
     specs.push_back(
         {"aclnnRmsNorm", {x, gamma}, {x, rows}, {{"epsilon", 1e-5}}});
     specs.push_back({"aclnnRmsNormGrad", {x, x, rows, gamma}, {x, gamma}, {}});
+    specs.push_back({"aclnnLayerNorm",
+                     {x, gamma, gamma},
+                     {x, rows, rows},
+                     {{"eps", 1e-5}}});
+    specs.push_back({"aclnnLayerNormBackward",
+                     {x, x, rows, rows, gamma},
+                     {x, gamma, gamma},
+                     {}});
   }
   const TensorShape x = narrow({30, 18}), half = narrow({30, 9});
   specs.push_back({"aclnnSoftmax", {x}, {x}, {}});

@@ -28,6 +28,24 @@ Values rmsNorm(const Values &x, const Values &gamma, double epsilon) {
   return y;
 }
 
+Values layerNorm(const Values &x, const Values &weight, const Values &bias,
+                 double epsilon) {
+  const size_t columns = weight.size();
+  Values y(x.size());
+  for (size_t row = 0; row < x.size(); row += columns) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < columns; ++i)
+      sum += x[row + i];
+    const double mean = sum / columns;
+    for (size_t i = 0; i < columns; ++i)
+      squares += (x[row + i] - mean) * (x[row + i] - mean);
+    const double rstd = 1 / std::sqrt(squares / columns + epsilon);
+    for (size_t i = 0; i < columns; ++i)
+      y[row + i] = (x[row + i] - mean) * rstd * weight[i] + bias[i];
+  }
+  return y;
+}
+
 Values softmax(const Values &x, size_t columns) {
   Values y(x.size());
   for (size_t row = 0; row < x.size(); row += columns) {
@@ -99,6 +117,62 @@ TEST(RmsNormTest, GradientsMatchFiniteDifferences) {
               [&](const Values &at) { return rmsNorm(x.toVector(), at, 1e-5); },
               gamma.toVector(), dy.toVector()),
           2, 1e-5);
+    }
+}
+
+TEST(LayerNormTest, MatchesItsDefinitionAndFactorsMayBeOfAnotherType) {
+  for (DType type : floatTypes)
+    for (DType factorType : floatTypes)
+      for (const Ints &dims :
+           {Ints{1}, Ints{5}, Ints{3, 16}, Ints{2, 40, 100}, Ints{2, 5001}}) {
+        Tensor x = randomTensor(type, dims, 1, -1, 3);
+        Tensor weight = randomTensor(factorType, {dims.back()}, 2, 0.5, 2);
+        Tensor bias = randomTensor(factorType, {dims.back()}, 3);
+        Ints rows(dims.begin(), dims.end() - 1);
+        std::vector<Tensor> y =
+            runKernel("aclnnLayerNorm", {x, weight, bias},
+                      {Tensor(type, dims), Tensor(DType::F32, rows),
+                       Tensor(DType::F32, rows)},
+                      {{"eps", 1e-5}});
+        expectNear(y[0], layerNorm(x.toVector(), weight.toVector(),
+                                   bias.toVector(), 1e-5));
+        for (int64_t row = 0; row < y[1].size(); ++row) {
+          double sum = 0;
+          for (int64_t i = 0; i < dims.back(); ++i)
+            sum += x.get(row * dims.back() + i);
+          EXPECT_NEAR(y[1].get(row), sum / dims.back(), 1e-5);
+        }
+      }
+}
+
+TEST(LayerNormTest, GradientsMatchFiniteDifferences) {
+  for (DType type : floatTypes)
+    for (const Ints &dims : {Ints{2, 7}, Ints{3, 33}, Ints{41, 20}}) {
+      Tensor x = randomTensor(type, dims, 1, -1, 3);
+      Tensor weight = randomTensor(DType::F32, {dims.back()}, 2, 0.5, 2);
+      Tensor bias = randomTensor(DType::F32, {dims.back()}, 3);
+      Tensor dy = randomTensor(type, dims, 4), rows(DType::F32, {dims[0]});
+      std::vector<Tensor> y =
+          runKernel("aclnnLayerNorm", {x, weight, bias},
+                    {Tensor(type, dims), rows, rows}, {{"eps", 1e-5}});
+      Tensor columns(DType::F32, {dims.back()});
+      std::vector<Tensor> gradients =
+          runKernel("aclnnLayerNormBackward", {dy, x, y[1], y[2], weight},
+                    {Tensor(type, dims), columns, columns});
+      const Values at[] = {x.toVector(), weight.toVector(), bias.toVector()};
+      for (size_t index = 0; index < 3; ++index) {
+        Values expected = differentiate(
+            [&](const Values &value) {
+              Values operands[] = {at[0], at[1], at[2]};
+              operands[index] = value;
+              return layerNorm(operands[0], operands[1], operands[2], 1e-5);
+            },
+            at[index], dy.toVector());
+        if (index == 0)
+          expectNear(gradients[index], expected);
+        else
+          expectNear(gradients[index], expected, 2, 1e-5);
+      }
     }
 }
 

@@ -298,6 +298,18 @@ TEST(KernelSignatureTest, WorkspacesFollowFromShapes) {
   EXPECT_EQ(grad(17, 8, DType::F32), 9 * 32);
   EXPECT_EQ(grad(17, 8, DType::F16), 10 * 32);
   EXPECT_EQ(grad(0, 8, DType::F32), 0);
+  const TensorShape x = shape({17, 8}), rows = shape({17});
+  const TensorShape factors = shape({8}, DType::F16);
+  EXPECT_EQ(workspace({"aclnnLayerNorm",
+                       {x, factors, factors},
+                       {x, rows, rows},
+                       {{"eps", 1e-5}}}),
+            2 * 32);
+  EXPECT_EQ(workspace({"aclnnLayerNormBackward",
+                       {x, x, rows, rows, factors},
+                       {x, factors, factors},
+                       {}}),
+            32 + 2 * 9 * 32);
   EXPECT_EQ(workspace({"aclnnForeachNorm", {shape({65537})}, {shape({})}, {}}),
             8);
 }
