@@ -131,7 +131,7 @@ private:
           *stage.step.getCall(stage.step.instructions[liveness.calls[i]]);
       const RoutineLiveness &routine = liveness.routines[call.routine];
       const int64_t start = liveness.starts[i];
-      const uint64_t first = table.getFirstTemporary(liveness.calls[i]);
+      const uint64_t first = table.getCall(liveness.calls[i]).firstTemporary;
       for (uint32_t number = 0; number < routine.temporaries.size(); ++number) {
         const MomentRange &range = routine.temporaries[number];
         if (!range.isUsed())

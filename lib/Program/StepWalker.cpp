@@ -31,20 +31,21 @@ InstanceTable::InstanceTable(const StageProgram &program) : program(program) {
   temporaries.reserve(program.routines.size());
   for (const Routine &routine : program.routines)
     temporaries.push_back(findBuffers(routine.body, BufferKind::Temporary));
+  uint64_t numEvents = program.step.numEvents;
   for (uint32_t i = 0; i < program.step.instructions.size(); ++i)
     if (const Call *call = program.step.getCall(program.step.instructions[i])) {
-      callTemporaries.push_back({i, numInstances});
+      calls.push_back({i, numInstances, numEvents});
       numInstances += temporaries[call->routine].size();
+      numEvents += program.routines[call->routine].body.numEvents;
     }
 }
 
-uint64_t InstanceTable::getFirstTemporary(uint32_t callPosition) const {
-  auto found =
-      std::lower_bound(callTemporaries.begin(), callTemporaries.end(),
-                       callPosition, [](const auto &entry, uint32_t position) {
-                         return entry.first < position;
-                       });
-  return found->second;
+const InstanceTable::CallNumbers &
+InstanceTable::getCall(uint32_t position) const {
+  return *std::lower_bound(calls.begin(), calls.end(), position,
+                           [](const CallNumbers &call, uint32_t position) {
+                             return call.position < position;
+                           });
 }
 
 InstanceTable::Origin InstanceTable::getOrigin(uint64_t instance) const {
@@ -63,12 +64,13 @@ InstanceTable::Origin InstanceTable::getOrigin(uint64_t instance) const {
     origin.index = instance - frameSlots[origin.frame];
   } else {
     origin.kind = BufferKind::Temporary;
-    auto next = std::upper_bound(
-        callTemporaries.begin(), callTemporaries.end(), instance,
-        [](uint64_t id, const auto &entry) { return id < entry.second; });
+    auto next = std::upper_bound(calls.begin(), calls.end(), instance,
+                                 [](uint64_t id, const CallNumbers &call) {
+                                   return id < call.firstTemporary;
+                                 });
     --next;
-    origin.callPosition = next->first;
-    origin.index = instance - next->second;
+    origin.callPosition = next->position;
+    origin.index = instance - next->firstTemporary;
   }
   return origin;
 }
@@ -77,6 +79,24 @@ const Buffer &InstanceTable::getTemporary(const Origin &origin) const {
   const Call &call =
       *program.step.getCall(program.step.instructions[origin.callPosition]);
   return *temporaries[call.routine][origin.index];
+}
+
+/// Where a base of a call's own memory lies. Arguments are the caller's.
+static int64_t getBaseOffset(const StageProgram &program, const Call &call,
+                             Base base, uint32_t number) {
+  switch (base) {
+  case Base::Frame:
+    return program.frames[*call.frame].offsets[number];
+  case Base::HostFrame:
+    return call.frame ? program.frames[*call.frame].hostOffset : 0;
+  case Base::Scratch:
+    return call.scratchOffset.value_or(0);
+  case Base::Device:
+  case Base::Host:
+  case Base::Argument:
+    break;
+  }
+  return 0;
 }
 
 MemoryRange InstanceTable::getMemory(uint64_t instance) const {
@@ -95,12 +115,11 @@ MemoryRange InstanceTable::getMemory(uint64_t instance) const {
     const Call &call =
         *program.step.getCall(program.step.instructions[origin.callPosition]);
     const Buffer &buffer = getTemporary(origin);
-    const int64_t base =
-        buffer.address.base == Base::Frame
-            ? program.frames[*call.frame].offsets[buffer.address.number]
-            : *call.scratchOffset;
-    return {Space::Device, base + buffer.address.offset, buffer.bytes,
-            instance};
+    const Address &address = buffer.address;
+    return {Space::Device,
+            getBaseOffset(program, call, address.base, address.number) +
+                address.offset,
+            buffer.bytes, instance};
   }
   case BufferKind::Message:
   case BufferKind::Argument:
@@ -137,22 +156,46 @@ std::string InstanceTable::getName(uint64_t instance) const {
   return messages[origin.index]->name;
 }
 
+/// The bases that all lists have, by Base.
+static void addFixedBases(Scope &scope, int64_t hostFrame, int64_t scratch) {
+  scope.bases = {{Space::Device, 0},
+                 {Space::Host, 0},
+                 {Space::Host, hostFrame},
+                 {Space::Device, scratch}};
+}
+
+StepWalker::StepWalker(const StageProgram &program, const InstanceTable &table)
+    : program(program), table(table) {
+  step.list = &program.step;
+  addFixedBases(step, 0, 0);
+}
+
 Scope StepWalker::enter(uint32_t position) const {
   const Call &call = *program.step.getCall(program.step.instructions[position]);
+  const InstanceTable::CallNumbers &numbers = table.getCall(position);
   Scope scope;
   scope.call = &call;
   scope.callPosition = position;
   scope.list = &program.routines[call.routine].body;
-  scope.scratchOffset = call.scratchOffset.value_or(0);
-  scope.firstTemporary = table.getFirstTemporary(position);
-  if (call.frame) {
-    scope.frameOffsets = program.frames[*call.frame].offsets;
-    scope.hostFrameOffset = program.frames[*call.frame].hostOffset;
-    scope.firstSlot = table.getFirstSlot(*call.frame);
-  }
+  scope.firstTemporary = numbers.firstTemporary;
+  scope.firstEvent = numbers.firstEvent;
+  auto getOffset = [&](Base base, uint32_t number) {
+    return getBaseOffset(program, call, base, number);
+  };
+  addFixedBases(scope, getOffset(Base::HostFrame, 0),
+                getOffset(Base::Scratch, 0));
   scope.arguments.reserve(call.arguments.size());
-  for (const Operand &argument : call.arguments)
-    scope.arguments.push_back(resolve(step, argument));
+  for (const Operand &argument : call.arguments) {
+    const MemoryRange &range =
+        scope.arguments.emplace_back(resolve(step, argument));
+    scope.bases.push_back({range.space, range.offset});
+  }
+  if (!call.frame)
+    return scope;
+  scope.firstSlot = table.getFirstSlot(*call.frame);
+  const size_t numParts = program.frames[*call.frame].offsets.size();
+  for (uint32_t part = 0; part < numParts; ++part)
+    scope.bases.push_back({Space::Device, getOffset(Base::Frame, part)});
   return scope;
 }
 
@@ -162,24 +205,11 @@ MemoryRange StepWalker::resolve(const Scope &scope,
   MemoryRange access;
   access.space = buffer.space;
   access.bytes = operand.bytes;
-  access.offset = buffer.address.offset + operand.offset;
-  switch (buffer.address.base) {
-  case Base::Device:
-  case Base::Host:
-    break;
-  case Base::Frame:
-    access.offset += scope.frameOffsets[buffer.address.number];
-    break;
-  case Base::HostFrame:
-    access.offset += scope.hostFrameOffset;
-    break;
-  case Base::Scratch:
-    access.offset += scope.scratchOffset;
-    break;
-  case Base::Argument:
-    access.offset += scope.arguments[buffer.address.number].offset;
-    break;
-  }
+  access.begin = operand.offset;
+  access.offset =
+      scope.bases[getBaseNumber(buffer.address, scope.arguments.size())]
+          .offset +
+      buffer.address.offset + operand.offset;
   switch (buffer.kind) {
   case BufferKind::Static:
     access.instance = table.getStatic(buffer.index);
@@ -197,6 +227,7 @@ MemoryRange StepWalker::resolve(const Scope &scope,
     break;
   case BufferKind::Argument:
     access.instance = scope.arguments[buffer.index].instance;
+    access.begin += scope.arguments[buffer.index].begin;
     break;
   }
   return access;

@@ -2,7 +2,10 @@
 //
 // Visits the instructions of a stage in order, one call at a time. All calls of
 // a routine share its tables; a scope adds the differences: where the call's
-// frame, scratch memory and arguments are, and whose buffers they are.
+// frame, scratch memory and arguments are, whose buffers they are, and which
+// events it means. The only place that resolves addresses and numbers events:
+// proofs visit instructions, the simulator visits lists that it made of them,
+// and the runner takes the bases of each call from its scope.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +13,7 @@
 #define MF_PROGRAM_STEPWALKER_H
 
 #include "mf/Program/Program.h"
+#include "llvm/ADT/ArrayRef.h"
 
 namespace mf::program {
 
@@ -20,7 +24,27 @@ struct MemoryRange {
   int64_t offset = 0;
   int64_t bytes = 0;
   uint64_t instance = 0;
+  /// The range begins that many bytes behind the instance's begin.
+  int64_t begin = 0;
 };
+
+/// The place of what some addresses of a list count from.
+struct BasePlace {
+  Space space = Space::Device;
+  int64_t offset = 0;
+};
+
+/// The number of an address's base among those of a list with that many
+/// arguments: the fixed ones by Base, then the arguments, then the parts of the
+/// frame.
+inline uint32_t getBaseNumber(const Address &address, uint32_t numArguments) {
+  constexpr auto firstArgument = static_cast<uint32_t>(Base::Argument);
+  if (address.base == Base::Argument)
+    return firstArgument + address.number;
+  if (address.base == Base::Frame)
+    return firstArgument + numArguments + address.number;
+  return static_cast<uint32_t>(address.base);
+}
 
 /// The step, or one call of a routine.
 struct Scope {
@@ -29,15 +53,13 @@ struct Scope {
   const Call *call = nullptr;
   /// Position of the call in the step.
   uint32_t callPosition = 0;
-  /// Offsets of the frame's parts.
-  llvm::ArrayRef<int64_t> frameOffsets;
-  int64_t hostFrameOffset = 0;
-  int64_t scratchOffset = 0;
   uint64_t firstSlot = 0;
   uint64_t firstTemporary = 0;
   /// Number of the list's first event through the expanded step.
   uint64_t firstEvent = 0;
   llvm::SmallVector<MemoryRange, 8> arguments;
+  /// By getBaseNumber.
+  llvm::SmallVector<BasePlace, 16> bases;
 };
 
 /// Numbers of the buffer instances of a stage's step.
@@ -48,7 +70,21 @@ public:
   uint64_t getStatic(uint32_t number) const { return number; }
   uint64_t getMessage(uint32_t number) const { return firstMessage + number; }
   uint64_t getFirstSlot(uint32_t frame) const { return frameSlots[frame]; }
-  uint64_t getFirstTemporary(uint32_t callPosition) const;
+  /// The instances of the step: statics, messages and slots. Temporaries of
+  /// calls have higher numbers.
+  uint64_t getNumShared() const { return firstTemporary; }
+  uint64_t getNumTemporaries(uint32_t routine) const {
+    return temporaries[routine].size();
+  }
+
+  /// The first numbers of what belongs to one call.
+  struct CallNumbers {
+    uint32_t position = 0;
+    uint64_t firstTemporary = 0;
+    /// Events are numbered through the expanded step.
+    uint64_t firstEvent = 0;
+  };
+  const CallNumbers &getCall(uint32_t position) const;
 
   /// The place at which an instance is declared.
   struct Origin {
@@ -78,17 +114,16 @@ private:
   /// The messages of the step, and the temporaries of each routine, by index.
   std::vector<const Buffer *> messages;
   std::vector<std::vector<const Buffer *>> temporaries;
-  /// For each position of the step that is a call: the position, and the first
-  /// instance of the temporaries.
-  std::vector<std::pair<uint32_t, uint64_t>> callTemporaries;
+  /// By position.
+  std::vector<CallNumbers> calls;
 };
 
 class StepWalker {
 public:
-  StepWalker(const StageProgram &program, const InstanceTable &table)
-      : program(program), table(table) {
-    step.list = &program.step;
-  }
+  /// Refers to both.
+  StepWalker(const StageProgram &program, const InstanceTable &table);
+  StepWalker(const StepWalker &) = delete;
+  StepWalker &operator=(const StepWalker &) = delete;
 
   const Scope &getStep() const { return step; }
 
@@ -110,16 +145,13 @@ public:
   /// records among them is visited as an instruction of the step. Stops when
   /// `visit` returns false.
   template <typename Visitor> bool walk(Visitor visit) const {
-    uint64_t firstEvent = program.step.numEvents;
     for (uint32_t i = 0; i < program.step.instructions.size(); ++i) {
       const Instruction &instruction = program.step.instructions[i];
       if (!visit(step, instruction, i))
         return false;
       if (instruction.work != Work::Call)
         continue;
-      Scope scope = enter(i);
-      scope.firstEvent = firstEvent;
-      firstEvent += scope.list->numEvents;
+      const Scope scope = enter(i);
       auto record = scope.call->records.begin();
       for (uint32_t j = 0; j < scope.list->instructions.size(); ++j) {
         if (!visit(scope, scope.list->instructions[j], j))
@@ -131,6 +163,24 @@ public:
       }
     }
     return true;
+  }
+
+  /// As walk, for lists of other items that were made of the instruction lists:
+  /// calls `visit(scope, item)` for every item of the step, and for those of
+  /// its routine behind an item of which `getCall` gives the call's position.
+  template <typename Item, typename GetCall, typename Visitor>
+  void walkItems(llvm::ArrayRef<Item> stepItems,
+                 llvm::ArrayRef<std::vector<Item>> itemsOfRoutines,
+                 GetCall getCall, Visitor visit) const {
+    for (const Item &item : stepItems) {
+      visit(step, item);
+      const std::optional<uint32_t> position = getCall(item);
+      if (!position)
+        continue;
+      const Scope scope = enter(*position);
+      for (const Item &inner : itemsOfRoutines[scope.call->routine])
+        visit(scope, inner);
+    }
   }
 
 private:

@@ -30,7 +30,7 @@ static IssueList prepareList(const WorkSource &source, const Cuts &cuts) {
     if (!result.items.empty()) {
       IssueItem &last = result.items.back();
       if (isDirectlyBehind(last, instruction, cuts) &&
-          last.work->append(instruction, i)) {
+          last.work->append(source, instruction, i)) {
         last.end = i + 1;
         last.recorded = instruction.recorded;
         continue;
@@ -57,12 +57,17 @@ PreparedStage prepareStage(const Program &program, const StageProgram &stage,
   for (const Call &call : stage.step.calls)
     for (const CallRecord &record : call.records)
       cuts[call.routine].insert(record.instruction);
+  const InstanceTable table(stage);
+  const StepWalker walker(stage, table);
+  result.stepBases = walker.getStep().bases;
   for (uint32_t i = 0; i < stage.routines.size(); ++i) {
-    result.routines.push_back(
-        prepareList({program, stage.routines[i].body, kernels}, cuts[i]));
+    const Routine &routine = stage.routines[i];
+    result.routines.push_back(prepareList(
+        {program, routine.body, routine.numArguments, walker, kernels},
+        cuts[i]));
     result.routines.back().routine = i;
   }
-  result.step = prepareList({program, stage.step, kernels}, {});
+  result.step = prepareList({program, stage.step, 0, walker, kernels}, {});
   const std::optional<uint32_t> update = findUpdate(stage);
   while (result.updateItem < result.step.items.size() &&
          result.step.items[result.updateItem].begin != update)

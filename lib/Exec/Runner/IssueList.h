@@ -12,7 +12,7 @@
 
 #include "PoisonPlan.h"
 #include "mf/Exec/Kernels/Kernel.h"
-#include "mf/Program/Program.h"
+#include "mf/Program/StepWalker.h"
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -26,6 +26,7 @@ namespace mf::runner {
 class RankExecutor;
 struct IssueItem;
 struct IssueList;
+struct WorkSource;
 
 //===----------------------------------------------------------------------===//
 // Addresses
@@ -38,15 +39,16 @@ struct OperandAddress {
   int64_t bytes = 0;
 };
 
-/// Where the bases of a list are. Numbers below `firstArgument` are those of
-/// program::Base; then come the arguments, then the parts of the frame.
+/// Where the bases of a list are on a device, by program::getBaseNumber.
 struct BaseTable {
-  static constexpr uint32_t firstArgument =
-      static_cast<uint32_t>(program::Base::Argument);
-  std::vector<std::byte *> bases = std::vector<std::byte *>(firstArgument);
+  std::vector<std::byte *> bases;
 
-  std::byte *&at(program::Base base) {
-    return bases[static_cast<size_t>(base)];
+  /// Puts the places of a scope into a device's arena and host memory.
+  BaseTable(llvm::ArrayRef<program::BasePlace> places, std::byte *arena,
+            std::byte *host) {
+    for (const program::BasePlace &place : places)
+      bases.push_back((place.space == program::Space::Device ? arena : host) +
+                      place.offset);
   }
   std::byte *getAddress(const OperandAddress &operand) const {
     return bases[operand.base] + operand.offset;
@@ -80,7 +82,8 @@ public:
 
   /// Takes in the next instruction, number `number` of the list, if that goes
   /// with the ones before.
-  virtual bool append(const program::Instruction &instruction,
+  virtual bool append(const WorkSource &source,
+                      const program::Instruction &instruction,
                       uint32_t number) {
     return false;
   }
@@ -110,6 +113,7 @@ struct IssueList {
 struct PreparedStage {
   const program::StageProgram *stage = nullptr;
   IssueList step;
+  llvm::SmallVector<program::BasePlace, 16> stepBases;
   std::vector<IssueList> routines;
   /// Item of the step that is the first update of parameters, or its end.
   size_t updateItem = 0;

@@ -9,35 +9,18 @@ using namespace mf::program;
 
 namespace mf::runner {
 
-/// How many arguments a list has; they are its first buffers.
-static uint32_t countArguments(const InstructionList &list) {
-  return llvm::find_if(list.buffers,
-                       [](const Buffer &buffer) {
-                         return buffer.kind != BufferKind::Argument;
-                       }) -
-         list.buffers.begin();
-}
-
-static OperandAddress getAddress(const InstructionList &list,
+static OperandAddress getAddress(const WorkSource &source,
                                  const Operand &operand) {
-  const Buffer &buffer = list.buffers[operand.buffer];
-  OperandAddress address;
-  address.base = static_cast<uint32_t>(buffer.address.base);
-  if (buffer.address.base == Base::Argument)
-    address.base += buffer.address.number;
-  if (buffer.address.base == Base::Frame)
-    address.base =
-        BaseTable::firstArgument + countArguments(list) + buffer.address.number;
-  address.offset = buffer.address.offset + operand.offset;
-  address.bytes = operand.bytes;
-  return address;
+  const Address &address = source.list.buffers[operand.buffer].address;
+  return {getBaseNumber(address, source.numArguments),
+          address.offset + operand.offset, operand.bytes};
 }
 
 /// The address of access `number` of an instruction.
-static OperandAddress getAddress(const InstructionList &list,
+static OperandAddress getAddress(const WorkSource &source,
                                  const Instruction &instruction,
                                  size_t number) {
-  return getAddress(list, instruction.accesses[number].operand);
+  return getAddress(source, instruction.accesses[number].operand);
 }
 
 namespace {
@@ -49,23 +32,20 @@ namespace {
 /// Kernels, one after the other.
 class LaunchRange : public IssuedWork {
 public:
-  explicit LaunchRange(const WorkSource &source)
-      : list(source.list), launchedKernels(source.program.kernels),
-        kernels(source.kernels) {}
-
-  bool append(const Instruction &instruction, uint32_t number) override {
+  bool append(const WorkSource &source, const Instruction &instruction,
+              uint32_t number) override {
     if (instruction.work != Work::Kernel)
       return false;
-    const KernelSpec &spec = launchedKernels[instruction.index].spec;
+    const KernelSpec &spec = source.program.kernels[instruction.index].spec;
     Launch launch;
-    launch.kernel = kernels[instruction.index].get();
+    launch.kernel = source.kernels[instruction.index].get();
     launch.firstOperand = operands.size();
     launch.numInputs = spec.inputs.size();
     launch.numOutputs = spec.outputs.size();
     launch.numOperands = instruction.accesses.size();
     launch.instruction = number;
     for (const MemoryAccess &access : instruction.accesses)
-      operands.push_back(getAddress(list, access.operand));
+      operands.push_back(getAddress(source, access.operand));
     launches.push_back(launch);
     return true;
   }
@@ -140,9 +120,6 @@ private:
     rank.poisonAfter(context, launch.instruction);
   }
 
-  const InstructionList &list;
-  const std::vector<LaunchedKernel> &launchedKernels;
-  llvm::ArrayRef<std::unique_ptr<Kernel>> kernels;
   std::vector<Launch> launches;
   std::vector<OperandAddress> operands;
 };
@@ -159,8 +136,8 @@ static WorkTimes *getTimes(RecordedWork *record) {
 class CopyWork : public IssuedWork {
 public:
   CopyWork(const WorkSource &source, const Instruction &instruction)
-      : from(getAddress(source.list, instruction, 0)),
-        to(getAddress(source.list, instruction, 1)) {
+      : from(getAddress(source, instruction, 0)),
+        to(getAddress(source, instruction, 1)) {
     auto isHost = [&](size_t number) {
       const uint32_t buffer = instruction.accesses[number].operand.buffer;
       return source.list.buffers[buffer].space == Space::Host;
@@ -209,7 +186,7 @@ class TransferWork : public IssuedWork {
 public:
   TransferWork(const WorkSource &source, const Instruction &instruction)
       : exchange(source.list.exchanges[instruction.index]),
-        buffer(getAddress(source.list, instruction, 0)) {}
+        buffer(getAddress(source, instruction, 0)) {}
 
   void issue(RankExecutor &rank, const IssueContext &context,
              const IssueItem &item) const override {
@@ -238,7 +215,7 @@ public:
   CollectiveWork(const WorkSource &source, const Instruction &instruction)
       : exchange(source.list.exchanges[instruction.index]) {
     for (const MemoryAccess &access : instruction.accesses)
-      operands.push_back(getAddress(source.list, access.operand));
+      operands.push_back(getAddress(source, access.operand));
   }
 
   void issue(RankExecutor &rank, const IssueContext &context,
@@ -281,36 +258,22 @@ private:
 
 class CallWork : public IssuedWork {
 public:
-  CallWork(const WorkSource &source, const Instruction &instruction)
-      : call(source.list.calls[instruction.index]) {
-    for (const Operand &argument : call.arguments)
-      arguments.push_back(getAddress(source.list, argument));
-  }
+  CallWork(const WorkSource &source, const Instruction &instruction,
+           uint32_t number)
+      : call(source.list.calls[instruction.index]),
+        bases(source.walker.enter(number).bases) {}
 
   void issue(RankExecutor &rank, const IssueContext &context,
              const IssueItem &item) const override {
-    auto bases = std::make_shared<BaseTable>();
-    std::byte *arena = rank.getDevice().getHbm().getBase();
-    std::byte *host = rank.getDevice().getHost().getBase();
-    bases->at(Base::Device) = arena;
-    bases->at(Base::Host) = host;
-    if (call.frame) {
-      const Frame &frame = rank.getStage().frames[*call.frame];
-      bases->at(Base::HostFrame) = host + frame.hostOffset;
-    }
-    if (call.scratchOffset)
-      bases->at(Base::Scratch) = arena + *call.scratchOffset;
-    for (const OperandAddress &argument : arguments)
-      bases->bases.push_back(context.bases->getAddress(argument));
-    if (call.frame)
-      for (int64_t offset : rank.getStage().frames[*call.frame].offsets)
-        bases->bases.push_back(arena + offset);
-    rank.issueCall(call, item.begin, std::move(bases));
+    const Device &device = rank.getDevice();
+    rank.issueCall(call, item.begin,
+                   std::make_shared<BaseTable>(bases, device.getHbm().getBase(),
+                                               device.getHost().getBase()));
   }
 
 private:
   const Call &call;
-  std::vector<OperandAddress> arguments;
+  const llvm::SmallVector<BasePlace, 16> bases;
 };
 
 } // namespace
@@ -322,8 +285,8 @@ private:
 static std::unique_ptr<IssuedWork> makeLaunch(const WorkSource &source,
                                               const Instruction &instruction,
                                               uint32_t number) {
-  auto range = std::make_unique<LaunchRange>(source);
-  range->append(instruction, number);
+  auto range = std::make_unique<LaunchRange>();
+  range->append(source, instruction, number);
   return range;
 }
 
@@ -341,9 +304,10 @@ static std::unique_ptr<IssuedWork> makeExchange(const WorkSource &source,
   return std::make_unique<CollectiveWork>(source, instruction);
 }
 
-static std::unique_ptr<IssuedWork>
-makeCall(const WorkSource &source, const Instruction &instruction, uint32_t) {
-  return std::make_unique<CallWork>(source, instruction);
+static std::unique_ptr<IssuedWork> makeCall(const WorkSource &source,
+                                            const Instruction &instruction,
+                                            uint32_t number) {
+  return std::make_unique<CallWork>(source, instruction, number);
 }
 
 std::unique_ptr<IssuedWork> makeWork(const WorkSource &source,

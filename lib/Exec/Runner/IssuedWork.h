@@ -11,6 +11,10 @@ namespace mf::runner {
 struct WorkSource {
   const program::Program &program;
   const program::InstructionList &list;
+  /// How many buffers the list takes.
+  uint32_t numArguments = 0;
+  /// Knows where calls have their memory.
+  const program::StepWalker &walker;
   llvm::ArrayRef<std::unique_ptr<Kernel>> kernels;
 };
 

@@ -27,9 +27,8 @@ llvm::Expected<std::unique_ptr<RankExecutor>> RankExecutor::create(
   for (const program::ProgramStream &stream : stage.streams)
     executor->streams.push_back(&executor->device->createStream(stream.name));
   Arena &hbm = executor->device->getHbm(), &host = executor->device->getHost();
-  executor->stepBases = std::make_shared<BaseTable>();
-  executor->stepBases->at(Base::Device) = hbm.getBase();
-  executor->stepBases->at(Base::Host) = host.getBase();
+  executor->stepBases = std::make_shared<BaseTable>(
+      prepared.stepBases, hbm.getBase(), host.getBase());
   hbm.poison(0, stage.arenaBytes);
   host.poison(0, stage.hostBytes);
   return executor;

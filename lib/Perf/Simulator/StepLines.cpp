@@ -18,6 +18,7 @@ StepLines::StepLines(const Program &program, const StepCosts &costs,
                                                         {0, 0})) {
   for (size_t stage = 0; stage < program.stages.size(); ++stage) {
     ops.push_back(makeStageOps(program, stage, costs));
+    scopes.emplace_back(program.stages[stage]);
     addLinks(stage);
   }
   for (size_t stage = 0; stage < program.stages.size(); ++stage)

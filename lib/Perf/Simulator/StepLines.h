@@ -11,6 +11,8 @@
 
 #include "StepOps.h"
 #include "mf/Perf/EventEngine/Lines.h"
+#include "mf/Program/StepWalker.h"
+#include <deque>
 
 namespace mf::simulator {
 
@@ -67,6 +69,14 @@ private:
   const program::Program &program;
   const StepCosts &costs;
   std::vector<StageOps> ops;
+  /// By stage.
+  struct StageScopes {
+    program::InstanceTable table;
+    program::StepWalker walker;
+    explicit StageScopes(const program::StageProgram &stage)
+        : table(stage), walker(stage, table) {}
+  };
+  std::deque<StageScopes> scopes;
   sim::Lines lines;
   /// The first line of each stage.
   std::vector<sim::LineId> firstLines;
@@ -81,35 +91,31 @@ private:
 
 template <typename Visitor>
 void StepLines::walk(size_t number, Visitor visit) const {
-  const program::StageProgram &stage = program.stages[number];
-  uint64_t firstEvent = stage.step.numEvents;
-  for (const Op &op : ops[number].step) {
-    visit(Emitted{&op, &stage.step, nullptr, op.first, op.stream, op.operand});
-    if (op.kind != OpKind::Call)
-      continue;
-    const program::Call &call = stage.step.calls[op.operand];
-    Emitted inner{
-        nullptr, &stage.routines[call.routine].body, &call, op.first, 0, 0};
-    auto record = call.records.begin();
-    for (const Op &body : ops[number].routines[call.routine]) {
-      inner.op = &body;
-      inner.stream = body.stream;
-      if (body.kind == OpKind::CallRecord) {
-        for (;
-             record != call.records.end() && record->instruction == body.first;
-             ++record) {
-          inner.event = *record->record.recorded;
-          inner.stream = record->record.stream;
-          visit(inner);
+  auto getCall = [](const Op &op) {
+    return op.kind == OpKind::Call ? std::optional(op.first) : std::nullopt;
+  };
+  const StageOps &ofStage = ops[number];
+  scopes[number].walker.walkItems<Op>(
+      ofStage.step, ofStage.routines, getCall,
+      [&](const program::Scope &scope, const Op &op) {
+        Emitted emitted{&op,        scope.list,
+                        scope.call, scope.call ? scope.callPosition : op.first,
+                        op.stream,  0};
+        if (op.kind == OpKind::CallRecord) {
+          for (const program::CallRecord &record : scope.call->records) {
+            if (record.instruction != op.first)
+              continue;
+            emitted.event = *record.record.recorded;
+            emitted.stream = record.record.stream;
+            visit(emitted);
+          }
+          return;
         }
-        continue;
-      }
-      inner.event = body.isArgument ? call.events[body.operand]
-                                    : firstEvent + body.operand;
-      visit(inner);
-    }
-    firstEvent += inner.list->numEvents;
-  }
+        if (op.kind == OpKind::Wait || op.kind == OpKind::Record)
+          emitted.event =
+              program::StepWalker::getEvent(scope, {op.operand, op.isArgument});
+        visit(emitted);
+      });
 }
 
 } // namespace mf::simulator
