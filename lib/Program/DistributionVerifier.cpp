@@ -18,6 +18,23 @@ using llvm::Expected;
 
 namespace mf::program {
 
+/// The streams that each instruction of the step works on: a call on all those
+/// of its routine.
+static std::vector<std::set<uint32_t>> findStreams(const StageProgram &stage) {
+  std::vector<std::set<uint32_t>> ofRoutines, found;
+  for (const Routine &routine : stage.routines) {
+    std::set<uint32_t> &streams = ofRoutines.emplace_back();
+    for (const Instruction &instruction : routine.body.instructions)
+      streams.insert(instruction.stream);
+  }
+  for (const Instruction &instruction : stage.step.instructions) {
+    const Call *call = stage.step.getCall(instruction);
+    found.push_back(call ? ofRoutines[call->routine] : std::set<uint32_t>());
+    found.back().insert(instruction.stream);
+  }
+  return found;
+}
+
 namespace {
 
 /// The instructions of the step that work on one stream, and how many are done.
@@ -28,6 +45,12 @@ struct StreamRun {
 
 /// A stage, and how far it has come.
 struct StageRun {
+  StageRun(const Program &program, const StageProgram &stage,
+           DistributionTable &table, TransferQueues &queues)
+      : stage(stage), distributions(program, stage, table, queues),
+        streams(stage.streams.size()), worksOn(findStreams(stage)),
+        isRecorded(stage.step.numEvents, false) {}
+
   const StageProgram &stage;
   StageDistributions distributions;
   std::vector<StreamRun> streams;
@@ -55,37 +78,16 @@ private:
   const Program &program;
   DistributionTable table;
   TransferQueues queues;
-  std::vector<StageRun> runs;
+  std::deque<StageRun> runs;
 };
 
 } // namespace
 
-/// The streams that each instruction of the step works on: a call on all those
-/// of its routine.
-static std::vector<std::set<uint32_t>> findStreams(const StageProgram &stage) {
-  std::vector<std::set<uint32_t>> ofRoutines, found;
-  for (const Routine &routine : stage.routines) {
-    std::set<uint32_t> &streams = ofRoutines.emplace_back();
-    for (const Instruction &instruction : routine.body.instructions)
-      streams.insert(instruction.stream);
-  }
-  for (const Instruction &instruction : stage.step.instructions) {
-    const Call *call = stage.step.getCall(instruction);
-    found.push_back(call ? ofRoutines[call->routine] : std::set<uint32_t>());
-    found.back().insert(instruction.stream);
-  }
-  return found;
-}
-
 void DistributionVerifier::begin(const StageProgram &stage) {
-  StageRun run = {stage, StageDistributions(program, stage, table, queues),
-                  std::vector<StreamRun>(stage.streams.size()),
-                  findStreams(stage),
-                  std::vector<bool>(stage.step.numEvents, false)};
+  StageRun &run = runs.emplace_back(program, stage, table, queues);
   for (auto [position, numbers] : llvm::enumerate(run.worksOn))
     for (uint32_t number : numbers)
       run.streams[number].positions.push_back(position);
-  runs.push_back(std::move(run));
 }
 
 //===----------------------------------------------------------------------===//

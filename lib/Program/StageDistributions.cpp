@@ -9,25 +9,16 @@ using llvm::Error;
 
 namespace mf::program {
 
-static size_t countBuffers(const InstructionList &list, BufferKind kind) {
-  size_t count = 0;
-  for (const Buffer &buffer : list.buffers)
-    if (buffer.kind == kind)
-      count = std::max<size_t>(count, buffer.index + 1);
-  return count;
-}
-
 StageDistributions::StageDistributions(const Program &program,
                                        const StageProgram &stage,
                                        DistributionTable &table,
                                        TransferQueues &queues)
     : program(program), stage(stage), table(table), queues(queues),
-      messages(countBuffers(stage.step, BufferKind::Message)),
-      shared(stage.routines.size()), made(stage.routines.size()) {
-  for (const Static &buffer : stage.statics)
-    statics.push_back(table.getStatic(buffer));
-  for (const Frame &frame : stage.frames)
-    frames.emplace_back(stage.layouts[frame.layout].slots.size());
+      instances(stage), walker(stage, instances),
+      contents(instances.getNumShared()), shared(stage.routines.size()),
+      made(stage.routines.size()) {
+  for (auto [number, buffer] : llvm::enumerate(stage.statics))
+    contents[instances.getStatic(number)] = table.getStatic(buffer);
   for (auto [routine, ofRoutine] : llvm::zip_equal(stage.routines, shared))
     for (auto [number, buffer] : llvm::enumerate(routine.body.buffers))
       if (buffer.kind != BufferKind::Temporary)
@@ -36,26 +27,13 @@ StageDistributions::StageDistributions(const Program &program,
 
 StageDistributions::BufferRange
 StageDistributions::resolve(Frameset &frameset, const Operand &operand) {
-  const Buffer &buffer = frameset.list->buffers[operand.buffer];
-  switch (buffer.kind) {
-  case BufferKind::Static:
-    return {&statics[buffer.index], operand.offset, operand.bytes};
-  case BufferKind::Message:
-    return {&messages[buffer.index], operand.offset, operand.bytes};
-  case BufferKind::Slot: {
-    const uint32_t frame =
-        frameset.call ? frameset.call->frame.value_or(0) : buffer.frame;
-    return {&frames[frame][buffer.index], operand.offset, operand.bytes};
-  }
-  case BufferKind::Temporary:
-    return {&frameset.temporaries[buffer.index], operand.offset, operand.bytes};
-  case BufferKind::Argument:
-    break;
-  }
-  BufferRange argument = frameset.arguments[buffer.index];
-  argument.offset += operand.offset;
-  argument.bytes = operand.bytes;
-  return argument;
+  const MemoryRange range = walker.resolve(frameset.scope, operand);
+  Content &content =
+      range.instance < contents.size()
+          ? contents[range.instance]
+          : frameset
+                .temporaries[range.instance - frameset.scope.firstTemporary];
+  return {&content, range.begin, range.bytes};
 }
 
 uint32_t StageDistributions::read(const BufferRange &range) {
@@ -73,7 +51,7 @@ Content StageDistributions::extract(const BufferRange &range) const {
 Error StageDistributions::fail(Frameset &frameset, const Place &place,
                                const DistributionError &reason) {
   const Operand &operand = place.instruction.accesses[reason.operand].operand;
-  const Buffer &buffer = frameset.list->buffers[operand.buffer];
+  const Buffer &buffer = frameset.scope.list->buffers[operand.buffer];
   const Axis &axis = program.mesh.getAxes()[reason.axis];
   const Distribution held = table.get(read(resolve(frameset, operand)));
   return llvm::make_error<LocatedError>(
@@ -133,7 +111,7 @@ static int64_t getFirstElements(const TensorShape &shape) {
 
 Error StageDistributions::runExchange(Frameset &frameset, const Place &place) {
   const Instruction &instruction = place.instruction;
-  const Exchange &exchange = frameset.list->exchanges[instruction.index];
+  const Exchange &exchange = frameset.scope.list->exchanges[instruction.index];
   const Channel &channel = program.channels[exchange.channel];
   const BufferRange first = resolve(frameset, instruction.accesses[0].operand);
   if (channel.isTransfer) {
@@ -146,7 +124,7 @@ Error StageDistributions::runExchange(Frameset &frameset, const Place &place) {
   operands.inputElements = first.bytes / getBytes(exchange.type);
   operands.outputElements = last.bytes / getBytes(exchange.type);
   const Operand &input = instruction.accesses[0].operand;
-  const Buffer &buffer = frameset.list->buffers[input.buffer];
+  const Buffer &buffer = frameset.scope.list->buffers[input.buffer];
   if (input.bytes == buffer.bytes && !buffer.shape.dims.empty()) {
     operands.firstElements = getFirstElements(buffer.shape);
     operands.hasOneRow = buffer.shape.dims.front() == 1;
@@ -192,8 +170,7 @@ Error StageDistributions::run(uint32_t position) {
   const Instruction &instruction = stage.step.instructions[position];
   if (const Call *call = stage.step.getCall(instruction))
     return runCall(position, *call);
-  Frameset step;
-  step.list = &stage.step;
+  Frameset step{walker.getStep(), {}};
   return runInstruction(step, {instruction, position, callItself});
 }
 
@@ -206,8 +183,8 @@ std::vector<StageDistributions::BufferRange>
 StageDistributions::findShared(Frameset &frameset, uint32_t routine) {
   std::vector<BufferRange> ranges;
   for (uint32_t buffer : shared[routine])
-    ranges.push_back(
-        resolve(frameset, {buffer, 0, frameset.list->buffers[buffer].bytes}));
+    ranges.push_back(resolve(
+        frameset, {buffer, 0, frameset.scope.list->buffers[buffer].bytes}));
   return ranges;
 }
 
@@ -249,23 +226,16 @@ void StageDistributions::spread(const Content &all,
 /// A routine that is called again with the same distributions has the same
 /// results, which are taken from the first call.
 Error StageDistributions::runCall(uint32_t position, const Call &call) {
-  Frameset frameset;
-  frameset.list = &stage.routines[call.routine].body;
-  frameset.call = &call;
-  Frameset step;
-  step.list = &stage.step;
-  for (const Operand &argument : call.arguments)
-    frameset.arguments.push_back(resolve(step, argument));
+  Frameset frameset{walker.enter(position), {}};
   const std::vector<BufferRange> ranges = findShared(frameset, call.routine);
   auto [found, isNew] = made[call.routine].try_emplace(collect(ranges));
   if (!isNew) {
     spread(found->second, ranges);
     return Error::success();
   }
-  frameset.temporaries.resize(
-      countBuffers(*frameset.list, BufferKind::Temporary));
+  frameset.temporaries.resize(instances.getNumTemporaries(call.routine));
   for (auto [number, instruction] :
-       llvm::enumerate(frameset.list->instructions))
+       llvm::enumerate(frameset.scope.list->instructions))
     if (Error error = runInstruction(
             frameset, {instruction, position, static_cast<uint32_t>(number)}))
       return error;

@@ -8,6 +8,7 @@
 #define MF_LIB_PROGRAM_STAGEDISTRIBUTIONS_H
 
 #include "DistributionTable.h"
+#include "mf/Program/StepWalker.h"
 #include <deque>
 
 namespace mf::program {
@@ -28,7 +29,9 @@ public:
   /// not compute the same as one rank would.
   llvm::Error run(uint32_t position);
 
-  const Content &getStatic(uint32_t number) const { return statics[number]; }
+  const Content &getStatic(uint32_t number) const {
+    return contents[instances.getStatic(number)];
+  }
 
 private:
   /// Bytes of a buffer of the step or of a call.
@@ -37,11 +40,9 @@ private:
     int64_t offset = 0;
     int64_t bytes = 0;
   };
-  /// The buffers that a list's operands stand for.
+  /// A list that is run, with what a call of it holds in its temporaries.
   struct Frameset {
-    const InstructionList *list = nullptr;
-    const Call *call = nullptr;
-    std::vector<BufferRange> arguments;
+    Scope scope;
     std::vector<Content> temporaries;
   };
   /// An instruction that is run, and its place: that of the call in the step,
@@ -73,8 +74,10 @@ private:
   const StageProgram &stage;
   DistributionTable &table;
   TransferQueues &queues;
-  std::vector<Content> statics, messages;
-  std::vector<std::vector<Content>> frames;
+  const InstanceTable instances;
+  const StepWalker walker;
+  /// By instance: statics, messages and slots.
+  std::vector<Content> contents;
   /// By routine: the buffers that it shares, and its results for their
   /// contents.
   std::vector<std::vector<uint32_t>> shared;
