@@ -158,10 +158,18 @@ static bool isRecord(ir::ParamOp param) {
   return param.getUpdateRule() == ir::UpdateRule::Record;
 }
 
+/// Adapters are in no checkpoint of the model that they are for.
+static bool isAdapter(ir::ModelOp model, ir::ParamOp param) {
+  ir::LoraAttr lora = model.getLoraAttr();
+  return lora && param.getSymName().rsplit('.').second.starts_with(
+                     lora.getPrefix().getValue());
+}
+
 std::vector<NamedShape> listParameters(ir::ModelOp model) {
   std::vector<NamedShape> parameters;
   for (auto param : model.getOps<ir::ParamOp>()) {
-    if (param.getFrozen() || param.getTied() || isRecord(param))
+    if (param.getFrozen() || param.getTied() || isRecord(param) ||
+        isAdapter(model, param))
       continue;
     NamedShape shape;
     shape.name = param.getSymName().str();

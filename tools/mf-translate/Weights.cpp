@@ -1,6 +1,7 @@
 //===- Weights.cpp - Checkpoints under other names ------------------------===//
 
 #include "Weights.h"
+#include "AdapterWeights.h"
 #include "WeightLayout.h"
 #include "mf/Exec/Data/CheckpointConversion.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -15,6 +16,9 @@ namespace mf {
 
 static constexpr llvm::StringLiteral importName = "import-hf-weights";
 static constexpr llvm::StringLiteral exportName = "export-hf";
+static constexpr llvm::StringLiteral mergeName = "merge-adapters";
+static constexpr llvm::StringLiteral exportPeftName = "export-peft";
+static constexpr llvm::StringLiteral importPeftName = "import-peft";
 
 namespace {
 struct WeightOptions {
@@ -24,12 +28,19 @@ struct WeightOptions {
                                "and --export-hf: a file, an index of several "
                                "or a folder"),
                 llvm::cl::value_desc("path"), llvm::cl::cat(category)),
+        adapters("adapters",
+                 llvm::cl::desc("Safetensors of adapters, as mf-run "
+                                "--save-trainable writes them, to read with "
+                                "--merge-adapters and --export-peft; PEFT's "
+                                "folder with --import-peft"),
+                 llvm::cl::value_desc("path"), llvm::cl::cat(category)),
         type("weights-type",
              llvm::cl::desc("Write weights as float32, bfloat16 or float16 "
                             "(default: as they are)"),
              llvm::cl::value_desc("type"), llvm::cl::cat(category)) {}
 
   llvm::cl::opt<std::string> weights;
+  llvm::cl::opt<std::string> adapters;
   llvm::cl::opt<std::string> type;
 };
 } // namespace
@@ -113,6 +124,64 @@ static LogicalResult convert(ModuleOp module, const WeightOptions &options,
   return success();
 }
 
+/// Hands the one model of a file to `use`.
+static LogicalResult
+withModel(ModuleOp module, llvm::function_ref<llvm::Error(ir::ModelOp)> use) {
+  auto models = module.getOps<ir::ModelOp>();
+  if (!llvm::hasSingleElement(models))
+    return module.emitError("expected a file with one mf.model, as "
+                            "--import-mindformers writes it");
+  if (outputFile.empty())
+    return report("expected -o, what to write");
+  if (llvm::Error error = use(*models.begin()))
+    return report(llvm::toString(std::move(error)));
+  return success();
+}
+
+/// Registers what is about adapters.
+static void registerAdapterTranslations(const WeightOptions &options) {
+  auto registerDialect = [](DialectRegistry &registry) {
+    registry.insert<ir::MfDialect>();
+  };
+  static TranslateFromMLIRRegistration merged(
+      mergeName,
+      "write the parameters of a model whose adapters are added to its "
+      "weights, "
+      "from --weights and, if they are not there, --adapters",
+      [&](ModuleOp module, llvm::raw_ostream &) -> LogicalResult {
+        if (options.weights.empty())
+          return report("expected --weights, the safetensors to read");
+        return withModel(module, [&](ir::ModelOp model) {
+          return mergeAdapters(model, options.weights, options.adapters,
+                               outputFile);
+        });
+      },
+      registerDialect);
+  auto withAdapters = [&](ModuleOp module, auto use) -> LogicalResult {
+    if (options.adapters.empty())
+      return report("expected --adapters, what to read");
+    return withModel(module, [&](ir::ModelOp model) {
+      return use(model, options.adapters.getValue(), outputFile);
+    });
+  };
+  static TranslateFromMLIRRegistration exported(
+      exportPeftName,
+      "write --adapters as a folder of Hugging Face's PEFT, "
+      "adapter_config.json and adapter_model.safetensors",
+      [withAdapters](ModuleOp module, llvm::raw_ostream &) {
+        return withAdapters(module, exportPeft);
+      },
+      registerDialect);
+  static TranslateFromMLIRRegistration imported(
+      importPeftName,
+      "write the adapters of a model, from a folder of Hugging Face's PEFT in "
+      "--adapters, for mf-run --init-adapters",
+      [withAdapters](ModuleOp module, llvm::raw_ostream &) {
+        return withAdapters(module, importPeft);
+      },
+      registerDialect);
+}
+
 void registerWeightTranslations(llvm::cl::OptionCategory &category) {
   static WeightOptions options(category);
   auto registerDialect = [](DialectRegistry &registry) {
@@ -134,6 +203,7 @@ void registerWeightTranslations(llvm::cl::OptionCategory &category) {
         return convert(module, options, /*toHuggingFace=*/true);
       },
       registerDialect);
+  registerAdapterTranslations(options);
 }
 
 /// The argument without its one or two dashes; empty if it has none.
@@ -147,7 +217,9 @@ static StringRef getOption(StringRef argument) {
 void takeWeightsOutput(SmallVectorImpl<char *> &arguments) {
   if (llvm::none_of(arguments, [](StringRef argument) {
         StringRef option = getOption(argument);
-        return option == importName || option == exportName;
+        return llvm::is_contained(
+            {importName, exportName, mergeName, exportPeftName, importPeftName},
+            option);
       }))
     return;
   SmallVector<char *> kept;

@@ -1,0 +1,403 @@
+//===- AdapterWeights.cpp - Adapters as checkpoints -----------------------===//
+
+#include "AdapterWeights.h"
+#include "WeightLayout.h"
+#include "mf/Exec/Data/ElementConversion.h"
+#include "mf/Exec/Data/SafetensorsWriter.h"
+#include "mf/Support/AtomicFile.h"
+#include "mf/Support/StrictJson.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
+#include <set>
+
+using namespace mlir;
+
+namespace mf {
+
+using Tensors = std::vector<std::pair<std::string, std::vector<uint8_t>>>;
+
+static constexpr llvm::StringLiteral configName = "adapter_config.json";
+static constexpr llvm::StringLiteral modelName = "adapter_model.safetensors";
+/// What PEFT puts in front of the names of the model that it wraps.
+static constexpr llvm::StringLiteral peftPrefix = "base_model.model.";
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A linear layer with adapters.
+struct AdaptedLayer {
+  std::string path;
+  ir::ParamOp weight, a, b;
+};
+} // namespace
+
+static TensorShape getTensorShape(ir::ParamOp param) {
+  TensorShape shape;
+  mlir::Type element = param.getTensorType().getElementType();
+  shape.type = element.isBF16()  ? DType::BF16
+               : element.isF16() ? DType::F16
+                                 : DType::F32;
+  llvm::append_range(shape.dims, param.getTensorType().getShape());
+  return shape;
+}
+
+static llvm::Expected<std::vector<AdaptedLayer>>
+findAdapters(ir::ModelOp model) {
+  ir::LoraAttr lora = model.getLoraAttr();
+  if (!lora || !lora.getInserted())
+    return llvm::createStringError(
+        "the model has no adapters; expected one that --import-mindformers "
+        "made of a YAML with pet_config");
+  std::vector<AdaptedLayer> layers;
+  const std::string suffix = ("." + lora.getPrefix().getValue() + "_a").str();
+  for (auto param : model.getBody().getOps<ir::ParamOp>()) {
+    llvm::StringRef name = param.getSymName();
+    if (!name.consume_back(suffix))
+      continue;
+    auto find = [&](const llvm::Twine &leaf) {
+      return model.lookupSymbol<ir::ParamOp>((name + leaf).str());
+    };
+    layers.push_back({name.str(), find(".weight"), param,
+                      find("." + lora.getPrefix().getValue() + "_b")});
+  }
+  return layers;
+}
+
+static double getScale(ir::LoraAttr lora) {
+  return lora.getAlpha().convertToDouble() /
+         static_cast<double>(lora.getRank());
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+static llvm::Expected<std::vector<uint8_t>>
+readAs(const SafetensorsCheckpoint &source, llvm::StringRef name,
+       const TensorShape &shape) {
+  auto tensor = source.find(name);
+  if (!tensor)
+    return tensor.takeError();
+  std::vector<uint8_t> bytes(static_cast<size_t>(shape.getBytes()));
+  if (llvm::Error error = readTensor(name, *tensor, shape, bytes))
+    return error;
+  return bytes;
+}
+
+static llvm::Expected<std::vector<float>>
+readFloats(const SafetensorsCheckpoint &source, ir::ParamOp param) {
+  TensorShape shape = getTensorShape(param);
+  shape.type = DType::F32;
+  auto bytes = readAs(source, param.getSymName(), shape);
+  if (!bytes)
+    return bytes.takeError();
+  std::vector<float> values(bytes->size() / sizeof(float));
+  std::memcpy(values.data(), bytes->data(), bytes->size());
+  return values;
+}
+
+static llvm::Error writeAll(
+    const std::vector<std::pair<std::string, TensorShape>> &tensors,
+    llvm::StringRef format, llvm::StringRef path,
+    llvm::function_ref<llvm::Expected<std::vector<uint8_t>>(size_t)> make) {
+  SafetensorsWriter writer;
+  writer.setMetadata("format", format);
+  for (const auto &[name, shape] : tensors)
+    if (llvm::Error error = writer.declare(name, shape))
+      return error;
+  if (llvm::Error error = writer.open(path))
+    return error;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    auto bytes = make(i);
+    if (!bytes)
+      return bytes.takeError();
+    if (llvm::Error error = writer.write(tensors[i].first, *bytes))
+      return error;
+  }
+  return writer.commit();
+}
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+/// Rounds to `type` and back.
+static llvm::Error roundTo(DType type, std::vector<float> &values) {
+  llvm::MutableArrayRef<uint8_t> bytes(
+      reinterpret_cast<uint8_t *>(values.data()),
+      values.size() * sizeof(float));
+  std::vector<uint8_t> rounded(values.size() *
+                               static_cast<size_t>(getBytes(type)));
+  if (llvm::Error error = convertElements(DType::F32, bytes, type, rounded))
+    return error;
+  return convertElements(type, rounded, DType::F32, bytes);
+}
+
+/// W + B A scale. Sums of products are in double; what they are added to W as
+/// has W's type, as in MindSpore Transformers' tool.
+static llvm::Expected<std::vector<uint8_t>>
+merge(const SafetensorsCheckpoint &source, AdaptedLayer layer, double scale,
+      DType type) {
+  auto w = readFloats(source, layer.weight);
+  if (!w)
+    return w.takeError();
+  auto a = readFloats(source, layer.a), b = readFloats(source, layer.b);
+  if (!a)
+    return llvm::joinErrors(a.takeError(),
+                            b ? llvm::Error::success() : b.takeError());
+  if (!b)
+    return b.takeError();
+  const auto rank = static_cast<size_t>(layer.a.getTensorType().getDimSize(0));
+  const size_t columns = a->size() / rank, rows = b->size() / rank;
+  std::vector<float> change(w->size());
+  std::vector<double> sums(columns);
+  for (size_t row = 0; row < rows; ++row) {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (size_t k = 0; k < rank; ++k)
+      for (size_t column = 0; column < columns; ++column)
+        sums[column] += static_cast<double>((*b)[row * rank + k]) *
+                        (*a)[k * columns + column];
+    for (size_t column = 0; column < columns; ++column)
+      change[row * columns + column] = static_cast<float>(sums[column] * scale);
+  }
+  if (llvm::Error error = roundTo(type, change))
+    return error;
+  for (size_t i = 0; i < change.size(); ++i)
+    change[i] += (*w)[i];
+  std::vector<uint8_t> bytes(change.size() *
+                             static_cast<size_t>(getBytes(type)));
+  if (llvm::Error error =
+          convertElements(DType::F32,
+                          {reinterpret_cast<const uint8_t *>(change.data()),
+                           change.size() * sizeof(float)},
+                          type, bytes))
+    return error;
+  return bytes;
+}
+
+llvm::Error mergeAdapters(ir::ModelOp model, const std::string &weights,
+                          const std::string &adapters, llvm::StringRef output) {
+  auto layers = findAdapters(model);
+  if (!layers)
+    return layers.takeError();
+  std::vector<std::string> paths = {weights};
+  if (!adapters.empty())
+    paths.push_back(adapters);
+  auto source = SafetensorsCheckpoint::openAll(paths);
+  if (!source)
+    return source.takeError();
+  llvm::StringMap<AdaptedLayer> byWeight;
+  for (const AdaptedLayer &layer : *layers)
+    byWeight.try_emplace((layer.path + ".weight"), layer);
+  std::vector<std::pair<std::string, TensorShape>> tensors;
+  for (const NamedShape &parameter : listParameters(model)) {
+    auto tensor = source->find(parameter.name);
+    if (!tensor)
+      return tensor.takeError();
+    tensors.emplace_back(parameter.name, tensor->shape);
+  }
+  return writeAll(tensors, "mf", output, [&](size_t number) {
+    const auto &[name, shape] = tensors[number];
+    auto layer = byWeight.find(name);
+    return layer == byWeight.end()
+               ? readAs(*source, name, shape)
+               : merge(*source, layer->second, getScale(model.getLoraAttr()),
+                       shape.type);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// PEFT
+//===----------------------------------------------------------------------===//
+
+/// The name of a weight in Hugging Face's model, without its `.weight`.
+static llvm::Expected<std::string> getHuggingFacePath(ir::ModelOp model,
+                                                      ir::ParamOp weight) {
+  const ParameterLayout layout = readParameterLayout(model);
+  NamedShape shape;
+  shape.name = weight.getSymName().str();
+  llvm::append_range(shape.shape.dims, weight.getTensorType().getShape());
+  auto names = convertParameterList(
+      {shape}, getHuggingFaceScheme(model, layout), layout);
+  if (!names)
+    return names.takeError();
+  if (names->size() != 1 || names->front().shape != shape.shape)
+    return llvm::createStringError(
+        "'" + shape.name +
+        "' is not one linear layer in Hugging Face's model, so its adapters "
+        "have no form there; expected a model without qkv_concat");
+  llvm::StringRef path = names->front().name;
+  path.consume_back(".weight");
+  return path.str();
+}
+
+static std::string getLastName(llvm::StringRef path) {
+  return path.substr(path.rfind('.') + 1).str();
+}
+
+namespace {
+/// A tensor in both files.
+struct PeftTensor {
+  std::string own, peft;
+  TensorShape shape;
+};
+} // namespace
+
+/// Adapters first, then what is trained beside them.
+static llvm::Expected<std::vector<PeftTensor>>
+listTensors(ir::ModelOp model, std::set<std::string> &targets,
+            std::set<std::string> &saved) {
+  auto layers = findAdapters(model);
+  if (!layers)
+    return layers.takeError();
+  std::vector<PeftTensor> tensors;
+  std::set<std::string> adapters;
+  for (AdaptedLayer &layer : *layers) {
+    auto path = getHuggingFacePath(model, layer.weight);
+    if (!path)
+      return path.takeError();
+    targets.insert(getLastName(*path));
+    for (auto [param, leaf] :
+         {std::pair(layer.a, ".lora_A.weight"), {layer.b, ".lora_B.weight"}}) {
+      adapters.insert(param.getSymName().str());
+      tensors.push_back({param.getSymName().str(),
+                         (peftPrefix + *path + leaf).str(),
+                         getTensorShape(param)});
+    }
+  }
+  for (auto param : model.getBody().getOps<ir::ParamOp>()) {
+    if (!param.needsGradient() || param.getTied() ||
+        adapters.count(param.getSymName().str()) > 0)
+      continue;
+    auto path = getHuggingFacePath(model, param);
+    if (!path)
+      return path.takeError();
+    saved.insert(getLastName(*path));
+    tensors.push_back({param.getSymName().str(),
+                       (peftPrefix + *path + ".weight").str(),
+                       getTensorShape(param)});
+  }
+  return tensors;
+}
+
+static llvm::json::Array getArray(const std::set<std::string> &names) {
+  llvm::json::Array array;
+  for (const std::string &name : names)
+    array.push_back(name);
+  return array;
+}
+
+static llvm::Error writeConfig(ir::LoraAttr lora,
+                               const std::set<std::string> &targets,
+                               const std::set<std::string> &saved,
+                               llvm::StringRef path) {
+  llvm::json::Object config{
+      {"peft_type", "LORA"},
+      {"task_type", "CAUSAL_LM"},
+      {"r", lora.getRank()},
+      {"lora_alpha", lora.getAlpha().convertToDouble()},
+      {"lora_dropout", lora.getDropout().convertToDouble()},
+      {"target_modules", getArray(targets)},
+      {"bias", "none"},
+      {"use_dora", false},
+      {"use_rslora", false},
+      {"inference_mode", true}};
+  if (!saved.empty())
+    config["modules_to_save"] = getArray(saved);
+  return writeFileAtomically(
+      path,
+      llvm::formatv("{0:2}\n", llvm::json::Value(std::move(config))).str());
+}
+
+llvm::Error exportPeft(ir::ModelOp model, const std::string &adapters,
+                       const std::string &output) {
+  std::set<std::string> targets, saved;
+  auto tensors = listTensors(model, targets, saved);
+  if (!tensors)
+    return tensors.takeError();
+  auto source = SafetensorsCheckpoint::open(adapters);
+  if (!source)
+    return source.takeError();
+  if (std::error_code code = llvm::sys::fs::create_directories(output))
+    return llvm::createStringError(output + ": " + code.message());
+  std::vector<std::pair<std::string, TensorShape>> written;
+  for (const PeftTensor &tensor : *tensors)
+    written.emplace_back(tensor.peft, tensor.shape);
+  if (llvm::Error error = writeAll(
+          written, "pt", output + "/" + modelName.str(), [&](size_t number) {
+            const PeftTensor &tensor = (*tensors)[number];
+            return readAs(*source, tensor.own, tensor.shape);
+          }))
+    return error;
+  return writeConfig(model.getLoraAttr(), targets, saved,
+                     output + "/" + configName.str());
+}
+
+/// Checks that the adapters of a folder compute what those of the model do.
+static llvm::Error checkConfig(ir::LoraAttr lora, const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return llvm::createStringError(path + ": " + buffer.getError().message());
+  auto json = parseStrictJson((*buffer)->getBuffer(), /*maximumDepth=*/16);
+  if (!json)
+    return llvm::createStringError(path + ": " +
+                                   llvm::toString(json.takeError()));
+  const llvm::json::Object *config = json->getAsObject();
+  if (!config || config->getString("peft_type") != "LORA")
+    return llvm::createStringError(path + ": expected an object with peft_type "
+                                          "LORA");
+  if (config->getBoolean("use_dora").value_or(false))
+    return llvm::createStringError(
+        path + ": use_dora scales weights too, which no adapter here does");
+  const auto rank = config->getInteger("r").value_or(8);
+  const double alpha = config->getNumber("lora_alpha").value_or(8);
+  const auto r = static_cast<double>(rank);
+  const double scale =
+      alpha /
+      (config->getBoolean("use_rslora").value_or(false) ? std::sqrt(r) : r);
+  if (rank == lora.getRank() && std::fabs(scale - getScale(lora)) <= 1e-9)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      llvm::formatv("{0}: adapters of rank {1} with a scale of {2} are not the "
+                    "model's, of rank {3} with {4}; change lora_rank and "
+                    "lora_alpha of the YAML",
+                    path, rank, scale, lora.getRank(), getScale(lora))
+          .str());
+}
+
+llvm::Error importPeft(ir::ModelOp model, const std::string &folder,
+                       llvm::StringRef output) {
+  std::set<std::string> targets, saved;
+  auto tensors = listTensors(model, targets, saved);
+  if (!tensors)
+    return tensors.takeError();
+  if (llvm::Error error =
+          checkConfig(model.getLoraAttr(), folder + "/" + configName.str()))
+    return error;
+  const std::string path = folder + "/" + modelName.str();
+  auto source = SafetensorsCheckpoint::open(path);
+  if (!source)
+    return source.takeError();
+  std::set<std::string> left(source->getNames().begin(),
+                             source->getNames().end());
+  std::vector<std::pair<std::string, TensorShape>> written;
+  for (const PeftTensor &tensor : *tensors) {
+    left.erase(tensor.peft);
+    written.emplace_back(tensor.own, tensor.shape);
+  }
+  if (!left.empty())
+    return llvm::createStringError(
+        path + ": the model has no place for tensor '" + *left.begin() + "'");
+  return writeAll(written, "mf", output, [&](size_t number) {
+    const PeftTensor &tensor = (*tensors)[number];
+    return readAs(*source, tensor.peft, tensor.shape);
+  });
+}
+
+} // namespace mf
