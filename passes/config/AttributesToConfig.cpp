@@ -145,39 +145,32 @@ SwapConfig passes::getSwapConfig(TrainingAttr training) {
 // Stages
 //===----------------------------------------------------------------------===//
 
-/// The switch named by the last of `keys` that the YAML has, with its place; by
-/// the first of them if it has none.
-static FusionSwitch getFusionSwitch(TrainingAttr training, bool isOn,
-                                    llvm::ArrayRef<llvm::StringLiteral> keys) {
-  FusionSwitch result{isOn, keys.front(), Location()};
-  for (llvm::StringRef key : keys)
-    if (Location location = getKeyLocation(training, key); location.isKnown()) {
-      result.key = key;
-      result.location = location;
-    }
-  return result;
-}
-
 FusionConfig passes::getFusionConfig(TrainingAttr training) {
-  FusionsAttr fusions = training.getFusions();
-  if (!fusions) {
-    FusionConfig none;
-    none.groupMatmuls.key = "use_gmm";
-    return none;
-  }
   FusionConfig config;
-  config.rotary = getFusionSwitch(training, fusions.getRotary(),
-                                  {"use_fused_rope", "apply_rope_fusion"});
-  config.swiglu =
-      getFusionSwitch(training, fusions.getSwiglu(),
-                      {"use_fused_swiglu", "bias_swiglu_fusion", "hidden_act"});
-  config.groupMatmuls = getFusionSwitch(training, fusions.getGroupMatmuls(),
-                                        {"use_gmm", "moe_grouped_gemm"});
-  config.permuteTokens =
-      getFusionSwitch(training, fusions.getPermuteTokens(),
-                      {"use_fused_ops_permute", "moe_permute_fusion"});
-  config.route = getFusionSwitch(training, fusions.getRoute(),
-                                 {"use_fused_ops_topkrouter"});
+  FusionsAttr fusions = training.getFusions();
+  /// A switch is named by the last of `keys` that the YAML has, with its place;
+  /// by the first of them if it has none.
+  auto set = [&](FusionSwitch &fusion, bool (FusionsAttr::*isOn)() const,
+                 llvm::ArrayRef<llvm::StringLiteral> keys) {
+    if (fusions)
+      fusion.isOn = (fusions.*isOn)();
+    fusion.key = keys.front();
+    for (llvm::StringRef key : keys)
+      if (Location location = getKeyLocation(training, key);
+          location.isKnown()) {
+        fusion.key = key;
+        fusion.location = location;
+      }
+  };
+  set(config.rotary, &FusionsAttr::getRotary,
+      {"use_fused_rope", "apply_rope_fusion"});
+  set(config.swiglu, &FusionsAttr::getSwiglu,
+      {"use_fused_swiglu", "bias_swiglu_fusion", "hidden_act"});
+  set(config.groupMatmuls, &FusionsAttr::getGroupMatmuls,
+      {"use_gmm", "moe_grouped_gemm"});
+  set(config.permuteTokens, &FusionsAttr::getPermuteTokens,
+      {"use_fused_ops_permute", "moe_permute_fusion"});
+  set(config.route, &FusionsAttr::getRoute, {"use_fused_ops_topkrouter"});
   return config;
 }
 

@@ -1,6 +1,7 @@
 //===- ConfigAttributes.cpp - Training configuration as attributes --------===//
 
 #include "passes/config/ConfigAttributes.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mlir/IR/Builders.h"
 
@@ -115,46 +116,39 @@ static Attribute getOffset(Builder &builder, const StageOffset &offset) {
 // Training
 //===----------------------------------------------------------------------===//
 
+/// The value as an attribute; null for one that the YAML leaves out.
+static Attribute getNumber(Builder &builder, const KnownKey &key,
+                           const TrainingConfig &config) {
+  if (const auto *number = key.getValue<double>(config))
+    return builder.getF64FloatAttr(*number);
+  if (const auto *number = key.getValue<int64_t>(config))
+    return builder.getI64IntegerAttr(*number);
+  if (const auto *number = key.getValue<std::optional<double>>(config))
+    return *number ? builder.getF64FloatAttr(**number) : Attribute();
+  if (const auto *number = key.getValue<std::optional<int64_t>>(config))
+    return *number ? builder.getI64IntegerAttr(**number) : Attribute();
+  return {};
+}
+
 /// The keys of the YAML alone: the schedule itself knows the defaults.
 static mlir::NamedAttrList getRateParameters(Builder &builder,
-                                             const LrScheduleConfig &schedule) {
+                                             const TrainingConfig &config) {
   mlir::NamedAttrList parameters;
-  auto number = [&](llvm::StringRef name, std::optional<double> value) {
-    if (value)
-      parameters.push_back(
-          builder.getNamedAttr(name, builder.getF64FloatAttr(*value)));
-  };
-  auto integer = [&](llvm::StringRef name, std::optional<int64_t> value) {
-    if (value)
-      parameters.push_back(
-          builder.getNamedAttr(name, builder.getI64IntegerAttr(*value)));
-  };
-  number("learning_rate", schedule.learningRate);
-  number("lr_end", schedule.lrEnd);
-  number("warmup_lr_init", schedule.warmupLrInit);
-  integer("warmup_steps", schedule.warmupSteps);
-  number("warmup_ratio", schedule.warmupRatio);
-  integer("total_steps", schedule.totalSteps);
-  number("num_cycles", schedule.numCycles);
-  number("power", schedule.power);
-  integer("decay_steps", schedule.decaySteps);
-  number("decay_ratio", schedule.decayRatio);
-  integer("decay_start_steps", schedule.decayStartSteps);
-  number("decay_start_ratio", schedule.decayStartRatio);
-  integer("t_max", schedule.tMax);
-  integer("t_0", schedule.t0);
-  integer("t_mult", schedule.tMult);
-  number("eta_min", schedule.etaMin);
+  for (const KnownKey &key : lrScheduleSection.keys)
+    if (Attribute number = getNumber(builder, key, config))
+      parameters.set(key.name, number);
   return parameters;
 }
 
 static LrScheduleAttr getLrSchedule(Builder &builder,
                                     const TrainingConfig &config) {
-  mlir::NamedAttrList parameters =
-      getRateParameters(builder, config.lrSchedule);
-  llvm::SmallVector<mlir::Attribute> groups;
+  mlir::NamedAttrList parameters = getRateParameters(builder, config);
+  llvm::SmallVector<Attribute> groups;
   for (const LrGroup &group : config.lrGroups) {
-    mlir::NamedAttrList keys = getRateParameters(builder, group.schedule);
+    // The records of keys name members of a whole configuration.
+    TrainingConfig own;
+    own.lrSchedule = group.schedule;
+    mlir::NamedAttrList keys = getRateParameters(builder, own);
     keys.set("type", builder.getStringAttr(group.schedule.type));
     llvm::SmallVector<llvm::StringRef> patterns;
     for (const Node &pattern : group.patterns)
@@ -192,40 +186,16 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
       locations.push_back(builder.getNamedAttr(key, place));
   };
   add("offset", options.offset.location);
-  const ParallelConfig &parallel = config.parallel;
-  for (llvm::StringRef key :
-       {"data_parallel", "model_parallel", "context_parallel",
-        "use_seq_parallel", "ulysses_degree_in_cp", "seq_split_num"})
-    add(key, parallel.node[key].getLocation());
-  for (llvm::StringRef key :
-       {"enable_parallel_optimizer", "gradients_mean", "full_batch"})
-    add(key, parallel.parallelNode[key].getLocation());
-  add("optimizer_weight_shard_size",
-      parallel
-          .parallelNode["parallel_optimizer_config"]
-                       ["optimizer_weight_shard_size"]
-          .getLocation());
-  add("pipeline_scheduler",
-      parallel.parallelNode["pipeline_config"]["pipeline_scheduler"]
-          .getLocation());
+  for (const KnownSection *section : getKnownSections())
+    for (const KnownKey &key : section->keys)
+      if (key.hasPlace)
+        add(key.name, section->getNode(config.root)[key.name].getLocation());
   add("pipeline_stage", options.location);
   add("fine_grain_interleave",
       config.model.config["fine_grain_interleave"].getLocation());
   for (const FusionSwitch *fusion : fusions.getAll())
     if (!fusion->key.empty())
       add(fusion->key, fusion->location);
-  add("recompute", config.recompute.recompute.location);
-  add("select_recompute", config.recompute.selectRecompute.location);
-  add("select_comm_recompute", config.recompute.selectCommRecompute.location);
-  add("select_recompute_exclude",
-      config.recompute.selectRecomputeExclude.location);
-  add("select_comm_recompute_exclude",
-      config.recompute.selectCommRecomputeExclude.location);
-  for (llvm::StringRef key :
-       {"parallel_optimizer_comm_recompute", "recompute_slice_activation"})
-    add(key, config.recompute.node[key].getLocation());
-  add("swap", config.swap.location);
-  add("default_prefetch", config.swap.prefetchLocation);
   if (locations.empty())
     return {};
   return builder.getDictionaryAttr(locations);

@@ -1,6 +1,7 @@
 //===- NotLowered.cpp - Settings of a YAML that are not lowered -----------===//
 
 #include "passes/config/NotLowered.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -104,21 +105,21 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
                           " with use_gmm is not lowered; set it to 1");
 }
 
-/// Options of the step around the model that have no counterpart in it.
+/// Keys that turn on what has no counterpart in the program.
 static void checkStep(const TrainingConfig &config, Requests &requests) {
   const RunnerWrapper &wrapper = config.wrapper;
-  requests.add(wrapper.calculatePerTokenLoss, wrapper.node,
-               "calculate_per_token_loss",
-               "the loss is the mean of each micro-batch's");
-  requests.add(wrapper.localNorm, wrapper.node, "local_norm",
-               "only the global norm is printed");
   Node threshold = wrapper.node["global_norm_spike_threshold"];
   requests.add(wrapper.useSkipDataByGlobalNorm, wrapper.node,
                "use_skip_data_by_global_norm",
                "no step is skipped for a norm above " +
                    (threshold ? threshold.repr(60) : std::string("1.0")));
-  requests.add(config.optimizer.swap, config.optimizer.node, "swap",
-               "the optimizer's state stays on the device", "optimizer.");
+  for (const KnownSection *section : getKnownSections())
+    for (const KnownKey &key : section->keys)
+      if (!key.instead.empty())
+        requests.add(*key.getValue<bool>(config), section->getNode(config.root),
+                     key.name, key.instead,
+                     // Other sections have a key of this name, too.
+                     section == &optimizerSection ? "optimizer." : "");
 }
 
 /// There is always a schedule: MindSpore Transformers has a default for the

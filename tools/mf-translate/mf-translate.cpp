@@ -2,6 +2,7 @@
 
 #include "Weights.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -217,6 +218,13 @@ makeImport(SpecResult (*read)(const llvm::MemoryBuffer &, MLIRContext *)) {
   };
 }
 
+/// The input is not read: translations have one in any case.
+static LogicalResult printKeys(const std::shared_ptr<llvm::SourceMgr> &,
+                               llvm::raw_ostream &output, MLIRContext *) {
+  mf::printKeyPage(output);
+  return success();
+}
+
 int main(int argc, char **argv) {
   TranslateRegistration mindFormers(
       "import-mindformers",
@@ -225,6 +233,11 @@ int main(int argc, char **argv) {
   TranslateRegistration huggingFace(
       "import-hf", "import the model of a Hugging Face config.json",
       makeImport(readHuggingFace));
+  TranslateRegistration keys(
+      "yaml-keys",
+      "print all keys of training YAMLs with what they mean; the input may be "
+      "/dev/null",
+      printKeys);
   mf::registerWeightTranslations(getOptions().category);
   SmallVector<char *> arguments(argv, argv + argc);
   mf::takeWeightsOutput(arguments);

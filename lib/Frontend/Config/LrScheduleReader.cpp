@@ -1,7 +1,6 @@
 //===- LrScheduleReader.cpp - Section lr_schedule -------------------------===//
 
 #include "SectionReader.h"
-#include "StepOptionReader.h"
 #include "llvm/ADT/StringSwitch.h"
 
 namespace mf {
@@ -31,8 +30,8 @@ static LrScheduleConfig readSchedule(SectionReader &reader) {
   config.node = reader.getNode();
   // The annealing schedules call it base_lr.
   if (!reader.get("learning_rate"))
-    config.learningRate =
-        reader.readFloat("base_lr", config.learningRate, known::notNegative);
+    config.learningRate = reader.readFloat("base_lr", config.learningRate,
+                                           known::notNegative.value);
   reader.readAll(training);
   config.kind = getLrScheduleKind(config.type);
   return config;

@@ -17,13 +17,11 @@ static bool isNeutral(const Node &value, llvm::StringRef neutral) {
 
 void checkKeys(const Node &section, const KnownSection &known,
                DiagnosticList &diagnostics) {
-  llvm::SmallVector<llvm::StringRef> names;
-  for (const KnownKey &key : known.keys)
-    names.push_back(key.name);
+  const std::vector<llvm::StringRef> names = known.getNames();
   for (const Node::Entry &entry : section.getEntries()) {
     llvm::StringRef name = entry.key.getText();
     const KnownKey *key = known.find(name);
-    if (!key) {
+    if (!llvm::is_contained(names, name)) {
       std::string text = "unknown key " + quote(name) + " in " +
                          known.name.str() + suggest(name, names);
       if (known.isStrict)
@@ -33,7 +31,7 @@ void checkKeys(const Node &section, const KnownSection &known,
                             text + " (the key is ignored)");
       continue;
     }
-    if (key->use == KeyUse::NotModelled &&
+    if (key && key->use == KeyUse::NotModelled &&
         !isNeutral(entry.value, key->neutral))
       diagnostics.warning(entry.key.getLocation(),
                           quote(name) + " in " + known.name.str() +

@@ -3,7 +3,7 @@
 #ifndef MF_LIB_CONFIG_SECTIONREADER_H
 #define MF_LIB_CONFIG_SECTIONREADER_H
 
-#include "KnownKeys.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 
 namespace mf {
 
@@ -54,6 +54,25 @@ private:
 /// A float as users write it: a float, an int, or text such as `1e-5` that
 /// YAML 1.1 takes for a string because it lacks the point.
 std::optional<double> getLenientFloat(const Node &node);
+
+/// These sections take the template's defaults only when absent as a whole;
+/// keys missing from a present one take those of the class it names.
+void readRunnerWrapper(const Node &root, TrainingConfig &config,
+                       DiagnosticList &diagnostics);
+void readOptimizer(const Node &root, TrainingConfig &config,
+                   DiagnosticList &diagnostics);
+void readLrSchedules(const Node &root, TrainingConfig &config,
+                     DiagnosticList &diagnostics);
+
+/// Reads swap_config. The lists are checked even when swap is off, as MindSpore
+/// Transformers does; prefetch values only when on.
+void readSwapConfig(const Node &root, TrainingConfig &config,
+                    DiagnosticList &diagnostics);
+
+/// Reads `callbacks`, and `callback`, as the documentation calls it. Callbacks
+/// that only print or save are passed over.
+void readCallbacks(const Node &root, TrainingConfig &config,
+                   DiagnosticList &diagnostics);
 
 } // namespace mf
 

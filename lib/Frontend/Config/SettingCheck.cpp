@@ -75,8 +75,9 @@ void checkSettings(const MemorySettings &settings, StringRef fileName,
   checker.checkTable(settings.recompute, "recompute", /*allowNegative=*/false);
   checker.checkOperators(settings.selectRecompute, "select_recompute");
   checker.checkOperators(settings.selectCommRecompute, "select_comm_recompute");
-  for (const NumberKey &key : getNumberKeys())
-    checker.checkAtLeastOne(settings.*key.setting, key.path.rsplit('.').second);
+  for (const SettingKey &setting : getSettingKeys())
+    if (setting.key->number)
+      checker.checkAtLeastOne(settings.*setting.key->number, setting.key->name);
   checker.checkAtLeastOne(settings.interleave, "pp_interleave_num");
   if (!settings.swap)
     return;

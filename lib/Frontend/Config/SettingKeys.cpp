@@ -7,28 +7,25 @@ using namespace llvm;
 
 namespace mf {
 
-static constexpr NumberKey numberKeys[] = {
-    {"parallel_config.data_parallel", &MemorySettings::dataParallel},
-    {"parallel_config.model_parallel", &MemorySettings::modelParallel},
-    {"parallel_config.context_parallel", &MemorySettings::contextParallel},
-    {"parallel_config.expert_parallel", &MemorySettings::expertParallel},
-    {"parallel_config.pipeline_stage", &MemorySettings::stages},
-    {"parallel_config.micro_batch_num", &MemorySettings::microBatches},
-    {"runner_config.batch_size", &MemorySettings::batchSize},
-    {"runner_config.gradient_accumulation_steps",
-     &MemorySettings::gradientAccumulation},
-};
-
-ArrayRef<NumberKey> getNumberKeys() { return numberKeys; }
+ArrayRef<SettingKey> getSettingKeys() {
+  static const std::vector<SettingKey> settings = [] {
+    std::vector<SettingKey> settings;
+    for (const KnownSection *section : getKnownSections())
+      for (const KnownKey &key : section->keys)
+        if (key.number || key.flag)
+          settings.push_back({(section->name + "." + key.name).str(), &key});
+    return settings;
+  }();
+  return settings;
+}
 
 ArrayRef<StringRef> getSettingPaths() {
   static const std::vector<StringRef> paths = [] {
     std::vector<StringRef> paths = {
-        recomputePath,  selectPath, commPath,      offsetPath,
-        interleavePath, switchPath, schedulerPath, swapPath,
-        layerSwapPath,  opSwapPath, shardingPath,  sequencePath};
-    for (const NumberKey &key : numberKeys)
-      paths.push_back(key.path);
+        recomputePath, selectPath,    commPath, offsetPath,    interleavePath,
+        switchPath,    schedulerPath, swapPath, layerSwapPath, opSwapPath};
+    for (const SettingKey &setting : getSettingKeys())
+      paths.push_back(setting.path);
     return paths;
   }();
   return paths;
@@ -89,25 +86,17 @@ SettingValue getScheduleKeys(const MemorySettings &settings,
                              DiagnosticList &diagnostics) {
   SettingValue keys;
   const ParallelConfig &parallel = config.parallel;
-  auto setNumber = [&](StringRef path, std::optional<int64_t> wanted,
-                       int64_t current) {
-    if (wanted && *wanted != current)
-      keys.set(path, SettingValue::fromInt(*wanted));
-  };
-  auto setBool = [&](StringRef path, std::optional<bool> wanted, bool current) {
-    if (wanted && *wanted != current)
-      keys.set(path, SettingValue::fromBool(*wanted));
-  };
-  const int64_t current[] = {
-      parallel.dataParallel,    parallel.modelParallel,
-      parallel.contextParallel, parallel.expertParallel,
-      parallel.pipelineStage,   parallel.microBatchNum,
-      config.runner.batchSize,  config.runner.gradientAccumulationSteps};
-  for (const auto &[key, value] : zip_equal(getNumberKeys(), current))
-    setNumber(key.path, settings.*key.setting, value);
-  setBool(sequencePath, settings.sequenceParallel, parallel.useSeqParallel);
-  setBool(shardingPath, settings.optimizerSharding,
-          parallel.enableParallelOptimizer);
+  // Numbers come first where sections are added to a file.
+  for (const auto &[path, key] : getSettingKeys())
+    if (key->number)
+      if (auto wanted = settings.*key->number;
+          wanted && *wanted != *key->getValue<int64_t>(config))
+        keys.set(path, SettingValue::fromInt(*wanted));
+  for (const auto &[path, key] : getSettingKeys())
+    if (key->flag)
+      if (auto wanted = settings.*key->flag;
+          wanted && *wanted != *key->getValue<bool>(config))
+        keys.set(path, SettingValue::fromBool(*wanted));
   const StringRef scheduler = getScheduler(settings, config, diagnostics);
   if (settings.interleave || scheduler != parallel.pipelineScheduler)
     setInterleave(settings, scheduler, config, keys);

@@ -5,6 +5,7 @@
 
 #include "SettingValue.h"
 #include "StageSettings.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 
 namespace mf {
 
@@ -25,17 +26,12 @@ inline constexpr llvm::StringLiteral schedulerPath =
 inline constexpr llvm::StringLiteral swapPath = "swap_config.swap";
 inline constexpr llvm::StringLiteral layerSwapPath = "swap_config.layer_swap";
 inline constexpr llvm::StringLiteral opSwapPath = "swap_config.op_swap";
-inline constexpr llvm::StringLiteral shardingPath =
-    "parallel.enable_parallel_optimizer";
-inline constexpr llvm::StringLiteral sequencePath =
-    "parallel_config.use_seq_parallel";
-
-/// Settings that are one number.
-struct NumberKey {
-  llvm::StringLiteral path;
-  std::optional<int64_t> MemorySettings::*setting;
+/// Settings that are the value of one key.
+struct SettingKey {
+  std::string path;
+  const KnownKey *key;
 };
-llvm::ArrayRef<NumberKey> getNumberKeys();
+llvm::ArrayRef<SettingKey> getSettingKeys();
 
 /// One row as a list, several as a list of lists.
 SettingValue getTableValue(const StageTable &table);

@@ -1,7 +1,7 @@
 //===- SettingRead.cpp - Memory settings of a YAML ------------------------===//
 
 #include "PlanPatterns.h"
-#include "StageSettings.h"
+#include "SettingKeys.h"
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Pipeline/Policy.h"
 
@@ -250,18 +250,15 @@ bool hasNoLayers(const StageTable &table) {
 
 static void readSizes(const TrainingConfig &config, MemorySettings &settings) {
   const ParallelConfig &parallel = config.parallel;
-  settings.microBatches = parallel.microBatchNum;
-  settings.batchSize = config.runner.batchSize;
-  settings.gradientAccumulation = config.runner.gradientAccumulationSteps;
+  for (const SettingKey &setting : getSettingKeys()) {
+    const KnownKey &key = *setting.key;
+    if (key.number)
+      settings.*key.number = *key.getValue<int64_t>(config);
+    else
+      settings.*key.flag = *key.getValue<bool>(config);
+  }
   settings.scheduler = parallel.pipelineScheduler;
   settings.lessMemoryInterleave = parallel.pipelineScheduler == "seqsmartvpp";
-  settings.stages = parallel.pipelineStage;
-  settings.dataParallel = parallel.dataParallel;
-  settings.modelParallel = parallel.modelParallel;
-  settings.contextParallel = parallel.contextParallel;
-  settings.expertParallel = parallel.expertParallel;
-  settings.sequenceParallel = parallel.useSeqParallel;
-  settings.optimizerSharding = parallel.enableParallelOptimizer;
 }
 
 MemorySettings readSettings(const TrainingConfig &config,

@@ -1,6 +1,5 @@
 //===- StepOptionReader.cpp - Wrapper, optimizer and lr schedule ----------===//
 
-#include "StepOptionReader.h"
 #include "SectionReader.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>

@@ -1,6 +1,5 @@
 //===- SwapReader.cpp - Section swap_config -------------------------------===//
 
-#include "SwapReader.h"
 #include "SectionReader.h"
 #include "llvm/ADT/StringMap.h"
 

@@ -2,10 +2,7 @@
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "AutoLayout.h"
-#include "CallbackReader.h"
 #include "SectionReader.h"
-#include "StepOptionReader.h"
-#include "SwapReader.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "llvm/ADT/StringExtras.h"

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Frontend/Config/KnownKeys.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mf/Frontend/Import/ModelSpec.h"
@@ -426,15 +426,14 @@ TEST(KnownKeysTest, EverySectionHasATable) {
 
 TEST(KnownKeysTest, EveryIrrelevantKeyChangesNothingAndSaysWhy) {
   for (const KnownSection *section : getKnownSections())
-    for (const KnownKey &key : section->keys) {
-      if (key.use != KeyUse::Irrelevant)
-        continue;
-      SCOPED_TRACE(getPath(*section, key.name));
-      EXPECT_FALSE(key.meaning.empty());
-      std::string text = compile(nest(*section, key.name, "[7]"));
-      EXPECT_TRUE(text == compile(nest(*section, key.name, "[ ]"))) << text;
-      EXPECT_EQ(text.find("warning"), std::string::npos);
-    }
+    for (const IrrelevantKeys &group : section->irrelevant)
+      for (llvm::StringRef key : group.getNames()) {
+        SCOPED_TRACE(getPath(*section, key));
+        EXPECT_FALSE(group.reason.empty());
+        std::string text = compile(nest(*section, key, "[7]"));
+        EXPECT_TRUE(text == compile(nest(*section, key, "[ ]"))) << text;
+        EXPECT_EQ(text.find("warning"), std::string::npos);
+      }
 }
 
 TEST(KnownKeysTest, EveryKeyThatIsNotModelledWarnsUnlessItAsksForNothing) {

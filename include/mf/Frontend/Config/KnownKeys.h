@@ -1,7 +1,7 @@
 //===- KnownKeys.h - The keys of each section and their use -----*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_KNOWNKEYS_H
-#define MF_LIB_CONFIG_KNOWNKEYS_H
+#ifndef MF_CONFIG_KNOWNKEYS_H
+#define MF_CONFIG_KNOWNKEYS_H
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -17,7 +17,6 @@ struct MemorySettings;
 enum class KeyUse : uint8_t {
   Used,        ///< another value gives another program, or a message
   Section,     ///< a map whose keys have a table of their own
-  Irrelevant,  ///< cannot matter to a training step, for a reason
   NotModelled, ///< would change the step; a warning unless it says nothing
 };
 
@@ -28,11 +27,13 @@ using KeyField =
                  std::optional<bool> *, std::optional<int64_t> *,
                  std::optional<double> *, LayerSetting *>;
 
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+
 /// The numbers that a key takes, and how a message calls them.
 struct NumberRange {
   llvm::StringLiteral words = "a number";
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
+  double low = -infinity;
+  double high = infinity;
   /// The bounds themselves are not taken.
   bool isOpen = false;
 };
@@ -47,12 +48,13 @@ using FlagSetting = std::optional<bool> MemorySettings::*;
 struct KnownKey {
   llvm::StringLiteral name = "";
   KeyUse use = KeyUse::Used;
-  /// What the key says; for Irrelevant its purpose, which shows that it cannot
-  /// matter.
   llvm::StringLiteral meaning = "";
   /// For NotModelled: Python spellings, separated by `|`, of values that ask
   /// for the behaviour without the key.
   llvm::StringLiteral neutral = "";
+  /// For a bool that is read but not lowered: what the program does instead of
+  /// what True asks for.
+  llvm::StringLiteral instead = "";
   KeyField (*field)(TrainingConfig &config) = nullptr;
 
   // What values it takes, besides those of its type.
@@ -68,6 +70,27 @@ struct KnownKey {
   /// The planner's setting that is this key's value.
   NumberSetting number = nullptr;
   FlagSetting flag = nullptr;
+
+  /// The value that a configuration has; null if the key is of another type.
+  template <typename Value>
+  const Value *getValue(const TrainingConfig &config) const {
+    if (!field)
+      return nullptr;
+    // The member is only read.
+    const KeyField member = field(const_cast<TrainingConfig &>(config));
+    auto *const *value = std::get_if<Value *>(&member);
+    return value ? *value : nullptr;
+  }
+};
+
+/// Keys that cannot matter to a training step.
+struct IrrelevantKeys {
+  /// Their purpose, which shows that they cannot matter.
+  llvm::StringLiteral reason;
+  /// Separated by blanks.
+  llvm::StringLiteral names;
+
+  llvm::SmallVector<llvm::StringRef> getNames() const;
 };
 
 struct KnownSection {
@@ -75,8 +98,12 @@ struct KnownSection {
   /// MindSpore Transformers raises KeyError for keys it does not know here.
   bool isStrict;
   llvm::ArrayRef<KnownKey> keys;
+  llvm::ArrayRef<IrrelevantKeys> irrelevant = {};
 
+  /// Null for a key that cannot matter, or that is not known.
   const KnownKey *find(llvm::StringRef key) const;
+  /// The names of all keys, those that cannot matter included.
+  std::vector<llvm::StringRef> getNames() const;
   /// The section's map in a document.
   Node getNode(const Node &root) const;
 };
@@ -154,8 +181,17 @@ inline constexpr Property<bool> withPlace = {&KnownKey::hasPlace, true};
 constexpr Property<int64_t> from(int64_t smallest) {
   return {&KnownKey::smallest, smallest};
 }
-constexpr Property<NumberRange> in(NumberRange range) {
-  return {&KnownKey::range, range};
+inline constexpr Property<NumberRange> positive = {
+    &KnownKey::range, {"a positive number", 0, infinity, /*isOpen=*/true}};
+inline constexpr Property<NumberRange> notNegative = {
+    &KnownKey::range, {"a number of at least 0", 0}};
+inline constexpr Property<NumberRange> ratio = {&KnownKey::range,
+                                                {"a number from 0 to 1", 0, 1}};
+inline constexpr Property<NumberRange> share = {
+    &KnownKey::range, {"a number above 0 and below 1", 0, 1, /*isOpen=*/true}};
+constexpr Property<llvm::StringLiteral>
+notLowered(llvm::StringLiteral instead) {
+  return {&KnownKey::instead, instead};
 }
 constexpr Property<NameList> oneOf(NameList choices) {
   return {&KnownKey::choices, choices};
@@ -191,42 +227,6 @@ constexpr KnownKey notModelled(llvm::StringLiteral name,
                                llvm::StringLiteral neutral = "") {
   return {name, KeyUse::NotModelled, "", neutral};
 }
-
-template <size_t size>
-constexpr std::array<KnownKey, size> keys(const KnownKey (&list)[size]) {
-  std::array<KnownKey, size> keys;
-  for (size_t i = 0; i < size; ++i)
-    keys[i] = list[i];
-  return keys;
-}
-template <size_t size>
-constexpr std::array<KnownKey, size>
-irrelevant(llvm::StringLiteral reason,
-           const llvm::StringLiteral (&names)[size]) {
-  std::array<KnownKey, size> keys;
-  for (size_t i = 0; i < size; ++i)
-    keys[i] = {names[i], KeyUse::Irrelevant, reason};
-  return keys;
-}
-template <size_t... sizes>
-constexpr auto join(const std::array<KnownKey, sizes> &...parts) {
-  std::array<KnownKey, (sizes + ...)> keys;
-  size_t end = 0;
-  auto add = [&](const auto &part) {
-    for (const KnownKey &key : part)
-      keys[end++] = key;
-  };
-  (add(parts), ...);
-  return keys;
-}
-
-// Ranges.
-inline constexpr NumberRange positive = {
-    "a positive number", 0, std::numeric_limits<double>::infinity(), true};
-inline constexpr NumberRange notNegative = {"a number of at least 0", 0};
-inline constexpr NumberRange ratio = {"a number from 0 to 1", 0, 1};
-inline constexpr NumberRange share = {"a number above 0 and below 1", 0, 1,
-                                      true};
 
 // Reasons.
 inline constexpr llvm::StringLiteral checkpoints =
@@ -275,6 +275,10 @@ inline constexpr llvm::StringLiteral weights =
 void checkKeys(const Node &section, const KnownSection &known,
                DiagnosticList &diagnostics);
 
+/// Prints all keys as a page of Markdown, with what they take, their defaults
+/// and meanings.
+void printKeyPage(llvm::raw_ostream &out);
+
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_KNOWNKEYS_H
+#endif // MF_CONFIG_KNOWNKEYS_H

@@ -1,0 +1,106 @@
+//===- KeyPage.cpp - The keys of a training YAML as a page ----------------===//
+
+#include "mf/Frontend/Config/KnownKeys.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf {
+
+namespace {
+
+/// What a key takes, and its default.
+struct KeyWords {
+  std::string type, missing;
+};
+
+} // namespace
+
+static std::string describeNumbers(const KnownKey &key) {
+  return ("an int of at least " + llvm::Twine(key.smallest) +
+          (key.takesMinusOne ? ", or -1" : ""))
+      .str();
+}
+
+static std::string describeNames(const KnownKey &key) {
+  return key.choices ? "`" + llvm::join(key.choices(), "`, `") + "`" : "a name";
+}
+
+/// The type is that of the member that has the value, the default its value in
+/// `config`.
+static KeyWords describeKey(const KnownKey &key, TrainingConfig &config) {
+  KeyWords words;
+  llvm::raw_string_ostream missing(words.missing);
+  auto describe = [&](auto member) {
+    using Member = decltype(member);
+    if constexpr (std::is_same_v<Member, bool *>) {
+      words.type = "a bool";
+      missing << (*member ? "True" : "False");
+    } else if constexpr (std::is_same_v<Member, int64_t *>) {
+      words.type = describeNumbers(key);
+      missing << *member;
+    } else if constexpr (std::is_same_v<Member, double *>) {
+      words.type = key.range.words.str();
+      missing << llvm::format("%g", *member);
+    } else if constexpr (std::is_same_v<Member, std::string *>) {
+      words.type = describeNames(key);
+      missing << *member;
+    } else if constexpr (std::is_same_v<Member, LayerSetting *>) {
+      words.type = key.takesPatterns ? "layers, or patterns" : "layers";
+      missing << "False";
+    } else if constexpr (std::is_same_v<Member, std::optional<bool> *>) {
+      words.type = "a bool";
+    } else if constexpr (std::is_same_v<Member, std::optional<int64_t> *>) {
+      words.type = describeNumbers(key);
+    } else if constexpr (std::is_same_v<Member, std::optional<double> *>) {
+      words.type = key.range.words.str();
+    }
+  };
+  if (key.field)
+    std::visit(describe, key.field(config));
+  return words;
+}
+
+static void printSection(const KnownSection &section, TrainingConfig &config,
+                         llvm::raw_ostream &out) {
+  out << "\n## " << section.name << "\n\n";
+  std::string notModelled;
+  bool hasHead = false;
+  for (const KnownKey &key : section.keys) {
+    if (key.use == KeyUse::NotModelled)
+      notModelled += ("\n- `" + key.name + "`" +
+                      (key.neutral.empty() ? "" : ", but for `") +
+                      llvm::join(llvm::split(key.neutral, '|'), "`, `") +
+                      (key.neutral.empty() ? "" : "`"))
+                         .str();
+    if (key.use != KeyUse::Used)
+      continue;
+    if (!hasHead)
+      out << "| key | takes | default | meaning |\n|---|---|---|---|\n";
+    hasHead = true;
+    const KeyWords words = describeKey(key, config);
+    out << "| `" << key.name << "` | " << words.type << " | " << words.missing
+        << " | " << key.meaning;
+    if (!key.instead.empty())
+      out << "; not lowered: " << key.instead;
+    out << " |\n";
+  }
+  if (!notModelled.empty())
+    out << "\nNot modelled, with a warning:\n" << notModelled << "\n";
+  for (const IrrelevantKeys &group : section.irrelevant)
+    out << "\nNo effect (" << group.reason << "): `"
+        << llvm::join(group.getNames(), "`, `") << "`\n";
+}
+
+void printKeyPage(llvm::raw_ostream &out) {
+  TrainingConfig config;
+  config.optimizer.average.emplace();
+  config.callbacks.balance.emplace();
+  config.callbacks.dropRate.emplace();
+  out << "# Keys of the YAML\n\nA default is what holds without the whole "
+         "section. "
+         "Keys that take nothing here have a form of their own.\n";
+  for (const KnownSection *section : getKnownSections())
+    printSection(*section, config, out);
+}
+
+} // namespace mf
