@@ -149,7 +149,8 @@ TEST(ModelStateTest, StartsTiedParametersEqual) {
   ASSERT_EQ(initialize(model, 1), "");
   EXPECT_NE(model.get(0, 0), saved);
   std::vector<std::string> notes;
-  ASSERT_FALSE(static_cast<bool>(model.state->loadParameters(path, notes)));
+  ASSERT_FALSE(static_cast<bool>(
+      model.state->loadParameters({path.str().str()}, notes)));
   EXPECT_TRUE(notes.empty());
   EXPECT_EQ(model.get(0, 0), saved);
   EXPECT_EQ(model.get(1, 0), saved);

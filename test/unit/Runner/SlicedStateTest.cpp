@@ -132,12 +132,16 @@ TEST(SlicedStateTest, LoadsOnAnotherMesh) {
             "");
   EXPECT_NE(first.read(), save(one));
   std::vector<std::string> notes;
-  ASSERT_EQ(llvm::toString(eight.state->loadParameters(first.path, notes)), "");
+  ASSERT_EQ(llvm::toString(
+                eight.state->loadParameters({first.path.str().str()}, notes)),
+            "");
   EXPECT_EQ(save(eight), first.read());
   ASSERT_EQ(llvm::toString(ranks::writeTensors(
                 second.path, eight.state->collectParameters())),
             "");
-  ASSERT_EQ(llvm::toString(one.state->loadParameters(second.path, notes)), "");
+  ASSERT_EQ(llvm::toString(
+                one.state->loadParameters({second.path.str().str()}, notes)),
+            "");
   EXPECT_EQ(save(one), first.read());
   EXPECT_TRUE(notes.empty());
 }
@@ -151,8 +155,9 @@ TEST(SlicedStateTest, ChecksFilesAgainstTheWhole) {
                 file.path, small.state->collectParameters())),
             "");
   std::vector<std::string> notes;
-  EXPECT_THAT(llvm::toString(six.state->loadParameters(file.path, notes)),
-              HasSubstr("'w'"));
+  EXPECT_THAT(
+      llvm::toString(six.state->loadParameters({file.path.str().str()}, notes)),
+      HasSubstr("'w'"));
 }
 
 TEST(SlicedStateTest, SavesGradientsOfTheFirstHolderOfEachPart) {
