@@ -12,6 +12,7 @@
 #include "StepOps.h"
 #include "mf/Perf/EventEngine/Lines.h"
 #include "mf/Program/StepWalker.h"
+#include "llvm/ADT/STLExtras.h"
 #include <deque>
 
 namespace mf::simulator {
@@ -102,11 +103,16 @@ void StepLines::walk(size_t number, Visitor visit) const {
                         scope.call, scope.call ? scope.callPosition : op.first,
                         op.stream,  0};
         if (op.kind == OpKind::CallRecord) {
-          for (const program::CallRecord &record : scope.call->records) {
-            if (record.instruction != op.first)
-              continue;
-            emitted.event = *record.record.recorded;
-            emitted.stream = record.record.stream;
+          llvm::ArrayRef<program::CallRecord> records = scope.call->records;
+          for (const auto *record =
+                   llvm::partition_point(records,
+                                         [&](const program::CallRecord &other) {
+                                           return other.instruction < op.first;
+                                         });
+               record != records.end() && record->instruction == op.first;
+               ++record) {
+            emitted.event = *record->record.recorded;
+            emitted.stream = record->record.stream;
             visit(emitted);
           }
           return;
