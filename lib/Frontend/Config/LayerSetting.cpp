@@ -1,6 +1,7 @@
 //===- LayerSetting.cpp - Values of recompute and swap keys ---------------===//
 
 #include "mf/Frontend/Config/LayerSetting.h"
+#include "SectionReader.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf {
@@ -107,10 +108,8 @@ readTable(const Node &list, llvm::StringRef key, DiagnosticList &diagnostics) {
         return std::nullopt;
       row.counts = std::move(*counts);
     } else {
-      diagnostics.error(item.getLocation(),
-                        "expected a list or a bool for each row of " +
-                            quote(key) + ", but got " +
-                            describe(item.getKind()) + ", " + item.repr(60));
+      rejectValue(item, "a list or a bool for each row of " + quote(key),
+                  diagnostics);
       return std::nullopt;
     }
     table.push_back(std::move(row));
@@ -128,10 +127,7 @@ std::optional<LayerSelection> readLayerSelection(const Node &node,
     return selection;
   }
   if (!node.isList()) {
-    diagnostics.error(node.getLocation(),
-                      "expected " + acceptedForms + " for " + quote(key) +
-                          ", but got " + describe(node.getKind()) + ", " +
-                          node.repr(60));
+    rejectValue(node, acceptedForms + " for " + quote(key), diagnostics);
     return std::nullopt;
   }
   const std::vector<Node> &items = node.getElements();
@@ -163,10 +159,7 @@ static std::optional<LayerSetting> readPatternMap(const Node &node,
   bool isValid = true;
   for (const Node::Entry &entry : node.getEntries()) {
     if (!entry.key.isString()) {
-      diagnostics.error(entry.key.getLocation(),
-                        "expected an operator name pattern, but got " +
-                            describe(entry.key.getKind()) + ", " +
-                            entry.key.repr(60));
+      rejectValue(entry.key, "an operator name pattern", diagnostics);
       isValid = false;
       continue;
     }

@@ -1,6 +1,7 @@
 //===- RowBlocks.cpp - Layers that run block by block ---------------------===//
 
 #include "mf/Frontend/Config/RowBlocks.h"
+#include "SectionReader.h"
 
 namespace mf {
 
@@ -14,10 +15,10 @@ int64_t resolveRowBlocks(const TrainingConfig &config, const RankLayout &ranks,
     return 1;
   std::optional<int64_t> blocks = value.getInt();
   if (!blocks || *blocks > mostBlocks) {
-    diagnostics.error(value.getLocation(),
-                      "expected an int up to " + llvm::Twine(mostBlocks) +
-                          " for 'fine_grain_interleave', but got " +
-                          describe(value.getKind()) + ", " + value.repr(60));
+    rejectValue(value,
+                "an int up to " + llvm::Twine(mostBlocks) +
+                    " for 'fine_grain_interleave'",
+                diagnostics);
     return 1;
   }
   if (*blocks <= 1 || ranks.modelParallel == 1)

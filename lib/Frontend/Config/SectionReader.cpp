@@ -63,11 +63,16 @@ SectionReader::SectionReader(const Node &section, const KnownSection &known,
   this->section = Node();
 }
 
+void rejectValue(const Node &value, const llvm::Twine &wanted,
+                 DiagnosticList &diagnostics) {
+  diagnostics.error(value.getLocation(), "expected " + wanted + ", but got " +
+                                             describe(value.getKind()) + ", " +
+                                             value.repr(60));
+}
+
 void SectionReader::rejectValue(llvm::StringRef key, const Node &value,
                                 const llvm::Twine &wanted) {
-  diagnostics.error(value.getLocation(),
-                    "expected " + wanted + " for '" + key + "', but got " +
-                        describe(value.getKind()) + ", " + value.repr(60));
+  mf::rejectValue(value, wanted + " for '" + key + "'", diagnostics);
 }
 
 bool SectionReader::readBool(llvm::StringRef key, bool missing) {

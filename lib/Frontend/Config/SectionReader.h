@@ -51,6 +51,10 @@ private:
   const KnownSection &known;
 };
 
+/// The error for a `value` that is not what is `wanted`.
+void rejectValue(const Node &value, const llvm::Twine &wanted,
+                 DiagnosticList &diagnostics);
+
 /// A float as users write it: a float, an int, or text such as `1e-5` that
 /// YAML 1.1 takes for a string because it lacks the point.
 std::optional<double> getLenientFloat(const Node &node);

@@ -1,6 +1,7 @@
 //===- StageMap.cpp - Maps layers to stages and chunks --------------------===//
 
 #include "mf/Frontend/Config/StageMap.h"
+#include "SectionReader.h"
 #include <algorithm>
 
 namespace mf {
@@ -17,11 +18,10 @@ static int64_t readModelInt(const Node &model, llvm::StringRef key,
   std::optional<int64_t> number = value.getInt();
   if (number && *number >= smallest && *number <= mostLayers)
     return *number;
-  diagnostics.error(value.getLocation(),
-                    "expected an int from " + llvm::Twine(smallest) + " to " +
-                        llvm::Twine(mostLayers) + " for " + quote(key) +
-                        ", but got " + describe(value.getKind()) + ", " +
-                        value.repr(60));
+  rejectValue(value,
+              "an int from " + llvm::Twine(smallest) + " to " +
+                  llvm::Twine(mostLayers) + " for " + quote(key),
+              diagnostics);
   return missing;
 }
 

@@ -1,5 +1,6 @@
 //===- StageOffset.cpp - The forms of model_config.offset -----------------===//
 
+#include "SectionReader.h"
 #include "mf/Frontend/Config/StageMap.h"
 #include <cmath>
 
@@ -30,9 +31,7 @@ readRow(const Node &list, DiagnosticList &diagnostics) {
   for (const Node &item : list.getElements()) {
     std::optional<int64_t> value = castToInt(item);
     if (!value) {
-      diagnostics.error(item.getLocation(),
-                        "expected a number of layers in 'offset', but got " +
-                            describe(item.getKind()) + ", " + item.repr(60));
+      rejectValue(item, "a number of layers in 'offset'", diagnostics);
       return std::nullopt;
     }
     row.push_back(*value);
@@ -47,9 +46,7 @@ static std::optional<StageOffset> readTable(const Node &list,
   offset.rows.clear();
   for (const Node &item : list.getElements()) {
     if (!item.isList()) {
-      diagnostics.error(item.getLocation(),
-                        "expected a list for each row of 'offset', but got " +
-                            describe(item.getKind()) + ", " + item.repr(60));
+      rejectValue(item, "a list for each row of 'offset'", diagnostics);
       return std::nullopt;
     }
     auto row = readRow(item, diagnostics);
@@ -95,11 +92,10 @@ std::optional<StageOffset> readStageOffset(const Node &node,
     offset.rows = {{*value}};
     return offset;
   }
-  diagnostics.error(node.getLocation(),
-                    "expected an int, a list with a value per stage or a list "
-                    "of such lists (one per interleave) for 'offset', but "
-                    "got " +
-                        describe(node.getKind()) + ", " + node.repr(60));
+  rejectValue(node,
+              "an int, a list with a value per stage or a list "
+              "of such lists (one per interleave) for 'offset'",
+              diagnostics);
   return std::nullopt;
 }
 

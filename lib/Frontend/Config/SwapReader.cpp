@@ -40,20 +40,15 @@ std::optional<std::vector<Node>> SwapListReader::getItems(const Node &value,
   if (value.isMap())
     return std::vector<Node>{value};
   if (!value.isList()) {
-    diagnostics.error(value.getLocation(), "expected a list of maps for " +
-                                               quote(key) + ", but got " +
-                                               describe(value.getKind()) +
-                                               ", " + value.repr(60));
+    rejectValue(value, "a list of maps for " + quote(key), diagnostics);
     return std::nullopt;
   }
   for (const Node &item : value.getElements()) {
     if (item.isMap())
       continue;
-    diagnostics.error(item.getLocation(),
-                      "expected a map with 'backward_prefetch' and 'layers' "
-                      "in " +
-                          quote(key) + ", but got " + describe(item.getKind()) +
-                          ", " + item.repr(60));
+    rejectValue(item,
+                "a map with 'backward_prefetch' and 'layers' in " + quote(key),
+                diagnostics);
     return std::nullopt;
   }
   return value.getElements();
@@ -89,11 +84,9 @@ bool SwapListReader::readPrefetch(const Node &item, llvm::StringRef key,
   }
   if (!isSwapOn)
     return true;
-  diagnostics.error(value.getLocation(),
-                    "expected an int of at least 1 for 'backward_prefetch' "
-                    "of " +
-                        quote(key) + ", but got " + describe(value.getKind()) +
-                        ", " + value.repr(60));
+  rejectValue(value,
+              "an int of at least 1 for 'backward_prefetch' of " + quote(key),
+              diagnostics);
   return false;
 }
 
@@ -112,9 +105,7 @@ bool SwapListReader::readLayers(const Node &item, llvm::StringRef key,
     return true;
   }
   if (!value.isList()) {
-    diagnostics.error(value.getLocation(),
-                      "expected " + wanted + quote(key) + ", but got " +
-                          describe(value.getKind()) + ", " + value.repr(60));
+    rejectValue(value, wanted + quote(key), diagnostics);
     return false;
   }
   for (const Node &layer : value.getElements()) {
@@ -123,10 +114,8 @@ bool SwapListReader::readLayers(const Node &item, llvm::StringRef key,
     if (!index && !isSwapOn && layer.isList())
       continue;
     if (!index) {
-      diagnostics.error(layer.getLocation(),
-                        "expected a layer index in 'layers' of " + quote(key) +
-                            ", but got " + describe(layer.getKind()) + ", " +
-                            layer.repr(60));
+      rejectValue(layer, "a layer index in 'layers' of " + quote(key),
+                  diagnostics);
       return false;
     }
     entry.layers.push_back(*index);
@@ -205,10 +194,8 @@ std::vector<Node> SwapListReader::readNames(const Node &item) {
   for (const Node &name : names) {
     if (name.isString())
       continue;
-    diagnostics.error(name.getLocation(),
-                      "expected an operator name pattern for 'op_name' of "
-                      "'op_swap', but got " +
-                          describe(name.getKind()) + ", " + name.repr(60));
+    rejectValue(name, "an operator name pattern for 'op_name' of 'op_swap'",
+                diagnostics);
     return {};
   }
   return names;
