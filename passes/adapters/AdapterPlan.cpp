@@ -170,6 +170,19 @@ planAdapters(const AdapterRules &rules, const std::vector<LinearLayer> &layers,
   return plan;
 }
 
+std::set<std::string>
+findAdapterOperators(const std::vector<std::string> &names) {
+  std::set<std::string> found;
+  for (llvm::StringRef name : names) {
+    if (!name.consume_back(".lora_a_matmul"))
+      continue;
+    for (llvm::StringRef leaf : {"lora_dropout.dropout", "lora_a_matmul",
+                                 "lora_b_matmul", "mul", "add"})
+      found.insert((name + "." + leaf).str());
+  }
+  return found;
+}
+
 void printAdapters(const AdapterRules &rules,
                    const std::vector<LinearLayer> &layers,
                    const std::vector<WeightToTrain> &parameters,

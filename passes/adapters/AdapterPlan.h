@@ -11,6 +11,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,12 @@ struct AdapterPlan {
 std::optional<AdapterPlan>
 planAdapters(const AdapterRules &rules, const std::vector<LinearLayer> &layers,
              const std::vector<WeightToTrain> &parameters, std::string &error);
+
+/// Finds those operators of a layer, by name, that adapters add. MindSpore
+/// Transformers inserts these once patterns for recomputation and swap have
+/// been matched, so no pattern can name them.
+std::set<std::string>
+findAdapterOperators(const std::vector<std::string> &names);
 
 void printAdapters(const AdapterRules &rules,
                    const std::vector<LinearLayer> &layers,

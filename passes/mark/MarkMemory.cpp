@@ -3,6 +3,7 @@
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
+#include "passes/adapters/AdapterPlan.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/TrainingCheck.h"
 #include "passes/mark/LayerCommunication.h"
@@ -53,10 +54,16 @@ CellTree buildCellTree(LayerOp layer, mlir::SymbolTable &symbols,
       for (StringRef path : names.getNames().getAsValueRange<StringAttr>())
         tree.addOperator(path);
   LayerCommunication communication(layer);
+  std::vector<std::string> operators;
+  for (auto op : layer.getBody().getOps<ComputeOpInterface>())
+    operators.push_back(op.getCellName().str());
+  const std::set<std::string> adapters =
+      mf::passes::findAdapterOperators(operators);
   bool usesFlashAttention = false;
   for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
     StringRef path = op.getCellName();
-    if (path.empty() || communication.isInserted(op))
+    if (path.empty() || communication.isInserted(op) ||
+        adapters.count(path.str()) > 0)
       continue;
     tree.addOperator(path);
     usesFlashAttention |= path.ends_with(".flash_attention");

@@ -22,7 +22,7 @@ using Tensors = std::vector<std::pair<std::string, std::vector<uint8_t>>>;
 
 static constexpr llvm::StringLiteral configName = "adapter_config.json";
 static constexpr llvm::StringLiteral modelName = "adapter_model.safetensors";
-/// What PEFT puts in front of the names of the model that it wraps.
+/// PEFT puts this in front of the names of the model that it wraps.
 static constexpr llvm::StringLiteral peftPrefix = "base_model.model.";
 
 //===----------------------------------------------------------------------===//

@@ -3,6 +3,7 @@
 #include "lib/Plan/Settings/LayerGraphs.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Program/StepTasks.h"
+#include "passes/adapters/AdapterPlan.h"
 #include <map>
 
 using namespace mf;
@@ -34,6 +35,12 @@ public:
           (instruction.work == program::Work::Kernel ||
            instruction.work == program::Work::Exchange))
         add(instruction);
+    std::vector<std::string> names;
+    for (const LayerGraph::Operator &op : graph.operators)
+      names.push_back(op.name);
+    const std::set<std::string> adapters = passes::findAdapterOperators(names);
+    for (LayerGraph::Operator &op : graph.operators)
+      op.mayRepeat = adapters.count(op.name) == 0;
     return std::move(graph);
   }
 
@@ -51,7 +58,9 @@ private:
     auto [found, isNew] =
         operators.try_emplace({name, isCommunication}, graph.operators.size());
     if (isNew) {
-      LayerGraph::Operator op{name, isCommunication, 0, {}};
+      LayerGraph::Operator op;
+      op.name = name;
+      op.isCommunication = isCommunication;
       if (auto times = seconds.find(instruction.cell); times != seconds.end())
         if (auto time = times->second.find(isCommunication);
             time != times->second.end())

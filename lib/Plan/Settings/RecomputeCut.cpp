@@ -53,7 +53,8 @@ RecomputeChoice planner::chooseRecompute(const LayerGraph &graph,
   }
   for (size_t index = 0; index < graph.operators.size(); ++index) {
     const LayerGraph::Operator &op = graph.operators[index];
-    flow.addEdge(0, nodes.getOperator(index), op.seconds);
+    flow.addEdge(0, nodes.getOperator(index),
+                 op.mayRepeat ? op.seconds : infinite);
     for (const size_t input : op.inputs)
       if (!graph.values[input].isFree)
         flow.addEdge(nodes.getThere(input), nodes.getOperator(index), infinite);

@@ -37,6 +37,8 @@ struct LayerGraph {
     double seconds = 0;
     /// Values that it reads.
     std::vector<size_t> inputs;
+    /// False where no pattern can name it.
+    bool mayRepeat = true;
   };
   std::vector<Value> values;
   std::vector<Operator> operators;

@@ -108,6 +108,16 @@ TEST(RecomputeCutTest, IsTheBestOfAllChoices) {
   }
 }
 
+TEST(RecomputeCutTest, NeverRepeatsWhatNoPatternNames) {
+  std::mt19937 random(13);
+  for (int round = 0; round < 100; ++round) {
+    LayerGraph graph = drawGraph(random);
+    graph.operators.back().mayRepeat = false;
+    for (const double price : {1e-3, 1.0, 1e3})
+      EXPECT_FALSE(chooseRecompute(graph, price).isRepeated.back());
+  }
+}
+
 TEST(RecomputeCutTest, ChoicesGrow) {
   std::mt19937 random(11);
   for (int round = 0; round < 100; ++round) {
