@@ -81,6 +81,9 @@ void setModelPresets(CellTree &tree, bool selectRecompute,
       for (llvm::StringRef choice : {"topk", "afb_topk", "tc_topk", "assign"})
         tree.setPreset(cell + "." + choice.str(), false);
   }
+  // IFlytekSparkAttention, whatever is recomputed around it.
+  tree.setPreset("attention.core_attention.flash_attention.flash_attention",
+                 false);
   if (!selectRecompute)
     return;
   tree.setPreset("attention.value_concat", true);

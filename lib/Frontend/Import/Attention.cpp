@@ -70,6 +70,46 @@ static Value rotatePairs(CellBuilder &cells, Value heads, Value cosine,
   return cells.concatLast({result, passed}, names.concat);
 }
 
+/// The rows of a table of positions that the tokens of a sample have in two
+/// dimensions: up to the last of the prefix, and, behind it, from 1 on.
+static SmallVector<Value, 2> selectPositions(CellBuilder &cells, Value table) {
+  const int64_t length = cells.spec.sequenceLength;
+  const int64_t prefix = cells.spec.prefixLength, rest = length - prefix;
+  auto repeatRow = [&](int64_t row, int64_t count) {
+    Value one = cells.slice(table, 0, row, 1, "rotary_emb.stride_slice");
+    return cells.create<RepeatOp>("rotary_emb.squeeze", one, /*axis=*/0, count)
+        .getResult();
+  };
+  auto join = [&](Value first, Value second) {
+    return cells
+        .create<ConcatOp>("rotary_emb.squeeze", ValueRange{first, second},
+                          /*axis=*/0)
+        .getResult();
+  };
+  Value within =
+      join(cells.slice(table, 0, 0, prefix, "rotary_emb.stride_slice"),
+           repeatRow(prefix - 1, rest));
+  Value behind =
+      join(repeatRow(0, prefix),
+           cells.slice(table, 0, 1, rest, "rotary_emb.stride_slice"));
+  return {within, behind};
+}
+
+/// Each half of a head as a whole one, with a position of its own.
+static Value rotateTwoDimensions(CellBuilder &cells, Value heads, Value cosine,
+                                 Value sine, const RotaryNames &names) {
+  const int64_t size = cells.spec.rotary.size;
+  SmallVector<Value, 2> cosines = selectPositions(cells, cosine);
+  SmallVector<Value, 2> sines = selectPositions(cells, sine), halves;
+  for (int64_t index : {0, 1}) {
+    Value half = cells.sliceLast(heads, index * size, size, names.splitHalves);
+    halves.push_back(rotateHalves(cells, half,
+                                  cosines[static_cast<size_t>(index)],
+                                  sines[static_cast<size_t>(index)], names));
+  }
+  return cells.concatLast(halves, names.joinHalves);
+}
+
 Value addRotary(CellBuilder &cells, Value heads, const RotaryNames &names) {
   const ModelSpec &spec = cells.spec;
   if (spec.rotary.size == 0)
@@ -77,9 +117,12 @@ Value addRotary(CellBuilder &cells, Value heads, const RotaryNames &names) {
   Value cosine = cells.getParameter(rotaryCosineTable);
   Value sine = cells.getParameter(rotarySineTable);
   Value value = cells.cast(heads, spec.rotaryType, names.cast);
-  value = spec.rotary.rotatesPairs
-              ? rotatePairs(cells, value, cosine, sine, names)
-              : rotateHalves(cells, value, cosine, sine, names);
+  if (spec.rotary.isTwoDimensional)
+    value = rotateTwoDimensions(cells, value, cosine, sine, names);
+  else
+    value = spec.rotary.rotatesPairs
+                ? rotatePairs(cells, value, cosine, sine, names)
+                : rotateHalves(cells, value, cosine, sine, names);
   return cells.cast(value, spec.computeType, names.cast);
 }
 
@@ -189,6 +232,18 @@ static Value addFlashAttention(CellBuilder &cells, const AttentionHeads &heads,
       .getResult();
 }
 
+/// The mask that is added to scores, with zeros for tokens of the prefix.
+static Value addMask(CellBuilder &cells) {
+  Value mask = cells.getParameter(causalMaskTable);
+  const int64_t prefix = cells.spec.prefixLength;
+  if (prefix == 0)
+    return mask;
+  StringRef leaf = cells.names.attention.scores.mask;
+  Value rest =
+      cells.sliceLast(mask, prefix, cells.spec.sequenceLength - prefix, leaf);
+  return cells.concatLast({cells.getParameter(prefixMaskTable), rest}, leaf);
+}
+
 Value addScores(CellBuilder &cells, AttentionHeads heads, double scale) {
   const ModelSpec &spec = cells.spec;
   const ScoreNames &names = cells.names.attention.scores;
@@ -198,14 +253,25 @@ Value addScores(CellBuilder &cells, AttentionHeads heads, double scale) {
       *value = cells.create<RepeatOp>(names.repeat, *value, /*axis=*/1, repeats)
                    .getResult();
   }
+  if (spec.scalesHeads)
+    for (Value *value : {&heads.query, &heads.key})
+      *value = cells.scale(*value, std::sqrt(scale), names.scaleHeads);
+  const auto number = static_cast<double>(cells.layerIndex + 1);
+  if (spec.scalesByLayer)
+    heads.query = cells.scale(heads.query, scale / number, names.scaleHeads);
   Value scores =
       cells.create<MatmulOp>(names.product, heads.query, heads.key, false, true)
           .getResult();
-  scores = cells.scale(scores, scale, names.scale);
+  if (spec.scalesHeads)
+    scores = cells.cast(scores, spec.softmaxType, names.castIn);
+  else if (!spec.scalesByLayer)
+    scores = cells.scale(scores, scale, names.scale);
   if (spec.usesAlibi)
     scores = cells.add(scores, cells.getParameter(alibiTable), names.alibi);
-  scores = cells.add(scores, cells.getParameter(causalMaskTable), names.mask);
+  scores = cells.add(scores, addMask(cells), names.mask);
   scores = cells.cast(scores, spec.softmaxType, names.castIn);
+  if (spec.scalesByLayer)
+    scores = cells.scale(scores, number, names.scaleLayer);
   Value weights =
       cells.create<SoftmaxOp>(names.softmax, scores.getType(), scores)
           .getResult();
@@ -213,6 +279,18 @@ Value addScores(CellBuilder &cells, AttentionHeads heads, double scale) {
   weights = cells.drop(weights, spec.dropout.attention, names.dropout);
   return cells.create<MatmulOp>(names.weightedSum, weights, heads.value)
       .getResult();
+}
+
+static Value addOutputProjection(CellBuilder &cells, Value merged) {
+  const ModelSpec &spec = cells.spec;
+  CellBuilder::Cell linear(cells, cells.names.attention.output);
+  LinearTraits traits;
+  traits.hasBias = spec.attentionOutputBias;
+  traits.cutsInputs = true;
+  traits.storesInputRows = spec.storesInputRows;
+  if (!cells.names.linearDropout.empty())
+    traits.dropout = spec.dropout.hidden;
+  return cells.addLinear(merged, spec.hiddenSize, traits);
 }
 
 Value addAttention(CellBuilder &cells, Value input) {
@@ -237,13 +315,10 @@ Value addAttention(CellBuilder &cells, Value input) {
   result = cells.reshape(
       result, {spec.microBatchSize, spec.sequenceLength, spec.getQuerySize()},
       names.mergeReshape);
-  CellBuilder::Cell linear(cells, names.output);
-  LinearTraits traits;
-  traits.hasBias = spec.attentionOutputBias;
-  traits.cutsInputs = true;
-  if (!cells.names.linearDropout.empty())
-    traits.dropout = spec.dropout.hidden;
-  return cells.addLinear(result, spec.hiddenSize, traits);
+  result = addOutputProjection(cells, result);
+  return names.dropout.empty()
+             ? result
+             : cells.drop(result, spec.dropout.hidden, names.dropout);
 }
 
 } // namespace mf

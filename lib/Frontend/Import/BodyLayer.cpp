@@ -19,11 +19,16 @@ Value addFeedForward(CellBuilder &cells, Value input,
     CellBuilder::Cell linear(cells, name);
     if (!feedForward.isCut)
       traits.axes.clear();
+    traits.storesInputRows = spec.storesInputRows;
+    if (!traits.cutsInputs)
+      traits.hasBias = spec.feedForwardInputBias;
     return cells.addLinear(value, outSize, traits);
   };
-  auto addSilu = [&](Value value, StringRef leaf) {
+  auto activate = [&](Value value, StringRef leaf) {
     if (!feedForward.fused.empty())
       leaf = feedForward.fused;
+    if (spec.activation == Activation::Gelu)
+      return cells.create<GeluOp>(leaf, value.getType(), value).getResult();
     return cells.create<SiluOp>(leaf, value.getType(), value).getResult();
   };
 
@@ -44,23 +49,33 @@ Value addFeedForward(CellBuilder &cells, Value input,
         cells.reshape(cells.sliceLast(both, 0, 1, split), shape, names.reshape);
     up =
         cells.reshape(cells.sliceLast(both, 1, 1, split), shape, names.reshape);
-    gate = addSilu(gate, names.concatenatedActivation);
-  } else {
+    gate = activate(gate, names.concatenatedActivation);
+  } else if (spec.gatesFeedForward) {
     gate = addLinear(names.gate, input, size);
-    gate = addSilu(gate, names.activation);
+    gate = activate(gate, names.activation);
+    up = addLinear(names.up, input, size);
+  } else {
     up = addLinear(names.up, input, size);
   }
   Value product =
-      cells.multiply(gate, up,
-                     !feedForward.fused.empty()  ? feedForward.fused
-                     : spec.activationMultiplies ? names.activationMultiply
-                                                 : names.multiply);
+      gate ? cells.multiply(gate, up,
+                            !feedForward.fused.empty() ? feedForward.fused
+                            : spec.activationMultiplies
+                                ? names.activationMultiply
+                                : names.multiply)
+           : activate(spec.widensActivation
+                          ? cells.cast(up, spec.residualType, "cast")
+                          : up,
+                      names.activation);
   LinearTraits traits;
   traits.hasBias = spec.feedForwardOutputBias;
   traits.cutsInputs = true;
   if (!cells.names.linearDropout.empty())
     traits.dropout = spec.dropout.hidden;
-  return addLinear(names.down, product, spec.hiddenSize, traits);
+  Value result = addLinear(names.down, product, spec.hiddenSize, traits);
+  return names.dropout.empty()
+             ? result
+             : cells.drop(result, spec.dropout.hidden, names.dropout);
 }
 
 SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
@@ -77,12 +92,18 @@ SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
                : cells.drop(value, cells.spec.dropout.hidden,
                             names.residualDropout);
   };
+  // Results of attention and feed forward are added to this.
+  auto continueStream = [&](Value stream, Value normalized) {
+    const double factor = cells.spec.residualScale;
+    return factor == 0 ? stream
+                       : cells.scale(normalized, factor, names.residualScale);
+  };
   Value input = addNorm(names.inputNorm, hidden);
   Value attention = cells.spec.latent ? addLatentAttention(cells, input)
                                       : addAttention(cells, input);
   attention = drop(attention);
   attention = cells.cast(attention, residual, names.attention.castResult);
-  hidden = cells.add(hidden, attention, "add");
+  hidden = cells.add(continueStream(hidden, input), attention, "add");
   input = addNorm(names.postAttentionNorm, hidden);
   if (hasExperts) {
     ExpertResult result = addExperts(cells, input);
@@ -98,7 +119,7 @@ SmallVector<Value, 2> addBodyLayer(CellBuilder &cells, Value hidden,
   traits.size = cells.spec.feedForwardSize;
   Value output = addFeedForward(cells, input, traits);
   output = cells.cast(drop(output), residual, names.feedForward.castResult);
-  return {cells.add(hidden, output, "add")};
+  return {cells.add(continueStream(hidden, input), output, "add")};
 }
 
 } // namespace mf

@@ -11,6 +11,8 @@ namespace mf {
 inline constexpr llvm::StringLiteral rotaryCosineTable = "freqs_cos";
 inline constexpr llvm::StringLiteral rotarySineTable = "freqs_sin";
 inline constexpr llvm::StringLiteral causalMaskTable = "causal_mask";
+/// Zeros in place of the mask's first columns.
+inline constexpr llvm::StringLiteral prefixMaskTable = "prefix_mask";
 /// The bias of all scores, and the slopes that flash attention makes it of.
 inline constexpr llvm::StringLiteral alibiTable = "alibi";
 inline constexpr llvm::StringLiteral alibiSlopes = "alibi_slopes";
@@ -33,7 +35,7 @@ struct FeedForwardTraits {
 };
 
 /// down(silu(gate(x)) * up(x)), the SwiGLU of Shazeer, 2020, on tensors of
-/// three dimensions.
+/// three dimensions; or with GELU, or without the gate.
 mlir::Value addFeedForward(CellBuilder &cells, mlir::Value input,
                            const FeedForwardTraits &traits);
 

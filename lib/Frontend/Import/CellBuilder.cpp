@@ -73,8 +73,9 @@ InitAttr CellBuilder::getInit(InitKind kind, double value, double scale) {
   return InitAttr::get(builder.getContext(), kind, value, scale);
 }
 
-InitAttr CellBuilder::getWeightInit() {
-  return getInit(InitKind::Normal, spec.initializerRange);
+InitAttr CellBuilder::getWeightInit(int64_t numInputs, int64_t numOutputs) {
+  return getInit(InitKind::Normal,
+                 spec.getInitialDeviation(numInputs, numOutputs));
 }
 
 void createParameter(OpBuilder &builder, mlir::Location loc, StringRef symbol,
@@ -296,14 +297,19 @@ Value CellBuilder::addLinear(Value input, int64_t outSize,
   int64_t inSize = getShape(input).back();
   ParameterTraits weightTraits, biasTraits;
   weightTraits.cuts.resize(2);
-  weightTraits.cuts[traits.cutsInputs ? 1 : 0] = traits.axes;
+  weightTraits.cuts[traits.cutsInputs != traits.storesInputRows ? 1 : 0] =
+      traits.axes;
   weightTraits.parallelOptimizer = traits.parallelOptimizer;
-  Value weight = addParameter("weight", {outSize, inSize}, spec.paramType,
-                              getWeightInit(), weightTraits);
+  SmallVector<int64_t, 2> shape = {outSize, inSize};
+  if (traits.storesInputRows)
+    std::swap(shape[0], shape[1]);
+  Value weight = addParameter("weight", shape, spec.paramType,
+                              getWeightInit(inSize, outSize), weightTraits);
   input = cast(input, spec.computeType, "cast");
   weight = cast(weight, spec.computeType, "cast");
   Value result =
-      create<MatmulOp>("matmul", input, weight, false, true).getResult();
+      create<MatmulOp>("matmul", input, weight, false, !traits.storesInputRows)
+          .getResult();
   const bool dropsFirst = spec.dropout.precedesBias || !traits.hasBias;
   if (dropsFirst)
     result = drop(result, traits.dropout, names.linearDropout);
@@ -320,25 +326,33 @@ Value CellBuilder::addLinear(Value input, int64_t outSize,
                     : drop(result, traits.dropout, names.linearDropout);
 }
 
+Value CellBuilder::addNormOperator(Value input) {
+  const int64_t size = getShape(input).back();
+  ParameterTraits traits;
+  traits.parallelOptimizer = false;
+  Value weight = addParameter(names.normWeight, {size}, spec.normType,
+                              getInit(InitKind::Ones), traits);
+  if (!spec.usesLayerNorm)
+    return create<RmsNormOp>(names.norm, input, weight, spec.normEpsilon)
+        .getResult();
+  Value bias = addParameter(names.normBias, {size}, spec.normType,
+                            getInit(InitKind::Zeros), traits);
+  return create<LayerNormOp>(names.norm, input, weight, bias, spec.normEpsilon)
+      .getResult();
+}
+
 Value CellBuilder::addNorm(Value input) {
   auto type = llvm::cast<RankedTensorType>(input.getType());
   Type normType = getType(type.getShape(), spec.normType);
-  ParameterTraits traits;
-  traits.parallelOptimizer = false;
-  Value gamma = addParameter("weight", {type.getShape().back()}, spec.normType,
-                             getInit(InitKind::Ones), traits);
-  Value value = input;
-  if (type != normType) {
-    auto castIn = create<CastOp>("cast", normType, input);
-    // MindSpore Transformers marks this cast for recomputation itself: it is
-    // cheap, and its result is twice the input's size.
+  if (type == normType || !spec.castsNormInput)
+    return addNormOperator(input);
+  auto castIn = create<CastOp>("cast", normType, input);
+  // MindSpore Transformers marks this cast of RMSNorm for recomputation itself:
+  // it is cheap, and its result is twice the input's size.
+  if (!spec.usesLayerNorm)
     castIn.setRecomputeMark(RecomputeKind::Preset);
-    value = castIn.getResult();
-  }
-  value = create<RmsNormOp>("norm", value, gamma, spec.normEpsilon).getResult();
-  return type == normType
-             ? value
-             : create<CastOp>(names.normCastOut, type, value).getResult();
+  Value value = addNormOperator(castIn.getResult());
+  return create<CastOp>(names.normCastOut, type, value).getResult();
 }
 
 } // namespace mf

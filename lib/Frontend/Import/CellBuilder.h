@@ -47,6 +47,8 @@ struct LinearTraits {
   llvm::SmallVector<llvm::StringRef, 2> axes = {"mp"};
   bool cutsInputs = false;
   bool parallelOptimizer = true;
+  /// The weight is stored with the inputs as rows.
+  bool storesInputRows = false;
   /// The share of the result that is dropped at random.
   double dropout = 0.0;
 };
@@ -97,8 +99,8 @@ public:
   mlir::Value getParameter(llvm::StringRef symbol);
   mf::ir::InitAttr getInit(mf::ir::InitKind kind, double value = 0.0,
                            double scale = 1.0);
-  /// The initial value of weights.
-  mf::ir::InitAttr getWeightInit();
+  /// The initial value of weights with so many inputs and outputs.
+  mf::ir::InitAttr getWeightInit(int64_t numInputs, int64_t numOutputs);
   /// The bias on a router's scores, [experts], and the shares of choices that
   /// each row had in the last micro-batch, [rows, experts]: statistics that a
   /// step's end updates, in fp32.
@@ -165,13 +167,17 @@ public:
   /// Linear: input, weight and bias in the compute type, input * weight^T.
   mlir::Value addLinear(mlir::Value input, int64_t outSize,
                         const LinearTraits &traits);
-  /// RMSNorm over the last dimension in the norm's type; back in the input's.
+  /// RMSNorm or LayerNorm over the last dimension in the norm's type; back in
+  /// the input's.
   mlir::Value addNorm(mlir::Value input);
 
   const ModelSpec &spec;
   const FamilyNames &names;
+  /// The body layer's number, from 0.
+  int64_t layerIndex = 0;
 
 private:
+  mlir::Value addNormOperator(mlir::Value input);
   /// The values that random bits depend on, the layer's last argument from here
   /// on.
   mlir::Value getDraw();

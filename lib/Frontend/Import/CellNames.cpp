@@ -3,48 +3,11 @@
 #include "mf/Frontend/Import/CellNames.h"
 #include "ExpertCellNames.h"
 #include "LatentNames.h"
-#include <initializer_list>
+#include "LayerNormCellNames.h"
+#include "TreeWriter.h"
 
 namespace mf {
 namespace {
-
-/// Collects dotted names; a Cell is open while its constructor's names are
-/// added.
-class TreeWriter {
-public:
-  void add(std::initializer_list<llvm::StringRef> leaves) {
-    for (llvm::StringRef leaf : leaves)
-      names.push_back(prefix + leaf.str());
-  }
-
-  /// A Cell whose primitives are `leaves`, and what `body` adds below it.
-  template <typename Body>
-  void addCell(llvm::StringRef cell,
-               std::initializer_list<llvm::StringRef> leaves, Body body) {
-    std::string outer = prefix;
-    prefix += cell.str() + ".";
-    add(leaves);
-    body();
-    prefix = outer;
-  }
-
-  void addCell(llvm::StringRef cell,
-               std::initializer_list<llvm::StringRef> leaves) {
-    addCell(cell, leaves, [] {});
-  }
-
-  /// Names relative to the open Cell.
-  void addNames(std::vector<std::string> relative) {
-    for (std::string &name : relative)
-      names.push_back(prefix + std::move(name));
-  }
-
-  std::vector<std::string> take() { return std::move(names); }
-
-private:
-  std::string prefix;
-  std::vector<std::string> names;
-};
 
 //===----------------------------------------------------------------------===//
 // Llama, Qwen 1 and TeleChat
@@ -366,6 +329,12 @@ std::vector<std::string> getCellNames(const ModelSpec &spec, bool hasExperts) {
     return LlamaTree(spec, hasExperts).build();
   case ModelFamily::ChatGlm:
     return ChatGlmTree(spec).build();
+  case ModelFamily::Glm:
+    return getGlmCellNames();
+  case ModelFamily::Gpt2:
+    return getGpt2CellNames(spec);
+  case ModelFamily::Spark:
+    return getSparkCellNames();
   case ModelFamily::Mcore:
     return McoreTree(spec, hasExperts).build();
   }

@@ -74,7 +74,7 @@ static Value addSharedGate(CellBuilder &cells, const ExpertNames &names,
   {
     CellBuilder::Cell cell(cells, names.sharedGate);
     weight = cells.addParameter("weight", {1, spec.hiddenSize}, type,
-                                cells.getWeightInit(), {});
+                                cells.getWeightInit(spec.hiddenSize, 1), {});
   }
   Value input = cells.cast(tokens, type, names.cast);
   Value product =

@@ -1,6 +1,7 @@
 //===- FamilyNames.cpp - Names of Cells and parameters per family ---------===//
 
 #include "FamilyNames.h"
+#include "LayerNormNames.h"
 
 namespace mf {
 
@@ -242,6 +243,9 @@ const FamilyNames &getFamilyNames(ModelFamily family) {
   static const FamilyNames qwen = getQwenNames();
   static const FamilyNames deepSeek = getDeepSeekNames();
   static const FamilyNames chatGlm = getChatGlmNames();
+  static const FamilyNames glm = getGlmNames();
+  static const FamilyNames gpt2 = getGpt2Names();
+  static const FamilyNames spark = getSparkNames();
   static const FamilyNames mcore = getMcoreNames();
   switch (family) {
   case ModelFamily::Llama:
@@ -256,6 +260,12 @@ const FamilyNames &getFamilyNames(ModelFamily family) {
     return chatGlm;
   case ModelFamily::DeepSeek:
     return deepSeek;
+  case ModelFamily::Glm:
+    return glm;
+  case ModelFamily::Gpt2:
+    return gpt2;
+  case ModelFamily::Spark:
+    return spark;
   case ModelFamily::Mcore:
     return mcore;
   }

@@ -22,6 +22,9 @@ struct RotaryNames {
   llvm::StringRef multiply, add;
   /// Names of the form that rotates neighbouring pairs.
   llvm::StringRef reshape, subtract, stack;
+  /// Relative to the attention Cell: the halves of a head that turn with
+  /// positions of their own.
+  llvm::StringRef splitHalves = {}, joinHalves = {};
 };
 
 /// Names of the score path next to flash attention, relative to the attention
@@ -31,6 +34,10 @@ struct ScoreNames {
       weightedSum;
   llvm::StringRef alibi; ///< empty for families without
   llvm::StringRef dropout = {};
+  /// The scales of query and key, where they have them in place of scores.
+  llvm::StringRef scaleHeads = {};
+  /// The scale by the layer's number.
+  llvm::StringRef scaleLayer = {};
 };
 
 struct AttentionNames {
@@ -45,6 +52,8 @@ struct AttentionNames {
   ScoreNames scores;
   llvm::StringRef mergeTranspose, mergeReshape;
   llvm::StringRef output;
+  /// The dropout of the result, in this Cell; empty if other Cells drop it.
+  llvm::StringRef dropout;
   /// Relative to the layer: the result's way back into the residual stream.
   llvm::StringRef castResult;
 };
@@ -55,6 +64,7 @@ struct FeedForwardNames {
   llvm::StringRef cast;
   llvm::StringRef gate, up, gateUp, reshape, split, down;
   llvm::StringRef activation, concatenatedActivation, multiply;
+  llvm::StringRef dropout; ///< as in AttentionNames
   /// In place of `split` and `multiply` where the activation's Cell does both.
   llvm::StringRef activationSplit, activationMultiply;
   llvm::StringRef castResult; ///< relative to the layer
@@ -78,7 +88,14 @@ struct FamilyNames {
   // Parameters outside the layers, and the prefix of those inside.
   llvm::StringRef embeddingWeight, layers, finalNorm, head;
   llvm::StringRef gather;
+  /// The trained table of positions, and the sum with its rows; empty for
+  /// families without.
+  llvm::StringRef positionWeight, positionAdd;
   llvm::StringRef inputNorm, postAttentionNorm;
+  /// The factor of the residual stream, if it has one.
+  llvm::StringRef residualScale;
+  /// The operator of a norm's Cell and its parameters.
+  llvm::StringRef norm = "norm", normWeight = "weight", normBias = "bias";
   /// The cast back from the norm's type; the cast into it is `cast`.
   llvm::StringRef normCastOut;
   llvm::StringRef biasAdd;

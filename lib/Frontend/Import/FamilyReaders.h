@@ -36,6 +36,12 @@ void readTelechat(SpecReader &reader, ModelSpec &spec);
 void readChatGlm(SpecReader &reader, ModelSpec &spec);
 /// DeepseekV3Config, and DeepseekV2Config.
 void readDeepSeek(SpecReader &reader, ModelSpec &spec);
+/// GLMConfig (the first GLM).
+void readGlm(SpecReader &reader, ModelSpec &spec);
+/// GPT2Config.
+void readGpt2(SpecReader &reader, ModelSpec &spec);
+/// IFlytekSparkConfig.
+void readSpark(SpecReader &reader, ModelSpec &spec);
 /// Qwen3Config of the mcore training graph.
 void readQwen3(SpecReader &reader, ModelSpec &spec);
 /// DeepseekV3Config of the mcore training graph.
@@ -48,7 +54,14 @@ void readTelechat3Moe(SpecReader &reader, ModelSpec &spec);
 /// The share of the probabilities of attention that is dropped. Flash attention
 /// drops within its kernel, which is not modelled.
 void readAttentionDropout(SpecReader &reader, ModelSpec &spec,
-                          SpecReader::Keys keys);
+                          SpecReader::Keys keys, double missing = 0.0);
+
+/// hidden_size / num_heads, which must come out even.
+int64_t divideHidden(SpecReader &reader, const ModelSpec &spec);
+
+/// Requires context_parallel 1; `whose` is the family in the message.
+void rejectContextParallel(SpecReader &reader, const ModelSpec &spec,
+                           llvm::StringRef whose);
 
 /// Checks that the number of heads is a multiple of that of keys and values,
 /// and that the rotating dimensions of a head are even. `heads` and

@@ -99,8 +99,9 @@ Value HeadBuilder::addWeight() {
   const DType type = spec.tiesWordEmbeddings
                          ? spec.embeddingType
                          : spec.headType.value_or(spec.paramType);
-  Value weight = cells.addParameter("weight", {spec.vocabSize, spec.hiddenSize},
-                                    type, cells.getWeightInit(), traits);
+  Value weight = cells.addParameter(
+      "weight", {spec.vocabSize, spec.hiddenSize}, type,
+      cells.getWeightInit(spec.hiddenSize, spec.vocabSize), traits);
   return spec.normalizesHead ? normalizeRows(weight) : weight;
 }
 

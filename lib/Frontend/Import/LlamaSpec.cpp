@@ -49,8 +49,8 @@ void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
 }
 
 void readAttentionDropout(SpecReader &reader, ModelSpec &spec,
-                          SpecReader::Keys keys) {
-  double rate = reader.readShare(keys);
+                          SpecReader::Keys keys, double missing) {
+  double rate = reader.readShare(keys, missing);
   if (!spec.usesFlashAttention)
     spec.dropout.attention = rate;
   else if (rate != 0)
@@ -61,8 +61,7 @@ void readAttentionDropout(SpecReader &reader, ModelSpec &spec,
             "not modelled; it is ignored");
 }
 
-/// hidden_size / num_heads, which must come out even.
-static int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
+int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
   if (spec.hiddenSize % spec.numHeads == 0)
     return spec.hiddenSize / spec.numHeads;
   Node hidden = reader.find({"hidden_size"});
@@ -74,6 +73,14 @@ static int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
   if (hidden)
     error.attachNote("hidden_size is here", hidden.getLocation());
   return 2;
+}
+
+void rejectContextParallel(SpecReader &reader, const ModelSpec &spec,
+                           llvm::StringRef whose) {
+  if (spec.ranks.contextParallel > 1)
+    reader.diagnostics.error(reader.getNode().getLocation(),
+                             "expected context_parallel 1: " + whose +
+                                 "'s attention does not share out a sequence");
 }
 
 /// Factors of ffn_dim_multiplier are about 1. From here on it is a width: so
@@ -232,10 +239,7 @@ void readInternLm2(SpecReader &reader, ModelSpec &spec) {
   if (spec.headCut != VocabularyCut::None)
     spec.headCut = VocabularyCut::All;
   checkLlamaHeads(reader, spec);
-  if (spec.ranks.contextParallel > 1)
-    reader.diagnostics.error(reader.getNode().getLocation(),
-                             "expected context_parallel 1: InternLM2's "
-                             "attention does not share out a sequence");
+  rejectContextParallel(reader, spec, "InternLM2");
 }
 
 void readQwen(SpecReader &reader, ModelSpec &spec) {

@@ -110,8 +110,12 @@ private:
                getRotaryInit(InitKind::RotarySin));
     }
     if (!spec.usesFlashAttention)
-      addTable(causalMaskTable, {length, length}, spec.computeType,
+      addTable(causalMaskTable, {length, length},
+               spec.scalesHeads ? spec.softmaxType : spec.computeType,
                getInit(InitKind::CausalMask, -10000.0));
+    if (spec.prefixLength > 0)
+      addTable(prefixMaskTable, {length, spec.prefixLength}, spec.computeType,
+               getInit(InitKind::Constant, 0.0));
     if (spec.usesAlibi && spec.usesFlashAttention)
       addTable(alibiSlopes, {spec.numHeads}, DType::F32,
                getInit(InitKind::Alibi, 0.0));
@@ -151,7 +155,17 @@ private:
     traits.parallelOptimizer = spec.parallelOptimizerTable;
     addShared(names.embeddingWeight, {spec.vocabSize, spec.hiddenSize},
               spec.embeddingType,
-              getInit(InitKind::Normal, spec.initializerRange), traits);
+              getInit(InitKind::Normal, spec.getInitialDeviation(
+                                            spec.hiddenSize, spec.vocabSize)),
+              traits);
+    if (spec.learnsPositions) {
+      ParameterTraits positionTraits;
+      positionTraits.parallelOptimizer = spec.parallelOptimizerTable;
+      addShared(names.positionWeight, {spec.sequenceLength, spec.hiddenSize},
+                spec.embeddingType,
+                getInit(InitKind::Normal, spec.initializerRange),
+                positionTraits);
+    }
     Type hidden = getHiddenType();
     CellBuilder cells(
         model, spec, "embedding", LayerKind::Embedding, "",
@@ -168,8 +182,18 @@ private:
             .create<EmbeddingOp>(names.gather, rows.clone(shape),
                                  ValueRange{table, cells.getArgument(0)})
             .getResult();
+    auto drop = [&] {
+      result =
+          cells.drop(result, spec.dropout.embedding, names.embeddingDropout);
+    };
+    if (spec.learnsPositions) {
+      result = cells.add(result, cells.getParameter(names.positionWeight),
+                         names.positionAdd);
+      drop();
+    }
     result = cells.cast(result, spec.residualType, "cast");
-    result = cells.drop(result, spec.dropout.embedding, names.embeddingDropout);
+    if (!spec.learnsPositions)
+      drop();
     cells.returnValues(result);
   }
 
@@ -184,6 +208,7 @@ private:
                       names.layers.str() + "." + number, TypeRange{hidden},
                       results);
     cells.setCellTree(getCellTree(hasExperts));
+    cells.layerIndex = index;
     cells.returnValues(addBodyLayer(cells, cells.getArgument(0), hasExperts));
   }
 

@@ -8,6 +8,7 @@
 #include "PretrainedConfig.h"
 #include "SpecLimits.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 namespace mf {
 
@@ -25,10 +26,23 @@ llvm::StringRef getName(ModelFamily family) {
     return "chatglm";
   case ModelFamily::DeepSeek:
     return "deepseek";
+  case ModelFamily::Glm:
+    return "glm";
+  case ModelFamily::Gpt2:
+    return "gpt2";
+  case ModelFamily::Spark:
+    return "spark";
   case ModelFamily::Mcore:
     return "mcore";
   }
   llvm_unreachable("unknown family");
+}
+
+double ModelSpec::getInitialDeviation(int64_t numInputs,
+                                      int64_t numOutputs) const {
+  return initializesXavier ? std::sqrt(2.0 / (static_cast<double>(numInputs) +
+                                              static_cast<double>(numOutputs)))
+                           : initializerRange;
 }
 
 //===----------------------------------------------------------------------===//
@@ -61,6 +75,9 @@ static constexpr Architecture architectures[] = {
     {"ChatGLM4ForConditionalGeneration", readChatGlm},
     {"DeepseekV2ForCausalLM", readDeepSeek},
     {"DeepseekV3ForCausalLM", readDeepSeek},
+    {"GLMForPreTraining", readGlm},
+    {"GPT2LMHeadModel", readGpt2},
+    {"IFlytekSparkModelForCasualLM", readSpark},
     {"Qwen3ForCausalLM", readQwen3, /*isMcore=*/true},
     {"qwen3", readQwen3, /*isMcore=*/true},
     {"Qwen3MoeForCausalLM", readQwen3, /*isMcore=*/true},
@@ -80,6 +97,9 @@ static constexpr Architecture architectures[] = {
     {"ChatGLM2Config", readChatGlm},
     {"DeepseekV2Config", readDeepSeek},
     {"DeepseekV3Config", readDeepSeek},
+    {"GLMConfig", readGlm},
+    {"GPT2Config", readGpt2},
+    {"IFlytekSparkConfig", readSpark},
     {"Qwen3Config", readQwen3, /*isMcore=*/true},
     {"Qwen3MoeConfig", readQwen3, /*isMcore=*/true},
 };
@@ -244,6 +264,9 @@ static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
   Location place = config.parallel.node["seq_split_num"].getLocation();
   if (pieces > 1 && !spec.usesFlashAttention)
     diagnostics.error(place, "seq_split_num above 1 needs use_flash_attention");
+  if (pieces > 1 && spec.learnsPositions)
+    diagnostics.error(place, "expected seq_split_num 1: a table of positions "
+                             "is not cut into pieces");
   if (pieces > 1 && spec.sequenceLength % pieces != 0)
     diagnostics.error(place, "a sequence of " +
                                  llvm::Twine(spec.sequenceLength) +
@@ -312,6 +335,8 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   reportUnreadKeys(reader, config.model.node["model_config"]);
   spec.name = chooseName(config, spec.family);
   applyOverrides(overrides, spec, diagnostics);
+  if (spec.rotary.isTwoDimensional)
+    spec.prefixLength = spec.sequenceLength / 2;
   if (__builtin_mul_overflow(spec.microBatchSize, spec.ranks.dataParallel,
                              &spec.microBatchSize))
     diagnostics.error(config.parallel.node["data_parallel"].getLocation(),

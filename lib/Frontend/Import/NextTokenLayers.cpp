@@ -44,9 +44,9 @@ void NextTokenLayers::addEmbedding(int64_t index) {
   traits.mayStayWhole = true;
   traits.parallelOptimizer = spec.parallelOptimizerTable;
   traits.tiedTo = names.embeddingWeight;
-  Value table =
-      cells.addParameter(next.table, {spec.vocabSize, spec.hiddenSize},
-                         spec.embeddingType, cells.getWeightInit(), traits);
+  Value table = cells.addParameter(
+      next.table, {spec.vocabSize, spec.hiddenSize}, spec.embeddingType,
+      cells.getWeightInit(spec.hiddenSize, spec.vocabSize), traits);
   Value tokens = cells.shiftTokens(cells.getArgument(numHidden), index + 1, 0);
   auto rows = RankedTensorType::get(
       getShape(tokens), getFloatType(model.getContext(), spec.embeddingType));

@@ -61,7 +61,7 @@ static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec,
   int64_t hidden = spec.hiddenSize;
   int64_t keyValue = spec.getKeyValueSize();
   CheckedSum sum;
-  sum.add({2, hidden}); // norms
+  sum.add({spec.usesLayerNorm ? 4 : 2, hidden}); // norms
   if (spec.latent) {
     addLatentAttention(spec, *spec.latent, sum);
   } else {
@@ -72,7 +72,9 @@ static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec,
   if (hasExperts)
     addExperts(spec, sum);
   else
-    sum.add({3, hidden, spec.feedForwardSize});
+    sum.add({spec.gatesFeedForward ? 3 : 2, hidden, spec.feedForwardSize});
+  if (spec.feedForwardInputBias && !hasExperts)
+    sum.add({spec.gatesFeedForward ? 2 : 1, spec.feedForwardSize});
   if (spec.queryKeyValueBias) {
     sum.add({spec.getQuerySize()});
     sum.add({2, keyValue});
@@ -108,7 +110,9 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
   sum.add({spec.vocabSize, spec.hiddenSize});
   if (!spec.tiesWordEmbeddings)
     sum.add({spec.vocabSize, spec.hiddenSize});
-  sum.add({spec.hiddenSize});
+  if (spec.learnsPositions)
+    sum.add({spec.sequenceLength, spec.hiddenSize});
+  sum.add({spec.usesLayerNorm ? 2 : 1, spec.hiddenSize});
   return sum.get();
 }
 
@@ -179,8 +183,9 @@ static bool checkSizes(const SpecReader &reader, const ModelSpec &spec) {
         spec.sequenceLength, 1 << 28);
   const std::string width = "elements in a feed forward with hidden_size " +
                             std::to_string(spec.hiddenSize);
-  check({"intermediate_size", "ffn_hidden_size", "ffn_dim_multiplier"}, width,
-        spec.feedForwardSize, widest);
+  check({"intermediate_size", "ffn_hidden_size", "ffn_dim_multiplier",
+         "expand_ratio"},
+        width, spec.feedForwardSize, widest);
   return reader.diagnostics.getErrorCount() == errors;
 }
 

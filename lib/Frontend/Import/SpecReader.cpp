@@ -142,10 +142,10 @@ double SpecReader::readPositive(Keys keys, double missing) {
   return readOptionalPositive(keys).value_or(missing);
 }
 
-double SpecReader::readShare(Keys keys) {
+double SpecReader::readShare(Keys keys, double missing) {
   Node value = find(keys);
   if (!value)
-    return 0;
+    return missing;
   std::optional<double> number = getNumber(value);
   if (number && *number >= 0 && *number < 1)
     return *number;

@@ -39,8 +39,8 @@ public:
   /// As readNumber, greater than zero.
   double readPositive(Keys keys, double missing);
   std::optional<double> readOptionalPositive(Keys keys);
-  /// A share from 0 to below 1; 0 if it is missing.
-  double readShare(Keys keys);
+  /// A share from 0 to below 1.
+  double readShare(Keys keys, double missing = 0.0);
   /// Text; null gives `missing`.
   std::string readString(Keys keys, llvm::StringRef missing);
   /// `float32`, `float16` or `bfloat16`.

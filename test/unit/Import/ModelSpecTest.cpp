@@ -123,6 +123,39 @@ TEST(ModelSpecTest, EmbeddingAndResidualTypesFollowTheOthers) {
   EXPECT_EQ(spec.residualType, DType::BF16);
 }
 
+TEST(ModelSpecTest, Gpt2AndSparkHaveAsManyParametersAsPublished) {
+  EXPECT_EQ(getParameterCount(readModelConfig("", "GPT2LMHeadModel")),
+            124439808);
+  EXPECT_EQ(getParameterCount(readModelConfig(
+                "hidden_size: 1600\nnum_layers: 48\nnum_heads: 25\n",
+                "GPT2LMHeadModel")),
+            1557611200);
+  EXPECT_EQ(
+      getParameterCount(readModelConfig("", "IFlytekSparkModelForCasualLM")),
+      13312542720);
+}
+
+TEST(ModelSpecTest, TheFirstGlmHasAHeadOfItsOwn) {
+  ModelSpec spec = readModelConfig("", "GLMForPreTraining");
+  // Published are those of the model with a tied head.
+  EXPECT_EQ(*getParameterCount(spec) - spec.vocabSize * spec.hiddenSize,
+            6173286400);
+  EXPECT_EQ(spec.prefixLength, 256);
+  EXPECT_EQ(spec.rotary.size, 64);
+  EXPECT_DOUBLE_EQ(spec.residualScale, std::sqrt(56.0));
+}
+
+TEST(ModelSpecTest, Gpt2DropsATenthUnlessToldOtherwise) {
+  ModelSpec spec = readModelConfig("hidden_dropout_rate: 0.2\n"
+                                   "use_flash_attention: False\n",
+                                   "GPT2LMHeadModel");
+  EXPECT_EQ(spec.dropout.embedding, 0.1);
+  EXPECT_EQ(spec.dropout.hidden, 0.2);
+  EXPECT_EQ(spec.dropout.attention, 0.1);
+  EXPECT_EQ(spec.embeddingType, DType::F32);
+  EXPECT_EQ(spec.computeType, DType::F16);
+}
+
 TEST(ModelSpecTest, ConcatenationCoversBothHalvesOfALayer) {
   ModelSpec spec = readModelConfig("qkv_concat: True");
   EXPECT_EQ(spec.projections, ProjectionLayout::QueryKeyValue);

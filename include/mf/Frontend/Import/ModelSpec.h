@@ -36,12 +36,15 @@ enum class ModelFamily : uint8_t {
   Telechat,  ///< TelechatDecodeLayer: TeleChat, TeleChat2
   ChatGlm,   ///< ChatGLM2Block: GLM 2 to 4
   DeepSeek,  ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
+  Glm,       ///< DeepNormWithGLULayer: the first GLM
+  Gpt2,      ///< GPTTransformerDecoderLayer: GPT-2
+  Spark,     ///< IFlytekSparkTransformerEncoderLayer: iFlytekSpark
   Mcore      ///< TransformerLayer of the mcore training graph: Qwen3,
              ///< DeepSeek-V3, TeleChat3
 };
 
-/// `llama`, `internlm2`, `qwen`, `telechat`, `chatglm`, `deepseek`, `mcore`:
-/// the `family` of mf.model.
+/// `llama`, `internlm2`, `qwen`, `telechat`, `chatglm`, `deepseek`, `glm`,
+/// `gpt2`, `spark`, `mcore`: the `family` of mf.model.
 llvm::StringRef getName(ModelFamily family);
 
 /// How the query, key and value weights are stored.
@@ -59,6 +62,9 @@ enum class VocabularyCut : uint8_t {
   ContextAndModel, ///< context and model parallel
   All              ///< data, context and model parallel: a whole stage
 };
+
+/// The nonlinearity of the feed forward.
+enum class Activation : uint8_t { Silu, Gelu };
 
 /// Rotary position embedding (Su et al., 2021).
 struct RotarySpec {
@@ -78,6 +84,10 @@ struct RotarySpec {
   /// Neighbours are moved to the two halves of a head before these rotate
   /// (latent attention of the mcore graph).
   bool movesPairs = false;
+  /// Half of a head turns with the position in the prefix, which is that of its
+  /// last token behind it, and half with the position behind it, which is 0
+  /// within (Du et al., 2022). `size` is that of a half.
+  bool isTwoDimensional = false;
 };
 
 /// The shares of elements that a training step drops at random.
@@ -115,6 +125,15 @@ struct ModelSpec {
   bool queryKeyValueBias = false;
   bool attentionOutputBias = false;
   bool feedForwardOutputBias = false;
+  /// The projections to the feed forward's width have biases.
+  bool feedForwardInputBias = false;
+  /// Weights of the feed forward and of attention's output projection are
+  /// stored with the inputs as rows.
+  bool storesInputRows = false;
+  /// The feed forward is down(activation(gate(x)) * up(x)), else
+  /// down(activation(up(x))).
+  bool gatesFeedForward = true;
+  Activation activation = Activation::Silu;
   /// Gate and up projection of the feed forward are one weight.
   bool concatenatesFeedForward = false;
   /// Layers of mixtral_extend: those of experts are too, and gates are either
@@ -131,7 +150,27 @@ struct ModelSpec {
   /// Scores get slope * (key - query), one slope per head (ALiBi), in place of
   /// rotary embedding.
   bool usesAlibi = false;
+  /// A trained table of positions is added to the embedding's result.
+  bool learnsPositions = false;
   bool usesFlashAttention = false;
+  /// Without flash attention queries and keys are scaled in place of scores,
+  /// and scores are masked in the softmax's type.
+  bool scalesHeads = false;
+  /// Queries are also divided by the layer's number, from 1, and scores
+  /// multiplied with it in the softmax's type.
+  bool scalesByLayer = false;
+  /// The first tokens of a sample, which all tokens see.
+  int64_t prefixLength = 0;
+
+  /// Norms are LayerNorm, with a bias, in place of RMSNorm.
+  bool usesLayerNorm = false;
+  /// Norms cast what they read to normType first.
+  bool castsNormInput = true;
+  /// If it is not 0, the residual stream goes on from what norms give, times
+  /// this (DeepNorm, Wang et al., 2022).
+  double residualScale = 0.0;
+  /// The feed forward's activation is in the residual stream's type.
+  bool widensActivation = false;
 
   RotarySpec rotary;
   /// In place of `projections`. numKeyValueHeads is then numHeads, headSize
@@ -144,6 +183,9 @@ struct ModelSpec {
   double normEpsilon = 1e-5;
   /// Standard deviation of the initial weights.
   double initializerRange = 0.01;
+  /// In its place, sqrt(2 / (inputs + outputs)) of each (Glorot and Bengio,
+  /// 2010).
+  bool initializesXavier = false;
 
   DType computeType = DType::F16;
   DType paramType = DType::F16;
@@ -166,6 +208,8 @@ struct ModelSpec {
   /// Ranks with the same rows of the embedding's table may share them out.
   bool parallelOptimizerTable = false;
 
+  /// The standard deviation of the initial values of a weight.
+  double getInitialDeviation(int64_t numInputs, int64_t numOutputs) const;
   int64_t getQuerySize() const { return numHeads * headSize; }
   /// The size of the rows that attention hands to its output projection.
   int64_t getAttendedSize() const {

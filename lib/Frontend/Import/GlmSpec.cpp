@@ -1,0 +1,95 @@
+//===- GlmSpec.cpp - GLMConfig --------------------------------------------===//
+
+#include "FamilyReaders.h"
+#include <cmath>
+
+namespace mf {
+
+/// Rejects layers that GLMConfig can ask for, but no published file does.
+static void rejectGlmVariants(SpecReader &reader) {
+  const std::string activation = reader.readString({"activation_func"}, "GELU");
+  if (activation != "GELU")
+    reader.diagnostics.error(reader.locate({"activation_func"}),
+                             "expected 'GELU' for 'activation_func', but got " +
+                                 quote(activation));
+  const std::string order = reader.readString({"layernorm_order"}, "post");
+  if (order == "sandwich")
+    reader.diagnostics.error(reader.locate({"layernorm_order"}),
+                             "expected 'post' for 'layernorm_order': layers "
+                             "with four norms are not supported");
+  for (llvm::StringLiteral key : {llvm::StringLiteral("position_encoding_2d"),
+                                  llvm::StringLiteral("use_final_layernorm")})
+    if (!reader.readBool({key}, true))
+      reader.diagnostics.error(reader.locate({key}),
+                               "expected True for " + quote(key) +
+                                   ": a model without is not supported");
+}
+
+static void readGlmSizes(SpecReader &reader, ModelSpec &spec) {
+  spec.sequenceLength = reader.readSize({"seq_length"}, 512);
+  if (spec.sequenceLength < 2)
+    reader.diagnostics.error(reader.locate({"seq_length"}),
+                             "expected at least 2 tokens, half of which are "
+                             "the prefix");
+  spec.vocabSize = reader.readSize({"vocab_size"}, 130528);
+  spec.hiddenSize = reader.readSize({"hidden_size"}, 4096);
+  spec.numLayers = reader.readSize({"num_layers"}, 28);
+  spec.numHeads = reader.readSize({"num_heads"}, 32);
+  spec.numKeyValueHeads = spec.numHeads;
+  spec.headSize = divideHidden(reader, spec);
+  if (std::optional<int64_t> size =
+          reader.readOptionalSize({"hidden_size_per_attention_head"}))
+    spec.headSize = *size;
+  spec.feedForwardSize = reader.readSize({"inner_hidden_size"}, 16384);
+  if (spec.headSize % 4 != 0)
+    reader.diagnostics.error(reader.locate({"num_heads"}),
+                             "expected a multiple of 4 dimensions per head, "
+                             "but there are " +
+                                 llvm::Twine(spec.headSize));
+  spec.padTokenId = reader.readInt({"pad_token_id"}, 3);
+  spec.normEpsilon = reader.readPositive({"layernorm_epsilon"}, 1e-5);
+  reader.markRead({"mask_token_id", "gmask_token_id", "is_enhanced_encoder"});
+}
+
+static void readGlmTypes(SpecReader &reader, ModelSpec &spec) {
+  spec.computeType = reader.readType({"compute_dtype"}, DType::F16);
+  spec.paramType = reader.readType({"param_init_type"}, DType::F16);
+  spec.normType = reader.readType({"layernorm_compute_type"}, DType::F32);
+  spec.softmaxType = reader.readType({"softmax_compute_type"}, DType::F32);
+  spec.headType = spec.computeType;
+  spec.rotaryType = spec.computeType;
+  // The table and so the stream are fp32 whatever the keys say.
+  spec.embeddingType = DType::F32;
+  spec.residualType = DType::F32;
+}
+
+void readGlm(SpecReader &reader, ModelSpec &spec) {
+  spec.family = ModelFamily::Glm;
+  readGlmSizes(reader, spec);
+  rejectGlmVariants(reader);
+  spec.usesLayerNorm = true;
+  spec.castsNormInput = false;
+  spec.residualScale = std::sqrt(2.0 * static_cast<double>(spec.numLayers));
+  spec.projections = ProjectionLayout::QueryKeyValue;
+  spec.gatesFeedForward = false;
+  spec.activation = Activation::Gelu;
+  spec.widensActivation = true;
+  spec.queryKeyValueBias = true;
+  spec.attentionOutputBias = true;
+  spec.feedForwardInputBias = true;
+  spec.feedForwardOutputBias = true;
+  spec.scalesByLayer = true;
+  spec.rotary.isTwoDimensional = true;
+  spec.rotary.size = spec.headSize / 2;
+  spec.dropout.embedding = reader.readShare({"embedding_dropout_prob"});
+  spec.dropout.hidden = reader.readShare({"hidden_dropout_rate"});
+  spec.dropout.attention = reader.readShare({"attention_dropout_rate"});
+  readGlmTypes(reader, spec);
+  if (spec.tableCut != VocabularyCut::None)
+    spec.tableCut = VocabularyCut::Model;
+  checkHeadParts(reader, spec.numHeads, spec.ranks.getHeadParts(),
+                 {"num_heads"});
+  rejectContextParallel(reader, spec, "GLM");
+}
+
+} // namespace mf
