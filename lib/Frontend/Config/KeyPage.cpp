@@ -8,7 +8,7 @@ namespace mf {
 
 namespace {
 
-/// What a key takes, and its default.
+/// Describes the values that a key takes, and its default.
 struct KeyWords {
   std::string type, missing;
 };

@@ -20,7 +20,7 @@ namespace {
 
 /// The numbers of the first, the middle and the last stages.
 std::vector<double> readByPlace(const JsonPlace &place, size_t stages,
-                                NumberRange range, Complaint &complaint) {
+                                FieldRange range, Complaint &complaint) {
   JsonObject object(place, complaint);
   const double first = object.demandNumber("first", range);
   const double middle = object.demandNumber("middle", range);
@@ -34,7 +34,7 @@ std::vector<double> readByPlace(const JsonPlace &place, size_t stages,
 
 /// A number for each stage, from one for all, a list, or an object.
 std::vector<double> readByStage(const JsonPlace &place, size_t stages,
-                                NumberRange range, Complaint &complaint) {
+                                FieldRange range, Complaint &complaint) {
   if (place.value->getAsObject())
     return readByPlace(place, stages, range, complaint);
   if (!place.value->getAsArray())
@@ -280,7 +280,7 @@ void ChoiceReader::readForbidden(const JsonPlace &place) {
 
 void readMemory(JsonObject &top, Problem &problem, Complaint &complaint) {
   const size_t stages = problem.schedule.pipeline.stages;
-  constexpr double most = NumberRange().most;
+  constexpr double most = FieldRange().most;
   problem.stages.resize(stages);
   if (std::optional<JsonPlace> limit =
           top.demand("memory_limit", "a number, a list over the stages, or an "

@@ -40,14 +40,14 @@ namespace {
 /// The upper end goes without saying unless a number is beyond it.
 std::string describeRange(double least, double most, bool isBeyond = false) {
   std::string text = "from " + toText(least);
-  if (isBeyond || most < NumberRange().most)
+  if (isBeyond || most < FieldRange().most)
     text += " to " + toText(most);
   return text;
 }
 
 } // namespace
 
-std::optional<double> readNumber(const JsonPlace &place, NumberRange range,
+std::optional<double> readNumber(const JsonPlace &place, FieldRange range,
                                  Complaint &complaint) {
   std::optional<double> number = place.value->getAsNumber();
   if (number && std::isfinite(*number) && *number >= range.least &&
@@ -140,18 +140,17 @@ std::optional<JsonPlace> JsonObject::demand(StringRef name,
   return member;
 }
 
-std::optional<double> JsonObject::findNumber(StringRef name,
-                                             NumberRange range) {
+std::optional<double> JsonObject::findNumber(StringRef name, FieldRange range) {
   std::optional<JsonPlace> member = find(name);
   return member ? readNumber(*member, range, complaint) : std::nullopt;
 }
 
 double JsonObject::getNumber(StringRef name, double otherwise,
-                             NumberRange range) {
+                             FieldRange range) {
   return findNumber(name, range).value_or(otherwise);
 }
 
-double JsonObject::demandNumber(StringRef name, NumberRange range) {
+double JsonObject::demandNumber(StringRef name, FieldRange range) {
   std::optional<JsonPlace> member =
       demand(name, "a number " + describeRange(range.least, range.most));
   return member ? readNumber(*member, range, complaint).value_or(range.least)
@@ -160,10 +159,10 @@ double JsonObject::demandNumber(StringRef name, NumberRange range) {
 
 double JsonObject::getProduct(StringRef name, double ratio, double number) {
   const double product = ratio * number;
-  if (product <= NumberRange().most)
+  if (product <= FieldRange().most)
     return product;
   complain(name, "makes " + toText(product) + " of " + toText(number) +
-                     ", expected at most " + toText(NumberRange().most));
+                     ", expected at most " + toText(FieldRange().most));
   return 0;
 }
 

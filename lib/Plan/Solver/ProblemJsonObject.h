@@ -34,7 +34,7 @@ struct JsonPlace {
 };
 
 /// Numbers that a value may have.
-struct NumberRange {
+struct FieldRange {
   double least = 0;
   /// Sums over all tasks of all layers stay far from the ends of doubles and,
   /// beside each other, within what ticks tell apart.
@@ -42,10 +42,10 @@ struct NumberRange {
 };
 
 /// The range of ratios between two numbers.
-constexpr NumberRange ratioRange = {0, 1e6};
+constexpr FieldRange ratioRange = {0, 1e6};
 
 /// Readers of one value: it, or nothing and a complaint.
-std::optional<double> readNumber(const JsonPlace &place, NumberRange range,
+std::optional<double> readNumber(const JsonPlace &place, FieldRange range,
                                  Complaint &complaint);
 std::optional<int64_t> readInteger(const JsonPlace &place, int64_t least,
                                    int64_t most, Complaint &complaint);
@@ -71,10 +71,9 @@ public:
                                   const llvm::Twine &expected);
 
   double getNumber(llvm::StringRef name, double otherwise,
-                   NumberRange range = {});
-  std::optional<double> findNumber(llvm::StringRef name,
-                                   NumberRange range = {});
-  double demandNumber(llvm::StringRef name, NumberRange range = {});
+                   FieldRange range = {});
+  std::optional<double> findNumber(llvm::StringRef name, FieldRange range = {});
+  double demandNumber(llvm::StringRef name, FieldRange range = {});
   int64_t getInteger(llvm::StringRef name, int64_t otherwise, int64_t least,
                      int64_t most);
   /// The product of a number and the ratio that is called `name`; 0, and a
