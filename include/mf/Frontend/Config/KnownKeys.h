@@ -57,7 +57,7 @@ struct KnownKey {
   llvm::StringLiteral instead = "";
   KeyField (*field)(TrainingConfig &config) = nullptr;
 
-  // What values it takes, besides those of its type.
+  // The values that it takes, of those of its type.
   int64_t smallest = 1;
   NumberRange range = {};
   NameList choices = nullptr;
