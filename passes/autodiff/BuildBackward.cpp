@@ -94,6 +94,9 @@ private:
   DenseMap<Operation *, int64_t> firstOfLayer;
   SmallVector<Attribute> inputs, inputIndices, gradientNames;
   SmallVector<std::pair<GetParamOp, ParamOp>> trained;
+  /// Reads of weights that are not trained, and the size of the gradients that
+  /// these do not have.
+  int64_t numFrozen = 0, frozenBytes = 0;
   SmallVector<Value> results;
 };
 
@@ -310,6 +313,10 @@ LogicalResult ChunkBuilder::buildBackward() {
     if (!param)
       return read.emitOpError("expected a parameter, but got '")
              << read.getParam() << "'";
+    if (param.getUntrained()) {
+      ++numFrozen;
+      frozenBytes += getTensorBytes(param.getAccumulatedType());
+    }
     if (!param.needsGradient())
       continue;
     gradients.require(read.getResult());
@@ -359,9 +366,15 @@ void ChunkBuilder::emitRemark(ChunkOp chunk) {
   };
   Block &operators = chunk.getBody().front();
   int64_t backward = countFrom(chunk.getCut());
-  remark::passed(chunk.getLoc(), remark::RemarkOpts::name("Backward")
-                                     .category("autodiff")
-                                     .function(chunk.getSymName()))
+  auto options = remark::RemarkOpts::name("Backward")
+                     .category("autodiff")
+                     .function(chunk.getSymName());
+  if (numFrozen > 0)
+    remark::passed(chunk.getLoc(), options)
+        << remark::add("weights that are not trained get no gradient")
+        << remark::metric("frozen parameters", numFrozen)
+        << remark::metric("gradient bytes not made", frozenBytes);
+  remark::passed(chunk.getLoc(), options)
       << remark::add("layers {0} to {1} of stage {2} are one graph",
                      source.layers.front().getSymName(),
                      source.layers.back().getSymName(),
