@@ -107,6 +107,11 @@ def Gelu : UnaryKernel<"aclnnGelu"> {
   let kind = "activation";
   let profiled = ["Gelu", "GeluV2"];
 }
+def FastGelu : UnaryKernel<"aclnnFastGelu"> {
+  let summary = "Gaussian error linear unit as self * sigmoid(1.702 self)";
+  let kind = "activation";
+  let profiled = ["FastGelu"];
+}
 
 def SiluBackward : ActivationBackwardKernel<"aclnnSiluBackward"> {
   let summary = "gradient of aclnnSilu";
@@ -115,6 +120,10 @@ def SiluBackward : ActivationBackwardKernel<"aclnnSiluBackward"> {
 def GeluBackward : ActivationBackwardKernel<"aclnnGeluBackward"> {
   let summary = "gradient of aclnnGelu";
   let profiled = ["GeluGrad", "GeluGradV2"];
+}
+def FastGeluBackward : ActivationBackwardKernel<"aclnnFastGeluBackward"> {
+  let summary = "gradient of aclnnFastGelu";
+  let profiled = ["FastGeluGrad"];
 }
 
 def Cast : Kernel<"aclnnCast", "makeCast"> {

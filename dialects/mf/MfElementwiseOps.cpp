@@ -156,6 +156,14 @@ void GeluOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
       builder, getLoc(), gradient.getType(), ValueRange{gradient, getInput()});
 }
 
+void FastGeluOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
+                               ArrayRef<bool> needed,
+                               MutableArrayRef<Value> operandGradients) {
+  Value gradient = resultGradients.front();
+  operandGradients[0] = FastGeluGradOp::create(
+      builder, getLoc(), gradient.getType(), ValueRange{gradient, getInput()});
+}
+
 void AddScalarOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                 ArrayRef<bool> needed,
                                 MutableArrayRef<Value> operandGradients) {

@@ -81,6 +81,16 @@ def Mf_GeluGradOp : Mf_ComputeOp<"gelu_grad", "aclnnGeluBackward",
   let summary = "gradient of mf.gelu";
 }
 
+def Mf_FastGeluOp : Mf_UnaryOp<"fast_gelu", "aclnnFastGelu"> {
+  let summary = "Gaussian error linear unit as x * sigmoid(1.702 x)";
+}
+
+def Mf_FastGeluGradOp : Mf_ComputeOp<"fast_gelu_grad", "aclnnFastGeluBackward",
+    (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input), (ins),
+    (outs Mf_FloatTensor:$input_gradient), [SameOperandsAndResultType]> {
+  let summary = "gradient of mf.fast_gelu";
+}
+
 def Mf_AddScalarOp : Mf_UnaryOp<"add_scalar", "aclnnAdds",
                                 (ins F64Attr:$value)> {
   let summary = "sum with a constant";

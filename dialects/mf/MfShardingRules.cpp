@@ -60,6 +60,9 @@ ShardingRule SiluOp::getShardingRule() {
 ShardingRule GeluOp::getShardingRule() {
   return getElementwiseRule(*this, Linearity::None);
 }
+ShardingRule FastGeluOp::getShardingRule() {
+  return getElementwiseRule(*this, Linearity::None);
+}
 ShardingRule AddScalarOp::getShardingRule() {
   return getElementwiseRule(*this, Linearity::None);
 }

@@ -23,7 +23,7 @@ TORCH_LOSS, TORCH_GRADIENT = 1e-6, 2e-6
 SIZES = {"seq_length": 16, "hidden_size": 32, "num_layers": 4, "num_heads": 4, "vocab_size": 256, "pad_token_id": -1}
 GPT2 = {
     **SIZES, "expand_ratio": 3, "embedding_dropout_prob": 0.3, "hidden_dropout_rate": 0.1, "attention_dropout_rate": 0.2,
-    "compute_dtype": "float32", "use_flash_attention": False,
+    "compute_dtype": "float32", "use_flash_attention": False, "hidden_act": "gelu",
 }  # fmt: skip
 SPARK = {
     **SIZES, "ffn_hidden_size": 96, "dropout_rate": 0.1, "compute_type": "float32", "softmax_compute_type": "float32",
@@ -35,7 +35,7 @@ GLM = {
 }  # fmt: skip
 MODELS = {
     "gpt2": (GPT2, "GPT2Config", "GPT2LMHeadModel"),
-    "gpt2-flash": (dict(GPT2, use_flash_attention=True, attention_dropout_rate=0), "GPT2Config", "GPT2LMHeadModel"),
+    "gpt2-flash": (dict(GPT2, use_flash_attention=True, attention_dropout_rate=0, hidden_act="fast_gelu"), "GPT2Config", "GPT2LMHeadModel"),
     "glm": (GLM, "GLMConfig", "GLMForPreTraining"),
     "spark": (SPARK, "IFlytekSparkConfig", "IFlytekSparkModelForCasualLM"),
 }

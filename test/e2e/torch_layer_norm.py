@@ -75,7 +75,9 @@ class Gpt2(LayerNormModel):
 
     def feed_forward(self, x, prefix, drop):
         prefix += "output."
-        x = torch.nn.functional.gelu(self.transposed(x, prefix + "mapping"), approximate="tanh")
+        x = self.transposed(x, prefix + "mapping")
+        is_fast = self.config["hidden_act"] == "fast_gelu"
+        x = x * torch.sigmoid(1.702 * x) if is_fast else torch.nn.functional.gelu(x, approximate="tanh")
         x = self.transposed(x, prefix + "projection")
         return drop(x, self.config["hidden_dropout_rate"], prefix + "dropout.dropout")
 

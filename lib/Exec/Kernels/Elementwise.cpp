@@ -180,6 +180,7 @@ UnaryOp getUnaryOp(const KernelSpec &spec) {
       .Case("aclnnReciprocal", UnaryOp::Reciprocal)
       .Case("aclnnSilu", UnaryOp::Silu)
       .Case("aclnnGelu", UnaryOp::Gelu)
+      .Case("aclnnFastGelu", UnaryOp::FastGelu)
       .Case("aclnnSigmoid", UnaryOp::Sigmoid)
       .Case("aclnnExp", UnaryOp::Exp)
       .Case("aclnnLog", UnaryOp::Log)
@@ -208,6 +209,7 @@ BinaryOp getActivationBackwardOp(const KernelSpec &spec) {
   return llvm::StringSwitch<BinaryOp>(spec.name)
       .Case("aclnnSiluBackward", BinaryOp::SiluBackward)
       .Case("aclnnGeluBackward", BinaryOp::GeluBackward)
+      .Case("aclnnFastGeluBackward", BinaryOp::FastGeluBackward)
       .Case("aclnnSigmoidBackward", BinaryOp::SigmoidBackward);
 }
 

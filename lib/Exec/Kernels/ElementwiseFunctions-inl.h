@@ -59,6 +59,17 @@ struct Gelu {
   }
 };
 
+/// The argument of the sigmoid in the fast form of GELU.
+HWY_INLINE FloatVector fastGeluArgument(FloatVector x) {
+  return hn::Mul(x, hn::Set(floats, 1.702f));
+}
+
+struct FastGelu {
+  HWY_INLINE FloatVector operator()(FloatVector x) const {
+    return hn::Mul(x, sigmoidOfNumber(fastGeluArgument(x)));
+  }
+};
+
 struct Sigmoid {
   HWY_INLINE FloatVector operator()(FloatVector x) const { return sigmoid(x); }
 };
@@ -258,6 +269,16 @@ struct GeluBackward {
                    hn::Set(floats, 1.59576912161f));
     auto rest = hn::Mul(hn::Mul(x, inner), hn::Sub(one, s));
     return hn::Mul(dy, hn::MulAdd(s, rest, s));
+  }
+};
+
+struct FastGeluBackward {
+  HWY_INLINE FloatVector operator()(FloatVector dy, FloatVector x) const {
+    auto one = hn::Set(floats, 1.0f);
+    auto u = fastGeluArgument(x);
+    auto s = sigmoidOfNumber(u);
+    auto slope = hn::Mul(s, hn::MulAdd(u, hn::Sub(one, s), one));
+    return hn::Mul(dy, slope);
   }
 };
 

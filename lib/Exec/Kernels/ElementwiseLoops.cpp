@@ -59,6 +59,8 @@ void unaryOfType(UnaryOp op, const void *x, void *y, int64_t count,
     return mapUnary<T>(x, y, count, Silu());
   case UnaryOp::Gelu:
     return mapUnary<T>(x, y, count, Gelu());
+  case UnaryOp::FastGelu:
+    return mapUnary<T>(x, y, count, FastGelu());
   case UnaryOp::AddScalar:
     return mapUnary<T>(x, y, count, AddScalar{value});
   case UnaryOp::MulScalar:
@@ -106,6 +108,8 @@ void binaryOfType(BinaryOp op, Advance advance, const void *x, const void *y,
     return mapBinary<T>(advance, x, y, z, count, SiluBackward());
   case BinaryOp::GeluBackward:
     return mapBinary<T>(advance, x, y, z, count, GeluBackward());
+  case BinaryOp::FastGeluBackward:
+    return mapBinary<T>(advance, x, y, z, count, FastGeluBackward());
   case BinaryOp::SigmoidBackward:
     return mapBinary<T>(advance, x, y, z, count, SigmoidBackward());
   }

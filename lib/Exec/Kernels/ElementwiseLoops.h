@@ -19,6 +19,7 @@ enum class UnaryOp {
   Reciprocal,
   Silu,
   Gelu,
+  FastGelu,
   Sigmoid,
   Exp,
   Log,
@@ -47,6 +48,7 @@ enum class BinaryOp {
   GreaterEqual,
   SiluBackward,
   GeluBackward,
+  FastGeluBackward,
   SigmoidBackward
 };
 

@@ -27,9 +27,17 @@ Value addFeedForward(CellBuilder &cells, Value input,
   auto activate = [&](Value value, StringRef leaf) {
     if (!feedForward.fused.empty())
       leaf = feedForward.fused;
-    if (spec.activation == Activation::Gelu)
+    switch (spec.activation) {
+    case Activation::Silu:
+      return cells.create<SiluOp>(leaf, value.getType(), value).getResult();
+    case Activation::Gelu:
       return cells.create<GeluOp>(leaf, value.getType(), value).getResult();
-    return cells.create<SiluOp>(leaf, value.getType(), value).getResult();
+    case Activation::FastGelu:
+      if (!names.fastActivation.empty())
+        leaf = names.fastActivation;
+      return cells.create<FastGeluOp>(leaf, value.getType(), value).getResult();
+    }
+    llvm_unreachable("unknown activation");
   };
 
   if (!names.cast.empty())

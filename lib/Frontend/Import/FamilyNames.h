@@ -64,7 +64,8 @@ struct FeedForwardNames {
   llvm::StringRef cast;
   llvm::StringRef gate, up, gateUp, reshape, split, down;
   llvm::StringRef activation, concatenatedActivation, multiply;
-  llvm::StringRef dropout; ///< as in AttentionNames
+  llvm::StringRef fastActivation; ///< in place of it, if it is another Cell
+  llvm::StringRef dropout;        ///< as in AttentionNames
   /// In place of `split` and `multiply` where the activation's Cell does both.
   llvm::StringRef activationSplit, activationMultiply;
   llvm::StringRef castResult; ///< relative to the layer

@@ -4,13 +4,20 @@
 
 namespace mf {
 
+static Activation readGpt2Activation(SpecReader &reader) {
+  const std::string activation = reader.readString({"hidden_act"}, "gelu");
+  if (activation == "fast_gelu")
+    return Activation::FastGelu;
+  if (activation != "gelu")
+    reader.diagnostics.error(
+        reader.locate({"hidden_act"}),
+        "expected 'gelu' or 'fast_gelu' for 'hidden_act', but got " +
+            quote(activation));
+  return Activation::Gelu;
+}
+
 /// Rejects layers that GPT2Config can ask for, but no published file does.
 static void rejectGpt2Variants(SpecReader &reader) {
-  const std::string activation = reader.readString({"hidden_act"}, "gelu");
-  if (activation != "gelu")
-    reader.diagnostics.error(reader.locate({"hidden_act"}),
-                             "expected 'gelu' for 'hidden_act', but got " +
-                                 quote(activation));
   if (reader.readBool({"post_layernorm_residual"}, false))
     reader.diagnostics.error(reader.locate({"post_layernorm_residual"}),
                              "expected False for 'post_layernorm_residual': "
@@ -40,7 +47,7 @@ void readGpt2(SpecReader &reader, ModelSpec &spec) {
   spec.usesLayerNorm = true;
   spec.learnsPositions = true;
   spec.gatesFeedForward = false;
-  spec.activation = Activation::Gelu;
+  spec.activation = readGpt2Activation(reader);
   spec.storesInputRows = true;
   spec.queryKeyValueBias = true;
   spec.attentionOutputBias = true;

@@ -73,7 +73,9 @@ std::vector<std::string> getGpt2CellNames(const ModelSpec &spec) {
   addLayerNorm(tree, "layernorm2");
   addGpt2Attention(tree, spec);
   tree.addCell("output", {"cast"}, [&] {
-    addBiasedLinear(tree, "mapping", "gelu");
+    addBiasedLinear(tree, "mapping",
+                    spec.activation == Activation::FastGelu ? "fast_gelu"
+                                                            : "gelu");
     addBiasedLinear(tree, "projection");
     for (llvm::StringRef cell : {"dropout", "dropout_3d", "dropout_4d"})
       addDropout(tree, cell);

@@ -106,6 +106,7 @@ FamilyNames getGpt2Names() {
   feedForward.up = "mapping";
   feedForward.down = "projection";
   feedForward.activation = "mapping.activation.gelu";
+  feedForward.fastActivation = "mapping.activation.fast_gelu";
   feedForward.dropout = "dropout.dropout";
   feedForward.castResult = "output.cast";
   return names;

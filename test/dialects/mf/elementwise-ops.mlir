@@ -26,6 +26,10 @@
 %gelu = mf.gelu %x {name = "output.mapping.activation.gelu"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
 // CHECK: mf.gelu_grad %{{.*}}, %{{.*}} :
 %gelu_grad = mf.gelu_grad %x, %y : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK: mf.fast_gelu %{{.*}} {name = "output.mapping.activation.fast_gelu"}
+%fast_gelu = mf.fast_gelu %x {name = "output.mapping.activation.fast_gelu"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK: mf.fast_gelu_grad %{{.*}}, %{{.*}} :
+%fast_gelu_grad = mf.fast_gelu_grad %x, %y : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
 // CHECK: mf.silu_grad %{{.*}}, %{{.*}} {recompute = #mf.recompute<excluded>}
 %silu_grad = mf.silu_grad %x, %y {recompute = #mf.recompute<excluded>} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
 // CHECK: mf.cast %{{.*}} {recompute = #mf.recompute<preset>} : (tensor<2x4xf32>) -> tensor<2x4xbf16>

@@ -16,6 +16,8 @@ const std::vector<std::vector<int64_t>> shapes = {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
+double fastGelu(double x) { return x * sigmoid(1.702 * x); }
+
 double gelu(double x) {
   return 0.5 * x *
          (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
@@ -41,6 +43,7 @@ TEST(ElementwiseTest, UnaryKernelsMatchTheirDefinition) {
   checkUnary("aclnnReciprocal", [](double x) { return 1 / x; }, 0.1, 9);
   checkUnary("aclnnSilu", [](double x) { return x * sigmoid(x); }, -9, 9);
   checkUnary("aclnnGelu", gelu, -6, 6);
+  checkUnary("aclnnFastGelu", fastGelu, -6, 6);
   checkUnary("aclnnAdds", [](double x) { return x + 1.5; }, -9, 9,
              {{"value", 1.5}});
   checkUnary("aclnnMuls", [](double x) { return x * 0.25; }, -9, 9,
@@ -90,6 +93,7 @@ TEST(ElementwiseTest, ActivationGradientsMatchFiniteDifferences) {
   };
   check("aclnnSiluBackward", [](double v) { return v * sigmoid(v); });
   check("aclnnGeluBackward", gelu);
+  check("aclnnFastGeluBackward", fastGelu);
 }
 
 TEST(ElementwiseTest, TheGradientOfTheSigmoidTakesItsOutput) {

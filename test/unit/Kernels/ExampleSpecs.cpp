@@ -24,11 +24,13 @@ void addElementwise(std::vector<KernelSpec> &specs) {
     for (const char *name :
          {"aclnnNeg", "aclnnReciprocal", "aclnnSqrt", "aclnnSilu", "aclnnGelu"})
       specs.push_back({name, {x}, {x}, {}});
+    specs.push_back({"aclnnFastGelu", {x}, {x}, {}});
     for (const char *name :
          {"aclnnAdds", "aclnnMuls", "aclnnClampMax", "aclnnClampMin"})
       specs.push_back({name, {x}, {x}, {{"value", 0.4}}});
-    for (const char *name : {"aclnnAdd", "aclnnSub", "aclnnMul",
-                             "aclnnSiluBackward", "aclnnGeluBackward"})
+    for (const char *name :
+         {"aclnnAdd", "aclnnSub", "aclnnMul", "aclnnSiluBackward",
+          "aclnnGeluBackward", "aclnnFastGeluBackward"})
       specs.push_back({name, {x, x}, {x}, {}});
   }
   for (const char *name : {"aclnnAdd", "aclnnSub", "aclnnMul"}) {

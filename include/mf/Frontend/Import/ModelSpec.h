@@ -64,7 +64,7 @@ enum class VocabularyCut : uint8_t {
 };
 
 /// The nonlinearity of the feed forward.
-enum class Activation : uint8_t { Silu, Gelu };
+enum class Activation : uint8_t { Silu, Gelu, FastGelu };
 
 /// Rotary position embedding (Su et al., 2021).
 struct RotarySpec {
