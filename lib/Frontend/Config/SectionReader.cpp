@@ -119,7 +119,7 @@ double SectionReader::readFloat(llvm::StringRef key, double missing,
     return missing;
   std::optional<double> number = getLenientFloat(value);
   if (number && *number >= range.low && *number <= range.high &&
-      !(range.isOpen && (*number == range.low || *number == range.high)))
+      (!range.isOpen || (*number > range.low && *number < range.high)))
     return *number;
   rejectValue(key, value, number ? range.words : NumberRange().words);
   return missing;
