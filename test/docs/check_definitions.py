@@ -83,7 +83,7 @@ class Checker:
         self.mf_opt = os.path.join(build, "bin", "mf-opt")
         self.tblgen = [os.path.join(llvm_tools, "llvm-tblgen"), "--dump-json", "-I", include, "-I", ROOT]
         self.files = {os.path.basename(path) for path in glob.glob(os.path.join(ROOT, "*", "*", "*.td"))}
-        self.files.add("Passes.td")
+        self.files |= {os.path.basename(path) for path in glob.glob(os.path.join(ROOT, "passes", "*.td"))}
         self.problems = 0
         self.count = 0
         # By pass: the IR before and behind each of its runs.

@@ -1,0 +1,140 @@
+//===- AscendNormKernels.td - Norms, gates and sums --------*- tablegen -*-===//
+//
+// Kernels that work on rows; a part of dialects/ascend/AscendKernels.td.
+//
+//===----------------------------------------------------------------------===//
+
+def RmsNorm : Kernel<"aclnnRmsNorm", "makeRmsNorm"> {
+  let summary = "root-mean-square normalisation over the last dimension";
+  let parts = "*K, K -> *K, *";
+  let description = [{`rstd` has the dimensions of x but the last, which is 1 in
+    aclnn's.}];
+  let inputs = (ins In:$x, In:$gamma);
+  let outputs = (outs Out:$y, Out:$rstd);
+  let attributes = (attrs Double:$epsilon);
+  let kind = "norm";
+  let workspace = "getRmsNormWorkspace(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["RmsNorm"];
+}
+
+def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
+  let summary = "gradients of aclnnRmsNorm";
+  let parts = "+*K, *K, *, K -> *K, K";
+  let description = "`dgamma` has gamma's type; aclnn's is always fp32.";
+  let inputs = (ins In:$dy, In:$x, In:$rstd, In:$gamma);
+  let outputs = (outs Out:$dx, Out:$dgamma);
+  let kind = "norm_grad";
+  let workspace = "getRmsNormGradWorkspace(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
+                  Measure<"columns", "getColumns(spec.inputs[1])">];
+  let profiled = ["RmsNormGrad"];
+}
+
+def LayerNorm : Kernel<"aclnnLayerNorm", "makeLayerNorm"> {
+  let summary = "normalisation over the last dimension";
+  let parts = "*K, K, K -> *K, *, *";
+  let description = [{`meanOut` and `rstdOut` have the dimensions of input but
+    the last, which is 1 in aclnn's.}];
+  let inputs = (ins In:$input, In:$weight, In:$bias);
+  let outputs = (outs Out:$out, Out:$meanOut, Out:$rstdOut);
+  let attributes = (attrs Double:$eps);
+  let kind = "norm";
+  let workspace = "getLayerNormWorkspace(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["LayerNorm", "LayerNormV3", "LayerNormV4"];
+}
+
+def LayerNormBackward : Kernel<"aclnnLayerNormBackward",
+                               "makeLayerNormBackward"> {
+  let summary = "gradients of aclnnLayerNorm";
+  let parts = "+*K, *K, *, *, K -> *K, K, K";
+  let description = "aclnn's also has the bias, whose values it does not read.";
+  let inputs = (ins In:$gradOut, In:$input, In:$mean, In:$rstd, In:$weight);
+  let outputs = (outs Out:$gradInput, Out:$gradWeight, Out:$gradBias);
+  let kind = "norm_grad";
+  let workspace = "getLayerNormBackwardWorkspace(spec)";
+  let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
+                  Measure<"columns", "getColumns(spec.inputs[1])">];
+  let profiled = ["LayerNormGrad", "LayerNormGradV3"];
+}
+
+def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
+  let summary = "softmax over the last dimension";
+  let parts = "*K -> *K";
+  let description = "aclnn's dim is -1.";
+  let inputs = (ins In:$self);
+  let outputs = (outs Out:$out);
+  let kind = "softmax";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["Softmax", "SoftmaxV2"];
+}
+
+def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
+  let summary = "gradient of aclnnSoftmax";
+  let parts = "+*K, *K -> *K";
+  let inputs = (ins In:$gradOutput, In:$output);
+  let outputs = (outs Out:$gradInput);
+  let kind = "softmax";
+  let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
+                  Measure<"columns", "getColumns(spec.inputs[0])">];
+  let profiled = ["SoftmaxGrad"];
+}
+
+def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
+  let summary = "silu(first half) * second half of a dimension";
+  let parts = "getGatedParts(spec)";
+  let description = [{aclnn's dim is -1, or -2 where `out` has a dimension
+    less.}];
+  let inputs = (ins In:$x);
+  let outputs = (outs Out:$out);
+  let kind = "activation";
+  let profiled = ["SwiGlu"];
+}
+
+def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
+  let summary = "gradient of aclnnSwiGlu";
+  let parts = "getGatedGradParts(spec)";
+  let inputs = (ins In:$yGrad, In:$x);
+  let outputs = (outs Out:$out);
+  let kind = "activation_grad";
+  let profiled = ["SwiGluGrad"];
+}
+
+def RotaryPositionEmbedding
+    : Kernel<"aclnnRotaryPositionEmbedding", "makeRotary"> {
+  let summary = "rotary position embedding, rotating halves";
+  let parts = "+*D, *D, *D -> *D";
+  let description = [{Of aclnn's modes the first; the tables may be fp32 beside
+    bf16, and are repeated over dimensions that they lack or have one of.}];
+  let inputs = (ins In:$x, In:$cos, In:$sin);
+  let outputs = (outs Out:$out);
+  let kind = "rotary";
+  let profiled = ["RotaryPositionEmbedding", "RotaryMul"];
+}
+
+def RotaryPositionEmbeddingGrad
+    : Kernel<"aclnnRotaryPositionEmbeddingGrad", "makeRotary"> {
+  let summary = "gradient of aclnnRotaryPositionEmbedding";
+  let parts = "+*D, *D, *D -> *D";
+  let description = "Of x only: the tables are constants.";
+  let inputs = (ins In:$dy, In:$cos, In:$sin);
+  let outputs = (outs Out:$dx);
+  let kind = "rotary";
+  let profiled = ["RotaryPositionEmbeddingGrad", "RotaryMulGrad"];
+}
+
+def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
+  let summary = "sum over dimensions";
+  let parts = "getReducedParts(spec)";
+  let description = "`axes` are aclnn's dims; sums are in fp32.";
+  let inputs = (ins In:$self);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs Ints:$axes, OptionalBool:$keep_dims);
+  let kind = "reduction";
+  let workspace = "getReduceSumWorkspace(spec)";
+  let profiled = ["ReduceSum", "ReduceSumD"];
+}

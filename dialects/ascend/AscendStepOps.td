@@ -1,0 +1,159 @@
+//===- AscendStepOps.td - What a step issues ---------------*- tablegen -*-===//
+//
+// Calls, events, copies and messages; a part of dialects/ascend/AscendOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+def Ascend_StepOp : Ascend_Op<"step", [HasParent<"ProgramOp">, NoTerminator,
+    SingleBlock, NoRegionArguments]> {
+  let summary = "what the host issues in one step, in order";
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body";
+}
+
+def Ascend_CallOp : Ascend_Op<"call", [
+    AttrSizedOperandSegments, HasParent<"StepOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one run of a routine on the compute stream";
+  let arguments = (ins FlatSymbolRefAttr:$routine,
+                       Variadic<Ascend_ArgumentType>:$arguments,
+                       Optional<Ascend_FrameType>:$frame,
+                       OptionalAttr<I64Attr>:$micro_batch,
+                       OptionalAttr<I64Attr>:$scratch_offset,
+                       OptionalAttr<DenseI64ArrayAttr>:$records,
+                       Variadic<Ascend_EventType>:$after);
+  let results = (outs Variadic<Ascend_EventType>:$events);
+  let description = [{
+    `scratch_offset` comes with the memory plan: where in the arena the run's
+    scratch memory begins. The compute stream waits for the events `after`. `events[i]` is recorded on the compute stream once
+    `records[i]` launches of the run are issued: a prefetch for a later run
+    starts there.
+  }];
+  let assemblyFormat = [{
+    $routine `(` $arguments `)` (`frame` $frame^ `:` type($frame))?
+    (`micro_batch` $micro_batch^)? (`scratch` `at` $scratch_offset^)?
+    (`records` $records^)? (`after` $after^)? attr-dict
+    `:` functional-type($arguments, $events)
+  }];
+  let hasVerifier = 1;
+}
+
+def Ascend_RecordOp : Ascend_Op<"record", [
+    Ascend_InstructionWith<["getAwaitedEvents", "getRecordedEvent"]>]> {
+  let summary = "an event: all that the stream holds so far";
+  let arguments = (ins FlatSymbolRefAttr:$stream);
+  let results = (outs Ascend_EventType:$event);
+  let assemblyFormat = "$stream attr-dict";
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$stream), [{
+    build($_builder, $_state,
+          ::mf::ascend::EventType::get($_builder.getContext()), stream);
+  }]>];
+}
+
+def Ascend_WaitOp : Ascend_Op<"wait", [
+    Ascend_InstructionWith<["getAwaitedEvents", "getRecordedEvent"]>]> {
+  let summary = "makes a stream wait for an event";
+  let arguments = (ins FlatSymbolRefAttr:$stream, Ascend_EventType:$event);
+  let assemblyFormat = "$stream `for` $event attr-dict";
+}
+
+// Work of a stream that is not the compute stream. It waits for the events
+// `after`, and `done` is recorded behind it: short for a wait for each before it
+// and a record behind it.
+class Ascend_TransferOp<string mnemonic, dag operands, list<string> answers,
+                        list<Trait> traits = []>
+    : Ascend_Op<mnemonic,
+                !listconcat([Ascend_InstructionWith<answers>], traits)> {
+  let arguments = !con(operands, (ins FlatSymbolRefAttr:$stream,
+                                      Variadic<Ascend_EventType>:$after));
+  let results = (outs Optional<Ascend_EventType>:$done);
+}
+
+def Ascend_CopyOp : Ascend_TransferOp<"copy",
+    (ins Ascend_BufferType:$source, Ascend_BufferType:$target),
+    ["getAccesses"]> {
+  let summary = "aclrtMemcpyAsync between host and device";
+  let assemblyFormat = [{
+    $source `to` $target `on` $stream (`after` $after^)? attr-dict
+    `:` type($source) `to` type($target) (`->` type($done)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Ascend_SendOp : Ascend_TransferOp<"send",
+    (ins Ascend_BufferType:$buffer, Ascend_PeerAttr:$peer, StrAttr:$channel),
+    ["getAccesses", "getExchange", "getEngine"]> {
+  let summary = "HcclSend";
+  let description = [{
+    Sends and receives of one channel happen in the same order on both ranks.
+  }];
+  let assemblyFormat = [{
+    $buffer `to` $peer `channel` $channel `on` $stream (`after` $after^)?
+    attr-dict `:` type($buffer) (`->` type($done)^)?
+  }];
+}
+
+def Ascend_ReceiveOp : Ascend_TransferOp<"receive",
+    (ins Ascend_BufferType:$buffer, Ascend_PeerAttr:$peer, StrAttr:$channel),
+    ["getAccesses", "getExchange", "getEngine"]> {
+  let summary = "HcclRecv";
+  let assemblyFormat = [{
+    $buffer `from` $peer `channel` $channel `on` $stream (`after` $after^)?
+    attr-dict `:` type($buffer) (`->` type($done)^)?
+  }];
+}
+
+def Ascend_CollectiveOp : Ascend_TransferOp<"collective",
+    (ins Ascend_CollectiveKindAttr:$kind, Ascend_BufferType:$input,
+         Ascend_BufferType:$output, Optional<Ascend_BufferType>:$send,
+         Optional<Ascend_BufferType>:$receive, Ascend_GroupAttr:$group,
+         DefaultValuedAttr<Ascend_ReductionAttr,
+                           "::mf::ascend::Reduction::Sum">:$reduction,
+         OptionalAttr<F64Attr>:$fill, StrAttr:$channel,
+         OptionalAttr<StrAttr>:$cell),
+    ["getAccesses", "getExchange", "getEngine", "getCellName"],
+    [AttrSizedOperandSegments]> {
+  let summary = "HcclAllReduce, HcclAllGather and their kin";
+  let description = [{
+    What all ranks of a group do together, as HCCL defines it: with n ranks,
+    `all_gather` puts the inputs side by side and `reduce_scatter` gives rank i
+    the reduced i-th part of the inputs, so one buffer is n times the other;
+    `all_to_all` sends the i-th part of the input to rank i; `broadcast` takes
+    the first rank's input. Only `all_reduce` and `broadcast` may have one buffer
+    as both. Reductions combine in the order of the group, in fp32 and rounded
+    once, so that the result does not depend on timing. `channel` names the
+    communicator, whose calls are issued in the same order on all ranks; `cell`,
+    the operator of the model that it belongs to, is then the same too.
+
+    ```mlir
+    %done = ascend.collective all_gather %x to %whole over <mp> channel "mp"
+        cell "layers.0.w1.matmul" on @mp after %ready
+        : <4x8xf32, hbm> to <8x8xf32, hbm> -> !ascend.event
+    ```
+
+    `all_to_all_v` (HcclAlltoAllV) sends rows, the last dimension, of which the
+    counts `send` and `receive` say how many. A rank has as many experts L as
+    counts for each of n ranks: `send[q * L + l]` rows of the input are for
+    expert l of rank q of the group, and lie in this order from the input's
+    begin; `receive[p * L + l]` rows come from rank p for expert l of this rank.
+    What arrives lies in the order of ranks, and `fill` (0 if it is not given)
+    behind it. Counts are fp32. The step fails if they are no whole numbers from
+    0 on, if `receive` is not what the others send, if the input has fewer rows,
+    or if the output has no room for those that arrive.
+
+    ```mlir
+    %done = ascend.collective all_to_all_v %rows to %mine counts %to, %from
+        over <cp> channel "cp" cell "layers.1.experts.dispatch" on @mp
+        after %ready {fill = -1.000000e+00 : f64}
+        : <1x6x8xf32, hbm> to <1x12x8xf32, hbm>
+          counts !ascend.buffer<4x3xf32, hbm>, !ascend.buffer<4x3xf32, hbm>
+        -> !ascend.event
+    ```
+  }];
+  let assemblyFormat = [{
+    `` $kind $input `to` $output (`counts` $send^ `,` $receive)? `over` $group `channel` $channel
+    (`cell` $cell^)? `on` $stream (`after` $after^)? attr-dict `:` type($input) `to` type($output)
+    (`counts` type($send)^ `,` type($receive))? (`->` type($done)^)?
+  }];
+  let hasVerifier = 1;
+}

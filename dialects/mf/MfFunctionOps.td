@@ -1,0 +1,274 @@
+//===- MfFunctionOps.td - Layers and chunks ----------------*- tablegen -*-===//
+//
+// Functions of a model; a part of dialects/mf/MfModelOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+class Mf_FunctionOp<string mnemonic, dag attributes, list<Trait> traits = []>
+    : Mf_Op<mnemonic, !listconcat([FunctionOpInterface, IsolatedFromAbove,
+        SingleBlockImplicitTerminator<"ReturnOp">], traits)> {
+  let arguments = !con((ins SymbolNameAttr:$sym_name,
+                            TypeAttrOf<FunctionType>:$function_type), attributes,
+                       (ins OptionalAttr<DictArrayAttr>:$arg_attrs,
+                            OptionalAttr<DictArrayAttr>:$res_attrs));
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  code functionDeclarations = [{
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() {
+      return getFunctionType().getInputs();
+    }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() {
+      return getFunctionType().getResults();
+    }
+  }];
+  let extraClassDeclaration = functionDeclarations;
+  code functionDefinitions = [{
+    ::mlir::ParseResult $cppClass::parse(::mlir::OpAsmParser &parser,
+                                         ::mlir::OperationState &result) {
+      return ::mf::ir::parseModelFunction(parser, result);
+    }
+    void $cppClass::print(::mlir::OpAsmPrinter &printer) {
+      ::mf::ir::printModelFunction(printer, *this);
+    }
+    ::mlir::LogicalResult $cppClass::verifyRegions() {
+      return ::mf::ir::verifyModelFunction(*this);
+    }
+  }];
+  let extraClassDefinition = functionDefinitions;
+}
+
+def Mf_LayerOp : Mf_FunctionOp<"layer",
+    (ins Mf_LayerKindAttr:$kind,
+         OptionalAttr<Mf_PlacementAttr>:$placement,
+         OptionalAttr<FlatSymbolRefAttr>:$cell_tree,
+         UnitAttr:$joins_next,
+         DefaultValuedAttr<I64Attr, "0">:$past,
+         DefaultValuedAttr<I64Attr, "0">:$future),
+    [HasParent<"ModelOp">]> {
+  let summary = "one layer: a region of tensor operators";
+  let description = [{
+    An `embedding` layer takes the tokens; a `body` layer the results of the
+    layer before it, in order; a `head` layer those and, if it computes the
+    loss, the labels. A result that is a scalar in fp32 is a loss: it is added
+    to the step's loss and not handed to the next layer. `placement` is the
+    layer's stage and chunk, once partitioned.
+
+    The last argument may be a draw, tensor<3xi64>: the seed, the number of the
+    step's update and that of the micro-batch, on which random bits depend.
+
+    An `embedding` behind other layers takes their results before its tokens. A
+    layer that `joins_next` stands before a body layer, on its stage and with
+    its settings: what prepares the input of a layer that predicts a later
+    token.
+
+    Of a layer for a piece of the sequence the last `past` floating-point
+    arguments come from the layer's versions for earlier pieces, the first
+    piece's before the second's: those that each returns as its last `future`
+    results.
+
+    ```mlir
+    mf.layer @a body (%x: tensor<4xf32>)
+        -> (tensor<4xf32>, tensor<f32>, tensor<8xf32>) { ... }
+    mf.layer @b body (%x: tensor<4xf32>, %y: tensor<8xf32>) -> tensor<4xf32> { ... }
+    ```
+
+    ```mlir
+    mf.layer @next_token embedding (%h: tensor<1x4x8xf32>, %tokens: tensor<1x4xi32>)
+        -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>) attributes {joins_next} { ... }
+    mf.layer @c body (%h: tensor<1x4x8xf32>, %next: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> { ... }
+    ```
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = functionDeclarations # [{
+    /// The types of the results that the next layer takes: all but losses and
+    /// those that go to later pieces.
+    ::llvm::SmallVector<::mlir::Type> getHiddenResultTypes();
+    /// Whether it counts among the layers that stages are made of: of the body,
+    /// and joined to none.
+    bool isNumbered() {
+      return getKind() == LayerKind::Body && !getJoinsNext();
+    }
+    /// The numbers of the arguments that come from earlier pieces begin here;
+    /// step inputs come behind them.
+    unsigned getFirstPast();
+    /// Its name without the piece: what operators' places are relative to.
+    ::llvm::StringRef getCell();
+  }];
+}
+
+def Mf_ChunkOp : Mf_FunctionOp<"chunk",
+    (ins Mf_PlacementAttr:$placement, TypedArrayAttrBase<Mf_InputKindAttr,
+         "kinds of step inputs">:$inputs, I64ArrayAttr:$input_indices,
+         FlatSymbolRefArrayAttr:$gradients,
+         DefaultValuedAttr<I64Attr, "0">:$past,
+         DefaultValuedAttr<I64Attr, "0">:$future),
+    [HasParent<"ModelOp">,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the joint forward and backward graph of one chunk";
+  let description = [{
+    `mf.cut` stands between the halves: its operands are what the chunk returns,
+    its results the gradients that come back. What backward uses of forward is
+    visible as plain uses, which recompute and swap rewrite. Returns the
+    gradients of the hidden inputs, in their order, and then one gradient per
+    parameter of `gradients`.
+
+    `inputs` and `input_indices` say which arguments are step inputs (tokens,
+    labels); the other arguments, if any, are the hidden inputs. What the chunk
+    hands to the next one comes before its losses.
+
+    The last `past` of the hidden inputs come from the chunk's versions for
+    earlier pieces of the sequence. What later pieces read are the last operands
+    of the cut: where there is a later piece these inputs again, so that the
+    gradients that later pieces have added up come in, and then the `future`
+    values that this piece adds to them.
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = functionDeclarations # [{
+    /// The `mf.cut` between the halves.
+    ::mf::ir::CutOp getCut();
+    /// How many operands of the cut are inputs of earlier pieces.
+    int64_t getNumPassedOn() { return getFuture() > 0 ? getPast() : 0; }
+  }];
+}
+
+def Mf_CutOp : Mf_Op<"cut", [HasParent<"ChunkOp">,
+    RangedTypesMatchWith<"gradients have the types of the outputs", "outputs",
+                         "output_gradients", "$_self">]> {
+  let summary = "the end of forward and the start of backward";
+  let description = [{
+    Takes all outputs of the chunk and gives the gradient of each.
+
+    ```mlir
+    %gradients:2 = mf.cut %y, %loss : tensor<4xf32>, tensor<f32>
+    ```
+  }];
+  let arguments = (ins Variadic<Mf_FloatTensor>:$outputs);
+  let results = (outs Variadic<Mf_FloatTensor>:$output_gradients);
+  let assemblyFormat = "$outputs attr-dict `:` type($outputs)";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$outputs), [{
+    build($_builder, $_state, outputs.getTypes(), outputs);
+  }]>];
+}
+
+def Mf_ForwardOp : Mf_FunctionOp<"forward",
+    (ins Mf_PlacementAttr:$placement, TypedArrayAttrBase<Mf_InputKindAttr,
+         "kinds of step inputs">:$inputs, I64ArrayAttr:$input_indices,
+         DefaultValuedAttr<I64Attr, "1">:$outputs,
+         DefaultValuedAttr<I64Attr, "0">:$past,
+         DefaultValuedAttr<I64Attr, "0">:$future),
+    [HasParent<"ModelOp">]> {
+  let summary = "forward of one chunk; returns its outputs and its residuals";
+  let description = [{
+    The first `outputs` results (one, unless said) are the chunk's outputs: what
+    the next chunk takes, then the losses, then `future` values for later pieces
+    of the sequence. The others are the residuals, kept for backward. The last
+    `past` arguments are what earlier pieces gave so.
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = functionDeclarations # [{
+    ::llvm::ArrayRef<::mlir::Type> getOutputTypes() {
+      return getResultTypes().take_front(getOutputs());
+    }
+    ::llvm::ArrayRef<::mlir::Type> getResidualTypes() {
+      return getResultTypes().drop_front(getOutputs());
+    }
+    ::llvm::ArrayRef<::mlir::Type> getPastTypes() {
+      return getArgumentTypes().take_back(getPast());
+    }
+    ::llvm::ArrayRef<::mlir::Type> getFutureTypes() {
+      return getOutputTypes().take_back(getFuture());
+    }
+    /// The types of the values whose gradients backward gets: the outputs, and
+    /// before the values for later pieces, if there are any, those of earlier
+    /// ones.
+    ::llvm::SmallVector<::mlir::Type> getGradientTypes();
+  }];
+}
+
+def Mf_BackwardOp : Mf_FunctionOp<"backward",
+    (ins Mf_PlacementAttr:$placement, I64ArrayAttr:$forward_arguments,
+         FlatSymbolRefArrayAttr:$gradients,
+         DefaultValuedAttr<I64Attr, "1">:$outputs,
+         DefaultValuedAttr<I64Attr, "0">:$kept,
+         DefaultValuedAttr<I64ArrayAttr, "{}">:$forward_outputs),
+    [HasParent<"ModelOp">,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+     Mf_GradientFunctionOpInterface]> {
+  let summary = "backward of one chunk, or its half that makes input gradients";
+  let description = [{
+    Takes the gradients of the chunk's outputs (`outputs` of them, one unless
+    said; where there are values for later pieces of the sequence, also those
+    that later pieces made for values of earlier ones), then the arguments of
+    forward listed in `forward_arguments`, then the outputs listed in
+    `forward_outputs`, which later pieces read too, then forward's residuals in
+    order. Returns the gradients of the hidden inputs,
+    then one gradient per parameter of `gradients`, and last the `kept` values
+    (none unless said) that a `mf.backward_weights` of the same placement reads.
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = functionDeclarations # [{
+    /// The types that a task passes: output gradients, then arguments and
+    /// outputs of forward. The residuals behind them are the frame's.
+    ::llvm::ArrayRef<::mlir::Type> getPassedTypes() {
+      return getArgumentTypes().take_front(getOutputs() +
+                                           getForwardArguments().size() +
+                                           getForwardOutputs().size());
+    }
+    ::llvm::ArrayRef<::mlir::Type> getResidualTypes() {
+      return getArgumentTypes().drop_front(getPassedTypes().size());
+    }
+    /// The types of the gradients of hidden inputs.
+    ::llvm::ArrayRef<::mlir::Type> getInputGradientTypes() {
+      return getResultTypes().drop_back(getGradients().size() + getKept());
+    }
+    ::llvm::ArrayRef<::mlir::Type> getKeptTypes() {
+      return getResultTypes().take_back(getKept());
+    }
+    /// Whether it takes what the forward function of its placement gives.
+    ::llvm::LogicalResult verifyAgainst(::mf::ir::ForwardOp forward);
+  }];
+}
+
+def Mf_BackwardWeightsOp : Mf_FunctionOp<"backward_weights",
+    (ins Mf_PlacementAttr:$placement, I64ArrayAttr:$output_gradients,
+         I64ArrayAttr:$forward_arguments,
+         FlatSymbolRefArrayAttr:$gradients),
+    [HasParent<"ModelOp">,
+     DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+     Mf_GradientFunctionOpInterface]> {
+  let summary = "the half of a split backward that only makes gradients of "
+                "parameters";
+  let description = [{
+    Runs after the `mf.backward` of its placement. Takes the gradients of the
+    outputs listed in `output_gradients`, then the arguments of forward listed
+    in `forward_arguments`, then all residuals of forward and all values that
+    backward kept. Returns one gradient per parameter of `gradients`, none of
+    which backward makes. It may have nothing to do.
+
+    ```mlir
+    mf.backward_weights @split.weights (%dloss: tensor<f32>, %x: tensor<4xf32>,
+        %r: tensor<4xf32>, %kept: tensor<4xf32>) -> tensor<4xf32>
+        attributes {forward_arguments = [0], gradients = [@w],
+        output_gradients = [1], placement = #mf.placement<stage = 0, chunk = 0>} { ... }
+    ```
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = functionDeclarations # [{
+    /// The types that a task passes: output gradients, then arguments of
+    /// forward. The residuals and kept values behind them are the frame's.
+    ::llvm::ArrayRef<::mlir::Type> getPassedTypes() {
+      return getArgumentTypes().take_front(getOutputGradients().size() +
+                                           getForwardArguments().size());
+    }
+    /// Residuals of forward, then what backward kept.
+    ::llvm::ArrayRef<::mlir::Type> getFrameTypes() {
+      return getArgumentTypes().drop_front(getPassedTypes().size());
+    }
+    /// Whether it takes what the other functions of its placement give.
+    ::llvm::LogicalResult verifyAgainst(::mf::ir::ForwardOp forward,
+                                        ::mf::ir::BackwardOp backward);
+  }];
+}

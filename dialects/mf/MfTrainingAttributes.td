@@ -1,0 +1,287 @@
+//===- MfTrainingAttributes.td - Settings of a YAML --------*- tablegen -*-===//
+//
+// A part of dialects/mf/MfAttributes.td.
+//
+//===----------------------------------------------------------------------===//
+
+def Mf_OptimizerShardAttr : Mf_Attr<"OptimizerShard", "optimizer_shard"> {
+  let summary = "how ranks share the state of the optimizer";
+  let description = [{
+    Asks for ranks with the same part of a parameter to share its storage out
+    among them, where it has at least `threshold` KB as a whole.
+    `weight_shard_size` ranks share one, all for -1. `level` 1 shares out
+    parameters and moments, 2 accumulated gradients too, and with 3 a rank has a
+    layer's whole weights only while it runs.
+  }];
+  let parameters = (ins "int64_t":$level, "int64_t":$threshold,
+                        DefaultValuedParameter<"int64_t", "-1">:$weight_shard_size);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
+  let summary = "layout of a training step on ranks";
+  let description = [{
+    `stages`: pipeline_stage; `interleave`: pp_interleave_num where the YAML
+    switches interleaving on, else 1; `micro_batches`: forward and backward
+    passes of one step (micro_batch_num with a pipeline,
+    gradient_accumulation_steps without); `offset`: model_config.offset as
+    written, an integer, a list or a list of lists; `gradient_groups`:
+    gradient_aggregation_group, into how many groups the gradients of a model
+    without stages are gathered to be reduced; `scheduler`: the policy by which
+    stages order their micro-batches, under the name that the Schedule library
+    has for it, from pipeline_scheduler.
+
+    `sequence_pieces`: seq_split_num, into how many pieces of its sequence a
+    micro-batch is cut, which run one after the other.
+
+    `sequence_parallel`: use_seq_parallel, the residual stream between body
+    layers is cut over mp too; `context_parallel`: context_parallel_algo, one of
+    colossalai_cp, ulysses_cp and hybrid_cp. The last cuts heads over the axis
+    `cp_ds` of the mesh and rows over `cp_co`. `optimizer_shard` is there where
+    enable_parallel_optimizer asks for it. `gradients_mean` divides the reduced
+    gradient of a parameter by the ranks that it is reduced over. `full_batch`:
+    all ranks read the global batch and take their rows of each micro-batch, not
+    a batch of their own. `row_blocks`: fine_grain_interleave, into how many
+    blocks of rows norms and projections of layers are cut. `copies`:
+    micro_batch_interleave_num, how many copies of the model, each on rows of its
+    own, one pass has; `micro_batch_size` of the model is that of one, and the
+    gradient that of the sum of their losses.
+  }];
+  let parameters = (ins "int64_t":$stages, "int64_t":$interleave,
+                        "int64_t":$micro_batches,
+                        OptionalParameter<"::mlir::Attribute">:$offset,
+                        DefaultValuedParameter<"int64_t", "4">:$gradient_groups,
+                        StringRefParameter<"", [{"1f1b"}]>:$scheduler,
+                        DefaultValuedParameter<"int64_t", "1">:$sequence_pieces,
+                        DefaultValuedParameter<"bool", "false">:$sequence_parallel,
+                        OptionalParameter<"::mlir::StringAttr">:$context_parallel,
+                        OptionalParameter<"::mf::ir::OptimizerShardAttr">:$optimizer_shard,
+                        DefaultValuedParameter<"bool", "false">:$gradients_mean,
+                        DefaultValuedParameter<"bool", "true">:$full_batch,
+                        DefaultValuedParameter<"int64_t", "1">:$row_blocks,
+                        DefaultValuedParameter<"int64_t", "1">:$copies);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether a gradient is complete as soon as backward has made it: one
+    /// micro-batch, on one stage.
+    bool hasOneBackward() const {
+      return getStages() == 1 && getMicroBatches() == 1 &&
+             getSequencePieces() == 1;
+    }
+  }];
+}
+
+def Mf_PatternAttr : Mf_Attr<"Pattern", "pattern"> {
+  let summary = "one operator pattern of the YAML and the layers it covers";
+  let description = [{
+    `setting` is a bool, a list of counts per stage, or a list of such lists,
+    one per chunk. `location` is where the YAML says so.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$pattern,
+                        "::mlir::Attribute":$setting,
+                        OptionalParameter<"::mlir::Attribute">:$location);
+  let assemblyFormat = "`<` $pattern `,` $setting (`,` $location^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Mf_RecomputeConfigAttr : Mf_Attr<"RecomputeConfig", "recompute_config"> {
+  let summary = "the YAML's recompute_config";
+  let description = [{
+    Each value is as the user wrote it: a bool, an array of counts, an array of
+    arrays, an array of strings, or an array of `#mf.pattern`. They become
+    counts per stage and chunk only where they are applied, since that needs
+    the number of layers.
+  }];
+  let parameters = (ins "::mlir::Attribute":$recompute,
+                        "::mlir::Attribute":$select,
+                        "::mlir::Attribute":$select_comm,
+                        "::mlir::Attribute":$select_exclude,
+                        "::mlir::Attribute":$select_comm_exclude,
+                        "bool":$parallel_optimizer_comm,
+                        "bool":$mp_comm,
+                        "bool":$slice_activation);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Mf_SwapEntryAttr : Mf_Attr<"SwapEntry", "swap_entry"> {
+  let summary = "layers whose activations are swapped, and when they come back";
+  let description = [{
+    `layers` is true for all layers or an array of layer indices; `prefetch`
+    the number of kernels between the copy to the device and its first reader.
+  }];
+  let parameters = (ins "int64_t":$prefetch, "::mlir::Attribute":$layers,
+                        OptionalParameter<"::mlir::Attribute">:$location);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Mf_OpSwapAttr : Mf_Attr<"OpSwap", "op_swap"> {
+  let summary = "one operator pattern of op_swap and its entries";
+  let parameters = (ins "::mlir::StringAttr":$pattern,
+                        "::mlir::ArrayAttr":$entries,
+                        OptionalParameter<"::mlir::Attribute">:$location);
+  let assemblyFormat = "`<` $pattern `,` $entries (`,` $location^)? `>`";
+  let genVerifyDecl = 1;
+}
+
+def Mf_SwapConfigAttr : Mf_Attr<"SwapConfig", "swap_config"> {
+  let summary = "the YAML's swap_config";
+  let description = [{
+    Neither `layer_swap` nor `op_swap` asks for the default policy: flash
+    attention of all layers with `default_prefetch`. An empty array is not the
+    same: it asks for nothing.
+  }];
+  let parameters = (ins "bool":$swap, "int64_t":$default_prefetch,
+                        OptionalParameter<"::mlir::ArrayAttr">:$layer_swap,
+                        OptionalParameter<"::mlir::ArrayAttr">:$op_swap);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Mf_WeightAverageAttr : Mf_Attr<"WeightAverage", "weight_average"> {
+  let summary = "the average that PmaAdamW makes of each parameter";
+  let description = [{
+    Every `interval` steps the average becomes (1 - share) average + share
+    parameter, with `sums` average + parameter; every `fused` times that the
+    parameter becomes the average, with `sums` the average / `fused`, and the
+    average 0.
+  }];
+  let parameters = (ins "int64_t":$interval, "int64_t":$fused,
+                        Mf_Double<>:$share, "bool":$sums);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
+  let summary = "AdamW and its constants";
+  let description = [{
+    `bias_correction` is false for MindSpore's AdamWeightDecay family and true
+    for AdamW. Weight decay applies to parameters of rank two and more.
+    `average` is that of PmaAdamW.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$type, Mf_Double<>:$beta1,
+                        Mf_Double<>:$beta2, Mf_Double<>:$eps, Mf_Double<>:$weight_decay,
+                        "bool":$bias_correction,
+                        OptionalParameter<"::mf::ir::WeightAverageAttr">:$average);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_ClippingAttr : Mf_Attr<"Clipping", "clipping"> {
+  let summary = "gradient clipping by global norm";
+  let parameters = (ins Mf_Double<>:$max_norm);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Mf_LrScheduleAttr : Mf_Attr<"LrSchedule", "lr_schedule"> {
+  let summary = "learning rate over the steps";
+  let description = [{
+    `type` and `parameters` as MindSpore Transformers names them. The runner
+    computes the rate of each step and copies it to the device.
+
+    `groups` among the parameters are schedules of parameters whose names have
+    one of the patterns `params`, as a part or as a wildcard, and none of a group
+    before it, with the keys of a schedule beside them. Then the learning rate of a step is a vector: the
+    rate of all others, and that of each group.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$type,
+                        "::mlir::DictionaryAttr":$parameters);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The patterns of each group.
+    ::llvm::SmallVector<::mlir::ArrayAttr> getGroupPatterns();
+    /// The rate of a parameter: 0, or 1 and up for that of a group.
+    int64_t getGroup(::llvm::StringRef parameter);
+    /// Whether a pattern of a group means a parameter.
+    static bool matches(::llvm::StringRef pattern, ::llvm::StringRef parameter);
+  }];
+}
+
+def Mf_LossScaleUpdateAttr : Mf_Attr<"LossScaleUpdate", "loss_scale_update"> {
+  let summary = "how the loss scale follows overflows";
+  let description = [{
+    A step with a gradient that is not finite divides the scale by `factor`, to
+    no less than 1; `window` steps in a row without one multiply it. The runner
+    does so after each step and copies the scale to the device.
+  }];
+  let parameters = (ins "int64_t":$factor, "int64_t":$window);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Mf_ExpertBalanceAttr : Mf_Attr<"ExpertBalance", "expert_balance"> {
+  let summary = "how a step's end balances the load of experts";
+  let description = [{
+    TopkBiasBalanceCallback: the bias of each expert changes by `rate`, up if
+    its load is below `target`.
+  }];
+  let parameters = (ins Mf_Double<>:$rate, Mf_Double<>:$target);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_DropRateAttr : Mf_Attr<"DropRate", "drop_rate"> {
+  let summary = "what is reported as the rate of dropped tokens";
+  let description = [{
+    MoEDropRateCallback: the sum over experts of what of their share is above
+    `threshold`, capacity_factor / expert_num of the callback. It looks at the
+    first `layers` layers.
+  }];
+  let parameters = (ins Mf_Double<>:$threshold, "int64_t":$layers);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_FusionsAttr : Mf_Attr<"Fusions", "fusions"> {
+  let summary = "which operators the YAML wants as one kernel";
+  let description = [{
+    `rotary`: use_fused_rope, rotary embedding; `swiglu`: use_fused_swiglu, SiLU
+    and its product; `group_matmuls`: use_gmm, the products of all experts, unless
+    the YAML says False; `permute_tokens`: use_fused_ops_permute, sorting tokens
+    by expert; `route`: use_fused_ops_topkrouter, the places of tokens among
+    those of their experts.
+  }];
+  let parameters = (ins DefaultValuedParameter<"bool", "false">:$rotary,
+                        DefaultValuedParameter<"bool", "false">:$swiglu,
+                        DefaultValuedParameter<"bool", "true">:$group_matmuls,
+                        DefaultValuedParameter<"bool", "false">:$permute_tokens,
+                        DefaultValuedParameter<"bool", "false">:$route);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
+  let summary = "everything of the YAML that shapes a training step";
+  let description = [{
+    `loss_scale`: what the loss's gradient is multiplied with before backward
+    and divided by before clipping, at the first step; it stays so unless there
+    is a `loss_scale_update`. `max_device_memory`: bytes, 0 where the YAML has
+    none. `fusions` is there where the YAML asks for other ones than the default.
+    `graph_kernel_fusion`: jit_level O1 or enable_graph_kernel, which only changes
+    how long vector operators take.
+    `locations`: where the YAML has the keys that messages of later passes are
+    about, by key.
+  }];
+  let parameters = (ins "::mf::ir::ParallelAttr":$parallel,
+                        "::mf::ir::RecomputeConfigAttr":$recompute,
+                        "::mf::ir::SwapConfigAttr":$swap,
+                        "::mf::ir::OptimizerAttr":$optimizer,
+                        "::mf::ir::LrScheduleAttr":$lr_schedule,
+                        OptionalParameter<"::mf::ir::ClippingAttr">:$clipping,
+                        Mf_Double<>:$loss_scale,
+                        OptionalParameter<"::mf::ir::LossScaleUpdateAttr">:$loss_scale_update,
+                        "int64_t":$max_device_memory,
+                        OptionalParameter<"::mf::ir::ExpertBalanceAttr">:$expert_balance,
+                        OptionalParameter<"::mf::ir::DropRateAttr">:$drop_rate,
+                        OptionalParameter<"::mf::ir::FusionsAttr">:$fusions,
+                        DefaultValuedParameter<"bool", "false">:$graph_kernel_fusion,
+                        OptionalParameter<"::mlir::DictionaryAttr">:$locations);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// Whether the loss scale can be other than 1.
+    bool scalesLoss() const {
+      return getLossScaleUpdate() || !getLossScale().isExactlyValue(1.0);
+    }
+  }];
+}
