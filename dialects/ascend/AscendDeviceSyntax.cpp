@@ -44,7 +44,7 @@ public:
   }
 
   template <typename Entry> void printFields(Entry entry) {
-    forEachPrinted(entry,
+    forEachPrinted(std::move(entry),
                    [&](const target::Field &field) { printField(field); });
   }
 

@@ -69,6 +69,7 @@ static bool areNames(ArrayAttr names) {
   return !names || llvm::all_of(names, llvm::IsaPred<StringAttr>);
 }
 
+// NOLINTBEGIN(performance-unnecessary-value-param): tablegen declares it.
 LogicalResult LoraAttr::verify(EmitError emitError, int64_t rank,
                                llvm::APFloat alpha, llvm::APFloat dropout,
                                StringAttr target, StringAttr prefix,
@@ -76,6 +77,7 @@ LogicalResult LoraAttr::verify(EmitError emitError, int64_t rank,
                                ArrayAttr exclude, ArrayAttr freezeInclude,
                                ArrayAttr freezeExclude, bool /*inserted*/,
                                LocationAttr /*location*/) {
+  // NOLINTEND(performance-unnecessary-value-param)
   if (rank < 1)
     return emitError() << "expected a rank of at least 1, but got " << rank;
   if (!alpha.isFinite() || alpha.isZero())

@@ -7,9 +7,6 @@
 
 namespace mf::plan {
 
-using schedule::Phase;
-using schedule::Task;
-
 /// Sums of that many ticks, times small factors, are exact in doubles, and
 /// rounding errors of bounds stay far below a tick.
 static constexpr double maxTimeTicks = 1e12;
