@@ -52,7 +52,7 @@ public:
     if (auto *const *integer = std::get_if<int64_t *>(&field.value))
       printKey(field.name) << **integer;
     else
-      printKey(field.name) << target::formatNumber(field.getNumber());
+      printKey(field.name) << target::formatTargetNumber(field.getNumber());
   }
 
 private:
@@ -141,7 +141,7 @@ void DeviceAttr::print(AsmPrinter &printer) const {
                  [&](const target::Field &field) {
                    startLine();
                    printer << field.name << " = "
-                           << target::formatNumber(field.getNumber());
+                           << target::formatTargetNumber(field.getNumber());
                  });
   printer.decreaseIndent();
   printer << '>';

@@ -136,8 +136,7 @@ LogicalResult LaunchOp::verify() {
   const KernelSignature *signature = findKernelSignature(getKernel());
   if (!signature)
     return emitOpError("unknown kernel '")
-           << getKernel() << "'; did you mean '"
-           << getNearestKernelName(getKernel()) << "'?";
+           << getKernel() << "'" << suggestKernelName(getKernel());
   if (failed(verifyAttributes(*this, *signature)) ||
       failed(verifySteps(*this, *signature)) ||
       failed(verifySharing(*this, *signature)))

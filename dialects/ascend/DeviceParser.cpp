@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/ascend/DeviceParser.h"
+#include "mf/Support/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -48,8 +49,7 @@ ParseResult DeviceParser::reportUnknownKey(StringRef path, StringRef key,
       << "unknown key '" << key << "'";
   if (!path.empty())
     diagnostic << " of " << path;
-  return diagnostic << "; did you mean '" << target::getNearest(key, known)
-                    << "'?";
+  return diagnostic << suggestOrListNames(key, known);
 }
 
 //===----------------------------------------------------------------------===//

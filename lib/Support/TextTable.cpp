@@ -2,10 +2,8 @@
 
 #include "mf/Support/TextTable.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/FormatAdapters.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 #include <algorithm>
-#include <cmath>
 
 namespace mf {
 
@@ -22,36 +20,6 @@ void TextTable::print(llvm::raw_ostream &os) const {
       os << "  " << llvm::right_justify(row[i], widths[i]);
     os << "\n";
   }
-}
-
-/// Digits behind the point with which `value` shows `digits` that count.
-static int getDecimals(double value, int digits, int fewest) {
-  constexpr int most = 9;
-  if (!(std::abs(value) > 0) || !std::isfinite(value))
-    return fewest;
-  const int magnitude =
-      static_cast<int>(std::floor(std::log10(std::abs(value))));
-  return std::clamp(digits - 1 - magnitude, fewest, most);
-}
-
-int getDecimals(double value, int fewest) {
-  return getDecimals(value, 4, fewest);
-}
-
-std::string formatRounded(double value) {
-  std::string text = formatFixed(value, getDecimals(value, 6, 0));
-  if (text.find('.') == std::string::npos)
-    return text;
-  text.resize(text.find_last_not_of('0') + 1);
-  if (text.back() == '.')
-    text.pop_back();
-  return text;
-}
-
-std::string formatFixed(double value, int decimals) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.*f", decimals, value);
-  return text;
 }
 
 } // namespace mf

@@ -3,6 +3,7 @@
 #include "passes/adapters/AdapterPlan.h"
 #include "mf/Frontend/Config/Diagnostic.h"
 #include "mf/Frontend/Config/NameRegex.h"
+#include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -72,7 +73,7 @@ static std::string describeMismatch(const AdapterRules &rules,
     for (char c : alternative)
       if (llvm::isAlnum(c) || c == '_')
         name.push_back(c);
-    llvm::StringRef nearest = findNearest(name, known);
+    llvm::StringRef nearest = findNearestName(name, known);
     if (!nearest.empty() && !llvm::is_contained(near, quote(nearest)))
       near.push_back(quote(nearest));
   }

@@ -4,6 +4,7 @@
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/RowBlocks.h"
 #include "mf/Pipeline/Policy.h"
+#include "mf/Support/NearestName.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/ConfigAttributes.h"
@@ -98,7 +99,7 @@ void checkGroups(ModuleOp module, const TrainingConfig &config,
                               quote(pattern.getText()) +
                               " in its name, as params of grouped_lr_schedule "
                               "asks" +
-                              suggest(pattern.getText(), known));
+                              suggestName(pattern.getText(), known));
 }
 
 /// How many parameters of the models are statistics of this kind.

@@ -5,7 +5,7 @@
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/SettingChanges.h"
 #include "mf/Plan/Solver/NoPlanError.h"
-#include "mf/Support/TextTable.h"
+#include "mf/Support/NumberText.h"
 #include "tools/terminal/Interrupt.h"
 #include "tools/terminal/ProgressLine.h"
 #include "llvm/Support/FormatVariadic.h"

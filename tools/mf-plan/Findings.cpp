@@ -6,7 +6,7 @@
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "mf/Plan/Solver/RefusalPrint.h"
-#include "mf/Support/TextTable.h"
+#include "mf/Support/NumberText.h"
 #include "tools/terminal/ProgressLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"

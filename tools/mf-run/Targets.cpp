@@ -78,8 +78,8 @@ int listParameters(const Options &options, Messages &messages) {
     return 1;
   for (const target::Parameter &parameter :
        target::getParameters(loaded->changed))
-    outs() << parameter.path << ' ' << target::formatNumber(*parameter.value)
-           << '\n';
+    outs() << parameter.path << ' '
+           << target::formatTargetNumber(*parameter.value) << '\n';
   return 0;
 }
 

@@ -1,32 +1,41 @@
 //===- NearestName.h - The closest known name, for messages -----*- C++ -*-===//
 
-#ifndef MF_LIB_DATA_NEARESTNAME_H
-#define MF_LIB_DATA_NEARESTNAME_H
+#ifndef MF_SUPPORT_NEARESTNAME_H
+#define MF_SUPPORT_NEARESTNAME_H
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
-#include <algorithm>
 #include <string>
 
 namespace mf {
 
-/// "; did you mean 'NAME'?" with the first of the nearest of `names`, or
-/// nothing if none comes close.
+/// Returns the name with the smallest edit distance to `wanted`, the first of
+/// several, or an empty name if more than one character and more than a third
+/// of the longer name would have to change.
+llvm::StringRef findNearestName(llvm::StringRef wanted,
+                                llvm::ArrayRef<llvm::StringRef> names);
+
+/// Returns "; did you mean 'NAME'?" with the nearest name, or nothing if none
+/// is near.
+std::string suggestName(llvm::StringRef wanted,
+                        llvm::ArrayRef<llvm::StringRef> names);
+
+/// Returns the same, or "; known are A, B" if none is near: for the few names
+/// of a fixed list.
+std::string suggestOrListNames(llvm::StringRef wanted,
+                               llvm::ArrayRef<llvm::StringRef> names);
+
+/// The same as the first for any range of strings.
 template <typename Range>
 std::string suggestName(llvm::StringRef wanted, Range &&names) {
-  // More than a third of the name mistyped is another name.
-  unsigned best = std::max<unsigned>(1, wanted.size() / 3) + 1;
-  std::string suggestion;
-  for (llvm::StringRef name : names) {
-    const unsigned distance =
-        wanted.edit_distance(name, /*AllowReplacements=*/true, best);
-    if (distance >= best)
-      continue;
-    best = distance;
-    suggestion = ("; did you mean '" + name + "'?").str();
-  }
-  return suggestion;
+  llvm::SmallVector<llvm::StringRef> list;
+  for (llvm::StringRef name : names)
+    list.push_back(name);
+  return suggestName(wanted, llvm::ArrayRef<llvm::StringRef>(list));
 }
 
 } // namespace mf
 
-#endif // MF_LIB_DATA_NEARESTNAME_H
+#endif // MF_SUPPORT_NEARESTNAME_H

@@ -30,17 +30,6 @@ private:
   std::vector<std::vector<std::string>> rows;
 };
 
-/// Digits behind the point with which `value` shows four digits that count; at
-/// least `fewest`.
-int getDecimals(double value, int fewest);
-
-/// Six digits that count, and never an exponent: "1132.66", "0.25",
-/// "59055800320".
-std::string formatRounded(double value);
-
-/// `value` with that many digits behind the point.
-std::string formatFixed(double value, int decimals);
-
 } // namespace mf
 
 #endif // MF_TEXT_TEXTTABLE_H

@@ -108,31 +108,4 @@ std::string quote(llvm::StringRef text) {
          (text.size() > longest ? "...'" : "'");
 }
 
-llvm::StringRef findNearest(llvm::StringRef name,
-                            llvm::ArrayRef<llvm::StringRef> known) {
-  // The distance is quadratic in the lengths; no key of ours is that long.
-  if (name.size() > 200)
-    return {};
-  llvm::StringRef nearest;
-  unsigned smallest = ~0U;
-  for (llvm::StringRef candidate : known) {
-    auto longer =
-        static_cast<unsigned>(std::max(name.size(), candidate.size()));
-    unsigned distance = name.edit_distance(candidate);
-    if (distance * 3 <= longer && distance < smallest) {
-      smallest = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
-}
-
-std::string suggest(llvm::StringRef name,
-                    llvm::ArrayRef<llvm::StringRef> known) {
-  llvm::StringRef nearest = findNearest(name, known);
-  if (nearest.empty())
-    return {};
-  return ("; did you mean " + quote(nearest) + "?");
-}
-
 } // namespace mf

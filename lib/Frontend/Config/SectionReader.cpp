@@ -1,6 +1,7 @@
 //===- SectionReader.cpp - Typed reads from one section -------------------===//
 
 #include "SectionReader.h"
+#include "mf/Support/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -23,7 +24,7 @@ void checkKeys(const Node &section, const KnownSection &known,
     const KnownKey *key = known.find(name);
     if (!llvm::is_contained(names, name)) {
       std::string text = "unknown key " + quote(name) + " in " +
-                         known.name.str() + suggest(name, names);
+                         known.name.str() + suggestName(name, names);
       if (known.isStrict)
         diagnostics.error(entry.key.getLocation(), text);
       else
@@ -139,7 +140,7 @@ std::string SectionReader::readString(llvm::StringRef key,
   else
     diagnostics.error(value.getLocation(),
                       "unknown " + key + " " + quote(text) +
-                          suggest(text, choices) + "; known are " +
+                          suggestName(text, choices) + "; known are " +
                           llvm::join(choices, ", "));
   return missing.str();
 }

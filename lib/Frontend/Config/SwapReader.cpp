@@ -1,6 +1,7 @@
 //===- SwapReader.cpp - Section swap_config -------------------------------===//
 
 #include "SectionReader.h"
+#include "mf/Support/NearestName.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mf {
@@ -61,7 +62,7 @@ void SwapListReader::checkItemKeys(const Node &item, llvm::StringRef key,
     if (!llvm::is_contained(known, name))
       diagnostics.warning(entry.key.getLocation(),
                           "unknown key " + quote(name) + " in an item of " +
-                              quote(key) + suggest(name, known) +
+                              quote(key) + suggestName(name, known) +
                               " (the key is ignored)");
   }
 }

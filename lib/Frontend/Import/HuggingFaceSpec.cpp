@@ -4,6 +4,7 @@
 #include "FamilyReaders.h"
 #include "HuggingFaceExperts.h"
 #include "SpecLimits.h"
+#include "mf/Support/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mf {
@@ -107,7 +108,7 @@ static const ModelType *readModelType(SpecReader &reader) {
   }
   reader.diagnostics
       .error(type.getLocation(), "unknown model_type " + quote(type.getText()) +
-                                     suggest(type.getText(), names))
+                                     suggestName(type.getText(), names))
       .attachNote("supported are " + llvm::join(names, ", "));
   return nullptr;
 }

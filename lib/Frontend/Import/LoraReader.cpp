@@ -3,6 +3,7 @@
 #include "LoraReader.h"
 #include "SpecReader.h"
 #include "mf/Frontend/Config/NameRegex.h"
+#include "mf/Support/NearestName.h"
 
 namespace mf {
 
@@ -169,7 +170,8 @@ void LoraReader::reportUnknown() {
     if (!llvm::is_contained(known, name))
       diagnostics.warning(entry.key.getLocation(),
                           "unknown key " + quote(name) + " in pet_config" +
-                              suggest(name, known) + " (the key is ignored)");
+                              suggestName(name, known) +
+                              " (the key is ignored)");
   }
   for (llvm::StringRef key : {"lora_a_init", "lora_b_init"})
     if (Node written = reader.getNode().getKeyNode(key))
@@ -234,7 +236,7 @@ std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
                (isKnown ? "adapters of pet_type " + quote(type.getText()) +
                               " are not supported"
                         : "expected a pet_type in pet_config, but got " +
-                              type.repr() + suggest(type.getText(), known)))
+                              type.repr() + suggestName(type.getText(), known)))
         .attachNote("supported is lora; remove the section to train all "
                     "parameters");
     return std::nullopt;

@@ -1,6 +1,7 @@
 //===- ModelKeys.cpp - Keys of model_config that no reader reads ----------===//
 
 #include "ModelKeys.h"
+#include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf {
@@ -201,10 +202,11 @@ void reportUnreadKeys(const SpecReader &reader, const Node &written) {
           return key.name == name;
         });
     if (known == std::end(notModelledKeys))
-      reader.diagnostics.warning(
-          entry.key.getLocation(),
-          "unknown key " + quote(name) + " in " + reader.getName() +
-              suggest(name, getCandidates(reader)) + " (the key is ignored)");
+      reader.diagnostics.warning(entry.key.getLocation(),
+                                 "unknown key " + quote(name) + " in " +
+                                     reader.getName() +
+                                     suggestName(name, getCandidates(reader)) +
+                                     " (the key is ignored)");
     else if (!isNeutral(entry.value, known->neutral))
       reader.diagnostics.warning(entry.key.getLocation(),
                                  quote(name) + " in " + reader.getName() + " " +

@@ -7,6 +7,7 @@
 #include "ModelKeys.h"
 #include "PretrainedConfig.h"
 #include "SpecLimits.h"
+#include "mf/Support/NearestName.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -177,7 +178,7 @@ static const Architecture *readArchitecture(const TrainingConfig &config,
   diagnostics
       .error(name.getLocation(), "unknown architecture " +
                                      quote(name.getText()) +
-                                     suggest(name.getText(), names))
+                                     suggestName(name.getText(), names))
       .attachNote("supported are " + llvm::join(names, ", "));
   return nullptr;
 }

@@ -1,6 +1,7 @@
 //===- CalibrationPrint.cpp - Prints how well a target fits ---------------===//
 
 #include "mf/Perf/Calibration/Calibration.h"
+#include "mf/Support/NumberText.h"
 #include "mf/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -10,12 +11,6 @@ using llvm::raw_ostream;
 using llvm::StringRef;
 
 namespace mf::calibration {
-
-static std::string formatNumber(double number) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.4g", number);
-  return text;
-}
 
 /// "2.3 %".
 static std::string formatShare(double share) {
@@ -28,7 +23,7 @@ static void printKinds(const Calibration &calibration, raw_ostream &os) {
   for (const CalibratedKind &kind : calibration.kinds)
     table.addRow(
         {kind.kind, std::to_string(kind.rows), std::to_string(kind.shapes),
-         std::to_string(kind.outliers), formatNumber(kind.seconds * 1e3),
+         std::to_string(kind.outliers), formatDigits(kind.seconds * 1e3, 4),
          formatShare(kind.before.median), formatShare(kind.before.most),
          formatShare(kind.after.median), formatShare(kind.after.most)});
   table.print(os);
@@ -49,14 +44,14 @@ static void printNumbers(const Calibration &calibration, raw_ostream &os) {
   TextTable table({"number", "before", "after", "+-", "rows"});
   for (const CalibratedNumber &number : calibration.numbers)
     if (number.state == FitState::Fitted || number.state == FitState::AtBound)
-      table.addRow({number.path, formatNumber(number.before),
-                    formatNumber(number.after), formatError(number),
+      table.addRow({number.path, formatDigits(number.before, 4),
+                    formatDigits(number.after, 4), formatError(number),
                     std::to_string(number.rows)});
   table.print(os);
   TextTable kept;
   for (const CalibratedNumber &number : calibration.numbers)
     if (number.state == FitState::Undetermined)
-      kept.addRow({number.path, formatNumber(number.before)});
+      kept.addRow({number.path, formatDigits(number.before, 4)});
   if (kept.empty())
     return;
   os << "\nnot determined by this profile, kept:\n";

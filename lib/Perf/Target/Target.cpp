@@ -2,6 +2,7 @@
 
 #include "mf/Perf/Target/Target.h"
 #include "mf/Perf/Target/TargetFields.h"
+#include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -47,11 +48,11 @@ static Error reportUnknownPath(const Target &target, StringRef path,
   if (!inside.empty())
     return createStringError("'" + path + "' is no number; its numbers are " +
                              join(inside, ", "));
-  return createStringError(
-      "target '" + target.name + "' has no parameter '" + path +
-      "'; did you mean '" +
-      getNearest(path, SmallVector<StringRef>(paths.begin(), paths.end())) +
-      "'?");
+  std::string hint = suggestName(path, paths);
+  if (hint.empty())
+    hint = "; mf-run --print-target prints all";
+  return createStringError("target '" + target.name + "' has no parameter '" +
+                           path + "'" + hint);
 }
 
 Error setParameter(Target &target, StringRef path, double value) {

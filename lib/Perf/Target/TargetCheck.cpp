@@ -1,6 +1,7 @@
 //===- TargetCheck.cpp - Checks of a target's numbers ---------------------===//
 
 #include "mf/Perf/Target/TargetFields.h"
+#include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -116,8 +117,8 @@ static Error checkKind(const KernelRate &rate) {
   const std::string path = "kernels." + rate.kind;
   ArrayRef<StringRef> kinds = getKernelKinds();
   if (!is_contained(kinds, StringRef(rate.kind)))
-    return fail(path, "no kernel is of this kind; did you mean '" +
-                          getNearest(rate.kind, kinds) + "'?");
+    return fail(path, "no kernel is of this kind" +
+                          suggestOrListNames(rate.kind, kinds));
   const SmallVector<StringRef> measures = getMeasureNames(rate.kind);
   for (const Saturation &saturation : rate.saturations)
     if (!is_contained(measures, StringRef(saturation.measure)))

@@ -42,7 +42,7 @@ findReplacements(StringRef text, const Target &from, const Target &to) {
       continue;
     if (auto place = places.values.find(path); place != places.values.end()) {
       replacements.push_back(
-          {place->second.begin, place->second.end, formatNumber(number)});
+          {place->second.begin, place->second.end, formatTargetNumber(number)});
       continue;
     }
     // The number had its default, so that the text lacks it.
@@ -54,7 +54,7 @@ findReplacements(StringRef text, const Target &from, const Target &to) {
     const bool isFirst = StringRef("<{").contains(text[end->second - 1]);
     replacements.push_back({end->second, end->second,
                             ((isFirst ? "" : ", ") + (isInside ? key : entry) +
-                             " = " + formatNumber(number))
+                             " = " + formatTargetNumber(number))
                                 .str()});
   }
   return replacements;

@@ -1,6 +1,7 @@
 //===- TargetFields.cpp - Names and checks of a target's numbers ----------===//
 
 #include "mf/Perf/Target/TargetFields.h"
+#include "mf/Support/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <array>
@@ -51,17 +52,13 @@ double Field::getNumber() const {
       [](const auto *number) { return static_cast<double>(*number); }, value);
 }
 
-std::string formatNumber(double number) {
+std::string formatTargetNumber(double number) {
   if (!std::isfinite(number))
     return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
   // Not -0, which as an integer is another number.
   if (number == 0)
     return "0";
-  // Shortest is at most 24 characters.
-  std::array<char, 32> buffer{};
-  const std::to_chars_result end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
-  std::string text(buffer.data(), end.ptr);
+  std::string text = formatExact(number);
   // To MLIR 4e-06 is the integer 4 and something else.
   if (const size_t exponent = text.find('e');
       exponent != std::string::npos && text.find('.') == std::string::npos)
@@ -75,7 +72,8 @@ Error checkRange(const Field &field, double number) {
   auto fail = [&](const Twine &expected) {
     return make_error<TargetError>(
         field.name.str(),
-        ("expected " + expected + ", but got " + formatNumber(number)).str());
+        ("expected " + expected + ", but got " + formatTargetNumber(number))
+            .str());
   };
   if (!contains(field.range, number))
     return fail(getDescription(field.range));
@@ -83,11 +81,11 @@ Error checkRange(const Field &field, double number) {
       (number > maximum || number != std::floor(number)))
     return fail("an integer of at most 2^53");
   if (number > field.most)
-    return fail("at most " + formatNumber(field.most));
+    return fail("at most " + formatTargetNumber(field.most));
   const bool isAboveZero =
       field.range == Range::Positive || field.range == Range::PositiveShare;
   if (isAboveZero && number < leastPositive)
-    return fail("at least " + formatNumber(leastPositive));
+    return fail("at least " + formatTargetNumber(leastPositive));
   return Error::success();
 }
 
@@ -97,14 +95,6 @@ void assign(const Field &field, double number) {
         *to = static_cast<std::remove_pointer_t<decltype(to)>>(number);
       },
       field.value);
-}
-
-StringRef getNearest(StringRef name, ArrayRef<StringRef> known) {
-  if (known.empty())
-    return {};
-  return *min_element(known, [&](StringRef a, StringRef b) {
-    return a.edit_distance(name) < b.edit_distance(name);
-  });
 }
 
 ArrayRef<StringRef> getMeasureNames() {

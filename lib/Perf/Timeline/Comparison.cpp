@@ -3,6 +3,7 @@
 #include "ReportReader.h"
 #include "mf/Perf/Timeline/Writers.h"
 #include "mf/Support/FileError.h"
+#include "mf/Support/NumberText.h"
 #include "mf/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>

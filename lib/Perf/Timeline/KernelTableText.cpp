@@ -2,6 +2,7 @@
 
 #include "TimelineParts.h"
 #include "mf/Perf/Timeline/KernelTable.h"
+#include "mf/Support/NumberText.h"
 #include "mf/Support/TextTable.h"
 #include <cmath>
 

@@ -9,9 +9,9 @@
 
 namespace mf::timeline {
 
-/// The fewest digits that read back to the same number; null where it is not
-/// finite.
-std::string formatNumber(double value);
+/// Returns formatExact, or "null" for what is not finite, which JSON cannot
+/// say.
+std::string formatJsonNumber(double value);
 
 /// Adds a member to an open object.
 void addNumber(llvm::json::OStream &json, llvm::StringRef name, double value);

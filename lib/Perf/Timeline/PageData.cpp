@@ -123,7 +123,7 @@ void DataPrinter::printWords() {
     for (const CriticalShare &limit : getLimits(timeline))
       json.array([&] {
         json.value(json::fixUTF8(limit.kind));
-        json.rawValue(formatNumber(limit.seconds));
+        json.rawValue(formatJsonNumber(limit.seconds));
       });
   });
   json.attributeArray("gains", [&] {

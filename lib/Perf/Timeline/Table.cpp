@@ -3,6 +3,7 @@
 #include "Wording.h"
 #include "mf/Perf/Timeline/KernelTable.h"
 #include "mf/Perf/Timeline/Writers.h"
+#include "mf/Support/NumberText.h"
 #include "mf/Support/TextTable.h"
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 
 #include "PlotAxis.h"
 #include "mf/Plan/Solver/FrontierPrint.h"
-#include "mf/Support/TextTable.h"
+#include "mf/Support/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 

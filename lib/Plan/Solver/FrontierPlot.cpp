@@ -2,7 +2,7 @@
 
 #include "PlotAxis.h"
 #include "mf/Plan/Solver/FrontierPrint.h"
-#include "mf/Support/TextTable.h"
+#include "mf/Support/NumberText.h"
 #include "llvm/Support/FormatAdapters.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>

@@ -1,7 +1,7 @@
 //===- PlanUnits.cpp - Units of times and memory --------------------------===//
 
 #include "mf/Plan/Solver/PlanUnits.h"
-#include "NumberText.h"
+#include "mf/Support/NumberText.h"
 #include "mf/Support/TextTable.h"
 
 namespace mf::plan {
@@ -12,7 +12,7 @@ static std::string name(const std::string &what, const std::string &unit) {
 
 /// Numbers of problems are exact, measured ones are not.
 static std::string count(double value, const std::string &unit) {
-  return unit.empty() ? toText(value) : formatRounded(value);
+  return unit.empty() ? formatAmount(value) : formatRounded(value);
 }
 
 std::string PlanUnits::countTime(double value) const {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "NumberText.h"
 #include "mf/Plan/Solver/Problem.h"
+#include "mf/Support/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
@@ -234,10 +234,10 @@ Error Verifier::checkCopies() const {
       const double copy = add(chunk, direction.copy, nullptr);
       const double time = add(chunk, direction.ofLayer, direction.ofExtra);
       if (exceeds(copy, time))
-        return createStringError(Twine(direction.copies) + " of chunk " +
-                                 Twine(chunk) + " take " + toText(copy) +
-                                 ", expected no more than the " + toText(time) +
-                                 " of its " + direction.task);
+        return createStringError(
+            Twine(direction.copies) + " of chunk " + Twine(chunk) + " take " +
+            mf::formatAmount(copy) + ", expected no more than the " +
+            mf::formatAmount(time) + " of its " + direction.task);
     }
   }
   return Error::success();
@@ -320,9 +320,10 @@ Error Verifier::checkMemory() const {
     const double peak = getPeak(stage);
     const double limit = problem.stages[stage].limit;
     if (exceeds(peak, limit))
-      return createStringError("stage " + Twine(stage) + " needs memory of " +
-                               toText(peak) + ", " + toText(peak - limit) +
-                               " more than its limit of " + toText(limit));
+      return createStringError(
+          "stage " + Twine(stage) + " needs memory of " +
+          mf::formatAmount(peak) + ", " + mf::formatAmount(peak - limit) +
+          " more than its limit of " + mf::formatAmount(limit));
   }
   return Error::success();
 }

@@ -1,8 +1,8 @@
 //===- Problem.cpp - The planning problem and its costs -------------------===//
 
 #include "mf/Plan/Solver/Problem.h"
-#include "NumberText.h"
 #include "ProblemLimits.h"
+#include "mf/Support/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include <cmath>
@@ -49,7 +49,7 @@ Error checkCosts(llvm::ArrayRef<NamedCost> costs, const Twine &owner) {
   for (const NamedCost &cost : costs)
     if (!std::isfinite(cost.value) || cost.value < 0)
       return createStringError(Twine(cost.name) + " of " + owner + " is " +
-                               toText(cost.value) +
+                               mf::formatAmount(cost.value) +
                                ", expected a finite number from 0");
   return Error::success();
 }
@@ -58,10 +58,10 @@ Error checkWeightGradient(double weightGradient, double backward,
                           const Twine &owner) {
   if (weightGradient <= backward)
     return Error::success();
-  return createStringError("weight gradient of " + owner + " takes " +
-                           toText(weightGradient) + ", expected at most the " +
-                           toText(backward) +
-                           " of the backward that it is a part of");
+  return createStringError(
+      "weight gradient of " + owner + " takes " +
+      mf::formatAmount(weightGradient) + ", expected at most the " +
+      mf::formatAmount(backward) + " of the backward that it is a part of");
 }
 
 Error checkTreatment(const Treatment &treatment, const Twine &owner) {
@@ -133,7 +133,7 @@ Error checkStages(const Problem &problem) {
       return error;
     if (!std::isfinite(memory.constant))
       return createStringError("constant memory of " + owner + " is " +
-                               toText(memory.constant) +
+                               mf::formatAmount(memory.constant) +
                                ", expected a finite number");
   }
   return Error::success();
@@ -157,10 +157,10 @@ Error checkNumbersOfLayers(const Problem &problem) {
     return createStringError("there are " + Twine(layers) +
                              " layers, expected 1 to " + Twine(mostLayers));
   if (least > layers / chunks)
-    return createStringError(Twine(layers) + " layers are too few for " +
-                             Twine(chunks) + " chunks of at least " +
-                             Twine(least) + ", expected at least " +
-                             toText(static_cast<double>(least) * chunks));
+    return createStringError(
+        Twine(layers) + " layers are too few for " + Twine(chunks) +
+        " chunks of at least " + Twine(least) + ", expected at least " +
+        mf::formatAmount(static_cast<double>(least) * chunks));
   if (most > 0 && (layers + chunks - 1) / chunks > most)
     return createStringError(Twine(layers) + " layers are too many for " +
                              Twine(chunks) + " chunks of at most " +

@@ -1,8 +1,8 @@
 //===- ProblemJsonObject.cpp - Members of JSON objects --------------------===//
 
 #include "ProblemJsonObject.h"
-#include "NumberText.h"
 #include "mf/Support/NearestName.h"
+#include "mf/Support/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
@@ -24,7 +24,7 @@ std::string JsonPlace::describe() const {
   case llvm::json::Value::Boolean:
     return *value->getAsBoolean() ? "true" : "false";
   case llvm::json::Value::Number:
-    return toText(*value->getAsNumber());
+    return formatAmount(*value->getAsNumber());
   case llvm::json::Value::String:
     return ("\"" + value->getAsString()->take_front(40) + "\"").str();
   case llvm::json::Value::Array:
@@ -39,9 +39,9 @@ namespace {
 
 /// The upper end goes without saying unless a number is beyond it.
 std::string describeRange(double least, double most, bool isBeyond = false) {
-  std::string text = "from " + toText(least);
+  std::string text = "from " + formatAmount(least);
   if (isBeyond || most < FieldRange().most)
-    text += " to " + toText(most);
+    text += " to " + formatAmount(most);
   return text;
 }
 
@@ -161,8 +161,9 @@ double JsonObject::getProduct(StringRef name, double ratio, double number) {
   const double product = ratio * number;
   if (product <= FieldRange().most)
     return product;
-  complain(name, "makes " + toText(product) + " of " + toText(number) +
-                     ", expected at most " + toText(FieldRange().most));
+  complain(name, "makes " + formatAmount(product) + " of " +
+                     formatAmount(number) + ", expected at most " +
+                     formatAmount(FieldRange().most));
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "ProfiledOperands.h"
 #include "StepFormulas.h"
 #include "mf/Program/Signatures/KernelChain.h"
+#include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -83,15 +84,10 @@ const KernelSignature *findKernelSignature(llvm::StringRef name) {
   return found != std::end(signatures) && found->name == name ? found : nullptr;
 }
 
-llvm::StringRef getNearestKernelName(llvm::StringRef name) {
-  auto distance = [&](const KernelSignature &signature) {
-    return signature.name.edit_distance(name);
-  };
-  return llvm::min_element(signatures,
-                           [&](const auto &a, const auto &b) {
-                             return distance(a) < distance(b);
-                           })
-      ->name;
+std::string suggestKernelName(llvm::StringRef name) {
+  return suggestName(name, llvm::map_range(signatures, [](const auto &known) {
+                       return known.name;
+                     }));
 }
 
 static size_t getNumber(llvm::ArrayRef<OperandSignature> operands,
@@ -198,9 +194,8 @@ llvm::Error checkAgainstSignature(const KernelSignature &signature,
 llvm::Error checkAgainstSignature(const KernelSpec &spec) {
   const KernelSignature *signature = findKernelSignature(spec.name);
   if (!signature)
-    return llvm::createStringError("unknown kernel '" + spec.name +
-                                   "'; did you mean '" +
-                                   getNearestKernelName(spec.name) + "'?");
+    return llvm::createStringError("unknown kernel '" + spec.name + "'" +
+                                   suggestKernelName(spec.name));
   llvm::SmallVector<GivenAttribute, 8> attributes;
   for (const auto &[name, value] : spec.attributes)
     attributes.push_back({name, getKind(value)});

@@ -2,6 +2,7 @@
 
 #include "mf/Program/Signatures/RowCounts.h"
 #include "mf/Program/Signatures/Collective.h"
+#include "mf/Support/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -31,11 +32,6 @@ private:
 
 } // namespace
 
-/// As short as it can be said: "3", "0.5", "nan".
-static std::string print(float count) {
-  return llvm::formatv("{0}", llvm::format("%g", count)).str();
-}
-
 /// Also NaN is no whole number.
 static bool isWhole(float count) {
   return count >= 0 && std::isfinite(count) && std::trunc(count) == count;
@@ -50,14 +46,14 @@ std::optional<std::string> CountChecker::checkSent(size_t member,
     if (!isWhole(count))
       return llvm::formatv("expected a number of rows, but got {0} to send for "
                            "expert {1}",
-                           print(count), expert)
+                           formatDigits(count, 6), expert)
           .str();
     sum += count;
   }
   if (sum > static_cast<double>(rows))
     return llvm::formatv("expected to send at most the {0} rows of its input, "
                          "but got {1}",
-                         rows, llvm::format("%.0f", sum))
+                         rows, formatFixed(sum, 0))
         .str();
   return std::nullopt;
 }
@@ -71,8 +67,8 @@ std::optional<std::string> CountChecker::checkAgreement(size_t member) const {
         continue;
       return llvm::formatv("expects {0} rows of rank {1} for expert {2}, but "
                            "that sends {3}",
-                           print(received), ranks[from],
-                           member * experts + expert, print(sent))
+                           formatDigits(received, 6), ranks[from],
+                           member * experts + expert, formatDigits(sent, 6))
           .str();
     }
   return std::nullopt;

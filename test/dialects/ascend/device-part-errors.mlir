@@ -121,7 +121,7 @@
 
 // -----
 
-// expected-error @below {{unknown key 'f64'; did you mean 'f32'?}}
+// expected-error @below {{unknown key 'f64'; known are f32, bf16, f16}}
 #a = #ascend.engine<f64 = 1.0>
 
 // -----

@@ -170,9 +170,7 @@ TEST(NodeTest, AMissingFileIsAnError) {
   EXPECT_THAT(diagnostics.str(), HasSubstr("cannot read the file"));
 }
 
-TEST(DiagnosticTest, SuggestsTheNearestName) {
-  EXPECT_EQ(findNearest("recomputee", {"recompute", "swap"}), "recompute");
-  EXPECT_EQ(findNearest("xyz", {"recompute", "swap"}), "");
+TEST(DiagnosticTest, QuotesEscapeControls) {
   EXPECT_EQ(quote("a\nb\x01"), "'a\\nb\\x01'");
 }
 

@@ -28,7 +28,8 @@ TEST(KernelSignatureTest, KernelsAreSortedAndFoundByName) {
     EXPECT_EQ(findKernelSignature(signature.name), &signature);
   for (llvm::StringRef unknown : {"", "aclnn", "aclnnMatmu", "zzz"})
     EXPECT_EQ(findKernelSignature(unknown), nullptr) << unknown.str();
-  EXPECT_EQ(getNearestKernelName("aclnnMatMull"), "aclnnMatmul");
+  EXPECT_EQ(suggestKernelName("aclnnMatMull"), "; did you mean 'aclnnMatmul'?");
+  EXPECT_EQ(suggestKernelName("convolution"), "");
 }
 
 TEST(KernelSignatureTest, OperandsSayWhatHappensToTheirMemory) {

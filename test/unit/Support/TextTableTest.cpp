@@ -1,6 +1,7 @@
 //===- TextTableTest.cpp - Tests of tables and their numbers --------------===//
 
 #include "mf/Support/TextTable.h"
+#include "mf/Support/NumberText.h"
 #include <gtest/gtest.h>
 
 namespace {

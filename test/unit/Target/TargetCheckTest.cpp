@@ -36,7 +36,7 @@ TEST(TargetCheckTest, EveryNumberIsHeldAgainstItsRange) {
       **number = wrong;
       EXPECT_EQ(llvm::toString(check(target)),
                 (path + ": expected " + getDescription(field.range) +
-                 ", but got " + formatNumber(wrong))
+                 ", but got " + formatTargetNumber(wrong))
                     .str());
     }
     **number = before;

@@ -57,7 +57,7 @@ std::vector<std::string> describe(Target target) {
     lines.push_back(network.name + " of " + network.of +
                     (network.wiring == Wiring::Mesh ? " mesh" : " switch"));
   forEachField(target, [&](llvm::StringRef path, const Field &field) {
-    lines.push_back((path + " " + formatNumber(field.getNumber())).str());
+    lines.push_back((path + " " + formatTargetNumber(field.getNumber())).str());
   });
   return lines;
 }

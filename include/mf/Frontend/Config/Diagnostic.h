@@ -86,16 +86,6 @@ std::string escapeControls(llvm::StringRef text);
 /// text cut at 80 bytes.
 std::string quote(llvm::StringRef text);
 
-/// The name out of `known` with the smallest edit distance to `name`, or
-/// nothing when none is near (more than a third of the longer name differs).
-/// Ties go to the first.
-llvm::StringRef findNearest(llvm::StringRef name,
-                            llvm::ArrayRef<llvm::StringRef> known);
-
-/// `; did you mean 'x'?` for the nearest of `known`, or nothing.
-std::string suggest(llvm::StringRef name,
-                    llvm::ArrayRef<llvm::StringRef> known);
-
 } // namespace mf
 
 #endif // MF_CONFIG_DIAGNOSTIC_H

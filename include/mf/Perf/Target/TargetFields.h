@@ -83,16 +83,12 @@ llvm::Error checkEntry(const Network &network);
 
 /// The shortest decimal number that reads back as the same, as MLIR spells
 /// numbers: "500", "1.1e+12", "4.0e-06".
-std::string formatNumber(double number);
+std::string formatTargetNumber(double number);
 
 /// The measures that rates can depend on: those of all kernels, sorted.
 llvm::ArrayRef<llvm::StringRef> getMeasureNames();
 /// The measures that all kernels of a kind have, sorted.
 llvm::SmallVector<llvm::StringRef> getMeasureNames(llvm::StringRef kind);
-
-/// The name with the smallest edit distance; empty if there are none.
-llvm::StringRef getNearest(llvm::StringRef name,
-                           llvm::ArrayRef<llvm::StringRef> known);
 
 /// Something that is wrong with a target, and where.
 class TargetError : public llvm::ErrorInfo<TargetError> {

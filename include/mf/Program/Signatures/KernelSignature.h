@@ -153,8 +153,9 @@ llvm::ArrayRef<KernelSignature> getKernelSignatures();
 /// AscendKernelBase.td.
 llvm::ArrayRef<llvm::StringRef> getKernelKinds();
 
-/// The name of a kernel with the smallest edit distance.
-llvm::StringRef getNearestKernelName(llvm::StringRef name);
+/// Returns "; did you mean 'KERNEL'?" for a kernel that does not exist, or
+/// nothing if no name is near.
+std::string suggestKernelName(llvm::StringRef name);
 
 /// An attribute that is given, and its type.
 using GivenAttribute = std::pair<llvm::StringRef, AttributeKind>;
