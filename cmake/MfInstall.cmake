@@ -1,0 +1,84 @@
+# What `cmake --install` and `cpack` put where. Tools, with all that users need, are the
+# package `mf`; headers, libraries and the CMake package are `libmf-dev`; several processes
+# are `mf-mpi`.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+get_property(MF_LIBRARIES GLOBAL PROPERTY MF_LIBRARIES)
+get_property(MF_TOOLS GLOBAL PROPERTY MF_TOOLS)
+# Benchmarks and the tablegen of our kernels serve this repository alone.
+list(FILTER MF_TOOLS EXCLUDE REGEX "^mf-benchmark|^mf-tblgen$")
+
+install(TARGETS ${MF_TOOLS} RUNTIME DESTINATION bin COMPONENT tools)
+install(TARGETS mf-plugin LIBRARY DESTINATION lib COMPONENT tools)
+# mf-run looks for it in ../lib of its folder; it alone needs Open MPI.
+if(TARGET mf-mpi)
+  install(TARGETS mf-mpi LIBRARY DESTINATION lib COMPONENT mpi)
+endif()
+install(FILES scripts/completion/mf.bash DESTINATION share/bash-completion/completions
+        RENAME mf-opt COMPONENT tools)
+install(FILES scripts/completion/_mf DESTINATION share/zsh/vendor-completions COMPONENT tools)
+foreach(tool IN LISTS MF_TOOLS)
+  # bash looks for completions by the name of the command.
+  if(NOT tool STREQUAL "mf-opt")
+    install(CODE "file(CREATE_LINK mf-opt \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/bash-completion/completions/${tool}\" SYMBOLIC)"
+            COMPONENT tools)
+  endif()
+endforeach()
+install(FILES README.md DESTINATION share/doc/mf COMPONENT tools)
+install(DIRECTORY docs/ DESTINATION share/doc/mf/docs COMPONENT tools FILES_MATCHING PATTERN "*.md"
+        PATTERN "*.png" PATTERN "*.svg" PATTERN "decisions" EXCLUDE)
+install(DIRECTORY examples/ DESTINATION share/doc/mf/examples COMPONENT tools)
+
+# Manual pages come from each tool's --help.
+set(MF_MANUAL_PAGES ${PROJECT_BINARY_DIR}/man)
+set(MF_TOOL_FILES)
+foreach(tool IN LISTS MF_TOOLS)
+  list(APPEND MF_TOOL_FILES $<TARGET_FILE:${tool}>)
+endforeach()
+add_custom_target(man
+  COMMAND ${MF_PYTHON} ${PROJECT_SOURCE_DIR}/scripts/tool_pages.py --format=man
+          --output=${MF_MANUAL_PAGES} ${MF_TOOL_FILES}
+  DEPENDS ${MF_TOOLS} VERBATIM)
+install(DIRECTORY ${MF_MANUAL_PAGES}/ DESTINATION share/man/man1 COMPONENT tools OPTIONAL
+        FILES_MATCHING PATTERN "*.1")
+
+install(TARGETS ${MF_LIBRARIES} EXPORT mfTargets ARCHIVE DESTINATION lib/mf COMPONENT dev)
+install(EXPORT mfTargets NAMESPACE mf:: DESTINATION lib/cmake/mf COMPONENT dev)
+configure_package_config_file(cmake/mfConfig.cmake.in ${PROJECT_BINARY_DIR}/mfConfig.cmake
+                              INSTALL_DESTINATION lib/cmake/mf
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/mfConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/mfConfig.cmake ${PROJECT_BINARY_DIR}/mfConfigVersion.cmake
+        DESTINATION lib/cmake/mf COMPONENT dev)
+# Headers keep their paths: <mf/...>, <dialects/...> and <passes/...> below include/mf.
+install(DIRECTORY include/ DESTINATION include/mf COMPONENT dev FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY dialects passes DESTINATION include/mf COMPONENT dev
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.td")
+install(DIRECTORY ${PROJECT_BINARY_DIR}/dialects ${PROJECT_BINARY_DIR}/passes
+        DESTINATION include/mf COMPONENT dev
+        FILES_MATCHING PATTERN "*.h.inc" PATTERN "CMakeFiles" EXCLUDE)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME mf)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "The developers of mf")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY
+    "compiler, runner and planner for the memory of large-model training on Ascend NPUs")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL tools mpi dev)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME mf)
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libmf-dev)
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME mf-mpi)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "mf (= ${PROJECT_VERSION}), openmpi-bin")
+set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "mf-mpi")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
+    "libmlir-22-dev, mlir-22-tools, llvm-22-dev, libyaml-cpp-dev, libdnnl-dev, libhwy-dev, libeigen3-dev")
+include(CPack)
