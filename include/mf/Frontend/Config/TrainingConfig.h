@@ -61,6 +61,34 @@ enum class ParallelMode : uint8_t {
 
 llvm::StringRef getName(ParallelMode mode);
 
+/// When the whole weights of a layer are freed that data-parallel ranks share
+/// out among them.
+enum class ReshardPolicy : uint8_t {
+  Default, ///< after forward with one stage; not with several
+  Always,  ///< after forward; the head's too
+  Never    ///< after backward
+};
+
+/// How data-parallel ranks share out parameters, each parameter by itself along
+/// its first dimension (FSDP; with several replicas HSDP). Ranks of
+/// context_parallel share out too: `shard` * context_parallel neighbours have
+/// a parameter between them, and `replicate` such groups have the same parts.
+struct FullyShardedConfig {
+  int64_t replicate = 1;
+  int64_t shard = 1;
+  /// So many of these neighbours share out parameters other than experts, and
+  /// the rest of them have the same parts; absent means all.
+  std::optional<int64_t> denseShardSize;
+  ReshardPolicy reshardAfterForward = ReshardPolicy::Default;
+  /// Summed gradients are divided by the ranks that share a parameter out.
+  bool dividesGradients = false;
+
+  /// Ranks that share one parameter out, experts apart.
+  int64_t getDenseShards(int64_t contextParallel) const {
+    return denseShardSize.value_or(shard * contextParallel);
+  }
+};
+
 /// parallel_config, and what `parallel` and the top level add to it.
 struct ParallelConfig {
   int64_t dataParallel = 1;
@@ -89,6 +117,8 @@ struct ParallelConfig {
   int64_t parallelOptimizerThreshold = 64;
   int64_t optimizerWeightShardSize = -1;
   bool gradientAccumulationShard = false;
+  /// In place of enable_parallel_optimizer and its keys; absent with one rank.
+  std::optional<FullyShardedConfig> fullySharded;
   /// 1 to 3, as `level1`; follows gradient_accumulation_shard if not given.
   int64_t optimizerLevel = 1;
   /// The number of devices that the launcher is said to start; 0 if not given.
@@ -140,6 +170,9 @@ struct RunnerWrapper {
   LossScaleConfig scaleSense;
   bool localNorm = false;
   bool calculatePerTokenLoss = false;
+  /// The loss of a micro-batch is the mean of the means of data-parallel and
+  /// context-parallel ranks, not the mean over the tokens of all of them.
+  bool hasLocalLoss = false;
   bool useSkipDataByGlobalNorm = false;
   double globalNormSpikeThreshold = 1.0;
   Node node;
