@@ -121,7 +121,9 @@ class Kernel<string kernelName, string kernelFactory> {
   //      and an output that it is added to, with what is made of parts;
   //   ^  linear in each such operand alone;
   //   >  the output has the largest of a dimension that it lacks, not the sum;
-  //   ~  it has the Euclidean norm.
+  //   ~  it has the Euclidean norm;
+  //   %  the output has the elements of the only input, its dimensions in
+  //      another order.
   // `@v` says where a rank's part of v begins. `&b` says which part a rank takes
   // of what it has whole; the outputs are then cut above b.
   // Or a C++ expression over `const KernelSpec &spec` that makes such a line and

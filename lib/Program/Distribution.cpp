@@ -72,18 +72,13 @@ KernelDistribution::KernelDistribution(const LaunchedKernel &kernel,
     for (const Dim &dim : operand.dims)
       if (dim.dim.mayBeCut() && !llvm::is_contained(dims, dim.dim))
         dims.push_back(dim.dim);
-  auto permutation = spec.attributes.find("perm");
-  if (permutation == spec.attributes.end() || numInputs != 1)
+  isPermutation = operands.back().part.isPermuted;
+  if (!isPermutation)
     return;
-  isPermutation = true;
-  const auto &order = std::get<std::vector<int64_t>>(permutation->second);
-  if (!order.empty() && order.front() != 0) {
-    int64_t below = 1;
-    for (int64_t extent :
-         llvm::ArrayRef(spec.inputs[0].dims).drop_front(order.front() + 1))
-      below *= extent;
-    firstPlace = below;
-  }
+  const Operand &input = operands.front();
+  const auto &order = operands.back().part.dims;
+  if (!order.empty() && !(order.front() == input.part.dims.front()))
+    firstPlace = find(input, order.front())->below;
 }
 
 void KernelDistribution::addOperand(const TensorShape &shape, PartOperand part,

@@ -33,6 +33,8 @@ static llvm::Expected<PartOperand> parseOperand(llvm::StringRef text,
     operand.reduction = PartReduction::Largest;
   else if (rest.consume_front("~"))
     operand.reduction = PartReduction::Norm;
+  else if (rest.consume_front("%"))
+    operand.isPermuted = true;
   if (rest.size() == 2 && (rest.front() == '@' || rest.front() == '&')) {
     (rest.front() == '@' ? operand.firstIndexOf : operand.ownPartAbove) =
         rest[1];

@@ -69,7 +69,7 @@ std::string getPermutedParts(const KernelSpec &spec) {
   std::string output;
   for (int64_t from : getIntegers(spec, "perm"))
     output += letters[from];
-  return "+" + orScalar(letters) + " -> " + orScalar(output);
+  return "+" + orScalar(letters) + " -> %" + orScalar(output);
 }
 
 std::string getReducedParts(const KernelSpec &spec) {

@@ -22,6 +22,7 @@ std::string getRepeatedParts(const KernelSpec &spec);
 /// front of it.
 std::string getGatedParts(const KernelSpec &spec);
 std::string getGatedGradParts(const KernelSpec &spec);
+/// The input's dimensions in the order of `perm`.
 std::string getPermutedParts(const KernelSpec &spec);
 /// Sums over `axes`.
 std::string getReducedParts(const KernelSpec &spec);

@@ -55,6 +55,15 @@ TEST(KernelPartsTest, ADimensionMayBeTwo) {
   EXPECT_EQ(parts->inputs[0].dims[2].letter, 'D');
 }
 
+TEST(KernelPartsTest, AnOutputMayBePermuted) {
+  const KernelSpec spec = makeSpec({{2, 4}}, {{4, 2}});
+  llvm::Expected<KernelParts> parts = parseParts("+ab -> %ba", spec);
+  ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
+  EXPECT_TRUE(parts->outputs[0].isPermuted);
+  EXPECT_FALSE(parts->inputs[0].isPermuted);
+  EXPECT_EQ(parts->outputs[0].dims[0].letter, 'b');
+}
+
 TEST(KernelPartsTest, LastInputStandsForAllThatFollow) {
   const KernelSpec spec =
       makeSpec({{4, 2}, {4, 3}, {4, 5}}, {{4, 10}}, {{"axis", int64_t{1}}});
@@ -105,7 +114,7 @@ TEST(KernelPartsTest, LinesFollowAttributes) {
   EXPECT_EQ(getLine("aclnnPermute",
                     makeSpec({{2, 3, 4}}, {{3, 2, 4}},
                              {{"perm", std::vector<int64_t>{1, 0, 2}}})),
-            "+abc -> bac");
+            "+abc -> %bac");
   EXPECT_EQ(getLine("aclnnSliceV2", makeSpec({{2, 8}}, {{2, 4}})), "+aB -> aB");
   EXPECT_EQ(
       getLine("aclnnReduceSum", makeSpec({{2, 3, 4}}, {{3, 1}},

@@ -54,6 +54,9 @@ struct PartOperand {
   PartLinearity linearity = PartLinearity::None;
   /// Set for outputs only.
   PartReduction reduction = PartReduction::Sum;
+  /// Set for an output that has the elements of the only input, its dimensions
+  /// in another order.
+  bool isPermuted = false;
   /// The letter of the dimension in which the operand says where a rank's part
   /// begins; 0 if it is another operand.
   char firstIndexOf = 0;
