@@ -30,7 +30,7 @@ def SplitSequence : Pass<"mf-split-sequence", "::mf::ir::ModelOp"> {
   let description = [{
     Where a micro-batch runs in `sequence_pieces` pieces of its sequence, a layer
     becomes as many, each for tokens of its own: what is cut follows from the
-    operators' rules (`ShardingRuleOpInterface`), of tables and step inputs
+    operators' rules (`getShardingRule`), of tables and step inputs
     pieces take their parts. What causal attention reads of the tokens before
     its own, keys and values, a layer returns behind its results, and those of
     later pieces take it and put it in front of their own. Losses divide by the
@@ -69,7 +69,7 @@ def InterleaveRows : Pass<"mf-interleave-rows", "::mf::ir::ModelOp"> {
     block can run beside the products of another. Values stay as they are, but
     gradients of weights are sums over blocks.
 
-    Which operators these are, their rules say (`ShardingRuleOpInterface`): in
+    Which operators these are, their rules say (`getShardingRule`): in
     front of what mixes rows all up to the last that reads a weight, behind it
     all from the first that does. Context-parallel ranks have rows of each block.
     A mark stays on each copy.
@@ -98,7 +98,7 @@ def PropagateLayouts : Pass<"mf-propagate-layouts", "::mf::ir::ModelOp"> {
     value must lie otherwise for its reader. Parameters lie as their `cuts` say,
     the residual stream is cut over dp and cp, with `sequence_parallel` between
     body layers over mp too; operators say by their rules
-    (`ShardingRuleOpInterface`) what follows. A sum that is cut becomes whole, or
+    (`getShardingRule`) what follows. A sum that is cut becomes whole, or
     cut like the stream, right behind the operator. Where an operator needs all
     of a dimension, ranks exchange its parts for parts of one further out, if
     that divides, and gather it only if not. So tokens move with an all-to-all

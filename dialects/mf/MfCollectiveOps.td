@@ -161,7 +161,7 @@ def Mf_AllToAllOp : Mf_GroupOp<"all_to_all",
 def Mf_KeepPartOp : Mf_ComputeOp<"keep_part", "",
     (ins Mf_FloatTensor:$input), (ins StrArrayAttr:$axes),
     (outs Mf_FloatTensor:$result),
-    [Mf_Differentiable, Mf_Shardable, SameOperandsAndResultType,
+    [Mf_Differentiable, Mf_OwnShardingRule, SameOperandsAndResultType,
      DeclareOpInterfaceMethods<Mf_SavedFormOpInterface>]> {
   let summary = "the same value, of which each rank keeps a part; a view";
   let description = [{

@@ -1,8 +1,8 @@
 //===- MfDialect.cpp - The mf dialect, its attributes and types -----------===//
 
 #include "dialects/mf/MfDialect.h"
-#include "dialects/ascend/KernelSpecs.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Program/Signatures/KernelSignature.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -62,13 +62,7 @@ int64_t mf::ir::getKernelFlops(Operation *op, StringRef kernel,
   const KernelSignature *signature = findKernelSignature(kernel);
   if (!signature)
     return 0;
-  auto getTensors = [](TypeRange types) {
-    return llvm::map_to_vector(
-        types, [](Type type) { return cast<RankedTensorType>(type); });
-  };
-  std::optional<KernelSpec> spec =
-      getKernelSpec(kernel, getTensors(op->getOperandTypes()),
-                    getTensors(op->getResultTypes()), attributes);
+  std::optional<KernelSpec> spec = getKernelSpec(op, kernel, attributes);
   return spec ? signature->getFlops(*spec) : 0;
 }
 

@@ -42,6 +42,12 @@ namespace mf::ir {
 /// unless an operator says otherwise.
 mlir::DictionaryAttr getDefaultKernelAttributes(mlir::Operation *op);
 
+/// The launch of `kernel` on the operator's operands and results; none if they
+/// or the attributes are of types that no kernel has.
+std::optional<KernelSpec> getKernelSpec(mlir::Operation *op,
+                                        llvm::StringRef kernel,
+                                        mlir::DictionaryAttr attributes);
+
 /// The largest prefetch distance, in kernels: what backward_prefetch may be. No
 /// step has as many.
 inline constexpr int64_t maximumSwapDistance = 2147483647;

@@ -102,13 +102,8 @@ void DropoutMaskOp::emitInstructions(LaunchEmitter &emitter) {
 }
 
 ShardingRule DropoutMaskOp::getShardingRule() {
-  ShardingRule rule;
+  ShardingRule rule = readShardingRule(*this, "*, D, I -> *");
   rule.dependsOnPlace = true;
-  FactorDims all = addFactors(rule, FactorKind::Pass, ir::getShape(getInput()));
-  rule.operands = {all, {{rule.addFactor(FactorKind::Whole, 3)}}};
-  for (size_t i = 0; i < getFirsts().size(); ++i)
-    rule.operands.push_back({{rule.addFactor(FactorKind::Whole, 1)}});
-  rule.results = {all};
   return rule;
 }
 
@@ -156,10 +151,8 @@ void DropoutOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 
 /// A sum over ranks is made before, as MindSpore's layers have it.
 ShardingRule DropoutOp::getShardingRule() {
-  ShardingRule rule;
+  ShardingRule rule = getKernelShardingRule(*this);
+  rule.linearity.clear();
   rule.dependsOnPlace = true;
-  FactorDims all = addFactors(rule, FactorKind::Pass, getShape(getInput()));
-  rule.operands = {all, all};
-  rule.results = {all};
   return rule;
 }

@@ -11,7 +11,8 @@ def Mf_DropoutMaskOp : Mf_ComputeOp<"dropout_mask", "",
     (ins F64Attr:$rate, StrAttr:$source, DenseI64ArrayAttr:$shape,
          DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$cut_dims),
     (outs Mf_MaskTensor:$mask),
-    [Mf_ShardableWith<["localize", "takePiece"]>, Mf_PiecewiseConstant],
+    [Mf_OwnShardingRuleWith<["localize", "takePiece"]>,
+     Mf_PiecewiseConstant],
     ["isView", "mayRecompute", "getKernelAttributes", "getEngine", "getFlops",
      "emitInstructions"]> {
   let summary = "random bits, 0 with probability `rate`: elements to drop";
@@ -41,7 +42,8 @@ def Mf_DropoutMaskOp : Mf_ComputeOp<"dropout_mask", "",
 def Mf_DropoutOp : Mf_ComputeOp<"dropout", "aclnnDropoutDoMask",
     (ins Mf_FloatTensor:$input, Mf_MaskTensor:$mask), (ins F64Attr:$rate),
     (outs Mf_FloatTensor:$result),
-    [Mf_Differentiable, Mf_Shardable, AllTypesMatch<["input", "result"]>]> {
+    [Mf_Differentiable, Mf_OwnShardingRule,
+     AllTypesMatch<["input", "result"]>]> {
   let summary = "input / (1 - rate) where the mask is 1, else 0";
   let description = [{
     The gradient is the same of the result's gradient (Srivastava et al., 2014).

@@ -9,8 +9,7 @@ class Mf_BinaryOp<string mnemonic, string kernel>
     : Mf_ComputeOp<mnemonic, kernel,
                    (ins Mf_FloatTensor:$lhs, Mf_FloatTensor:$rhs), (ins),
                    (outs Mf_FloatTensor:$result),
-                   [Mf_Differentiable, Mf_Shardable,
-                    AllTypesMatch<["lhs", "result"]>]> {
+                   [Mf_Differentiable, AllTypesMatch<["lhs", "result"]>]> {
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs), [{
     build($_builder, $_state, lhs.getType(), lhs, rhs, nullptr, nullptr, nullptr);
@@ -20,8 +19,7 @@ class Mf_BinaryOp<string mnemonic, string kernel>
 class Mf_UnaryOp<string mnemonic, string kernel, dag attributes = (ins)>
     : Mf_ComputeOp<mnemonic, kernel, (ins Mf_FloatTensor:$input),
                    attributes, (outs Mf_FloatTensor:$result),
-                   [Mf_Differentiable, Mf_Shardable,
-                    SameOperandsAndResultType]>;
+                   [Mf_Differentiable, SameOperandsAndResultType]>;
 
 def Mf_AddOp : Mf_BinaryOp<"add", "aclnnAdd"> {
   let summary = "elementwise sum";
@@ -119,8 +117,8 @@ class Mf_StepwiseOp<string mnemonic, string kernel, dag attributes,
                     list<string> overridden = []>
     : Mf_ComputeOp<mnemonic, kernel, (ins Mf_FloatTensor:$input), attributes,
                    (outs Mf_FloatTensor:$result),
-                   [Mf_Shardable, Mf_PiecewiseConstant,
-                    SameOperandsAndResultType], overridden>;
+                   [Mf_PiecewiseConstant, SameOperandsAndResultType],
+                   overridden>;
 
 def Mf_CompareScalarOp : Mf_StepwiseOp<"compare_scalar", "",
     (ins Mf_ComparisonAttr:$comparison, F64Attr:$value),
@@ -140,7 +138,7 @@ def Mf_CompareScalarOp : Mf_StepwiseOp<"compare_scalar", "",
 def Mf_AtLeastOp : Mf_ComputeOp<"at_least", "aclnnGeTensor",
     (ins Mf_FloatTensor:$lhs, Mf_FloatTensor:$rhs), (ins),
     (outs Mf_FloatTensor:$result),
-    [Mf_Shardable, Mf_PiecewiseConstant, AllTypesMatch<["lhs", "result"]>]> {
+    [Mf_PiecewiseConstant, AllTypesMatch<["lhs", "result"]>]> {
   let summary = "1 where the left operand is not below the right one, else 0";
   let description = [{
     `rhs` is repeated as that of `mf.mul`. No gradient flows through it.
@@ -155,13 +153,13 @@ def Mf_FloorDivideOp : Mf_StepwiseOp<"floor_divide", "aclnnFloorDivides",
 
 def Mf_RemainderOp : Mf_ComputeOp<"remainder", "aclnnRemainderTensorScalar",
     (ins Mf_FloatTensor:$input), (ins F64Attr:$value),
-    (outs Mf_FloatTensor:$result), [Mf_Shardable, SameOperandsAndResultType]> {
+    (outs Mf_FloatTensor:$result), [SameOperandsAndResultType]> {
   let summary = "what mf.floor_divide leaves, of the constant's sign";
 }
 
 def Mf_CastOp : Mf_ComputeOp<"cast", "aclnnCast",
     (ins Mf_AnyTensor:$input), (ins), (outs Mf_AnyTensor:$result),
-    [Mf_Differentiable, Mf_Shardable, SameOperandsAndResultShape,
+    [Mf_Differentiable, SameOperandsAndResultShape,
      DeclareOpInterfaceMethods<CastOpInterface>]> {
   let summary = "conversion to another element type";
   let description = [{

@@ -18,7 +18,7 @@ include "dialects/mf/MfOpBase.td"
 
 def Mf_GatherRowsOp : Mf_ComputeOp<"gather_rows", "mfGatherRows",
     (ins Mf_FloatTensor:$input, Mf_IndexTensor:$indices), (ins),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let summary = "rows by index, of each of the leading dimensions";
   let description = [{
     `input` is [..., rows, width], `indices` [..., places], the result
@@ -44,7 +44,8 @@ def Mf_GatherRowsGradOp : Mf_ComputeOp<"gather_rows_grad",
 def Mf_TokenPermuteOp : Mf_ComputeOp<"token_permute", "aclnnMoeTokenPermute",
     (ins Mf_FloatTensor:$tokens, Mf_FloatTensor:$keys), (ins),
     (outs Mf_FloatTensor:$result, Mf_IndexTensor:$places),
-    [Mf_Differentiable, Mf_Shardable, AllTypesMatch<["tokens", "result"]>]> {
+    [Mf_Differentiable, Mf_OwnShardingRule,
+     AllTypesMatch<["tokens", "result"]>]> {
   let summary = "rows in the order of their keys";
   let description = [{
     Row i of `tokens` [..., rows, width] goes to row `places`[i] of the result;
@@ -59,7 +60,7 @@ def Mf_TokenUnpermuteOp : Mf_ComputeOp<"token_unpermute",
     "aclnnMoeTokenUnpermute",
     (ins Mf_FloatTensor:$input, Mf_IndexTensor:$places), (ins),
     (outs Mf_FloatTensor:$result),
-    [Mf_Differentiable, Mf_Shardable, AllTypesMatch<["input", "result"]>]> {
+    [Mf_Differentiable, AllTypesMatch<["input", "result"]>]> {
   let summary = "row `places`[i] as row i: undoes mf.token_permute";
   let hasVerifier = 1;
 }
@@ -73,7 +74,7 @@ class Mf_ProductByExpertOp<string mnemonic, string kernel>
         (ins Mf_FloatTensor:$input, Mf_FloatTensor:$weight,
              Mf_FloatTensor:$counts),
         (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_weight),
-        (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+        (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
                                  "::mlir::Value":$weight,
@@ -135,7 +136,7 @@ def Mf_ExchangeTokensOp : Mf_ComputeOp<"exchange_tokens", "",
     (ins DefaultValuedAttr<F64Attr, "0.0">:$fill,
          OptionalAttr<StrArrayAttr>:$axes),
     (outs Mf_FloatTensor:$result),
-    [Mf_Differentiable, Mf_ShardableWith<["localize"]>,
+    [Mf_Differentiable, Mf_OwnShardingRuleWith<["localize"]>,
      DeclareOpInterfaceMethods<Mf_BoundedRowsOpInterface>],
     ["getKernelAttributes", "isView", "getEngine", "emitInstructions"]> {
   let summary = "rows of tokens to the ranks of their experts, or back";

@@ -150,14 +150,18 @@ def Mf_GradientFunctionOpInterface : OpInterface<"GradientFunctionOpInterface"> 
 def Mf_ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{
-    How an operator runs on parts of its operands. One without the interface
-    gets whole operands on every rank, which is always right.
+    How an operator runs on parts of its operands where the record of its kernel
+    (`parts` in AscendKernelBase.td) does not say all of it. One without the
+    interface has the rule of its kernel; without a kernel it gets whole operands
+    on every rank, which is always right.
   }];
   let methods = [
     InterfaceMethod<[{
       Which dimensions of operands and results must be cut alike, by factors.
       Types are those of whole tensors.
-    }], "::mf::ir::ShardingRule", "getShardingRule">,
+    }], "::mf::ir::ShardingRule", "getShardingRule", (ins), [{}], [{
+      return ::mf::ir::getKernelShardingRule($_op);
+    }]>,
     InterfaceMethod<[{
       Changes attributes and operands that say something about whole tensors,
       such as the sizes of a slice, to those of a rank. Layouts are those of

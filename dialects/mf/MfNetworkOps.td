@@ -14,7 +14,7 @@ def Mf_MatmulOp : Mf_ComputeOp<"matmul", "aclnnMatmul",
     (ins DefaultValuedAttr<BoolAttr, "false">:$transpose_a,
          DefaultValuedAttr<BoolAttr, "false">:$transpose_b,
          DefaultValuedAttr<BoolAttr, "false">:$contract_batch),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let summary = "matrix product over the last two dimensions";
   let description = [{
     `lhs` is [..., m, k] and `rhs` [..., k, n]; `transpose_a` and `transpose_b`
@@ -38,7 +38,7 @@ def Mf_MatmulOp : Mf_ComputeOp<"matmul", "aclnnMatmul",
 def Mf_RmsNormOp : Mf_ComputeOp<"rms_norm", "aclnnRmsNorm",
     (ins Mf_FloatTensor:$input, Mf_FloatTensor:$gamma), (ins F64Attr:$epsilon),
     (outs Mf_FloatTensor:$result, Mf_FloatTensor:$rstd),
-    [Mf_Differentiable, Mf_Shardable, AllTypesMatch<["input", "result"]>]> {
+    [Mf_Differentiable, AllTypesMatch<["input", "result"]>]> {
   let summary = "root-mean-square normalisation over the last dimension";
   let description = [{
     result = input * rstd * gamma with rstd = 1/sqrt(mean(input^2) + epsilon),
@@ -63,7 +63,7 @@ def Mf_LayerNormOp : Mf_ComputeOp<"layer_norm", "aclnnLayerNorm",
     (ins Mf_FloatTensor:$input, Mf_FloatTensor:$weight, Mf_FloatTensor:$bias),
     (ins F64Attr:$eps),
     (outs Mf_FloatTensor:$result, Mf_FloatTensor:$mean, Mf_FloatTensor:$rstd),
-    [Mf_Differentiable, Mf_Shardable, AllTypesMatch<["input", "result"]>,
+    [Mf_Differentiable, AllTypesMatch<["input", "result"]>,
      AllTypesMatch<["weight", "bias"]>]> {
   let summary = "normalisation over the last dimension";
   let description = [{
@@ -96,7 +96,7 @@ def Mf_LayerNormGradOp : Mf_ComputeOp<"layer_norm_grad",
 
 def Mf_SoftmaxOp : Mf_ComputeOp<"softmax", "aclnnSoftmax",
     (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
-    [Mf_Differentiable, Mf_Shardable, SameOperandsAndResultType]> {
+    [Mf_Differentiable, SameOperandsAndResultType]> {
   let summary = "softmax over the last dimension";
 }
 
@@ -126,7 +126,7 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
     (outs Mf_FloatTensor:$softmax_max, Mf_FloatTensor:$softmax_sum,
           Mf_FloatTensor:$result),
     [Mf_DifferentiableWith<["isDifferentiable"]>,
-     Mf_ShardableWith<["localize"]>]> {
+     Mf_OwnShardingRuleWith<["localize"]>]> {
   let summary = "softmax(scale * query * key^T) * value, in tiles";
   let description = [{
     Query is [batch, heads, sequence, head dimension]; key and value may have
@@ -189,7 +189,7 @@ def Mf_RotaryPositionEmbeddingOp : Mf_ComputeOp<"rotary_position_embedding",
     (ins Mf_FloatTensor:$input, Mf_FloatTensor:$cosine,
          Mf_FloatTensor:$sine), (ins),
     (outs Mf_FloatTensor:$result),
-    [Mf_Differentiable, Mf_Shardable, AllTypesMatch<["input", "result"]>,
+    [Mf_Differentiable, AllTypesMatch<["input", "result"]>,
      AllTypesMatch<["cosine", "sine"]>]> {
   let summary = "rotary position embedding of the last dimension's halves";
   let description = [{
@@ -216,7 +216,7 @@ def Mf_RotaryPositionEmbeddingGradOp : Mf_ComputeOp<
 
 def Mf_SwiGluOp : Mf_ComputeOp<"swiglu", "aclnnSwiGlu",
     (ins Mf_FloatTensor:$input), (ins), (outs Mf_FloatTensor:$result),
-    [Mf_Differentiable, Mf_Shardable]> {
+    [Mf_Differentiable]> {
   let summary = "silu(gate) * up of the two rows of the last two dimensions";
   let description = [{
     `input` is [..., 2, width], the gate before the up projection, and the
@@ -259,7 +259,7 @@ class Mf_VocabularyOp<string mnemonic, dag operands, dag attributes, dag outputs
 def Mf_EmbeddingOp : Mf_VocabularyOp<"embedding",
     (ins Mf_FloatTensor:$table, Mf_IndexTensor:$indices), (ins),
     (outs Mf_FloatTensor:$result),
-    [Mf_Differentiable, Mf_ShardableWith<["localize"]>]> {
+    [Mf_Differentiable, Mf_OwnShardingRuleWith<["localize"]>]> {
   let summary = "rows of a table by index";
   let description = [{
     An index outside of the table reads zeros. With `vocab_axes` and `first_row`
@@ -291,7 +291,7 @@ def Mf_CrossEntropyOp : Mf_VocabularyOp<"cross_entropy",
          OptionalAttr<StrArrayAttr>:$token_axes),
     (outs Mf_FloatTensor:$loss, Mf_FloatTensor:$logsumexp,
           Mf_FloatTensor:$count),
-    [Mf_Differentiable, Mf_ShardableWith<["localize", "takePiece"]>,
+    [Mf_Differentiable, Mf_OwnShardingRuleWith<["localize", "takePiece"]>,
      AttrSizedOperandSegments],
     ["getEngine", "getFlops", "emitInstructions"]> {
   let summary = "mean negative log-likelihood of labels";

@@ -41,9 +41,14 @@ class Mf_DifferentiableWith<list<string> overridden>
     : DeclareOpInterfaceMethods<Mf_DifferentiableOpInterface, overridden>;
 def Mf_Differentiable : Mf_DifferentiableWith<[]>;
 
+// An operator that changes with the parts of its operands that ranks have;
+// what these are, its kernel's record says.
 class Mf_ShardableWith<list<string> overridden>
     : DeclareOpInterfaceMethods<Mf_ShardingRuleOpInterface, overridden>;
-def Mf_Shardable : Mf_ShardableWith<[]>;
+// An operator with a rule of its own.
+class Mf_OwnShardingRuleWith<list<string> overridden>
+    : Mf_ShardableWith<!listconcat(["getShardingRule"], overridden)>;
+def Mf_OwnShardingRule : Mf_OwnShardingRuleWith<[]>;
 
 // While values have a layout, the result is the operand in another one.
 def Mf_ChangesLayout : NativeOpTrait<"ChangesLayout"> {

@@ -312,7 +312,7 @@ static SmallVector<Attribute> findUnsummed(Value gradient,
     return findUnsummed(sum.getInput(), dropAxes(axes, sum.getAxes()));
   if (auto part = dyn_cast<OwnPartOp>(op))
     return findUnsummed(part.getInput(), axes);
-  if (getShardingRule(op).linearity != Linearity::InAll)
+  if (!getShardingRule(op).isLinear())
     return SmallVector<Attribute>(axes);
   SmallVector<Attribute> unsummed;
   for (Value operand : op->getOperands())

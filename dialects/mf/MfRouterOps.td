@@ -14,7 +14,7 @@ include "dialects/mf/MfOpBase.td"
 def Mf_TopKOp : Mf_ComputeOp<"top_k", "aclnnTopk",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$k),
     (outs Mf_FloatTensor:$values, Mf_IndexTensor:$indices),
-    [Mf_Differentiable, Mf_Shardable]> {
+    [Mf_Differentiable]> {
   let summary = "the largest of each row and their places";
   let description = [{
     Of the last dimension, in descending order; of equal ones the first comes
@@ -31,7 +31,7 @@ def Mf_TopKOp : Mf_ComputeOp<"top_k", "aclnnTopk",
 
 def Mf_GatherElementsOp : Mf_ComputeOp<"gather_elements", "aclnnGather",
     (ins Mf_FloatTensor:$input, Mf_IndexTensor:$indices), (ins),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let summary = "elements of each row by their places";
   let description = [{Along the last dimension; other dimensions agree.}];
   let hasVerifier = 1;
@@ -49,8 +49,7 @@ def Mf_ScatterElementsOp : Mf_ComputeOp<"scatter_elements", "mfScatterElements",
 }
 
 def Mf_OneHotOp : Mf_ComputeOp<"one_hot", "aclnnOneHot",
-    (ins Mf_IndexTensor:$indices), (ins), (outs Mf_FloatTensor:$result),
-    [Mf_Shardable]> {
+    (ins Mf_IndexTensor:$indices), (ins), (outs Mf_FloatTensor:$result)> {
   let summary = "a 1 at each index of a new last dimension, else 0";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$indices, "int64_t":$depth)>];
@@ -58,14 +57,14 @@ def Mf_OneHotOp : Mf_ComputeOp<"one_hot", "aclnnOneHot",
 
 def Mf_CumsumOp : Mf_ComputeOp<"cumsum", "aclnnCumsum",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$axis),
-    (outs Mf_FloatTensor:$result), [Mf_Shardable, SameOperandsAndResultType]> {
+    (outs Mf_FloatTensor:$result), [SameOperandsAndResultType]> {
   let summary = "sums of all elements up to each one, along a dimension";
   let hasVerifier = 1;
 }
 
 def Mf_SortOp : Mf_ComputeOp<"sort", "aclnnSort",
     (ins Mf_FloatTensor:$keys), (ins),
-    (outs Mf_FloatTensor:$values, Mf_IndexTensor:$indices), [Mf_Shardable]> {
+    (outs Mf_FloatTensor:$values, Mf_IndexTensor:$indices)> {
   let summary = "each row in ascending order, and where its elements stood";
   let description = [{
     Of the last dimension; equal ones stay in their order.
@@ -76,7 +75,7 @@ def Mf_SortOp : Mf_ComputeOp<"sort", "aclnnSort",
 
 def Mf_TopKRouterOp : Mf_ComputeOp<"top_k_router", "mfTopKRouter",
     (ins Mf_IndexTensor:$experts), (ins BoolAttr:$k_major),
-    (outs Mf_IndexTensor:$dispatch, Mf_IndexTensor:$combine), [Mf_Shardable]> {
+    (outs Mf_IndexTensor:$dispatch, Mf_IndexTensor:$combine)> {
   let summary = "places of tokens in experts of limited capacity";
   let description = [{
     `experts` [rows, tokens, k] are the choices of each token. `dispatch`
@@ -97,7 +96,7 @@ def Mf_TopKRouterOp : Mf_ComputeOp<"top_k_router", "mfTopKRouter",
 class Mf_StatisticOp<string mnemonic, dag operands, dag attributes = (ins)>
     : Mf_ComputeOp<mnemonic, "", !con((ins Mf_FloatTensor:$input), operands),
                    attributes, (outs Mf_FloatTensor:$result),
-                   [Mf_Differentiable, Mf_Shardable,
+                   [Mf_Differentiable, Mf_OwnShardingRule,
                     AllTypesMatch<["input", "result"]>]> {
   let hasVerifier = 1;
 }

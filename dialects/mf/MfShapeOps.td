@@ -7,7 +7,7 @@ include "dialects/mf/MfOpBase.td"
 
 def Mf_ReshapeOp : Mf_ComputeOp<"reshape", "",
     (ins Mf_AnyTensor:$input), (ins), (outs Mf_AnyTensor:$result),
-    [Mf_Differentiable, Mf_Shardable]> {
+    [Mf_Differentiable, Mf_OwnShardingRule]> {
   let summary = "the same elements in another shape; a view";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -27,7 +27,7 @@ def Mf_BarrierOp : Mf_ComputeOp<"barrier", "",
 
 def Mf_TransposeOp : Mf_ComputeOp<"transpose", "aclnnPermute",
     (ins Mf_AnyTensor:$input), (ins DenseI64ArrayAttr:$perm),
-    (outs Mf_AnyTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+    (outs Mf_AnyTensor:$result), [Mf_Differentiable]> {
   let summary = "permutation of dimensions";
   let description = [{Dimension `i` of the result is dimension `perm[i]` of the input.}];
   let hasVerifier = 1;
@@ -51,7 +51,7 @@ def Mf_PadOp : Mf_ComputeOp<"pad", "aclnnConstantPadNd",
     (ins Mf_AnyTensor:$input),
     (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
          OptionalAttr<I64Attr>:$value),
-    (outs Mf_AnyTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+    (outs Mf_AnyTensor:$result), [Mf_Differentiable]> {
   let summary = "zeros, or a value, around a tensor; the gradient of mf.slice, and it is its";
   let description = [{
     With `value`, an integer, that in place of zeros:
@@ -69,7 +69,7 @@ def Mf_PadOp : Mf_ComputeOp<"pad", "aclnnConstantPadNd",
 
 def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat",
     (ins Variadic<Mf_AnyTensor>:$inputs), (ins I64Attr:$axis),
-    (outs Mf_AnyTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+    (outs Mf_AnyTensor:$result), [Mf_Differentiable]> {
   let summary = "tensors one after another along a dimension";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs,
@@ -79,7 +79,7 @@ def Mf_ConcatOp : Mf_ComputeOp<"concat", "aclnnCat",
 def Mf_SplitOp : Mf_ComputeOp<"split", "",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$axis),
     (outs Variadic<Mf_FloatTensor>:$parts),
-    [Mf_DifferentiableWith<["isDifferentiable"]>, Mf_Shardable],
+    [Mf_DifferentiableWith<["isDifferentiable"]>, Mf_OwnShardingRule],
     ["isView", "emitInstructions"]> {
   let summary = "the parts of a tensor along a dimension; undoes mf.concat";
   let description = [{
@@ -99,7 +99,7 @@ def Mf_SplitOp : Mf_ComputeOp<"split", "",
 
 def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleaveIntWithDim",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$axis, I64Attr:$repeats),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_OwnShardingRule]> {
   let summary = "each slice along a dimension repeated in place";
   let description = [{
     Gives every query head of grouped-query attention its key and value head
@@ -112,7 +112,7 @@ def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleaveIntWithDim",
 
 def Mf_ReduceSumOp : Mf_ComputeOp<"reduce_sum", "aclnnReduceSum",
     (ins Mf_FloatTensor:$input), (ins DenseI64ArrayAttr:$axes),
-    (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_Shardable]> {
+    (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
   let summary = "sum over dimensions, which disappear";
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,

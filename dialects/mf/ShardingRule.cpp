@@ -120,26 +120,16 @@ std::optional<SmallVector<Axes>> splitAxes(ArrayRef<StringRef> axes,
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// The rule of an operator without one of its own.
-static ShardingRule getWholeRule(Operation *op) {
-  ShardingRule rule;
-  auto addWhole = [&](TypeRange types, SmallVectorImpl<FactorDims> &all) {
-    for (Type type : types) {
-      FactorDims dims;
-      for (int64_t size : cast<RankedTensorType>(type).getShape())
-        dims.push_back({rule.addFactor(FactorKind::Whole, size)});
-      all.push_back(std::move(dims));
-    }
-  };
-  addWhole(op->getOperandTypes(), rule.operands);
-  addWhole(op->getResultTypes(), rule.results);
-  return rule;
+bool ShardingRule::isLinear() const {
+  return !linearity.empty() && llvm::all_of(linearity, [](Linearity operand) {
+    return operand == Linearity::Together;
+  });
 }
 
 ShardingRule getShardingRule(Operation *op) {
   if (auto shardable = dyn_cast<ShardingRuleOpInterface>(op))
     return shardable.getShardingRule();
-  return getWholeRule(op);
+  return getKernelShardingRule(op);
 }
 
 //===----------------------------------------------------------------------===//

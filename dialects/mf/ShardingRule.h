@@ -9,6 +9,7 @@
 #ifndef MF_DIALECTS_MF_SHARDINGRULE_H
 #define MF_DIALECTS_MF_SHARDINGRULE_H
 
+#include "mf/Program/Signatures/KernelParts.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
@@ -83,13 +84,11 @@ struct ShardingFactor {
 /// first.
 using FactorDims = llvm::SmallVector<llvm::SmallVector<unsigned, 1>, 4>;
 
-/// In which operands an operator is linear: what may be partial.
-enum class Linearity { None, InAll, InOne };
-
 struct ShardingRule {
   llvm::SmallVector<ShardingFactor> factors;
   llvm::SmallVector<FactorDims> operands, results;
-  Linearity linearity = Linearity::None;
+  /// By operand, how it may be partial; where it is empty none may be.
+  llvm::SmallVector<Linearity> linearity;
   /// Factors of which ranks may exchange parts while the operator runs, cut by
   /// the second instead of the first: attention by heads instead of by rows.
   std::optional<std::pair<unsigned, unsigned>> exchange;
@@ -104,10 +103,21 @@ struct ShardingRule {
     factors.push_back({kind, size});
     return factors.size() - 1;
   }
+  /// Whether all operands may be partial sums together, and the results then
+  /// are.
+  bool isLinear() const;
 };
 
-/// The rule of any operator: its own, or all whole.
+/// The rule of any operator: its own, or that of its kernel.
 ShardingRule getShardingRule(mlir::Operation *op);
+
+/// The rule that the record of the operator's kernel gives; all whole if there
+/// is no kernel.
+ShardingRule getKernelShardingRule(mlir::Operation *op);
+
+/// The rule for operands and results that are treated as a line says
+/// (AscendKernelBase.td), like the inputs and outputs of a kernel.
+ShardingRule readShardingRule(mlir::Operation *op, llvm::StringRef line);
 
 /// Gives the axes of one dimension to its factors, the outer ones first; none
 /// if they do not divide. An axis goes on to the next factor only where it can

@@ -218,7 +218,7 @@ KernelDistribution::applyKnown(llvm::ArrayRef<const AxisHolding *> holdings,
   };
   // Zeros stay zeros where they are moved, scaled or added up.
   const bool isLinear = llvm::all_of(operands, [](const Operand &operand) {
-    return !operand.isRead || operand.part.linearity != PartLinearity::None;
+    return !operand.isRead || operand.part.linearity != Linearity::None;
   });
   const AxisHolding rest = {
       numRead == numZero && isLinear ? Holding::Zero : Holding::Same, {}};
@@ -232,7 +232,7 @@ KernelDistribution::applyKnown(llvm::ArrayRef<const AxisHolding *> holdings,
         llvm::all_of(operands,
                      [](const Operand &operand) {
                        return !operand.isRead ||
-                              operand.part.linearity == PartLinearity::Alone;
+                              operand.part.linearity == Linearity::Alone;
                      }) &&
         numRead == 2 && !findFirst(Holding::Same) && !findFirst(Holding::Part);
     if (!isSquare)
@@ -291,7 +291,7 @@ bool KernelDistribution::addsPartsToSummands(
     const bool isInput = number < numInputs;
     hasParts |= isInput && holding == Holding::Part;
     if (isInput ? holding == Holding::Summand
-                : operand.part.linearity != PartLinearity::Together ||
+                : operand.part.linearity != Linearity::Together ||
                       holding != Holding::Summand)
       return false;
   }
@@ -329,16 +329,15 @@ KernelDistribution::applySummands(llvm::ArrayRef<const AxisHolding *> holdings,
     if (holding == Holding::Zero)
       continue;
     const bool isSummand = holding == Holding::Summand;
-    numAlone +=
-        isSummand && operand.part.linearity == PartLinearity::Alone ? 1 : 0;
+    numAlone += isSummand && operand.part.linearity == Linearity::Alone ? 1 : 0;
     if (isSummand &&
-        (operand.part.linearity == PartLinearity::None || numAlone > 1 ||
+        (operand.part.linearity == Linearity::None || numAlone > 1 ||
          operands.back().part.reduction != PartReduction::Sum))
       return DistributionError{
           0, number,
           "the kernel is not linear in it: expected an all_reduce or "
           "reduce_scatter over it before"};
-    if (!isSummand && operand.part.linearity == PartLinearity::Together)
+    if (!isSummand && operand.part.linearity == Linearity::Together)
       return DistributionError{0, number,
                                "expected a summand like what it is added to, "
                                "or the sum of that"};

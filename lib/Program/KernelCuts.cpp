@@ -125,7 +125,7 @@ KernelDistribution::applyParts(llvm::ArrayRef<const AxisHolding *> holdings,
     for (auto [number, result] : llvm::enumerate(outputs)) {
       const Operand &output = operands[numInputs + number];
       if (result.holding == Holding::Summand && output.isRead &&
-          output.part.linearity == PartLinearity::Together &&
+          output.part.linearity == Linearity::Together &&
           holdings[numInputs + number]->holding == Holding::Same)
         return DistributionError{0, numInputs + number,
                                  "expected a summand like what is added to it"};

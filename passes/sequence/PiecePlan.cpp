@@ -167,7 +167,7 @@ bool PiecePlanner::placeResults(const PieceOperator &op,
   bool readsSummand = any_of(op.operands, [&](unsigned operand) {
     return plan.values[operand].isSummand;
   });
-  if (readsSummand && op.rule.linearity != ir::Linearity::InAll)
+  if (readsSummand && !op.rule.isLinear())
     return fail("it reads a sum over the pieces");
   for (auto [number, dims] : zip_equal(op.results, op.rule.results)) {
     PieceValue &value = plan.values[number];

@@ -132,8 +132,8 @@ void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
       unsigned factor = dims[dim].front();
       if (all_of(dims[dim], isWhole)) {
         // Blocks of rows that are taken apart or put together stay with them.
-        const bool joins = op.rule.linearity == ir::Linearity::InAll &&
-                           op.operands.size() + op.results.size() > 2;
+        const bool joins =
+            op.rule.isLinear() && op.operands.size() + op.results.size() > 2;
         if (joins || isThereWhole(value, dim))
           continue;
         for (StringRef axis : cut)

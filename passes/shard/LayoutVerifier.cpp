@@ -201,19 +201,16 @@ LogicalResult OperatorVerifier::verifyUsedOnce() {
 
 LogicalResult OperatorVerifier::verifyPartial() {
   SmallVector<Axes> all;
-  unsigned numPartial = 0;
-  for (Value operand : op->getOperands()) {
+  SmallVector<unsigned> summands;
+  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
     all.push_back(getLayout(operand).partial);
-    numPartial += !all.back().empty();
+    if (!all.back().empty())
+      summands.push_back(number);
     addMissing(partial, all.back());
   }
-  if (numPartial == 0)
-    return success();
-  bool isLinear =
-      rule.linearity == Linearity::InOne
-          ? numPartial == 1
-          : rule.linearity == Linearity::InAll && llvm::all_equal(all);
-  if (isLinear)
+  const bool isAlone = summands.size() == 1 && !rule.linearity.empty() &&
+                       rule.linearity[summands.front()] == Linearity::Alone;
+  if (summands.empty() || isAlone || (rule.isLinear() && llvm::all_equal(all)))
     return success();
   return op->emitOpError("takes a value that is partial over ")
          << llvm::join(partial, " and ")

@@ -26,9 +26,9 @@ static llvm::Expected<PartOperand> parseOperand(llvm::StringRef text,
   PartOperand operand;
   llvm::StringRef rest = text;
   if (rest.consume_front("+"))
-    operand.linearity = PartLinearity::Together;
+    operand.linearity = Linearity::Together;
   else if (rest.consume_front("^"))
-    operand.linearity = PartLinearity::Alone;
+    operand.linearity = Linearity::Alone;
   if (rest.consume_front(">"))
     operand.reduction = PartReduction::Largest;
   else if (rest.consume_front("~"))

@@ -194,7 +194,7 @@ int64_t PartsChecker::getExtent(const PartDim &dim) const {
 
 bool PartsChecker::isAddedTo(size_t output) const {
   return readsMemory(signature.getOutput(output).access) &&
-         parts.outputs[output].linearity == PartLinearity::Together;
+         parts.outputs[output].linearity == Linearity::Together;
 }
 
 int64_t PartsChecker::countParts(const PartDim &dim) const {
@@ -314,9 +314,9 @@ int PartsChecker::checkSums() {
   std::vector<size_t> together;
   int sums = 0;
   for (auto [number, operand] : llvm::enumerate(parts.inputs)) {
-    if (operand.linearity == PartLinearity::Together)
+    if (operand.linearity == Linearity::Together)
       together.push_back(number);
-    if (operand.linearity == PartLinearity::Alone) {
+    if (operand.linearity == Linearity::Alone) {
       checkSum({number});
       ++sums;
     }

@@ -5,8 +5,8 @@
 #include "gtest/gtest.h"
 
 using namespace mf::passes;
+using mf::Linearity;
 using mf::ir::FactorKind;
-using mf::ir::Linearity;
 using mf::ir::ShardingRule;
 
 namespace {
@@ -120,7 +120,7 @@ TEST(PiecePlanTest, LossesAddUp) {
   square.results = {{}};
   layer.operators.push_back({"square", square, {1}, {2}});
   EXPECT_EQ(getError(layer, 2), "1: it reads a sum over the pieces");
-  layer.operators.back().rule.linearity = Linearity::InAll;
+  layer.operators.back().rule.linearity = {Linearity::Together};
   EXPECT_EQ(getError(layer, 2), "");
 }
 

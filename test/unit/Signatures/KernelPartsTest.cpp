@@ -30,7 +30,7 @@ TEST(KernelPartsTest, ReadsOperands) {
   ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
   ASSERT_EQ(parts->inputs.size(), 3u);
   const PartOperand &first = parts->inputs[0];
-  EXPECT_EQ(first.linearity, PartLinearity::Together);
+  EXPECT_EQ(first.linearity, Linearity::Together);
   ASSERT_EQ(first.dims.size(), 3u);
   EXPECT_TRUE(first.dims[0].isLeading && first.dims[1].isLeading);
   EXPECT_EQ(first.dims[0].letter, 1);

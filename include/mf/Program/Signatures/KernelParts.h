@@ -15,8 +15,8 @@
 
 namespace mf {
 
-/// How a kernel treats an operand that holds partial sums.
-enum class PartLinearity : uint8_t {
+/// How a kernel or an operator treats an operand that holds partial sums.
+enum class Linearity : uint8_t {
   /// The operand must have the sum.
   None,
   /// Linear in all such operands at once: they are partial together.
@@ -51,7 +51,7 @@ struct PartDim {
 struct PartOperand {
   /// One entry for each dimension of the operand.
   llvm::SmallVector<PartDim, 4> dims;
-  PartLinearity linearity = PartLinearity::None;
+  Linearity linearity = Linearity::None;
   /// Set for outputs only.
   PartReduction reduction = PartReduction::Sum;
   /// Set for an output that has the elements of the only input, its dimensions

@@ -1,0 +1,158 @@
+//===- KernelRule.cpp - Sharding rules from records of kernels ------------===//
+
+#include "dialects/ascend/KernelSpecs.h"
+#include "dialects/mf/MfDialect.h"
+
+using namespace mlir;
+
+namespace mf::ir {
+
+namespace {
+
+/// Makes the rule of an operator of how a kernel treats parts of its operands.
+class KernelRule {
+public:
+  KernelRule(const KernelParts &parts, const KernelSpec &spec)
+      : parts(parts), spec(spec) {}
+
+  ShardingRule make() &&;
+
+private:
+  int64_t getExtent(const PartDim &dim) const;
+  FactorKind getKind(const PartDim &dim) const;
+  unsigned getFactor(const PartDim &dim, int64_t size);
+  FactorDims addOperand(const PartOperand &operand, const TensorShape &shape);
+
+  const KernelParts &parts;
+  const KernelSpec &spec;
+  ShardingRule rule;
+  /// The dimensions that may be cut, and their factors.
+  SmallVector<std::pair<PartDim, unsigned>> known;
+};
+
+} // namespace
+
+/// The size of a dimension: operands with one element are repeated along it, so
+/// that outputs are asked first.
+int64_t KernelRule::getExtent(const PartDim &dim) const {
+  auto find = [&](ArrayRef<PartOperand> operands,
+                  ArrayRef<TensorShape> shapes) -> std::optional<int64_t> {
+    for (auto [operand, shape] : llvm::zip_equal(operands, shapes))
+      for (auto [candidate, size] : llvm::zip_equal(operand.dims, shape.dims)) {
+        if (candidate == dim)
+          return size / candidate.innerExtent;
+        if (!dim.isLeading && candidate.inner == dim.letter)
+          return candidate.innerExtent;
+      }
+    return std::nullopt;
+  };
+  if (std::optional<int64_t> extent = find(parts.outputs, spec.outputs))
+    return *extent;
+  return find(parts.inputs, spec.inputs).value_or(1);
+}
+
+/// The kind says what outputs that lack the dimension are if it is cut. No kind
+/// stands for another combination than a sum.
+FactorKind KernelRule::getKind(const PartDim &dim) const {
+  auto hasDim = [&](const PartOperand &output) {
+    return llvm::any_of(output.dims, [&](const PartDim &other) {
+      return other == dim || (!dim.isLeading && other.inner == dim.letter);
+    });
+  };
+  FactorKind kind = FactorKind::Pass;
+  for (const PartOperand &output : parts.outputs) {
+    if (hasDim(output))
+      continue;
+    if (output.reduction != PartReduction::Sum)
+      return FactorKind::Whole;
+    kind = FactorKind::Sum;
+  }
+  return kind;
+}
+
+unsigned KernelRule::getFactor(const PartDim &dim, int64_t size) {
+  for (const auto &[other, factor] : known)
+    if (other == dim && rule.factors[factor].size == size)
+      return factor;
+  if (!dim.mayBeCut() || getExtent(dim) != size)
+    return rule.addFactor(FactorKind::Whole, size);
+  const unsigned factor = rule.addFactor(getKind(dim), size);
+  known.emplace_back(dim, factor);
+  return factor;
+}
+
+FactorDims KernelRule::addOperand(const PartOperand &operand,
+                                  const TensorShape &shape) {
+  FactorDims dims;
+  for (auto [dim, size] : llvm::zip_equal(operand.dims, shape.dims)) {
+    dims.push_back({getFactor(dim, size / dim.innerExtent)});
+    if (dim.inner != 0)
+      dims.back().push_back(getFactor({dim.inner, false}, dim.innerExtent));
+  }
+  return dims;
+}
+
+ShardingRule KernelRule::make() && {
+  for (auto [operand, shape] : llvm::zip_equal(parts.inputs, spec.inputs)) {
+    rule.operands.push_back(addOperand(operand, shape));
+    rule.linearity.push_back(operand.linearity);
+  }
+  for (auto [operand, shape] : llvm::zip_equal(parts.outputs, spec.outputs))
+    rule.results.push_back(addOperand(operand, shape));
+  return std::move(rule);
+}
+
+/// Every rank has all of all operands, which is always right.
+static ShardingRule getWholeRule(Operation *op) {
+  ShardingRule rule;
+  auto addWhole = [&](TypeRange types, SmallVectorImpl<FactorDims> &all) {
+    for (Type type : types) {
+      FactorDims dims;
+      for (int64_t size : cast<RankedTensorType>(type).getShape())
+        dims.push_back({rule.addFactor(FactorKind::Whole, size)});
+      all.push_back(std::move(dims));
+    }
+  };
+  addWhole(op->getOperandTypes(), rule.operands);
+  addWhole(op->getResultTypes(), rule.results);
+  return rule;
+}
+
+std::optional<KernelSpec> getKernelSpec(Operation *op, StringRef kernel,
+                                        DictionaryAttr attributes) {
+  auto getTensors = [](TypeRange types) {
+    return llvm::map_to_vector(
+        types, [](Type type) { return cast<RankedTensorType>(type); });
+  };
+  return mf::getKernelSpec(kernel, getTensors(op->getOperandTypes()),
+                           getTensors(op->getResultTypes()), attributes);
+}
+
+static ShardingRule readLine(Operation *op, StringRef line,
+                             const KernelSpec &spec) {
+  llvm::Expected<KernelParts> parts = parseParts(line, spec);
+  if (parts)
+    return KernelRule(*parts, spec).make();
+  llvm::consumeError(parts.takeError());
+  return getWholeRule(op);
+}
+
+ShardingRule getKernelShardingRule(Operation *op) {
+  auto compute = dyn_cast<ComputeOpInterface>(op);
+  const KernelSignature *signature =
+      compute ? findKernelSignature(compute.getKernelName()) : nullptr;
+  if (!signature)
+    return getWholeRule(op);
+  std::optional<KernelSpec> spec =
+      getKernelSpec(op, signature->name, compute.getKernelAttributes());
+  return spec ? readLine(op, signature->getParts(*spec), *spec)
+              : getWholeRule(op);
+}
+
+ShardingRule readShardingRule(Operation *op, StringRef line) {
+  std::optional<KernelSpec> spec =
+      getKernelSpec(op, "", DictionaryAttr::get(op->getContext()));
+  return spec ? readLine(op, line, *spec) : getWholeRule(op);
+}
+
+} // namespace mf::ir
