@@ -1,5 +1,6 @@
 //===- Schedule.cpp - Order of the tasks of a pipeline --------------------===//
 
+#include "mf/Pipeline/StepOrder.h"
 #include "mf/Pipeline/TaskGraph.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -80,14 +81,17 @@ void Schedule::print(llvm::raw_ostream &os) const {
 }
 
 std::vector<std::vector<int64_t>> Schedule::getUnitStarts() const {
-  TaskGraph graph(*this, TaskGraph::InputEdges::FromOtherStages);
-  std::vector<int64_t> starts = graph.getUnitStarts();
-  std::vector<std::vector<int64_t>> startsOfStages;
-  for (const std::vector<Task> &tasks : stages) {
-    std::vector<int64_t> &ofStage = startsOfStages.emplace_back();
-    for (const Task &task : tasks)
-      ofStage.push_back(starts[graph.getNumber(task)]);
-  }
+  const TaskGraph tasks(pipeline, splitsBackward);
+  std::vector<int64_t> durations;
+  for (int64_t chunk = 0; chunk < pipeline.getNumChunks(); ++chunk)
+    for (Phase phase : tasks.getPhases())
+      durations.push_back(getUnitTime(phase));
+  const StepOrder order(*this);
+  std::vector<int64_t> ends;
+  order.findEnds<int64_t>(durations, 0, ends);
+  std::vector<std::vector<int64_t>> startsOfStages(stages.size());
+  for (auto [node, end] : llvm::zip_equal(order.getNodes(), ends))
+    startsOfStages[node.stage].push_back(end - durations[node.work]);
   return startsOfStages;
 }
 

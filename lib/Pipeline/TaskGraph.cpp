@@ -138,13 +138,6 @@ std::vector<int32_t> TaskGraph::getOrder() const {
   return order;
 }
 
-std::vector<int64_t> TaskGraph::getUnitStarts() const {
-  std::vector<int64_t> durations;
-  for (int64_t number = 0; number < numTasks; ++number)
-    durations.push_back(getUnitTime(getTask(number).phase));
-  return getStarts<int64_t>(getOrder(), durations);
-}
-
 std::vector<int64_t> TaskGraph::findCycle() const {
   std::vector<bool> isLeft(size(), true);
   for (int32_t node : getOrder())

@@ -7,10 +7,11 @@
 namespace mf::schedule {
 
 std::vector<Transfer> planTransfers(const Schedule &schedule) {
-  TaskGraph graph(schedule, TaskGraph::InputEdges::FromOtherStages);
-  std::vector<int64_t> starts = graph.getUnitStarts();
+  const TaskGraph graph(schedule, TaskGraph::InputEdges::None);
+  const std::vector<std::vector<int64_t>> starts = schedule.getUnitStarts();
   auto getEnd = [&](const Task &task) {
-    return starts[graph.getNumber(task)] + getUnitTime(task.phase);
+    return starts[graph.getStage(task)][graph.getPosition(task)] +
+           getUnitTime(task.phase);
   };
   std::vector<Transfer> transfers;
   for (const std::vector<Task> &tasks : schedule.stages)

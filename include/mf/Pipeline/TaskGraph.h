@@ -128,8 +128,6 @@ public:
     }
     return starts;
   }
-  /// When tasks start that take getUnitTime(), by their numbers.
-  std::vector<int64_t> getUnitStarts() const;
 
 private:
   static constexpr int32_t none = -1;

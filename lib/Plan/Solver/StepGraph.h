@@ -1,8 +1,7 @@
-//===- StepGraph.h - The tasks of a step, and how long they take -*- C++
-//-*-===//
+//===- StepGraph.h - How long the tasks of a step take ----------*- C++ -*-===//
 //
-// The tasks of a schedule in one topological order. With a duration for every
-// phase of every chunk it says when the step ends, and why.
+// With a duration for every phase of every chunk, and for every update, it says
+// when the step ends, and why.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +9,7 @@
 #define MF_LIB_PLAN_STEPGRAPH_H
 
 #include "Ticks.h"
+#include "mf/Pipeline/StepOrder.h"
 
 namespace mf::plan {
 
@@ -45,21 +45,17 @@ public:
   double getSoftMakespan(llvm::ArrayRef<double> durations, double softness);
 
 private:
-  struct Node {
-    /// The one before on the stage and the one on another stage that it waits
-    /// for; -1 if none.
-    int32_t previous = -1, input = -1;
-    int32_t duration = 0, stage = 0;
-  };
-  int64_t run(llvm::ArrayRef<int64_t> durations);
+  /// The duration of the update of a node's stage.
+  int64_t getUpdate(int32_t node) const {
+    return problem.getUpdate(order.getNodes()[node].stage);
+  }
   double getSoftEnd(size_t stage, llvm::ArrayRef<double> durations) const {
-    return softEnds[lastNodes[stage]] + durations[problem.getUpdate(stage)];
+    return softEnds[order.getLastNodes()[stage]] +
+           durations[problem.getUpdate(stage)];
   }
 
   const TickProblem &problem;
-  std::vector<Node> nodes;
-  /// By stage.
-  std::vector<int32_t> lastNodes;
+  schedule::StepOrder order;
   std::vector<int64_t> ends;
   /// For the soft maximum: when tasks end, the share of the way along the stage
   /// among both ways to a task, and that of all paths that goes through it.

@@ -42,8 +42,8 @@ public:
     return chunksOfStages[stage];
   }
 
-  /// Durations are numbered: those of the tasks of chunks, then the updates of
-  /// stages.
+  /// Durations are numbered: those of the tasks of chunks like the works of a
+  /// schedule::StepOrder, then the updates of stages.
   int64_t getNumDurations() const {
     return getNumChunks() * getNumPhases() + getNumStages();
   }
