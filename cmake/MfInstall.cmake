@@ -39,6 +39,11 @@ add_custom_target(man
   COMMAND ${MF_PYTHON} ${PROJECT_SOURCE_DIR}/scripts/tool_pages.py --format=man
           --output=${MF_MANUAL_PAGES} ${MF_TOOL_FILES}
   DEPENDS ${MF_TOOLS} VERBATIM)
+# The documentation as a site, with a page for each tool: build/site/index.html.
+add_custom_target(site
+  COMMAND ${MF_PYTHON} ${PROJECT_SOURCE_DIR}/scripts/site.py --output=${PROJECT_BINARY_DIR}/site
+          ${MF_TOOL_FILES}
+  DEPENDS ${MF_TOOLS} VERBATIM)
 install(DIRECTORY ${MF_MANUAL_PAGES}/ DESTINATION share/man/man1 COMPONENT tools OPTIONAL
         FILES_MATCHING PATTERN "*.1")
 

@@ -22,6 +22,8 @@ packages=(
   python3-scipy
   # The engine over several processes; without, everything else builds and runs.
   libopenmpi-dev openmpi-bin
+  # The documentation as a site; scripts read YAML.
+  mkdocs python3-yaml
   # What the test of pages looks at them with; without, it is skipped.
   chromium fonts-liberation
 )

@@ -67,6 +67,9 @@ for module in ("torch", "numpy", "scipy"):
 if config.mf_sanitize:
     config.available_features.add("sanitize")
 
+if shutil.which("mkdocs"):
+    config.available_features.add("mkdocs")
+
 # The browser that shows the pages that are written.
 chromium = shutil.which("chromium")
 if chromium:

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Makes the documentation a site: README, docs/ and a page for each tool, with search.
+
+usage: site.py --output=FOLDER [TOOL...]
+
+MkDocs writes the pages; it is Debian's package `mkdocs`. A link that leads nowhere ends the
+script with an error.
+"""
+
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# The order of the menu. Every page of docs/ is in it once, or the script ends with an error.
+MENU = {
+    "Use": ["why", "install", "out-of-memory", "configuration", "running", "fine-tuning", "planning", "memory", "swap", "experts", "dropout", "dynamic-graph", "fsdp", "muon", "chunked-loss", "reports"],
+    "Time": ["schedules", "simulator", "targets", "costs", "calibration", "traces", "executed-timelines", "b200"],
+    "How it is built": ["architecture", "glossary", "adding", "adding-schedule", "development", "dependencies", "engine", "ascend", "performance", "planning-problems", "sources", "known-bugs"],
+}
+
+
+def collect(folder):
+    """Copies the pages, with links as the site has them."""
+    (folder / "index.md").write_text((ROOT / "README.md").read_text().replace("](docs/", "](").replace('src="docs/', 'src="'))
+    for path in (ROOT / "docs").rglob("*"):
+        if path.suffix in (".md", ".svg", ".png"):
+            target = folder / path.relative_to(ROOT / "docs")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, target)
+    for page in folder.rglob("*.md"):
+        # Files outside of docs/ are no pages: their paths stay as text.
+        text = re.sub(r"\[([^\]]+)\]\((?:\.\./)+([^)]*)\)", r"\1 (`\2`)", page.read_text())
+        # The site's generator wants an empty line before lists.
+        text = re.sub(r"(?m)^((?![-*|#> ]|\d+\.).+)\n(- |\d+\. )", r"\1\n\n\2", text)
+        page.write_text(text)
+
+
+def make_menu(folder):
+    found = {path.stem for path in folder.glob("*.md")} - {"index"}
+    menu = ["nav:", "  - mf: index.md"]
+    for title, names in MENU.items():
+        menu.append(f"  - {title}:")
+        menu += [f"      - {name}.md" for name in names if name in found]
+        found -= set(names)
+    if found:
+        sys.exit(f"site.py: no place in the menu for {', '.join(sorted(found))}; add it to MENU")
+    for title, name in (("Tools", "tools"), ("Generated from the source", "generated"), ("Decisions", "decisions")):
+        pages = sorted((folder / name).glob("*.md"))
+        if pages:
+            menu.append(f"  - {title}:")
+            menu += [f"      - {name}/{page.name}" for page in pages]
+    return menu
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    parser.add_argument("tools", nargs="*", help="programs whose --help becomes a page")
+    options = parser.parse_args()
+    if not shutil.which("mkdocs"):
+        sys.exit("site.py: mkdocs is missing; apt install mkdocs")
+    with tempfile.TemporaryDirectory() as temporary:
+        pages = pathlib.Path(temporary) / "docs"
+        pages.mkdir()
+        collect(pages)
+        if options.tools:
+            command = [sys.executable, ROOT / "scripts" / "tool_pages.py", "--format=markdown", f"--output={pages / 'tools'}"]
+            subprocess.run(command + options.tools, check=True)
+        settings = ["site_name: mf", f"docs_dir: {pages}", f"site_dir: {options.output.resolve()}", "theme: {name: readthedocs}", "use_directory_urls: false"]
+        settings += ["plugins: [search]", "markdown_extensions: [tables, fenced_code, toc]", "strict: true"] + make_menu(pages)
+        configuration = pathlib.Path(temporary) / "mkdocs.yml"
+        configuration.write_text("\n".join(settings) + "\n")
+        subprocess.run(["mkdocs", "build", "--quiet", "--clean", "--config-file", configuration], check=True)
+
+
+if __name__ == "__main__":
+    main()
