@@ -1,6 +1,7 @@
 //===- MemoryMap.cpp - Owners of ranges of memory -------------------------===//
 
 #include "MemoryMap.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mf::program {
@@ -50,6 +51,23 @@ static void addRead(Segment &segment, const Use &use) {
   segment.reads.push_back(use);
 }
 
+bool MemoryMap::visit(int64_t begin, int64_t end, Visitor visit) {
+  for (auto segment = find(begin);
+       segment != segments.end() && segment->first < end; ++segment) {
+    if (!visit(segment->first, segment->second))
+      return false;
+    if (segment->second.end >= end)
+      break;
+  }
+  return true;
+}
+
+bool MemoryMap::visitAll(Visitor visit) const {
+  return llvm::all_of(segments, [&](const auto &entry) {
+    return visit(entry.first, entry.second);
+  });
+}
+
 bool MemoryMap::read(int64_t begin, int64_t end, const Use &use,
                      Visitor visit) {
   for (auto segment = find(begin);
@@ -69,14 +87,9 @@ bool MemoryMap::read(int64_t begin, int64_t end, const Use &use,
 
 bool MemoryMap::write(int64_t begin, int64_t end, uint64_t instance,
                       const Use &use, Visitor visit) {
+  if (!this->visit(begin, end, visit))
+    return false;
   auto first = find(begin);
-  for (auto segment = first; segment != segments.end() && segment->first < end;
-       ++segment) {
-    if (!visit(segment->first, segment->second))
-      return false;
-    if (segment->second.end >= end)
-      break;
-  }
   if (first == segments.end() || first->first >= end) {
     segments.emplace_hint(first, begin, Segment{end, instance, use, {}});
     return true;

@@ -42,6 +42,11 @@ class MemoryMap {
 public:
   using Visitor = llvm::function_ref<bool(int64_t begin, const Segment &)>;
 
+  /// Visits the segments that hold bytes of [begin, end), in order. Stops at
+  /// once when `visit` returns false; returns whether it never did.
+  bool visit(int64_t begin, int64_t end, Visitor visit);
+  bool visitAll(Visitor visit) const;
+
   /// Notes that `use` reads [begin, end), after `visit` has seen the segments
   /// that hold these bytes, in order. Stops at once when it returns false.
   bool read(int64_t begin, int64_t end, const Use &use, Visitor visit);

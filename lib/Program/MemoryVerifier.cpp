@@ -1,7 +1,6 @@
 //===- MemoryVerifier.cpp - Every access ordered and in its place ---------===//
 
-#include "MemoryMap.h"
-#include "StreamClocks.h"
+#include "CallSummary.h"
 #include "mf/Program/Description.h"
 #include "mf/Program/StepWalker.h"
 #include "mf/Program/Verifier.h"
@@ -14,14 +13,20 @@ namespace {
 
 class MemoryVerifier {
 public:
-  MemoryVerifier(const Program &program, const StageProgram &stage)
+  /// Summaries forget what temporaries held, so errors may differ.
+  MemoryVerifier(const Program &program, const StageProgram &stage,
+                 CallProof calls)
       : program(program), stage(stage), table(stage), walker(stage, table),
-        clocks(stage) {}
+        clocks(stage) {
+    if (calls == CallProof::Summarized)
+      summaries.emplace(stage, walker, clocks, device, host);
+  }
 
   llvm::Error verify();
 
 private:
   bool initialize();
+  bool walk();
   bool visit(const Scope &scope, const Instruction &instruction,
              uint32_t number);
   bool finish();
@@ -53,6 +58,7 @@ private:
   StepWalker walker;
   StreamClocks clocks;
   MemoryMap device, host;
+  std::optional<CallSummaries> summaries;
   /// The instruction being visited.
   Use current;
   const Instruction *instruction = nullptr;
@@ -64,16 +70,27 @@ private:
 } // namespace
 
 llvm::Error MemoryVerifier::verify() {
-  const bool isFine =
-      initialize() &&
-      walker.walk(
-          [&](const Scope &scope, const Instruction &visited, uint32_t number) {
-            return visit(scope, visited, number);
-          }) &&
-      finish();
-  if (isFine)
+  if (initialize() && walk() && finish())
     return llvm::Error::success();
   return llvm::Error(std::move(error));
+}
+
+bool MemoryVerifier::walk() {
+  auto visitOne = [&](const Scope &scope, const Instruction &visited,
+                      uint32_t number) {
+    return visit(scope, visited, number);
+  };
+  for (auto [position, visited] : llvm::enumerate(stage.step.instructions)) {
+    if (!visit(walker.getStep(), visited, position))
+      return false;
+    if (visited.work != Work::Call)
+      continue;
+    const Scope scope = walker.enter(position);
+    if (!(summaries && summaries->pass(scope)) &&
+        !walker.walkCall(scope, visitOne))
+      return false;
+  }
+  return true;
 }
 
 /// The host has written all statics but reports, which it reads, and statics
@@ -178,40 +195,23 @@ bool MemoryVerifier::checkBounds(const MemoryRange &access) {
                      " bytes");
 }
 
-static bool overlap(const MemoryRange &a, const MemoryRange &b) {
-  return a.space == b.space && a.offset < b.offset + b.bytes &&
-         b.offset < a.offset + a.bytes;
-}
-
-static bool isSame(const MemoryRange &a, const MemoryRange &b) {
-  return a.instance == b.instance && a.offset == b.offset && a.bytes == b.bytes;
-}
-
 /// Nothing that an instruction writes overlaps what else it uses, unless it is
 /// the very memory of something that it may be.
 bool MemoryVerifier::checkOverlap() {
-  llvm::ArrayRef<MemoryAccess> accesses = instruction->accesses;
-  for (size_t i = 0; i < accesses.size(); ++i) {
-    if (!writesMemory(accesses[i].access))
-      continue;
-    for (size_t j = 0; j < accesses.size(); ++j) {
-      if (i == j || (j > i && writesMemory(accesses[j].access)) ||
-          !overlap(ranges[i], ranges[j]))
-        continue;
-      const bool mayShare = j < 32 && (accesses[i].sharedAccesses >> j & 1);
-      if (mayShare && isSame(ranges[i], ranges[j]))
-        continue;
-      return failUse(
-          ranges[i], "writes",
-          (mayShare || !isSame(ranges[i], ranges[j])
-               ? "it overlaps "
-               : "it may not be the memory of ") +
-              table.getName(ranges[j].instance) +
-              ", which the same operation " +
-              (writesMemory(accesses[j].access) ? "writes" : "reads"));
-    }
-  }
-  return true;
+  const auto found = findOverlap(*instruction, ranges);
+  if (!found)
+    return true;
+  const auto [written, used] = *found;
+  const MemoryAccess &access = instruction->accesses[used];
+  const bool mayShare =
+      used < 32 && (instruction->accesses[written].sharedAccesses >> used & 1);
+  return failUse(ranges[written], "writes",
+                 (mayShare || !isSameMemory(ranges[written], ranges[used])
+                      ? "it overlaps "
+                      : "it may not be the memory of ") +
+                     table.getName(ranges[used].instance) +
+                     ", which the same operation " +
+                     (writesMemory(access.access) ? "writes" : "reads"));
 }
 
 bool MemoryVerifier::isOrdered(const Use &before) const {
@@ -302,8 +302,13 @@ void MemoryVerifier::addNote(const Use &use, const llvm::Twine &text) {
         getInstruction(stage, use.position, use.instruction).location, text);
 }
 
-llvm::Error verifyMemory(const Program &program, const StageProgram &stage) {
-  return MemoryVerifier(program, stage).verify();
+llvm::Error verifyMemory(const Program &program, const StageProgram &stage,
+                         CallProof calls) {
+  llvm::Error error = MemoryVerifier(program, stage, calls).verify();
+  if (!error || calls == CallProof::Walked)
+    return error;
+  llvm::consumeError(std::move(error));
+  return verifyMemory(program, stage, CallProof::Walked);
 }
 
 uint64_t countInstructions(const StageProgram &stage) {

@@ -8,11 +8,18 @@
 // axes, so the ranks that differ in other axes than `pp` are in the same state
 // all the time: an exchange among them is one of a rank with itself.
 //
+// In a call without exchanges among stages, streams wait for each other and for
+// the events that it passes alone, and each event is recorded before others
+// wait for it: a stream comes to the end of the call exactly if all those that
+// it waits for, directly or not, come to the begin. Such calls are run as that.
+//
 //===----------------------------------------------------------------------===//
 
 #include "mf/Program/Description.h"
 #include "mf/Program/StepWalker.h"
 #include "mf/Program/Verifier.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include <map>
 #include <memory>
 
@@ -50,14 +57,52 @@ struct ChannelState {
   uint64_t generation = 0;
 };
 
+/// A wait of a stream for sources that it has not waited for in the routine
+/// before: streams, by the begin of the call, and behind them the events that
+/// the call passes.
+struct CallWait {
+  uint32_t instruction = 0;
+  uint32_t stream = 0;
+  llvm::SmallVector<uint32_t, 2> sources;
+};
+
+struct RoutineWaits {
+  /// Instructions at which a stream may have to wait, or after which another
+  /// may go on.
+  std::vector<uint32_t> numbers;
+  /// The routine has no exchange among stages, so its calls are begins of
+  /// streams and waits for them.
+  bool isShort = false;
+  std::vector<CallWait> waits;
+  /// The streams that others wait for.
+  llvm::SmallBitVector begins;
+};
+
 class ProgressVerifier {
 public:
-  explicit ProgressVerifier(const Program &program);
+  ProgressVerifier(const Program &program, CallProof calls);
 
   llvm::Error verify(llvm::ArrayRef<uint32_t> ends);
 
 private:
   void collect(const StageProgram &stage, uint32_t end);
+  std::vector<uint32_t> findNumbers(const InstructionList &list) const;
+  RoutineWaits findWaits(const StageProgram &stage,
+                         const Routine &routine) const;
+  void addCall(StageState &state, const StepWalker &walker, uint32_t position,
+               const RoutineWaits &waits) const;
+  void addShortCall(StageState &state, const StepWalker &walker,
+                    uint32_t position, const Call &call,
+                    const RoutineWaits &waits) const;
+  void addItem(StageState &state, const Scope &scope,
+               const Instruction &instruction, uint32_t number) const;
+  /// An exchange among stages; null if there is none. Others never wait.
+  const Exchange *findExchange(const InstructionList &list,
+                               const Instruction &instruction) const {
+    const Exchange *exchange = list.getExchange(instruction);
+    return exchange && channels[exchange->channel].numParties > 1 ? exchange
+                                                                  : nullptr;
+  }
   /// Whether the stream did anything.
   bool advance(size_t stage, StreamState &stream);
   bool tryItem(size_t stage, StreamState &stream, const Item &item);
@@ -65,6 +110,7 @@ private:
   llvm::Error makeError() const;
 
   const Program &program;
+  CallProof calls;
   std::vector<StageState> stages;
   std::vector<ChannelState> channels;
   /// For each stage, channel and side, how many exchanges it has finished.
@@ -73,8 +119,8 @@ private:
 
 } // namespace
 
-ProgressVerifier::ProgressVerifier(const Program &program)
-    : program(program), generations(program.stages.size()) {
+ProgressVerifier::ProgressVerifier(const Program &program, CallProof calls)
+    : program(program), calls(calls), generations(program.stages.size()) {
   for (const Channel &channel : program.channels) {
     size_t parties = 1;
     if (channel.isTransfer)
@@ -86,32 +132,147 @@ ProgressVerifier::ProgressVerifier(const Program &program)
   }
 }
 
+/// The instructions of a list at which a stream may have to wait, or after
+/// which another may go on.
+std::vector<uint32_t>
+ProgressVerifier::findNumbers(const InstructionList &list) const {
+  std::vector<uint32_t> numbers;
+  for (auto [number, instruction] : llvm::enumerate(list.instructions))
+    if (instruction.work == Work::Call || instruction.recorded ||
+        !instruction.awaited.empty() || findExchange(list, instruction))
+      numbers.push_back(number);
+  return numbers;
+}
+
+void ProgressVerifier::addItem(StageState &state, const Scope &scope,
+                               const Instruction &instruction,
+                               uint32_t number) const {
+  Item &item = state.streams[instruction.stream].items.emplace_back();
+  item.position = scope.call ? scope.callPosition : number;
+  item.instruction = scope.call ? number : callItself;
+  for (const AwaitedEvent &awaited : instruction.awaited)
+    item.awaited.push_back(StepWalker::getEvent(scope, awaited));
+  if (instruction.recorded)
+    item.recorded = scope.firstEvent + *instruction.recorded;
+  item.exchange = findExchange(*scope.list, instruction);
+}
+
+RoutineWaits ProgressVerifier::findWaits(const StageProgram &stage,
+                                         const Routine &routine) const {
+  RoutineWaits found;
+  found.numbers = findNumbers(routine.body);
+  found.isShort =
+      calls == CallProof::Summarized &&
+      llvm::none_of(found.numbers, [&](uint32_t number) {
+        return findExchange(routine.body, routine.body.instructions[number]);
+      });
+  if (!found.isShort)
+    return found;
+  const size_t numStreams = stage.streams.size();
+  const llvm::SmallBitVector none(numStreams + routine.numEventArguments);
+  std::vector<llvm::SmallBitVector> streams(numStreams, none);
+  std::vector<llvm::SmallBitVector> events(routine.body.numEvents, none);
+  llvm::SmallBitVector isRecorded(routine.body.numEvents);
+  for (size_t stream = 0; stream < numStreams; ++stream)
+    streams[stream].set(stream);
+  found.begins.resize(numStreams);
+  for (uint32_t number : found.numbers) {
+    const Instruction &instruction = routine.body.instructions[number];
+    llvm::SmallBitVector &known = streams[instruction.stream];
+    llvm::SmallBitVector added = none;
+    for (const AwaitedEvent &awaited : instruction.awaited)
+      if (awaited.isArgument)
+        added.set(numStreams + awaited.event);
+      else if (isRecorded.test(awaited.event))
+        added |= events[awaited.event];
+      else
+        found.isShort = false;
+    added.reset(known);
+    known |= added;
+    if (instruction.recorded) {
+      events[*instruction.recorded] = known;
+      isRecorded.set(*instruction.recorded);
+    }
+    if (added.none())
+      continue;
+    CallWait &wait = found.waits.emplace_back();
+    wait.instruction = number;
+    wait.stream = instruction.stream;
+    for (unsigned source : added.set_bits()) {
+      wait.sources.push_back(source);
+      if (source < numStreams)
+        found.begins.set(source);
+    }
+  }
+  return found;
+}
+
+void ProgressVerifier::addCall(StageState &state, const StepWalker &walker,
+                               uint32_t position,
+                               const RoutineWaits &waits) const {
+  const Scope scope = walker.enter(position);
+  const std::vector<CallRecord> &records = scope.call->records;
+  size_t next = 0;
+  for (uint32_t number : waits.numbers) {
+    for (; next < records.size() && records[next].instruction < number; ++next)
+      addItem(state, walker.getStep(), records[next].record, position);
+    addItem(state, scope, scope.list->instructions[number], number);
+  }
+  for (; next < records.size(); ++next)
+    addItem(state, walker.getStep(), records[next].record, position);
+}
+
+void ProgressVerifier::addShortCall(StageState &state, const StepWalker &walker,
+                                    uint32_t position, const Call &call,
+                                    const RoutineWaits &waits) const {
+  const size_t numStreams = state.streams.size();
+  llvm::SmallVector<uint64_t, 8> begins(numStreams);
+  for (unsigned stream : waits.begins.set_bits()) {
+    Item &item = state.streams[stream].items.emplace_back();
+    item.position = position;
+    item.instruction = callItself;
+    item.recorded = begins[stream] = state.isRecorded.size();
+    state.isRecorded.push_back(false);
+  }
+  size_t next = 0;
+  for (const CallWait &wait : waits.waits) {
+    for (; next < call.records.size() &&
+           call.records[next].instruction < wait.instruction;
+         ++next)
+      addItem(state, walker.getStep(), call.records[next].record, position);
+    Item &item = state.streams[wait.stream].items.emplace_back();
+    item.position = position;
+    item.instruction = wait.instruction;
+    for (uint32_t source : wait.sources)
+      item.awaited.push_back(source < numStreams
+                                 ? begins[source]
+                                 : call.events[source - numStreams]);
+  }
+  for (; next < call.records.size(); ++next)
+    addItem(state, walker.getStep(), call.records[next].record, position);
+}
+
 void ProgressVerifier::collect(const StageProgram &stage, uint32_t end) {
   StageState state;
   state.streams.resize(stage.streams.size());
   const InstanceTable table(stage);
-  StepWalker(stage, table)
-      .walk([&](const Scope &scope, const Instruction &instruction,
-                uint32_t number) {
-        const uint32_t position = scope.call ? scope.callPosition : number;
-        if (position >= end)
-          return false;
-        const Exchange *exchange = scope.list->getExchange(instruction);
-        if (!exchange && !instruction.recorded && instruction.awaited.empty())
-          return true;
-        Item &item = state.streams[instruction.stream].items.emplace_back();
-        item.position = position;
-        item.instruction = scope.call ? number : callItself;
-        for (const AwaitedEvent &awaited : instruction.awaited)
-          item.awaited.push_back(StepWalker::getEvent(scope, awaited));
-        if (instruction.recorded) {
-          item.recorded = scope.firstEvent + *instruction.recorded;
-          if (*item.recorded >= state.isRecorded.size())
-            state.isRecorded.resize(*item.recorded + 1, false);
-        }
-        item.exchange = exchange;
-        return true;
-      });
+  const StepWalker walker(stage, table);
+  state.isRecorded.resize(table.getNumEvents(), false);
+  std::vector<RoutineWaits> ofRoutines;
+  for (const Routine &routine : stage.routines)
+    ofRoutines.push_back(findWaits(stage, routine));
+  for (uint32_t position : findNumbers(stage.step)) {
+    if (position >= end)
+      break;
+    const Instruction &instruction = stage.step.instructions[position];
+    const Call *call = stage.step.getCall(instruction);
+    if (!call || instruction.recorded || !instruction.awaited.empty())
+      addItem(state, walker.getStep(), instruction, position);
+    if (call && ofRoutines[call->routine].isShort)
+      addShortCall(state, walker, position, *call, ofRoutines[call->routine]);
+    else if (call)
+      addCall(state, walker, position, ofRoutines[call->routine]);
+  }
   stages.push_back(std::move(state));
 }
 
@@ -138,7 +299,7 @@ bool ProgressVerifier::tryItem(size_t stage, StreamState &stream,
                                const Item &item) {
   std::vector<bool> &isRecorded = stages[stage].isRecorded;
   for (uint64_t event : item.awaited)
-    if (event >= isRecorded.size() || !isRecorded[event])
+    if (!isRecorded[event])
       return false;
   if (item.exchange && !tryExchange(stage, stream, *item.exchange))
     return false;
@@ -197,8 +358,12 @@ llvm::Error ProgressVerifier::verify(llvm::ArrayRef<uint32_t> ends) {
 }
 
 llvm::Error verifyProgress(const Program &program,
-                           llvm::ArrayRef<uint32_t> ends) {
-  return ProgressVerifier(program).verify(ends);
+                           llvm::ArrayRef<uint32_t> ends, CallProof calls) {
+  llvm::Error error = ProgressVerifier(program, calls).verify(ends);
+  if (!error || calls == CallProof::Walked)
+    return error;
+  llvm::consumeError(std::move(error));
+  return verifyProgress(program, ends, CallProof::Walked);
 }
 
 } // namespace mf::program

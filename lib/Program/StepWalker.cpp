@@ -31,7 +31,7 @@ InstanceTable::InstanceTable(const StageProgram &program) : program(program) {
   temporaries.reserve(program.routines.size());
   for (const Routine &routine : program.routines)
     temporaries.push_back(findBuffers(routine.body, BufferKind::Temporary));
-  uint64_t numEvents = program.step.numEvents;
+  numEvents = program.step.numEvents;
   for (uint32_t i = 0; i < program.step.instructions.size(); ++i)
     if (const Call *call = program.step.getCall(program.step.instructions[i])) {
       calls.push_back({i, numInstances, numEvents});

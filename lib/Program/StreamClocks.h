@@ -12,6 +12,7 @@
 #define MF_LIB_PROGRAM_STREAMCLOCKS_H
 
 #include "mf/Program/StepWalker.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 namespace mf::program {
@@ -68,6 +69,22 @@ public:
   /// How much of `from` is over when the latest of `stream` starts.
   uint64_t getClock(uint32_t stream, uint32_t from) const {
     return clocks[stream * numStreams + from];
+  }
+
+  /// The clock of the latest instruction of `stream`.
+  llvm::ArrayRef<uint64_t> getClocks(uint32_t stream) const {
+    return llvm::ArrayRef(clocks).slice(stream * numStreams, numStreams);
+  }
+  void setClocks(uint32_t stream, llvm::ArrayRef<uint64_t> values) {
+    llvm::copy(values, clocks.begin() + stream * numStreams);
+  }
+
+  /// The clock of an event of the step.
+  llvm::ArrayRef<uint64_t> getStepEvent(uint32_t event) const {
+    return llvm::ArrayRef(stepEvents).slice(event * numStreams, numStreams);
+  }
+  void setStepEvent(uint32_t event, llvm::ArrayRef<uint64_t> values) {
+    llvm::copy(values, stepEvents.begin() + event * numStreams);
   }
 
 private:

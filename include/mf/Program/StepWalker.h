@@ -77,6 +77,9 @@ public:
     return temporaries[routine].size();
   }
 
+  /// Events of the expanded step.
+  uint64_t getNumEvents() const { return numEvents; }
+
   /// The first numbers of what belongs to one call.
   struct CallNumbers {
     uint32_t position = 0;
@@ -110,6 +113,7 @@ private:
   const StageProgram &program;
   uint64_t firstMessage = 0;
   uint64_t firstTemporary = 0;
+  uint64_t numEvents = 0;
   std::vector<uint64_t> frameSlots;
   /// The messages of the step, and the temporaries of each routine, by index.
   std::vector<const Buffer *> messages;
@@ -151,16 +155,23 @@ public:
         return false;
       if (instruction.work != Work::Call)
         continue;
-      const Scope scope = enter(i);
-      auto record = scope.call->records.begin();
-      for (uint32_t j = 0; j < scope.list->instructions.size(); ++j) {
-        if (!visit(scope, scope.list->instructions[j], j))
+      if (!walkCall(enter(i), visit))
+        return false;
+    }
+    return true;
+  }
+
+  /// Visits the instructions of one call, as walk does.
+  template <typename Visitor>
+  bool walkCall(const Scope &scope, Visitor visit) const {
+    auto record = scope.call->records.begin();
+    for (uint32_t i = 0; i < scope.list->instructions.size(); ++i) {
+      if (!visit(scope, scope.list->instructions[i], i))
+        return false;
+      for (; record != scope.call->records.end() && record->instruction == i;
+           ++record)
+        if (!visit(step, record->record, scope.callPosition))
           return false;
-        for (; record != scope.call->records.end() && record->instruction == j;
-             ++record)
-          if (!visit(step, record->record, i))
-            return false;
-      }
     }
     return true;
   }

@@ -15,6 +15,12 @@
 
 namespace mf::program {
 
+/// How the calls of a step are proven. The instructions of a routine do the
+/// same to each other in all its calls, so a summary of them is made once;
+/// whatever a proof by summaries refuses is walked to find the first
+/// error. Both say the same of every program.
+enum class CallProof : uint8_t { Summarized, Walked };
+
 /// Proves for the ranks of one stage, or fails with a LocatedError that names
 /// the buffer, both operators and what is missing:
 ///
@@ -31,9 +37,11 @@ namespace mf::program {
 ///
 /// Statics have values before the step, but for reports, gradients and
 /// parameters that ranks share out and gather, which each step makes anew. The
-/// host waits for all streams at the end of a step. Time is O(n log m) for n
-/// operands of the expanded step and m pieces of memory in use.
-llvm::Error verifyMemory(const Program &program, const StageProgram &stage);
+/// host waits for all streams at the end of a step. Time is at most O(n log m)
+/// for n operands of the expanded step and m pieces of memory in use; of calls
+/// that are summarized those count that they share with the step.
+llvm::Error verifyMemory(const Program &program, const StageProgram &stage,
+                         CallProof calls = CallProof::Summarized);
 
 /// Proves that the ranks' sends, receives and collectives all come to their end
 /// if each is a rendezvous: no cycle of streams and ranks that wait for each
@@ -41,7 +49,8 @@ llvm::Error verifyMemory(const Program &program, const StageProgram &stage);
 /// all. `ends`, if given, has the number of instructions of the step that the
 /// ranks of each stage issue; what follows is left out.
 llvm::Error verifyProgress(const Program &program,
-                           llvm::ArrayRef<uint32_t> ends = {});
+                           llvm::ArrayRef<uint32_t> ends = {},
+                           CallProof calls = CallProof::Summarized);
 
 /// Proves for all ranks that together they compute what one would: that what is
 /// the same on ranks, a part or a summand is used as that. Each static says

@@ -1,0 +1,254 @@
+//===- CallProofTest.cpp - Proofs with calls by summaries -----------------===//
+//
+// A step of many micro-batches, broken at random: what proofs say that look at
+// the instructions of a routine once is what those say that walk every call.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Campaign.h"
+#include "ParsedProgram.h"
+#include "mf/Program/Verifier.h"
+#include <gtest/gtest.h>
+#include <random>
+#include <set>
+
+using namespace mf;
+using namespace mf::program;
+
+namespace {
+
+/// A forward that swaps a residual out, and a backward that gets it back and
+/// writes its result to memory that it has read.
+constexpr llvm::StringLiteral routines =
+    R"(ascend.program @stage0 stage 0 attributes {micro_batches = 9, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 4096, host_bytes = 1024} {
+ascend.stream @compute compute
+ascend.stream @h2d h2d
+ascend.stream @d2h d2h
+ascend.static @w parameter of "w" : B at 0
+ascend.static @g first_moment of "w" : B at 64
+ascend.static @x constant : H at 0
+ascend.static @loss report of "loss" : H at 64
+ascend.frame_layout @f [B, H] of ["layer.mul", "layer.add"] at [64, 0] {bytes = 128 : i64, host_bytes = 64 : i64}
+ascend.routine @forward(%x: B) attributes {layout = @f} {
+  %w = ascend.global @w : B
+  %s = ascend.slot 0 : B
+  %h = ascend.slot 1 : H
+  %t = ascend.alloc in scratch at 0 : B
+  %u = ascend.alloc in scratch at 64 : B
+  ascend.launch "aclnnAdd"(%x, %x) -> (%t) {} cell "layer.add" : (B, B) -> B
+  %e = ascend.record @compute
+  %d = ascend.copy %t to %h on @d2h after %e : B to H -> !ascend.event
+  ascend.launch "aclnnAdd"(%t, %w) -> (%u) {} cell "layer.add2" : (B, B) -> B
+  ascend.launch "aclnnMul"(%u, %t) -> (%s) {} cell "layer.mul" : (B, B) -> B
+  ascend.wait @compute for %d
+}
+ascend.routine @backward(%x: B, %y: B, %late: !ascend.event) attributes {layout = @f} {
+  %g = ascend.global @g : B
+  %s = ascend.slot 0 : B
+  %h = ascend.slot 1 : H
+  %t = ascend.alloc in frame at 0 : B
+  %b = ascend.alloc in scratch at 0 : B
+  %c = ascend.alloc in scratch at 64 : B
+  %v = ascend.alloc in scratch at 128 : B
+  ascend.launch "aclnnAdd"(%x, %x) -> (%v) {} cell "layer.grad" : (B, B) -> B
+  %e = ascend.record @compute
+  %d = ascend.copy %h to %b on @h2d after %e, %late : H to B -> !ascend.event
+  ascend.launch "aclnnMul"(%v, %s) -> (%t) {} cell "layer.mul.grad" : (B, B) -> B
+  ascend.wait @compute for %d
+  ascend.launch "aclnnMul"(%t, %b) -> (%c) {} cell "layer.add.grad" : (B, B) -> B
+  ascend.launch "aclnnAdd"(%b, %c) -> (%y) {} cell "layer.sum" : (B, B) -> B
+  ascend.launch "aclnnAdd"(%g, %c) -> (%g) {} cell "w.accumulate" : (B, B) -> B
+}
+ascend.step {
+  %x = ascend.global @x : H
+  %loss = ascend.global @loss : H
+  %g = ascend.global @g : B
+)";
+
+constexpr int numMicroBatches = 9;
+constexpr int numInFlight = 3;
+
+/// Frames lie in three places and messages in four, so no two calls of six are
+/// alike in all.
+std::string makeText() {
+  std::string text = routines.str();
+  llvm::raw_string_ostream os(text);
+  for (int i = 0; i < numMicroBatches; ++i)
+    os << "  %f" << i << " = ascend.frame @f micro_batch " << i << " at "
+       << 512 + 128 * (i % numInFlight) << " host at "
+       << 128 + 64 * (i % numInFlight) << " : !ascend.frame<@f>\n"
+       << "  %m" << i << " = ascend.message at " << 256 + 64 * (i % 4)
+       << " : B\n  %n" << i << " = ascend.message at " << 256 + 64 * (i % 4)
+       << " : B\n";
+  auto addForward = [&](int i) {
+    os << "  %r" << i << " = ascend.record @compute\n  %e" << i
+       << " = ascend.copy %x to %m" << i << " on @h2d after %r" << i
+       << " : H to B -> !ascend.event\n  %l" << i
+       << " = ascend.call @forward(%m" << i << ") frame %f" << i
+       << " : !ascend.frame<@f> micro_batch " << i
+       << " scratch at 1024 records [2] after %e" << i
+       << " : (B) -> (!ascend.event)\n";
+  };
+  auto addBackward = [&](int i) {
+    os << "  ascend.call @backward(%m" << i << ", %n" << i << ", %l" << i
+       << ") frame %f" << i << " : !ascend.frame<@f> micro_batch " << i
+       << " scratch at 1024 : (B, B, !ascend.event) -> ()\n";
+  };
+  for (int i = 0; i < numMicroBatches + numInFlight - 1; ++i) {
+    if (i < numMicroBatches)
+      addForward(i);
+    if (i >= numInFlight - 1)
+      addBackward(i - numInFlight + 1);
+  }
+  os << "  %last = ascend.record @compute\n"
+        "  ascend.copy %g to %loss on @d2h after %last : B to H\n}\n}\n";
+  std::string result;
+  for (size_t i = 0; i < text.size(); ++i) {
+    auto isWord = [&](char c) { return isalnum(c) || c == '_'; };
+    const bool isType = (text[i] == 'B' || text[i] == 'H') &&
+                        !isWord(text[i - 1]) && !isWord(text[i + 1]);
+    if (!isType)
+      result += text[i];
+    else
+      result += text[i] == 'B' ? "!ascend.buffer<16xf32, hbm>"
+                               : "!ascend.buffer<16xf32, host>";
+  }
+  return result;
+}
+
+class ProgramMutator {
+public:
+  explicit ProgramMutator(uint64_t seed) : random(seed) {}
+
+  void mutate(Program &program) {
+    StageProgram &stage = program.stages[0];
+    InstructionList &list =
+        below(3) == 0 ? stage.step : stage.routines[below(2)].body;
+    Instruction &instruction = pick(list.instructions);
+    Call &call = pick(stage.step.calls);
+    switch (below(14)) {
+    case 0:
+      pick(stage.frames).offsets[0] += 64 * (below(9) - 4);
+      break;
+    case 1:
+      pick(stage.frames).hostOffset += 64 * (below(5) - 2);
+      break;
+    case 2:
+      call.scratchOffset = 256 + 64 * below(32);
+      break;
+    case 3:
+      pick(list.buffers).address.offset += 32 * (below(9) - 4);
+      break;
+    case 4:
+      if (!instruction.awaited.empty())
+        instruction.awaited.pop_back();
+      break;
+    case 5:
+      if (!call.events.empty())
+        call.events[0] = below(stage.step.numEvents);
+      break;
+    case 6:
+      // Calls run where they are issued.
+      if (instruction.work != Work::Call)
+        instruction.stream = below(3);
+      break;
+    case 7:
+      if (!instruction.accesses.empty())
+        pick(instruction.accesses).operand = pickOperand(list);
+      break;
+    case 8:
+      pick(call.arguments) = pick(pick(stage.step.calls).arguments);
+      break;
+    case 9:
+      call.frame = below(stage.frames.size());
+      break;
+    case 10:
+      swapNeighbours(list);
+      break;
+    case 11:
+      if (!instruction.accesses.empty())
+        pick(instruction.accesses).sharedAccesses ^= 1U << below(3);
+      break;
+    case 12:
+      if (!call.records.empty())
+        call.records[0].instruction = below(4);
+      break;
+    default:
+      if (list.numEvents > 0 && instruction.work != Work::Call)
+        instruction.awaited.push_back(
+            {static_cast<uint32_t>(below(list.numEvents)), false});
+    }
+  }
+
+private:
+  int below(size_t bound) { return static_cast<int>(random() % bound); }
+  template <typename T> T &pick(std::vector<T> &values) {
+    return values[below(values.size())];
+  }
+  template <typename T, unsigned N> T &pick(llvm::SmallVector<T, N> &values) {
+    return values[below(values.size())];
+  }
+  Operand pickOperand(InstructionList &list) {
+    const auto number = static_cast<uint32_t>(below(list.buffers.size()));
+    return {number, 0, list.buffers[number].bytes};
+  }
+  void swapNeighbours(InstructionList &list) {
+    const size_t at = below(list.instructions.size() - 1);
+    Instruction &first = list.instructions[at];
+    Instruction &second = list.instructions[at + 1];
+    // Calls are numbered in the order of the step.
+    if (first.work != Work::Call || second.work != Work::Call)
+      std::swap(first, second);
+  }
+
+  std::mt19937_64 random;
+};
+
+std::string getMessage(llvm::Error error) {
+  std::string text;
+  llvm::handleAllErrors(std::move(error), [&](const LocatedError &located) {
+    text = std::to_string(located.getLocation()) + ": " + located.getMessage();
+    for (const LocatedError::Note &note : located.getNotes())
+      text += "\n" + std::to_string(note.location) + ": " + note.text;
+  });
+  return text;
+}
+
+std::string verifyMemory(const Program &program, CallProof calls) {
+  return getMessage(verifyMemory(program, program.stages[0], calls));
+}
+
+std::string verifyProgress(const Program &program, CallProof calls) {
+  return getMessage(verifyProgress(program, {}, calls));
+}
+
+TEST(CallProofTest, AgreesWithTheWalk) {
+  ParsedProgram parsed(makeText());
+  ASSERT_TRUE(parsed.decoded) << parsed.messages;
+  for (CallProof calls : {CallProof::Walked, CallProof::Summarized}) {
+    EXPECT_EQ(verifyMemory(parsed.get(), calls), "");
+    EXPECT_EQ(verifyProgress(parsed.get(), calls), "");
+  }
+  ProgramMutator mutator(getCampaignSeed(20261123));
+  std::set<std::string> errors;
+  uint64_t numAccepted = 0;
+  const uint64_t count = getCampaignCount(4000);
+  for (uint64_t i = 0; i < count; ++i) {
+    Program program = parsed.get();
+    const uint64_t numChanges = 1 + i % 3;
+    for (uint64_t change = 0; change < numChanges; ++change)
+      mutator.mutate(program);
+    const std::string memory = verifyMemory(program, CallProof::Walked);
+    const std::string progress = verifyProgress(program, CallProof::Walked);
+    ASSERT_EQ(verifyMemory(program, CallProof::Summarized), memory) << i;
+    ASSERT_EQ(verifyProgress(program, CallProof::Summarized), progress) << i;
+    numAccepted += memory.empty() && progress.empty();
+    errors.insert(memory);
+    errors.insert(progress);
+  }
+  // The mutations are neither too weak nor too strong to tell something.
+  EXPECT_GT(numAccepted, count / 20);
+  EXPECT_GT(errors.size(), 100u);
+}
+
+} // namespace
