@@ -1,0 +1,308 @@
+//===- ChunkBuilder.cpp - The joint graph of a chunk ----------------------===//
+
+#include "ChunkBuilder.h"
+#include "mlir/IR/Remarks.h"
+
+using namespace mlir;
+using namespace mf::ir;
+using mf::passes::ChunkBuilder;
+using mf::passes::GradientBuilder;
+
+Value ChunkBuilder::addInput(LayerOp layer, size_t copy, unsigned argument) {
+  Type type = layer.getArgumentTypes()[argument];
+  unsigned place = block->getNumArguments() - past.size();
+  if (isFloatTensor(type))
+    return hiddenInputs.emplace_back(
+        block->insertArgument(place, type, layer.getLoc()));
+  InputKind kind = getStepInputKind(layer.getKind(), type);
+  for (auto [known, value] : stepInputs[copy])
+    if (known == kind && value.getType() == type)
+      return value;
+  inputs.push_back(InputKindAttr::get(model.getContext(), kind));
+  inputIndices.push_back(builder.getI64IntegerAttr(place));
+  Value input = block->insertArgument(place, type, layer.getLoc());
+  stepInputs[copy].emplace_back(kind, input);
+  return input;
+}
+
+/// Layers of a chunk read one part of the tokens: a second input of a kind
+/// would be another micro-batch.
+LogicalResult ChunkBuilder::checkInputs() {
+  for (ArrayRef<std::pair<InputKind, Value>> ofCopy : stepInputs)
+    for (auto [number, input] : llvm::enumerate(ofCopy))
+      for (const auto &other : ofCopy.drop_front(number + 1))
+        if (other.first == input.first)
+          return source.layers.front().emitOpError(
+                     "begins a chunk whose layers take ")
+                 << stringifyInputKind(input.first) << " as "
+                 << input.second.getType() << " and as "
+                 << other.second.getType()
+                 << "; expected one part of them for all";
+  return success();
+}
+
+/// Arguments for what earlier pieces gave come behind all others: by piece,
+/// then by layer.
+void ChunkBuilder::addPast() {
+  int64_t piece = source.placement.getPiece();
+  if (piece == 0)
+    return;
+  int64_t ofPiece = 0;
+  for (LayerOp layer : source.layers) {
+    firstOfLayer[layer] = ofPiece;
+    ofPiece += static_cast<int64_t>(layer.getPast()) / piece;
+  }
+  for (int64_t earlier = 0; earlier < piece; ++earlier)
+    for (LayerOp layer : source.layers) {
+      int64_t count = static_cast<int64_t>(layer.getPast()) / piece;
+      for (Type type : layer.getArgumentTypes()
+                           .drop_front(layer.getFirstPast() + earlier * count)
+                           .take_front(count))
+        past.push_back(block->addArgument(type, layer.getLoc()));
+    }
+}
+
+/// The value that argument number `argument` of `layer` stands for.
+Value ChunkBuilder::getArgument(LayerOp layer, size_t copy, unsigned argument) {
+  unsigned firstPast = layer.getFirstPast();
+  unsigned numHidden = std::min<size_t>(hidden[copy].size(), firstPast);
+  if (argument < numHidden)
+    return hidden[copy][argument];
+  if (argument < firstPast || argument >= firstPast + layer.getPast())
+    return addInput(layer, copy, argument);
+  int64_t piece = source.placement.getPiece();
+  int64_t count = static_cast<int64_t>(layer.getPast()) / piece;
+  int64_t ofPiece = static_cast<int64_t>(past.size()) / piece;
+  int64_t number = argument - firstPast;
+  return past[number / count * ofPiece + firstOfLayer.lookup(layer) +
+              number % count];
+}
+
+/// All copies share the values that are made of parameters alone, `constants`.
+void ChunkBuilder::inlineCopy(LayerOp layer, size_t copy,
+                              IRMapping &constants) {
+  IRMapping mapping(constants);
+  Block &layerBody = layer.getBody().front();
+  for (BlockArgument argument : layerBody.getArguments())
+    mapping.map(argument, getArgument(layer, copy, argument.getArgNumber()));
+  for (Operation &op : layerBody.without_terminator()) {
+    bool isConstant = llvm::all_of(op.getOperands(), [&](Value operand) {
+      return constants.contains(operand);
+    });
+    if (op.getNumResults() > 0 && constants.contains(op.getResult(0)))
+      continue;
+    Operation *clone = builder.clone(op, mapping);
+    if (isConstant)
+      constants.map(op.getResults(), clone->getResults());
+    if (auto compute = dyn_cast<ComputeOpInterface>(clone))
+      compute.setCellName(
+          (layer.getCell() + "." + compute.getCellName()).str());
+  }
+  hidden[copy].clear();
+  ValueRange values = getReturn(layer).getValues();
+  for (Value value : values.drop_back(layer.getFuture()))
+    (isLoss(value.getType()) ? losses : hidden[copy])
+        .push_back(mapping.lookup(value));
+  for (Value value : values.take_back(layer.getFuture()))
+    future.push_back(mapping.lookup(value));
+}
+
+void ChunkBuilder::inlineLayer(LayerOp layer) {
+  IRMapping constants;
+  SmallVector<SmallVector<Operation *>> copies;
+  for (size_t copy = 0; copy < hidden.size(); ++copy) {
+    Operation *before = block->empty() ? nullptr : &block->back();
+    inlineCopy(layer, copy, constants);
+    SmallVector<Operation *> &operators = copies.emplace_back();
+    for (Operation *op = before ? before->getNextNode() : &block->front(); op;
+         op = op->getNextNode())
+      operators.push_back(op);
+  }
+  if (copies.size() == 1) {
+    llvm::append_range(forward, copies.front());
+    return;
+  }
+  // The gradients of constants are known once all copies have added to them.
+  DenseSet<Value> shared;
+  for (auto [from, to] : constants.getValueMap())
+    shared.insert(to);
+  llvm::copy_if(
+      copies.front(), std::back_inserter(forward),
+      [&](Operation *op) { return shared.contains(op->getResult(0)); });
+  for (ArrayRef<Operation *> operators : llvm::reverse(copies))
+    llvm::copy_if(operators, std::back_inserter(forward), [&](Operation *op) {
+      return !shared.contains(op->getResult(0));
+    });
+}
+
+/// The value to add to the gradient of `param`: in its type, and shared out
+/// among ranks where that is done by micro-batch.
+Value ChunkBuilder::makeSummand(ParamOp param, Value gradient) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(gradient);
+  std::string name = (param.getSymName() + ".grad").str();
+  auto type = cast<RankedTensorType>(gradient.getType());
+  Type element = param.getTensorType().getElementType();
+  if (type.getElementType() != element) {
+    auto cast = CastOp::create(builder, gradient.getLoc(), type.clone(element),
+                               gradient, nullptr, nullptr, nullptr);
+    cast.setName(name);
+    gradient = cast;
+  }
+  if (gradient.getType() != param.getAccumulatedType())
+    gradient = shareOutGradient(builder, param, gradient, name);
+  return divideByRanks(param, gradient, name);
+}
+
+/// The mean over ranks of a sum over ranks, where the mean is asked for. Sums
+/// at the step's end are divided there.
+Value ChunkBuilder::divideByRanks(ParamOp param, Value sum, StringRef name) {
+  TrainingAttr training = model.getTrainingAttr();
+  LayoutAttr layout = param.getLayoutAttr();
+  if (!param.getReducedInBackward() || !layout || layout.getReduced().empty() ||
+      param.getUpdateRule() || !training ||
+      !training.getParallel().getGradientsMean())
+    return sum;
+  auto ranks = getGroupSize(param, layout.getReduced()).value_or(1);
+  auto mean =
+      ScaleOp::create(builder, sum.getLoc(), sum,
+                      builder.getF64FloatAttr(1.0 / static_cast<double>(ranks)),
+                      nullptr, nullptr, nullptr);
+  mean.setName(name);
+  return mean;
+}
+
+/// Collects the chunk's results: gradients of hidden inputs, then of
+/// parameters.
+LogicalResult ChunkBuilder::collectGradients(const GradientBuilder &gradients) {
+  for (auto [index, input] : llvm::enumerate(hiddenInputs)) {
+    Value gradient = gradients.getGradient(input);
+    if (!gradient)
+      return emitError(input.getLoc(), "no result of the chunk depends on its "
+                                       "input ")
+             << index << ", of type " << input.getType()
+             << "; drop it from the results of the layer before";
+    results.push_back(gradient);
+  }
+  for (auto [read, param] : trained) {
+    Value gradient = gradients.getGradient(read.getResult());
+    if (!gradient)
+      return read.emitOpError("reads a trained parameter that the result does "
+                              "not depend on");
+    results.push_back(makeSummand(param, gradient));
+    gradientNames.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
+  }
+  return success();
+}
+
+/// A view of several operands that is its first as it is, was there for what
+/// backward makes for the others.
+void ChunkBuilder::dropMarkers() {
+  for (Operation &op : llvm::make_early_inc_range(*block)) {
+    auto compute = dyn_cast<ComputeOpInterface>(op);
+    if (!compute || !compute.isView() || op.getNumOperands() < 2 ||
+        op.getResult(0).getType() != op.getOperand(0).getType())
+      continue;
+    op.getResult(0).replaceAllUsesWith(op.getOperand(0));
+    op.erase();
+  }
+  for (GetParamOp read :
+       llvm::make_early_inc_range(block->getOps<GetParamOp>()))
+    if (read->use_empty())
+      read.erase();
+}
+
+LogicalResult ChunkBuilder::buildBackward() {
+  GradientBuilder gradients(builder);
+  for (Value input : hiddenInputs)
+    gradients.require(input);
+  for (GetParamOp read : block->getOps<GetParamOp>()) {
+    auto param = symbols.lookup<ParamOp>(read.getParam());
+    if (!param)
+      return read.emitOpError("expected a parameter, but got '")
+             << read.getParam() << "'";
+    if (param.getUntrained()) {
+      ++numFrozen;
+      frozenBytes += getTensorBytes(param.getAccumulatedType());
+    }
+    if (!param.needsGradient())
+      continue;
+    gradients.require(read.getResult());
+    trained.push_back({read, param});
+  }
+  gradients.propagate(*block);
+
+  SmallVector<Value> outputs;
+  for (ArrayRef<Value> ofCopy : hidden)
+    llvm::append_range(outputs, ofCopy);
+  llvm::append_range(outputs, losses);
+  if (!future.empty())
+    llvm::append_range(outputs, past);
+  llvm::append_range(outputs, future);
+  Location loc = outputs.front().getLoc();
+  auto cut = CutOp::create(builder, loc, outputs);
+  if (failed(gradients.run(forward, outputs, cut.getOutputGradients())) ||
+      failed(collectGradients(gradients)))
+    return failure();
+  ReturnOp::create(builder, loc, results);
+  dropMarkers();
+  return success();
+}
+
+ChunkOp ChunkBuilder::createChunk() {
+  OpBuilder outer(model.getContext());
+  outer.setInsertionPointToEnd(&model.getBody().front());
+  std::string name = "chunk" + std::to_string(index) +
+                     getPieceSuffix(source.placement.getPiece());
+  auto type = FunctionType::get(model.getContext(), block->getArgumentTypes(),
+                                ValueRange(results).getTypes());
+  auto chunk = ChunkOp::create(
+      outer, source.layers.front().getLoc(), name, type, source.placement,
+      outer.getArrayAttr(inputs), outer.getArrayAttr(inputIndices),
+      outer.getArrayAttr(gradientNames), past.size(), future.size(),
+      ArrayAttr(), ArrayAttr());
+  chunk.getBody().takeBody(*body);
+  return chunk;
+}
+
+void ChunkBuilder::emitRemark(ChunkOp chunk) {
+  auto countFrom = [](Operation *op) {
+    int64_t count = 0;
+    for (; op; op = op->getNextNode())
+      count += isa<ComputeOpInterface>(op);
+    return count;
+  };
+  Block &operators = chunk.getBody().front();
+  int64_t backward = countFrom(chunk.getCut());
+  auto options = remark::RemarkOpts::name("Backward")
+                     .category("autodiff")
+                     .function(chunk.getSymName());
+  if (numFrozen > 0)
+    remark::passed(chunk.getLoc(), options)
+        << remark::add("weights that are not trained get no gradient")
+        << remark::metric("frozen parameters", numFrozen)
+        << remark::metric("gradient bytes not made", frozenBytes);
+  remark::passed(chunk.getLoc(), options)
+      << remark::add("layers {0} to {1} of stage {2} are one graph",
+                     source.layers.front().getSymName(),
+                     source.layers.back().getSymName(),
+                     source.placement.getStage())
+      << remark::metric("forward operators",
+                        countFrom(&operators.front()) - backward)
+      << remark::metric("backward operators", backward)
+      << remark::metric("trained parameters", gradientNames.size());
+}
+
+LogicalResult ChunkBuilder::build() {
+  body = std::make_unique<Region>();
+  block = &body->emplaceBlock();
+  builder.setInsertionPointToEnd(block);
+  addPast();
+  for (LayerOp layer : source.layers)
+    inlineLayer(layer);
+  llvm::append_range(hiddenInputs, past);
+  if (failed(checkInputs()) || failed(buildBackward()))
+    return failure();
+  emitRemark(createChunk());
+  return success();
+}

@@ -1,0 +1,79 @@
+//===- ChunkBuilder.h - The joint graph of a chunk --------------*- C++ -*-===//
+
+#ifndef MF_PASSES_AUTODIFF_CHUNKBUILDER_H
+#define MF_PASSES_AUTODIFF_CHUNKBUILDER_H
+
+#include "GradientBuilder.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mf::passes {
+
+/// The layers of one stage and chunk.
+struct ChunkLayers {
+  ir::PlacementAttr placement;
+  llvm::SmallVector<ir::LayerOp> layers;
+};
+
+/// Builds the joint graph of one chunk.
+class ChunkBuilder {
+public:
+  ChunkBuilder(ir::ModelOp model, mlir::SymbolTable &symbols,
+               ChunkLayers &source, int64_t index)
+      : model(model), symbols(symbols), source(source), index(index),
+        builder(model.getContext()) {
+    ir::TrainingAttr training = model.getTrainingAttr();
+    hidden.resize(training ? training.getParallel().getCopies() : 1);
+    stepInputs.resize(hidden.size());
+  }
+
+  mlir::LogicalResult build();
+
+private:
+  void addPast();
+  void inlineLayer(ir::LayerOp layer);
+  void inlineCopy(ir::LayerOp layer, size_t copy, mlir::IRMapping &constants);
+  mlir::Value getArgument(ir::LayerOp layer, size_t copy, unsigned argument);
+  mlir::Value addInput(ir::LayerOp layer, size_t copy, unsigned argument);
+  mlir::LogicalResult checkInputs();
+  mlir::Value makeSummand(ir::ParamOp param, mlir::Value gradient);
+  mlir::Value divideByRanks(ir::ParamOp param, mlir::Value sum,
+                            llvm::StringRef name);
+  mlir::LogicalResult buildBackward();
+  void dropMarkers();
+  mlir::LogicalResult collectGradients(const GradientBuilder &gradients);
+  ir::ChunkOp createChunk();
+  void emitRemark(ir::ChunkOp chunk);
+
+  ir::ModelOp model;
+  mlir::SymbolTable &symbols;
+  ChunkLayers &source;
+  int64_t index;
+  mlir::OpBuilder builder;
+  std::unique_ptr<mlir::Region> body;
+  mlir::Block *block = nullptr;
+  /// By copy of the model, the values that the last inlined layer hands to the
+  /// next one.
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>> hidden;
+  /// Tokens and labels by copy of the model.
+  llvm::SmallVector<llvm::SmallVector<std::pair<ir::InputKind, mlir::Value>, 2>>
+      stepInputs;
+  /// Operators in an order whose reverse has all copies of a layer one after
+  /// another, the first one first.
+  llvm::SmallVector<mlir::Operation *> forward;
+  llvm::SmallVector<mlir::Value> losses, hiddenInputs;
+  /// Values that earlier pieces of the sequence gave, the first piece's before
+  /// the second's, and the values that this one gives.
+  llvm::SmallVector<mlir::Value> past, future;
+  /// By layer of the chunk, its first place among a piece's values.
+  llvm::DenseMap<mlir::Operation *, int64_t> firstOfLayer;
+  llvm::SmallVector<mlir::Attribute> inputs, inputIndices, gradientNames;
+  llvm::SmallVector<std::pair<ir::GetParamOp, ir::ParamOp>> trained;
+  /// Reads of weights that are not trained, and the size of the gradients that
+  /// these do not have.
+  int64_t numFrozen = 0, frozenBytes = 0;
+  llvm::SmallVector<mlir::Value> results;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_AUTODIFF_CHUNKBUILDER_H
