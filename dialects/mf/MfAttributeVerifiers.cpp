@@ -33,11 +33,27 @@ static bool isListOf(Attribute attribute,
   return items && llvm::all_of(items, isItem);
 }
 
+/// Layers by their numbers, `array<i64: 0, 2>`.
+static bool areLayerNumbers(Attribute attribute) {
+  auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute);
+  return numbers && llvm::all_of(numbers.asArrayRef(),
+                                 [](int64_t layer) { return layer >= 0; });
+}
+
+/// Parts of names of operators that recomputed cells keep,
+/// `{operators = ["matmul"]}`.
+static bool areKeptOperators(Attribute attribute) {
+  auto kept = dyn_cast<DictionaryAttr>(attribute);
+  if (!kept || kept.size() != 1 || !kept.get("operators"))
+    return false;
+  return isListOf(kept.get("operators"), llvm::IsaPred<StringAttr>);
+}
+
 /// A bool, a list of counts per stage, or a list of bools and such lists, one
-/// per chunk.
+/// per chunk; or layers by their numbers.
 static bool isSelection(Attribute attribute) {
-  return isa<BoolAttr>(attribute) || isListOf(attribute, isCount) ||
-         isListOf(attribute, [](Attribute row) {
+  return isa<BoolAttr>(attribute) || areLayerNumbers(attribute) ||
+         isListOf(attribute, isCount) || isListOf(attribute, [](Attribute row) {
            return isa<BoolAttr>(row) || isListOf(row, isCount);
          });
 }
@@ -186,7 +202,8 @@ LogicalResult RecomputeConfigAttr::verify(EmitError emitError,
       {"select_exclude", selectExclude},
       {"select_comm_exclude", selectCommExclude}};
   for (auto [name, setting] : settings)
-    if (!isSetting(setting))
+    if (!isSetting(setting) &&
+        !(name == "select_exclude" && areKeptOperators(setting)))
       return emitError() << "expected " << name
                          << " to be a bool, a list of counts, a list of such "
                             "lists or a list of patterns, but got "
@@ -199,7 +216,8 @@ LogicalResult SwapEntryAttr::verify(EmitError emitError, int64_t prefetch,
   if (prefetch < 1)
     return emitError() << "expected prefetch to be positive, but got "
                        << prefetch;
-  if (!isa<BoolAttr>(layers) && !isListOf(layers, isInteger))
+  if (!isa<BoolAttr>(layers) && !isListOf(layers, isInteger) &&
+      !areLayerNumbers(layers))
     return emitError() << "expected layers to be a bool or a list of layers, "
                           "but got "
                        << layers;

@@ -43,8 +43,13 @@ static LayerCount toCount(Attribute attribute) {
 static LayerSelection toSelection(Attribute attribute) {
   if (auto flag = dyn_cast<BoolAttr>(attribute))
     return LayerSelection::fromBool(flag.getValue());
-  auto items = cast<ArrayAttr>(attribute);
   LayerSelection selection;
+  if (auto numbers = dyn_cast<mlir::DenseI64ArrayAttr>(attribute)) {
+    selection.kind = LayerSelection::Kind::Numbers;
+    selection.numbers = std::vector<int64_t>(numbers.asArrayRef());
+    return selection;
+  }
+  auto items = cast<ArrayAttr>(attribute);
   if (llvm::none_of(items, [](Attribute a) { return isa<ArrayAttr>(a); })) {
     selection.kind = LayerSelection::Kind::Counts;
     for (Attribute item : items)
@@ -92,8 +97,13 @@ RecomputeConfig passes::getRecomputeConfig(TrainingAttr training) {
   config.selectRecompute = read(attribute.getSelect(), "select_recompute");
   config.selectCommRecompute =
       read(attribute.getSelectComm(), "select_comm_recompute");
-  config.selectRecomputeExclude =
-      read(attribute.getSelectExclude(), "select_recompute_exclude");
+  if (auto kept = dyn_cast<mlir::DictionaryAttr>(attribute.getSelectExclude()))
+    for (auto name :
+         cast<ArrayAttr>(kept.get("operators")).getAsRange<mlir::StringAttr>())
+      config.keptOperators.push_back(name.str());
+  else
+    config.selectRecomputeExclude =
+        read(attribute.getSelectExclude(), "select_recompute_exclude");
   config.selectCommRecomputeExclude =
       read(attribute.getSelectCommExclude(), "select_comm_recompute_exclude");
   config.parallelOptimizerCommRecompute = attribute.getParallelOptimizerComm();
@@ -114,7 +124,11 @@ static std::vector<SwapEntry> toEntries(ArrayAttr attribute) {
     entry.location = toLocation(item.getLocation());
     if (auto flag = dyn_cast<BoolAttr>(item.getLayers()))
       entry.allLayers = flag.getValue();
-    else
+    else if (auto numbers =
+                 dyn_cast<mlir::DenseI64ArrayAttr>(item.getLayers())) {
+      entry.countsLayers = true;
+      entry.layers = std::vector<int64_t>(numbers.asArrayRef());
+    } else
       for (auto layer :
            cast<ArrayAttr>(item.getLayers()).getAsRange<IntegerAttr>())
         entry.layers.push_back(layer.getInt());

@@ -35,6 +35,8 @@ static Attribute getSelection(Builder &builder,
     return builder.getBoolAttr(true);
   case LayerSelection::Kind::Counts:
     return getCounts(builder, selection.counts);
+  case LayerSelection::Kind::Numbers:
+    return builder.getDenseI64ArrayAttr(selection.numbers);
   case LayerSelection::Kind::Table:
     break;
   }
@@ -75,7 +77,9 @@ static ArrayAttr getEntries(Builder &builder,
     items.push_back(SwapEntryAttr::get(
         builder.getContext(), entry.prefetch,
         entry.allLayers ? Attribute(builder.getBoolAttr(true))
-                        : builder.getI64ArrayAttr(entry.layers),
+        : entry.countsLayers
+            ? Attribute(builder.getDenseI64ArrayAttr(entry.layers))
+            : builder.getI64ArrayAttr(entry.layers),
         getLocationAttr(builder.getContext(), entry.location)));
   return builder.getArrayAttr(items);
 }
@@ -163,13 +167,24 @@ static LrScheduleAttr getLrSchedule(Builder &builder,
                              parameters.getDictionary(builder.getContext()));
 }
 
+/// Excluded patterns, or parts of names of operators that recomputed cells
+/// keep.
+static Attribute getExcluded(Builder &builder, const RecomputeConfig &config) {
+  if (config.keptOperators.empty())
+    return getSetting(builder, config.selectRecomputeExclude);
+  llvm::SmallVector<llvm::StringRef> names(config.keptOperators.begin(),
+                                           config.keptOperators.end());
+  return builder.getDictionaryAttr(
+      builder.getNamedAttr("operators", builder.getStrArrayAttr(names)));
+}
+
 static RecomputeConfigAttr getRecompute(Builder &builder,
                                         const RecomputeConfig &config) {
   return RecomputeConfigAttr::get(
       builder.getContext(), getSetting(builder, config.recompute),
       getSetting(builder, config.selectRecompute),
       getSetting(builder, config.selectCommRecompute),
-      getSetting(builder, config.selectRecomputeExclude),
+      getExcluded(builder, config),
       getSetting(builder, config.selectCommRecomputeExclude),
       config.parallelOptimizerCommRecompute, config.mpCommRecompute,
       config.recomputeSliceActivation);

@@ -6,6 +6,7 @@
 #include "passes/adapters/AdapterPlan.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/TrainingCheck.h"
+#include "passes/mark/KeptOperators.h"
 #include "passes/mark/LayerCommunication.h"
 #include "passes/mark/LayerReport.h"
 #include "passes/mark/SliceActivation.h"
@@ -136,12 +137,13 @@ std::optional<LayerPlan> LayerMarker::plan() {
 /// Why `op` is recomputed or not, or none if nothing is said about it.
 std::optional<RecomputeKind> getMark(const LayerEffects &effects,
                                      const LayerCommunication &communication,
-                                     ComputeOpInterface op) {
+                                     ComputeOpInterface op,
+                                     ArrayRef<std::string> keptOperators) {
   const RecomputeTarget *setting =
       effects.getRecomputeSetting(op.getCellName());
   if (!setting)
     return std::nullopt;
-  if (!setting->enabled)
+  if (!setting->enabled || mf::passes::isKeptOperator(op, keptOperators))
     return RecomputeKind::Excluded;
   if (setting->isPreset)
     return RecomputeKind::Preset;
@@ -241,6 +243,9 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
     // The diagnostics for the first piece hold for all.
     DiagnosticList diagnostics, repeated;
     mf::passes::ActivationSlicer slicer(model);
+    keptOperators =
+        mf::passes::getRecomputeConfig(model.getTrainingAttr()).keptOperators;
+    mf::passes::countSwapKernels(layers, plan->layers);
     for (auto [number, effects] : llvm::enumerate(plan->layers))
       for (LayerOp layer : planner.getPieces(number))
         mark(layer, effects, slicer,
@@ -253,15 +258,16 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
   }
 
 private:
-  static void mark(LayerOp layer, const LayerEffects &effects,
-                   mf::passes::ActivationSlicer &slicer,
-                   DiagnosticList &diagnostics) {
+  void mark(LayerOp layer, const LayerEffects &effects,
+            mf::passes::ActivationSlicer &slicer,
+            DiagnosticList &diagnostics) const {
     LayerCommunication communication(layer);
     for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
       if (communication.isInserted(op))
         continue;
       // Without a setting, the mark of an earlier pass stays.
-      std::optional<RecomputeKind> mark = getMark(effects, communication, op);
+      std::optional<RecomputeKind> mark =
+          getMark(effects, communication, op, keptOperators);
       if (mark || op.getRecomputeMark() != RecomputeKind::Preset)
         op.setRecomputeMark(mark);
     }
@@ -272,6 +278,8 @@ private:
   }
 
   mf::passes::LayerReportHandler handler;
+  /// Parts of names of operators that recomputed cells keep.
+  std::vector<std::string> keptOperators;
 };
 
 } // namespace

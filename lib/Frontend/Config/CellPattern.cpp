@@ -23,7 +23,44 @@ std::string CellPattern::getError() const {
   return {};
 }
 
+CellPattern CellPattern::ofWholePaths(llvm::StringRef text) {
+  CellPattern pattern;
+  pattern.text = text.str();
+  pattern.parts = {pattern.text};
+  pattern.components.emplace_back(text);
+  pattern.isWholePath = true;
+  return pattern;
+}
+
+CellPattern::Result CellPattern::matchWholePaths(const CellTree &tree) const {
+  std::vector<size_t> found;
+  for (auto [number, entry] : llvm::enumerate(tree.getEntries()))
+    if (number > 0 && entry.isCell && components.front().fullMatch(entry.path))
+      found.push_back(number);
+  auto getKey = [&](size_t number) {
+    llvm::StringRef path = tree.get(number).path;
+    return std::pair(path.count('.'), path);
+  };
+  llvm::sort(found, [&](size_t left, size_t right) {
+    return getKey(left) < getKey(right);
+  });
+  Result result;
+  for (size_t number : found) {
+    llvm::StringRef path = tree.get(number).path;
+    const bool isInner = llvm::any_of(result.matches, [&](const Match &outer) {
+      llvm::StringRef rest = path;
+      return rest.consume_front(tree.get(outer.entry).path) &&
+             rest.starts_with(".");
+    });
+    if (!isInner)
+      result.matches.push_back({number, /*isCell=*/true});
+  }
+  return result;
+}
+
 CellPattern::Result CellPattern::match(const CellTree &tree) const {
+  if (isWholePath)
+    return matchWholePaths(tree);
   Result result;
   match(tree, 0, 0, result);
   return result;

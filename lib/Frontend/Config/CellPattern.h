@@ -15,6 +15,9 @@ namespace mf {
 class CellPattern {
 public:
   explicit CellPattern(llvm::StringRef text);
+  /// A pattern that must match the whole path of a cell. The outer one counts
+  /// where one such cell is in another.
+  static CellPattern ofWholePaths(llvm::StringRef text);
 
   const std::string &getText() const { return text; }
   /// The message about the first component that is no regular expression.
@@ -40,12 +43,15 @@ public:
   bool conflictsWith(const CellPattern &other) const;
 
 private:
+  CellPattern() = default;
   void match(const CellTree &tree, size_t cell, size_t component,
              Result &result) const;
+  Result matchWholePaths(const CellTree &tree) const;
 
   std::string text;
   std::vector<std::string> parts;
   std::vector<NameRegex> components;
+  bool isWholePath = false;
 };
 
 /// `; nearest names: 'a\.b', 'c'` for a pattern that matches nothing in

@@ -52,8 +52,24 @@ std::string NormalizedLayers::repr() const {
 
 NormalizedLayers LayerNormalizer::normalize(const LayerSelection &selection,
                                             llvm::StringRef what) {
+  if (selection.kind == LayerSelection::Kind::Numbers)
+    return normalizeNumbers(selection);
   return isSwapOn ? normalizeIndices(selection, what)
                   : normalizeMatrix(selection, what);
+}
+
+/// The reader has checked that these layers are there.
+NormalizedLayers
+LayerNormalizer::normalizeNumbers(const LayerSelection &selection) const {
+  NormalizedLayers normalized;
+  normalized.kind = NormalizedLayers::Kind::Indices;
+  normalized.mask.resize(static_cast<size_t>(stages.getNumLayers()));
+  for (int64_t layer : selection.numbers) {
+    normalized.indices.push_back(LayerCount::fromInt(layer));
+    if (layer >= 0 && layer < stages.getNumLayers())
+      normalized.mask[static_cast<size_t>(layer)] = true;
+  }
+  return normalized;
 }
 
 static Matrix makeZeros(const Matrix &shape) {
@@ -76,6 +92,8 @@ LayerNormalizer::normalizeMatrix(const LayerSelection &selection,
     break;
   case LayerSelection::Kind::Names:
     normalized.matrix = layers;
+    break;
+  case LayerSelection::Kind::Numbers:
     break;
   case LayerSelection::Kind::Counts:
     if (!dealCounts(selection, what, normalized.matrix))
@@ -195,6 +213,7 @@ LayerNormalizer::normalizeIndices(const LayerSelection &selection,
       normalized.kind = NormalizedLayers::Kind::All;
     return normalized;
   case LayerSelection::Kind::Counts:
+  case LayerSelection::Kind::Numbers:
     break;
   case LayerSelection::Kind::Table:
   case LayerSelection::Kind::Names:

@@ -21,6 +21,7 @@ public:
 private:
   NormalizedLayers normalizeMatrix(const LayerSelection &selection,
                                    llvm::StringRef what);
+  NormalizedLayers normalizeNumbers(const LayerSelection &selection) const;
   NormalizedLayers normalizeIndices(const LayerSelection &selection,
                                     llvm::StringRef what);
   bool dealCounts(const LayerSelection &selection, llvm::StringRef what,

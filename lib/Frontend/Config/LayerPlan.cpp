@@ -151,7 +151,9 @@ void LayerSettingPlanner::planSwap() {
     for (const SwapEntry &entry : swap.entries)
       setCoveredLayers(entry, swap.pattern, input.stages, layers, diagnostics);
     opSwap.push_back(
-        {ActivePattern("op_swap", {swap.pattern, layers, swap.location, false}),
+        {ActivePattern("op_swap", {swap.pattern, layers, swap.location, false,
+                                   !swap.entries.empty() &&
+                                       swap.entries.front().countsLayers}),
          &swap});
   }
   NormalizedLayers ignored;
@@ -224,6 +226,8 @@ LayerSettingPlanner::applyPatterns(std::vector<ActivePattern> &patterns,
       paths.push_back(path);
     }
   }
+  if (use == MatchUse::Select)
+    dropInnerCells(patterns, effects, paths);
   return paths;
 }
 
@@ -277,6 +281,7 @@ void LayerSettingPlanner::applySwap(const CellTree &tree,
     target.setting = "layer_swap";
     target.location = entry.location;
     target.prefetch = entry.prefetch;
+    target.countsLayers = entry.countsLayers;
     effects.swap.push_back(std::move(target));
     effects.logLines.push_back(
         "Set layer swap at layer " + std::to_string(effects.layer) +
@@ -298,6 +303,7 @@ void LayerSettingPlanner::applySwap(const CellTree &tree,
       target.setting = swap.pattern.describe();
       target.location = entry.location;
       target.prefetch = entry.prefetch;
+      target.countsLayers = entry.countsLayers;
       bool isOneLevel = target.path.find('.') == std::string::npos;
       items.push_back((isOneLevel ? "." : "") + target.path +
                       ", value=" + std::to_string(entry.prefetch));

@@ -27,6 +27,12 @@ std::string LayerSelection::repr() const {
     return reprCounts(counts);
   case Kind::Names:
     return "True";
+  case Kind::Numbers: {
+    std::vector<LayerCount> list;
+    for (int64_t layer : numbers)
+      list.push_back(LayerCount::fromInt(layer));
+    return reprCounts(list);
+  }
   case Kind::Table:
     break;
   }
@@ -50,6 +56,8 @@ bool LayerSetting::isTruthy() const {
   case LayerSelection::Kind::Table:
   case LayerSelection::Kind::Names:
     return true;
+  case LayerSelection::Kind::Numbers:
+    return !selection.numbers.empty();
   }
   return false;
 }

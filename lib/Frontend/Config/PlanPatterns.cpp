@@ -80,7 +80,8 @@ resolvePatterns(const LayerSetting &setting, llvm::StringRef key,
         key,
         PatternLayers{pattern.text,
                       all ? *all : normalizer.normalize(pattern.layers, what),
-                      pattern.location, false});
+                      pattern.location, false,
+                      pattern.layers.kind == LayerSelection::Kind::Numbers});
   }
   return patterns;
 }
@@ -119,6 +120,16 @@ static TreeSet getCoveredTrees(const NormalizedLayers &layers,
 
 static void warnAboutNoMatch(const ActivePattern &pattern, const TreeSet &trees,
                              DiagnosticList &diagnostics) {
+  if (pattern.layers.meansWholePaths) {
+    diagnostics.warning(
+        pattern.layers.location,
+        "select_module pattern " + quote(pattern.layers.pattern) +
+            " did not match any module in the model, please "
+            "check your recompute config; it must match the "
+            "whole path of a module below its layer" +
+            suggestPatterns(pattern.layers.pattern, trees.getArrayRef()));
+    return;
+  }
   Diagnostic &warning = diagnostics.warning(
       pattern.layers.location,
       pattern.describe() + " matches nothing in the layers it is for" +
@@ -148,7 +159,8 @@ void checkPatterns(std::vector<ActivePattern> &patterns, const StageMap &stages,
     for (const CellTree *tree : trees) {
       const CellPattern::Result &result = pattern.matchIn(*tree);
       matches |= !result.matches.empty();
-      if (!result.matchesPythonNames || allowWildcard)
+      if (!result.matchesPythonNames || allowWildcard ||
+          pattern.layers.meansWholePaths)
         continue;
       diagnostics.error(pattern.layers.location,
                         pattern.describe() +

@@ -14,7 +14,10 @@ namespace mf {
 class ActivePattern {
 public:
   ActivePattern(llvm::StringRef key, PatternLayers layers)
-      : layers(std::move(layers)), key(key), pattern(this->layers.pattern) {}
+      : layers(std::move(layers)), key(key),
+        pattern(this->layers.meansWholePaths
+                    ? CellPattern::ofWholePaths(this->layers.pattern)
+                    : CellPattern(this->layers.pattern)) {}
 
   const CellPattern::Result &matchIn(const CellTree &tree);
   /// `select_recompute 'feed_forward\.mul'`.
@@ -48,6 +51,11 @@ void dropExcluded(std::vector<ActivePattern> &selected,
 void checkPatterns(std::vector<ActivePattern> &patterns, const StageMap &stages,
                    llvm::ArrayRef<PlannedLayer> planned, bool allowWildcard,
                    DiagnosticList &diagnostics);
+
+/// Where patterns mean whole paths, a cell in another one that is recomputed is
+/// recomputed with it.
+void dropInnerCells(llvm::ArrayRef<ActivePattern> patterns,
+                    LayerEffects &effects, std::vector<std::string> &paths);
 
 /// `planned` with one tree for all layers that have the same names, so that
 /// patterns are matched once for them.

@@ -56,6 +56,8 @@ struct PatternLayers {
   NormalizedLayers layers;
   Location location;
   bool isDefault = false; ///< not written by the user
+  /// The pattern must match the whole path of a cell, dots included.
+  bool meansWholePaths = false;
 };
 
 /// Something of a layer that a setting applies to: an operator, a cell with
@@ -78,6 +80,7 @@ struct RecomputeTarget : LayerTarget {
 
 struct SwapTarget : LayerTarget {
   int64_t prefetch = 1;
+  bool countsLayers = false; ///< `prefetch` counts layers, not kernels
 };
 
 /// Whether the collectives next to an operator are repeated in backward.

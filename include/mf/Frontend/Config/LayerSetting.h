@@ -48,12 +48,15 @@ struct LayerSelection {
     Counts, ///< one count per stage (with swap on: layer indices)
     Table,  ///< one count per interleave and stage
     Names,  ///< a list of strings where layers were expected: all layers
+    Numbers ///< layers by their numbers in the model
   };
 
   Kind kind = Kind::Bool;
   bool flag = false;
   std::vector<LayerCount> counts;
   std::vector<LayerCountRow> table;
+  /// In ascending order; a pattern for such layers means whole paths of cells.
+  std::vector<int64_t> numbers;
   Location location;
 
   static LayerSelection fromBool(bool flag) {
@@ -110,6 +113,8 @@ struct SwapEntry {
   /// Kernels between the copy to the device and its first reader in backward.
   int64_t prefetch = 1;
   bool allLayers = false;
+  /// `prefetch` counts layers, and a pattern means whole paths of cells.
+  bool countsLayers = false;
   std::vector<int64_t> layers;
   Location location;
 

@@ -27,6 +27,9 @@ struct RecomputeConfig {
   bool parallelOptimizerCommRecompute = false;
   bool mpCommRecompute = true;
   bool recomputeSliceActivation = false;
+  /// Parts of names of operators, in lower case, whose outputs recomputed cells
+  /// keep.
+  std::vector<std::string> keptOperators;
   Node node; ///< the section as written; undefined if absent
 };
 
@@ -124,6 +127,8 @@ struct ParallelConfig {
   /// The number of devices that the launcher is said to start; 0 if not given.
   int64_t deviceNum = 0;
   bool pipelineInterleave = false;
+  /// There may be fewer micro-batches than stages.
+  bool takesFewMicroBatches = false;
   std::string pipelineScheduler = "1f1b";
   Node parallelNode;
 
