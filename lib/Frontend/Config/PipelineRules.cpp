@@ -165,6 +165,7 @@ static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options,
 static void checkMicroBatches(const ParallelConfig &parallel,
                               DiagnosticList &diagnostics) {
   if (parallel.pipelineStage == 1 || !parallel.isSemiOrAuto() ||
+      parallel.takesFewMicroBatches ||
       parallel.microBatchNum >= parallel.pipelineStage)
     return;
   Node key = parallel.node["micro_batch_num"];

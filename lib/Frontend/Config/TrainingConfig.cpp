@@ -2,6 +2,7 @@
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "AutoLayout.h"
+#include "DynamicConfig.h"
 #include "SectionReader.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/PipelineRules.h"
@@ -230,18 +231,11 @@ static void checkSections(const TrainingConfig &config,
             quote(config.context.memoryOptimizeLevel));
 }
 
-TrainingConfig readTrainingConfig(const Node &root,
-                                  DiagnosticList &diagnostics) {
+/// Reads the sections of the static graph.
+static TrainingConfig readStaticFormat(const Node &root,
+                                       DiagnosticList &diagnostics) {
   TrainingConfig config;
   config.root = root;
-  if (!root)
-    return config;
-  if (!root.isUndefinedOrNull() && !root.isMap()) {
-    diagnostics.error(root.getLocation(),
-                      "expected a map of sections, but got " +
-                          describe(root.getKind()));
-    return config;
-  }
   readSection(root, recomputeSection, &TrainingConfig::recompute, config,
               diagnostics);
   readSwapConfig(root, config, diagnostics);
@@ -259,6 +253,39 @@ TrainingConfig readTrainingConfig(const Node &root,
   resolveAutoLayout(config, diagnostics);
   checkSections(config, diagnostics);
   return config;
+}
+
+/// Reads the sections of the dynamic graph by way of those of the static one.
+static TrainingConfig readDynamicFormat(const Node &root,
+                                        DiagnosticList &diagnostics) {
+  checkDynamicFields(root, diagnostics);
+  const DynamicLayout layout = resolveDynamicLayout(root, diagnostics);
+  TrainingConfig config = readStaticFormat(
+      translateDynamicFormat(root, layout, diagnostics), diagnostics);
+  addDynamicSettings(root, layout, config, diagnostics);
+  return config;
+}
+
+TrainingConfig readTrainingConfig(const Node &root,
+                                  DiagnosticList &diagnostics) {
+  if (!root.isUndefinedOrNull() && !root.isMap())
+    diagnostics.error(root.getLocation(),
+                      "expected a map of sections, but got " +
+                          describe(root.getKind()));
+  if (!root || (!root.isMap() && !root.isUndefinedOrNull())) {
+    TrainingConfig config;
+    config.root = root;
+    return config;
+  }
+  const size_t errors = diagnostics.getErrorCount();
+  const bool isDynamic = isDynamicFormat(root, diagnostics);
+  if (diagnostics.getErrorCount() != errors) {
+    TrainingConfig config;
+    config.root = root;
+    return config;
+  }
+  return isDynamic ? readDynamicFormat(root, diagnostics)
+                   : readStaticFormat(root, diagnostics);
 }
 
 TrainingConfig parseTrainingConfig(llvm::StringRef text,

@@ -1,0 +1,404 @@
+//===- DynamicConfig.cpp - The YAML of the dynamic-graph trainer ----------===//
+
+#include "DynamicConfig.h"
+#include "DynamicLayers.h"
+#include "NodeBuilder.h"
+#include "mf/Frontend/Config/StageMap.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace mf {
+
+/// The first entry that only one of the formats has.
+static Node findFormatKey(const Node &root, bool isDynamic) {
+  static constexpr llvm::StringRef dynamicSections[] = {
+      "training",  "parallelism",    "lr_scheduler",
+      "recompute", "recompute_comm", "swap"};
+  static constexpr llvm::StringRef staticSections[] = {
+      "runner_config", "parallel_config", "lr_schedule", "recompute_config",
+      "swap_config",   "trainer",         "use_legacy",  "runner_wrapper",
+      "moe_config",    "parallel",        "use_parallel"};
+  const llvm::ArrayRef<llvm::StringRef> names =
+      isDynamic ? llvm::ArrayRef(dynamicSections)
+                : llvm::ArrayRef(staticSections);
+  for (const Node::Entry &entry : root.getEntries())
+    if (llvm::is_contained(names, entry.key.getText()))
+      return entry.key;
+  Node model = root["model"];
+  if (isDynamic) {
+    for (llvm::StringRef key : {"model_type", "architectures"})
+      if (!model["model_config"] && !model["arch"] && model[key])
+        return model.getKeyNode(key);
+    return root["train_dataset"].getKeyNode("dataloader");
+  }
+  if (Node key = model.getKeyNode("model_config"))
+    return key;
+  return root["train_dataset"].getKeyNode("data_loader");
+}
+
+bool isDynamicFormat(const Node &root, DiagnosticList &diagnostics) {
+  Node dynamic = findFormatKey(root, /*isDynamic=*/true);
+  Node other = findFormatKey(root, /*isDynamic=*/false);
+  if (dynamic && other)
+    diagnostics
+        .error(other.getLocation(),
+               quote(other.getText()) + " is of the static graph's YAML and " +
+                   quote(dynamic.getText()) +
+                   " of the dynamic graph's; expected the sections of one of "
+                   "them")
+        .attachNote(quote(dynamic.getText()) + " is here",
+                    dynamic.getLocation());
+  return dynamic.isDefined();
+}
+
+//===----------------------------------------------------------------------===//
+// The sections of the static graph
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Writes the sections of the static graph one after the other.
+class StaticSections {
+public:
+  StaticSections(const Node &root, const DynamicLayout &layout,
+                 DiagnosticList &diagnostics)
+      : root(root), layout(layout), diagnostics(diagnostics), to(root) {}
+
+  Node write();
+
+private:
+  void writeRanks();
+  void writeSharding(const DynamicReader &reader);
+  void writePipeline();
+  void checkSchedule(const DynamicReader &reader, llvm::StringRef name);
+  void writeOffset(const Node &model);
+  void writeBatch();
+  void writeOptimizer();
+  void writeRates();
+  void writeModel();
+  void writeBalance(const Node &model);
+
+  const Node &root;
+  const DynamicLayout &layout;
+  DiagnosticList &diagnostics;
+  NodeBuilder to;
+};
+
+} // namespace
+
+void StaticSections::writeRanks() {
+  DynamicReader reader(root, "parallelism", diagnostics);
+  to.place("parallel_config", reader.getNode());
+  auto set = [&](llvm::StringRef key, int64_t value, llvm::StringRef from) {
+    to.set(("parallel_config." + key).str(), llvm::Twine(value),
+           reader.get(from));
+  };
+  set("data_parallel", layout.data, "data_parallel_shard");
+  set("model_parallel", layout.tensor, "tensor_parallel");
+  set("context_parallel", layout.context, "context_parallel");
+  if (layout.expert > 1)
+    set("expert_parallel", layout.expert, "expert_parallel");
+  set("pipeline_stage", layout.pipeline, "pipeline_parallel");
+  to.set("parallel_config.use_seq_parallel",
+         layout.tensor > 1 ? "True" : "False", reader.get("tensor_parallel"));
+  to.set("parallel_config.vocab_emb_dp", "False",
+         reader.get("tensor_parallel"));
+  if (layout.context > 1) {
+    const llvm::StringRef algorithm =
+        llvm::StringSwitch<llvm::StringRef>(
+            reader.getString("context_parallel_method"))
+            .Case("ulysses", "ulysses_cp")
+            .Case("hybrid", "hybrid_cp")
+            .Default("colossalai_cp");
+    to.set("parallel_config.context_parallel_algo", algorithm,
+           reader.get("context_parallel_method"));
+    if (algorithm == "hybrid_cp")
+      to.set("parallel_config.ulysses_degree_in_cp",
+             reader.get("ulysses_degree_in_cp"));
+  }
+  to.set("parallel.parallel_mode", "1", reader.getNode());
+  to.set("parallel.full_batch", "True", reader.getNode());
+  writeSharding(reader);
+}
+
+/// The nearest that the parallel optimizer has: weights are shared out over
+/// data-parallel ranks, gradients once per micro-batch with one stage.
+void StaticSections::writeSharding(const DynamicReader &reader) {
+  if (layout.data * layout.context == 1)
+    return;
+  Node origin = reader.get("data_parallel_shard");
+  const bool reshards =
+      layout.pipeline == 1 &&
+      reader.getString("reshard_after_forward_policy") != "never";
+  to.set("parallel.enable_parallel_optimizer", "True", origin);
+  const llvm::StringRef level = reshards               ? "level3"
+                                : layout.pipeline == 1 ? "level2"
+                                                       : "level1";
+  to.set("parallel.parallel_optimizer_config.optimizer_level", level, origin);
+  to.set("parallel.parallel_optimizer_config.parallel_optimizer_threshold", "0",
+         origin);
+  if (layout.replicate > 1)
+    to.set("parallel.parallel_optimizer_config.optimizer_weight_shard_size",
+           llvm::Twine(layout.shard * layout.context), origin);
+}
+
+void StaticSections::checkSchedule(const DynamicReader &reader,
+                                   llvm::StringRef name) {
+  const llvm::StringRef key = "pipeline_parallel_schedule";
+  const bool isInterleaved = layout.interleave > 1;
+  if (name != "1f1b" && name != "gpipe" && name != "interleaved_1f1b")
+    reader.error(key, "Unsupported pipeline_parallel_schedule '" +
+                          reader.getString(key) +
+                          "'. Supported values: 1f1b, gpipe, "
+                          "interleaved_1f1b");
+  else if (name == "interleaved_1f1b" && !isInterleaved)
+    reader.error(key, "pipeline_parallel_schedule='interleaved_1f1b' requires "
+                      "pipeline_parallel_interleave_num > 1, but got " +
+                          llvm::Twine(layout.interleave) +
+                          ". Use '1f1b' schedule instead, or set "
+                          "interleave_num > 1.");
+  else if (name == "gpipe" && isInterleaved)
+    reader.error(key, "gpipe with pipeline_parallel_interleave_num " +
+                          llvm::Twine(layout.interleave) +
+                          " does not work in the trainer; expected 1");
+  const bool overlaps = reader.getBool("pipeline_parallel_overlap_b_f");
+  for (llvm::StringRef option :
+       {"pipeline_parallel_overlap_p2p", "pipeline_parallel_overlap_b_f",
+        "pipeline_parallel_enable_dxdw_split"}) {
+    if (!reader.getBool(option))
+      continue;
+    if (!isInterleaved)
+      reader.warn(option, quote(option) + " has no effect: the trainer drops "
+                                          "it for other schedules than "
+                                          "interleaved_1f1b");
+    else if (option == "pipeline_parallel_enable_dxdw_split" && !overlaps)
+      reader.warn(option, "enable_dxdw_split=True requires overlap_b_f=True, "
+                          "but overlap_b_f is False. Forcing "
+                          "enable_dxdw_split=False.");
+    else
+      reader.warn(option, quote(option) + " is not lowered; the order is that "
+                                          "of interleaved_1f1b");
+  }
+}
+
+void StaticSections::writePipeline() {
+  DynamicReader reader(root, "parallelism", diagnostics);
+  if (layout.pipeline == 1) {
+    if (layout.interleave > 1)
+      reader.warn("pipeline_parallel_interleave_num",
+                  "'pipeline_parallel_interleave_num' has no effect with one "
+                  "stage");
+    return;
+  }
+  const std::string name =
+      llvm::StringRef(reader.getString("pipeline_parallel_schedule")).lower();
+  checkSchedule(reader, name);
+  Node origin = reader.get("pipeline_parallel_schedule");
+  to.set("parallel.pipeline_config.pipeline_scheduler",
+         name == "gpipe" ? "gpipe" : "1f1b", origin);
+  to.set("parallel.pipeline_config.pipeline_interleave",
+         layout.interleave > 1 ? "True" : "False",
+         reader.get("pipeline_parallel_interleave_num"));
+}
+
+void StaticSections::writeOffset(const Node &model) {
+  const DynamicDepth depth = readDynamicDepth(model);
+  std::vector<std::vector<int64_t>> counts =
+      readDynamicStages(root, layout, depth.layers, diagnostics);
+  if (counts.empty())
+    return;
+  DynamicReader reader(root, "parallelism", diagnostics);
+  Node origin = reader.get("pipeline_parallel_layers_per_stage");
+  counts.back().back() += depth.nextTokens;
+  const int64_t average =
+      depth.getAll() / (layout.pipeline * layout.interleave);
+  std::vector<Node> rows;
+  for (const std::vector<int64_t> &row : counts) {
+    std::vector<Node> items;
+    for (int64_t count : row)
+      items.push_back(makeScalar(origin, llvm::Twine(count - average)));
+    rows.push_back(makeList(origin, std::move(items)));
+  }
+  to.set("model.model_config.offset",
+         layout.interleave > 1 ? makeList(origin, std::move(rows)) : rows[0]);
+  if (layout.interleave > 1)
+    to.set("model.model_config.pp_interleave_num",
+           llvm::Twine(layout.interleave),
+           reader.get("pipeline_parallel_interleave_num"));
+}
+
+void StaticSections::writeBatch() {
+  DynamicReader training(root, "training", diagnostics);
+  to.place("runner_config", training.getNode());
+  to.set("runner_config.batch_size",
+         llvm::Twine(std::max<int64_t>(training.getInt("local_batch_size"), 1)),
+         training.get("local_batch_size"));
+  Node origin = training.get("global_batch_size");
+  to.set(layout.pipeline > 1 ? "parallel_config.micro_batch_num"
+                             : "runner_config.gradient_accumulation_steps",
+         llvm::Twine(layout.microBatches), origin);
+  const double norm = training.getFloat("max_norm");
+  to.set("runner_wrapper.type", "MFTrainOneStepCell", training.getNode());
+  to.set("runner_wrapper.scale_sense", "1.0", training.getNode());
+  to.set("runner_wrapper.use_clip_grad", norm > 0 ? "True" : "False",
+         training.get("max_norm"));
+  if (norm > 0)
+    to.set("runner_wrapper.max_grad_norm", training.get("max_norm"));
+  else
+    training.warn("max_norm", "gradients are not clipped, as the trainer's "
+                              "documentation says for 'max_norm' of at most "
+                              "0; its code multiplies all of them by 0");
+}
+
+void StaticSections::writeOptimizer() {
+  DynamicReader reader(root, "optimizer", diagnostics);
+  const std::string type = reader.getString("type");
+  to.place("optimizer", reader.getNode());
+  if (type != "AdamW" && type != "Muon")
+    reader.error("type", "Optimizer type " + type +
+                             " is not implemented yet.; expected AdamW or "
+                             "Muon");
+  for (llvm::StringRef key : {"type", "betas", "eps", "weight_decay"})
+    to.set(("optimizer." + key).str(), reader.get(key));
+  for (llvm::StringRef key : {"weight_decay_include", "weight_decay_exclude"})
+    if (reader.getWritten(key))
+      reader.warn(key, quote(key) + " is not lowered; parameters of rank two "
+                                    "and more decay");
+  if (type == "Muon" && reader.getNode()["swap"])
+    diagnostics.error(reader.getNode()["swap"].getLocation(),
+                      "Muon does not support swap.");
+  for (llvm::StringRef key : {"use_fused", "enable_fused_opt"})
+    if (reader.getNode()[key].getBool().value_or(false) && type == "AdamW")
+      diagnostics.warning(reader.getNode()[key].getLocation(),
+                          "the step has the rate of its own number; with " +
+                              quote(key) + " the trainer's is one step late");
+}
+
+void StaticSections::writeRates() {
+  DynamicReader reader(root, "lr_scheduler", diagnostics);
+  to.place("lr_schedule", reader.getNode());
+  for (const Node::Entry &entry : reader.getNode().getEntries())
+    to.set("lr_schedule." + entry.key.getText().str(), entry.value);
+  Node rate = reader.get("learning_rate");
+  to.set("lr_schedule.learning_rate", rate);
+  DynamicReader training(root, "training", diagnostics);
+  Node steps = training.get("steps");
+  if (training.getInt("steps") < 1)
+    training.error("steps",
+                   "expected 'steps' of at least 1, but got " + steps.repr(60));
+  else
+    to.set("lr_schedule.total_steps", steps);
+  if (Node given = reader.getNode()["total_steps"];
+      given && given.getInt() != steps.getInt())
+    diagnostics.warning(given.getLocation(),
+                        "'total_steps' has no effect: the trainer sets it to "
+                        "training.steps " +
+                            steps.repr(60));
+}
+
+/// The bias of experts moves once per step, whatever runs beside it.
+void StaticSections::writeBalance(const Node &model) {
+  Node bias = model["moe_router_enable_expert_bias"];
+  if (!bias)
+    bias = model["balance_via_topk_bias"];
+  Node experts = model["n_routed_experts"];
+  if (!experts)
+    experts = model["num_moe_experts"];
+  if (!bias.getBool().value_or(false) || experts.getInt().value_or(0) < 1)
+    return;
+  NodeBuilder callback(bias);
+  callback.set("type", "TopkBiasBalanceCallback", bias);
+  callback.set("balance_via_topk_bias", "True", bias);
+  callback.set("expert_num", experts);
+  callback.set("micro_batch_num",
+               llvm::Twine(layout.pipeline > 1 ? layout.microBatches : 1),
+               bias);
+  callback.set("gradient_accumulation_steps",
+               llvm::Twine(layout.pipeline > 1 ? 1 : layout.microBatches),
+               bias);
+  to.set("callbacks", makeList(bias, {callback.build()}));
+}
+
+void StaticSections::writeModel() {
+  Node model = readDynamicModel(root, layout, diagnostics);
+  if (!model)
+    return;
+  to.place("model", root["model"]);
+  to.place("model.model_config", root["model"]);
+  for (const Node::Entry &entry : model.getEntries())
+    to.set("model.model_config." + entry.key.getText().str(), entry.value);
+  writeOffset(model);
+  writeBalance(model);
+}
+
+Node StaticSections::write() {
+  writeRanks();
+  writePipeline();
+  writeBatch();
+  writeOptimizer();
+  writeRates();
+  writeModel();
+  DynamicReader context(root, "context", diagnostics);
+  to.set("context.max_device_memory", context.get("max_device_memory"));
+  return to.build();
+}
+
+Node translateDynamicFormat(const Node &root, const DynamicLayout &layout,
+                            DiagnosticList &diagnostics) {
+  Node adapters = root["lora_config"];
+  if (!adapters.isUndefinedOrNull())
+    diagnostics.error(adapters.getLocation(),
+                      "fine-tuning adapters ('lora_config') of the dynamic "
+                      "graph are not supported; remove the section to train "
+                      "all parameters");
+  return StaticSections(root, layout, diagnostics).write();
+}
+
+//===----------------------------------------------------------------------===//
+// Settings that the static graph cannot say
+//===----------------------------------------------------------------------===//
+
+static void addSharding(const Node &root, const DynamicLayout &layout,
+                        TrainingConfig &config, DiagnosticList &diagnostics) {
+  if (layout.getNumRanks() == 1)
+    return;
+  DynamicReader reader(root, "parallelism", diagnostics);
+  FullyShardedConfig &sharded = config.parallel.fullySharded.emplace();
+  sharded.replicate = layout.replicate;
+  sharded.shard = layout.shard;
+  if (Node dense = reader.getWritten("dense_fsdp_shard_size"))
+    sharded.denseShardSize = dense.getInt();
+  sharded.reshardAfterForward =
+      llvm::StringSwitch<ReshardPolicy>(
+          reader.getString("reshard_after_forward_policy"))
+          .Case("always", ReshardPolicy::Always)
+          .Case("never", ReshardPolicy::Never)
+          .Default(ReshardPolicy::Default);
+  sharded.dividesGradients = !reader.getBool("disable_gradient_division");
+}
+
+void addDynamicSettings(const Node &root, const DynamicLayout &layout,
+                        TrainingConfig &config, DiagnosticList &diagnostics) {
+  config.wrapper.hasLocalLoss = true;
+  config.parallel.takesFewMicroBatches = true;
+  addSharding(root, layout, config, diagnostics);
+  const DynamicDepth depth = readDynamicDepth(config.model.config);
+  if (depth.getAll() == 0)
+    return;
+  readDynamicRecompute(root, depth, config, diagnostics);
+  readDynamicSwap(root, depth, layout, config, diagnostics);
+  if (layout.appliesMemorySettings())
+    return;
+  const bool isAsked = config.recompute.recompute.isTruthy() ||
+                       config.recompute.selectRecompute.isTruthy() ||
+                       config.recompute.selectCommRecompute.isTruthy() ||
+                       config.swap.swap;
+  config.recompute = RecomputeConfig();
+  config.swap = SwapConfig();
+  if (isAsked)
+    diagnostics.warning(
+        (root["recompute"] ? root["recompute"] : root["swap"]).getLocation(),
+        "recompute and swap have no effect: the trainer applies neither to "
+        "one rank, which RANK_SIZE asks for");
+}
+
+} // namespace mf

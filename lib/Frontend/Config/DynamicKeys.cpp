@@ -1,0 +1,379 @@
+//===- DynamicKeys.cpp - Fields of the dynamic-graph trainer --------------===//
+
+#include "DynamicKeys.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf {
+
+namespace {
+
+// Types. Python takes an int for a float, and a bool for neither.
+constexpr DynamicType anyType = {""};
+constexpr DynamicType boolType = {"bool", true};
+constexpr DynamicType intType = {"int", false, true};
+constexpr DynamicType floatType = {"float", false, true, true};
+constexpr DynamicType stringType = {"str", false, false, false, true};
+constexpr DynamicType mapType = {"dict", false, false, false, false, true};
+constexpr DynamicType listOf(llvm::StringLiteral name,
+                             const DynamicType *element) {
+  DynamicType type = {name};
+  type.takesList = true;
+  type.element = element;
+  return type;
+}
+constexpr DynamicType floatList = listOf("list", &floatType);
+constexpr DynamicType stringList = listOf("list", &stringType);
+constexpr DynamicType mapList = listOf("list", &mapType);
+constexpr DynamicType orNone(llvm::StringLiteral name, DynamicType type) {
+  type.name = name;
+  type.takesNull = true;
+  return type;
+}
+constexpr DynamicType optionalInt = orNone("typing.Optional[int]", intType);
+constexpr DynamicType optionalString =
+    orNone("typing.Optional[str]", stringType);
+constexpr DynamicType optionalStrings =
+    orNone("typing.Optional[typing.List[str]]", stringList);
+constexpr DynamicType optionalInts =
+    orNone("typing.Optional[typing.List[int]]", listOf("list", &intType));
+constexpr DynamicType optionalList =
+    orNone("typing.Union[list, tuple, NoneType]", listOf("list", nullptr));
+constexpr DynamicType getOptionalListOrMap() {
+  DynamicType type =
+      orNone("typing.Union[dict, list, NoneType]", listOf("list", nullptr));
+  type.takesMap = true;
+  return type;
+}
+constexpr DynamicType optionalListOrMap = getOptionalListOrMap();
+constexpr DynamicType getStagesType() {
+  DynamicType type =
+      orNone("typing.Union[list, str, NoneType]", listOf("list", nullptr));
+  type.takesString = true;
+  return type;
+}
+constexpr DynamicType stagesType = getStagesType();
+constexpr DynamicType getNormNamesType() {
+  DynamicType type = listOf("typing.Union[bool, str, list]", nullptr);
+  type.takesBool = type.takesString = true;
+  return type;
+}
+constexpr DynamicType normNamesType = getNormNamesType();
+
+constexpr DynamicKey field(llvm::StringLiteral name, DynamicType type,
+                           llvm::StringLiteral missing,
+                           llvm::StringLiteral meaning) {
+  return {name, type, missing, meaning};
+}
+/// A field on which a step does not depend.
+constexpr DynamicKey noEffect(llvm::StringLiteral name, DynamicType type,
+                              llvm::StringLiteral missing,
+                              llvm::StringLiteral meaning) {
+  return {name, type, missing, meaning, DynamicUse::NoEffect};
+}
+/// A field that the trainer overwrites, or never reads.
+constexpr DynamicKey dead(llvm::StringLiteral name, DynamicType type,
+                          llvm::StringLiteral missing,
+                          llvm::StringLiteral meaning,
+                          llvm::StringLiteral instead) {
+  return {name, type, missing, meaning, DynamicUse::NoEffect, instead};
+}
+constexpr DynamicKey required(llvm::StringLiteral name,
+                              llvm::StringLiteral meaning) {
+  return {name, stringType, "", meaning, DynamicUse::Used, "", true};
+}
+constexpr DynamicKey subsection(llvm::StringLiteral name) {
+  return {name, mapType, "", "", DynamicUse::Section};
+}
+
+} // namespace
+
+static constexpr DynamicKey documentKeys[] = {
+    subsection("checkpoint"),
+    subsection("training"),
+    subsection("parallelism"),
+    subsection("optimizer"),
+    subsection("lr_scheduler"),
+    subsection("train_dataset"),
+    subsection("model"),
+    subsection("monitor"),
+    subsection("profiler"),
+    subsection("recompute"),
+    subsection("recompute_comm"),
+    subsection("swap"),
+    field("lora_config", anyType, "null", "adapters that are trained"),
+    subsection("context"),
+    noEffect("callbacks", mapList, "[]", "what runs beside the steps"),
+};
+
+static constexpr DynamicKey checkpointKeys[] = {
+    noEffect("enable_save", boolType, "True", "checkpoints are written"),
+    noEffect("save_path", stringType, "''", "the folder they are written to"),
+    noEffect("save_max", intType, "5", "checkpoints that are kept"),
+    noEffect("save_interleaved_steps", intType, "1000", "steps between them"),
+    noEffect("no_save_optim", boolType, "False", "without optimizer state"),
+    noEffect("async_save", boolType, "False", "written beside training"),
+    noEffect("prefix", optionalString, "checkpoint", "how names begin"),
+    noEffect("remove_redundancy", boolType, "False",
+             "copies on other ranks are not written"),
+    noEffect("load_path", stringType, "''", "the checkpoint to begin from"),
+    noEffect("load_balanced", boolType, "False", "ranks share reading out"),
+    noEffect("no_load_optim", boolType, "False", "without optimizer state"),
+    noEffect("load_worker_number", intType, "1", "threads that read"),
+    noEffect("save_global_layout_cache", boolType, "True",
+             "the layout is kept for the next checkpoint"),
+};
+
+static constexpr DynamicKey trainingKeys[] = {
+    field("steps", intType, "1000",
+          "steps of the run, and of the schedule of rates"),
+    field("local_batch_size", intType, "1",
+          "sequences per micro-batch and data-parallel rank"),
+    field("global_batch_size", intType, "1", "sequences of a step"),
+    field("max_norm", floatType, "1.0",
+          "the norm to which gradients are "
+          "clipped"),
+    noEffect("seed", intType, "42",
+             "first values of parameters: mf-run "
+             "--seed"),
+    noEffect("deterministic", boolType, "False",
+             "reproducible kernels; those of mf always are"),
+    field("rampup_batch_size",
+          orNone("typing.Optional[list]", listOf("list", nullptr)), "null",
+          "[start, increment, samples] of a growing global_batch_size"),
+};
+
+static constexpr DynamicKey parallelismKeys[] = {
+    field("data_parallel_shard", intType, "-1",
+          "data-parallel ranks that share parameters out; below 0 all"),
+    dead("data_parallel_shard_strategy", stringType, "optim_grads_params",
+         "what they share out",
+         "the trainer never reads it, and always shares out weights, "
+         "gradients and states"),
+    field("reshard_after_forward_policy", stringType, "default",
+          "when gathered weights are freed: default, always or never"),
+    field("cpu_offload", boolType, "False", "state lives on the host"),
+    field("disable_gradient_division", boolType, "True",
+          "summed gradients are not divided by the ranks that share "
+          "parameters out"),
+    field("dense_fsdp_shard_size", optionalInt, "null",
+          "ranks that share out parameters other than experts"),
+    field("tensor_parallel", intType, "1",
+          "ranks that share out the weights of a layer"),
+    field("context_parallel", intType, "1", "ranks that share out a sequence"),
+    field("context_parallel_method", stringType, "colossal",
+          "what attention exchanges: colossal, ulysses or hybrid"),
+    field("context_parallel_async", boolType, "False",
+          "ulysses and hybrid exchange beside computation"),
+    field("ulysses_degree_in_cp", optionalInt, "null",
+          "ranks of hybrid that exchange heads"),
+    noEffect("context_parallel_mask_type", stringType, "causal",
+             "the mask that ranks make"),
+    field("pipeline_parallel", intType, "1", "stages of the pipeline"),
+    field("pipeline_parallel_layers_per_stage", stagesType, "auto",
+          "auto, or layers of each chunk of each stage as ['0-1, 4-7', ..]"),
+    field("pipeline_parallel_schedule", stringType, "1f1b",
+          "the order of micro-batches: 1f1b, interleaved_1f1b or gpipe"),
+    dead("pipeline_parallel_microbatch_size", intType, "1",
+         "sequences of a micro-batch",
+         "the trainer overwrites it with the micro-batches that follow from "
+         "training.global_batch_size"),
+    field("pipeline_parallel_interleave_num", intType, "1", "chunks per stage"),
+    field("pipeline_parallel_overlap_p2p", boolType, "False",
+          "messages of interleaved_1f1b beside computation"),
+    field("pipeline_parallel_overlap_b_f", boolType, "False",
+          "backward of one micro-batch beside forward of the next"),
+    field("pipeline_parallel_enable_dxdw_split", boolType, "False",
+          "gradients of weights behind the message"),
+    noEffect("pipeline_parallel_p2p_transport", stringType, "plain",
+             "how messages are sent: plain or auto"),
+    field("sequence_parallel", boolType, "False",
+          "must be True with tensor_parallel, which cuts the sequence"),
+    noEffect("enable_mc2", boolType, "False",
+             "products and their collectives in one kernel, of the same bytes"),
+    dead("enable_loss_parallel", boolType, "False",
+         "the loss works on parts of the vocabulary",
+         "the trainer never reads it: with tensor_parallel above 1 the loss "
+         "always does"),
+    field("expert_parallel", intType, "1", "ranks that share out experts"),
+    field("npu_nums_per_device", intType, "8", "ranks of a machine"),
+    field("moe_token_dispatcher_type", stringType, "alltoall",
+          "how tokens reach experts: alltoall or alltoall_deredundancy"),
+    noEffect("expert_parallel_async_d2h", boolType, "False",
+             "counts reach the host beside computation"),
+    field("expert_parallel_use_safe_tokens", boolType, "True",
+          "each rank sends every expert one more token"),
+};
+
+static constexpr DynamicKey optimizerFieldKeys[] = {
+    field("type", stringType, "AdamW", "AdamW or Muon"),
+    field("betas", floatList, "[0.9, 0.95]", "decay of the two moments"),
+    field("eps", floatType, "1.0e-8",
+          "what is added to the root of the second moment"),
+    field("weight_decay", floatType, "0.01",
+          "decay of parameters of rank two and more"),
+    field("weight_decay_include", optionalStrings, "null",
+          "names or wildcards of parameters that decay all the same"),
+    field("weight_decay_exclude", optionalStrings, "null",
+          "names or wildcards of parameters that do not"),
+};
+
+static constexpr DynamicKey lrSchedulerKeys[] = {
+    required("type", "the class of the schedule"),
+    field("learning_rate", floatType, "1.0e-5", "the highest rate"),
+};
+
+static constexpr DynamicKey datasetKeys[] = {
+    subsection("dataloader"),
+    noEffect("drop_remainder", boolType, "True", "no smaller last batch"),
+    noEffect("num_parallel_workers", intType, "8", "threads that read"),
+    noEffect("prefetch_size", intType, "1", "batches that are read ahead"),
+    noEffect("numa_enable", boolType, "False", "threads stay near memory"),
+    field("use_distribute_dataset", boolType, "False",
+          "one rank reads a batch and sends it to those of cp and tp"),
+};
+
+static constexpr DynamicKey dataloaderKeys[] = {
+    required("type", "where samples come from"),
+    noEffect("shuffle", boolType, "False", "samples in random order"),
+    noEffect("column_names", stringList, "[input_ids, labels]",
+             "columns of a sample"),
+    noEffect("python_multiprocessing", boolType, "False",
+             "processes that read"),
+};
+
+static constexpr DynamicKey modelKeys[] = {
+    required("model_type", "the name of the model's kind"),
+    {"architectures", anyType, "", "the model's class", DynamicUse::Used, "",
+     true},
+};
+
+static constexpr DynamicKey monitorKeys[] = {
+    subsection("health_checkpoint"),
+    subsection("train_state"),
+    subsection("tensorboard"),
+    subsection("moe_monitor"),
+};
+static constexpr DynamicKey healthKeys[] = {
+    noEffect("embedding_local_norm_threshold", floatType, "100.0",
+             "norm of the embedding's gradient that is reported"),
+    noEffect("global_norm_skip_threshold", floatType, "100.0",
+             "norm above which a step is reported"),
+    noEffect("global_norm_skip_time", intType, "10",
+             "such steps in a row that are allowed"),
+};
+static constexpr DynamicKey trainStateKeys[] = {
+    noEffect("local_norm", normNamesType, "''", "norms that are printed"),
+    noEffect("local_loss", boolType, "False", "each rank's loss is printed"),
+    noEffect("device_norm", boolType, "False", "norms of devices are printed"),
+    noEffect("device_loss", boolType, "False", "losses of devices are printed"),
+};
+static constexpr DynamicKey tensorboardKeys[] = {
+    noEffect("output_dir", stringType, "''", "the folder of logs"),
+    noEffect("log_interval", intType, "1", "steps between entries"),
+    noEffect("queue_size", intType, "1000", "entries in flight"),
+    noEffect("tensorboard_dir", stringType, "''", "the folder of logs"),
+    noEffect("tensorboard_log_interval", intType, "1", "steps between entries"),
+    noEffect("tensorboard_queue_size", intType, "1000", "entries in flight"),
+};
+static constexpr DynamicKey moeMonitorKeys[] = {
+    noEffect("save_tokens_per_expert_interval", optionalInt, "null",
+             "steps between entries on the load of experts"),
+    noEffect("target_layers", optionalInts, "null", "layers with entries"),
+};
+
+static constexpr DynamicKey profilerKeys[] = {
+    noEffect("enable_profiling", boolType, "False", "a profile is written"),
+    noEffect("start_step", intType, "1", "its first step"),
+    noEffect("end_step", intType, "1", "its last step"),
+    noEffect("output_path", optionalString, "null", "where it is written"),
+    noEffect("profiler_rank", optionalInts, "null", "ranks with a profile"),
+    noEffect("profiler_level", optionalInt, "0", "how much is in it"),
+    noEffect("mstx", boolType, "False", "marks in it"),
+    noEffect("profile_memory", boolType, "False", "memory is in it"),
+    noEffect("with_stack", boolType, "True", "Python's calls are in it"),
+    noEffect("profile_cpu", boolType, "True", "the host is in it"),
+};
+
+static constexpr DynamicKey recomputeFieldKeys[] = {
+    field("mode", anyType, "'None'", "'None', 'full' or 'select'"),
+    field("full_recompute_layer", optionalList, "null",
+          "layers that run again as a whole, as ['0-3', '7']"),
+    field("select_module", optionalListOrMap, "null",
+          "patterns of modules that run again, each with its layers"),
+    field("exclude_op", optionalStrings, "null",
+          "parts of names of operators whose outputs are kept"),
+};
+static constexpr DynamicKey recomputeCommKeys[] = {
+    field("enable", boolType, "False", "select_module counts"),
+    field("select_module", optionalListOrMap, "null",
+          "patterns of functions that run again, each with its layers"),
+};
+static constexpr DynamicKey swapFieldKeys[] = {
+    field("enable", boolType, "False",
+          "activations go to host memory between forward and backward"),
+    field("default_prefetch", intType, "1",
+          "layers between the copy and the layer that reads it"),
+    field("layer_swap", optionalListOrMap, "null",
+          "layers that are swapped as a whole, [{layers: ['0-3']}]"),
+    field("op_swap", optionalListOrMap, "null",
+          "modules that are swapped, [{op_name: 'mlp', layers: ['0-3']}]"),
+};
+
+static constexpr DynamicKey contextKeys[] = {
+    noEffect("mode", intType, "1", "1 is the dynamic graph"),
+    field("max_device_memory", stringType, "59GB",
+          "device memory that a rank may use"),
+    noEffect("device_target", stringType, "Ascend", "the kind of device"),
+};
+
+static constexpr DynamicKey callbackKeys[] = {
+    required("type", "the class of the callback"),
+};
+
+llvm::ArrayRef<const DynamicSection *> getDynamicSections() {
+  static constexpr DynamicSection document = {"", "TrainConfig", true,
+                                              documentKeys};
+  static constexpr DynamicSection all[] = {
+      {"checkpoint", "CheckpointConfig", false, checkpointKeys},
+      {"training", "TrainingConfig", false, trainingKeys},
+      {"parallelism", "ParallelismConfig", false, parallelismKeys},
+      {"optimizer", "OptimizerConfig", true, optimizerFieldKeys},
+      {"lr_scheduler", "LrSchedulerConfig", true, lrSchedulerKeys},
+      {"train_dataset", "TrainDatasetConfig", false, datasetKeys},
+      {"train_dataset.dataloader", "DataloaderConfig", true, dataloaderKeys},
+      {"model", "ModelConfig", true, modelKeys},
+      {"monitor", "MonitorConfig", false, monitorKeys},
+      {"monitor.health_checkpoint", "HealthCheckpointConfig", false,
+       healthKeys},
+      {"monitor.train_state", "TrainStateConfig", false, trainStateKeys},
+      {"monitor.tensorboard", "TensorboardConfig", false, tensorboardKeys},
+      {"monitor.moe_monitor", "MoeMonitorConfig", false, moeMonitorKeys},
+      {"profiler", "ProfilerConfig", false, profilerKeys},
+      {"recompute", "RecomputeConfig", false, recomputeFieldKeys},
+      {"recompute_comm", "RecomputeCommConfig", false, recomputeCommKeys},
+      {"swap", "SwapConfig", false, swapFieldKeys},
+      {"context", "ContextConfig", false, contextKeys},
+      {"callbacks", "CallbackConfig", true, callbackKeys},
+  };
+  static const std::vector<const DynamicSection *> sections = [] {
+    std::vector<const DynamicSection *> list = {&document};
+    for (const DynamicSection &section : all)
+      list.push_back(&section);
+    return list;
+  }();
+  return sections;
+}
+
+const DynamicKey *DynamicSection::find(llvm::StringRef key) const {
+  const auto *found = llvm::find_if(
+      keys, [&](const DynamicKey &known) { return known.name == key; });
+  return found == keys.end() ? nullptr : found;
+}
+
+const DynamicSection &getDynamicSection(llvm::StringRef name) {
+  return **llvm::find_if(
+      getDynamicSections(),
+      [&](const DynamicSection *section) { return section->name == name; });
+}
+
+} // namespace mf

@@ -1,0 +1,71 @@
+//===- DynamicKeys.h - Fields of the dynamic-graph trainer ------*- C++ -*-===//
+//
+// The sections of the YAML that MindSpore Transformers' dynamic-graph trainer
+// reads, with one record per field: its type in Python, its default, its
+// meaning, and whether a training step depends on it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_CONFIG_DYNAMICKEYS_H
+#define MF_LIB_CONFIG_DYNAMICKEYS_H
+
+#include "mf/Frontend/Config/Node.h"
+#include "llvm/ADT/ArrayRef.h"
+
+namespace mf {
+
+/// A type that the trainer checks values against, by its name in messages.
+struct DynamicType {
+  /// As Python prints it; empty for one that nothing checks.
+  llvm::StringLiteral name;
+  /// The kinds of values that it takes.
+  bool takesBool = false, takesInt = false, takesFloat = false;
+  bool takesString = false, takesMap = false;
+  bool takesNull = false;
+  bool takesList = false;
+  /// The type of a list's elements; none if nothing checks them.
+  const DynamicType *element = nullptr;
+};
+
+/// The use of a field's value.
+enum class DynamicUse : uint8_t {
+  Used,     ///< another value gives another program, or a message
+  NoEffect, ///< a step does not depend on it
+  Section   ///< its fields have a table of their own
+};
+
+struct DynamicKey {
+  llvm::StringLiteral name = "";
+  DynamicType type;
+  /// As a YAML writes it; empty where there is none.
+  llvm::StringLiteral missing = "";
+  llvm::StringLiteral meaning = "";
+  DynamicUse use = DynamicUse::Used;
+  /// The trainer's behaviour whatever the value is; another value than the
+  /// default gets a warning with these words.
+  llvm::StringLiteral instead = "";
+  /// The trainer fails without it.
+  bool isRequired = false;
+};
+
+struct DynamicSection {
+  /// The names of the maps around it, separated by dots; empty for the
+  /// document.
+  llvm::StringLiteral name;
+  /// The class that messages of the trainer name.
+  llvm::StringLiteral className;
+  /// Other fields go on to the class that `type` names, or are kept.
+  bool takesOthers;
+  llvm::ArrayRef<DynamicKey> keys;
+
+  const DynamicKey *find(llvm::StringRef key) const;
+};
+
+/// All of them, in the order of the documentation; the document is the first.
+llvm::ArrayRef<const DynamicSection *> getDynamicSections();
+/// The section of this name, which exists.
+const DynamicSection &getDynamicSection(llvm::StringRef name);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_DYNAMICKEYS_H

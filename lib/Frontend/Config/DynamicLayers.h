@@ -1,0 +1,28 @@
+//===- DynamicLayers.h - Recompute and swap of the trainer ------*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_DYNAMICLAYERS_H
+#define MF_LIB_CONFIG_DYNAMICLAYERS_H
+
+#include "DynamicLayout.h"
+
+namespace mf {
+
+/// Reads lists of layers such as ['5', '0-19']. Errors are the trainer's and
+/// begin with `label`. With a `prefetch`, layers that far behind the last must
+/// exist.
+std::optional<std::vector<int64_t>>
+readLayerNumbers(const Node &list, const std::string &label,
+                 const DynamicDepth &depth, int64_t prefetch, bool checksRange,
+                 DiagnosticList &diagnostics);
+
+/// Fill the sections of `config` from recompute and recompute_comm, and from
+/// swap.
+void readDynamicRecompute(const Node &root, const DynamicDepth &depth,
+                          TrainingConfig &config, DiagnosticList &diagnostics);
+void readDynamicSwap(const Node &root, const DynamicDepth &depth,
+                     const DynamicLayout &layout, TrainingConfig &config,
+                     DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_DYNAMICLAYERS_H

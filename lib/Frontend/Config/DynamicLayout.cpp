@@ -1,0 +1,289 @@
+//===- DynamicLayout.cpp - Ranks and batches of the trainer ---------------===//
+
+#include "DynamicLayout.h"
+#include <cstdlib>
+#include <numeric>
+
+namespace mf {
+
+/// Far more ranks than there are; a limit for hostile input.
+static constexpr int64_t mostRanks = 1 << 20;
+
+static int64_t getLaunchedRanks() {
+  const char *text = std::getenv("RANK_SIZE");
+  int64_t count = 0;
+  if (!text || llvm::StringRef(text).getAsInteger(10, count) ||
+      count > mostRanks)
+    return 0;
+  return std::max<int64_t>(count, 0);
+}
+
+static int64_t readDegree(const DynamicReader &reader, llvm::StringRef key) {
+  const int64_t degree = reader.getInt(key);
+  if (degree >= 1 && degree <= mostRanks)
+    return degree;
+  reader.error(key, "Parallelism degree should be >= 1: expected from 1 to " +
+                        llvm::Twine(mostRanks) + " for '" + key +
+                        "', but got " + llvm::Twine(degree));
+  return 1;
+}
+
+/// As few data-parallel ranks as divide the experts' ranks.
+static int64_t getFewestReplicas(const DynamicLayout &layout, int64_t shard) {
+  if (shard > 0)
+    return std::min(shard, mostRanks);
+  const int64_t others = layout.context * layout.tensor;
+  return layout.expert / std::gcd(layout.expert, others);
+}
+
+static void resolveDataParallel(const DynamicReader &reader,
+                                DynamicLayout &layout) {
+  const int64_t asked = reader.getInt("data_parallel_shard");
+  const int64_t others = layout.tensor * layout.context * layout.pipeline;
+  const int64_t launched = getLaunchedRanks();
+  layout.isLaunched = launched > 0;
+  layout.data =
+      layout.isLaunched ? launched / others : getFewestReplicas(layout, asked);
+  if (asked == 0) {
+    reader.error("data_parallel_shard",
+                 "integer division or modulo by zero: expected "
+                 "'data_parallel_shard' to be at least 1, or -1 for all");
+    layout.data = std::max<int64_t>(layout.data, 1);
+  }
+  const bool isWhole = layout.data * others == launched;
+  layout.replicate = asked <= 0 ? 1 : std::max<int64_t>(layout.data / asked, 1);
+  layout.shard = layout.data / layout.replicate;
+  if (layout.isLaunched &&
+      (!isWhole || layout.replicate * layout.shard != layout.data)) {
+    reader.error("data_parallel_shard",
+                 "Invalid parallel dims: dp_replicate(" +
+                     llvm::Twine(layout.replicate) + ") * dp_shard(" +
+                     llvm::Twine(layout.shard) + ") * cp(" +
+                     llvm::Twine(layout.context) + ") * tp(" +
+                     llvm::Twine(layout.tensor) + ") * pp(" +
+                     llvm::Twine(layout.pipeline) + ") != WORLD_SIZE(" +
+                     llvm::Twine(launched) + ")");
+    layout.data = std::max<int64_t>(layout.data, 1);
+    layout.shard = layout.data;
+    layout.replicate = 1;
+  } else if (asked > 0 && layout.shard != asked) {
+    reader.warn("data_parallel_shard",
+                "'data_parallel_shard' " + llvm::Twine(asked) + " becomes " +
+                    llvm::Twine(layout.shard) + ": there are " +
+                    llvm::Twine(layout.data) + " data-parallel ranks");
+  }
+  if (!layout.isLaunched)
+    reader.warn("data_parallel_shard",
+                "the YAML does not say how many ranks are started; the "
+                "program is for " +
+                    llvm::Twine(layout.getNumRanks()) +
+                    ", set RANK_SIZE in the environment to their number");
+}
+
+static void checkExpertRanks(const DynamicReader &reader, const Node &root,
+                             const DynamicLayout &layout) {
+  const int64_t ranks = layout.shard * layout.context * layout.tensor;
+  if (layout.expert > 1 && ranks % layout.expert != 0) {
+    reader.error("expert_parallel",
+                 "Invalid expert_parallel: ep(" + llvm::Twine(layout.expert) +
+                     ") must divide dp_shard(" + llvm::Twine(layout.shard) +
+                     ") * cp(" + llvm::Twine(layout.context) + ") * tp(" +
+                     llvm::Twine(layout.tensor) + ") = " + llvm::Twine(ranks));
+    return;
+  }
+  Node experts = root["model"]["n_routed_experts"];
+  if (!experts)
+    experts = root["model"]["num_moe_experts"];
+  const int64_t count = experts.getInt().value_or(0);
+  if (layout.expert > 1 && count > 0 && count % ranks != 0)
+    reader.error("expert_parallel",
+                 "Uneven sharding on dim 0 not supported: the " +
+                     llvm::Twine(count) +
+                     " experts do not divide over dp_shard(" +
+                     llvm::Twine(layout.shard) + ") * cp(" +
+                     llvm::Twine(layout.context) + ") * tp(" +
+                     llvm::Twine(layout.tensor) + ") = " + llvm::Twine(ranks) +
+                     " ranks; set data_parallel_shard so that they do");
+  if (reader.getString("moe_token_dispatcher_type") ==
+          "alltoall_deredundancy" &&
+      layout.expert < reader.getInt("npu_nums_per_device"))
+    reader.error("expert_parallel",
+                 "expert_parallel must be greater than or equal to "
+                 "npu_nums_per_device when moe_token_dispatcher_type is "
+                 "alltoall_deredundancy, but got " +
+                     llvm::Twine(layout.expert) + " and " +
+                     llvm::Twine(reader.getInt("npu_nums_per_device")));
+}
+
+static void checkTensorParallel(const DynamicReader &reader, const Node &model,
+                                int64_t degree) {
+  if (degree == 1)
+    return;
+  if (!reader.getBool("sequence_parallel"))
+    reader.error("tensor_parallel",
+                 "PyNative tensor parallelism requires sequence_parallel=True "
+                 "when tensor_parallel > 1, but got tensor_parallel=" +
+                     llvm::Twine(degree) + ".");
+  auto divide = [&](std::initializer_list<llvm::StringRef> keys,
+                    llvm::StringRef name) {
+    for (llvm::StringRef key : keys)
+      if (Node value = model[key]; value.getInt().value_or(0) % degree != 0) {
+        reader.diagnostics.error(value.getLocation(),
+                                 name + " (" + llvm::Twine(*value.getInt()) +
+                                     ") must be divisible by the TP degree (" +
+                                     llvm::Twine(degree) + ")");
+        return;
+      }
+  };
+  divide({"vocab_size"}, "vocab_size");
+  const bool isLatent = model["multi_latent_attention"].getBool().value_or(
+      !model["kv_lora_rank"].isUndefinedOrNull() ||
+      model["model_type"].getText() == "deepseek_v3");
+  if (!isLatent)
+    divide({"num_query_groups", "num_key_value_heads"}, "num_query_groups");
+  Node rank = model["q_lora_rank"];
+  if (isLatent && rank.getKind() == NodeKind::Null)
+    reader.diagnostics.error(rank.getLocation(),
+                             "NotImplementedError: tensor_parallel above 1 "
+                             "needs a q_lora_rank");
+}
+
+static bool hasCompressedMask(const Node &root) {
+  for (llvm::StringRef key :
+       {"use_attn_mask_compression", "use_eod_attn_mask_compression"})
+    if (root["model"][key].getBool().value_or(false))
+      return true;
+  return root["train_dataset"]["dataloader"]["config"]
+             ["create_compressed_eod_mask"]
+                 .getBool()
+                 .value_or(false);
+}
+
+static void checkContextParallel(const DynamicReader &reader, const Node &root,
+                                 int64_t degree) {
+  const std::string method = reader.getString("context_parallel_method");
+  if (degree == 1)
+    return;
+  if (method != "colossal" && method != "ulysses" && method != "hybrid")
+    reader.error("context_parallel_method",
+                 "Unsupported context_parallel_method: " + method +
+                     "; expected colossal, ulysses or hybrid");
+  if (!hasCompressedMask(root))
+    reader.error("context_parallel",
+                 "Context parallel (context_parallel > 1) requires a "
+                 "compressed attention mask. Set use_attn_mask_compression or "
+                 "use_eod_attn_mask_compression of the model to True");
+  Node columns = root["train_dataset"]["dataloader"]["column_names"];
+  if (columns.isList() &&
+      llvm::none_of(columns.getElements(), [](const Node &column) {
+        return column.getText() == "position_ids";
+      }))
+    reader.diagnostics.error(columns.getLocation(),
+                             "context_parallel above 1 needs 'position_ids' "
+                             "among column_names");
+  Node given = reader.getWritten("ulysses_degree_in_cp");
+  const int64_t heads = given.getInt().value_or(0);
+  const bool isRight = method == "hybrid"
+                           ? heads > 1 && heads < degree && degree % heads == 0
+                       : method == "ulysses" ? !given || heads == degree
+                                             : !given || heads == 1;
+  if (!isRight)
+    reader.error("ulysses_degree_in_cp",
+                 "expected ulysses_degree_in_cp to be context_parallel with "
+                 "ulysses, 1 with colossal, and a divisor between them with "
+                 "hybrid, but got " +
+                     reader.get("ulysses_degree_in_cp").repr(60) + " with " +
+                     method + " and context_parallel " + llvm::Twine(degree));
+  if (method == "colossal" && reader.getBool("context_parallel_async"))
+    reader.warn("context_parallel_async",
+                "'context_parallel_async' has no effect: only ulysses and "
+                "hybrid exchange beside computation");
+}
+
+static void checkSharding(const DynamicReader &reader,
+                          const DynamicLayout &layout) {
+  const std::string policy = reader.getString("reshard_after_forward_policy");
+  if (policy != "always" && policy != "never" && policy != "default")
+    reader.error("reshard_after_forward_policy",
+                 "Invalid reshard_after_forward_policy: " + policy +
+                     ". Valid options are: 'always', 'never', 'default'.");
+  if (reader.getBool("cpu_offload"))
+    reader.error("cpu_offload", "RuntimeError: cpu_offload True is not "
+                                "supported; expected False");
+  const int64_t ranks = layout.shard * layout.context;
+  Node dense = reader.getWritten("dense_fsdp_shard_size");
+  if (dense && (*dense.getInt() < 1 || ranks % *dense.getInt() != 0))
+    reader.error("dense_fsdp_shard_size",
+                 "Invalid parallel dims: dense_fsdp_shard_size(" +
+                     llvm::Twine(*dense.getInt()) + ") must divide dp_shard(" +
+                     llvm::Twine(layout.shard) + ") * cp(" +
+                     llvm::Twine(layout.context) + ") = " + llvm::Twine(ranks));
+}
+
+static void resolveMicroBatches(const Node &root, DynamicLayout &layout,
+                                DiagnosticList &diagnostics) {
+  DynamicReader training(root, "training", diagnostics);
+  for (llvm::StringRef key : {"global_batch_size", "local_batch_size"})
+    if (training.getInt(key) <= 0 || training.getInt(key) > INT32_MAX) {
+      training.error(key, "training." + key + " in config must be positive");
+      return;
+    }
+  const int64_t local = training.getInt("local_batch_size");
+  const int64_t global = training.getInt("global_batch_size");
+  const int64_t unit = layout.data * local;
+  layout.microBatches = global / unit;
+  if (layout.microBatches < 1) {
+    training.error("global_batch_size",
+                   "The product of data_parallel and local_batch_size exceeds "
+                   "global_batch_size, data_parallel " +
+                       llvm::Twine(layout.data) + " * local_batch_size " +
+                       llvm::Twine(local) + " > " + llvm::Twine(global));
+    layout.microBatches = 1;
+  } else if (const int64_t rest = global % unit) {
+    training.warn("global_batch_size",
+                  llvm::Twine(rest) + " of the " + llvm::Twine(global) +
+                      " samples of global_batch_size are dropped: a step has " +
+                      llvm::Twine(layout.microBatches) + " micro-batches of " +
+                      llvm::Twine(unit) + " samples");
+  }
+  const std::vector<BatchRamp> ramp = readBatchRamp(root, unit, diagnostics);
+  if (ramp.empty())
+    return;
+  std::string text;
+  for (const BatchRamp &level : ramp)
+    text += (text.empty() ? "" : ", ") + std::to_string(level.batchSize) +
+            " (" + std::to_string(level.microBatches) + " micro-batches)" +
+            (&level == &ramp.back()
+                 ? ""
+                 : " for " + std::to_string(level.steps) + " steps");
+  training.warn("rampup_batch_size",
+                "the program is that of the last batch size of "
+                "'rampup_batch_size': " +
+                    text);
+}
+
+DynamicLayout resolveDynamicLayout(const Node &root,
+                                   DiagnosticList &diagnostics) {
+  DynamicReader reader(root, "parallelism", diagnostics);
+  DynamicLayout layout;
+  layout.tensor = readDegree(reader, "tensor_parallel");
+  layout.context = readDegree(reader, "context_parallel");
+  layout.pipeline = readDegree(reader, "pipeline_parallel");
+  layout.expert = readDegree(reader, "expert_parallel");
+  layout.interleave = readDegree(reader, "pipeline_parallel_interleave_num");
+  if (layout.tensor * layout.context > mostRanks ||
+      layout.tensor * layout.context * layout.pipeline > mostRanks) {
+    reader.error("tensor_parallel",
+                 "the number of ranks is above " + llvm::Twine(mostRanks));
+    return {};
+  }
+  resolveDataParallel(reader, layout);
+  checkExpertRanks(reader, root, layout);
+  checkTensorParallel(reader, root["model"], layout.tensor);
+  checkContextParallel(reader, root, layout.context);
+  checkSharding(reader, layout);
+  resolveMicroBatches(root, layout, diagnostics);
+  return layout;
+}
+
+} // namespace mf

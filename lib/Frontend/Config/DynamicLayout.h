@@ -1,0 +1,66 @@
+//===- DynamicLayout.h - Ranks, batches and stages of the trainer ---------===//
+//
+// What the dynamic-graph trainer derives from training, parallelism and the
+// number of ranks that are started.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_CONFIG_DYNAMICLAYOUT_H
+#define MF_LIB_CONFIG_DYNAMICLAYOUT_H
+
+#include "DynamicReader.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
+
+namespace mf {
+
+struct DynamicLayout {
+  int64_t tensor = 1, context = 1, pipeline = 1, expert = 1;
+  /// Data-parallel ranks, replicate times shard.
+  int64_t data = 1, replicate = 1, shard = 1;
+  int64_t interleave = 1;
+  /// Micro-batches of a step.
+  int64_t microBatches = 1;
+  /// The launcher says how many ranks there are.
+  bool isLaunched = false;
+
+  int64_t getNumRanks() const { return tensor * context * pipeline * data; }
+  /// The trainer applies neither recompute nor swap to one rank. Without a
+  /// launcher what is asked for counts.
+  bool appliesMemorySettings() const {
+    return !isLaunched || getNumRanks() > 1;
+  }
+};
+
+/// Layers of the model, without and with those of multi-token prediction.
+struct DynamicDepth {
+  int64_t layers = 0;
+  int64_t nextTokens = 0;
+
+  int64_t getAll() const { return layers + nextTokens; }
+};
+
+/// Makes the mesh of the ranks that the environment's RANK_SIZE says, or of as
+/// few as the YAML can do with, and checks it as the trainer does.
+DynamicLayout resolveDynamicLayout(const Node &root,
+                                   DiagnosticList &diagnostics);
+
+/// A growing global_batch_size: a number of sequences for so many steps, the
+/// last one for all that follow.
+struct BatchRamp {
+  int64_t batchSize = 0;
+  int64_t steps = 0;
+  int64_t microBatches = 0;
+};
+/// Empty if the batch does not grow. Errors are the trainer's.
+std::vector<BatchRamp> readBatchRamp(const Node &root, int64_t baseUnits,
+                                     DiagnosticList &diagnostics);
+
+/// The number of layers of each chunk of each stage, chunks first; empty with
+/// one stage.
+std::vector<std::vector<int64_t>>
+readDynamicStages(const Node &root, const DynamicLayout &layout,
+                  int64_t numLayers, DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_DYNAMICLAYOUT_H

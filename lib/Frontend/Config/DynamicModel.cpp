@@ -1,0 +1,202 @@
+//===- DynamicModel.cpp - Section model of the trainer --------------------===//
+
+#include "DynamicConfig.h"
+#include "NodeBuilder.h"
+
+namespace mf {
+
+namespace {
+
+/// The value of a key of which the YAML has none of the names.
+struct ModelDefault {
+  llvm::StringLiteral keys; ///< separated by blanks, the first is set
+  llvm::StringLiteral value;
+};
+
+struct DynamicClass {
+  llvm::StringLiteral type;
+  llvm::StringLiteral architecture;
+  llvm::ArrayRef<ModelDefault> defaults;
+};
+
+} // namespace
+
+// These are the defaults of MindSpore Transformers' configuration classes.
+static constexpr ModelDefault deepSeekDefaults[] = {
+    {"vocab_size", "129280"},
+    {"hidden_size", "7168"},
+    {"intermediate_size ffn_hidden_size", "18432"},
+    {"num_hidden_layers num_layers", "61"},
+    {"num_attention_heads num_heads", "128"},
+    {"moe_intermediate_size moe_ffn_hidden_size", "2048"},
+    {"num_nextn_predict_layers mtp_num_layers mtp_depth", "1"},
+    {"n_shared_experts shared_expert_num "
+     "moe_shared_expert_intermediate_size",
+     "1"},
+    {"n_routed_experts num_moe_experts num_experts", "256"},
+    {"num_experts_per_tok moe_router_topk", "8"},
+    {"routed_scaling_factor moe_router_topk_scaling_factor", "2.5"},
+    {"n_group moe_router_num_groups", "8"},
+    {"topk_group moe_router_group_topk", "4"},
+    {"first_k_dense_replace", "3"},
+    {"scoring_func moe_router_score_function use_gating_sigmoid", "sigmoid"},
+    {"moe_router_enable_expert_bias balance_via_topk_bias", "True"},
+    {"mtp_loss_scaling_factor mtp_loss_factor", "0.1"},
+    {"multi_latent_attention", "True"},
+    {"qk_layernorm", "True"},
+};
+
+static constexpr ModelDefault qwenDefaults[] = {
+    {"vocab_size", "151936"},
+    {"hidden_size", "4096"},
+    {"intermediate_size ffn_hidden_size", "22016"},
+    {"num_hidden_layers num_layers", "32"},
+    {"num_attention_heads num_heads", "32"},
+    {"num_key_value_heads num_query_groups n_kv_heads", "32"},
+    {"qk_layernorm", "True"},
+};
+
+/// These are the defaults of TransformerConfig, which all classes have.
+static constexpr ModelDefault transformerDefaults[] = {
+    {"hidden_dropout", "0.1"},
+};
+
+static constexpr DynamicClass dynamicClasses[] = {
+    {"deepseek_v3", "DeepseekV3ForCausalLM", deepSeekDefaults},
+    {"qwen3", "Qwen3ForCausalLM", qwenDefaults},
+};
+
+static llvm::StringRef getArchitectureText(const Node &model) {
+  Node architecture = model["architectures"];
+  if (architecture.isList() && !architecture.getElements().empty())
+    architecture = architecture.getElements().front();
+  return architecture.getText();
+}
+
+static const DynamicClass *findDynamicClass(const Node &model,
+                                            DiagnosticList &diagnostics) {
+  Node type = model["model_type"];
+  const llvm::StringRef name = getArchitectureText(model);
+  for (const DynamicClass &known : dynamicClasses)
+    if (name == known.architecture ||
+        (name.empty() && type.getText() == known.type))
+      return &known;
+  Node place = model["architectures"] ? model["architectures"] : type;
+  if (name == "DeepseekV4ForCausalLM" || type.getText() == "deepseek_v4")
+    diagnostics.error(place.getLocation(),
+                      "DeepSeek-V4 is not supported: its hyper-connections and "
+                      "hybrid attention have no operators in mf");
+  else
+    diagnostics.error(place.getLocation(),
+                      "the dynamic graph has no class " +
+                          quote(name.empty() ? type.getText() : name) +
+                          "; expected Qwen3ForCausalLM or "
+                          "DeepseekV3ForCausalLM");
+  return nullptr;
+}
+
+static Node findAnyKey(const NodeBuilder &model, llvm::StringRef keys) {
+  llvm::SmallVector<llvm::StringRef> names;
+  keys.split(names, ' ');
+  for (llvm::StringRef name : names)
+    if (Node value = model.get(name))
+      return value;
+  return {};
+}
+
+static void setModelDefaults(const Node &written,
+                             llvm::ArrayRef<ModelDefault> defaults,
+                             NodeBuilder &model) {
+  for (const ModelDefault &missing : defaults)
+    if (!findAnyKey(model, missing.keys))
+      model.set(llvm::StringRef(missing.keys).split(' ').first, missing.value,
+                written);
+}
+
+DynamicDepth readDynamicDepth(const Node &model) {
+  /// A limit for hostile input, as StageMap has it.
+  constexpr int64_t mostLayers = 1 << 16;
+  auto read = [&](std::initializer_list<llvm::StringRef> keys) {
+    for (llvm::StringRef key : keys)
+      if (std::optional<int64_t> count = model[key].getInt())
+        return std::clamp<int64_t>(*count, 0, mostLayers);
+    return int64_t(0);
+  };
+  return {read({"num_hidden_layers", "num_layers"}),
+          read({"num_nextn_predict_layers", "mtp_num_layers", "mtp_depth"})};
+}
+
+static void checkBalancingLoss(const Node &model, DiagnosticList &diagnostics) {
+  Node factor = model["moe_aux_loss_coeff"];
+  Node type = model["moe_router_load_balancing_type"];
+  const bool isDefault = !type || type.getText() == "sub_seq_aux_loss";
+  if (factor.getFloat().value_or(0) > 0 && isDefault)
+    diagnostics.error((type ? type : factor).getLocation(),
+                      "Unknown aux_loss_type sub_seq_aux_loss; set "
+                      "moe_router_load_balancing_type to seq_aux_loss");
+}
+
+/// Keys of parallelism that layers read, under their names in the model.
+static void setExpertKeys(const Node &root, const DynamicLayout &layout,
+                          NodeBuilder &model, DiagnosticList &diagnostics) {
+  DynamicReader reader(root, "parallelism", diagnostics);
+  model.remove("moe_token_dispatcher_type");
+  if (Node dispatcher = reader.getWritten("moe_token_dispatcher_type"))
+    model.set("moe_token_dispatcher_type", dispatcher);
+  for (llvm::StringRef key : {"use_pad_tokens", "enable_gmm_safe_tokens",
+                              "npu_nums_per_device", "moe_token_drop_policy"})
+    model.remove(key);
+  Node safe = reader.get("expert_parallel_use_safe_tokens");
+  if (layout.expert > 1 && safe.getBool().value_or(false))
+    model.set("use_pad_tokens", safe);
+}
+
+static void warnAboutDropout(const Node &written, DiagnosticList &diagnostics) {
+  if (!written["hidden_dropout"])
+    diagnostics.warning(written.getLocation(),
+                        "'hidden_dropout' is not given, and the trainer's "
+                        "default is 0.1, not 0");
+  if (!written["attention_dropout"])
+    diagnostics.warning(written.getLocation(),
+                        "'attention_dropout' is not given, and the trainer's "
+                        "default is 0.1, which is not modelled; set it to 0");
+}
+
+Node readDynamicModel(const Node &root, const DynamicLayout &layout,
+                      DiagnosticList &diagnostics) {
+  Node written = root["model"];
+  if (!written.isMap())
+    return {};
+  NodeBuilder model(written);
+  model.setAll(written);
+  const DynamicClass *found = findDynamicClass(written, diagnostics);
+  if (!found)
+    return model.build();
+  setModelDefaults(written, found->defaults, model);
+  setModelDefaults(written, transformerDefaults, model);
+  warnAboutDropout(written, diagnostics);
+  const bool hasExperts = found->type != "qwen3";
+  if (hasExperts) {
+    setExpertKeys(root, layout, model, diagnostics);
+    checkBalancingLoss(written, diagnostics);
+    // The importer multiplies the number of shared experts with their width.
+    if (Node width = model.get("moe_shared_expert_intermediate_size");
+        width && !model.get("n_shared_experts"))
+      model.set("n_shared_experts", "0", width);
+  } else if (layout.pipeline > 1) {
+    diagnostics.error(root["parallelism"]["pipeline_parallel"].getLocation(),
+                      "the dynamic graph's Qwen3ForCausalLM has no stages: "
+                      "expected pipeline_parallel 1, but got " +
+                          llvm::Twine(layout.pipeline) +
+                          ", which is a TypeError there");
+  }
+  if (found->type == "deepseek_v3")
+    if (Node experts = findAnyKey(model, "n_routed_experts num_moe_experts");
+        experts.getInt().value_or(0) < 1)
+      diagnostics.error((experts ? experts : written).getLocation(),
+                        "Only MoE model is supported in PyNative: expected "
+                        "'n_routed_experts' of at least 1");
+  return model.build();
+}
+
+} // namespace mf

@@ -1,0 +1,260 @@
+//===- DynamicReader.cpp - Sections of the dynamic-graph trainer ----------===//
+
+#include "DynamicReader.h"
+#include "NodeBuilder.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf {
+
+llvm::StringRef getPythonType(const Node &value) {
+  switch (value.getKind()) {
+  case NodeKind::Undefined:
+  case NodeKind::Null:
+    return "NoneType";
+  case NodeKind::Bool:
+    return "bool";
+  case NodeKind::Int:
+    return "int";
+  case NodeKind::Float:
+    return "float";
+  case NodeKind::String:
+    return "str";
+  case NodeKind::List:
+    return "list";
+  case NodeKind::Map:
+    return "dict";
+  }
+  return "";
+}
+
+std::string getPythonText(const Node &value) {
+  return value.isString() ? escapeControls(value.getText().take_front(80))
+                          : value.repr(80);
+}
+
+static bool takesKind(const DynamicType &type, NodeKind kind) {
+  switch (kind) {
+  case NodeKind::Undefined:
+    return true;
+  case NodeKind::Null:
+    return type.takesNull;
+  case NodeKind::Bool:
+    return type.takesBool;
+  case NodeKind::Int:
+    return type.takesInt;
+  case NodeKind::Float:
+    return type.takesFloat;
+  case NodeKind::String:
+    return type.takesString;
+  case NodeKind::List:
+    return type.takesList;
+  case NodeKind::Map:
+    return type.takesMap;
+  }
+  return false;
+}
+
+/// Checks a value of the field `name` in the trainer's words; empty if it is
+/// right.
+static std::string checkDynamicType(const Node &value, const DynamicType &type,
+                                    const std::string &name) {
+  if (type.name.empty())
+    return {};
+  if (value.getKind() == NodeKind::Null && !type.takesNull)
+    return "Field '" + name + "' cannot be None";
+  const bool isUnion = type.name.starts_with("typing.");
+  std::string wrong =
+      "Expected " + type.name.str() + " for '" + name + "', got ";
+  wrong += getPythonType(value);
+  // Only of scalars is the value said too.
+  if (isUnion || !type.takesList)
+    wrong += " (" + getPythonText(value) + ")";
+  if (!takesKind(type, value.getKind()))
+    return wrong;
+  if (!type.element)
+    return {};
+  for (auto [number, item] : llvm::enumerate(value.getElements())) {
+    std::string problem = checkDynamicType(
+        item, *type.element, name + "[" + std::to_string(number) + "]");
+    if (!problem.empty())
+      return isUnion ? wrong : problem;
+  }
+  return {};
+}
+
+static std::string checkDynamicType(const Node &value,
+                                    const DynamicSection &section,
+                                    const DynamicKey &key) {
+  return checkDynamicType(value, key.type,
+                          section.className.str() + "." + key.name.str());
+}
+
+static void checkUnknownFields(const Node &map, const DynamicSection &section,
+                               DiagnosticList &diagnostics) {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const DynamicKey &key : section.keys)
+    names.push_back(key.name);
+  std::string list, hints;
+  Location first;
+  for (const Node::Entry &entry : map.getEntries()) {
+    llvm::StringRef name = entry.key.getText();
+    if (section.find(name))
+      continue;
+    if (list.empty())
+      first = entry.key.getLocation();
+    list += (list.empty() ? "" : ", ") + quote(name);
+    hints += suggest(name, names);
+  }
+  if (!list.empty())
+    diagnostics.error(first, "Unknown configuration keys for " +
+                                 section.className + ": [" + list + "]" +
+                                 hints);
+}
+
+/// Whether both are the same value, however it is written.
+static bool isSameValue(const Node &value, const Node &other) {
+  if (value.getFloat() && other.getFloat())
+    return *value.getFloat() == *other.getFloat();
+  return value.repr() == other.repr();
+}
+
+static Node getMissing(const Node &section, const DynamicKey &key) {
+  if (key.missing.empty())
+    return {};
+  if (key.missing.starts_with("'"))
+    return makeString(section, key.missing.substr(1, key.missing.size() - 2));
+  if (!key.missing.starts_with("["))
+    return makeScalar(section, key.missing);
+  std::vector<Node> elements;
+  llvm::SmallVector<llvm::StringRef> items;
+  key.missing.drop_front().drop_back().split(items, ", ", -1, false);
+  for (llvm::StringRef item : items)
+    elements.push_back(makeScalar(section, item));
+  return makeList(section, std::move(elements));
+}
+
+static void checkFieldValues(const Node &map, const DynamicSection &section,
+                             DiagnosticList &diagnostics) {
+  if (!section.takesOthers)
+    checkUnknownFields(map, section, diagnostics);
+  for (const DynamicKey &key : section.keys) {
+    Node value = map[key.name];
+    if (!value && key.isRequired)
+      diagnostics.error(map.getLocation(), "Field '" + section.className + "." +
+                                               key.name + "' cannot be None");
+    if (!value || key.use == DynamicUse::Section)
+      continue;
+    std::string problem = checkDynamicType(value, section, key);
+    if (!problem.empty())
+      diagnostics.error(value.getLocation(), problem);
+    else if (!key.instead.empty() && !isSameValue(value, getMissing(map, key)))
+      diagnostics.warning(value.getLocation(),
+                          "'" + key.name + "' has no effect: " + key.instead);
+  }
+}
+
+/// The map of a section, and whether it is one.
+static Node getSectionNode(const Node &root, llvm::StringRef name) {
+  Node node = root;
+  for (auto [key, rest] = name.split('.'); !key.empty();
+       std::tie(key, rest) = rest.split('.'))
+    node = node[key];
+  return node;
+}
+
+static void checkMissingSection(const Node &root, const DynamicSection &section,
+                                DiagnosticList &diagnostics) {
+  for (const DynamicKey &key : section.keys)
+    if (key.isRequired)
+      diagnostics.warning(root.getLocation(),
+                          "the trainer fails without '" + section.name + "." +
+                              key.name + "': Field '" + section.className +
+                              "." + key.name + "' cannot be None");
+}
+
+void checkDynamicFields(const Node &root, DiagnosticList &diagnostics) {
+  for (const DynamicSection *section : getDynamicSections()) {
+    Node node = getSectionNode(root, section->name);
+    if (section->name == "callbacks") {
+      for (const Node &callback : node.getElements())
+        if (callback.isMap())
+          checkFieldValues(callback, *section, diagnostics);
+      continue;
+    }
+    if (node.isMap()) {
+      checkFieldValues(node, *section, diagnostics);
+      continue;
+    }
+    if (!node) {
+      checkMissingSection(root, *section, diagnostics);
+      continue;
+    }
+    auto [around, key] = section->name.rsplit('.');
+    const bool isInner = !key.empty();
+    const DynamicSection &outer = getDynamicSection(isInner ? around : "");
+    const std::string field =
+        (outer.className + "." + (isInner ? key : llvm::StringRef(around)))
+            .str();
+    if (node.getKind() == NodeKind::Null)
+      diagnostics.error(node.getLocation(),
+                        "Field '" + field + "' cannot be None");
+    else
+      diagnostics.error(node.getLocation(), "Expected " + section->className +
+                                                " for '" + field + "', got " +
+                                                getPythonType(node));
+  }
+}
+
+DynamicReader::DynamicReader(const Node &root, llvm::StringRef name,
+                             DiagnosticList &diagnostics)
+    : diagnostics(diagnostics), known(getDynamicSection(name)),
+      section(getSectionNode(root, name)) {
+  // Defaults then point to the document.
+  if (!section.isMap())
+    section = NodeBuilder(root).build();
+}
+
+Node DynamicReader::getWritten(llvm::StringRef key) const {
+  Node value = section[key];
+  const DynamicKey *record = known.find(key);
+  if (value.isUndefinedOrNull() ||
+      (record && !checkDynamicType(value, known, *record).empty()))
+    return {};
+  return value;
+}
+
+Node DynamicReader::get(llvm::StringRef key) const {
+  if (Node value = getWritten(key))
+    return value;
+  const DynamicKey *record = known.find(key);
+  Node written = section[key];
+  return record ? getMissing(written ? written : section, *record) : Node();
+}
+
+int64_t DynamicReader::getInt(llvm::StringRef key) const {
+  return get(key).getInt().value_or(0);
+}
+
+double DynamicReader::getFloat(llvm::StringRef key) const {
+  return get(key).getFloat().value_or(0);
+}
+
+bool DynamicReader::getBool(llvm::StringRef key) const {
+  return get(key).getBool().value_or(false);
+}
+
+std::string DynamicReader::getString(llvm::StringRef key) const {
+  return get(key).getText().str();
+}
+
+void DynamicReader::error(llvm::StringRef key, const llvm::Twine &text) const {
+  diagnostics.error(get(key) ? get(key).getLocation() : section.getLocation(),
+                    text);
+}
+
+void DynamicReader::warn(llvm::StringRef key, const llvm::Twine &text) const {
+  diagnostics.warning(get(key) ? get(key).getLocation() : section.getLocation(),
+                      text);
+}
+
+} // namespace mf

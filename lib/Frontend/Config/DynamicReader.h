@@ -1,0 +1,49 @@
+//===- DynamicReader.h - Sections of the dynamic-graph trainer --*- C++ -*-===//
+
+#ifndef MF_LIB_CONFIG_DYNAMICREADER_H
+#define MF_LIB_CONFIG_DYNAMICREADER_H
+
+#include "DynamicKeys.h"
+#include "llvm/ADT/Twine.h"
+
+namespace mf {
+
+/// Checks the names and types of all fields of a document, with the trainer's
+/// messages. Warns where a value asks for what the trainer does not do.
+void checkDynamicFields(const Node &root, DiagnosticList &diagnostics);
+
+/// The values of one section that was checked. A field that is missing, or has
+/// a value of the wrong type, has its default.
+class DynamicReader {
+public:
+  DynamicReader(const Node &root, llvm::StringRef name,
+                DiagnosticList &diagnostics);
+
+  /// The value as written, or the default with the section's place.
+  Node get(llvm::StringRef key) const;
+  /// The value as written; undefined if it is not there, or null.
+  Node getWritten(llvm::StringRef key) const;
+  int64_t getInt(llvm::StringRef key) const;
+  double getFloat(llvm::StringRef key) const;
+  bool getBool(llvm::StringRef key) const;
+  std::string getString(llvm::StringRef key) const;
+  const Node &getNode() const { return section; }
+
+  /// An error of the trainer about a field.
+  void error(llvm::StringRef key, const llvm::Twine &text) const;
+  void warn(llvm::StringRef key, const llvm::Twine &text) const;
+
+  DiagnosticList &diagnostics;
+
+private:
+  const DynamicSection &known;
+  Node section;
+};
+
+/// The value as Python's str() and the name of its type.
+std::string getPythonText(const Node &value);
+llvm::StringRef getPythonType(const Node &value);
+
+} // namespace mf
+
+#endif // MF_LIB_CONFIG_DYNAMICREADER_H
