@@ -19,10 +19,16 @@ StageDistributions::StageDistributions(const Program &program,
       made(stage.routines.size()) {
   for (auto [number, buffer] : llvm::enumerate(stage.statics))
     contents[instances.getStatic(number)] = table.getStatic(buffer);
-  for (auto [routine, ofRoutine] : llvm::zip_equal(stage.routines, shared))
+  for (auto [routine, ofRoutine] : llvm::zip_equal(stage.routines, shared)) {
+    std::vector<bool> isWritten(routine.body.buffers.size(), false);
+    for (const Instruction &instruction : routine.body.instructions)
+      for (const MemoryAccess &access : instruction.accesses)
+        if (writesMemory(access.access))
+          isWritten[access.operand.buffer] = true;
     for (auto [number, buffer] : llvm::enumerate(routine.body.buffers))
       if (buffer.kind != BufferKind::Temporary)
-        ofRoutine.push_back(number);
+        ofRoutine.push_back({static_cast<uint32_t>(number), isWritten[number]});
+  }
 }
 
 StageDistributions::BufferRange
@@ -178,13 +184,18 @@ Error StageDistributions::run(uint32_t position) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// The memory that a call of a routine reads and writes beyond its temporaries.
-std::vector<StageDistributions::BufferRange>
+/// The memory that a call of a routine reads or writes beyond its temporaries,
+/// and the part of it that it writes.
+StageDistributions::SharedRanges
 StageDistributions::findShared(Frameset &frameset, uint32_t routine) {
-  std::vector<BufferRange> ranges;
-  for (uint32_t buffer : shared[routine])
-    ranges.push_back(resolve(
-        frameset, {buffer, 0, frameset.scope.list->buffers[buffer].bytes}));
+  SharedRanges ranges;
+  ranges.all.reserve(shared[routine].size());
+  for (const SharedBuffer &buffer : shared[routine]) {
+    const int64_t bytes = frameset.scope.list->buffers[buffer.number].bytes;
+    ranges.all.push_back(resolve(frameset, {buffer.number, 0, bytes}));
+    if (buffer.isWritten)
+      ranges.written.push_back(ranges.all.back());
+  }
   return ranges;
 }
 
@@ -227,10 +238,10 @@ void StageDistributions::spread(const Content &all,
 /// results, which are taken from the first call.
 Error StageDistributions::runCall(uint32_t position, const Call &call) {
   Frameset frameset{walker.enter(position), {}};
-  const std::vector<BufferRange> ranges = findShared(frameset, call.routine);
-  auto [found, isNew] = made[call.routine].try_emplace(collect(ranges));
+  const SharedRanges ranges = findShared(frameset, call.routine);
+  auto [found, isNew] = made[call.routine].try_emplace(collect(ranges.all));
   if (!isNew) {
-    spread(found->second, ranges);
+    spread(found->second, ranges.written);
     return Error::success();
   }
   frameset.temporaries.resize(instances.getNumTemporaries(call.routine));
@@ -239,7 +250,7 @@ Error StageDistributions::runCall(uint32_t position, const Call &call) {
     if (Error error = runInstruction(
             frameset, {instruction, position, static_cast<uint32_t>(number)}))
       return error;
-  found->second = collect(ranges);
+  found->second = collect(ranges.written);
   return Error::success();
 }
 

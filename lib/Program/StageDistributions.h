@@ -40,6 +40,14 @@ private:
     int64_t offset = 0;
     int64_t bytes = 0;
   };
+  struct SharedRanges {
+    std::vector<BufferRange> all, written;
+  };
+  /// A buffer of a routine that is not its own.
+  struct SharedBuffer {
+    uint32_t number = 0;
+    bool isWritten = false;
+  };
   /// A list that is run, with what a call of it holds in its temporaries.
   struct Frameset {
     Scope scope;
@@ -66,7 +74,7 @@ private:
                    const DistributionError &reason);
 
   llvm::Error runCall(uint32_t position, const Call &call);
-  std::vector<BufferRange> findShared(Frameset &frameset, uint32_t routine);
+  SharedRanges findShared(Frameset &frameset, uint32_t routine);
   Content collect(llvm::ArrayRef<BufferRange> ranges);
   void spread(const Content &all, llvm::ArrayRef<BufferRange> ranges);
 
@@ -78,9 +86,9 @@ private:
   const StepWalker walker;
   /// By instance: statics, messages and slots.
   std::vector<Content> contents;
-  /// By routine: the buffers that it shares, and its results for their
-  /// contents.
-  std::vector<std::vector<uint32_t>> shared;
+  /// By routine: the buffers that it shares, and for their contents those of
+  /// the ones that it writes.
+  std::vector<std::vector<SharedBuffer>> shared;
   std::vector<std::map<Content, Content>> made;
 };
 
