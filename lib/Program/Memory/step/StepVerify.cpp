@@ -1,8 +1,7 @@
 //===- StepVerify.cpp - Legality of a step's memory plan ------------------===//
 
 #include "LayoutVerify.h"
-#include "StepBlocks.h"
-#include "StepPlaces.h"
+#include "StepRegions.h"
 #include "lib/Program/Memory/packing/StableSort.h"
 #include "mf/Program/Memory/StepPlan.h"
 #include "llvm/ADT/STLExtras.h"
@@ -13,22 +12,6 @@ using llvm::Twine;
 namespace mf::memory {
 
 namespace {
-
-/// A block whose inside may be free at times.
-struct Region {
-  enum class Kind { Frame, Scratch, Buffer };
-  Kind kind;
-  MemoryBlock block;
-  /// The number of the frame instance or of the task.
-  size_t index = 0;
-  /// The part of the frame.
-  size_t part = 0;
-
-  bool mayShareAddress(const Region &other) const {
-    return block.offset < other.block.offset + other.block.size &&
-           other.block.offset < block.offset + block.size;
-  }
-};
 
 class StepVerifier {
 public:
@@ -47,12 +30,6 @@ private:
   Error fail(const Twine &message) { return llvm::createStringError(message); }
   Error verifyBases();
   Error verifyRegions();
-  Error findSharedAddress(const Region &a, const Region &b);
-  void addFrameContents(const FrameInstance &instance, size_t part,
-                        std::vector<MemoryBlock> &blocks);
-  void addTemporaries(int64_t task, std::optional<size_t> part,
-                      std::vector<MemoryBlock> &blocks);
-  std::vector<MemoryBlock> getContents(const Region &region);
   StepMoment getStart(StepMoment moment) const;
   std::vector<Region> getRegions();
 
@@ -139,63 +116,23 @@ std::vector<Region> StepVerifier::getRegions() {
   return regions;
 }
 
-/// Adds the temporaries that a task has in scratch or in a part of its frame.
-void StepVerifier::addTemporaries(int64_t task, std::optional<size_t> part,
-                                  std::vector<MemoryBlock> &blocks) {
-  int64_t routine = problem.tasks[task].routine;
-  int64_t frame = timeline.getFrame(routine);
-  for (const auto &[temporary, place] :
-       llvm::zip(problem.routines[routine].temporaries,
-                 plan.routines[routine].temporaries)) {
-    bool isInFrame = place.region == TemporaryPlace::Region::Frame;
-    if (isInFrame != part.has_value() || temporary.begin >= temporary.end ||
-        (part && plan.frames[frame].getPart(place.offset) != *part))
-      continue;
-    blocks.push_back({"temporary '" + temporary.name + "' in ",
-                      isInFrame
-                          ? plan.getFrameAddress(task, frame, place.offset)
-                          : plan.tasks[task].scratchBase + place.offset,
-                      problem.alignedSize(temporary.size),
-                      {task, temporary.begin},
-                      {task, temporary.end}});
-  }
-}
-
-void StepVerifier::addFrameContents(const FrameInstance &instance, size_t part,
-                                    std::vector<MemoryBlock> &blocks) {
-  for (int64_t task : instance.tasks)
-    addTemporaries(task, part, blocks);
-  const ResidualFrameLayout &layout = plan.frames[instance.frame];
-  for (const auto &[residual, offset] : llvm::zip(
-           problem.frames[instance.frame].residuals, layout.residualOffsets))
-    if (layout.getPart(offset) == part)
-      blocks.push_back(
-          {"residual '" + residual.name + "' in ",
-           plan.getFrameAddress(instance.tasks.front(), instance.frame, offset),
-           problem.alignedSize(residual.size),
-           {instance.tasks[residual.birthPhase], residual.birth},
-           {instance.tasks[residual.deathPhase], residual.death}});
-}
-
-std::vector<MemoryBlock> StepVerifier::getContents(const Region &region) {
-  if (region.kind == Region::Kind::Buffer)
-    return {region.block};
-  std::vector<MemoryBlock> blocks;
-  if (region.kind == Region::Kind::Frame)
-    addFrameContents(timeline.getInstances()[region.index], region.part,
-                     blocks);
-  else
-    addTemporaries(region.index, std::nullopt, blocks);
-  for (MemoryBlock &block : blocks)
-    block.name += region.block.name;
-  return blocks;
-}
-
-Error StepVerifier::findSharedAddress(const Region &a, const Region &b) {
-  std::vector<MemoryBlock> blocks = getContents(a);
-  for (MemoryBlock &block : getContents(b))
-    blocks.push_back(std::move(block));
-  return findOverlap(blocks);
+/// Looks into two regions that share addresses.
+static Error findSharedAddress(const RegionContents &contents, const Region &a,
+                               const Region &b) {
+  const int64_t begin = std::max(a.block.offset, b.block.offset);
+  const int64_t end =
+      std::min(a.block.offset + a.block.size, b.block.offset + b.block.size);
+  auto find = [&](bool hasNames) {
+    std::vector<MemoryBlock> blocks;
+    contents.add(a, begin, end, hasNames, blocks);
+    contents.add(b, begin, end, hasNames, blocks);
+    return findOverlap(blocks);
+  };
+  Error error = find(/*hasNames=*/false);
+  if (!error)
+    return error;
+  llvm::consumeError(std::move(error));
+  return find(/*hasNames=*/true);
 }
 
 /// Goes through time and looks into the regions that share addresses.
@@ -205,20 +142,33 @@ Error StepVerifier::verifyRegions() {
     if (Error error = verifyPlace(region.block, problem.alignment, "the arena",
                                   plan.arenaSize))
       return error;
-  std::vector<const Region *> alive;
-  for (size_t index :
-       getSortedIndices<size_t>(regions.size(), [&](size_t a, size_t b) {
-         return regions[a].block.begin < regions[b].block.begin;
-       })) {
+  const RegionContents contents(problem, plan, timeline);
+  auto begins =
+      getSortedIndices<size_t>(regions.size(), [&](size_t a, size_t b) {
+        return regions[a].block.begin < regions[b].block.begin;
+      });
+  auto ends = getSortedIndices<size_t>(regions.size(), [&](size_t a, size_t b) {
+    return regions[a].block.end < regions[b].block.end;
+  });
+  AddressRanges alive;
+  // By region, its number in the order of begins.
+  std::vector<size_t> places(regions.size());
+  size_t nextEnd = 0;
+  for (const auto &[number, index] : llvm::enumerate(begins)) {
     const Region &region = regions[index];
-    llvm::erase_if(alive, [&](const Region *other) {
-      return !(region.block.begin < other->block.end);
-    });
-    for (const Region *other : alive)
-      if (region.mayShareAddress(*other))
-        if (Error error = findSharedAddress(*other, region))
-          return error;
-    alive.push_back(&region);
+    for (; !(region.block.begin < regions[ends[nextEnd]].block.end);
+         ++nextEnd) {
+      const MemoryBlock &block = regions[ends[nextEnd]].block;
+      alive.erase(places[ends[nextEnd]], block.offset,
+                  block.offset + block.size);
+    }
+    const int64_t end = region.block.offset + region.block.size;
+    for (size_t other : alive.find(region.block.offset, end))
+      if (Error error =
+              findSharedAddress(contents, regions[begins[other]], region))
+        return error;
+    places[index] = number;
+    alive.insert(number, region.block.offset, end);
   }
   return Error::success();
 }
