@@ -90,8 +90,9 @@ struct ReduceInBackwardPass
       if (place == ReductionPlace::Backward)
         param.setReducedInBackward(true);
     OpBuilder builder(&getContext());
+    const SymbolTable symbols(model);
     model.walk([&](GetParamOp read) {
-      auto param = model.lookupSymbol<ParamOp>(read.getParam());
+      auto param = symbols.lookup<ParamOp>(read.getParam());
       if (param && param.getReducedInBackward())
         mirror(builder, read, param);
     });

@@ -68,8 +68,9 @@ void OptimizerSharder::collect() {
     if (!param.getFrozen())
       groups[param.getTied().value_or(param.getSymName())].params.push_back(
           param);
+  const SymbolTable symbols(model);
   model.walk([&](GetParamOp read) {
-    auto param = model.lookupSymbol<ParamOp>(read.getParam());
+    auto param = symbols.lookup<ParamOp>(read.getParam());
     if (param && !param.getFrozen())
       groups[param.getTied().value_or(param.getSymName())].reads.push_back(
           read);

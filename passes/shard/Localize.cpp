@@ -42,7 +42,7 @@ public:
 
 private:
   LogicalResult placeParameters();
-  LogicalResult place(GetParamOp read);
+  LogicalResult place(GetParamOp read, const SymbolTable &params);
   LogicalResult verifyDivides(Value value);
   LogicalResult localize(LayerOp layer);
   void localize(Value value) {
@@ -92,9 +92,10 @@ Value CoordinateTables::getFirstIndex(Operation *user, ArrayRef<StringRef> axes,
 // Layers
 //===----------------------------------------------------------------------===//
 
-LogicalResult Localizer::place(GetParamOp read) {
+LogicalResult Localizer::place(GetParamOp read,
+                               const SymbolTable &params) {
   LayoutAttr layout = LayoutAttr::find(read.getType());
-  auto param = model.lookupSymbol<ParamOp>(read.getParam());
+  auto param = params.lookup<ParamOp>(read.getParam());
   if (!layout || !param)
     return success();
   if (param.getLayoutAttr() && param.getLayoutAttr() != layout)
@@ -106,15 +107,16 @@ LogicalResult Localizer::place(GetParamOp read) {
 }
 
 LogicalResult Localizer::placeParameters() {
+  const SymbolTable params(model);
   WalkResult result = model.walk([&](GetParamOp read) {
-    return failed(place(read)) ? WalkResult::interrupt()
+    return failed(place(read, params)) ? WalkResult::interrupt()
                                : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();
   for (auto param : model.getBody().getOps<ParamOp>()) {
     std::optional<StringRef> tied = param.getTied();
-    auto owner = tied ? model.lookupSymbol<ParamOp>(*tied) : ParamOp();
+    auto owner = tied ? params.lookup<ParamOp>(*tied) : ParamOp();
     if (!owner || !owner.getLayoutAttr() || !param.getLayoutAttr())
       continue;
     if (owner.getLayoutAttr().getCuts() != param.getLayoutAttr().getCuts())
