@@ -2,6 +2,7 @@
 
 #include "DynamicReader.h"
 #include "NodeBuilder.h"
+#include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf {
@@ -103,7 +104,7 @@ static void checkUnknownFields(const Node &map, const DynamicSection &section,
     if (list.empty())
       first = entry.key.getLocation();
     list += (list.empty() ? "" : ", ") + quote(name);
-    hints += suggest(name, names);
+    hints += suggestName(name, names);
   }
   if (!list.empty())
     diagnostics.error(first, "Unknown configuration keys for " +
