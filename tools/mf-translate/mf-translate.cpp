@@ -222,6 +222,7 @@ makeImport(SpecResult (*read)(const llvm::MemoryBuffer &, MLIRContext *)) {
 static LogicalResult printKeys(const std::shared_ptr<llvm::SourceMgr> &,
                                llvm::raw_ostream &output, MLIRContext *) {
   mf::printKeyPage(output);
+  mf::printDynamicKeyPage(output);
   return success();
 }
 

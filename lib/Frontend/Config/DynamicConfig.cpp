@@ -160,6 +160,12 @@ void StaticSections::checkSchedule(const DynamicReader &reader,
     reader.error(key, "gpipe with pipeline_parallel_interleave_num " +
                           llvm::Twine(layout.interleave) +
                           " does not work in the trainer; expected 1");
+  const int64_t rest = layout.microBatches % layout.pipeline;
+  if (isInterleaved && rest > 1 && layout.microBatches >= 2 * layout.pipeline)
+    reader.warn(key, "the first round of micro-batches takes the " +
+                         llvm::Twine(rest) +
+                         " that are over, which the trainer spreads over the "
+                         "first rounds");
   const bool overlaps = reader.getBool("pipeline_parallel_overlap_b_f");
   for (llvm::StringRef option :
        {"pipeline_parallel_overlap_p2p", "pipeline_parallel_overlap_b_f",

@@ -279,6 +279,9 @@ void checkKeys(const Node &section, const KnownSection &known,
 /// and meanings.
 void printKeyPage(llvm::raw_ostream &out);
 
+/// Prints the fields of the dynamic graph's YAML as a second part of that page.
+void printDynamicKeyPage(llvm::raw_ostream &out);
+
 } // namespace mf
 
 #endif // MF_CONFIG_KNOWNKEYS_H
