@@ -258,7 +258,7 @@ def ReduceInBackward : Pass<"mf-reduce-in-backward", "::mf::ir::ModelOp"> {
 }
 
 def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
-  let summary = "Build each stage's clipping and AdamW";
+  let summary = "Build each stage's clipping and optimizer";
   let description = [{
     Makes one `mf.update` per stage: reduces each gradient over the ranks that
     have summands of it, in the model's order, sums those of tied parameters over
@@ -266,7 +266,9 @@ def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
     global norm over all stages (every gradient times
     min(1, max_norm / (max(norm, max_norm) + 1e-6)), as MindSpore Transformers'
     ClipGradNorm), and one `mf.adamw` per parameter, which changes nothing if a
-    gradient is not finite. Squares of a parameter that ranks have parts of are
+    gradient is not finite. With Muon each matrix has an `mf.momentum`, whose
+    direction is gathered in bf16, normalized, made orthogonal by matrix products,
+    and an `mf.take_step` along a rank's part of it. Squares of a parameter that ranks have parts of are
     summed over exactly the axes that cut it, so that each element counts once.
 
     ```mlir

@@ -342,6 +342,29 @@ def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let fromProfile = "takeProfiledAdam(spec)";
 }
 
+def Momentum : Kernel<"mfMomentum", "makeMomentum"> {
+  let summary = "adds a gradient to the momentum, and the direction of Muon's step";
+  let parts = "*, ., . -> *, *";
+  let description = [{m = momentum m + grad; direction = grad + momentum m with
+    `nesterov`, else m, rounded to its type. `factors` are those of
+    aclnnForeachNorm, for `grad`. Where `overflow` is not 0 m stays and the
+    direction is 0.}];
+  let inputs = (ins In:$grad, In:$overflow, OptionalVariadicIn:$factors);
+  let outputs = (outs Updated:$m, Out:$direction);
+  let attributes = (attrs Double:$momentum, Bool:$nesterov);
+  let kind = "optimizer";
+}
+
+def TakeStep : Kernel<"mfTakeStep", "makeTakeStep"> {
+  let summary = "var = (1 - lr weight_decay) var - lr scale direction";
+  let parts = "*, ., . -> *";
+  let description = [{Where `overflow` is not 0 nothing changes.}];
+  let inputs = (ins In:$direction, In:$lr, In:$overflow);
+  let outputs = (outs Updated:$var);
+  let attributes = (attrs Double:$scale, Double:$weight_decay);
+  let kind = "optimizer";
+}
+
 def AverageWeight : Kernel<"mfAverageWeight", "makeAverageWeight"> {
   let summary = "what PmaAdamW does behind AdamW's step of one parameter";
   let parts = "., . -> *, *";

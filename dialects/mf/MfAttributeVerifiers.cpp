@@ -341,3 +341,70 @@ int64_t LrScheduleAttr::getGroup(StringRef parameter) {
         return static_cast<int64_t>(index) + 1;
   return 0;
 }
+
+//===----------------------------------------------------------------------===//
+// Muon
+//===----------------------------------------------------------------------===//
+
+LogicalResult MuonSplitAttr::verify(EmitError emitError, StringAttr pattern,
+                                    int64_t dim, ArrayAttr sizes) {
+  if (dim != 0 && dim != 1)
+    return emitError() << "expected dim to be 0 for rows or 1 for columns, but "
+                          "got "
+                       << dim;
+  auto isSize = [](Attribute size) {
+    auto number = dyn_cast<IntegerAttr>(size);
+    return number && number.getInt() > 0;
+  };
+  if (sizes.empty() || !llvm::all_of(sizes, isSize))
+    return emitError() << "expected sizes to be positive numbers, but got "
+                       << sizes;
+  return success();
+}
+
+SmallVector<int64_t> MuonSplitAttr::getParts() {
+  return llvm::map_to_vector(getSizes().getAsRange<IntegerAttr>(),
+                             [](IntegerAttr size) { return size.getInt(); });
+}
+
+LogicalResult MuonAttr::verify(EmitError emitError, llvm::APFloat momentum,
+                               bool nesterov, llvm::APFloat rms,
+                               llvm::APFloat eps, ArrayAttr coefficients,
+                               ArrayAttr adamwInclude, ArrayAttr splits,
+                               bool spreads) {
+  auto isTriple = [](Attribute step) {
+    auto numbers = dyn_cast<ArrayAttr>(step);
+    return numbers && numbers.size() == 3 &&
+           llvm::all_of(numbers, llvm::IsaPred<FloatAttr>);
+  };
+  if (coefficients.empty() || !llvm::all_of(coefficients, isTriple))
+    return emitError() << "expected coefficients to be three numbers for each "
+                          "Newton-Schulz step, but got "
+                       << coefficients;
+  if (!llvm::all_of(adamwInclude, llvm::IsaPred<StringAttr>))
+    return emitError() << "expected adamw_include to be a list of texts, but "
+                          "got "
+                       << adamwInclude;
+  if (splits && !llvm::all_of(splits, llvm::IsaPred<MuonSplitAttr>))
+    return emitError() << "expected splits to be a list of #mf.muon_split, but "
+                          "got "
+                       << splits;
+  return success();
+}
+
+bool MuonAttr::trains(StringRef parameter, int64_t rank) {
+  return (rank == 2 || rank == 3) &&
+         llvm::none_of(getAdamwInclude().getAsRange<StringAttr>(),
+                       [&](StringAttr pattern) {
+                         return LrScheduleAttr::matches(pattern.getValue(),
+                                                        parameter);
+                       });
+}
+
+MuonSplitAttr MuonAttr::findSplit(StringRef parameter) {
+  if (ArrayAttr splits = getSplits())
+    for (auto split : splits.getAsRange<MuonSplitAttr>())
+      if (LrScheduleAttr::matches(split.getPattern().getValue(), parameter))
+        return split;
+  return {};
+}

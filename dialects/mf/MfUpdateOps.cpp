@@ -217,6 +217,59 @@ void AdamWOp::emitLaunches(LaunchEmitter &emitter) {
                  attributes.getDictionary(getContext()));
 }
 
+/// A tensor of an update that has the shape of the stored part of a parameter.
+static LogicalResult verifyDirection(Operation *op,
+                                     SymbolTableCollection &symbols,
+                                     FlatSymbolRefAttr name, Type direction) {
+  if (failed(verifyParameter(op, symbols, name)))
+    return failure();
+  auto param = symbols.lookupNearestSymbolFrom<ParamOp>(op, name);
+  if (param.getStoredType().getShape() ==
+      cast<RankedTensorType>(direction).getShape())
+    return success();
+  return op->emitOpError("expected a direction of the shape of '")
+         << name.getValue() << "', " << param.getStoredType() << ", but got "
+         << direction;
+}
+
+LogicalResult MomentumOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyDirection(*this, symbols, getParamAttr(), getType());
+}
+
+SmallVector<StringRef> MomentumOp::getUsedGradients() { return {getParam()}; }
+
+void MomentumOp::emitLaunches(LaunchEmitter &emitter) {
+  SmallVector<EmittedBuffer> inputs =
+      getRead(emitter, getParam(), getFactors());
+  inputs.insert(inputs.begin() + 1, emitter.getBuffer(getOverflow()));
+  NamedAttrList attributes;
+  attributes.set("momentum", getMomentumAttr());
+  attributes.set("nesterov", getNesterovAttr());
+  emitter.launch("mfMomentum", inputs,
+                 {emitter.getState(State::FirstMoment, getParam()),
+                  emitter.createBuffer(getResult())},
+                 attributes.getDictionary(getContext()));
+}
+
+LogicalResult TakeStepOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyDirection(*this, symbols, getParamAttr(),
+                         getDirection().getType());
+}
+
+SmallVector<StringRef> TakeStepOp::getUsedGradients() { return {}; }
+
+void TakeStepOp::emitLaunches(LaunchEmitter &emitter) {
+  NamedAttrList attributes;
+  attributes.set("scale", getScaleAttr());
+  attributes.set("weight_decay", getWeightDecayAttr());
+  emitter.launch("mfTakeStep",
+                 {emitter.getBuffer(getDirection()),
+                  emitter.getBuffer(getLearningRate()),
+                  emitter.getBuffer(getOverflow())},
+                 emitter.getState(State::Parameter, getParam()),
+                 attributes.getDictionary(getContext()));
+}
+
 LogicalResult
 AverageWeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyParameter(*this, symbols, getParamAttr());

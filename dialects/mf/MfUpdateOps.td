@@ -128,6 +128,49 @@ def Mf_AdamWOp : Mf_StateOp<"adamw", [
   }];
 }
 
+def Mf_MomentumOp : Mf_StateOp<"momentum", [
+    Mf_GradientReaderOpInterface,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "adds the gradient of one parameter to its momentum, in place";
+  let description = [{
+    m = momentum m + g, where g is the gradient times `factors`. The result is
+    g + momentum m with `nesterov`, and m without, as the type of the result
+    rounds it. Where `overflow` is not 0, m stays and the result is 0.
+
+    ```mlir
+    %d = mf.momentum @w, %overflow {momentum = 9.500000e-01 : f64, nesterov = true} : tensor<f32> -> tensor<8x8xbf16>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$overflow,
+                       Variadic<Mf_FloatTensor>:$factors, F64Attr:$momentum,
+                       BoolAttr:$nesterov);
+  let results = (outs Mf_FloatTensor:$result);
+  let assemblyFormat = [{
+    $param `,` $overflow (`times` $factors^ `:` type($factors))? attr-dict `:`
+    type($overflow) `->` type($result)
+  }];
+}
+
+def Mf_TakeStepOp : Mf_StateOp<"take_step", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one step of one parameter along a direction, in place";
+  let description = [{
+    w = (1 - lr weight_decay) w - lr scale direction. Where `overflow` is not 0
+    nothing changes.
+
+    ```mlir
+    mf.take_step @w, %direction, %lr, %overflow {scale = 0.5 : f64, weight_decay = 0.1 : f64} : tensor<8x8xbf16>, tensor<f32>, tensor<f32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$direction,
+                       Mf_FloatTensor:$learning_rate, Mf_FloatTensor:$overflow,
+                       F64Attr:$scale, F64Attr:$weight_decay);
+  let assemblyFormat = [{
+    $param `,` $direction `,` $learning_rate `,` $overflow attr-dict `:`
+    type($direction) `,` type($learning_rate) `,` type($overflow)
+  }];
+}
+
 def Mf_AverageWeightOp : Mf_StateOp<"average_weight", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "what PmaAdamW does behind the step of one parameter, in place";

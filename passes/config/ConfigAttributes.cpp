@@ -265,6 +265,27 @@ static FusionsAttr getFusions(MLIRContext *context,
   return result == get(FusionConfig()) ? FusionsAttr() : result;
 }
 
+static MuonAttr getMuon(Builder &builder, const MuonConfig &config) {
+  auto getNumbers = [&](llvm::ArrayRef<double> numbers) {
+    return builder.getF64ArrayAttr(numbers);
+  };
+  llvm::SmallVector<Attribute> coefficients, splits;
+  for (const auto &step : config.coefficients)
+    coefficients.push_back(getNumbers(step));
+  for (const MuonSplit &split : config.splits)
+    splits.push_back(MuonSplitAttr::get(
+        builder.getContext(), builder.getStringAttr(split.pattern), split.dim,
+        builder.getI64ArrayAttr(split.sizes)));
+  llvm::SmallVector<llvm::StringRef> included(config.adamwInclude.begin(),
+                                              config.adamwInclude.end());
+  return MuonAttr::get(
+      builder.getContext(), llvm::APFloat(config.momentum), config.nesterov,
+      llvm::APFloat(config.matchedAdamWRms), llvm::APFloat(config.eps),
+      builder.getArrayAttr(coefficients), builder.getStrArrayAttr(included),
+      splits.empty() ? ArrayAttr() : builder.getArrayAttr(splits),
+      config.spreadsWeights);
+}
+
 TrainingAttr passes::getTrainingAttr(
     EmitError emitError, MLIRContext *context, const TrainingConfig &config,
     const StageMapOptions &options, const EffectiveBatch &batch,
@@ -285,7 +306,8 @@ TrainingAttr passes::getTrainingAttr(
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),
       llvm::APFloat(source.beta2), llvm::APFloat(source.eps),
-      llvm::APFloat(source.weightDecay), source.correctsBias(), average);
+      llvm::APFloat(source.weightDecay), source.correctsBias(), average,
+      source.muon ? getMuon(builder, *source.muon) : MuonAttr());
   ClippingAttr clipping;
   if (batch.useClipGrad)
     clipping =

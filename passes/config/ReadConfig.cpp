@@ -28,7 +28,6 @@ const char *describeOptimizer(llvm::StringRef type) {
   return llvm::StringSwitch<const char *>(type.lower())
       .Case("came", ": its second moments are rows and columns of factors, not "
                     "one number per element as AdamW's")
-      .Case("muon", ": it orthogonalises the momentum of matrices")
       .Default("");
 }
 
@@ -40,7 +39,7 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
                       "optimizer '" + config.optimizer.type +
                           "' is not supported" +
                           describeOptimizer(config.optimizer.type) +
-                          "; expected AdamW, PmaAdamW, "
+                          "; expected AdamW, PmaAdamW, Muon, "
                           "FP32StateAdamWeightDecay or AdamWeightDecay");
   std::vector<LrScheduleConfig> schedules = {config.lrSchedule};
   for (const LrGroup &group : config.lrGroups)

@@ -1,9 +1,10 @@
-//===- InsertOptimizer.cpp - Clipping and AdamW per stage -----------------===//
+//===- InsertOptimizer.cpp - Clipping and the optimizer, per stage --------===//
 
 #include "mf/Program/DropRates.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/TrainingCheck.h"
+#include "passes/optimizer/MuonUpdate.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mf::passes {
@@ -97,7 +98,7 @@ public:
         stages(stages), params(params), builder(model.getContext()),
         loc(model.getLoc()) {}
 
-  void build();
+  LogicalResult build();
 
 private:
   void reduceGradients();
@@ -108,7 +109,7 @@ private:
   void clip(Value norm, double maxNorm);
   /// The learning rate of each group of parameters, as scalars.
   SmallVector<Value> splitRates(Value learningRates);
-  void update(ArrayRef<Value> rates, Value step, Value overflow);
+  LogicalResult update(ArrayRef<Value> rates, Value step, Value overflow);
   void updateStatistics();
   void reportDropRate(ParamOp param, Value shares, StringRef quantity,
                       double threshold);
@@ -249,14 +250,22 @@ SmallVector<Value> UpdateBuilder::splitRates(Value learningRates) {
   return rates;
 }
 
-void UpdateBuilder::update(ArrayRef<Value> rates, Value step, Value overflow) {
+LogicalResult UpdateBuilder::update(ArrayRef<Value> rates, Value step,
+                                    Value overflow) {
   OptimizerAttr optimizer = training.getOptimizer();
   auto number = [&](const llvm::APFloat &value) {
     return builder.getF64FloatAttr(value.convertToDouble());
   };
+  SmallVector<ParamOp> matrices;
   for (ParamOp param : params) {
     if (!isTrained(param))
       continue;
+    if (MuonAttr muon = optimizer.getMuon();
+        muon && muon.trains(param.getTied().value_or(param.getSymName()),
+                            param.getTensorType().getRank())) {
+      matrices.push_back(param);
+      continue;
+    }
     // Norm weights and biases do not decay.
     bool decays = param.getTensorType().getRank() > 1;
     AdamWOp::create(
@@ -271,6 +280,13 @@ void UpdateBuilder::update(ArrayRef<Value> rates, Value step, Value overflow) {
       AverageWeightOp::create(builder, param.getLoc(), param.getSymName(), step,
                               overflow, average);
   }
+  if (matrices.empty())
+    return success();
+  return mf::passes::MuonBuilder(builder, optimizer.getMuon(), overflow,
+                                 optimizer.getWeightDecay().convertToDouble())
+      .updateAll(matrices, [&](ParamOp param) {
+        return rates[training.getLrSchedule().getGroup(param.getSymName())];
+      });
 }
 
 /// The sum over experts of the amount by which their shares exceed `threshold`,
@@ -315,29 +331,35 @@ void UpdateBuilder::updateStatistics() {
 void UpdateBuilder::emitRemark(UpdateOp function) {
   Region &body = function.getBody();
   auto steps = body.getOps<AdamWOp>();
+  auto matrices = body.getOps<TakeStepOp>();
   auto reductions = body.getOps<ReduceTiedOp>();
   auto sums = body.getOps<ReduceGradientOp>();
   int64_t elements = 0;
   for (ParamOp param : params)
     if (isTrained(param))
       elements += param.getStoredType().getNumElements();
-  remark::passed(loc, remark::RemarkOpts::name("Update")
-                          .category("optimizer")
-                          .function(model.getSymName()))
-      << remark::add("stage {0} updates its parameters", stage)
-      << remark::metric("parameters", llvm::range_size(steps))
-      << remark::metric("elements", elements)
-      << remark::metric("without decay",
-                        llvm::count_if(steps,
-                                       [](AdamWOp step) {
-                                         return step.getWeightDecay().isZero();
-                                       }))
-      << remark::metric("gradients reduced over ranks", llvm::range_size(sums))
-      << remark::metric("reductions of tied gradients",
-                        llvm::range_size(reductions));
+  auto remark = remark::passed(loc, remark::RemarkOpts::name("Update")
+                                        .category("optimizer")
+                                        .function(model.getSymName()));
+  remark << remark::add("stage {0} updates its parameters", stage)
+         << remark::metric("parameters",
+                           llvm::range_size(steps) + llvm::range_size(matrices))
+         << remark::metric("elements", elements)
+         << remark::metric(
+                "without decay",
+                llvm::count_if(steps,
+                               [](AdamWOp step) {
+                                 return step.getWeightDecay().isZero();
+                               }))
+         << remark::metric("gradients reduced over ranks",
+                           llvm::range_size(sums))
+         << remark::metric("reductions of tied gradients",
+                           llvm::range_size(reductions));
+  if (!matrices.empty())
+    remark << remark::metric("matrices by Muon", llvm::range_size(matrices));
 }
 
-void UpdateBuilder::build() {
+LogicalResult UpdateBuilder::build() {
   builder.setInsertionPointToEnd(&model.getBody().front());
   auto scalar = RankedTensorType::get({}, builder.getF32Type());
   std::string name = "update" + std::to_string(stage);
@@ -364,10 +386,13 @@ void UpdateBuilder::build() {
     ReportOp::create(builder, loc, overflow, "overflow");
   if (ClippingAttr clipping = training.getClipping())
     clip(norm, clipping.getMaxNorm().convertToDouble());
-  update(splitRates(body->getArgument(0)), body->getArgument(1), overflow);
+  if (failed(update(splitRates(body->getArgument(0)), body->getArgument(1),
+                    overflow)))
+    return failure();
   updateStatistics();
   ReturnOp::create(builder, loc);
   emitRemark(function);
+  return success();
 }
 
 struct InsertOptimizerPass
@@ -381,7 +406,9 @@ struct InsertOptimizerPass
       return signalPassFailure();
     int64_t stages = model.getTrainingAttr().getParallel().getStages();
     for (int64_t stage = 0; stage < stages; ++stage)
-      UpdateBuilder(model, map, stage, stages, map.byStage[stage]).build();
+      if (failed(UpdateBuilder(model, map, stage, stages, map.byStage[stage])
+                     .build()))
+        return signalPassFailure();
   }
 };
 

@@ -56,6 +56,7 @@ def write_yaml(
     callbacks=None,
     optimizer=None,
     top=None,
+    max_grad_norm=1.0,
 ):
     """A training YAML. `recompute` and `swap` map keys of recompute_config and of
     swap_config to YAML text; without `swap` there is no swap_config. `ranks`,
@@ -83,7 +84,7 @@ def write_yaml(
         "  type: MFTrainOneStepCell",
         "  scale_sense: " + scale_sense,
         "  use_clip_grad: True",
-        "  max_grad_norm: 1.0",
+        "  max_grad_norm: %.1f" % max_grad_norm,
         "parallel:",
         "  parallel_mode: 1",
         "  pipeline_config:",

@@ -3,6 +3,7 @@
 #include "ElementTypes.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
+#include "GradientFactors.h"
 #include "OptimizerLoops.h"
 #include "ReduceLoops.h"
 #include "SpecChecker.h"
@@ -50,20 +51,6 @@ public:
 private:
   DType type;
   Tiles tiles;
-};
-
-/// The factors on gradients: a kernel's inputs from `first` on.
-class Factors {
-public:
-  Factors(const KernelOperands &operands, size_t first) {
-    for (size_t i = first; i < operands.inputs.size(); ++i)
-      values.push_back(*static_cast<const float *>(operands.inputs[i]));
-  }
-
-  operator llvm::ArrayRef<float>() const { return values; }
-
-private:
-  llvm::SmallVector<float, 2> values;
 };
 
 /// The sum of squares of fixed blocks in f32, then of the blocks in order.
@@ -213,14 +200,6 @@ private:
   DType type;
   Tiles tiles;
 };
-
-TensorShape getScalar() { return {DType::F32, {}}; }
-
-void requireScalars(SpecChecker &checker, const KernelSpec &spec,
-                    size_t first) {
-  for (size_t i = first; i < spec.inputs.size(); ++i)
-    checker.requireInput(i, getScalar());
-}
 
 } // namespace
 

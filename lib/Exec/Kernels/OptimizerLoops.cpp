@@ -50,6 +50,32 @@ void adamWOfTypes(const AdamWCoefficients &coefficients,
   });
 }
 
+template <typename Gradient, typename Direction>
+void momentumOfTypes(const MomentumCoefficients &coefficients,
+                     llvm::ArrayRef<float> factors, const Gradient *g, float *m,
+                     Direction *direction, int64_t count) {
+  const auto momentum = hn::Set(floats, coefficients.momentum);
+  forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+    auto gradient = multiplied<Gradient>(part.get(g + i), factors);
+    auto sum = hn::MulAdd(momentum, part.get(m + i), gradient);
+    part.put(sum, m + i);
+    part.put(coefficients.isNesterov ? hn::MulAdd(momentum, sum, gradient)
+                                     : sum,
+             direction + i);
+  });
+}
+
+template <typename Direction, typename Weight>
+void stepOfTypes(float decayFactor, float size, const Direction *direction,
+                 Weight *w, int64_t count) {
+  const auto decay = hn::Set(floats, decayFactor);
+  const auto stepSize = hn::Set(floats, size);
+  forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+    auto step = hn::Mul(stepSize, part.get(direction + i));
+    part.put(hn::Sub(hn::Mul(decay, part.get(w + i)), step), w + i);
+  });
+}
+
 template <typename Weight>
 void averageOfType(const AverageCoefficients &coefficients, Weight *w,
                    float *average, int64_t count) {
@@ -88,6 +114,34 @@ void adamW(const AdamWCoefficients &coefficients, llvm::ArrayRef<float> factors,
   });
 }
 
+void momentum(const MomentumCoefficients &coefficients,
+              llvm::ArrayRef<float> factors, DType gradientType,
+              DType directionType, const void *gradient, float *m,
+              void *direction, int64_t count) {
+  dispatchFloat(gradientType, [&](auto *g) HWY_ATTR {
+    using Gradient = std::remove_pointer_t<decltype(g)>;
+    dispatchFloat(directionType, [&](auto *d) HWY_ATTR {
+      using Direction = std::remove_pointer_t<decltype(d)>;
+      momentumOfTypes(coefficients, factors,
+                      static_cast<const Gradient *>(gradient), m,
+                      static_cast<Direction *>(direction), count);
+    });
+  });
+}
+
+void takeStep(float decay, float stepSize, DType directionType,
+              DType weightType, const void *direction, void *weight,
+              int64_t count) {
+  dispatchFloat(directionType, [&](auto *d) HWY_ATTR {
+    using Direction = std::remove_pointer_t<decltype(d)>;
+    dispatchFloat(weightType, [&](auto *w) HWY_ATTR {
+      using Weight = std::remove_pointer_t<decltype(w)>;
+      stepOfTypes(decay, stepSize, static_cast<const Direction *>(direction),
+                  static_cast<Weight *>(weight), count);
+    });
+  });
+}
+
 void average(const AverageCoefficients &coefficients, DType weightType,
              void *weight, float *averages, int64_t count) {
   dispatchFloat(weightType, [&](auto *w) HWY_ATTR {
@@ -115,6 +169,8 @@ HWY_AFTER_NAMESPACE();
 namespace mf {
 
 HWY_EXPORT(adamW);
+HWY_EXPORT(momentum);
+HWY_EXPORT(takeStep);
 HWY_EXPORT(average);
 HWY_EXPORT(addTo);
 
@@ -125,6 +181,22 @@ void runAdamWLoop(const AdamWCoefficients &coefficients,
   HWY_DYNAMIC_DISPATCH(adamW)
   (coefficients, factors, gradientType, weightType, gradient, weight, m, v,
    count);
+}
+
+void runMomentumLoop(const MomentumCoefficients &coefficients,
+                     llvm::ArrayRef<float> factors, DType gradientType,
+                     DType directionType, const void *gradient, float *m,
+                     void *direction, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(momentum)
+  (coefficients, factors, gradientType, directionType, gradient, m, direction,
+   count);
+}
+
+void runStepLoop(float decay, float stepSize, DType directionType,
+                 DType weightType, const void *direction, void *weight,
+                 int64_t count) {
+  HWY_DYNAMIC_DISPATCH(takeStep)
+  (decay, stepSize, directionType, weightType, direction, weight, count);
 }
 
 void runAverageLoop(const AverageCoefficients &coefficients, DType weightType,

@@ -34,6 +34,23 @@ struct AverageCoefficients {
 void runAverageLoop(const AverageCoefficients &coefficients, DType weightType,
                     void *weight, float *averages, int64_t count);
 
+/// m = momentum m + g; direction = nesterov ? g + momentum m : m.
+struct MomentumCoefficients {
+  float momentum;
+  bool isNesterov;
+};
+
+/// The gradient is multiplied as by runAdamWLoop.
+void runMomentumLoop(const MomentumCoefficients &coefficients,
+                     llvm::ArrayRef<float> factors, DType gradientType,
+                     DType directionType, const void *gradient, float *m,
+                     void *direction, int64_t count);
+
+/// w = decay w - stepSize direction.
+void runStepLoop(float decay, float stepSize, DType directionType,
+                 DType weightType, const void *direction, void *weight,
+                 int64_t count);
+
 /// y[i] += x[i] in f32, rounded to the type of y.
 void runAddToLoop(DType xType, DType yType, const void *x, void *y,
                   int64_t count);

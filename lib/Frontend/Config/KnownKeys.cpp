@@ -22,6 +22,7 @@ using Wrapper = RunnerWrapper;
 using Scale = LossScaleConfig;
 using Adam = OptimizerConfig;
 using Average = WeightAverageConfig;
+using Orthogonal = MuonConfig;
 using Rate = LrScheduleConfig;
 using Balance = BalanceCallback;
 using Drops = DropRateCallback;
@@ -254,6 +255,23 @@ static constexpr KnownKey optimizerKeys[] = {
     used("fused_algo", "ema or sma, the kind of average (PmaAdamW)"),
     key<&Average::emaAlpha>(
         "ema_alpha", "share of the parameter in an average (PmaAdamW)", share),
+    key<&Orthogonal::momentum>("momentum", "decay of the momentum (Muon)",
+                               ratio),
+    key<&Orthogonal::nesterov>("nesterov",
+                               "the direction looks one momentum ahead (Muon)"),
+    key<&Orthogonal::matchedAdamWRms>(
+        "matched_adamw_rms",
+        "the root of the mean square of an update's elements (Muon)", positive),
+    used("ns_steps",
+         "Newton-Schulz steps of one triple of coefficients (Muon)"),
+    used("ns_coefficients",
+         "their coefficients, or a list of triples with their steps (Muon)"),
+    used("adamw_betas", "beta1 and beta2 of what AdamW updates (Muon)"),
+    used("adamw_eps", "eps of what AdamW updates (Muon)"),
+    used("adamw_include", "parameters that AdamW updates (Muon)"),
+    used("comm_strategy", "who works on which matrix (Muon)"),
+    notModelled("qk_clip_enabled", "False"),
+    notModelled("qk_clip_threshold"),
     notModelled("amsgrad", "False"),
     notModelled("maximize", "False"),
 };

@@ -1,5 +1,6 @@
 //===- StepOptionReader.cpp - Wrapper, optimizer and lr schedule ----------===//
 
+#include "MuonReader.h"
 #include "SectionReader.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>
@@ -92,21 +93,23 @@ static OptimizerKind getOptimizerKind(llvm::StringRef type) {
   return llvm::StringSwitch<OptimizerKind>(type.lower())
       .Case("adamw", OptimizerKind::AdamW)
       .Case("pmaadamw", OptimizerKind::PmaAdamW)
+      .Case("muon", OptimizerKind::Muon)
       .Case("fp32stateadamweightdecay", OptimizerKind::FP32StateAdamWeightDecay)
       .Cases({"adamweightdecay", "adamweightdecayx", "fusedadamweightdecay"},
              OptimizerKind::AdamWeightDecay)
       .Default(OptimizerKind::Unsupported);
 }
 
-/// `betas: [b1, b2]`, or the keys `beta1` and `beta2`.
+/// `betas: [b1, b2]`, or the keys `beta1` and `beta2`; of Muon `adamw_betas`.
 static void readBetas(SectionReader &reader, OptimizerConfig &config) {
-  Node betas = reader.get("betas");
+  const char *key = config.muon ? "adamw_betas" : "betas";
+  Node betas = reader.get(key);
   if (betas) {
     const std::vector<Node> &items = betas.getElements();
     auto first = items.size() == 2 ? getLenientFloat(items[0]) : std::nullopt;
     auto second = items.size() == 2 ? getLenientFloat(items[1]) : std::nullopt;
     if (!first || !second)
-      return reader.rejectValue("betas", betas, "a list of two numbers");
+      return reader.rejectValue(key, betas, "a list of two numbers");
     config.beta1 = *first;
     config.beta2 = *second;
   }
@@ -149,9 +152,16 @@ void readOptimizer(const Node &root, TrainingConfig &training,
   config.learningRate = 1e-3;
   if (config.kind == OptimizerKind::PmaAdamW)
     config.average.emplace();
+  if (config.kind == OptimizerKind::Muon) {
+    config.muon.emplace();
+    config.beta1 = config.beta2 = 0.95;
+    config.eps = config.muon->eps;
+    config.weightDecay = 0.1;
+  }
   reader.readAll(training);
   readBetas(reader, config);
   readAverageKind(reader, config);
+  readMuon(reader, config);
 }
 
 } // namespace mf

@@ -78,7 +78,10 @@ static void readModel(const TrainingConfig &config, const ModelSpec &spec,
   facts.parameterBytes = getBytes(spec.paramType);
   // States are fp32 with most optimizers; swapped ones are not on the device.
   const bool isSingle = config.optimizer.kind != OptimizerKind::AdamWeightDecay;
-  const int64_t states = config.optimizer.average ? 3 : 2;
+  // Muon's matrices, which are nearly all, have a momentum alone.
+  const int64_t states = config.optimizer.muon      ? 1
+                         : config.optimizer.average ? 3
+                                                    : 2;
   facts.stateBytes = states * (isSingle ? 4 : facts.parameterBytes);
   if (config.optimizer.swap)
     facts.stateBytes = 0;

@@ -80,12 +80,12 @@ recompute_config:
   recompute: {a: 1}
 
 //--- optimizer.yaml
-# OPTIMIZER: optimizer.yaml:[[#@LINE+2]]:9: error: optimizer 'Lamb' is not supported; expected AdamW, PmaAdamW, FP32StateAdamWeightDecay or AdamWeightDecay
+# OPTIMIZER: optimizer.yaml:[[#@LINE+2]]:9: error: optimizer 'Lamb' is not supported; expected AdamW, PmaAdamW, Muon, FP32StateAdamWeightDecay or AdamWeightDecay
 optimizer:
   type: Lamb
 
 //--- factors.yaml
-# FACTORS: factors.yaml:[[#@LINE+2]]:9: error: optimizer 'Came' is not supported: its second moments are rows and columns of factors, not one number per element as AdamW's; expected AdamW, PmaAdamW, FP32StateAdamWeightDecay or AdamWeightDecay
+# FACTORS: factors.yaml:[[#@LINE+2]]:9: error: optimizer 'Came' is not supported: its second moments are rows and columns of factors, not one number per element as AdamW's; expected AdamW, PmaAdamW, Muon, FP32StateAdamWeightDecay or AdamWeightDecay
 optimizer:
   type: Came
 

@@ -147,6 +147,46 @@ TEST(TrainingConfigTest, PmaAdamWAveragesParameters) {
   EXPECT_FALSE(parsed.config.optimizer.average);
 }
 
+TEST(TrainingConfigTest, MuonHasStepsForItsMatrices) {
+  Parsed parsed = parse("optimizer: {type: Muon}\n");
+  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
+  const OptimizerConfig &missing = parsed.config.optimizer;
+  ASSERT_TRUE(missing.muon);
+  EXPECT_EQ(missing.beta1, 0.95);
+  EXPECT_EQ(missing.eps, 1e-8);
+  EXPECT_EQ(missing.muon->eps, 1e-7);
+  EXPECT_EQ(missing.muon->coefficients.size(), 5u);
+  EXPECT_FALSE(missing.muon->spreadsWeights);
+  parsed = parse("optimizer: {type: Muon, ns_coefficients: [[[3, -4, 2], 2], "
+                 "[[2, -1.5, 0.5], 1]], adamw_betas: [0.8, 0.9], adamw_eps: "
+                 "1.e-6, eps: 1.e-5, adamw_include: ['head'], comm_strategy: "
+                 "allgather_deredundency}\n");
+  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
+  const OptimizerConfig &given = parsed.config.optimizer;
+  ASSERT_TRUE(given.muon);
+  ASSERT_EQ(given.muon->coefficients.size(), 3u);
+  EXPECT_EQ(given.muon->coefficients[1][1], -4);
+  EXPECT_EQ(given.muon->coefficients[2][2], 0.5);
+  EXPECT_EQ(given.beta2, 0.9);
+  EXPECT_EQ(given.eps, 1e-6);
+  EXPECT_EQ(given.muon->eps, 1e-5);
+  EXPECT_TRUE(given.muon->spreadsWeights);
+  EXPECT_EQ(given.muon->adamwInclude, std::vector<std::string>{"head"});
+}
+
+TEST(TrainingConfigTest, MuonsKeysAreChecked) {
+  Parsed parsed = parse(
+      "optimizer: {type: Muon, ns_steps: 0, ns_coefficients: [1, 2], "
+      "adamw_betas: [1, 0.5], adamw_include: 3, comm_strategy: broadcast}\n");
+  EXPECT_EQ(parsed.diagnostics.getErrorCount(), 5u) << parsed.diagnostics.str();
+  parsed = parse("optimizer: {type: AdamW, ns_steps: 3}");
+  EXPECT_NE(parsed.diagnostics.str().find("the optimizer is not Muon"),
+            std::string::npos);
+  parsed = parse("optimizer: {type: Muon, betas: [0.9, 0.95]}");
+  EXPECT_NE(parsed.diagnostics.str().find("'betas' has no effect"),
+            std::string::npos);
+}
+
 TEST(TrainingConfigTest, AScheduleKeepsOnlyWhatIsWritten) {
   const LrScheduleConfig &none = parse("").config.lrSchedule;
   EXPECT_EQ(none.lrEnd, 0.0);

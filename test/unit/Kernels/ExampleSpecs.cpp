@@ -306,6 +306,14 @@ void addUpdates(std::vector<KernelSpec> &specs) {
                    {x, scalar, scalar, scalar, scalar, scalar},
                    {x, x, x},
                    attributes});
+  const AttributeMap momentum = {{"momentum", 0.9}, {"nesterov", true}};
+  specs.push_back({"mfMomentum", {x, scalar}, {x, narrow({70000})}, momentum});
+  specs.push_back(
+      {"mfMomentum", {x, scalar, scalar, scalar}, {x, x}, momentum});
+  specs.push_back({"mfTakeStep",
+                   {narrow({70000}), scalar, scalar},
+                   {x},
+                   {{"scale", 0.5}, {"weight_decay", 0.1}}});
   specs.push_back({"mfAverageWeight",
                    {scalar, scalar},
                    {x, x},

@@ -111,6 +111,64 @@ TEST(AdamWTest, ARaisedFlagLeavesEverythingAsItIs) {
   EXPECT_FALSE(update(0) == before);
 }
 
+TEST(MomentumTest, AddsTheGradientAndLooksAhead) {
+  const double factor = 0.5, momentum = 0.9;
+  const Tensor m = randomTensor(DType::F32, {40007}, 1);
+  for (DType type : floatTypes)
+    for (bool nesterov : {false, true}) {
+      const Tensor gradient = randomTensor(type, {40007}, 2);
+      const Tensor direction = randomTensor(DType::BF16, {40007}, 3);
+      const AttributeMap attributes = {{"momentum", momentum},
+                                       {"nesterov", nesterov}};
+      auto update = [&](double overflow) {
+        return runKernel("mfMomentum",
+                         {gradient, scalar(overflow), scalar(factor)},
+                         {m, direction}, attributes);
+      };
+      std::vector<double> sums, directions;
+      for (int64_t i = 0; i < m.size(); ++i) {
+        const double g = gradient.get(i) * factor;
+        sums.push_back(momentum * m.get(i) + g);
+        directions.push_back(nesterov ? g + momentum * sums.back()
+                                      : sums.back());
+      }
+      const std::vector<Tensor> updated = update(0), skipped = update(1);
+      expectNear(updated[0], sums);
+      expectNear(updated[1], directions);
+      EXPECT_TRUE(skipped[0] == m);
+      expectNear(skipped[1], std::vector<double>(m.size(), 0));
+    }
+}
+
+TEST(TakeStepTest, DecaysAndGoesAlongTheDirection) {
+  const AttributeMap attributes = {{"scale", 3.0}, {"weight_decay", 0.1}};
+  for (DType type : floatTypes) {
+    const Tensor weight = randomTensor(type, {40007}, 1);
+    const Tensor direction = randomTensor(DType::BF16, {40007}, 2);
+    auto update = [&](double overflow) {
+      return runKernel("mfTakeStep",
+                       {direction, scalar(0.25), scalar(overflow)}, {weight},
+                       attributes)[0];
+    };
+    std::vector<double> expected;
+    for (int64_t i = 0; i < weight.size(); ++i)
+      expected.push_back((1 - 0.25 * 0.1) * weight.get(i) -
+                         0.25 * 3 * direction.get(i));
+    expectNear(update(0), expected);
+    EXPECT_TRUE(update(1) == weight);
+  }
+}
+
+TEST(MomentumTest, RefusesOtherShapes) {
+  const Tensor x(DType::F32, {4}), y(DType::F32, {5});
+  EXPECT_THAT(getRefusal("mfMomentum", {x, scalar(0)}, {y, x},
+                         {{"momentum", 0.9}, {"nesterov", true}}),
+              HasSubstr("output 0 is"));
+  EXPECT_THAT(getRefusal("mfTakeStep", {y, scalar(1), scalar(0)}, {x},
+                         {{"scale", 1.0}, {"weight_decay", 0.1}}),
+              HasSubstr("input 0 is"));
+}
+
 TEST(AverageWeightTest, JoinsOnSomeStepsAndAppliesOnFewer) {
   const double fused = 3, share = 0.2;
   for (DType type : floatTypes)

@@ -155,6 +155,7 @@ template <typename Part> Part *findPart(TrainingConfig &config) {
   offer(&config.wrapper.scaleSense);
   offer(&config.optimizer);
   offerIf(config.optimizer.average);
+  offerIf(config.optimizer.muon);
   offer(&config.lrSchedule);
   offer(&config.moe);
   offerIf(config.callbacks.balance);

@@ -188,6 +188,7 @@ enum class OptimizerKind : uint8_t {
   FP32StateAdamWeightDecay, ///< fp32 states whatever the parameters are
   AdamWeightDecay,          ///< MindSpore's and its fused forms
   PmaAdamW,                 ///< AdamW, and an average of each parameter
+  Muon,                     ///< Muon for matrices, AdamW for all others
   Unsupported               ///< anything else: an error when a step is built
 };
 
@@ -198,6 +199,32 @@ struct WeightAverageConfig {
   /// fused_algo: sma, not ema.
   bool sums = false;
   double emaAlpha = 0.2;
+};
+
+/// Parts of a weight that Muon takes for matrices of their own.
+struct MuonSplit {
+  /// A part of the parameter's name, or a wildcard.
+  std::string pattern;
+  /// Rows (0) or columns (1) are cut.
+  int64_t dim = 0;
+  /// The sizes of the parts, which are repeated until the dimension is used up.
+  std::vector<int64_t> sizes;
+};
+
+/// The keys of Muon. Other members of the optimizer are then those of AdamW for
+/// the parameters that are no matrices.
+struct MuonConfig {
+  double momentum = 0.95;
+  bool nesterov = true;
+  double matchedAdamWRms = 0.2;
+  /// Added to the norm of a matrix.
+  double eps = 1e-7;
+  /// For each Newton-Schulz step.
+  std::vector<std::array<double, 3>> coefficients;
+  /// comm_strategy: allgather_deredundency, not allgather.
+  bool spreadsWeights = false;
+  std::vector<std::string> adamwInclude;
+  std::vector<MuonSplit> splits;
 };
 
 struct OptimizerConfig {
@@ -211,11 +238,14 @@ struct OptimizerConfig {
   bool swap = false;
   /// The averages of PmaAdamW; no other optimizer has them.
   std::optional<WeightAverageConfig> average;
+  /// The keys that Muon alone has.
+  std::optional<MuonConfig> muon;
   Node node;
 
   /// Whether moments are corrected for their begin at 0.
   bool correctsBias() const {
-    return kind == OptimizerKind::AdamW || kind == OptimizerKind::PmaAdamW;
+    return kind == OptimizerKind::AdamW || kind == OptimizerKind::PmaAdamW ||
+           kind == OptimizerKind::Muon;
   }
 };
 

@@ -1,0 +1,108 @@
+//===- MuonReader.cpp - The optimizer's keys of Muon ----------------------===//
+
+#include "MuonReader.h"
+
+namespace mf {
+
+using Triple = std::array<double, 3>;
+
+/// More steps than any matrix needs.
+static constexpr int64_t maxSteps = 64;
+
+static std::optional<Triple> getTriple(const Node &node) {
+  const std::vector<Node> items = node.getElements();
+  if (items.size() != 3)
+    return std::nullopt;
+  Triple triple;
+  for (auto [number, item] : llvm::zip(triple, items)) {
+    std::optional<double> value = getLenientFloat(item);
+    if (!value)
+      return std::nullopt;
+    number = *value;
+  }
+  return triple;
+}
+
+/// `[[a, b, c], n]` is a triple for n steps.
+static bool readRepeated(const Node &node, std::vector<Triple> &coefficients) {
+  const std::vector<Node> items = node.getElements();
+  if (items.size() != 2)
+    return false;
+  std::optional<Triple> triple = getTriple(items[0]);
+  std::optional<int64_t> steps = items[1].getInt();
+  if (!triple || !steps || *steps < 1 || *steps > maxSteps)
+    return false;
+  coefficients.insert(coefficients.end(), *steps, *triple);
+  return true;
+}
+
+static void readCoefficients(SectionReader &reader, MuonConfig &muon) {
+  const int64_t steps = reader.readInt("ns_steps", 5);
+  if (steps < 1 || steps > maxSteps)
+    return reader.rejectValue("ns_steps", reader.get("ns_steps"),
+                              "an int from 1 to " + llvm::Twine(maxSteps));
+  Node node = reader.get("ns_coefficients");
+  if (node.isUndefinedOrNull()) {
+    muon.coefficients.assign(steps, {3.4445, -4.7750, 2.0315});
+    return;
+  }
+  if (std::optional<Triple> triple = getTriple(node)) {
+    muon.coefficients.assign(steps, *triple);
+    return;
+  }
+  for (const Node &item : node.getElements())
+    if (!readRepeated(item, muon.coefficients)) {
+      muon.coefficients.clear();
+      break;
+    }
+  if (muon.coefficients.empty())
+    reader.rejectValue("ns_coefficients", node,
+                       "three numbers, or a list of [[a, b, c], steps]");
+  else if (Node ignored = reader.get("ns_steps"))
+    reader.diagnostics.warning(
+        ignored.getLocation(),
+        "'ns_steps' has no effect: 'ns_coefficients' says how many steps each "
+        "of its triples is for");
+}
+
+static void readIncluded(SectionReader &reader, MuonConfig &muon) {
+  Node node = reader.get("adamw_include");
+  if (node.isUndefinedOrNull()) {
+    // Names of the mcore training graph, then those of legacy layer classes.
+    muon.adamwInclude = {"*word_embeddings*", "*output_layer*", "*embedding*",
+                         "*lm_head*"};
+    return;
+  }
+  for (const Node &item : node.getElements())
+    if (item.isString())
+      muon.adamwInclude.push_back(item.getText().str());
+  if (muon.adamwInclude.size() != node.getElements().size() || !node.isList())
+    reader.rejectValue("adamw_include", node, "a list of patterns");
+}
+
+void readMuon(SectionReader &reader, OptimizerConfig &config) {
+  if (!config.muon) {
+    for (llvm::StringRef key : {"momentum", "nesterov", "matched_adamw_rms",
+                                "ns_steps", "ns_coefficients", "adamw_betas",
+                                "adamw_eps", "adamw_include", "comm_strategy"})
+      if (Node value = reader.get(key))
+        reader.diagnostics.warning(
+            value.getLocation(),
+            quote(key) + " has no effect: the optimizer is not Muon");
+    return;
+  }
+  if (Node betas = reader.get("betas"))
+    reader.diagnostics.warning(betas.getLocation(),
+                               "'betas' has no effect: Muon takes 'momentum', "
+                               "and what AdamW updates 'adamw_betas'");
+  MuonConfig &muon = *config.muon;
+  muon.eps = config.eps;
+  config.eps = reader.readFloat("adamw_eps", 1e-8);
+  readCoefficients(reader, muon);
+  readIncluded(reader, muon);
+  muon.spreadsWeights =
+      reader.readString("comm_strategy", "allgather",
+                        {"allgather", "allgather_deredundency"}) != "allgather";
+}
+
+} // namespace mf

@@ -1,0 +1,59 @@
+//===- MuonUpdate.h - The update of one matrix by Muon ----------*- C++ -*-===//
+
+#ifndef MF_PASSES_OPTIMIZER_MUONUPDATE_H
+#define MF_PASSES_OPTIMIZER_MUONUPDATE_H
+
+#include "dialects/mf/MfOps.h"
+
+namespace mf::passes {
+
+/// Builds Muon's update of parameters, as operators on whole matrices in bf16:
+/// each rank's direction is gathered, made orthogonal by Newton-Schulz steps,
+/// and of the result a rank takes its own part.
+class MuonBuilder {
+public:
+  MuonBuilder(mlir::OpBuilder &builder, ir::MuonAttr muon, mlir::Value overflow,
+              double weightDecay)
+      : builder(builder), muon(muon), overflow(overflow),
+        weightDecay(weightDecay) {}
+
+  /// Updates all of `params` at the learning rates that they have. Where each
+  /// matrix is worked on by one rank, parameters of one type, layout and split
+  /// are updated together, one for each rank.
+  mlir::LogicalResult
+  updateAll(llvm::ArrayRef<ir::ParamOp> params,
+            llvm::function_ref<mlir::Value(ir::ParamOp)> getRate);
+
+private:
+  mlir::LogicalResult update(ir::ParamOp param, mlir::Value rate);
+  /// One for each of the ranks that have parts of them.
+  mlir::LogicalResult updateTogether(llvm::ArrayRef<ir::ParamOp> params,
+                                     llvm::ArrayRef<mlir::Value> rates);
+  /// The number of ranks over which the matrices of parameters such as `param`
+  /// are spread: 1 where each rank works on all of them.
+  int64_t getNumOwners(ir::ParamOp param);
+  mlir::Value buildDirection(ir::ParamOp param);
+  mlir::Value gather(ir::ParamOp param, mlir::Value part);
+  mlir::Value takeOwnPart(ir::ParamOp param, mlir::Value whole);
+  mlir::FailureOr<mlir::Value> orthogonalize(ir::ParamOp param,
+                                             mlir::Value whole);
+  mlir::Value normalize(mlir::Value matrices);
+  mlir::Value runNewtonSchulz(mlir::Value matrices);
+  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
+  void takeStep(ir::ParamOp param, mlir::Value direction, mlir::Value rate);
+  /// The factor of the largest matrix of a parameter, in front of the learning
+  /// rate.
+  double getScale(int64_t rows, int64_t columns);
+
+  mlir::OpBuilder &builder;
+  ir::MuonAttr muon;
+  mlir::Value overflow;
+  double weightDecay;
+  mlir::Location loc = builder.getUnknownLoc();
+  /// The factor of the last parameter that was made orthogonal.
+  double scale = 0;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_OPTIMIZER_MUONUPDATE_H

@@ -1,0 +1,109 @@
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' %s | FileCheck %s
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-insert-optimizer))' --remarks-filter-passed=optimizer %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+#muon = #mf.optimizer<type = "Muon", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true,
+  muon = <momentum = 0.95, nesterov = true, rms = 0.2, eps = 1.0e-7, coefficients = [[3.5, -4.5, 2.0]], adamw_include = ["*embedding*"],
+    splits = [#mf.muon_split<pattern = "fc1", dim = 0, sizes = [8]>, #mf.muon_split<pattern = "qb", dim = 0, sizes = [6, 2]>]>>
+#spread = #mf.optimizer<type = "Muon", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true,
+  muon = <momentum = 0.95, nesterov = true, rms = 0.2, eps = 1.0e-7, coefficients = [[3.5, -4.5, 2.0]], adamw_include = [], spreads = true>>
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+
+// The embedding and the norm are AdamW's. The whole matrix is gathered in bf16, normalized and made orthogonal; a tall one is multiplied
+// from the other side. Of the result a rank takes the step that its part asks for.
+// CHECK-LABEL: mf.model @matrices_become_orthogonal
+// CHECK: %[[OVERFLOW:.*]] = mf.non_finite
+// CHECK: mf.adamw @embedding.weight,
+// CHECK-NEXT: mf.adamw @gamma,
+// CHECK-NEXT: %[[PART:.*]] = mf.momentum @w, %[[OVERFLOW]] {momentum = {{.*}}, nesterov = true} : tensor<f32> -> tensor<8x8xbf16>
+// CHECK-NEXT: %[[WHOLE:.*]] = mf.all_gather %[[PART]] over ["dp"] replicated : tensor<8x8xbf16> -> tensor<16x8xbf16>
+// CHECK-NEXT: %[[MATRIX:.*]] = mf.reshape %[[WHOLE]] : (tensor<16x8xbf16>) -> tensor<1x16x8xbf16>
+// CHECK-NEXT: %[[WIDE:.*]] = mf.cast %[[MATRIX]] : (tensor<1x16x8xbf16>) -> tensor<1x16x8xf32>
+// CHECK-NEXT: %[[SQUARES:.*]] = mf.mul %[[WIDE]], %[[WIDE]]
+// CHECK-NEXT: %[[SUM:.*]] = mf.reduce_sum %[[SQUARES]] {axes = array<i64: 1, 2>}
+// CHECK-NEXT: %[[ROOT:.*]] = mf.sqrt %[[SUM]]
+// CHECK-NEXT: %[[NORM:.*]] = mf.cast %[[ROOT]] : (tensor<1xf32>) -> tensor<1xbf16>
+// CHECK-NEXT: %[[DIVISOR:.*]] = mf.add_scalar %[[NORM]]
+// CHECK-NEXT: %[[DIVISORS:.*]] = mf.reshape %[[DIVISOR]]
+// CHECK-NEXT: %[[X:.*]] = mf.div %[[MATRIX]], %[[DIVISORS]]
+// CHECK-NEXT: %[[A:.*]] = mf.matmul %[[X]], %[[X]] {transpose_a = true} : (tensor<1x16x8xbf16>, tensor<1x16x8xbf16>) -> tensor<1x8x8xbf16>
+// CHECK-NEXT: %[[AA:.*]] = mf.matmul %[[A]], %[[A]]
+// CHECK-NEXT: %[[BA:.*]] = mf.scale %[[A]] {value = -4.500000e+00 : f64}
+// CHECK-NEXT: %[[CAA:.*]] = mf.scale %[[AA]] {value = 2.000000e+00 : f64}
+// CHECK-NEXT: %[[B:.*]] = mf.add %[[BA]], %[[CAA]]
+// CHECK-NEXT: %[[BX:.*]] = mf.matmul %[[X]], %[[B]] {transpose_b = true}
+// CHECK-NEXT: %[[AX:.*]] = mf.scale %[[X]] {value = 3.500000e+00 : f64}
+// CHECK-NEXT: %[[NEXT:.*]] = mf.add %[[AX]], %[[BX]]
+// CHECK-NEXT: %[[FLAT:.*]] = mf.reshape %[[NEXT]]
+// CHECK-NEXT: %[[OWN:.*]] = mf.own_part %[[FLAT]] over ["dp"] : tensor<16x8xbf16> -> tensor<8x8xbf16>
+// CHECK-NEXT: mf.take_step @w, %[[OWN]], {{.*}} {scale = 8.000000e-01 : f64, weight_decay = 1.000000e-01 : f64}
+mf.model @matrices_become_orthogonal attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #muon, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @embedding.weight : tensor<16x8xf32> init <ones>
+  mf.param @gamma : tensor<8xf32> init <ones>
+  mf.param @w : tensor<16x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]>
+  mf.backward @chunk0.backward (%g0: tensor<16x8xf32>, %g1: tensor<8xf32>, %g2: tensor<8x8xf32>) -> (tensor<16x8xf32>, tensor<8xf32>, tensor<8x8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@embedding.weight, @gamma, @w]} {
+    mf.return %g0, %g1, %g2 : tensor<16x8xf32>, tensor<8xf32>, tensor<8x8xf32>
+  }
+}
+
+// Halves of one size are matrices beside each other; parts of several sizes are split off, and the step of each is as long as its own
+// larger dimension asks for. Experts are matrices as they are.
+// CHECK-LABEL: mf.model @parts_are_matrices_of_their_own
+// CHECK: mf.momentum @fc1
+// CHECK-NEXT: mf.reshape %{{.*}} : (tensor<16x8xbf16>) -> tensor<2x8x8xbf16>
+// CHECK-NEXT: mf.cast %{{.*}} : (tensor<2x8x8xbf16>) -> tensor<2x8x8xf32>
+// CHECK: mf.take_step @fc1
+// CHECK-NEXT: mf.momentum @qb
+// CHECK-NEXT: %[[HEADS:.*]] = mf.reshape %{{.*}} : (tensor<16x4xbf16>) -> tensor<2x8x4xbf16>
+// CHECK-NEXT: mf.split %[[HEADS]] {axis = 1 : i64} : (tensor<2x8x4xbf16>) -> (tensor<2x6x4xbf16>, tensor<2x2x4xbf16>)
+// CHECK: mf.scale %{{.*}} {value = {{0.8164965[0-9]*}} : f64} : (tensor<2x2x4xbf16>) -> tensor<2x2x4xbf16>
+// CHECK-NEXT: mf.concat
+// CHECK: mf.take_step @qb, {{.*}} {scale = 0.4898979{{[0-9]*}} : f64
+// CHECK-NEXT: mf.momentum @experts
+// CHECK-NEXT: mf.cast %{{.*}} : (tensor<3x8x4xbf16>) -> tensor<3x8x4xf32>
+mf.model @parts_are_matrices_of_their_own attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #muon, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @fc1 : tensor<16x8xf32> init <ones>
+  mf.param @qb : tensor<16x4xf32> init <ones>
+  mf.param @experts : tensor<3x8x4xf32> init <ones>
+  mf.backward @chunk0.backward (%g0: tensor<16x8xf32>, %g1: tensor<16x4xf32>, %g2: tensor<3x8x4xf32>) -> (tensor<16x8xf32>, tensor<16x4xf32>, tensor<3x8x4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@fc1, @qb, @experts]} {
+    mf.return %g0, %g1, %g2 : tensor<16x8xf32>, tensor<16x4xf32>, tensor<3x8x4xf32>
+  }
+}
+
+// Of two matrices each rank works on one. The third stands alone: all work on it.
+// CHECK-LABEL: mf.model @each_matrix_has_an_owner
+// CHECK: %[[FIRST:.*]] = mf.momentum @first
+// CHECK: %[[SECOND:.*]] = mf.momentum @second
+// CHECK: %[[STACK:.*]] = mf.concat {{.*}} {axis = 0 : i64} : (tensor<1x4x8xbf16>, tensor<1x4x8xbf16>) -> tensor<2x4x8xbf16>
+// CHECK-NEXT: mf.all_to_all %[[STACK]] over ["dp"] split 0 concat 1 : tensor<2x4x8xbf16> -> tensor<1x8x8xbf16>
+// CHECK: mf.all_to_all %{{.*}} over ["dp"] split 1 concat 0 : tensor<1x8x8xbf16> -> tensor<2x4x8xbf16>
+// CHECK: mf.take_step @first
+// CHECK: mf.take_step @second
+// CHECK: mf.momentum @third
+// CHECK-NEXT: mf.all_gather
+// REMARK: Function=matrices_become_orthogonal | {{.*}}matrices by Muon=1, parameters=3
+mf.model @each_matrix_has_an_owner attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #spread, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @first : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]>
+  mf.param @second : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]>
+  mf.param @third : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp], []]>
+  mf.backward @chunk0.backward (%g0: tensor<4x8xf32>, %g1: tensor<4x8xf32>, %g2: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@first, @second, @third]} {
+    mf.return %g0, %g1, %g2 : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+  }
+}
+
+}
