@@ -4,6 +4,7 @@
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
 #include "passes/adapters/AdapterPlan.h"
+#include "passes/adapters/TrainedWeights.h"
 #include <cmath>
 
 namespace mf::passes {
@@ -383,6 +384,8 @@ struct InsertAdaptersPass
   void runOnOperation() override {
     ModelOp model = getOperation();
     LoraAttr lora = model.getLoraAttr();
+    if (!lora && printPlan)
+      printTrained(model, mf::passes::PrintedPlan(model).os());
     if (!lora || lora.getInserted())
       return;
     if (failed(AdapterInserter(model, lora, printPlan).run()))

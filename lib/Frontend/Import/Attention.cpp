@@ -1,6 +1,7 @@
 //===- Attention.cpp - Projections, rotary embedding and scores -----------===//
 
 #include "BodyLayer.h"
+#include "LearnedPrefix.h"
 #include <cmath>
 #include <numeric>
 
@@ -236,9 +237,12 @@ static Value addFlashAttention(CellBuilder &cells, const AttentionHeads &heads,
 static Value addMask(CellBuilder &cells) {
   Value mask = cells.getParameter(causalMaskTable);
   const int64_t prefix = cells.spec.prefixLength;
+  StringRef leaf = cells.names.attention.scores.mask;
+  if (cells.spec.prefix)
+    return cells.concatLast({cells.getParameter(learnedPrefixMaskTable), mask},
+                            leaf);
   if (prefix == 0)
     return mask;
-  StringRef leaf = cells.names.attention.scores.mask;
   Value rest =
       cells.sliceLast(mask, prefix, cells.spec.sequenceLength - prefix, leaf);
   return cells.concatLast({cells.getParameter(prefixMaskTable), rest}, leaf);
@@ -307,6 +311,8 @@ Value addAttention(CellBuilder &cells, Value input) {
   heads.value = splitHeads(cells, flat.value, spec.numKeyValueHeads, "");
   heads.query = addRotary(cells, heads.query, names.rotary);
   heads.key = addRotary(cells, heads.key, names.rotary);
+  if (spec.prefix)
+    joinPrefix(cells, cells.getArgument(1), heads);
   double scale = 1.0 / std::sqrt(static_cast<double>(spec.headSize));
   Value result = spec.usesFlashAttention
                      ? addFlashAttention(cells, heads, scale)

@@ -1,6 +1,7 @@
 //===- LoraReader.cpp - Reads pet_config ----------------------------------===//
 
 #include "LoraReader.h"
+#include "PrefixReader.h"
 #include "SpecReader.h"
 #include "mf/Frontend/Config/NameRegex.h"
 #include "mf/Support/NearestName.h"
@@ -40,6 +41,8 @@ static const AdapterClass *findAdapterClass(llvm::StringRef architecture) {
 
 llvm::StringRef getAdaptedClass(llvm::StringRef architecture) {
   const AdapterClass *found = findAdapterClass(architecture);
+  if (architecture == prefixClass)
+    return "ChatGLM2ForConditionalGeneration";
   return found ? llvm::StringRef(found->base) : architecture;
 }
 
@@ -237,7 +240,8 @@ std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
                               " are not supported"
                         : "expected a pet_type in pet_config, but got " +
                               type.repr() + suggestName(type.getText(), known)))
-        .attachNote("supported is lora; remove the section to train all "
+        .attachNote("supported are lora, prefixtuning and ptuning2; remove the "
+                    "section to train all "
                     "parameters");
     return std::nullopt;
   }

@@ -3,6 +3,7 @@
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "BodyLayer.h"
 #include "ExpertLayer.h"
+#include "LearnedPrefix.h"
 #include "NextTokenLayers.h"
 #include "mf/Frontend/Import/CellNames.h"
 #include <cmath>
@@ -36,6 +37,8 @@ public:
     for (int64_t index = 0; index < spec.numLayers; ++index)
       addBody(index);
     addBehindBody();
+    if (spec.prefix)
+      freezeBesidePrefix(model, spec);
     return module;
   }
 
@@ -166,11 +169,12 @@ private:
                 getInit(InitKind::Normal, spec.initializerRange),
                 positionTraits);
     }
-    Type hidden = getHiddenType();
+    if (spec.prefix)
+      addPrefixParameters(model, spec);
     CellBuilder cells(
         model, spec, "embedding", LayerKind::Embedding, "",
         TypeRange{getIndexType({spec.microBatchSize, spec.sequenceLength})},
-        hidden);
+        getHandedOn(/*layer=*/0));
     Value table = cells.getParameter(names.embeddingWeight);
     auto rows = RankedTensorType::get(
         getShape(cells.getArgument(0)),
@@ -194,22 +198,40 @@ private:
     result = cells.cast(result, spec.residualType, "cast");
     if (!spec.learnsPositions)
       drop();
-    cells.returnValues(result);
+    SmallVector<Value> results = {result};
+    if (spec.prefix)
+      llvm::append_range(results, addPrefix(cells));
+    cells.returnValues(results);
+  }
+
+  /// The types that body layer `layer` takes: the hidden state, and what the
+  /// prefix has for this layer and for those behind it.
+  SmallVector<Type> getHandedOn(int64_t layer) {
+    SmallVector<Type> types = {getHiddenType()};
+    if (spec.prefix)
+      types.append(spec.numLayers - layer,
+                   getPrefixType(builder.getContext(), spec));
+    return types;
   }
 
   void addBody(int64_t index) {
     std::string number = std::to_string(index);
-    Type hidden = getHiddenType();
-    SmallVector<Type, 2> results = {hidden};
+    SmallVector<Type> results = getHandedOn(index + 1);
     const bool hasExperts = spec.hasExperts(index);
     if (hasExperts && hasExpertLoss(spec))
       results.push_back(RankedTensorType::get({}, builder.getF32Type()));
     CellBuilder cells(model, spec, "layers." + number, LayerKind::Body,
-                      names.layers.str() + "." + number, TypeRange{hidden},
+                      names.layers.str() + "." + number, getHandedOn(index),
                       results);
     cells.setCellTree(getCellTree(hasExperts));
     cells.layerIndex = index;
-    cells.returnValues(addBodyLayer(cells, cells.getArgument(0), hasExperts));
+    SmallVector<Value> values(
+        addBodyLayer(cells, cells.getArgument(0), hasExperts));
+    if (spec.prefix)
+      for (int64_t later = index + 1; later < spec.numLayers; ++later)
+        values.insert(values.begin() + later - index,
+                      cells.getArgument(later - index + 1));
+    cells.returnValues(values);
   }
 
   /// Final norm and head, and what predicts later tokens: hidden states that

@@ -5,6 +5,7 @@
 #include "FamilyReaders.h"
 #include "LoraReader.h"
 #include "ModelKeys.h"
+#include "PrefixReader.h"
 #include "PretrainedConfig.h"
 #include "SpecLimits.h"
 #include "mf/Support/NearestName.h"
@@ -130,6 +131,8 @@ static std::optional<LoraSpec> readAdapters(const TrainingConfig &config,
                                             std::optional<Release> release,
                                             DiagnosticList &diagnostics) {
   Node adapter = config.model.config["pet_config"];
+  if (asksForPrefix(adapter, findArchitecture(config)) && !isMcore)
+    return std::nullopt;
   if (!isMcore)
     return readLora(adapter, findArchitecture(config), release, diagnostics);
   if (!adapter.isUndefinedOrNull())
@@ -316,10 +319,22 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   // The key changes how a layer runs, not its result: mf-read-config reads it.
   reader.markRead({"fine_grain_interleave"});
   reader.markRead({"pet_config"});
+  Node adapter = config.model.config["pet_config"];
+  Node network = findArchitecture(config);
+  const bool hasPrefix =
+      !architecture->isMcore && asksForPrefix(adapter, network);
+  if (hasPrefix) {
+    // The network takes the length from pet_config.
+    reader.markRead({"pre_seq_len"});
+    reader.markRead({"prefix_projection"});
+    spec.prefix = readPrefix(adapter, network, diagnostics);
+  }
   spec.lora = readAdapters(config, architecture->isMcore, overrides.release,
                            diagnostics);
   architecture->read(reader, spec);
   spec.fusions = readFusionNames(config, architecture->isMcore, diagnostics);
+  if (spec.prefix)
+    checkPrefix(config, spec, diagnostics);
   if (!architecture->isMcore)
     rejectExperts(config.model.config, "in moe_config", diagnostics);
   readExperts(config, overrides.release, reader, spec);

@@ -337,11 +337,12 @@ TEST(ModelSpecTest, ExpertsElsewhereAndLatentAttentionAreErrors) {
             "model_config (the key is ignored)\n");
 }
 
-TEST(ModelSpecTest, OtherAdaptersThanLoraAreErrors) {
-  EXPECT_EQ(getMessages("pet_config:\n  pet_type: prefixtuning\n"),
-            "train.yaml:6:17: error: adapters of pet_type 'prefixtuning' are "
-            "not supported\n"
-            "note: supported is lora; remove the section to train all "
+TEST(ModelSpecTest, AdaptersOfServingAreErrors) {
+  EXPECT_EQ(getMessages("pet_config:\n  pet_type: slora\n"),
+            "train.yaml:6:17: error: adapters of pet_type 'slora' are not "
+            "supported\n"
+            "note: supported are lora, prefixtuning and ptuning2; remove the "
+            "section to train all "
             "parameters\n");
 }
 

@@ -18,6 +18,7 @@
 #include "mf/Frontend/Import/LatentAttentionSpec.h"
 #include "mf/Frontend/Import/LoraSpec.h"
 #include "mf/Frontend/Import/NextTokenSpec.h"
+#include "mf/Frontend/Import/PrefixSpec.h"
 #include "mf/Support/DType.h"
 #include <optional>
 #include <string>
@@ -180,6 +181,8 @@ struct ModelSpec {
   DropoutSpec dropout;
   /// The model is fine-tuned: only adapters are trained.
   std::optional<LoraSpec> lora;
+  /// Or only keys and values before those of the tokens are.
+  std::optional<PrefixSpec> prefix;
   double normEpsilon = 1e-5;
   /// Standard deviation of the initial weights.
   double initializerRange = 0.01;

@@ -1,0 +1,28 @@
+//===- PrefixReader.h - Reads pet_config of trained prefixes ----*- C++ -*-===//
+
+#ifndef MF_LIB_IMPORT_PREFIXREADER_H
+#define MF_LIB_IMPORT_PREFIXREADER_H
+
+#include "mf/Frontend/Import/ModelSpec.h"
+
+namespace mf {
+
+/// The class that ChatGLM2WithPtuning2 is trained as.
+inline constexpr llvm::StringLiteral prefixClass = "ChatGLM2WithPtuning2";
+
+/// Whether `section`, model_config.pet_config, asks for a trained prefix. The
+/// class ChatGLM2WithPtuning2 has one whatever the section says.
+bool asksForPrefix(const Node &section, const Node &architecture);
+
+/// Reads what `asksForPrefix` is true for; none if it has an error.
+std::optional<PrefixSpec> readPrefix(const Node &section,
+                                     const Node &architecture,
+                                     DiagnosticList &diagnostics);
+
+/// Checks that the model that was read can have its prefix.
+void checkPrefix(const TrainingConfig &config, const ModelSpec &spec,
+                 DiagnosticList &diagnostics);
+
+} // namespace mf
+
+#endif // MF_LIB_IMPORT_PREFIXREADER_H
