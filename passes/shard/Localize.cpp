@@ -92,8 +92,7 @@ Value CoordinateTables::getFirstIndex(Operation *user, ArrayRef<StringRef> axes,
 // Layers
 //===----------------------------------------------------------------------===//
 
-LogicalResult Localizer::place(GetParamOp read,
-                               const SymbolTable &params) {
+LogicalResult Localizer::place(GetParamOp read, const SymbolTable &params) {
   LayoutAttr layout = LayoutAttr::find(read.getType());
   auto param = params.lookup<ParamOp>(read.getParam());
   if (!layout || !param)
@@ -110,7 +109,7 @@ LogicalResult Localizer::placeParameters() {
   const SymbolTable params(model);
   WalkResult result = model.walk([&](GetParamOp read) {
     return failed(place(read, params)) ? WalkResult::interrupt()
-                               : WalkResult::advance();
+                                       : WalkResult::advance();
   });
   if (result.wasInterrupted())
     return failure();

@@ -68,8 +68,8 @@ private:
   std::vector<SortedContents> scratches;
 };
 
-/// Ranges of addresses that may overlap, by number. Ranges of about one size are
-/// kept apart, by address: an address is within few of them.
+/// Ranges of addresses that may overlap, by number. Ranges of about one size
+/// are kept apart, by address: an address is within few of them.
 class AddressRanges {
 public:
   void insert(size_t number, int64_t begin, int64_t end);
