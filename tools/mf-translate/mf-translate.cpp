@@ -2,6 +2,7 @@
 
 #include "Weights.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Config/ConvertYaml.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mlir/IR/Diagnostics.h"
@@ -226,6 +227,22 @@ static LogicalResult printKeys(const std::shared_ptr<llvm::SourceMgr> &,
   return success();
 }
 
+/// Writes a training YAML in the other of the two formats.
+static LogicalResult convert(const std::shared_ptr<llvm::SourceMgr> &sources,
+                             llvm::raw_ostream &output, MLIRContext *context) {
+  const llvm::MemoryBuffer &buffer =
+      *sources->getMemoryBuffer(sources->getMainFileID());
+  StringRef file = buffer.getBufferIdentifier();
+  mf::DiagnosticList diagnostics;
+  mf::Node root = mf::parseYaml(buffer.getBuffer(), file, diagnostics);
+  std::string text;
+  if (!diagnostics.hasErrors())
+    text = mf::convertYaml(root, diagnostics);
+  report(diagnostics, file, /*errorsOnly=*/false, context);
+  output << text;
+  return failure(diagnostics.hasErrors());
+}
+
 int main(int argc, char **argv) {
   TranslateRegistration mindFormers(
       "import-mindformers",
@@ -239,6 +256,11 @@ int main(int argc, char **argv) {
       "print all keys of training YAMLs with what they mean; the input may be "
       "/dev/null",
       printKeys);
+  TranslateRegistration conversion(
+      "convert-yaml",
+      "write a static graph's training YAML as one of the dynamic graph, or "
+      "the other way round; what cannot be said is listed",
+      convert);
   mf::registerWeightTranslations(getOptions().category);
   SmallVector<char *> arguments(argv, argv + argc);
   mf::takeWeightsOutput(arguments);

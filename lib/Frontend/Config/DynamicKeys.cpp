@@ -87,7 +87,7 @@ constexpr DynamicKey subsection(llvm::StringLiteral name) {
 
 } // namespace
 
-static constexpr DynamicKey documentKeys[] = {
+static constexpr DynamicKey documentFields[] = {
     subsection("checkpoint"),
     subsection("training"),
     subsection("parallelism"),
@@ -105,7 +105,7 @@ static constexpr DynamicKey documentKeys[] = {
     noEffect("callbacks", mapList, "[]", "what runs beside the steps"),
 };
 
-static constexpr DynamicKey checkpointKeys[] = {
+static constexpr DynamicKey checkpointFields[] = {
     noEffect("enable_save", boolType, "True", "checkpoints are written"),
     noEffect("save_path", stringType, "''", "the folder they are written to"),
     noEffect("save_max", intType, "5", "checkpoints that are kept"),
@@ -123,7 +123,7 @@ static constexpr DynamicKey checkpointKeys[] = {
              "the layout is kept for the next checkpoint"),
 };
 
-static constexpr DynamicKey trainingKeys[] = {
+static constexpr DynamicKey trainingFields[] = {
     field("steps", intType, "1000",
           "steps of the run, and of the schedule of rates"),
     field("local_batch_size", intType, "1",
@@ -142,7 +142,7 @@ static constexpr DynamicKey trainingKeys[] = {
           "[start, increment, samples] of a growing global_batch_size"),
 };
 
-static constexpr DynamicKey parallelismKeys[] = {
+static constexpr DynamicKey parallelismFields[] = {
     field("data_parallel_shard", intType, "-1",
           "data-parallel ranks that share parameters out; below 0 all"),
     dead("data_parallel_shard_strategy", stringType, "optim_grads_params",
@@ -204,7 +204,7 @@ static constexpr DynamicKey parallelismKeys[] = {
           "each rank sends every expert one more token"),
 };
 
-static constexpr DynamicKey optimizerFieldKeys[] = {
+static constexpr DynamicKey optimizerFields[] = {
     field("type", stringType, "AdamW", "AdamW or Muon"),
     field("betas", floatList, "[0.9, 0.95]", "decay of the two moments"),
     field("eps", floatType, "1.0e-8",
@@ -217,12 +217,12 @@ static constexpr DynamicKey optimizerFieldKeys[] = {
           "names or wildcards of parameters that do not"),
 };
 
-static constexpr DynamicKey lrSchedulerKeys[] = {
+static constexpr DynamicKey lrSchedulerFields[] = {
     required("type", "the class of the schedule"),
     field("learning_rate", floatType, "1.0e-5", "the highest rate"),
 };
 
-static constexpr DynamicKey datasetKeys[] = {
+static constexpr DynamicKey datasetFields[] = {
     subsection("dataloader"),
     noEffect("drop_remainder", boolType, "True", "no smaller last batch"),
     noEffect("num_parallel_workers", intType, "8", "threads that read"),
@@ -232,7 +232,7 @@ static constexpr DynamicKey datasetKeys[] = {
           "one rank reads a batch and sends it to those of cp and tp"),
 };
 
-static constexpr DynamicKey dataloaderKeys[] = {
+static constexpr DynamicKey dataloaderFields[] = {
     required("type", "where samples come from"),
     noEffect("shuffle", boolType, "False", "samples in random order"),
     noEffect("column_names", stringList, "[input_ids, labels]",
@@ -241,19 +241,19 @@ static constexpr DynamicKey dataloaderKeys[] = {
              "processes that read"),
 };
 
-static constexpr DynamicKey modelKeys[] = {
+static constexpr DynamicKey modelFields[] = {
     required("model_type", "the name of the model's kind"),
     {"architectures", anyType, "", "the model's class", DynamicUse::Used, "",
      true},
 };
 
-static constexpr DynamicKey monitorKeys[] = {
+static constexpr DynamicKey monitorFields[] = {
     subsection("health_checkpoint"),
     subsection("train_state"),
     subsection("tensorboard"),
     subsection("moe_monitor"),
 };
-static constexpr DynamicKey healthKeys[] = {
+static constexpr DynamicKey healthFields[] = {
     noEffect("embedding_local_norm_threshold", floatType, "100.0",
              "norm of the embedding's gradient that is reported"),
     noEffect("global_norm_skip_threshold", floatType, "100.0",
@@ -261,13 +261,13 @@ static constexpr DynamicKey healthKeys[] = {
     noEffect("global_norm_skip_time", intType, "10",
              "such steps in a row that are allowed"),
 };
-static constexpr DynamicKey trainStateKeys[] = {
+static constexpr DynamicKey trainStateFields[] = {
     noEffect("local_norm", normNamesType, "''", "norms that are printed"),
     noEffect("local_loss", boolType, "False", "each rank's loss is printed"),
     noEffect("device_norm", boolType, "False", "norms of devices are printed"),
     noEffect("device_loss", boolType, "False", "losses of devices are printed"),
 };
-static constexpr DynamicKey tensorboardKeys[] = {
+static constexpr DynamicKey tensorboardFields[] = {
     noEffect("output_dir", stringType, "''", "the folder of logs"),
     noEffect("log_interval", intType, "1", "steps between entries"),
     noEffect("queue_size", intType, "1000", "entries in flight"),
@@ -275,13 +275,13 @@ static constexpr DynamicKey tensorboardKeys[] = {
     noEffect("tensorboard_log_interval", intType, "1", "steps between entries"),
     noEffect("tensorboard_queue_size", intType, "1000", "entries in flight"),
 };
-static constexpr DynamicKey moeMonitorKeys[] = {
+static constexpr DynamicKey moeMonitorFields[] = {
     noEffect("save_tokens_per_expert_interval", optionalInt, "null",
              "steps between entries on the load of experts"),
     noEffect("target_layers", optionalInts, "null", "layers with entries"),
 };
 
-static constexpr DynamicKey profilerKeys[] = {
+static constexpr DynamicKey profilerFields[] = {
     noEffect("enable_profiling", boolType, "False", "a profile is written"),
     noEffect("start_step", intType, "1", "its first step"),
     noEffect("end_step", intType, "1", "its last step"),
@@ -294,7 +294,7 @@ static constexpr DynamicKey profilerKeys[] = {
     noEffect("profile_cpu", boolType, "True", "the host is in it"),
 };
 
-static constexpr DynamicKey recomputeFieldKeys[] = {
+static constexpr DynamicKey recomputeFields[] = {
     field("mode", anyType, "'None'", "'None', 'full' or 'select'"),
     field("full_recompute_layer", optionalList, "null",
           "layers that run again as a whole, as ['0-3', '7']"),
@@ -303,12 +303,12 @@ static constexpr DynamicKey recomputeFieldKeys[] = {
     field("exclude_op", optionalStrings, "null",
           "parts of names of operators whose outputs are kept"),
 };
-static constexpr DynamicKey recomputeCommKeys[] = {
+static constexpr DynamicKey recomputeCommFields[] = {
     field("enable", boolType, "False", "select_module counts"),
     field("select_module", optionalListOrMap, "null",
           "patterns of functions that run again, each with its layers"),
 };
-static constexpr DynamicKey swapFieldKeys[] = {
+static constexpr DynamicKey swapFields[] = {
     field("enable", boolType, "False",
           "activations go to host memory between forward and backward"),
     field("default_prefetch", intType, "1",
@@ -319,41 +319,41 @@ static constexpr DynamicKey swapFieldKeys[] = {
           "modules that are swapped, [{op_name: 'mlp', layers: ['0-3']}]"),
 };
 
-static constexpr DynamicKey contextKeys[] = {
+static constexpr DynamicKey contextFields[] = {
     noEffect("mode", intType, "1", "1 is the dynamic graph"),
     field("max_device_memory", stringType, "59GB",
           "device memory that a rank may use"),
     noEffect("device_target", stringType, "Ascend", "the kind of device"),
 };
 
-static constexpr DynamicKey callbackKeys[] = {
+static constexpr DynamicKey callbackFields[] = {
     required("type", "the class of the callback"),
 };
 
 llvm::ArrayRef<const DynamicSection *> getDynamicSections() {
   static constexpr DynamicSection document = {"", "TrainConfig", true,
-                                              documentKeys};
+                                              documentFields};
   static constexpr DynamicSection all[] = {
-      {"checkpoint", "CheckpointConfig", false, checkpointKeys},
-      {"training", "TrainingConfig", false, trainingKeys},
-      {"parallelism", "ParallelismConfig", false, parallelismKeys},
-      {"optimizer", "OptimizerConfig", true, optimizerFieldKeys},
-      {"lr_scheduler", "LrSchedulerConfig", true, lrSchedulerKeys},
-      {"train_dataset", "TrainDatasetConfig", false, datasetKeys},
-      {"train_dataset.dataloader", "DataloaderConfig", true, dataloaderKeys},
-      {"model", "ModelConfig", true, modelKeys},
-      {"monitor", "MonitorConfig", false, monitorKeys},
+      {"checkpoint", "CheckpointConfig", false, checkpointFields},
+      {"training", "TrainingConfig", false, trainingFields},
+      {"parallelism", "ParallelismConfig", false, parallelismFields},
+      {"optimizer", "OptimizerConfig", true, optimizerFields},
+      {"lr_scheduler", "LrSchedulerConfig", true, lrSchedulerFields},
+      {"train_dataset", "TrainDatasetConfig", false, datasetFields},
+      {"train_dataset.dataloader", "DataloaderConfig", true, dataloaderFields},
+      {"model", "ModelConfig", true, modelFields},
+      {"monitor", "MonitorConfig", false, monitorFields},
       {"monitor.health_checkpoint", "HealthCheckpointConfig", false,
-       healthKeys},
-      {"monitor.train_state", "TrainStateConfig", false, trainStateKeys},
-      {"monitor.tensorboard", "TensorboardConfig", false, tensorboardKeys},
-      {"monitor.moe_monitor", "MoeMonitorConfig", false, moeMonitorKeys},
-      {"profiler", "ProfilerConfig", false, profilerKeys},
-      {"recompute", "RecomputeConfig", false, recomputeFieldKeys},
-      {"recompute_comm", "RecomputeCommConfig", false, recomputeCommKeys},
-      {"swap", "SwapConfig", false, swapFieldKeys},
-      {"context", "ContextConfig", false, contextKeys},
-      {"callbacks", "CallbackConfig", true, callbackKeys},
+       healthFields},
+      {"monitor.train_state", "TrainStateConfig", false, trainStateFields},
+      {"monitor.tensorboard", "TensorboardConfig", false, tensorboardFields},
+      {"monitor.moe_monitor", "MoeMonitorConfig", false, moeMonitorFields},
+      {"profiler", "ProfilerConfig", false, profilerFields},
+      {"recompute", "RecomputeConfig", false, recomputeFields},
+      {"recompute_comm", "RecomputeCommConfig", false, recomputeCommFields},
+      {"swap", "SwapConfig", false, swapFields},
+      {"context", "ContextConfig", false, contextFields},
+      {"callbacks", "CallbackConfig", true, callbackFields},
   };
   static const std::vector<const DynamicSection *> sections = [] {
     std::vector<const DynamicSection *> list = {&document};

@@ -220,7 +220,7 @@ static void checkSharding(const DynamicReader &reader,
                      llvm::Twine(layout.context) + ") = " + llvm::Twine(ranks));
 }
 
-static void resolveMicroBatches(const Node &root, DynamicLayout &layout,
+static void countMicroBatches(const Node &root, DynamicLayout &layout,
                                 DiagnosticList &diagnostics) {
   DynamicReader training(root, "training", diagnostics);
   for (llvm::StringRef key : {"global_batch_size", "local_batch_size"})
@@ -282,7 +282,7 @@ DynamicLayout resolveDynamicLayout(const Node &root,
   checkTensorParallel(reader, root["model"], layout.tensor);
   checkContextParallel(reader, root, layout.context);
   checkSharding(reader, layout);
-  resolveMicroBatches(root, layout, diagnostics);
+  countMicroBatches(root, layout, diagnostics);
   return layout;
 }
 

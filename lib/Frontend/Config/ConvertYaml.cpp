@@ -1,0 +1,361 @@
+//===- ConvertYaml.cpp - One format of the YAML as the other --------------===//
+
+#include "mf/Frontend/Config/ConvertYaml.h"
+#include "DynamicConfig.h"
+#include "NodeBuilder.h"
+#include "mf/Frontend/Config/BatchRules.h"
+#include "mf/Frontend/Config/StageMap.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf {
+
+//===----------------------------------------------------------------------===//
+// The static graph's sections
+//===----------------------------------------------------------------------===//
+
+/// The table that says which layers are recomputed as a whole, if they are the
+/// first ones of their chunks.
+static std::optional<std::vector<std::vector<int64_t>>>
+getRecomputeTable(const TrainingConfig &config, DiagnosticList &diagnostics) {
+  std::optional<StageMap> stages =
+      StageMap::create(getStageMapOptions(config, diagnostics), diagnostics);
+  if (!stages)
+    return std::nullopt;
+  std::vector<std::vector<int64_t>> table = stages->getLayersPerStage();
+  for (std::vector<int64_t> &row : table)
+    row.assign(row.size(), 0);
+  for (int64_t layer : config.recompute.recompute.selection.numbers) {
+    const LayerPlace &place = stages->getPlace(layer);
+    int64_t &count = table[static_cast<size_t>(place.chunk)]
+                          [static_cast<size_t>(place.position)];
+    if (place.index != count)
+      return std::nullopt;
+    ++count;
+  }
+  return table;
+}
+
+static Node makeStageRows(const Node &origin,
+                          const std::vector<std::vector<int64_t>> &table) {
+  std::vector<Node> rows;
+  for (const std::vector<int64_t> &row : table) {
+    std::vector<Node> items;
+    for (int64_t count : row)
+      items.push_back(makeScalar(origin, llvm::Twine(count)));
+    rows.push_back(makeList(origin, std::move(items)));
+  }
+  return rows.size() == 1 ? rows.front() : makeList(origin, std::move(rows));
+}
+
+static void warnNoWords(const Node &value, llvm::StringRef what,
+                        llvm::StringRef format, DiagnosticList &diagnostics) {
+  if (value)
+    diagnostics.warning(value.getLocation(),
+                        quote(what) + " cannot be said in the YAML of the " +
+                            format + " graph, and is left out");
+}
+
+/// The sections of the static graph, and a warning for what they cannot say.
+static Node convertToStatic(const Node &root, DiagnosticList &diagnostics) {
+  DiagnosticList reading;
+  checkDynamicFields(root, reading);
+  const DynamicLayout layout = resolveDynamicLayout(root, reading);
+  Node sections = translateDynamicFormat(root, layout, reading);
+  TrainingConfig config = readTrainingConfig(root, reading);
+  if (reading.hasErrors()) {
+    diagnostics.append(reading);
+    return {};
+  }
+  NodeBuilder to(root);
+  to.set("use_legacy", "False", root);
+  to.setAll(sections);
+  const LayerSetting &recompute = config.recompute.recompute;
+  Node layers = root["recompute"]["full_recompute_layer"];
+  if (recompute.isTruthy()) {
+    if (auto table = getRecomputeTable(config, reading))
+      to.set("recompute_config.recompute", makeStageRows(layers, *table));
+    else
+      warnNoWords(layers, "full_recompute_layer", "static", diagnostics);
+  }
+  for (llvm::StringRef key : {"select_module", "exclude_op"})
+    warnNoWords(root["recompute"][key], key, "static", diagnostics);
+  for (llvm::StringRef key : {"recompute_comm", "swap"})
+    if (root[key]["enable"].getBool().value_or(false))
+      warnNoWords(root[key], key, "static", diagnostics);
+  warnNoWords(root["training"]["rampup_batch_size"], "rampup_batch_size",
+              "static", diagnostics);
+  for (llvm::StringRef key :
+       {"data_parallel_shard", "reshard_after_forward_policy",
+        "dense_fsdp_shard_size"})
+    if (layout.getNumRanks() > 1)
+      warnNoWords(root["parallelism"][key], key, "static", diagnostics);
+  return to.build();
+}
+
+//===----------------------------------------------------------------------===//
+// The dynamic graph's sections
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class DynamicSections {
+public:
+  DynamicSections(const TrainingConfig &config, DiagnosticList &diagnostics)
+      : config(config), diagnostics(diagnostics), to(config.root) {}
+
+  Node write();
+
+private:
+  void writeTraining();
+  void writeParallelism();
+  void writeOptimizer();
+  void writeModel();
+  void writeRecompute(const StageMap &stages);
+  void writeStages(const StageMap &stages);
+  void set(llvm::StringRef path, const llvm::Twine &text, const Node &origin) {
+    to.set(path, text, origin);
+  }
+  void leaveOut(const Node &value, llvm::StringRef what) {
+    warnNoWords(value, what, "dynamic", diagnostics);
+  }
+
+  const TrainingConfig &config;
+  DiagnosticList &diagnostics;
+  NodeBuilder to;
+};
+
+} // namespace
+
+void DynamicSections::writeTraining() {
+  const EffectiveBatch batch = resolveBatch(config, std::nullopt, diagnostics);
+  const Node &runner = config.runner.node;
+  set("training.local_batch_size", llvm::Twine(batch.batchSize), runner);
+  set("training.global_batch_size", llvm::Twine(batch.globalBatchSize), runner);
+  if (Node norm = config.wrapper.node["max_grad_norm"])
+    to.set("training.max_norm", norm);
+  if (!batch.useClipGrad)
+    leaveOut(config.wrapper.node["use_clip_grad"], "use_clip_grad");
+  if (Node seed = config.root["seed"])
+    to.set("training.seed", seed);
+  if (Node steps = config.lrSchedule.node["total_steps"];
+      steps.getInt().value_or(0) > 0)
+    to.set("training.steps", steps);
+  if (config.wrapper.scaleSense.followsOverflows() ||
+      config.wrapper.scaleSense.value != 1.0)
+    leaveOut(config.wrapper.node["scale_sense"], "scale_sense");
+}
+
+void DynamicSections::writeParallelism() {
+  const ParallelConfig &parallel = config.parallel;
+  const Node &node = parallel.node;
+  const bool sharesOut = parallel.enableParallelOptimizer;
+  set("parallelism.data_parallel_shard", sharesOut ? "-1" : "1", node);
+  set("parallelism.tensor_parallel", llvm::Twine(parallel.modelParallel), node);
+  set("parallelism.sequence_parallel",
+      parallel.modelParallel > 1 ? "True" : "False", node);
+  set("parallelism.context_parallel", llvm::Twine(parallel.contextParallel),
+      node);
+  set("parallelism.expert_parallel", llvm::Twine(parallel.expertParallel),
+      node);
+  set("parallelism.pipeline_parallel", llvm::Twine(parallel.pipelineStage),
+      node);
+  if (parallel.contextParallel > 1) {
+    const llvm::StringRef algorithm = parallel.contextParallelAlgo;
+    set("parallelism.context_parallel_method",
+        algorithm == "ulysses_cp"  ? "ulysses"
+        : algorithm == "hybrid_cp" ? "hybrid"
+                                   : "colossal",
+        node);
+    if (algorithm == "hybrid_cp")
+      set("parallelism.ulysses_degree_in_cp",
+          llvm::Twine(parallel.ulyssesDegreeInCp), node);
+  }
+  if (parallel.modelParallel > 1 && !parallel.useSeqParallel)
+    leaveOut(node["model_parallel"], "model_parallel without use_seq_parallel");
+  for (llvm::StringRef key : {"seq_split_num", "vocab_emb_dp"})
+    leaveOut(node[key], key);
+  leaveOut(parallel.parallelNode["gradients_mean"], "gradients_mean");
+  leaveOut(config.root["micro_batch_interleave_num"],
+           "micro_batch_interleave_num");
+  if (parallel.pipelineStage > 1 && parallel.pipelineScheduler != "1f1b" &&
+      parallel.pipelineScheduler != "gpipe")
+    leaveOut(parallel.parallelNode["pipeline_config"], "pipeline_scheduler");
+  else if (parallel.pipelineStage > 1)
+    set("parallelism.pipeline_parallel_schedule", parallel.pipelineScheduler,
+        node);
+}
+
+/// A number as YAML 1.1 reads it back: a float has a point.
+static std::string printReal(double number) {
+  constexpr int mostDigits = 17;
+  std::string text;
+  for (int digits = 1; digits <= mostDigits; ++digits) {
+    text.clear();
+    llvm::raw_string_ostream(text) << llvm::format("%.*g", digits, number);
+    double read = 0;
+    if (!llvm::StringRef(text).getAsDouble(read) && read == number)
+      break;
+  }
+  if (llvm::StringRef(text).contains('.'))
+    return text;
+  const size_t exponent = text.find('e');
+  return exponent == std::string::npos ? text + ".0"
+                                       : text.insert(exponent, ".0");
+}
+
+void DynamicSections::writeOptimizer() {
+  const OptimizerConfig &optimizer = config.optimizer;
+  const Node &node = optimizer.node;
+  if (optimizer.kind != OptimizerKind::AdamW)
+    leaveOut(node["type"], "type of optimizer");
+  to.set("optimizer.type", "AdamW", node);
+  to.set("optimizer.betas",
+         makeList(node, {makeScalar(node, printReal(optimizer.beta1)),
+                         makeScalar(node, printReal(optimizer.beta2))}));
+  to.set("optimizer.eps", printReal(optimizer.eps), node);
+  to.set("optimizer.weight_decay", printReal(optimizer.weightDecay), node);
+  const Node &rates = config.lrSchedule.node;
+  to.set("lr_scheduler.type", makeString(rates, config.lrSchedule.type));
+  for (const Node::Entry &entry : rates.getEntries())
+    if (entry.key.getText() != "total_steps")
+      to.set("lr_scheduler." + entry.key.getText().str(), entry.value);
+  to.set("lr_scheduler.learning_rate",
+         printReal(config.lrSchedule.learningRate), rates);
+  leaveOut(config.root["grouped_lr_schedule"], "grouped_lr_schedule");
+}
+
+void DynamicSections::writeStages(const StageMap &stages) {
+  const int64_t count = stages.getNumStages();
+  if (count == 1)
+    return;
+  const Node &origin = config.parallel.node;
+  if (stages.getNumChunks() > 1)
+    set("parallelism.pipeline_parallel_interleave_num",
+        llvm::Twine(stages.getNumChunks()), origin);
+  const int64_t numLayers = readDynamicDepth(config.model.config).layers;
+  std::vector<Node> rows;
+  for (int64_t stage = 0; stage < count; ++stage) {
+    std::string row;
+    for (int64_t chunk = 0; chunk < stages.getNumChunks(); ++chunk) {
+      std::vector<int64_t> layers = stages.getLayers(stage, chunk);
+      llvm::erase_if(layers, [&](int64_t layer) { return layer >= numLayers; });
+      if (layers.empty())
+        return leaveOut(config.model.config["offset"], "stages without layers");
+      row += (row.empty() ? "" : ", ") + std::to_string(layers.front()) + "-" +
+             std::to_string(layers.back());
+    }
+    rows.push_back(makeString(origin, row));
+  }
+  to.set("parallelism.pipeline_parallel_layers_per_stage",
+         makeList(origin, std::move(rows)));
+}
+
+/// Layers that a count or a bool of recompute_config covers.
+static std::vector<int64_t> getRecomputedLayers(const LayerSelection &selection,
+                                                const StageMap &stages) {
+  std::vector<int64_t> layers;
+  for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer) {
+    const LayerPlace &place = stages.getPlace(layer);
+    bool isCovered =
+        selection.kind == LayerSelection::Kind::Bool && selection.flag;
+    auto takes = [&](const LayerCount &count) {
+      return count.isBool ? count.value != 0 : place.index < count.value;
+    };
+    const auto stage = static_cast<size_t>(place.stage);
+    if (selection.kind == LayerSelection::Kind::Table) {
+      const LayerCountRow &row =
+          selection.table[static_cast<size_t>(place.chunk)];
+      isCovered = row.whole
+                      ? *row.whole
+                      : stage < row.counts.size() && takes(row.counts[stage]);
+    } else if (selection.kind == LayerSelection::Kind::Counts) {
+      isCovered =
+          stage < selection.counts.size() && takes(selection.counts[stage]);
+    }
+    if (isCovered)
+      layers.push_back(layer);
+  }
+  return layers;
+}
+
+void DynamicSections::writeRecompute(const StageMap &stages) {
+  const RecomputeConfig &recompute = config.recompute;
+  for (llvm::StringRef key :
+       {"select_recompute", "select_comm_recompute", "select_recompute_exclude",
+        "select_comm_recompute_exclude"})
+    if (Node value = recompute.node[key];
+        value && value.getBool().value_or(true))
+      leaveOut(value, key);
+  if (config.swap.swap)
+    leaveOut(config.root["swap_config"], "swap_config");
+  const LayerSelection &selection = recompute.recompute.selection;
+  const bool dealsCounts = selection.kind == LayerSelection::Kind::Counts &&
+                           (stages.getNumChunks() > 1 || config.swap.swap);
+  if (!recompute.recompute.isTruthy())
+    return;
+  Node value = recompute.node["recompute"];
+  if (dealsCounts)
+    return leaveOut(value, "recompute");
+  std::vector<Node> items;
+  for (int64_t layer : getRecomputedLayers(selection, stages))
+    items.push_back(makeString(value, llvm::Twine(layer)));
+  if (items.empty())
+    return;
+  to.set("recompute.mode", "full", value);
+  to.set("recompute.full_recompute_layer", makeList(value, std::move(items)));
+}
+
+void DynamicSections::writeModel() {
+  for (const Node::Entry &entry : config.model.config.getEntries())
+    if (llvm::StringRef key = entry.key.getText();
+        key != "offset" && key != "pp_interleave_num")
+      to.set("model." + key.str(), entry.value);
+}
+
+Node DynamicSections::write() {
+  writeTraining();
+  writeParallelism();
+  std::optional<StageMap> stages =
+      StageMap::create(getStageMapOptions(config, diagnostics), diagnostics);
+  if (stages) {
+    writeStages(*stages);
+    writeRecompute(*stages);
+  }
+  writeOptimizer();
+  Node loader = config.root["train_dataset"]["data_loader"];
+  if (loader)
+    to.set("train_dataset.dataloader", loader);
+  else
+    to.set("train_dataset.dataloader.type", "MindDataset", config.root);
+  writeModel();
+  if (Node memory = config.context.node["max_device_memory"])
+    to.set("context.max_device_memory", memory);
+  return to.build();
+}
+
+std::string convertYaml(const Node &root, DiagnosticList &diagnostics) {
+  if (!root.isMap()) {
+    diagnostics.error(root.getLocation(),
+                      "expected a map of sections, but got " +
+                          describe(root.getKind()));
+    return {};
+  }
+  const bool isDynamic = isDynamicFormat(root, diagnostics);
+  if (diagnostics.hasErrors())
+    return {};
+  Node converted;
+  if (isDynamic) {
+    converted = convertToStatic(root, diagnostics);
+  } else {
+    DiagnosticList reading;
+    const TrainingConfig config = readTrainingConfig(root, reading);
+    if (reading.hasErrors())
+      diagnostics.append(reading);
+    else
+      converted = DynamicSections(config, diagnostics).write();
+  }
+  return diagnostics.hasErrors() ? std::string() : printYaml(converted);
+}
+
+} // namespace mf
