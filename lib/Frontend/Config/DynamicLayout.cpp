@@ -221,7 +221,7 @@ static void checkSharding(const DynamicReader &reader,
 }
 
 static void countMicroBatches(const Node &root, DynamicLayout &layout,
-                                DiagnosticList &diagnostics) {
+                              DiagnosticList &diagnostics) {
   DynamicReader training(root, "training", diagnostics);
   for (llvm::StringRef key : {"global_batch_size", "local_batch_size"})
     if (training.getInt(key) <= 0 || training.getInt(key) > INT32_MAX) {

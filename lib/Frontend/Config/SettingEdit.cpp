@@ -1,6 +1,8 @@
 //===- SettingEdit.cpp - Writes memory settings into a YAML ---------------===//
 
 #include "mf/Frontend/Config/SettingEdit.h"
+#include "DynamicConfig.h"
+#include "DynamicSettingEdit.h"
 #include "SettingKeys.h"
 #include "ValueEditor.h"
 #include "llvm/ADT/STLExtras.h"
@@ -256,6 +258,10 @@ bool SettingEditor::isKept(const Node &old, const Node &now,
 Expected<std::string> applySettings(StringRef yaml, StringRef fileName,
                                     const MemorySettings &settings,
                                     std::optional<NameFamily> names) {
+  DiagnosticList ignored;
+  if (Node root = parseYaml(yaml, fileName, ignored);
+      isDynamicFormat(root, ignored) && !ignored.hasErrors())
+    return applyDynamicSettings(yaml, fileName, root, settings);
   return SettingEditor(yaml, fileName, names).apply(settings);
 }
 

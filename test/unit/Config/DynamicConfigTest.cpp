@@ -3,6 +3,7 @@
 #include "mf/Frontend/Config/BatchRules.h"
 #include "mf/Frontend/Config/LayerPlan.h"
 #include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Frontend/Config/SettingEdit.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
@@ -319,4 +320,47 @@ TEST_F(DynamicConfigTest, TellsTheFormatsApart) {
   EXPECT_TRUE(says("expected the sections of one of them"));
   read("runner_config: {}\noptimizer: {type: AdamW}\n", 0);
   EXPECT_FALSE(messages.hasErrors());
+}
+
+TEST_F(DynamicConfigTest, WritesLayersWithAllElseKept) {
+  setenv("RANK_SIZE", "2", /*replace=*/1);
+  const std::string yaml =
+      "# a comment\n"
+      "training: {global_batch_size: 4}   # samples\n"
+      "parallelism:\n"
+      "  pipeline_parallel: 2   # stages\n"
+      "  pipeline_parallel_layers_per_stage: auto\n"
+      "lr_scheduler: {type: ConstantWarmUpLR, warmup_ratio: 0}\n"
+      "train_dataset: {dataloader: {type: MindDataset}}\n"
+      "recompute:\n"
+      "  mode: full\n"
+      "  full_recompute_layer: ['0-3']\n"
+      "model: " +
+      makeModel(8) + "\n";
+  MemorySettings settings;
+  settings.offset = {{-1, 1}};
+  settings.recompute = {{3, 1}};
+  llvm::Expected<std::string> edited = applySettings(yaml, "t.yaml", settings);
+  ASSERT_TRUE(!!edited) << llvm::toString(edited.takeError());
+  std::string wanted = yaml;
+  auto replace = [&](const std::string &from, const std::string &to) {
+    wanted.replace(wanted.find(from), from.size(), to);
+  };
+  replace("per_stage: auto", "per_stage: ['0-2', '3-7']");
+  EXPECT_EQ(*edited, wanted);
+  const TrainingConfig config = read(*edited, 2);
+  llvm::Expected<MemorySettings> again = readSettings(config);
+  ASSERT_TRUE(!!again) << llvm::toString(again.takeError());
+  EXPECT_EQ(*again->offset, *settings.offset);
+  EXPECT_EQ(*again->recompute, *settings.recompute);
+  settings.recompute = {{1, 2}};
+  edited = applySettings(yaml, "t.yaml", settings);
+  ASSERT_TRUE(!!edited) << llvm::toString(edited.takeError());
+  replace("['0-3']", "['0', '3-4']");
+  EXPECT_EQ(*edited, wanted);
+  settings.selectRecompute = {{"mlp\\.mul", {{1, 1}}}};
+  edited = applySettings(yaml, "t.yaml", settings);
+  ASSERT_FALSE(!!edited);
+  EXPECT_TRUE(llvm::StringRef(llvm::toString(edited.takeError()))
+                  .contains("has no words for operators to recompute"));
 }
