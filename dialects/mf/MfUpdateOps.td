@@ -138,7 +138,7 @@ def Mf_MomentumOp : Mf_StateOp<"momentum", [
     rounds it. Where `overflow` is not 0, m stays and the result is 0.
 
     ```mlir
-    %d = mf.momentum @w, %overflow {momentum = 9.500000e-01 : f64, nesterov = true} : tensor<f32> -> tensor<8x8xbf16>
+    %d = mf.momentum @w, %overflow {momentum = 5.000000e-01 : f64, nesterov = true} : tensor<f32> -> tensor<16x4xbf16>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$overflow,
@@ -159,7 +159,7 @@ def Mf_TakeStepOp : Mf_StateOp<"take_step", [
     nothing changes.
 
     ```mlir
-    mf.take_step @w, %direction, %lr, %overflow {scale = 0.5 : f64, weight_decay = 0.1 : f64} : tensor<8x8xbf16>, tensor<f32>, tensor<f32>
+    mf.take_step @w, %direction, %lr, %overflow {scale = 5.000000e-01 : f64, weight_decay = 1.000000e-01 : f64} : tensor<16x4xbf16>, tensor<f32>, tensor<f32>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$direction,

@@ -68,6 +68,10 @@ mf.model @only_stage attributes {micro_batch_size = 1 : i64, sequence_length = 8
     mf.scale_gradients [@w] by %norm : tensor<f32>
     // CHECK: mf.adamw @w, %{{.*}}, %{{.*}}, %[[OVERFLOW]] {beta1 = 9.000000e-01 : f64, beta2 = 0.94999999999999996 : f64, bias_correction = false, eps = 1.000000e-08 : f64, weight_decay = 0.000000e+00 : f64} : tensor<f32>, tensor<f32>, tensor<f32>
     mf.adamw @w, %lr, %step, %overflow {beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-8 : f64, weight_decay = 0.0 : f64, bias_correction = false} : tensor<f32>, tensor<f32>, tensor<f32>
+    // CHECK: mf.momentum
+    %d = mf.momentum @w, %overflow {momentum = 5.000000e-01 : f64, nesterov = true} : tensor<f32> -> tensor<16x4xbf16>
+    // CHECK: mf.take_step
+    mf.take_step @w, %d, %lr, %overflow {scale = 5.000000e-01 : f64, weight_decay = 1.000000e-01 : f64} : tensor<16x4xbf16>, tensor<f32>, tensor<f32>
     // CHECK: mf.average_weight
     mf.average_weight @w, %step, %overflow <interval = 1000, fused = 10, share = 2.000000e-01, sums = false> : tensor<f32>, tensor<f32>
     // CHECK: mf.gradient_norms [@w] at [2] times %[[LR]], %[[STEP]] : tensor<f32>, tensor<f32> : tensor<3xf32>
