@@ -114,6 +114,37 @@ def FuseRotary : FusionPass<"mf-fuse-rotary"> {
   }];
 }
 
+def ChunkLoss : Pass<"mf-chunk-loss", "::mf::ir::ModelOp"> {
+  let summary = "Compute the loss by pieces of the sequence";
+  let description = [{
+    What `chunk_loss_num` of the model asks for: logits stay whole in the compute
+    type; of their n pieces of S // n tokens each, the last with the rest, one
+    after the other becomes fp32, and the losses of the pieces, each divided by
+    what counts in the whole sequence, are added in their order. Backward makes
+    the fp32 logits of a piece again and puts the gradients of all together. So
+    there are never fp32 logits of more than a piece. A sequence of fewer tokens
+    has as many pieces. The losses of other depths are cut too.
+
+    ```mlir
+    %f = mf.cast %l {name = "cast"} : (tensor<1x6x8xbf16>) -> tensor<1x6x8xf32>
+    %r = mf.reshape %f {name = "reshape"} : (tensor<1x6x8xf32>) -> tensor<6x8xf32>
+    %loss, %logsumexp, %count = mf.cross_entropy %r, %y {name = "loss"} : (tensor<6x8xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>, tensor<f32>)
+    // becomes, for chunks=2
+    %s:2 = mf.split %l {axis = 1 : i64, name = "loss.split"} : (tensor<1x6x8xbf16>) -> (tensor<1x3x8xbf16>, tensor<1x3x8xbf16>)
+    %f0 = mf.cast %s#0 {name = "loss.cast", recompute = #mf.recompute<preset>} : (tensor<1x3x8xbf16>) -> tensor<1x3x8xf32>
+    ...
+    %loss0, %logsumexp0, %count0 = mf.cross_entropy %r0, %y0 of %y {name = "loss"} : (tensor<3x8xf32>, tensor<3xi32>, tensor<6xi32>) -> (tensor<f32>, tensor<3xf32>, tensor<f32>)
+    ...
+    %loss = mf.add %loss0, %loss1 {name = "loss.add"} : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    ```
+  }];
+  let options = [
+    Option<"chunks", "chunks", "int64_t", /*default=*/"0",
+           "pieces of the sequence; 0 for what the model's attribute says">
+  ];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
 def FuseSwiGlu : FusionPass<"mf-fuse-swiglu"> {
   let summary = "Make SiLU and its product one operator";
   let description = [{

@@ -305,7 +305,8 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
     is a `loss_scale_update`. `max_device_memory`: bytes, 0 where the YAML has
     none. `fusions` is there where the YAML asks for other ones than the default.
     `graph_kernel_fusion`: jit_level O1 or enable_graph_kernel, which only changes
-    how long vector operators take.
+    how long vector operators take. `loss_chunks`: chunk_loss_num, into how many
+    pieces of the sequence the loss is cut.
     `locations`: where the YAML has the keys that messages of later passes are
     about, by key.
   }];
@@ -322,6 +323,7 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
                         OptionalParameter<"::mf::ir::DropRateAttr">:$drop_rate,
                         OptionalParameter<"::mf::ir::FusionsAttr">:$fusions,
                         DefaultValuedParameter<"bool", "false">:$graph_kernel_fusion,
+                        DefaultValuedParameter<"int64_t", "1">:$loss_chunks,
                         OptionalParameter<"::mlir::DictionaryAttr">:$locations);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{

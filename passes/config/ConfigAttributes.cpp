@@ -333,7 +333,7 @@ TrainingAttr passes::getTrainingAttr(
       clipping, llvm::APFloat(scale.value), scaleUpdate,
       config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0,
       balance, dropRate, getFusions(context, fusions),
-      config.context.graphKernelFusion,
+      config.context.graphKernelFusion, config.chunkLossNum,
       getLocations(builder, config, options, fusions));
 }
 

@@ -52,6 +52,9 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   InterleaveRowsOptions interleaveRows;
   interleaveRows.printPlan = options.printPlan;
   model.addPass(createInterleaveRows(interleaveRows));
+  ChunkLossOptions chunkLoss;
+  chunkLoss.chunks = options.lossChunks;
+  model.addPass(createChunkLoss(chunkLoss));
   // On a mesh of stages alone these and mf-localize leave the model as it is.
   model.addPass(createPropagateLayouts());
   model.addPass(createLowerReshards());

@@ -36,6 +36,11 @@ struct TrainingStepOptions
       llvm::cl::desc(
           "order of the stages' runs, as zero-bubble-h1; empty takes "
           "the YAML's")};
+  Option<int64_t> lossChunks{
+      *this, "loss-chunks",
+      llvm::cl::desc("pieces of the sequence by which the loss is computed; 0 "
+                     "takes chunk_loss_num (mf-chunk-loss)"),
+      llvm::cl::init(0)};
   Option<std::string> hbm{
       *this, "hbm",
       llvm::cl::desc(

@@ -36,6 +36,7 @@ SHARDED = [
     ("mf-fuse-rotary,mf-fuse-swiglu,mf-group-matmuls,mf-fuse-token-permute,mf-fuse-top-k-router",
      "test/passes/fuse/Inputs/one_layer.mlir"),
     ("mf-split-sequence", "test/passes/sequence/Inputs/one_layer.mlir"),
+    ("mf-chunk-loss{chunks=2}", "test/passes/sequence/Inputs/one_loss.mlir"),
     ("mf-propagate-layouts,mf-lower-reshards,mf-localize", "test/passes/shard/Inputs/one_layer.mlir"),
     ("mf-shard-optimizer", "test/passes/optimizer/Inputs/shared_weight.mlir"),
     ("mf-reduce-in-backward", "test/passes/optimizer/Inputs/summed_weight.mlir"),

@@ -51,6 +51,10 @@ static cl::opt<std::string> hbm(
     cl::desc("Device memory per rank, as 54GB, or none for no limit; a step "
              "that does not fit is an error (default: max_device_memory "
              "of the YAML)"));
+static cl::opt<int64_t> lossChunks(
+    "loss-chunks", cl::value_desc("n"), cl::cat(category), cl::init(0),
+    cl::desc("Compute the loss by n pieces of the sequence, as chunk_loss_num "
+             "asks for"));
 /// The options of lowering, for the step and for what is advised for it.
 static mf::tools::LoweringFlags lowering(category);
 static cl::opt<bool>
@@ -117,6 +121,7 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   options.configText = step.config;
   options.gradientAccumulationSteps = gradientAccumulationSteps;
   options.schedule = schedule;
+  options.lossChunks = lossChunks;
   options.hbm = hbm;
   options.setLowering(lowering.getOptions());
   options.quiet = quiet || report;

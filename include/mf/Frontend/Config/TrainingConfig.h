@@ -377,6 +377,8 @@ struct TrainingConfig {
   std::vector<LrGroup> lrGroups;
   ContextConfig context;
   MoeConfig moe;
+  /// chunk_loss_num: into how many pieces of the sequence the loss is cut.
+  int64_t chunkLossNum = 1;
   CallbackConfig callbacks;
   ModelSection model;
   /// Classic layer classes (Llama names) or, if false, those of the mcore
