@@ -89,13 +89,16 @@ void readRunnerWrapper(const Node &root, TrainingConfig &config,
   readLossScale(reader, config);
 }
 
+/// AdamWeightDecayX of iFlytekSpark corrects moments as AdamW does, despite its
+/// name. It adds eps to sqrt(v) before the correction, not behind it: as if eps
+/// were divided by sqrt(1 - beta2^t), which is not modelled.
 static OptimizerKind getOptimizerKind(llvm::StringRef type) {
   return llvm::StringSwitch<OptimizerKind>(type.lower())
-      .Case("adamw", OptimizerKind::AdamW)
+      .Cases({"adamw", "adamweightdecayx"}, OptimizerKind::AdamW)
       .Case("pmaadamw", OptimizerKind::PmaAdamW)
       .Case("muon", OptimizerKind::Muon)
       .Case("fp32stateadamweightdecay", OptimizerKind::FP32StateAdamWeightDecay)
-      .Cases({"adamweightdecay", "adamweightdecayx", "fusedadamweightdecay"},
+      .Cases({"adamweightdecay", "fusedadamweightdecay"},
              OptimizerKind::AdamWeightDecay)
       .Default(OptimizerKind::Unsupported);
 }

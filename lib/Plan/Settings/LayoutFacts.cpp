@@ -76,13 +76,12 @@ static void readModel(const TrainingConfig &config, const ModelSpec &spec,
   }
   facts.parameters = getParameterCount(spec).value_or(0);
   facts.parameterBytes = getBytes(spec.paramType);
-  // States are fp32 with most optimizers; swapped ones are not on the device.
-  const bool isSingle = config.optimizer.kind != OptimizerKind::AdamWeightDecay;
-  // Muon's matrices, which are nearly all, have a momentum alone.
+  // States are fp32 whatever the parameters are; swapped ones are not on the
+  // device. Muon's matrices, which are nearly all, have a momentum alone.
   const int64_t states = config.optimizer.muon      ? 1
                          : config.optimizer.average ? 3
                                                     : 2;
-  facts.stateBytes = states * (isSingle ? 4 : facts.parameterBytes);
+  facts.stateBytes = states * getBytes(DType::F32);
   if (config.optimizer.swap)
     facts.stateBytes = 0;
   facts.gradientBytes = facts.parameterBytes;

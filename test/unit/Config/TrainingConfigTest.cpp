@@ -122,6 +122,21 @@ TEST(TrainingConfigTest, OptimizerAndScheduleSpellings) {
   EXPECT_EQ(parsed.config.lrSchedule.getWarmupSteps(1000), 30);
 }
 
+TEST(TrainingConfigTest, AdamWeightDecayXCorrectsBiasAndOthersOfTheNameDoNot) {
+  OptimizerConfig x =
+      parse("optimizer: {type: AdamWeightDecayX}\n").config.optimizer;
+  EXPECT_TRUE(x.correctsBias());
+  EXPECT_EQ(x.eps, 1e-8);
+  for (const char *type : {"AdamWeightDecay", "FusedAdamWeightDecay",
+                           "FP32StateAdamWeightDecay"}) {
+    OptimizerConfig plain =
+        parse("optimizer: {type: " + std::string(type) + "}\n")
+            .config.optimizer;
+    EXPECT_FALSE(plain.correctsBias()) << type;
+    EXPECT_EQ(plain.eps, 1e-6) << type;
+  }
+}
+
 TEST(TrainingConfigTest, PmaAdamWAveragesParameters) {
   Parsed parsed = parse("optimizer: {type: PmaAdamW}\n");
   EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
