@@ -173,7 +173,7 @@ class Draw:
         has_same_rows = draw.dp == 1 or (draw.micro_batches == 1 and draw.order == "whole")
         rank = choose([1, 2, 3, 4, 8])
         values = (
-            rank, rank * choose([0.5, 1, 2]), choose([0.0, 0.1]) if has_same_rows else 0.0,
+            rank, rank * choose([0.5, 2, 16]), choose([0.0, 0.1]) if has_same_rows else 0.0,
             choose(TARGETS.get(draw.family, CLASSIC_TARGETS)), choose(["[]", "['0']"]),
             choose(["[]", "[]", "['*embedding*', '*head*']", "['*norm*']"]),
         )  # fmt: skip
