@@ -75,8 +75,9 @@ TEST_F(TargetFileTest, WhatIsPrintedReadsBack) {
 TEST_F(TargetFileTest, EachShippedTargetIsThatOfItsName) {
   EXPECT_THAT(getShippedTargets(),
               testing::ElementsAre("910b1", "910b2", "910b3", "910b4",
-                                   "atlas-800t-a2", "atlas-900-a2-podc", "b200",
-                                   "this-machine"));
+                                   "ascend-950dt", "ascend-950pr", "atlas-350",
+                                   "atlas-800t-a2", "atlas-900-a2-podc",
+                                   "atlas-900-a3", "b200", "this-machine"));
   for (llvm::StringRef name : getShippedTargets()) {
     mlir::FailureOr<Target> target = readTarget(name, context);
     ASSERT_TRUE(mlir::succeeded(target)) << name.str() << errors;
