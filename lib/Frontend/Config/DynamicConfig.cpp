@@ -8,48 +8,6 @@
 
 namespace mf {
 
-/// The first entry that only one of the formats has.
-static Node findFormatKey(const Node &root, bool isDynamic) {
-  static constexpr llvm::StringRef dynamicSections[] = {
-      "training",  "parallelism",    "lr_scheduler",
-      "recompute", "recompute_comm", "swap"};
-  static constexpr llvm::StringRef staticSections[] = {
-      "runner_config", "parallel_config", "lr_schedule", "recompute_config",
-      "swap_config",   "trainer",         "use_legacy",  "runner_wrapper",
-      "moe_config",    "parallel",        "use_parallel"};
-  const llvm::ArrayRef<llvm::StringRef> names =
-      isDynamic ? llvm::ArrayRef(dynamicSections)
-                : llvm::ArrayRef(staticSections);
-  for (const Node::Entry &entry : root.getEntries())
-    if (llvm::is_contained(names, entry.key.getText()))
-      return entry.key;
-  Node model = root["model"];
-  if (isDynamic) {
-    for (llvm::StringRef key : {"model_type", "architectures"})
-      if (!model["model_config"] && !model["arch"] && model[key])
-        return model.getKeyNode(key);
-    return root["train_dataset"].getKeyNode("dataloader");
-  }
-  if (Node key = model.getKeyNode("model_config"))
-    return key;
-  return root["train_dataset"].getKeyNode("data_loader");
-}
-
-bool isDynamicFormat(const Node &root, DiagnosticList &diagnostics) {
-  Node dynamic = findFormatKey(root, /*isDynamic=*/true);
-  Node other = findFormatKey(root, /*isDynamic=*/false);
-  if (dynamic && other)
-    diagnostics
-        .error(other.getLocation(),
-               quote(other.getText()) + " is of the static graph's YAML and " +
-                   quote(dynamic.getText()) +
-                   " of the dynamic graph's; expected the sections of one of "
-                   "them")
-        .attachNote(quote(dynamic.getText()) + " is here",
-                    dynamic.getLocation());
-  return dynamic.isDefined();
-}
-
 //===----------------------------------------------------------------------===//
 // The sections of the static graph
 //===----------------------------------------------------------------------===//
@@ -73,6 +31,7 @@ private:
   void writeOffset(const Node &model);
   void writeBatch();
   void writeOptimizer();
+  void writeMuon(const DynamicReader &reader);
   void writeRates();
   void writeModel();
   void writeBalance(const Node &model);
@@ -255,6 +214,32 @@ void StaticSections::writeBatch() {
                               "0; its code multiplies all of them by 0");
 }
 
+/// Its keys have the same names, but not all of the same defaults.
+void StaticSections::writeMuon(const DynamicReader &reader) {
+  const Node &section = reader.getNode();
+  for (llvm::StringRef key : {"momentum", "nesterov", "matched_adamw_rms",
+                              "ns_steps", "ns_coefficients", "adamw_betas",
+                              "adamw_eps", "adamw_include", "comm_strategy"})
+    to.set(("optimizer." + key).str(), section[key]);
+  if (!section["adamw_include"])
+    to.set("optimizer.adamw_include",
+           makeList(section, {makeString(section, "*word_embeddings*"),
+                              makeString(section, "*output_layer*")}));
+  if (!section["adamw_betas"])
+    to.set("optimizer.adamw_betas",
+           makeList(section, {makeScalar(section, "0.95"),
+                              makeScalar(section, "0.95")}));
+  if (section["qk_clip_enabled"].getBool().value_or(true))
+    reader.warn("type", "'qk_clip_enabled' is not lowered; weights of queries "
+                        "and keys are not scaled by the largest logits");
+  Node model = root["model"];
+  const bool isLatent = model["multi_latent_attention"].getBool().value_or(
+      model["model_type"].getText() != "qwen3");
+  if (!isLatent)
+    reader.error("type", "Current Muon implementation only supports models "
+                         "with Multi-Latent Attention enabled.");
+}
+
 void StaticSections::writeOptimizer() {
   DynamicReader reader(root, "optimizer", diagnostics);
   const std::string type = reader.getString("type");
@@ -263,8 +248,12 @@ void StaticSections::writeOptimizer() {
     reader.error("type", "Optimizer type " + type +
                              " is not implemented yet.; expected AdamW or "
                              "Muon");
-  for (llvm::StringRef key : {"type", "betas", "eps", "weight_decay"})
+  for (llvm::StringRef key : {"type", "eps", "weight_decay"})
     to.set(("optimizer." + key).str(), reader.get(key));
+  to.set("optimizer.betas",
+         type == "Muon" ? reader.getWritten("betas") : reader.get("betas"));
+  if (type == "Muon")
+    writeMuon(reader);
   for (llvm::StringRef key : {"weight_decay_include", "weight_decay_exclude"})
     if (reader.getWritten(key))
       reader.warn(key, quote(key) + " is not lowered; parameters of rank two "

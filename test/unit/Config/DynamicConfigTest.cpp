@@ -364,3 +364,22 @@ TEST_F(DynamicConfigTest, WritesLayersWithAllElseKept) {
   EXPECT_TRUE(llvm::StringRef(llvm::toString(edited.takeError()))
                   .contains("has no words for operators to recompute"));
 }
+
+TEST_F(DynamicConfigTest, ReadsMuon) {
+  Sections yaml;
+  yaml.model = makeModel(4);
+  yaml.rest = "optimizer: {type: Muon, weight_decay: 0.1, ns_steps: 8, "
+              "ns_coefficients: [[[3.4445, -4.7750, 2.0315], 8], [[2.0, -1.5, "
+              "0.5], 2]], adamw_betas: [0.9, 0.95], qk_clip_enabled: False}\n";
+  const TrainingConfig config = read(yaml.print(), 1);
+  ASSERT_FALSE(messages.hasErrors()) << messages.str();
+  ASSERT_TRUE(config.optimizer.muon);
+  EXPECT_EQ(config.optimizer.muon->coefficients.size(), 10U);
+  EXPECT_EQ(config.optimizer.muon->eps, 1e-8);
+  EXPECT_EQ(config.optimizer.muon->adamwInclude,
+            (std::vector<std::string>{"*word_embeddings*", "*output_layer*"}));
+  EXPECT_EQ(config.optimizer.beta2, 0.95);
+  yaml.model = "{model_type: qwen3, architectures: Qwen3ForCausalLM}";
+  read(yaml.print(), 1);
+  EXPECT_TRUE(says("only supports models with Multi-Latent Attention"));
+}
