@@ -10,7 +10,7 @@ using Triple = std::array<double, 3>;
 static constexpr int64_t maxSteps = 64;
 
 static std::optional<Triple> getTriple(const Node &node) {
-  const std::vector<Node> items = node.getElements();
+  const std::vector<Node> &items = node.getElements();
   if (items.size() != 3)
     return std::nullopt;
   Triple triple;
@@ -25,7 +25,7 @@ static std::optional<Triple> getTriple(const Node &node) {
 
 /// `[[a, b, c], n]` is a triple for n steps.
 static bool readRepeated(const Node &node, std::vector<Triple> &coefficients) {
-  const std::vector<Node> items = node.getElements();
+  const std::vector<Node> &items = node.getElements();
   if (items.size() != 2)
     return false;
   std::optional<Triple> triple = getTriple(items[0]);
