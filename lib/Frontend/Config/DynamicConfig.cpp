@@ -374,6 +374,7 @@ static void addSharding(const Node &root, const DynamicLayout &layout,
 void addDynamicSettings(const Node &root, const DynamicLayout &layout,
                         TrainingConfig &config, DiagnosticList &diagnostics) {
   config.wrapper.hasLocalLoss = true;
+  config.chunkLossNum = readDynamicLossPieces(root, diagnostics);
   config.parallel.takesFewMicroBatches = true;
   addSharding(root, layout, config, diagnostics);
   const DynamicDepth depth = readDynamicDepth(config.model.config);

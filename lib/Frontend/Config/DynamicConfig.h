@@ -23,6 +23,8 @@ void addDynamicSettings(const Node &root, const DynamicLayout &layout,
 Node readDynamicModel(const Node &root, const DynamicLayout &layout,
                       DiagnosticList &diagnostics);
 DynamicDepth readDynamicDepth(const Node &model);
+/// chunk_loss_num: the pieces of the sequence by which the loss is computed.
+int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics);
 
 } // namespace mf
 

@@ -162,6 +162,26 @@ static void warnAboutDropout(const Node &written, DiagnosticList &diagnostics) {
                         "default is 0.1, which is not modelled; set it to 0");
 }
 
+int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics) {
+  Node pieces = root["model"]["chunk_loss_num"];
+  if (pieces.isUndefinedOrNull())
+    return 1;
+  const std::optional<int64_t> count = pieces.getInt();
+  if (!count || *count < 1) {
+    diagnostics.error(pieces.getLocation(),
+                      "expected a whole number of at least 1 for "
+                      "'chunk_loss_num', but got " +
+                          pieces.repr());
+    return 1;
+  }
+  if (Node perToken = root["model"]["calculate_per_token_loss"];
+      *count > 1 && perToken.getBool().value_or(false))
+    diagnostics.error(perToken.getLocation(),
+                      "For chunk_loss_num > 1, calculate_per_token_loss is not "
+                      "supported.");
+  return *count;
+}
+
 Node readDynamicModel(const Node &root, const DynamicLayout &layout,
                       DiagnosticList &diagnostics) {
   Node written = root["model"];
@@ -169,6 +189,8 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
     return {};
   NodeBuilder model(written);
   model.setAll(written);
+  // The loss is cut behind the import.
+  model.remove("chunk_loss_num");
   const DynamicClass *found = findDynamicClass(written, diagnostics);
   if (!found)
     return model.build();

@@ -365,6 +365,24 @@ TEST_F(DynamicConfigTest, WritesLayersWithAllElseKept) {
                   .contains("has no words for operators to recompute"));
 }
 
+TEST_F(DynamicConfigTest, ReadsPiecesOfTheLoss) {
+  Sections yaml;
+  auto make = [](const std::string &keys) {
+    std::string model = makeModel(4);
+    return model.insert(model.rfind('}'), ", " + keys);
+  };
+  yaml.model = make("chunk_loss_num: 4");
+  EXPECT_EQ(read(yaml.print(), 1).chunkLossNum, 4);
+  EXPECT_FALSE(messages.hasErrors()) << messages.str();
+  yaml.model = make("chunk_loss_num: 4, calculate_per_token_loss: True");
+  read(yaml.print(), 1);
+  EXPECT_TRUE(says("For chunk_loss_num > 1, calculate_per_token_loss is not "
+                   "supported."));
+  yaml.model = make("chunk_loss_num: 0");
+  read(yaml.print(), 1);
+  EXPECT_TRUE(says("expected a whole number of at least 1"));
+}
+
 TEST_F(DynamicConfigTest, ReadsMuon) {
   Sections yaml;
   yaml.model = makeModel(4);
