@@ -56,7 +56,8 @@ def hash_inputs(entry, dependencies, build):
         files += dependencies.get(os.path.relpath(headers, build), [])
     digest = hashlib.sha256(entry["command"].encode())
     for file in files:
-        digest.update(open(file, "rb").read())
+        # A file that was moved since the last build is a change, too.
+        digest.update(open(file, "rb").read() if os.path.exists(file) else file.encode())
     return digest.hexdigest()
 
 

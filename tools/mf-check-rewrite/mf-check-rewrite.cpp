@@ -41,6 +41,11 @@ static cl::opt<double> tolerance(
 static cl::opt<bool>
     castOnce("cast-once", cl::cat(category),
              cl::desc("Convert parameters once per step, as mf-opt does"));
+static cl::opt<int64_t>
+    lossChunks("loss-chunks", cl::value_desc("n"), cl::cat(category),
+               cl::init(0),
+               cl::desc("Compute the loss by n pieces of the sequence, as "
+                        "mf-opt does"));
 
 static int fail(const Twine &message) {
   WithColor::error(errs(), "mf-check-rewrite") << message << '\n';
@@ -70,6 +75,7 @@ static int checkPasses(mlir::ModuleOp module) {
   options.verify = false;
   options.config = config;
   options.castOnce = castOnce;
+  options.lossChunks = lossChunks;
   mf::passes::buildTrainingStepPipeline(manager, options);
   mlir::FailureOr<std::vector<Snapshot>> snapshots =
       runWithSnapshots(manager, module);

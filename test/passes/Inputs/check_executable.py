@@ -107,7 +107,7 @@ runner_wrapper: {type: MFTrainOneStepCell, scale_sense: 8, use_clip_grad: True, 
 """
 TOLERANCE = {
     "sharded.yaml": "1e-5", "once.yaml": "1e-5", "by_micro_batch.yaml": "1e-5", "in_layers.yaml": "1e-5",
-    "one_backward.yaml": "1e-5", "pieces.yaml": "1e-5", "copies.yaml": "1e-5",
+    "one_backward.yaml": "1e-5", "pieces.yaml": "1e-5", "losses.yaml": "1e-5", "copies.yaml": "1e-5",
 }  # fmt: skip
 
 
@@ -176,6 +176,7 @@ class Cases:
         yield self.adapted, self.write("adapted.yaml", ADAPTED)
         yield self.llama("pairs", batch_size=2), self.write("one_backward.yaml", ONE_BACKWARD)
         yield self.llama("pieces", batch_size=2), self.write("pieces.yaml", PIECES)
+        yield self.llama("losses"), self.write("losses.yaml", RECOMPUTE), "--loss-chunks=3"
         yield self.llama("bf16", compute_dtype='"bfloat16"'), self.write("recompute.yaml", RECOMPUTE), "--cast-once"
 
     def more(self):

@@ -1,10 +1,7 @@
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-chunk-loss{chunks=4}))' %s | FileCheck %s
 // RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-chunk-loss{chunks=4}))' --remarks-filter=sequence %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-chunk-loss))' %s | FileCheck %s --check-prefix=WHOLE
 
 // Ten tokens are pieces of 2, 2, 2 and 4. Each is divided by what counts of all of them, and the losses are added in their order.
-// WHOLE-LABEL: mf.layer @head
-// WHOLE-NOT: mf.split
 // CHECK-LABEL: mf.layer @head
 // CHECK: %[[LABELS:.*]] = mf.reshape %arg1 {name = "reshape"} : (tensor<2x10xi32>) -> tensor<20xi32>
 // CHECK-NEXT: %[[L:.*]]:4 = mf.split %{{.*}} {axis = 1 : i64, name = "loss.split"} : (tensor<2x10x8xbf16>) -> (tensor<2x2x8xbf16>, tensor<2x2x8xbf16>, tensor<2x2x8xbf16>, tensor<2x4x8xbf16>)

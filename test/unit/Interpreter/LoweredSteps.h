@@ -51,8 +51,9 @@ struct LoweredSteps : QuietContext {
   explicit LoweredSteps(llvm::StringRef yaml, bool isSharded = false,
                         bool hasCuts = false,
                         llvm::StringRef model = MF_TEST_DATA
-                        "/../../examples/two_layers.mlir")
-      : isSharded(isSharded) {
+                        "/../../examples/two_layers.mlir",
+                        int64_t lossChunks = 0)
+      : isSharded(isSharded), lossChunks(lossChunks) {
     llvm::SmallString<128> path;
     int file = 0;
     if (llvm::sys::fs::createTemporaryFile("mf", "yaml", file, path))
@@ -64,6 +65,7 @@ struct LoweredSteps : QuietContext {
     passes::TrainingStepOptions options;
     options.config = path.str().str();
     options.castOnce = true;
+    options.lossChunks = lossChunks;
     // The proofs rewrite nothing; wrong rewrites are to be found by running.
     options.verify = false;
     if (isSharded || hasCuts)
@@ -96,6 +98,8 @@ struct LoweredSteps : QuietContext {
   }
 
   bool isSharded;
+  /// Pieces of the sequence by which the loss is computed, if not 0.
+  int64_t lossChunks;
   std::vector<Snapshot> snapshots;
 };
 

@@ -59,6 +59,15 @@ bool doesNotPutTokensBack(ModuleOp module) {
   return replaceWithOperand(findAll<ir::TokenUnpermuteOp>(module)[0], 0);
 }
 
+bool addsAPieceOfTheLossTwice(ModuleOp module) {
+  for (auto add : findAll<ir::AddOp>(module))
+    if (add.getLhs().getDefiningOp<ir::CrossEntropyOp>()) {
+      add.getLhsMutable().assign(add.getRhs());
+      return true;
+    }
+  return false;
+}
+
 bool servesTokensInTurn(ModuleOp module) {
   findAll<ir::TopKRouterOp>(module)[0].setKMajor(false);
   return true;
@@ -418,6 +427,8 @@ const WrongRewrite list[] = {
      doesNotPutTokensBack, "loss of step 1"},
     {"mf-fuse-top-k-router", "ServesTokensInTurn", fusedYaml,
      servesTokensInTurn, "loss of step 1"},
+    {"mf-chunk-loss", "AddsAPieceOfTheLossTwice", piecesYaml,
+     addsAPieceOfTheLossTwice, "loss of step 1"},
     {"mf-partition", "ExchangesPlacements", stagesYaml, exchangesPlacements,
      "is placed with layers that it does not follow"},
     {"mf-partition", "ExchangesLayers", stagesYaml, exchangesLayers,

@@ -70,6 +70,12 @@ inline constexpr llvm::StringLiteral adaptedYaml = R"(
 runner_config: {gradient_accumulation_steps: 1}
 )";
 
+/// For a model whose loss is computed by pieces of the sequence.
+inline constexpr llvm::StringLiteral piecesYaml = R"(
+runner_config: {gradient_accumulation_steps: 1}
+optimizer: {type: AdamW, betas: [0.9, 0.95], eps: 1.e-3, weight_decay: 0.1}
+)";
+
 /// One way to break the IR that a pass leaves.
 struct WrongRewrite {
   const char *pass;
