@@ -367,11 +367,13 @@ SmallVector<int64_t> MuonSplitAttr::getParts() {
                              [](IntegerAttr size) { return size.getInt(); });
 }
 
+// NOLINTBEGIN(performance-unnecessary-value-param): ODS declares it so.
 LogicalResult MuonAttr::verify(EmitError emitError, llvm::APFloat momentum,
                                bool nesterov, llvm::APFloat rms,
                                llvm::APFloat eps, ArrayAttr coefficients,
                                ArrayAttr adamwInclude, ArrayAttr splits,
                                bool spreads) {
+  // NOLINTEND(performance-unnecessary-value-param)
   auto isTriple = [](Attribute step) {
     auto numbers = dyn_cast<ArrayAttr>(step);
     return numbers && numbers.size() == 3 &&

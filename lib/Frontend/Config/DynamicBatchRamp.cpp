@@ -103,9 +103,9 @@ std::vector<BatchRamp> readBatchRamp(const Node &root, int64_t baseUnits,
     // Steps until the size may change are counted at once.
     const double perLevel = static_cast<double>(ramp.samples) /
                             static_cast<double>(ramp.getNumLevels());
-    const auto next = static_cast<int64_t>(
-        perLevel *
-        static_cast<double>((size - ramp.start) / ramp.increment + 1));
+    const int64_t level = (size - ramp.start) / ramp.increment + 1;
+    const auto next =
+        static_cast<int64_t>(perLevel * static_cast<double>(level));
     const int64_t steps =
         std::max<int64_t>(1, (std::min(next, ramp.samples) - consumed) / size);
     levels.back().steps += steps;

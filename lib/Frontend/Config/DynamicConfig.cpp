@@ -184,7 +184,7 @@ void StaticSections::writeOffset(const Node &model) {
     rows.push_back(makeList(origin, std::move(items)));
   }
   to.set("model.model_config.offset",
-         layout.interleave > 1 ? makeList(origin, std::move(rows)) : rows[0]);
+         layout.interleave > 1 ? makeList(origin, rows) : rows[0]);
   if (layout.interleave > 1)
     to.set("model.model_config.pp_interleave_num",
            llvm::Twine(layout.interleave),

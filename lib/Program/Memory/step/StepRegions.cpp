@@ -99,8 +99,8 @@ void RegionContents::add(const Region &region, int64_t begin, int64_t end,
                                         return base + content.offset < end;
                                       }) -
                 sorted.contents.begin();
-  while (next-- > 0 && base + sorted.reaches[next] > begin) {
-    const Content &content = sorted.contents[next];
+  for (; next > 0 && base + sorted.reaches[next - 1] > begin; --next) {
+    const Content &content = sorted.contents[next - 1];
     if (base + content.offset + content.size <= begin)
       continue;
     std::string name;
