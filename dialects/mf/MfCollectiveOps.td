@@ -11,10 +11,10 @@ include "dialects/mf/MfOpBase.td"
 // are local, and a cut dimension is as many times smaller as the group has
 // ranks.
 class Mf_GroupOp<string mnemonic, dag attributes, string format,
-                 list<Trait> traits = []>
-    : Mf_ComputeOp<mnemonic, "", (ins Mf_FloatTensor:$input),
+                 list<Trait> traits = [], TypeConstraint type = Mf_FloatTensor>
+    : Mf_ComputeOp<mnemonic, "", (ins type:$input),
                    !con((ins StrArrayAttr:$axes), attributes),
-                   (outs Mf_FloatTensor:$result),
+                   (outs type:$result),
                    !listconcat([Mf_Differentiable, Mf_ChangesLayout], traits),
                    ["isView", "getEngine", "emitInstructions"]> {
   let assemblyFormat = "$input `over` $axes " # format #
@@ -23,9 +23,10 @@ class Mf_GroupOp<string mnemonic, dag attributes, string format,
 }
 
 // Along one dimension.
-class Mf_AlongOp<string mnemonic, string format = "", list<Trait> traits = []>
+class Mf_AlongOp<string mnemonic, string format = "", list<Trait> traits = [],
+                 TypeConstraint type = Mf_FloatTensor>
     : Mf_GroupOp<mnemonic, (ins DefaultValuedAttr<I64Attr, "0">:$dim),
-                 "(`dim` $dim^)?" # format, traits> {
+                 "(`dim` $dim^)?" # format, traits, type> {
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input,
                                  "::mlir::ArrayAttr":$axes, "int64_t":$dim), [{
     $_state.addTypes(result);
@@ -118,11 +119,12 @@ def Mf_ReduceScatterOp : Mf_AlongOp<"reduce_scatter", "", [Mf_SumsParts]> {
   }];
 }
 
-def Mf_OwnPartOp : Mf_AlongOp<"own_part"> {
+def Mf_OwnPartOp : Mf_AlongOp<"own_part", "", [], Mf_AnyTensor> {
   let summary = "of what a group of ranks has in common, a part on each of them";
   let description = [{
-    Dimension `dim` is cut in the order of ranks; nothing is sent. From
-    replicated to sharded; its gradient is an all-gather to replicated.
+    Dimension `dim` is cut in the order of ranks; nothing is sent, so the
+    elements may be integers. From replicated to sharded; the gradient is an
+    all-gather to replicated.
 
     ```mlir
     %y = mf.own_part %x over ["mp"] {name = "tok_embeddings.reshape"}
@@ -190,7 +192,8 @@ def Mf_ReshardOp : Mf_Op<"reshard", [Pure, Mf_ChangesLayout,
   let summary = "the same tensor in another layout";
   let description = [{
     Between mf-propagate-layouts, which decides, and mf-lower-reshards, which
-    makes it the one collective, local part or view that it is.
+    makes it the one collective, local part or view that it is. Ranks exchange
+    no integers, of which each can only take its own part.
 
     ```mlir
     %y = mf.reshard %x {name = "attention.wo.matmul"}
@@ -198,8 +201,8 @@ def Mf_ReshardOp : Mf_Op<"reshard", [Pure, Mf_ChangesLayout,
         -> tensor<1x4x8xf32, #mf.layout<[[], [mp], []]>>
     ```
   }];
-  let arguments = (ins Mf_FloatTensor:$input, OptionalAttr<StrAttr>:$name);
-  let results = (outs Mf_FloatTensor:$result);
+  let arguments = (ins Mf_AnyTensor:$input, OptionalAttr<StrAttr>:$name);
+  let results = (outs Mf_AnyTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
 }

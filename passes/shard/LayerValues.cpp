@@ -2,6 +2,7 @@
 
 #include "DimensionSplit.h"
 #include "LayerPlanner.h"
+#include "ReshardStep.h"
 #include "RuleAxes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -104,6 +105,15 @@ static int64_t countRows(ArrayRef<int64_t> shape) {
   return rows;
 }
 
+/// Whether each step takes of what a rank has, so that nothing is sent.
+static bool takesOwnParts(Layout from, ArrayRef<Layout> steps) {
+  return all_of(steps, [&](const Layout &to) {
+    std::optional<ReshardStep> step = getReshardStep(from, to);
+    from = to;
+    return step && step->kind == ReshardKind::OwnPart;
+  });
+}
+
 LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
                                           unsigned before, StringRef name) {
   const Layout have = planned.layouts[value];
@@ -141,6 +151,10 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
     return fail("expected an operand that lies as " + toString(wanted) +
                 ", but it lies as " + toString(have) +
                 ", which no collective makes of it");
+  if (layer.values[origin].isInteger && !takesOwnParts(have, *steps))
+    return fail("expected integers that lie as " + toString(wanted) +
+                ", but they lie as " + toString(have) +
+                ", and ranks do not exchange integers");
   for (const Layout &step : *steps)
     value = addVersion(value, step, before, name);
   return Outcome::Done;

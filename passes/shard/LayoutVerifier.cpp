@@ -273,6 +273,12 @@ static LogicalResult verifyReshard(Operation *op, const MeshSizes &mesh) {
                            "second of the first, but got ")
            << LayoutAttr::find(op->getOperand(0).getType()) << " and "
            << LayoutAttr::find(op->getResult(0).getType());
+  auto tensor = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!isa<FloatType>(tensor.getElementType()) &&
+      step->kind != ReshardKind::OwnPart)
+    return op->emitOpError("is an ")
+           << getName(step->kind) << " of integers, of which a rank can only "
+           << "take its own part";
   // The ranks of a group are in the mesh's order, and parts in that of axes.
   if (isAlongDimension(step->kind) && !mesh.isInOrder(step->axes))
     return op->emitOpError("is over ")

@@ -173,6 +173,9 @@ int RunCommand::simulate(mlir::MLIRContext &context) {
       mf::tools::loadTarget(options, context, messages);
   if (!loaded)
     return 1;
+  if (options.verify)
+    if (Error error = verifyBeforeRun(decoded.program, /*verify=*/true))
+      return failAt(std::move(error), decoded, messages);
   if (Error error = mf::tools::simulateStep(options, decoded.program,
                                             loaded->changed, outs()))
     return failAt(std::move(error), decoded, messages);

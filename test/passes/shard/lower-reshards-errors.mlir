@@ -103,3 +103,18 @@ mf.model @m attributes {micro_batch_size = 4 : i64, sequence_length = 4 : i64, v
   }
 }
 }
+
+// -----
+
+#own = #mf.layout<[[mp]]>
+#tokens = #mf.layout<[[]]>
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+mf.model @m attributes {micro_batch_size = 3 : i64, sequence_length = 2 : i64, vocab_size = 16 : i64} {
+  mf.layer @layer head (%x: tensor<6x8xf32, #mf.layout<[[], []]>>, %labels: tensor<6xi32, #own>) -> tensor<f32, #mf.layout<[]>> {
+    // expected-error @below {{is an all_gather of integers, of which a rank can only take its own part}}
+    %all = mf.reshard %labels : tensor<6xi32, #own> -> tensor<6xi32, #tokens>
+    %loss, %logsumexp, %count = mf.cross_entropy %x, %all {name = "loss"} : (tensor<6x8xf32, #mf.layout<[[], []]>>, tensor<6xi32, #tokens>) -> (tensor<f32, #mf.layout<[]>>, tensor<6xf32, #tokens>, tensor<f32, #mf.layout<[]>>)
+    mf.return %loss : tensor<f32, #mf.layout<[]>>
+  }
+}
+}

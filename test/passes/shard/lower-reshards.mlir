@@ -33,4 +33,15 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, v
     mf.return %g : tensor<2x4x8xf32, #stream>
   }
 }
+
+// Ranks exchange no integers, but each takes its own.
+// CHECK-LABEL: mf.layer @integers
+mf.model @labels attributes {micro_batch_size = 3 : i64, sequence_length = 2 : i64, vocab_size = 8 : i64} {
+  mf.layer @integers head (%x: tensor<6x8xf32, #mf.layout<[[], []]>>, %labels: tensor<6xi32, #mf.layout<[[]]>>) -> tensor<f32, #mf.layout<[]>> {
+    // CHECK: mf.own_part %{{.*}} over ["mp"] {name = "labels"} : tensor<6xi32, #mf.layout<{{\[\[\]\]}}>> -> tensor<6xi32, #mf.layout<{{\[\[}}mp]]>>
+    %own = mf.reshard %labels {name = "labels"} : tensor<6xi32, #mf.layout<[[]]>> -> tensor<6xi32, #mf.layout<[[mp]]>>
+    %loss, %logsumexp, %count = mf.cross_entropy %x, %labels {name = "loss"} : (tensor<6x8xf32, #mf.layout<[[], []]>>, tensor<6xi32, #mf.layout<[[]]>>) -> (tensor<f32, #mf.layout<[]>>, tensor<6xf32, #mf.layout<[[]]>>, tensor<f32, #mf.layout<[]>>)
+    mf.return %loss : tensor<f32, #mf.layout<[]>>
+  }
+}
 }
