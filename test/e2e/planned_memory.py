@@ -29,9 +29,9 @@ class Checks:
         self.data = tools.path("data.npy")
         numpy.save(self.data, numpy.random.RandomState(7).randint(0, 9, 50000, dtype=numpy.int32))
 
-    def simulate(self, step):
+    def simulate(self, step, extra=()):
         report = self.tools.path("simulated.json")
-        self.tools.run("mf-run", "--simulate", step, "--target=" + TARGET, "--quiet", "--report", report)
+        self.tools.run("mf-run", "--simulate", *extra, step, "--target=" + TARGET, "--quiet", "--report", report)
         return json.load(open(report))
 
     def execute(self, step, extra):
@@ -42,7 +42,7 @@ class Checks:
 
     def check(self, what, step, is_planned=True, extra=()):
         executed = self.execute(step, extra)
-        simulated = self.simulate(step)
+        simulated = self.simulate(step, extra)
         self.programs += 1
         if len(executed["ranks"]) != simulated["num_ranks"]:
             self.problems.append("%s: %d ranks, simulated %d" % (what, len(executed["ranks"]), simulated["num_ranks"]))
