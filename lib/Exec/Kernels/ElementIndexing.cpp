@@ -190,8 +190,7 @@ KernelOrError makeOneHot(const KernelSpec &spec) {
   if (checker.requireTensors()) {
     const TensorShape &y = spec.outputs[0];
     checker.requireInputType(0, DType::I32);
-    checker.require(isFloat(y.type), "output 0 is " + getName(y.type) +
-                                         ", expected f32, bf16 or f16");
+    checker.requireFloatOutput(0);
     TensorShape expected{y.type, spec.inputs[0].dims};
     expected.dims.push_back(y.dims.empty() ? 1 : y.dims.back());
     checker.requireOutput(0, expected);

@@ -79,9 +79,7 @@ KernelOrError makeMomentum(const KernelSpec &spec) {
     coefficients.isNesterov = checker.getBool("nesterov", false);
     const TensorShape &direction = spec.outputs[1];
     checker.requireFloatInput(0);
-    checker.require(isFloat(direction.type), "output 1 is " +
-                                                 getName(direction.type) +
-                                                 ", expected f32, bf16 or f16");
+    checker.requireFloatOutput(1);
     checker.requireInput(0, {spec.inputs[0].type, direction.dims});
     requireScalars(checker, spec, /*first=*/1);
     checker.requireOutput(0, {DType::F32, direction.dims});
@@ -100,9 +98,7 @@ KernelOrError makeTakeStep(const KernelSpec &spec) {
     weightDecay = checker.getDouble("weight_decay");
     const TensorShape &weight = spec.outputs[0];
     checker.requireFloatInput(0);
-    checker.require(isFloat(weight.type), "output 0 is " +
-                                              getName(weight.type) +
-                                              ", expected f32, bf16 or f16");
+    checker.requireFloatOutput(0);
     checker.requireInput(0, {spec.inputs[0].type, weight.dims});
     requireScalars(checker, spec, /*first=*/1);
   }

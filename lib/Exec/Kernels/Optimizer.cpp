@@ -208,8 +208,7 @@ KernelOrError makeInplaceAdd(const KernelSpec &spec) {
   if (checker.requireTensors()) {
     DType yType = spec.outputs[0].type;
     checker.requireFloatInput(0);
-    checker.require(isFloat(yType), "output 0 is " + getName(yType) +
-                                        ", expected f32, bf16 or f16");
+    checker.requireFloatOutput(0);
     checker.requireOutput(0, {yType, spec.inputs[0].dims});
   }
   if (llvm::Error error = checker.takeError())
@@ -222,9 +221,7 @@ KernelOrError makeMulScalar(const KernelSpec &spec) {
   SpecChecker checker(spec);
   if (checker.requireTensors()) {
     checker.requireInput(0, getScalar());
-    checker.require(isFloat(spec.outputs[0].type),
-                    "output 0 is " + getName(spec.outputs[0].type) +
-                        ", expected f32, bf16 or f16");
+    checker.requireFloatOutput(0);
   }
   if (llvm::Error error = checker.takeError())
     return error;
@@ -265,9 +262,7 @@ KernelOrError makeAdamW(const KernelSpec &spec) {
     options.biasCorrection = checker.getBool("bias_correction", false);
     const TensorShape &weight = spec.outputs[0];
     checker.requireFloatInput(0);
-    checker.require(isFloat(weight.type), "output 0 is " +
-                                              getName(weight.type) +
-                                              ", expected f32, bf16 or f16");
+    checker.requireFloatOutput(0);
     checker.requireInput(0, {spec.inputs[0].type, weight.dims});
     // The fourth is a flag: not zero leaves all as it is.
     requireScalars(checker, spec, /*first=*/1);
@@ -292,9 +287,7 @@ KernelOrError makeAverageWeight(const KernelSpec &spec) {
                     "expected an interval and a number of fused weights of at "
                     "least 1");
     const TensorShape &weight = spec.outputs[0];
-    checker.require(isFloat(weight.type), "output 0 is " +
-                                              getName(weight.type) +
-                                              ", expected f32, bf16 or f16");
+    checker.requireFloatOutput(0);
     requireScalars(checker, spec, /*first=*/0);
     checker.requireOutput(1, {DType::F32, weight.dims});
   }

@@ -47,12 +47,21 @@ void SpecChecker::requireCountable(const TensorShape &shape,
   }
 }
 
+void SpecChecker::requireFloat(const TensorShape &shape, llvm::StringRef role,
+                               size_t index) {
+  require(isFloat(shape.type), role + " " + llvm::Twine(index) + " is " +
+                                   getName(shape.type) +
+                                   ", expected f32, bf16 or f16");
+}
+
 void SpecChecker::requireFloatInput(size_t index) {
   if (!hasFailed())
-    require(isFloat(spec.inputs[index].type),
-            "input " + llvm::Twine(index) + " is " +
-                getName(spec.inputs[index].type) +
-                ", expected f32, bf16 or f16");
+    requireFloat(spec.inputs[index], "input", index);
+}
+
+void SpecChecker::requireFloatOutput(size_t index) {
+  if (!hasFailed())
+    requireFloat(spec.outputs[index], "output", index);
 }
 
 void SpecChecker::requireInput(size_t index, const TensorShape &expected) {

@@ -34,6 +34,7 @@ public:
   bool requireTensors();
 
   void requireFloatInput(size_t index);
+  void requireFloatOutput(size_t index);
   void requireInput(size_t index, const TensorShape &expected);
   void requireOutput(size_t index, const TensorShape &expected);
   void requireInputType(size_t index, DType expected);
@@ -49,6 +50,8 @@ public:
   int64_t getAxis(llvm::StringRef name, size_t rank);
 
 private:
+  void requireFloat(const TensorShape &shape, llvm::StringRef role,
+                    size_t index);
   void requireCountable(const TensorShape &shape, llvm::StringRef role,
                         size_t index);
   template <typename T> const T &get(llvm::StringRef name) const;
