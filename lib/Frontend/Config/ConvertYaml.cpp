@@ -2,11 +2,11 @@
 
 #include "mf/Frontend/Config/ConvertYaml.h"
 #include "DynamicConfig.h"
+#include "LayerNormalizer.h"
 #include "NodeBuilder.h"
+#include "StageSettings.h"
 #include "mf/Frontend/Config/BatchRules.h"
-#include "mf/Frontend/Config/StageMap.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/raw_ostream.h"
+#include "mf/Support/NumberText.h"
 
 namespace mf {
 
@@ -16,36 +16,11 @@ namespace mf {
 
 /// The table that says which layers are recomputed as a whole, if they are the
 /// first ones of their chunks.
-static std::optional<std::vector<std::vector<int64_t>>>
-getRecomputeTable(const TrainingConfig &config, DiagnosticList &diagnostics) {
-  std::optional<StageMap> stages =
-      StageMap::create(getStageMapOptions(config, diagnostics), diagnostics);
-  if (!stages)
-    return std::nullopt;
-  std::vector<std::vector<int64_t>> table = stages->getLayersPerStage();
-  for (std::vector<int64_t> &row : table)
-    row.assign(row.size(), 0);
-  for (int64_t layer : config.recompute.recompute.selection.numbers) {
-    const LayerPlace &place = stages->getPlace(layer);
-    int64_t &count = table[static_cast<size_t>(place.chunk)]
-                          [static_cast<size_t>(place.position)];
-    if (place.index != count)
-      return std::nullopt;
-    ++count;
-  }
-  return table;
-}
-
-static Node makeStageRows(const Node &origin,
-                          const std::vector<std::vector<int64_t>> &table) {
-  std::vector<Node> rows;
-  for (const std::vector<int64_t> &row : table) {
-    std::vector<Node> items;
-    for (int64_t count : row)
-      items.push_back(makeScalar(origin, llvm::Twine(count)));
-    rows.push_back(makeList(origin, std::move(items)));
-  }
-  return rows.size() == 1 ? rows.front() : makeList(origin, std::move(rows));
+static std::optional<StageTable>
+getRecomputeTable(const TrainingConfig &config) {
+  DiagnosticList ignored;
+  std::optional<StageMap> stages = makeStageMap(config, ignored);
+  return stages ? readSettings(config, *stages).recompute : std::nullopt;
 }
 
 static void warnNoWords(const Node &value, llvm::StringRef what,
@@ -73,8 +48,8 @@ static Node convertToStatic(const Node &root, DiagnosticList &diagnostics) {
   const LayerSetting &recompute = config.recompute.recompute;
   Node layers = root["recompute"]["full_recompute_layer"];
   if (recompute.isTruthy()) {
-    if (auto table = getRecomputeTable(config, reading))
-      to.set("recompute_config.recompute", makeStageRows(layers, *table));
+    if (std::optional<StageTable> table = getRecomputeTable(config))
+      to.set("recompute_config.recompute", makeNumberTable(layers, *table));
     else
       warnNoWords(layers, "full_recompute_layer", "static", diagnostics);
   }
@@ -191,8 +166,7 @@ static std::string printReal(double number) {
   constexpr int mostDigits = 17;
   std::string text;
   for (int digits = 1; digits <= mostDigits; ++digits) {
-    text.clear();
-    llvm::raw_string_ostream(text) << llvm::format("%.*g", digits, number);
+    text = formatDigits(number, digits);
     double read = 0;
     if (!llvm::StringRef(text).getAsDouble(read) && read == number)
       break;
@@ -251,34 +225,6 @@ void DynamicSections::writeStages(const StageMap &stages) {
          makeList(origin, std::move(rows)));
 }
 
-/// Layers that a count or a bool of recompute_config covers.
-static std::vector<int64_t> getRecomputedLayers(const LayerSelection &selection,
-                                                const StageMap &stages) {
-  std::vector<int64_t> layers;
-  for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer) {
-    const LayerPlace &place = stages.getPlace(layer);
-    bool isCovered =
-        selection.kind == LayerSelection::Kind::Bool && selection.flag;
-    auto takes = [&](const LayerCount &count) {
-      return count.isBool ? count.value != 0 : place.index < count.value;
-    };
-    const auto stage = static_cast<size_t>(place.stage);
-    if (selection.kind == LayerSelection::Kind::Table) {
-      const LayerCountRow &row =
-          selection.table[static_cast<size_t>(place.chunk)];
-      isCovered = row.whole
-                      ? *row.whole
-                      : stage < row.counts.size() && takes(row.counts[stage]);
-    } else if (selection.kind == LayerSelection::Kind::Counts) {
-      isCovered =
-          stage < selection.counts.size() && takes(selection.counts[stage]);
-    }
-    if (isCovered)
-      layers.push_back(layer);
-  }
-  return layers;
-}
-
 void DynamicSections::writeRecompute(const StageMap &stages) {
   const RecomputeConfig &recompute = config.recompute;
   for (llvm::StringRef key :
@@ -297,9 +243,14 @@ void DynamicSections::writeRecompute(const StageMap &stages) {
   Node value = recompute.node["recompute"];
   if (dealsCounts)
     return leaveOut(value, "recompute");
+  DiagnosticList ignored;
+  const NormalizedLayers layers =
+      LayerNormalizer(stages, config.swap.swap, ignored)
+          .normalize(selection, "recompute");
   std::vector<Node> items;
-  for (int64_t layer : getRecomputedLayers(selection, stages))
-    items.push_back(makeString(value, llvm::Twine(layer)));
+  for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer)
+    if (layers.covers(stages, layer))
+      items.push_back(makeString(value, llvm::Twine(layer)));
   if (items.empty())
     return;
   to.set("recompute.mode", "full", value);

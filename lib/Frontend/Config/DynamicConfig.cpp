@@ -176,15 +176,10 @@ void StaticSections::writeOffset(const Node &model) {
   counts.back().back() += depth.nextTokens;
   const int64_t average =
       depth.getAll() / (layout.pipeline * layout.interleave);
-  std::vector<Node> rows;
-  for (const std::vector<int64_t> &row : counts) {
-    std::vector<Node> items;
-    for (int64_t count : row)
-      items.push_back(makeScalar(origin, llvm::Twine(count - average)));
-    rows.push_back(makeList(origin, std::move(items)));
-  }
-  to.set("model.model_config.offset",
-         layout.interleave > 1 ? makeList(origin, rows) : rows[0]);
+  for (std::vector<int64_t> &row : counts)
+    for (int64_t &count : row)
+      count -= average;
+  to.set("model.model_config.offset", makeNumberTable(origin, counts));
   if (layout.interleave > 1)
     to.set("model.model_config.pp_interleave_num",
            llvm::Twine(layout.interleave),

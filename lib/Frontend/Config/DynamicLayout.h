@@ -1,7 +1,7 @@
 //===- DynamicLayout.h - Ranks, batches and stages of the trainer ---------===//
 //
-// What the dynamic-graph trainer derives from training, parallelism and the
-// number of ranks that are started.
+// The dynamic-graph trainer derives its layout of ranks and its batches from
+// the sections training and parallelism and from the number of started ranks.
 //
 //===----------------------------------------------------------------------===//
 

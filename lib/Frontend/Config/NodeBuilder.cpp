@@ -35,6 +35,18 @@ Node makeList(const Node &origin, std::vector<Node> elements) {
   return Node(std::move(data));
 }
 
+Node makeNumberTable(const Node &origin,
+                     const std::vector<std::vector<int64_t>> &table) {
+  std::vector<Node> rows;
+  for (const std::vector<int64_t> &row : table) {
+    std::vector<Node> items;
+    for (int64_t number : row)
+      items.push_back(makeScalar(origin, llvm::Twine(number)));
+    rows.push_back(makeList(origin, std::move(items)));
+  }
+  return rows.size() == 1 ? rows.front() : makeList(origin, std::move(rows));
+}
+
 NodeBuilder &NodeBuilder::getChild(llvm::StringRef key) {
   auto found = children.find(key.str());
   if (found != children.end())

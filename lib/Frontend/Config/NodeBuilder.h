@@ -15,6 +15,9 @@ Node makeScalar(const Node &origin, const llvm::Twine &text);
 /// The same for text that is a string, whatever it looks like.
 Node makeString(const Node &origin, const llvm::Twine &text);
 Node makeList(const Node &origin, std::vector<Node> elements);
+/// One row of numbers as a list, several as a list of lists.
+Node makeNumberTable(const Node &origin,
+                     const std::vector<std::vector<int64_t>> &table);
 
 /// Puts a map together whose values come from other documents or are computed.
 class NodeBuilder {

@@ -2,8 +2,7 @@
 
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "DynamicConfig.h"
-#include "DynamicSettingEdit.h"
-#include "SettingKeys.h"
+#include "DynamicSettingKeys.h"
 #include "ValueEditor.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -19,7 +18,8 @@ public:
   SettingEditor(StringRef text, StringRef fileName,
                 std::optional<NameFamily> names)
       : text(text), fileName(fileName), names(names),
-        before(parseTrainingConfig(text, fileName, diagnostics)) {}
+        document(parseYaml(text, fileName, diagnostics)),
+        before(readTrainingConfig(document, diagnostics)) {}
 
   Expected<std::string> apply(const MemorySettings &settings);
   Expected<std::string> apply(ArrayRef<KeyChange> changes);
@@ -28,7 +28,12 @@ private:
   void findSpans();
   Expected<std::string> finish();
   void findKeys(MemorySettings settings);
-  TrainingConfig readEdited(StringRef edited);
+  void findDynamicKeys(const MemorySettings &settings);
+  struct Reading {
+    Node document;
+    TrainingConfig config;
+  };
+  Reading readEdited(StringRef edited);
   TrainingConfig readWithKeys();
   void keepRecompute(const TrainingConfig &config, bool isSwapOn,
                      MemorySettings &settings);
@@ -41,6 +46,8 @@ private:
   StringRef fileName;
   std::optional<NameFamily> names;
   DiagnosticList diagnostics;
+  /// The YAML as it is, whose sections those of `before` may stand for.
+  Node document;
   TrainingConfig before;
   std::optional<SpanNode> span;
   SettingValue keys;
@@ -69,7 +76,9 @@ Expected<std::string> SettingEditor::apply(const MemorySettings &settings) {
   if (!diagnostics.hasErrors())
     checkSettings(settings, fileName, diagnostics);
   findSpans();
-  if (!diagnostics.hasErrors())
+  if (!diagnostics.hasErrors() && isDynamicFormat(document, diagnostics))
+    findDynamicKeys(settings);
+  else if (!diagnostics.hasErrors())
     findKeys(settings);
   return finish();
 }
@@ -109,15 +118,29 @@ void SettingEditor::findKeys(MemorySettings settings) {
   keys.merge(getRecomputeKeys(settings, config, isSwapOn, names, diagnostics));
 }
 
+void SettingEditor::findDynamicKeys(const MemorySettings &settings) {
+  const std::optional<StageMap> stages = makeStageMap(before, diagnostics);
+  if (!stages)
+    return;
+  const MemorySettings old = readSettings(before, *stages, names);
+  keys = getDynamicLayoutKeys(settings, old, before, fileName, diagnostics);
+  const TrainingConfig config = readWithKeys();
+  if (!diagnostics.hasErrors())
+    keys.merge(
+        getDynamicRecomputeKeys(settings, old, document, config, diagnostics));
+}
+
 /// Reads a text with other settings, whose errors are those of the settings.
-TrainingConfig SettingEditor::readEdited(StringRef edited) {
+SettingEditor::Reading SettingEditor::readEdited(StringRef edited) {
   DiagnosticList problems;
-  TrainingConfig config = parseTrainingConfig(edited, fileName, problems);
+  Reading reading;
+  reading.document = parseYaml(edited, fileName, problems);
+  reading.config = readTrainingConfig(reading.document, problems);
   for (const Diagnostic &problem : problems.getAll())
     if (problem.severity == Severity::Error)
       diagnostics.error(problem.location,
                         "with the new settings: " + problem.message);
-  return config;
+  return reading;
 }
 
 /// The configuration with the keys so far.
@@ -125,10 +148,10 @@ TrainingConfig SettingEditor::readWithKeys() {
   if (diagnostics.hasErrors() || keys.entries.empty())
     return before;
   ValueEditor editor(text, diagnostics);
-  editor.editDocument(*span, before.root, keys);
+  editor.editDocument(*span, document, keys);
   if (diagnostics.hasErrors())
     return before;
-  return readEdited(editor.apply());
+  return readEdited(editor.apply()).config;
 }
 
 /// With swap on, lists of recompute settings name layers; with swap off they
@@ -165,7 +188,7 @@ void SettingEditor::keepRecompute(const TrainingConfig &config, bool isSwapOn,
 
 std::string SettingEditor::edit() {
   ValueEditor editor(text, diagnostics);
-  editor.editDocument(*span, before.root, keys);
+  editor.editDocument(*span, document, keys);
   if (diagnostics.hasErrors())
     return {};
   std::string edited = editor.apply();
@@ -206,13 +229,13 @@ Location SettingEditor::findAlias(StringRef path) const {
 /// else changed.
 void SettingEditor::check(const std::string &edited,
                           const ValueEditor &editor) {
-  const TrainingConfig after = readEdited(edited);
+  const Node after = readEdited(edited).document;
   if (diagnostics.hasErrors())
     return;
   for (const StringRef path : getSettingPaths()) {
     const SettingValue *wanted = findPath(keys, path);
-    const Node old = findPath(before.root, path);
-    const Node now = findPath(after.root, path);
+    const Node old = findPath(document, path);
+    const Node now = findPath(after, path);
     const bool isKept =
         wanted ? says(now, *wanted) : old.repr(SIZE_MAX) == now.repr(SIZE_MAX);
     if (!isKept)
@@ -223,7 +246,7 @@ void SettingEditor::check(const std::string &edited,
                             "; expected the value itself, write it here "
                             "instead of the alias");
   }
-  if (!diagnostics.hasErrors() && !isKept(before.root, after.root, editor))
+  if (!diagnostics.hasErrors() && !isKept(document, after, editor))
     diagnostics.error({fileName.str(), 0, 0},
                       "cannot change the settings in this text without "
                       "changing other values; expected the usual layout, a key "
@@ -258,10 +281,6 @@ bool SettingEditor::isKept(const Node &old, const Node &now,
 Expected<std::string> applySettings(StringRef yaml, StringRef fileName,
                                     const MemorySettings &settings,
                                     std::optional<NameFamily> names) {
-  DiagnosticList ignored;
-  if (Node root = parseYaml(yaml, fileName, ignored);
-      isDynamicFormat(root, ignored) && !ignored.hasErrors())
-    return applyDynamicSettings(yaml, fileName, root, settings);
   return SettingEditor(yaml, fileName, names).apply(settings);
 }
 

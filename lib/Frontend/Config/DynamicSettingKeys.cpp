@@ -1,55 +1,62 @@
-//===- DynamicSettingEdit.cpp - Settings in the other format --------------===//
+//===- DynamicSettingKeys.cpp - Settings in the other format --------------===//
 
-#include "DynamicSettingEdit.h"
+#include "DynamicSettingKeys.h"
 #include "DynamicConfig.h"
-#include "SettingKeys.h"
-#include "ValueEditor.h"
 
 namespace mf {
 
-namespace {
-
-class DynamicSettingEditor {
-public:
-  DynamicSettingEditor(llvm::StringRef text, llvm::StringRef fileName,
-                       const Node &root)
-      : text(text), fileName(fileName), root(root),
-        before(readTrainingConfig(root, diagnostics)) {}
-
-  llvm::Expected<std::string> apply(const MemorySettings &settings);
-
-private:
-  void refuse(const MemorySettings &settings, const MemorySettings &old);
-  void setSizes(const MemorySettings &settings, const MemorySettings &old);
-  void setStages(const MemorySettings &settings);
-  void setRecompute(const StageTable &table, const TrainingConfig &config);
-  std::string edit();
-  TrainingConfig readEdited();
-
-  llvm::StringRef text;
-  llvm::StringRef fileName;
-  const Node &root;
-  DiagnosticList diagnostics;
-  TrainingConfig before;
-  SettingValue keys;
-};
-
-} // namespace
-
-/// Settings that are given and not as they were.
+/// Whether a setting is given and is not as it was.
 template <typename Value>
 static bool isChanged(const std::optional<Value> &wanted,
                       const std::optional<Value> &old) {
   return wanted && (!old || *wanted != *old);
 }
 
+namespace {
+
+/// The keys of settings that do not need the others' to be settled.
+class DynamicSettingKeys {
+public:
+  DynamicSettingKeys(const MemorySettings &settings, const MemorySettings &old,
+                     const TrainingConfig &config, llvm::StringRef fileName,
+                     DiagnosticList &diagnostics)
+      : settings(settings), old(old), config(config), fileName(fileName),
+        diagnostics(diagnostics) {}
+
+  SettingValue take() {
+    refuse();
+    setSizes();
+    if (isChanged(settings.offset, old.offset))
+      setStages();
+    return std::move(keys);
+  }
+
+private:
+  void refuse();
+  void setSizes();
+  void setStages();
+
+  const MemorySettings &settings, &old;
+  const TrainingConfig &config;
+  llvm::StringRef fileName;
+  DiagnosticList &diagnostics;
+  SettingValue keys;
+};
+
+} // namespace
+
 template <typename Value>
 static bool isEmptyList(const std::optional<std::vector<Value>> &list) {
   return !list || list->empty();
 }
 
-void DynamicSettingEditor::refuse(const MemorySettings &settings,
-                                  const MemorySettings &old) {
+/// Prints layers as the format has them: '5' or '0-19', both ends included.
+static std::string printLayers(int64_t first, int64_t last) {
+  const std::string text = std::to_string(first);
+  return last > first ? text + "-" + std::to_string(last) : text;
+}
+
+void DynamicSettingKeys::refuse() {
   auto reject = [&](llvm::StringRef what) {
     diagnostics.error({fileName.str(), 0, 0},
                       "the YAML of the dynamic graph has no words for " + what +
@@ -73,8 +80,7 @@ void DynamicSettingEditor::refuse(const MemorySettings &settings,
     reject("pipeline_scheduler " + *settings.scheduler);
 }
 
-void DynamicSettingEditor::setSizes(const MemorySettings &settings,
-                                    const MemorySettings &old) {
+void DynamicSettingKeys::setSizes() {
   auto set = [&](const std::optional<int64_t> &wanted,
                  const std::optional<int64_t> &current, llvm::StringRef path) {
     if (isChanged(wanted, current))
@@ -111,8 +117,8 @@ void DynamicSettingEditor::setSizes(const MemorySettings &settings,
 
 /// Layers of multi-token prediction are behind the last of those that ranges
 /// name.
-void DynamicSettingEditor::setStages(const MemorySettings &settings) {
-  const DynamicDepth depth = readDynamicDepth(before.model.config);
+void DynamicSettingKeys::setStages() {
+  const DynamicDepth depth = readDynamicDepth(config.model.config);
   const StageTable &offset = *settings.offset;
   const auto chunks = static_cast<int64_t>(offset.size());
   const auto stages =
@@ -132,9 +138,8 @@ void DynamicSettingEditor::setStages(const MemorySettings &settings) {
                           "stage without layers");
         return;
       }
-      rows[stage] += (rows[stage].empty() ? "" : ", ") + std::to_string(first);
-      if (next - 1 > first)
-        rows[stage] += "-" + std::to_string(next - 1);
+      rows[stage] +=
+          (rows[stage].empty() ? "" : ", ") + printLayers(first, next - 1);
     }
   SettingValue list = SettingValue::makeList();
   for (const std::string &row : rows)
@@ -142,85 +147,46 @@ void DynamicSettingEditor::setStages(const MemorySettings &settings) {
   keys.set("parallelism.pipeline_parallel_layers_per_stage", std::move(list));
 }
 
-void DynamicSettingEditor::setRecompute(const StageTable &table,
-                                        const TrainingConfig &config) {
+SettingValue getDynamicLayoutKeys(const MemorySettings &settings,
+                                  const MemorySettings &old,
+                                  const TrainingConfig &config,
+                                  llvm::StringRef fileName,
+                                  DiagnosticList &diagnostics) {
+  return DynamicSettingKeys(settings, old, config, fileName, diagnostics)
+      .take();
+}
+
+SettingValue getDynamicRecomputeKeys(const MemorySettings &settings,
+                                     const MemorySettings &old,
+                                     const Node &document,
+                                     const TrainingConfig &config,
+                                     DiagnosticList &diagnostics) {
+  SettingValue keys;
+  if (!isChanged(settings.recompute, old.recompute))
+    return keys;
   std::optional<StageMap> stages = makeStageMap(config, diagnostics);
   if (!stages)
-    return;
-  const std::vector<int64_t> layers = getCoveredLayers(*stages, table);
+    return keys;
+  const std::vector<int64_t> layers =
+      getCoveredLayers(*stages, *settings.recompute);
   if (layers.empty()) {
     keys.set("recompute.mode", SettingValue::fromPattern("None"));
-    return;
+    return keys;
   }
   SettingValue list = SettingValue::makeList();
   for (size_t first = 0; first < layers.size();) {
     size_t last = first;
     while (last + 1 < layers.size() && layers[last + 1] == layers[last] + 1)
       ++last;
-    std::string range = std::to_string(layers[first]);
-    if (last > first)
-      range += "-" + std::to_string(layers[last]);
-    list.elements.push_back(SettingValue::fromPattern(range));
+    list.elements.push_back(
+        SettingValue::fromPattern(printLayers(layers[first], layers[last])));
     first = last + 1;
   }
   // With mode select the list counts, too.
-  if (root["recompute"]["mode"].getText() != "select")
+  if (document["recompute"]["mode"].getText() != "select")
     keys.set("recompute.mode", SettingValue::fromName("full"));
   keys.set("recompute.full_recompute_layer", std::move(list));
-}
-
-std::string DynamicSettingEditor::edit() {
-  std::optional<SpanNode> span = findYamlSpans(text);
-  if (!span) {
-    diagnostics.error({fileName.str(), 0, 0},
-                      "cannot tell where the values of this YAML end; expected "
-                      "UTF-8 text in the usual layout");
-    return text.str();
-  }
-  ValueEditor editor(text, diagnostics);
-  editor.editDocument(*span, root, keys);
-  return diagnostics.hasErrors() ? text.str() : editor.apply();
-}
-
-TrainingConfig DynamicSettingEditor::readEdited() {
-  if (keys.entries.empty() || diagnostics.hasErrors())
-    return before;
-  const std::string edited = edit();
-  DiagnosticList problems;
-  TrainingConfig config = parseTrainingConfig(edited, fileName, problems);
-  for (const Diagnostic &problem : problems.getAll())
-    if (problem.severity == Severity::Error)
-      diagnostics.error(problem.location,
-                        "with the new settings: " + problem.message);
-  return config;
-}
-
-llvm::Expected<std::string>
-DynamicSettingEditor::apply(const MemorySettings &settings) {
-  if (diagnostics.hasErrors())
-    return makeSettingError(diagnostics);
-  llvm::Expected<MemorySettings> old = readSettings(before);
-  if (!old)
-    return old.takeError();
-  refuse(settings, *old);
-  setSizes(settings, *old);
-  if (isChanged(settings.offset, old->offset))
-    setStages(settings);
-  if (isChanged(settings.recompute, old->recompute))
-    setRecompute(*settings.recompute, readEdited());
-  if (keys.entries.empty() && !diagnostics.hasErrors())
-    return text.str();
-  readEdited();
-  const std::string edited = edit();
-  if (diagnostics.hasErrors())
-    return makeSettingError(diagnostics);
-  return edited;
-}
-
-llvm::Expected<std::string>
-applyDynamicSettings(llvm::StringRef yaml, llvm::StringRef fileName,
-                     const Node &root, const MemorySettings &settings) {
-  return DynamicSettingEditor(yaml, fileName, root).apply(settings);
+  return keys;
 }
 
 } // namespace mf
