@@ -10,6 +10,7 @@ that this YAML cannot say are listed with the reason. Nothing is fitted to a row
 """
 
 import argparse
+import functools
 import json
 import os
 import statistics
@@ -117,6 +118,7 @@ class Bench:
     def tool(self, name):
         return os.path.join(self.options.bin, name)
 
+    @functools.lru_cache(maxsize=None)
     def read_number(self, target, path):
         text = subprocess.run([self.tool("mf-run"), "--list-parameters", "--target=" + target], capture_output=True, text=True, check=True).stdout
         return float(dict(line.split() for line in text.strip().split("\n"))[path])

@@ -8,32 +8,17 @@ Takes a public fine-tuning YAML as it is, without its pet_config, and with and w
 
 import os
 import re
-import shutil
-import subprocess
-import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-YAML = os.path.join(ROOT, "test/data/mindformers/lora_yamls/lora_llama2_7b@r1.4.0-beta2.yaml")
+import simulated_steps
+
+YAML = os.path.join(simulated_steps.ROOT, "test/data/mindformers/lora_yamls/lora_llama2_7b@r1.4.0-beta2.yaml")
 ROW = "%-7s %-9s %11s %10s %10s %12s %10s %13s"
-
-
-def run(tool, *arguments):
-    program = shutil.which(tool) or os.path.join(ROOT, "build", "bin", tool)
-    result = subprocess.run([program, *arguments], capture_output=True, text=True)
-    if result.returncode != 0:
-        sys.exit(result.stderr)
-    return result.stdout + result.stderr
 
 
 def measure(text, work):
     """GiB of parameters, gradients, moments, activations and of all at the peak; tokens/s of an NPU."""
-    yaml, model, step = (os.path.join(work, "case" + end) for end in (".yaml", ".mlir", ".step.mlir"))
-    with open(yaml, "w") as file:
-        file.write(text)
-    run("mf-translate", "--import-mindformers", yaml, "-o", model)
-    run("mf-opt", "--quiet", "--hbm=none", "--recompute-config=" + yaml, model, "-o", step)
-    simulated = run("mf-run", "--simulate", "--target=atlas-800t-a2", step)
+    simulated = simulated_steps.simulate(text, work)
     gib = re.search(r"stage 0" + r" +(\d+\.\d+)" * 6, simulated).groups()
     tokens = re.search(r"tokens/s per NPU: (\S+)", simulated)[1]
     return gib[0], gib[1], gib[2], gib[3], gib[5], tokens

@@ -10,13 +10,11 @@ Tools are those of the PATH or of build/bin.
 
 import os
 import re
-import shutil
-import subprocess
-import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-YAMLS = os.path.join(ROOT, "test/data/mindformers/lora_yamls")
+import simulated_steps
+
+YAMLS = os.path.join(simulated_steps.ROOT, "test/data/mindformers/lora_yamls")
 # model, file, length of sequences on the card, published LoRA, published full tuning
 CASES = [
     ("Llama2-7B", "lora_llama2_7b@r1.4.0-beta2.yaml", 2048, 4269, 3523),
@@ -33,22 +31,9 @@ CASES = [
 ROW = "%-13s %6s %9s %9s %7s %9s %9s %7s"
 
 
-def run(tool, *arguments):
-    program = shutil.which(tool) or os.path.join(ROOT, "build", "bin", tool)
-    result = subprocess.run([program, *arguments], capture_output=True, text=True)
-    if result.returncode != 0:
-        sys.exit(result.stderr)
-    return result.stdout + result.stderr
-
-
 def simulate(text, release, work):
     """Returns tokens/s per NPU."""
-    yaml, model, step = (os.path.join(work, "case" + end) for end in (".yaml", ".mlir", ".step.mlir"))
-    with open(yaml, "w") as file:
-        file.write(text)
-    run("mf-translate", "--import-mindformers", "--mindformers-release=" + release, yaml, "-o", model)
-    run("mf-opt", "--quiet", "--hbm=none", "--recompute-config=" + yaml, model, "-o", step)
-    simulated = run("mf-run", "--simulate", "--target=atlas-800t-a2", step)
+    simulated = simulated_steps.simulate(text, work, "--mindformers-release=" + release)
     return float(re.search(r"tokens/s per NPU: (\S+)", simulated)[1])
 
 
