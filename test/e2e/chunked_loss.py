@@ -54,11 +54,7 @@ def run_torch(values, data):
     losses = []
     for batches in read_batches(data, LENGTH, STEPS):
         optimizer.zero_grad()
-        losses.append(0)
-        for tokens, labels in batches:
-            loss = model.loss(tokens, labels) / MICRO_BATCHES
-            loss.backward()
-            losses[-1] += loss.item()
+        losses.append(torch_llama.accumulate(model, batches))
         torch_llama.clip(list(params.values()), 1.0)
         optimizer.step()
     return {"losses": losses}, {name: p.detach().numpy() for name, p in params.items()}

@@ -141,6 +141,15 @@ def find_changed(before, after, trained):
     return [name for name in before if name not in trained and before[name] != after[name]]
 
 
+def is_within(name, rows, parameters, gradients, changed):
+    """Prints the largest errors of the steps; returns whether they are within the tolerances and nothing frozen changed."""
+    (error, whole), (each, key) = (max(row[i] for row in rows) for i in (0, 1)), max(row[2:] for row in rows)
+    print("%-20s loss %.1e, gradient %.1e, each %.1e (%s), %d trained, %d frozen of which %d changed"
+          % (name, error, whole, each, key, len(gradients), len(parameters) - len(gradients), len(changed)),
+          flush=True)  # fmt: skip
+    return max(error, whole) <= TOLERANCE and each <= EACH_TOLERANCE and not changed
+
+
 def compare(name, tools, data):
     changes, stages, given = CASES[name]
     adapters = dict({"lora_rank": 4, "lora_alpha": 8, "lora_dropout": 0.0}, **given)
@@ -162,23 +171,20 @@ def compare(name, tools, data):
         rows.append((error, *get_errors(safetensors.load(dump), gradients)))
         parameters = safetensors.load(saved)
     changed = find_changed(before, safetensors.load_bytes(saved), gradients)
-    (error, whole), (each, key) = (max(row[i] for row in rows) for i in (0, 1)), max(row[2:] for row in rows)
-    print("%-20s loss %.1e, gradient %.1e, each %.1e (%s), %d trained, %d frozen of which %d changed"
-          % (name, error, whole, each, key, len(gradients), len(parameters) - len(gradients), len(changed)),
-          flush=True)  # fmt: skip
-    return max(error, whole) <= TOLERANCE and each <= EACH_TOLERANCE and not changed
+    return is_within(name, rows, parameters, gradients, changed)
 
 
-def main():
+def run_cases(cases, compare):
+    """Compares the cases of this part, or those of the command line."""
     part = parts.pop_part()
     tools = training.Tools(sys.argv[1], sys.argv[2])
     torch.set_num_threads(1)
     data = tools.path("text.txt")
     training.start_drawing(data, 3)
-    failed = [name for name in part.select(sys.argv[3:] or CASES) if not compare(name, tools, data)]
+    failed = [name for name in part.select(sys.argv[3:] or cases) if not compare(name, tools, data)]
     if failed:
         sys.exit("error: beyond the tolerance: " + ", ".join(failed))
 
 
 if __name__ == "__main__":
-    main()
+    run_cases(CASES, compare)

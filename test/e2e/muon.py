@@ -94,11 +94,7 @@ def run_alone(optimizer, data):
     for batches in read_batches(data, training.MODEL["seq_length"], STEPS):
         for p in optimizer.params.values():
             p.grad = None
-        losses.append(0)
-        for tokens, labels in batches:
-            loss = optimizer.model.loss(tokens, labels) / MICRO_BATCHES
-            loss.backward()
-            losses[-1] += loss.item()
+        losses.append(torch_llama.accumulate(optimizer.model, batches))
         optimizer.step()
     return losses
 

@@ -9,17 +9,14 @@ lora_matches_torch.py. In the last step recompute, swap and ranks are compared w
 same bits, ranks the same gradients but for the order of sums.
 """
 
-import sys
-
 import dropout_masks
 import lora_matches_torch
 import numpy
-import parts
 import safetensors
 import torch
 import torch_llama
 import training
-from lora_matches_torch import BATCH, EACH_TOLERANCE, MICRO_BATCHES, TOLERANCE
+from lora_matches_torch import BATCH, MICRO_BATCHES
 
 RANK_TOLERANCE = 2e-6
 TYPES = {"prefixtuning": "mindpet_delta_prefixtuning", "ptuning2": "mindpet_delta_ptuning2"}
@@ -173,24 +170,10 @@ def compare(name, tools, data):
         rows.append((abs(loss - expected_loss) / expected_loss, *errors))
         parameters = safetensors.load(saved)
     changed = lora_matches_torch.find_changed(before, safetensors.load_bytes(saved), gradients)
-    (error, whole), (each, key) = (max(row[i] for row in rows) for i in (0, 1)), max(row[2:] for row in rows)
-    print("%-20s loss %.1e, gradient %.1e, each %.1e (%s), %d trained, %d frozen of which %d changed"
-          % (name, error, whole, each, key, len(gradients), len(parameters) - len(gradients), len(changed)),
-          flush=True)  # fmt: skip
+    is_same = lora_matches_torch.is_within(name, rows, parameters, gradients, changed)
     differing = compare_variants(name, tools, data, model, stages, weights, (dump, saved))
-    return max(error, whole) <= TOLERANCE and each <= EACH_TOLERANCE and not changed and not differing
-
-
-def main():
-    part = parts.pop_part()
-    tools = training.Tools(sys.argv[1], sys.argv[2])
-    torch.set_num_threads(1)
-    data = tools.path("text.txt")
-    training.start_drawing(data, 3)
-    failed = [name for name in part.select(sys.argv[3:] or CASES) if not compare(name, tools, data)]
-    if failed:
-        sys.exit("error: beyond the tolerance: " + ", ".join(failed))
+    return is_same and not differing
 
 
 if __name__ == "__main__":
-    main()
+    lora_matches_torch.run_cases(CASES, compare)

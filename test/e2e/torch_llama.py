@@ -117,6 +117,16 @@ def make_optimizer(model, learning_rate):
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.95), eps=1e-8)
 
 
+def accumulate(model, batches):
+    """Adds the gradients of a step's micro-batches, a list of (tokens, labels); returns the loss."""
+    total = 0
+    for tokens, labels in batches:
+        loss = model.loss(tokens, labels) / len(batches)
+        loss.backward()
+        total += loss.item()
+    return total
+
+
 def clip(params, max_norm):
     """Clipping as MindSpore Transformers' ClipGradNorm defines it."""
     norm = torch.sqrt(sum(p.grad.pow(2).sum() for p in params))

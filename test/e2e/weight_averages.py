@@ -53,11 +53,7 @@ def run_torch(values, data, sums):
     averages, losses = Averages(params, sums), []
     for step, batches in enumerate(read_batches(data, training.MODEL["seq_length"], STEPS), 1):
         optimizer.zero_grad()
-        losses.append(0)
-        for tokens, labels in batches:
-            loss = model.loss(tokens, labels) / MICRO_BATCHES
-            loss.backward()
-            losses[-1] += loss.item()
+        losses.append(torch_llama.accumulate(model, batches))
         torch_llama.clip(list(params.values()), 1.0)
         optimizer.step()
         averages.follow(step)
