@@ -1,6 +1,7 @@
 //===- LayoutPlan.cpp - Layouts of a model's tensors on ranks -------------===//
 
 #include "LayoutPlan.h"
+#include "AlikeLayers.h"
 #include "LayerPlanner.h"
 #include "ReshardStep.h"
 #include "RuleAxes.h"
@@ -38,25 +39,56 @@ static Layout getStream(const ShardedModel &model, LayerPosition position) {
 
 namespace {
 
+/// The facts beside its kind that the plan of a layer depends on.
+struct LayerStart {
+  std::vector<Layout> hidden;
+  Axes gathered;
+  /// By parameter in the order of AlikeLayers.
+  std::vector<Layout> parameters;
+  std::vector<bool> isChosen;
+
+  bool operator==(const LayerStart &other) const {
+    return hidden == other.hidden && gathered == other.gathered &&
+           parameters == other.parameters && isChosen == other.isChosen;
+  }
+};
+
+/// A layer that was planned: where its parameters lay before and after.
+struct PlannedStart {
+  unsigned layer;
+  LayerStart start, end;
+  LayerLayouts planned;
+  /// Whether no parameter changed.
+  bool isSettled;
+};
+
 class ModelPlanner {
 public:
   /// `gathered` are by layer the axes over which its hidden input is gathered
   /// for a partial gradient.
   ModelPlanner(const ShardedModel &model, std::vector<Axes> gathered,
                LayoutError &error)
-      : model(model), gathered(std::move(gathered)), error(error) {}
+      : model(model), gathered(std::move(gathered)), error(error),
+        kinds(model) {}
 
   std::optional<LayoutPlan> run();
 
 private:
   bool placeParameters();
   bool planOnce(bool &isSettled);
+  /// Plans one layer until it settles; false for an error.
+  bool planLayer(unsigned number, ArrayRef<Layout> hidden, bool &isSettled);
+  LayerStart getStart(unsigned number, ArrayRef<Layout> hidden) const;
+  bool takeFromAlike(unsigned number, const LayerStart &start, bool &isSettled);
 
   const ShardedModel &model;
   std::vector<Axes> gathered;
   LayoutError &error;
   LayoutPlan plan;
   ParameterStates states;
+  AlikeLayers kinds;
+  /// By kind of layer, what was planned so far.
+  std::map<unsigned, std::vector<PlannedStart>> known;
 };
 
 } // namespace
@@ -93,6 +125,74 @@ bool ModelPlanner::placeParameters() {
   return true;
 }
 
+LayerStart ModelPlanner::getStart(unsigned number,
+                                  ArrayRef<Layout> hidden) const {
+  LayerStart start{hidden.vec(), gathered[number], {}, {}};
+  for (unsigned parameter : kinds.getParameters(number)) {
+    start.parameters.push_back(plan.parameters[parameter]);
+    start.isChosen.push_back(states.isChosen[parameter]);
+  }
+  return start;
+}
+
+/// Repeats what became of a layer of the same kind that began alike. Models
+/// have many layers of few kinds.
+bool ModelPlanner::takeFromAlike(unsigned number, const LayerStart &start,
+                                 bool &isSettled) {
+  for (const PlannedStart &alike : known[kinds.getKind(number)]) {
+    if (!(alike.start == start))
+      continue;
+    plan.layers.push_back(alike.planned);
+    // Reshards where a layer begins and ends have its name.
+    for (PlannedReshard &reshard : plan.layers.back().reshards)
+      if (reshard.name == model.layers[alike.layer].name)
+        reshard.name = model.layers[number].name;
+    for (auto [parameter, layout, isChosen] :
+         zip_equal(kinds.getParameters(number), alike.end.parameters,
+                   alike.end.isChosen)) {
+      plan.parameters[parameter] = layout;
+      states.isChosen[parameter] = isChosen;
+    }
+    isSettled = isSettled && alike.isSettled;
+    return true;
+  }
+  return false;
+}
+
+bool ModelPlanner::planLayer(unsigned number, ArrayRef<Layout> hidden,
+                             bool &isSettled) {
+  const ShardedLayer &layer = model.layers[number];
+  LayerStart start = getStart(number, hidden);
+  if (takeFromAlike(number, start, isSettled))
+    return true;
+  // The demands of a layer on its arguments are known after a first try.
+  std::vector<Layout> arguments(layer.numArguments);
+  WantedFactors wanted;
+  bool hasChanged = false;
+  while (true) {
+    LayerPlanner planner(model, layer, getStream(model, layer.position),
+                         gathered[number], plan.parameters, states, arguments,
+                         wanted, error);
+    std::optional<bool> settled = planner.plan(hidden);
+    if (!settled) {
+      error.layer = number;
+      return false;
+    }
+    if (*settled) {
+      plan.layers.push_back(planner.takePlan());
+      break;
+    }
+    hasChanged |= states.hasChanged;
+    states.hasChanged = false;
+  }
+  isSettled = isSettled && !hasChanged;
+  LayerStart end = getStart(number, hidden);
+  known[kinds.getKind(number)].push_back({number, std::move(start),
+                                          std::move(end), plan.layers.back(),
+                                          !hasChanged});
+  return true;
+}
+
 bool ModelPlanner::planOnce(bool &isSettled) {
   isSettled = true;
   plan.layers.clear();
@@ -102,25 +202,8 @@ bool ModelPlanner::planOnce(bool &isSettled) {
   for (auto [number, layer] : enumerate(model.layers)) {
     hidden.resize(layer.numHidden - layer.numPast);
     append_range(hidden, past[layer.firstPiece]);
-    // The demands of a layer on its arguments are known after a first try.
-    std::vector<Layout> arguments(layer.numArguments);
-    WantedFactors wanted;
-    while (true) {
-      LayerPlanner planner(model, layer, getStream(model, layer.position),
-                           gathered[number], plan.parameters, states, arguments,
-                           wanted, error);
-      std::optional<bool> settled = planner.plan(hidden);
-      if (!settled) {
-        error.layer = number;
-        return false;
-      }
-      if (*settled) {
-        plan.layers.push_back(planner.takePlan());
-        break;
-      }
-      isSettled = isSettled && !states.hasChanged;
-      states.hasChanged = false;
-    }
+    if (!planLayer(number, hidden, isSettled))
+      return false;
     const LayerLayouts &planned = plan.layers.back();
     hidden.clear();
     auto addTo = [&, &known = layer.values](std::vector<Layout> &given,

@@ -31,7 +31,8 @@ bool hasLayouts(LayerOp layer) {
   return result.wasInterrupted();
 }
 
-llvm::DenseSet<Value> findDifferentiated(LayerOp layer) {
+llvm::DenseSet<Value> findDifferentiated(LayerOp layer,
+                                         SymbolTableCollection &symbols) {
   llvm::DenseSet<Value> found;
   auto add = [&](Value value) {
     auto tensor = dyn_cast<RankedTensorType>(value.getType());
@@ -44,7 +45,7 @@ llvm::DenseSet<Value> findDifferentiated(LayerOp layer) {
     if (op.hasTrait<PiecewiseConstant>())
       continue;
     auto read = dyn_cast<GetParamOp>(op);
-    auto param = read ? SymbolTable::lookupNearestSymbolFrom<ParamOp>(
+    auto param = read ? symbols.lookupNearestSymbolFrom<ParamOp>(
                             layer, read.getParamAttr())
                       : ParamOp();
     bool isTrained = param && param.needsGradient();
@@ -300,11 +301,11 @@ static LogicalResult verifyLoss(ReturnOp end) {
   return success();
 }
 
-LogicalResult verifyLayouts(LayerOp layer) {
+LogicalResult verifyLayouts(LayerOp layer, SymbolTableCollection &symbols) {
   if (!hasLayouts(layer))
     return success();
   MeshSizes mesh(MeshAttr::find(layer));
-  llvm::DenseSet<Value> differentiated = findDifferentiated(layer);
+  llvm::DenseSet<Value> differentiated = findDifferentiated(layer, symbols);
   for (Operation &op : layer.getBody().front().without_terminator()) {
     if (isa<GetParamOp>(op))
       continue;

@@ -12,8 +12,11 @@ namespace mf::passes {
 /// results lie as each operator's rule says, nothing partial goes into an
 /// operator that is not linear, gradients that will be partial go to what is
 /// reduced, and collectives do what their types say. A layer without layouts
-/// has nothing to check.
-mlir::LogicalResult verifyLayouts(ir::LayerOp layer);
+/// has nothing to check. `symbols` finds parameters: a caller has one for all
+/// layers of a model, because a search through a model takes as long as the
+/// model is.
+mlir::LogicalResult verifyLayouts(ir::LayerOp layer,
+                                  mlir::SymbolTableCollection &symbols);
 
 /// The layout that the type of a tensor carries.
 Layout getLayout(mlir::Value value);
@@ -22,7 +25,8 @@ Layout getLayout(mlir::Value value);
 bool hasLayouts(ir::LayerOp layer);
 
 /// The values of a layer to which the gradient of the loss goes.
-llvm::DenseSet<mlir::Value> findDifferentiated(ir::LayerOp layer);
+llvm::DenseSet<mlir::Value>
+findDifferentiated(ir::LayerOp layer, mlir::SymbolTableCollection &symbols);
 
 } // namespace mf::passes
 

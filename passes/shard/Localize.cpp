@@ -53,6 +53,7 @@ private:
   ModelOp model;
   MeshSizes mesh;
   CoordinateTables tables;
+  SymbolTableCollection symbols;
 };
 
 } // namespace
@@ -156,7 +157,7 @@ static void reportRoom(LayerOp layer, BoundedRowsOpInterface op) {
 LogicalResult Localizer::localize(LayerOp layer) {
   if (!hasLayouts(layer))
     return success();
-  if (failed(verifyLayouts(layer)))
+  if (failed(verifyLayouts(layer, symbols)))
     return failure();
   Block &body = layer.getBody().front();
   SmallVector<Value> values(body.getArguments());

@@ -54,13 +54,14 @@ namespace {
 struct LowerReshardsPass
     : mf::passes::impl::LowerReshardsBase<LowerReshardsPass> {
   void runOnOperation() override {
+    SymbolTableCollection symbols;
     for (auto layer : getOperation().getBody().getOps<LayerOp>()) {
-      if (failed(verifyLayouts(layer)))
+      if (failed(verifyLayouts(layer, symbols)))
         return signalPassFailure();
       SmallVector<ReshardOp> reshards(layer.getBody().getOps<ReshardOp>());
       for (ReshardOp reshard : reshards)
         lower(layer, reshard);
-      if (failed(verifyLayouts(layer)))
+      if (failed(verifyLayouts(layer, symbols)))
         return signalPassFailure();
     }
   }

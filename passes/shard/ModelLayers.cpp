@@ -81,7 +81,7 @@ void ModelLayers::addLayer(LayerOp op) {
   layer.numFuture = op.getFuture();
   layer.firstPiece =
       firstPieces.try_emplace(op.getCell(), layers.size()).first->second;
-  llvm::DenseSet<Value> differentiated = findDifferentiated(op);
+  llvm::DenseSet<Value> differentiated = findDifferentiated(op, symbols);
   llvm::DenseMap<Value, unsigned> numbers;
   auto addValue = [&](Value value) {
     auto type = cast<RankedTensorType>(value.getType());

@@ -23,6 +23,7 @@ struct ModelLayers {
   explicit ModelLayers(ir::ModelOp model);
 
 private:
+  mlir::SymbolTableCollection symbols;
   llvm::StringMap<unsigned> parameterNumbers;
   /// By name of a layer, its version for the first piece of the sequence.
   llvm::StringMap<unsigned> firstPieces;

@@ -78,7 +78,8 @@ importModel(const CompilerInput &input, llvm::StringRef yaml,
 /// A copy of a layer without what layers of one kind have of their own: its
 /// name, the names and first values of its parameters, which are numbered in
 /// the order of their uses, and what its random bits are drawn for.
-static OwningOpRef<ir::LayerOp> copyWithoutNames(ir::LayerOp layer) {
+static OwningOpRef<ir::LayerOp>
+copyWithoutNames(ir::LayerOp layer, mlir::SymbolTableCollection &symbols) {
   OwningOpRef<ir::LayerOp> copy(layer.clone());
   copy->setSymName("");
   mlir::Builder builder(layer.getContext());
@@ -86,8 +87,7 @@ static OwningOpRef<ir::LayerOp> copyWithoutNames(ir::LayerOp layer) {
   mlir::AttrTypeReplacer replacer;
   replacer.addReplacement(
       [&](mlir::SymbolRefAttr name) -> std::optional<mlir::Attribute> {
-        auto param = mlir::SymbolTable::lookupNearestSymbolFrom<ir::ParamOp>(
-            layer, name);
+        auto param = symbols.lookupNearestSymbolFrom<ir::ParamOp>(layer, name);
         if (!param)
           return std::nullopt;
         mlir::NamedAttrList facts(param->getAttrDictionary());
@@ -107,10 +107,11 @@ std::vector<ModelLayer> planner::findLayers(mlir::ModuleOp module) {
   std::vector<ModelLayer> layers;
   // One layer of each kind.
   std::vector<OwningOpRef<ir::LayerOp>> kinds;
+  mlir::SymbolTableCollection symbols;
   module.walk([&](ir::LayerOp layer) {
     if (!layer.isNumbered())
       return;
-    OwningOpRef<ir::LayerOp> copy = copyWithoutNames(layer);
+    OwningOpRef<ir::LayerOp> copy = copyWithoutNames(layer, symbols);
     auto found = llvm::find_if(kinds, [&](OwningOpRef<ir::LayerOp> &other) {
       return mlir::OperationEquivalence::isEquivalentTo(
           *other, *copy, mlir::OperationEquivalence::IgnoreLocations);

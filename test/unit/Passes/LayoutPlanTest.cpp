@@ -1,6 +1,7 @@
 //===- LayoutPlanTest.cpp - Layouts of a model's tensors on ranks ---------===//
 
 #include "passes/shard/LayoutPlan.h"
+#include "passes/shard/AlikeLayers.h"
 #include "passes/shard/DimensionSplit.h"
 #include "passes/shard/ReshardStep.h"
 #include "gmock/gmock.h"
@@ -198,6 +199,38 @@ TEST(LayoutPlanTest, GathersForAPartialGradientAtOnce) {
                   "  reshard head: [[dp], [mp], []] -> [[dp], [], []] reduced "
                   "[mp]\n"
                   "  reshard head: [[dp], [], [mp]] -> [[dp], [], []]\n"));
+}
+
+TEST(AlikeLayersTest, ToldApartByWhatTheyComputeAndRead) {
+  ShardedModel model = makeModel(0, true);
+  // The same layer on another weight, one whose weight is cut otherwise, and
+  // one whose operator has another rule.
+  model.parameters.resize(3, model.parameters.front());
+  model.parameters[2].cuts = {{}, {"mp"}};
+  model.layers.resize(4, model.layers.front());
+  model.layers[1].values[1].parameter = 1;
+  model.layers[2].values[1].parameter = 2;
+  model.layers[3].operators[0].rule.factors[2].kind = FactorKind::Own;
+  AlikeLayers kinds(model);
+  EXPECT_EQ(kinds.getKind(0), kinds.getKind(1));
+  EXPECT_NE(kinds.getKind(0), kinds.getKind(2));
+  EXPECT_NE(kinds.getKind(0), kinds.getKind(3));
+  EXPECT_THAT(kinds.getParameters(1), ElementsAre(1u));
+}
+
+TEST(AlikeLayersTest, APlanThatIsTakenOverNamesItsOwnLayer) {
+  ShardedModel model = makeModel(0, true);
+  model.parameters.push_back(model.parameters.front());
+  model.layers.push_back(model.layers.front());
+  model.layers[1].name = "second";
+  model.layers[1].values[1].parameter = 1;
+  // Both layers get the stream as layers hand it on.
+  model.layers.insert(model.layers.begin(), model.layers.front());
+  model.layers[0].name = "zeroth";
+  for (const char *name : {"layer", "second"})
+    EXPECT_THAT(printPlan(model),
+                testing::HasSubstr(std::string("  reshard ") + name +
+                                   ": [[dp], [], [mp]] -> [[dp], [mp], []]\n"));
 }
 
 TEST(LayoutPlanTest, NamesWhatDoesNotDivide) {

@@ -1,0 +1,32 @@
+//===- AlikeLayers.h - Layers of which one plan is enough ------*- C++ -*-===//
+
+#ifndef MF_PASSES_SHARD_ALIKELAYERS_H
+#define MF_PASSES_SHARD_ALIKELAYERS_H
+
+#include "LayoutPlan.h"
+
+namespace mf::passes {
+
+/// Which layers of a model have the same operators on the same values. Layers
+/// of one kind may read different parameters of the same shapes and cuts.
+class AlikeLayers {
+public:
+  explicit AlikeLayers(const ShardedModel &model);
+
+  /// Layers of one kind have the same number.
+  unsigned getKind(unsigned layer) const { return kinds[layer]; }
+  /// The parameters that a layer reads, in the order of their first uses.
+  llvm::ArrayRef<unsigned> getParameters(unsigned layer) const {
+    return parameters[layer];
+  }
+
+private:
+  bool areAlike(const ShardedModel &model, unsigned one, unsigned other) const;
+
+  std::vector<unsigned> kinds;
+  std::vector<std::vector<unsigned>> parameters;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_SHARD_ALIKELAYERS_H
