@@ -46,6 +46,7 @@ CAMPAIGNS = [
     # Values of layouts, options and schedules: more draws than the tests have.
     Campaign("random-layouts", script("random_layouts", "{part} --seed {seed} --count {count} --many {bin} {work}"), 300, 2),
     Campaign("random-adapters", script("random_layouts", "{part} --seed {seed} --count {count} --adapters {bin} {work}"), 200, 2),
+    Campaign("dynamic-configurations", script("dynamic_configurations", "{part} --seed {seed} --count {count} {bin} {work}"), 1000, 2),
     Campaign("ranks-match-one-rank", script("ranks_match_one_rank", "{part} {bin} examples/llama_tiny.yaml {work} {seed} {count}"), 60, 1),
     Campaign("options-never-change-bits", script("options_never_change_bits", "{part} {bin} {work} {seed} {count}"), 300, 1),
     Campaign("schedules-never-change-bits", script("schedules_never_change_bits", "{part} {bin} {work} {seed} {count}"), 200, 1),

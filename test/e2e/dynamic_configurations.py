@@ -1,0 +1,226 @@
+"""Checks that randomly drawn YAMLs of the dynamic graph give steps that are right.
+
+usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N] [--verbose] BIN_FOLDER WORK_FOLDER
+
+Each draw is a model (Qwen3 or DeepSeek-V3), up to 8 ranks of it with FSDP or HSDP, stages, chunks, parts of the
+sequence and experts on ranks of their own, written as a YAML of the dynamic graph and lowered. Loss, norm and gradients
+must agree with one rank that takes the same rows to a relative 2e-5. Recompute, swap and the order of micro-batches
+change no bit; what the YAML becomes in the static graph's format changes none either, where that format can say all of
+it. Every rank needs the memory that was planned.
+"""
+
+import argparse
+import os
+import random
+import sys
+
+import numpy
+import parts
+import step_results
+import training
+
+SEQUENCE_LENGTH, VOCABULARY, LAYERS = 32, 128, 4
+BOUND = 2e-5
+
+QWEN = {
+    "model_type": "qwen3", "architectures": "Qwen3ForCausalLM", "hidden_size": 64, "intermediate_size": 128,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "tie_word_embeddings": False,
+}  # fmt: skip
+DEEPSEEK = {
+    "model_type": "deepseek_v3", "architectures": "DeepseekV3ForCausalLM", "hidden_size": 64,
+    "intermediate_size": 128, "moe_intermediate_size": 32, "num_attention_heads": 4, "n_routed_experts": 8,
+    "num_experts_per_tok": 4, "first_k_dense_replace": 1, "kv_lora_rank": 16, "q_lora_rank": 16,
+    "qk_rope_head_dim": 8, "qk_nope_head_dim": 16, "v_head_dim": 16,
+}  # fmt: skip
+COMMON = {
+    "vocab_size": VOCABULARY, "seq_length": SEQUENCE_LENGTH, "num_hidden_layers": LAYERS, "hidden_dropout": 0.0,
+    "attention_dropout": 0.0, "params_dtype": "float32", "compute_dtype": "float32", "layernorm_compute_dtype": "float32",
+    "softmax_compute_dtype": "float32", "rotary_dtype": "float32",
+    "use_attn_mask_compression": True,
+}  # fmt: skip
+SELECTED = ["'.*mlp': ['0-3']", "'self_attention': ['1', '3']", "'.*layernorm': ['0-2']"]
+
+
+class Configuration:
+    """What a YAML says. `memory` are sections of memory options as text."""
+
+    def __init__(self, model, parallel, schedule, batches, memory=()):
+        self.model, self.parallel, self.schedule = model, parallel, schedule
+        self.batches, self.memory = batches, tuple(memory)
+
+    def get(self, axis):
+        return self.parallel.get(axis, 1)
+
+    def get_ranks(self):
+        return self.get("data") * self.get("tensor") * self.get("context") * self.get("pipeline")
+
+    def change(self, **changes):
+        return Configuration(**dict(vars(self), **changes))
+
+    def get_one_rank(self):
+        """All sequences of a step in as many micro-batches, on one rank."""
+        micro_batches, local = self.batches
+        return self.change(parallel={}, schedule={}, memory=(), batches=(micro_batches, local * self.get("data")))
+
+    def __str__(self):
+        return "%s %s %s %s %s" % (self.model["model_type"], self.parallel, self.schedule, self.batches, self.memory)
+
+    def write(self, path):
+        micro_batches, local = self.batches
+        samples = micro_batches * local * self.get("data")
+        parallelism = {
+            "data_parallel_shard": self.get("shard"), "tensor_parallel": self.get("tensor"),
+            "context_parallel": self.get("context"), "expert_parallel": self.get("expert"),
+            "pipeline_parallel": self.get("pipeline"), "sequence_parallel": self.get("tensor") > 1,
+        }  # fmt: skip
+        sections = {
+            "training": {"local_batch_size": local, "global_batch_size": samples, "max_norm": 1.0},
+            "parallelism": dict(parallelism, **self.schedule),
+            "optimizer": {"type": "AdamW", "betas": "[0.9, 0.95]", "eps": "1.e-8", "weight_decay": 0.1},
+            "lr_scheduler": {"type": "ConstantWarmUpLR", "learning_rate": "1.e-3", "warmup_ratio": 0},
+            "train_dataset": {"dataloader": "{type: MindDataset}"},
+            "model": dict(self.model, **COMMON),
+        }  # fmt: skip
+        with open(path, "w") as file:
+            for name, keys in sections.items():
+                file.write("%s:\n" % name)
+                file.writelines("  %s: %s\n" % item for item in keys.items())
+            file.writelines(text + "\n" for text in self.memory)
+
+
+def draw_layers(generator, layers=LAYERS):
+    """Some of the first `layers` layers as the trainer's lists have them."""
+    first = generator.randrange(layers)
+    last = generator.randrange(first, layers)
+    return "'%d-%d'" % (first, last) if first < last else "'%d'" % first
+
+
+def draw_recompute(generator):
+    if generator.random() < 0.4:
+        return "recompute: {mode: full, full_recompute_layer: [%s]}" % draw_layers(generator)
+    modules = generator.sample(SELECTED, generator.randint(1, 2))
+    excluded = generator.choice(["", ", exclude_op: [matmul]"])
+    return "recompute: {mode: select, select_module: {%s}%s}" % (", ".join(modules), excluded)
+
+
+def draw_swap(generator):
+    # The trainer wants the layer that begins the copy back to be there.
+    prefetch = generator.randint(1, LAYERS - 1)
+    layers = draw_layers(generator, LAYERS - prefetch)
+    return "swap: {enable: True, default_prefetch: %d, layer_swap: [{layers: [%s]}]}" % (prefetch, layers)
+
+
+def draw_schedule(generator, stages):
+    """Keys of the pipeline."""
+    if stages == 1:
+        return {}
+    form = generator.choice(["1f1b", "gpipe", "interleaved", "uneven"])
+    if form == "interleaved":
+        return {"pipeline_parallel_schedule": "interleaved_1f1b", "pipeline_parallel_interleave_num": 2}
+    if form == "uneven":
+        return {"pipeline_parallel_layers_per_stage": generator.choice(["['0', '1-3']", "['0-2', '3']"])}
+    return {"pipeline_parallel_schedule": form}
+
+
+def draw(generator):
+    is_qwen = generator.random() < 0.4
+    # Qwen3 of the dynamic graph has one stage.
+    stages = 1 if is_qwen else generator.choice([1, 1, 2])
+    tensor = generator.choice([1, 1, 2])
+    context = generator.choice([1, 1, 1, 2]) if is_qwen else 1
+    data = generator.choice([n for n in (1, 2, 4) if n * tensor * context * stages <= 8])
+    parallel = {
+        "data": data, "tensor": tensor, "context": context, "pipeline": stages,
+        "shard": generator.choice([-1] + [n for n in (1, 2, 4) if data % n == 0]),
+    }  # fmt: skip
+    sharing = (data if parallel["shard"] < 0 else parallel["shard"]) * context * tensor
+    if not is_qwen:
+        parallel["expert"] = generator.choice([n for n in (1, 2, 4) if sharing % n == 0])
+    model = dict(QWEN if is_qwen else dict(DEEPSEEK, num_nextn_predict_layers=generator.choice([0, 0, 1])))
+    batches = (generator.choice([2, 4]) if stages > 1 else generator.choice([1, 2]), 1)
+    return Configuration(model, parallel, draw_schedule(generator, stages), batches)
+
+
+class Checks:
+    def __init__(self, tools):
+        self.tools, self.runs, self.worst, self.converted = tools, 0, 0.0, 0
+        self.data = numpy.random.RandomState(7).randint(0, VOCABULARY, (16, SEQUENCE_LENGTH + 1), dtype=numpy.int32)
+
+    def run_yaml(self, yaml, rows, ranks):
+        self.runs += 1
+        mlir, step = self.tools.path("case.mlir"), self.tools.path("case.step.mlir")
+        self.tools.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
+        self.tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
+        data = self.tools.path("data.npy")
+        numpy.save(data, self.data[rows])
+        result = step_results.run(self.tools, step, data, 1, step_results.initialize(self.tools, mlir))
+        if result.ranks != ranks:
+            raise RuntimeError("%d ranks instead of %d" % (result.ranks, ranks))
+        return result
+
+    def run(self, configuration, rows=slice(None)):
+        yaml = self.tools.path("case.yaml")
+        configuration.write(yaml)
+        os.environ["RANK_SIZE"] = str(configuration.get_ranks())
+        return self.run_yaml(yaml, rows, configuration.get_ranks())
+
+    def check_converted(self, configuration, actual):
+        """What the static graph's format cannot say is no error, but then there is nothing to compare."""
+        os.environ["RANK_SIZE"] = str(configuration.get_ranks())
+        dynamic, static = self.tools.path("case.yaml"), self.tools.path("static.yaml")
+        configuration.write(dynamic)
+        self.tools.run("mf-translate", "--convert-yaml", dynamic, "-o", static)
+        converted = self.run_yaml(static, slice(None), configuration.get_ranks())
+        self.converted += 1
+        if not converted.has_same_bits(actual):
+            yield "other bits as a YAML of the static graph: %.3g off" % step_results.get_distance(actual, converted)
+
+    def check(self, configuration, generator):
+        actual = self.run(configuration)
+        if configuration.get_ranks() > 1:
+            whole = self.run(configuration.get_one_rank())
+            distance = step_results.get_distance(whole, actual)
+            self.worst = max(self.worst, distance)
+            if not distance < BOUND:
+                yield "%.3g off from one rank" % distance
+            for section in (draw_recompute(generator), draw_swap(generator)):
+                if not self.run(configuration.change(memory=[section])).has_same_bits(actual):
+                    yield "other bits with " + section
+        if generator.random() < 0.5:
+            yield from self.check_converted(configuration, actual)
+
+
+def main():
+    part = parts.pop_part()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=8)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("bin")
+    parser.add_argument("work")
+    arguments = parser.parse_args()
+    os.makedirs(arguments.work, exist_ok=True)
+    checks, problems = Checks(training.Tools(arguments.bin, arguments.work)), 0
+    numbers = part.select(list(range(arguments.first, arguments.first + arguments.count)))
+    for number in numbers:
+        # Each draw on its own, so that --first can name it.
+        generator = random.Random("%d %d" % (arguments.seed, number))
+        configuration = draw(generator)
+        try:
+            found = list(checks.check(configuration, generator))
+        except RuntimeError as error:
+            found = [str(error)[-1500:]]
+        problems += bool(found)
+        if found or arguments.verbose:
+            print("draw %d of seed %d: %s" % (number, arguments.seed, configuration))
+        for problem in found:
+            print("    " + problem)
+        sys.stdout.flush()
+    print("%d configurations, %d problems, %d runs, %d of them converted; worst relative difference %.2g"
+          % (len(numbers), problems, checks.runs, checks.converted, checks.worst))  # fmt: skip
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
