@@ -60,6 +60,7 @@ def Ints : KernelAttribute<"Ints">;
 def Steps : KernelAttribute<"Steps">;
 def OptionalBool : KernelAttribute<"Bool", true>;
 def OptionalInt : KernelAttribute<"Int", true>;
+def OptionalDouble : KernelAttribute<"Double", true>;
 
 //===----------------------------------------------------------------------===//
 // Kernels

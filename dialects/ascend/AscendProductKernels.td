@@ -66,10 +66,13 @@ def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
   let description = [{Operands are [batch, heads, sequence, dim] (BNSD); softmax
     maxima and sums are [batch, heads, sequence], which aclnn has eight times
     over in a last dimension. `slopes` of ALiBi are pse of V2's pseType 2.
-    `causal` is a sparse mode that sees the keys up to the query's own.}];
-  let inputs = (ins In:$query, In:$key, In:$value, OptionalIn:$slopes);
+    `causal` is a sparse mode that sees the keys up to the query's own. Where
+    `dropMask`, [batch, heads, queries, keys], is 1, a probability counts divided
+    by 1 - `rate`, which is aclnn's keepProb; elsewhere it does not.}];
+  let inputs = (ins In:$query, In:$key, In:$value, OptionalIn:$slopes, OptionalIn:$dropMask);
   let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
-  let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let attributes = (attrs Double:$scale, OptionalBool:$causal,
+                          OptionalDouble:$rate);
   let profiled = ["FlashAttentionScore"];
   let fromProfile = "takeProfiledAttention(spec)";
 }
@@ -81,9 +84,10 @@ def FlashAttentionScoreGrad
   let description = [{`slopes` are aclnn's pseShift, which stands behind dy
     there.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$dy, In:$softmaxMax,
-                    In:$softmaxSum, In:$attentionIn, OptionalIn:$slopes);
+                    In:$softmaxSum, In:$attentionIn, OptionalIn:$slopes, OptionalIn:$dropMask);
   let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
-  let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let attributes = (attrs Double:$scale, OptionalBool:$causal,
+                          OptionalDouble:$rate);
   let profiled = ["FlashAttentionScoreGrad"];
   let fromProfile = "takeProfiledAttentionGrad(spec)";
 }
@@ -98,9 +102,10 @@ def FlashAttentionPart : AttentionScoreKernel<"mfFlashAttentionPart"> {
     of a causal part are those of the last one, which sees the most keys and
     which the other ranks wait for.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$firstQuery,
-                    OptionalIn:$slopes);
+                    OptionalIn:$slopes, OptionalIn:$dropMask);
   let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
-  let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let attributes = (attrs Double:$scale, OptionalBool:$causal,
+                          OptionalDouble:$rate);
   let fromProfile = "takeProfiledAttention(spec)";
 }
 
@@ -111,8 +116,9 @@ def FlashAttentionPartGrad
   let description = [{`dk` and `dv` are what these query rows add to them.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$dy, In:$softmaxMax,
                     In:$softmaxSum, In:$attentionIn, In:$firstQuery,
-                    OptionalIn:$slopes);
+                    OptionalIn:$slopes, OptionalIn:$dropMask);
   let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
-  let attributes = (attrs Double:$scale, OptionalBool:$causal);
+  let attributes = (attrs Double:$scale, OptionalBool:$causal,
+                          OptionalDouble:$rate);
   let fromProfile = "takeProfiledAttentionGrad(spec)";
 }

@@ -11,17 +11,31 @@ using namespace mf::ir;
 
 static constexpr StringLiteral maskKernel = "aclnnDropoutGenMask";
 
-/// Checks that a mask has a bit for each element, and the rate.
-template <typename Op> static LogicalResult verifyDropout(Op op) {
-  if (getShape(op.getMask()) != getShape(op.getInput()))
-    return op.emitOpError("expected a mask of the shape of ")
-           << op.getInput().getType() << ", but got " << op.getMask().getType();
-  double rate = op.getRate().convertToDouble();
+LogicalResult ir::verifyDropRate(Operation *op, const llvm::APFloat &value) {
+  const double rate = value.convertToDouble();
   const bool isShare = rate > 0 && rate < 1; // NaN is not.
   if (!isShare)
-    return op.emitOpError("expected a rate above 0 and below 1, but got ")
+    return op->emitOpError("expected a rate above 0 and below 1, but got ")
            << rate;
   return success();
+}
+
+/// Checks that a mask has a bit for each element of a tensor of `shape`, which
+/// is that of the input or made from it, and the rate.
+template <typename Op>
+static LogicalResult verifyDropout(Op op, ArrayRef<int64_t> shape) {
+  if (getShape(op.getMask()) != shape)
+    return op.emitOpError("expected a mask of the shape of ")
+           << op.getInput().getType() << ", but got " << op.getMask().getType();
+  return verifyDropRate(op, op.getRate());
+}
+
+/// The shape of the mask for `input`.
+static SmallVector<int64_t> getMaskShape(Value input, int64_t columns) {
+  SmallVector<int64_t> shape(ir::getShape(input));
+  if (columns != 0 && !shape.empty())
+    shape.back() = columns;
+  return shape;
 }
 
 //===----------------------------------------------------------------------===//
@@ -30,17 +44,21 @@ template <typename Op> static LogicalResult verifyDropout(Op op) {
 
 void DropoutMaskOp::build(OpBuilder &builder, OperationState &state,
                           Value input, Value draw, double rate,
-                          StringRef source) {
-  ArrayRef<int64_t> shape = ir::getShape(input);
+                          StringRef source, int64_t columns) {
+  SmallVector<int64_t> shape = getMaskShape(input, columns);
   SmallVector<int64_t> starts(shape.size(), 0);
   build(builder, state, RankedTensorType::get(shape, builder.getI1Type()),
-        input, draw, ValueRange(), llvm::APFloat(rate), source, shape, starts,
-        ArrayRef<int64_t>(), nullptr, nullptr, nullptr);
+        input, draw, ValueRange(), builder.getF64FloatAttr(rate),
+        builder.getStringAttr(source), builder.getDenseI64ArrayAttr(shape),
+        builder.getDenseI64ArrayAttr(starts), builder.getDenseI64ArrayAttr({}),
+        columns == 0 ? IntegerAttr() : builder.getI64IntegerAttr(columns),
+        nullptr, nullptr, nullptr);
 }
 
 LogicalResult DropoutMaskOp::verify() {
   ArrayRef<int64_t> own = ir::getShape(getMask());
-  if (failed(verifyDropout(*this)))
+  if (failed(verifyDropout(*this,
+                           getMaskShape(getInput(), getColumns().value_or(0)))))
     return failure();
   if (cast<RankedTensorType>(getDraw().getType()).dropEncoding() !=
       getDrawType(getContext()))
@@ -102,7 +120,19 @@ void DropoutMaskOp::emitInstructions(LaunchEmitter &emitter) {
 }
 
 ShardingRule DropoutMaskOp::getShardingRule() {
-  ShardingRule rule = readShardingRule(*this, "*, D, I -> *");
+  ShardingRule rule;
+  FactorDims input, mask;
+  for (auto [own, of] :
+       llvm::zip_equal(ir::getShape(getMask()), ir::getShape(getInput()))) {
+    const bool isOther = own != of;
+    mask.push_back({rule.addFactor(FactorKind::Pass, own)});
+    input.push_back({isOther ? rule.addFactor(FactorKind::Whole, of)
+                             : mask.back().front()});
+  }
+  rule.operands = {input, {{rule.addFactor(FactorKind::Whole, 3)}}};
+  for (size_t first = 0; first < getFirsts().size(); ++first)
+    rule.operands.push_back({{rule.addFactor(FactorKind::Whole, 1)}});
+  rule.results = {mask};
   rule.dependsOnPlace = true;
   return rule;
 }
@@ -121,12 +151,21 @@ void DropoutMaskOp::localize(ArrayRef<Layout> operands,
     setCutDims(dims);
 }
 
-/// A piece of the sequence is one of several parts of the same size.
+/// A piece of the sequence is one of several parts of the same size. The keys
+/// behind its last query are not there yet, and have no columns.
 void DropoutMaskOp::takePiece(WholeOperands &whole) {
-  SmallVector<int64_t> starts;
-  for (auto [size, all] : llvm::zip_equal(ir::getShape(getMask()), getShape()))
+  SmallVector<int64_t> own(ir::getShape(getMask())), starts;
+  for (auto [size, all] : llvm::zip_equal(own, getShape()))
     starts.push_back(size == all ? 0 : whole.getPiece() * size);
   setStarts(starts);
+  if (!getColumns() || own.size() < 2)
+    return;
+  const size_t rows = own.size() - 2;
+  const int64_t later = getShape()[rows] - starts[rows] - own[rows];
+  own.back() -= later;
+  setColumns(own.back());
+  getMask().setType(
+      RankedTensorType::get(own, getMask().getType().getElementType()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,7 +178,9 @@ void DropoutOp::build(OpBuilder &builder, OperationState &state, Value input,
         nullptr, nullptr, nullptr);
 }
 
-LogicalResult DropoutOp::verify() { return verifyDropout(*this); }
+LogicalResult DropoutOp::verify() {
+  return verifyDropout(*this, ir::getShape(getInput()));
+}
 
 void DropoutOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                               ArrayRef<bool> needed,

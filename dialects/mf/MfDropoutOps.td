@@ -9,7 +9,8 @@ def Mf_DropoutMaskOp : Mf_ComputeOp<"dropout_mask", "",
     (ins Mf_FloatTensor:$input, Mf_DrawTensor:$draw,
          Variadic<Mf_IndexTensor>:$firsts),
     (ins F64Attr:$rate, StrAttr:$source, DenseI64ArrayAttr:$shape,
-         DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$cut_dims),
+         DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$cut_dims,
+         OptionalAttr<I64Attr>:$columns),
     (outs Mf_MaskTensor:$mask),
     [Mf_OwnShardingRuleWith<["localize", "takePiece"]>,
      Mf_PiecewiseConstant],
@@ -21,7 +22,9 @@ def Mf_DropoutMaskOp : Mf_ComputeOp<"dropout_mask", "",
     which `draw` has, of `source`, a name that no other operator of the model
     has, and of the number of its element in the whole tensor, whose sizes are
     `shape`. So it is the same on any layout, in any order and however often it
-    is computed. Of `input` only the shape matters.
+    is computed. Of `input` only the shape matters; with `columns` the mask has
+    so many in the last dimension instead, as the probabilities of attention
+    have for a query.
 
     The part that there is begins at `starts`, and in the dimensions `cut_dims`
     at as much more as `firsts` say, one number each, which a rank reads from a
@@ -36,7 +39,8 @@ def Mf_DropoutMaskOp : Mf_ComputeOp<"dropout_mask", "",
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "::mlir::Value":$draw,
-                                 "double":$rate, "::llvm::StringRef":$source)>];
+                                 "double":$rate, "::llvm::StringRef":$source,
+                                 CArg<"int64_t", "0">:$columns)>];
 }
 
 def Mf_DropoutOp : Mf_ComputeOp<"dropout", "aclnnDropoutDoMask",

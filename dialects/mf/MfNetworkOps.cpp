@@ -1,6 +1,7 @@
 //===- MfNetworkOps.cpp - Matrix, norm, attention, loss -------------------===//
 
 #include "dialects/mf/MfOps.h"
+#include "dialects/mf/ShapeFactors.h"
 
 using namespace mlir;
 using namespace mf::ir;
@@ -198,8 +199,14 @@ void FlashAttentionOp::build(OpBuilder &builder, OperationState &state,
   RankedTensorType rows = getRowType(type);
   build(builder, state, rows, rows,
         RankedTensorType::get(shape, type.getElementType()), query, key, value,
-        firstQuery, slopes, builder.getF64FloatAttr(scale),
-        builder.getBoolAttr(causal), nullptr, nullptr, nullptr);
+        firstQuery, slopes, /*dropMask=*/Value(),
+        builder.getF64FloatAttr(scale), builder.getBoolAttr(causal),
+        /*rate=*/FloatAttr(), nullptr, nullptr, nullptr);
+}
+
+void FlashAttentionOp::setDropout(Value mask, double rate) {
+  getDropMaskMutable().assign(mask);
+  setRateAttr(Builder(getContext()).getF64FloatAttr(rate));
 }
 
 StringRef FlashAttentionOp::getKernelName() {
@@ -211,6 +218,22 @@ StringRef FlashAttentionGradOp::getKernelName() {
 }
 bool FlashAttentionOp::isView() { return false; }
 bool FlashAttentionGradOp::isView() { return false; }
+
+/// A mask has a bit for each probability, and there is a rate with it.
+static LogicalResult verifyDropMask(FlashAttentionOp op) {
+  Value mask = op.getDropMask();
+  if (!mask && !op.getRate())
+    return success();
+  if (!mask || !op.getRate())
+    return op.emitOpError("expected both a mask and its rate, or none");
+  SmallVector<int64_t> shape(getShape(op.getQuery()));
+  shape.back() = getShape(op.getKey())[2];
+  if (ArrayRef<int64_t>(shape) != getShape(mask))
+    return op.emitOpError("expected a mask with a bit for each query and key, "
+                          "but got ")
+           << mask.getType();
+  return verifyDropRate(op, *op.getRate());
+}
 
 LogicalResult FlashAttentionOp::verify() {
   RankedTensorType query = getGlobalType(getQuery()),
@@ -246,6 +269,8 @@ LogicalResult FlashAttentionOp::verify() {
              << key.getDimSize(2) << " positions of the keys, but got "
              << query.getDimSize(2) << " query rows";
   }
+  if (failed(verifyDropMask(*this)))
+    return failure();
   if (getGlobalType(getSoftmaxMax()) != getRowType(query) ||
       getGlobalType(getSoftmaxSum()) != getRowType(query))
     return emitOpError("expected softmax_max and softmax_sum of type ")
@@ -269,8 +294,8 @@ void FlashAttentionOp::buildGradient(OpBuilder &builder,
       builder, getLoc(), getQuery().getType(), getKey().getType(),
       getValue().getType(), getQuery(), getKey(), getValue(),
       resultGradients[2], getSoftmaxMax(), getSoftmaxSum(), getResult(),
-      getFirstQuery(), getSlopes(), getScaleAttr(), getCausalAttr(), nullptr,
-      nullptr, nullptr);
+      getFirstQuery(), getSlopes(), getDropMask(), getScaleAttr(),
+      getCausalAttr(), getRateAttr(), nullptr, nullptr, nullptr);
   llvm::copy(gradient.getResults(), operandGradients.begin());
 }
 

@@ -115,8 +115,10 @@ class Mf_AttentionOp<string mnemonic, dag operands, dag outputs,
                      list<Trait> traits = []>
     : Mf_ComputeOp<mnemonic, "",
         !con(operands, (ins Optional<Mf_IndexTensor>:$first_query,
-                            Optional<Mf_FloatTensor>:$slopes)),
-        (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal),
+                            Optional<Mf_FloatTensor>:$slopes,
+                            Optional<Mf_MaskTensor>:$drop_mask)),
+        (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal,
+             OptionalAttr<F64Attr>:$rate),
         outputs, !listconcat([AttrSizedOperandSegments], traits), ["isView"]> {
   let extraClassDefinition = "";
 }
@@ -136,6 +138,10 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
     (key's position - query's) is added to each scaled score (ALiBi, Press et
     al., 2022); slopes are constants and have no gradient.
 
+    With `drop_mask`, [batch, heads, query rows, keys], a probability counts
+    divided by 1 - `rate` where the mask is 1, and not at all elsewhere; the sums
+    of the softmax are those of all (dropout, as in Dao et al., 2022).
+
     Query may be part of the rows that key and value have: the last of them,
     or those from `first_query` on, one number, which a rank of context parallel
     training reads from a table. Each row has the bits that it has in the whole.
@@ -147,8 +153,8 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
     ```
   }];
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`from` $first_query^)? (`,` $slopes^)? attr-dict
-    `:` functional-type(operands, results)
+    $query `,` $key `,` $value (`from` $first_query^)? (`,` $slopes^)?
+    (`dropping` $drop_mask^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key,
@@ -156,6 +162,10 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
                                  "bool":$causal,
                                  CArg<"::mlir::Value", "{}">:$slopes,
                                  CArg<"::mlir::Value", "{}">:$firstQuery)>];
+  let extraClassDeclaration = [{
+    /// Drops probabilities at `rate`, where `mask` is 0.
+    void setDropout(::mlir::Value mask, double rate);
+  }];
 }
 
 def Mf_FlashAttentionGradOp : Mf_AttentionOp<"flash_attention_grad",
@@ -175,8 +185,8 @@ def Mf_FlashAttentionGradOp : Mf_AttentionOp<"flash_attention_grad",
   }];
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $output_gradient `,` $softmax_max `,`
-    $softmax_sum `,` $output (`from` $first_query^)? (`,` $slopes^)? attr-dict
-    `:` functional-type(operands, results)
+    $softmax_sum `,` $output (`from` $first_query^)? (`,` $slopes^)?
+    (`dropping` $drop_mask^)? attr-dict `:` functional-type(operands, results)
   }];
 }
 

@@ -38,6 +38,10 @@ mlir::LogicalResult verifyGroup(mlir::Operation *op, mlir::ArrayAttr axes);
 /// Checks that `position`, where a rank's part of a dimension begins, is one
 /// number, or a table of them that is still to be cut.
 mlir::LogicalResult verifyPosition(mlir::Operation *op, mlir::Value position);
+
+/// Checks that a share of dropped elements is above 0 and below 1.
+mlir::LogicalResult verifyDropRate(mlir::Operation *op,
+                                   const llvm::APFloat &value);
 /// Names the group, and the channel, of a collective of the ranks of `axes`.
 void setAxes(EmittedCollective &collective, mlir::ArrayAttr axes);
 

@@ -38,6 +38,10 @@ ShardingRule FlashAttentionOp::getShardingRule() {
     rule.operands.push_back({{rule.addFactor(FactorKind::Whole, 1)}});
   if (getSlopes())
     rule.operands.push_back({{heads, group}});
+  if (getDropMask()) {
+    rule.operands.push_back({{batch}, {heads, group}, {rows}, {keys}});
+    rule.dependsOnPlace = true;
+  }
   FactorDims statistics = {{batch}, {heads, group}, {rows}};
   rule.results = {
       statistics, statistics, {{batch}, {heads, group}, {rows}, {valueWidth}}};

@@ -2,8 +2,8 @@
 
 usage: dropout_masks.py [--part=K/N] BIN_FOLDER WORK_FOLDER
 
-Four models: TeleChat without flash attention, which drops the embedding's result, probabilities and what is added to the
-residual stream, TeleChat with flash attention, GLM without, and a DeepSeek-V3 of the mcore graph that predicts two tokens.
+Four models: TeleChat without and with flash attention, which drops the embedding's result, probabilities and what is added
+to the residual stream, GLM without flash attention, and a DeepSeek-V3 of the mcore graph that predicts two tokens.
 Of all but the last, losses and gradients of two steps of one rank are compared with PyTorch's, to which the masks are given
 as docs/dropout.md defines them. Layouts of ranks, some with layers in blocks of rows, and pieces of the sequence must agree
 with one rank to a relative 2e-5. Recompute, swap, stages, schedules and threads may change no bit.
@@ -30,9 +30,7 @@ SIZES = {
 TELECHAT = {"hidden_dropout_prob": 0.1, "attention_dropout_prob": 0.2, "embed_dropout_prob": 0.3}
 MODELS = {
     "telechat": (dict(training.MODEL, **SIZES, use_flash_attention=False, **TELECHAT), "TelechatConfig", "TelechatForCausalLM"),
-    "flash": (
-        dict(training.MODEL, **SIZES, **dict(TELECHAT, attention_dropout_prob=0)), "TelechatConfig", "TelechatForCausalLM",
-    ),
+    "flash": (dict(training.MODEL, **SIZES, **TELECHAT), "TelechatConfig", "TelechatForCausalLM"),
     "glm": (
         {
             "hidden_size": 32, "num_layers": 4, "ffn_hidden_size": 48, "seq_length": 16, "padded_vocab_size": 256,
@@ -47,7 +45,7 @@ MODELS = {
             "hidden_size": 32, "num_hidden_layers": 3, "intermediate_size": 48, "seq_length": 16, "vocab_size": 256,
             "num_attention_heads": 4, "q_lora_rank": 24, "kv_lora_rank": 16, "qk_nope_head_dim": 12, "qk_rope_head_dim": 8,
             "v_head_dim": 12, "mla_qkv_concat": True, "mtp_num_layers": 1, "mtp_loss_scaling_factor": 0.2,
-            "hidden_dropout": 0.1, "use_flash_attention": True, "compute_dtype": "float32", "params_dtype": "float32",
+            "hidden_dropout": 0.1, "attention_dropout": 0.2, "use_flash_attention": True, "compute_dtype": "float32", "params_dtype": "float32",
             "rotary_dtype": "float32", "pad_token_id": -1,
         },
         "DeepseekV3Config", "deepseek_v3",
@@ -173,6 +171,8 @@ class Model:
         weights = torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
         rate = self.config["attention_dropout" if self.is_glm else "attention_dropout_prob"]
         name = "core_attention.attention_dropout.dropout" if self.is_glm else "attention_dropout.dropout"
+        if self.config["use_flash_attention"]:
+            name = "flash_attention.flash_attention"
         weights = masks.drop(weights, rate, prefix + name)
         out = (weights @ v).transpose(1, 2).reshape(x.shape)
         return self.linear(out, prefix + ("dense" if self.is_glm else "wo"))

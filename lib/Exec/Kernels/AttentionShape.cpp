@@ -1,6 +1,7 @@
 //===- AttentionShape.cpp - The blocks of attention -----------------------===//
 
 #include "AttentionShape.h"
+#include "ElementwiseLoops.h"
 #include "SpecChecker.h"
 #include <cstring>
 
@@ -59,12 +60,55 @@ ProductSpec getScoreProduct(const AttentionShape &shape,
   return spec;
 }
 
+/// Slopes and a mask of dropout from input `number` on; both may be missing.
+static void readLastInputs(const KernelSpec &spec, size_t number,
+                           SpecChecker &checker, AttentionShape &shape) {
+  const size_t count = spec.inputs.size();
+  if (count > number && spec.inputs[number].type != DType::I1) {
+    shape.slopes = number;
+    checker.requireInput(number++, {DType::F32, {shape.heads}});
+  }
+  if (count <= number)
+    return;
+  shape.dropMask = number;
+  checker.requireInput(
+      number,
+      {DType::I1, {shape.batch, shape.heads, shape.partQueries, shape.keys}});
+  const double rate = checker.getDouble("rate", 0);
+  checker.require(rate > 0 && rate < 1,
+                  "rate is " + llvm::Twine(std::to_string(rate)) +
+                      ", expected one above 0 and below 1");
+  shape.keptFactor = static_cast<float>(1 / (1 - rate));
+}
+
+void dropBlock(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
+               const QueryRows &rows, const AttentionBlock &block, int64_t head,
+               DType type, void *scores) {
+  if (!shape.dropMask)
+    return;
+  const auto *mask = static_cast<const uint8_t *>(inputs[*shape.dropMask]);
+  const QueryRows::Own own = rows.getOwn(block, head);
+  const int64_t stride =
+      AttentionBlocks::scoreStride * sizeof(float) / getBytes(type);
+  for (int64_t row = 0; row < own.size; ++row) {
+    void *line = at(scores, type, (own.inBlock + row) * stride);
+    float values[AttentionBlocks::keysPerBlock];
+    runCastLoop(type, DType::F32, line, values, block.keys);
+    const int64_t first = (own.row + row) * shape.keys + block.firstKey;
+    for (int64_t key = 0; key < block.keys; ++key) {
+      const int64_t bit = first + key;
+      const bool isKept = (mask[bit / 8] >> (bit % 8) & 1) != 0;
+      values[key] = isKept ? values[key] * shape.keptFactor : 0.0F;
+    }
+    runCastLoop(DType::F32, type, values, line, block.keys);
+  }
+}
+
 bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                         SpecChecker &checker, AttentionShape &shape) {
   if (!checker.requireTensors())
     return false;
   shape.isPart = llvm::StringRef(spec.name).starts_with("mfFlashAttentionPart");
-  const size_t slopes = inputs + shape.isPart;
   const TensorShape &q = spec.inputs[0], &k = spec.inputs[1],
                     &v = spec.inputs[2];
   checker.requireFloatInput(0);
@@ -102,8 +146,7 @@ bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                       llvm::Twine(shape.keys));
   if (shape.isPart)
     checker.requireInput(inputs, {DType::I32, {1}});
-  if (spec.inputs.size() > slopes)
-    checker.requireInput(slopes, {DType::F32, {shape.heads}});
+  readLastInputs(spec, inputs + shape.isPart, checker, shape);
   return !checker.hasFailed();
 }
 

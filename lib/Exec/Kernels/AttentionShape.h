@@ -9,6 +9,7 @@
 #include "mf/Exec/Kernels/Kernel.h"
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace mf {
 
@@ -26,6 +27,10 @@ struct AttentionShape {
   /// and as many queries as keys make the whole.
   bool isPart = false;
   int64_t partQueries = 0;
+  /// The numbers of the inputs with the slopes and with the mask of dropout.
+  std::optional<size_t> slopes, dropMask;
+  /// The factor of probabilities that are not dropped: 1 / (1 - rate).
+  float keptFactor = 1;
 
   /// Query heads that share a key head.
   int64_t getGroup() const { return heads / keyHeads; }
@@ -162,20 +167,27 @@ ProductSpec getScoreProduct(const AttentionShape &shape,
 
 class SpecChecker;
 /// Checks what stands behind `inputs` inputs: of a part the position of the
-/// first query, then maybe the slopes. Reads `scale`, `causal` and the shapes
-/// of q, k and v, the first inputs. Says whether the shape can be used.
+/// first query, then maybe the slopes and the mask of dropout. Reads `scale`,
+/// `causal`, `rate` and the shapes of q, k and v, the first inputs. Says
+/// whether the shape can be used.
 bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                         SpecChecker &checker, AttentionShape &shape);
 
-/// The slope of query head `head` of all batches, if there are slopes behind
-/// the first `index` inputs and the position of a part.
-inline float getSlope(llvm::ArrayRef<void *> inputs, size_t index,
+/// The slope of query head `head` of all batches; 0 without slopes.
+inline float getSlope(llvm::ArrayRef<void *> inputs,
                       const AttentionShape &shape, int64_t head) {
-  index += shape.isPart;
-  return inputs.size() > index
-             ? static_cast<const float *>(inputs[index])[head % shape.heads]
-             : 0.0f;
+  return shape.slopes ? static_cast<const float *>(
+                            inputs[*shape.slopes])[head % shape.heads]
+                      : 0.0f;
 }
+
+/// Drops what the mask says of a block of probabilities or their gradients, of
+/// `type` in rows of scoreStride floats, and multiplies the others by the
+/// factor of what is kept. `rows` are the query rows that the tensors have,
+/// `head` is one of all batches.
+void dropBlock(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
+               const QueryRows &rows, const AttentionBlock &block, int64_t head,
+               DType type, void *scores);
 
 } // namespace mf
 

@@ -70,7 +70,7 @@ private:
     std::fill(sum, sum + rows, 0.0f);
 
     const int64_t keyHead = head / shape.getGroup() * shape.keys;
-    const float slope = getSlope(inputs, 3, shape, head);
+    const float slope = getSlope(inputs, shape, head);
     const AttentionBlock first = blocks.get(queryBlock, 0);
     const void *q = queryRows.read(inputs[0], shape.type, shape.dim, first,
                                    head, sum + rows);
@@ -83,6 +83,7 @@ private:
                         scores);
       runAttentionSoftmax(shape.type, blocks.getScores(block, scores, slope),
                           max, sum, result, shape.valueDim);
+      dropBlock(shape, inputs, queryRows, block, head, shape.type, scores);
       resultProducts.run(block, scores,
                          at(inputs[2], shape.type, key * shape.valueDim),
                          result);
@@ -116,7 +117,8 @@ KernelOrError makeFlashAttention(const KernelSpec &spec) {
   if (llvm::Error error = checker.takeError())
     return error;
   const MatrixUnit unit = getMatrixUnit();
-  if (unit != MatrixUnit::None)
+  // The kernels of matrix units keep scores in tiles of their own.
+  if (unit != MatrixUnit::None && !shape.dropMask)
     return makePackedAttention(shape, unit);
   auto kernel = std::make_unique<FlashAttentionKernel>(shape);
   if (!kernel->prepare())

@@ -185,18 +185,23 @@ private:
 
   /// p and ds of a block of query head `head` in the places of `work.scores`
   /// and `work.slopes`. `key` is the block's first key among all heads.
-  void computeBlock(const KernelOperands &operands, const AttentionBlock &block,
-                    int64_t head, const Rows &queries, int64_t key,
-                    const Work &work) const {
+  /// With dropout p becomes what values were multiplied by.
+  void computeBlock(const KernelOperands &operands, const QueryRows &queryRows,
+                    const AttentionBlock &block, int64_t head,
+                    const Rows &queries, int64_t key, const Work &work) const {
     scoreProducts.run(block, queries.q, rowOf(operands, 1, key, shape.dim),
                       work.scores);
     slopeProducts.run(block, queries.dout,
                       rowOf(operands, 2, key, shape.valueDim), work.slopes);
+    dropBlock(shape, operands.inputs, queryRows, block, head, DType::F32,
+              work.slopes);
     runAttentionSoftmaxGrad(
         shape.type,
         blocks.getScores(block, work.scores,
-                         getSlope(operands.inputs, 7, shape, head)),
+                         getSlope(operands.inputs, shape, head)),
         work.slopes, queries.max, queries.sum, work.delta);
+    dropBlock(shape, operands.inputs, queryRows, block, head, shape.type,
+              work.scores);
   }
 
   /// dk and dv of the key blocks [begin, end) of a key head, and dq of all
@@ -246,7 +251,7 @@ private:
           break;
         const int64_t key = keyHead * shape.keys + block.firstKey;
         const int64_t offset = block.firstKey - first.firstKey;
-        computeBlock(operands, block, head, own, key, work);
+        computeBlock(operands, queries, block, head, own, key, work);
         valueProducts.run(block, work.scores, own.dout,
                           dv + offset * shape.valueDim);
         keyProducts.run(block, work.slopes, own.q, dk + offset * shape.dim);
@@ -270,7 +275,7 @@ private:
       if (block.keys == 0)
         break;
       const int64_t key = head / shape.getGroup() * shape.keys + block.firstKey;
-      computeBlock(operands, block, head, own, key, work);
+      computeBlock(operands, queries, block, head, own, key, work);
       queryProducts.run(block, work.slopes, rowOf(operands, 1, key, shape.dim),
                         work.dq);
     }
@@ -311,7 +316,7 @@ KernelOrError makeFlashAttentionGrad(const KernelSpec &spec) {
   if (llvm::Error error = checker.takeError())
     return error;
   const MatrixUnit unit = getMatrixUnit();
-  if (unit != MatrixUnit::None)
+  if (unit != MatrixUnit::None && !shape.dropMask)
     return makePackedAttentionGrad(shape, unit);
   auto kernel = std::make_unique<FlashAttentionGradKernel>(shape);
   if (!kernel->prepare())

@@ -211,9 +211,8 @@ private:
                     {tile.cells(places.q) + row * dimCells, dimCells,
                      tile.cells(places.k), dimCells * panelColumns, scores,
                      softmaxKeys, rows, columns, dimCells, false});
-    ScoreBlock softmax =
-        getScores(shape, block, scores, softmaxKeys,
-                  getSlope(tile.operands.inputs, 3, shape, head));
+    ScoreBlock softmax = getScores(shape, block, scores, softmaxKeys,
+                                   getSlope(tile.operands.inputs, shape, head));
     softmax.rows = rows;
     float *result = tile.floats(places.result) + row * width;
     runPackedSoftmax(cellType, softmax,

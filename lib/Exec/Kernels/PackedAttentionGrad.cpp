@@ -308,7 +308,7 @@ private:
     ProductQueue products(cellType);
     addScores(work, getSlice(block, 0), products);
     products.step(products.getSteps());
-    const float slope = getSlope(work.operands.inputs, 7, shape, head);
+    const float slope = getSlope(work.operands.inputs, shape, head);
     for (int64_t key = 0; key < block.keys; key += sliceKeys) {
       if (work.wantsKeys && key > 0)
         addKeys(work, getSlice(block, key - sliceKeys), products);

@@ -120,6 +120,10 @@ double SpecChecker::getDouble(llvm::StringRef name) const {
   return get<double>(name);
 }
 
+double SpecChecker::getDouble(llvm::StringRef name, double whenAbsent) const {
+  return spec.attributes.count(name.str()) ? get<double>(name) : whenAbsent;
+}
+
 const std::vector<int64_t> &SpecChecker::getInts(llvm::StringRef name) const {
   return get<std::vector<int64_t>>(name);
 }

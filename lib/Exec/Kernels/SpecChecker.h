@@ -45,6 +45,7 @@ public:
   bool getBool(llvm::StringRef name, bool whenAbsent) const;
   int64_t getInt(llvm::StringRef name) const;
   double getDouble(llvm::StringRef name) const;
+  double getDouble(llvm::StringRef name, double whenAbsent) const;
   const std::vector<int64_t> &getInts(llvm::StringRef name) const;
   /// An axis of a tensor of `rank` dimensions; negative counts from the end.
   int64_t getAxis(llvm::StringRef name, size_t rank);

@@ -59,6 +59,7 @@ static constexpr ModelDefault qwenDefaults[] = {
 /// These are the defaults of TransformerConfig, which all classes have.
 static constexpr ModelDefault transformerDefaults[] = {
     {"hidden_dropout", "0.1"},
+    {"attention_dropout", "0.1"},
 };
 
 static constexpr DynamicClass dynamicClasses[] = {
@@ -152,14 +153,11 @@ static void setExpertKeys(const Node &root, const DynamicLayout &layout,
 }
 
 static void warnAboutDropout(const Node &written, DiagnosticList &diagnostics) {
-  if (!written["hidden_dropout"])
-    diagnostics.warning(written.getLocation(),
-                        "'hidden_dropout' is not given, and the trainer's "
-                        "default is 0.1, not 0");
-  if (!written["attention_dropout"])
-    diagnostics.warning(written.getLocation(),
-                        "'attention_dropout' is not given, and the trainer's "
-                        "default is 0.1, which is not modelled; set it to 0");
+  for (const char *key : {"hidden_dropout", "attention_dropout"})
+    if (!written[key])
+      diagnostics.warning(written.getLocation(),
+                          quote(key) + " is not given, and the trainer's "
+                                       "default is 0.1, not 0");
 }
 
 int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics) {

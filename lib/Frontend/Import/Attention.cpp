@@ -227,10 +227,8 @@ static Value addFlashAttention(CellBuilder &cells, const AttentionHeads &heads,
   Value slopes;
   if (cells.spec.usesAlibi)
     slopes = cells.getParameter(alibiSlopes);
-  return cells
-      .create<FlashAttentionOp>(cells.names.attention.flash, heads.query,
-                                heads.key, heads.value, scale, true, slopes)
-      .getResult();
+  return cells.addFlashAttention(heads.query, heads.key, heads.value, scale,
+                                 slopes, cells.names.attention.flash);
 }
 
 /// The mask that is added to scores, with zeros for tokens of the prefix.

@@ -276,16 +276,35 @@ Value CellBuilder::getDraw() {
   return draw;
 }
 
-Value CellBuilder::drop(Value value, double rate, StringRef leaf) {
-  if (rate == 0)
-    return value;
+Value CellBuilder::drawMask(Value value, double rate, StringRef leaf,
+                            int64_t columns) {
   std::string source = prefix + leaf.str();
   if (!parameterPrefix.empty())
     source = parameterPrefix + "." + source;
   if (unsigned number = numDropouts[source]++)
     source += ":" + std::to_string(number);
-  Value mask = create<DropoutMaskOp>(leaf, value, getDraw(), rate, source);
-  return create<DropoutOp>(leaf, value, mask, rate).getResult();
+  return create<DropoutMaskOp>(leaf, value, getDraw(), rate, source, columns);
+}
+
+Value CellBuilder::drop(Value value, double rate, StringRef leaf) {
+  if (rate == 0)
+    return value;
+  return create<DropoutOp>(leaf, value, drawMask(value, rate, leaf), rate)
+      .getResult();
+}
+
+Value CellBuilder::addFlashAttention(Value query, Value key, Value value,
+                                     double scale, Value slopes,
+                                     StringRef leaf) {
+  auto attention = create<FlashAttentionOp>(leaf, query, key, value, scale,
+                                            /*causal=*/true, slopes);
+  if (const double rate = spec.dropout.attention; rate != 0) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(attention);
+    attention.setDropout(
+        drawMask(query, rate, leaf, /*columns=*/getShape(key)[2]), rate);
+  }
+  return attention.getResult();
 }
 
 //===----------------------------------------------------------------------===//

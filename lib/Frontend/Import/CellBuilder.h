@@ -151,6 +151,12 @@ public:
   /// Drops a share of the elements at random; the value itself if that is 0. A
   /// Cell may do so several times: each time draws bits of its own.
   mlir::Value drop(mlir::Value value, double rate, llvm::StringRef leaf);
+  /// Causal attention in tiles, with the model's dropout of probabilities.
+  /// Heads are [batch, heads, sequence, head dimension]; `slopes` of ALiBi may
+  /// be null.
+  mlir::Value addFlashAttention(mlir::Value query, mlir::Value key,
+                                mlir::Value value, double scale,
+                                mlir::Value slopes, llvm::StringRef leaf);
 
   /// Creates an operator of the open Cell.
   template <typename OpT, typename... Args>
@@ -181,6 +187,10 @@ private:
   /// The values that random bits depend on, the layer's last argument from here
   /// on.
   mlir::Value getDraw();
+  /// Random bits for a tensor as `value`, or one of so many `columns` if they
+  /// are not 0.
+  mlir::Value drawMask(mlir::Value value, double rate, llvm::StringRef leaf,
+                       int64_t columns = 0);
   mlir::Type getType(llvm::ArrayRef<int64_t> shape, DType type);
   mlir::Value castTo(mlir::Value value, mlir::Type type, llvm::StringRef leaf);
 

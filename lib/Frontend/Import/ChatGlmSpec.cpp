@@ -73,7 +73,7 @@ void readChatGlm(SpecReader &reader, ModelSpec &spec) {
   spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
   spec.initializerRange = reader.readPositive({"initializer_range"}, 0.02);
   spec.dropout.hidden = reader.readShare({"hidden_dropout"});
-  readAttentionDropout(reader, spec, {"attention_dropout"});
+  spec.dropout.attention = reader.readShare({"attention_dropout"});
   rejectVariants(reader);
 
   // Half of each head rotates, as neighbouring pairs; rope_ratio stretches

@@ -51,11 +51,6 @@ void readTelechat3(SpecReader &reader, ModelSpec &spec);
 /// TeleChat3MoeConfig of the mcore training graph.
 void readTelechat3Moe(SpecReader &reader, ModelSpec &spec);
 
-/// The share of the probabilities of attention that is dropped. Flash attention
-/// drops within its kernel, which is not modelled.
-void readAttentionDropout(SpecReader &reader, ModelSpec &spec,
-                          SpecReader::Keys keys, double missing = 0.0);
-
 /// hidden_size / num_heads, which must come out even.
 int64_t divideHidden(SpecReader &reader, const ModelSpec &spec);
 

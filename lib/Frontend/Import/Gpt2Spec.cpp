@@ -59,7 +59,7 @@ void readGpt2(SpecReader &reader, ModelSpec &spec) {
   constexpr double rate = 0.1;
   spec.dropout.embedding = reader.readShare({"embedding_dropout_prob"}, rate);
   spec.dropout.hidden = reader.readShare({"hidden_dropout_rate"}, rate);
-  readAttentionDropout(reader, spec, {"attention_dropout_rate"}, rate);
+  spec.dropout.attention = reader.readShare({"attention_dropout_rate"}, rate);
 
   spec.computeType = reader.readType({"compute_dtype"}, DType::F16);
   spec.paramType = reader.readType({"param_init_type"}, DType::F32);

@@ -219,11 +219,8 @@ Value LatentAttentionBuilder::addFlash(const AttentionHeads &heads) {
     high.back() = room;
     value = cells.create<PadOp>(names.padValue, value, low, high).getResult();
   }
-  Value result = cells
-                     .create<FlashAttentionOp>(names.flash, heads.query,
-                                               heads.key, value, latent.scale,
-                                               /*causal=*/true)
-                     .getResult();
+  Value result = cells.addFlashAttention(
+      heads.query, heads.key, value, latent.scale, /*slopes=*/{}, names.flash);
   return pads ? cells.sliceLast(result, 0, latent.valueSize, names.cutResult)
               : result;
 }

@@ -48,19 +48,6 @@ void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
             llvm::Twine(heads));
 }
 
-void readAttentionDropout(SpecReader &reader, ModelSpec &spec,
-                          SpecReader::Keys keys, double missing) {
-  double rate = reader.readShare(keys, missing);
-  if (!spec.usesFlashAttention)
-    spec.dropout.attention = rate;
-  else if (rate != 0)
-    reader.diagnostics.warning(
-        reader.locate(keys),
-        quote(*keys.begin()) + " in " + reader.getName() +
-            " changes the training step, but dropout within flash attention is "
-            "not modelled; it is ignored");
-}
-
 int64_t divideHidden(SpecReader &reader, const ModelSpec &spec) {
   if (spec.hiddenSize % spec.numHeads == 0)
     return spec.hiddenSize / spec.numHeads;
@@ -274,7 +261,7 @@ static void readTelechatDropout(SpecReader &reader, ModelSpec &spec,
     warnWithoutEffect(reader, "attention_dropout_prob", "0",
                       "on the flash attention of release 1.1");
   else
-    readAttentionDropout(reader, spec, {"attention_dropout_prob"});
+    spec.dropout.attention = reader.readShare({"attention_dropout_prob"});
 }
 
 /// Whether the head is the embedding's table: of the 7B model in all releases,

@@ -76,6 +76,7 @@ static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
       reader.readBool({"tie_word_embeddings"}, false) ||
       !reader.readBool({"untie_embeddings_and_output_weights"}, true);
   spec.dropout.hidden = reader.readShare({"hidden_dropout"});
+  spec.dropout.attention = reader.readShare({"attention_dropout"});
   readActivation(reader, spec);
   readMcoreTypes(reader, spec);
   checkHeadParts(reader, spec.numHeads, spec.ranks.getHeadParts(),

@@ -81,7 +81,7 @@ void readSpark(SpecReader &reader, ModelSpec &spec) {
   spec.rotary.base = 1e6;
   spec.dropout.hidden = reader.readShare({"dropout_rate"});
   spec.dropout.embedding = spec.dropout.hidden;
-  readAttentionDropout(reader, spec, {"dropout_rate"});
+  spec.dropout.attention = spec.dropout.hidden;
   readSparkTypes(reader, spec);
   if (spec.tableCut != VocabularyCut::None)
     spec.tableCut = VocabularyCut::Model;

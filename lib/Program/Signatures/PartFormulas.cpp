@@ -115,19 +115,33 @@ static std::string getHeads(const KernelSpec &spec, bool hasFirstQuery) {
   return isGroup ? "(hg)" : "h";
 }
 
+/// The inputs of attention behind the first `inputs`: of a part the position of
+/// its first row, slopes, which may be missing, and a mask of dropout.
+static std::string getLastInputs(const KernelSpec &spec, size_t inputs,
+                                 bool hasFirstQuery, const std::string &heads,
+                                 const std::string &rows) {
+  const size_t last = inputs + hasFirstQuery;
+  const bool hasMask =
+      spec.inputs.size() > last && spec.inputs.back().type == DType::I1;
+  const bool hasSlopes = !hasMask || spec.inputs.size() > last + 1;
+  return (hasFirstQuery ? ", @q" : "") + (hasSlopes ? ", " + heads : "") +
+         (hasMask ? ", " + rows + "K" : "");
+}
+
 std::string getAttentionParts(const KernelSpec &spec, bool hasFirstQuery) {
   const std::string heads = getHeads(spec, hasFirstQuery);
   const std::string rows = "b" + heads + getQueryRows(spec, hasFirstQuery);
-  return rows + "D, bhKD, bhKE" + (hasFirstQuery ? ", @q" : "") + ", " + heads +
-         " -> " + rows + ", " + rows + ", " + rows + "E";
+  return rows + "D, bhKD, bhKE" +
+         getLastInputs(spec, 3, hasFirstQuery, heads, rows) + " -> " + rows +
+         ", " + rows + ", " + rows + "E";
 }
 
 std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery) {
   const std::string heads = getHeads(spec, hasFirstQuery);
   const std::string rows = "b" + heads + getQueryRows(spec, hasFirstQuery);
   return rows + "D, bhKD, bhKE, +" + rows + "E, " + rows + ", " + rows + ", " +
-         rows + "E" + (hasFirstQuery ? ", @q" : "") + ", " + heads + " -> " +
-         rows + "D, bhKD, bhKE";
+         rows + "E" + getLastInputs(spec, 7, hasFirstQuery, heads, rows) +
+         " -> " + rows + "D, bhKD, bhKE";
 }
 
 std::string getExpertMatmulParts(const KernelSpec &spec) {

@@ -391,14 +391,16 @@ TEST(ModelSpecTest, RatesOfDropoutAreSharesBelowOne) {
         << rate;
 }
 
-TEST(ModelSpecTest, FlashAttentionDropsNothing) {
+TEST(ModelSpecTest, FlashAttentionDropsProbabilities) {
   const char *telechat = "TelechatForCausalLM";
-  EXPECT_EQ(getMessages("use_flash_attention: True\n"
-                        "attention_dropout_prob: 0.1",
-                        telechat),
-            "train.yaml:6:29: warning: 'attention_dropout_prob' in "
-            "model_config changes the training step, but dropout within flash "
-            "attention is not modelled; it is ignored\n");
+  EXPECT_EQ(readModelConfig("use_flash_attention: True\n"
+                            "attention_dropout_prob: 0.1",
+                            telechat)
+                .dropout.attention,
+            0.1);
+  EXPECT_EQ(readModelConfig("attention_dropout: 0.1", "Qwen3ForCausalLM")
+                .dropout.attention,
+            0.1);
   // Release 1.1 ignores it itself.
   EXPECT_EQ(getMessages("use_flash_attention: True\n"
                         "ffn_dim_multiplier: 128\nattention_dropout_prob: 0.1\n"

@@ -134,6 +134,15 @@ void addProducts(std::vector<KernelSpec> &specs) {
                      {q, k, k, q, rows, rows, q, slopes},
                      {q, k, k},
                      attributes});
+    const TensorShape mask{DType::I1, {1, 8, 70, 530}};
+    specs.push_back({"aclnnFlashAttentionScore",
+                     {q, k, k, mask},
+                     {rows, rows, q},
+                     {{"scale", 0.3}, {"rate", 0.1}}});
+    specs.push_back({"aclnnFlashAttentionScoreGrad",
+                     {q, k, k, q, rows, rows, q, slopes, mask},
+                     {q, k, k},
+                     {{"scale", 0.3}, {"rate", 0.1}}});
     specs.push_back({"mfFlashAttentionPart",
                      {q, k, k, indices({1})},
                      {rows, rows, q},

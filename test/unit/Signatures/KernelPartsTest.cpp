@@ -128,6 +128,10 @@ TEST(KernelPartsTest, LinesFollowAttributes) {
             "b(hg)QD, bhKD, bhKE, (hg) -> b(hg)Q, b(hg)Q, b(hg)QE");
   EXPECT_EQ(getLine("mfFlashAttentionPart", attention),
             "b(hg)qD, bhKD, bhKE, @q, (hg) -> b(hg)q, b(hg)q, b(hg)qE");
+  KernelSpec dropping = attention;
+  dropping.inputs.push_back({DType::I1, {2, 4, 8, 8}});
+  EXPECT_EQ(getLine("aclnnFlashAttentionScore", dropping),
+            "b(hg)QD, bhKD, bhKE, b(hg)QK -> b(hg)Q, b(hg)Q, b(hg)QE");
 }
 
 /// Attention of `rows` queries for 8 keys.

@@ -95,8 +95,7 @@ struct RotarySpec {
 struct DropoutSpec {
   /// Probabilities of dropping an element: `embedding` for the embedding's
   /// result, `hidden` for the results that attention and feed forward give to
-  /// the residual stream, and the last for the probabilities of attention that
-  /// is not flash attention.
+  /// the residual stream, and the last for the probabilities of attention.
   double embedding = 0.0, hidden = 0.0, attention = 0.0;
   /// Before the bias of the linear layer whose result is dropped.
   bool precedesBias = false;

@@ -1,0 +1,114 @@
+//===- AttentionDropoutTest.cpp - Probabilities that are dropped ----------===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+constexpr int64_t heads = 2, rows = 70, keys = 530, dim = 16, droppedKey = 3;
+
+/// Inputs of attention, and what it gives without dropout.
+struct Attended {
+  Tensor q, k, v;
+  std::vector<Tensor> results;
+
+  explicit Attended(DType type)
+      : q(randomTensor(type, {1, heads, rows, dim}, 1)),
+        k(randomTensor(type, {1, heads, keys, dim}, 2)),
+        v(randomTensor(type, {1, heads, keys, dim}, 3)),
+        results(runKernel("aclnnFlashAttentionScore", {q, k, v}, makeOutputs(),
+                          {{"scale", 0.3}})) {}
+
+  std::vector<Tensor> makeOutputs() const {
+    return {Tensor(DType::F32, {1, heads, rows}),
+            Tensor(DType::F32, {1, heads, rows}),
+            Tensor(q.shape.type, {1, heads, rows, dim})};
+  }
+};
+
+/// Keeps all probabilities, or all but those of one key.
+Tensor makeMask(bool drops) {
+  Tensor mask(DType::I1, {1, heads, rows, keys});
+  for (int64_t i = 0; i < mask.size(); ++i)
+    mask.set(i, drops && i % keys == droppedKey ? 0 : 1);
+  return mask;
+}
+
+std::vector<double> times(const Tensor &x, double factor) {
+  std::vector<double> values = x.toVector();
+  for (double &value : values)
+    value *= factor;
+  return values;
+}
+
+TEST(AttentionDropoutTest, ADroppedKeyIsAValueOfZero) {
+  for (DType type : floatTypes) {
+    Attended with(type);
+    const std::vector<Tensor> dropped = runKernel(
+        "aclnnFlashAttentionScore", {with.q, with.k, with.v, makeMask(true)},
+        with.makeOutputs(), {{"scale", 0.3}, {"rate", 0.5}});
+    Tensor v = with.v;
+    for (int64_t head = 0; head < heads; ++head)
+      for (int64_t i = 0; i < dim; ++i)
+        v.set((head * keys + droppedKey) * dim + i, 0);
+    const std::vector<Tensor> expected =
+        runKernel("aclnnFlashAttentionScore", {with.q, with.k, v},
+                  with.makeOutputs(), {{"scale", 0.3}});
+    // Sums of the softmax are those of all keys.
+    expectNear(dropped[0], with.results[0].toVector());
+    expectNear(dropped[1], with.results[1].toVector());
+    expectNear(dropped[2], times(expected[2], 2), 4);
+  }
+}
+
+TEST(AttentionDropoutTest, GradientsGrowAsWhatIsKept) {
+  for (DType type : floatTypes) {
+    Attended with(type);
+    const Tensor dy = randomTensor(type, {1, heads, rows, dim}, 4);
+    auto getGradients = [&](const Tensor &out, std::optional<Tensor> mask) {
+      std::vector<Tensor> inputs = {
+          with.q, with.k, with.v, dy, with.results[0], with.results[1], out};
+      AttributeMap attributes = {{"scale", 0.3}};
+      if (mask) {
+        inputs.push_back(*mask);
+        attributes["rate"] = 0.5;
+      }
+      return runKernel("aclnnFlashAttentionScoreGrad", inputs,
+                       {with.q, with.k, with.v}, attributes);
+    };
+    Tensor doubled = with.results[2];
+    for (int64_t i = 0; i < doubled.size(); ++i)
+      doubled.set(i, 2 * doubled.get(i));
+    const std::vector<Tensor> plain = getGradients(with.results[2], {});
+    const std::vector<Tensor> kept = getGradients(doubled, makeMask(false));
+    for (size_t i = 0; i < 3; ++i)
+      expectNear(kept[i], times(plain[i], 2), 8);
+    const std::vector<Tensor> dropped = getGradients(doubled, makeMask(true));
+    for (int64_t head = 0; head < heads; ++head)
+      for (int64_t i = 0; i < dim; ++i)
+        EXPECT_EQ(dropped[2].get((head * keys + droppedKey) * dim + i), 0);
+  }
+}
+
+TEST(AttentionDropoutTest, MasksHaveABitForEachQueryAndKey) {
+  Attended with(DType::F32);
+  auto refuse = [&](const Tensor &mask, AttributeMap attributes) {
+    attributes["scale"] = 0.3;
+    return getRefusal("aclnnFlashAttentionScore",
+                      {with.q, with.k, with.v, mask}, with.makeOutputs(),
+                      attributes);
+  };
+  EXPECT_EQ(refuse(makeMask(false), {{"rate", 0.5}}), "");
+  EXPECT_THAT(refuse(makeMask(false), {}), HasSubstr("rate is 0.0"));
+  EXPECT_THAT(refuse(makeMask(false), {{"rate", 1.0}}),
+              HasSubstr("expected one above 0 and below 1"));
+  EXPECT_THAT(refuse(Tensor(DType::I1, {1, heads, rows, 8}), {{"rate", 0.5}}),
+              HasSubstr("input 3 is 1x2x70x8xi1, expected 1x2x70x530xi1"));
+}
+
+} // namespace
