@@ -178,7 +178,10 @@ LayerPlanner::Outcome LayerPlanner::bringOperands(unsigned number,
     // A value that lay as wanted before it was resharded needs no way back.
     unsigned value =
         planned.layouts[operand] == wanted ? operand : current[operand];
-    Outcome outcome = bring(value, wanted, number, op.name);
+    const bool isInOrder = planned.layouts[value].cuts == wanted.cuts ||
+                           !mustLieInRankOrder(op, value, dims);
+    Outcome outcome = isInOrder ? bring(value, wanted, number, op.name)
+                                : bringInRankOrder(value, wanted);
     if (outcome != Outcome::Done)
       return outcome;
     values.push_back(value);

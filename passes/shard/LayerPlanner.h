@@ -63,6 +63,9 @@ private:
   bool exchangeFactors(const ShardedOperator &op, FactorAxes &axes);
   Outcome bringOperands(unsigned number, const FactorAxes &axes,
                         const ir::Axes &lifted);
+  bool mustLieInRankOrder(const ShardedOperator &op, unsigned value,
+                          const ir::FactorDims &dims) const;
+  Outcome bringInRankOrder(unsigned value, const ir::Layout &wanted);
   void cutRegrouped(unsigned result, ir::Layout &wanted) const;
   void placeResults(const ShardedOperator &op, const FactorAxes &axes,
                     const ir::Axes &lifted);

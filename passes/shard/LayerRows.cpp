@@ -163,6 +163,54 @@ void LayerPlanner::gatherInterleaved(const ShardedOperator &op,
     }
 }
 
+/// Whether an element of `value` goes with one of another operand, whose
+/// elements lie in the order of ranks.
+bool LayerPlanner::mustLieInRankOrder(const ShardedOperator &op, unsigned value,
+                                      const FactorDims &dims) const {
+  if (isRankOrdered[value])
+    return false;
+  auto isAlone = [](const FactorDims &others, unsigned factor) {
+    return any_of(others, [&](ArrayRef<unsigned> factors) {
+      return factors == ArrayRef(factor);
+    });
+  };
+  for (auto [operand, others] : zip_equal(op.operands, op.rule.operands)) {
+    const unsigned other = current[operand];
+    if (!isRankOrdered[other])
+      continue;
+    for (auto [factors, cut] : zip_equal(others, planned.layouts[other].cuts))
+      if (!cut.empty() && factors.size() == 1 && isAlone(dims, factors.front()))
+        return true;
+  }
+  return false;
+}
+
+/// Makes the operator that gives `value` put parts of inner factors together,
+/// as the one did whose elements lie in the order of ranks.
+LayerPlanner::Outcome LayerPlanner::bringInRankOrder(unsigned value,
+                                                     const Layout &wanted) {
+  const std::optional<unsigned> producer =
+      value < layer.values.size() ? producers[value] : std::nullopt;
+  if (producer) {
+    const ShardedOperator &op = layer.operators[*producer];
+    FactorAxes axes(op.rule.factors.size());
+    const FactorDims &dims =
+        op.rule.results[find(op.results, value) - op.results.begin()];
+    bool divides = true;
+    for (auto [factors, cut] : zip_equal(dims, wanted.cuts)) {
+      const int64_t parts = model.mesh.getNumParts(cut);
+      divides &= op.rule.factors[factors.back()].kind == FactorKind::Pass &&
+                 op.rule.factors[factors.back()].size % parts == 0;
+      axes[factors.back()] = cut;
+    }
+    if (divides && wantedFactors.try_emplace(*producer, axes).second)
+      return Outcome::Again;
+  }
+  return fail("expected an operand whose parts over " +
+              join(getUsed(wanted.cuts), " and ") +
+              " lie in the order of ranks");
+}
+
 /// Rows that all ranks have put together are shared out among them again.
 void LayerPlanner::cutRegrouped(unsigned result, Layout &wanted) const {
   if (regrouped.empty())
