@@ -62,12 +62,13 @@ static int64_t resolveMicroBatches(const TrainingConfig &config,
 
 /// Multiplies sizes that come from the user.
 static int64_t multiply(std::initializer_list<int64_t> factors,
-                        DiagnosticList &diagnostics) {
+                        const Location &place, DiagnosticList &diagnostics) {
   int64_t product = 1;
   for (int64_t factor : factors) {
     if (!__builtin_mul_overflow(product, factor, &product))
       continue;
-    diagnostics.error({}, "the global batch size overflows");
+    diagnostics.error(place, "the global batch size, which is a multiple of "
+                             "'batch_size', does not fit into 64 bits");
     return INT64_MAX;
   }
   return product;
@@ -90,7 +91,7 @@ EffectiveBatch resolveBatch(const TrainingConfig &config,
   batch.globalBatchSize =
       multiply({batch.batchSize, batch.dataParallel, batch.microBatchNum,
                 batch.microBatchInterleaveNum, batch.gradientAccumulationSteps},
-               diagnostics);
+               locate(config.runner.node, "batch_size"), diagnostics);
   batch.samplesPerRank = parallel.fullBatch && parallel.isSemiOrAuto()
                              ? batch.globalBatchSize
                              : batch.globalBatchSize / batch.dataParallel;

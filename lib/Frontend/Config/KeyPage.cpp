@@ -15,12 +15,6 @@ struct KeyWords {
 
 } // namespace
 
-static std::string describeNumbers(const KnownKey &key) {
-  return ("an int of at least " + llvm::Twine(key.smallest) +
-          (key.takesMinusOne ? ", or -1" : ""))
-      .str();
-}
-
 static std::string describeNames(const KnownKey &key) {
   return key.choices ? "`" + llvm::join(key.choices(), "`, `") + "`" : "a name";
 }
@@ -36,7 +30,8 @@ static KeyWords describeKey(const KnownKey &key, TrainingConfig &config) {
       words.type = "a bool";
       missing << (*member ? "True" : "False");
     } else if constexpr (std::is_same_v<Member, int64_t *>) {
-      words.type = describeNumbers(key);
+      words.type = key.describeNumbers(/*sayBoth=*/false) +
+                   (key.takesMinusOne ? ", or -1" : "");
       missing << *member;
     } else if constexpr (std::is_same_v<Member, double *>) {
       words.type = key.range.words.str();
@@ -50,7 +45,8 @@ static KeyWords describeKey(const KnownKey &key, TrainingConfig &config) {
     } else if constexpr (std::is_same_v<Member, std::optional<bool> *>) {
       words.type = "a bool";
     } else if constexpr (std::is_same_v<Member, std::optional<int64_t> *>) {
-      words.type = describeNumbers(key);
+      words.type = key.describeNumbers(/*sayBoth=*/false) +
+                   (key.takesMinusOne ? ", or -1" : "");
     } else if constexpr (std::is_same_v<Member, std::optional<double> *>) {
       words.type = key.range.words.str();
     }

@@ -75,25 +75,26 @@ static constexpr KnownKey swapKeys[] = {
 constexpr KnownSection swapSection = {"swap_config", true, swapKeys};
 
 static constexpr KnownKey parallelConfigKeys[] = {
-    key<&Parallel::dataParallel>("data_parallel",
-                                 "ranks that share out the rows of a batch",
-                                 withPlace, plans(&Settings::dataParallel)),
-    key<&Parallel::modelParallel>("model_parallel",
-                                  "ranks that share out the weights of a layer",
-                                  withPlace, plans(&Settings::modelParallel)),
+    key<&Parallel::dataParallel>(
+        "data_parallel", "ranks that share out the rows of a batch", ofRanks,
+        withPlace, plans(&Settings::dataParallel)),
+    key<&Parallel::modelParallel>(
+        "model_parallel", "ranks that share out the weights of a layer",
+        ofRanks, withPlace, plans(&Settings::modelParallel)),
     key<&Parallel::contextParallel>(
-        "context_parallel", "ranks that share out a sequence", withPlace,
-        plans(&Settings::contextParallel)),
+        "context_parallel", "ranks that share out a sequence", ofRanks,
+        withPlace, plans(&Settings::contextParallel)),
     key<&Parallel::expertParallel>("expert_parallel",
-                                   "ranks that share out experts",
+                                   "ranks that share out experts", ofRanks,
                                    plans(&Settings::expertParallel)),
     key<&Parallel::pipelineStage>("pipeline_stage", "stages of the pipeline",
-                                  plans(&Settings::stages)),
+                                  ofTasks, plans(&Settings::stages)),
     key<&Parallel::microBatchNum>("micro_batch_num",
                                   "micro-batches of a step with several stages",
-                                  plans(&Settings::microBatches)),
-    key<&Parallel::seqSplitNum>(
-        "seq_split_num", "pieces in which a micro-batch runs", withPlace),
+                                  ofTasks, plans(&Settings::microBatches)),
+    key<&Parallel::seqSplitNum>("seq_split_num",
+                                "pieces in which a micro-batch runs", ofTasks,
+                                withPlace),
     key<&Parallel::gradientAggregationGroup>(
         "gradient_aggregation_group", "groups in which gradients are reduced"),
     key<&Parallel::useSeqParallel>(
@@ -186,7 +187,7 @@ static constexpr KnownKey runnerKeys[] = {
                             plans(&Settings::batchSize)),
     key<&Runner::gradientAccumulationSteps>(
         "gradient_accumulation_steps", "micro-batches of a step with one stage",
-        orNull, plans(&Settings::gradientAccumulation)),
+        ofTasks, orNull, plans(&Settings::gradientAccumulation)),
 };
 static constexpr IrrelevantKeys runnerRest[] = {
     {runLength, "epochs sink_mode sink_size stop_step"},
@@ -383,6 +384,15 @@ llvm::ArrayRef<const KnownSection *> getKnownSections() {
                                                      &modelSection,
                                                      &topLevel};
   return sections;
+}
+
+std::string KnownKey::describeNumbers(bool sayBoth) const {
+  const bool isBounded = largest != KnownKey().largest;
+  if (sayBoth || isBounded)
+    return ("an int from " + llvm::Twine(smallest) + " to " +
+            llvm::Twine(largest))
+        .str();
+  return ("an int of at least " + llvm::Twine(smallest)).str();
 }
 
 const KnownKey *KnownSection::find(llvm::StringRef key) const {

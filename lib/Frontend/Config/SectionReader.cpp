@@ -94,9 +94,10 @@ int64_t SectionReader::readInt(llvm::StringRef name, int64_t missing) {
   std::optional<int64_t> number = value.getInt();
   if (number && key.takesMinusOne && *number == -1)
     return -1;
-  if (number && *number >= key.smallest && *number <= INT32_MAX)
+  if (number && *number >= key.smallest && *number <= key.largest)
     return *number;
-  rejectValue(name, value, "an int of at least " + llvm::Twine(key.smallest));
+  rejectValue(name, value,
+              key.describeNumbers(number && *number > key.largest));
   return missing;
 }
 

@@ -185,10 +185,11 @@ static void readTopLevel(const Node &root, TrainingConfig &config,
   }
   if (Node value = root["micro_batch_interleave_num"]) {
     int64_t number = value.getInt().value_or(0);
-    if (number >= 1 && number <= INT32_MAX)
+    if (number >= 1 && number <= known::ofTasks.value)
       config.parallel.microBatchInterleaveNum = number;
     else
-      reject(value, "micro_batch_interleave_num", "an int of at least 1");
+      reject(value, "micro_batch_interleave_num",
+             "an int from 1 to " + std::to_string(known::ofTasks.value));
   }
 }
 

@@ -103,17 +103,33 @@ void SizeResolver::resolveRows() {
       loss.numSharedRows = experts.numRows;
 }
 
+/// The place of the number of experts under the name that the model's class has
+/// for it.
+static Location locateExpertCount(const TrainingConfig &config) {
+  for (const Node &section : {config.moe.node, config.model.config})
+    for (const char *key :
+         {"expert_num", "num_experts", "n_routed_experts", "num_moe_experts"})
+      if (Node count = section[key])
+        return count.getLocation();
+  return config.model.node.getLocation();
+}
+
 /// Whether products of them fit 64 bits.
 bool SizeResolver::checkCounts() {
   constexpr int64_t mostExperts = int64_t(1) << 16;
   constexpr int64_t mostTokens = int64_t(1) << 22;
-  if (experts.numExperts <= mostExperts && experts.rowLength <= mostTokens)
+  if (experts.numExperts > mostExperts) {
+    diagnostics.error(locateExpertCount(config),
+                      "expected at most " + llvm::Twine(mostExperts) +
+                          " experts, but got " +
+                          llvm::Twine(experts.numExperts));
+    return false;
+  }
+  if (experts.rowLength <= mostTokens)
     return true;
   diagnostics.error(config.model.node.getLocation(),
-                    "expected at most " + llvm::Twine(mostExperts) +
-                        " experts and rows of at most " +
-                        llvm::Twine(mostTokens) + " tokens, but got " +
-                        llvm::Twine(experts.numExperts) + " and " +
+                    "expected rows of at most " + llvm::Twine(mostTokens) +
+                        " tokens for experts, but got " +
                         llvm::Twine(experts.rowLength));
   return false;
 }

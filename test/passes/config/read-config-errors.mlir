@@ -107,7 +107,7 @@ context:
   max_device_memory: "much"
 
 //--- batches.yaml
-# BATCHES: error: expected stages, interleave and micro_batches to be from 1 to 65536, but got 1, 1 and 1000000
+# BATCHES: batches.yaml:[[#@LINE+2]]:32: error: expected an int from 1 to 65536 for 'gradient_accumulation_steps', but got an int, 1000000
 runner_config:
   gradient_accumulation_steps: 1000000
 

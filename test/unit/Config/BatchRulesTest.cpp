@@ -86,10 +86,13 @@ TEST(BatchRulesTest, FullBatchOffDividesByDataParallel) {
 }
 
 TEST(BatchRulesTest, AnOverflowingBatchIsAnError) {
-  Resolved resolved = resolve("parallel_config: {data_parallel: 2147483647}\n"
-                              "micro_batch_interleave_num: 2147483647\n"
+  Resolved resolved = resolve("parallel: {parallel_mode: 1}\n"
+                              "parallel_config: {data_parallel: 1048576}\n"
+                              "micro_batch_interleave_num: 65536\n"
                               "runner_config: {batch_size: 2147483647}\n");
-  EXPECT_THAT(resolved.messages, HasSubstr("overflows"));
+  EXPECT_THAT(resolved.messages,
+              HasSubstr("t.yaml:4:29: error: the global batch size, which is a "
+                        "multiple of 'batch_size', does not fit"));
 }
 
 } // namespace

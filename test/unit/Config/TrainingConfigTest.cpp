@@ -302,7 +302,7 @@ TEST(TrainingConfigTest, WrongValuesAreErrorsAtTheirPlace) {
   expectMessage("parallel_config: {gradient_aggregation_group: 0}",
                 "an int of at least 1");
   expectMessage("parallel_config: {data_parallel: 99999999999999999999}",
-                "at least 1");
+                "an int from 1 to 1048576");
   expectMessage("parallel: {parallel_mode: 7}", "'parallel_mode'");
   expectMessage("runner_wrapper: {max_grad_norm: 0}", "positive");
   expectMessage("runner_wrapper: {scale_sense: {type: X}}",

@@ -59,6 +59,7 @@ struct KnownKey {
 
   // The values that it takes, of those of its type.
   int64_t smallest = 1;
+  int64_t largest = std::numeric_limits<int32_t>::max();
   NumberRange range = {};
   NameList choices = nullptr;
   bool takesNull = false;     ///< null is as if the key were not there
@@ -70,6 +71,10 @@ struct KnownKey {
   /// The planner's setting that is this key's value.
   NumberSetting number = nullptr;
   FlagSetting flag = nullptr;
+
+  /// `an int from 1 to 65536`; bounds that are those of the type are not said
+  /// unless `sayBoth`.
+  std::string describeNumbers(bool sayBoth) const;
 
   /// The value that a configuration has; null if the key is of another type.
   template <typename Value>
@@ -182,6 +187,13 @@ inline constexpr Property<bool> withPlace = {&KnownKey::hasPlace, true};
 constexpr Property<int64_t> from(int64_t smallest) {
   return {&KnownKey::smallest, smallest};
 }
+constexpr Property<int64_t> upTo(int64_t largest) {
+  return {&KnownKey::largest, largest};
+}
+/// The ranks of one axis: more than any machine has.
+inline constexpr Property<int64_t> ofRanks = upTo(int64_t{1} << 20);
+/// Tasks are made one by one for each.
+inline constexpr Property<int64_t> ofTasks = upTo(int64_t{1} << 16);
 inline constexpr Property<NumberRange> positive = {
     &KnownKey::range, {"a positive number", 0, infinity, /*isOpen=*/true}};
 inline constexpr Property<NumberRange> notNegative = {
