@@ -3,6 +3,7 @@
 #include "mf/Perf/Simulator/ProgramFacts.h"
 #include "mf/Program/Liveness.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include <algorithm>
 
 namespace mf::simulator {
@@ -11,18 +12,70 @@ using namespace program;
 using timeline::StageTimeline;
 using timeline::StepTimeline;
 
-/// FLOPs of the cube, with attention in full, as published utilizations count
-/// them.
-static int64_t countFlops(const Program &program, const InstructionList &list) {
-  int64_t flops = 0;
+/// Calls `visit` with the cell of each kernel of the cube and its FLOPs, with
+/// attention in full, as published utilizations count them.
+static void
+visitFlops(const Program &program, const InstructionList &list,
+           llvm::function_ref<void(llvm::StringRef, int64_t)> visit) {
   for (const Instruction &instruction : list.instructions) {
     if (instruction.work != Work::Kernel)
       continue;
     const LaunchedKernel &kernel = program.kernels[instruction.index];
-    if (kernel.signature->engine != Engine::Cube)
-      continue;
-    flops +=
-        kernel.signature->getMeasure(kernel.spec, "full_flops").value_or(0);
+    if (kernel.signature->engine == Engine::Cube)
+      visit(
+          instruction.cell,
+          kernel.signature->getMeasure(kernel.spec, "full_flops").value_or(0));
+  }
+}
+
+static int64_t countFlops(const Program &program, const InstructionList &list) {
+  int64_t flops = 0;
+  visitFlops(program, list,
+             [&](llvm::StringRef, int64_t count) { flops += count; });
+  return flops;
+}
+
+/// FLOPs of the model: those of forwards, and of the gradients that backwards
+/// make. A backward's launches for an operator of the forward itself are
+/// recomputation. The gradients of a product of two operands take as much as
+/// two products; what an operator's gradients take beyond that (attention's
+/// scores) is computed again, too.
+static int64_t countModelFlops(const Program &program,
+                               const StageProgram &stage,
+                               llvm::ArrayRef<StepTask> tasks) {
+  llvm::SmallVector<int64_t> forwardRuns(stage.routines.size(), 0),
+      backwardRuns(stage.routines.size(), 0);
+  for (const StepTask &task : tasks) {
+    const uint32_t routine =
+        stage.step.getCall(stage.step.instructions[task.position])->routine;
+    ++(task.phase == schedule::Phase::Forward ? forwardRuns
+                                              : backwardRuns)[routine];
+  }
+  int64_t flops = 0;
+  llvm::StringMap<int64_t> ofForward, ofGradients;
+  auto visitRuns = [&](llvm::ArrayRef<int64_t> runs, auto visit) {
+    for (auto [routine, count] : llvm::zip_equal(stage.routines, runs))
+      if (count > 0)
+        visitFlops(program, routine.body,
+                   [&, times = count](llvm::StringRef cell, int64_t ofKernel) {
+                     visit(cell, times * ofKernel);
+                   });
+  };
+  visitRuns(forwardRuns, [&](llvm::StringRef cell, int64_t count) {
+    flops += count;
+    ofForward[cell] += count;
+  });
+  visitRuns(backwardRuns, [&](llvm::StringRef cell, int64_t count) {
+    if (!ofForward.contains(cell))
+      ofGradients[cell] += count;
+  });
+  for (const auto &gradients : ofGradients) {
+    llvm::StringRef cell = gradients.first();
+    cell.consume_back(".grad");
+    auto forward = ofForward.find(cell);
+    flops += forward == ofForward.end()
+                 ? gradients.second
+                 : std::min(gradients.second, 2 * forward->second);
   }
   return flops;
 }
@@ -35,13 +88,7 @@ static void addFlops(const Program &program, const StageProgram &stage,
   timeline.hardwareFlops = countFlops(program, stage.step);
   for (const Call &call : stage.step.calls)
     timeline.hardwareFlops += ofRoutine[call.routine];
-  timeline.modelFlops = 0;
-  for (const StepTask &task : tasks)
-    if (task.phase == schedule::Phase::Forward)
-      timeline.modelFlops +=
-          3 *
-          ofRoutine[stage.step.getCall(stage.step.instructions[task.position])
-                        ->routine];
+  timeline.modelFlops = countModelFlops(program, stage, tasks);
 }
 
 void addTasks(llvm::ArrayRef<StepTask> tasks, StageTimeline &timeline) {

@@ -134,8 +134,9 @@ struct StageTimeline {
   /// Seconds of streams' work by Activity::kind, over the step.
   std::map<std::string, double> secondsByKind;
   /// Floating-point operations that the cube does in the step, recomputed ones
-  /// too, and those of the model: three times those of forwards. Both count
-  /// causal attention in full, as published utilizations do.
+  /// too, and those of the model: forwards and the gradients that backwards
+  /// make, which with all weights trained is three times the forwards. Both
+  /// count causal attention in full, as published utilizations do.
   int64_t hardwareFlops = 0;
   int64_t modelFlops = 0;
   double end = 0;
