@@ -18,7 +18,9 @@ import torch_layer_norm
 import torch_llama
 import training
 
-TORCH_LOSS, TORCH_GRADIENT = 1e-6, 2e-6
+# Of the gradients of the first step. Those of the second are of parameters that AdamW moved by about the learning rate even
+# where a gradient was hardly more than rounding, in a direction that rounding decides.
+TORCH_LOSS, TORCH_GRADIENT, TORCH_SECOND_GRADIENT = 1e-6, 2e-6, 1e-4
 
 SIZES = {"seq_length": 16, "hidden_size": 32, "num_layers": 4, "num_heads": 4, "vocab_size": 256, "pad_token_id": -1}
 GPT2 = {
@@ -35,7 +37,7 @@ GLM = {
 }  # fmt: skip
 MODELS = {
     "gpt2": (GPT2, "GPT2Config", "GPT2LMHeadModel"),
-    "gpt2-flash": (dict(GPT2, use_flash_attention=True, attention_dropout_rate=0, hidden_act="fast_gelu"), "GPT2Config", "GPT2LMHeadModel"),
+    "gpt2-flash": (dict(GPT2, use_flash_attention=True, hidden_act="fast_gelu"), "GPT2Config", "GPT2LMHeadModel"),
     "glm": (GLM, "GLMConfig", "GLMForPreTraining"),
     "spark": (SPARK, "IFlytekSparkConfig", "IFlytekSparkModelForCasualLM"),
 }
@@ -105,8 +107,12 @@ class Checker(dropout_masks.Checker):
             optimizer.step()
 
     def compare_torch(self):
-        loss, gradient = self.get_worst(self.one, tuple(zip(*self.run_torch())))
-        self.expect("PyTorch", loss <= TORCH_LOSS and gradient <= TORCH_GRADIENT, "loss %.1e gradient %.1e" % (loss, gradient))
+        losses, gradients = zip(*self.run_torch())
+        for step, bound in enumerate((TORCH_GRADIENT, TORCH_SECOND_GRADIENT)):
+            own = tuple(results[step : step + 1] for results in self.one[:2])
+            loss, gradient = self.get_worst(own, (losses[step : step + 1], gradients[step : step + 1]))
+            detail = "loss %.1e gradient %.1e" % (loss, gradient)
+            self.expect("PyTorch, step %d" % (step + 1), loss <= TORCH_LOSS and gradient <= bound, detail)
 
     def check(self):
         self.compare_torch()

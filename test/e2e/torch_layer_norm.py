@@ -69,7 +69,8 @@ class Gpt2(LayerNormModel):
         prefix += "attention."
         heads = [self.split(self.linear(x, prefix + name)) for name in ("dense1", "dense2", "dense3")]
         rate = self.config["attention_dropout_rate"]
-        x = self.attend(*heads, lambda p: drop(p, rate, prefix + "prob_dropout.dropout"))
+        name = "flash_attention.flash_attention" if self.config["use_flash_attention"] else "prob_dropout.dropout"
+        x = self.attend(*heads, lambda p: drop(p, rate, prefix + name))
         x = self.transposed(x, prefix + "projection")
         return drop(x, self.config["hidden_dropout_rate"], prefix + "dropout.dropout")
 
@@ -144,7 +145,8 @@ class Spark(LayerNormModel):
     def attention(self, x, prefix, drop):
         cell = prefix + "attention."
         query, key, value = (self.split(self.linear(x, cell + name)) for name in ("q_proj", "k_proj", "v_proj"))
-        x = self.attend(self.rotate(query), self.rotate(key), value, lambda p: p)
+        name, rate = cell + "core_attention.flash_attention.flash_attention", self.config["dropout_rate"]
+        x = self.attend(self.rotate(query), self.rotate(key), value, lambda p: drop(p, rate, name))
         return drop(self.linear(x, cell + "out_proj"), self.config["dropout_rate"], prefix + "dropout.dropout")
 
     def feed_forward(self, x, prefix, drop):
