@@ -60,6 +60,18 @@ class AttentionGradKernel<string kernelName>
   let kind = "attention_grad";
 }
 
+def DocumentStarts : Kernel<"mfDocumentStarts", "makeDocumentStarts"> {
+  let summary = "where the document of each token starts";
+  let parts = "bS -> bS";
+  let description = [{Of tokens [batch, sequence]: 0 up to the first `end` of a
+    sequence, behind it the position behind the last `end`. MindSpore's
+    data set gives them as an input; ours.}];
+  let inputs = (ins In:$tokens);
+  let outputs = (outs OutOrSameAs<["tokens"]>:$starts);
+  let attributes = (attrs Int:$end);
+  let kind = "reduction";
+}
+
 def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
   let summary = "softmax(scale * query key^T) value, in tiles";
   let parts = "getAttentionParts(spec, false)";
@@ -68,8 +80,11 @@ def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
     over in a last dimension. `slopes` of ALiBi are pse of V2's pseType 2.
     `causal` is a sparse mode that sees the keys up to the query's own. Where
     `dropMask`, [batch, heads, queries, keys], is 1, a probability counts divided
-    by 1 - `rate`, which is aclnn's keepProb; elsewhere it does not.}];
-  let inputs = (ins In:$query, In:$key, In:$value, OptionalIn:$slopes, OptionalIn:$dropMask);
+    by 1 - `rate`, which is aclnn's keepProb; elsewhere it does not. `starts`,
+    [batch, queries], are the first key that each query sees: aclnn has a mask
+    of all pairs, attenMask, in their place.}];
+  let inputs = (ins In:$query, In:$key, In:$value, OptionalIn:$slopes, OptionalIn:$dropMask,
+                    OptionalIn:$starts);
   let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
   let attributes = (attrs Double:$scale, OptionalBool:$causal,
                           OptionalDouble:$rate);
@@ -84,7 +99,8 @@ def FlashAttentionScoreGrad
   let description = [{`slopes` are aclnn's pseShift, which stands behind dy
     there.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$dy, In:$softmaxMax,
-                    In:$softmaxSum, In:$attentionIn, OptionalIn:$slopes, OptionalIn:$dropMask);
+                    In:$softmaxSum, In:$attentionIn, OptionalIn:$slopes, OptionalIn:$dropMask,
+                    OptionalIn:$starts);
   let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
   let attributes = (attrs Double:$scale, OptionalBool:$causal,
                           OptionalDouble:$rate);
@@ -102,7 +118,8 @@ def FlashAttentionPart : AttentionScoreKernel<"mfFlashAttentionPart"> {
     of a causal part are those of the last one, which sees the most keys and
     which the other ranks wait for.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$firstQuery,
-                    OptionalIn:$slopes, OptionalIn:$dropMask);
+                    OptionalIn:$slopes, OptionalIn:$dropMask,
+                    OptionalIn:$starts);
   let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
   let attributes = (attrs Double:$scale, OptionalBool:$causal,
                           OptionalDouble:$rate);
@@ -116,7 +133,8 @@ def FlashAttentionPartGrad
   let description = [{`dk` and `dv` are what these query rows add to them.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$dy, In:$softmaxMax,
                     In:$softmaxSum, In:$attentionIn, In:$firstQuery,
-                    OptionalIn:$slopes, OptionalIn:$dropMask);
+                    OptionalIn:$slopes, OptionalIn:$dropMask,
+                    OptionalIn:$starts);
   let outputs = (outs Out:$dq, Out:$dk, Out:$dv);
   let attributes = (attrs Double:$scale, OptionalBool:$causal,
                           OptionalDouble:$rate);

@@ -124,7 +124,7 @@ RankedTensorType mf::ir::getDrawType(MLIRContext *context) {
 InputKind mf::ir::getStepInputKind(LayerKind kind, Type type) {
   if (cast<RankedTensorType>(type).getElementType().isInteger(64))
     return InputKind::Draw;
-  return kind == LayerKind::Embedding ? InputKind::Tokens : InputKind::Labels;
+  return kind == LayerKind::Head ? InputKind::Labels : InputKind::Tokens;
 }
 
 int64_t mf::ir::getMicroBatchOfInput(ArrayAttr inputs, size_t number,

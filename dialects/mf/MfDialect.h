@@ -86,7 +86,7 @@ bool isFloatTensor(mlir::Type type);
 mlir::RankedTensorType getDrawType(mlir::MLIRContext *context);
 
 /// The kind of a layer's argument that no other layer gives: a draw, or the
-/// tokens of an embedding, the labels of another layer.
+/// labels of a head, the tokens of another layer.
 InputKind getStepInputKind(LayerKind kind, mlir::Type type);
 
 /// Among the step inputs `inputs` of a run, returns which of the step's

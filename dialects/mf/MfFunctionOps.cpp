@@ -57,13 +57,13 @@ LogicalResult LayerOp::verify() {
   size_t numHidden = arguments.take_while(isFloatTensor).size();
   size_t numSteps = arguments.size() - numHidden;
   bool isBody = getKind() == LayerKind::Body;
-  if (arguments.empty() || numSteps > 1 || (isBody && numSteps > 0))
+  if (arguments.empty() || numSteps > 1 || (isBody && numHidden == 0))
     return emitOpError("of kind ")
            << stringifyLayerKind(getKind()) << " expected "
-           << (isBody ? "one or more floating-point arguments"
-                      : "floating-point arguments and at most one step input "
-                        "behind them")
-           << ", but takes (" << getArgumentTypes() << ")";
+           << (isBody ? "one or more " : "")
+           << "floating-point arguments and at most one step input behind "
+              "them, but takes ("
+           << getArgumentTypes() << ")";
   if (getResultTypes().empty() ||
       !llvm::all_of(getResultTypes(), isFloatTensor))
     return emitOpError("expected one or more floating-point results, but "

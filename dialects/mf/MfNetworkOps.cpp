@@ -187,8 +187,15 @@ void SoftmaxOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 }
 
 //===----------------------------------------------------------------------===//
-// FlashAttentionOp
+// DocumentStartsOp and FlashAttentionOp
 //===----------------------------------------------------------------------===//
+
+LogicalResult DocumentStartsOp::verify() {
+  if (getGlobalType(getTokens()).getRank() != 2)
+    return emitOpError("expected tokens [batch, sequence], but got ")
+           << getTokens().getType();
+  return success();
+}
 
 void FlashAttentionOp::build(OpBuilder &builder, OperationState &state,
                              Value query, Value key, Value value, double scale,
@@ -199,7 +206,7 @@ void FlashAttentionOp::build(OpBuilder &builder, OperationState &state,
   RankedTensorType rows = getRowType(type);
   build(builder, state, rows, rows,
         RankedTensorType::get(shape, type.getElementType()), query, key, value,
-        firstQuery, slopes, /*dropMask=*/Value(),
+        firstQuery, slopes, /*dropMask=*/Value(), /*starts=*/Value(),
         builder.getF64FloatAttr(scale), builder.getBoolAttr(causal),
         /*rate=*/FloatAttr(), nullptr, nullptr, nullptr);
 }
@@ -271,6 +278,14 @@ LogicalResult FlashAttentionOp::verify() {
   }
   if (failed(verifyDropMask(*this)))
     return failure();
+  if (Value starts = getStarts()) {
+    auto expected =
+        RankedTensorType::get({query.getDimSize(0), query.getDimSize(2)},
+                              IntegerType::get(getContext(), 32));
+    if (getGlobalType(starts) != expected)
+      return emitOpError("expected starts of type ")
+             << expected << ", one per query row, but got " << starts.getType();
+  }
   if (getGlobalType(getSoftmaxMax()) != getRowType(query) ||
       getGlobalType(getSoftmaxSum()) != getRowType(query))
     return emitOpError("expected softmax_max and softmax_sum of type ")
@@ -294,7 +309,7 @@ void FlashAttentionOp::buildGradient(OpBuilder &builder,
       builder, getLoc(), getQuery().getType(), getKey().getType(),
       getValue().getType(), getQuery(), getKey(), getValue(),
       resultGradients[2], getSoftmaxMax(), getSoftmaxSum(), getResult(),
-      getFirstQuery(), getSlopes(), getDropMask(), getScaleAttr(),
+      getFirstQuery(), getSlopes(), getDropMask(), getStarts(), getScaleAttr(),
       getCausalAttr(), getRateAttr(), nullptr, nullptr, nullptr);
   llvm::copy(gradient.getResults(), operandGradients.begin());
 }

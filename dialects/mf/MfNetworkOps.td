@@ -110,13 +110,31 @@ def Mf_SoftmaxGradOp : Mf_ComputeOp<"softmax_grad", "aclnnSoftmaxBackward",
 // Attention
 //===----------------------------------------------------------------------===//
 
+def Mf_DocumentStartsOp : Mf_ComputeOp<"document_starts", "mfDocumentStarts",
+    (ins Mf_IndexTensor:$tokens), (ins I64Attr:$end),
+    (outs Mf_IndexTensor:$starts), [SameOperandsAndResultType]> {
+  let summary = "for each token the position where its document starts";
+  let description = [{
+    Of tokens [batch, sequence]; a document starts at the beginning of a
+    sequence and behind each token `end`, which belongs to the document that it
+    ends.
+
+    ```mlir
+    %starts = mf.document_starts %tokens {end = 2 : i64, name = "eod_mask"}
+        : (tensor<1x16xi32>) -> tensor<1x16xi32>
+    ```
+  }];
+  let hasVerifier = 1;
+}
+
 // Attention, maybe on a rank that has part of the query rows.
 class Mf_AttentionOp<string mnemonic, dag operands, dag outputs,
                      list<Trait> traits = []>
     : Mf_ComputeOp<mnemonic, "",
         !con(operands, (ins Optional<Mf_IndexTensor>:$first_query,
                             Optional<Mf_FloatTensor>:$slopes,
-                            Optional<Mf_MaskTensor>:$drop_mask)),
+                            Optional<Mf_MaskTensor>:$drop_mask,
+                            Optional<Mf_IndexTensor>:$starts)),
         (ins F64Attr:$scale, DefaultValuedAttr<BoolAttr, "true">:$causal,
              OptionalAttr<F64Attr>:$rate),
         outputs, !listconcat([AttrSizedOperandSegments], traits), ["isView"]> {
@@ -142,6 +160,9 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
     divided by 1 - `rate` where the mask is 1, and not at all elsewhere; the sums
     of the softmax are those of all (dropout, as in Dao et al., 2022).
 
+    With `starts`, [batch, query rows], a query does not see keys before the
+    position that stands there for it: the first of its document.
+
     Query may be part of the rows that key and value have: the last of them,
     or those from `first_query` on, one number, which a rank of context parallel
     training reads from a table. Each row has the bits that it has in the whole.
@@ -154,7 +175,8 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
   }];
   let assemblyFormat = [{
     $query `,` $key `,` $value (`from` $first_query^)? (`,` $slopes^)?
-    (`dropping` $drop_mask^)? attr-dict `:` functional-type(operands, results)
+    (`dropping` $drop_mask^)? (`within` $starts^)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key,
@@ -186,7 +208,8 @@ def Mf_FlashAttentionGradOp : Mf_AttentionOp<"flash_attention_grad",
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $output_gradient `,` $softmax_max `,`
     $softmax_sum `,` $output (`from` $first_query^)? (`,` $slopes^)?
-    (`dropping` $drop_mask^)? attr-dict `:` functional-type(operands, results)
+    (`dropping` $drop_mask^)? (`within` $starts^)? attr-dict `:`
+    functional-type(operands, results)
   }];
 }
 

@@ -42,6 +42,8 @@ ShardingRule FlashAttentionOp::getShardingRule() {
     rule.operands.push_back({{batch}, {heads, group}, {rows}, {keys}});
     rule.dependsOnPlace = true;
   }
+  if (getStarts())
+    rule.operands.push_back({{batch}, {rows}});
   FactorDims statistics = {{batch}, {heads, group}, {rows}};
   rule.results = {
       statistics, statistics, {{batch}, {heads, group}, {rows}, {valueWidth}}};

@@ -3,6 +3,7 @@
 #include "AttentionShape.h"
 #include "ElementwiseLoops.h"
 #include "SpecChecker.h"
+#include <cmath>
 #include <cstring>
 
 namespace mf {
@@ -60,25 +61,63 @@ ProductSpec getScoreProduct(const AttentionShape &shape,
   return spec;
 }
 
-/// Slopes and a mask of dropout from input `number` on; both may be missing.
+/// Slopes, a mask of dropout and the starts of documents from input `number`
+/// on; each may be missing, and their types tell them apart.
 static void readLastInputs(const KernelSpec &spec, size_t number,
                            SpecChecker &checker, AttentionShape &shape) {
   const size_t count = spec.inputs.size();
-  if (count > number && spec.inputs[number].type != DType::I1) {
+  auto isNext = [&](DType type) {
+    return count > number && spec.inputs[number].type == type;
+  };
+  if (count > number && !isNext(DType::I1) && !isNext(DType::I32)) {
     shape.slopes = number;
     checker.requireInput(number++, {DType::F32, {shape.heads}});
   }
-  if (count <= number)
+  const bool drops = isNext(DType::I1);
+  if (drops) {
+    shape.dropMask = number;
+    checker.requireInput(
+        number++,
+        {DType::I1, {shape.batch, shape.heads, shape.partQueries, shape.keys}});
+  }
+  if (count > number) {
+    shape.starts = number;
+    checker.requireInput(number,
+                         {DType::I32, {shape.batch, shape.partQueries}});
+    checker.require(shape.scale != 0,
+                    "scale is 0, but scores of other documents are hidden as "
+                    "multiples of it");
+  }
+  if (!drops)
     return;
-  shape.dropMask = number;
-  checker.requireInput(
-      number,
-      {DType::I1, {shape.batch, shape.heads, shape.partQueries, shape.keys}});
   const double rate = checker.getDouble("rate", 0);
   checker.require(rate > 0 && rate < 1,
                   "rate is " + llvm::Twine(std::to_string(rate)) +
                       ", expected one above 0 and below 1");
   shape.keptFactor = static_cast<float>(1 / (1 - rate));
+}
+
+void hideOtherDocuments(const AttentionShape &shape,
+                        llvm::ArrayRef<void *> inputs, const QueryRows &rows,
+                        const AttentionBlock &block, int64_t head,
+                        float *scores) {
+  if (!shape.starts)
+    return;
+  // A power of two, whose product with the scale is exact: a block in which a
+  // row sees nothing has exp(0) for it, which the first key that it does see
+  // multiplies by 0, and no overflow.
+  const float hidden = std::copysign(0x1p100F, -shape.scale);
+  const auto *starts = static_cast<const int32_t *>(inputs[*shape.starts]);
+  const QueryRows::Own own = rows.getOwn(block, head);
+  // All heads of a sample have the same starts.
+  const int64_t first =
+      own.row - head * rows.count + head / shape.heads * rows.count;
+  for (int64_t row = 0; row < own.size; ++row) {
+    const int64_t count = std::clamp<int64_t>(
+        starts[first + row] - block.firstKey, 0, block.keys);
+    float *line = scores + (own.inBlock + row) * AttentionBlocks::scoreStride;
+    std::fill_n(line, count, hidden);
+  }
 }
 
 void dropBlock(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,

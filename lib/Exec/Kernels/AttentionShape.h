@@ -27,8 +27,9 @@ struct AttentionShape {
   /// and as many queries as keys make the whole.
   bool isPart = false;
   int64_t partQueries = 0;
-  /// The numbers of the inputs with the slopes and with the mask of dropout.
-  std::optional<size_t> slopes, dropMask;
+  /// The numbers of the inputs with the slopes, with the mask of dropout and
+  /// with the first key that each query sees.
+  std::optional<size_t> slopes, dropMask, starts;
   /// The factor of probabilities that are not dropped: 1 / (1 - rate).
   float keptFactor = 1;
 
@@ -167,9 +168,9 @@ ProductSpec getScoreProduct(const AttentionShape &shape,
 
 class SpecChecker;
 /// Checks what stands behind `inputs` inputs: of a part the position of the
-/// first query, then maybe the slopes and the mask of dropout. Reads `scale`,
-/// `causal`, `rate` and the shapes of q, k and v, the first inputs. Says
-/// whether the shape can be used.
+/// first query, then maybe the slopes, the mask of dropout and the starts of
+/// documents. Reads `scale`, `causal`, `rate` and the shapes of q, k and v, the
+/// first inputs. Says whether the shape can be used.
 bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                         SpecChecker &checker, AttentionShape &shape);
 
@@ -180,6 +181,14 @@ inline float getSlope(llvm::ArrayRef<void *> inputs,
                             inputs[*shape.slopes])[head % shape.heads]
                       : 0.0f;
 }
+
+/// Hides from the rows of a block of scores the keys before their documents, as
+/// `starts` says: behind the softmax such a score is 0. `head` is one of all
+/// batches.
+void hideOtherDocuments(const AttentionShape &shape,
+                        llvm::ArrayRef<void *> inputs, const QueryRows &rows,
+                        const AttentionBlock &block, int64_t head,
+                        float *scores);
 
 /// Drops what the mask says of a block of probabilities or their gradients, of
 /// `type` in rows of scoreStride floats, and multiplies the others by the

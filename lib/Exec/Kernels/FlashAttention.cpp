@@ -81,6 +81,7 @@ private:
       int64_t key = keyHead + block.firstKey;
       scoreProducts.run(block, q, at(inputs[1], shape.type, key * shape.dim),
                         scores);
+      hideOtherDocuments(shape, inputs, queryRows, block, head, scores);
       runAttentionSoftmax(shape.type, blocks.getScores(block, scores, slope),
                           max, sum, result, shape.valueDim);
       dropBlock(shape, inputs, queryRows, block, head, shape.type, scores);
@@ -118,7 +119,7 @@ KernelOrError makeFlashAttention(const KernelSpec &spec) {
     return error;
   const MatrixUnit unit = getMatrixUnit();
   // The kernels of matrix units keep scores in tiles of their own.
-  if (unit != MatrixUnit::None && !shape.dropMask)
+  if (unit != MatrixUnit::None && !shape.dropMask && !shape.starts)
     return makePackedAttention(shape, unit);
   auto kernel = std::make_unique<FlashAttentionKernel>(shape);
   if (!kernel->prepare())

@@ -191,6 +191,8 @@ private:
                     const Rows &queries, int64_t key, const Work &work) const {
     scoreProducts.run(block, queries.q, rowOf(operands, 1, key, shape.dim),
                       work.scores);
+    hideOtherDocuments(shape, operands.inputs, queryRows, block, head,
+                       work.scores);
     slopeProducts.run(block, queries.dout,
                       rowOf(operands, 2, key, shape.valueDim), work.slopes);
     dropBlock(shape, operands.inputs, queryRows, block, head, DType::F32,
@@ -316,7 +318,7 @@ KernelOrError makeFlashAttentionGrad(const KernelSpec &spec) {
   if (llvm::Error error = checker.takeError())
     return error;
   const MatrixUnit unit = getMatrixUnit();
-  if (unit != MatrixUnit::None && !shape.dropMask)
+  if (unit != MatrixUnit::None && !shape.dropMask && !shape.starts)
     return makePackedAttentionGrad(shape, unit);
   auto kernel = std::make_unique<FlashAttentionGradKernel>(shape);
   if (!kernel->prepare())

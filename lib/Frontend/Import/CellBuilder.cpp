@@ -266,6 +266,18 @@ Value CellBuilder::compare(Value value, Comparison comparison, double scalar,
       .getResult();
 }
 
+Value CellBuilder::getTokens() {
+  if (tokens)
+    return tokens;
+  auto type = RankedTensorType::get({spec.microBatchSize, spec.sequenceLength},
+                                    builder.getI32Type());
+  tokens = layer.getBody().insertArgument(
+      layer.getBody().getNumArguments() - (draw ? 1 : 0), type, loc);
+  layer.setFunctionType(builder.getFunctionType(
+      layer.getBody().getArgumentTypes(), layer.getResultTypes()));
+  return tokens;
+}
+
 Value CellBuilder::getDraw() {
   if (draw)
     return draw;
@@ -303,6 +315,14 @@ Value CellBuilder::addFlashAttention(Value query, Value key, Value value,
     builder.setInsertionPoint(attention);
     attention.setDropout(
         drawMask(query, rate, leaf, /*columns=*/getShape(key)[2]), rate);
+  }
+  if (spec.documentEnd) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(attention);
+    Value taken = getTokens();
+    attention.getStartsMutable().assign(create<DocumentStartsOp>(
+        "document_starts", taken.getType(), taken, *spec.documentEnd,
+        StringAttr(), RecomputeKindAttr(), SwapAttr()));
   }
   return attention.getResult();
 }

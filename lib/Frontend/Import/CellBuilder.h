@@ -151,7 +151,8 @@ public:
   /// Drops a share of the elements at random; the value itself if that is 0. A
   /// Cell may do so several times: each time draws bits of its own.
   mlir::Value drop(mlir::Value value, double rate, llvm::StringRef leaf);
-  /// Causal attention in tiles, with the model's dropout of probabilities.
+  /// Causal attention in tiles, with the model's dropout of probabilities and
+  /// within its documents.
   /// Heads are [batch, heads, sequence, head dimension]; `slopes` of ALiBi may
   /// be null.
   mlir::Value addFlashAttention(mlir::Value query, mlir::Value key,
@@ -184,6 +185,9 @@ public:
 
 private:
   mlir::Value addNormOperator(mlir::Value input);
+  /// The tokens [batch, sequence] that a body layer takes behind what the layer
+  /// before it gives, from here on.
+  mlir::Value getTokens();
   /// The values that random bits depend on, the layer's last argument from here
   /// on.
   mlir::Value getDraw();
@@ -200,7 +204,7 @@ private:
   std::string parameterPrefix;
   std::string prefix; ///< of the open Cell, with a dot at its end
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> casts;
-  mlir::Value draw;
+  mlir::Value tokens, draw;
   /// By the name of a dropout, how many there are.
   llvm::StringMap<unsigned> numDropouts;
 };

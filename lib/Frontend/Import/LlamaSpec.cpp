@@ -287,6 +287,24 @@ static void readEmbeddingSize(SpecReader &reader) {
             "hidden_size");
 }
 
+/// With eod_reset attention keeps to the document that a token is in; positions
+/// are those in the sequence all the same.
+static void readDocuments(SpecReader &reader, ModelSpec &spec) {
+  // Without flash attention the key is reported as not modelled.
+  if (!spec.usesFlashAttention || !reader.readBool({"eod_reset"}, false))
+    return;
+  constexpr int64_t telechatEnd = 2;
+  const int64_t end = reader.readInt({"eos_token_id"}, telechatEnd);
+  spec.documentEnd = reader.readInt({"eod_token_id"}, end);
+  if (spec.ranks.contextParallel > 1)
+    reader.diagnostics.error(
+        reader.locate({"eod_reset"}),
+        "expected context_parallel 1 with 'eod_reset', but got " +
+            llvm::Twine(spec.ranks.contextParallel) +
+            ": where a document starts follows from all tokens of a sequence; "
+            "use model_parallel or seq_split_num instead");
+}
+
 void readTelechat(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::Telechat;
   readLlamaLike(reader, spec);
@@ -299,6 +317,7 @@ void readTelechat(SpecReader &reader, ModelSpec &spec) {
       reader.readBool({"out_proj_has_bias", "wo_has_bias"}, true);
   spec.feedForwardOutputBias = true;
   readEmbeddingSize(reader);
+  readDocuments(reader, spec);
   spec.initializerRange = reader.readPositive({"sigma"}, 0.0048);
   checkLlamaHeads(reader, spec);
 }

@@ -120,12 +120,20 @@ static std::string getHeads(const KernelSpec &spec, bool hasFirstQuery) {
 static std::string getLastInputs(const KernelSpec &spec, size_t inputs,
                                  bool hasFirstQuery, const std::string &heads,
                                  const std::string &rows) {
-  const size_t last = inputs + hasFirstQuery;
-  const bool hasMask =
-      spec.inputs.size() > last && spec.inputs.back().type == DType::I1;
-  const bool hasSlopes = !hasMask || spec.inputs.size() > last + 1;
-  return (hasFirstQuery ? ", @q" : "") + (hasSlopes ? ", " + heads : "") +
-         (hasMask ? ", " + rows + "K" : "");
+  std::string line = hasFirstQuery ? ", @q" : "";
+  // Slopes may be missing, then their place says nothing.
+  if (spec.inputs.size() <= inputs + hasFirstQuery)
+    return line + ", " + heads;
+  for (const TensorShape &input :
+       llvm::ArrayRef(spec.inputs).drop_front(inputs + hasFirstQuery)) {
+    line += ", ";
+    // `rows` are batch, heads and rows.
+    if (input.type == DType::I32)
+      line += std::string{rows.front(), rows.back()};
+    else
+      line += input.type == DType::I1 ? rows + "K" : heads;
+  }
+  return line;
 }
 
 std::string getAttentionParts(const KernelSpec &spec, bool hasFirstQuery) {

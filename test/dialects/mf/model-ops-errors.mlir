@@ -138,8 +138,8 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
 // -----
 
 mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
-  // expected-error @below {{of kind body expected one or more floating-point arguments, but takes ('tensor<4xf32>', 'tensor<8xi32>')}}
-  mf.layer @a body (%x: tensor<4xf32>, %labels: tensor<8xi32>) -> tensor<4xf32> {
+  // expected-error @below {{of kind body expected one or more floating-point arguments and at most one step input behind them, but takes ('tensor<4xf32>', 'tensor<8xi32>', 'tensor<8xi32>')}}
+  mf.layer @a body (%x: tensor<4xf32>, %tokens: tensor<8xi32>, %labels: tensor<8xi32>) -> tensor<4xf32> {
     mf.return %x : tensor<4xf32>
   }
 }

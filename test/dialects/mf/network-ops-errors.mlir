@@ -111,6 +111,20 @@
 
 // -----
 
+// Starts are those of query rows.
+%q = "test.value"() : () -> tensor<1x4x8x16xf32>
+%starts = "test.value"() : () -> tensor<1x16xi32>
+// expected-error @below {{expected starts of type 'tensor<1x8xi32>', one per query row, but got 'tensor<1x16xi32>'}}
+%max, %sum, %y = mf.flash_attention %q, %q, %q within %starts {scale = 1.0 : f64} : (tensor<1x4x8x16xf32>, tensor<1x4x8x16xf32>, tensor<1x4x8x16xf32>, tensor<1x16xi32>) -> (tensor<1x4x8xf32>, tensor<1x4x8xf32>, tensor<1x4x8x16xf32>)
+
+// -----
+
+%tokens = "test.value"() : () -> tensor<16xi32>
+// expected-error @below {{expected tokens [batch, sequence], but got 'tensor<16xi32>'}}
+%starts = mf.document_starts %tokens {end = 2 : i64} : (tensor<16xi32>) -> tensor<16xi32>
+
+// -----
+
 // No key heads at all are no multiple of anything.
 %q = "test.value"() : () -> tensor<1x4x8x16xf32>
 %k = "test.value"() : () -> tensor<1x0x8x16xf32>

@@ -47,6 +47,16 @@
 // CHECK: mf.flash_attention %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {scale = 2.500000e-01 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<4xf32>)
 %max_alibi, %sum_alibi, %attention_alibi = mf.flash_attention %query, %key, %key, %slopes {scale = 0.25 : f64} : (tensor<2x4x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<2x2x8x16xbf16>, tensor<4xf32>) -> (tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x16xbf16>)
 
+// Within documents: a start per sample and query row.
+%packed = "test.value"() : () -> tensor<1x16xi32>
+// CHECK: %[[STARTS:.*]] = mf.document_starts %{{.*}} {end = 2 : i64, name = "eod_mask"} : (tensor<1x16xi32>) -> tensor<1x16xi32>
+%starts = mf.document_starts %packed {end = 2 : i64, name = "eod_mask"} : (tensor<1x16xi32>) -> tensor<1x16xi32>
+%heads = "test.value"() : () -> tensor<1x4x16x8xf32>
+// CHECK: mf.flash_attention %{{.*}}, %{{.*}}, %{{.*}} within %[[STARTS]] {scale = 2.500000e-01 : f64} : (tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>, tensor<1x16xi32>)
+%max_packed, %sum_packed, %attention_packed = mf.flash_attention %heads, %heads, %heads within %starts {scale = 0.25 : f64} : (tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>, tensor<1x16xi32>) -> (tensor<1x4x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16x8xf32>)
+// CHECK: mf.flash_attention_grad %{{.*}} within %[[STARTS]] {scale
+%dq_packed, %dk_packed, %dv_packed = mf.flash_attention_grad %heads, %heads, %heads, %heads, %max_packed, %sum_packed, %heads within %starts {scale = 0.25 : f64} : (tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>, tensor<1x4x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16x8xf32>, tensor<1x16xi32>) -> (tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>)
+
 %table = "test.value"() : () -> tensor<100x16xf32>
 %tokens = "test.value"() : () -> tensor<2x8xi32>
 // CHECK: mf.embedding %{{.*}} : (tensor<100x16xf32>, tensor<2x8xi32>) -> tensor<2x8x16xf32>

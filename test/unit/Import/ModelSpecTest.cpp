@@ -432,6 +432,21 @@ TEST(ModelSpecTest, TelechatTablesAndBiasesFollowTheirKeys) {
             "modelled; it is ignored\n");
 }
 
+TEST(ModelSpecTest, DocumentsEndWithTheTokenThatEndsASequence) {
+  const auto getEnd = [](const char *keys) {
+    return readModelConfig((llvm::Twine("use_flash_attention: True\n") + keys)
+                               .str()
+                               .c_str(),
+                           "TelechatForCausalLM")
+        .documentEnd;
+  };
+  EXPECT_EQ(getEnd("eos_token_id: 5"), std::nullopt);
+  EXPECT_EQ(getEnd("eod_reset: False"), std::nullopt);
+  EXPECT_EQ(getEnd("eod_reset: True"), 2);
+  EXPECT_EQ(getEnd("eod_reset: True\neos_token_id: 5"), 5);
+  EXPECT_EQ(getEnd("eod_reset: True\neos_token_id: 5\neod_token_id: 6"), 6);
+}
+
 TEST(ModelSpecTest, InternLm2IsLlamaWithOneWeightForAttention) {
   const char *arch = "InternLM2ForCausalLM";
   ModelSpec spec = readModelConfig("", arch);

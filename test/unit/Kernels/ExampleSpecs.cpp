@@ -109,6 +109,10 @@ void addMovement(std::vector<KernelSpec> &specs) {
 }
 
 void addProducts(std::vector<KernelSpec> &specs) {
+  specs.push_back({"mfDocumentStarts",
+                   {indices({6, 9})},
+                   {indices({6, 9})},
+                   {{"end", int64_t{2}}}});
   specs.push_back(
       {"aclnnMatmul", {wide({70, 65}), wide({65, 80})}, {wide({70, 80})}, {}});
   specs.push_back({"aclnnMatmul",
@@ -143,6 +147,19 @@ void addProducts(std::vector<KernelSpec> &specs) {
                      {q, k, k, q, rows, rows, q, slopes, mask},
                      {q, k, k},
                      {{"scale", 0.3}, {"rate", 0.1}}});
+    const TensorShape starts = indices({1, 70});
+    specs.push_back({"aclnnFlashAttentionScore",
+                     {q, k, k, slopes, starts},
+                     {rows, rows, q},
+                     attributes});
+    specs.push_back({"aclnnFlashAttentionScoreGrad",
+                     {q, k, k, q, rows, rows, q, starts},
+                     {q, k, k},
+                     attributes});
+    specs.push_back({"mfFlashAttentionPartGrad",
+                     {q, k, k, q, rows, rows, q, indices({1}), starts},
+                     {q, k, k},
+                     attributes});
     specs.push_back({"mfFlashAttentionPart",
                      {q, k, k, indices({1})},
                      {rows, rows, q},

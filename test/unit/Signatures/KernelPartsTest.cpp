@@ -132,6 +132,14 @@ TEST(KernelPartsTest, LinesFollowAttributes) {
   dropping.inputs.push_back({DType::I1, {2, 4, 8, 8}});
   EXPECT_EQ(getLine("aclnnFlashAttentionScore", dropping),
             "b(hg)QD, bhKD, bhKE, b(hg)QK -> b(hg)Q, b(hg)Q, b(hg)QE");
+  dropping.inputs.push_back({DType::I32, {2, 8}});
+  EXPECT_EQ(getLine("aclnnFlashAttentionScore", dropping),
+            "b(hg)QD, bhKD, bhKE, b(hg)QK, bQ -> b(hg)Q, b(hg)Q, b(hg)QE");
+  KernelSpec documents = attention;
+  documents.inputs.push_back({DType::I32, {1}});
+  documents.inputs.push_back({DType::I32, {2, 8}});
+  EXPECT_EQ(getLine("mfFlashAttentionPart", documents),
+            "b(hg)qD, bhKD, bhKE, @q, bq -> b(hg)q, b(hg)q, b(hg)qE");
 }
 
 /// Attention of `rows` queries for 8 keys.

@@ -76,7 +76,7 @@ TEST(KernelSignatureTest, SpecificationsAreChecked) {
             "aclnnCat: expected at least 1 input, but got 0");
   EXPECT_EQ(check({"aclnnCat", {x, x, x}, {x}, {{"axis", int64_t{0}}}}), "");
   EXPECT_EQ(check({"aclnnFlashAttentionScore", {x, x}, {x, x, x}, {}}),
-            "aclnnFlashAttentionScore: expected 3 to 5 inputs, but got 2");
+            "aclnnFlashAttentionScore: expected 3 to 6 inputs, but got 2");
   EXPECT_EQ(check({"aclnnFlashAttentionScore",
                    {x, x, x, x},
                    {x, x, x},

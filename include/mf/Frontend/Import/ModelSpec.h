@@ -120,6 +120,8 @@ struct ModelSpec {
   std::optional<ExpertSpec> experts;
   int64_t padTokenId = -1;
   int64_t ignoreTokenId = -100;
+  /// The token that ends a document, where attention keeps to documents.
+  std::optional<int64_t> documentEnd;
 
   ProjectionLayout projections = ProjectionLayout::Separate;
   bool queryKeyValueBias = false;

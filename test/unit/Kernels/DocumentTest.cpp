@@ -1,0 +1,186 @@
+//===- DocumentTest.cpp - Attention within documents ----------------------===//
+//
+// Documents that are packed into a sequence attend as if each were a sequence
+// of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cstring>
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+const AttributeMap scaled = {{"scale", 0.3}};
+
+TEST(DocumentStartsTest, StandBehindTheLastEnd) {
+  Tensor tokens(DType::I32, {3, 6});
+  const int rows[3][6] = {
+      {5, 2, 7, 7, 2, 2}, {2, 1, 1, 1, 1, 2}, {1, 1, 1, 1, 1, 1}};
+  const std::vector<double> expected = {0, 0, 2, 2, 2, 5, //
+                                        0, 1, 1, 1, 1, 1, //
+                                        0, 0, 0, 0, 0, 0};
+  for (int64_t i = 0; i < tokens.size(); ++i)
+    tokens.set(i, rows[i / 6][i % 6]);
+  const Tensor starts = runKernel("mfDocumentStarts", {tokens}, {tokens},
+                                  {{"end", int64_t{2}}})[0];
+  EXPECT_EQ(starts.toVector(), expected);
+}
+
+TEST(DocumentStartsTest, BadSpecsAreRefused) {
+  const Tensor row(DType::I32, {6}), floats(DType::F32, {1, 6}),
+      tokens(DType::I32, {1, 6});
+  EXPECT_THAT(
+      getRefusal("mfDocumentStarts", {row}, {row}, {{"end", int64_t{2}}}),
+      HasSubstr("got 6xi32, expected batch x sequence"));
+  EXPECT_THAT(
+      getRefusal("mfDocumentStarts", {floats}, {floats}, {{"end", int64_t{2}}}),
+      HasSubstr("input 0 is f32, expected i32"));
+  EXPECT_THAT(getRefusal("mfDocumentStarts", {tokens}, {tokens}),
+              HasSubstr("'end' is missing"));
+}
+
+/// Positions [first, first + count) of sample `sample` of a tensor [batch,
+/// heads, positions, ...].
+Tensor takeDocument(const Tensor &x, int64_t sample, int64_t first,
+                    int64_t count) {
+  std::vector<int64_t> dims(x.shape.dims.begin(), x.shape.dims.end());
+  const int64_t rows = dims[2], width = dims.size() > 3 ? dims[3] : 1;
+  dims[0] = 1;
+  dims[2] = count;
+  Tensor part(x.shape.type, dims);
+  for (int64_t i = 0; i < part.size(); ++i) {
+    const int64_t row = i / width, head = sample * dims[1] + row / count;
+    part.set(i, x.get((head * rows + first + row % count) * width + i % width));
+  }
+  return part;
+}
+
+/// Query, key, value and the gradient of the result, of packed documents.
+struct PackedDocuments {
+  static constexpr int64_t batch = 2, heads = 4, keyHeads = 2, length = 700;
+  Tensor q, k, v, dy, slopes, starts;
+  /// Documents begin there in each sample; the last number is the sequence's
+  /// end.
+  std::vector<std::vector<int64_t>> documents = {{0, 1, 64, 100, 620, 700},
+                                                 {0, 650, 700}};
+
+  explicit PackedDocuments(DType type)
+      : q(randomTensor(type, {batch, heads, length, 16}, 1)),
+        k(randomTensor(type, {batch, keyHeads, length, 16}, 2)),
+        v(randomTensor(type, {batch, keyHeads, length, 24}, 3)),
+        dy(randomTensor(type, {batch, heads, length, 24}, 4)),
+        slopes(randomTensor(DType::F32, {heads}, 5, 0, 0.1)),
+        starts(DType::I32, {batch, length}) {
+    for (int64_t sample = 0; sample < batch; ++sample)
+      for (size_t i = 0; i + 1 < documents[sample].size(); ++i)
+        for (int64_t p = documents[sample][i]; p < documents[sample][i + 1];
+             ++p)
+          starts.set(sample * length + p,
+                     static_cast<double>(documents[sample][i]));
+  }
+};
+
+struct DocumentRun {
+  std::vector<Tensor> results, gradients;
+};
+
+/// With all of `last` behind the inputs that each kernel has.
+DocumentRun attendWithin(const Tensor &q, const Tensor &k, const Tensor &v,
+                         const Tensor &dy, const std::vector<Tensor> &last) {
+  const DType type = q.shape.type;
+  std::vector<int64_t> dims(q.shape.dims.begin(), q.shape.dims.end() - 1);
+  std::vector<Tensor> forward = {q, k, v};
+  forward.insert(forward.end(), last.begin(), last.end());
+  const Tensor rows(DType::F32, dims);
+  DocumentRun all;
+  all.results = runKernel("aclnnFlashAttentionScore", forward,
+                          {rows, rows, Tensor(type, dy.shape.dims)}, scaled);
+  std::vector<Tensor> backward = {
+      q, k, v, dy, all.results[0], all.results[1], all.results[2]};
+  backward.insert(backward.end(), last.begin(), last.end());
+  all.gradients =
+      runKernel("aclnnFlashAttentionScoreGrad", backward, {q, k, v}, scaled);
+  return all;
+}
+
+TEST(DocumentTest, EachAttendsAsIfItWereAlone) {
+  for (DType type : floatTypes)
+    for (bool hasSlopes : {false, true}) {
+      const PackedDocuments x(type);
+      std::vector<Tensor> last = {x.slopes};
+      last.resize(hasSlopes ? 1 : 0, x.slopes);
+      std::vector<Tensor> withStarts = last;
+      withStarts.push_back(x.starts);
+      const DocumentRun whole = attendWithin(x.q, x.k, x.v, x.dy, withStarts);
+      for (int64_t sample = 0; sample < PackedDocuments::batch; ++sample)
+        for (size_t i = 0; i + 1 < x.documents[sample].size(); ++i) {
+          const int64_t first = x.documents[sample][i],
+                        count = x.documents[sample][i + 1] - first;
+          auto take = [&](const Tensor &tensor) {
+            return takeDocument(tensor, sample, first, count);
+          };
+          const DocumentRun alone =
+              attendWithin(take(x.q), take(x.k), take(x.v), take(x.dy), last);
+          for (size_t j = 0; j < 3; ++j) {
+            expectNear(take(whole.results[j]), alone.results[j].toVector(), 10);
+            expectNear(take(whole.gradients[j]), alone.gradients[j].toVector(),
+                       10);
+          }
+        }
+    }
+}
+
+TEST(DocumentTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
+  const PackedDocuments x(DType::F32);
+  const DocumentRun whole = attendWithin(x.q, x.k, x.v, x.dy, {x.starts});
+  const int64_t count = 175;
+  for (int64_t first = 0; first < PackedDocuments::length; first += count) {
+    Tensor position(DType::I32, {1}),
+        starts(DType::I32, {PackedDocuments::batch, count});
+    position.set(0, static_cast<double>(first));
+    for (int64_t i = 0; i < starts.size(); ++i)
+      starts.set(i, x.starts.get(i / count * PackedDocuments::length + first +
+                                 i % count));
+    for (int64_t sample = 0; sample < PackedDocuments::batch; ++sample) {
+      auto take = [&](const Tensor &tensor) {
+        return takeDocument(tensor, sample, first, count);
+      };
+      Tensor own(DType::I32, {1, count});
+      for (int64_t i = 0; i < count; ++i)
+        own.set(i, starts.get(sample * count + i));
+      const Tensor k = takeDocument(x.k, sample, 0, PackedDocuments::length),
+                   v = takeDocument(x.v, sample, 0, PackedDocuments::length);
+      const Tensor rows(DType::F32, {1, PackedDocuments::heads, count});
+      const std::vector<Tensor> y =
+          runKernel("mfFlashAttentionPart", {take(x.q), k, v, position, own},
+                    {rows, rows, take(x.dy)}, scaled);
+      for (size_t i = 0; i < 3; ++i)
+        EXPECT_TRUE(y[i] == take(whole.results[i])) << "output " << i;
+      const std::vector<Tensor> gradients = runKernel(
+          "mfFlashAttentionPartGrad",
+          {take(x.q), k, v, take(x.dy), y[0], y[1], y[2], position, own},
+          {take(x.q), k, v}, scaled);
+      EXPECT_TRUE(gradients[0] == take(whole.gradients[0])) << first;
+    }
+  }
+}
+
+TEST(DocumentTest, StartsHaveTheShapeOfRows) {
+  const Tensor q(DType::F32, {1, 4, 8, 4}), rows(DType::F32, {1, 4, 8}),
+      starts(DType::I32, {1, 7});
+  EXPECT_THAT(getRefusal("aclnnFlashAttentionScore", {q, q, q, starts},
+                         {rows, rows, q}, scaled),
+              HasSubstr("input 3 is 1x7xi32, expected 1x8xi32"));
+  const Tensor own(DType::I32, {1, 8});
+  EXPECT_THAT(getRefusal("aclnnFlashAttentionScore", {q, q, q, own},
+                         {rows, rows, q}, {{"scale", 0.0}}),
+              HasSubstr("scale is 0, but scores of other documents"));
+}
+
+} // namespace
