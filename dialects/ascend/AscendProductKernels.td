@@ -72,6 +72,17 @@ def DocumentStarts : Kernel<"mfDocumentStarts", "makeDocumentStarts"> {
   let kind = "reduction";
 }
 
+def DocumentMask : Kernel<"mfDocumentMask", "makeDocumentMask"> {
+  let summary = "what hides the keys before a query's document";
+  let parts = "bq -> bIqK";
+  let description = [{`starts` are [batch, queries], the mask [batch, 1, queries,
+    keys] is `value` for a key before the start, else 0: ours.}];
+  let inputs = (ins In:$starts);
+  let outputs = (outs Out:$mask);
+  let attributes = (attrs Double:$value);
+  let kind = "elementwise";
+}
+
 def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
   let summary = "softmax(scale * query key^T) value, in tiles";
   let parts = "getAttentionParts(spec, false)";

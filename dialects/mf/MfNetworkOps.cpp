@@ -187,7 +187,7 @@ void SoftmaxOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 }
 
 //===----------------------------------------------------------------------===//
-// DocumentStartsOp and FlashAttentionOp
+// DocumentStartsOp, DocumentMaskOp and FlashAttentionOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult DocumentStartsOp::verify() {
@@ -195,6 +195,17 @@ LogicalResult DocumentStartsOp::verify() {
     return emitOpError("expected tokens [batch, sequence], but got ")
            << getTokens().getType();
   return success();
+}
+
+LogicalResult DocumentMaskOp::verify() {
+  ArrayRef<int64_t> starts = getGlobalType(getStarts()).getShape(),
+                    mask = getGlobalType(getMask()).getShape();
+  if (starts.size() == 2 && mask.size() == 4 && mask[0] == starts[0] &&
+      mask[1] == 1 && mask[2] == starts[1])
+    return success();
+  return emitOpError("expected starts [batch, queries] and a mask [batch, 1, "
+                     "queries, keys], but got ")
+         << getStarts().getType() << " and " << getMask().getType();
 }
 
 void FlashAttentionOp::build(OpBuilder &builder, OperationState &state,

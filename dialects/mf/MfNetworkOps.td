@@ -127,6 +127,22 @@ def Mf_DocumentStartsOp : Mf_ComputeOp<"document_starts", "mfDocumentStarts",
   let hasVerifier = 1;
 }
 
+def Mf_DocumentMaskOp : Mf_ComputeOp<"document_mask", "mfDocumentMask",
+    (ins Mf_IndexTensor:$starts), (ins F64Attr:$value),
+    (outs Mf_FloatTensor:$mask)> {
+  let summary = "`value` where a key is before the query's document, else 0";
+  let description = [{
+    Of starts [batch, queries] a mask [batch, 1, queries, keys], which is added
+    to scores.
+
+    ```mlir
+    %mask = mf.document_mask %starts {name = "document_mask", value = -1.000000e+04 : f64}
+        : (tensor<1x16xi32>) -> tensor<1x1x16x16xf32>
+    ```
+  }];
+  let hasVerifier = 1;
+}
+
 // Attention, maybe on a rank that has part of the query rows.
 class Mf_AttentionOp<string mnemonic, dag operands, dag outputs,
                      list<Trait> traits = []>

@@ -2,9 +2,10 @@
 
 usage: document_masks.py BIN_FOLDER WORK_FOLDER
 
-A TeleChat with eod_reset, whose samples hold several documents. Losses and gradients of two steps of one rank are compared
-with PyTorch's, where a query sees the keys of its document up to its own. Layouts of ranks must agree with one rank to a
-relative 2e-5. Recompute, swap, stages, schedules and threads may change no bit.
+A TeleChat with eod_reset, with and without flash attention, whose samples hold several documents. Losses and gradients of
+two steps of one rank are compared with PyTorch's, where a query sees the keys of its document up to its own. Layouts of
+ranks, and with flash attention pieces of the sequence, must agree with one rank to a relative 2e-5. Recompute, swap, stages,
+schedules and threads may change no bit.
 """
 
 import math
@@ -17,11 +18,10 @@ import training
 
 END, TORCH_LOSS, TORCH_GRADIENT = 97, 1e-6, 1e-4
 RATES = {"hidden_dropout_prob": 0, "attention_dropout_prob": 0, "embed_dropout_prob": 0}
-dropout_masks.MODELS["documents"] = (
-    dict(training.MODEL, **dict(dropout_masks.SIZES, seq_length=32), **RATES, eod_reset=True, eos_token_id=END),
-    "TelechatConfig",
-    "TelechatForCausalLM",
-)
+MODEL = dict(training.MODEL, **dict(dropout_masks.SIZES, seq_length=32), **RATES, eod_reset=True, eos_token_id=END)
+for kind in ("flash", "scores"):
+    model = dict(MODEL, use_flash_attention=kind == "flash")
+    dropout_masks.MODELS["documents-" + kind] = (model, "TelechatConfig", "TelechatForCausalLM")
 LAYOUTS = dict(dropout_masks.LAYOUTS, **{"dp 2 mp 2 pp 2": {"data_parallel": 2, "model_parallel": 2, "use_seq_parallel": True}})
 
 SWAP = {"op_swap": "[{op_name: 'attention.*', backward_prefetch: 1, layers: True}]"}
@@ -80,7 +80,9 @@ class Checker(dropout_masks.Checker):
         self.compare_layouts(LAYOUTS)
         self.compare_blocks()
         self.compare_options()
-        return self.problems
+        if self.model["use_flash_attention"]:
+            self.compare_pieces()
+        return ["%s: %s" % (self.kind, problem) for problem in self.problems]
 
 
 def main():
@@ -92,7 +94,9 @@ def main():
     generator = random.Random(3)
     with open(data, "wb") as file:
         file.write(bytes(generator.randint(END, END + 8) for _ in range(20000)))
-    problems = Checker("documents", tools, data).check()
+    problems = []
+    for kind in ("flash", "scores"):
+        problems += Checker("documents-" + kind, tools, data).check()
     if problems:
         sys.exit("error: " + ", ".join(problems))
 

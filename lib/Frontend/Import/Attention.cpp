@@ -246,6 +246,19 @@ static Value addMask(CellBuilder &cells) {
   return cells.concatLast({cells.getParameter(prefixMaskTable), rest}, leaf);
 }
 
+/// A mask for each sample that hides other documents.
+static Value addDocumentMask(CellBuilder &cells, Value scores) {
+  SmallVector<int64_t> shape(getShape(scores));
+  shape[1] = 1;
+  auto type = RankedTensorType::get(
+      shape, cast<RankedTensorType>(scores.getType()).getElementType());
+  return cells
+      .create<DocumentMaskOp>("document_mask", type, cells.addDocumentStarts(),
+                              APFloat(hiddenScore), StringAttr(),
+                              RecomputeKindAttr(), SwapAttr())
+      .getMask();
+}
+
 Value addScores(CellBuilder &cells, AttentionHeads heads, double scale) {
   const ModelSpec &spec = cells.spec;
   const ScoreNames &names = cells.names.attention.scores;
@@ -271,6 +284,8 @@ Value addScores(CellBuilder &cells, AttentionHeads heads, double scale) {
   if (spec.usesAlibi)
     scores = cells.add(scores, cells.getParameter(alibiTable), names.alibi);
   scores = cells.add(scores, addMask(cells), names.mask);
+  if (spec.documentEnd)
+    scores = cells.add(scores, addDocumentMask(cells, scores), names.mask);
   scores = cells.cast(scores, spec.softmaxType, names.castIn);
   if (spec.scalesByLayer)
     scores = cells.scale(scores, number, names.scaleLayer);

@@ -13,6 +13,9 @@ inline constexpr llvm::StringLiteral rotarySineTable = "freqs_sin";
 inline constexpr llvm::StringLiteral causalMaskTable = "causal_mask";
 /// Zeros in place of the mask's first columns.
 inline constexpr llvm::StringLiteral prefixMaskTable = "prefix_mask";
+/// Masks add this to a score that does not count.
+inline constexpr double hiddenScore = -10000.0;
+
 /// The bias of all scores, and the slopes that flash attention makes it of.
 inline constexpr llvm::StringLiteral alibiTable = "alibi";
 inline constexpr llvm::StringLiteral alibiSlopes = "alibi_slopes";

@@ -305,6 +305,13 @@ Value CellBuilder::drop(Value value, double rate, StringRef leaf) {
       .getResult();
 }
 
+Value CellBuilder::addDocumentStarts() {
+  Value taken = getTokens();
+  return create<DocumentStartsOp>("document_starts", taken.getType(), taken,
+                                  *spec.documentEnd, StringAttr(),
+                                  RecomputeKindAttr(), SwapAttr());
+}
+
 Value CellBuilder::addFlashAttention(Value query, Value key, Value value,
                                      double scale, Value slopes,
                                      StringRef leaf) {
@@ -319,10 +326,7 @@ Value CellBuilder::addFlashAttention(Value query, Value key, Value value,
   if (spec.documentEnd) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(attention);
-    Value taken = getTokens();
-    attention.getStartsMutable().assign(create<DocumentStartsOp>(
-        "document_starts", taken.getType(), taken, *spec.documentEnd,
-        StringAttr(), RecomputeKindAttr(), SwapAttr()));
+    attention.getStartsMutable().assign(addDocumentStarts());
   }
   return attention.getResult();
 }

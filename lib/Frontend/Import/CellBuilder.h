@@ -151,6 +151,8 @@ public:
   /// Drops a share of the elements at random; the value itself if that is 0. A
   /// Cell may do so several times: each time draws bits of its own.
   mlir::Value drop(mlir::Value value, double rate, llvm::StringRef leaf);
+  /// For each token the position where its document starts, [batch, sequence].
+  mlir::Value addDocumentStarts();
   /// Causal attention in tiles, with the model's dropout of probabilities and
   /// within its documents.
   /// Heads are [batch, heads, sequence, head dimension]; `slopes` of ALiBi may

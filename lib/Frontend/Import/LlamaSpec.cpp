@@ -290,8 +290,7 @@ static void readEmbeddingSize(SpecReader &reader) {
 /// With eod_reset attention keeps to the document that a token is in; positions
 /// are those in the sequence all the same.
 static void readDocuments(SpecReader &reader, ModelSpec &spec) {
-  // Without flash attention the key is reported as not modelled.
-  if (!spec.usesFlashAttention || !reader.readBool({"eod_reset"}, false))
+  if (!reader.readBool({"eod_reset"}, false))
     return;
   constexpr int64_t telechatEnd = 2;
   const int64_t end = reader.readInt({"eos_token_id"}, telechatEnd);

@@ -115,7 +115,7 @@ private:
     if (!spec.usesFlashAttention)
       addTable(causalMaskTable, {length, length},
                spec.scalesHeads ? spec.softmaxType : spec.computeType,
-               getInit(InitKind::CausalMask, -10000.0));
+               getInit(InitKind::CausalMask, hiddenScore));
     if (spec.prefixLength > 0)
       addTable(prefixMaskTable, {length, spec.prefixLength}, spec.computeType,
                getInit(InitKind::Constant, 0.0));

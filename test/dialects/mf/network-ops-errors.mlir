@@ -125,6 +125,12 @@
 
 // -----
 
+%starts = "test.value"() : () -> tensor<1x16xi32>
+// expected-error @below {{expected starts [batch, queries] and a mask [batch, 1, queries, keys], but got 'tensor<1x16xi32>' and 'tensor<1x2x16x16xf32>'}}
+%mask = mf.document_mask %starts {value = -1.0 : f64} : (tensor<1x16xi32>) -> tensor<1x2x16x16xf32>
+
+// -----
+
 // No key heads at all are no multiple of anything.
 %q = "test.value"() : () -> tensor<1x4x8x16xf32>
 %k = "test.value"() : () -> tensor<1x0x8x16xf32>

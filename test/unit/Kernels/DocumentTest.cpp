@@ -45,6 +45,31 @@ TEST(DocumentStartsTest, BadSpecsAreRefused) {
               HasSubstr("'end' is missing"));
 }
 
+TEST(DocumentMaskTest, HidesKeysBeforeTheStart) {
+  Tensor starts(DType::I32, {1, 5});
+  const int places[] = {0, 2, 3, 7, -1};
+  for (int64_t i = 0; i < starts.size(); ++i)
+    starts.set(i, places[i]);
+  const double h = -10000;
+  const std::vector<double> expected = {0, 0, 0, //
+                                        h, h, 0, //
+                                        h, h, h, //
+                                        h, h, h, //
+                                        0, 0, 0};
+  for (DType type : floatTypes) {
+    Tensor mask(type, {1, 1, 5, 3});
+    expectNear(runKernel("mfDocumentMask", {starts}, {mask}, {{"value", h}})[0],
+               expected);
+  }
+  const Tensor heads(DType::F32, {1, 2, 5, 3}),
+      shortMask(DType::F32, {1, 1, 3, 3});
+  EXPECT_THAT(getRefusal("mfDocumentMask", {starts}, {heads}, {{"value", h}}),
+              HasSubstr("output 0 is 1x2x5x3xf32, expected batch x 1 x"));
+  EXPECT_THAT(
+      getRefusal("mfDocumentMask", {starts}, {shortMask}, {{"value", h}}),
+      HasSubstr("input 0 is 1x5xi32, expected 1x3xi32"));
+}
+
 /// Positions [first, first + count) of sample `sample` of a tensor [batch,
 /// heads, positions, ...].
 Tensor takeDocument(const Tensor &x, int64_t sample, int64_t first,

@@ -113,6 +113,10 @@ void addProducts(std::vector<KernelSpec> &specs) {
                    {indices({6, 9})},
                    {indices({6, 9})},
                    {{"end", int64_t{2}}}});
+  specs.push_back({"mfDocumentMask",
+                   {indices({6, 9})},
+                   {narrow({6, 1, 9, 5})},
+                   {{"value", -4.0}}});
   specs.push_back(
       {"aclnnMatmul", {wide({70, 65}), wide({65, 80})}, {wide({70, 80})}, {}});
   specs.push_back({"aclnnMatmul",
