@@ -20,13 +20,14 @@ const AttributeMap scaled = {{"scale", 0.3}};
 
 TEST(DocumentStartsTest, StandBehindTheLastEnd) {
   Tensor tokens(DType::I32, {3, 6});
-  const int rows[3][6] = {
-      {5, 2, 7, 7, 2, 2}, {2, 1, 1, 1, 1, 2}, {1, 1, 1, 1, 1, 1}};
+  const std::vector<double> ids = {5, 2, 7, 7, 2, 2, //
+                                   2, 1, 1, 1, 1, 2, //
+                                   1, 1, 1, 1, 1, 1};
   const std::vector<double> expected = {0, 0, 2, 2, 2, 5, //
                                         0, 1, 1, 1, 1, 1, //
                                         0, 0, 0, 0, 0, 0};
   for (int64_t i = 0; i < tokens.size(); ++i)
-    tokens.set(i, rows[i / 6][i % 6]);
+    tokens.set(i, ids[i]);
   const Tensor starts = runKernel("mfDocumentStarts", {tokens}, {tokens},
                                   {{"end", int64_t{2}}})[0];
   EXPECT_EQ(starts.toVector(), expected);
