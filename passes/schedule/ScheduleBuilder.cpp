@@ -46,8 +46,7 @@ Value ScheduleBuilder::load(const Task &task, int64_t argument) {
     if (index.getInt() != argument)
       continue;
     int64_t microBatch = getMicroBatchOfInput(inputs, number, task.microBatch);
-    Value &loaded = loads[{getPlace(task.chunk, microBatch, 0),
-                           static_cast<int64_t>(kind.getValue())}];
+    Value &loaded = loads[{task.chunk, microBatch, kind.getValue()}];
     if (!loaded)
       loaded =
           LoadOp::create(builder, loc, forward.getArgumentTypes()[argument],

@@ -62,9 +62,10 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   std::vector<Run> runs;
-  /// Step inputs that all pieces of a micro-batch read, by the place of the
-  /// first one's run and the argument.
-  llvm::DenseMap<std::pair<int64_t, int64_t>, mlir::Value> loads;
+  /// Step inputs that all pieces of a micro-batch read, by chunk, micro-batch
+  /// of the step and kind: a run of several copies has as many micro-batches.
+  llvm::DenseMap<std::tuple<int64_t, int64_t, ir::InputKind>, mlir::Value>
+      loads;
   /// By the number of the task: how early its inputs are received and how late
   /// its outputs are sent.
   llvm::DenseMap<int64_t, int64_t> ahead, behind;

@@ -74,6 +74,15 @@ class Checker(dropout_masks.Checker):
             loss, gradient = self.get_worst(self.run(step), self.one)
             self.expect(name, max(loss, gradient) <= dropout_masks.LAYOUT, "loss %.1e gradient %.1e" % (loss, gradient))
 
+    def compare_copies(self):
+        """Copies of a run have micro-batches of their own, whose tokens and draws each stage loads."""
+        model = dict(self.model, hidden_dropout_prob=0.1)
+        options = dict(top={"micro_batch_interleave_num": 2}, micro_batches=4, batch_size=1)
+        one = self.run(self.lower("copies", model, **options)[1])
+        for name, stages in {"copies on stages": dict(stages=2), "copies of chunks": dict(stages=2, interleave=2)}.items():
+            loss, gradient = self.get_worst(self.run(self.lower(name, model, **stages, **options)[1]), one)
+            self.expect(name, max(loss, gradient) <= dropout_masks.LAYOUT, "loss %.1e gradient %.1e" % (loss, gradient))
+
     def check(self):
         self.compare_torch()
         self.compare_causal()
@@ -82,6 +91,7 @@ class Checker(dropout_masks.Checker):
         self.compare_options()
         if self.model["use_flash_attention"]:
             self.compare_pieces()
+            self.compare_copies()
         return ["%s: %s" % (self.kind, problem) for problem in self.problems]
 
 
