@@ -107,7 +107,12 @@ LogicalResult ChunkOp::verify() {
     return emitOpError("expected one mf.cut, but has ") << numCuts;
   size_t numResults = getResultTypes().size();
   size_t numHidden = getArgumentTypes().size() - getInputs().size();
-  if (numResults != numHidden + getGradients().size())
+  // The first chunk that is trained makes no gradients of what the chunk before
+  // gives it, and those before it make none at all.
+  size_t numInputGradients = numResults - getGradients().size();
+  if (numResults < getGradients().size() ||
+      !llvm::is_contained({size_t(0), size_t(getPast()), numHidden},
+                          numInputGradients))
     return emitOpError("expected ")
            << numHidden + getGradients().size()
            << " results, the gradients of its hidden inputs and those of its "

@@ -39,6 +39,7 @@ private:
   const Policy &policy;
   const Pipeline &pipeline;
   TaskGraph graph;
+  int64_t numTasks = 0;
   std::vector<int32_t> waitsFor;
   std::vector<LeastFirst<ReadyTask>> ready;
   std::vector<bool> isBusy;
@@ -51,6 +52,9 @@ private:
 llvm::Error Sorter::addEdges() {
   for (int64_t number = 0; number < graph.getNumTasks(); ++number) {
     Task task = graph.getTask(number);
+    if (!graph.isKnown(task))
+      continue;
+    ++numTasks;
     for (const Task &input : getInputs(pipeline, task))
       graph.addEdge(input, task);
     // Gradients of a chunk add up in one order.
@@ -112,7 +116,7 @@ llvm::Expected<Schedule> Sorter::sort() {
   Schedule schedule{policy.getName().str(), pipeline, policy.splitsBackward(),
                     std::vector<std::vector<Task>>(pipeline.stages)};
   for (int64_t number = 0; number < graph.getNumTasks(); ++number)
-    if (waitsFor[number] == 0)
+    if (waitsFor[number] == 0 && graph.isKnown(graph.getTask(number)))
       addReady(number);
   startTasks(0, schedule);
   int64_t ended = 0;
@@ -125,7 +129,7 @@ llvm::Expected<Schedule> Sorter::sort() {
     }
     startTasks(time, schedule);
   }
-  if (ended < graph.getNumTasks())
+  if (ended < numTasks)
     return reportContradiction();
   return schedule;
 }

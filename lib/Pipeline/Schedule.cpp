@@ -47,6 +47,10 @@ llvm::Error Pipeline::check() const {
         (pieces > 1 ? " of " + Twine(pieces) + " pieces" : Twine()) +
         ", expected at most " + Twine(maxRuns) +
         " pairs of chunk and micro-batch");
+  if (firstTrained < 0 || firstTrained >= getNumChunks())
+    return llvm::createStringError(
+        "backwards end with chunk " + Twine(firstTrained) +
+        ", expected one of the chunks 0 to " + Twine(getNumChunks() - 1));
   std::vector<bool> hasChunk(stages, false);
   for (int64_t chunk = 0; chunk < getNumChunks(); ++chunk) {
     int64_t stage = stageOfChunk[chunk];
@@ -129,9 +133,8 @@ int64_t Schedule::getMaxInFlight(int64_t stage) const {
 }
 
 std::vector<int64_t> Schedule::getMaxInFlightOfChunks(int64_t stage) const {
-  std::vector<int64_t> most;
+  std::vector<int64_t> most(pipeline.getChunksOfStages()[stage].size(), 0);
   visitInFlight(stage, [&](llvm::ArrayRef<int64_t> held) {
-    most.resize(held.size(), 0);
     for (auto [ofChunk, count] : llvm::zip_equal(most, held))
       ofChunk = std::max(ofChunk, count);
   });

@@ -17,7 +17,8 @@ static std::optional<Task> getNeighbour(const Pipeline &pipeline, Task task,
     return std::nullopt;
   // Gradients go the other way.
   task.chunk += task.phase == Phase::Forward ? step : -step;
-  if (task.chunk < 0 || task.chunk >= pipeline.getNumChunks())
+  if (task.chunk < 0 || task.chunk >= pipeline.getNumChunks() ||
+      !pipeline.runs(task.phase, task.chunk))
     return std::nullopt;
   return task;
 }
@@ -118,7 +119,8 @@ Task TaskGraph::getTask(int64_t number) const {
 
 bool TaskGraph::isKnown(const Task &task) const {
   return llvm::is_contained(phases, task.phase) && task.chunk >= 0 &&
-         task.chunk < pipeline.getNumChunks() && task.microBatch >= 0 &&
+         task.chunk < pipeline.getNumChunks() &&
+         pipeline.runs(task.phase, task.chunk) && task.microBatch >= 0 &&
          task.microBatch < pipeline.microBatches && task.piece >= 0 &&
          task.piece < pipeline.pieces;
 }

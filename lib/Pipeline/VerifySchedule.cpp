@@ -11,6 +11,13 @@ namespace mf::schedule {
 
 namespace {
 
+Error reportMissing(const Pipeline &pipeline, const Task &task) {
+  return createStringError("stage " + Twine(pipeline.stageOfChunk[task.chunk]) +
+                           " does not run " + pipeline.getName(task) +
+                           " of chunk " + Twine(task.chunk) +
+                           ", expected every task once");
+}
+
 /// Verifies that every task is there once, and on the stage of its chunk.
 Error verifyTasks(const Schedule &schedule) {
   const Pipeline &pipeline = schedule.pipeline;
@@ -52,14 +59,12 @@ Error verifyTasks(const Schedule &schedule) {
       known = position;
     }
   }
-  auto missing = llvm::find(positions, -1);
-  if (missing == positions.end())
-    return Error::success();
-  Task task = graph.getTask(missing - positions.begin());
-  return createStringError("stage " + Twine(pipeline.stageOfChunk[task.chunk]) +
-                           " does not run " + pipeline.getName(task) +
-                           " of chunk " + Twine(task.chunk) +
-                           ", expected every task once");
+  for (auto [number, position] : llvm::enumerate(positions)) {
+    const Task task = graph.getTask(static_cast<int64_t>(number));
+    if (position < 0 && graph.isKnown(task))
+      return reportMissing(pipeline, task);
+  }
+  return Error::success();
 }
 
 /// The tasks that a stage must run before a task, whatever the other stages do,

@@ -62,6 +62,8 @@ Error TransferChecker::checkMessages() const {
   }
   for (int64_t number = 0; number < graph.getNumTasks(); ++number) {
     Task task = graph.getTask(number);
+    if (!graph.isKnown(task))
+      continue;
     std::optional<Task> producer = getProducer(pipeline, task);
     if (producer && !isSent[number])
       return ErrorBuilder(graph)

@@ -35,6 +35,24 @@ FailureOr<SmallVector<ChunkLayers>> groupLayers(ModelOp model) {
   return chunks;
 }
 
+/// The number of the first chunk that reads a weight which is trained; 0 where
+/// none does. Layers of later pieces of the sequence read the same weights.
+int64_t findFirstTrained(ArrayRef<ChunkLayers> chunks,
+                         const SymbolTable &symbols) {
+  auto readsTrained = [&](LayerOp layer) {
+    return llvm::any_of(layer.getBody().getOps<GetParamOp>(),
+                        [&](GetParamOp read) {
+                          auto param = symbols.lookup<ParamOp>(read.getParam());
+                          return param && param.needsGradient();
+                        });
+  };
+  for (auto [index, chunk] : llvm::enumerate(chunks))
+    if (chunk.placement.getPiece() == 0 &&
+        llvm::any_of(chunk.layers, readsTrained))
+      return static_cast<int64_t>(index);
+  return 0;
+}
+
 struct BuildBackwardPass
     : mf::passes::impl::BuildBackwardBase<BuildBackwardPass> {
   void runOnOperation() override {
@@ -43,13 +61,15 @@ struct BuildBackwardPass
     if (failed(chunks))
       return signalPassFailure();
     SymbolTable symbols(model);
+    const int64_t firstTrained = findFirstTrained(*chunks, symbols);
     // The pieces of a chunk have its number.
     int64_t index = 0, piece = 0;
     for (ChunkLayers &chunk : *chunks) {
       if (std::exchange(piece, chunk.placement.getPiece()) !=
           chunk.placement.getPiece())
         index = 0;
-      if (failed(ChunkBuilder(model, symbols, chunk, index++).build()))
+      if (failed(ChunkBuilder(model, symbols, chunk, index++, firstTrained)
+                     .build()))
         return signalPassFailure();
     }
     for (ChunkLayers &chunk : *chunks)

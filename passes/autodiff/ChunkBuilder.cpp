@@ -175,7 +175,7 @@ Value ChunkBuilder::divideByRanks(ParamOp param, Value sum, StringRef name) {
 /// Collects the chunk's results: gradients of hidden inputs, then of
 /// parameters.
 LogicalResult ChunkBuilder::collectGradients(const GradientBuilder &gradients) {
-  for (auto [index, input] : llvm::enumerate(hiddenInputs)) {
+  for (auto [index, input] : llvm::enumerate(gradientInputs)) {
     Value gradient = gradients.getGradient(input);
     if (!gradient)
       return emitError(input.getLoc(), "no result of the chunk depends on its "
@@ -214,7 +214,11 @@ void ChunkBuilder::dropMarkers() {
 
 LogicalResult ChunkBuilder::buildBackward() {
   GradientBuilder gradients(builder);
-  for (Value input : hiddenInputs)
+  if (firstTrained == 0 || index > firstTrained)
+    gradientInputs = hiddenInputs;
+  if (index >= firstTrained)
+    llvm::append_range(gradientInputs, past);
+  for (Value input : gradientInputs)
     gradients.require(input);
   for (GetParamOp read : block->getOps<GetParamOp>()) {
     auto param = symbols.lookup<ParamOp>(read.getParam());
@@ -300,7 +304,6 @@ LogicalResult ChunkBuilder::build() {
   addPast();
   for (LayerOp layer : source.layers)
     inlineLayer(layer);
-  llvm::append_range(hiddenInputs, past);
   if (failed(checkInputs()) || failed(buildBackward()))
     return failure();
   emitRemark(createChunk());

@@ -18,9 +18,9 @@ struct ChunkLayers {
 class ChunkBuilder {
 public:
   ChunkBuilder(ir::ModelOp model, mlir::SymbolTable &symbols,
-               ChunkLayers &source, int64_t index)
+               ChunkLayers &source, int64_t index, int64_t firstTrained)
       : model(model), symbols(symbols), source(source), index(index),
-        builder(model.getContext()) {
+        firstTrained(firstTrained), builder(model.getContext()) {
     ir::TrainingAttr training = model.getTrainingAttr();
     hidden.resize(training ? training.getParallel().getCopies() : 1);
     stepInputs.resize(hidden.size());
@@ -47,7 +47,9 @@ private:
   ir::ModelOp model;
   mlir::SymbolTable &symbols;
   ChunkLayers &source;
-  int64_t index;
+  /// The chunk's number, and that of the first one with weights that are
+  /// trained, with which gradients end.
+  int64_t index, firstTrained;
   mlir::OpBuilder builder;
   std::unique_ptr<mlir::Region> body;
   mlir::Block *block = nullptr;
@@ -61,6 +63,8 @@ private:
   /// another, the first one first.
   llvm::SmallVector<mlir::Operation *> forward;
   llvm::SmallVector<mlir::Value> losses, hiddenInputs;
+  /// The inputs that get gradients.
+  llvm::SmallVector<mlir::Value> gradientInputs;
   /// Values that earlier pieces of the sequence gave, the first piece's before
   /// the second's, and the values that this one gives.
   llvm::SmallVector<mlir::Value> past, future;

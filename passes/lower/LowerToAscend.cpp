@@ -57,7 +57,7 @@ LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
       return failure();
   }
   for (ChunkFunctions &chunk : here)
-    if (failed(lowerBackward(program, chunk)))
+    if (chunk.backward && failed(lowerBackward(program, chunk)))
       return failure();
   for (ChunkFunctions &chunk : here)
     if (chunk.weights && failed(lowerBackwardWeights(program, chunk)))

@@ -125,6 +125,14 @@ private:
         << remark::metric(
                "ideal bubble",
                llvm::formatv("{0:F4}", schedule.getUnitBubble()).str());
+    if (int64_t first = schedule.pipeline.firstTrained; first > 0)
+      remark::passed(model.getLoc(), options)
+          << remark::add("backward ends with the first chunk that is trained")
+          << remark::metric("chunks without backward", first)
+          << remark::metric("backward tasks not run",
+                            first * schedule.pipeline.microBatches *
+                                schedule.pipeline.pieces)
+          << remark::metric("stage", schedule.pipeline.stageOfChunk[first]);
     for (int64_t stage = 0; stage < schedule.pipeline.stages; ++stage)
       remark::analysis(model.getLoc(), options)
           << remark::add("stage {0} runs {1}", stage, schedule.name)

@@ -49,7 +49,9 @@ private:
   LogicalResult addForward(ForwardOp forward);
   template <typename OpT>
   LogicalResult add(OpT function, OpT ChunkFunctions::*member);
-  LogicalResult checkFunctions(ChunkFunctions &chunk);
+  void findFirstTrained();
+  LogicalResult checkWithoutBackward(ChunkFunctions &chunk);
+  LogicalResult checkFunctions(int64_t number);
   LogicalResult checkChain(int64_t number);
   LogicalResult checkPieces();
   LogicalResult checkPast(int64_t number);
@@ -143,7 +145,40 @@ LogicalResult ChunkReader::add(OpT function, OpT ChunkFunctions::*member) {
   return success();
 }
 
-LogicalResult ChunkReader::checkFunctions(ChunkFunctions &chunk) {
+/// Backwards end with the first chunk that has one.
+void ChunkReader::findFirstTrained() {
+  auto first = llvm::find_if(result.chunks, [](const ChunkFunctions &chunk) {
+    return static_cast<bool>(chunk.backward);
+  });
+  int64_t number = first - result.chunks.begin();
+  result.pipeline.firstTrained =
+      number < result.pipeline.getNumChunks() ? number : 0;
+}
+
+/// A chunk may do without backward if there is nothing to train in it.
+LogicalResult ChunkReader::checkWithoutBackward(ChunkFunctions &chunk) {
+  if (chunk.backward || chunk.weights)
+    return (chunk.backward ? chunk.backward.getOperation()
+                           : chunk.weights.getOperation())
+        ->emitOpError("is of a chunk that has none for the first piece "
+                      "of the sequence");
+  for (auto read : chunk.forward.getBody().getOps<GetParamOp>()) {
+    auto param = SymbolTable::lookupNearestSymbolFrom<ParamOp>(
+        model, read.getParamAttr());
+    if (param && param.needsGradient())
+      return chunk.forward.emitOpError("reads '")
+             << read.getParam()
+             << "', which is trained, but has no backward function at its "
+                "placement";
+  }
+  return success();
+}
+
+LogicalResult ChunkReader::checkFunctions(int64_t number) {
+  ChunkFunctions &chunk = result.chunks[number];
+  number %= result.pipeline.getNumChunks();
+  if (number < result.pipeline.firstTrained)
+    return checkWithoutBackward(chunk);
   if (!chunk.backward)
     return chunk.forward.emitOpError("has no backward function at its "
                                      "placement");
@@ -156,10 +191,11 @@ LogicalResult ChunkReader::checkFunctions(ChunkFunctions &chunk) {
       (chunk.weights &&
        failed(chunk.weights.verifyAgainst(chunk.forward, chunk.backward))))
     return failure();
-  SmallVector<Type> hidden =
-      llvm::map_to_vector(chunk.getHiddenArguments(), [&](int64_t index) {
-        return chunk.forward.getArgumentTypes()[index];
-      });
+  SmallVector<Type> hidden;
+  const int64_t firstTrained = result.pipeline.firstTrained;
+  if (firstTrained == 0 || number > firstTrained)
+    for (int64_t index : chunk.getHiddenArguments())
+      hidden.push_back(chunk.forward.getArgumentTypes()[index]);
   llvm::append_range(hidden, chunk.forward.getPastTypes());
   if (TypeRange(hidden) != TypeRange(chunk.backward.getInputGradientTypes()))
     return chunk.backward.emitOpError("expected gradients of the hidden "
@@ -211,8 +247,9 @@ FailureOr<ModelChunks> ChunkReader::read() {
       return failure();
   if (failed(checkPieces()))
     return failure();
-  for (auto [number, chunk] : llvm::enumerate(result.chunks))
-    if (failed(checkFunctions(chunk)) || failed(checkChain(number)) ||
+  findFirstTrained();
+  for (size_t number = 0; number < result.chunks.size(); ++number)
+    if (failed(checkFunctions(number)) || failed(checkChain(number)) ||
         failed(checkPast(number)))
       return failure();
   return std::move(result);

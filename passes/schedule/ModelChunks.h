@@ -16,6 +16,7 @@ namespace mf::passes {
 /// The functions of one chunk.
 struct ChunkFunctions {
   ir::ForwardOp forward;
+  /// Null in chunks below all that is trained.
   ir::BackwardOp backward;
   /// The backward of weights; null unless backward is split.
   ir::BackwardWeightsOp weights;
@@ -42,7 +43,10 @@ struct ModelChunks {
     return chunks[task.piece * pipeline.getNumChunks() + task.chunk];
   }
 
-  bool splitsBackward() const { return !chunks.empty() && chunks[0].weights; }
+  /// The last chunk has a backward in any case.
+  bool splitsBackward() const {
+    return !chunks.empty() && chunks.back().weights;
+  }
   int64_t getStage(int64_t chunk) const { return pipeline.stageOfChunk[chunk]; }
 };
 

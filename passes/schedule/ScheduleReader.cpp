@@ -111,7 +111,9 @@ FailureOr<ModelSchedule> ScheduleReader::read() {
           static_cast<int32_t>(place / numChunks)};
     };
     add(chunk.forward, Phase::Forward);
-    add(chunk.backward, chunk.weights ? Phase::InputGradient : Phase::Backward);
+    if (chunk.backward)
+      add(chunk.backward,
+          chunk.weights ? Phase::InputGradient : Phase::Backward);
     if (chunk.weights)
       add(chunk.weights, Phase::WeightGradient);
   }

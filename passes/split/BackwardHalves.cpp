@@ -55,8 +55,8 @@ std::vector<bool> BackwardHalves::findWeightHalf() {
       operators[producer->second].returned.push_back(
           static_cast<int64_t>(number));
   return planWeightHalf(operators,
-                        chunk.getNumArguments() -
-                            static_cast<int64_t>(chunk.getInputs().size()));
+                        getReturn(chunk).getValues().size() -
+                            static_cast<int64_t>(chunk.getGradients().size()));
 }
 
 void BackwardHalves::assign(bool splitsBackward) {

@@ -23,9 +23,10 @@ namespace {
 /// Splits one chunk.
 class ChunkSplitter {
 public:
-  ChunkSplitter(ChunkOp chunk, bool splitsBackward)
+  ChunkSplitter(ChunkOp chunk, bool hasBackward, bool splitsBackward)
       : chunk(chunk), cut(chunk.getCut()), builder(chunk),
-        splitsBackward(splitsBackward), halves(chunk, splitsBackward) {}
+        hasBackward(hasBackward), splitsBackward(splitsBackward && hasBackward),
+        halves(chunk, this->splitsBackward) {}
 
   void run();
 
@@ -44,7 +45,7 @@ private:
   ChunkOp chunk;
   CutOp cut;
   OpBuilder builder;
-  bool splitsBackward;
+  bool hasBackward, splitsBackward;
   BackwardHalves halves;
   HalfReads backwardReads, weightReads;
   /// Residuals of both halves, in forward's order.
@@ -254,11 +255,13 @@ void ChunkSplitter::run() {
   halves.sortInOrder(residuals);
   residuals.erase(llvm::unique(residuals), residuals.end());
   emitRemarks();
-  buildBackward();
-  Operation *backwardOp = chunk->getPrevNode();
-  if (splitsBackward)
-    buildWeights();
-  builder.setInsertionPoint(backwardOp);
+  if (hasBackward) {
+    buildBackward();
+    Operation *backwardOp = chunk->getPrevNode();
+    if (splitsBackward)
+      buildWeights();
+    builder.setInsertionPoint(backwardOp);
+  }
   buildForward();
   chunk.erase();
 }
@@ -272,12 +275,26 @@ struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
     FailureOr<bool> splits = getsSplit(getOperation());
     if (failed(splits))
       return signalPassFailure();
-    for (ChunkOp chunk :
-         llvm::make_early_inc_range(getOperation().getBody().getOps<ChunkOp>()))
-      ChunkSplitter(chunk, *splits).run();
+    auto chunks = llvm::to_vector(getOperation().getBody().getOps<ChunkOp>());
+    std::vector<bool> haveBackward;
+    for (size_t index = 0; index < chunks.size(); ++index)
+      haveBackward.push_back(getsGradients(chunks, index));
+    for (auto [chunk, hasBackward] : llvm::zip_equal(chunks, haveBackward))
+      ChunkSplitter(chunk, hasBackward, *splits).run();
   }
 
 private:
+  /// Whether the chunk behind gives gradients, if there is one for the same
+  /// piece of the sequence. Chunks below all that is trained get none.
+  static bool getsGradients(ArrayRef<ChunkOp> chunks, size_t index) {
+    if (index + 1 == chunks.size())
+      return true;
+    ChunkOp chunk = chunks[index], next = chunks[index + 1];
+    return next.getPlacement().getPiece() != chunk.getPlacement().getPiece() ||
+           next.getResultTypes().size() - next.getGradients().size() >
+               next.getPast();
+  }
+
   /// Whether backward of `model` is split, by the option or else by its
   /// schedule.
   FailureOr<bool> getsSplit(ModelOp model) {

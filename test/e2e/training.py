@@ -156,7 +156,8 @@ class Tools:
     def path(self, name):
         return os.path.join(self.work, name)
 
-    def run(self, tool, *arguments, launcher=()):
+    def run(self, tool, *arguments, launcher=(), both=False):
+        """Standard output, with `both` behind it what is on standard error."""
         command = [*launcher, os.path.join(self.bin, tool), *map(str, arguments)]
         result = subprocess.run(command, capture_output=True, text=True, timeout=600)
         if result.returncode != 0:
@@ -164,7 +165,7 @@ class Tools:
                 "%s failed (%d):\n%s%s"
                 % (" ".join(command), result.returncode, result.stdout, result.stderr)
             )
-        return result.stdout
+        return result.stdout + result.stderr if both else result.stdout
 
     def lower(self, name, model, schedule=None, importing=(), lowering=(), **options):
         """YAML to lowered step, in the order of `schedule` instead of the YAML's if

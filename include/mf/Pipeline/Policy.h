@@ -17,15 +17,15 @@
 namespace mf::schedule {
 
 /// Collects the rules of one stage. A rule may name tasks of micro-batches that
-/// the pipeline does not have: it goes for the tasks that there are.
+/// the pipeline does not have, and backwards of chunks that have none: it goes
+/// for the tasks that there are.
 class Rules {
 public:
   using Sink = llvm::function_ref<void(const Task &, const Task &)>;
   /// Makes the rules of the stage that has `chunks`. Passes all rules on to
   /// `sink`, as pairs of a task and one that starts when it has ended.
   Rules(const Pipeline &pipeline, llvm::ArrayRef<int32_t> chunks, Sink sink)
-      : microBatches(pipeline.microBatches), pieces(pipeline.pieces),
-        chunks(chunks), sink(sink) {}
+      : pipeline(pipeline), chunks(chunks), sink(sink) {}
 
   /// The chunks of the stage, in the order of execution; at least one.
   llvm::ArrayRef<int32_t> getChunks() const { return chunks; }
@@ -50,10 +50,12 @@ public:
 
 private:
   bool isThere(const Task &task) const {
-    return task.microBatch < microBatches && task.piece < pieces;
+    return task.microBatch < pipeline.microBatches &&
+           task.piece < pipeline.pieces &&
+           pipeline.runs(task.phase, task.chunk);
   }
 
-  int64_t microBatches, pieces;
+  const Pipeline &pipeline;
   llvm::ArrayRef<int32_t> chunks;
   Sink sink;
 };

@@ -60,7 +60,14 @@ struct Pipeline {
   /// forward reads what those before it kept on the stage; gradients come back
   /// from the last piece to the first.
   int64_t pieces = 1;
+  /// The chunks before this one run forwards alone: nothing in them is trained,
+  /// so no gradient is sent to them.
+  int64_t firstTrained = 0;
 
+  /// Whether the pipeline has tasks of that phase of a chunk.
+  bool runs(Phase phase, int64_t chunk) const {
+    return phase == Phase::Forward || chunk >= firstTrained;
+  }
   int64_t getNumChunks() const {
     return static_cast<int64_t>(stageOfChunk.size());
   }
@@ -111,11 +118,13 @@ struct Schedule {
   /// Calls `visit(task, isHeld)` for each task of a stage from which on an
   /// activation of the task's chunk is held, or is held no longer. Forwards
   /// make them; backwards end them, or weight gradients if backwards are split.
+  /// Chunks without backwards hold none.
   template <typename Visit>
   void visitActivations(int64_t stage, Visit visit) const {
     const Phase last = splitsBackward ? Phase::WeightGradient : Phase::Backward;
     for (const Task &task : stages[stage])
-      if (task.phase == Phase::Forward || task.phase == last)
+      if (pipeline.runs(last, task.chunk) &&
+          (task.phase == Phase::Forward || task.phase == last))
         visit(task, task.phase == Phase::Forward);
   }
 

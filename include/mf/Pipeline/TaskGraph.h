@@ -56,6 +56,8 @@ public:
   TaskGraph(const Schedule &schedule, InputEdges inputEdges);
 
   llvm::ArrayRef<Phase> getPhases() const { return phases; }
+  /// How many numbers tasks have. Chunks without backwards have numbers of them
+  /// that stand for no task.
   int64_t getNumTasks() const { return numTasks; }
   /// The number of a task that isKnown().
   int64_t getNumber(const Task &task) const {

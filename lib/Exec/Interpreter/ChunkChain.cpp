@@ -147,12 +147,18 @@ static FailureOr<SmallVector<Tensor>> getOutputGradients(Rank &rank,
   return gradients;
 }
 
+/// Whether a chunk has a backward to run: chunks below all that is trained get
+/// no gradients from the chunk behind them.
+static bool runsBackward(Chunks chunks, size_t chunk) {
+  return isLast(chunks, chunk) || chunks[chunk + 1]->hasInputGradients();
+}
+
 static LogicalResult runBackwards(Rank &rank, Chunks chunks,
                                   int64_t microBatch) {
   Carried later(countChunks(chunks));
   for (size_t i = chunks.size(); i-- > 0;) {
     Chunk &chunk = *chunks[i];
-    if (chunk.getStage() != rank.getStage())
+    if (chunk.getStage() != rank.getStage() || !runsBackward(chunks, i))
       continue;
     FunctionOpInterface op = chunk.getFunction();
     FailureOr<SmallVector<Tensor>> gradients =
@@ -168,7 +174,7 @@ static LogicalResult runBackwards(Rank &rank, Chunks chunks,
     Tensor *firstPast = hidden->end() - chunk.getNumPast();
     ofChunk.assign(firstPast, hidden->end());
     hidden->erase(firstPast, hidden->end());
-    if (isFirst(chunks, i))
+    if (isFirst(chunks, i) || !runsBackward(chunks, i - 1))
       continue;
     const size_t expected = getHiddenTypes(*chunks[i - 1]).size();
     if (hidden->size() != expected)
@@ -182,9 +188,15 @@ static LogicalResult runBackwards(Rank &rank, Chunks chunks,
   return success();
 }
 
+bool haveBackward(Chunks chunks) {
+  for (const auto &[i, chunk] : llvm::enumerate(chunks))
+    if (!chunk->getGradients() && runsBackward(chunks, i))
+      return false;
+  return true;
+}
+
 LogicalResult runChunks(Rank &rank, Chunks chunks) {
-  bool hasBackward = llvm::all_of(
-      chunks, [](const auto &chunk) { return bool(chunk->getGradients()); });
+  const bool hasBackward = haveBackward(chunks);
   for (int64_t i = 0; i < rank.getWorld().runs; ++i) {
     if (failed(runForwards(rank, chunks, i)))
       return failure();

@@ -103,6 +103,10 @@ public:
   int64_t getNumPast() override { return chunk.getPast(); }
   int64_t getNumFuture() override { return chunk.getFuture(); }
   ArrayAttr getGradients() override { return chunk.getGradients(); }
+  bool hasInputGradients() override {
+    return chunk.getResultTypes().size() - chunk.getGradients().size() >
+           chunk.getPast();
+  }
   FailureOr<SmallVector<Tensor>>
   runForward(Rank &rank, int64_t microBatch,
              llvm::ArrayRef<Tensor> hidden) override;
@@ -185,6 +189,10 @@ public:
   int64_t getNumPast() override { return forward.getPast(); }
   int64_t getNumFuture() override { return forward.getFuture(); }
   ArrayAttr getGradients() override;
+  bool hasInputGradients() override {
+    return backward &&
+           backward.getInputGradientTypes().size() > forward.getPast();
+  }
   FailureOr<SmallVector<Tensor>>
   runForward(Rank &rank, int64_t microBatch,
              llvm::ArrayRef<Tensor> hidden) override;

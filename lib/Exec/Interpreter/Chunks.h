@@ -41,6 +41,8 @@ public:
   /// Names of the parameters whose gradients backward adds; null if there is
   /// no backward.
   virtual mlir::ArrayAttr getGradients() { return {}; }
+  /// Whether backward makes gradients for the chunk before.
+  virtual bool hasInputGradients() { return false; }
   /// Gives the gradients of the hidden inputs. `outputGradients` are those of
   /// the outputs, but before those of the values for later pieces, if it has
   /// any, come those of what earlier pieces gave.
@@ -59,6 +61,9 @@ private:
 /// functions that share one, and levels that mix.
 mlir::FailureOr<std::vector<std::unique_ptr<Chunk>>>
 collectChunks(ir::ModelOp model);
+
+/// Whether all chunks have a backward but for those that get no gradients.
+bool haveBackward(llvm::ArrayRef<std::unique_ptr<Chunk>> chunks);
 
 /// Runs the rank's part of a step of all chunks: each micro-batch through all
 /// of them and, if they have a backward, back.

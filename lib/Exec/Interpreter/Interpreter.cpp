@@ -141,9 +141,7 @@ LogicalResult Interpreter::State::prepare() {
     return failure();
   llvm::ArrayRef<std::unique_ptr<Chunk>> chunks = *collected;
   llvm::append_range(updates, model.getBody().getOps<ir::UpdateOp>());
-  if (failed(collectFacts(llvm::all_of(chunks, [](const auto &chunk) {
-        return bool(chunk->getGradients());
-      }))))
+  if (failed(collectFacts(haveBackward(chunks))))
     return failure();
 
   auto numStages = static_cast<int64_t>(schedules.size());

@@ -80,6 +80,9 @@ static ChunkMeasure makeChunk(int64_t stage, const ShortestTasks &tasks,
   const bool isSplit = std::isfinite(tasks.input);
   chunk.weightGradient = isSplit ? tasks.weight : 0;
   chunk.backward = isSplit ? tasks.input + tasks.weight : tasks.backward;
+  // Nothing is trained in the chunk nor below it.
+  if (!std::isfinite(chunk.backward))
+    chunk.backward = 0;
   return chunk;
 }
 

@@ -421,3 +421,34 @@ mf.model @m attributes {
     mf.return
   }
 }
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+// Only chunks with nothing to train do without backward.
+mf.model @m attributes {
+    micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @w : tensor<16x1xf32> init <ones>
+  // expected-error @below {{reads 'w', which is trained, but has no backward function at its placement}}
+  mf.forward @chunk0.forward (%tokens: tensor<8xi32>) -> tensor<8xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [#mf<input_kind tokens>], input_indices = [0]} {
+    %w = mf.get_param @w : tensor<16x1xf32>
+    %e = mf.embedding %w, %tokens : (tensor<16x1xf32>, tensor<8xi32>) -> tensor<8x1xf32>
+    %h = mf.reshape %e : (tensor<8x1xf32>) -> tensor<8xf32>
+    mf.return %h : tensor<8xf32>
+  }
+  mf.forward @chunk1.forward (%x: tensor<8xf32>) -> tensor<f32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, inputs = [], input_indices = []} {
+    %y = mf.reduce_sum %x {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
+    mf.return %y : tensor<f32>
+  }
+  mf.backward @chunk1.backward (%dy: tensor<f32>, %x: tensor<8xf32>)
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0], gradients = []} {
+    mf.return
+  }
+}

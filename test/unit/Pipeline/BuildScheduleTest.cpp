@@ -69,6 +69,42 @@ TEST(BuildScheduleTest, AllShapesRun) {
   EXPECT_GT(schedules, 300);
 }
 
+TEST(BuildScheduleTest, BackwardsEndWithTheFirstTrainedChunk) {
+  int64_t schedules = 0;
+  forEachSchedule(4, 2, 9, [&](const Schedule &whole) {
+    for (int64_t first = 1; first < whole.pipeline.getNumChunks(); ++first) {
+      Pipeline pipeline = whole.pipeline;
+      pipeline.firstTrained = first;
+      llvm::Expected<Schedule> schedule =
+          buildSchedule(*llvm::cantFail(findPolicy(whole.name)), pipeline);
+      ASSERT_TRUE(bool(schedule)) << getText(schedule.takeError());
+      ++schedules;
+      EXPECT_EQ(getText(schedule->verify()), "") << printToString(*schedule);
+      EXPECT_EQ(getText(verifyTransfers(*schedule, planTransfers(*schedule))),
+                "")
+          << printToString(*schedule);
+      for (const std::vector<Task> &tasks : schedule->stages)
+        for (const Task &task : tasks)
+          EXPECT_TRUE(task.phase == Phase::Forward || task.chunk >= first)
+              << printToString(*schedule);
+      if (pipeline.getNumChunks() == pipeline.stages) {
+        EXPECT_EQ(schedule->getMaxInFlight(0), 0);
+      }
+      EXPECT_LE(getUnitEnd(*schedule), getUnitEnd(whole));
+    }
+  });
+  EXPECT_GT(schedules, 300);
+  Pipeline pipeline{2, {0, 1}, 2};
+  pipeline.firstTrained = 1;
+  EXPECT_EQ(printToString(llvm::cantFail(
+                buildSchedule(*llvm::cantFail(findPolicy("1f1b")), pipeline))),
+            "stage 0: F0 F1\n"
+            "stage 1: F0 B0 F1 B1\n");
+  pipeline.firstTrained = 2;
+  EXPECT_EQ(getText(pipeline.check()),
+            "backwards end with chunk 2, expected one of the chunks 0 to 1");
+}
+
 TEST(BuildScheduleTest, InFlightIsCountedToTheLastGradient) {
   Schedule whole = build("1f1b", 4, 1, 8);
   Schedule all = build("gpipe", 4, 1, 8);
