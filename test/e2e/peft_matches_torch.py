@@ -1,0 +1,164 @@
+"""Compares adapters in Hugging Face's PEFT format with what PEFT computes from them, written apart in PyTorch.
+
+usage: peft_matches_torch.py BIN_FOLDER WORK_FOLDER
+
+PEFT's forward is read from adapter_config.json and adapter_model.safetensors alone: a linear layer whose path ends with one of
+`target_modules` gives W x + b + B A x times alpha / r, or alpha / sqrt(r) with `use_rslora`, and `modules_to_save` have weights
+of their own. Base weights are a Hugging Face checkpoint of a Llama. There, mf-run trains adapters and they are exported; back,
+adapters that another tool made are imported. Losses of mf-run agree to a relative 1e-6.
+"""
+
+import json
+import os
+import sys
+
+import numpy
+import safetensors
+import torch
+import torch_hugging_face
+import training
+
+BATCH, RANK, ALPHA, TOLERANCE = 2, 4, 8, 1e-6
+MODEL = training.MODEL
+HIDDEN, INNER, LENGTH = MODEL["hidden_size"], MODEL["intermediate_size"], MODEL["seq_length"]
+HEAD = HIDDEN // MODEL["num_heads"]
+KEYS = HEAD * MODEL["n_kv_heads"]
+LINEAR = {
+    "self_attn.q_proj": (HIDDEN, HIDDEN),
+    "self_attn.k_proj": (KEYS, HIDDEN),
+    "self_attn.v_proj": (KEYS, HIDDEN),
+    "self_attn.o_proj": (HIDDEN, HIDDEN),
+    "mlp.gate_proj": (INNER, HIDDEN),
+    "mlp.up_proj": (INNER, HIDDEN),
+    "mlp.down_proj": (HIDDEN, INNER),
+}
+CONFIG = {
+    "num_attention_heads": MODEL["num_heads"],
+    "num_key_value_heads": MODEL["n_kv_heads"],
+    "num_hidden_layers": MODEL["num_layers"],
+    "head_dim": HEAD,
+    "rms_norm_eps": 1e-5,
+    "rope_theta": 10000.0,
+}
+PREFIX = "base_model.model."
+
+
+class Adapted(torch_hugging_face.Decoder):
+    """The base model with the adapters of a PEFT folder, in double precision."""
+
+    def __init__(self, weights, folder):
+        with open(os.path.join(folder, "adapter_config.json")) as file:
+            self.peft = json.load(file)
+        tensors = safetensors.load(os.path.join(folder, "adapter_model.safetensors"))
+        assert all(name.startswith(PREFIX) for name in tensors), sorted(tensors)
+        self.tensors = {name[len(PREFIX) :]: torch.tensor(value).double() for name, value in tensors.items()}
+        self.used = set()
+        saved = {
+            name: value.numpy() for name, value in self.tensors.items()
+            if any(name.split(".")[-2] == module for module in self.peft.get("modules_to_save") or [])
+        }  # fmt: skip
+        self.used.update(saved)
+        weights = {name: value.astype(numpy.float64) for name, value in {**weights, **saved}.items()}
+        super().__init__(torch_hugging_face.LLAMA, CONFIG, weights)
+        root = self.peft["r"] ** (0.5 if self.peft.get("use_rslora") else 1)
+        self.scaling = self.peft["lora_alpha"] / root
+
+    def linear(self, x, name):
+        result = super().linear(x, name)
+        if not any(name == module or name.endswith("." + module) for module in self.peft["target_modules"]):
+            return result
+        a, b = (self.tensors["%s.lora_%s.weight" % (name, factor)] for factor in "AB")
+        assert a.shape[0] == b.shape[1] == self.peft["r"]
+        self.used.update("%s.lora_%s.weight" % (name, factor) for factor in "AB")
+        return result + x @ a.T @ b.T * self.scaling
+
+
+def make_weights(random):
+    names = {"model.embed_tokens.weight": (256, HIDDEN), "model.norm.weight": (HIDDEN,), "lm_head.weight": (256, HIDDEN)}
+    for layer in range(MODEL["num_layers"]):
+        prefix = "model.layers.%d." % layer
+        names.update({prefix + name + ".weight": shape for name, shape in LINEAR.items()})
+        names.update({prefix + name: (HIDDEN,) for name in torch_hugging_face.LLAMA["norms"]})
+    return {
+        name: ((1 if len(shape) == 1 else 0) + 0.1 * random.standard_normal(shape)).astype(numpy.float32)
+        for name, shape in names.items()
+    }
+
+
+def write_adapters(folder, random, modules, config):
+    """What another tool may have trained."""
+    os.makedirs(folder)
+    tensors = {}
+    for layer in range(MODEL["num_layers"]):
+        for module in modules:
+            rows, columns = LINEAR[module]
+            name = "%smodel.layers.%d.%s.lora_" % (PREFIX, layer, module)
+            tensors[name + "A.weight"] = (0.1 * random.standard_normal((RANK, columns))).astype(numpy.float32)
+            tensors[name + "B.weight"] = (0.1 * random.standard_normal((rows, RANK))).astype(numpy.float32)
+    safetensors.save(os.path.join(folder, "adapter_model.safetensors"), tensors)
+    targets = sorted(module.split(".")[-1] for module in modules)
+    keys = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "bias": "none", "lora_dropout": 0.0, "r": RANK}
+    with open(os.path.join(folder, "adapter_config.json"), "w") as file:
+        json.dump({**keys, "target_modules": targets, **config}, file)
+
+
+class Comparison:
+    def __init__(self):
+        self.tools = training.Tools(*sys.argv[1:])
+        self.data = self.tools.path("text.txt")
+        training.start_drawing(self.data, 3)
+        random = numpy.random.RandomState(1)
+        self.random, self.weights = random, make_weights(random)
+        os.makedirs(self.tools.path("base"))
+        safetensors.save(self.tools.path("base/model.safetensors"), self.weights)
+
+    def build(self, name, targets, more=""):
+        """The model, its step, and its base weights."""
+        keys = "{pet_type: lora, lora_rank: %d, lora_alpha: %d, lora_dropout: 0.0, target_modules: '%s'%s}"
+        model = dict(MODEL, pet_config=keys % (RANK, ALPHA, targets, more))
+        mlir, step = self.tools.lower(name, model, batch_size=BATCH)
+        base = self.tools.path(name + ".base.safetensors")
+        self.tools.run("mf-translate", "--import-hf-weights", mlir, "--weights", self.tools.path("base"), "-o", base)
+        return mlir, step, base
+
+    def compare(self, name, step, base, adapters, folder):
+        extra = ["--init-adapters", adapters]
+        ours = self.tools.train(step, self.data, parameters=base, extra=extra)["losses"][0]
+        tokens = numpy.frombuffer(open(self.data, "rb").read(), numpy.uint8).astype(numpy.int64)
+        block = torch.tensor(numpy.stack([tokens[row * LENGTH :][: LENGTH + 1] for row in range(BATCH)]))
+        model = Adapted(self.weights, folder)
+        with torch.no_grad():
+            expected = model.loss(block[:, :-1], block[:, 1:]).item()
+        assert model.used == set(model.tensors), model.used ^ set(model.tensors)
+        error = abs(ours - expected) / expected
+        print("%s: %d tensors, loss within %g: %s" % (name, len(model.used), TOLERANCE, error <= TOLERANCE))
+        if error > TOLERANCE:
+            sys.exit("error: %.9g instead of %.9g, off by %.1e" % (ours, expected, error))
+        return expected
+
+    def export(self):
+        tools = self.tools
+        mlir, step, base = self.build("there", ".*wq|.*wv|.*wo|w1|w2", ", freeze_exclude: ['*lm_head*']")
+        adapters, folder = tools.path("there.adapters.safetensors"), tools.path("there.peft")
+        before = tools.train(step, self.data, steps=4, parameters=base, extra=["--save-trainable", adapters])
+        tools.run("mf-translate", "--export-peft", mlir, "--adapters", adapters, "-o", folder)
+        after = self.compare("exported", step, base, adapters, folder)
+        assert abs(before["losses"][0] - after) > 1e-3, "the adapters have hardly been trained"
+
+    def take(self, name, config):
+        mlir, step, base = self.build(name, ".*wk|w3|w2")
+        folder, adapters = self.tools.path(name + ".peft"), self.tools.path(name + ".adapters.safetensors")
+        write_adapters(folder, self.random, ["self_attn.k_proj", "mlp.up_proj", "mlp.down_proj"], config)
+        self.tools.run("mf-translate", "--import-peft", mlir, "--adapters", folder, "-o", adapters)
+        self.compare(name, step, base, adapters, folder)
+
+
+def main():
+    torch.set_num_threads(1)
+    comparison = Comparison()
+    comparison.export()
+    comparison.take("imported", {"lora_alpha": ALPHA})
+    comparison.take("rank-stabilised", {"lora_alpha": ALPHA / 2, "use_rslora": True})
+
+
+main()
