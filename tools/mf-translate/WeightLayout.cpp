@@ -196,6 +196,7 @@ NameScheme getHuggingFaceScheme(ir::ModelOp model,
       .Case("qwen", NameScheme::HuggingFaceQwen)
       .Case("telechat", NameScheme::HuggingFaceTelechat)
       .Case("chatglm", NameScheme::HuggingFaceChatGlm)
+      .Case("glm", NameScheme::HuggingFaceGlm)
       .Default(NameScheme::HuggingFace);
 }
 

@@ -30,6 +30,7 @@ constexpr uint32_t qwen = qwenSeparate | qwenConcatenated;
 constexpr uint32_t glmConcatenated = in(NameScheme::ChatGlm);
 constexpr uint32_t glmSeparate = in(NameScheme::ChatGlmSeparate);
 constexpr uint32_t glm = glmConcatenated | glmSeparate;
+constexpr uint32_t firstGlm = in(NameScheme::Glm);
 constexpr uint32_t mcoreConcatenated = in(NameScheme::Mcore);
 constexpr uint32_t mcoreSeparate = in(NameScheme::McoreSeparate);
 constexpr uint32_t mcore = mcoreConcatenated | mcoreSeparate;
@@ -45,6 +46,7 @@ constexpr uint32_t hf = hfLlama | hfBaichuan;
 constexpr uint32_t hfQwen = in(NameScheme::HuggingFaceQwen);
 constexpr uint32_t hfTelechat = in(NameScheme::HuggingFaceTelechat);
 constexpr uint32_t hfGlm = in(NameScheme::HuggingFaceChatGlm);
+constexpr uint32_t hfFirstGlm = in(NameScheme::HuggingFaceGlm);
 
 } // namespace mf
 

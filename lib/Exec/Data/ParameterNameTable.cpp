@@ -25,10 +25,20 @@ static bool consumeNumber(StringRef &name, int64_t &number) {
   return true;
 }
 
+/// What a weight and a bias are called where a pattern ends so; nothing if they
+/// are no part of it.
+static std::pair<StringRef, StringRef> consumeKinds(StringRef &pattern) {
+  if (pattern.consume_back("*"))
+    return {"weight", "bias"};
+  if (pattern.consume_back("~"))
+    return {"gamma", "beta"};
+  return {};
+}
+
 static bool match(StringRef pattern, StringRef name,
                   const ParameterLayout &layout, ParameterName &where) {
   where = ParameterName();
-  const bool hasKind = pattern.consume_back("*");
+  const auto [weight, bias] = consumeKinds(pattern);
   while (!pattern.empty()) {
     const StringRef fixed =
         pattern.take_until([](char c) { return StringRef("#%@").contains(c); });
@@ -48,10 +58,10 @@ static bool match(StringRef pattern, StringRef name,
     }
     pattern = pattern.drop_front();
   }
-  if (!hasKind)
+  if (weight.empty())
     return name.empty();
-  where.isBias = name == "bias";
-  return where.isBias || name == "weight";
+  where.isBias = name == bias;
+  return where.isBias || name == weight;
 }
 
 /// In mcore the layers that predict more tokens have names of their own.
@@ -75,10 +85,10 @@ static std::string countBehindDecoder(StringRef name,
 std::string ParameterPattern::getName(const ParameterName &where,
                                       const ParameterLayout &layout) const {
   StringRef rest(pattern);
-  const bool hasKind = rest.consume_back("*");
+  const auto [weight, bias] = consumeKinds(rest);
   const bool isPrediction =
       layout.numLayers > 0 && where.layer >= layout.numLayers;
-  if (where.isBias && !hasKind)
+  if (where.isBias && weight.empty())
     return {};
   std::string name;
   if (isPrediction && rest.consume_front(decoderLayers)) {
@@ -99,8 +109,7 @@ std::string ParameterPattern::getName(const ParameterName &where,
     else
       name += c;
   }
-  if (hasKind)
-    name += where.isBias ? "bias" : "weight";
+  name += where.isBias ? bias : weight;
   return name;
 }
 

@@ -33,7 +33,7 @@ enum class AttentionKind : uint8_t {
 
 /// One name, in the schemes that have it. In `pattern`, '#' stands for the
 /// layer's number, '%' for its number among those that predict more tokens, '@'
-/// for the expert's and '*' for weight or bias.
+/// for the expert's, '*' for weight or bias and '~' for gamma or beta.
 struct ParameterPattern {
   uint32_t schemes;
   const char *pattern;
@@ -68,7 +68,7 @@ struct ParameterPattern {
 llvm::ArrayRef<const ParameterPattern *>
 getParameterPatterns(const ParameterLayout &layout);
 
-/// The pattern that `name` fits, with what stands for '#', '@' and '*' in
+/// The pattern that `name` fits, with what stands for '#', '@', '*' and '~' in
 /// `where`; null if there is none.
 const ParameterPattern *matchParameterPattern(llvm::StringRef name,
                                               const ParameterLayout &layout,

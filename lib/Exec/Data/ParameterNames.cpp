@@ -26,6 +26,7 @@ constexpr SchemeName schemeNames[] = {
     {NameScheme::Telechat, "Telechat"},
     {NameScheme::ChatGlm, "ChatGlm"},
     {NameScheme::ChatGlmSeparate, "ChatGlmSeparate"},
+    {NameScheme::Glm, "Glm"},
     {NameScheme::Mcore, "Mcore"},
     {NameScheme::McoreSeparate, "McoreSeparate"},
     {NameScheme::Experts, "Experts"},
@@ -41,6 +42,7 @@ constexpr SchemeName schemeNames[] = {
     {NameScheme::HuggingFaceQwen, "HuggingFaceQwen"},
     {NameScheme::HuggingFaceTelechat, "HuggingFaceTelechat"},
     {NameScheme::HuggingFaceChatGlm, "HuggingFaceChatGlm"},
+    {NameScheme::HuggingFaceGlm, "HuggingFaceGlm"},
 };
 
 } // namespace

@@ -94,6 +94,9 @@ TEST_F(ParameterLoadTest, ThereAndBackThroughEveryScheme) {
   ASSERT_EQ(message(writeSafetensors(directory.path("own"), tensors)), "");
 
   for (NameScheme scheme : getAllNameSchemes()) {
+    // The first GLM has no gate.
+    if (scheme == NameScheme::Glm || scheme == NameScheme::HuggingFaceGlm)
+      continue;
     Expected<std::vector<NamedShape>> other =
         convertParameterList(list, scheme, makeLayout());
     ASSERT_TRUE(bool(other)) << message(std::move(other));

@@ -44,6 +44,7 @@ enum class NameScheme : uint8_t {
   Telechat,          ///< ...attention.wk_v, else as Llama
   ChatGlm, ///< transformer.encoder.layers.0.self_attention.query_key_value
   ChatGlmSeparate, ///< ...self_attention.wq, mlp.dense_left
+  Glm,             ///< the first: transformer.layers.0.input_layernorm.gamma
   Mcore,           ///< decoder.layers.0.self_attention.linear_qkv
   McoreSeparate,   ///< mla_qkv_concat False: ...linear_q_down_proj
   // MindSpore Transformers with experts: of a fixed capacity or grouped, beside
@@ -62,7 +63,8 @@ enum class NameScheme : uint8_t {
   HuggingFaceBaichuan, ///< self_attn.W_pack
   HuggingFaceQwen,     ///< transformer.h.0.attn.c_attn
   HuggingFaceTelechat, ///< transformer.h.0.self_attention.key_value
-  HuggingFaceChatGlm   ///< transformer.encoder.layers.0, word_embeddings
+  HuggingFaceChatGlm,  ///< transformer.encoder.layers.0, word_embeddings
+  HuggingFaceGlm       ///< transformer.layers.0.input_layernorm.weight
 };
 
 /// "Llama", "HuggingFaceChatGlm".
