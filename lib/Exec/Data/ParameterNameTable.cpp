@@ -25,8 +25,8 @@ static bool consumeNumber(StringRef &name, int64_t &number) {
   return true;
 }
 
-/// What a weight and a bias are called where a pattern ends so; nothing if they
-/// are no part of it.
+/// Takes the wildcard for weight or bias from the end of `pattern` and returns
+/// what it calls them; empty names if there is none.
 static std::pair<StringRef, StringRef> consumeKinds(StringRef &pattern) {
   if (pattern.consume_back("*"))
     return {"weight", "bias"};
