@@ -18,6 +18,11 @@ def BuildBackward : Pass<"mf-build-backward", "::mf::ir::ModelOp"> {
     of its own; they share what is made of parameters alone. The gradient of a
     parameter is the sum over copies, in their order.
 
+    Backward ends with the first chunk that has something to train: it returns
+    no gradients of its hidden inputs, and nothing stands behind the cut of the
+    chunks before it. mf-split-chunks makes no backward of these, and
+    mf-build-schedule no backward tasks and messages.
+
     ```mlir
     mf.layer @layers.0 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> ... {
       ...
