@@ -4,7 +4,8 @@ usage: peft_matches_torch.py BIN_FOLDER WORK_FOLDER
 
 PEFT's forward is read from adapter_config.json and adapter_model.safetensors alone: a linear layer whose path ends with one of
 `target_modules` gives W x + b + B A x times alpha / r, or alpha / sqrt(r) with `use_rslora`, and `modules_to_save` have weights
-of their own. Base weights are a Hugging Face checkpoint of a Llama. There, mf-run trains adapters and they are exported; back,
+of their own. In ChatGLM2, whose rows have another order there, what merging adds to the exported weights is compared with B A.
+Base weights are a Hugging Face checkpoint of a Llama. There, mf-run trains adapters and they are exported; back,
 adapters that another tool made are imported. Losses of mf-run agree to a relative 1e-6.
 """
 
@@ -13,6 +14,7 @@ import os
 import sys
 
 import numpy
+import prefix_matches_torch
 import safetensors
 import torch
 import torch_hugging_face
@@ -152,12 +154,44 @@ class Comparison:
         self.tools.run("mf-translate", "--import-peft", mlir, "--adapters", folder, "-o", adapters)
         self.compare(name, step, base, adapters, folder)
 
+    def merge(self):
+        """What merging adds to ChatGLM2's exported weights is B A times alpha / r of the exported adapters."""
+        tools = self.tools
+        keys = "{pet_type: lora, lora_rank: %d, lora_alpha: %d, lora_dropout: 0.0, target_modules: 'query_key_value|dense_h_to_4h'}"
+        family = {"arch": "ChatGLM2ForConditionalGeneration", "model_type": "ChatGLM2Config", "batch_size": BATCH}
+        glm2 = prefix_matches_torch.GLM2
+        plain, _ = tools.lower("plain", glm2, **family)
+        mlir, step = tools.lower("glm2", dict(glm2, pet_config=keys % (RANK, ALPHA)), **family)
+        paths = {name: tools.path("glm2.%s.safetensors" % name) for name in ("base", "adapters", "back", "merged", "hf", "hf-merged")}
+        safetensors.save(paths["base"], training.random_parameters(tools.parameters(plain)))
+        tools.train(step, self.data, steps=2, parameters=paths["base"], extra=["--save-trainable", paths["adapters"]])
+        given, folder = ["--adapters", paths["adapters"]], tools.path("glm2.peft")
+        tools.run("mf-translate", "--export-peft", mlir, *given, "-o", folder)
+        tools.run("mf-translate", "--import-peft", mlir, "--adapters", folder, "-o", paths["back"])
+        assert safetensors.load_bytes(paths["back"]) == safetensors.load_bytes(paths["adapters"])
+        tools.run("mf-translate", "--merge-adapters", mlir, "--weights", paths["base"], *given, "-o", paths["merged"])
+        for source, target in (("base", "hf"), ("merged", "hf-merged")):
+            tools.run("mf-translate", "--export-hf", plain, "--weights", paths[source], "-o", paths[target])
+        before, after = (safetensors.load(paths[name]) for name in ("hf", "hf-merged"))
+        peft = safetensors.load(os.path.join(folder, "adapter_model.safetensors"))
+        adapted = [name[: -len("lora_A.weight")] for name in peft if name.endswith("lora_A.weight")]
+        worst = 0
+        for name in adapted:
+            weight = name[len(PREFIX) :] + "weight"
+            expected = peft[name + "lora_B.weight"] @ peft[name + "lora_A.weight"] * (ALPHA / RANK)
+            change = after[weight] - before[weight]
+            worst = max(worst, numpy.linalg.norm(change - expected) / numpy.linalg.norm(expected))
+        print("merged: %d layers of ChatGLM2, changes within 1e-3: %s" % (len(adapted), worst <= 1e-3))
+        if worst > 1e-3:
+            sys.exit("error: off by %.1e" % worst)
+
 
 def main():
     torch.set_num_threads(1)
     comparison = Comparison()
     comparison.export()
     comparison.take("imported", {"lora_alpha": ALPHA})
+    comparison.merge()
     comparison.take("rank-stabilised", {"lora_alpha": ALPHA / 2, "use_rslora": True})
 
 

@@ -1,6 +1,7 @@
 //===- AdapterWeights.cpp - Adapters as checkpoints -----------------------===//
 
 #include "AdapterWeights.h"
+#include "AdapterRows.h"
 #include "WeightLayout.h"
 #include "mf/Exec/Data/ElementConversion.h"
 #include "mf/Exec/Data/SafetensorsWriter.h"
@@ -77,18 +78,6 @@ static double getScale(ir::LoraAttr lora) {
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
-
-static llvm::Expected<std::vector<uint8_t>>
-readAs(const SafetensorsCheckpoint &source, llvm::StringRef name,
-       const TensorShape &shape) {
-  auto tensor = source.find(name);
-  if (!tensor)
-    return tensor.takeError();
-  std::vector<uint8_t> bytes(static_cast<size_t>(shape.getBytes()));
-  if (llvm::Error error = readTensor(name, *tensor, shape, bytes))
-    return error;
-  return bytes;
-}
 
 static llvm::Expected<std::vector<float>>
 readFloats(const SafetensorsCheckpoint &source, ir::ParamOp param) {
@@ -246,6 +235,9 @@ namespace {
 struct PeftTensor {
   std::string own, peft;
   TensorShape shape;
+  /// The weight's names here and there, in whose order the tensor's rows are;
+  /// empty if these are no rows of a weight.
+  std::string ownWeight, peftWeight;
 };
 } // namespace
 
@@ -268,8 +260,12 @@ listTensors(ir::ModelOp model, std::set<std::string> &targets,
       adapters.insert(param.getSymName().str());
       tensors.push_back({param.getSymName().str(),
                          (peftPrefix + *path + leaf).str(),
-                         getTensorShape(param)});
+                         getTensorShape(param),
+                         {},
+                         {}});
     }
+    tensors.back().ownWeight = layer.weight.getSymName().str();
+    tensors.back().peftWeight = *path + ".weight";
   }
   for (auto param : model.getBody().getOps<ir::ParamOp>()) {
     if (!param.needsGradient() || param.getTied() ||
@@ -279,9 +275,9 @@ listTensors(ir::ModelOp model, std::set<std::string> &targets,
     if (!path)
       return path.takeError();
     saved.insert(getLastName(*path));
-    tensors.push_back({param.getSymName().str(),
-                       (peftPrefix + *path + ".weight").str(),
-                       getTensorShape(param)});
+    tensors.push_back(
+        {param.getSymName().str(), (peftPrefix + *path + ".weight").str(),
+         getTensorShape(param), param.getSymName().str(), *path + ".weight"});
   }
   return tensors;
 }
@@ -326,13 +322,16 @@ llvm::Error exportPeft(ir::ModelOp model, const std::string &adapters,
     return source.takeError();
   if (std::error_code code = llvm::sys::fs::create_directories(output))
     return llvm::createStringError(output + ": " + code.message());
+  ParameterLayout layout = readParameterLayout(model);
+  layout.sourceOrder = RowOrder::Grouped;
   std::vector<std::pair<std::string, TensorShape>> written;
   for (const PeftTensor &tensor : *tensors)
     written.emplace_back(tensor.peft, tensor.shape);
   if (llvm::Error error = writeAll(
           written, "pt", output + "/" + modelName.str(), [&](size_t number) {
             const PeftTensor &tensor = (*tensors)[number];
-            return readAs(*source, tensor.own, tensor.shape);
+            return readRows(*source, tensor.own, tensor.shape, tensor.ownWeight,
+                            tensor.peftWeight, layout);
           }))
     return error;
   return writeConfig(model.getLoraAttr(), targets, saved,
@@ -394,9 +393,12 @@ llvm::Error importPeft(ir::ModelOp model, const std::string &folder,
   if (!left.empty())
     return llvm::createStringError(
         path + ": the model has no place for tensor '" + *left.begin() + "'");
+  ParameterLayout layout = readParameterLayout(model);
+  layout.targetOrder = RowOrder::Grouped;
   return writeAll(written, "mf", output, [&](size_t number) {
     const PeftTensor &tensor = (*tensors)[number];
-    return readAs(*source, tensor.peft, tensor.shape);
+    return readRows(*source, tensor.peft, tensor.shape, tensor.peftWeight,
+                    tensor.ownWeight, layout);
   });
 }
 

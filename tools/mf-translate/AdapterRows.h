@@ -1,0 +1,24 @@
+//===- AdapterRows.h - Tensors of adapters, in another order ---*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_TRANSLATE_ADAPTERROWS_H
+#define MF_TOOLS_MF_TRANSLATE_ADAPTERROWS_H
+
+#include "mf/Exec/Data/ParameterNames.h"
+
+namespace mf {
+
+/// Tensor `name` as `shape`, whose type may be another than the file's.
+llvm::Expected<std::vector<uint8_t>> readAs(const SafetensorsCheckpoint &source,
+                                            llvm::StringRef name,
+                                            const TensorShape &shape);
+
+/// Tensor `name` with its rows, in the order of `from`, in that of `to`, which
+/// are names of the layer's weight.
+llvm::Expected<std::vector<uint8_t>>
+readRows(const SafetensorsCheckpoint &source, llvm::StringRef name,
+         const TensorShape &shape, llvm::StringRef from, llvm::StringRef to,
+         const ParameterLayout &layout);
+
+} // namespace mf
+
+#endif // MF_TOOLS_MF_TRANSLATE_ADAPTERROWS_H
