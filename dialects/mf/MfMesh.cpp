@@ -1,6 +1,8 @@
 //===- MfMesh.cpp - The ranks of a training step --------------------------===//
 
 #include "dialects/mf/MfDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "dialects/mf/ParameterSharing.h"
 #include "dialects/mf/SampleOrderAttribute.h"
 #include "mf/Support/SampleOrder.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -95,10 +97,50 @@ static LogicalResult verifySampleOrder(Operation *op, Attribute value) {
   return success();
 }
 
+std::optional<ParameterSharing> ParameterSharing::find(Operation *param) {
+  auto written = param->getAttrOfType<DictionaryAttr>(attributeName);
+  if (!written)
+    return std::nullopt;
+  ParameterSharing sharing;
+  for (auto axis : written.getAs<ArrayAttr>("axes").getAsRange<StringAttr>())
+    sharing.axes.push_back(axis);
+  sharing.gathersAgain = written.getAs<BoolAttr>("gathers_again").getValue();
+  sharing.mustDivide = written.getAs<BoolAttr>("must_divide").getValue();
+  return sharing;
+}
+
+void ParameterSharing::setOn(Operation *param) const {
+  Builder builder(param->getContext());
+  param->setAttr(
+      attributeName,
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr("axes", builder.getStrArrayAttr(axes)),
+           builder.getNamedAttr("gathers_again",
+                                builder.getBoolAttr(gathersAgain)),
+           builder.getNamedAttr("must_divide",
+                                builder.getBoolAttr(mustDivide))}));
+}
+
+LogicalResult ParameterSharing::verify(Operation *op, Attribute value) {
+  auto written = dyn_cast<DictionaryAttr>(value);
+  auto axes = written ? written.getAs<ArrayAttr>("axes") : ArrayAttr();
+  if (!axes || !llvm::all_of(axes, llvm::IsaPred<StringAttr>) ||
+      !written.getAs<BoolAttr>("gathers_again") ||
+      !written.getAs<BoolAttr>("must_divide") || written.size() != 3)
+    return op->emitOpError("expected {axes = [...], gathers_again = ..., "
+                           "must_divide = ...} as mf.sharing, but got ")
+           << value;
+  if (!isa<ParamOp>(op))
+    return op->emitOpError("has a sharing; expected it on an mf.param");
+  return success();
+}
+
 LogicalResult MfDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   if (attribute.getName() == sampleOrderAttribute)
     return verifySampleOrder(op, attribute.getValue());
+  if (attribute.getName() == ParameterSharing::attributeName)
+    return ParameterSharing::verify(op, attribute.getValue());
   if (attribute.getName() != MeshAttr::attributeName)
     return op->emitOpError("has the unknown attribute ") << attribute.getName();
   if (!isa<MeshAttr>(attribute.getValue()))

@@ -5,6 +5,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/ExpertAxes.h"
+#include "passes/config/FullSharding.h"
 #include <cstdlib>
 
 using namespace mlir;
@@ -75,7 +76,8 @@ cutForExperts(ModelOp model, const RankLayout &ranks,
 }
 
 FailureOr<MeshAttr> getRankMesh(ModelOp model, const RankLayout &ranks,
-                                int64_t shardSize, std::string &problem) {
+                                const ParallelConfig &parallel,
+                                std::string &problem) {
   SmallVector<NamedAxis> named;
   auto add = [&](StringRef name, int64_t size) {
     if (size > 1)
@@ -93,8 +95,11 @@ FailureOr<MeshAttr> getRankMesh(ModelOp model, const RankLayout &ranks,
     problem = *found;
     return failure();
   }
-  if (shardSize > 1)
-    cutForShards(model, ranks, shardSize, named);
+  if (parallel.fullySharded)
+    cutForFullSharding(model, ranks, *parallel.fullySharded, named);
+  else if (parallel.enableParallelOptimizer &&
+           parallel.optimizerWeightShardSize > 1)
+    cutForShards(model, ranks, parallel.optimizerWeightShardSize, named);
 
   MLIRContext *context = model.getContext();
   SmallVector<StringAttr> axes = {StringAttr::get(context, "pp")};
@@ -144,11 +149,7 @@ LogicalResult setRankMesh(ModuleOp module, const TrainingConfig &config,
     if (failed(checkRows(model, config, ranks)))
       return failure();
     std::string problem;
-    FailureOr<MeshAttr> found = getRankMesh(
-        model, ranks,
-        parallel.enableParallelOptimizer ? parallel.optimizerWeightShardSize
-                                         : -1,
-        problem);
+    FailureOr<MeshAttr> found = getRankMesh(model, ranks, parallel, problem);
     if (failed(found))
       return emitError(getPlace(model, parallel.node["expert_parallel"]))
              << problem;
@@ -158,8 +159,11 @@ LogicalResult setRankMesh(ModuleOp module, const TrainingConfig &config,
       return model.emitError() << "the YAML asks for the mesh " << mesh
                                << ", but the module has " << known;
     module->setAttr(MeshAttr::attributeName, mesh);
+    const SmallVector<ParamOp> experts = getDistributedExperts(model, ranks);
     if (failed(resolveExpertAxes(model, mesh, ranks.expertParallel)))
       return failure();
+    if (parallel.fullySharded)
+      setFullSharding(model, mesh, ranks, *parallel.fullySharded, experts);
     if (int64_t copies = getHeadCopies(model, ranks); copies > 1)
       remark::analysis(model.getLoc(), remark::RemarkOpts::name("HeadCopies")
                                            .category("config")

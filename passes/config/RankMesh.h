@@ -13,20 +13,20 @@ namespace mf::passes {
 /// than one rank. Axes come in factors, `dp_0` and `dp_1`, where the ranks that
 /// share experts out end within one. cp is cp_co and cp_ds where only some of
 /// its ranks exchange rows for heads; mp is mp_kv and mp_copy where `model` has
-/// fewer heads of keys and values, and its family then copies them. With a
-/// `shardSize` (optimizer_weight_shard_size) axes come in factors where it ends
-/// within one, too. If experts do not divide over whole factors, `problem` says
+/// fewer heads of keys and values, and its family then copies them. Axes
+/// come in factors, too, where the ranks end that share a parameter out as
+/// `parallel` says. If experts do not divide over whole factors, `problem` says
 /// so.
 mlir::FailureOr<ir::MeshAttr> getRankMesh(ir::ModelOp model,
                                           const RankLayout &ranks,
-                                          int64_t shardSize,
+                                          const ParallelConfig &parallel,
                                           std::string &problem);
 
 /// Gives the module the mesh of `ranks`, if they share out more than stages,
 /// and says which rows of the data they read, if not all the same. `ep` in the
-/// model's cuts and attributes becomes its axes.
-/// Errors: another mesh is there, a model's rows do not divide over dp, or
-/// expert_parallel is not made of whole factors.
+/// model's cuts and attributes becomes its axes. Fully sharded parameters get
+/// their `mf.sharing`. Errors: another mesh is there, a model's rows do not
+/// divide over dp, or expert_parallel is not made of whole factors.
 mlir::LogicalResult setRankMesh(mlir::ModuleOp module,
                                 const TrainingConfig &config,
                                 const RankLayout &ranks);

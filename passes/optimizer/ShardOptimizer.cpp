@@ -1,5 +1,6 @@
 //===- ShardOptimizer.cpp - Parameters that ranks share out ---------------===//
 
+#include "dialects/mf/ParameterSharing.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
@@ -30,11 +31,12 @@ public:
   OptimizerSharder(ModelOp model, ParallelAttr parallel, bool gathersAgain,
                    bool printPlan)
       : model(model), settings(parallel.getOptimizerShard()),
-        hasOneBackward(parallel.hasOneBackward()), gathersAgain(gathersAgain),
+        hasOneBackward(parallel.hasOneBackward()),
+        hasOneStage(parallel.getStages() == 1), gathersAgain(gathersAgain),
         printPlan(printPlan), mesh(MeshAttr::find(model)),
         builder(model.getContext()) {}
 
-  void run();
+  LogicalResult run();
 
 private:
   void collect();
@@ -47,12 +49,14 @@ private:
   Value gather(Value value, ArrayAttr axes, bool isReplicated, StringRef name,
                bool isAgain);
   void emitRemark(TiedGroup &group, const StorageDecision &decision);
+  LogicalResult check(ArrayRef<UsedParameter> parameters,
+                      ArrayRef<StorageDecision> decisions);
   void warn(ArrayRef<UsedParameter> parameters,
             ArrayRef<StorageDecision> decisions);
 
   ModelOp model;
   OptimizerShardAttr settings;
-  bool hasOneBackward;
+  bool hasOneBackward, hasOneStage;
   /// Recomputed layers gather in backward again, on any level.
   bool gathersAgain;
   bool printPlan;
@@ -88,6 +92,10 @@ UsedParameter OptimizerSharder::describe(TiedGroup &group) {
     return member.getParallelOptimizer() && !member.getUpdateRule();
   });
   used.layout = Layout(param.getLayoutAttr(), type.getRank());
+  if (std::optional<ParameterSharing> sharing = ParameterSharing::find(param)) {
+    used.sharing.emplace(sharing->axes.begin(), sharing->axes.end());
+    used.mustDivide = sharing->mustDivide;
+  }
   return used;
 }
 
@@ -117,6 +125,8 @@ static bool isRecomputed(LayerOp layer) {
 /// Whether backward gathers the parameter again, so that it need not live from
 /// forward to backward.
 bool OptimizerSharder::isGatheredAgain(TiedGroup &group) {
+  if (auto sharing = ParameterSharing::find(group.params.front()))
+    return sharing->gathersAgain;
   if (settings.getLevel() > 2)
     return true;
   return gathersAgain && llvm::all_of(group.reads, [](GetParamOp read) {
@@ -194,7 +204,10 @@ void OptimizerSharder::share(TiedGroup &group,
     param.setStoredAttr(stored.getAttr(model.getContext()));
   }
   const bool isAgain = isGatheredAgain(group);
-  if (!isAgain && !hasOneBackward)
+  const bool isForPass =
+      hasOneBackward ||
+      (hasOneStage && ParameterSharing::find(group.params.front()));
+  if (!isAgain && !isForPass)
     return gatherOnce(group);
   for (GetParamOp read : group.reads)
     gatherInLayer(read, model.lookupSymbol<ParamOp>(read.getParam()), isAgain);
@@ -243,7 +256,18 @@ void OptimizerSharder::warn(ArrayRef<UsedParameter> parameters,
   }
 }
 
-void OptimizerSharder::run() {
+LogicalResult OptimizerSharder::check(ArrayRef<UsedParameter> parameters,
+                                      ArrayRef<StorageDecision> decisions) {
+  for (auto [parameter, decision] : llvm::zip_equal(parameters, decisions))
+    if (decision.isError)
+      return model.lookupSymbol<ParamOp>(parameter.name).emitOpError()
+             << "cannot be shared out over ["
+             << llvm::join(*parameter.sharing, ", ") << "]: " << decision.reason
+             << "; choose fewer ranks to share parameters out";
+  return success();
+}
+
+LogicalResult OptimizerSharder::run() {
   collect();
   std::vector<UsedParameter> parameters;
   for (auto &entry : groups)
@@ -253,12 +277,15 @@ void OptimizerSharder::run() {
       parameters);
   if (printPlan)
     printStorage(parameters, decisions, mf::passes::PrintedPlan(model).os());
+  if (failed(check(parameters, decisions)))
+    return failure();
   warn(parameters, decisions);
   for (auto [entry, decision] : llvm::zip_equal(groups, decisions)) {
     if (!decision.axes.empty())
       share(entry.second, decision);
     emitRemark(entry.second, decision);
   }
+  return success();
 }
 
 namespace {
@@ -276,8 +303,10 @@ struct ShardOptimizerPass
     ParallelAttr parallel = training.getParallel();
     bool gathersAgain = training.getRecompute().getParallelOptimizerComm() &&
                         mayGatherAgain(training);
-    if (parallel.getOptimizerShard())
-      OptimizerSharder(model, parallel, gathersAgain, printPlan).run();
+    if (parallel.getOptimizerShard() &&
+        failed(
+            OptimizerSharder(model, parallel, gathersAgain, printPlan).run()))
+      signalPassFailure();
   }
 
 private:

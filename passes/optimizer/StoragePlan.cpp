@@ -45,6 +45,33 @@ static bool hasSummandsOutside(const Layout &layout,
   return std::is_partitioned(axes.begin(), axes.end(), isReduced);
 }
 
+static constexpr llvm::StringLiteral mixedSummands =
+    "its gradient is the same on ranks of an outer axis and summed over those "
+    "of an inner one";
+
+/// The parameter's own wish needs neither size nor the model's consent.
+static StorageDecision decideSharing(const MeshSizes &mesh,
+                                     const UsedParameter &parameter) {
+  const Axes &axes = *parameter.sharing;
+  const int64_t ranks = mesh.getNumParts(axes);
+  if (ranks == 1)
+    return {{}, "no other rank shares it"};
+  const int64_t extent = parameter.shape.empty() ? 1 : parameter.shape.front();
+  const int64_t parts =
+      parameter.shape.empty()
+          ? ranks
+          : mesh.getNumParts(parameter.layout.cuts.front()) * ranks;
+  if (extent % parts != 0)
+    return {{},
+            llvm::formatv("its first dimension, {0}, does not divide by {1}",
+                          extent, parts),
+            /*isWarning=*/!parameter.mustDivide,
+            /*isError=*/parameter.mustDivide};
+  if (!hasSummandsOutside(parameter.layout, axes))
+    return {{}, mixedSummands.str(), /*isWarning=*/true};
+  return {axes, llvm::formatv("{0} ranks share it", ranks)};
+}
+
 static StorageDecision decide(const MeshSizes &mesh,
                               const StorageSettings &settings,
                               const UsedParameter &parameter) {
@@ -52,6 +79,8 @@ static StorageDecision decide(const MeshSizes &mesh,
   auto keep = [](std::string reason, bool isWarning = false) {
     return StorageDecision{{}, std::move(reason), isWarning};
   };
+  if (parameter.sharing)
+    return decideSharing(mesh, parameter);
   if (!parameter.isOptedIn)
     return keep("the model keeps it on each rank");
   int64_t bytes = parameter.elementBytes;
@@ -93,8 +122,7 @@ static StorageDecision decide(const MeshSizes &mesh,
                         parameter.shape.empty() ? 1 : parameter.shape.front(),
                         parts));
   if (!hasSummandsOutside(parameter.layout, axes))
-    return keep("its gradient is the same on ranks of an outer axis and "
-                "summed over those of an inner one");
+    return keep(mixedSummands.str());
   if (ranks < copies)
     return {
         axes,

@@ -9,6 +9,7 @@
 #define MF_PASSES_OPTIMIZER_STORAGEPLAN_H
 
 #include "dialects/mf/ShardingRule.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct UsedParameter {
   bool isOptedIn = true;
   /// The layout of the parameter as layers use it.
   ir::Layout layout;
+  /// The axes that it asks to be shared out over, whatever the settings are.
+  std::optional<ir::Axes> sharing;
+  /// A first dimension that does not divide over these is an error.
+  bool mustDivide = false;
 };
 
 struct StorageDecision {
@@ -40,11 +45,14 @@ struct StorageDecision {
   std::string reason;
   /// Whether the user asked for something else.
   bool isWarning = false;
+  /// Whether the step cannot be built so.
+  bool isError = false;
 };
 
 /// One decision per parameter, by the rules of MindSpore: opted in, of at least
 /// `threshold` KB as a whole, the same on several ranks, and of a first
-/// dimension that divides over them.
+/// dimension that divides over them. One that asks for axes itself gets these,
+/// if it divides.
 std::vector<StorageDecision>
 planStorage(const ir::MeshSizes &mesh, const StorageSettings &settings,
             llvm::ArrayRef<UsedParameter> parameters);

@@ -115,4 +115,29 @@ TEST(StoragePlanTest, LeavesWhatTheModelKeeps) {
             "the model keeps it on each rank");
 }
 
+/// A parameter's own wish asks neither for its size nor for the model's
+/// consent.
+TEST(StoragePlanTest, SharesOutAsTheParameterAsks) {
+  const MeshSizes mesh = makeMesh(4, 2, 2);
+  UsedParameter norm = makeParameter({16}, {}, {"dp", "cp", "mp"});
+  norm.isOptedIn = false;
+  norm.sharing = Axes({"dp", "cp"});
+  EXPECT_EQ(getAxes(decide(mesh, norm)), "dp cp");
+  norm.sharing = Axes({"cp"});
+  EXPECT_EQ(getAxes(decide(mesh, norm)), "cp");
+  norm.sharing = Axes();
+  EXPECT_EQ(decide(mesh, norm).reason, "no other rank shares it");
+  EXPECT_FALSE(decide(mesh, norm).isWarning);
+
+  UsedParameter uneven = makeParameter({24, 8}, {"mp"}, {"dp", "cp"});
+  uneven.sharing = Axes({"dp", "cp"});
+  EXPECT_EQ(decide(mesh, uneven).reason,
+            "its first dimension, 24, does not divide by 16");
+  EXPECT_TRUE(decide(mesh, uneven).isWarning);
+  EXPECT_FALSE(decide(mesh, uneven).isError);
+  uneven.mustDivide = true;
+  EXPECT_TRUE(decide(mesh, uneven).isError);
+  EXPECT_FALSE(decide(mesh, uneven).isWarning);
+}
+
 } // namespace

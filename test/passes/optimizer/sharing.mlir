@@ -1,0 +1,140 @@
+// RUN: mf-opt --pass-pipeline='builtin.module(mf.model(mf-shard-optimizer))' -split-input-file -verify-diagnostics %s | FileCheck %s
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+// HSDP: half of the data-parallel ranks share it out, whatever the model opts in,
+// and backward gathers it again.
+// CHECK-LABEL: mf.model @gathers_again
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
+mf.model @gathers_again attributes {
+    micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = false}}
+  // CHECK: mf.param @layers.0.w {{.*}} stored <{{\[\[}}mp, dp_1], []], reduced = [dp_0]>
+  // CHECK: mf.all_gather {{.*}} over ["dp_1"] {{.*}}recompute = #mf.recompute<preset>
+  mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xbf16> {
+    %w = mf.get_param @layers.0.w : tensor<32x32xf32>
+    %c = mf.cast %w {name = "cast"} : (tensor<32x32xf32>) -> tensor<32x32xbf16>
+    %h = mf.cast %x {name = "x.cast"} : (tensor<8x32xf32>) -> tensor<8x32xbf16>
+    %y = mf.matmul %h, %c {name = "w1.matmul", transpose_b = true} : (tensor<8x32xbf16>, tensor<32x32xbf16>) -> tensor<8x32xbf16>
+    mf.return %y : tensor<8x32xbf16>
+  }
+}
+}
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+// Each micro-batch gathers it, and keeps it for its backward.
+// CHECK-LABEL: mf.model @keeps_it
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
+mf.model @keeps_it attributes {
+    micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 2, threshold = 0>>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false}}
+  // CHECK: mf.param @layers.0.w
+  // CHECK-NOT: gathered =
+  // CHECK: mf.all_gather {{.*}} over ["dp_1"]
+  // CHECK-NOT: preset
+  // CHECK: mf.matmul
+  mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xbf16> {
+    %w = mf.get_param @layers.0.w : tensor<32x32xf32>
+    %c = mf.cast %w {name = "cast"} : (tensor<32x32xf32>) -> tensor<32x32xbf16>
+    %h = mf.cast %x {name = "x.cast"} : (tensor<8x32xf32>) -> tensor<8x32xbf16>
+    %y = mf.matmul %h, %c {name = "w1.matmul", transpose_b = true} : (tensor<8x32xbf16>, tensor<32x32xbf16>) -> tensor<8x32xbf16>
+    mf.return %y : tensor<8x32xbf16>
+  }
+}
+}
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+// With several stages the step's begin does, and gradients are added whole.
+// CHECK-LABEL: mf.model @once_with_stages
+module attributes {mf.mesh = #mf.mesh<pp = 2, dp_0 = 2, dp_1 = 2, mp = 2>} {
+mf.model @once_with_stages attributes {
+    micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 0>>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false}}
+  // CHECK: mf.param @layers.0.w {{.*}}gathered = tensor<32x32xbf16>
+  // CHECK-NOT: scatter_gradients
+  // CHECK-NOT: mf.all_gather
+  // CHECK: mf.matmul
+  mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xbf16> {
+    %w = mf.get_param @layers.0.w : tensor<32x32xf32>
+    %c = mf.cast %w {name = "cast"} : (tensor<32x32xf32>) -> tensor<32x32xbf16>
+    %h = mf.cast %x {name = "x.cast"} : (tensor<8x32xf32>) -> tensor<8x32xbf16>
+    %y = mf.matmul %h, %c {name = "w1.matmul", transpose_b = true} : (tensor<8x32xbf16>, tensor<32x32xbf16>) -> tensor<8x32xbf16>
+    mf.return %y : tensor<8x32xbf16>
+  }
+}
+}
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+// What does not divide stays whole, with a warning;
+// CHECK-LABEL: mf.model @stays_whole
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
+mf.model @stays_whole attributes {
+    micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // expected-warning@+1 {{'layers.0.w' is not shared out: its first dimension, 62, does not divide by 4}}
+  mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = false}}
+  // CHECK: mf.param @layers.0.w
+  // CHECK-NOT: mf.all_gather
+  // CHECK: mf.matmul
+  mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x31xbf16> {
+    %w = mf.get_param @layers.0.w : tensor<31x32xf32>
+    %c = mf.cast %w {name = "cast"} : (tensor<31x32xf32>) -> tensor<31x32xbf16>
+    %h = mf.cast %x {name = "x.cast"} : (tensor<8x32xf32>) -> tensor<8x32xbf16>
+    %y = mf.matmul %h, %c {name = "w1.matmul", transpose_b = true} : (tensor<8x32xbf16>, tensor<31x32xbf16>) -> tensor<8x31xbf16>
+    mf.return %y : tensor<8x31xbf16>
+  }
+}
+}
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+// where it must divide that is an error.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp_0 = 2, dp_1 = 2, mp = 2>} {
+mf.model @must_divide attributes {
+    micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  // expected-error@+1 {{cannot be shared out over [dp_1]: its first dimension, 62, does not divide by 4; choose fewer ranks to share parameters out}}
+  mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = true}}
+  mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x31xbf16> {
+    %w = mf.get_param @layers.0.w : tensor<31x32xf32>
+    %c = mf.cast %w {name = "cast"} : (tensor<31x32xf32>) -> tensor<31x32xbf16>
+    %h = mf.cast %x {name = "x.cast"} : (tensor<8x32xf32>) -> tensor<8x32xbf16>
+    %y = mf.matmul %h, %c {name = "w1.matmul", transpose_b = true} : (tensor<8x32xbf16>, tensor<31x32xbf16>) -> tensor<8x31xbf16>
+    mf.return %y : tensor<8x31xbf16>
+  }
+}
+}
