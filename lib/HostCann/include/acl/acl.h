@@ -1,0 +1,25 @@
+//===----------------------------------------------------------------------===//
+//
+// The start and the end of a process's use of AscendCL.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACL_ACL_H
+#define MF_HOSTCANN_ACL_ACL_H
+
+#include "acl/acl_base.h"
+#include "acl/acl_rt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The path of a file of settings may be null.
+aclError aclInit(const char *configPath);
+aclError aclFinalize(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACL_ACL_H

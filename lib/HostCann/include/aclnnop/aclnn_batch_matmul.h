@@ -1,0 +1,26 @@
+//===----------------------------------------------------------------------===//
+//
+// Products of two stacks of matrices.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_BATCH_MATMUL_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_BATCH_MATMUL_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnBatchMatMulGetWorkspaceSize(
+    const aclTensor *self, const aclTensor *mat2, aclTensor *out,
+    int8_t cubeMathType, uint64_t *workspaceSize, aclOpExecutor **executor);
+aclnnStatus aclnnBatchMatMul(void *workspace, uint64_t workspaceSize,
+                             aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_BATCH_MATMUL_H

@@ -1,0 +1,26 @@
+//===----------------------------------------------------------------------===//
+//
+// Tensors one after another.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_CAT_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_CAT_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnCatGetWorkspaceSize(const aclTensorList *tensors, int64_t dim,
+                                     aclTensor *out, uint64_t *workspaceSize,
+                                     aclOpExecutor **executor);
+aclnnStatus aclnnCat(void *workspace, uint64_t workspaceSize,
+                     aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_CAT_H

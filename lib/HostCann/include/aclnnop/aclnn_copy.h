@@ -1,0 +1,27 @@
+//===----------------------------------------------------------------------===//
+//
+// Copies of elements, between strides and types.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_COPY_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_COPY_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnInplaceCopyGetWorkspaceSize(aclTensor *selfRef,
+                                             const aclTensor *src,
+                                             uint64_t *workspaceSize,
+                                             aclOpExecutor **executor);
+aclnnStatus aclnnInplaceCopy(void *workspace, uint64_t workspaceSize,
+                             aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_COPY_H

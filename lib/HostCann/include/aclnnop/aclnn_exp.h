@@ -1,0 +1,26 @@
+//===----------------------------------------------------------------------===//
+//
+// Exponential.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_EXP_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_EXP_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnExpGetWorkspaceSize(const aclTensor *self, aclTensor *out,
+                                     uint64_t *workspaceSize,
+                                     aclOpExecutor **executor);
+aclnnStatus aclnnExp(void *workspace, uint64_t workspaceSize,
+                     aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_EXP_H

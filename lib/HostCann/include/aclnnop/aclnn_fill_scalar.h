@@ -1,0 +1,27 @@
+//===----------------------------------------------------------------------===//
+//
+// One value everywhere.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_FILL_SCALAR_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_FILL_SCALAR_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnInplaceFillScalarGetWorkspaceSize(aclTensor *selfRef,
+                                                   const aclScalar *value,
+                                                   uint64_t *workspaceSize,
+                                                   aclOpExecutor **executor);
+aclnnStatus aclnnInplaceFillScalar(void *workspace, uint64_t workspaceSize,
+                                   aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_FILL_SCALAR_H

@@ -1,0 +1,26 @@
+//===----------------------------------------------------------------------===//
+//
+// Whether elements are finite.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_ISFINITE_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_ISFINITE_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnIsFiniteGetWorkspaceSize(const aclTensor *self, aclTensor *out,
+                                          uint64_t *workspaceSize,
+                                          aclOpExecutor **executor);
+aclnnStatus aclnnIsFinite(void *workspace, uint64_t workspaceSize,
+                          aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_ISFINITE_H

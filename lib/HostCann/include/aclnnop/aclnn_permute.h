@@ -1,0 +1,28 @@
+//===----------------------------------------------------------------------===//
+//
+// Permutation of dimensions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_PERMUTE_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_PERMUTE_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnPermuteGetWorkspaceSize(const aclTensor *self,
+                                         const aclIntArray *dims,
+                                         aclTensor *out,
+                                         uint64_t *workspaceSize,
+                                         aclOpExecutor **executor);
+aclnnStatus aclnnPermute(void *workspace, uint64_t workspaceSize,
+                         aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_PERMUTE_H

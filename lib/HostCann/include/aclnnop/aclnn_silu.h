@@ -1,0 +1,26 @@
+//===----------------------------------------------------------------------===//
+//
+// x * sigmoid(x).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_SILU_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_SILU_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnSiluGetWorkspaceSize(const aclTensor *self, aclTensor *out,
+                                      uint64_t *workspaceSize,
+                                      aclOpExecutor **executor);
+aclnnStatus aclnnSilu(void *workspace, uint64_t workspaceSize,
+                      aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_SILU_H

@@ -1,0 +1,28 @@
+//===----------------------------------------------------------------------===//
+//
+// Gradient of aclnnSilu.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_SILU_BACKWARD_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_SILU_BACKWARD_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnSiluBackwardGetWorkspaceSize(const aclTensor *gradOutput,
+                                              const aclTensor *self,
+                                              aclTensor *gradInput,
+                                              uint64_t *workspaceSize,
+                                              aclOpExecutor **executor);
+aclnnStatus aclnnSiluBackward(void *workspace, uint64_t workspaceSize,
+                              aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_SILU_BACKWARD_H

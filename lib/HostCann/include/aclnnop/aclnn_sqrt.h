@@ -1,0 +1,26 @@
+//===----------------------------------------------------------------------===//
+//
+// Square root.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_SQRT_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_SQRT_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnSqrtGetWorkspaceSize(const aclTensor *self, aclTensor *out,
+                                      uint64_t *workspaceSize,
+                                      aclOpExecutor **executor);
+aclnnStatus aclnnSqrt(void *workspace, uint64_t workspaceSize,
+                      aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_SQRT_H
