@@ -1,0 +1,142 @@
+//===- Runtime.h - Devices, streams and events of a process -----*- C++ -*-===//
+//
+// What the functions of AscendCL and the operators have in common. Work is
+// checked when it is issued: what the calls so far do not allow is refused with
+// a text that names both calls, and never runs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_HOSTCANN_RUNTIME_H
+#define MF_LIB_HOSTCANN_RUNTIME_H
+
+#include "AccessOrder.h"
+#include "MemoryBlocks.h"
+#include "mf/Exec/Device/Device.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/FunctionExtras.h"
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/Error.h"
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+
+namespace mf::hostcann {
+
+/// Keeps `text` for aclGetRecentErrMsg and returns `code`.
+int fail(int code, const llvm::Twine &text);
+
+/// What stands behind an aclrtStream.
+struct StreamHandle {
+  int32_t device = 0;
+  /// Its number among all streams, from 1.
+  uint32_t queue = 0;
+  uint64_t tick = 0;
+  VectorClock clock;
+  /// Made when the stream gets work.
+  Stream *stream = nullptr;
+};
+
+/// What stands behind an aclrtEvent.
+struct EventHandle {
+  /// From aclrtCreateEventExWithFlag, aclrtCreateEventWithFlag or neither.
+  enum class Kind : uint8_t { Extended, Flagged, Plain };
+  Kind kind = Kind::Plain;
+  int32_t device = 0;
+  bool isRecorded = false;
+  Event event;
+  VectorClock clock;
+  /// When the record ran, in nanoseconds.
+  std::shared_ptr<std::atomic<int64_t>> time;
+};
+
+/// The part of an operand's memory that a call accesses.
+struct MemoryAccess {
+  const void *address = nullptr;
+  size_t bytes = 0;
+  bool isWrite = false;
+  /// Reading it makes sense only where something was written.
+  bool needsValue = false;
+  /// Whether pinned memory of the host will do.
+  bool allowsHost = false;
+  std::string name;
+};
+
+class Runtime {
+public:
+  static Runtime &get();
+
+  /// Refuses calls before aclInit or, if `needsDevice`, aclrtSetDevice.
+  int require(bool needsDevice);
+  int initialize();
+  /// Refuses to end while something is left.
+  int finalize();
+  int setDevice(int32_t device);
+  int resetDevice(int32_t device);
+  int32_t getNumDevices() const { return numDevices; }
+  /// Of the calling thread; below 0 if it has none.
+  static int32_t getDevice();
+
+  int createStream(void **stream);
+  int destroyStream(void *stream);
+  int synchronizeStream(void *stream, int32_t milliseconds);
+  int synchronizeDevice();
+  int createEvent(void **event, EventHandle::Kind kind);
+  int destroyEvent(void *event);
+  int recordEvent(void *event, void *stream);
+  int waitEvent(void *stream, void *event);
+  int resetEvent(void *event, void *stream);
+  int queryEvent(void *event, bool &isComplete);
+  int synchronizeEvent(void *event);
+  int measureEvents(float *milliseconds, void *start, void *end);
+
+  int allocate(void **pointer, size_t bytes, bool isDevice);
+  int release(void *pointer, bool isDevice);
+  int getMemory(size_t &free, size_t &total);
+  bool isKnownMemory(const void *address);
+
+  /// Puts work on a stream; null is the device's default stream. `name` lives
+  /// as long as the process.
+  int launch(void *stream, const char *name,
+             llvm::ArrayRef<MemoryAccess> accesses,
+             llvm::unique_function<llvm::Error()> work);
+  /// Checks what the host does at once.
+  int accessFromHost(const char *name, llvm::ArrayRef<MemoryAccess> accesses);
+
+private:
+  Runtime();
+  struct DeviceState {
+    std::unique_ptr<Device> device;
+    StreamHandle defaultStream;
+    /// Streams that were destroyed and can serve again.
+    std::vector<Stream *> idle;
+    size_t numStreams = 0, numEvents = 0;
+    int users = 0;
+  };
+
+  StreamHandle *findStream(void *stream);
+  EventHandle *findEvent(void *event);
+  Stream &getStream(StreamHandle &handle);
+  int checkAccesses(const CallSite &site, const VectorClock &clock,
+                    int32_t device, llvm::ArrayRef<MemoryAccess> accesses);
+  void noteAccesses(const CallSite &site,
+                    llvm::ArrayRef<MemoryAccess> accesses);
+
+  std::mutex mutex;
+  bool isInitialized = false;
+  int32_t numDevices = 8;
+  size_t memoryLimit = size_t{64} << 30;
+  std::map<int32_t, DeviceState> devices;
+  std::map<void *, std::unique_ptr<StreamHandle>> streams;
+  std::map<void *, std::unique_ptr<EventHandle>> events;
+  MemoryBlocks memory;
+  AccessOrder order;
+  /// What the host knows to be done.
+  VectorClock hostClock;
+  uint64_t hostTick = 0, numCalls = 0;
+  uint32_t numQueues = 0;
+};
+
+} // namespace mf::hostcann
+
+#endif // MF_LIB_HOSTCANN_RUNTIME_H
