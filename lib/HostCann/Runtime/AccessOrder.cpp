@@ -1,6 +1,6 @@
 //===- AccessOrder.cpp - Races between streams, by vector clocks ----------===//
 
-#include "AccessOrder.h"
+#include "mf/HostCann/Runtime/AccessOrder.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 

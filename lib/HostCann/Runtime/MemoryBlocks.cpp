@@ -1,6 +1,6 @@
 //===- MemoryBlocks.cpp - Allocated memory of devices and host ------------===//
 
-#include "MemoryBlocks.h"
+#include "mf/HostCann/Runtime/MemoryBlocks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -37,8 +37,8 @@ void *MemoryBlocks::allocate(size_t bytes, int32_t device) {
   return memory;
 }
 
-void MemoryBlocks::release(const MemoryBlock &block) {
-  const MemoryBlock copy = block;
+void MemoryBlocks::release(const AllocatedBlock &block) {
+  const AllocatedBlock copy = block;
   munmap(reinterpret_cast<void *>(copy.begin), copy.bytes);
   blocks.erase(copy.begin);
   freed.push_back(copy);
@@ -46,16 +46,16 @@ void MemoryBlocks::release(const MemoryBlock &block) {
     freed.pop_front();
 }
 
-const MemoryBlock *MemoryBlocks::findBegin(const void *address) const {
+const AllocatedBlock *MemoryBlocks::findBegin(const void *address) const {
   auto at = blocks.find(reinterpret_cast<uintptr_t>(address));
   return at == blocks.end() ? nullptr : &at->second;
 }
 
-const MemoryBlock *MemoryBlocks::findByte(uintptr_t address) const {
+const AllocatedBlock *MemoryBlocks::findByte(uintptr_t address) const {
   auto at = blocks.upper_bound(address);
   if (at == blocks.begin())
     return nullptr;
-  const MemoryBlock &block = std::prev(at)->second;
+  const AllocatedBlock &block = std::prev(at)->second;
   return address < block.getEnd() ? &block : nullptr;
 }
 
@@ -64,10 +64,10 @@ std::string MemoryBlocks::checkRange(uintptr_t begin, size_t bytes,
                                      const llvm::Twine &what) const {
   if (bytes == 0)
     return {};
-  const MemoryBlock *block = findByte(begin);
+  const AllocatedBlock *block = findByte(begin);
   if (!block) {
     const bool wasFreed =
-        llvm::any_of(llvm::reverse(freed), [&](const MemoryBlock &old) {
+        llvm::any_of(llvm::reverse(freed), [&](const AllocatedBlock &old) {
           return begin >= old.begin && begin < old.getEnd();
         });
     return llvm::formatv("{0} at {1:x} is in {2}", what.str(), begin,

@@ -1,6 +1,6 @@
 //===- Runtime.cpp - Devices, memory and work of a process ----------------===//
 
-#include "Runtime.h"
+#include "mf/HostCann/Runtime/Runtime.h"
 #include "acl/acl_base.h"
 #include "llvm/Support/Alignment.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -153,7 +153,7 @@ int Runtime::allocate(void **pointer, size_t bytes, bool isDevice) {
 
 int Runtime::release(void *pointer, bool isDevice) {
   std::lock_guard<std::mutex> lock(mutex);
-  const MemoryBlock *block = memory.findBegin(pointer);
+  const AllocatedBlock *block = memory.findBegin(pointer);
   if (!block || block->isDevice() != isDevice)
     return fail(
         ACL_ERROR_INVALID_PARAM,
@@ -185,14 +185,14 @@ bool Runtime::isKnownMemory(const void *address) {
 
 int Runtime::checkAccesses(const CallSite &site, const VectorClock &clock,
                            int32_t device,
-                           llvm::ArrayRef<MemoryAccess> accesses) {
-  for (const MemoryAccess &access : accesses) {
+                           llvm::ArrayRef<LaunchAccess> accesses) {
+  for (const LaunchAccess &access : accesses) {
     const auto begin = reinterpret_cast<uintptr_t>(access.address);
     const auto what = llvm::formatv("{0}: {1}", site.name, access.name).str();
     std::string wrong =
         memory.checkRange(begin, access.bytes, device, access.allowsHost, what);
     if (wrong.empty()) {
-      const MemoryBlock *block = memory.findByte(begin);
+      const AllocatedBlock *block = memory.findByte(begin);
       wrong = order.check(begin, begin + access.bytes, access.isWrite,
                           access.needsValue && block && block->isDevice(),
                           clock, site);
@@ -204,10 +204,10 @@ int Runtime::checkAccesses(const CallSite &site, const VectorClock &clock,
 }
 
 void Runtime::noteAccesses(const CallSite &site,
-                           llvm::ArrayRef<MemoryAccess> accesses) {
+                           llvm::ArrayRef<LaunchAccess> accesses) {
   // Writes last: they replace what the same call has read.
   for (bool isWrite : {false, true})
-    for (const MemoryAccess &access : accesses)
+    for (const LaunchAccess &access : accesses)
       if (access.isWrite == isWrite) {
         const auto begin = reinterpret_cast<uintptr_t>(access.address);
         order.note(begin, begin + access.bytes, isWrite, site);
@@ -215,7 +215,7 @@ void Runtime::noteAccesses(const CallSite &site,
 }
 
 int Runtime::launch(void *stream, const char *name,
-                    llvm::ArrayRef<MemoryAccess> accesses,
+                    llvm::ArrayRef<LaunchAccess> accesses,
                     llvm::unique_function<llvm::Error()> work) {
   if (int code = require(/*needsDevice=*/true))
     return code;
@@ -239,7 +239,7 @@ int Runtime::launch(void *stream, const char *name,
 }
 
 int Runtime::accessFromHost(const char *name,
-                            llvm::ArrayRef<MemoryAccess> accesses) {
+                            llvm::ArrayRef<LaunchAccess> accesses) {
   std::lock_guard<std::mutex> lock(mutex);
   const CallSite site = {0, hostTick + 1, name, ++numCalls};
   if (int code = checkAccesses(site, hostClock, currentDevice, accesses))

@@ -1,20 +1,20 @@
 //===- RuntimeApi.cpp - The functions of acl.h and acl_rt.h ---------------===//
 
-#include "Runtime.h"
 #include "acl/acl.h"
+#include "mf/HostCann/Runtime/Runtime.h"
 #include <cstring>
 
 using mf::hostcann::EventHandle;
 using mf::hostcann::fail;
-using mf::hostcann::MemoryAccess;
+using mf::hostcann::LaunchAccess;
 using mf::hostcann::Runtime;
 
 namespace {
 
-/// What a copy or a memset accesses, or an error.
+/// Collects what a copy or a memset accesses; the result is an error code.
 int collectAccesses(const char *name, void *to, size_t room, const void *from,
                     size_t count, int kind,
-                    llvm::SmallVectorImpl<MemoryAccess> &accesses) {
+                    llvm::SmallVectorImpl<LaunchAccess> &accesses) {
   if (!to || (kind >= 0 && !from) || count > room)
     return fail(ACL_ERROR_INVALID_PARAM,
                 llvm::Twine(name) + ": null, or " + llvm::Twine(count) +
@@ -167,7 +167,7 @@ aclError aclrtFreeHost(void *pointer) {
 }
 aclError aclrtMemcpy(void *to, size_t room, const void *from, size_t count,
                      aclrtMemcpyKind kind) {
-  llvm::SmallVector<MemoryAccess, 2> accesses;
+  llvm::SmallVector<LaunchAccess, 2> accesses;
   if (int code =
           collectAccesses("aclrtMemcpy", to, room, from, count, kind, accesses))
     return code;
@@ -178,7 +178,7 @@ aclError aclrtMemcpy(void *to, size_t room, const void *from, size_t count,
 }
 aclError aclrtMemcpyAsync(void *to, size_t room, const void *from, size_t count,
                           aclrtMemcpyKind kind, aclrtStream stream) {
-  llvm::SmallVector<MemoryAccess, 2> accesses;
+  llvm::SmallVector<LaunchAccess, 2> accesses;
   if (int code = collectAccesses("aclrtMemcpyAsync", to, room, from, count,
                                  kind, accesses))
     return code;
@@ -192,7 +192,7 @@ aclError aclrtMemcpyAsync(void *to, size_t room, const void *from, size_t count,
   return code;
 }
 aclError aclrtMemset(void *pointer, size_t room, int32_t value, size_t count) {
-  llvm::SmallVector<MemoryAccess, 1> accesses;
+  llvm::SmallVector<LaunchAccess, 1> accesses;
   if (int code = collectAccesses("aclrtMemset", pointer, room, nullptr, count,
                                  -1, accesses))
     return code;
@@ -203,7 +203,7 @@ aclError aclrtMemset(void *pointer, size_t room, int32_t value, size_t count) {
 }
 aclError aclrtMemsetAsync(void *pointer, size_t room, int32_t value,
                           size_t count, aclrtStream stream) {
-  llvm::SmallVector<MemoryAccess, 1> accesses;
+  llvm::SmallVector<LaunchAccess, 1> accesses;
   if (int code = collectAccesses("aclrtMemsetAsync", pointer, room, nullptr,
                                  count, -1, accesses))
     return code;

@@ -1,7 +1,7 @@
 //===- StreamsAndEvents.cpp - The order of work on a device ---------------===//
 
-#include "Runtime.h"
 #include "acl/acl_base.h"
+#include "mf/HostCann/Runtime/Runtime.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 #include <thread>
@@ -9,7 +9,7 @@
 namespace mf::hostcann {
 namespace {
 
-/// Of an Atlas A2.
+/// An Atlas A2 has as many.
 constexpr size_t mostStreams = 1984, mostEvents = 65536;
 
 int failTask(llvm::Error error) {

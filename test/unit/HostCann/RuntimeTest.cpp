@@ -9,7 +9,7 @@ namespace {
 
 using RuntimeTest = HostCannTest;
 
-TEST(HostCannStart, RefusesCallsInTheWrongOrder) {
+TEST(RuntimeStartTest, RefusesCallsInTheWrongOrder) {
   void *memory = nullptr;
   EXPECT_EQ(aclrtMalloc(&memory, 64, ACL_MEM_MALLOC_HUGE_FIRST),
             ACL_ERROR_UNINITIALIZE);

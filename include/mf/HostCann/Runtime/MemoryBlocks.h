@@ -1,7 +1,7 @@
 //===- MemoryBlocks.h - Allocated memory of devices and host ----*- C++ -*-===//
 
-#ifndef MF_LIB_HOSTCANN_MEMORYBLOCKS_H
-#define MF_LIB_HOSTCANN_MEMORYBLOCKS_H
+#ifndef MF_HOSTCANN_MEMORYBLOCKS_H
+#define MF_HOSTCANN_MEMORYBLOCKS_H
 
 #include "llvm/ADT/Twine.h"
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace mf::hostcann {
 
 /// Memory of a device, or pinned memory of the host.
-struct MemoryBlock {
+struct AllocatedBlock {
   uintptr_t begin = 0;
   size_t bytes = 0;
   /// Below 0 for the host's.
@@ -32,16 +32,16 @@ public:
   /// floating-point types, so that who reads what nobody wrote sees it.
   void *allocate(size_t bytes, int32_t device);
   /// `block` must be one of these.
-  void release(const MemoryBlock &block);
+  void release(const AllocatedBlock &block);
   void releaseAll();
 
   /// The block that begins there, or null.
-  const MemoryBlock *findBegin(const void *address) const;
+  const AllocatedBlock *findBegin(const void *address) const;
   /// The block that has the byte, or null.
-  const MemoryBlock *findByte(uintptr_t address) const;
+  const AllocatedBlock *findByte(uintptr_t address) const;
 
-  /// What is wrong with accessing these bytes as memory of `device`; empty if
-  /// nothing is. Pinned memory is as good as the device's if `allowsHost`.
+  /// Says what is wrong with accessing these bytes as memory of `device`.
+  /// Pinned memory is as good as the device's if `allowsHost`.
   std::string checkRange(uintptr_t begin, size_t bytes, int32_t device,
                          bool allowsHost, const llvm::Twine &what) const;
 
@@ -50,11 +50,11 @@ public:
   std::string describeLeaks() const;
 
 private:
-  std::map<uintptr_t, MemoryBlock> blocks;
+  std::map<uintptr_t, AllocatedBlock> blocks;
   /// The latest blocks that were freed, for messages.
-  std::deque<MemoryBlock> freed;
+  std::deque<AllocatedBlock> freed;
 };
 
 } // namespace mf::hostcann
 
-#endif // MF_LIB_HOSTCANN_MEMORYBLOCKS_H
+#endif // MF_HOSTCANN_MEMORYBLOCKS_H

@@ -2,13 +2,13 @@
 //
 // Two accesses to the same byte, one of them a write, need an order: the
 // stream, an event, or the host that waited (Lamport's happened-before, as
-// vector clocks of Mattern, 1989). What is found depends on the calls alone and
+// vector clocks of Mattern, 1989). The answer depends on the calls alone and
 // not on when streams run.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_HOSTCANN_ACCESSORDER_H
-#define MF_LIB_HOSTCANN_ACCESSORDER_H
+#ifndef MF_HOSTCANN_ACCESSORDER_H
+#define MF_HOSTCANN_ACCESSORDER_H
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -48,8 +48,8 @@ std::string describe(const CallSite &site);
 /// Who accessed which bytes last.
 class AccessOrder {
 public:
-  /// What is wrong with an access that comes after `clock`; empty if nothing
-  /// is. A read of bytes that nothing has written is wrong if `needsValue`.
+  /// Says what is wrong with an access that comes after `clock`, or nothing. A
+  /// read of bytes that nothing has written is wrong if `needsValue`.
   std::string check(uintptr_t begin, uintptr_t end, bool isWrite,
                     bool needsValue, const VectorClock &clock,
                     const CallSite &site) const;
@@ -77,4 +77,4 @@ private:
 
 } // namespace mf::hostcann
 
-#endif // MF_LIB_HOSTCANN_ACCESSORDER_H
+#endif // MF_HOSTCANN_ACCESSORDER_H

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_HOSTCANN_RUNTIME_H
-#define MF_LIB_HOSTCANN_RUNTIME_H
+#ifndef MF_HOSTCANN_RUNTIME_H
+#define MF_HOSTCANN_RUNTIME_H
 
-#include "AccessOrder.h"
-#include "MemoryBlocks.h"
 #include "mf/Exec/Device/Device.h"
+#include "mf/HostCann/Runtime/AccessOrder.h"
+#include "mf/HostCann/Runtime/MemoryBlocks.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/FunctionExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -26,7 +26,7 @@ namespace mf::hostcann {
 /// Keeps `text` for aclGetRecentErrMsg and returns `code`.
 int fail(int code, const llvm::Twine &text);
 
-/// What stands behind an aclrtStream.
+/// An aclrtStream points to it.
 struct StreamHandle {
   int32_t device = 0;
   /// Its number among all streams, from 1.
@@ -37,7 +37,7 @@ struct StreamHandle {
   Stream *stream = nullptr;
 };
 
-/// What stands behind an aclrtEvent.
+/// An aclrtEvent points to it.
 struct EventHandle {
   /// From aclrtCreateEventExWithFlag, aclrtCreateEventWithFlag or neither.
   enum class Kind : uint8_t { Extended, Flagged, Plain };
@@ -51,7 +51,7 @@ struct EventHandle {
 };
 
 /// The part of an operand's memory that a call accesses.
-struct MemoryAccess {
+struct LaunchAccess {
   const void *address = nullptr;
   size_t bytes = 0;
   bool isWrite = false;
@@ -74,7 +74,7 @@ public:
   int setDevice(int32_t device);
   int resetDevice(int32_t device);
   int32_t getNumDevices() const { return numDevices; }
-  /// Of the calling thread; below 0 if it has none.
+  /// The calling thread has this device; a number below 0 is none.
   static int32_t getDevice();
 
   int createStream(void **stream);
@@ -98,10 +98,10 @@ public:
   /// Puts work on a stream; null is the device's default stream. `name` lives
   /// as long as the process.
   int launch(void *stream, const char *name,
-             llvm::ArrayRef<MemoryAccess> accesses,
+             llvm::ArrayRef<LaunchAccess> accesses,
              llvm::unique_function<llvm::Error()> work);
   /// Checks what the host does at once.
-  int accessFromHost(const char *name, llvm::ArrayRef<MemoryAccess> accesses);
+  int accessFromHost(const char *name, llvm::ArrayRef<LaunchAccess> accesses);
 
 private:
   Runtime();
@@ -118,9 +118,9 @@ private:
   EventHandle *findEvent(void *event);
   Stream &getStream(StreamHandle &handle);
   int checkAccesses(const CallSite &site, const VectorClock &clock,
-                    int32_t device, llvm::ArrayRef<MemoryAccess> accesses);
+                    int32_t device, llvm::ArrayRef<LaunchAccess> accesses);
   void noteAccesses(const CallSite &site,
-                    llvm::ArrayRef<MemoryAccess> accesses);
+                    llvm::ArrayRef<LaunchAccess> accesses);
 
   std::mutex mutex;
   bool isInitialized = false;
@@ -131,7 +131,7 @@ private:
   std::map<void *, std::unique_ptr<EventHandle>> events;
   MemoryBlocks memory;
   AccessOrder order;
-  /// What the host knows to be done.
+  /// The host knows that work up to there is done.
   VectorClock hostClock;
   uint64_t hostTick = 0, numCalls = 0;
   uint32_t numQueues = 0;
@@ -139,4 +139,4 @@ private:
 
 } // namespace mf::hostcann
 
-#endif // MF_LIB_HOSTCANN_RUNTIME_H
+#endif // MF_HOSTCANN_RUNTIME_H

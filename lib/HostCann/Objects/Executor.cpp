@@ -1,0 +1,156 @@
+//===- Executor.cpp - The second phase of operators -----------------------===//
+
+#include "mf/HostCann/Objects/Objects.h"
+#include "mf/HostCann/Runtime/Runtime.h"
+#include "llvm/ADT/STLExtras.h"
+#include <mutex>
+#include <set>
+
+namespace mf::hostcann {
+namespace {
+
+constexpr uintptr_t dataAlignment = 32;
+
+std::mutex executorsMutex;
+
+std::set<aclOpExecutor *> &getExecutors() {
+  static auto *executors = new std::set<aclOpExecutor *>;
+  return *executors;
+}
+
+bool isAlive(aclOpExecutor *executor) {
+  std::lock_guard<std::mutex> lock(executorsMutex);
+  return getExecutors().count(executor);
+}
+
+void destroyExecutor(aclOpExecutor *executor) {
+  {
+    std::lock_guard<std::mutex> lock(executorsMutex);
+    getExecutors().erase(executor);
+  }
+  delete executor;
+}
+
+/// Changes where the tensor of a number among those that are read, or written,
+/// lies.
+aclnnStatus setAddress(aclOpExecutor *executor, size_t index, bool isOutput,
+                       aclTensor *tensor, void *address) {
+  if (!executor || !tensor || !address)
+    return fail(ACLNN_ERR_PARAM_NULLPTR, "an address is set with a null");
+  if (!isAlive(executor) || !executor->isRepeatable)
+    return fail(ACLNN_ERR_PARAM_INVALID,
+                "addresses are set for executors that are repeatable");
+  size_t place = 0;
+  for (BoundTensor &operand : executor->operands) {
+    if ((isOutput ? operand.isWritten && !operand.isRead : operand.isRead) &&
+        place++ == index) {
+      operand.tensor.data = address;
+      tensor->data = address;
+      return ACLNN_SUCCESS;
+    }
+  }
+  return fail(ACLNN_ERR_PARAM_INVALID,
+              llvm::Twine(executor->name) + " has no tensor " +
+                  llvm::Twine(index) + " to set an address of");
+}
+
+} // namespace
+
+int failOperator(int code, const char *name, const llvm::Twine &text) {
+  return fail(code, llvm::Twine(name) + ": " + text);
+}
+
+void registerExecutor(aclOpExecutor *executor) {
+  std::lock_guard<std::mutex> lock(executorsMutex);
+  getExecutors().insert(executor);
+}
+
+aclnnStatus runExecutor(const char *name, void *workspace, uint64_t bytes,
+                        aclOpExecutor *executor, aclrtStream stream) {
+  if (!executor)
+    return failOperator(ACLNN_ERR_PARAM_NULLPTR, name, "the executor is null");
+  if (!isAlive(executor))
+    return failOperator(ACLNN_ERR_PARAM_INVALID, name,
+                        "the executor ran before, which freed it: make it "
+                        "repeatable, or make a new one");
+  if (llvm::StringRef(executor->name) != name)
+    return failOperator(ACLNN_ERR_PARAM_INVALID, name,
+                        llvm::Twine("the executor is one of ") +
+                            executor->name);
+  const uint64_t needed = executor->workspaceBytes;
+  if (needed && (!workspace || bytes < needed))
+    return failOperator(
+        workspace ? ACLNN_ERR_PARAM_INVALID : ACLNN_ERR_PARAM_NULLPTR, name,
+        llvm::Twine("the workspace has ") + llvm::Twine(workspace ? bytes : 0) +
+            " bytes, expected " + llvm::Twine(needed));
+  llvm::SmallVector<LaunchAccess, 8> accesses;
+  llvm::SmallVector<void *, 8> places;
+  for (const BoundTensor &operand : executor->operands) {
+    const aclTensor &tensor = operand.tensor;
+    const size_t size = tensor.getNumElements() * getElementBytes(tensor.type);
+    if (size && reinterpret_cast<uintptr_t>(tensor.data) % dataAlignment != 0)
+      return failOperator(ACLNN_ERR_PARAM_INVALID, name,
+                          operand.name + " is not aligned to 32 bytes");
+    places.push_back(tensor.getFirst());
+    if (operand.isRead)
+      accesses.push_back(
+          {tensor.getFirst(), size, false, true, false, operand.name});
+    if (operand.isWritten)
+      accesses.push_back(
+          {tensor.getFirst(), size, true, false, false, operand.name});
+  }
+  if (needed)
+    accesses.push_back({workspace, needed, true, false, false, "workspace"});
+  const int code = Runtime::get().launch(
+      stream, executor->name, accesses,
+      [name, body = executor->body, places, workspace]() -> llvm::Error {
+        if (llvm::Error error = body(places, workspace))
+          return llvm::createStringError(llvm::Twine(name) + ": " +
+                                         llvm::toString(std::move(error)));
+        return llvm::Error::success();
+      });
+  if (code != ACL_SUCCESS)
+    return ACLNN_ERR_RUNTIME_ERROR;
+  if (!executor->isRepeatable)
+    destroyExecutor(executor);
+  return ACLNN_SUCCESS;
+}
+
+} // namespace mf::hostcann
+
+using namespace mf::hostcann;
+
+aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
+  if (!executor)
+    return fail(ACLNN_ERR_PARAM_NULLPTR, "the executor is null");
+  if (!isAlive(executor))
+    return fail(ACLNN_ERR_PARAM_INVALID, "the executor was freed");
+  executor->isRepeatable = true;
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor) {
+  if (!executor)
+    return ACLNN_SUCCESS;
+  if (!isAlive(executor))
+    return fail(ACLNN_ERR_PARAM_INVALID, "the executor was freed before");
+  destroyExecutor(executor);
+  return ACLNN_SUCCESS;
+}
+
+aclnnStatus aclSetInputTensorAddr(aclOpExecutor *executor, const size_t index,
+                                  aclTensor *tensor, void *address) {
+  return setAddress(executor, index, /*isOutput=*/false, tensor, address);
+}
+
+aclnnStatus aclSetOutputTensorAddr(aclOpExecutor *executor, const size_t index,
+                                   aclTensor *tensor, void *address) {
+  return setAddress(executor, index, /*isOutput=*/true, tensor, address);
+}
+
+aclnnStatus aclSetRawTensorAddr(aclTensor *tensor, void *address) {
+  if (!tensor)
+    return fail(ACLNN_ERR_PARAM_NULLPTR, "the tensor is null");
+  tensor->data = address;
+  return ACLNN_SUCCESS;
+}

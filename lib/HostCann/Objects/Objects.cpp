@@ -1,0 +1,168 @@
+//===- Objects.cpp - Tensors, numbers and lists of aclnn ------------------===//
+
+#include "mf/HostCann/Objects/Objects.h"
+#include <cstring>
+
+using namespace mf::hostcann;
+
+namespace {
+
+template <typename Number> double readAs(const void *value) {
+  Number number;
+  std::memcpy(&number, value, sizeof number);
+  return static_cast<double>(number);
+}
+
+bool isDenseFor(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> strides) {
+  int64_t expected = 1;
+  for (size_t i = dims.size(); i-- > 0; expected *= dims[i])
+    if (dims[i] != 1 && strides[i] != expected)
+      return false;
+  return true;
+}
+
+} // namespace
+
+int64_t mf::hostcann::getElementBytes(aclDataType type) {
+  switch (type) {
+  case ACL_INT8:
+  case ACL_UINT8:
+  case ACL_BOOL:
+    return 1;
+  case ACL_FLOAT16:
+  case ACL_BF16:
+  case ACL_INT16:
+  case ACL_UINT16:
+    return 2;
+  case ACL_FLOAT:
+  case ACL_INT32:
+  case ACL_UINT32:
+    return 4;
+  case ACL_INT64:
+  case ACL_UINT64:
+  case ACL_DOUBLE:
+    return 8;
+  case ACL_DT_UNDEFINED:
+    break;
+  }
+  return 0;
+}
+
+int64_t aclTensor::getNumElements() const {
+  int64_t elements = 1;
+  for (int64_t size : dims)
+    elements *= size;
+  return elements;
+}
+
+bool aclTensor::isDense() const {
+  return getNumElements() == 0 || isDenseFor(dims, strides);
+}
+
+bool aclTensor::isDenseTransposed() const {
+  if (dims.size() < 2)
+    return false;
+  llvm::SmallVector<int64_t, 4> swapped = dims, steps = strides;
+  std::swap(swapped.back(), swapped[dims.size() - 2]);
+  std::swap(steps.back(), steps[dims.size() - 2]);
+  return isDenseFor(swapped, steps);
+}
+
+void *aclTensor::getFirst() const {
+  return static_cast<char *>(data) + offset * getElementBytes(type);
+}
+
+aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum,
+                           aclDataType dataType, const int64_t *stride,
+                           int64_t offset, aclFormat format,
+                           const int64_t *storageDims, uint64_t storageDimsNum,
+                           void *tensorData) {
+  if ((viewDimsNum && !viewDims) || (storageDimsNum && !storageDims) ||
+      getElementBytes(dataType) == 0)
+    return nullptr;
+  auto *tensor = new aclTensor;
+  tensor->dims.assign(viewDims, viewDims + viewDimsNum);
+  tensor->storage.assign(storageDims, storageDims + storageDimsNum);
+  tensor->strides.assign(viewDimsNum, 1);
+  for (size_t i = viewDimsNum; i-- > 1;)
+    tensor->strides[i - 1] = tensor->strides[i] * tensor->dims[i];
+  if (stride)
+    tensor->strides.assign(stride, stride + viewDimsNum);
+  tensor->offset = offset;
+  tensor->type = dataType;
+  tensor->format = format;
+  tensor->data = tensorData;
+  return tensor;
+}
+
+aclScalar *aclCreateScalar(void *value, aclDataType dataType) {
+  if (!value)
+    return nullptr;
+  switch (dataType) {
+  case ACL_FLOAT:
+    return new aclScalar{dataType, readAs<float>(value)};
+  case ACL_DOUBLE:
+    return new aclScalar{dataType, readAs<double>(value)};
+  case ACL_INT32:
+    return new aclScalar{dataType, readAs<int32_t>(value)};
+  case ACL_INT64:
+    return new aclScalar{dataType, readAs<int64_t>(value)};
+  case ACL_BOOL:
+    return new aclScalar{dataType, readAs<bool>(value)};
+  default:
+    return nullptr;
+  }
+}
+
+aclIntArray *aclCreateIntArray(const int64_t *value, uint64_t size) {
+  return new aclIntArray{{value, value + size}};
+}
+aclFloatArray *aclCreateFloatArray(const float *value, uint64_t size) {
+  return new aclFloatArray{{value, value + size}};
+}
+aclBoolArray *aclCreateBoolArray(const bool *value, uint64_t size) {
+  return new aclBoolArray{std::vector<bool>(value, value + size)};
+}
+aclTensorList *aclCreateTensorList(const aclTensor *const *value,
+                                   uint64_t size) {
+  return new aclTensorList{{value, value + size}};
+}
+aclScalarList *aclCreateScalarList(const aclScalar *const *value,
+                                   uint64_t size) {
+  return new aclScalarList{{value, value + size}};
+}
+
+aclnnStatus aclDestroyTensor(const aclTensor *tensor) {
+  delete tensor;
+  return ACLNN_SUCCESS;
+}
+aclnnStatus aclDestroyScalar(const aclScalar *scalar) {
+  delete scalar;
+  return ACLNN_SUCCESS;
+}
+aclnnStatus aclDestroyIntArray(const aclIntArray *array) {
+  delete array;
+  return ACLNN_SUCCESS;
+}
+aclnnStatus aclDestroyFloatArray(const aclFloatArray *array) {
+  delete array;
+  return ACLNN_SUCCESS;
+}
+aclnnStatus aclDestroyBoolArray(const aclBoolArray *array) {
+  delete array;
+  return ACLNN_SUCCESS;
+}
+aclnnStatus aclDestroyTensorList(const aclTensorList *list) {
+  if (list)
+    for (const aclTensor *tensor : list->tensors)
+      delete tensor;
+  delete list;
+  return ACLNN_SUCCESS;
+}
+aclnnStatus aclDestroyScalarList(const aclScalarList *list) {
+  if (list)
+    for (const aclScalar *scalar : list->scalars)
+      delete scalar;
+  delete list;
+  return ACLNN_SUCCESS;
+}
