@@ -1,0 +1,199 @@
+//===- ElementwiseOperators.cpp - Sums, products, copies ------------------===//
+
+#include "OperatorCall.h"
+#include "aclnnop/aclnn_add.h"
+#include "aclnnop/aclnn_cast.h"
+#include "aclnnop/aclnn_clamp.h"
+#include "aclnnop/aclnn_copy.h"
+#include "aclnnop/aclnn_gelu.h"
+#include "aclnnop/aclnn_mul.h"
+#include "aclnnop/aclnn_neg.h"
+#include "aclnnop/aclnn_reciprocal.h"
+#include "aclnnop/aclnn_silu.h"
+#include "aclnnop/aclnn_silu_backward.h"
+#include "aclnnop/aclnn_sqrt.h"
+#include "aclnnop/aclnn_sub.h"
+#include "aclnnop/aclnn_zero.h"
+
+using namespace mf::hostcann;
+
+namespace {
+
+void requireOne(OperatorCall &call, const aclScalar *alpha) {
+  call.requireThere(alpha, "alpha");
+  call.require(!alpha || alpha->value == 1,
+               "alpha other than 1 is not in this host library");
+}
+
+void requireSameType(OperatorCall &call) {
+  call.require(call.hasFailed() ||
+                   call.getTensor(0).type == call.getTensor(1).type,
+               "the tensors differ in their element types");
+}
+
+aclnnStatus makeUnary(const char *name, const aclTensor *self,
+                      const aclTensor *out, uint64_t *workspaceSize,
+                      aclOpExecutor **executor) {
+  OperatorCall call(name, workspaceSize, executor);
+  call.read(self, "self");
+  call.write(out, "out");
+  requireSameType(call);
+  return call.finishKernel(name);
+}
+
+/// With a number of the host, for the kernel of that name.
+aclnnStatus makeScalar(const char *name, const char *kernel,
+                       const aclTensor *self, const aclScalar *value,
+                       const aclTensor *out, uint64_t *workspaceSize,
+                       aclOpExecutor **executor) {
+  OperatorCall call(name, workspaceSize, executor);
+  call.requireThere(value, "the scalar");
+  call.read(self, "self");
+  call.write(out, "out");
+  requireSameType(call);
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  return call.finishKernel(kernel, {{"value", value->value}});
+}
+
+aclnnStatus makeBinary(const char *name, const aclTensor *self,
+                       const aclTensor *other, const aclTensor *out,
+                       uint64_t *workspaceSize, aclOpExecutor **executor,
+                       const aclScalar *alpha, bool hasAlpha) {
+  OperatorCall call(name, workspaceSize, executor);
+  call.read(self, "self");
+  call.read(other, "other");
+  call.write(out, "out");
+  requireSameType(call);
+  if (hasAlpha)
+    requireOne(call, alpha);
+  return call.finishKernel(name);
+}
+
+} // namespace
+
+#define MF_HOST_CANN_UNARY(NAME)                                               \
+  aclnnStatus NAME##GetWorkspaceSize(const aclTensor *self, aclTensor *out,    \
+                                     uint64_t *workspaceSize,                  \
+                                     aclOpExecutor **executor) {               \
+    return makeUnary(#NAME, self, out, workspaceSize, executor);               \
+  }                                                                            \
+  MF_HOST_CANN_SECOND_PHASE(NAME)
+
+MF_HOST_CANN_UNARY(aclnnSilu)
+MF_HOST_CANN_UNARY(aclnnGelu)
+MF_HOST_CANN_UNARY(aclnnNeg)
+MF_HOST_CANN_UNARY(aclnnReciprocal)
+MF_HOST_CANN_UNARY(aclnnSqrt)
+
+#define MF_HOST_CANN_SCALAR(NAME)                                              \
+  aclnnStatus NAME##GetWorkspaceSize(                                          \
+      const aclTensor *self, const aclScalar *value, aclTensor *out,           \
+      uint64_t *workspaceSize, aclOpExecutor **executor) {                     \
+    return makeScalar(#NAME, #NAME, self, value, out, workspaceSize,           \
+                      executor);                                               \
+  }                                                                            \
+  MF_HOST_CANN_SECOND_PHASE(NAME)
+
+MF_HOST_CANN_SCALAR(aclnnMuls)
+MF_HOST_CANN_SCALAR(aclnnClampMin)
+MF_HOST_CANN_SCALAR(aclnnClampMax)
+
+#define MF_HOST_CANN_SUM(NAME)                                                 \
+  aclnnStatus NAME##GetWorkspaceSize(                                          \
+      const aclTensor *self, const aclTensor *other, const aclScalar *alpha,   \
+      aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor) {     \
+    return makeBinary(#NAME, self, other, out, workspaceSize, executor, alpha, \
+                      true);                                                   \
+  }                                                                            \
+  MF_HOST_CANN_SECOND_PHASE(NAME)
+
+MF_HOST_CANN_SUM(aclnnAdd)
+MF_HOST_CANN_SUM(aclnnSub)
+
+aclnnStatus aclnnMulGetWorkspaceSize(const aclTensor *self,
+                                     const aclTensor *other, aclTensor *out,
+                                     uint64_t *workspaceSize,
+                                     aclOpExecutor **executor) {
+  return makeBinary("aclnnMul", self, other, out, workspaceSize, executor,
+                    nullptr, false);
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnMul)
+
+aclnnStatus aclnnAddsGetWorkspaceSize(const aclTensor *self,
+                                      const aclScalar *other,
+                                      const aclScalar *alpha, aclTensor *out,
+                                      uint64_t *workspaceSize,
+                                      aclOpExecutor **executor) {
+  if (!alpha || alpha->value != 1)
+    return failOperator(ACLNN_ERR_PARAM_INVALID, "aclnnAdds",
+                        "alpha other than 1 is not in this host library");
+  return makeScalar("aclnnAdds", "aclnnAdds", self, other, out, workspaceSize,
+                    executor);
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnAdds)
+
+aclnnStatus aclnnInplaceMulsGetWorkspaceSize(aclTensor *selfRef,
+                                             const aclScalar *other,
+                                             uint64_t *workspaceSize,
+                                             aclOpExecutor **executor) {
+  return makeScalar("aclnnInplaceMuls", "aclnnMuls", selfRef, other, selfRef,
+                    workspaceSize, executor);
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnInplaceMuls)
+
+aclnnStatus aclnnInplaceAddGetWorkspaceSize(aclTensor *selfRef,
+                                            const aclTensor *other,
+                                            const aclScalar *alpha,
+                                            uint64_t *workspaceSize,
+                                            aclOpExecutor **executor) {
+  OperatorCall call("aclnnInplaceAdd", workspaceSize, executor);
+  call.read(other, "other");
+  call.update(selfRef, "selfRef");
+  requireOne(call, alpha);
+  return call.finishKernel("aclnnInplaceAdd");
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnInplaceAdd)
+
+aclnnStatus aclnnSiluBackwardGetWorkspaceSize(const aclTensor *gradOutput,
+                                              const aclTensor *self,
+                                              aclTensor *gradInput,
+                                              uint64_t *workspaceSize,
+                                              aclOpExecutor **executor) {
+  return makeBinary("aclnnSiluBackward", gradOutput, self, gradInput,
+                    workspaceSize, executor, nullptr, false);
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnSiluBackward)
+
+aclnnStatus aclnnCastGetWorkspaceSize(const aclTensor *self, aclDataType dtype,
+                                      aclTensor *out, uint64_t *workspaceSize,
+                                      aclOpExecutor **executor) {
+  OperatorCall call("aclnnCast", workspaceSize, executor);
+  call.read(self, "self");
+  call.write(out, "out");
+  call.require(!out || out->type == dtype, "out is not of the type dtype");
+  return call.finishKernel("aclnnCast");
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnCast)
+
+aclnnStatus aclnnInplaceZeroGetWorkspaceSize(aclTensor *selfRef,
+                                             uint64_t *workspaceSize,
+                                             aclOpExecutor **executor) {
+  OperatorCall call("aclnnInplaceZero", workspaceSize, executor);
+  call.write(selfRef, "selfRef");
+  return call.finishKernel("aclnnInplaceZero");
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnInplaceZero)
+
+aclnnStatus aclnnInplaceCopyGetWorkspaceSize(aclTensor *selfRef,
+                                             const aclTensor *src,
+                                             uint64_t *workspaceSize,
+                                             aclOpExecutor **executor) {
+  OperatorCall call("aclnnInplaceCopy", workspaceSize, executor);
+  call.read(src, "src");
+  call.write(selfRef, "selfRef");
+  const bool converts =
+      !call.hasFailed() && call.getTensor(0).type != call.getTensor(1).type;
+  return call.finishKernel(converts ? "aclnnCast" : "aclnnInplaceCopy");
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnInplaceCopy)

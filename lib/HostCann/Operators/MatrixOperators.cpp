@@ -1,0 +1,100 @@
+//===- MatrixOperators.cpp - Products, permutations, sums -----------------===//
+
+#include "OperatorCall.h"
+#include "aclnnop/aclnn_batch_matmul.h"
+#include "aclnnop/aclnn_matmul.h"
+#include "aclnnop/aclnn_mm.h"
+#include "aclnnop/aclnn_permute.h"
+#include "aclnnop/aclnn_reduce_sum.h"
+
+using namespace mf::hostcann;
+
+namespace {
+
+/// The shape in which a matrix is stored; strides that swap its last two
+/// dimensions are an attribute of the kernel.
+mf::TensorShape getStored(const OperatorCall &call, size_t operand,
+                          const char *attribute, mf::AttributeMap &attributes) {
+  mf::TensorShape shape = call.getShape(operand);
+  const bool transposed = !call.getTensor(operand).isDense();
+  if (transposed)
+    std::swap(shape.dims.back(), shape.dims[shape.dims.size() - 2]);
+  attributes[attribute] = transposed;
+  return shape;
+}
+
+aclnnStatus makeProduct(const char *name, size_t rank, const aclTensor *self,
+                        const aclTensor *mat2, const aclTensor *out,
+                        int8_t cubeMathType, uint64_t *workspaceSize,
+                        aclOpExecutor **executor) {
+  OperatorCall call(name, workspaceSize, executor);
+  call.read(self, "self", OperatorCall::Layout::DenseOrTransposed);
+  call.read(mat2, "mat2", OperatorCall::Layout::DenseOrTransposed);
+  call.write(out, "out");
+  call.require(cubeMathType == 0,
+               "cubeMathType other than 0 is not in this host library");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require(self->type == mat2->type && self->type == out->type,
+               "the tensors differ in their element types");
+  for (const aclTensor *tensor : {self, mat2, (const aclTensor *)out})
+    call.require(rank ? tensor->dims.size() == rank : tensor->dims.size() >= 2,
+                 "a tensor has another number of dimensions than expected");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  mf::KernelSpec spec;
+  spec.name = "aclnnMatmul";
+  spec.inputs.push_back(getStored(call, 0, "transpose_a", spec.attributes));
+  spec.inputs.push_back(getStored(call, 1, "transpose_b", spec.attributes));
+  spec.outputs.push_back(call.getShape(2));
+  return call.finishSpec(spec);
+}
+
+} // namespace
+
+#define MF_HOST_CANN_PRODUCT(NAME, RANK)                                       \
+  aclnnStatus NAME##GetWorkspaceSize(                                          \
+      const aclTensor *self, const aclTensor *mat2, aclTensor *out,            \
+      int8_t cubeMathType, uint64_t *workspaceSize,                            \
+      aclOpExecutor **executor) {                                              \
+    return makeProduct(#NAME, RANK, self, mat2, out, cubeMathType,             \
+                       workspaceSize, executor);                               \
+  }                                                                            \
+  MF_HOST_CANN_SECOND_PHASE(NAME)
+
+MF_HOST_CANN_PRODUCT(aclnnMm, 2)
+MF_HOST_CANN_PRODUCT(aclnnMatmul, 0)
+MF_HOST_CANN_PRODUCT(aclnnBatchMatMul, 3)
+
+aclnnStatus aclnnPermuteGetWorkspaceSize(const aclTensor *self,
+                                         const aclIntArray *dims,
+                                         aclTensor *out,
+                                         uint64_t *workspaceSize,
+                                         aclOpExecutor **executor) {
+  OperatorCall call("aclnnPermute", workspaceSize, executor);
+  call.requireThere(dims, "dims");
+  call.read(self, "self");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  return call.finishKernel("aclnnPermute", {{"perm", dims->values}});
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnPermute)
+
+aclnnStatus aclnnReduceSumGetWorkspaceSize(const aclTensor *self,
+                                           const aclIntArray *dims,
+                                           bool keepDims, aclDataType dtype,
+                                           aclTensor *out,
+                                           uint64_t *workspaceSize,
+                                           aclOpExecutor **executor) {
+  OperatorCall call("aclnnReduceSum", workspaceSize, executor);
+  call.requireThere(dims, "dims");
+  call.read(self, "self");
+  call.write(out, "out");
+  call.require(!out || out->type == dtype, "out is not of the type dtype");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  return call.finishKernel("aclnnReduceSum",
+                           {{"axes", dims->values}, {"keep_dims", keepDims}});
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnReduceSum)

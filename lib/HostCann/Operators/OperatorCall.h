@@ -1,0 +1,104 @@
+//===- OperatorCall.h - The first phase of operators ------------*- C++ -*-===//
+//
+// Checks an operator's arguments and makes its executor. Operators compute
+// with the kernels of the emulated device wherever the two mean the same.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_LIB_HOSTCANN_OPERATORCALL_H
+#define MF_LIB_HOSTCANN_OPERATORCALL_H
+
+#include "mf/Exec/Kernels/Kernel.h"
+#include "mf/HostCann/Objects/Objects.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+
+namespace mf::hostcann {
+
+/// The element type of kernels, or none.
+std::optional<DType> getKernelType(aclDataType type);
+
+/// A kernel with its threads, for memory that may be that of several operands.
+class OperatorKernel {
+public:
+  static llvm::Expected<std::shared_ptr<OperatorKernel>>
+  make(const KernelSpec &spec);
+
+  size_t getWorkspaceBytes() const;
+  /// Without a workspace it has one of its own.
+  void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+           void *workspace = nullptr) const;
+
+private:
+  KernelSpec spec;
+  std::unique_ptr<Kernel> kernel;
+};
+
+/// Integers of either size as the kernels want them.
+std::vector<int32_t> readIntegers(const void *from, aclDataType type,
+                                  int64_t count);
+
+/// A floating-point number in memory, for what is no loop of a kernel.
+float readElement(const void *from, aclDataType type, int64_t index);
+void writeElement(void *to, aclDataType type, int64_t index, float value);
+
+class OperatorCall {
+public:
+  /// How dense an operand has to be.
+  enum class Layout : uint8_t { Dense, DenseOrTransposed };
+
+  OperatorCall(const char *name, uint64_t *workspaceSize,
+               aclOpExecutor **executor);
+
+  /// These add an operand and return its number.
+  size_t read(const aclTensor *tensor, llvm::StringRef operand,
+              Layout layout = Layout::Dense);
+  size_t write(const aclTensor *tensor, llvm::StringRef operand);
+  size_t update(const aclTensor *tensor, llvm::StringRef operand);
+
+  /// Refuses the call with 161001.
+  void requireThere(const void *argument, llvm::StringRef operand);
+  /// Refuses the call with 161002.
+  void require(bool holds, const llvm::Twine &text);
+  bool hasFailed() const { return code != ACLNN_SUCCESS; }
+
+  const aclTensor &getTensor(size_t operand) const {
+    return operands[operand].tensor;
+  }
+  TensorShape getShape(size_t operand) const;
+
+  /// The kernel, unless it does not take the operands.
+  std::shared_ptr<OperatorKernel> makeKernel(const KernelSpec &spec);
+
+  /// Ends the first phase.
+  aclnnStatus
+  finish(uint64_t workspaceBytes,
+         std::function<llvm::Error(llvm::ArrayRef<void *>, void *)> body);
+  /// Ends it with a kernel that takes the operands that are read, then writes
+  /// the others.
+  aclnnStatus finishKernel(llvm::StringRef kernel,
+                           AttributeMap attributes = {});
+  aclnnStatus finishSpec(const KernelSpec &spec);
+
+private:
+  size_t add(const aclTensor *tensor, llvm::StringRef operand, bool isRead,
+             bool isWritten, Layout layout);
+
+  const char *name;
+  uint64_t *workspaceSize;
+  aclOpExecutor **executor;
+  std::vector<BoundTensor> operands;
+  int code = ACLNN_SUCCESS;
+};
+
+} // namespace mf::hostcann
+
+/// Defines the second phase of an operator.
+#define MF_HOST_CANN_SECOND_PHASE(NAME)                                        \
+  aclnnStatus NAME(void *workspace, uint64_t workspaceSize,                    \
+                   aclOpExecutor *executor, aclrtStream stream) {              \
+    return mf::hostcann::runExecutor(#NAME, workspace, workspaceSize,          \
+                                     executor, stream);                        \
+  }
+
+#endif // MF_LIB_HOSTCANN_OPERATORCALL_H

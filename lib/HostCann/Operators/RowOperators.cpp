@@ -1,0 +1,163 @@
+//===- RowOperators.cpp - Norms, gates and rotary embedding ---------------===//
+
+#include "OperatorCall.h"
+#include "aclnnop/aclnn_rms_norm.h"
+#include "aclnnop/aclnn_rms_norm_grad.h"
+#include "aclnnop/aclnn_rotary_position_embedding.h"
+#include "aclnnop/aclnn_rotary_position_embedding_grad.h"
+#include "aclnnop/aclnn_swi_glu.h"
+#include "aclnnop/aclnn_swi_glu_grad.h"
+
+using namespace mf::hostcann;
+
+namespace {
+
+/// Statistics of rows have a last dimension of one element.
+mf::TensorShape getRowStatistics(OperatorCall &call, size_t operand,
+                                 size_t rows) {
+  mf::TensorShape shape = call.getShape(rows);
+  if (shape.dims.empty())
+    return shape;
+  shape.type = mf::DType::F32;
+  shape.dims.back() = 1;
+  const aclTensor &tensor = call.getTensor(operand);
+  call.require(tensor.type == ACL_FLOAT && tensor.dims == shape.dims,
+               "rstd is not FLOAT, or not of x's dimensions with 1 for the "
+               "last");
+  shape.dims.pop_back();
+  return shape;
+}
+
+void requireLastDimension(OperatorCall &call, const aclTensor *x, int64_t dim) {
+  call.require(!x || dim == -1 ||
+                   dim + 1 == static_cast<int64_t>(x->dims.size()),
+               "dim other than the last is not in this host library");
+}
+
+aclnnStatus makeRotary(const char *name, const aclTensor *x,
+                       const aclTensor *cos, const aclTensor *sin, int64_t mode,
+                       const aclTensor *out, uint64_t *workspaceSize,
+                       aclOpExecutor **executor) {
+  OperatorCall call(name, workspaceSize, executor);
+  call.read(x, "x");
+  call.read(cos, "cos");
+  call.read(sin, "sin");
+  call.write(out, "out");
+  call.require(mode == 0, "mode other than 0 is not in this host library");
+  if (!call.hasFailed()) {
+    call.require(x->dims.size() == 4 && cos->dims.size() == 4,
+                 "x and its tables have four dimensions each");
+    call.require(x->type == cos->type, "the tables are not of x's type");
+    call.require(x->dims.back() < 896, "the last dimension is 896 or more");
+  }
+  return call.finishKernel(name);
+}
+
+} // namespace
+
+aclnnStatus aclnnRmsNormGetWorkspaceSize(const aclTensor *x,
+                                         const aclTensor *gamma, double epsilon,
+                                         aclTensor *y, aclTensor *rstd,
+                                         uint64_t *workspaceSize,
+                                         aclOpExecutor **executor) {
+  OperatorCall call("aclnnRmsNorm", workspaceSize, executor);
+  call.read(x, "x");
+  call.read(gamma, "gamma");
+  call.write(y, "y");
+  call.write(rstd, "rstd");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  mf::KernelSpec spec;
+  spec.name = "aclnnRmsNorm";
+  spec.inputs = {call.getShape(0), call.getShape(1)};
+  spec.outputs = {call.getShape(2), getRowStatistics(call, 3, 0)};
+  spec.attributes["epsilon"] = epsilon;
+  return call.finishSpec(spec);
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnRmsNorm)
+
+aclnnStatus aclnnRmsNormGradGetWorkspaceSize(
+    const aclTensor *dy, const aclTensor *x, const aclTensor *rstd,
+    const aclTensor *gamma, aclTensor *dx, aclTensor *dgamma,
+    uint64_t *workspaceSize, aclOpExecutor **executor) {
+  OperatorCall call("aclnnRmsNormGrad", workspaceSize, executor);
+  call.read(dy, "dy");
+  call.read(x, "x");
+  call.read(rstd, "rstd");
+  call.read(gamma, "gamma");
+  call.write(dx, "dx");
+  call.write(dgamma, "dgamma");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require(dgamma->type == ACL_FLOAT, "dgamma is not FLOAT");
+  mf::KernelSpec spec;
+  spec.name = "aclnnRmsNormGrad";
+  spec.inputs = {call.getShape(0), call.getShape(1),
+                 getRowStatistics(call, 2, 1), call.getShape(3)};
+  spec.outputs = {call.getShape(4), call.getShape(5)};
+  // The kernel's dgamma is of gamma's type, so it gets gamma in fp32.
+  spec.inputs[3].type = mf::DType::F32;
+  std::shared_ptr<OperatorKernel> kernel = call.makeKernel(spec);
+  if (!kernel)
+    return call.finish(0, nullptr);
+  return call.finish(
+      kernel->getWorkspaceBytes(),
+      [kernel, type = gamma->type, count = gamma->getNumElements()](
+          llvm::ArrayRef<void *> places, void *workspace) {
+        std::vector<float> wide(count);
+        for (int64_t i = 0; i < count; ++i)
+          wide[i] = readElement(places[3], type, i);
+        kernel->run({places[0], places[1], places[2], wide.data()},
+                    places.drop_front(4), workspace);
+        return llvm::Error::success();
+      });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnRmsNormGrad)
+
+aclnnStatus aclnnRotaryPositionEmbeddingGetWorkspaceSize(
+    const aclTensor *x, const aclTensor *cos, const aclTensor *sin,
+    int64_t mode, aclTensor *out, uint64_t *workspaceSize,
+    aclOpExecutor **executor) {
+  return makeRotary("aclnnRotaryPositionEmbedding", x, cos, sin, mode, out,
+                    workspaceSize, executor);
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnRotaryPositionEmbedding)
+
+aclnnStatus aclnnRotaryPositionEmbeddingGradGetWorkspaceSize(
+    const aclTensor *dy, const aclTensor *cos, const aclTensor *sin,
+    const aclTensor *xOptional, int64_t mode, aclTensor *dx, aclTensor *,
+    aclTensor *, uint64_t *workspaceSize, aclOpExecutor **executor) {
+  if (xOptional)
+    return failOperator(ACLNN_ERR_PARAM_INVALID,
+                        "aclnnRotaryPositionEmbeddingGrad",
+                        "gradients of the tables are not in this host library: "
+                        "pass no x");
+  return makeRotary("aclnnRotaryPositionEmbeddingGrad", dy, cos, sin, mode, dx,
+                    workspaceSize, executor);
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnRotaryPositionEmbeddingGrad)
+
+aclnnStatus aclnnSwiGluGetWorkspaceSize(const aclTensor *x, int64_t dim,
+                                        aclTensor *out, uint64_t *workspaceSize,
+                                        aclOpExecutor **executor) {
+  OperatorCall call("aclnnSwiGlu", workspaceSize, executor);
+  call.read(x, "x");
+  call.write(out, "out");
+  requireLastDimension(call, x, dim);
+  return call.finishKernel("aclnnSwiGlu");
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnSwiGlu)
+
+aclnnStatus aclnnSwiGluGradGetWorkspaceSize(const aclTensor *yGrad,
+                                            const aclTensor *x, int64_t dim,
+                                            aclTensor *out,
+                                            uint64_t *workspaceSize,
+                                            aclOpExecutor **executor) {
+  OperatorCall call("aclnnSwiGluGrad", workspaceSize, executor);
+  call.read(yGrad, "yGrad");
+  call.read(x, "x");
+  call.write(out, "out");
+  requireLastDimension(call, x, dim);
+  return call.finishKernel("aclnnSwiGluGrad");
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnSwiGluGrad)

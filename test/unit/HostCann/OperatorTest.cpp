@@ -1,0 +1,276 @@
+//===- OperatorTest.cpp - Operators of the host's CANN --------------------===//
+
+#include "HostCannTesting.h"
+#include "aclnnop/aclnn_add.h"
+#include "aclnnop/aclnn_apply_adam_w_v2.h"
+#include "aclnnop/aclnn_cross_entropy_loss.h"
+#include "aclnnop/aclnn_cross_entropy_loss_grad.h"
+#include "aclnnop/aclnn_embedding.h"
+#include "aclnnop/aclnn_flash_attention_score.h"
+#include "aclnnop/aclnn_matmul.h"
+#include "aclnnop/aclnn_rms_norm.h"
+#include "aclnnop/aclnn_rms_norm_grad.h"
+#include "aclnnop/aclnn_silu.h"
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+using ::testing::FloatNear;
+using ::testing::HasSubstr;
+using ::testing::Pointwise;
+
+namespace {
+
+class OperatorTest : public HostCannTest {
+protected:
+  void SetUp() override {
+    HostCannTest::SetUp();
+    stream = createStream();
+  }
+  void TearDown() override {
+    EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS) << getError();
+    for (aclTensor *tensor : tensors)
+      aclDestroyTensor(tensor);
+    for (void *memory : memories)
+      EXPECT_EQ(aclrtFree(memory), ACL_SUCCESS) << getError();
+    EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS) << getError();
+    HostCannTest::TearDown();
+  }
+
+  aclTensor *make(const std::vector<int64_t> &dims, aclDataType type,
+                  const void *values, size_t bytes,
+                  const std::vector<int64_t> &strides = {}) {
+    memories.push_back(allocate(bytes));
+    if (values)
+      EXPECT_EQ(aclrtMemcpy(memories.back(), bytes, values, bytes,
+                            ACL_MEMCPY_HOST_TO_DEVICE),
+                ACL_SUCCESS);
+    tensors.push_back(aclCreateTensor(
+        dims.data(), dims.size(), type,
+        strides.empty() ? nullptr : strides.data(), 0, ACL_FORMAT_ND,
+        dims.data(), dims.size(), memories.back()));
+    return tensors.back();
+  }
+  aclTensor *floats(const std::vector<int64_t> &dims,
+                    const std::vector<float> &values,
+                    const std::vector<int64_t> &strides = {}) {
+    return make(dims, ACL_FLOAT, values.data(), values.size() * sizeof(float),
+                strides);
+  }
+  aclTensor *space(const std::vector<int64_t> &dims,
+                   aclDataType type = ACL_FLOAT) {
+    size_t count = 1;
+    for (int64_t size : dims)
+      count *= size;
+    return make(dims, type, nullptr, count * sizeof(float));
+  }
+  std::vector<float> read(size_t tensor, size_t count) {
+    EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS) << getError();
+    std::vector<float> values(count);
+    EXPECT_EQ(aclrtMemcpy(values.data(), count * sizeof(float),
+                          memories[tensor], count * sizeof(float),
+                          ACL_MEMCPY_DEVICE_TO_HOST),
+              ACL_SUCCESS);
+    return values;
+  }
+  void *getWorkspace() {
+    if (bytes == 0)
+      return nullptr;
+    memories.push_back(allocate(bytes));
+    return memories.back();
+  }
+
+  aclrtStream stream = nullptr;
+  std::vector<void *> memories;
+  std::vector<aclTensor *> tensors;
+  uint64_t bytes = 0;
+  aclOpExecutor *executor = nullptr;
+};
+
+TEST_F(OperatorTest, AnExecutorRunsOnceUnlessItIsRepeatable) {
+  aclTensor *a = floats({4}, {1, 2, 3, 4}), *out = space({4});
+  ASSERT_EQ(aclnnSiluGetWorkspaceSize(a, out, &bytes, &executor), ACLNN_SUCCESS)
+      << getError();
+  EXPECT_EQ(aclnnAdd(nullptr, 0, executor, stream), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(getError(), HasSubstr("the executor is one of aclnnSilu"));
+  EXPECT_EQ(aclnnSilu(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  EXPECT_EQ(aclnnSilu(nullptr, 0, executor, stream), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(read(1, 4), Pointwise(FloatNear(1e-5F), {0.731059F, 1.761594F,
+                                                       2.857722F, 3.928055F}));
+  ASSERT_EQ(aclnnSiluGetWorkspaceSize(a, out, &bytes, &executor),
+            ACLNN_SUCCESS);
+  EXPECT_EQ(aclSetAclOpExecutorRepeatable(executor), ACLNN_SUCCESS);
+  EXPECT_EQ(aclnnSilu(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  EXPECT_EQ(aclnnSilu(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+  EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_ERR_PARAM_INVALID);
+}
+
+TEST_F(OperatorTest, RefusesWrongArguments) {
+  aclTensor *a = floats({4}, {1, 2, 3, 4}), *out = space({4});
+  aclTensor *other = space({4}, ACL_BF16), *longer = space({5});
+  EXPECT_EQ(aclnnSiluGetWorkspaceSize(nullptr, out, &bytes, &executor),
+            ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(aclnnSiluGetWorkspaceSize(a, out, nullptr, &executor),
+            ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(aclnnSiluGetWorkspaceSize(a, other, &bytes, &executor),
+            ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(aclnnSiluGetWorkspaceSize(a, longer, &bytes, &executor),
+            ACLNN_ERR_PARAM_INVALID);
+  // Memory that nobody wrote has no value.
+  ASSERT_EQ(aclnnSiluGetWorkspaceSize(longer, longer, &bytes, &executor),
+            ACLNN_SUCCESS);
+  EXPECT_EQ(aclnnSilu(nullptr, 0, executor, stream), ACLNN_ERR_RUNTIME_ERROR);
+  EXPECT_THAT(getError(), HasSubstr("nothing has written"));
+  EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+}
+
+TEST_F(OperatorTest, NamesTheOperatorsOfARace) {
+  aclTensor *a = floats({4}, {1, 2, 3, 4}), *b = space({4}), *c = space({4});
+  aclrtStream second = createStream();
+  ASSERT_EQ(aclnnSiluGetWorkspaceSize(a, b, &bytes, &executor), ACLNN_SUCCESS);
+  ASSERT_EQ(aclnnSilu(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  float one = 1;
+  aclScalar *alpha = aclCreateScalar(&one, ACL_FLOAT);
+  ASSERT_EQ(aclnnAddGetWorkspaceSize(a, b, alpha, c, &bytes, &executor),
+            ACLNN_SUCCESS);
+  EXPECT_EQ(aclnnAdd(nullptr, 0, executor, second), ACLNN_ERR_RUNTIME_ERROR);
+  const std::string text = getError();
+  EXPECT_THAT(text, HasSubstr("race: aclnnAdd (call "));
+  EXPECT_THAT(text, HasSubstr("which aclnnSilu (call "));
+  EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+  EXPECT_EQ(aclDestroyScalar(alpha), ACLNN_SUCCESS);
+  EXPECT_EQ(aclrtDestroyStream(second), ACL_SUCCESS);
+}
+
+TEST_F(OperatorTest, MultipliesByTransposedViews) {
+  aclTensor *a = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  // Stored as 2 x 3, used as 3 x 2.
+  aclTensor *b = floats({3, 2}, {1, 0, 2, 0, 1, 1}, {1, 3});
+  aclTensor *out = space({2, 2});
+  ASSERT_EQ(aclnnMatmulGetWorkspaceSize(a, b, out, 0, &bytes, &executor),
+            ACLNN_SUCCESS)
+      << getError();
+  EXPECT_EQ(aclnnMatmul(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  EXPECT_EQ(read(2, 4), (std::vector<float>{7, 5, 16, 11}));
+  EXPECT_EQ(aclnnMatmulGetWorkspaceSize(a, a, out, 0, &bytes, &executor),
+            ACLNN_ERR_PARAM_INVALID);
+}
+
+TEST_F(OperatorTest, AsksForItsWorkspace) {
+  aclTensor *x = floats({2, 2}, {1, 1, 2, 2}), *gamma = floats({2}, {1, 3});
+  aclTensor *y = space({2, 2}), *rstd = space({2, 1}), *flat = space({2});
+  EXPECT_EQ(
+      aclnnRmsNormGetWorkspaceSize(x, gamma, 0, y, flat, &bytes, &executor),
+      ACLNN_ERR_PARAM_INVALID);
+  ASSERT_EQ(
+      aclnnRmsNormGetWorkspaceSize(x, gamma, 0, y, rstd, &bytes, &executor),
+      ACLNN_SUCCESS)
+      << getError();
+  EXPECT_EQ(aclnnRmsNorm(getWorkspace(), bytes, executor, stream),
+            ACLNN_SUCCESS);
+  EXPECT_EQ(read(2, 4), (std::vector<float>{1, 3, 1, 3}));
+  EXPECT_EQ(read(3, 2), (std::vector<float>{1, 0.5F}));
+  aclTensor *dx = space({2, 2}), *dgamma = space({2});
+  ASSERT_EQ(aclnnRmsNormGradGetWorkspaceSize(x, x, rstd, gamma, dx, dgamma,
+                                             &bytes, &executor),
+            ACLNN_SUCCESS)
+      << getError();
+  ASSERT_GT(bytes, 0U);
+  EXPECT_EQ(aclnnRmsNormGrad(nullptr, 0, executor, stream),
+            ACLNN_ERR_PARAM_NULLPTR);
+  void *workspace = getWorkspace();
+  EXPECT_EQ(aclnnRmsNormGrad(workspace, bytes - 1, executor, stream),
+            ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(aclnnRmsNormGrad(workspace, bytes, executor, stream), ACLNN_SUCCESS)
+      << getError();
+}
+
+TEST_F(OperatorTest, LossKeepsLogarithmsOfProbabilities) {
+  aclTensor *x = floats({2, 2}, {0, 0, 0, std::log(3.0F)});
+  const int64_t labels[2] = {0, 1};
+  aclTensor *target = make({2}, ACL_INT64, labels, sizeof labels);
+  aclTensor *loss = space({}), *logProb = space({2, 2});
+  char reduction[] = "mean";
+  ASSERT_EQ(aclnnCrossEntropyLossGetWorkspaceSize(
+                x, target, nullptr, reduction, -100, 0, 0, false, loss, logProb,
+                nullptr, nullptr, &bytes, &executor),
+            ACLNN_SUCCESS)
+      << getError();
+  EXPECT_EQ(aclnnCrossEntropyLoss(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  EXPECT_NEAR(read(2, 1)[0], (std::log(2.0F) + std::log(4.0F / 3)) / 2, 1e-6);
+  aclTensor *one = floats({}, {1}), *dx = space({2, 2});
+  ASSERT_EQ(aclnnCrossEntropyLossGradGetWorkspaceSize(
+                one, logProb, target, nullptr, nullptr, nullptr, reduction,
+                -100, 0, 0, dx, &bytes, &executor),
+            ACLNN_SUCCESS)
+      << getError();
+  EXPECT_EQ(aclnnCrossEntropyLossGrad(nullptr, 0, executor, stream),
+            ACLNN_SUCCESS);
+  EXPECT_THAT(read(5, 4),
+              Pointwise(FloatNear(1e-6F), {-0.25F, 0.25F, 0.125F, -0.125F}));
+}
+
+TEST_F(OperatorTest, AdamAddsOneToTheStep) {
+  aclTensor *var = floats({1}, {1}), *m = floats({1}, {0});
+  aclTensor *v = floats({1}, {0}), *grad = floats({1}, {0.5F});
+  aclTensor *step = floats({1}, {0});
+  ASSERT_EQ(aclnnApplyAdamWV2GetWorkspaceSize(var, m, v, nullptr, grad, step,
+                                              0.125F, 0.9F, 0.95F, 0, 1e-8F,
+                                              false, false, &bytes, &executor),
+            ACLNN_SUCCESS)
+      << getError();
+  EXPECT_EQ(aclnnApplyAdamWV2(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  EXPECT_NEAR(read(0, 1)[0], 0.875F, 1e-6);
+}
+
+TEST_F(OperatorTest, ErrorsOfTasksComeToWhoWaits) {
+  aclTensor *table = floats({2, 1}, {1, 2});
+  const int64_t rows[1] = {2};
+  aclTensor *indices = make({1}, ACL_INT64, rows, sizeof rows);
+  aclTensor *out = space({1, 1});
+  ASSERT_EQ(
+      aclnnEmbeddingGetWorkspaceSize(table, indices, out, &bytes, &executor),
+      ACLNN_SUCCESS)
+      << getError();
+  EXPECT_EQ(aclnnEmbedding(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_ERROR_RT_AICORE_EXCEPTION);
+  EXPECT_THAT(getError(), HasSubstr("aclnnEmbedding: index 2 is outside"));
+  // The device does not work any more: all goes with the process.
+  aclFinalize();
+  aclInit(nullptr);
+  aclrtSetDevice(0);
+  stream = createStream();
+  memories.clear();
+}
+
+TEST_F(OperatorTest, AttentionRepeatsItsStatistics) {
+  aclTensor *q = floats({1, 1, 2, 1}, {0, 0}),
+            *k = floats({1, 1, 2, 1}, {1, 1});
+  aclTensor *v = floats({1, 1, 2, 1}, {2, 4});
+  aclTensor *max = space({1, 1, 2, 8}), *sum = space({1, 1, 2, 8});
+  aclTensor *out = space({1, 1, 2, 1});
+  std::vector<uint8_t> bits(2048 * 2048);
+  for (size_t row = 0; row < 2048; ++row)
+    std::memset(bits.data() + row * 2048 + row + 1, 1, 2047 - row);
+  aclTensor *mask = make({2048, 2048}, ACL_BOOL, bits.data(), bits.size());
+  char layout[] = "BNSD", other[] = "BSH";
+  auto prepare = [&](char *order, const aclTensor *hidden) {
+    return aclnnFlashAttentionScoreV2GetWorkspaceSize(
+        q, k, v, nullptr, nullptr, nullptr, hidden, nullptr, nullptr, nullptr,
+        1, 1, 65536, 0, 1, order, 0, 2, 1, max, sum, nullptr, out, &bytes,
+        &executor);
+  };
+  EXPECT_EQ(prepare(other, mask), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_EQ(prepare(layout, nullptr), ACLNN_ERR_PARAM_NULLPTR);
+  EXPECT_EQ(prepare(layout, q), ACLNN_ERR_PARAM_INVALID);
+  ASSERT_EQ(prepare(layout, mask), ACLNN_SUCCESS) << getError();
+  EXPECT_EQ(aclnnFlashAttentionScoreV2(nullptr, 0, executor, stream),
+            ACLNN_SUCCESS)
+      << getError();
+  EXPECT_EQ(read(5, 2), (std::vector<float>{2, 3}));
+  EXPECT_EQ(read(4, 16), (std::vector<float>{1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2,
+                                             2, 2, 2, 2}));
+}
+
+} // namespace
