@@ -87,7 +87,7 @@ aclnnStatus runExecutor(const char *name, void *workspace, uint64_t bytes,
   llvm::SmallVector<void *, 8> places;
   for (const BoundTensor &operand : executor->operands) {
     const aclTensor &tensor = operand.tensor;
-    const size_t size = tensor.getNumElements() * getElementBytes(tensor.type);
+    const size_t size = tensor.getSpanBytes();
     if (size && reinterpret_cast<uintptr_t>(tensor.data) % dataAlignment != 0)
       return failOperator(ACLNN_ERR_PARAM_INVALID, name,
                           operand.name + " is not aligned to 32 bytes");

@@ -68,6 +68,15 @@ bool aclTensor::isDenseTransposed() const {
   return isDenseFor(swapped, steps);
 }
 
+int64_t aclTensor::getSpanBytes() const {
+  if (getNumElements() == 0)
+    return 0;
+  int64_t last = 0;
+  for (size_t i = 0; i < dims.size(); ++i)
+    last += (dims[i] - 1) * strides[i];
+  return (last + 1) * getElementBytes(type);
+}
+
 void *aclTensor::getFirst() const {
   return static_cast<char *>(data) + offset * getElementBytes(type);
 }

@@ -4,7 +4,6 @@
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_cast.h"
 #include "aclnnop/aclnn_clamp.h"
-#include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_gelu.h"
 #include "aclnnop/aclnn_mul.h"
 #include "aclnnop/aclnn_neg.h"
@@ -184,16 +183,3 @@ aclnnStatus aclnnInplaceZeroGetWorkspaceSize(aclTensor *selfRef,
   return call.finishKernel("aclnnInplaceZero");
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnInplaceZero)
-
-aclnnStatus aclnnInplaceCopyGetWorkspaceSize(aclTensor *selfRef,
-                                             const aclTensor *src,
-                                             uint64_t *workspaceSize,
-                                             aclOpExecutor **executor) {
-  OperatorCall call("aclnnInplaceCopy", workspaceSize, executor);
-  call.read(src, "src");
-  call.write(selfRef, "selfRef");
-  const bool converts =
-      !call.hasFailed() && call.getTensor(0).type != call.getTensor(1).type;
-  return call.finishKernel(converts ? "aclnnCast" : "aclnnInplaceCopy");
-}
-MF_HOST_CANN_SECOND_PHASE(aclnnInplaceCopy)

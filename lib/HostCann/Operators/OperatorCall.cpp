@@ -148,10 +148,11 @@ size_t OperatorCall::add(const aclTensor *tensor, llvm::StringRef operand,
       {tensor ? *tensor : aclTensor(), isRead, isWritten, operand.str()});
   const aclTensor &added = operands.back().tensor;
   if (!hasFailed()) {
-    require(added.isDense() || (layout == Layout::DenseOrTransposed &&
-                                added.isDenseTransposed()),
-            llvm::Twine(operand) + " has strides that leave gaps or change "
-                                   "the order of its elements");
+    require(
+        layout == Layout::Any || added.isDense() ||
+            (layout == Layout::DenseOrTransposed && added.isDenseTransposed()),
+        llvm::Twine(operand) + " has strides that leave gaps or change "
+                               "the order of its elements");
     require(added.format == ACL_FORMAT_ND || added.format == ACL_FORMAT_NCHW,
             llvm::Twine(operand) + " has a private format, expected "
                                    "ACL_FORMAT_ND");

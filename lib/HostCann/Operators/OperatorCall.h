@@ -45,7 +45,7 @@ void writeElement(void *to, aclDataType type, int64_t index, float value);
 class OperatorCall {
 public:
   /// How dense an operand has to be.
-  enum class Layout : uint8_t { Dense, DenseOrTransposed };
+  enum class Layout : uint8_t { Dense, DenseOrTransposed, Any };
 
   OperatorCall(const char *name, uint64_t *workspaceSize,
                aclOpExecutor **executor);

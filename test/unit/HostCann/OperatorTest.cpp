@@ -2,15 +2,19 @@
 
 #include "HostCannTesting.h"
 #include "aclnnop/aclnn_add.h"
+#include "aclnnop/aclnn_amax.h"
 #include "aclnnop/aclnn_apply_adam_w_v2.h"
+#include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_cross_entropy_loss.h"
 #include "aclnnop/aclnn_cross_entropy_loss_grad.h"
 #include "aclnnop/aclnn_embedding.h"
 #include "aclnnop/aclnn_flash_attention_score.h"
+#include "aclnnop/aclnn_isfinite.h"
 #include "aclnnop/aclnn_matmul.h"
 #include "aclnnop/aclnn_rms_norm.h"
 #include "aclnnop/aclnn_rms_norm_grad.h"
 #include "aclnnop/aclnn_silu.h"
+#include "aclnnop/aclnn_slice_v2.h"
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -209,6 +213,57 @@ TEST_F(OperatorTest, LossKeepsLogarithmsOfProbabilities) {
             ACLNN_SUCCESS);
   EXPECT_THAT(read(5, 4),
               Pointwise(FloatNear(1e-6F), {-0.25F, 0.25F, 0.125F, -0.125F}));
+}
+
+TEST_F(OperatorTest, CopiesBetweenStridesAndRepeats) {
+  aclTensor *columns = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  const int64_t one[2] = {2, 1}, strides[2] = {3, 1}, all[2] = {2, 3};
+  tensors.push_back(aclCreateTensor(one, 2, ACL_FLOAT, strides, 1,
+                                    ACL_FORMAT_ND, all, 2, memories[0]));
+  aclTensor *second = tensors.back();
+  aclTensor *dense = space({2, 1}), *repeated = space({2, 4});
+  for (aclTensor *to : {dense, repeated}) {
+    ASSERT_EQ(aclnnInplaceCopyGetWorkspaceSize(to, second, &bytes, &executor),
+              ACLNN_SUCCESS)
+        << getError();
+    EXPECT_EQ(aclnnInplaceCopy(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  }
+  EXPECT_EQ(read(1, 2), (std::vector<float>{2, 5}));
+  EXPECT_EQ(read(2, 8), (std::vector<float>{2, 2, 2, 2, 5, 5, 5, 5}));
+  EXPECT_EQ(aclnnInplaceCopyGetWorkspaceSize(dense, columns, &bytes, &executor),
+            ACLNN_ERR_PARAM_INVALID);
+}
+
+TEST_F(OperatorTest, TakesPartsAndLimits) {
+  aclTensor *x = floats({2, 3}, {1, 2, 3, 4, INFINITY, 6});
+  aclTensor *part = space({2, 2}), *finite = space({2, 3}, ACL_BOOL);
+  aclTensor *largest = space({2});
+  const int64_t from[1] = {1}, to[1] = {3}, step[1] = {1};
+  aclIntArray *starts = aclCreateIntArray(from, 1);
+  aclIntArray *ends = aclCreateIntArray(to, 1);
+  aclIntArray *axes = aclCreateIntArray(from, 1);
+  aclIntArray *steps = aclCreateIntArray(step, 1);
+  ASSERT_EQ(aclnnSliceV2GetWorkspaceSize(x, starts, ends, axes, steps, part,
+                                         &bytes, &executor),
+            ACLNN_SUCCESS)
+      << getError();
+  EXPECT_EQ(aclnnSliceV2(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  EXPECT_EQ(read(1, 4), (std::vector<float>{2, 3, INFINITY, 6}));
+  ASSERT_EQ(aclnnIsFiniteGetWorkspaceSize(x, finite, &bytes, &executor),
+            ACLNN_SUCCESS)
+      << getError();
+  EXPECT_EQ(aclnnIsFinite(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  const std::vector<float> bits = read(2, 2);
+  const uint8_t expected[6] = {1, 1, 1, 1, 0, 1};
+  EXPECT_EQ(std::memcmp(bits.data(), expected, 6), 0);
+  ASSERT_EQ(
+      aclnnAmaxGetWorkspaceSize(x, axes, false, largest, &bytes, &executor),
+      ACLNN_SUCCESS)
+      << getError();
+  EXPECT_EQ(aclnnAmax(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  EXPECT_EQ(read(3, 2), (std::vector<float>{3, INFINITY}));
+  for (aclIntArray *array : {starts, ends, axes, steps})
+    aclDestroyIntArray(array);
 }
 
 TEST_F(OperatorTest, AdamAddsOneToTheStep) {

@@ -25,6 +25,8 @@ struct aclTensor {
   /// The same for dimensions of which the last two are swapped.
   bool isDenseTransposed() const;
   void *getFirst() const;
+  /// From the first element to the end of the last one.
+  int64_t getSpanBytes() const;
 };
 
 struct aclScalar {

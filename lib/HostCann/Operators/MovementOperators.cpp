@@ -1,0 +1,332 @@
+//===- MovementOperators.cpp - Copies of parts, limits and checks ---------===//
+
+#include "OperatorCall.h"
+#include "aclnnop/aclnn_amax.h"
+#include "aclnnop/aclnn_cat.h"
+#include "aclnnop/aclnn_constant_pad_nd.h"
+#include "aclnnop/aclnn_copy.h"
+#include "aclnnop/aclnn_gelu_backward_v2.h"
+#include "aclnnop/aclnn_isfinite.h"
+#include "aclnnop/aclnn_maximum.h"
+#include "aclnnop/aclnn_repeat_interleave.h"
+#include "aclnnop/aclnn_slice_v2.h"
+#include "aclnnop/aclnn_softmax.h"
+#include "aclnnop/aclnn_softmax_backward.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace mf::hostcann;
+
+namespace {
+
+bool isFloatingPoint(const aclTensor &tensor) {
+  return tensor.type == ACL_FLOAT || tensor.type == ACL_FLOAT16 ||
+         tensor.type == ACL_BF16;
+}
+
+/// Calls `visit(element, place)` for each element of dimensions `dims`, where
+/// the place is the sum over `strides`, which end with the last dimension.
+template <typename Visit>
+void visitElements(llvm::ArrayRef<int64_t> dims,
+                   llvm::ArrayRef<int64_t> strides, Visit visit) {
+  int64_t elements = 1;
+  for (int64_t size : dims)
+    elements *= size;
+  for (int64_t element = 0; element < elements; ++element) {
+    int64_t rest = element, place = 0;
+    for (size_t i = dims.size(); i-- > 0; rest /= dims[i])
+      place += rest % dims[i] * strides[i];
+    visit(element, place);
+  }
+}
+
+void requireLast(OperatorCall &call, const aclTensor *self, int64_t dim) {
+  call.require(!self || dim == -1 ||
+                   dim + 1 == static_cast<int64_t>(self->dims.size()),
+               "dim other than the last is not in this host library");
+}
+
+/// The strides with which a tensor is read as one of dimensions `dims`:
+/// dimensions of one element are repeated. None if it cannot be.
+std::optional<llvm::SmallVector<int64_t, 4>>
+getRepeatedStrides(const aclTensor &from, llvm::ArrayRef<int64_t> dims) {
+  if (from.dims.size() != dims.size())
+    return std::nullopt;
+  llvm::SmallVector<int64_t, 4> strides = from.strides;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (from.dims[i] != dims[i] && from.dims[i] != 1)
+      return std::nullopt;
+    if (from.dims[i] == 1)
+      strides[i] = 0;
+  }
+  return strides;
+}
+
+} // namespace
+
+aclnnStatus aclnnInplaceCopyGetWorkspaceSize(aclTensor *selfRef,
+                                             const aclTensor *src,
+                                             uint64_t *workspaceSize,
+                                             aclOpExecutor **executor) {
+  OperatorCall call("aclnnInplaceCopy", workspaceSize, executor);
+  call.read(src, "src", OperatorCall::Layout::Any);
+  call.write(selfRef, "selfRef");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  if (src->isDense() && src->dims == selfRef->dims)
+    return call.finishKernel(src->type == selfRef->type ? "aclnnInplaceCopy"
+                                                        : "aclnnCast");
+  call.require(src->type == selfRef->type,
+               "a copy that changes strides and the element type is not in "
+               "this host library");
+  auto strides = getRepeatedStrides(*src, selfRef->dims);
+  call.require(strides.has_value(), "src does not have selfRef's dimensions");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  return call.finish(0, [dims = selfRef->dims, strides = *strides,
+                         size = getElementBytes(src->type)](
+                            llvm::ArrayRef<void *> places, void *) {
+    const char *from = static_cast<const char *>(places[0]);
+    char *to = static_cast<char *>(places[1]);
+    visitElements(dims, strides, [&](int64_t element, int64_t place) {
+      std::memcpy(to + element * size, from + place * size, size);
+    });
+    return llvm::Error::success();
+  });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnInplaceCopy)
+
+aclnnStatus aclnnCatGetWorkspaceSize(const aclTensorList *tensors, int64_t dim,
+                                     aclTensor *out, uint64_t *workspaceSize,
+                                     aclOpExecutor **executor) {
+  OperatorCall call("aclnnCat", workspaceSize, executor);
+  call.requireThere(tensors, "tensors");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  for (const aclTensor *tensor : tensors->tensors)
+    call.read(tensor, "tensors");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  const int64_t axis = dim < 0 ? dim + out->dims.size() : dim;
+  return call.finishKernel("aclnnCat", {{"axis", axis}});
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnCat)
+
+aclnnStatus aclnnSliceV2GetWorkspaceSize(
+    const aclTensor *self, const aclIntArray *starts, const aclIntArray *ends,
+    const aclIntArray *axes, const aclIntArray *steps, aclTensor *out,
+    uint64_t *workspaceSize, aclOpExecutor **executor) {
+  OperatorCall call("aclnnSliceV2", workspaceSize, executor);
+  for (const aclIntArray *array : {starts, ends, axes, steps})
+    call.requireThere(array, "starts, ends, axes or steps");
+  call.read(self, "self");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  std::vector<int64_t> begins(self->dims.size(), 0);
+  std::vector<int64_t> sizes(self->dims.begin(), self->dims.end());
+  call.require(starts->values.size() == axes->values.size() &&
+                   ends->values.size() == axes->values.size() &&
+                   steps->values.size() == axes->values.size(),
+               "starts, ends, axes and steps differ in their lengths");
+  for (size_t i = 0; i < axes->values.size() && !call.hasFailed(); ++i) {
+    const int64_t axis = axes->values[i];
+    call.require(axis >= 0 && axis < static_cast<int64_t>(sizes.size()) &&
+                     steps->values[i] == 1,
+                 "negative axes and steps other than 1 are not in this host "
+                 "library");
+    if (call.hasFailed())
+      break;
+    begins[axis] = starts->values[i];
+    sizes[axis] = std::min(ends->values[i], sizes[axis]) - begins[axis];
+  }
+  return call.finishKernel("aclnnSliceV2",
+                           {{"starts", begins}, {"sizes", sizes}});
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnSliceV2)
+
+aclnnStatus aclnnConstantPadNdGetWorkspaceSize(
+    const aclTensor *self, const aclIntArray *pad, const aclScalar *value,
+    aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor) {
+  OperatorCall call("aclnnConstantPadNd", workspaceSize, executor);
+  call.requireThere(pad, "pad");
+  call.requireThere(value, "value");
+  call.read(self, "self");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  const size_t rank = self->dims.size();
+  call.require(pad->values.size() % 2 == 0 && pad->values.size() <= 2 * rank,
+               "pad has not two numbers for each of the last dimensions");
+  call.require(std::trunc(value->value) == value->value,
+               "a value that is no integer is not in this host library");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  std::vector<int64_t> low(rank, 0), high(rank, 0);
+  for (size_t i = 0; 2 * i < pad->values.size(); ++i) {
+    low[rank - 1 - i] = pad->values[2 * i];
+    high[rank - 1 - i] = pad->values[2 * i + 1];
+  }
+  return call.finishKernel("aclnnConstantPadNd",
+                           {{"low", low},
+                            {"high", high},
+                            {"value", static_cast<int64_t>(value->value)}});
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnConstantPadNd)
+
+aclnnStatus aclnnRepeatInterleaveIntWithDimGetWorkspaceSize(
+    const aclTensor *self, int64_t repeats, int64_t dim, int64_t outputSize,
+    aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor) {
+  OperatorCall call("aclnnRepeatInterleaveIntWithDim", workspaceSize, executor);
+  call.read(self, "self");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require(dim >= 0 && dim < static_cast<int64_t>(self->dims.size()) &&
+                   outputSize == self->dims[dim] * repeats,
+               "outputSize is not repeats times the size of dim");
+  return call.finishKernel("aclnnRepeatInterleaveIntWithDim",
+                           {{"axis", dim}, {"repeats", repeats}});
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnRepeatInterleaveIntWithDim)
+
+aclnnStatus aclnnIsFiniteGetWorkspaceSize(const aclTensor *self, aclTensor *out,
+                                          uint64_t *workspaceSize,
+                                          aclOpExecutor **executor) {
+  OperatorCall call("aclnnIsFinite", workspaceSize, executor);
+  call.read(self, "self");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require(isFloatingPoint(*self) && out->type == ACL_BOOL &&
+                   out->dims == self->dims,
+               "out is not BOOL of the dimensions of self");
+  return call.finish(0, [type = self->type, count = self->getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<uint8_t *>(places[1])[i] =
+          std::isfinite(readElement(places[0], type, i));
+    return llvm::Error::success();
+  });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnIsFinite)
+
+aclnnStatus aclnnMaximumGetWorkspaceSize(const aclTensor *self,
+                                         const aclTensor *other, aclTensor *out,
+                                         uint64_t *workspaceSize,
+                                         aclOpExecutor **executor) {
+  OperatorCall call("aclnnMaximum", workspaceSize, executor);
+  call.read(self, "self");
+  call.read(other, "other");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require(isFloatingPoint(*self) && self->type == other->type &&
+                   self->type == out->type && self->dims == other->dims &&
+                   self->dims == out->dims,
+               "the tensors differ in their types or dimensions, or are of "
+               "integers");
+  return call.finish(0, [type = self->type, count = self->getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    for (int64_t i = 0; i < count; ++i) {
+      const float a = readElement(places[0], type, i);
+      const float b = readElement(places[1], type, i);
+      writeElement(places[2], type, i, std::isnan(a) || a > b ? a : b);
+    }
+    return llvm::Error::success();
+  });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnMaximum)
+
+aclnnStatus aclnnAmaxGetWorkspaceSize(const aclTensor *self,
+                                      const aclIntArray *dim, bool keepDim,
+                                      aclTensor *out, uint64_t *workspaceSize,
+                                      aclOpExecutor **executor) {
+  OperatorCall call("aclnnAmax", workspaceSize, executor);
+  call.requireThere(dim, "dim");
+  call.read(self, "self");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require((isFloatingPoint(*self) || self->type == ACL_BOOL) &&
+                   self->type == out->type,
+               "the tensors differ in their types, or are of integers");
+  // Each element of self has a place in out: strides of 0 over what is reduced.
+  llvm::SmallVector<int64_t, 4> strides(self->dims.size(), 0), expected;
+  int64_t stride = 1;
+  for (size_t i = self->dims.size(); i-- > 0;) {
+    const bool reduces =
+        dim->values.empty() || llvm::any_of(dim->values, [&](int64_t axis) {
+          return axis == static_cast<int64_t>(i) ||
+                 axis + self->dims.size() == i;
+        });
+    if (!reduces) {
+      strides[i] = stride;
+      stride *= self->dims[i];
+    }
+    if (!reduces || keepDim)
+      expected.insert(expected.begin(), reduces ? 1 : self->dims[i]);
+  }
+  call.require(out->dims == expected, "out has not the dimensions that stay");
+  return call.finish(0, [strides, dims = self->dims, type = self->type,
+                         count = out->getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    const bool isBool = type == ACL_BOOL;
+    std::vector<float> largest(count, -std::numeric_limits<float>::infinity());
+    visitElements(dims, strides, [&](int64_t element, int64_t place) {
+      const float value = isBool
+                              ? static_cast<const uint8_t *>(places[0])[element]
+                              : readElement(places[0], type, element);
+      if (!(value <= largest[place]) && !std::isnan(largest[place]))
+        largest[place] = value;
+    });
+    for (int64_t i = 0; i < count; ++i)
+      if (isBool)
+        static_cast<uint8_t *>(places[1])[i] = largest[i] > 0;
+      else
+        writeElement(places[1], type, i, largest[i]);
+    return llvm::Error::success();
+  });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnAmax)
+
+aclnnStatus aclnnSoftmaxGetWorkspaceSize(const aclTensor *self, int64_t dim,
+                                         aclTensor *out,
+                                         uint64_t *workspaceSize,
+                                         aclOpExecutor **executor) {
+  OperatorCall call("aclnnSoftmax", workspaceSize, executor);
+  call.read(self, "self");
+  call.write(out, "out");
+  requireLast(call, self, dim);
+  return call.finishKernel("aclnnSoftmax");
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnSoftmax)
+
+aclnnStatus aclnnSoftmaxBackwardGetWorkspaceSize(
+    const aclTensor *gradOutput, const aclTensor *output, int64_t dim,
+    aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor) {
+  OperatorCall call("aclnnSoftmaxBackward", workspaceSize, executor);
+  call.read(gradOutput, "gradOutput");
+  call.read(output, "output");
+  call.write(gradInput, "gradInput");
+  requireLast(call, output, dim);
+  return call.finishKernel("aclnnSoftmaxBackward");
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnSoftmaxBackward)
+
+aclnnStatus aclnnGeluBackwardV2GetWorkspaceSize(
+    const aclTensor *gradOutput, const aclTensor *self, char *approximate,
+    aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor) {
+  OperatorCall call("aclnnGeluBackwardV2", workspaceSize, executor);
+  call.requireThere(approximate, "approximate");
+  call.read(gradOutput, "gradOutput");
+  call.read(self, "self");
+  call.write(gradInput, "gradInput");
+  call.require(!approximate || llvm::StringRef(approximate) == "tanh",
+               "approximate other than \"tanh\" is not in this host library");
+  return call.finishKernel("aclnnGeluBackward");
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnGeluBackwardV2)
