@@ -171,7 +171,21 @@ aclnnStatus aclnnCastGetWorkspaceSize(const aclTensor *self, aclDataType dtype,
   call.read(self, "self");
   call.write(out, "out");
   call.require(!out || out->type == dtype, "out is not of the type dtype");
-  return call.finishKernel("aclnnCast");
+  if (call.hasFailed() || self->type != ACL_BOOL)
+    return call.finishKernel("aclnnCast");
+  // The kernels have no truth values of a byte each.
+  call.require(
+      self->dims == out->dims &&
+          (dtype == ACL_FLOAT || dtype == ACL_BF16 || dtype == ACL_FLOAT16),
+      "BOOL is cast to floating-point types of the same dimensions in "
+      "this host library");
+  return call.finish(0, [dtype, count = self->getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    for (int64_t i = 0; i < count; ++i)
+      writeElement(places[1], dtype, i,
+                   static_cast<const uint8_t *>(places[0])[i] ? 1.0F : 0.0F);
+    return llvm::Error::success();
+  });
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnCast)
 

@@ -4,6 +4,7 @@
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_amax.h"
 #include "aclnnop/aclnn_apply_adam_w_v2.h"
+#include "aclnnop/aclnn_cast.h"
 #include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_cross_entropy_loss.h"
 #include "aclnnop/aclnn_cross_entropy_loss_grad.h"
@@ -256,6 +257,13 @@ TEST_F(OperatorTest, TakesPartsAndLimits) {
   const std::vector<float> bits = read(2, 2);
   const uint8_t expected[6] = {1, 1, 1, 1, 0, 1};
   EXPECT_EQ(std::memcmp(bits.data(), expected, 6), 0);
+  aclTensor *numbers = space({2, 3});
+  ASSERT_EQ(
+      aclnnCastGetWorkspaceSize(finite, ACL_FLOAT, numbers, &bytes, &executor),
+      ACLNN_SUCCESS)
+      << getError();
+  EXPECT_EQ(aclnnCast(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  EXPECT_EQ(read(4, 6), (std::vector<float>{1, 1, 1, 1, 0, 1}));
   ASSERT_EQ(
       aclnnAmaxGetWorkspaceSize(x, axes, false, largest, &bytes, &executor),
       ACLNN_SUCCESS)
