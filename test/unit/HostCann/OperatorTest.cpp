@@ -235,6 +235,27 @@ TEST_F(OperatorTest, CopiesBetweenStridesAndRepeats) {
             ACLNN_ERR_PARAM_INVALID);
 }
 
+TEST_F(OperatorTest, RefusesTensorsThatAreNotAligned) {
+  floats({2}, {1, 2});
+  aclTensor *out = space({1});
+  const int64_t one[1] = {1}, two[1] = {2};
+  tensors.push_back(aclCreateTensor(one, 1, ACL_FLOAT, nullptr, 0,
+                                    ACL_FORMAT_ND, one, 1,
+                                    static_cast<float *>(memories[0]) + 1));
+  ASSERT_EQ(aclnnSiluGetWorkspaceSize(tensors.back(), out, &bytes, &executor),
+            ACLNN_SUCCESS);
+  EXPECT_EQ(aclnnSilu(nullptr, 0, executor, stream), ACLNN_ERR_PARAM_INVALID);
+  EXPECT_THAT(getError(), HasSubstr("self is not aligned to 32 bytes"));
+  EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+  // An offset from an address that is aligned will do.
+  tensors.push_back(aclCreateTensor(one, 1, ACL_FLOAT, nullptr, 1,
+                                    ACL_FORMAT_ND, two, 1, memories[0]));
+  ASSERT_EQ(aclnnSiluGetWorkspaceSize(tensors.back(), out, &bytes, &executor),
+            ACLNN_SUCCESS);
+  EXPECT_EQ(aclnnSilu(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  EXPECT_NEAR(read(1, 1)[0], 1.761594F, 1e-5);
+}
+
 TEST_F(OperatorTest, TakesPartsAndLimits) {
   aclTensor *x = floats({2, 3}, {1, 2, 3, 4, INFINITY, 6});
   aclTensor *part = space({2, 2}), *finite = space({2, 3}, ACL_BOOL);
