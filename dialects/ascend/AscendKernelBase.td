@@ -160,6 +160,16 @@ class Kernel<string kernelName, string kernelFactory> {
   // call lib/Program/Signatures/ProfiledOperands.h; false if they do not say what was
   // launched. Without it the device's operands begin with the record's.
   string fromProfile = "";
+
+  // How a program that is written against CANN runs it: the arguments of the
+  // aclnn function of the kernel's name, or statements that call several, over
+  // the operands and attributes by their names, and what
+  // lib/Cann/support/mf_cann.h has. A kernel without either has no counterpart.
+  // `cannHeaders` are what it includes beside aclnnop/aclnn_<name>.h, or in its
+  // stead where the name is none of a function.
+  string cann = "";
+  string cannBody = "";
+  list<string> cannHeaders = [];
 }
 
 #endif // ASCEND_KERNEL_BASE_TD

@@ -23,6 +23,7 @@ include "dialects/ascend/AscendExpertKernels.td"
 //===----------------------------------------------------------------------===//
 
 class UnaryKernel<string kernelName> : Kernel<kernelName, "makeUnary"> {
+  let cann = "tensor(self), tensor(out)";
   let parts = "* -> *";
   let inputs = (ins In:$self);
   let outputs = (outs OutOrSameAs<["self"]>:$out);
@@ -47,6 +48,7 @@ class BinaryKernel<string kernelName> : Kernel<kernelName, "makeBinary"> {
 
 class ActivationBackwardKernel<string kernelName>
     : Kernel<kernelName, "makeActivationBackward"> {
+  let cann = "tensor(gradOutput), tensor(self), tensor(gradInput)";
   let parts = "+*, * -> *";
   let inputs = (ins In:$gradOutput, In:$self);
   let outputs = (outs OutOrSameAs<["gradOutput", "self"]>:$gradInput);
@@ -56,16 +58,19 @@ class ActivationBackwardKernel<string kernelName>
 }
 
 def Add : BinaryKernel<"aclnnAdd"> {
+  let cann = "tensor(self), tensor(other), scalar(1), tensor(out)";
   let summary = "self + other";
   let parts = "+*, +* -> *";
   let profiled = ["Add", "AddV2"];
 }
 def Sub : BinaryKernel<"aclnnSub"> {
+  let cann = "tensor(self), tensor(other), scalar(1), tensor(out)";
   let summary = "self - other";
   let parts = "+*, +* -> *";
   let profiled = ["Sub"];
 }
 def Mul : BinaryKernel<"aclnnMul"> {
+  let cann = "tensor(self), tensor(other), tensor(out)";
   let summary = "self * other";
   let parts = "^*, ^* -> *";
   let description = "Shapes broadcast as in NumPy.";
@@ -73,16 +78,28 @@ def Mul : BinaryKernel<"aclnnMul"> {
 }
 
 def Adds : ScalarKernel<"aclnnAdds"> {
+  let cann = "tensor(self), scalar(value), scalar(1), tensor(out)";
+  let cannHeaders = ["add"];
   let summary = "self + value";
   let profiled = ["Adds"];
 }
 def Muls : ScalarKernel<"aclnnMuls"> {
+  let cann = "tensor(self), scalar(value), tensor(out)";
+  let cannHeaders = ["mul"];
   let summary = "self * value";
   let parts = "+* -> *";
   let profiled = ["Muls"];
 }
-def ClampMax : ScalarKernel<"aclnnClampMax"> { let summary = "min(self, value)"; }
-def ClampMin : ScalarKernel<"aclnnClampMin"> { let summary = "max(self, value)"; }
+def ClampMax : ScalarKernel<"aclnnClampMax"> {
+  let summary = "min(self, value)";
+  let cann = "tensor(self), scalar(value), tensor(out)";
+  let cannHeaders = ["clamp"];
+}
+def ClampMin : ScalarKernel<"aclnnClampMin"> {
+  let summary = "max(self, value)";
+  let cann = "tensor(self), scalar(value), tensor(out)";
+  let cannHeaders = ["clamp"];
+}
 
 def Neg : UnaryKernel<"aclnnNeg"> {
   let summary = "-self";
@@ -108,6 +125,7 @@ def Gelu : UnaryKernel<"aclnnGelu"> {
   let profiled = ["Gelu", "GeluV2"];
 }
 def FastGelu : UnaryKernel<"aclnnFastGelu"> {
+  let cann = "";
   let summary = "Gaussian error linear unit as self * sigmoid(1.702 self)";
   let kind = "activation";
   let profiled = ["FastGelu"];
@@ -118,15 +136,23 @@ def SiluBackward : ActivationBackwardKernel<"aclnnSiluBackward"> {
   let profiled = ["SiluGrad", "SwishGrad"];
 }
 def GeluBackward : ActivationBackwardKernel<"aclnnGeluBackward"> {
+  let cann = "";
+  let cannBody = [{
+    char form[] = "tanh";
+    stream.call(MF_CANN(aclnnGeluBackwardV2), tensor(gradOutput),
+                tensor(self), form, tensor(gradInput));}];
+  let cannHeaders = ["gelu_backward_v2"];
   let summary = "gradient of aclnnGelu";
   let profiled = ["GeluGrad", "GeluGradV2"];
 }
 def FastGeluBackward : ActivationBackwardKernel<"aclnnFastGeluBackward"> {
+  let cann = "";
   let summary = "gradient of aclnnFastGelu";
   let profiled = ["FastGeluGrad"];
 }
 
 def Cast : Kernel<"aclnnCast", "makeCast"> {
+  let cann = "tensor(self), out.type, tensor(out)";
   let summary = "conversion to the element type of out";
   let parts = "+* -> *";
   let description = "Rounds to nearest even; integers truncate and saturate.";
@@ -143,6 +169,7 @@ def Cast : Kernel<"aclnnCast", "makeCast"> {
 //===----------------------------------------------------------------------===//
 
 def Cat : Kernel<"aclnnCat", "makeCat"> {
+  let cann = "list(tensors), axis, tensor(out)";
   let summary = "tensors one after another along an axis";
   let parts = "getConcatenatedParts(spec)";
   let description = "`axis` is aclnn's dim.";
@@ -156,6 +183,8 @@ def Cat : Kernel<"aclnnCat", "makeCat"> {
 }
 
 def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
+  let cann = [{tensor(self), ints(getPadding(low, high)),
+              scalar(static_cast<double>(value)), tensor(out)}];
   let summary = "zeros, or a value, around a tensor";
   let parts = "getResizedParts(spec)";
   let description = [{`low` and `high` are aclnn's `pad`, which begins with the
@@ -170,6 +199,8 @@ def ConstantPadNd : Kernel<"aclnnConstantPadNd", "makePad"> {
 }
 
 def InplaceCopy : Kernel<"aclnnInplaceCopy", "makeInplaceCopy"> {
+  let cann = "tensor(selfRef), tensor(src)";
+  let cannHeaders = ["copy"];
   let summary = "selfRef = src";
   let parts = "+* -> *";
   let inputs = (ins In:$src);
@@ -179,6 +210,8 @@ def InplaceCopy : Kernel<"aclnnInplaceCopy", "makeInplaceCopy"> {
 }
 
 def InplaceZero : Kernel<"aclnnInplaceZero", "makeInplaceZero"> {
+  let cann = "tensor(selfRef)";
+  let cannHeaders = ["zero"];
   let summary = "selfRef = 0";
   let parts = "-> *";
   let outputs = (outs Out:$selfRef);
@@ -187,6 +220,7 @@ def InplaceZero : Kernel<"aclnnInplaceZero", "makeInplaceZero"> {
 }
 
 def Permute : Kernel<"aclnnPermute", "makePermute"> {
+  let cann = "tensor(self), ints(perm), tensor(out)";
   let summary = "permutation of dimensions";
   let parts = "getPermutedParts(spec)";
   let description = "Dimension i of the result is dimension `perm[i]` of self.";
@@ -211,6 +245,9 @@ def OwnPart : Kernel<"mfOwnPart", "makeOwnPart"> {
 }
 
 def RepeatInterleave : Kernel<"aclnnRepeatInterleaveIntWithDim", "makeRepeat"> {
+  let cann = [{tensor(self), repeats, axis,
+              out.dims[static_cast<size_t>(axis)], tensor(out)}];
+  let cannHeaders = ["repeat_interleave"];
   let summary = "each slice along an axis repeated in place";
   let parts = "getRepeatedParts(spec)";
   let description = "`axis` is aclnn's dim; the size of the result follows.";
@@ -222,6 +259,8 @@ def RepeatInterleave : Kernel<"aclnnRepeatInterleaveIntWithDim", "makeRepeat"> {
 }
 
 def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
+  let cann = [{tensor(self), ints(starts), ints(getSum(starts, sizes)),
+              ints(getAxes(starts)), ints(getOnes(starts)), tensor(out)}];
   let summary = "a contiguous part of each dimension";
   let parts = "getResizedParts(spec)";
   let description = [{aclnn's ends are `starts` plus `sizes`; of all axes, in
@@ -281,102 +320,4 @@ include "dialects/ascend/AscendRouterKernels.td"
 // Gradients and the optimizer
 //===----------------------------------------------------------------------===//
 
-def InplaceAdd : Kernel<"aclnnInplaceAdd", "makeInplaceAdd"> {
-  let summary = "selfRef += other";
-  let parts = "+* -> +*";
-  let description = "`alpha` is 1; the shapes are equal.";
-  let inputs = (ins In:$other);
-  let outputs = (outs Accumulated:$selfRef);
-  let kind = "elementwise";
-}
-
-def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
-  let summary = "x *= scalar";
-  let parts = ". -> ^*";
-  let description = [{Of a list of one tensor, in place. The scalar is a tensor
-    on the device; V2's is a number of the host.}];
-  let inputs = (ins In:$scalar);
-  let outputs = (outs Updated:$x);
-  let kind = "elementwise";
-}
-
-def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
-  let summary = "Euclidean norm";
-  let parts = "*, . -> ~.";
-  let description = [{Of a list of one tensor, in fp32; aclnn's scalar is 2.
-    `factors`, ours, are numbers that each element is multiplied by first, by one
-    after the other, each product rounded to the type of x.}];
-  let inputs = (ins In:$x, OptionalVariadicIn:$factors);
-  let outputs = (outs Out:$out);
-  let kind = "reduction";
-  let flops = "2 * spec.inputs[0].getNumElements()";
-  let workspace = "getNormWorkspace(spec)";
-}
-
-def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
-  let summary = "foundInf = max(foundInf, 1) if an element is infinite or NaN";
-  let parts = "* -> >.";
-  let description = [{aclnnForeachNonFiniteCheckAndUnscale without the scale:
-    ours.}];
-  let inputs = (ins In:$x);
-  let outputs = (outs Updated:$foundInf);
-  let kind = "reduction";
-  let flops = "spec.inputs[0].getNumElements()";
-}
-
-def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
-  let summary = "one AdamW step of one parameter";
-  let parts = "*, ., ., ., . -> *, *, *";
-  let description = [{The learning rate is a tensor, so that it can change from
-    step to step; aclnn's is a number. Without `bias_correction` the step is
-    MindSpore's AdamWeightDecay, which aclnn has not. Where `overflow`, ours, is
-    given and not 0 nothing changes. `factors`, ours, are those of
-    aclnnForeachNorm, for `grad`. No amsgrad, no maximize.}];
-  let inputs = (ins In:$grad, In:$step, In:$lr, OptionalIn:$overflow,
-                    OptionalVariadicIn:$factors);
-  let outputs = (outs Updated:$var, Updated:$m, Updated:$v);
-  let attributes = (attrs Double:$beta1, Double:$beta2, Double:$eps,
-                          Double:$weight_decay, OptionalBool:$bias_correction);
-  let kind = "optimizer";
-  let profiled = ["ApplyAdamW", "ApplyAdamWV2"];
-  let fromProfile = "takeProfiledAdam(spec)";
-}
-
-def Momentum : Kernel<"mfMomentum", "makeMomentum"> {
-  let summary = "adds a gradient to the momentum, and the direction of Muon's step";
-  let parts = "*, ., . -> *, *";
-  let description = [{m = momentum m + grad; direction = grad + momentum m with
-    `nesterov`, else m, rounded to its type. `factors` are those of
-    aclnnForeachNorm, for `grad`. Where `overflow` is not 0 m stays and the
-    direction is 0.}];
-  let inputs = (ins In:$grad, In:$overflow, OptionalVariadicIn:$factors);
-  let outputs = (outs Updated:$m, Out:$direction);
-  let attributes = (attrs Double:$momentum, Bool:$nesterov);
-  let kind = "optimizer";
-}
-
-def TakeStep : Kernel<"mfTakeStep", "makeTakeStep"> {
-  let summary = "var = (1 - lr weight_decay) var - lr scale direction";
-  let parts = "*, ., . -> *";
-  let description = [{Where `overflow` is not 0 nothing changes.}];
-  let inputs = (ins In:$direction, In:$lr, In:$overflow);
-  let outputs = (outs Updated:$var);
-  let attributes = (attrs Double:$scale, Double:$weight_decay);
-  let kind = "optimizer";
-}
-
-def AverageWeight : Kernel<"mfAverageWeight", "makeAverageWeight"> {
-  let summary = "what PmaAdamW does behind AdamW's step of one parameter";
-  let parts = "., . -> *, *";
-  let description = [{On a step that `interval` divides, average becomes
-    (1 - share) average + share var, with `sums` average + var. Where
-    interval * fused divides it too, var then becomes the average, with `sums`
-    average / fused, and average 0. Where `overflow` is not 0 nothing changes.
-    Operations and bytes are the means over steps.}];
-  let inputs = (ins In:$step, In:$overflow);
-  let outputs = (outs Updated:$var, Updated:$average);
-  let attributes = (attrs Int:$interval, Int:$fused, Double:$share, Bool:$sums);
-  let kind = "optimizer";
-  let flops = "getMeanOfSteps(spec, 3 * spec.outputs[0].getNumElements())";
-  let bytes = "getMeanOfSteps(spec, getMovedBytes(spec, /*readOutputs=*/3))";
-}
+include "dialects/ascend/AscendOptimizerKernels.td"

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 def RmsNorm : Kernel<"aclnnRmsNorm", "makeRmsNorm"> {
+  let cann = [{tensor(x), tensor(gamma), epsilon, tensor(y),
+              tensor(withColumn(rstd))}];
   let summary = "root-mean-square normalisation over the last dimension";
   let parts = "*K, K -> *K, *";
   let description = [{`rstd` has the dimensions of x but the last, which is 1 in
@@ -20,6 +22,13 @@ def RmsNorm : Kernel<"aclnnRmsNorm", "makeRmsNorm"> {
 }
 
 def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
+  let cannBody = [{
+    const CannTensor sum = stream.makeFloat(dgamma);
+    stream.call(MF_CANN(aclnnRmsNormGrad), tensor(dy), tensor(x),
+                tensor(withColumn(rstd)), tensor(gamma), tensor(dx), tensor(sum));
+    if (sum.type != dgamma.type)
+      stream.call(MF_CANN(aclnnCast), tensor(sum), dgamma.type, tensor(dgamma));}];
+  let cannHeaders = ["rms_norm_grad", "cast"];
   let summary = "gradients of aclnnRmsNorm";
   let parts = "+*K, *K, *, K -> *K, K";
   let description = "`dgamma` has gamma's type; aclnn's is always fp32.";
@@ -62,6 +71,7 @@ def LayerNormBackward : Kernel<"aclnnLayerNormBackward",
 }
 
 def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
+  let cann = "tensor(self), int64_t{-1}, tensor(out)";
   let summary = "softmax over the last dimension";
   let parts = "*K -> *K";
   let description = "aclnn's dim is -1.";
@@ -74,6 +84,7 @@ def Softmax : Kernel<"aclnnSoftmax", "makeSoftmax"> {
 }
 
 def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
+  let cann = "tensor(gradOutput), tensor(output), int64_t{-1}, tensor(gradInput)";
   let summary = "gradient of aclnnSoftmax";
   let parts = "+*K, *K -> *K";
   let inputs = (ins In:$gradOutput, In:$output);
@@ -128,6 +139,7 @@ def RotaryPositionEmbeddingGrad
 }
 
 def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
+  let cann = "tensor(self), ints(axes), keep_dims, out.type, tensor(out)";
   let summary = "sum over dimensions";
   let parts = "getReducedParts(spec)";
   let description = "`axes` are aclnn's dims; sums are in fp32.";

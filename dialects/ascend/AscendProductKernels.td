@@ -11,6 +11,18 @@ include "dialects/ascend/AscendKernelBase.td"
 //===----------------------------------------------------------------------===//
 
 def Matmul : Kernel<"aclnnMatmul", "makeMatmul"> {
+  let cannBody = [{
+    // A matrix is shared by all rows; else the last two dimensions are the matrices.
+    const bool isFlat = contract_batch || (mat2.dims.size() == 2 && !transpose_a);
+    stream.require(!contract_batch || (transpose_a && !transpose_b),
+                   "expected a product that sums over the batch with transpose_a "
+                   "alone");
+    const CannTensor left = isFlat ? makeMatrix(self) : self;
+    const CannTensor right = isFlat ? makeMatrix(mat2) : mat2;
+    stream.call(MF_CANN(aclnnMatmul),
+                tensor(transpose_a ? transpose(left) : left),
+                tensor(transpose_b ? transpose(right) : right),
+                tensor(isFlat ? makeMatrix(out) : out), int8_t{0});}];
   let summary = "matrix product over the last two dimensions";
   let parts = "getMatmulParts(spec)";
   let description = [{`transpose_a` and `transpose_b` say that an operand is
@@ -84,6 +96,25 @@ def DocumentMask : Kernel<"mfDocumentMask", "makeDocumentMask"> {
 }
 
 def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
+  let cannBody = [{
+    stream.require(!slopes.isThere(), "expected attention without slopes");
+    // CANN has maxima and sums eight times over, of which one is kept.
+    const CannTensor maxima = stream.makeScratch(repeatDims(softmaxMax, 8), ACL_FLOAT);
+    const CannTensor sums = stream.makeScratch(repeatDims(softmaxSum, 8), ACL_FLOAT);
+    const CannTensor none = empty(query.type);
+    char layout[] = "BNSD";
+    stream.call(MF_CANN(aclnnFlashAttentionScoreV2), tensor(query), tensor(key),
+                tensor(value), nullptr, nullptr, nullptr,
+                tensor(causal ? stream.getCausalMask() : CannTensor()), nullptr,
+                nullptr, nullptr, scale, 1.0, allTokens, allTokens,
+                query.dims[1], layout, int64_t{0}, int64_t{causal ? 2 : 0},
+                int64_t{1}, tensor(maxima), tensor(sums), tensor(none),
+                tensor(attentionOut));
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(withColumn(softmaxMax)),
+                tensor(takeColumn(maxima)));
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(withColumn(softmaxSum)),
+                tensor(takeColumn(sums)));}];
+  let cannHeaders = ["flash_attention_score", "copy"];
   let summary = "softmax(scale * query key^T) value, in tiles";
   let parts = "getAttentionParts(spec, false)";
   let description = [{Operands are [batch, heads, sequence, dim] (BNSD); softmax
@@ -105,6 +136,24 @@ def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
 
 def FlashAttentionScoreGrad
     : AttentionGradKernel<"aclnnFlashAttentionScoreGrad"> {
+  let cannBody = [{
+    stream.require(!slopes.isThere(), "expected attention without slopes");
+    const CannTensor maxima = stream.makeScratch(repeatDims(softmaxMax, 8), ACL_FLOAT);
+    const CannTensor sums = stream.makeScratch(repeatDims(softmaxSum, 8), ACL_FLOAT);
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(maxima),
+                tensor(withColumn(softmaxMax)));
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(sums),
+                tensor(withColumn(softmaxSum)));
+    const CannTensor none = empty(query.type);
+    char layout[] = "BNSD";
+    stream.call(MF_CANN(aclnnFlashAttentionScoreGradV2), tensor(query),
+                tensor(key), tensor(value), tensor(dy), nullptr, nullptr, nullptr,
+                tensor(causal ? stream.getCausalMask() : CannTensor()),
+                tensor(maxima), tensor(sums), nullptr, tensor(attentionIn),
+                nullptr, nullptr, nullptr, scale, 1.0, allTokens, allTokens,
+                query.dims[1], layout, int64_t{0}, int64_t{causal ? 2 : 0},
+                int64_t{1}, tensor(dq), tensor(dk), tensor(dv), tensor(none));}];
+  let cannHeaders = ["flash_attention_score_grad", "copy"];
   let summary = "gradients of aclnnFlashAttentionScore";
   let parts = "getAttentionGradParts(spec, false)";
   let description = [{`slopes` are aclnn's pseShift, which stands behind dy

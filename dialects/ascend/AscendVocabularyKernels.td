@@ -11,6 +11,7 @@ include "dialects/ascend/AscendKernelBase.td"
 //===----------------------------------------------------------------------===//
 
 def Embedding : Kernel<"aclnnEmbedding", "makeEmbedding"> {
+  let cann = "tensor(weight), tensor(indices), tensor(out)";
   let summary = "rows of a table by index";
   let parts = "Vd, * -> *d";
   let description = "An index outside of the table reads zeros.";
@@ -23,6 +24,8 @@ def Embedding : Kernel<"aclnnEmbedding", "makeEmbedding"> {
 
 def EmbeddingDenseBackward
     : Kernel<"aclnnEmbeddingDenseBackward", "makeEmbeddingBackward"> {
+  let cann = [{tensor(grad), tensor(indices),
+      static_cast<uint64_t>(out.dims[0]), ~uint64_t{0}, false, tensor(out)}];
   let summary = "gradient of aclnnEmbedding with respect to its table";
   let parts = "+*d, * -> Vd";
   let description = [{aclnn's numWeights follows from out; no padding index, no
@@ -34,6 +37,18 @@ def EmbeddingDenseBackward
 }
 
 def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
+  let cannBody = [{
+    // CANN keeps the logarithms of all probabilities. Backward makes them again,
+    // so that nothing reads logSumExp and count.
+    const CannTensor labels = stream.makeScratch(target.dims, ACL_INT64);
+    const CannTensor logProb = stream.makeScratch(input.dims, input.type);
+    stream.call(MF_CANN(aclnnCast), tensor(target), ACL_INT64, tensor(labels));
+    char mean[] = "mean";
+    stream.call(MF_CANN(aclnnCrossEntropyLoss), tensor(input), tensor(labels),
+                nullptr, mean, ignore_index, 0.0, 0.0, false,
+                tensor(flatten(loss)), tensor(logProb), tensor(empty(input.type)),
+                tensor(empty(input.type)));}];
+  let cannHeaders = ["cast", "cross_entropy_loss"];
   let summary = "mean negative log-likelihood of labels";
   let parts = "RC, R -> ., R, .";
   let description = [{Keeps the logarithm of each row's sum of exponentials
@@ -51,6 +66,20 @@ def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
 
 def CrossEntropyLossGrad
     : Kernel<"aclnnCrossEntropyLossGrad", "makeCrossEntropyLossGrad"> {
+  let cannBody = [{
+    const CannTensor labels = stream.makeScratch(target.dims, ACL_INT64);
+    const CannTensor logProb = stream.makeScratch(input.dims, input.type);
+    const CannTensor loss = stream.makeScratch({1}, input.type);
+    stream.call(MF_CANN(aclnnCast), tensor(target), ACL_INT64, tensor(labels));
+    char mean[] = "mean";
+    stream.call(MF_CANN(aclnnCrossEntropyLoss), tensor(input), tensor(labels),
+                nullptr, mean, ignore_index, 0.0, 0.0, false, tensor(loss),
+                tensor(logProb), tensor(empty(input.type)),
+                tensor(empty(input.type)));
+    stream.call(MF_CANN(aclnnCrossEntropyLossGrad), tensor(flatten(gradLoss)),
+                tensor(logProb), tensor(labels), nullptr, nullptr, nullptr, mean,
+                ignore_index, 0.0, 0.0, tensor(out));}];
+  let cannHeaders = ["cast", "cross_entropy_loss", "cross_entropy_loss_grad"];
   let summary = "gradient of aclnnCrossEntropyLoss with respect to its input";
   let parts = "+., rC, r, r, . -> rC";
   let description = "From the input and what the loss kept; see there.";

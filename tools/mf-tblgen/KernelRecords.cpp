@@ -215,6 +215,13 @@ KernelRecord KernelReader::read() {
     fail("expected both 'step' and 'stepFactory' or neither");
   kernel.profiled = record.getValueAsListOfStrings("profiled");
   kernel.fromProfile = record.getValueAsString("fromProfile").trim();
+  kernel.cann = record.getValueAsString("cann").trim();
+  kernel.cannBody = record.getValueAsString("cannBody").trim();
+  kernel.cannHeaders = record.getValueAsListOfStrings("cannHeaders");
+  if (!kernel.cann.empty() && !kernel.cannBody.empty())
+    fail("expected one of 'cann' and 'cannBody'");
+  if (!kernel.cann.empty() && !kernel.name.starts_with("aclnn"))
+    fail("expected 'cannBody': '" + kernel.name + "' is no function of CANN");
   return kernel;
 }
 

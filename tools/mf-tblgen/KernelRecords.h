@@ -48,6 +48,10 @@ struct KernelRecord {
   /// The names that profilers give it.
   std::vector<llvm::StringRef> profiled;
   llvm::StringRef fromProfile;
+  /// The arguments of its call of CANN, or statements in its stead, and the
+  /// headers of the functions that they call.
+  llvm::StringRef cann, cannBody;
+  std::vector<llvm::StringRef> cannHeaders;
 };
 
 /// The kinds that kernels can be of, in the order of their record.

@@ -1,0 +1,148 @@
+//===- AscendOptimizerKernels.td - Gradients and steps ---------*- tablegen -*-===//
+//
+// Part of AscendKernels.td.
+//
+//===----------------------------------------------------------------------===//
+
+include "dialects/ascend/AscendKernelBase.td"
+
+def InplaceAdd : Kernel<"aclnnInplaceAdd", "makeInplaceAdd"> {
+  let cann = "tensor(selfRef), tensor(other), scalar(1)";
+  let cannHeaders = ["add"];
+  let summary = "selfRef += other";
+  let parts = "+* -> +*";
+  let description = "`alpha` is 1; the shapes are equal.";
+  let inputs = (ins In:$other);
+  let outputs = (outs Accumulated:$selfRef);
+  let kind = "elementwise";
+}
+
+def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
+  let cann = "list({x}), tensor(scalar), list({x})";
+  let summary = "x *= scalar";
+  let parts = ". -> ^*";
+  let description = [{Of a list of one tensor, in place. The scalar is a tensor
+    on the device; V2's is a number of the host.}];
+  let inputs = (ins In:$scalar);
+  let outputs = (outs Updated:$x);
+  let kind = "elementwise";
+}
+
+def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
+  let cannBody = [{
+    stream.require(factors.empty(), "expected a norm without factors; lower with "
+                                    "--fold-gradient-scales=false");
+    stream.require(x.type == out.type,
+                   "expected a norm in the type of its operand");
+    stream.call(MF_CANN(aclnnForeachNorm), list({x}), scalar(2), list({out}));}];
+  let summary = "Euclidean norm";
+  let parts = "*, . -> ~.";
+  let description = [{Of a list of one tensor, in fp32; aclnn's scalar is 2.
+    `factors`, ours, are numbers that each element is multiplied by first, by one
+    after the other, each product rounded to the type of x.}];
+  let inputs = (ins In:$x, OptionalVariadicIn:$factors);
+  let outputs = (outs Out:$out);
+  let kind = "reduction";
+  let flops = "2 * spec.inputs[0].getNumElements()";
+  let workspace = "getNormWorkspace(spec)";
+}
+
+def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
+  let cannBody = [{
+    // 1 - min(isfinite(x)): CANN 8 checks for overflow while it scales alone.
+    const CannTensor flat = flatten(x);
+    const CannTensor finite = stream.makeScratch(flat.dims, ACL_BOOL);
+    const CannTensor ones = stream.makeScratch(flat.dims, ACL_FLOAT);
+    const CannTensor found = stream.makeScratch({1}, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnIsFinite), tensor(flat), tensor(finite));
+    stream.call(MF_CANN(aclnnCast), tensor(finite), ACL_FLOAT, tensor(ones));
+    stream.call(MF_CANN(aclnnMuls), tensor(ones), scalar(-1), tensor(ones));
+    stream.call(MF_CANN(aclnnAmax), tensor(ones), ints({0}), true, tensor(found));
+    stream.call(MF_CANN(aclnnAdds), tensor(found), scalar(1), scalar(1),
+                tensor(found));
+    stream.call(MF_CANN(aclnnMaximum), tensor(flatten(foundInf)), tensor(found),
+                tensor(flatten(foundInf)));}];
+  let cannHeaders = ["isfinite", "cast", "mul", "amax", "add", "maximum"];
+  let summary = "foundInf = max(foundInf, 1) if an element is infinite or NaN";
+  let parts = "* -> >.";
+  let description = [{aclnnForeachNonFiniteCheckAndUnscale without the scale:
+    ours.}];
+  let inputs = (ins In:$x);
+  let outputs = (outs Updated:$foundInf);
+  let kind = "reduction";
+  let flops = "spec.inputs[0].getNumElements()";
+}
+
+def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
+  let cannBody = [{
+    stream.require(bias_correction, "expected AdamW with bias_correction");
+    stream.require(factors.empty(), "expected AdamW without factors; lower with "
+                                    "--fold-gradient-scales=false");
+    // The host reads the flag: CANN's AdamW steps in any case.
+    if (overflow.isThere() && stream.isSet(overflow))
+      return;
+    // CANN adds 1 to the step.
+    const CannTensor before = stream.makeScratch({1}, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnAdds), tensor(flatten(step)), scalar(-1), scalar(1),
+                tensor(before));
+    stream.call(MF_CANN(aclnnApplyAdamWV2), tensor(var), tensor(m), tensor(v),
+                nullptr, tensor(grad), tensor(before), stream.getHostValue(lr),
+                static_cast<float>(beta1), static_cast<float>(beta2),
+                static_cast<float>(weight_decay), static_cast<float>(eps), false,
+                false);}];
+  let cannHeaders = ["apply_adam_w_v2", "add"];
+  let summary = "one AdamW step of one parameter";
+  let parts = "*, ., ., ., . -> *, *, *";
+  let description = [{The learning rate is a tensor, so that it can change from
+    step to step; aclnn's is a number. Without `bias_correction` the step is
+    MindSpore's AdamWeightDecay, which aclnn has not. Where `overflow`, ours, is
+    given and not 0 nothing changes. `factors`, ours, are those of
+    aclnnForeachNorm, for `grad`. No amsgrad, no maximize.}];
+  let inputs = (ins In:$grad, In:$step, In:$lr, OptionalIn:$overflow,
+                    OptionalVariadicIn:$factors);
+  let outputs = (outs Updated:$var, Updated:$m, Updated:$v);
+  let attributes = (attrs Double:$beta1, Double:$beta2, Double:$eps,
+                          Double:$weight_decay, OptionalBool:$bias_correction);
+  let kind = "optimizer";
+  let profiled = ["ApplyAdamW", "ApplyAdamWV2"];
+  let fromProfile = "takeProfiledAdam(spec)";
+}
+
+def Momentum : Kernel<"mfMomentum", "makeMomentum"> {
+  let summary = "adds a gradient to the momentum, and the direction of Muon's step";
+  let parts = "*, ., . -> *, *";
+  let description = [{m = momentum m + grad; direction = grad + momentum m with
+    `nesterov`, else m, rounded to its type. `factors` are those of
+    aclnnForeachNorm, for `grad`. Where `overflow` is not 0 m stays and the
+    direction is 0.}];
+  let inputs = (ins In:$grad, In:$overflow, OptionalVariadicIn:$factors);
+  let outputs = (outs Updated:$m, Out:$direction);
+  let attributes = (attrs Double:$momentum, Bool:$nesterov);
+  let kind = "optimizer";
+}
+
+def TakeStep : Kernel<"mfTakeStep", "makeTakeStep"> {
+  let summary = "var = (1 - lr weight_decay) var - lr scale direction";
+  let parts = "*, ., . -> *";
+  let description = [{Where `overflow` is not 0 nothing changes.}];
+  let inputs = (ins In:$direction, In:$lr, In:$overflow);
+  let outputs = (outs Updated:$var);
+  let attributes = (attrs Double:$scale, Double:$weight_decay);
+  let kind = "optimizer";
+}
+
+def AverageWeight : Kernel<"mfAverageWeight", "makeAverageWeight"> {
+  let summary = "what PmaAdamW does behind AdamW's step of one parameter";
+  let parts = "., . -> *, *";
+  let description = [{On a step that `interval` divides, average becomes
+    (1 - share) average + share var, with `sums` average + var. Where
+    interval * fused divides it too, var then becomes the average, with `sums`
+    average / fused, and average 0. Where `overflow` is not 0 nothing changes.
+    Operations and bytes are the means over steps.}];
+  let inputs = (ins In:$step, In:$overflow);
+  let outputs = (outs Updated:$var, Updated:$average);
+  let attributes = (attrs Int:$interval, Int:$fused, Double:$share, Bool:$sums);
+  let kind = "optimizer";
+  let flops = "getMeanOfSteps(spec, 3 * spec.outputs[0].getNumElements())";
+  let bytes = "getMeanOfSteps(spec, getMovedBytes(spec, /*readOutputs=*/3))";
+}

@@ -1,0 +1,126 @@
+//===- CannCallEmitter.cpp - How programs call kernels of CANN ------------===//
+//
+// Writes a table of the kernels that CANN has a counterpart of: for each one
+// the C++ function by which an emitted program launches it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelRecords.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/TableGen/TableGenBackend.h"
+
+using llvm::raw_ostream;
+
+namespace mf {
+
+/// "aclnnApplyAdamWV2" has the header aclnnop/aclnn_apply_adam_w_v2.h.
+static std::string getHeaderName(llvm::StringRef kernel) {
+  std::string name;
+  for (const char letter : kernel.drop_front(strlen("aclnn"))) {
+    if (llvm::isUpper(letter) && !name.empty())
+      name += '_';
+    name += llvm::toLower(letter);
+  }
+  return name;
+}
+
+/// "aclnnApplyAdamWV2" is launched by applyAdamWV2, "mfNonFiniteCheck" by
+/// nonFiniteCheck.
+static std::string getFunctionName(llvm::StringRef kernel) {
+  if (!kernel.consume_front("aclnn"))
+    kernel.consume_front("mf");
+  return llvm::toLower(kernel.front()) + kernel.drop_front().str();
+}
+
+/// Whether a name stands in a text as a word, comments aside.
+static bool hasWord(llvm::StringRef text, llvm::StringRef word) {
+  auto isPart = [](char letter) {
+    return llvm::isAlnum(letter) || letter == '_';
+  };
+  for (size_t at = text.find(word); at != llvm::StringRef::npos;
+       at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !isPart(text[at - 1])) &&
+        (end == text.size() || !isPart(text[end])))
+      return true;
+  }
+  return false;
+}
+
+static std::string removeComments(llvm::StringRef text) {
+  std::string rest;
+  for (llvm::StringRef line : llvm::split(text, '\n'))
+    rest += (line.split("//").first + "\n").str();
+  return rest;
+}
+
+/// The operands and attributes in their order; those that `text` has no use for
+/// stay without a name.
+static std::string getParameters(const KernelRecord &kernel,
+                                 llvm::StringRef text) {
+  std::string parameters;
+  auto add = [&](llvm::StringRef type, llvm::StringRef name) {
+    parameters += (",\n    " + type + (hasWord(text, name) ? name : "")).str();
+  };
+  for (const auto *operands : {&kernel.inputs, &kernel.outputs})
+    for (const OperandRecord &operand : *operands)
+      add(operand.isVariadic ? "const std::vector<CannTensor> &"
+                             : "const CannTensor &",
+          operand.name);
+  for (const AttributeRecord &attribute : kernel.attributes)
+    add(llvm::StringSwitch<llvm::StringRef>(attribute.kind)
+            .Case("Bool", "bool ")
+            .Case("Int", "int64_t ")
+            .Case("Double", "double ")
+            .Default("const Dims &"),
+        attribute.name);
+  return parameters;
+}
+
+/// The statements of the function, indented by two.
+static std::string getStatements(const KernelRecord &kernel) {
+  if (kernel.cannBody.empty())
+    return ("stream.call(MF_CANN(" + kernel.name + "), " + kernel.cann + ");")
+        .str();
+  std::string text;
+  for (llvm::StringRef line : llvm::split(kernel.cannBody, '\n')) {
+    line.consume_front("    ");
+    text += text.empty() ? line.str() : ("\n  " + line).str();
+  }
+  return text;
+}
+
+static void emitFunction(raw_ostream &os, const KernelRecord &kernel) {
+  const std::string statements = getStatements(kernel);
+  os << "/// " << kernel.summary << "\ninline void "
+     << getFunctionName(kernel.name) << "(CannStream &stream, const char *place"
+     << getParameters(kernel, removeComments(statements))
+     << ") {\n  stream.begin(\"" << kernel.name << "\", place);\n  "
+     << statements << "\n}\n";
+}
+
+static void emitCannCalls(const llvm::RecordKeeper &records, raw_ostream &os) {
+  llvm::emitSourceFileHeader("Kernels that CANN has", os, records);
+  for (const KernelRecord &kernel : readKernels(records)) {
+    if (kernel.cann.empty() && kernel.cannBody.empty())
+      continue;
+    std::vector<std::string> headers;
+    for (llvm::StringRef header : kernel.cannHeaders)
+      headers.push_back(header.str());
+    if (headers.empty())
+      headers.push_back(getHeaderName(kernel.name));
+    os << llvm::formatv("{{\"{0}\", \"{1}\", \"{2}\", R\"~~~(", kernel.name,
+                        getFunctionName(kernel.name), llvm::join(headers, " "));
+    emitFunction(os, kernel);
+    os << ")~~~\"},\n";
+  }
+}
+
+static llvm::TableGen::Emitter::Opt cannEmitter(
+    "gen-cann-calls", emitCannCalls,
+    "Generate the functions by which programs call kernels of CANN");
+
+} // namespace mf
