@@ -1,0 +1,68 @@
+//===- StepRun.cpp - Training runs of programs outside of mf --------------===//
+
+#include "mf/Step/StepRun.h"
+#include "StepEngine.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace mf::step {
+
+static constexpr llvm::StringLiteral help =
+    "usage: step --data=FILE [--steps=N] [--seed=N] [--init-params=FILE]\n"
+    "            [--save-params=FILE] [--save-trainable=FILE]\n"
+    "            [--dump-gradients=FILE] [--report=FILE] [--quiet]\n"
+    "The options are those of mf-run. ASCEND_DEVICE_ID says which device the "
+    "step runs on.\n";
+
+/// Takes `--name=value`, or `--name` for a flag. False if there is no such
+/// option or its value is not one.
+static bool takeOption(llvm::StringRef argument,
+                       ranks::TrainingOptions &options) {
+  auto [name, value] = argument.split('=');
+  if (name == "--quiet")
+    return options.quiet = true;
+  if (name == "--steps")
+    return !value.getAsInteger(10, options.steps) && options.steps > 0;
+  if (name == "--seed")
+    return !value.getAsInteger(10, options.seed);
+  const std::pair<llvm::StringRef, std::string *> paths[] = {
+      {"--data", &options.dataPath},
+      {"--init-params", &options.initParamsPath},
+      {"--save-params", &options.saveParamsPath},
+      {"--save-trainable", &options.saveTrainablePath},
+      {"--dump-gradients", &options.dumpGradientsPath},
+      {"--report", &options.reportPath}};
+  for (const auto &[option, path] : paths)
+    if (name == option && !value.empty()) {
+      *path = value.str();
+      return true;
+    }
+  return false;
+}
+
+int run(int argc, char **argv, const Facts &facts, const StepDevice &device) {
+  ranks::TrainingOptions options;
+  for (int i = 1; i < argc; ++i) {
+    const llvm::StringRef argument = argv[i];
+    if (argument == "--help") {
+      llvm::outs() << help;
+      return 0;
+    }
+    if (!takeOption(argument, options)) {
+      llvm::errs() << "error: '" << argument
+                   << "' is no option, or lacks its value\n"
+                   << help;
+      return 1;
+    }
+  }
+  StepEngine engine(facts, device, options);
+  llvm::Error error = ranks::train(
+      engine, options, llvm::outs(), /*isTerminal=*/false,
+      [](llvm::StringRef text) { llvm::errs() << "note: " << text << "\n"; });
+  if (!error)
+    return 0;
+  llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+  return 1;
+}
+
+} // namespace mf::step
