@@ -1,5 +1,6 @@
 //===- mf-translate.cpp - Model descriptions to IR, and their weights -----===//
 
+#include "CannProgram.h"
 #include "Weights.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Frontend/Config/ConvertYaml.h"
@@ -262,8 +263,10 @@ int main(int argc, char **argv) {
       "the other way round; what cannot be said is listed",
       convert);
   mf::registerWeightTranslations(getOptions().category);
+  mf::registerCannTranslation();
   SmallVector<char *> arguments(argv, argv + argc);
   mf::takeWeightsOutput(arguments);
+  mf::takeCannFolder(arguments);
   mf::tools::setUpHelp(
       {&getOptions().category},
       "\nEXAMPLES:\n\n"

@@ -1,0 +1,119 @@
+//===- EmitFacts.cpp - What a program tells libmf-step --------------------===//
+
+#include "ProgramText.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <array>
+#include <charconv>
+
+using namespace mf::program;
+
+namespace mf::cann {
+
+std::string getIdentifier(llvm::StringRef name) {
+  std::string text;
+  for (const char letter : name)
+    text += llvm::isAlnum(letter) ? letter : '_';
+  return text.empty() || llvm::isDigit(text.front()) ? "_" + text : text;
+}
+
+std::string quote(llvm::StringRef text) {
+  std::string quoted;
+  llvm::raw_string_ostream os(quoted);
+  os << '"';
+  llvm::printEscapedString(text, os);
+  os << '"';
+  return quoted;
+}
+
+std::string getList(llvm::ArrayRef<int64_t> values) {
+  return "{" +
+         llvm::join(
+             llvm::map_range(
+                 values, [](int64_t value) { return std::to_string(value); }),
+             ", ") +
+         "}";
+}
+
+std::string getNumber(double value) {
+  // The shortest text that reads as the same number.
+  std::array<char, 32> text = {};
+  const std::to_chars_result end =
+      std::to_chars(text.data(), text.data() + text.size(), value);
+  std::string number(text.data(), end.ptr);
+  return number.find_first_of(".en") == std::string::npos ? number + ".0"
+                                                          : number;
+}
+
+static void emitSchedule(const LearningRateRule &rule, llvm::StringRef target,
+                         llvm::raw_ostream &os) {
+  os << "  " << target << ".type = " << quote(rule.type) << ";\n";
+  for (const auto &[key, value] : rule.parameters) {
+    os << "  " << target << ".parameters[" << quote(key) << "] = ";
+    if (const auto *flag = std::get_if<bool>(&value))
+      os << (*flag ? "true" : "false");
+    else if (const auto *integer = std::get_if<int64_t>(&value))
+      os << "int64_t{" << *integer << "}";
+    else if (const auto *number = std::get_if<double>(&value))
+      os << getNumber(*number);
+    else
+      os << "std::string(" << quote(std::get<std::string>(value)) << ")";
+    os << ";\n";
+  }
+}
+
+static void emitInitial(const InitialValue &initial, llvm::raw_ostream &os) {
+  os << llvm::formatv(
+      "    buffer.initial = {{{0}, {1}, {2}, {3}, {{{4}}};\n",
+      static_cast<int>(initial.kind), getNumber(initial.value),
+      getNumber(initial.scale), getNumber(initial.amplitude),
+      llvm::join(llvm::map_range(initial.frequencies, getNumber), ", "));
+}
+
+static void emitStatic(const Static &buffer, llvm::raw_ostream &os) {
+  os << llvm::formatv(
+      "  {{\n    mf::step::StepBuffer buffer = {{{0}, {1}, {2}, {3}, {4}, {5}, "
+      "{6}, "
+      "{7}, {8}, {{}};\n",
+      quote(buffer.name), quote(getName(buffer.role)), quote(buffer.of),
+      quote(buffer.tied), quote(getName(buffer.shape.type)),
+      getList(buffer.shape.dims), buffer.bytes,
+      buffer.space == Space::Host ? "true" : "false", buffer.offset);
+  if (buffer.init)
+    emitInitial(*buffer.init, os);
+  os << "    facts.buffers.push_back(buffer);\n  }\n";
+}
+
+void emitFacts(const Program &program, llvm::raw_ostream &os) {
+  os << "/// The program's statics, and the settings of its run.\n"
+        "static mf::step::Facts getFacts() {\n  mf::step::Facts facts;\n";
+  os << llvm::formatv("  facts.microBatches = {0};\n"
+                      "  facts.batchSize = {1};\n"
+                      "  facts.sequenceLength = {2};\n"
+                      "  facts.vocabularySize = {3};\n"
+                      "  facts.padTokenId = {4};\n"
+                      "  facts.ignoreIndex = {5};\n"
+                      "  facts.lossScale = {6};\n"
+                      "  facts.lossScaleFactor = {7};\n"
+                      "  facts.lossScaleWindow = {8};\n",
+                      program.microBatches, program.microBatchSize,
+                      program.sequenceLength, program.vocabSize,
+                      program.padTokenId, program.ignoreIndex,
+                      getNumber(program.lossScale.value),
+                      program.lossScale.factor, program.lossScale.window);
+  if (program.lrSchedule) {
+    os << "  facts.hasSchedule = true;\n";
+    emitSchedule(*program.lrSchedule, "facts.schedule", os);
+    for (const auto &[number, group] :
+         llvm::enumerate(program.lrSchedule->groups)) {
+      os << "  facts.groups.emplace_back();\n";
+      emitSchedule(group, "facts.groups.back()", os);
+    }
+  }
+  for (const Static &buffer : program.stages.front().statics)
+    emitStatic(buffer, os);
+  os << "  return facts;\n}\n\n";
+}
+
+} // namespace mf::cann

@@ -1,0 +1,37 @@
+//===- ProgramText.h - The parts of an emitted program ----------*- C++ -*-===//
+
+#ifndef MF_LIB_CANN_PROGRAMTEXT_H
+#define MF_LIB_CANN_PROGRAMTEXT_H
+
+#include "mf/Program/Program.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+#include <set>
+#include <string>
+
+namespace mf::cann {
+
+/// A name of the IR as one of C++.
+std::string getIdentifier(llvm::StringRef name);
+
+/// A text as a literal of C++.
+std::string quote(llvm::StringRef text);
+
+/// Sizes between braces: "{4, 128}".
+std::string getList(llvm::ArrayRef<int64_t> values);
+
+/// A number of C++ that has the bits of `value`.
+std::string getNumber(double value);
+
+/// Writes what libmf-step has to know of the program: its statics and the
+/// settings of the run.
+void emitFacts(const program::Program &program, llvm::raw_ostream &os);
+
+/// Writes the routines and the step, and gathers which kernels they launch.
+/// Fails with a LocatedError at what CANN has no counterpart of.
+llvm::Error emitStep(const program::Program &program,
+                     std::set<std::string> &kernels, llvm::raw_ostream &os);
+
+} // namespace mf::cann
+
+#endif // MF_LIB_CANN_PROGRAMTEXT_H

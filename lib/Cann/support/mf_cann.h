@@ -1,0 +1,266 @@
+//===- mf_cann.h - What programs of training steps share --------*- C++ -*-===//
+//
+// Errors, memory, streams and calls of operators, over the public API of
+// AscendCL and aclnn alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_CANN_H
+#define MF_CANN_H
+
+#include "acl/acl.h"
+#include "aclnn/acl_meta.h"
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace mf_cann {
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+/// Ends what runs with the text that CANN has for the error.
+[[noreturn]] inline void fail(const std::string &what, int code) {
+  const char *text = aclGetRecentErrMsg();
+  throw std::runtime_error(what + ": error " + std::to_string(code) +
+                           (text && *text ? ": " + std::string(text) : ""));
+}
+
+inline void check(int code, const char *what) {
+  if (code != 0)
+    fail(what, code);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+using Dims = std::vector<int64_t>;
+
+/// A tensor in device memory; without strides it is dense. One without a type
+/// is not there.
+struct CannTensor {
+  char *data = nullptr;
+  aclDataType type = ACL_DT_UNDEFINED;
+  Dims dims;
+  Dims strides;
+
+  bool isThere() const { return type != ACL_DT_UNDEFINED; }
+};
+
+inline int64_t count(const Dims &dims) {
+  int64_t elements = 1;
+  for (const int64_t size : dims)
+    elements *= size;
+  return elements;
+}
+
+inline int64_t getBytes(aclDataType type) {
+  switch (type) {
+  case ACL_DOUBLE:
+  case ACL_INT64:
+  case ACL_UINT64:
+    return 8;
+  case ACL_FLOAT:
+  case ACL_INT32:
+  case ACL_UINT32:
+    return 4;
+  case ACL_FLOAT16:
+  case ACL_BF16:
+  case ACL_INT16:
+  case ACL_UINT16:
+    return 2;
+  default:
+    return 1;
+  }
+}
+
+inline Dims getStrides(const Dims &dims) {
+  Dims strides(dims.size(), 1);
+  for (size_t i = dims.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * dims[i];
+  return strides;
+}
+
+/// A tensor of no elements, for an output that an operator does not fill.
+inline CannTensor empty(aclDataType type) { return {nullptr, type, {0}, {}}; }
+
+inline CannTensor flatten(CannTensor x) {
+  x.dims = {count(x.dims)};
+  return x;
+}
+
+/// All dimensions but the last become one.
+inline CannTensor makeMatrix(CannTensor x) {
+  const int64_t columns = x.dims.back();
+  x.dims = {columns ? count(x.dims) / columns : 0, columns};
+  return x;
+}
+
+/// The last two dimensions swapped, by strides.
+inline CannTensor transpose(CannTensor x) {
+  x.strides = getStrides(x.dims);
+  const size_t last = x.dims.size() - 1;
+  std::swap(x.dims[last], x.dims[last - 1]);
+  std::swap(x.strides[last], x.strides[last - 1]);
+  return x;
+}
+
+/// One more dimension at the end, of size 1.
+inline CannTensor withColumn(CannTensor x) {
+  x.dims.push_back(1);
+  return x;
+}
+
+/// The first element of the last dimension, by strides.
+inline CannTensor takeColumn(CannTensor x) {
+  x.strides = getStrides(x.dims);
+  x.dims.back() = 1;
+  return x;
+}
+
+inline Dims repeatDims(const CannTensor &x, int64_t times) {
+  Dims dims = x.dims;
+  dims.push_back(times);
+  return dims;
+}
+
+inline Dims getSum(Dims a, const Dims &b) {
+  for (size_t i = 0; i < a.size(); ++i)
+    a[i] += b[i];
+  return a;
+}
+
+inline Dims getAxes(const Dims &dims) {
+  Dims axes;
+  for (size_t i = 0; i < dims.size(); ++i)
+    axes.push_back(static_cast<int64_t>(i));
+  return axes;
+}
+
+inline Dims getOnes(const Dims &dims) { return Dims(dims.size(), 1); }
+
+/// aclnn's order begins with the last dimension.
+inline Dims getPadding(const Dims &low, const Dims &high) {
+  Dims padding;
+  for (size_t i = low.size(); i-- > 0;) {
+    padding.push_back(low[i]);
+    padding.push_back(high[i]);
+  }
+  return padding;
+}
+
+/// As many tokens before and behind as there can be.
+constexpr int64_t allTokens = 2147483647;
+
+//===----------------------------------------------------------------------===//
+// Arguments of operators
+//===----------------------------------------------------------------------===//
+
+/// An object of aclnn that is destroyed with the call that it is for.
+template <typename T, aclnnStatus (*Destroy)(const T *)> class CannArgument {
+public:
+  explicit CannArgument(T *created) : object(created) {}
+  CannArgument(CannArgument &&other) noexcept : object(other.object) {
+    other.object = nullptr;
+  }
+  CannArgument &operator=(CannArgument &&) = delete;
+  ~CannArgument() {
+    if (object)
+      Destroy(object);
+  }
+  operator T *() const { return object; }
+  T *release() {
+    T *released = object;
+    object = nullptr;
+    return released;
+  }
+
+private:
+  T *object;
+};
+
+using TensorArgument = CannArgument<aclTensor, aclDestroyTensor>;
+using ListArgument = CannArgument<aclTensorList, aclDestroyTensorList>;
+using ScalarArgument = CannArgument<aclScalar, aclDestroyScalar>;
+using IntsArgument = CannArgument<aclIntArray, aclDestroyIntArray>;
+
+/// Null for a tensor that is not there.
+inline TensorArgument tensor(const CannTensor &x) {
+  if (!x.isThere())
+    return TensorArgument(nullptr);
+  const Dims strides = x.strides.empty() ? getStrides(x.dims) : x.strides;
+  int64_t extent = count(x.dims) == 0 ? 0 : 1;
+  for (size_t i = 0; extent && i < x.dims.size(); ++i)
+    extent += (x.dims[i] - 1) * strides[i];
+  const Dims storage = x.strides.empty() ? x.dims : Dims{extent};
+  return TensorArgument(
+      aclCreateTensor(x.dims.data(), x.dims.size(), x.type, strides.data(), 0,
+                      ACL_FORMAT_ND, storage.data(), storage.size(), x.data));
+}
+
+/// The list owns its tensors.
+inline ListArgument list(const std::vector<CannTensor> &tensors) {
+  std::vector<const aclTensor *> objects;
+  for (const CannTensor &x : tensors)
+    objects.push_back(tensor(x).release());
+  return ListArgument(aclCreateTensorList(objects.data(), objects.size()));
+}
+
+inline ScalarArgument scalar(double value) {
+  auto single = static_cast<float>(value);
+  return ScalarArgument(aclCreateScalar(&single, ACL_FLOAT));
+}
+
+inline IntsArgument ints(const Dims &values) {
+  return IntsArgument(aclCreateIntArray(values.data(), values.size()));
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// A block of device memory or of pinned host memory.
+class CannBlock {
+public:
+  CannBlock() = default;
+  CannBlock(const CannBlock &) = delete;
+  CannBlock &operator=(const CannBlock &) = delete;
+  ~CannBlock() {
+    if (data)
+      isHost ? aclrtFreeHost(data) : aclrtFree(data);
+  }
+  void allocate(size_t bytes, bool onHost, const char *what) {
+    size = std::max<size_t>(bytes, 64);
+    isHost = onHost;
+    void *memory = nullptr;
+    check(onHost ? aclrtMallocHost(&memory, size)
+                 : aclrtMalloc(&memory, size, ACL_MEM_MALLOC_HUGE_FIRST),
+          what);
+    data = static_cast<char *>(memory);
+  }
+  char *get() const { return data; }
+  size_t getSize() const { return size; }
+
+private:
+  char *data = nullptr;
+  size_t size = 0;
+  bool isHost = false;
+};
+
+/// The bytes that a piece of a block takes, with the slack that CANN asks for.
+inline size_t getRoom(size_t bytes) {
+  return ((bytes + 31) / 32 * 32 + 32 + 63) / 64 * 64;
+}
+
+} // namespace mf_cann
+
+#include "mf_rank.h"
+
+#endif // MF_CANN_H

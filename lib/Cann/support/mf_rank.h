@@ -1,0 +1,316 @@
+//===- mf_rank.h - A device and its streams ---------------------*- C++ -*-===//
+
+#ifndef MF_RANK_H
+#define MF_RANK_H
+
+#include "mf_cann.h"
+
+namespace mf_cann {
+
+/// The name of a function of aclnn and both of its phases.
+#define MF_CANN(NAME) #NAME, NAME##GetWorkspaceSize, NAME
+
+class CannRank;
+
+/// A stream, and the memory that its operators use while they run.
+class CannStream {
+public:
+  explicit CannStream(CannRank &owner) : rank(owner) {
+    check(aclrtCreateStream(&handle), "aclrtCreateStream");
+  }
+  CannStream(const CannStream &) = delete;
+  CannStream &operator=(const CannStream &) = delete;
+  ~CannStream() { aclrtDestroyStream(handle); }
+
+  aclrtStream get() const { return handle; }
+
+  /// The kernel that follows, and its operator in the model.
+  void begin(const char *kernel, const char *operatorPlace) {
+    name = kernel;
+    place = operatorPlace;
+    scratchBytes = 0;
+  }
+  void require(bool holds, const char *message) const {
+    if (!holds)
+      throw std::runtime_error(describe(name) + ": " + message);
+  }
+
+  /// Memory until the kernel has run. The next one may use it: operators of a
+  /// stream run one after another.
+  CannTensor makeScratch(const Dims &dims, aclDataType type);
+  /// `x` itself if it is fp32.
+  CannTensor makeFloat(const CannTensor &x) {
+    return x.type == ACL_FLOAT ? x : makeScratch(x.dims, ACL_FLOAT);
+  }
+  CannTensor getCausalMask() const;
+  /// The value in host memory that a scalar on the device was copied from.
+  float getHostValue(const CannTensor &x) const;
+  /// Waits for the stream and looks at a flag on the device.
+  bool isSet(const CannTensor &flag);
+
+  /// Calls an operator: both phases, or the first one alone while the program
+  /// asks how much memory operators need.
+  template <typename... Parameters, typename... Given>
+  void call(const char *function, aclnnStatus (*prepare)(Parameters...),
+            aclnnStatus (*run)(void *, uint64_t, aclOpExecutor *, aclrtStream),
+            Given &&...arguments);
+
+  size_t getNeededBytes() const { return neededBytes; }
+  const std::string &getNeedyPlace() const { return needyPlace; }
+  /// Gives the stream the memory that it was found to need.
+  void allocateWorkspace() {
+    workspace.allocate(neededBytes, false, "the workspace of a stream");
+  }
+  /// Flags may change from step to step.
+  void startStep() { flags.clear(); }
+
+private:
+  std::string describe(const std::string &what) const {
+    return what + (*place ? " of '" + std::string(place) + "'" : "");
+  }
+
+  CannRank &rank;
+  aclrtStream handle = nullptr;
+  const char *name = "";
+  const char *place = "";
+  CannBlock workspace;
+  size_t scratchBytes = 0;
+  size_t neededBytes = 0;
+  std::string needyPlace;
+  std::map<const char *, bool> flags;
+};
+
+/// The memory of one call of a routine, and the events that it means.
+struct RoutineCall {
+  std::vector<char *> arguments;
+  std::vector<char *> frame;
+  char *hostFrame = nullptr;
+  char *scratch = nullptr;
+  /// Events that the routine awaits, and the number of its own first one.
+  std::vector<size_t> events;
+  size_t firstEvent = 0;
+  /// By instruction of the routine: the events that are recorded behind it.
+  std::vector<std::pair<int, size_t>> records;
+};
+
+/// The current device: its memory, streams and events.
+class CannRank {
+public:
+  CannRank(size_t arenaBytes, size_t hostBytes, size_t numStreams,
+           size_t numEvents);
+  CannRank(const CannRank &) = delete;
+  CannRank &operator=(const CannRank &) = delete;
+  ~CannRank();
+
+  CannStream &stream(size_t number) { return *streams[number]; }
+  char *device(int64_t offset) const { return arena.get() + offset; }
+  char *host(int64_t offset) const { return hostMemory.get() + offset; }
+
+  void wait(size_t stream, size_t event) {
+    if (!isAsking)
+      check(aclrtStreamWaitEvent(streams[stream]->get(), events[event]),
+            "aclrtStreamWaitEvent");
+  }
+  void record(size_t event, size_t stream) {
+    if (!isAsking)
+      check(aclrtRecordEvent(events[event], streams[stream]->get()),
+            "aclrtRecordEvent");
+  }
+  void recordBehind(const RoutineCall &call, int instruction, size_t stream) {
+    for (const auto &[position, event] : call.records)
+      if (position == instruction)
+        record(event, stream);
+  }
+  void copy(size_t stream, char *to, const char *from, size_t bytes,
+            aclrtMemcpyKind kind) {
+    if (!isAsking)
+      check(aclrtMemcpyAsync(to, bytes, from, bytes, kind,
+                             streams[stream]->get()),
+            "aclrtMemcpyAsync");
+  }
+  void synchronize() {
+    for (const std::unique_ptr<CannStream> &stream : streams)
+      check(aclrtSynchronizeStream(stream->get()), "aclrtSynchronizeStream");
+  }
+  void startStep() {
+    for (const std::unique_ptr<CannStream> &stream : streams)
+      stream->startStep();
+  }
+
+  /// Tells that a device buffer has in each step what is in host memory.
+  void mirror(const char *onDevice, const char *onHost, size_t bytes) {
+    mirrors.push_back({onDevice, onHost, bytes});
+  }
+  float getHostValue(const char *onDevice) const {
+    for (const Mirror &mirror : mirrors)
+      if (onDevice >= mirror.device &&
+          onDevice < mirror.device + mirror.bytes) {
+        float value = 0;
+        std::memcpy(&value, mirror.host + (onDevice - mirror.device),
+                    sizeof(value));
+        return value;
+      }
+    throw std::runtime_error("a scalar has no value in host memory");
+  }
+  CannTensor getCausalMask();
+
+  /// Runs `step` without launching anything, to learn how much memory its
+  /// operators need, and allocates it. `room` is what the plan leaves.
+  template <typename Step> void prepare(Step step, int64_t room) {
+    isAsking = true;
+    step();
+    isAsking = false;
+    allocateWorkspaces(room);
+  }
+  bool asks() const { return isAsking; }
+  size_t getWorkspaceBytes() const;
+
+private:
+  struct Mirror {
+    const char *device;
+    const char *host;
+    size_t bytes;
+  };
+  void allocateWorkspaces(int64_t room);
+
+  CannBlock arena, hostMemory, mask;
+  std::vector<std::unique_ptr<CannStream>> streams;
+  std::vector<aclrtEvent> events;
+  std::vector<Mirror> mirrors;
+  bool isAsking = false;
+};
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+inline CannTensor CannStream::makeScratch(const Dims &dims, aclDataType type) {
+  const size_t begin = scratchBytes;
+  const auto bytes = static_cast<size_t>(count(dims) * getBytes(type));
+  scratchBytes += getRoom(bytes);
+  // While sizes are asked for, any address will do.
+  char *base = rank.asks() ? rank.device(0) : workspace.get() + begin;
+  return {base, type, dims, {}};
+}
+
+inline CannTensor CannStream::getCausalMask() const {
+  return rank.getCausalMask();
+}
+
+inline float CannStream::getHostValue(const CannTensor &x) const {
+  return rank.getHostValue(x.data);
+}
+
+inline bool CannStream::isSet(const CannTensor &flag) {
+  if (rank.asks())
+    return false;
+  auto known = flags.find(flag.data);
+  if (known != flags.end())
+    return known->second;
+  float value = 0;
+  check(aclrtSynchronizeStream(handle), "aclrtSynchronizeStream");
+  check(aclrtMemcpy(&value, sizeof(value), flag.data, sizeof(value),
+                    ACL_MEMCPY_DEVICE_TO_HOST),
+        "aclrtMemcpy");
+  return flags[flag.data] = value != 0;
+}
+
+template <typename... Parameters, typename... Given>
+void CannStream::call(const char *function,
+                      aclnnStatus (*prepare)(Parameters...),
+                      aclnnStatus (*run)(void *, uint64_t, aclOpExecutor *,
+                                         aclrtStream),
+                      Given &&...arguments) {
+  uint64_t bytes = 0;
+  aclOpExecutor *executor = nullptr;
+  if (const aclnnStatus status = prepare(arguments..., &bytes, &executor))
+    fail(describe(std::string(function) + "GetWorkspaceSize"), status);
+  if (rank.asks()) {
+    aclDestroyAclOpExecutor(executor);
+    const size_t needed = scratchBytes + (bytes ? getRoom(bytes) : 0);
+    if (needed > neededBytes) {
+      neededBytes = needed;
+      needyPlace = describe(function);
+    }
+    return;
+  }
+  if (scratchBytes + bytes > workspace.getSize())
+    throw std::runtime_error(
+        describe(function) + ": needs " + std::to_string(scratchBytes + bytes) +
+        " bytes of workspace, but at the start it needed " + "at most " +
+        std::to_string(workspace.getSize()));
+  void *memory = bytes ? workspace.get() + scratchBytes : nullptr;
+  if (const aclnnStatus status = run(memory, bytes, executor, handle))
+    fail(describe(function), status);
+}
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+inline CannRank::CannRank(size_t arenaBytes, size_t hostBytes,
+                          size_t numStreams, size_t numEvents) {
+  check(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1),
+        "aclrtCtxSetSysParamOpt");
+  // The slack that CANN wants behind the last buffer.
+  arena.allocate(getRoom(arenaBytes), false, "the arena");
+  check(aclrtMemset(arena.get(), arena.getSize(), 0, arena.getSize()),
+        "aclrtMemset");
+  hostMemory.allocate(hostBytes, true, "the host memory");
+  std::memset(hostMemory.get(), 0, hostMemory.getSize());
+  for (size_t i = 0; i < numStreams; ++i)
+    streams.push_back(std::make_unique<CannStream>(*this));
+  events.resize(numEvents);
+  for (aclrtEvent &event : events)
+    check(aclrtCreateEventExWithFlag(&event, ACL_EVENT_SYNC),
+          "aclrtCreateEventExWithFlag");
+}
+
+inline CannRank::~CannRank() {
+  for (const aclrtEvent event : events)
+    aclrtDestroyEvent(event);
+  streams.clear();
+}
+
+inline size_t CannRank::getWorkspaceBytes() const {
+  size_t bytes = mask.getSize();
+  for (const std::unique_ptr<CannStream> &stream : streams)
+    bytes += stream->getNeededBytes();
+  return bytes;
+}
+
+inline void CannRank::allocateWorkspaces(int64_t room) {
+  const size_t needed = getWorkspaceBytes();
+  if (room >= 0 && needed > static_cast<size_t>(room)) {
+    std::string text = "operators need " + std::to_string(needed) +
+                       " bytes beside the arena, but the plan leaves " +
+                       std::to_string(room) + " of the device's";
+    for (const std::unique_ptr<CannStream> &stream : streams)
+      if (stream->getNeededBytes() > 0)
+        text += "; most of a stream needs " + stream->getNeedyPlace() + ": " +
+                std::to_string(stream->getNeededBytes());
+    throw std::runtime_error(text + "; lower with a smaller --hbm");
+  }
+  for (const std::unique_ptr<CannStream> &stream : streams)
+    stream->allocateWorkspace();
+}
+
+/// CANN takes the mask of causal attention compressed: always as large.
+inline CannTensor CannRank::getCausalMask() {
+  constexpr int64_t size = 2048;
+  if (!mask.get()) {
+    mask.allocate(getRoom(size * size), false, "the causal mask");
+    std::vector<uint8_t> values(size * size);
+    for (size_t row = 0; row < size; ++row)
+      for (size_t column = row + 1; column < size; ++column)
+        values[row * size + column] = 1;
+    check(aclrtMemcpy(mask.get(), mask.getSize(), values.data(), values.size(),
+                      ACL_MEMCPY_HOST_TO_DEVICE),
+          "aclrtMemcpy");
+  }
+  return {mask.get(), ACL_BOOL, {size, size}, {}};
+}
+
+} // namespace mf_cann
+
+#endif // MF_RANK_H

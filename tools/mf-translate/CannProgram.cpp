@@ -1,0 +1,100 @@
+//===- CannProgram.cpp - Steps as programs on CANN ------------------------===//
+
+#include "CannProgram.h"
+#include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/MfOps.h"
+#include "mf/Cann/EmitProgram.h"
+#include "mf/Program/Decoder.h"
+#include "mf/Program/LocatedError.h"
+#include "mf/Support/AtomicFile.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace mf {
+
+static constexpr llvm::StringLiteral optionName = "ascend-to-cpp";
+
+/// The folder that `-o` names.
+static std::string outputFolder;
+
+void takeCannFolder(SmallVectorImpl<char *> &arguments) {
+  if (llvm::none_of(arguments, [](StringRef argument) {
+        return argument.ltrim('-') == optionName;
+      }))
+    return;
+  SmallVector<char *> kept;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const StringRef argument = arguments[i];
+    if (argument == "-o" && i + 1 < arguments.size())
+      outputFolder = arguments[++i];
+    else if (argument.starts_with("-o="))
+      outputFolder = argument.drop_front(3).str();
+    else
+      kept.push_back(arguments[i]);
+  }
+  arguments = std::move(kept);
+}
+
+static llvm::Error writeFiles(const cann::ProgramFiles &files) {
+  if (std::error_code code = llvm::sys::fs::create_directories(outputFolder))
+    return llvm::createStringError(outputFolder + ": " + code.message());
+  for (const auto &[name, text] : files) {
+    SmallString<128> path(outputFolder);
+    llvm::sys::path::append(path, name);
+    if (llvm::Error error = writeFileAtomically(path, text))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+/// Reports an error at the operation to blame, if there is one.
+static LogicalResult report(llvm::Error error, ModuleOp module,
+                            ArrayRef<Location> locations) {
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const program::LocatedError &located) {
+        mlir::emitError(locations[located.getLocation()])
+            << located.getMessage();
+      },
+      [&](const llvm::ErrorInfoBase &other) {
+        mlir::emitError(module.getLoc()) << other.message();
+      });
+  return failure();
+}
+
+static LogicalResult translate(ModuleOp module) {
+  if (outputFolder.empty() || outputFolder == "-")
+    return module.emitError("expected the folder of the program as -o DIR");
+  auto decoded = program::decodeProgram(module);
+  if (failed(decoded))
+    return failure();
+  auto files = cann::emitProgram(decoded->program);
+  if (!files)
+    return report(files.takeError(), module, decoded->locations);
+  if (llvm::Error error = writeFiles(*files))
+    return report(std::move(error), module, decoded->locations);
+  return success();
+}
+
+void registerCannTranslation() {
+  static TranslateRegistration translation(
+      optionName,
+      "write a lowered step of one rank as a C++ program on CANN, into the "
+      "folder that -o names",
+      [](const std::shared_ptr<llvm::SourceMgr> &sources, llvm::raw_ostream &,
+         MLIRContext *context) -> LogicalResult {
+        context->getOrLoadDialect<ascend::AscendDialect>();
+        context->getOrLoadDialect<ir::MfDialect>();
+        OwningOpRef<ModuleOp> module =
+            parseSourceFile<ModuleOp>(*sources, context);
+        if (!module)
+          return failure();
+        return translate(*module);
+      });
+}
+
+} // namespace mf
