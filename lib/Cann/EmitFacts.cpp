@@ -85,6 +85,17 @@ static void emitStatic(const Static &buffer, llvm::raw_ostream &os) {
   os << "    facts.buffers.push_back(buffer);\n  }\n";
 }
 
+static double countFlops(const Program &program, const InstructionList &list) {
+  double flops = 0;
+  for (const Instruction &instruction : list.instructions)
+    if (instruction.work == Work::Kernel)
+      flops += static_cast<double>(program.kernels[instruction.index].flops);
+    else if (const Call *call = list.getCall(instruction))
+      flops += countFlops(program,
+                          program.stages.front().routines[call->routine].body);
+  return flops;
+}
+
 void emitFacts(const Program &program, llvm::raw_ostream &os) {
   os << "/// The program's statics, and the settings of its run.\n"
         "static mf::step::Facts getFacts() {\n  mf::step::Facts facts;\n";
@@ -102,6 +113,8 @@ void emitFacts(const Program &program, llvm::raw_ostream &os) {
                       program.padTokenId, program.ignoreIndex,
                       getNumber(program.lossScale.value),
                       program.lossScale.factor, program.lossScale.window);
+  os << "  facts.flopsPerStep = "
+     << getNumber(countFlops(program, program.stages.front().step)) << ";\n";
   if (program.lrSchedule) {
     os << "  facts.hasSchedule = true;\n";
     emitSchedule(*program.lrSchedule, "facts.schedule", os);

@@ -82,6 +82,7 @@ ranks::TrainingFacts StepEngine::getFacts() const {
   training.lossScale.value = static_cast<float>(facts.lossScale);
   training.lossScale.factor = facts.lossScaleFactor;
   training.lossScale.window = facts.lossScaleWindow;
+  training.flopsPerStep = facts.flopsPerStep;
   training.hasBackward = hasRole(Role::Gradient);
   training.hasUpdate = hasRole(Role::FirstMoment);
   return training;

@@ -16,7 +16,7 @@ using llvm::raw_ostream;
 
 namespace mf {
 
-/// "aclnnApplyAdamWV2" has the header aclnnop/aclnn_apply_adam_w_v2.h.
+/// "aclnnApplyAdamWV2" has the header aclnn_apply_adam_w_v2.h of aclnnop.
 static std::string getHeaderName(llvm::StringRef kernel) {
   std::string name;
   for (const char letter : kernel.drop_front(strlen("aclnn"))) {

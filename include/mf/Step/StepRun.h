@@ -57,6 +57,7 @@ struct Facts {
   double lossScale = 1;
   int64_t lossScaleFactor = 0;
   int64_t lossScaleWindow = 0;
+  double flopsPerStep = 0;
   bool hasSchedule = false;
   StepSchedule schedule;
   /// The schedules of groups of parameters.

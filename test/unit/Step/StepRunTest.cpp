@@ -1,0 +1,146 @@
+//===- StepRunTest.cpp - Training runs of programs outside of mf ----------===//
+
+#include "mf/Step/StepRun.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/raw_ostream.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include <cstring>
+#include <fstream>
+#include <numeric>
+
+using namespace mf::step;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+namespace {
+
+/// A program of one parameter. Its gradient is the first token, its update
+/// subtracts the learning rate, and it reports the parameter as the loss.
+class StepRunTest : public testing::Test {
+protected:
+  void SetUp() override {
+    facts.sequenceLength = 4;
+    facts.vocabularySize = 256;
+    facts.hasSchedule = true;
+    facts.schedule.type = "ConstantWarmUpLR";
+    facts.schedule.parameters = {{"learning_rate", 0.5},
+                                 {"warmup_steps", int64_t{0}}};
+    add("w", "parameter", "w", "f32", {1}, false).initial = {1, 0, 1, 1, {}};
+    add("moment", "first_moment", "w", "f32", {1}, false);
+    add("gradient", "gradient", "w", "f32", {1}, false);
+    add("tokens", "tokens", "", "i32", {1, 1, 4}, true);
+    add("rate", "learning_rate", "", "f32", {}, true);
+    add("report", "report", "loss", "f32", {}, true);
+
+    llvm::SmallString<128> path;
+    ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("step-run", "txt", path));
+    data = path.str().str();
+    std::ofstream(data) << "abcdefghijklmnopqrstuvwxyz";
+  }
+  void TearDown() override { llvm::sys::fs::remove(data); }
+
+  StepBuffer &add(const char *name, const char *role, const char *of,
+                  const char *type, std::vector<int64_t> dims, bool onHost) {
+    StepBuffer buffer;
+    buffer.name = name;
+    buffer.role = role;
+    buffer.of = of;
+    buffer.type = type;
+    buffer.dims = std::move(dims);
+    buffer.bytes = std::accumulate(buffer.dims.begin(), buffer.dims.end(),
+                                   int64_t{4}, std::multiplies<>());
+    buffer.onHost = onHost;
+    memory[name].resize(static_cast<size_t>(buffer.bytes));
+    facts.buffers.push_back(std::move(buffer));
+    return facts.buffers.back();
+  }
+
+  float get(const std::string &name) const {
+    float value = 0;
+    std::memcpy(&value, memory.at(name).data(), sizeof(value));
+    return value;
+  }
+  void set(const std::string &name, float value) {
+    std::memcpy(memory.at(name).data(), &value, sizeof(value));
+  }
+
+  StepDevice makeDevice() {
+    StepDevice device;
+    device.write = [this](const StepBuffer &buffer, const void *bytes) {
+      std::memcpy(memory.at(buffer.name).data(), bytes,
+                  static_cast<size_t>(buffer.bytes));
+      return std::string();
+    };
+    device.read = [this](const StepBuffer &buffer, void *bytes) {
+      std::memcpy(bytes, memory.at(buffer.name).data(),
+                  static_cast<size_t>(buffer.bytes));
+      return std::string();
+    };
+    device.computeGradients = [this] {
+      int32_t token = 0;
+      std::memcpy(&token, memory.at("tokens").data(), sizeof(token));
+      tokens.push_back(static_cast<char>(token));
+      set("gradient", static_cast<float>(token));
+      return failure;
+    };
+    device.finishStep = [this] {
+      set("w", get("w") - get("rate"));
+      set("report", get("w"));
+      return std::string();
+    };
+    device.synchronize = [] { return std::string(); };
+    return device;
+  }
+
+  int runWith(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "step");
+    std::vector<char *> pointers;
+    for (std::string &argument : arguments)
+      pointers.push_back(argument.data());
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int result = run(static_cast<int>(pointers.size()), pointers.data(),
+                           facts, makeDevice());
+    llvm::outs().flush();
+    output = testing::internal::GetCapturedStdout();
+    errors = testing::internal::GetCapturedStderr();
+    return result;
+  }
+
+  Facts facts;
+  std::map<std::string, std::vector<char>> memory;
+  std::string data, output, errors, failure;
+  std::vector<char> tokens;
+};
+
+} // namespace
+
+TEST_F(StepRunTest, GivesStepsTheirDataAndPrintsTheirLosses) {
+  EXPECT_EQ(runWith({"--data=" + data, "--steps=2"}), 0) << errors;
+  EXPECT_THAT(tokens, ElementsAre('a', 'e'));
+  EXPECT_FLOAT_EQ(get("w"), 0);
+  EXPECT_THAT(output, HasSubstr("step:[    1/    2], loss: 0.500"));
+  EXPECT_THAT(output, HasSubstr("step:[    2/    2], loss: 0.000"));
+}
+
+TEST_F(StepRunTest, StartsFromParametersThatARunSaved) {
+  const std::string saved = data + ".safetensors";
+  EXPECT_EQ(runWith({"--data=" + data, "--save-params=" + saved}), 0);
+  EXPECT_EQ(runWith({"--data=" + data, "--init-params=" + saved}), 0);
+  EXPECT_FLOAT_EQ(get("w"), 0);
+  llvm::sys::fs::remove(saved);
+}
+
+TEST_F(StepRunTest, EndsWithTheErrorOfTheDevice) {
+  failure = "aclnnMatmul of 'layers.0': error 561002";
+  EXPECT_EQ(runWith({"--data=" + data}), 1);
+  EXPECT_THAT(errors,
+              HasSubstr("error: aclnnMatmul of 'layers.0': error 561002"));
+}
+
+TEST_F(StepRunTest, RefusesOptionsThatItDoesNotHave) {
+  EXPECT_EQ(runWith({"--steps=0"}), 1);
+  EXPECT_THAT(errors,
+              HasSubstr("'--steps=0' is no option, or lacks its value"));
+}
