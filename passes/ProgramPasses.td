@@ -166,7 +166,9 @@ def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
   let options = [
     Option<"hbm", "hbm", "std::string", /*default=*/"",
            "device memory per rank, as `54GB` or bytes, or `none` for no limit; "
-           "empty takes the YAML's">
+           "empty takes the YAML's">,
+    Option<"slack", "slack", "bool", /*default=*/"false",
+           "leave behind each device buffer the 32 bytes that CANN asks for">
   ];
   let dependentDialects = ["::mf::ascend::AscendDialect"];
 }

@@ -31,7 +31,7 @@ def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
 def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
   let cannBody = [{
     stream.require(factors.empty(), "expected a norm without factors; lower with "
-                                    "--fold-gradient-scales=false");
+                                    "--for-cann");
     stream.require(x.type == out.type,
                    "expected a norm in the type of its operand");
     stream.call(MF_CANN(aclnnForeachNorm), list({x}), scalar(2), list({out}));}];
@@ -77,7 +77,7 @@ def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let cannBody = [{
     stream.require(bias_correction, "expected AdamW with bias_correction");
     stream.require(factors.empty(), "expected AdamW without factors; lower with "
-                                    "--fold-gradient-scales=false");
+                                    "--for-cann");
     // The host reads the flag: CANN's AdamW steps in any case.
     if (overflow.isThere() && stream.isSet(overflow))
       return;

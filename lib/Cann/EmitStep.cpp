@@ -184,7 +184,7 @@ std::string StepEmitter::getOperands(const InstructionList &list,
 
 static std::string getMending(llvm::StringRef kernel) {
   if (kernel == "mfChain")
-    return "; lower the model with --fuse-elementwise=false";
+    return "; lower the model with --for-cann";
   return "; expected a kernel whose record in dialects/ascend has 'cann' or "
          "'cannBody'";
 }

@@ -82,7 +82,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   model.addNestedPass<ir::ChunkOp>(createInsertSwap(swap));
   model.addPass(createSplitChunks());
   model.addPass(createInsertOptimizer());
-  if (options.foldGradientScales) {
+  if (options.foldGradientScales && !options.forCann) {
     FoldGradientScalesOptions fold;
     fold.printPlan = options.printPlan;
     model.addPass(createFoldGradientScales(fold));
@@ -99,7 +99,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   cast.hbm = options.hbm;
   cast.printPlan = options.printPlan;
   manager.addNestedPass<ascend::ProgramOp>(createCastOnce(cast));
-  if (options.fuseElementwise) {
+  if (options.fuseElementwise && !options.forCann) {
     FuseElementwiseOptions elementwise;
     elementwise.printPlan = options.printPlan;
     manager.addNestedPass<ascend::ProgramOp>(
@@ -107,6 +107,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   }
   PlanMemoryOptions plan;
   plan.hbm = options.hbm;
+  plan.slack = options.forCann;
   manager.addNestedPass<ascend::ProgramOp>(
       createPlanMemory(plan, options.planEffort, options.memoryLimitHandler));
   if (options.verify)

@@ -20,6 +20,7 @@ struct LoweringOptions {
   bool foldGradientScales = true;
   bool fuseAccumulation = false;
   bool fuseElementwise = true;
+  bool forCann = false;
 };
 
 /// Options of `mf-training-step`.
@@ -66,6 +67,12 @@ struct TrainingStepOptions
       llvm::cl::desc("run chains of elementwise kernels as one "
                      "(ascend-fuse-elementwise)"),
       llvm::cl::init(true)};
+  Option<bool> forCann{
+      *this, "for-cann",
+      llvm::cl::desc("only kernels that CANN has: neither elementwise chains "
+                     "nor scales of gradients are folded, and buffers have "
+                     "the slack that CANN asks for"),
+      llvm::cl::init(false)};
   Option<bool> quiet{*this, "quiet",
                      llvm::cl::desc("no INFO lines about each layer"),
                      llvm::cl::init(true)};
@@ -81,6 +88,7 @@ struct TrainingStepOptions
     foldGradientScales = lowering.foldGradientScales;
     fuseAccumulation = lowering.fuseAccumulation;
     fuseElementwise = lowering.fuseElementwise;
+    forCann = lowering.forCann;
   }
 
   /// The text of the file `config`; if there is none, the passes read the file.

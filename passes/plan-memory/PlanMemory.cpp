@@ -43,7 +43,7 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
         program::decodeUnplanned(program);
     if (failed(decoded))
       return signalPassFailure();
-    StageProblem stage(*decoded);
+    StageProblem stage(*decoded, slack);
     if (auto broken = stage.getBrokenSlot()) {
       reportBrokenSlot(*broken);
       return signalPassFailure();

@@ -10,7 +10,7 @@ namespace mf::passes {
 using program::MomentRange;
 using program::Space;
 
-StageProblem::StageProblem(const program::UnplannedStage &decoded)
+StageProblem::StageProblem(const program::UnplannedStage &decoded, bool slack)
     : decoded(decoded), stage(decoded.stage),
       liveness(program::computeLiveness(stage)) {
   addStatics();
@@ -21,6 +21,21 @@ StageProblem::StageProblem(const program::UnplannedStage &decoded)
   addStepStatics();
   host.tasks = device.tasks;
   host.alignment = mf::addressAlignment;
+  if (slack)
+    addSlack();
+}
+
+void StageProblem::addSlack() {
+  auto extend = [](auto &buffers) {
+    for (auto &buffer : buffers)
+      buffer.size = mf::getBytesWithSlack(buffer.size);
+  };
+  extend(device.persistentBuffers);
+  extend(device.taskBuffers);
+  for (memory::RoutineMemory &routine : device.routines)
+    extend(routine.temporaries);
+  for (memory::ResidualFrame &frame : device.frames)
+    extend(frame.residuals);
 }
 
 /// Whether a static's memory may be another's before its first use. Statics

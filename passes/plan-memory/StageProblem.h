@@ -20,7 +20,10 @@ namespace mf::passes {
 /// into getOperations(), but that of a residual is its slot's in the layout.
 class StageProblem {
 public:
-  explicit StageProblem(const program::UnplannedStage &decoded);
+  /// With `slack`, each device buffer has the bytes behind it that CANN asks
+  /// for where a block of memory is divided.
+  explicit StageProblem(const program::UnplannedStage &decoded,
+                        bool slack = false);
 
   const memory::StepProblem &getDevice() const { return device; }
   const memory::StepProblem &getHost() const { return host; }
@@ -44,6 +47,7 @@ public:
   std::string getCategory(const memory::LiveBuffer &buffer) const;
 
 private:
+  void addSlack();
   bool comesInStep(uint32_t number) const;
   void addStatics();
   void addRoutines();

@@ -28,19 +28,24 @@ struct LoweringFlags {
         fuseAccumulation(
             "fuse-accumulation", llvm::cl::cat(category),
             llvm::cl::desc("Add gradients to accumulators of another type "
-                           "without a converted copy")) {}
+                           "without a converted copy")),
+        forCann("for-cann", llvm::cl::cat(category),
+                llvm::cl::desc("Lower to what mf-translate --ascend-to-cpp "
+                               "takes: kernels that CANN has, and the slack "
+                               "that it asks for behind buffers")) {}
 
   llvm::cl::opt<bool> fuseElementwise, castOnce, foldGradientScales,
-      fuseAccumulation;
+      fuseAccumulation, forCann;
 
   passes::LoweringOptions getOptions() const {
-    return {castOnce, foldGradientScales, fuseAccumulation, fuseElementwise};
+    return {castOnce, foldGradientScales, fuseAccumulation, fuseElementwise,
+            forCann};
   }
 
   /// Each of them, to look whether it is given.
-  std::array<const llvm::cl::Option *, 4> list() const {
-    return {&fuseElementwise, &castOnce, &foldGradientScales,
-            &fuseAccumulation};
+  std::array<const llvm::cl::Option *, 5> list() const {
+    return {&fuseElementwise, &castOnce, &foldGradientScales, &fuseAccumulation,
+            &forCann};
   }
 };
 

@@ -19,6 +19,12 @@ constexpr int64_t deviceBufferAlignment = 512;
 /// device memory; buffers in pinned host memory begin at them.
 constexpr int64_t addressAlignment = 64;
 
+/// The bytes that AscendCL wants for a buffer of `bytes` bytes in a block of
+/// device memory that several share: operators may read behind its end.
+constexpr int64_t getBytesWithSlack(int64_t bytes) {
+  return (bytes + 31) / 32 * 32 + 32;
+}
+
 } // namespace mf
 
 #endif // MF_TENSOR_ALIGNMENT_H
