@@ -60,8 +60,10 @@ private:
   /// The order of a tensor's rows: its scheme's, or the given one for names
   /// that stand for two.
   RowOrder getOrder(StringRef name, RowOrder order, RowOrder given) const {
-    // Ranks do not share out the rows of a latent linear_qkv.
+    // Ranks do not share out the rows of a latent linear_qkv, and the first
+    // GLM has one order of query_key_value everywhere.
     bool standsForTwo =
+        order == RowOrder::Contiguous &&
         !(layout.latent && name.contains(".linear_qkv.")) &&
         any_of(ArrayRef<StringRef>{".linear_qkv.", ".linear_fc1.",
                                    ".query_key_value.", ".dense_h_to_4h."},
