@@ -37,7 +37,7 @@ aclnnStatus makeProduct(const char *name, size_t rank, const aclTensor *self,
     return call.finish(0, nullptr);
   call.require(self->type == mat2->type && self->type == out->type,
                "the tensors differ in their element types");
-  for (const aclTensor *tensor : {self, mat2, (const aclTensor *)out})
+  for (const aclTensor *tensor : {self, mat2, out})
     call.require(rank ? tensor->dims.size() == rank : tensor->dims.size() >= 2,
                  "a tensor has another number of dimensions than expected");
   if (call.hasFailed())

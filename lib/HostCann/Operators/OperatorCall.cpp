@@ -127,7 +127,7 @@ OperatorCall::OperatorCall(const char *name, uint64_t *workspaceSize,
                            aclOpExecutor **executor)
     : name(name), workspaceSize(workspaceSize), executor(executor) {
   requireThere(workspaceSize, "workspaceSize");
-  requireThere(executor, "executor");
+  requireThere(static_cast<const void *>(executor), "executor");
 }
 
 void OperatorCall::requireThere(const void *argument, llvm::StringRef operand) {

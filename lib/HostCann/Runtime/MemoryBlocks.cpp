@@ -20,7 +20,7 @@ MemoryBlocks::~MemoryBlocks() { releaseAll(); }
 
 void MemoryBlocks::releaseAll() {
   for (const auto &[begin, block] : blocks)
-    munmap(reinterpret_cast<void *>(begin), block.bytes);
+    munmap(block.memory, block.bytes);
   blocks.clear();
   freed.clear();
 }
@@ -33,13 +33,13 @@ void *MemoryBlocks::allocate(size_t bytes, int32_t device) {
   if (device >= 0 && bytes <= mostFilledBytes)
     std::fill_n(static_cast<uint16_t *>(memory), bytes / 2, nanPattern);
   const auto begin = reinterpret_cast<uintptr_t>(memory);
-  blocks[begin] = {begin, bytes, device};
+  blocks[begin] = {begin, bytes, device, memory};
   return memory;
 }
 
 void MemoryBlocks::release(const AllocatedBlock &block) {
   const AllocatedBlock copy = block;
-  munmap(reinterpret_cast<void *>(copy.begin), copy.bytes);
+  munmap(copy.memory, copy.bytes);
   blocks.erase(copy.begin);
   freed.push_back(copy);
   if (freed.size() > mostFreedBlocks)

@@ -18,6 +18,7 @@ struct AllocatedBlock {
   size_t bytes = 0;
   /// Below 0 for the host's.
   int32_t device = -1;
+  void *memory = nullptr;
 
   bool isDevice() const { return device >= 0; }
   uintptr_t getEnd() const { return begin + bytes; }
