@@ -364,6 +364,10 @@ static void addSharding(const Node &root, const DynamicLayout &layout,
           .Case("never", ReshardPolicy::Never)
           .Default(ReshardPolicy::Default);
   sharded.dividesGradients = !reader.getBool("disable_gradient_division");
+  if (sharded.dividesGradients)
+    reader.warn("disable_gradient_division",
+                "gradients are not divided; the trainer divides them by the "
+                "ranks that share a parameter out");
 }
 
 void addDynamicSettings(const Node &root, const DynamicLayout &layout,

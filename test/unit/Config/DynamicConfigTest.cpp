@@ -152,6 +152,11 @@ TEST_F(DynamicConfigTest, CountsMicroBatchesDownwards) {
   EXPECT_EQ(config.parallel.fullySharded->shard, 2);
   EXPECT_EQ(resolveBatch(config, std::nullopt, messages).getPasses(), 5);
   EXPECT_TRUE(says("2 of the 42 samples of global_batch_size are dropped"));
+  EXPECT_FALSE(says("gradients are not divided"));
+  yaml.parallelism.insert(1, "disable_gradient_division: False, ");
+  read(yaml.print(), 16);
+  EXPECT_TRUE(says("gradients are not divided; the trainer divides them by the "
+                   "ranks that share a parameter out"));
   yaml.training = "{local_batch_size: 2, global_batch_size: 7}";
   read(yaml.print(), 16);
   EXPECT_TRUE(says("The product of data_parallel and local_batch_size exceeds "
