@@ -199,10 +199,14 @@ inline TensorArgument tensor(const CannTensor &x) {
   int64_t extent = count(x.dims) == 0 ? 0 : 1;
   for (size_t i = 0; extent && i < x.dims.size(); ++i)
     extent += (x.dims[i] - 1) * strides[i];
-  const Dims storage = x.strides.empty() ? x.dims : Dims{extent};
-  return TensorArgument(
-      aclCreateTensor(x.dims.data(), x.dims.size(), x.type, strides.data(), 0,
-                      ACL_FORMAT_ND, storage.data(), storage.size(), x.data));
+  // Addresses are aligned: what lies between is reached by an offset.
+  const auto past = reinterpret_cast<uintptr_t>(x.data) % 32;
+  const int64_t offset = static_cast<int64_t>(past) / getBytes(x.type);
+  const bool isWhole = x.strides.empty() && offset == 0;
+  const Dims storage = isWhole ? x.dims : Dims{offset + extent};
+  return TensorArgument(aclCreateTensor(
+      x.dims.data(), x.dims.size(), x.type, strides.data(), offset,
+      ACL_FORMAT_ND, storage.data(), storage.size(), x.data - past));
 }
 
 /// The list owns its tensors.

@@ -267,6 +267,9 @@ inline CannRank::CannRank(size_t arenaBytes, size_t hostBytes,
 }
 
 inline CannRank::~CannRank() {
+  // After an error there may be work that uses what is freed here.
+  for (const std::unique_ptr<CannStream> &stream : streams)
+    aclrtSynchronizeStream(stream->get());
   for (const aclrtEvent event : events)
     aclrtDestroyEvent(event);
   streams.clear();
