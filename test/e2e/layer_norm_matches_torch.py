@@ -18,7 +18,7 @@ import torch_layer_norm
 import torch_llama
 import training
 
-# TORCH_GRADIENT bounds gradients of the first step. Those of the second are of parameters that AdamW moved by about the rate even
+# TORCH_GRADIENT bounds gradients of the first step. A second step begins with parameters that AdamW moved by about the rate even
 # where a gradient was hardly more than rounding, in a direction that rounding decides.
 TORCH_LOSS, TORCH_GRADIENT, TORCH_SECOND_GRADIENT = 1e-6, 2e-6, 1e-4
 

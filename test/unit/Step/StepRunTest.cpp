@@ -38,7 +38,7 @@ protected:
     data = path.str().str();
     std::ofstream(data) << "abcdefghijklmnopqrstuvwxyz";
   }
-  void TearDown() override { llvm::sys::fs::remove(data); }
+  void TearDown() override { (void)llvm::sys::fs::remove(data); }
 
   StepBuffer &add(const char *name, const char *role, const char *of,
                   const char *type, std::vector<int64_t> dims, bool onHost) {
@@ -129,7 +129,7 @@ TEST_F(StepRunTest, StartsFromParametersThatARunSaved) {
   EXPECT_EQ(runWith({"--data=" + data, "--save-params=" + saved}), 0);
   EXPECT_EQ(runWith({"--data=" + data, "--init-params=" + saved}), 0);
   EXPECT_FLOAT_EQ(get("w"), 0);
-  llvm::sys::fs::remove(saved);
+  (void)llvm::sys::fs::remove(saved);
 }
 
 TEST_F(StepRunTest, EndsWithTheErrorOfTheDevice) {
