@@ -5,8 +5,8 @@ usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N]
 Each draw is a model (Qwen3 or DeepSeek-V3), up to 8 ranks of it with FSDP or HSDP, stages, chunks, parts of the
 sequence and experts on ranks of their own, written as a YAML of the dynamic graph and lowered. Loss, norm and gradients
 must agree with one rank that takes the same rows to a relative 2e-5. Recompute, swap and the order of micro-batches
-change no bit; what the YAML becomes in the static graph's format changes none either, where that format can say all of
-it. Every rank needs the memory that was planned.
+change no bit. What the YAML becomes in the static graph's format changes none either where no parameter is shared out, and
+agrees but for rounding elsewhere. Every rank needs the memory that was planned.
 """
 
 import argparse
@@ -172,8 +172,11 @@ class Checks:
         self.tools.run("mf-translate", "--convert-yaml", dynamic, "-o", static)
         converted = self.run_yaml(static, slice(None), configuration.get_ranks())
         self.converted += 1
-        if not converted.has_same_bits(actual):
-            yield "other bits as a YAML of the static graph: %.3g off" % step_results.get_distance(actual, converted)
+        # Ranks that share parameters out share out others in the static graph, and sum their gradients otherwise.
+        distance = step_results.get_distance(actual, converted)
+        is_same = converted.has_same_bits(actual) if configuration.get("data") == 1 else distance < BOUND
+        if not is_same:
+            yield "%.3g off as a YAML of the static graph" % distance
 
     def check(self, configuration, generator):
         actual = self.run(configuration)
