@@ -241,7 +241,7 @@ void StaticSections::writeOptimizer() {
   to.place("optimizer", reader.getNode());
   if (type != "AdamW" && type != "Muon")
     reader.error("type", "Optimizer type " + type +
-                             " is not implemented yet.; expected AdamW or "
+                             " is not implemented yet; expected AdamW or "
                              "Muon");
   for (llvm::StringRef key : {"type", "eps", "weight_decay"})
     to.set(("optimizer." + key).str(), reader.get(key));

@@ -308,7 +308,8 @@ TEST_F(DynamicConfigTest, ChecksTypesAsTheTrainerDoes) {
   yaml.rest = "optimizer: {eps: 1e-8}\n";
   refuse(yaml, "Expected float for 'OptimizerConfig.eps', got str (1e-8)");
   yaml.rest = "optimizer: {type: Lion}\n";
-  refuse(yaml, "Optimizer type Lion is not implemented yet.");
+  refuse(yaml, "Optimizer type Lion is not implemented yet; expected AdamW or "
+               "Muon");
   yaml.rest = "";
   yaml.parallelism = "{tensor_parallel: 2}";
   refuse(yaml, "PyNative tensor parallelism requires sequence_parallel=True "
