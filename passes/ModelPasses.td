@@ -13,7 +13,9 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
     file does not say takes MindSpore Transformers' default. Errors and warnings
     name file, line and column. A parallel_config of several ranks gives the
     module their mesh, whose axes come in factors where expert_parallel ends
-    within one; `ep` in the model's cuts and attributes becomes these axes.
+    within one; `ep` in the model's cuts and attributes becomes these axes. The
+    dynamic graph's file also gives each parameter `mf.sharing`: the axes whose
+    ranks share it out, and whether backward gathers it again.
 
     ```mlir
     mf.model @two_layers attributes {micro_batch_size = 1 : i64, ...} { ... }

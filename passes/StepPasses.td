@@ -198,7 +198,9 @@ def ShardOptimizer : Pass<"mf-shard-optimizer", "::mf::ir::ModelOp"> {
     With enable_parallel_optimizer, ranks that have the same part of a parameter
     each store a piece of it, and of its moments: `stored`. That is so for
     parameters that are opted in, have parallel_optimizer_threshold KB as a
-    whole, and a first dimension that divides; each decision is a remark.
+    whole, and a first dimension that divides; each decision is a remark. A
+    parameter with `mf.sharing` is shared out over the axes that this names
+    instead (FSDP), and gathered as it says.
 
     On levels 1 and 2 the step's begin gathers each parameter once, in the type
     that its readers convert it to; that lives through the step. Gradients are

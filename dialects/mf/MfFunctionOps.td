@@ -112,7 +112,8 @@ def Mf_ChunkOp : Mf_FunctionOp<"chunk",
     its results the gradients that come back. What backward uses of forward is
     visible as plain uses, which recompute and swap rewrite. Returns the
     gradients of the hidden inputs, in their order, and then one gradient per
-    parameter of `gradients`.
+    parameter of `gradients`. The first chunk with a parameter that is trained
+    returns none of its hidden inputs, and chunks before it have no backward.
 
     `inputs` and `input_indices` say which arguments are step inputs (tokens,
     labels); the other arguments, if any, are the hidden inputs. What the chunk
@@ -204,8 +205,9 @@ def Mf_BackwardOp : Mf_FunctionOp<"backward",
     that later pieces made for values of earlier ones), then the arguments of
     forward listed in `forward_arguments`, then the outputs listed in
     `forward_outputs`, which later pieces read too, then forward's residuals in
-    order. Returns the gradients of the hidden inputs,
-    then one gradient per parameter of `gradients`, and last the `kept` values
+    order. Returns the gradients of the hidden inputs, of which the first chunk
+    that is trained has none, then one gradient per parameter of `gradients`,
+    and last the `kept` values
     (none unless said) that a `mf.backward_weights` of the same placement reads.
   }];
   let hasVerifier = 1;
