@@ -3,7 +3,6 @@
 #include "StepEngine.h"
 #include "mf/Exec/Data/Safetensors.h"
 #include "llvm/ADT/STLExtras.h"
-#include <set>
 
 using namespace mf::program;
 
@@ -34,25 +33,24 @@ StepEngine::StepEngine(const Facts &facts, const StepDevice &device,
                        const ranks::TrainingOptions &options)
     : facts(facts), device(device), options(options) {
   for (const StepBuffer &buffer : facts.buffers) {
-    State state;
-    state.buffer = &buffer;
-    state.record.name = buffer.name;
-    state.record.role = parseRole(buffer.role);
-    state.record.of = buffer.of;
-    state.record.tied = buffer.tied;
-    state.record.shape.type = parseDType(buffer.type).value_or(DType::F32);
-    llvm::append_range(state.record.shape.dims, buffer.dims);
-    state.record.bytes = buffer.bytes;
-    state.record.space = buffer.onHost ? Space::Host : Space::Device;
+    Static &made = statics.emplace_back();
+    made.name = buffer.name;
+    made.role = parseRole(buffer.role);
+    made.of = buffer.of;
+    made.tied = buffer.tied;
+    made.shape.type = parseDType(buffer.type).value_or(DType::F32);
+    llvm::append_range(made.shape.dims, buffer.dims);
+    made.bytes = buffer.bytes;
+    made.space = buffer.onHost ? Space::Host : Space::Device;
     if (buffer.initial.kind >= 0)
-      state.record.init = makeInitial(buffer.initial);
-    states.push_back(std::move(state));
+      made.init = makeInitial(buffer.initial);
   }
+  names.add(statics);
 }
 
 bool StepEngine::hasRole(Role role) const {
   return llvm::any_of(
-      states, [&](const State &state) { return state.record.role == role; });
+      statics, [&](const Static &buffer) { return buffer.role == role; });
 }
 
 static LearningRateRule makeRule(const StepSchedule &schedule) {
@@ -99,35 +97,25 @@ llvm::Error StepEngine::check() {
 // First values
 //===----------------------------------------------------------------------===//
 
-std::string StepEngine::getOwner(const State &state) const {
-  const Static &record = state.record;
-  if (record.tied.empty())
-    return record.of.empty() ? record.name : record.of;
-  for (const State &other : states)
-    if (other.record.name == record.tied && !other.record.of.empty())
-      return other.record.of;
-  return record.tied;
-}
-
-llvm::Error StepEngine::write(const State &state,
+llvm::Error StepEngine::write(size_t number,
                               llvm::ArrayRef<uint8_t> bytes) const {
-  return toError(device.write(*state.buffer, bytes.data()));
+  return toError(device.write(facts.buffers[number], bytes.data()));
 }
 
 llvm::Error StepEngine::initialize() {
-  for (const State &state : states) {
-    std::vector<uint8_t> bytes(static_cast<size_t>(state.record.bytes));
-    if (state.record.init)
+  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
+    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+    if (buffer.init)
       if (llvm::Error error = ranks::fillInitialValue(
-              *state.record.init, options.seed, getOwner(state),
-              state.record.shape, 0, bytes))
+              *buffer.init, options.seed, names.getOwner(buffer), buffer.shape,
+              0, bytes))
         return llvm::createStringError(
-            "initial value of '" + state.record.name +
+            "initial value of '" + buffer.name +
             "': " + llvm::toString(std::move(error)));
     // Values of a step may share memory with others.
-    if (isOfStep(state.record.role) && !state.record.init)
+    if (isOfStep(buffer.role) && !buffer.init)
       continue;
-    if (llvm::Error error = write(state, bytes))
+    if (llvm::Error error = write(number, bytes))
       return error;
   }
   return llvm::Error::success();
@@ -140,20 +128,18 @@ llvm::Error StepEngine::loadParameters(ranks::NoteUser note) {
   auto file = SafetensorsCheckpoint::openAll(paths);
   if (!file)
     return file.takeError();
-  std::set<std::string> known;
-  for (const State &state : states) {
-    if (state.record.role != Role::Parameter)
+  const std::set<std::string> known = names.getParameters();
+  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
+    if (buffer.role != Role::Parameter)
       continue;
-    const std::string owner = getOwner(state);
-    known.insert({owner, state.record.of});
+    const std::string owner = names.getOwner(buffer);
     auto tensor = file->find(owner);
     if (!tensor)
       return tensor.takeError();
-    std::vector<uint8_t> bytes(static_cast<size_t>(state.record.bytes));
-    if (llvm::Error error =
-            readTensor(owner, *tensor, state.record.shape, bytes))
+    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+    if (llvm::Error error = readTensor(owner, *tensor, buffer.shape, bytes))
       return error;
-    if (llvm::Error error = write(state, bytes))
+    if (llvm::Error error = write(number, bytes))
       return error;
   }
   for (const std::string &name : file->getNames())
@@ -179,16 +165,15 @@ static llvm::ArrayRef<uint8_t> getBytesOf(const void *values, size_t bytes) {
 /// Statics of one role follow each other; each takes its elements.
 llvm::Error StepEngine::writeElements(Role role,
                                       llvm::ArrayRef<int32_t> values) const {
-  for (const State &state : states) {
-    if (state.record.role != role || state.record.space != Space::Host)
+  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
+    if (buffer.role != role || buffer.space != Space::Host)
       continue;
-    const auto count = static_cast<size_t>(state.record.shape.getNumElements());
-    if (getBytes(state.record.shape.type) != sizeof(int32_t) ||
-        count > values.size())
-      return llvm::createStringError("'" + state.record.name +
+    const auto count = static_cast<size_t>(buffer.shape.getNumElements());
+    if (getBytes(buffer.shape.type) != sizeof(int32_t) || count > values.size())
+      return llvm::createStringError("'" + buffer.name +
                                      "' does not fit the data of a step");
     if (llvm::Error error =
-            write(state, getBytesOf(values.data(), count * sizeof(int32_t))))
+            write(number, getBytesOf(values.data(), count * sizeof(int32_t))))
       return error;
     values = values.drop_front(count);
   }
@@ -200,13 +185,13 @@ llvm::Error StepEngine::writeInput(const ranks::StepInput &input) const {
     return error;
   if (llvm::Error error = writeElements(Role::Labels, input.labels))
     return error;
-  for (const State &state : states) {
-    const Role role = state.record.role;
+  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
+    const Role role = buffer.role;
     const bool isScalar = role == Role::StepNumber || role == Role::LossScale;
-    if (state.record.space != Space::Host ||
+    if (buffer.space != Space::Host ||
         (!isScalar && role != Role::LearningRate))
       continue;
-    std::vector<float> values(static_cast<size_t>(state.record.bytes) /
+    std::vector<float> values(static_cast<size_t>(buffer.bytes) /
                               sizeof(float));
     if (isScalar)
       llvm::fill(values, role == Role::StepNumber
@@ -217,7 +202,7 @@ llvm::Error StepEngine::writeInput(const ranks::StepInput &input) const {
                   std::min(values.size(), input.learningRates.size()),
                   values.begin());
     if (llvm::Error error = write(
-            state, getBytesOf(values.data(), values.size() * sizeof(float))))
+            number, getBytesOf(values.data(), values.size() * sizeof(float))))
       return error;
   }
   return llvm::Error::success();
@@ -225,16 +210,16 @@ llvm::Error StepEngine::writeInput(const ranks::StepInput &input) const {
 
 llvm::Expected<ranks::StepOutput> StepEngine::readReports() const {
   ranks::StepReports reports;
-  for (const State &state : states) {
-    if (state.record.role != Role::Report ||
-        state.record.space != Space::Host ||
-        state.record.shape.type != DType::F32)
+  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
+    if (buffer.role != Role::Report || buffer.space != Space::Host ||
+        buffer.shape.type != DType::F32)
       continue;
-    std::vector<float> values(static_cast<size_t>(state.record.bytes) /
+    std::vector<float> values(static_cast<size_t>(buffer.bytes) /
                               sizeof(float));
-    if (llvm::Error error = toError(device.read(*state.buffer, values.data())))
+    if (llvm::Error error =
+            toError(device.read(facts.buffers[number], values.data())))
       return error;
-    reports.add(0, state.record.of, values);
+    reports.add(0, buffer.of, values);
   }
   return ranks::StepOutput(reports);
 }
@@ -263,28 +248,20 @@ StepEngine::runStep(const ranks::StepInput &input,
 // Tensors of the run
 //===----------------------------------------------------------------------===//
 
-bool StepEngine::isTrained(const State &state) const {
-  return llvm::any_of(states, [&](const State &other) {
-    return other.record.role == Role::FirstMoment &&
-           other.record.of == state.record.of;
-  });
-}
-
 llvm::Expected<ranks::WholeTensors> StepEngine::collect(
-    llvm::function_ref<std::string(const State &)> getName) const {
+    llvm::function_ref<std::string(const Static &)> getName) const {
   ranks::WholeTensors tensors(mesh);
-  for (const State &state : states) {
-    const std::string name = getName(state);
+  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
+    const std::string name = getName(buffer);
     if (name.empty())
       continue;
     ranks::RankTensor part;
-    part.shape = state.record.shape;
+    part.shape = buffer.shape;
     auto bytes = std::make_shared<std::vector<uint8_t>>();
-    part.read = [this, &state,
+    part.read = [this, &from = facts.buffers[number],
                  bytes]() -> llvm::Expected<llvm::ArrayRef<uint8_t>> {
-      bytes->resize(static_cast<size_t>(state.record.bytes));
-      if (llvm::Error error =
-              toError(device.read(*state.buffer, bytes->data())))
+      bytes->resize(static_cast<size_t>(from.bytes));
+      if (llvm::Error error = toError(device.read(from, bytes->data())))
         return error;
       return llvm::ArrayRef<uint8_t>(*bytes);
     };
@@ -295,28 +272,17 @@ llvm::Expected<ranks::WholeTensors> StepEngine::collect(
 }
 
 llvm::Expected<ranks::WholeTensors> StepEngine::collectGradients() const {
-  return collect([](const State &state) {
-    if (state.record.role != Role::Gradient)
-      return std::string();
-    return state.record.of.empty() ? state.record.name : state.record.of;
-  });
+  return collect(ranks::StateNames::getGradientName);
 }
 
 llvm::Expected<ranks::WholeTensors> StepEngine::collectParameters() const {
-  return collect([&](const State &state) {
-    return state.record.role == Role::Parameter && state.record.tied.empty()
-               ? getOwner(state)
-               : std::string();
-  });
+  return collect(
+      [&](const Static &buffer) { return names.getParameterName(buffer); });
 }
 
 llvm::Expected<ranks::WholeTensors> StepEngine::collectTrained() const {
-  return collect([&](const State &state) {
-    return state.record.role == Role::Parameter && state.record.tied.empty() &&
-                   isTrained(state)
-               ? getOwner(state)
-               : std::string();
-  });
+  return collect(
+      [&](const Static &buffer) { return names.getTrainedName(buffer); });
 }
 
 } // namespace mf::step

@@ -3,6 +3,7 @@
 #ifndef MF_LIB_STEP_STEPENGINE_H
 #define MF_LIB_STEP_STEPENGINE_H
 
+#include "mf/Exec/Ranks/StateNames.h"
 #include "mf/Exec/Ranks/Training.h"
 #include "mf/Step/StepRun.h"
 
@@ -26,30 +27,24 @@ public:
   llvm::Expected<ranks::WholeTensors> collectTrained() const override;
 
 private:
-  /// A buffer of the program as a static of ours.
-  struct State {
-    const StepBuffer *buffer = nullptr;
-    program::Static record;
-  };
-
   llvm::Error initialize();
   llvm::Error loadParameters(ranks::NoteUser note);
-  llvm::Error write(const State &state, llvm::ArrayRef<uint8_t> bytes) const;
+  llvm::Error write(size_t number, llvm::ArrayRef<uint8_t> bytes) const;
   llvm::Error writeInput(const ranks::StepInput &input) const;
   llvm::Error writeElements(program::Role role,
                             llvm::ArrayRef<int32_t> values) const;
   llvm::Expected<ranks::StepOutput> readReports() const;
-  std::string getOwner(const State &state) const;
-  bool isTrained(const State &state) const;
-  llvm::Expected<ranks::WholeTensors>
-  collect(llvm::function_ref<std::string(const State &)> getName) const;
+  llvm::Expected<ranks::WholeTensors> collect(
+      llvm::function_ref<std::string(const program::Static &)> getName) const;
   bool hasRole(program::Role role) const;
 
   const Facts &facts;
   const StepDevice &device;
   const ranks::TrainingOptions &options;
   program::Mesh mesh;
-  std::vector<State> states;
+  /// The buffers of `facts` as statics, in their order, and their names.
+  std::vector<program::Static> statics;
+  ranks::StateNames names;
 };
 
 } // namespace mf::step

@@ -24,14 +24,10 @@ static const std::vector<Static> &getStatics(const Runner &runner,
   return runner.getProgram().getStageOf(rank).statics;
 }
 
-std::string ModelState::getOwner(const Static &parameter) const {
-  if (parameter.tied.empty())
-    return parameter.of.empty() ? parameter.name : parameter.of;
+ModelState::ModelState(Runner &runner, ProcessGroup *processes)
+    : runner(runner), processes(processes) {
   for (const StageProgram &stage : runner.getProgram().stages)
-    for (const Static &other : stage.statics)
-      if (other.name == parameter.tied && !other.of.empty())
-        return other.of;
-  return parameter.tied;
+    names.add(stage.statics);
 }
 
 //===----------------------------------------------------------------------===//
@@ -67,7 +63,8 @@ llvm::Error ModelState::changeParameters(uint64_t seed,
          llvm::enumerate(getStatics(runner, rank)))
       if (buffer.role == Role::Parameter)
         if (llvm::Error error = fillChangedSlice(
-                *buffer.init, seed, getOwner(buffer), getWholeShape(buffer),
+                *buffer.init, seed, names.getOwner(buffer),
+                getWholeShape(buffer),
                 SliceRuns(runner.getProgram().mesh, buffer, rank), change,
                 runner.getStatic(rank, number)))
           return error;
@@ -102,7 +99,7 @@ llvm::Error ModelState::initialize(uint64_t seed) {
   runner.parallelFor(static_cast<int64_t>(tiles.size()), [&](int64_t number) {
     const Tile &tile = tiles[number];
     const Static &buffer = getStatics(runner, tile.rank)[tile.number];
-    llvm::Error error = fillTile(runner, tile, seed, getOwner(buffer));
+    llvm::Error error = fillTile(runner, tile, seed, names.getOwner(buffer));
     if (!error)
       return;
     std::lock_guard<std::mutex> lock(mutex);
@@ -147,26 +144,6 @@ static llvm::Error readSlice(Runner &runner, llvm::StringRef name,
                                  "': " + llvm::toString(std::move(result)));
 }
 
-std::set<std::string> ModelState::getNames() const {
-  std::set<std::string> names;
-  for (const StageProgram &stage : runner.getProgram().stages)
-    for (const Static &buffer : stage.statics)
-      if (buffer.role == Role::Parameter) {
-        names.insert(getOwner(buffer));
-        names.insert(buffer.of);
-      }
-  return names;
-}
-
-std::set<std::string> ModelState::getTrained() const {
-  std::set<std::string> names;
-  for (const StageProgram &stage : runner.getProgram().stages)
-    for (const Static &buffer : stage.statics)
-      if (buffer.role == Role::FirstMoment)
-        names.insert(buffer.of);
-  return names;
-}
-
 /// Says which trained parameters keep their first values.
 static std::string describeKept(const std::set<std::string> &kept) {
   std::string text = "'" + *kept.begin() + "'";
@@ -182,7 +159,8 @@ llvm::Error ModelState::loadParameters(llvm::ArrayRef<std::string> paths,
   if (!file)
     return file.takeError();
   // Parameters of all ranks count: one that only others read is known too.
-  const std::set<std::string> known = getNames(), trained = getTrained();
+  const std::set<std::string> known = names.getParameters(),
+                              &trained = names.getTrained();
   const bool tunes = !llvm::all_of(
       known, [&](const std::string &name) { return trained.count(name) > 0; });
   std::set<std::string> kept;
@@ -191,7 +169,7 @@ llvm::Error ModelState::loadParameters(llvm::ArrayRef<std::string> paths,
     for (uint32_t i = 0; i < statics.size(); ++i) {
       if (statics[i].role != Role::Parameter)
         continue;
-      const std::string owner = getOwner(statics[i]);
+      const std::string owner = names.getOwner(statics[i]);
       if (tunes && trained.count(owner) > 0 && !file->lookup(owner)) {
         kept.insert(owner);
         continue;
@@ -243,28 +221,17 @@ llvm::Expected<WholeTensors> ModelState::collect(
 }
 
 llvm::Expected<WholeTensors> ModelState::collectParameters() const {
-  return collect([&](const Static &buffer) {
-    return buffer.role == Role::Parameter && buffer.tied.empty()
-               ? getOwner(buffer)
-               : std::string();
-  });
+  return collect(
+      [&](const Static &buffer) { return names.getParameterName(buffer); });
 }
 
 llvm::Expected<WholeTensors> ModelState::collectTrained() const {
-  const std::set<std::string> trained = getTrained();
-  return collect([&](const Static &buffer) {
-    const bool isTrained = buffer.role == Role::Parameter &&
-                           buffer.tied.empty() && trained.count(buffer.of) > 0;
-    return isTrained ? getOwner(buffer) : std::string();
-  });
+  return collect(
+      [&](const Static &buffer) { return names.getTrainedName(buffer); });
 }
 
 llvm::Expected<WholeTensors> ModelState::collectGradients() const {
-  return collect([](const Static &buffer) {
-    if (buffer.role != Role::Gradient)
-      return std::string();
-    return buffer.of.empty() ? buffer.name : buffer.of;
-  });
+  return collect(StateNames::getGradientName);
 }
 
 //===----------------------------------------------------------------------===//
@@ -323,15 +290,6 @@ llvm::Error ModelState::saveRank(int64_t rank, llvm::StringRef path) const {
   return gathered.isWriter() ? writer.commit() : llvm::Error::success();
 }
 
-/// The parameter that `parameter` is a copy of, or itself.
-std::string ModelState::getCopied(const std::string &parameter) const {
-  for (const StageProgram &stage : runner.getProgram().stages)
-    for (const Static &other : stage.statics)
-      if (other.role == Role::Parameter && other.of == parameter)
-        return getOwner(other);
-  return parameter;
-}
-
 llvm::Error ModelState::loadRanks(llvm::ArrayRef<std::string> paths) {
   auto parts = CheckpointParts::open(paths);
   if (!parts)
@@ -346,7 +304,7 @@ llvm::Error ModelState::loadRanks(llvm::ArrayRef<std::string> paths) {
       // Where a copy is on its owner's stage it is not saved.
       if (!parts->contains(name) && !buffer.of.empty())
         name = name.substr(0, name.size() - buffer.of.size()) +
-               getCopied(buffer.of);
+               names.getCopied(buffer.of);
       const TensorPart part(
           getWholeShape(buffer).dims, buffer.shape.dims,
           SliceRuns(runner.getProgram().mesh, buffer, rank).getFirstElement());

@@ -9,12 +9,12 @@
 #define MF_RUNNER_MODELSTATE_H
 
 #include "mf/Exec/Ranks/InitialValues.h"
+#include "mf/Exec/Ranks/StateNames.h"
 #include "mf/Exec/Ranks/WholeTensors.h"
 #include "mf/Exec/Runner/Runner.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -35,8 +35,7 @@ class ProcessGroup;
 /// saves, with the same arguments.
 class ModelState {
 public:
-  explicit ModelState(Runner &runner, ProcessGroup *processes = nullptr)
-      : runner(runner), processes(processes) {}
+  explicit ModelState(Runner &runner, ProcessGroup *processes = nullptr);
 
   /// Gives every static its first value. Parameters depend on their name and
   /// the seed alone, so that they are the same on any number of ranks, a slice
@@ -78,20 +77,12 @@ private:
   llvm::Expected<ranks::WholeTensors> collect(
       llvm::function_ref<std::string(const program::Static &)> getName) const;
 
-  /// The names of all parameters, and of those that have moments.
-  std::set<std::string> getNames() const;
-  std::set<std::string> getTrained() const;
-  /// The name that the parameter's first value, and its tensor in a file, has:
-  /// that of the one it is tied to.
-  std::string getOwner(const program::Static &parameter) const;
-
-  std::string getCopied(const std::string &parameter) const;
-
   /// The ranks whose tensors are saved.
   std::vector<int64_t> getSavedRanks() const;
 
   Runner &runner;
   ProcessGroup *processes;
+  ranks::StateNames names;
 };
 
 } // namespace mf::runner
