@@ -120,19 +120,11 @@ void DropoutMaskOp::emitInstructions(LaunchEmitter &emitter) {
 }
 
 ShardingRule DropoutMaskOp::getShardingRule() {
-  ShardingRule rule;
-  FactorDims input, mask;
-  for (auto [own, of] :
-       llvm::zip_equal(ir::getShape(getMask()), ir::getShape(getInput()))) {
-    const bool isOther = own != of;
-    mask.push_back({rule.addFactor(FactorKind::Pass, own)});
-    input.push_back({isOther ? rule.addFactor(FactorKind::Whole, of)
-                             : mask.back().front()});
-  }
-  rule.operands = {input, {{rule.addFactor(FactorKind::Whole, 3)}}};
-  for (size_t first = 0; first < getFirsts().size(); ++first)
-    rule.operands.push_back({{rule.addFactor(FactorKind::Whole, 1)}});
-  rule.results = {mask};
+  ShardingRule rule = readShardingRule(*this, "*, D, I -> *");
+  // Columns have nothing to do with the last dimension of the input.
+  if (getColumns())
+    rule.operands[0].back() = {
+        rule.addFactor(FactorKind::Whole, ir::getShape(getInput()).back())};
   rule.dependsOnPlace = true;
   return rule;
 }

@@ -1,6 +1,7 @@
 //===- AttentionShape.cpp - The blocks of attention -----------------------===//
 
 #include "AttentionShape.h"
+#include "DropMask.h"
 #include "ElementwiseLoops.h"
 #include "SpecChecker.h"
 #include <cmath>
@@ -73,12 +74,12 @@ static void readLastInputs(const KernelSpec &spec, size_t number,
     shape.slopes = number;
     checker.requireInput(number++, {DType::F32, {shape.heads}});
   }
-  const bool drops = isNext(DType::I1);
-  if (drops) {
+  if (isNext(DType::I1)) {
     shape.dropMask = number;
     checker.requireInput(
         number++,
         {DType::I1, {shape.batch, shape.heads, shape.partQueries, shape.keys}});
+    shape.keptFactor = getKeptFactor(readDropRate(checker));
   }
   if (count > number) {
     shape.starts = number;
@@ -88,13 +89,6 @@ static void readLastInputs(const KernelSpec &spec, size_t number,
                     "scale is 0, but scores of other documents are hidden as "
                     "multiples of it");
   }
-  if (!drops)
-    return;
-  const double rate = checker.getDouble("rate", 0);
-  checker.require(rate > 0 && rate < 1,
-                  "rate is " + llvm::Twine(std::to_string(rate)) +
-                      ", expected one above 0 and below 1");
-  shape.keptFactor = static_cast<float>(1 / (1 - rate));
 }
 
 void hideOtherDocuments(const AttentionShape &shape,
@@ -133,12 +127,8 @@ void dropBlock(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
     void *line = at(scores, type, (own.inBlock + row) * stride);
     float values[AttentionBlocks::keysPerBlock];
     runCastLoop(type, DType::F32, line, values, block.keys);
-    const int64_t first = (own.row + row) * shape.keys + block.firstKey;
-    for (int64_t key = 0; key < block.keys; ++key) {
-      const int64_t bit = first + key;
-      const bool isKept = (mask[bit / 8] >> (bit % 8) & 1) != 0;
-      values[key] = isKept ? values[key] * shape.keptFactor : 0.0F;
-    }
+    applyDropMask(mask, (own.row + row) * shape.keys + block.firstKey,
+                  shape.keptFactor, values, block.keys);
     runCastLoop(DType::F32, type, values, line, block.keys);
   }
 }

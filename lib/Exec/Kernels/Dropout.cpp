@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DropMask.h"
 #include "ElementwiseLoops.h"
 #include "Factories.h"
 #include "SpecChecker.h"
@@ -112,8 +113,7 @@ private:
 class DropoutKernel : public Kernel {
 public:
   DropoutKernel(const TensorShape &x, double rate)
-      : type(x.type), count(x.getNumElements()),
-        factor(static_cast<float>(1 / (1 - rate))) {}
+      : type(x.type), count(x.getNumElements()), factor(getKeptFactor(rate)) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const auto *mask = static_cast<const uint8_t *>(operands.inputs[1]);
@@ -126,11 +126,7 @@ public:
         float values[elementsOfBlock];
         runCastLoop(type, DType::F32, at(operands.inputs[0], type, begin),
                     values, size);
-        for (int64_t i = 0; i < size; ++i) {
-          const int64_t bit = begin + i;
-          values[i] =
-              (mask[bit / 8] >> (bit % 8) & 1) != 0 ? values[i] * factor : 0.0F;
-        }
+        applyDropMask(mask, begin, factor, values, size);
         runCastLoop(DType::F32, type, values,
                     at(operands.outputs[0], type, begin), size);
       }
@@ -144,14 +140,6 @@ private:
   int64_t count;
   float factor;
 };
-
-double readRate(SpecChecker &checker) {
-  const double rate = checker.getDouble("rate");
-  checker.require(rate > 0 && rate < 1,
-                  "rate is " + llvm::Twine(std::to_string(rate)) +
-                      ", expected one above 0 and below 1");
-  return rate;
-}
 
 /// Checks where the part lies, as far as attributes say.
 void checkPlace(SpecChecker &checker, const KernelSpec &spec,
@@ -179,6 +167,14 @@ void checkPlace(SpecChecker &checker, const KernelSpec &spec,
 
 } // namespace
 
+double readDropRate(SpecChecker &checker) {
+  const double rate = checker.getDouble("rate", 0);
+  checker.require(rate > 0 && rate < 1,
+                  "rate is " + llvm::Twine(std::to_string(rate)) +
+                      ", expected one above 0 and below 1");
+  return rate;
+}
+
 KernelOrError makeDropoutMask(const KernelSpec &spec) {
   SpecChecker checker(spec);
   MaskShape shape;
@@ -191,8 +187,8 @@ KernelOrError makeDropoutMask(const KernelSpec &spec) {
     shape.starts = checker.getInts("starts");
     shape.cutDims = checker.getInts("cut_dims");
     shape.key = static_cast<uint64_t>(checker.getInt("key"));
-    shape.threshold =
-        static_cast<uint32_t>(std::min(readRate(checker) * 0x1p32, 0x1p32 - 1));
+    shape.threshold = static_cast<uint32_t>(
+        std::min(readDropRate(checker) * 0x1p32, 0x1p32 - 1));
     checkPlace(checker, spec, shape);
   }
   if (llvm::Error error = checker.takeError())
@@ -207,7 +203,7 @@ KernelOrError makeDropout(const KernelSpec &spec) {
     checker.requireFloatInput(0);
     checker.requireInput(1, {DType::I1, spec.inputs[0].dims});
     checker.requireOutput(0, spec.inputs[0]);
-    rate = readRate(checker);
+    rate = readDropRate(checker);
   }
   if (llvm::Error error = checker.takeError())
     return error;

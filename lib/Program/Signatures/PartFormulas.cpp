@@ -116,7 +116,8 @@ static std::string getHeads(const KernelSpec &spec, bool hasFirstQuery) {
 }
 
 /// The inputs of attention behind the first `inputs`: of a part the position of
-/// its first row, slopes, which may be missing, and a mask of dropout.
+/// its first row, then slopes, a mask of dropout and the starts of documents,
+/// which may be missing and are told apart by their types.
 static std::string getLastInputs(const KernelSpec &spec, size_t inputs,
                                  bool hasFirstQuery, const std::string &heads,
                                  const std::string &rows) {
