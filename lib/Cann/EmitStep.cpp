@@ -105,22 +105,9 @@ std::string StepEmitter::getPlace(const Buffer &buffer, int64_t offset) const {
   llvm_unreachable("unknown base");
 }
 
+/// The function of the support header that makes a tensor of this type.
 static llvm::StringRef getTypeFunction(DType type) {
-  switch (type) {
-  case DType::F32:
-    return "f32";
-  case DType::BF16:
-    return "bf16";
-  case DType::F16:
-    return "f16";
-  case DType::I32:
-    return "i32";
-  case DType::I64:
-    return "i64";
-  case DType::I1:
-    return "bits";
-  }
-  llvm_unreachable("unknown type");
+  return type == DType::I1 ? "bits" : getName(type);
 }
 
 std::string StepEmitter::getTensor(const InstructionList &list,

@@ -1,6 +1,6 @@
 //===- StepRun.h - Training runs of programs outside of mf ------*- C++ -*-===//
 //
-// What an emitted program needs to train: data, first values, learning rates,
+// Emitted programs train with this: data, first values, learning rates,
 // loss lines and files as mf-run has them. The interface has the standard
 // library alone, so that a program needs neither LLVM's headers nor its flags.
 //

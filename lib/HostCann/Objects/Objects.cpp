@@ -1,6 +1,7 @@
 //===- Objects.cpp - Tensors, numbers and lists of aclnn ------------------===//
 
 #include "mf/HostCann/Objects/Objects.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cstring>
 
 using namespace mf::hostcann;
@@ -19,6 +20,11 @@ bool isDenseFor(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> strides) {
     if (dims[i] != 1 && strides[i] != expected)
       return false;
   return true;
+}
+
+template <typename Object> aclnnStatus destroy(const Object *object) {
+  delete object;
+  return ACLNN_SUCCESS;
 }
 
 } // namespace
@@ -142,36 +148,27 @@ aclScalarList *aclCreateScalarList(const aclScalar *const *value,
 }
 
 aclnnStatus aclDestroyTensor(const aclTensor *tensor) {
-  delete tensor;
-  return ACLNN_SUCCESS;
+  return destroy(tensor);
 }
 aclnnStatus aclDestroyScalar(const aclScalar *scalar) {
-  delete scalar;
-  return ACLNN_SUCCESS;
+  return destroy(scalar);
 }
 aclnnStatus aclDestroyIntArray(const aclIntArray *array) {
-  delete array;
-  return ACLNN_SUCCESS;
+  return destroy(array);
 }
 aclnnStatus aclDestroyFloatArray(const aclFloatArray *array) {
-  delete array;
-  return ACLNN_SUCCESS;
+  return destroy(array);
 }
 aclnnStatus aclDestroyBoolArray(const aclBoolArray *array) {
-  delete array;
-  return ACLNN_SUCCESS;
+  return destroy(array);
 }
 aclnnStatus aclDestroyTensorList(const aclTensorList *list) {
   if (list)
-    for (const aclTensor *tensor : list->tensors)
-      delete tensor;
-  delete list;
-  return ACLNN_SUCCESS;
+    llvm::for_each(list->tensors, destroy<aclTensor>);
+  return destroy(list);
 }
 aclnnStatus aclDestroyScalarList(const aclScalarList *list) {
   if (list)
-    for (const aclScalar *scalar : list->scalars)
-      delete scalar;
-  delete list;
-  return ACLNN_SUCCESS;
+    llvm::for_each(list->scalars, destroy<aclScalar>);
+  return destroy(list);
 }

@@ -68,14 +68,33 @@ bool isCausalMask(const void *mask) {
   return true;
 }
 
-/// Checks the mask of the first run: reading it each time would take longer
-/// than small attention does.
-llvm::Error checkMask(std::atomic<bool> &isChecked, const void *mask) {
-  if (isChecked.exchange(true) || isCausalMask(mask))
-    return llvm::Error::success();
-  return llvm::createStringError(
-      "attenMask does not hide the keys behind each query's own, as sparseMode "
-      "2 and 3 want");
+/// Checks the arguments and takes the mask, the last operand, if there is one:
+/// then attention is causal.
+bool readMask(OperatorCall &call, const AttentionArguments &arguments,
+              const aclTensor *query, const aclTensor *key) {
+  const bool causal = !call.hasFailed() && arguments.check(call, *query, *key);
+  if (causal)
+    call.read(arguments.attenMask, "attenMask");
+  return causal;
+}
+
+/// Ends the first phase of attention. The mask is checked in the first run:
+/// reading it each time would take longer than small attention does.
+aclnnStatus
+finishWithMask(OperatorCall &call, bool causal,
+               std::function<void(llvm::ArrayRef<void *>)> compute) {
+  auto isChecked = std::make_shared<std::atomic<bool>>(!causal);
+  return call.finish(
+      0,
+      [isChecked, compute = std::move(compute)](llvm::ArrayRef<void *> places,
+                                                void *) -> llvm::Error {
+        if (!isChecked->exchange(true) && !isCausalMask(places.back()))
+          return llvm::createStringError(
+              "attenMask does not hide the keys behind each query's own, as "
+              "sparseMode 2 and 3 want");
+        compute(places);
+        return llvm::Error::success();
+      });
 }
 
 bool isEmpty(const aclTensor *tensor) {
@@ -121,9 +140,7 @@ aclnnStatus makeForward(OperatorCall &call, const AttentionArguments &arguments,
   call.write(max, "softmaxMaxOut");
   call.write(sum, "softmaxSumOut");
   call.write(out, "attentionOutOut");
-  const bool causal = !call.hasFailed() && arguments.check(call, *query, *key);
-  if (causal)
-    call.read(arguments.attenMask, "attenMask");
+  const bool causal = readMask(call, arguments, query, key);
   if (call.hasFailed())
     return call.finish(0, nullptr);
   requireStatistics(call, 3, call.getShape(0));
@@ -135,20 +152,15 @@ aclnnStatus makeForward(OperatorCall &call, const AttentionArguments &arguments,
   spec.outputs = {rows, rows, call.getShape(5)};
   spec.attributes = {{"scale", arguments.scale}, {"causal", causal}};
   auto kernel = call.makeKernel(spec);
-  auto isChecked = std::make_shared<std::atomic<bool>>(!causal);
-  return call.finish(0,
-                     [kernel, isChecked, count = rows.getNumElements()](
-                         llvm::ArrayRef<void *> places, void *) -> llvm::Error {
-                       if (llvm::Error error =
-                               checkMask(*isChecked, places.back()))
-                         return error;
-                       std::vector<float> maxima(count), sums(count);
-                       kernel->run(places.take_front(3),
-                                   {maxima.data(), sums.data(), places[5]});
-                       repeatEightTimes(maxima, places[3]);
-                       repeatEightTimes(sums, places[4]);
-                       return llvm::Error::success();
-                     });
+  return finishWithMask(
+      call, causal,
+      [kernel, count = rows.getNumElements()](llvm::ArrayRef<void *> places) {
+        std::vector<float> maxima(count), sums(count);
+        kernel->run(places.take_front(3),
+                    {maxima.data(), sums.data(), places[5]});
+        repeatEightTimes(maxima, places[3]);
+        repeatEightTimes(sums, places[4]);
+      });
 }
 
 struct AttentionGradTensors {
@@ -169,10 +181,7 @@ aclnnStatus makeBackward(OperatorCall &call,
   call.write(tensors.dq, "dqOut");
   call.write(tensors.dk, "dkOut");
   call.write(tensors.dv, "dvOut");
-  const bool causal =
-      !call.hasFailed() && arguments.check(call, *tensors.query, *tensors.key);
-  if (causal)
-    call.read(arguments.attenMask, "attenMask");
+  const bool causal = readMask(call, arguments, tensors.query, tensors.key);
   if (call.hasFailed())
     return call.finish(0, nullptr);
   requireStatistics(call, 4, call.getShape(0));
@@ -186,20 +195,15 @@ aclnnStatus makeBackward(OperatorCall &call,
   spec.outputs = {call.getShape(7), call.getShape(8), call.getShape(9)};
   spec.attributes = {{"scale", arguments.scale}, {"causal", causal}};
   auto kernel = call.makeKernel(spec);
-  auto isChecked = std::make_shared<std::atomic<bool>>(!causal);
-  return call.finish(0,
-                     [kernel, isChecked, count = rows.getNumElements()](
-                         llvm::ArrayRef<void *> places, void *) -> llvm::Error {
-                       if (llvm::Error error =
-                               checkMask(*isChecked, places.back()))
-                         return error;
-                       std::vector<float> maxima = takeEighth(places[4], count);
-                       std::vector<float> sums = takeEighth(places[5], count);
-                       kernel->run({places[0], places[1], places[2], places[3],
-                                    maxima.data(), sums.data(), places[6]},
-                                   places.slice(7, 3));
-                       return llvm::Error::success();
-                     });
+  return finishWithMask(
+      call, causal,
+      [kernel, count = rows.getNumElements()](llvm::ArrayRef<void *> places) {
+        std::vector<float> maxima = takeEighth(places[4], count);
+        std::vector<float> sums = takeEighth(places[5], count);
+        kernel->run({places[0], places[1], places[2], places[3], maxima.data(),
+                     sums.data(), places[6]},
+                    places.slice(7, 3));
+      });
 }
 
 } // namespace

@@ -42,12 +42,6 @@ void visitElements(llvm::ArrayRef<int64_t> dims,
   }
 }
 
-void requireLast(OperatorCall &call, const aclTensor *self, int64_t dim) {
-  call.require(!self || dim == -1 ||
-                   dim + 1 == static_cast<int64_t>(self->dims.size()),
-               "dim other than the last is not in this host library");
-}
-
 /// The strides with which a tensor is read as one of dimensions `dims`:
 /// dimensions of one element are repeated. None if it cannot be.
 std::optional<llvm::SmallVector<int64_t, 4>>
@@ -300,7 +294,7 @@ aclnnStatus aclnnSoftmaxGetWorkspaceSize(const aclTensor *self, int64_t dim,
   OperatorCall call("aclnnSoftmax", workspaceSize, executor);
   call.read(self, "self");
   call.write(out, "out");
-  requireLast(call, self, dim);
+  call.requireLastDimension(self, dim);
   return call.finishKernel("aclnnSoftmax");
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnSoftmax)
@@ -312,7 +306,7 @@ aclnnStatus aclnnSoftmaxBackwardGetWorkspaceSize(
   call.read(gradOutput, "gradOutput");
   call.read(output, "output");
   call.write(gradInput, "gradInput");
-  requireLast(call, output, dim);
+  call.requireLastDimension(output, dim);
   return call.finishKernel("aclnnSoftmaxBackward");
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnSoftmaxBackward)

@@ -141,6 +141,12 @@ void OperatorCall::require(bool holds, const llvm::Twine &text) {
     code = failOperator(ACLNN_ERR_PARAM_INVALID, name, text);
 }
 
+void OperatorCall::requireLastDimension(const aclTensor *tensor, int64_t dim) {
+  require(!tensor || dim == -1 ||
+              dim + 1 == static_cast<int64_t>(tensor->dims.size()),
+          "dim other than the last is not in this host library");
+}
+
 size_t OperatorCall::add(const aclTensor *tensor, llvm::StringRef operand,
                          bool isRead, bool isWritten, Layout layout) {
   requireThere(tensor, operand);

@@ -60,6 +60,8 @@ public:
   void requireThere(const void *argument, llvm::StringRef operand);
   /// Refuses the call with 161002.
   void require(bool holds, const llvm::Twine &text);
+  /// Refuses a dimension of `tensor`, which may be null, other than the last.
+  void requireLastDimension(const aclTensor *tensor, int64_t dim);
   bool hasFailed() const { return code != ACLNN_SUCCESS; }
 
   const aclTensor &getTensor(size_t operand) const {

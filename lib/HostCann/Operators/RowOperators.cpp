@@ -28,12 +28,6 @@ mf::TensorShape getRowStatistics(OperatorCall &call, size_t operand,
   return shape;
 }
 
-void requireLastDimension(OperatorCall &call, const aclTensor *x, int64_t dim) {
-  call.require(!x || dim == -1 ||
-                   dim + 1 == static_cast<int64_t>(x->dims.size()),
-               "dim other than the last is not in this host library");
-}
-
 aclnnStatus makeRotary(const char *name, const aclTensor *x,
                        const aclTensor *cos, const aclTensor *sin, int64_t mode,
                        const aclTensor *out, uint64_t *workspaceSize,
@@ -143,7 +137,7 @@ aclnnStatus aclnnSwiGluGetWorkspaceSize(const aclTensor *x, int64_t dim,
   OperatorCall call("aclnnSwiGlu", workspaceSize, executor);
   call.read(x, "x");
   call.write(out, "out");
-  requireLastDimension(call, x, dim);
+  call.requireLastDimension(x, dim);
   return call.finishKernel("aclnnSwiGlu");
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnSwiGlu)
@@ -157,7 +151,7 @@ aclnnStatus aclnnSwiGluGradGetWorkspaceSize(const aclTensor *yGrad,
   call.read(yGrad, "yGrad");
   call.read(x, "x");
   call.write(out, "out");
-  requireLastDimension(call, x, dim);
+  call.requireLastDimension(x, dim);
   return call.finishKernel("aclnnSwiGluGrad");
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnSwiGluGrad)

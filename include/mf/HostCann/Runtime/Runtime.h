@@ -1,6 +1,6 @@
 //===- Runtime.h - Devices, streams and events of a process -----*- C++ -*-===//
 //
-// What the functions of AscendCL and the operators have in common. Work is
+// The functions of AscendCL and the operators share this state. Work is
 // checked when it is issued: what the calls so far do not allow is refused with
 // a text that names both calls, and never runs.
 //

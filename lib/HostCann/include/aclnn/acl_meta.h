@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// What operators of aclnn take: tensors, numbers and lists of them.
+// Operators of aclnn take tensors, numbers and lists of them.
 //
 //===----------------------------------------------------------------------===//
 

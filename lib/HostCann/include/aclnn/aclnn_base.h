@@ -1,6 +1,6 @@
 //===----------------------------------------------------------------------===//
 //
-// What every operator of aclnn includes. Operators run in two calls: the first
+// Every operator of aclnn includes this. Operators run in two calls: the first
 // checks its arguments, makes an executor and says how many bytes of workspace
 // the second needs, which puts the operator on a stream and, unless the
 // executor was made repeatable, frees it.
