@@ -9,15 +9,13 @@ change no bit. What the YAML becomes in the static graph's format changes none e
 agrees but for rounding elsewhere. Every rank needs the memory that was planned.
 """
 
-import argparse
 import os
-import random
 import sys
 
 import numpy
-import parts
 import step_results
 import training
+from drawn_cases import DrawnCases
 
 SEQUENCE_LENGTH, VOCABULARY, LAYERS = 32, 128, 4
 BOUND = 2e-5
@@ -196,34 +194,12 @@ class Checks:
 
 
 def main():
-    part = parts.pop_part()
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=8)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("bin")
-    parser.add_argument("work")
-    arguments = parser.parse_args()
-    os.makedirs(arguments.work, exist_ok=True)
-    checks, problems = Checks(training.Tools(arguments.bin, arguments.work)), 0
-    numbers = part.select(list(range(arguments.first, arguments.first + arguments.count)))
-    for number in numbers:
-        # Each draw on its own, so that --first can name it.
-        generator = random.Random("%d %d" % (arguments.seed, number))
-        configuration = draw(generator)
-        try:
-            found = list(checks.check(configuration, generator))
-        except RuntimeError as error:
-            found = [str(error)[-1500:]]
-        problems += bool(found)
-        if found or arguments.verbose:
-            print("draw %d of seed %d: %s" % (number, arguments.seed, configuration))
-        for problem in found:
-            print("    " + problem)
-        sys.stdout.flush()
+    cases = DrawnCases()
+    arguments = cases.parse()
+    checks = Checks(training.Tools(arguments.bin, arguments.work))
+    count, problems = cases.run(lambda number, generator: draw(generator), checks.check)
     print("%d configurations, %d problems, %d runs, %d of them converted; worst relative difference %.2g"
-          % (len(numbers), problems, checks.runs, checks.converted, checks.worst))  # fmt: skip
+          % (count, problems, checks.runs, checks.converted, checks.worst))  # fmt: skip
     sys.exit(1 if problems else 0)
 
 

@@ -14,16 +14,13 @@ the same to 1e-6. Every rank needs the memory that was planned. --first skips dr
 random layers.
 """
 
-import argparse
-import os
-import random
 import shlex
 import sys
 
 import numpy
-import parts
 import step_results
 import training
+from drawn_cases import DrawnCases
 from layout_draws import MANY_RANKS, SEQUENCE_LENGTH, Draw
 
 ROWS = 301
@@ -169,41 +166,20 @@ class Checks:
 
 
 def main():
-    part = parts.pop_part()
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=8)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--mpirun", default="")
-    parser.add_argument("--many", action="store_true")
-    parser.add_argument("--adapters", action="store_true")
-    parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("bin")
-    parser.add_argument("work")
-    arguments = parser.parse_args()
-    os.makedirs(arguments.work, exist_ok=True)
+    cases = DrawnCases()
+    cases.parser.add_argument("--mpirun", default="")
+    cases.parser.add_argument("--many", action="store_true")
+    cases.parser.add_argument("--adapters", action="store_true")
+    arguments = cases.parse()
     checks = Checks(training.Tools(arguments.bin, arguments.work), shlex.split(arguments.mpirun))
-    problems = 0
-    numbers = list(range(arguments.first, arguments.first + arguments.count))
-    selected = part.select(numbers + ["many"] * arguments.many)
-    for number in selected:
-        # Each draw on its own, so that --first can name it.
-        generator = random.Random("%d %s" % (arguments.seed, number))
+
+    def choose(number, generator):
         draw = MANY_RANKS if number == "many" else Draw.choose(generator)
-        if arguments.adapters:
-            draw = draw.choose_adapters(generator)
-        try:
-            found = list(checks.check(draw, generator))
-        except RuntimeError as error:
-            found = [str(error)[-1500:]]
-        problems += bool(found)
-        if found or arguments.verbose:
-            print("draw %s of seed %d: %s" % (number, arguments.seed, draw))
-        for problem in found:
-            print("    " + problem)
-        sys.stdout.flush()
+        return draw.choose_adapters(generator) if arguments.adapters else draw
+
+    count, problems = cases.run(choose, checks.check, ["many"] * arguments.many)
     print("%d layouts, %d problems, %d runs; worst relative difference %.2g, of updates %.2g, in bf16 %.2g times one rank's"
-          % (len(selected), problems, checks.runs, checks.worst, checks.worst_update, checks.worst_bf16))  # fmt: skip
+          % (count, problems, checks.runs, checks.worst, checks.worst_update, checks.worst_bf16))  # fmt: skip
     sys.exit(1 if problems else 0)
 
 
