@@ -114,6 +114,17 @@ static Location locateExpertCount(const TrainingConfig &config) {
   return config.model.node.getLocation();
 }
 
+/// The place of the size that makes a row longer than `most` tokens: that of a
+/// sequence which is too long by itself, otherwise the number of sequences.
+static Location locateRowLength(const TrainingConfig &config, int64_t most) {
+  Node length = config.model.config["seq_length"];
+  Node rows = config.runner.node["batch_size"];
+  if (length && (!rows || config.runner.batchSize <= 1 ||
+                 length.getInt().value_or(0) > most))
+    return length.getLocation();
+  return rows ? rows.getLocation() : config.model.node.getLocation();
+}
+
 /// Whether products of them fit 64 bits.
 bool SizeResolver::checkCounts() {
   constexpr int64_t mostExperts = int64_t(1) << 16;
@@ -127,7 +138,7 @@ bool SizeResolver::checkCounts() {
   }
   if (experts.rowLength <= mostTokens)
     return true;
-  diagnostics.error(config.model.node.getLocation(),
+  diagnostics.error(locateRowLength(config, mostTokens),
                     "expected rows of at most " + llvm::Twine(mostTokens) +
                         " tokens for experts, but got " +
                         llvm::Twine(experts.rowLength));
