@@ -39,6 +39,9 @@ public:
     outputs.add(options.output, std::move(yaml));
   }
 
+  /// Adds the output of --html.
+  void addPage(std::string page) { outputs.add(options.html, std::move(page)); }
+
   /// Says why a plan is not proven, on standard error.
   void noteEarlyEnd() const;
 

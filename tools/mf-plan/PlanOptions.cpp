@@ -29,6 +29,7 @@ static const char extraHelp[] =
     "found in time\n\n"
     "EXAMPLES:\n\n"
     "  mf-plan train.yaml --target=atlas-800t-a2 --hbm=55GB -o planned.yaml\n"
+    "  mf-plan train.yaml --target=atlas-800t-a2 --html=plan.html\n"
     "  mf-plan train.yaml --target=atlas-800t-a2 --keep=swap --interleave=1,2\n"
     "  mf-plan train.yaml --target=atlas-800t-a2 --devices=64 -o planned.yaml\n"
     "  mf-plan train.yaml --target=atlas-800t-a2 --frontier=40GB:60GB "
@@ -71,7 +72,7 @@ Error PlanOptions::checkInput() const {
            model, pretrainedConfig, target, set, hbm, lowering.fuseElementwise,
            lowering.castOnce, lowering.foldGradientScales,
            lowering.fuseAccumulation, keep, interleave, microBatches, schedules,
-           devices, output})
+           devices, output, html})
     if (isGiven(option))
       return createStringError((option.ArgStr.size() > 1 ? "--" : "-") +
                                option.ArgStr +
@@ -128,7 +129,7 @@ Error PlanOptions::checkLayouts() const {
         "out, the YAML describes the model");
   for (const cl::Option &option :
        std::initializer_list<std::reference_wrapper<const cl::Option>>{
-           interleave, microBatches, schedules, frontier})
+           interleave, microBatches, schedules, frontier, html})
     if (isGiven(option))
       return createStringError(
           "--" + option.ArgStr +
@@ -140,10 +141,12 @@ Error PlanOptions::checkLayouts() const {
 Error PlanOptions::checkOutputs() const {
   if (isGiven(plot) && frontier.empty())
     return createStringError("--plot draws a --frontier=LOW:HIGH");
-  if (!frontier.empty() && (explain || isGiven(output)))
-    return createStringError(
-        "--explain and -o are about one plan, but --frontier makes many: give "
-        "the limit that you choose with --hbm");
+  if (html == "-")
+    return createStringError("--html: expected a file, found '-'");
+  if (!frontier.empty() && (explain || isGiven(output) || isGiven(html)))
+    return createStringError("--explain, --html and -o are about one plan, but "
+                             "--frontier makes many: give "
+                             "the limit that you choose with --hbm");
   if (printsJson() && printsYaml())
     return createStringError("-o=- and --json both take standard output: give "
                              "one of them a file");

@@ -114,6 +114,10 @@ struct PlanOptions {
       "json", cl::ValueOptional, cl::value_desc("file"), cl::cat(category),
       cl::desc("Write what is found as JSON, to standard output instead of "
                "text if no file is given")};
+  cl::opt<std::string> html{
+      "html", cl::value_desc("file"), cl::cat(category),
+      cl::desc("Write a page about the plan, which opens without a network: "
+               "what changes and why, by stage and by layer")};
   cl::opt<std::string> problemOut{
       "problem-out", cl::value_desc("file"), cl::cat(category),
       cl::desc("Write the abstract problem that is solved, for --problem")};

@@ -4,6 +4,7 @@
 #include "Findings.h"
 #include "InputText.h"
 #include "LimitRange.h"
+#include "PlanPage.h"
 #include "TrainingReport.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "tools/targets/TargetOptions.h"
@@ -133,6 +134,13 @@ Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
   if (found->isCutShort)
     findings.noteEarlyEnd();
   findings.addYaml(found->best.yaml);
+  if (PlanOptions::isGiven(options.html)) {
+    Expected<std::string> page =
+        makePlanPage(*request, *found, units, getRestSeconds(*found), stop);
+    if (!page)
+      return page.takeError();
+    findings.addPage(std::move(*page));
+  }
   return findings.write();
 }
 

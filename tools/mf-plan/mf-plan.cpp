@@ -29,8 +29,9 @@ enum ExitCode { Success = 0, Failure = 1, NoPlan = 2 };
 static Error run(const PlanOptions &options) {
   if (Error error = options.check())
     return error;
-  if (Error error = checkOutputPaths(
-          {options.output, options.json, options.plot, options.problemOut}))
+  if (Error error =
+          checkOutputPaths({options.output, options.json, options.html,
+                            options.plot, options.problemOut}))
     return error;
   const std::atomic<bool> &stop = catchInterrupt();
   if (!options.problem.empty())

@@ -31,6 +31,12 @@ function formatBytes(bytes) {
   return formatDigits(bytes / size, 1) + " " + name;
 }
 
+// Numbers of a table have one unit and as many digits behind the point.
+function makeFormat([, size], largest, fewest) {
+  const decimals = getDecimals(largest / size, fewest);
+  return value => (value / size).toFixed(decimals);
+}
+
 function formatCount(count) {
   return count.toLocaleString("en-US", {maximumFractionDigits: count < 1000 ? 1 : 0});
 }

@@ -139,12 +139,6 @@ function makeStageRow(step, stage, formatTime, formatMemory) {
   return makeElement("tr", {}, ...cells);
 }
 
-// Numbers of a table have one unit and as many digits behind the point.
-function makeFormat([, size], largest, fewest) {
-  const decimals = getDecimals(largest / size, fewest);
-  return value => (value / size).toFixed(decimals);
-}
-
 function fillTable(step) {
   const {report} = step;
   const peak = Math.max(...report.stages.map(stage => stage.peak_bytes), 0);

@@ -1,0 +1,31 @@
+//===- HtmlPage.h - Self-contained HTML pages -------------------*- C++ -*-===//
+//
+// Pages are put together from the files of lib/Perf/Timeline/page, which are
+// part of the library. They need no other file and no network.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_TIMELINE_HTMLPAGE_H
+#define MF_TIMELINE_HTMLPAGE_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
+namespace mf::timeline {
+
+/// The parts of a page, as names of files. Styles and scripts are in the order
+/// in which they apply and run.
+struct PageParts {
+  llvm::StringRef title;
+  llvm::StringRef body;
+  llvm::ArrayRef<llvm::StringLiteral> styles;
+  llvm::ArrayRef<llvm::StringLiteral> scripts;
+};
+
+/// Puts a page together. The scripts find `json` in the element `data`.
+std::string makePage(const PageParts &parts, llvm::StringRef json);
+
+} // namespace mf::timeline
+
+#endif // MF_TIMELINE_HTMLPAGE_H

@@ -1,0 +1,211 @@
+//===- PlanPage.cpp - A plan as a page ------------------------------------===//
+
+#include "PlanPage.h"
+#include "SettingText.h"
+#include "TrainingReport.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Perf/Timeline/HtmlPage.h"
+#include "mf/Plan/Solver/FrontierPrint.h"
+#include "mf/Plan/Solver/RefusalPrint.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+
+using namespace mf::planner;
+using llvm::formatv;
+using llvm::StringLiteral;
+using llvm::json::Array;
+using llvm::json::Object;
+
+namespace mf::tools {
+
+static constexpr StringLiteral planStyles[] = {"page.css", "plan.css"};
+static constexpr StringLiteral planScripts[] = {"format.js",   "drawing.js",
+                                                "diff.js",     "treatments.js",
+                                                "frontier.js", "plan.js"};
+
+/// The limits of the curve: tenths of the plan's limit.
+static constexpr int lowestTenth = 6, highestTenth = 14;
+/// Seconds for all of them together.
+static constexpr double curveSeconds = 5;
+
+static std::string describePlan(const PlanRequest &request,
+                                const PlanAnswer &found,
+                                const plan::PlanUnits &units) {
+  std::string text = "planned";
+  if (!request.target.name.empty())
+    text += " for " + request.target.name;
+  text += ", " + units.showMemory(static_cast<double>(found.limitBytes)) +
+          " per device";
+  if (found.problem.kinds.empty())
+    return text;
+  const schedule::Pipeline &pipeline = found.problem.schedule.pipeline;
+  return text +
+         formatv(" · {0} layers · {1} stages · {2} micro-batches · schedule "
+                 "{3} · {4} steps compiled",
+                 found.problem.getNumLayers(), pipeline.stages,
+                 pipeline.microBatches, found.problem.schedule.name,
+                 found.compiledSteps)
+             .str();
+}
+
+static std::string describeBound(const PlanAnswer &found,
+                                 const plan::PlanUnits &units) {
+  std::string text;
+  if (found.boundSeconds > 0)
+    text = formatv("By the costs of layers no plan is shorter than {0}; this "
+                   "one takes {1}.",
+                   units.showTime(found.boundSeconds),
+                   units.showTime(found.best.measure.seconds));
+  if (found.isGiven)
+    text += " No settings that were found make the given step shorter.";
+  if (found.isCutShort)
+    text += " The search was ended early: this is the best plan so far.";
+  return text;
+}
+
+/// Why no stage is faster, a line for each.
+static Array listReasons(const PlanAnswer &found,
+                         const plan::PlanUnits &units) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  const plan::Plan &plan = found.best.plan;
+  if (!plan.chunks.empty())
+    printRefusals(found.problem, plan, evaluate(found.problem, plan).time,
+                  explain(found.problem, plan), units, os);
+  Array lines;
+  llvm::StringRef rest = text;
+  while (!rest.empty()) {
+    const auto [line, behind] = rest.split('\n');
+    lines.push_back(line.str());
+    rest = behind;
+  }
+  return lines;
+}
+
+static Array writeKinds(const plan::Problem &problem) {
+  Array kinds;
+  for (const plan::LayerKind &kind : problem.kinds) {
+    Array treatments;
+    for (const plan::Treatment &treatment : kind.treatments)
+      treatments.push_back(Object{{"name", treatment.name},
+                                  {"forward_seconds", treatment.forward},
+                                  {"backward_seconds", treatment.backward},
+                                  {"kept_bytes", treatment.activationMemory}});
+    kinds.push_back(Object{{"name", kind.name},
+                           {"parameter_bytes", kind.parameterMemory},
+                           {"treatments", std::move(treatments)}});
+  }
+  return kinds;
+}
+
+/// The layers of each chunk in order: numbers of treatments do not fall along
+/// the layers of a kind.
+static Array writeChunkLayers(const plan::Problem &problem,
+                              const plan::Plan &plan) {
+  Array chunks;
+  for (const auto &[index, chunk] : llvm::enumerate(plan.chunks)) {
+    Array layers;
+    for (const auto &[kind, counts] : llvm::enumerate(chunk.counts))
+      for (const auto &[treatment, count] : llvm::enumerate(counts))
+        for (int64_t i = 0; i < count; ++i)
+          layers.push_back(
+              Object{{"kind", static_cast<int64_t>(kind)},
+                     {"treatment", static_cast<int64_t>(treatment)}});
+    chunks.push_back(
+        Object{{"stage", problem.schedule.pipeline.stageOfChunk[index]},
+               {"layers", std::move(layers)}});
+  }
+  return chunks;
+}
+
+static llvm::Expected<Array> solveCurve(const PlanAnswer &found, double rest,
+                                        const std::atomic<bool> &stop) {
+  if (found.best.plan.chunks.empty())
+    return Array();
+  std::vector<double> limits;
+  for (int tenth = lowestTenth; tenth <= highestTenth; ++tenth)
+    limits.push_back(static_cast<double>(found.limitBytes) * tenth / 10);
+  plan::SolveOptions options;
+  options.timeLimit = curveSeconds;
+  options.stop = &stop;
+  auto points = solveFrontier(found.problem, limits, options);
+  if (!points)
+    return points.takeError();
+  Array curve;
+  for (const plan::FrontierPoint &point : *points) {
+    Object object{{"limit", point.limit}, {"seconds", nullptr}};
+    if (point.result && point.result->plan) {
+      object["seconds"] = point.result->time + rest;
+      object["isProven"] = point.result->isProven;
+      object["gap"] = point.result->getGap();
+      object["treated"] =
+          Array(countTreatments(found.problem, *point.result->plan));
+    }
+    curve.push_back(std::move(object));
+  }
+  return curve;
+}
+
+/// The given settings, of a YAML that was compiled.
+static MemorySettings readGivenSettings(const PlanRequest &request) {
+  DiagnosticList diagnostics;
+  const TrainingConfig config =
+      parseTrainingConfig(request.yaml, request.input.fileName, diagnostics);
+  auto settings = readSettings(config);
+  if (settings)
+    return *settings;
+  // Without a number of layers the page has the planned settings alone.
+  llvm::consumeError(settings.takeError());
+  return {};
+}
+
+static Array listVaried(const KeptSettings &keep) {
+  Array names;
+  for (const auto &[name, isKept] :
+       {std::pair("offset", keep.offset),
+        {"recompute", keep.recompute},
+        {"select_recompute", keep.selectRecompute},
+        {"select_comm_recompute", keep.selectCommRecompute},
+        {"swap", keep.swap}})
+    if (!isKept)
+      names.push_back(name);
+  return names;
+}
+
+llvm::Expected<std::string> makePlanPage(const PlanRequest &request,
+                                         const PlanAnswer &found,
+                                         const plan::PlanUnits &units,
+                                         double rest,
+                                         const std::atomic<bool> &stop) {
+  llvm::Expected<Array> curve = solveCurve(found, rest, stop);
+  if (!curve)
+    return curve.takeError();
+  Array treatments;
+  if (!found.problem.kinds.empty())
+    for (const plan::Treatment &treatment :
+         found.problem.kinds.front().treatments)
+      treatments.push_back(treatment.name);
+  const MemorySettings given = readGivenSettings(request);
+  const int64_t microBatches = found.problem.schedule.pipeline.microBatches;
+  const Object data{
+      {"source", llvm::sys::path::filename(request.input.fileName)},
+      {"about", describePlan(request, found, units)},
+      {"bound", describeBound(found, units)},
+      {"plan", writeTrainingPlan(found)},
+      {"given_settings", writeSettings(given)},
+      {"varied", listVaried(request.keep)},
+      {"micro_batches", microBatches},
+      {"given_micro_batches", given.microBatches.value_or(microBatches)},
+      {"treatments", std::move(treatments)},
+      {"kinds", writeKinds(found.problem)},
+      {"chunks", writeChunkLayers(found.problem, found.best.plan)},
+      {"frontier", std::move(*curve)},
+      {"why", listReasons(found, units)},
+      {"yaml", Array{request.yaml, found.best.yaml}}};
+  return timeline::makePage(
+      {"A plan", "plan.html", planStyles, planScripts},
+      formatv("{0}", llvm::json::Value(Object(data))).str());
+}
+
+} // namespace mf::tools

@@ -1,0 +1,25 @@
+//===- PlanPage.h - A plan as a page ----------------------------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_PLAN_PLANPAGE_H
+#define MF_TOOLS_MF_PLAN_PLANPAGE_H
+
+#include "mf/Plan/Settings/StepPlanner.h"
+#include "mf/Plan/Solver/PlanUnits.h"
+#include "llvm/Support/Error.h"
+#include <atomic>
+
+namespace mf::tools {
+
+/// Makes a self-contained HTML page: given and planned settings, stages, the
+/// treatment of each layer, the step against the limit (solved for a few
+/// limits; `stop` ends that), why no stage is faster, and the changes of the
+/// YAML. `rest` is the time of a step beside the problem's.
+llvm::Expected<std::string> makePlanPage(const planner::PlanRequest &request,
+                                         const planner::PlanAnswer &found,
+                                         const plan::PlanUnits &units,
+                                         double rest,
+                                         const std::atomic<bool> &stop);
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_PLAN_PLANPAGE_H
