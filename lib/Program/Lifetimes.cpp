@@ -92,6 +92,7 @@ private:
     lifetime.kind = kind;
     lifetime.category = category;
     lifetime.space = memory.space;
+    lifetime.instance = instance;
     lifetime.offset = memory.offset;
     lifetime.bytes = memory.bytes;
     return lifetime;

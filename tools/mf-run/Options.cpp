@@ -23,7 +23,8 @@ void Options::parse(int argc, char **argv) {
             "--checkpoint-every=100 --resume\n"
             "  mpirun -n 4 mf-run step.mlir --steps=20\n"
             "  mf-run --simulate --target=atlas-800t-a2 --html=step.html "
-            "step.mlir\n");
+            "step.mlir\n"
+            "  mf-run --memory-html=memory.html step.mlir\n");
   cl::ParseCommandLineOptions(
       argc, argv,
       "mf-run: executes training steps that mf-opt has lowered, or a model\n"

@@ -18,6 +18,7 @@
 #include "mf/Exec/Interpreter/Interpreter.h"
 #include "mf/Exec/Runner/MemoryReport.h"
 #include "mf/Exec/Runner/ProgramEngine.h"
+#include "mf/Perf/Timeline/MemoryPage.h"
 #include "mf/Program/Decoder.h"
 #include "mf/Program/LocatedError.h"
 #include "mf/Program/Verifier.h"
@@ -82,6 +83,7 @@ private:
   int train(mf::ranks::RankEngine &engine,
             const mf::ranks::TrainingOptions &training);
   int simulate(mlir::MLIRContext &context);
+  int showMemory();
 
   /// Prints remarks for the user, unless they want none.
   void note(StringRef text) {
@@ -182,6 +184,21 @@ int RunCommand::simulate(mlir::MLIRContext &context) {
   return 0;
 }
 
+/// Writes --memory-html.
+int RunCommand::showMemory() {
+  if (model)
+    return messages.fail("--memory-html is about lowered programs, but this is "
+                         "a model: lower it with mf-opt "
+                         "--recompute-config=FILE");
+  if (processes)
+    return messages.fail("one process writes --memory-html: run it without "
+                         "mpirun");
+  if (Error error = mf::timeline::writeMemoryPage(
+          options.memoryHtml, decoded.program, options.input))
+    return messages.fail(toString(std::move(error)));
+  return 0;
+}
+
 /// Takes what is to run out of a module, and gives each process its ranks.
 int RunCommand::decode(mlir::ModuleOp module) {
   auto models = module.getOps<mf::ir::ModelOp>();
@@ -256,6 +273,8 @@ int RunCommand::runFile() {
   }
   if (code != 0)
     return code;
+  if (!options.memoryHtml.empty())
+    return showMemory();
   if (options.simulate)
     return simulate(context);
   return model ? interpret() : runProgram(context);

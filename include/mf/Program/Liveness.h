@@ -128,6 +128,8 @@ struct Lifetime {
   BufferKind kind = BufferKind::Temporary;
   BufferCategory category = BufferCategory::Temporary;
   Space space = Space::Device;
+  /// Its number in the InstanceTable of the stage.
+  uint64_t instance = 0;
   int64_t offset = 0;
   int64_t bytes = 0;
   /// In the time of StepLiveness. Statics live throughout; those that are of

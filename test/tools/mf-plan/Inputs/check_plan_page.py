@@ -10,34 +10,17 @@ the planned YAML of the given one.
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../../run/Inputs"))
-from check_page import expect, run_chromium  # noqa: E402
+from check_page import expect  # noqa: E402
+from page_frame import use_in_frame  # noqa: E402
 
-# A page with the other one in a frame, so that widths are those of a screen.
-FRAME = """<!DOCTYPE html><body><iframe id="frame" style="width: %dpx; height: 900px"></iframe>
-<pre id="found"></pre><script>
-const frame = document.getElementById("frame");
-frame.srcdoc = %s;
-frame.addEventListener("load", async () => {
-  const found = {};
-  try {
-    const page = frame.contentDocument, view = frame.contentWindow;
-    const all = selector => [...page.querySelectorAll(selector)];
-    const key = name => page.activeElement.dispatchEvent(
-      new view.KeyboardEvent("keydown", {key: name, bubbles: true, cancelable: true}));
+# The actions of a user, and what the page then shows.
+ACTIONS = """
     const read = () => page.getElementById("layer").textContent;
-    found.error = page.documentElement.dataset.error || null;
-    found.overflow = page.documentElement.scrollWidth - page.documentElement.clientWidth;
-    found.roles = all("[role]").map(e => e.getAttribute("role"));
-    found.nameless = all("[role=gridcell], [role=img], [role=grid], [role=region], button")
-      .filter(e => !e.getAttribute("aria-label") && !e.getAttribute("aria-labelledby") &&
-        !(e.tagName === "BUTTON" && e.textContent)).length;
-    found.network = all("[src], link").length;
     found.stops = all("[role=gridcell][tabindex='0']").length;
     found.cells = all("[role=gridcell]").length;
     found.stages = all("#table tbody tr").map(row => [...row.cells].map(cell => cell.textContent));
@@ -64,24 +47,7 @@ frame.addEventListener("load", async () => {
     page.getElementById("copy-all").click();
     await new Promise(done => setTimeout(done, 50));
     found.status = page.getElementById("copied").textContent;
-  } catch (error) { found.error = error.message; }
-  document.getElementById("found").textContent = encodeURIComponent(JSON.stringify(found));
-});
-</script></body>"""
-
-
-def use_page(chromium, page, width):
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "frame.html")
-        text = json.dumps(open(page).read()).replace("</", "<\\/")
-        with open(path, "w") as file:
-            file.write(FRAME % (width, text))
-        dom = run_chromium(chromium, path, "--dump-dom", "--window-size=1200,1000")
-    found = re.search(r'<pre id="found">([^<]+)</pre>', dom)
-    if not found:
-        sys.exit("error: the page of %d pixels was not used" % width)
-    decoded = re.sub(r"%([0-9A-F]{2})", lambda m: chr(int(m[1], 16)), found[1])
-    return json.loads(decoded.encode("latin-1").decode())
+"""
 
 
 def check_shown(found, plan):
@@ -126,7 +92,7 @@ def main():
     chromium, page, plan, given, planned = sys.argv[1:]
     plan = json.load(open(plan))
     for width in (1000, 400):
-        found = use_page(chromium, page, width)
+        found = use_in_frame(chromium, page, width, ACTIONS)
         check_shown(found, plan)
         check_use(found)
         check_copies(found, given, planned)

@@ -1,0 +1,21 @@
+//===- MemoryPage.h - A step's memory as a page -----------------*- C++ -*-===//
+
+#ifndef MF_TIMELINE_MEMORYPAGE_H
+#define MF_TIMELINE_MEMORYPAGE_H
+
+#include "mf/Program/Program.h"
+#include "llvm/Support/Error.h"
+
+namespace mf::timeline {
+
+/// Writes a self-contained HTML page about the planned memory of each stage:
+/// what each layer keeps and swaps, the arena over time, and the buffers by
+/// name. The map of a stage has the buffers that take most of the arena for
+/// longest; the page says how many it leaves out.
+llvm::Error writeMemoryPage(llvm::StringRef path,
+                            const program::Program &program,
+                            llvm::StringRef name);
+
+} // namespace mf::timeline
+
+#endif // MF_TIMELINE_MEMORYPAGE_H

@@ -1,0 +1,256 @@
+//===- MemoryPage.cpp - A step's memory as a page -------------------------===//
+//
+// JSON for lib/Perf/Timeline/page/arena.js:
+//
+//   {"program": "step.mlir", "categories": ["parameter", ...],
+//    "stages": [
+//      {"stage": 0, "arena_bytes": ..., "host_bytes": ..., "live_bytes": ...,
+//       "limit_bytes": ...,
+//       "length": moments, "left_out": buffers that the map does not have,
+//       "calls": [begin, routine, micro-batch, ...],
+//       "routines": ["chunk0.forward", ...],
+//       "names": [name, category, on the host, instances, bytes, kept bytes,
+//                 bytes that are computed again, ...],
+//       "buffers": [name, begin, length, offset, bytes, micro-batch, ...]},
+//      ...]}
+//
+// A limit is 0 and a micro-batch -1 where there is none. Times are those of
+// mf/Program/Liveness.h. The `bytes` of a name are those of its largest
+// instance. Kept bytes and those that are computed again are of the first
+// micro-batch: residuals, and results of forward operators in backward (what
+// backward itself computes is named `.grad`).
+//
+//===----------------------------------------------------------------------===//
+
+#include "mf/Perf/Timeline/MemoryPage.h"
+#include "mf/Perf/Timeline/HtmlPage.h"
+#include "mf/Program/Liveness.h"
+#include "mf/Program/StepTasks.h"
+#include "mf/Program/StepWalker.h"
+#include "mf/Support/AtomicFile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+#include <map>
+#include <set>
+
+using namespace llvm;
+using namespace mf::program;
+
+namespace mf::timeline {
+
+static constexpr StringLiteral memoryStyles[] = {"page.css", "arena.css"};
+static constexpr StringLiteral memoryScripts[] = {"format.js", "drawing.js",
+                                                  "arena.js", "buffers.js"};
+
+/// The most buffers on the map of a stage, about 35 bytes each, and on all
+/// maps.
+static constexpr size_t mostOfStage = 12000, mostOfPage = 120000;
+
+namespace {
+
+/// All instances of one name together.
+struct NamedBuffer {
+  BufferCategory category = BufferCategory::Temporary;
+  Space space = Space::Device;
+  int64_t instances = 0;
+  int64_t bytes = 0;
+  int64_t keptBytes = 0;
+  int64_t repeatedBytes = 0;
+  unsigned number = 0;
+};
+
+class StageWriter {
+public:
+  StageWriter(const StageProgram &stage, size_t mostBuffers, json::OStream &os)
+      : stage(stage), mostBuffers(mostBuffers), os(os), table(stage),
+        liveness(computeLiveness(stage)),
+        lifetimes(computeLifetimes(stage, liveness)) {}
+
+  /// To be called first.
+  Error findBackwards();
+  void write();
+
+private:
+  using Key = std::tuple<std::string, BufferCategory, Space>;
+
+  Key getKey(const Lifetime &lifetime) const;
+  int64_t getMicroBatch(const Lifetime &lifetime) const;
+  bool isRepeated(const Lifetime &lifetime) const;
+  void collectNames();
+  void writeCalls();
+  void writeNames();
+  void writeBuffers();
+
+  const StageProgram &stage;
+  const size_t mostBuffers;
+  json::OStream &os;
+  const InstanceTable table;
+  const StepLiveness liveness;
+  std::vector<Lifetime> lifetimes;
+  std::map<Key, NamedBuffer> names;
+  /// The routines of backwards.
+  std::set<uint32_t> backwards;
+};
+
+StageWriter::Key StageWriter::getKey(const Lifetime &lifetime) const {
+  const std::string name = table.getName(lifetime.instance);
+  return {StringRef(name).split(" of micro-batch ").first.str(),
+          lifetime.category, lifetime.space};
+}
+
+/// -1 if it is of none.
+int64_t StageWriter::getMicroBatch(const Lifetime &lifetime) const {
+  const InstanceTable::Origin origin = table.getOrigin(lifetime.instance);
+  if (origin.kind == BufferKind::Slot)
+    return stage.frames[origin.frame].microBatch;
+  if (origin.kind != BufferKind::Temporary)
+    return -1;
+  return stage.step.getCall(stage.step.instructions[origin.callPosition])
+      ->microBatch.value_or(-1);
+}
+
+/// Whether it is the result of an operator of forward that backward computes
+/// again.
+bool StageWriter::isRepeated(const Lifetime &lifetime) const {
+  const InstanceTable::Origin origin = table.getOrigin(lifetime.instance);
+  if (origin.kind != BufferKind::Temporary)
+    return false;
+  const Call &call =
+      *stage.step.getCall(stage.step.instructions[origin.callPosition]);
+  const std::string name = table.getName(lifetime.instance);
+  return backwards.count(call.routine) > 0 &&
+         StringRef(name).starts_with("result of '") &&
+         !StringRef(name).ends_with(".grad'");
+}
+
+Error StageWriter::findBackwards() {
+  Expected<std::vector<StepTask>> tasks = findTasks(stage);
+  if (!tasks)
+    return tasks.takeError();
+  for (const StepTask &task : *tasks)
+    if (task.phase != schedule::Phase::Forward)
+      backwards.insert(
+          stage.step.getCall(stage.step.instructions[task.position])->routine);
+  return Error::success();
+}
+
+void StageWriter::collectNames() {
+  for (const Lifetime &lifetime : lifetimes) {
+    NamedBuffer &named = names[getKey(lifetime)];
+    named.category = lifetime.category;
+    named.space = lifetime.space;
+    named.bytes = std::max(named.bytes, lifetime.bytes);
+    ++named.instances;
+    if (getMicroBatch(lifetime) != 0)
+      continue;
+    if (lifetime.kind == BufferKind::Slot)
+      named.keptBytes += lifetime.bytes;
+    else if (isRepeated(lifetime))
+      named.repeatedBytes += lifetime.bytes;
+  }
+  for (auto [number, entry] : enumerate(names))
+    entry.second.number = number;
+}
+
+void StageWriter::writeCalls() {
+  os.attributeArray("calls", [&] {
+    for (auto [index, position] : enumerate(liveness.calls)) {
+      const Call &call = *stage.step.getCall(stage.step.instructions[position]);
+      os.value(liveness.starts[index]);
+      os.value(call.routine);
+      os.value(call.microBatch.value_or(-1));
+    }
+  });
+  os.attributeArray("routines", [&] {
+    for (const Routine &routine : stage.routines)
+      os.value(json::fixUTF8(routine.name));
+  });
+}
+
+void StageWriter::writeNames() {
+  os.attributeArray("names", [&] {
+    for (const auto &[key, named] : names) {
+      os.value(json::fixUTF8(std::get<std::string>(key)));
+      os.value(static_cast<int>(named.category));
+      os.value(static_cast<int>(named.space == Space::Host));
+      os.value(named.instances);
+      os.value(named.bytes);
+      os.value(named.keptBytes);
+      os.value(named.repeatedBytes);
+    }
+  });
+}
+
+/// Writes the buffers that take most bytes for longest, these first.
+void StageWriter::writeBuffers() {
+  erase_if(lifetimes, [](const Lifetime &lifetime) {
+    return lifetime.space == Space::Host || lifetime.bytes == 0;
+  });
+  auto getOrder = [](const Lifetime &lifetime) {
+    const double area = static_cast<double>(lifetime.bytes) *
+                        static_cast<double>(lifetime.end - lifetime.begin);
+    return std::pair(-area, lifetime.instance);
+  };
+  sort(lifetimes, [&](const Lifetime &one, const Lifetime &other) {
+    return getOrder(one) < getOrder(other);
+  });
+  const size_t count = std::min(lifetimes.size(), mostBuffers);
+  os.attribute("left_out", static_cast<int64_t>(lifetimes.size() - count));
+  os.attributeArray("buffers", [&] {
+    for (const Lifetime &lifetime : ArrayRef(lifetimes).take_front(count)) {
+      os.value(names.at(getKey(lifetime)).number);
+      os.value(lifetime.begin);
+      os.value(lifetime.end - lifetime.begin);
+      os.value(lifetime.offset);
+      os.value(lifetime.bytes);
+      os.value(getMicroBatch(lifetime));
+    }
+  });
+}
+
+void StageWriter::write() {
+  collectNames();
+  os.object([&] {
+    os.attribute("stage", stage.stage);
+    os.attribute("arena_bytes", stage.arenaBytes);
+    os.attribute("host_bytes", stage.hostBytes);
+    os.attribute("live_bytes", findPeak(lifetimes, Space::Device).bytes);
+    os.attribute("limit_bytes", stage.hbmLimitBytes.value_or(0));
+    os.attribute("length", liveness.starts.back());
+    writeCalls();
+    writeNames();
+    writeBuffers();
+  });
+}
+
+} // namespace
+
+Error writeMemoryPage(StringRef path, const Program &program, StringRef name) {
+  std::string text;
+  raw_string_ostream stream(text);
+  json::OStream os(stream);
+  const size_t most = std::min(
+      mostOfStage, mostOfPage / std::max<size_t>(program.stages.size(), 1));
+  Error failure = Error::success();
+  os.object([&] {
+    os.attribute("program", json::fixUTF8(name));
+    os.attributeArray("categories", [&] {
+      for (size_t i = 0; i < numCategories; ++i)
+        os.value(getName(static_cast<BufferCategory>(i)));
+    });
+    os.attributeArray("stages", [&] {
+      for (const StageProgram &stage : program.stages) {
+        StageWriter writer(stage, most, os);
+        failure = joinErrors(std::move(failure), writer.findBackwards());
+        writer.write();
+      }
+    });
+  });
+  if (failure)
+    return failure;
+  return writeFileAtomically(path, makePage({"A step's memory", "arena.html",
+                                             memoryStyles, memoryScripts},
+                                            text));
+}
+
+} // namespace mf::timeline

@@ -1,0 +1,83 @@
+"""Opens a page of mf-run --memory-html in headless Chromium and uses it as people do.
+
+usage: check_memory_page.py CHROMIUM PAGE
+
+The page is shown in frames of 1000 and 400 pixels: nothing may stick out. The map is
+zoomed by keys, pointed at and searched, and the numbers are those of the page's data.
+"""
+
+import json
+import re
+import sys
+
+from check_page import expect
+from page_frame import use_in_frame
+
+ACTIONS = """
+    const plot = page.getElementById("plot"), root = page.documentElement;
+    const listed = () => all("#buffers tbody tr").map(row => row.cells[0].textContent);
+    found.numbers = page.getElementById("numbers").textContent;
+    found.stages = all("#stage option").length;
+    found.layers = all("#layers tbody tr").map(row => row.cells[0].textContent);
+    found.whole = Number(root.dataset.buffersDrawn);
+    plot.focus();
+    for (let i = 0; i < 6; ++i) key("+");
+    found.zoomed = Number(root.dataset.buffersDrawn);
+    key("0");
+    found.reset = Number(root.dataset.buffersDrawn);
+    const box = plot.getBoundingClientRect();
+    const tooltip = page.getElementById("tooltip");
+    for (let y = 2; tooltip.hidden && y < box.height; y += 3)
+      plot.querySelector("canvas").dispatchEvent(new view.PointerEvent("pointermove",
+        {bubbles: true, clientX: box.left + box.width / 2, clientY: box.top + y}));
+    found.tooltip = tooltip.textContent;
+    const search = page.getElementById("search");
+    search.value = "residual layers.0.";
+    search.dispatchEvent(new view.Event("input"));
+    found.searched = listed();
+    found.status = page.getElementById("found").textContent;
+    const first = all("#buffers button")[0];
+    first.click();
+    found.chosen = page.getElementById("found").textContent;
+    found.pressed = first.getAttribute("aria-pressed");
+    page.getElementById("stage").value = String(found.stages - 1);
+    page.getElementById("stage").dispatchEvent(new view.Event("change"));
+    found.last = page.getElementById("numbers").textContent;
+"""
+
+
+def read_data(page):
+    text = re.search(r'<script type="application/json" id="data">(.*?)</script>', open(page).read(), re.S)[1]
+    return json.loads(text)
+
+
+def check(found, data):
+    expect("error of the page's scripts", found["error"], None)
+    expect("pixels that stick out", found["overflow"], 0)
+    expect("files that the page loads", found["network"], 0)
+    expect("elements without a name", found["nameless"], 0)
+    for role in ("application", "region", "status"):
+        expect("role " + role, role in found["roles"], True)
+    expect("stages", found["stages"], len(data["stages"]))
+    first = data["stages"][0]
+    expect("buffers of the map", found["whole"], len(first["buffers"]) // 6)
+    expect("buffers after a reset", found["reset"], found["whole"])
+    expect("fewer buffers zoomed in", found["zoomed"] < found["whole"], True)
+    expect("the tooltip has bytes", " at " in found["tooltip"], True)
+    expect("found names", found["searched"] and all("layers.0." in name for name in found["searched"]), True)
+    expect("the status of the search", found["status"], "%d names" % len(found["searched"]))
+    expect("the chosen buffer", (found["pressed"], found["chosen"]), ("true", found["searched"][0]))
+    expect("another stage", found["last"] != found["numbers"] or found["stages"] == 1, True)
+
+
+def main():
+    chromium, page = sys.argv[1:]
+    data = read_data(page)
+    for width in (1000, 400):
+        found = use_in_frame(chromium, page, width, ACTIONS)
+        check(found, data)
+        print("%d pixels: %d buffers, layers %s" % (width, found["whole"], ", ".join(found["layers"])))
+
+
+if __name__ == "__main__":
+    main()
