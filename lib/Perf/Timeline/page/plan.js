@@ -60,7 +60,8 @@ function fillSettings(data) {
     const before = show(given, name, isRead ? "–" : "as the YAML says");
     const after = show(planned, name, isPattern && isRead && !data.plan.planned.is_given ? "–" : before);
     return {name, before, after, isChanged: before !== after};
-  }).filter(row => row.isChanged || data.varied.includes(row.name));
+  }).filter(row => row.isChanged || data.plan.planned.is_given ||
+    data.varied.includes(row.name));
   const header = makeElement("tr", {}, ...["setting", "given", "planned"].map(name =>
     makeElement("th", {scope: "col"}, name)));
   document.getElementById("settings").replaceChildren(makeElement("thead", {}, header),

@@ -87,6 +87,7 @@ function fillLayers(data) {
     note.textContent = "The given settings stay; recompute_config and swap_config of the YAML say " +
       "how layers are treated.";
     document.getElementById("layer").hidden = true;
+    document.getElementById("grid").hidden = true;
     return;
   }
   note.textContent = "Point at a layer, or move to it with the arrow keys, to see what it keeps and takes.";

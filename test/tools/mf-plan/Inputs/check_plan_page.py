@@ -18,6 +18,15 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../../run/Inputs"
 from check_page import expect  # noqa: E402
 from page_frame import use_in_frame  # noqa: E402
 
+# This script reads a page where the given settings stay.
+GIVEN = """
+    found.settings = all("#settings tbody tr").map(row => [...row.cells].map(cell => cell.textContent));
+    found.note = page.getElementById("layers-note").textContent;
+    found.diff = page.getElementById("diff").textContent.trim();
+    found.gridIsHidden = page.getElementById("grid").hidden;
+    found.copies = !page.getElementById("copy").disabled;
+"""
+
 # The actions of a user, and what the page then shows.
 ACTIONS = """
     const read = () => page.getElementById("layer").textContent;
@@ -88,10 +97,25 @@ def check_copies(found, given, planned):
         expect("the patched YAML", open(patched).read(), open(planned).read())
 
 
+def check_given(found):
+    """The settings of the YAML stay: they are on both sides, and nothing can be copied."""
+    expect("error of the page's scripts", found["error"], None)
+    expect("pixels that stick out", found["overflow"], 0)
+    expect("settings", [given for _, given, _ in found["settings"]], [planned for _, _, planned in found["settings"]])
+    expect("the grid is hidden", found["gridIsHidden"], True)
+    expect("the note", found["note"].startswith("The given settings stay"), True)
+    expect("changes", (found["diff"], found["copies"]), ("nothing changes", False))
+
+
 def main():
     chromium, page, plan, given, planned = sys.argv[1:]
     plan = json.load(open(plan))
     for width in (1000, 400):
+        if plan["planned"]["is_given"]:
+            found = use_in_frame(chromium, page, width, GIVEN)
+            check_given(found)
+            print("%d pixels: %d given settings" % (width, len(found["settings"])))
+            continue
         found = use_in_frame(chromium, page, width, ACTIONS)
         check_shown(found, plan)
         check_use(found)
