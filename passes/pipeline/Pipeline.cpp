@@ -106,10 +106,15 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
         createFuseElementwise(elementwise));
   }
   PlanMemoryOptions plan;
+  memory::StepPlanOptions effort = options.planEffort;
+  // Stages often have the same chunks.
+  if (!effort.memo)
+    effort.memo = std::make_shared<memory::PackMemo>();
   plan.hbm = options.hbm;
   plan.slack = options.forCann;
   manager.addNestedPass<ascend::ProgramOp>(
-      createPlanMemory(plan, options.planEffort, options.memoryLimitHandler));
+      createPlanMemory(plan, effort, options.memoryLimitHandler,
+                       memory::planStep, options.memoryProblemHandler));
   if (options.verify)
     manager.addPass(createVerifyProgram());
   if (options.stageReportHandler)

@@ -102,6 +102,8 @@ struct TrainingStepOptions
   LayerReportHandler stageReportHandler;
   /// Called where a stage does not fit, beside the error.
   MemoryLimitHandler memoryLimitHandler;
+  /// Called with the problem of each stage's device memory.
+  MemoryProblemHandler memoryProblemHandler;
 };
 
 /// From a model and a YAML to one planned `ascend` program per stage: all

@@ -29,9 +29,11 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
   PlanMemoryPass(const mf::passes::PlanMemoryOptions &options,
                  const memory::StepPlanOptions &effort,
                  mf::passes::MemoryLimitHandler handler,
-                 mf::passes::MemoryPlanner planner)
+                 mf::passes::MemoryPlanner planner,
+                 mf::passes::MemoryProblemHandler problemHandler)
       : PlanMemoryBase(options), effort(effort), handler(std::move(handler)),
-        planner(std::move(planner)) {}
+        planner(std::move(planner)), problemHandler(std::move(problemHandler)) {
+  }
 
   void runOnOperation() override {
     ascend::ProgramOp program = getOperation();
@@ -52,6 +54,8 @@ struct PlanMemoryPass : mf::passes::impl::PlanMemoryBase<PlanMemoryPass> {
         planLegally(stage.getDevice(), effort, "device memory");
     if (!plan)
       return signalPassFailure();
+    if (problemHandler)
+      problemHandler(program.getStage(), stage.getDevice());
     std::optional<memory::StepPlan> host =
         planLegally(stage.getHost(), getHostOptions(), "host memory");
     if (!host)
@@ -77,6 +81,7 @@ private:
   memory::StepPlanOptions effort;
   mf::passes::MemoryLimitHandler handler;
   mf::passes::MemoryPlanner planner = memory::planStep;
+  mf::passes::MemoryProblemHandler problemHandler;
 
   /// A plan that is proven to be one of this problem, or none and an error:
   /// offsets that overlap would only show as wrong numbers.
@@ -179,9 +184,12 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> mf::passes::createPlanMemory(
-    const PlanMemoryOptions &options, const memory::StepPlanOptions &effort,
-    MemoryLimitHandler handler, MemoryPlanner planner) {
+std::unique_ptr<Pass>
+mf::passes::createPlanMemory(const PlanMemoryOptions &options,
+                             const memory::StepPlanOptions &effort,
+                             MemoryLimitHandler handler, MemoryPlanner planner,
+                             MemoryProblemHandler problemHandler) {
   return std::make_unique<PlanMemoryPass>(options, effort, std::move(handler),
-                                          std::move(planner));
+                                          std::move(planner),
+                                          std::move(problemHandler));
 }

@@ -16,12 +16,18 @@ using MemoryLimitHandler = std::function<void(int64_t limitBytes)>;
 using MemoryPlanner = std::function<llvm::Expected<memory::StepPlan>(
     const memory::StepProblem &problem, const memory::StepPlanOptions &effort)>;
 
+/// Takes the problem of a stage's device memory once it is planned. May be
+/// called from the threads of a pass manager.
+using MemoryProblemHandler =
+    std::function<void(int64_t stage, const memory::StepProblem &problem)>;
+
 /// ascend-plan-memory that takes as much trouble over arenas as `effort` says,
 /// and hands on the limit of a stage that does not fit; there may be no
-/// handler. The plan of `planner` is proven legal before it is used.
+/// handlers. The plan of `planner` is proven legal before it is used.
 std::unique_ptr<mlir::Pass> createPlanMemory(
     const PlanMemoryOptions &options, const memory::StepPlanOptions &effort,
-    MemoryLimitHandler handler, MemoryPlanner planner = memory::planStep);
+    MemoryLimitHandler handler, MemoryPlanner planner = memory::planStep,
+    MemoryProblemHandler problemHandler = {});
 
 } // namespace mf::passes
 

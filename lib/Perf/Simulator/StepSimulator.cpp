@@ -183,6 +183,8 @@ Expected<StepTimeline> StepSimulator::run() {
   result.criticalPath = work.getShares(program, *costs);
   if (target.stepLatency > 0)
     result.criticalPath.push_back({"host", target.stepLatency});
+  if (!options.withSensitivity)
+    return std::move(result);
   auto sensitivity = computeSensitivity(program, target, work, *costs);
   if (!sensitivity)
     return sensitivity.takeError();

@@ -6,12 +6,11 @@
 using namespace mf::planner;
 using llvm::Expected;
 
-Expected<GivenStep> mf::planner::compileGiven(const PlanRequest &request,
-                                              PlanEffort effort) {
+Expected<GivenStep> mf::planner::compileGiven(const PlanRequest &request) {
   if (request.progress)
     request.progress("compiling the given settings");
   Expected<CompiledStep> step =
-      compileStep(request.input, request.yaml, effort);
+      compileStep(request.input, request.yaml, PlanEffort::Quick);
   if (!step)
     return step.takeError();
   Expected<PipelineShape> shape =

@@ -13,9 +13,8 @@ struct GivenStep {
   int64_t limitBytes = 0;
 };
 
-/// Compiles the YAML of a request as it is.
-llvm::Expected<GivenStep> compileGiven(const PlanRequest &request,
-                                       PlanEffort effort);
+/// Compiles the YAML of a request as it is, quickly.
+llvm::Expected<GivenStep> compileGiven(const PlanRequest &request);
 
 } // namespace mf::planner
 

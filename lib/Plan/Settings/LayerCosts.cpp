@@ -141,7 +141,7 @@ static double getRest(const StepMeasure &measure, size_t stage, double known) {
   const StageMeasure &own = measure.stages[stage];
   const auto peak = static_cast<double>(own.peakBytes);
   const double likely =
-      measure.isExact
+      own.isExact
           ? peak
           : std::min(peak, usualGap * static_cast<double>(own.liveBytes));
   return likely - known;

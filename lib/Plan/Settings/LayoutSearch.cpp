@@ -1,6 +1,7 @@
 //===- LayoutSearch.cpp - Search for the best layouts ---------------------===//
 
 #include "mf/Plan/Settings/LayoutSearch.h"
+#include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/GivenStep.h"
 #include "lib/Plan/Settings/LayoutPlanner.h"
 #include "mf/Plan/Solver/NoPlanError.h"
@@ -89,8 +90,7 @@ static constexpr size_t mostAtOnce = 2;
 /// Compiles the YAML as it is: in full if it is for as many devices.
 Error LayoutSearch::readGiven() {
   const bool isOwn = facts.given.getNumRanks() == devices;
-  Expected<GivenStep> read =
-      compileGiven(request, isOwn ? PlanEffort::Full : PlanEffort::Quick);
+  Expected<GivenStep> read = compileGiven(request);
   if (!read)
     return read.takeError();
   layers = std::move(read->step.layers);
@@ -102,6 +102,8 @@ Error LayoutSearch::readGiven() {
   Expected<StepMeasure> measure = measureStep(read->step, request.target);
   if (!measure)
     return measure.takeError();
+  if (Error error = refineArenas(request.input, read->step.arenas, *measure))
+    return error;
   GivenLayout given;
   given.layout = facts.given;
   given.measure = std::move(*measure);

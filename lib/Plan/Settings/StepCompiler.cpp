@@ -15,6 +15,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/pipeline/Pipeline.h"
 #include "passes/plan-memory/MemoryLimit.h"
+#include <map>
+#include <mutex>
 
 using namespace mf;
 using namespace mf::planner;
@@ -125,7 +127,8 @@ std::vector<ModelLayer> planner::findLayers(mlir::ModuleOp module) {
 }
 
 static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
-                      llvm::StringRef yaml, PlanEffort effort) {
+                      llvm::StringRef yaml, PlanEffort effort,
+                      passes::MemoryProblemHandler problemHandler) {
   passes::TrainingStepOptions options;
   // Nothing runs what is compiled here; the step of the answer is proven where
   // it is compiled to be written.
@@ -138,6 +141,8 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   // Whether it fits is asked of the result.
   options.hbm = passes::noMemoryLimit.str();
   options.quiet = true;
+  options.memoryProblemHandler = std::move(problemHandler);
+  options.planEffort.memo = input.memo;
   if (effort == PlanEffort::Quick) {
     options.planEffort.acceptableGap = 0.05;
     options.planEffort.packingWork = 100'000;
@@ -147,47 +152,67 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   passes::buildTrainingStepPipeline(manager, options);
 }
 
+/// The model that steps are made of.
+static Expected<OwningOpRef<mlir::ModuleOp>>
+readModel(const CompilerInput &input, llvm::StringRef yaml,
+          mlir::MLIRContext &context) {
+  context
+      .loadDialect<ir::MfDialect, ascend::AscendDialect, mlir::DLTIDialect>();
+  context.printOpOnDiagnostic(false);
+  if (!input.model)
+    return importModel(input, yaml, context);
+  ErrorCollector errors(context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(*input.model, &context,
+                                                        input.modelName);
+  if (!module)
+    return errors.take();
+  return module;
+}
+
+Expected<std::vector<ModelLayer>>
+planner::readLayers(const CompilerInput &input, llvm::StringRef yaml) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<mlir::ModuleOp>> module =
+      readModel(input, yaml, context);
+  if (!module)
+    return module.takeError();
+  return findLayers(**module);
+}
+
 Expected<LoweredStep> planner::lowerStep(const CompilerInput &input,
                                          llvm::StringRef yaml,
                                          PlanEffort effort,
                                          mlir::MLIRContext &context) {
-  context
-      .loadDialect<ir::MfDialect, ascend::AscendDialect, mlir::DLTIDialect>();
-  context.printOpOnDiagnostic(false);
+  Expected<OwningOpRef<mlir::ModuleOp>> read = readModel(input, yaml, context);
+  if (!read)
+    return read.takeError();
+  OwningOpRef<mlir::ModuleOp> module = std::move(*read);
   ErrorCollector errors(context);
-  OwningOpRef<mlir::ModuleOp> module;
-  if (input.model) {
-    module = mlir::parseSourceString<mlir::ModuleOp>(*input.model, &context,
-                                                     input.modelName);
-  } else {
-    Expected<OwningOpRef<mlir::ModuleOp>> imported =
-        importModel(input, yaml, context);
-    if (!imported)
-      return imported.takeError();
-    module = std::move(*imported);
-  }
-  if (!module)
-    return errors.take();
   LoweredStep step;
   step.layers = findLayers(*module);
   mlir::PassManager manager(&context);
   // Each pass has its tests; here it is time that counts.
   manager.enableVerifier(false);
-  addPasses(manager, input, yaml, effort);
+  std::mutex isTaking;
+  std::map<int64_t, memory::StepProblem> arenas;
+  addPasses(manager, input, yaml, effort,
+            [&](int64_t stage, const memory::StepProblem &problem) {
+              const std::lock_guard<std::mutex> lock(isTaking);
+              arenas.insert_or_assign(stage, problem);
+            });
   if (failed(manager.run(*module)))
     return errors.take();
   step.module = std::move(module);
+  for (auto &[stage, problem] : arenas)
+    step.arenas.push_back(std::move(problem));
   return step;
 }
 
 Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
                                             llvm::StringRef yaml,
                                             PlanEffort effort) {
-  // Stages are planned side by side; quick compiles run side by side as a
-  // whole.
-  mlir::MLIRContext context(effort == PlanEffort::Full
-                                ? mlir::MLIRContext::Threading::ENABLED
-                                : mlir::MLIRContext::Threading::DISABLED);
+  // Stages are planned side by side.
+  mlir::MLIRContext context;
   Expected<LoweredStep> lowered = lowerStep(input, yaml, effort, context);
   if (!lowered)
     return lowered.takeError();
@@ -200,5 +225,6 @@ Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
   step.effort = effort;
   step.layers = std::move(lowered->layers);
   step.program = std::move(decoded->program);
+  step.arenas = std::move(lowered->arenas);
   return step;
 }

@@ -92,6 +92,11 @@ bool StepMeasure::fits(int64_t limitBytes) const {
   });
 }
 
+bool StepMeasure::isExact() const {
+  return llvm::all_of(stages,
+                      [](const StageMeasure &stage) { return stage.isExact; });
+}
+
 size_t StepMeasure::findFullest() const {
   return static_cast<size_t>(
       llvm::max_element(stages,
@@ -106,6 +111,7 @@ Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
   const program::Program &program = step.program;
   simulator::SimulationOptions options;
   options.withSpans = false;
+  options.withSensitivity = false;
   Expected<timeline::StepTimeline> timeline =
       simulator::simulate(program, target, options);
   if (!timeline)
@@ -113,7 +119,6 @@ Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
   StepMeasure measure;
   measure.seconds = timeline->seconds;
   measure.transferTime = getTransferTime(*timeline);
-  measure.isExact = step.effort == PlanEffort::Full;
   measure.criticalPath = timeline->criticalPath;
   measure.tokens = timeline->tokens;
   measure.numRanks = timeline->numRanks;
@@ -143,6 +148,7 @@ Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
     measure.flops += ranksPerStage * static_cast<double>(stage.hardwareFlops);
     StageMeasure own;
     own.peakBytes = stage.peakBytes;
+    own.isExact = step.effort == PlanEffort::Full;
     own.liveBytes = code.maxLiveBytes.value_or(stage.peakBytes);
     own.hostBytes = stage.hostBytes;
     own.staticBytes = getStaticBytes(code);

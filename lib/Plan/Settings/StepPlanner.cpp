@@ -1,11 +1,12 @@
 //===- StepPlanner.cpp - The memory settings of a training YAML -----------===//
 
 #include "mf/Plan/Settings/StepPlanner.h"
-#include "lib/Plan/Settings/GivenStep.h"
+#include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/VariantPlanner.h"
 #include "mf/Plan/Settings/Layout.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <future>
 #include <memory>
 
 using namespace mf;
@@ -31,7 +32,13 @@ private:
   std::vector<ModelLayer> layers;
   std::vector<std::unique_ptr<VariantPlanner>> variants;
 
+  /// The measure of the YAML as it is, once its arenas are planned.
+  std::future<Expected<StepMeasure>> given;
+
   Error readGiven();
+  Expected<StepMeasure> measureGiven() const;
+  Error preferGiven(Error error);
+  Error finishGiven();
   Error addOwnVariant();
   Error keepGiven(Error error);
   Error addVariants();
@@ -42,16 +49,51 @@ private:
 
 } // namespace
 
-/// Compiles the YAML as it is.
+/// Reads what the YAML asks for, and begins to compile it as it is.
 Error Planning::readGiven() {
-  Expected<GivenStep> given = compileGiven(request, PlanEffort::Full);
-  if (!given)
-    return given.takeError();
-  Expected<StepMeasure> measure = measureStep(given->step, request.target);
+  clock.report("compiling the given settings");
+  Expected<std::vector<ModelLayer>> read =
+      readLayers(request.input, request.yaml);
+  if (!read)
+    return read.takeError();
+  layers = std::move(*read);
+  given = std::async(std::launch::async, [this] { return measureGiven(); });
+  Expected<PipelineShape> shape =
+      readShape(request.input, request.yaml, layers.size());
+  if (!shape)
+    return preferGiven(shape.takeError());
+  answer.limitBytes = request.limitBytes.value_or(shape->memoryLimit);
+  return Error::success();
+}
+
+Expected<StepMeasure> Planning::measureGiven() const {
+  Expected<CompiledStep> step =
+      compileStep(request.input, request.yaml, PlanEffort::Quick);
+  if (!step)
+    return step.takeError();
+  Expected<StepMeasure> measure = measureStep(*step, request.target);
   if (!measure)
     return measure.takeError();
-  layers = std::move(given->step.layers);
-  answer.limitBytes = given->limitBytes;
+  if (Error error = refineArenas(request.input, step->arenas, *measure))
+    return std::move(error);
+  return std::move(*measure);
+}
+
+/// The error of the YAML as it is, if it has one: what went wrong meanwhile is
+/// due to that.
+Error Planning::preferGiven(Error error) {
+  if (Error first = finishGiven()) {
+    llvm::consumeError(std::move(error));
+    return first;
+  }
+  return error;
+}
+
+/// Notes in the answer what was measured of the YAML as it is.
+Error Planning::finishGiven() {
+  Expected<StepMeasure> measure = given.get();
+  if (!measure)
+    return measure.takeError();
   answer.given = std::move(*measure);
   answer.givenFits = answer.given.fits(answer.limitBytes);
   answer.compiledSteps = 1;
@@ -199,7 +241,10 @@ Error Planning::keepGiven(Error error) {
 Expected<PlanAnswer> Planning::run() {
   if (Error error = readGiven())
     return error;
-  if (Error error = keepGiven(addOwnVariant()))
+  Error own = preferGiven(addOwnVariant());
+  if (!answer.isGiven)
+    return own;
+  if (Error error = keepGiven(std::move(own)))
     return error;
   if (answer.isCutShort)
     return std::move(answer);

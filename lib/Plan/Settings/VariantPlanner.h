@@ -8,6 +8,7 @@
 #ifndef MF_PLANNER_VARIANTPLANNER_H
 #define MF_PLANNER_VARIANTPLANNER_H
 
+#include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/LayerCosts.h"
 #include "lib/Plan/Settings/LayerGraphs.h"
 #include "lib/Plan/Settings/PipelineShape.h"
@@ -113,6 +114,8 @@ private:
   /// Compiled last.
   CompiledPlan current;
   std::optional<CompiledPlan> best;
+  /// Their problems of device memory, by stage.
+  std::vector<memory::StepProblem> currentArenas, bestArenas;
   plan::Problem problem;
   plan::SolveResult result;
   double modelSeconds = 0;
@@ -134,8 +137,9 @@ private:
   bool leaveLast();
   llvm::Error searchRounds(double cutoff);
   void forbid(const plan::Plan &plan, const StepMeasure &measure);
-  llvm::Error compilePlan(const plan::Plan &plan, const Assignment &assignment,
-                          PlanEffort effort);
+  llvm::Error compilePlan(const plan::Plan &plan, const Assignment &assignment);
+  llvm::Error refineMisfits();
+  void takeCurrent(double expectedSeconds);
   llvm::Expected<bool> confirmBest();
   llvm::Error takeObserved();
   llvm::Expected<bool> solveNext(double cutoff);

@@ -80,30 +80,46 @@ void VariantPlanner::forbid(const plan::Plan &plan,
 }
 
 Error VariantPlanner::compilePlan(const plan::Plan &plan,
-                                  const Assignment &assignment,
-                                  PlanEffort effort) {
-  Expected<CompiledAssignment> compiled = compiler.compile(assignment, effort);
+                                  const Assignment &assignment) {
+  Expected<CompiledAssignment> compiled =
+      compiler.compile(assignment, PlanEffort::Quick);
   if (!compiled)
     return compiled.takeError();
   ++compiledSteps;
   Expected<StepMeasure> measure = measureStep(compiled->step, request.target);
   if (!measure)
     return measure.takeError();
-  observations.push_back({assignment, *measure});
   tried.push_back(assignment);
+  currentArenas = std::move(compiled->step.arenas);
   current = CompiledPlan{std::move(compiled->settings),
                          std::move(compiled->yaml), std::move(*measure), plan};
   return Error::success();
 }
 
-/// A quick plan that does not fit says nothing, unless it cannot fit.
+/// A quick arena that does not fit says nothing, unless it cannot fit.
+Error VariantPlanner::refineMisfits() {
+  if (!mayFit(current.measure))
+    return Error::success();
+  std::vector<size_t> misfits;
+  for (const auto &[index, stage] : llvm::enumerate(current.measure.stages))
+    if (stage.peakBytes > context.limitBytes)
+      misfits.push_back(index);
+  return refineArenas(request.input, currentArenas, misfits, current.measure);
+}
+
+void VariantPlanner::takeCurrent(double expectedSeconds) {
+  modelSeconds = expectedSeconds;
+  best = std::move(current);
+  bestArenas = std::move(currentArenas);
+}
+
 Error VariantPlanner::tryPlan(const plan::Plan &plan,
                               const Assignment &assignment) {
-  if (Error error = compilePlan(plan, assignment, PlanEffort::Quick))
+  if (Error error = compilePlan(plan, assignment))
     return error;
-  if (!fits(current.measure) && mayFit(current.measure))
-    if (Error error = compilePlan(plan, assignment, PlanEffort::Full))
-      return error;
+  if (Error error = refineMisfits())
+    return error;
+  observations.push_back({assignment, current.measure});
   const bool doesFit = fits(current.measure);
   clock.report(llvm::formatv("compiled a plan of {0:f3} s{1}",
                              current.measure.seconds,
@@ -111,25 +127,21 @@ Error VariantPlanner::tryPlan(const plan::Plan &plan,
                    .str());
   if (!doesFit)
     forbid(plan, current.measure);
-  else if (!best || current.measure.seconds < best->measure.seconds) {
-    modelSeconds = result.time;
-    best = std::move(current);
-  }
+  else if (!best || current.measure.seconds < best->measure.seconds)
+    takeCurrent(result.time);
   return Error::success();
 }
 
 /// Plans the memory of the best as mf-opt does. False if it does not fit so.
 Expected<bool> VariantPlanner::confirmBest() {
-  if (!best || best->measure.isExact)
+  if (!best || best->measure.isExact())
     return true;
-  if (Error error =
-          compilePlan(best->plan, toAssignment(best->plan), PlanEffort::Full))
-    return error;
-  if (fits(current.measure)) {
-    best = std::move(current);
+  if (Error error = refineArenas(request.input, bestArenas, best->measure))
+    return std::move(error);
+  observations.push_back({toAssignment(best->plan), best->measure});
+  if (fits(best->measure))
     return true;
-  }
-  forbid(best->plan, current.measure);
+  forbid(best->plan, best->measure);
   best.reset();
   return false;
 }
@@ -198,13 +210,14 @@ Error VariantPlanner::takeObserved() {
     if (best || clock.isOver())
       break;
     const Assignment assignment = observations[index].assignment;
-    if (Error error = compilePlan(toPlan(context, assignment), assignment,
-                                  PlanEffort::Full))
+    if (Error error = compilePlan(toPlan(context, assignment), assignment))
       return error;
-    if (!fits(current.measure))
-      continue;
-    modelSeconds = current.measure.seconds;
-    best = std::move(current);
+    if (Error error =
+            refineArenas(request.input, currentArenas, current.measure))
+      return error;
+    observations.push_back({assignment, current.measure});
+    if (fits(current.measure))
+      takeCurrent(current.measure.seconds);
   }
   return Error::success();
 }

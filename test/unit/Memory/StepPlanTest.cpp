@@ -97,6 +97,35 @@ TEST(StepPlanTest, PlansRandomPhasesLegally) {
   EXPECT_GT(numSmaller, 2 * numLarger);
 }
 
+static std::string printPlan(const StepProblem &step,
+                             const StepPlanOptions &options) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::cantFail(planStep(step, options)).print(step, os);
+  return text;
+}
+
+/// A memo serves other acceptable gaps, less work and other steps, too.
+TEST(StepPlanTest, PlansTheSameWithAMemo) {
+  const auto memo = std::make_shared<PackMemo>();
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    const StepProblem step =
+        seed % 2 == 0 ? makeRandomPhases(seed) : makeRandomStep(seed);
+    for (const double gap : {0.05, 0.001, 0.2, 0.0})
+      for (const int64_t searchWork : {100'000, 0}) {
+        StepPlanOptions options;
+        options.acceptableGap = gap;
+        options.searchWork = searchWork;
+        options.shapeWork = 50'000;
+        const std::string plan = printPlan(step, options);
+        options.memo = memo;
+        ASSERT_EQ(printPlan(step, options), plan);
+        ASSERT_EQ(printPlan(step, options), plan);
+      }
+  }
+}
+
 TEST(StepPlanTest, PutsTaskBuffersIntoHolesOfScratch) {
   StepProblem step = makeStepWithHole();
   StepPlan plan = llvm::cantFail(planStep(step));

@@ -19,6 +19,8 @@ struct SimulationOptions {
   /// Whether each instruction has a span of its own; else kernels that follow
   /// one another on a stream share one, with the activity of the first.
   bool withSpans = true;
+  /// Whether the result says what each number of the target is worth.
+  bool withSensitivity = true;
 };
 
 /// Simulates one rank of each stage. A LocatedError if streams wait for each

@@ -35,6 +35,9 @@ struct CompilerInput {
   passes::LoweringOptions lowering;
   /// As mf-translate's --pretrained-config; may be empty.
   std::string pretrainedConfig;
+  /// Frames and scratch that arenas of any of them have in common are packed
+  /// once.
+  std::shared_ptr<memory::PackMemo> memo = std::make_shared<memory::PackMemo>();
 };
 
 /// A layer that counts among those that stages are made of.
@@ -48,6 +51,10 @@ struct ModelLayer {
 
 /// The layers of a model, in order.
 std::vector<ModelLayer> findLayers(mlir::ModuleOp module);
+
+/// The layers of a YAML's model, without compiling a step.
+llvm::Expected<std::vector<ModelLayer>> readLayers(const CompilerInput &input,
+                                                   llvm::StringRef yaml);
 
 /// How much trouble is taken over the sizes of arenas.
 enum class PlanEffort : uint8_t {
@@ -63,6 +70,8 @@ struct LoweredStep {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// The layers of its model, in order.
   std::vector<ModelLayer> layers;
+  /// The problems of device memory, by stage.
+  std::vector<memory::StepProblem> arenas;
 };
 
 /// Compiles one training step without a limit of memory. The error has all
@@ -76,6 +85,8 @@ struct CompiledStep {
   /// The layers of the model, in order.
   std::vector<ModelLayer> layers;
   PlanEffort effort = PlanEffort::Full;
+  /// The problems of device memory, by stage.
+  std::vector<memory::StepProblem> arenas;
 };
 
 /// The same, decoded. May be called from several threads.

@@ -23,6 +23,8 @@ struct ChunkMeasure {
 struct StageMeasure {
   /// Size of the arena.
   int64_t peakBytes = 0;
+  /// The arena is that of mf-opt, not of a quick plan.
+  bool isExact = false;
   /// The most bytes alive at once, which no arena is smaller than.
   int64_t liveBytes = 0;
   int64_t hostBytes = 0;
@@ -38,8 +40,6 @@ struct StepMeasure {
   double seconds = 0;
   /// Time of a message between stages, on average; 0 if there is none.
   double transferTime = 0;
-  /// Arenas are those of mf-opt, not of a quick plan.
-  bool isExact = false;
   /// Measures of the chunks, in the order of execution.
   std::vector<ChunkMeasure> chunks;
   std::vector<StageMeasure> stages;
@@ -51,6 +51,8 @@ struct StepMeasure {
   /// Floating-point operations of all ranks' cubes.
   double flops = 0;
 
+  /// Whether every stage's arena is that of mf-opt.
+  bool isExact() const;
   /// Whether every stage's arena has at most so many bytes.
   bool fits(int64_t limitBytes) const;
   /// The stage with the largest arena.

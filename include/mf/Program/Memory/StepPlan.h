@@ -30,6 +30,7 @@
 #ifndef MF_MEMORY_STEPPLAN_H
 #define MF_MEMORY_STEPPLAN_H
 
+#include "mf/Program/Memory/PackMemo.h"
 #include "mf/Program/Memory/StepProblem.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -138,6 +139,8 @@ struct StepPlanOptions {
   int64_t shapeWork = 15'000'000;
   /// Frames of three phases may consist of several parts.
   bool splitFrames = true;
+  /// Packings that were made before; null if nothing is remembered.
+  std::shared_ptr<PackMemo> memo = nullptr;
 };
 
 /// Plans a well-formed problem; an error of check() otherwise.

@@ -1,34 +1,57 @@
 //===- PackWell.cpp - Heuristics, slots and search in turn ----------------===//
 
-#include "PackSearch.h"
+#include "lib/Program/Memory/search/GradualPacking.h"
 #include <algorithm>
 
 namespace mf::memory {
 
+GradualPacking::GradualPacking(const PackProblem &problem, int64_t goodPeak,
+                               WorkBudget heuristics, WorkBudget search)
+    : problem(problem), low(goodPeak), heuristics(heuristics), search(search) {
+  results.push_back(packInBestOrder(problem, goodPeak, this->heuristics));
+}
+
+void GradualPacking::keepIfBetter(std::optional<PackResult> result) {
+  if (result && result->peak < results.back().peak)
+    results.push_back(std::move(*result));
+}
+
+bool GradualPacking::advance() {
+  // At the bound, which often is possible; then halving the range between.
+  constexpr int attempts = 7;
+  if (!hasTriedSlots) {
+    hasTriedSlots = true;
+    keepIfBetter(packInSlots(problem));
+    return true;
+  }
+  const int64_t peak = results.back().peak;
+  if (attempt == attempts || search.isExhausted() || low >= peak)
+    return false;
+  const int64_t capacity = attempt == 0 ? low : low + (peak - low) / 2;
+  ++attempt;
+  keepIfBetter(packInWindows(problem, capacity, search));
+  if (results.back().peak == peak)
+    low = capacity + 1;
+  return true;
+}
+
+const PackResult &GradualPacking::get(int64_t acceptablePeak) {
+  while (results.back().peak > acceptablePeak && advance()) {
+  }
+  for (const PackResult &result : results)
+    if (result.peak <= acceptablePeak)
+      return result;
+  return results.back();
+}
+
 PackResult packThenSearch(const PackProblem &problem, int64_t goodPeak,
                           int64_t acceptablePeak, WorkBudget &heuristics,
                           WorkBudget &search) {
-  PackResult best = packInBestOrder(problem, goodPeak, heuristics);
-  if (best.peak <= acceptablePeak)
-    return best;
-  if (std::optional<PackResult> result = packInSlots(problem))
-    if (result->peak < best.peak)
-      best = std::move(*result);
-  // At the bound, which often is possible; then halving the range between.
-  constexpr int attempts = 7;
-  int64_t low = goodPeak;
-  for (int attempt = 0; attempt < attempts && !search.isExhausted();
-       ++attempt) {
-    if (best.peak <= acceptablePeak || low >= best.peak)
-      break;
-    int64_t capacity = attempt == 0 ? low : low + (best.peak - low) / 2;
-    std::optional<PackResult> result = packInWindows(problem, capacity, search);
-    if (result && result->peak < best.peak)
-      best = std::move(*result);
-    else
-      low = capacity + 1;
-  }
-  return best;
+  GradualPacking packing(problem, goodPeak, heuristics, search);
+  PackResult result = packing.get(acceptablePeak);
+  heuristics = packing.getHeuristics();
+  search = packing.getSearch();
+  return result;
 }
 
 } // namespace mf::memory

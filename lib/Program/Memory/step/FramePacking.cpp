@@ -3,6 +3,7 @@
 #include "FramePacking.h"
 #include "ResidualStack.h"
 #include "lib/Program/Memory/search/PackSearch.h"
+#include "lib/Program/Memory/step/Packings.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <limits>
@@ -28,6 +29,10 @@ int64_t getLargest(const std::vector<int64_t> &values) {
 
 PackResult pack(const PackProblem &problem, int64_t goodPeak,
                 const PackEffort &effort) {
+  if (effort.memo)
+    return effort.memo->get().pack(problem, goodPeak,
+                                   goodPeak + effort.acceptableExcess,
+                                   effort.heuristicWork, effort.searchWork);
   WorkBudget heuristics(effort.heuristicWork), search(effort.searchWork);
   return packThenSearch(problem, goodPeak, goodPeak + effort.acceptableExcess,
                         heuristics, search);

@@ -25,6 +25,8 @@ struct PackEffort {
   int64_t searchWork = 0;
   /// Bytes by which a packing may stay above its bound.
   int64_t acceptableExcess = 0;
+  /// Where the same packing may have been made before; may be null.
+  PackMemo *memo = nullptr;
 };
 
 /// Makes a layout in which the frame holds the residuals and nothing more, so

@@ -78,7 +78,8 @@ private:
   };
 
   PackEffort getEffort(int64_t searchWork) const {
-    return {options.packingWork, searchWork, acceptableExcess / 2};
+    return {options.packingWork, searchWork, acceptableExcess / 2,
+            options.memo.get()};
   }
   bool canSplit(const ResidualFrame &frame) const {
     return options.splitFrames && frame.phases.size() > 2;

@@ -1,0 +1,66 @@
+//===- ArenaPlans.cpp - Arenas as mf-opt plans them -----------------------===//
+
+#include "lib/Plan/Settings/ArenaPlans.h"
+#include <atomic>
+#include <thread>
+
+using namespace mf;
+using namespace mf::planner;
+using llvm::Error;
+using llvm::Expected;
+
+static Expected<int64_t> planArena(const CompilerInput &input,
+                                   const memory::StepProblem &problem) {
+  memory::StepPlanOptions options;
+  options.memo = input.memo;
+  Expected<memory::StepPlan> plan = memory::planStep(problem, options);
+  if (!plan)
+    return plan.takeError();
+  if (Error error = plan->verify(problem))
+    return std::move(error);
+  return plan->arenaSize;
+}
+
+Error planner::refineArenas(const CompilerInput &input,
+                            llvm::ArrayRef<memory::StepProblem> problems,
+                            llvm::ArrayRef<size_t> stages,
+                            StepMeasure &measure) {
+  std::vector<std::string> errors(stages.size());
+  std::atomic<size_t> next = 0;
+  auto work = [&] {
+    for (size_t index = next++; index < stages.size(); index = next++) {
+      StageMeasure &stage = measure.stages[stages[index]];
+      Expected<int64_t> bytes = planArena(input, problems[stages[index]]);
+      if (!bytes) {
+        errors[index] = toString(bytes.takeError());
+        continue;
+      }
+      stage.peakBytes = *bytes;
+      stage.isExact = true;
+    }
+  };
+  std::vector<std::thread> threads;
+  const size_t numThreads = std::min<size_t>(
+      stages.size(), std::max(1U, std::thread::hardware_concurrency()));
+  for (size_t index = 1; index < numThreads; ++index)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const auto &[index, error] : llvm::enumerate(errors))
+    if (!error.empty())
+      return llvm::createStringError(
+          "stage " + llvm::Twine(stages[index]) +
+          " cannot be planned in device memory: " + error);
+  return Error::success();
+}
+
+Error planner::refineArenas(const CompilerInput &input,
+                            llvm::ArrayRef<memory::StepProblem> problems,
+                            StepMeasure &measure) {
+  std::vector<size_t> stages;
+  for (const auto &[index, stage] : llvm::enumerate(measure.stages))
+    if (!stage.isExact)
+      stages.push_back(index);
+  return refineArenas(input, problems, stages, measure);
+}

@@ -1,0 +1,63 @@
+//===- PackMemo.cpp - Packings that were found before ---------------------===//
+
+#include "lib/Program/Memory/step/Packings.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
+
+namespace mf::memory {
+
+PackMemo::PackMemo() : packings(std::make_unique<Packings>()) {}
+PackMemo::~PackMemo() = default;
+
+static auto getNumbers(const PackItem &item) {
+  return std::make_tuple(item.begin, item.end, item.size, item.alignment,
+                         item.fixedOffset, item.hint);
+}
+
+static bool isSame(const PackProblem &one, const PackProblem &other) {
+  return one.numSections == other.numSections && one.walls == other.walls &&
+         llvm::equal(one.items, other.items,
+                     [](const PackItem &left, const PackItem &right) {
+                       return getNumbers(left) == getNumbers(right);
+                     });
+}
+
+static size_t hashProblem(const PackProblem &problem) {
+  llvm::hash_code hash = llvm::hash_value(problem.numSections);
+  for (const PackItem &item : problem.items)
+    hash = llvm::hash_combine(hash, getNumbers(item));
+  return hash;
+}
+
+PackMemo::Packings::Entry &
+PackMemo::Packings::getEntry(const PackProblem &problem, int64_t goodPeak,
+                             int64_t heuristicWork, int64_t searchWork) {
+  const size_t hash = hashProblem(problem);
+  const std::lock_guard<std::mutex> lock(isUsing);
+  const auto [begin, end] = entries.equal_range(hash);
+  for (auto found = begin; found != end; ++found) {
+    Entry &entry = *found->second;
+    if (entry.goodPeak == goodPeak && entry.heuristicWork == heuristicWork &&
+        entry.searchWork == searchWork && isSame(entry.problem, problem))
+      return entry;
+  }
+  auto entry = std::make_unique<Entry>();
+  entry->problem = problem;
+  entry->goodPeak = goodPeak;
+  entry->heuristicWork = heuristicWork;
+  entry->searchWork = searchWork;
+  return *entries.emplace(hash, std::move(entry))->second;
+}
+
+PackResult PackMemo::Packings::pack(const PackProblem &problem,
+                                    int64_t goodPeak, int64_t acceptablePeak,
+                                    int64_t heuristicWork, int64_t searchWork) {
+  Entry &entry = getEntry(problem, goodPeak, heuristicWork, searchWork);
+  const std::lock_guard<std::mutex> lock(entry.isPacking);
+  if (!entry.packing)
+    entry.packing.emplace(entry.problem, goodPeak, WorkBudget(heuristicWork),
+                          WorkBudget(searchWork));
+  return entry.packing->get(acceptablePeak);
+}
+
+} // namespace mf::memory

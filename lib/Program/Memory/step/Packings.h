@@ -1,0 +1,39 @@
+//===- Packings.h - The contents of a PackMemo ------------------*- C++ -*-===//
+
+#ifndef MF_MEMORY_PACKINGS_H
+#define MF_MEMORY_PACKINGS_H
+
+#include "lib/Program/Memory/search/GradualPacking.h"
+#include "mf/Program/Memory/PackMemo.h"
+#include <mutex>
+#include <unordered_map>
+
+namespace mf::memory {
+
+class PackMemo::Packings {
+public:
+  /// As packThenSearch() with budgets of so much work.
+  PackResult pack(const PackProblem &problem, int64_t goodPeak,
+                  int64_t acceptablePeak, int64_t heuristicWork,
+                  int64_t searchWork);
+
+private:
+  struct Entry {
+    PackProblem problem;
+    int64_t goodPeak, heuristicWork, searchWork;
+    /// Held while the packing is worked on.
+    std::mutex isPacking;
+    std::optional<GradualPacking> packing;
+  };
+
+  std::mutex isUsing;
+  /// By a hash of all that an entry is for.
+  std::unordered_multimap<size_t, std::unique_ptr<Entry>> entries;
+
+  Entry &getEntry(const PackProblem &problem, int64_t goodPeak,
+                  int64_t heuristicWork, int64_t searchWork);
+};
+
+} // namespace mf::memory
+
+#endif // MF_MEMORY_PACKINGS_H
