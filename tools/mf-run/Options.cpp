@@ -43,6 +43,9 @@ llvm::StringRef Options::check() const {
     return "expected a file: mf-run step.mlir";
   if (runs && !simulate && !set.empty())
     return "--set is about --simulate";
+  if (runs && !simulate && !routing.empty())
+    return "--routing is about --simulate: an execution routes tokens as its "
+           "routers say";
   if (simulate && runsSteps())
     return "--simulate executes nothing: it takes no data, parameters, "
            "checkpoints, gradients, steps, threads or rates of copies (the "

@@ -114,6 +114,12 @@ struct Options {
       "set", cl::value_desc("path=number"), cl::cat(timeCategory),
       cl::desc("Change a number of the target, as "
                "networks.hccs.collective_share=0.5; may be repeated")};
+  cl::list<std::string> routing{
+      "routing", cl::value_desc("names"), cl::CommaSeparated,
+      cl::cat(timeCategory),
+      cl::desc("Simulate 12 steps with experts chosen as in each scenario: W0 "
+               "to W7 of Megatron's benchmark of imbalance, zipf, trace, or "
+               "all")};
   cl::opt<bool> listTargets{"list-targets", cl::cat(timeCategory),
                             cl::desc("Print the targets and end")};
   cl::opt<bool> printTarget{

@@ -1,6 +1,7 @@
 //===- Simulate.cpp - mf-run --simulate -----------------------------------===//
 
 #include "Simulate.h"
+#include "Routing.h"
 #include "StepOutputs.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Perf/Timeline/Writers.h"
@@ -38,7 +39,11 @@ Error simulateStep(const Options &options, const program::Program &program,
   if (!options.report.empty())
     if (Error error = timeline::writeReport(options.report, *timeline))
       return error;
-  return writeStep(options, *timeline, program.mesh, os);
+  if (Error error = writeStep(options, *timeline, program.mesh, os))
+    return error;
+  return options.routing.empty()
+             ? Error::success()
+             : simulateRouting(options, program, target, os);
 }
 
 } // namespace mf::tools

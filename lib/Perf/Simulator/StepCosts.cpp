@@ -83,7 +83,7 @@ Error StepCosts::updateKernels(const Program &program,
                                const target::Target &target) {
   target::Compilation compilation;
   compilation.graphKernelFusion = program.graphKernelFusion;
-  compilation.filledRows = getFilledRows(program);
+  compilation.filledRows = getFilledRows(program) * expertLoad;
   kernels.clear();
   for (const LaunchedKernel &kernel : program.kernels) {
     Expected<target::KernelCost> cost = target::getKernelCost(
@@ -96,10 +96,14 @@ Error StepCosts::updateKernels(const Program &program,
   return Error::success();
 }
 
-target::TransferCost StepCosts::computeCost(const TransferKey &key,
-                                            const Channel &channel,
-                                            llvm::ArrayRef<int64_t> members,
-                                            const target::Topology &topology) {
+target::TransferCost
+StepCosts::computeCost(const TransferKey &key, const Channel &channel,
+                       llvm::ArrayRef<int64_t> members,
+                       const target::Topology &topology) const {
+  const auto rowBytes =
+      static_cast<int64_t>(static_cast<double>(key.bytes) * expertLoad);
+  if (key.kind == CollectiveKind::AllToAllV && !channel.isTransfer)
+    return topology.getCollective(key.kind, rowBytes, members);
   return channel.isTransfer
              ? topology.getMessage(key.bytes, members.front(), members.back())
              : topology.getCollective(key.kind, key.bytes, members);
@@ -185,8 +189,10 @@ Error StepCosts::update(const Program &program, const target::Target &target) {
 }
 
 Expected<StepCosts> StepCosts::create(const Program &program,
-                                      const target::Target &target) {
+                                      const target::Target &target,
+                                      double expertLoad) {
   StepCosts costs;
+  costs.expertLoad = expertLoad;
   costs.collectTransfers(program);
   if (Error error = costs.update(program, target))
     return error;

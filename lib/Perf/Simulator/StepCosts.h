@@ -17,7 +17,8 @@ public:
   /// An error if a kernel has no rate, located at its first launch, or the
   /// target does not join as many ranks as there are.
   static llvm::Expected<StepCosts> create(const program::Program &program,
-                                          const target::Target &target);
+                                          const target::Target &target,
+                                          double expertLoad = 1);
 
   /// Kernels take their FLOPs, messages between stages a time of their own;
   /// nothing else takes any.
@@ -60,10 +61,10 @@ private:
 
   static TransferKey makeKey(size_t stage, const program::InstructionList &list,
                              const program::Instruction &instruction);
-  static target::TransferCost computeCost(const TransferKey &key,
-                                          const program::Channel &channel,
-                                          llvm::ArrayRef<int64_t> members,
-                                          const target::Topology &topology);
+  target::TransferCost computeCost(const TransferKey &key,
+                                   const program::Channel &channel,
+                                   llvm::ArrayRef<int64_t> members,
+                                   const target::Topology &topology) const;
   void collectTransfers(const program::Program &program);
   void findSlowestGroups(const program::Program &program,
                          const target::Topology &topology);
@@ -80,6 +81,8 @@ private:
   target::HostLink host;
   double memoryBytesPerSecond = 0;
   bool copiesTakeTime = true;
+  /// Tokens of the fullest rank's experts, over the mean.
+  double expertLoad = 1;
 };
 
 /// Bytes of an exchange: of a message its own; of a collective those of the

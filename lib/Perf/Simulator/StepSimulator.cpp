@@ -162,7 +162,8 @@ void StepSimulator::nameNetworks(const StepCosts &costs,
 }
 
 Expected<StepTimeline> StepSimulator::run() {
-  Expected<StepCosts> costs = StepCosts::create(program, target);
+  Expected<StepCosts> costs =
+      StepCosts::create(program, target, options.expertLoad);
   if (!costs)
     return costs.takeError();
   const StepLines lines(program, *costs, tick);

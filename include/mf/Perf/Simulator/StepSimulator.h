@@ -21,6 +21,9 @@ struct SimulationOptions {
   bool withSpans = true;
   /// Whether the result says what each number of the target is worth.
   bool withSensitivity = true;
+  /// Tokens of the rank whose experts are chosen most often, over the mean: all
+  /// wait for that rank.
+  double expertLoad = 1;
 };
 
 /// Simulates one rank of each stage. A LocatedError if streams wait for each

@@ -1,0 +1,89 @@
+//===- TokenRouting.h - Uneven choices of experts ---------------*- C++ -*-===//
+//
+// A step's time depends on how many tokens choose the experts of the fullest
+// rank. Scenarios draw the choices of a step: those of Megatron's benchmark of
+// token imbalance (NVIDIA/Megatron-LM pull request 7488), W0 to W7, and skews
+// that were measured.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_SIMULATOR_TOKENROUTING_H
+#define MF_SIMULATOR_TOKENROUTING_H
+
+#include "mf/Program/Program.h"
+#include "llvm/Support/Error.h"
+
+namespace mf::simulator {
+
+/// The ranks that share out the experts of a layer.
+struct ExpertGroup {
+  int64_t ranks = 1;
+  int64_t experts = 1;
+  /// Experts that a token chooses.
+  int64_t choices = 1;
+  /// Tokens of a micro-batch on a rank.
+  int64_t tokens = 1;
+  /// Rows that each rank sends, and gets, beside those of its tokens: one for
+  /// each expert, so that none is without rows, where layers ask for that.
+  int64_t safeRows = 0;
+  /// Rows that a rank has room for behind an exchange.
+  int64_t room = 0;
+
+  /// Rows of a rank if experts are chosen evenly.
+  int64_t getMeanRows() const { return tokens * choices + safeRows; }
+};
+
+/// The largest group of a program. An error if no ranks of it exchange rows of
+/// tokens by expert.
+llvm::Expected<ExpertGroup> findExpertGroup(const program::Program &program);
+
+enum class RoutingScenario : uint8_t {
+  /// In turn: the most even choice.
+  W0,
+  /// A block of hot experts takes three tokens of four, in one program and in
+  /// another of the same kind: two draws of it.
+  W1,
+  W2,
+  /// Every second expert is hot.
+  W3,
+  /// Even choices of ranks with different numbers of tokens.
+  W4,
+  /// The upper half takes all.
+  W5,
+  /// The hot block moves on every third step.
+  W6,
+  /// Every fourth step has hot experts for every second token.
+  W7,
+  /// Probabilities fall as one over the number of the expert.
+  Zipf,
+  /// Shares of an inference trace of DeepSeek-V4-Flash, at random places.
+  Trace
+};
+
+/// All names, in the order of the scenarios.
+llvm::ArrayRef<llvm::StringRef> getRoutingNames();
+/// None if there is no scenario of this name.
+std::optional<RoutingScenario> parseRouting(llvm::StringRef name);
+
+/// The tokens that experts and ranks get in a step.
+struct RoutedLoad {
+  std::vector<int64_t> expertRows;
+  /// With the rows that are always there.
+  std::vector<int64_t> rankRows;
+
+  /// The largest over the mean.
+  static double getSkew(llvm::ArrayRef<int64_t> rows);
+  /// The standard deviation over the mean.
+  static double getVariation(llvm::ArrayRef<int64_t> rows);
+  int64_t getFullest() const;
+};
+
+/// Draws the choices of all tokens of a group in a micro-batch of a step. The
+/// seed is the first eight hexadecimal digits of sha256("name|0|step"); the
+/// same on every machine.
+RoutedLoad routeTokens(RoutingScenario scenario, const ExpertGroup &group,
+                       int64_t step);
+
+} // namespace mf::simulator
+
+#endif // MF_SIMULATOR_TOKENROUTING_H

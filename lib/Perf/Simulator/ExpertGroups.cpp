@@ -1,0 +1,107 @@
+//===- ExpertGroups.cpp - Who shares out experts in a program -------------===//
+
+#include "StepCosts.h"
+#include "mf/Perf/Simulator/TokenRouting.h"
+#include "llvm/ADT/STLExtras.h"
+
+using llvm::Expected;
+
+namespace mf::simulator {
+
+using namespace program;
+
+namespace {
+
+/// The operands of a kernel that multiplies rows by expert.
+struct RowsByExpert {
+  int64_t room = 0;
+  int64_t expertsOfRank = 0;
+};
+
+/// Bytes of an exchange of rows, and the members of its group.
+struct ExpertExchange {
+  int64_t ownBytes = 0;
+  int64_t roomBytes = 0;
+  int64_t members = 1;
+};
+
+} // namespace
+
+static std::optional<RowsByExpert> findRows(const Program &program) {
+  for (const LaunchedKernel &kernel : program.kernels)
+    for (const auto &[operand, shape] :
+         llvm::zip(kernel.signature->inputs, kernel.spec.inputs))
+      if (operand.name == "counts" && kernel.spec.inputs[0].dims.size() == 4)
+        return RowsByExpert{kernel.spec.inputs[0].dims[2], shape.dims.back()};
+  return std::nullopt;
+}
+
+static std::optional<ExpertExchange>
+findExpertExchange(const Program &program) {
+  std::optional<ExpertExchange> largest;
+  for (const StageProgram &stage : program.stages)
+    for (const Routine &routine : stage.routines)
+      for (const Instruction &instruction : routine.body.instructions) {
+        if (instruction.work != Work::Exchange)
+          continue;
+        const Exchange &exchange = *routine.body.getExchange(instruction);
+        if (exchange.kind != CollectiveKind::AllToAllV)
+          continue;
+        const auto [own, room] =
+            std::minmax(instruction.accesses.front().operand.bytes,
+                        instruction.accesses.back().operand.bytes);
+        const auto members = static_cast<int64_t>(
+            program.channels[exchange.channel]
+                .getMembers(program.mesh,
+                            stage.stage * program.mesh.getRanksPerStage())
+                .size());
+        if (!largest || members > largest->members)
+          largest = {own, room, members};
+      }
+  return largest;
+}
+
+/// The choices of a token, from the kernel that numbers the chosen experts.
+static std::optional<int64_t> findChoices(const Program &program,
+                                          int64_t rows) {
+  std::optional<int64_t> choices;
+  for (const LaunchedKernel &kernel : program.kernels)
+    for (const TensorShape &output : kernel.spec.outputs)
+      if (output.type == DType::I32 && output.dims.size() > 1 &&
+          output.getNumElements() == rows && output.dims.back() < rows)
+        choices = std::min(choices.value_or(rows), output.dims.back());
+  return choices;
+}
+
+Expected<ExpertGroup> findExpertGroup(const Program &program) {
+  const std::optional<RowsByExpert> rows = findRows(program);
+  if (!rows)
+    return llvm::createStringError(
+        "the program has no experts that take all of their tokens, so routing "
+        "changes nothing: expected layers with 'use_gmm: True'");
+  const std::optional<ExpertExchange> exchange = findExpertExchange(program);
+  if (!exchange || exchange->roomBytes == 0)
+    return llvm::createStringError(
+        "no ranks share out experts, so each has the same work however tokens "
+        "are routed: expected 'expert_parallel' above 1");
+  ExpertGroup group;
+  group.ranks = exchange->members;
+  group.experts = rows->expertsOfRank * exchange->members;
+  group.room = rows->room;
+  const int64_t own = rows->room * exchange->ownBytes / exchange->roomBytes;
+  std::optional<int64_t> choices = findChoices(program, own);
+  if (!choices) {
+    choices = findChoices(program, own - group.experts);
+    group.safeRows = group.experts;
+  }
+  if (!choices)
+    return llvm::createStringError(
+        "the program does not say how many experts a token chooses: expected "
+        "a kernel that numbers the experts of %lld rows",
+        static_cast<long long>(own));
+  group.choices = *choices;
+  group.tokens = (own - group.safeRows) / *choices;
+  return group;
+}
+
+} // namespace mf::simulator

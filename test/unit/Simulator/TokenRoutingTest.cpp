@@ -1,0 +1,96 @@
+//===- TokenRoutingTest.cpp - Uneven choices of experts -------------------===//
+
+#include "mf/Perf/Simulator/TokenRouting.h"
+#include "gtest/gtest.h"
+#include <numeric>
+
+using namespace mf::simulator;
+
+namespace {
+
+/// The group of Megatron's benchmark.
+ExpertGroup makeGroup() {
+  ExpertGroup group;
+  group.ranks = 4;
+  group.experts = 8;
+  group.choices = 2;
+  group.tokens = 128;
+  return group;
+}
+
+RoutedLoad route(llvm::StringRef name, int64_t step,
+                 const ExpertGroup &group = makeGroup()) {
+  return routeTokens(*parseRouting(name), group, step);
+}
+
+double getRankSkew(llvm::StringRef name, int64_t step) {
+  return RoutedLoad::getSkew(route(name, step).rankRows);
+}
+
+/// The published largest loads over the mean. Its random numbers are PyTorch's,
+/// so draws differ.
+TEST(TokenRoutingTest, HasThePublishedSkews) {
+  const std::vector<std::pair<const char *, double>> published = {
+      {"W0", 1.000}, {"W1", 3.312}, {"W2", 3.219}, {"W3", 1.281},
+      {"W4", 1.281}, {"W5", 2.156}, {"W6", 3.312}, {"W7", 1.219}};
+  for (const auto &[name, skew] : published)
+    EXPECT_NEAR(getRankSkew(name, 0), skew, 0.26) << name;
+  EXPECT_EQ(getRankSkew("W0", 5), 1);
+}
+
+TEST(TokenRoutingTest, ChangesWithTheStepWhereTheScenarioSays) {
+  // Every fourth step is uneven.
+  EXPECT_LT(getRankSkew("W7", 2), 1.3);
+  EXPECT_GT(getRankSkew("W7", 3), 2);
+  // The hot block is that of another rank after three steps.
+  auto findFullest = [](int64_t step) {
+    const std::vector<int64_t> rows = route("W6", step).rankRows;
+    return std::max_element(rows.begin(), rows.end()) - rows.begin();
+  };
+  EXPECT_EQ(findFullest(0), 0);
+  EXPECT_EQ(findFullest(2), 0);
+  EXPECT_EQ(findFullest(3), 1);
+  EXPECT_EQ(findFullest(9), 3);
+  EXPECT_EQ(findFullest(12), 0);
+}
+
+TEST(TokenRoutingTest, GivesEachTokenItsChoices) {
+  for (const llvm::StringRef name : getRoutingNames()) {
+    ExpertGroup group = makeGroup();
+    group.safeRows = 8;
+    const RoutedLoad load = route(name, 1, group);
+    const auto experts = std::accumulate(load.expertRows.begin(),
+                                         load.expertRows.end(), int64_t{0});
+    const auto ranks =
+        std::accumulate(load.rankRows.begin(), load.rankRows.end(), int64_t{0});
+    EXPECT_EQ(ranks, experts + 4 * 8) << name.str();
+    if (name == "W4")
+      EXPECT_LT(experts, 4 * 128 * 2);
+    else
+      EXPECT_EQ(experts, 4 * 128 * 2) << name.str();
+    // No token chooses an expert twice.
+    for (const int64_t rows : load.expertRows)
+      EXPECT_LE(rows, 4 * 128) << name.str();
+    EXPECT_EQ(route(name, 1, group).expertRows, load.expertRows);
+  }
+}
+
+/// The measured shares of the 8, 16, 32 and 64 busiest of 256 experts.
+TEST(TokenRoutingTest, HasTheSharesOfTheTrace) {
+  ExpertGroup group;
+  group.ranks = 8;
+  group.experts = 256;
+  group.choices = 8;
+  group.tokens = 1024;
+  std::vector<int64_t> rows = route("trace", 0, group).expertRows;
+  std::sort(rows.rbegin(), rows.rend());
+  const double all =
+      static_cast<double>(std::accumulate(rows.begin(), rows.end(), 0));
+  for (const auto &[busiest, share] : std::vector<std::pair<int64_t, double>>{
+           {8, 0.356}, {16, 0.465}, {32, 0.585}, {64, 0.712}})
+    EXPECT_NEAR(std::accumulate(rows.begin(), rows.begin() + busiest, 0) / all,
+                share, 0.01)
+        << busiest;
+}
+
+} // namespace

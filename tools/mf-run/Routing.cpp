@@ -1,0 +1,133 @@
+//===- Routing.cpp - mf-run --simulate --routing --------------------------===//
+
+#include "Routing.h"
+#include "mf/Perf/Simulator/StepSimulator.h"
+#include "mf/Perf/Simulator/TokenRouting.h"
+#include "mf/Support/TextTable.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using llvm::Error;
+using llvm::Expected;
+using namespace mf::simulator;
+
+namespace mf::tools {
+
+/// Scenarios repeat after 3 and 4 steps.
+static constexpr int64_t numSteps = 12;
+
+namespace {
+
+/// The steps of one scenario.
+struct ScenarioResult {
+  double expertSkew = 0, rankSkew = 0, variation = 0;
+  int64_t fullest = 0;
+  int64_t overflows = 0;
+  std::vector<double> seconds;
+};
+
+} // namespace
+
+static Expected<std::vector<RoutingScenario>>
+readScenarios(const Options &options) {
+  std::vector<RoutingScenario> scenarios;
+  for (const std::string &name : options.routing) {
+    if (name == "all") {
+      for (llvm::StringRef known : getRoutingNames())
+        scenarios.push_back(*parseRouting(known));
+      continue;
+    }
+    const std::optional<RoutingScenario> scenario = parseRouting(name);
+    if (!scenario)
+      return llvm::createStringError("--routing: expected " +
+                                     llvm::join(getRoutingNames(), ", ") +
+                                     " or all, got '" + name + "'");
+    scenarios.push_back(*scenario);
+  }
+  return scenarios;
+}
+
+static Expected<double> getStepSeconds(const program::Program &program,
+                                       const target::Target &target,
+                                       double load) {
+  SimulationOptions options;
+  options.withSpans = false;
+  options.withSensitivity = false;
+  options.expertLoad = load;
+  Expected<timeline::StepTimeline> timeline =
+      simulate(program, target, options);
+  if (!timeline)
+    return timeline.takeError();
+  return timeline->seconds;
+}
+
+static Expected<ScenarioResult> runScenario(RoutingScenario scenario,
+                                            const ExpertGroup &group,
+                                            const program::Program &program,
+                                            const target::Target &target) {
+  ScenarioResult result;
+  const auto mean = static_cast<double>(group.getMeanRows());
+  for (int64_t step = 0; step < numSteps; ++step) {
+    const RoutedLoad load = routeTokens(scenario, group, step);
+    result.expertSkew =
+        std::max(result.expertSkew, RoutedLoad::getSkew(load.expertRows));
+    result.rankSkew =
+        std::max(result.rankSkew, RoutedLoad::getSkew(load.rankRows));
+    result.variation =
+        std::max(result.variation, RoutedLoad::getVariation(load.rankRows));
+    result.fullest = std::max(result.fullest, load.getFullest());
+    result.overflows += load.getFullest() > group.room;
+    Expected<double> seconds = getStepSeconds(
+        program, target, static_cast<double>(load.getFullest()) / mean);
+    if (!seconds)
+      return seconds.takeError();
+    result.seconds.push_back(*seconds);
+  }
+  llvm::sort(result.seconds);
+  return result;
+}
+
+Error simulateRouting(const Options &options, const program::Program &program,
+                      const target::Target &target, llvm::raw_ostream &os) {
+  Expected<std::vector<RoutingScenario>> scenarios = readScenarios(options);
+  if (!scenarios)
+    return scenarios.takeError();
+  Expected<ExpertGroup> group = findExpertGroup(program);
+  if (!group)
+    return llvm::createStringError("--routing: " + toString(group.takeError()));
+  const int64_t mean = group->getMeanRows();
+  auto format = [](const char *text, double value) {
+    return llvm::formatv(text, value).str();
+  };
+  TextTable table({"routing", "experts max/mean", "ranks max/mean", "ranks cv",
+                   "fullest rows", "overflows", "expert-room", "shortest, s",
+                   "median, s", "longest, s"});
+  for (const RoutingScenario scenario : *scenarios) {
+    Expected<ScenarioResult> result =
+        runScenario(scenario, *group, program, target);
+    if (!result)
+      return result.takeError();
+    table.addRow({getRoutingNames()[static_cast<size_t>(scenario)].str(),
+                  format("{0:f3}", result->expertSkew),
+                  format("{0:f3}", result->rankSkew),
+                  format("{0:f3}", result->variation),
+                  std::to_string(result->fullest),
+                  llvm::formatv("{0}/{1}", result->overflows, numSteps).str(),
+                  format("{0:f2}", static_cast<double>(result->fullest) /
+                                       static_cast<double>(mean)),
+                  format("{0:f4}", result->seconds.front()),
+                  format("{0:f4}", result->seconds[numSteps / 2]),
+                  format("{0:f4}", result->seconds.back())});
+  }
+  if (options.quiet)
+    return Error::success();
+  os << "\n"
+     << group->experts << " experts on " << group->ranks << " ranks, "
+     << group->choices << " for each of a rank's " << group->tokens
+     << " tokens: " << mean << " rows on average, room for " << group->room
+     << "\n";
+  table.print(os);
+  return Error::success();
+}
+
+} // namespace mf::tools
