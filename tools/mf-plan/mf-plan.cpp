@@ -10,6 +10,7 @@
 #include "PlanLayouts.h"
 #include "PlanOptions.h"
 #include "PlanProblem.h"
+#include "PlanStrategies.h"
 #include "PlanTraining.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "tools/terminal/Interrupt.h"
@@ -34,6 +35,8 @@ static Error run(const PlanOptions &options) {
                             options.plot, options.problemOut}))
     return error;
   const std::atomic<bool> &stop = catchInterrupt();
+  if (!options.iopddl.empty())
+    return planStrategies(options, stop);
   if (!options.problem.empty())
     return planProblem(options, stop);
   return PlanOptions::isGiven(options.devices) ? planLayouts(options, stop)

@@ -1,0 +1,61 @@
+//===- StrategyProblem.h - Strategies of nodes within a limit --*- C++ -*-===//
+//
+// The problem of the ASPLOS 2025 contest on intra-operator parallelism
+// (google/iopddl): each node takes one of its strategies. Nodes and edges have
+// costs, and a node uses memory during an interval. The sum of the costs is to
+// be least while no moment uses more than the limit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_PLAN_STRATEGYPROBLEM_H
+#define MF_PLAN_STRATEGYPROBLEM_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mf::plan {
+
+/// The cost of what may not be chosen together.
+inline constexpr int64_t forbiddenCost = 1'000'000'000'000'000'000;
+
+struct StrategyNode {
+  /// Memory is used at times [begin, end); at none if they are equal.
+  int64_t begin = 0;
+  int64_t end = 0;
+  /// By strategy.
+  std::vector<int64_t> costs, usages;
+};
+
+struct StrategyEdge {
+  size_t from = 0;
+  size_t to = 0;
+  /// By strategy of `from`, then of `to`.
+  std::vector<int64_t> costs;
+};
+
+struct StrategyProblem {
+  std::string name;
+  std::vector<StrategyNode> nodes;
+  /// Two nodes may have several edges.
+  std::vector<StrategyEdge> edges;
+  int64_t usageLimit = 0;
+};
+
+/// Reads a problem of the contest. The error names the file, the place in it
+/// and what was expected there.
+llvm::Expected<StrategyProblem> readStrategyProblem(llvm::StringRef text,
+                                                    llvm::StringRef fileName);
+
+/// The cost of choosing strategy choices[i] for node i, computed from the
+/// problem alone. An error that names what is broken: a choice that is not
+/// there, a forbidden pair, a moment with too much memory.
+llvm::Expected<int64_t> checkStrategies(const StrategyProblem &problem,
+                                        llvm::ArrayRef<int64_t> choices);
+
+} // namespace mf::plan
+
+#endif // MF_PLAN_STRATEGYPROBLEM_H

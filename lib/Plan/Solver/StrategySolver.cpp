@@ -1,0 +1,189 @@
+//===- StrategySolver.cpp - Chooses strategies of nodes -------------------===//
+
+#include "mf/Plan/Solver/StrategySolver.h"
+#include "lib/Plan/Solver/StrategyTree.h"
+#include "llvm/ADT/STLExtras.h"
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace mf::plan {
+
+namespace {
+
+class StrategyChooser {
+public:
+  StrategyChooser(const StrategyProblem &problem,
+                  const StrategyOptions &options)
+      : problem(problem), options(options), dual(problem) {}
+
+  StrategyResult run();
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  bool isOver(double share = 1) const {
+    return (options.stop && *options.stop) ||
+           std::chrono::duration<double>(Clock::now() - begin).count() >
+               options.timeLimit * share;
+  }
+  void raiseBound();
+  bool searchAll(int64_t work);
+  bool note(llvm::ArrayRef<int64_t> choices);
+  std::vector<size_t> growFrom(size_t node, size_t size) const;
+  double sumAround(llvm::ArrayRef<size_t> order) const;
+  void improve();
+
+  const StrategyProblem &problem;
+  const StrategyOptions &options;
+  const Clock::time_point begin = Clock::now();
+  StrategyDual dual;
+  StrategyResult result;
+};
+
+} // namespace
+
+/// The search of all choices, and the bound before it, take at most this share
+/// of the time.
+static constexpr double shareOfAll = 0.25;
+
+void StrategyChooser::raiseBound() {
+  constexpr int sweeps = 20;
+  for (int index = 0; index < sweeps && !isOver(shareOfAll); ++index) {
+    dual.sweep();
+    const double bound = dual.getBound();
+    if (bound >= static_cast<double>(forbiddenCost))
+      return;
+    result.bound = std::max(
+        result.bound, static_cast<int64_t>(std::ceil(std::max(0.0, bound))));
+    if (index + 1 < sweeps)
+      dual.changePrices(result.choices.empty()
+                            ? bound + 0.05 * std::abs(bound) + 1
+                            : static_cast<double>(result.cost));
+  }
+}
+
+/// Keeps choices that are better than what is known.
+bool StrategyChooser::note(llvm::ArrayRef<int64_t> choices) {
+  llvm::Expected<int64_t> cost = checkStrategies(problem, choices);
+  if (!cost) {
+    llvm::consumeError(cost.takeError());
+    return false;
+  }
+  if (!result.choices.empty() && *cost >= result.cost)
+    return false;
+  result.choices = choices.vec();
+  result.cost = *cost;
+  return true;
+}
+
+/// True if nothing better can be.
+bool StrategyChooser::searchAll(int64_t work) {
+  // Costs are whole numbers.
+  constexpr double least = 0.5;
+  const double limitPrice = dual.getLimitPrice();
+  double threshold =
+      result.choices.empty()
+          ? static_cast<double>(forbiddenCost) / 2
+          : static_cast<double>(result.cost) - least + limitPrice;
+  std::vector<size_t> order(problem.nodes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<int64_t> choices(problem.nodes.size());
+  StrategyTree tree(problem, dual, /*usesDual=*/true);
+  const StrategyTree::Outcome outcome = tree.search(
+      order, choices, work, threshold,
+      [&](double) {
+        if (!note(tree.getCurrent()))
+          return false;
+        threshold = static_cast<double>(result.cost) - least + limitPrice;
+        return true;
+      },
+      [&] { return isOver(shareOfAll); });
+  return outcome.isComplete;
+}
+
+/// The nodes nearest to one by edges.
+std::vector<size_t> StrategyChooser::growFrom(size_t node, size_t size) const {
+  std::vector<size_t> grown = {node};
+  for (size_t next = 0; next < grown.size() && grown.size() < size; ++next)
+    for (const StrategyLink &link : dual.getLinks(grown[next]))
+      if (grown.size() < size && !llvm::is_contained(grown, link.other))
+        grown.push_back(link.other);
+  return grown;
+}
+
+/// The costs of nodes and of their edges.
+double StrategyChooser::sumAround(llvm::ArrayRef<size_t> order) const {
+  double sum = 0;
+  for (const auto &[place, node] : llvm::enumerate(order)) {
+    const int64_t choice = result.choices[node];
+    sum += static_cast<double>(problem.nodes[node].costs[choice]);
+    for (const StrategyLink &link : dual.getLinks(node)) {
+      // Edges within count once, at the later node.
+      if (llvm::is_contained(order.drop_front(place + 1), link.other))
+        continue;
+      sum += static_cast<double>(
+          problem.edges[link.edge]
+              .costs[dual.getIndex(link, choice, result.choices[link.other])]);
+    }
+  }
+  return sum;
+}
+
+/// Searches the choices of neighbours while all others keep theirs.
+void StrategyChooser::improve() {
+  constexpr size_t smallest = 2, sizes = 16;
+  constexpr int64_t work = 4000;
+  std::mt19937_64 bits(1);
+  StrategyTree tree(problem, dual, /*usesDual=*/false);
+  while (!isOver() && result.cost > result.bound) {
+    const std::vector<size_t> order =
+        growFrom(bits() % problem.nodes.size(), smallest + bits() % sizes);
+    const double present = sumAround(order);
+    double threshold = present + 0.5;
+    // Choices as good as the present ones lead on, too.
+    std::vector<int64_t> choices = result.choices;
+    const StrategyTree::Outcome outcome = tree.search(
+        order, choices, work, threshold,
+        [&](double sum) {
+          threshold = sum;
+          return true;
+        },
+        [&] { return isOver(); });
+    if (!outcome.isBetter)
+      continue;
+    if (threshold > present - 0.5)
+      result.choices = std::move(choices);
+    else
+      note(choices);
+  }
+}
+
+StrategyResult StrategyChooser::run() {
+  if (problem.nodes.empty()) {
+    result.isProven = true;
+    return std::move(result);
+  }
+  for (int64_t work = 20'000; !isOver(shareOfAll) && !result.isProven;
+       work *= 2) {
+    raiseBound();
+    result.isProven = searchAll(work);
+  }
+  if (result.choices.empty())
+    return std::move(result);
+  if (!result.isProven)
+    improve();
+  if (result.isProven || result.bound >= result.cost) {
+    result.isProven = true;
+    result.bound = result.cost;
+  }
+  return std::move(result);
+}
+
+StrategyResult chooseStrategies(const StrategyProblem &problem,
+                                const StrategyOptions &options) {
+  return StrategyChooser(problem, options).run();
+}
+
+} // namespace mf::plan

@@ -1,0 +1,19 @@
+//===- PlanStrategies.h - mf-plan --iopddl ----------------------*- C++ -*-===//
+
+#ifndef MF_TOOLS_MF_PLAN_PLANSTRATEGIES_H
+#define MF_TOOLS_MF_PLAN_PLANSTRATEGIES_H
+
+#include "PlanOptions.h"
+#include <atomic>
+
+namespace mf::tools {
+
+/// Solves a problem of the contest on intra-operator parallelism, and prints
+/// the choices, their cost and a bound. A plan::NoPlanError if no choices that
+/// fit were found.
+llvm::Error planStrategies(const PlanOptions &options,
+                           const std::atomic<bool> &stop);
+
+} // namespace mf::tools
+
+#endif // MF_TOOLS_MF_PLAN_PLANSTRATEGIES_H
