@@ -15,6 +15,7 @@ namespace mf::tools {
 
 /// Scenarios repeat after 3 and 4 steps.
 static constexpr int64_t numSteps = 12;
+static constexpr double bytesPerGib = 1 << 30;
 
 namespace {
 
@@ -100,24 +101,27 @@ Error simulateRouting(const Options &options, const program::Program &program,
     return llvm::formatv(text, value).str();
   };
   TextTable table({"routing", "experts max/mean", "ranks max/mean", "ranks cv",
-                   "fullest rows", "overflows", "expert-room", "shortest, s",
-                   "median, s", "longest, s"});
+                   "fullest rows", "overflows", "expert-room", "peak, GiB",
+                   "shortest, s", "median, s", "longest, s"});
   for (const RoutingScenario scenario : *scenarios) {
     Expected<ScenarioResult> result =
         runScenario(scenario, *group, program, target);
     if (!result)
       return result.takeError();
-    table.addRow({getRoutingNames()[static_cast<size_t>(scenario)].str(),
-                  format("{0:f3}", result->expertSkew),
-                  format("{0:f3}", result->rankSkew),
-                  format("{0:f3}", result->variation),
-                  std::to_string(result->fullest),
-                  llvm::formatv("{0}/{1}", result->overflows, numSteps).str(),
-                  format("{0:f2}", static_cast<double>(result->fullest) /
-                                       static_cast<double>(mean)),
-                  format("{0:f4}", result->seconds.front()),
-                  format("{0:f4}", result->seconds[numSteps / 2]),
-                  format("{0:f4}", result->seconds.back())});
+    table.addRow(
+        {getRoutingNames()[static_cast<size_t>(scenario)].str(),
+         format("{0:f3}", result->expertSkew),
+         format("{0:f3}", result->rankSkew),
+         format("{0:f3}", result->variation), std::to_string(result->fullest),
+         llvm::formatv("{0}/{1}", result->overflows, numSteps).str(),
+         format("{0:f2}", static_cast<double>(result->fullest) /
+                              static_cast<double>(mean)),
+         format("{0:f2}", static_cast<double>(
+                              getPeakBytes(program, *group, result->fullest)) /
+                              bytesPerGib),
+         format("{0:f4}", result->seconds.front()),
+         format("{0:f4}", result->seconds[numSteps / 2]),
+         format("{0:f4}", result->seconds.back())});
   }
   if (options.quiet)
     return Error::success();

@@ -2,7 +2,9 @@
 
 #include "StepCosts.h"
 #include "mf/Perf/Simulator/TokenRouting.h"
+#include "mf/Program/Liveness.h"
 #include "llvm/ADT/STLExtras.h"
+#include <set>
 
 using llvm::Expected;
 
@@ -102,6 +104,32 @@ Expected<ExpertGroup> findExpertGroup(const Program &program) {
   group.choices = *choices;
   group.tokens = (own - group.safeRows) / *choices;
   return group;
+}
+
+/// The sizes of buffers that have room for rows.
+static std::set<int64_t> findRoomSizes(const Program &program, int64_t room) {
+  std::set<int64_t> sizes;
+  for (const LaunchedKernel &kernel : program.kernels)
+    for (const auto &operands : {kernel.spec.inputs, kernel.spec.outputs})
+      for (const TensorShape &shape : operands)
+        if (shape.dims.size() == 4 && shape.dims[2] == room)
+          sizes.insert(shape.getBytes());
+  return sizes;
+}
+
+int64_t getPeakBytes(const Program &program, const ExpertGroup &group,
+                     int64_t rows) {
+  const std::set<int64_t> sizes = findRoomSizes(program, group.room);
+  int64_t most = 0;
+  for (const StageProgram &stage : program.stages) {
+    std::vector<Lifetime> lifetimes = computeLifetimes(stage);
+    for (Lifetime &lifetime : lifetimes)
+      if (lifetime.kind != BufferKind::Static &&
+          sizes.count(lifetime.bytes) > 0)
+        lifetime.bytes = lifetime.bytes / group.room * rows;
+    most = std::max(most, findPeak(lifetimes, Space::Device).bytes);
+  }
+  return most;
 }
 
 } // namespace mf::simulator

@@ -37,6 +37,11 @@ struct ExpertGroup {
 /// tokens by expert.
 llvm::Expected<ExpertGroup> findExpertGroup(const program::Program &program);
 
+/// The most bytes alive at once on a rank of any stage if buffers with room for
+/// rows have it for exactly `rows`: what the rank needs whose experts get them.
+int64_t getPeakBytes(const program::Program &program, const ExpertGroup &group,
+                     int64_t rows);
+
 enum class RoutingScenario : uint8_t {
   /// In turn: the most even choice.
   W0,
