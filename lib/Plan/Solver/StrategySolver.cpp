@@ -23,16 +23,19 @@ public:
 private:
   using Clock = std::chrono::steady_clock;
 
+  double getShareOfTime() const {
+    return std::chrono::duration<double>(Clock::now() - begin).count() /
+           options.timeLimit;
+  }
   bool isOver(double share = 1) const {
-    return (options.stop && *options.stop) ||
-           std::chrono::duration<double>(Clock::now() - begin).count() >
-               options.timeLimit * share;
+    return (options.stop && *options.stop) || getShareOfTime() > share;
   }
   void raiseBound();
   bool searchAll(int64_t work);
   bool note(llvm::ArrayRef<int64_t> choices);
   std::vector<size_t> growFrom(size_t node, size_t size) const;
-  double sumAround(llvm::ArrayRef<size_t> order) const;
+  double sumAround(llvm::ArrayRef<size_t> order,
+                   llvm::ArrayRef<int64_t> choices) const;
   void improve();
 
   const StrategyProblem &problem;
@@ -92,7 +95,7 @@ bool StrategyChooser::searchAll(int64_t work) {
   std::vector<int64_t> choices(problem.nodes.size());
   StrategyTree tree(problem, dual, /*usesDual=*/true);
   const StrategyTree::Outcome outcome = tree.search(
-      order, choices, work, threshold,
+      order, choices, std::nullopt, work, threshold,
       [&](double) {
         if (!note(tree.getCurrent()))
           return false;
@@ -114,49 +117,61 @@ std::vector<size_t> StrategyChooser::growFrom(size_t node, size_t size) const {
 }
 
 /// The costs of nodes and of their edges.
-double StrategyChooser::sumAround(llvm::ArrayRef<size_t> order) const {
+double StrategyChooser::sumAround(llvm::ArrayRef<size_t> order,
+                                  llvm::ArrayRef<int64_t> choices) const {
   double sum = 0;
   for (const auto &[place, node] : llvm::enumerate(order)) {
-    const int64_t choice = result.choices[node];
-    sum += static_cast<double>(problem.nodes[node].costs[choice]);
+    sum += static_cast<double>(problem.nodes[node].costs[choices[node]]);
     for (const StrategyLink &link : dual.getLinks(node)) {
       // Edges within count once, at the later node.
       if (llvm::is_contained(order.drop_front(place + 1), link.other))
         continue;
       sum += static_cast<double>(
           problem.edges[link.edge]
-              .costs[dual.getIndex(link, choice, result.choices[link.other])]);
+              .costs[dual.getIndex(link, choices[node], choices[link.other])]);
     }
   }
   return sum;
 }
 
-/// Searches the choices of neighbours while all others keep theirs.
+/// Changes one node after the other, with the best choices of its neighbours
+/// while all others keep theirs. Dearer choices are taken, too, the less likely
+/// the longer the search runs.
 void StrategyChooser::improve() {
-  constexpr size_t smallest = 2, sizes = 16;
-  constexpr int64_t work = 4000;
+  constexpr size_t smallest = 2, sizes = 12;
+  constexpr int64_t work = 2000;
+  constexpr double mostAbove = 0.03;
   std::mt19937_64 bits(1);
   StrategyTree tree(problem, dual, /*usesDual=*/false);
+  std::vector<int64_t> working = result.choices;
+  double cost = static_cast<double>(result.cost);
+  const double warmest = cost / static_cast<double>(problem.nodes.size());
+  const double first = getShareOfTime();
   while (!isOver() && result.cost > result.bound) {
+    const double left = std::max(0.0, 1 - (getShareOfTime() - first) /
+                                              std::max(1e-9, 1 - first));
+    const double unit = (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53;
     const std::vector<size_t> order =
         growFrom(bits() % problem.nodes.size(), smallest + bits() % sizes);
-    const double present = sumAround(order);
-    double threshold = present + 0.5;
-    // Choices as good as the present ones lead on, too.
-    std::vector<int64_t> choices = result.choices;
+    const double present = sumAround(order, working);
+    double threshold = present - warmest * left * left * std::log(unit);
+    double best = present;
     const StrategyTree::Outcome outcome = tree.search(
-        order, choices, work, threshold,
+        order, working, working[order[0]], work, threshold,
         [&](double sum) {
-          threshold = sum;
+          best = threshold = sum;
           return true;
         },
         [&] { return isOver(); });
     if (!outcome.isBetter)
       continue;
-    if (threshold > present - 0.5)
-      result.choices = std::move(choices);
-    else
-      note(choices);
+    cost += best - present;
+    if (cost < static_cast<double>(result.cost) - 0.5)
+      note(working);
+    if (cost > static_cast<double>(result.cost) * (1 + mostAbove)) {
+      working = result.choices;
+      cost = static_cast<double>(result.cost);
+    }
   }
 }
 

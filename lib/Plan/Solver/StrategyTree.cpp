@@ -122,8 +122,9 @@ void StrategyTree::open(size_t node, double sum, double limit, Level &level) {
 }
 
 StrategyTree::Outcome StrategyTree::search(
-    llvm::ArrayRef<size_t> order, std::vector<int64_t> &choices, int64_t work,
-    double &threshold, llvm::function_ref<bool(double sum)> isKept,
+    llvm::ArrayRef<size_t> order, std::vector<int64_t> &choices,
+    std::optional<int64_t> banned, int64_t work, double &threshold,
+    llvm::function_ref<bool(double sum)> isKept,
     llvm::function_ref<bool()> isOver) {
   constexpr int64_t untilAsked = 256;
   Outcome outcome;
@@ -131,6 +132,8 @@ StrategyTree::Outcome StrategyTree::search(
   std::vector<Level> levels(order.size());
   size_t depth = 0;
   open(order[0], 0, threshold - rests[1], levels[0]);
+  llvm::erase_if(levels[0].options,
+                 [&](const auto &option) { return option.second == banned; });
   for (int64_t entered = 0;; ++entered) {
     if (entered > work || (entered % untilAsked == 0 && isOver())) {
       leave(order.take_front(depth));

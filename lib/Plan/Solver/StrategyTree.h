@@ -23,12 +23,13 @@ public:
     bool isBetter = false;
   };
 
-  /// Searches choices of `order`, in this order, until `work` nodes were
+  /// Searches choices of `order`, in this order, where the first node may not
+  /// take `banned`, until `work` nodes were
   /// entered or `isOver`. `isKept` says of complete choices, which fit, whether
   /// they are better than what is known, and then changes `threshold`: sums of
   /// costs that reach it are not looked at.
   Outcome search(llvm::ArrayRef<size_t> order, std::vector<int64_t> &choices,
-                 int64_t work, double &threshold,
+                 std::optional<int64_t> banned, int64_t work, double &threshold,
                  llvm::function_ref<bool(double sum)> isKept,
                  llvm::function_ref<bool()> isOver);
 
