@@ -75,7 +75,7 @@ bool Options::runsSteps() const {
            &steps, &data, &seed, &threads, &initParams, &initAdapters,
            &saveParams, &saveTrainable, &dumpGradients, &dumpGradientsEveryStep,
            &checkpointDir, &checkpointEvery, &keepCheckpoints, &resume,
-           &debugMemory, &d2hGbps, &h2dGbps})
+           &debugMemory, &faultSeed, &d2hGbps, &h2dGbps})
     if (option->getNumOccurrences() > 0)
       return true;
   return false;

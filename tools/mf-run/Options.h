@@ -93,6 +93,12 @@ struct Options {
                "depends on, and that ranks together compute what one would "
                "(default: true); --report says whether it was done")};
 
+  cl::opt<uint64_t> faultSeed{
+      "fault-seed", cl::value_desc("n"), cl::cat(deviceCategory),
+      cl::desc("Run streams in turns, in an order that this number decides, "
+               "with the fault that it draws, and say which: the same number "
+               "repeats a run exactly")};
+
   // The link to the host.
   cl::opt<double> d2hGbps{
       "d2h-gbps", cl::value_desc("rate"), cl::init(0), cl::cat(deviceCategory),

@@ -15,6 +15,7 @@
 #include "Targets.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
+#include "mf/Exec/Device/FaultSchedule.h"
 #include "mf/Exec/Interpreter/Interpreter.h"
 #include "mf/Exec/Runner/MemoryReport.h"
 #include "mf/Exec/Runner/ProgramEngine.h"
@@ -121,6 +122,9 @@ int RunCommand::interpret() {
                          "process: run it without mpirun");
   // An error names the operator; the model around it would bury the message.
   model.getContext()->printOpOnDiagnostic(false);
+  if (options.faultSeed.getNumOccurrences() > 0)
+    return messages.fail("--fault-seed is about lowered programs, but this is "
+                         "a model");
   const mf::ranks::TrainingOptions training = options.getTrainingOptions();
   mlir::FailureOr<std::unique_ptr<mf::interpreter::Interpreter>> interpreter =
       mf::interpreter::Interpreter::create(model, training);
@@ -148,6 +152,12 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
     training.peakFlopsPerSecond =
         loaded->changed.getPeak(mf::Engine::Cube, mf::DType::BF16);
   }
+  if (options.faultSeed.getNumOccurrences() > 0) {
+    if (processes)
+      return messages.fail("--fault-seed decides the order of one process's "
+                           "streams: run it without mpirun");
+    training.faults = std::make_shared<mf::FaultSchedule>(options.faultSeed);
+  }
   const Mesh &mesh = decoded.program.mesh;
   if (Error error = mf::tools::checkStepFiles(options, mesh))
     return messages.fail(toString(std::move(error)));
@@ -161,7 +171,10 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
       [&](const mf::timeline::StepTimeline &timeline) {
         return mf::tools::writeStep(options, timeline, mesh, outs());
       });
-  return train(engine, training);
+  const int code = train(engine, training);
+  if (training.faults)
+    note(training.faults->describe());
+  return code;
 }
 
 int RunCommand::simulate(mlir::MLIRContext &context) {

@@ -15,6 +15,9 @@ llvm::Expected<std::unique_ptr<Device>> Device::create(const Options &options) {
       return llvm::createStringError(
           "the rate of a link must be a number of bytes per second, or 0 for "
           "no limit");
+  if (options.faults && !options.faults->addDevice())
+    return llvm::createStringError(
+        "cannot allocate its memory: an injected fault refuses it");
   Arena::Options arenaOptions;
   arenaOptions.guard = options.guard;
   arenaOptions.poison = options.poison;
@@ -30,6 +33,8 @@ llvm::Expected<std::unique_ptr<Device>> Device::create(const Options &options) {
   device->host = std::move(*host);
   device->hostToDevice = std::make_unique<CopyLink>(options.hostToDeviceRate);
   device->deviceToHost = std::make_unique<CopyLink>(options.deviceToHostRate);
+  device->faults = options.faults;
+  device->name = options.name;
   return device;
 }
 
@@ -54,6 +59,8 @@ llvm::Error Device::synchronize() {
     for (const std::unique_ptr<Stream> &stream : streams)
       all.push_back(stream.get());
   }
+  if (faults)
+    faults->arrive();
   for (Stream *stream : all)
     stream->state->waitUntilIdle();
   if (hasFailed())

@@ -9,6 +9,10 @@
 namespace mf {
 
 void Stream::State::start() {
+  if (faults)
+    place = faults->addStream(
+        device.name.empty() ? name : device.name + " stream " + name,
+        [this](const std::string &reason) { fail(reason); });
   thread = std::thread([this] { loop(); });
 }
 
@@ -23,6 +27,8 @@ void Stream::State::stop() {
 
 void Stream::State::push(decltype(Task::what) what) {
   Clock::time_point now = Clock::now();
+  if (faults)
+    faults->noteIssued(place);
   bool wake;
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -54,10 +60,14 @@ void Stream::State::waitUntilIdle() {
 void Stream::State::loop() {
   // Paced copies end on a timer; the default slack of 50 us would be seen.
   (void)prctl(PR_SET_TIMERSLACK, 1UL);
+  FaultSchedule::getOfThread() = faults;
   std::vector<Task> batch;
   while (takeBatch(batch)) {
     for (Task &task : batch) {
-      run(task);
+      if (faults)
+        runInTurn(task);
+      else
+        run(task);
       task.what = Record{};
     }
     {
@@ -77,6 +87,13 @@ bool Stream::State::takeBatch(std::vector<Task> &batch) {
   threadSleeps = false;
   std::swap(batch, queue);
   return !batch.empty();
+}
+
+void Stream::State::runInTurn(Task &task) {
+  // A record is made even by a stream that failed, for those who wait for it.
+  faults->beginTask(place);
+  run(task);
+  faults->endTask();
 }
 
 void Stream::State::run(Task &task) {
@@ -136,8 +153,15 @@ void Stream::State::run(Wait &wait) {
     std::unique_lock<std::mutex> lock(wait.record->mutex);
     if (!wait.record->complete) {
       Clock::time_point begin = Clock::now();
-      wait.record->completed.wait(
-          lock, [&] { return wait.record->complete || device.hasFailed(); });
+      auto isOver = [&] { return wait.record->complete || device.hasFailed(); };
+      if (faults) {
+        // Nobody else writes the record in the turns of others than its own.
+        lock.unlock();
+        faults->waitUntil(isOver);
+        lock.lock();
+      } else {
+        wait.record->completed.wait(lock, isOver);
+      }
       Clock::duration stall = Clock::now() - begin;
       addStatistics(0, 0, 0, {}, stall);
       if (wait.stallSeconds)

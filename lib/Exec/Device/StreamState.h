@@ -41,7 +41,7 @@ struct Stream::State {
   };
 
   State(Device &device, llvm::StringRef name)
-      : device(device), name(name.str()) {}
+      : device(device), name(name.str()), faults(device.faults.get()) {}
 
   void start();
   /// Ends the thread when the queue is empty.
@@ -53,6 +53,10 @@ struct Stream::State {
 
   Device &device;
   std::string name;
+  /// Null where threads run as they come.
+  FaultSchedule *const faults;
+  /// Its number in that schedule.
+  size_t place = 0;
   std::thread thread;
 
   std::mutex mutex;
@@ -69,6 +73,7 @@ private:
   void loop();
   bool takeBatch(std::vector<Task> &batch);
   void run(Task &task);
+  void runInTurn(Task &task);
   void run(Launch &launch);
   void run(Copy &copy);
   void run(Record &record);

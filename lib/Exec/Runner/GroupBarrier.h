@@ -3,6 +3,7 @@
 #ifndef MF_LIB_RUNNER_GROUPBARRIER_H
 #define MF_LIB_RUNNER_GROUPBARRIER_H
 
+#include "mf/Exec/Device/FaultSchedule.h"
 #include "mf/Exec/Ranks/RowShare.h"
 #include "mf/Exec/Runner/Communicator.h"
 #include "mf/Program/Program.h"
@@ -43,6 +44,17 @@ struct GroupBarrier {
     return llvm::find(members, rank) - members.begin();
   }
 
+  /// Waits for `isReady`, in the turns of a schedule if the thread obeys one.
+  void waitUntil(std::unique_lock<std::mutex> &lock,
+                 llvm::function_ref<bool()> isReady) {
+    FaultSchedule *faults = FaultSchedule::getOfThread();
+    if (!faults)
+      return changed.wait(lock, isReady);
+    lock.unlock();
+    faults->waitUntil(isReady);
+    lock.lock();
+  }
+
   /// Waits until all have come, or the next message is taken. False if
   /// `aborted` released the ranks without.
   bool waitForAll(std::unique_lock<std::mutex> &lock,
@@ -60,14 +72,14 @@ struct GroupBarrier {
   bool waitForGeneration(std::unique_lock<std::mutex> &lock,
                          const std::atomic<bool> &aborted) {
     const uint64_t before = generation;
-    changed.wait(lock, [&] { return generation != before || aborted.load(); });
+    waitUntil(lock, [&] { return generation != before || aborted.load(); });
     return generation != before;
   }
 
   /// Waits for the one who says why all end.
   void waitForAbort(const std::atomic<bool> &aborted) {
     std::unique_lock<std::mutex> lock(mutex);
-    changed.wait(lock, [&] { return aborted.load(); });
+    waitUntil(lock, [&] { return aborted.load(); });
   }
 
   /// Checks the counts of all members of an all_to_all_v, which messages call

@@ -79,8 +79,8 @@ llvm::Error LocalCommunicator::receive(uint32_t channel, int64_t rank,
                                        WorkTimes *times) {
   GroupBarrier &barrier = find(channel, rank, /*isSend=*/false);
   std::unique_lock<std::mutex> lock(barrier.mutex);
-  barrier.changed.wait(
-      lock, [&] { return barrier.numArrived == 1 || aborted.load(); });
+  barrier.waitUntil(lock,
+                    [&] { return barrier.numArrived == 1 || aborted.load(); });
   if (aborted.load())
     return makeAborted(channels[channel]);
   const Contribution &sent = barrier.contributions.front();

@@ -81,6 +81,7 @@ llvm::Error ProgramEngine::createRunner() {
     runnerOptions.communicator = std::move(*communicator);
   }
   runnerOptions.debugMemory = options.debugMemory;
+  runnerOptions.faults = options.faults;
   runnerOptions.deviceToHostRate = options.deviceToHostRate;
   runnerOptions.hostToDeviceRate = options.hostToDeviceRate;
   auto created = Runner::create(program, runnerOptions);

@@ -18,6 +18,8 @@ llvm::Expected<std::unique_ptr<RankExecutor>> RankExecutor::create(
   deviceOptions.guard = options.debugMemory;
   deviceOptions.deviceToHostRate = options.deviceToHostRate;
   deviceOptions.hostToDeviceRate = options.hostToDeviceRate;
+  deviceOptions.faults = options.faults;
+  deviceOptions.name = "rank " + std::to_string(rank);
   auto device = Device::create(deviceOptions);
   if (!device)
     return device.takeError();

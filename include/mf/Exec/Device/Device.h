@@ -10,6 +10,7 @@
 
 #include "mf/Exec/Device/Arena.h"
 #include "mf/Exec/Device/Event.h"
+#include "mf/Exec/Device/FaultSchedule.h"
 #include "mf/Exec/Device/Stream.h"
 #include "llvm/ADT/Twine.h"
 #include <atomic>
@@ -37,6 +38,11 @@ public:
     /// the machine does.
     double hostToDeviceRate = 0;
     double deviceToHostRate = 0;
+    /// Decides when each task runs, and which fault happens; all devices that
+    /// wait for each other share it. Null lets threads run as they come.
+    std::shared_ptr<FaultSchedule> faults;
+    /// The name of the device in what the schedule says.
+    std::string name;
   };
 
   static llvm::Expected<std::unique_ptr<Device>> create(const Options &options);
@@ -75,6 +81,8 @@ private:
 
   std::unique_ptr<Arena> hbm, host;
   std::unique_ptr<CopyLink> hostToDevice, deviceToHost;
+  std::shared_ptr<FaultSchedule> faults;
+  std::string name;
 
   mutable std::mutex mutex;
   std::vector<std::unique_ptr<Stream>> streams;

@@ -11,6 +11,11 @@
 #include "mf/Exec/Ranks/InitialValues.h"
 #include "mf/Exec/Ranks/RankEngine.h"
 #include "llvm/Support/raw_ostream.h"
+#include <memory>
+
+namespace mf {
+class FaultSchedule;
+} // namespace mf
 
 namespace mf::ranks {
 
@@ -24,6 +29,9 @@ struct TrainingOptions {
   /// Rates of the link to the host in bytes per second; 0 is without limit.
   double deviceToHostRate = 0;
   double hostToDeviceRate = 0;
+  /// Decides the order of a program's streams and which fault happens; null
+  /// lets threads run as they come.
+  std::shared_ptr<FaultSchedule> faults;
   /// No loss-monitor lines and no notes.
   bool quiet = false;
 

@@ -10,6 +10,7 @@
 #ifndef MF_RUNNER_RUNNER_H
 #define MF_RUNNER_RUNNER_H
 
+#include "mf/Exec/Device/FaultSchedule.h"
 #include "mf/Exec/Device/Stream.h"
 #include "mf/Exec/Kernels/ThreadPool.h"
 #include "mf/Exec/Ranks/StepValues.h"
@@ -44,6 +45,9 @@ struct RunnerOptions {
   /// machine does.
   double deviceToHostRate = 0;
   double hostToDeviceRate = 0;
+  /// Decides the order of everything that streams do, and injects faults. Only
+  /// for runs whose ranks all live here.
+  std::shared_ptr<FaultSchedule> faults;
 };
 
 struct StreamUse {
