@@ -1,6 +1,8 @@
 //===- DynamicKeyPage.cpp - Fields of the dynamic graph as a page ---------===//
 
+#include "DynamicConfig.h"
 #include "DynamicKeys.h"
+#include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -19,6 +21,39 @@ static void printField(const DynamicKey &key, llvm::raw_ostream &out) {
   else if (key.use == DynamicUse::NoEffect)
     out << "; no effect on a step";
   out << " |\n";
+}
+
+static KeyHelp makeFieldHelp(const DynamicKey &key) {
+  KeyHelp help;
+  help.name = key.name;
+  help.meaning = key.meaning;
+  help.isSection = key.use == DynamicUse::Section;
+  help.takesPatterns = key.name == "select_module";
+  if (help.isSection)
+    return help;
+  help.takes = key.type.name.empty() ? "anything" : key.type.name.str();
+  help.missing = key.isRequired ? "required" : key.missing.str();
+  if (!key.instead.empty())
+    help.effect = key.instead;
+  else if (key.use == DynamicUse::NoEffect)
+    help.effect = "none on a step";
+  if (key.type.name == "bool")
+    help.values = {"True", "False"};
+  return help;
+}
+
+std::vector<KeyHelp> describeDynamicKeys(llvm::StringRef section) {
+  std::vector<KeyHelp> keys;
+  for (const DynamicSection *known : getDynamicSections())
+    if (known->name == section)
+      for (const DynamicKey &key : known->keys)
+        keys.push_back(makeFieldHelp(key));
+  return keys;
+}
+
+bool hasDynamicSections(const Node &root) {
+  DiagnosticList ignored;
+  return isDynamicFormat(root, ignored);
 }
 
 void printDynamicKeyPage(llvm::raw_ostream &out) {

@@ -1,5 +1,6 @@
 //===- KeyPage.cpp - The keys of a training YAML as a page ----------------===//
 
+#include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -87,11 +88,70 @@ static void printSection(const KnownSection &section, TrainingConfig &config,
         << llvm::join(group.getNames(), "`, `") << "`\n";
 }
 
-void printKeyPage(llvm::raw_ostream &out) {
+/// The defaults, with all parts that keys can have their values in.
+static TrainingConfig makeWholeConfig() {
   TrainingConfig config;
   config.optimizer.average.emplace();
   config.callbacks.balance.emplace();
   config.callbacks.dropRate.emplace();
+  return config;
+}
+
+static KeyHelp makeKeyHelp(const KnownKey &key, TrainingConfig &config) {
+  KeyHelp help;
+  help.name = key.name;
+  help.meaning = key.meaning;
+  help.isSection = key.use == KeyUse::Section;
+  const KeyWords words = describeKey(key, config);
+  help.takes = words.type;
+  help.missing = words.missing;
+  help.takesPatterns =
+      key.takesPatterns && key.getValue<LayerSetting>(config) != nullptr;
+  if (!key.instead.empty())
+    help.effect = "not lowered: " + key.instead.str();
+  if (key.use == KeyUse::NotModelled)
+    help.effect = "it changes the training step, but is not modelled: it is "
+                  "ignored, with a warning";
+  if (!key.neutral.empty())
+    help.effect +=
+        " unless it is " +
+        llvm::join(llvm::split(llvm::StringRef(key.neutral), '|'), " or ");
+  if (words.type == "a bool")
+    help.values = {"True", "False"};
+  if (key.choices)
+    for (llvm::StringRef choice : key.choices())
+      help.values.push_back(choice.str());
+  return help;
+}
+
+static void addSectionKeys(const KnownSection &section,
+                           std::vector<KeyHelp> &keys) {
+  TrainingConfig config = makeWholeConfig();
+  for (const KnownKey &key : section.keys)
+    keys.push_back(makeKeyHelp(key, config));
+  for (const IrrelevantKeys &group : section.irrelevant)
+    for (llvm::StringRef name : group.getNames()) {
+      KeyHelp &help = keys.emplace_back();
+      help.name = name.str();
+      help.effect = "none on a step: " + group.reason.str();
+    }
+}
+
+std::vector<KeyHelp> describeStaticKeys(llvm::StringRef section) {
+  std::vector<KeyHelp> keys;
+  if (section == "callbacks" || section == "callback") {
+    addSectionKeys(balanceCallbackSection, keys);
+    addSectionKeys(dropRateCallbackSection, keys);
+    return keys;
+  }
+  for (const KnownSection *known : getKnownSections())
+    if (known == &topLevel ? section.empty() : known->name == section)
+      addSectionKeys(*known, keys);
+  return keys;
+}
+
+void printKeyPage(llvm::raw_ostream &out) {
+  TrainingConfig config = makeWholeConfig();
   out << "# Keys of the YAML\n\nA default is what holds without the whole "
          "section. "
          "Keys that take nothing here have a form of their own.\n";

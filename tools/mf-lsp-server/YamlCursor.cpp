@@ -1,0 +1,172 @@
+//===- YamlCursor.cpp - Where in a YAML a cursor stands -------------------===//
+
+#include "tools/mf-lsp-server/YamlCursor.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+
+using llvm::StringRef;
+
+namespace mf::lsp {
+
+namespace {
+
+/// How far a line is indented. Dashes of lists lie between the columns of
+/// keys, which are even: items may start below the key of their list.
+struct Indentation {
+  size_t key = 0;
+  /// The column of the first dash; the same as of the key without one.
+  size_t item = 0;
+  /// Where the text behind dashes starts.
+  size_t start = 0;
+};
+
+/// Keys of flow maps that are open on a line, and where the entry starts.
+struct OpenMaps {
+  std::vector<std::string> keys;
+  size_t start = 0;
+  bool isComment = false;
+};
+
+} // namespace
+
+static bool isWordCharacter(char c) {
+  return llvm::isAlnum(c) || StringRef("_.\\*+-").contains(c);
+}
+
+static Indentation findIndentation(StringRef line) {
+  Indentation indent;
+  size_t at = std::min(line.find_first_not_of(' '), line.size());
+  bool hasDash = false;
+  while (at < line.size() && line[at] == '-' &&
+         (at + 1 == line.size() || line[at + 1] == ' ')) {
+    if (!hasDash)
+      indent.item = 2 * at + 1;
+    hasDash = true;
+    at = std::min(line.find_first_not_of(' ', at + 1), line.size());
+  }
+  indent.start = at;
+  indent.key = 2 * at;
+  if (!hasDash)
+    indent.item = indent.key;
+  return indent;
+}
+
+/// Where the colon behind a key stands, or npos.
+static size_t findColon(StringRef text) {
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote != 0)
+      quote = c == quote ? 0 : quote;
+    else if (c == '\'' || c == '"')
+      quote = c;
+    else if (c == ':' && (i + 1 == text.size() || text[i + 1] == ' '))
+      return i;
+  }
+  return StringRef::npos;
+}
+
+static std::string getKey(StringRef text) {
+  return text.take_front(findColon(text)).trim(" '\"").str();
+}
+
+static OpenMaps findOpenMaps(StringRef line, size_t start) {
+  OpenMaps open;
+  open.start = start;
+  char quote = 0;
+  for (size_t i = start; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != 0) {
+      quote = c == quote ? 0 : quote;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '#' && (i == 0 || line[i - 1] == ' ')) {
+      open.isComment = true;
+      return open;
+    } else if (c == '{') {
+      open.keys.push_back(getKey(line.slice(open.start, i)));
+      open.start = i + 1;
+    } else if (c == '}' && !open.keys.empty()) {
+      open.keys.pop_back();
+      open.start = i + 1;
+    } else if (c == ',' && !open.keys.empty() &&
+               line.slice(open.start, i).count('[') ==
+                   line.slice(open.start, i).count(']')) {
+      open.start = i + 1;
+    }
+  }
+  return open;
+}
+
+/// The keys of the maps around an item that is so far indented, the innermost
+/// first.
+static std::vector<std::string>
+findOuterKeys(llvm::ArrayRef<StringRef> linesAbove, size_t limit) {
+  std::vector<std::string> keys;
+  for (StringRef line : llvm::reverse(linesAbove)) {
+    if (limit == 0)
+      break;
+    const Indentation indent = findIndentation(line);
+    const StringRef text = line.substr(indent.start);
+    if (text.empty() || text.starts_with("#"))
+      continue;
+    if (indent.key < limit) {
+      if (findColon(text) != StringRef::npos)
+        keys.push_back(getKey(text));
+      limit = indent.item;
+    } else {
+      // Another key of the same item.
+      limit = std::min(limit, indent.item);
+    }
+  }
+  return keys;
+}
+
+std::string YamlCursor::getSection(size_t dropped) const {
+  const size_t size = path.size() - std::min(dropped, path.size());
+  return llvm::join(path.begin(), path.begin() + size, ".");
+}
+
+YamlCursor findCursor(llvm::ArrayRef<StringRef> lines, size_t line,
+                      size_t column) {
+  YamlCursor cursor;
+  if (line >= lines.size())
+    return cursor;
+  const StringRef text = lines[line];
+  cursor.begin = cursor.end = std::min(column, text.size());
+  while (cursor.begin > 0 && isWordCharacter(text[cursor.begin - 1]))
+    --cursor.begin;
+  while (cursor.end < text.size() && isWordCharacter(text[cursor.end]))
+    ++cursor.end;
+  cursor.isQuoted = cursor.begin > 0 && (text[cursor.begin - 1] == '\'' ||
+                                         text[cursor.begin - 1] == '"');
+  const Indentation indent = findIndentation(text);
+  const OpenMaps open =
+      findOpenMaps(text.take_front(cursor.begin), indent.start);
+  cursor.isComment = open.isComment;
+  cursor.path = findOuterKeys(lines.take_front(line), indent.item);
+  std::reverse(cursor.path.begin(), cursor.path.end());
+  cursor.path.insert(cursor.path.end(), open.keys.begin(), open.keys.end());
+  llvm::erase_if(cursor.path,
+                 [](const std::string &key) { return key.empty(); });
+  const StringRef entry = text.slice(open.start, cursor.begin);
+  if (findColon(entry) != StringRef::npos)
+    cursor.key = getKey(entry);
+  return cursor;
+}
+
+size_t findWordEnd(StringRef line, size_t begin) {
+  if (begin >= line.size())
+    return line.size();
+  if (line[begin] == '\'' || line[begin] == '"') {
+    const size_t end = line.find(line[begin], begin + 1);
+    return end == StringRef::npos ? line.size() : end + 1;
+  }
+  size_t end = begin;
+  while (end < line.size() && isWordCharacter(line[end]))
+    ++end;
+  return std::max(end, begin + 1);
+}
+
+} // namespace mf::lsp

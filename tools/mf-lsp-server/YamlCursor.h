@@ -1,0 +1,43 @@
+//===- YamlCursor.h - Where in a YAML a cursor stands -----------*- C++ -*-===//
+//
+// The place of a cursor by the lines around it, so that it is known in a text
+// that is being typed and is no YAML yet.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_TOOLS_MF_LSP_SERVER_YAMLCURSOR_H
+#define MF_TOOLS_MF_LSP_SERVER_YAMLCURSOR_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <vector>
+
+namespace mf::lsp {
+
+struct YamlCursor {
+  /// The keys of the maps around, the outermost first.
+  std::vector<std::string> path;
+  /// The key whose value the cursor is in; empty where a key would stand.
+  std::string key;
+  /// Bytes of the line that the word at the cursor takes, without quotes.
+  size_t begin = 0, end = 0;
+  /// Whether a quote stands before the word.
+  bool isQuoted = false;
+  bool isComment = false;
+
+  /// The path with a dot between two keys, without the last `dropped`.
+  std::string getSection(size_t dropped = 0) const;
+};
+
+/// Finds the place of byte `column` of `lines[line]`. A word goes on behind
+/// the cursor.
+YamlCursor findCursor(llvm::ArrayRef<llvm::StringRef> lines, size_t line,
+                      size_t column);
+
+/// Where the word or the quoted text ends that starts at `begin`.
+size_t findWordEnd(llvm::StringRef line, size_t begin);
+
+} // namespace mf::lsp
+
+#endif // MF_TOOLS_MF_LSP_SERVER_YAMLCURSOR_H

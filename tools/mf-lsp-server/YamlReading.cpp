@@ -1,0 +1,143 @@
+//===- YamlReading.cpp - What mf says of a YAML in an editor --------------===//
+
+#include "tools/mf-lsp-server/YamlReading.h"
+#include "mf/Frontend/Config/CellTree.h"
+#include "mf/Frontend/Config/KeyHelp.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
+#include "mf/Frontend/Import/CellNames.h"
+#include "mf/Frontend/Import/ModelBuilder.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
+#include "passes/config/ReadConfig.h"
+#include <set>
+
+namespace mf::lsp {
+
+namespace {
+
+/// Keeps each message once: readers of different tools say some of them again.
+class MessageCollector {
+public:
+  explicit MessageCollector(std::vector<Diagnostic> &messages)
+      : messages(messages) {}
+
+  void add(const Diagnostic &message) {
+    const Location &at = message.location;
+    if (seen.insert({at.line, at.column, message.message}).second)
+      messages.push_back(message);
+  }
+  void add(const DiagnosticList &list) {
+    for (const Diagnostic &message : list.getAll())
+      add(message);
+  }
+  void add(mlir::Diagnostic &message);
+
+private:
+  std::vector<Diagnostic> &messages;
+  std::set<std::tuple<unsigned, unsigned, std::string>> seen;
+};
+
+} // namespace
+
+/// The place in the YAML that a pass speaks of; none if it means the program.
+static Location findPlace(mlir::Location location) {
+  auto place = location->findInstanceOf<mlir::FileLineColLoc>();
+  if (!place)
+    return {};
+  return {place.getFilename().str(), place.getLine(), place.getColumn()};
+}
+
+void MessageCollector::add(mlir::Diagnostic &message) {
+  if (message.getSeverity() == mlir::DiagnosticSeverity::Remark)
+    return;
+  Diagnostic result;
+  result.severity = message.getSeverity() == mlir::DiagnosticSeverity::Error
+                        ? Severity::Error
+                        : Severity::Warning;
+  result.message = message.str();
+  result.location = findPlace(message.getLocation());
+  for (mlir::Diagnostic &note : message.getNotes())
+    result.attachNote(note.str(), findPlace(note.getLocation()));
+  add(result);
+}
+
+static std::vector<std::string> getCells(const ModelSpec &spec) {
+  std::vector<std::string> cells;
+  std::set<std::string> seen;
+  for (bool hasExperts : {false, true}) {
+    bool isUsed = false;
+    for (int64_t layer = 0; layer < spec.numLayers; ++layer)
+      isUsed |= spec.hasExperts(layer) == hasExperts;
+    if (!isUsed)
+      continue;
+    const CellTree tree =
+        CellTree::fromOperators(getCellNames(spec, hasExperts));
+    for (const CellTree::Entry &entry : tree.getEntries().drop_front())
+      if (seen.insert(entry.path).second)
+        cells.push_back(entry.path);
+  }
+  return cells;
+}
+
+/// Runs the passes that read the YAML, up to those that mark operators.
+static void runReadingPasses(mlir::ModuleOp module, llvm::StringRef text,
+                             llvm::StringRef fileName) {
+  passes::ReadConfigOptions options;
+  options.file = fileName.str();
+  mlir::PassManager manager(module.getContext());
+  manager.addPass(passes::createReadConfig(options, text.str()));
+  mlir::OpPassManager &model = manager.nest<ir::ModelOp>();
+  model.addPass(passes::createInsertAdapters());
+  model.addPass(passes::createPartition());
+  model.addPass(passes::createSplitSequence());
+  model.addPass(passes::createPropagateLayouts());
+  model.addPass(passes::createLowerReshards());
+  passes::MarkMemoryOptions mark;
+  mark.quiet = true;
+  model.addPass(passes::createMarkMemory(mark));
+  // A pass that fails has said why.
+  (void)manager.run(module);
+}
+
+/// Whether the YAML says what the model is; mf-opt also takes one that has only
+/// the settings to change.
+static bool namesModel(const TrainingConfig &config) {
+  const Node &model = config.model.node;
+  return !config.model.arch.empty() || config.model.config["architectures"] ||
+         model["architectures"] || model["model_type"];
+}
+
+YamlReading readYaml(llvm::StringRef text, llvm::StringRef fileName,
+                     mlir::MLIRContext &context) {
+  // Larger models take too long to be built at every key that is pressed.
+  constexpr int64_t mostLayers = 256;
+  YamlReading reading;
+  MessageCollector collector(reading.messages);
+  DiagnosticList diagnostics;
+  const Node root = parseYaml(text, fileName, diagnostics);
+  const TrainingConfig config = readTrainingConfig(root, diagnostics);
+  collector.add(diagnostics);
+  if (!root)
+    return reading;
+  reading.isDynamic = hasDynamicSections(root);
+  if (diagnostics.hasErrors() || !namesModel(config))
+    return reading;
+  DiagnosticList modelMessages;
+  const std::optional<ModelSpec> spec =
+      readModelSpec(config, {}, modelMessages);
+  collector.add(modelMessages);
+  if (!spec || modelMessages.hasErrors())
+    return reading;
+  reading.cells = getCells(*spec);
+  if (spec->numLayers > mostLayers)
+    return reading;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &message) { collector.add(message); });
+  const mlir::OwningOpRef<mlir::ModuleOp> module = buildModel(&context, *spec);
+  if (module)
+    runReadingPasses(*module, text, fileName);
+  return reading;
+}
+
+} // namespace mf::lsp
