@@ -71,28 +71,55 @@ static void emitInitial(const InitialValue &initial, llvm::raw_ostream &os) {
       llvm::join(llvm::map_range(initial.frequencies, getNumber), ", "));
 }
 
+/// Names between braces.
+static std::string getNames(llvm::ArrayRef<std::string> names) {
+  return "{" + llvm::join(llvm::map_range(names, quote), ", ") + "}";
+}
+
 static void emitStatic(const Static &buffer, llvm::raw_ostream &os) {
   os << llvm::formatv(
       "  {{\n    mf::step::StepBuffer buffer = {{{0}, {1}, {2}, {3}, {4}, {5}, "
       "{6}, "
-      "{7}, {8}, {{}};\n",
+      "{7}, {8}, {{}, {{}, {{}};\n",
       quote(buffer.name), quote(getName(buffer.role)), quote(buffer.of),
       quote(buffer.tied), quote(getName(buffer.shape.type)),
       getList(buffer.shape.dims), buffer.bytes,
       buffer.space == Space::Host ? "true" : "false", buffer.offset);
   if (buffer.init)
     emitInitial(*buffer.init, os);
-  os << "    facts.buffers.push_back(buffer);\n  }\n";
+  if (buffer.slice) {
+    os << "    buffer.sliceDims = " << getList(buffer.slice->dims) << ";\n"
+       << "    buffer.sliceAxes = {";
+    for (const std::vector<std::string> &axes : buffer.slice->axes)
+      os << getNames(axes) << ", ";
+    os << "};\n";
+  }
+  os << "    facts.stages.back().push_back(buffer);\n  }\n";
 }
 
-static double countFlops(const Program &program, const InstructionList &list) {
+/// Channels and the mesh, of which each rank finds its groups.
+static void emitChannels(const Program &program, llvm::raw_ostream &os) {
+  os << "  facts.axes = {";
+  for (const Axis &axis : program.mesh.getAxes())
+    os << "{" << quote(axis.name) << ", " << axis.size << "}, ";
+  os << "};\n";
+  for (const Channel &channel : program.channels)
+    os << llvm::formatv(
+        "  facts.channels.push_back({{{0}, {1}, {2}, {3}, {4}, "
+        "{5}, {6}, {7}});\n",
+        quote(channel.name), channel.isTransfer ? "true" : "false",
+        getNames(channel.group.axes), getList(channel.group.stages),
+        channel.fromStage, channel.toStage, quote(channel.axis), channel.step);
+}
+
+static double countFlops(const Program &program, const StageProgram &stage,
+                         const InstructionList &list) {
   double flops = 0;
   for (const Instruction &instruction : list.instructions)
     if (instruction.work == Work::Kernel)
       flops += static_cast<double>(program.kernels[instruction.index].flops);
     else if (const Call *call = list.getCall(instruction))
-      flops += countFlops(program,
-                          program.stages.front().routines[call->routine].body);
+      flops += countFlops(program, stage, stage.routines[call->routine].body);
   return flops;
 }
 
@@ -113,8 +140,14 @@ void emitFacts(const Program &program, llvm::raw_ostream &os) {
                       program.padTokenId, program.ignoreIndex,
                       getNumber(program.lossScale.value),
                       program.lossScale.factor, program.lossScale.window);
+  double flops = 0;
+  for (const StageProgram &stage : program.stages)
+    flops += countFlops(program, stage, stage.step);
   os << "  facts.flopsPerStep = "
-     << getNumber(countFlops(program, program.stages.front().step)) << ";\n";
+     << getNumber(flops * static_cast<double>(program.mesh.getRanksPerStage()))
+     << ";\n  facts.sampleOrder = " << static_cast<int>(program.sampleOrder)
+     << ";\n";
+  emitChannels(program, os);
   if (program.lrSchedule) {
     os << "  facts.hasSchedule = true;\n";
     emitSchedule(*program.lrSchedule, "facts.schedule", os);
@@ -124,8 +157,11 @@ void emitFacts(const Program &program, llvm::raw_ostream &os) {
       emitSchedule(group, "facts.groups.back()", os);
     }
   }
-  for (const Static &buffer : program.stages.front().statics)
-    emitStatic(buffer, os);
+  for (const StageProgram &stage : program.stages) {
+    os << "  facts.stages.emplace_back();\n";
+    for (const Static &buffer : stage.statics)
+      emitStatic(buffer, os);
+  }
   os << "  return facts;\n}\n\n";
 }
 

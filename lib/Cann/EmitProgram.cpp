@@ -30,18 +30,13 @@ static std::string makeKernelHeader(const std::set<std::string> &kernels) {
 }
 
 static llvm::Error checkProgram(const Program &program) {
-  if (program.getNumRanks() != 1)
-    return llvm::make_error<LocatedError>(
-        program.stages.front().location,
-        "programs on CANN are of one rank, but this one has " +
-            llvm::Twine(program.getNumRanks()) +
-            "; lower the model for one, or run it with mf-run");
-  for (const Static &buffer : program.stages.front().statics)
-    if (buffer.role == Role::Draw)
-      return llvm::make_error<LocatedError>(
-          buffer.location, "programs on CANN have no dropout: the random bits "
-                           "of '" +
-                               buffer.name + "' are of a generator of ours");
+  for (const StageProgram &stage : program.stages)
+    for (const Static &buffer : stage.statics)
+      if (buffer.role == Role::Draw)
+        return llvm::make_error<LocatedError>(
+            buffer.location, "programs on CANN have no dropout: the random "
+                             "bits of '" +
+                                 buffer.name + "' are of a generator of ours");
   return llvm::Error::success();
 }
 
@@ -57,7 +52,11 @@ static void emitMirrors(const StageProgram &stage, llvm::raw_ostream &os) {
           onDevice.space == Space::Device && onHost.space == Space::Host)
         os << "  rank.mirror(rank.device(" << onDevice.offset << "), rank.host("
            << onHost.offset << "), " << onHost.bytes << ");\n";
-  os << "}\n\n";
+  os << "}\n\n"
+        "static Step getStep() {\n"
+        "  return {arenaBytes, hostBytes, numStreams, numEvents,\n"
+        "          workspaceRoom, channelUses, addMirrors, computeGradients,\n"
+        "          finishStep};\n}\n\n";
 }
 
 llvm::Expected<ProgramFiles> emitProgram(const Program &program) {
@@ -67,8 +66,14 @@ llvm::Expected<ProgramFiles> emitProgram(const Program &program) {
   std::string step, facts, text;
   {
     llvm::raw_string_ostream stepStream(step), factStream(facts);
-    if (llvm::Error error = emitStep(program, kernels, stepStream))
-      return error;
+    for (const StageProgram &stage : program.stages) {
+      const std::string name = "stage" + std::to_string(stage.stage);
+      stepStream << "namespace " << name << " {\n\n";
+      if (llvm::Error error = emitStep(program, stage, kernels, stepStream))
+        return error;
+      emitMirrors(stage, stepStream);
+      stepStream << "} // namespace " << name << "\n\n";
+    }
     emitFacts(program, factStream);
   }
   llvm::raw_string_ostream os(text);
@@ -76,19 +81,16 @@ llvm::Expected<ProgramFiles> emitProgram(const Program &program) {
         "calls them, and\n// what libmf-step has to know of both.\n\n"
         "#include \"kernels.h\"\n#include \"mf_main.h\"\n\n"
         "using namespace mf_cann;\n\n"
-     << step;
-  emitMirrors(program.stages.front(), os);
-  os << facts
-     << "int main(int argc, char **argv) {\n"
-        "  const Step step = {arenaBytes, hostBytes, numStreams, numEvents,\n"
-        "                     workspaceRoom, addMirrors, computeGradients,\n"
-        "                     finishStep};\n"
-        "  return runMain(argc, argv, getFacts(), step);\n}\n";
+     << step << facts
+     << "int main(int argc, char **argv) {\n  std::vector<Step> steps;\n";
+  for (const StageProgram &stage : program.stages)
+    os << "  steps.push_back(stage" << stage.stage << "::getStep());\n";
+  os << "  return runMain(argc, argv, getFacts(), steps);\n}\n";
   ProgramFiles files;
   files["step.cpp"] = text;
   files["kernels.h"] = makeKernelHeader(kernels);
-  for (const char *name :
-       {"mf_cann.h", "mf_rank.h", "mf_main.h", "CMakeLists.txt", "README.md"})
+  for (const char *name : {"mf_cann.h", "mf_rank.h", "mf_channels.h",
+                           "mf_main.h", "CMakeLists.txt", "README.md"})
     files[name] = getSupportFile(name).str();
   return files;
 }

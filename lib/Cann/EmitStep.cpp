@@ -16,10 +16,10 @@ namespace {
 /// Writes the functions of one stage's program.
 class StepEmitter {
 public:
-  StepEmitter(const Program &program, std::set<std::string> &kernels,
-              llvm::raw_ostream &os)
-      : program(program), stage(program.stages.front()), table(stage),
-        walker(stage, table), kernels(kernels), os(os) {}
+  StepEmitter(const Program &program, const StageProgram &stage,
+              std::set<std::string> &kernels, llvm::raw_ostream &os)
+      : program(program), stage(stage), table(stage), walker(stage, table),
+        kernels(kernels), os(os) {}
 
   llvm::Error emit();
 
@@ -30,6 +30,8 @@ private:
                        const Instruction &instruction, uint32_t number);
   llvm::Error emitLaunch(const InstructionList &list,
                          const Instruction &instruction);
+  llvm::Error emitExchange(const InstructionList &list,
+                           const Instruction &instruction);
   void emitCopy(const InstructionList &list, const Instruction &instruction);
   void emitCall(const InstructionList &list, const Call &call,
                 uint32_t position);
@@ -50,6 +52,8 @@ private:
   StepWalker walker;
   std::set<std::string> &kernels;
   llvm::raw_ostream &os;
+  /// The channels that exchanges are on, and whether they send.
+  std::set<std::pair<uint32_t, bool>> uses;
   /// Whether the list that is written is a routine's.
   bool inRoutine = false;
 };
@@ -222,6 +226,18 @@ void StepEmitter::emitCopy(const InstructionList &list,
                       getLetter(source), getLetter(target));
 }
 
+llvm::Error StepEmitter::emitExchange(const InstructionList &list,
+                                      const Instruction &instruction) {
+  const Exchange &exchange = list.exchanges[instruction.index];
+  const bool isTransfer = program.channels[exchange.channel].isTransfer;
+  uses.insert({exchange.channel, !isTransfer || exchange.isSend});
+  std::vector<std::string> places;
+  for (const MemoryAccess &access : instruction.accesses)
+    places.push_back(
+        getPlace(list.buffers[access.operand.buffer], access.operand.offset));
+  return cann::emitExchange(program, list, instruction, places, os);
+}
+
 /// Fills the record of the call and runs the routine with it.
 void StepEmitter::emitCall(const InstructionList &list, const Call &call,
                            uint32_t position) {
@@ -274,9 +290,7 @@ llvm::Error StepEmitter::emitWork(const InstructionList &list,
     emitCall(list, *list.getCall(instruction), number);
     return llvm::Error::success();
   case Work::Exchange:
-    return llvm::make_error<LocatedError>(
-        instruction.location,
-        "programs on CANN are of one rank: this exchange is with others");
+    return emitExchange(list, instruction);
   }
   llvm_unreachable("unknown work");
 }
@@ -363,12 +377,17 @@ llvm::Error StepEmitter::emit() {
       stage.arenaBytes, stage.hostBytes, stage.streams.size(),
       table.getNumEvents(),
       stage.hbmLimitBytes ? *stage.hbmLimitBytes - stage.arenaBytes : -1);
+  os << "/// The channels of exchanges, and whether they send.\n"
+        "static const std::vector<UsedDirection> channelUses = {";
+  for (const auto &[channel, isSend] : uses)
+    os << "{" << channel << ", " << (isSend ? "true" : "false") << "}, ";
+  os << "};\n\n";
   return llvm::Error::success();
 }
 
-llvm::Error emitStep(const Program &program, std::set<std::string> &kernels,
-                     llvm::raw_ostream &os) {
-  return StepEmitter(program, kernels, os).emit();
+llvm::Error emitStep(const Program &program, const StageProgram &stage,
+                     std::set<std::string> &kernels, llvm::raw_ostream &os) {
+  return StepEmitter(program, stage, kernels, os).emit();
 }
 
 } // namespace mf::cann

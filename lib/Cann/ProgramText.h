@@ -20,6 +20,13 @@ std::string quote(llvm::StringRef text);
 /// Sizes between braces: "{4, 128}".
 std::string getList(llvm::ArrayRef<int64_t> values);
 
+/// Writes a call that exchanges with other ranks.
+llvm::Error emitExchange(const program::Program &program,
+                         const program::InstructionList &list,
+                         const program::Instruction &instruction,
+                         llvm::ArrayRef<std::string> places,
+                         llvm::raw_ostream &os);
+
 /// A number of C++ that has the bits of `value`.
 std::string getNumber(double value);
 
@@ -27,9 +34,10 @@ std::string getNumber(double value);
 /// settings of the run.
 void emitFacts(const program::Program &program, llvm::raw_ostream &os);
 
-/// Writes the routines and the step, and gathers which kernels they launch.
-/// Fails with a LocatedError at what CANN has no counterpart of.
+/// Writes the routines and the step of a stage, and gathers which kernels they
+/// launch. Fails with a LocatedError at what CANN has no counterpart of.
 llvm::Error emitStep(const program::Program &program,
+                     const program::StageProgram &stage,
                      std::set<std::string> &kernels, llvm::raw_ostream &os);
 
 } // namespace mf::cann

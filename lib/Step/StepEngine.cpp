@@ -2,15 +2,12 @@
 
 #include "StepEngine.h"
 #include "mf/Exec/Data/Safetensors.h"
+#include "mf/Exec/Ranks/SliceRuns.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mf::program;
 
 namespace mf::step {
-
-static llvm::Error toError(const std::string &text) {
-  return text.empty() ? llvm::Error::success() : llvm::createStringError(text);
-}
 
 static Role parseRole(llvm::StringRef name) {
   for (int number = 0; number <= static_cast<int>(Role::Average); ++number)
@@ -29,28 +26,57 @@ static InitialValue makeInitial(const Initial &initial) {
   return value;
 }
 
-StepEngine::StepEngine(const Facts &facts, const StepDevice &device,
-                       const ranks::TrainingOptions &options)
-    : facts(facts), device(device), options(options) {
-  for (const StepBuffer &buffer : facts.buffers) {
-    Static &made = statics.emplace_back();
-    made.name = buffer.name;
-    made.role = parseRole(buffer.role);
-    made.of = buffer.of;
-    made.tied = buffer.tied;
-    made.shape.type = parseDType(buffer.type).value_or(DType::F32);
-    llvm::append_range(made.shape.dims, buffer.dims);
-    made.bytes = buffer.bytes;
-    made.space = buffer.onHost ? Space::Host : Space::Device;
-    if (buffer.initial.kind >= 0)
-      made.init = makeInitial(buffer.initial);
+static Static makeStatic(const StepBuffer &buffer) {
+  Static made;
+  made.name = buffer.name;
+  made.role = parseRole(buffer.role);
+  made.of = buffer.of;
+  made.tied = buffer.tied;
+  made.shape.type = parseDType(buffer.type).value_or(DType::F32);
+  llvm::append_range(made.shape.dims, buffer.dims);
+  made.bytes = buffer.bytes;
+  made.space = buffer.onHost ? Space::Host : Space::Device;
+  if (buffer.initial.kind >= 0)
+    made.init = makeInitial(buffer.initial);
+  if (!buffer.sliceDims.empty()) {
+    Slice &slice = made.slice.emplace();
+    llvm::append_range(slice.dims, buffer.sliceDims);
+    slice.axes = buffer.sliceAxes;
   }
-  names.add(statics);
+  return made;
 }
 
-bool StepEngine::hasRole(Role role) const {
-  return llvm::any_of(
-      statics, [&](const Static &buffer) { return buffer.role == role; });
+StepEngine::StepEngine(const Facts &facts, const StepDevice &device,
+                       const ranks::TrainingOptions &options)
+    : facts(facts), device(device), options(options), mesh(makeMesh(facts)),
+      group(facts, device) {
+  for (const std::vector<StepBuffer> &buffers : facts.stages)
+    llvm::append_range(stages.emplace_back(),
+                       llvm::map_range(buffers, makeStatic));
+  for (const Statics &statics : stages)
+    names.add(statics);
+}
+
+bool StepEngine::hasRole(Role role, bool onHost) const {
+  return llvm::any_of(stages, [&](const Statics &statics) {
+    return llvm::any_of(statics, [&](const Static &buffer) {
+      return buffer.role == role && (!onHost || buffer.space == Space::Host);
+    });
+  });
+}
+
+/// Rows of all ranks; without tokens the rows of a micro-batch.
+int64_t StepEngine::countBatchRows() const {
+  for (const Statics &statics : stages) {
+    int64_t elements = 0;
+    for (const Static &buffer : statics)
+      if (buffer.role == Role::Tokens && buffer.space == Space::Host)
+        elements += ranks::getWholeShape(buffer).getNumElements();
+    if (elements > 0)
+      return elements /
+             std::max<int64_t>(1, facts.microBatches * facts.sequenceLength);
+  }
+  return facts.batchSize;
 }
 
 static LearningRateRule makeRule(const StepSchedule &schedule) {
@@ -65,13 +91,17 @@ ranks::TrainingFacts StepEngine::getFacts() const {
   ranks::TrainingFacts training;
   training.kind = "program";
   training.batch.sequenceLength = facts.sequenceLength;
-  training.batch.batchSize = facts.batchSize;
+  training.batch.batchSize = countBatchRows();
   training.batch.microBatches = facts.microBatches;
   training.batch.vocabularySize = facts.vocabularySize;
   training.batch.ignoreIndex = static_cast<int32_t>(facts.ignoreIndex);
   if (facts.padTokenId >= 0)
     training.batch.padTokenId = facts.padTokenId;
-  training.readsData = hasRole(Role::Tokens) || hasRole(Role::Labels);
+  training.batch.sampleOrder = static_cast<SampleOrder>(facts.sampleOrder);
+  training.batch.replicas = mesh.getNumParts(mesh.getFactors("dp"));
+  training.numRanks = group.getNumRanks();
+  training.readsData =
+      hasRole(Role::Tokens, true) || hasRole(Role::Labels, true);
   if (facts.hasSchedule) {
     training.lrSchedule = makeRule(facts.schedule);
     for (const StepSchedule &group : facts.groups)
@@ -81,8 +111,8 @@ ranks::TrainingFacts StepEngine::getFacts() const {
   training.lossScale.factor = facts.lossScaleFactor;
   training.lossScale.window = facts.lossScaleWindow;
   training.flopsPerStep = facts.flopsPerStep;
-  training.hasBackward = hasRole(Role::Gradient);
-  training.hasUpdate = hasRole(Role::FirstMoment);
+  training.hasBackward = hasRole(Role::Gradient, false);
+  training.hasUpdate = hasRole(Role::FirstMoment, false);
   return training;
 }
 
@@ -99,16 +129,18 @@ llvm::Error StepEngine::check() {
 
 llvm::Error StepEngine::write(size_t number,
                               llvm::ArrayRef<uint8_t> bytes) const {
-  return toError(device.write(facts.buffers[number], bytes.data()));
+  return toError(device.write(getBuffers(facts.rank)[number], bytes.data()));
 }
 
 llvm::Error StepEngine::initialize() {
-  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
+  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
     std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
     if (buffer.init)
-      if (llvm::Error error = ranks::fillInitialValue(
-              *buffer.init, options.seed, names.getOwner(buffer), buffer.shape,
-              0, bytes))
+      if (llvm::Error error = ranks::fillInitialSlice(
+              *buffer.init, options.seed, names.getOwner(buffer),
+              ranks::getWholeShape(buffer),
+              ranks::SliceRuns(mesh, buffer, facts.rank), 0,
+              buffer.shape.getNumElements(), bytes))
         return llvm::createStringError(
             "initial value of '" + buffer.name +
             "': " + llvm::toString(std::move(error)));
@@ -129,16 +161,20 @@ llvm::Error StepEngine::loadParameters(ranks::NoteUser note) {
   if (!file)
     return file.takeError();
   const std::set<std::string> known = names.getParameters();
-  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
+  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
     if (buffer.role != Role::Parameter)
       continue;
     const std::string owner = names.getOwner(buffer);
     auto tensor = file->find(owner);
     if (!tensor)
       return tensor.takeError();
-    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
-    if (llvm::Error error = readTensor(owner, *tensor, buffer.shape, bytes))
+    const TensorShape shape = ranks::getWholeShape(buffer);
+    std::vector<uint8_t> whole(static_cast<size_t>(shape.getBytes()));
+    if (llvm::Error error = readTensor(owner, *tensor, shape, whole))
       return error;
+    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+    ranks::SliceRuns(mesh, buffer, facts.rank)
+        .take(whole, bytes, getBytes(shape.type));
     if (llvm::Error error = write(number, bytes))
       return error;
   }
@@ -165,15 +201,19 @@ static llvm::ArrayRef<uint8_t> getBytesOf(const void *values, size_t bytes) {
 /// Statics of one role follow each other; each takes its elements.
 llvm::Error StepEngine::writeElements(Role role,
                                       llvm::ArrayRef<int32_t> values) const {
-  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
+  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
     if (buffer.role != role || buffer.space != Space::Host)
       continue;
-    const auto count = static_cast<size_t>(buffer.shape.getNumElements());
+    const auto count =
+        static_cast<size_t>(ranks::getWholeShape(buffer).getNumElements());
     if (getBytes(buffer.shape.type) != sizeof(int32_t) || count > values.size())
       return llvm::createStringError("'" + buffer.name +
                                      "' does not fit the data of a step");
-    if (llvm::Error error =
-            write(number, getBytesOf(values.data(), count * sizeof(int32_t))))
+    std::vector<uint8_t> own(static_cast<size_t>(buffer.bytes));
+    ranks::SliceRuns(mesh, buffer, facts.rank)
+        .take(getBytesOf(values.data(), count * sizeof(int32_t)), own,
+              sizeof(int32_t));
+    if (llvm::Error error = write(number, own))
       return error;
     values = values.drop_front(count);
   }
@@ -185,7 +225,7 @@ llvm::Error StepEngine::writeInput(const ranks::StepInput &input) const {
     return error;
   if (llvm::Error error = writeElements(Role::Labels, input.labels))
     return error;
-  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
+  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
     const Role role = buffer.role;
     const bool isScalar = role == Role::StepNumber || role == Role::LossScale;
     if (buffer.space != Space::Host ||
@@ -208,19 +248,42 @@ llvm::Error StepEngine::writeInput(const ranks::StepInput &input) const {
   return llvm::Error::success();
 }
 
+static bool isHostReport(const Static &buffer) {
+  return buffer.role == Role::Report && buffer.space == Space::Host &&
+         buffer.shape.type == DType::F32;
+}
+
+/// All reports of a rank are shared at once.
+llvm::Error StepEngine::readRankReports(int64_t rank,
+                                        ranks::StepReports &reports) const {
+  std::vector<uint8_t> bytes;
+  for (const auto &[number, buffer] : llvm::enumerate(getStatics(rank)))
+    if (isHostReport(buffer)) {
+      const size_t begin = bytes.size();
+      bytes.resize(begin + static_cast<size_t>(buffer.bytes));
+      if (!group.isOwn(rank))
+        continue;
+      if (llvm::Error error = toError(
+              device.read(getBuffers(rank)[number], bytes.data() + begin)))
+        return error;
+    }
+  if (llvm::Error error = group.share(rank, bytes))
+    return error;
+  const auto *from = reinterpret_cast<const float *>(bytes.data());
+  for (const Static &buffer : getStatics(rank))
+    if (isHostReport(buffer)) {
+      const size_t count = static_cast<size_t>(buffer.bytes) / sizeof(float);
+      reports.add(mesh.getStage(rank), buffer.of, {from, count});
+      from += count;
+    }
+  return llvm::Error::success();
+}
+
 llvm::Expected<ranks::StepOutput> StepEngine::readReports() const {
   ranks::StepReports reports;
-  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
-    if (buffer.role != Role::Report || buffer.space != Space::Host ||
-        buffer.shape.type != DType::F32)
-      continue;
-    std::vector<float> values(static_cast<size_t>(buffer.bytes) /
-                              sizeof(float));
-    if (llvm::Error error =
-            toError(device.read(facts.buffers[number], values.data())))
-      return error;
-    reports.add(0, buffer.of, values);
-  }
+  for (int64_t rank = 0; rank < group.getNumRanks(); ++rank)
+    if (llvm::Error error = readRankReports(rank, reports))
+      return std::move(error);
   return ranks::StepOutput(reports);
 }
 
@@ -248,26 +311,37 @@ StepEngine::runStep(const ranks::StepInput &input,
 // Tensors of the run
 //===----------------------------------------------------------------------===//
 
+ranks::RankTensor StepEngine::makePart(int64_t rank, size_t number) const {
+  const Static &buffer = getStatics(rank)[number];
+  ranks::RankTensor part;
+  part.rank = rank;
+  part.shape = buffer.shape;
+  part.slice = buffer.slice;
+  auto bytes = std::make_shared<std::vector<uint8_t>>();
+  part.read = [this, rank, &from = getBuffers(rank)[number],
+               bytes]() -> llvm::Expected<llvm::ArrayRef<uint8_t>> {
+    bytes->resize(static_cast<size_t>(from.bytes));
+    if (group.isOwn(rank))
+      if (llvm::Error error = toError(device.read(from, bytes->data())))
+        return std::move(error);
+    if (llvm::Error error = group.share(rank, *bytes))
+      return std::move(error);
+    return llvm::ArrayRef<uint8_t>(*bytes);
+  };
+  return part;
+}
+
 llvm::Expected<ranks::WholeTensors> StepEngine::collect(
     llvm::function_ref<std::string(const Static &)> getName) const {
-  ranks::WholeTensors tensors(mesh);
-  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
-    const std::string name = getName(buffer);
-    if (name.empty())
-      continue;
-    ranks::RankTensor part;
-    part.shape = buffer.shape;
-    auto bytes = std::make_shared<std::vector<uint8_t>>();
-    part.read = [this, &from = facts.buffers[number],
-                 bytes]() -> llvm::Expected<llvm::ArrayRef<uint8_t>> {
-      bytes->resize(static_cast<size_t>(from.bytes));
-      if (llvm::Error error = toError(device.read(from, bytes->data())))
-        return error;
-      return llvm::ArrayRef<uint8_t>(*bytes);
-    };
-    if (llvm::Error error = tensors.add(name, std::move(part)))
-      return error;
-  }
+  ranks::WholeTensors tensors(mesh, isWriter());
+  for (int64_t rank = 0; rank < group.getNumRanks(); ++rank)
+    for (const auto &[number, buffer] : llvm::enumerate(getStatics(rank))) {
+      const std::string name = getName(buffer);
+      if (name.empty())
+        continue;
+      if (llvm::Error error = tensors.add(name, makePart(rank, number)))
+        return std::move(error);
+    }
   return tensors;
 }
 

@@ -3,13 +3,14 @@
 #ifndef MF_LIB_STEP_STEPENGINE_H
 #define MF_LIB_STEP_STEPENGINE_H
 
+#include "StepRanks.h"
 #include "mf/Exec/Ranks/StateNames.h"
 #include "mf/Exec/Ranks/Training.h"
 #include "mf/Step/StepRun.h"
 
 namespace mf::step {
 
-/// Runs a program of one rank for a training run.
+/// Runs one rank of a program for a training run.
 class StepEngine : public ranks::RankEngine {
 public:
   /// All must outlive it.
@@ -25,8 +26,16 @@ public:
   llvm::Expected<ranks::WholeTensors> collectGradients() const override;
   llvm::Expected<ranks::WholeTensors> collectParameters() const override;
   llvm::Expected<ranks::WholeTensors> collectTrained() const override;
+  bool isWriter() const override { return group.isFirst(); }
+  llvm::Error agree(llvm::Error own) override {
+    return group.agree(std::move(own));
+  }
+  llvm::Error expectSame(llvm::ArrayRef<ranks::Fact> facts) override {
+    return group.expectSame(facts);
+  }
 
 private:
+  using Statics = std::vector<program::Static>;
   llvm::Error initialize();
   llvm::Error loadParameters(ranks::NoteUser note);
   llvm::Error write(size_t number, llvm::ArrayRef<uint8_t> bytes) const;
@@ -36,14 +45,25 @@ private:
   llvm::Expected<ranks::StepOutput> readReports() const;
   llvm::Expected<ranks::WholeTensors> collect(
       llvm::function_ref<std::string(const program::Static &)> getName) const;
-  bool hasRole(program::Role role) const;
+  llvm::Error readRankReports(int64_t rank, ranks::StepReports &reports) const;
+  ranks::RankTensor makePart(int64_t rank, size_t number) const;
+  bool hasRole(program::Role role, bool onHost) const;
+  int64_t countBatchRows() const;
+  /// The statics of a rank, and how the program knows them.
+  const Statics &getStatics(int64_t rank) const {
+    return stages[mesh.getStage(rank)];
+  }
+  const std::vector<StepBuffer> &getBuffers(int64_t rank) const {
+    return facts.stages[mesh.getStage(rank)];
+  }
 
   const Facts &facts;
   const StepDevice &device;
   const ranks::TrainingOptions &options;
   program::Mesh mesh;
+  StepRanks group;
   /// The buffers of `facts` as statics, in their order, and their names.
-  std::vector<program::Static> statics;
+  std::vector<Statics> stages;
   ranks::StateNames names;
 };
 

@@ -12,7 +12,9 @@ static constexpr llvm::StringLiteral help =
     "            [--save-params=FILE] [--save-trainable=FILE]\n"
     "            [--dump-gradients=FILE] [--report=FILE] [--quiet]\n"
     "The options are those of mf-run. ASCEND_DEVICE_ID says which device the "
-    "step runs on.\n";
+    "step runs on. Of several ranks each is a process: RANK_ID says which, "
+    "and\n"
+    "MF_ROOT_INFO_DIR is an empty folder where they find each other.\n";
 
 /// Takes `--name=value`, or `--name` for a flag. False if there is no such
 /// option or its value is not one.
@@ -55,13 +57,22 @@ int run(int argc, char **argv, const Facts &facts, const StepDevice &device) {
       return 1;
     }
   }
+  // Other ranks have what the first one prints.
+  const bool isFirst = facts.rank == 0;
+  options.quiet |= !isFirst;
   StepEngine engine(facts, device, options);
-  llvm::Error error = ranks::train(
-      engine, options, llvm::outs(), /*isTerminal=*/false,
-      [](llvm::StringRef text) { llvm::errs() << "note: " << text << "\n"; });
+  llvm::Error error =
+      ranks::train(engine, options, llvm::outs(), /*isTerminal=*/false,
+                   [&](llvm::StringRef text) {
+                     if (isFirst)
+                       llvm::errs() << "note: " << text << "\n";
+                   });
   if (!error)
     return 0;
-  llvm::errs() << "error: " << llvm::toString(std::move(error)) << "\n";
+  llvm::errs() << "error: ";
+  if (getNumRanks(facts) > 1)
+    llvm::errs() << "rank " << facts.rank << ": ";
+  llvm::errs() << llvm::toString(std::move(error)) << "\n";
   return 1;
 }
 

@@ -2,11 +2,12 @@
 
 usage: cann_programs.py BUILD_FOLDER WORK_FOLDER
 
-A small Llama on one rank, lowered for CANN: plain, and in two micro-batches with layers that are recomputed and swapped.
-The program is written, compiled and run for three steps, with the checks of the host's CANN on. Parameters and gradients
+A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, and on two stages,
+each a process. The program is written, compiled and run for three steps, with the checks of the host's CANN on. Parameters and gradients
 must be the bytes of mf-run's, and so must the printed losses and norms.
 """
 
+import math
 import os
 import re
 import subprocess
@@ -21,6 +22,7 @@ SWAP = {"layer_swap": "[{backward_prefetch: 5, layers: [1]}]"}
 CASES = {
     "plain": {},
     "options": dict(micro_batches=2, recompute={"recompute": "[0]"}, swap=SWAP),
+    "stages": dict(stages=2, micro_batches=2),
 }
 LIBRARIES = ["Step/libmfStep.a", "Exec/Ranks/libmfRanks.a", "Exec/Data/libmfData.a", "Program/libmfProgram.a",
              "Program/Signatures/libmfSignatures.a", "Pipeline/libmfPipeline.a", "Support/libmfSupport.a"]  # fmt: skip
@@ -32,18 +34,36 @@ def compile_program(build, source, folder):
     command = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", os.path.join(source, "include"),
                "-I", os.path.join(source, "lib", "HostCann", "include"), os.path.join(folder, "step.cpp"), "-o", program]  # fmt: skip
     command += [os.path.join(build, "lib", library) for library in LIBRARIES]
-    command += ["-L" + cann, "-Wl,-rpath," + cann, "-lascendcl", "-lnnopbase", "-lopapi"]
+    command += ["-L" + cann, "-Wl,-rpath," + cann, "-lascendcl", "-lnnopbase", "-lopapi", "-lhccl"]
     command += ["-L" + llvm.stdout.strip(), "-lLLVM-22", "-lpthread"]
     subprocess.run(command, check=True)
     return program
 
 
-def run_program(program, data, files):
-    command = [program, "--steps=%d" % STEPS, "--data=" + data, "--save-params=" + files[0], "--dump-gradients=" + files[1]]
-    done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, MF_HOST_CANN_REPORT="1"))
-    if done.returncode != 0:
-        sys.exit("%s failed (%d):\n%s%s" % (program, done.returncode, done.stdout, done.stderr))
-    return done.stdout
+def start_ranks(program, ranks, arguments):
+    """A process for each rank."""
+    meeting = program + ".meeting"
+    os.makedirs(meeting, exist_ok=True)
+    started = []
+    for rank in range(ranks):
+        environment = dict(os.environ, MF_HOST_CANN_REPORT="1", MF_ROOT_INFO_DIR=meeting, RANK_ID=str(rank), RANK_SIZE=str(ranks),
+                           HCCL_EXEC_TIMEOUT="300")  # fmt: skip
+        started.append(subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment))
+    return started
+
+
+def run_program(program, ranks, data, files):
+    """Runs all ranks; the first one prints and writes."""
+    arguments = ["--steps=%d" % STEPS, "--data=" + data, "--save-params=" + files[0], "--dump-gradients=" + files[1]]
+    started = start_ranks(program, ranks, arguments)
+    done = [process.communicate() for process in started]
+    if any(process.returncode for process in started):
+        sys.exit("%s failed:\n%s" % (program, "\n".join(printed + errors for printed, errors in done)))
+    return done[0][0]
+
+
+def count_ranks(options):
+    return options.get("stages", 1) * math.prod(options.get("ranks", {}).values())
 
 
 def read_steps(text):
@@ -58,7 +78,7 @@ def check(tools, build, source, name, options):
     files = [[tools.path(name + kind + end) for kind in (".parameters.", ".gradients.")] for end in ("mf", "cann")]
     expected = tools.run("mf-run", step, "--steps", STEPS, "--data", data, "--save-params", files[0][0],
                          "--dump-gradients", files[0][1])  # fmt: skip
-    printed = run_program(compile_program(build, source, folder), data, files[1])
+    printed = run_program(compile_program(build, source, folder), count_ranks(options), data, files[1])
     problems = [] if read_steps(expected) else ["mf-run prints no steps"]
     if read_steps(printed) != read_steps(expected):
         problems.append("prints\n%s\nbut mf-run prints\n%s" % (printed, expected))
@@ -69,12 +89,25 @@ def check(tools, build, source, name, options):
     return problems
 
 
+def check_death(program, data):
+    """A rank that dies ends the other one, which names it and what it waits for."""
+    first, second = start_ranks(program, 2, ["--steps=100000", "--data=" + data])
+    first.stdout.readline()
+    second.kill()
+    _, errors = first.communicate(timeout=60)
+    second.communicate()
+    if first.returncode == 1 and re.search(r"rank 0: .*Hccl\w+ \(call \d+\).* waits for rank 1.*process has ended", errors):
+        return []
+    return ["a rank that waits for a dead one ends with %d:\n%s" % (first.returncode, errors)]
+
+
 def main():
     build, work = map(os.path.abspath, sys.argv[1:])
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     tools = training.Tools(os.path.join(build, "bin"), work)
     training.start_drawing(tools.path("text.txt"), 3)
     problems = [problem for name, options in CASES.items() for problem in check(tools, build, source, name, options)]
+    problems += check_death(os.path.join(tools.path("stages"), "step"), tools.path("text.txt"))
     if problems:
         sys.exit("\n".join(problems))
 

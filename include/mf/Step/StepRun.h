@@ -36,6 +36,10 @@ struct StepBuffer {
   bool onHost = false;
   int64_t offset = 0;
   Initial initial;
+  /// The part of a whole tensor that a rank holds, as program::Slice has it;
+  /// without sizes it holds the whole.
+  std::vector<int64_t> sliceDims;
+  std::vector<std::vector<std::string>> sliceAxes;
 };
 
 /// `type` and parameters of a learning-rate schedule.
@@ -43,6 +47,17 @@ struct StepSchedule {
   std::string type;
   std::map<std::string, std::variant<bool, int64_t, double, std::string>>
       parameters;
+};
+
+/// A channel between ranks: the fields of program::Channel.
+struct StepChannel {
+  std::string name;
+  bool isTransfer = false;
+  std::vector<std::string> groupAxes;
+  std::vector<int64_t> groupStages;
+  int64_t fromStage = 0, toStage = 0;
+  std::string axis;
+  int64_t step = 0;
 };
 
 /// The settings of a program's run.
@@ -62,8 +77,22 @@ struct Facts {
   StepSchedule schedule;
   /// The schedules of groups of parameters.
   std::vector<StepSchedule> groups;
-  std::vector<StepBuffer> buffers;
+  /// The statics of each stage.
+  std::vector<std::vector<StepBuffer>> stages;
+  /// The axes of the mesh of ranks with their sizes, the stages' first.
+  std::vector<std::pair<std::string, int64_t>> axes = {{"pp", 1}};
+  std::vector<StepChannel> channels;
+  /// A program::SampleOrder, by its number.
+  int sampleOrder = 0;
+  /// The rank that this process runs.
+  int64_t rank = 0;
 };
+
+int64_t getNumRanks(const Facts &facts);
+int64_t getStage(const Facts &facts, int64_t rank);
+/// The ranks that use a channel together with `rank`, in their order.
+std::vector<int64_t> getMembers(const Facts &facts, size_t channel,
+                                int64_t rank, bool isSend);
 
 /// How a program runs. Each function returns an error's text, or nothing.
 struct StepDevice {
@@ -74,6 +103,9 @@ struct StepDevice {
   std::function<std::string()> computeGradients;
   std::function<std::string()> finishStep;
   std::function<std::string()> synchronize;
+  /// Gives all ranks as many bytes of rank `root`. All of them call it in the
+  /// same order; a program of one rank needs none.
+  std::function<std::string(int64_t root, void *, size_t)> broadcast;
 };
 
 /// Trains as the arguments of the command line say, and returns the exit code.

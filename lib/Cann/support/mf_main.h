@@ -5,6 +5,7 @@
 
 #include "mf/Step/StepRun.h"
 #include "mf_cann.h"
+#include "mf_channels.h"
 #include <cstdlib>
 #include <functional>
 #include <iostream>
@@ -31,10 +32,11 @@ inline CannTensor bits(char *data, const Dims &dims) {
   return {data, ACL_UINT8, {(count(dims) + 7) / 8}, {}};
 }
 
-/// The memory of a step, and its functions.
+/// The memory of a stage's step, the channels that it uses, and its functions.
 struct Step {
   size_t arenaBytes, hostBytes, numStreams, numEvents;
   int64_t workspaceRoom;
+  std::vector<UsedDirection> uses;
   void (*addMirrors)(CannRank &);
   void (*computeGradients)(CannRank &);
   void (*finishStep)(CannRank &);
@@ -50,7 +52,8 @@ inline std::string getFailure(const std::function<void()> &body) {
   return "";
 }
 
-inline mf::step::StepDevice makeDevice(CannRank &rank, const Step &step) {
+inline mf::step::StepDevice makeDevice(CannRank &rank, const Step &step,
+                                       CannChannels &channels) {
   mf::step::StepDevice device;
   device.write = [&rank](const mf::step::StepBuffer &buffer,
                          const void *bytes) {
@@ -84,38 +87,80 @@ inline mf::step::StepDevice makeDevice(CannRank &rank, const Step &step) {
   device.synchronize = [&rank] {
     return getFailure([&] { rank.synchronize(); });
   };
+  device.broadcast = [&channels](int64_t root, void *bytes, size_t size) {
+    return getFailure([&] { channels.broadcast(root, bytes, size); });
+  };
   device.finishStep = [&rank, &step] {
     return getFailure([&] { step.finishStep(rank); });
   };
   return device;
 }
 
-inline int runMain(int argc, char **argv, const mf::step::Facts &facts,
-                   const Step &step) {
-  const char *number = std::getenv("ASCEND_DEVICE_ID");
+inline int64_t readNumber(const char *variable, int64_t otherwise) {
+  const char *text = std::getenv(variable);
+  return text ? std::atoll(text) : otherwise;
+}
+
+/// Ends the process at once after a failure if there are other ranks: work that
+/// waits for them cannot be waited for, and they see that this one has ended.
+inline void endWithOthers(const std::string &failure, int result,
+                          int64_t numRanks) {
+  if (numRanks == 1 || (failure.empty() && result == 0))
+    return;
+  std::cout.flush();
+  if (!failure.empty())
+    std::cerr << "error: " << failure << "\n";
+  std::cerr.flush();
+  std::_Exit(1);
+}
+
+inline int runStage(int argc, char **argv, const mf::step::Facts &facts,
+                    const Step &step) {
+  CannChannels channels(facts, step.uses);
+  CannRank rank(step.arenaBytes, step.hostBytes, step.numStreams,
+                step.numEvents);
+  rank.connect(channels, channels.getBufferBytes());
+  step.addMirrors(rank);
+  rank.prepare(
+      [&] {
+        step.computeGradients(rank);
+        step.finishStep(rank);
+      },
+      step.workspaceRoom);
+  if (facts.rank == 0)
+    std::cerr << "arena " << step.arenaBytes << " bytes, workspaces "
+              << rank.getWorkspaceBytes() << " bytes, " << step.numStreams
+              << " streams, " << step.numEvents << " events\n";
+  const int result =
+      mf::step::run(argc, argv, facts, makeDevice(rank, step, channels));
+  endWithOthers("", result, mf::step::getNumRanks(facts));
+  return result;
+}
+
+/// `steps` are of the stages. RANK_ID says which rank this process is.
+inline int runMain(int argc, char **argv, mf::step::Facts facts,
+                   const std::vector<Step> &steps) {
   int result = 1;
+  const int64_t numRanks = mf::step::getNumRanks(facts);
   const std::string failure = getFailure([&] {
-    const int32_t device = number ? std::atoi(number) : 0;
+    facts.rank = readNumber("RANK_ID", 0);
+    if (readNumber("RANK_SIZE", numRanks) != numRanks || facts.rank < 0 ||
+        facts.rank >= numRanks || (numRanks > 1 && !std::getenv("RANK_ID")))
+      throw std::runtime_error("RANK_ID and RANK_SIZE: expected a rank of " +
+                               std::to_string(numRanks));
     check(aclInit(nullptr), "aclInit");
+    uint32_t numDevices = 1;
+    check(aclrtGetDeviceCount(&numDevices), "aclrtGetDeviceCount");
+    const auto device = static_cast<int32_t>(
+        readNumber("ASCEND_DEVICE_ID", facts.rank % numDevices));
     check(aclrtSetDevice(device), "aclrtSetDevice");
-    {
-      CannRank rank(step.arenaBytes, step.hostBytes, step.numStreams,
-                    step.numEvents);
-      step.addMirrors(rank);
-      rank.prepare(
-          [&] {
-            step.computeGradients(rank);
-            step.finishStep(rank);
-          },
-          step.workspaceRoom);
-      std::cerr << "arena " << step.arenaBytes << " bytes, workspaces "
-                << rank.getWorkspaceBytes() << " bytes, " << step.numStreams
-                << " streams, " << step.numEvents << " events\n";
-      result = mf::step::run(argc, argv, facts, makeDevice(rank, step));
-    }
+    result = runStage(
+        argc, argv, facts,
+        steps[static_cast<size_t>(mf::step::getStage(facts, facts.rank))]);
     aclrtResetDevice(device);
     aclFinalize();
   });
+  endWithOthers(failure, failure.empty() ? result : 1, numRanks);
   if (!failure.empty())
     std::cerr << "error: " << failure << "\n";
   return failure.empty() ? result : 1;

@@ -11,6 +11,7 @@ namespace mf_cann {
 #define MF_CANN(NAME) #NAME, NAME##GetWorkspaceSize, NAME
 
 class CannRank;
+class CannChannels;
 
 /// A stream, and the memory that its operators use while they run.
 class CannStream {
@@ -163,6 +164,13 @@ public:
     allocateWorkspaces(room);
   }
   bool asks() const { return isAsking; }
+  /// The channels must outlive the rank; their buffers of `bytes` bytes count
+  /// as needed memory.
+  void connect(CannChannels &connected, size_t bytes) {
+    channels = &connected;
+    bufferBytes = bytes;
+  }
+  CannChannels &getChannels() const { return *channels; }
   size_t getWorkspaceBytes() const;
 
 private:
@@ -178,6 +186,8 @@ private:
   std::vector<aclrtEvent> events;
   std::vector<Mirror> mirrors;
   bool isAsking = false;
+  CannChannels *channels = nullptr;
+  size_t bufferBytes = 0;
 };
 
 //===----------------------------------------------------------------------===//
@@ -276,7 +286,7 @@ inline CannRank::~CannRank() {
 }
 
 inline size_t CannRank::getWorkspaceBytes() const {
-  size_t bytes = mask.getSize();
+  size_t bytes = mask.getSize() + bufferBytes;
   for (const std::unique_ptr<CannStream> &stream : streams)
     bytes += stream->getNeededBytes();
   return bytes;
@@ -285,7 +295,8 @@ inline size_t CannRank::getWorkspaceBytes() const {
 inline void CannRank::allocateWorkspaces(int64_t room) {
   const size_t needed = getWorkspaceBytes();
   if (room >= 0 && needed > static_cast<size_t>(room)) {
-    std::string text = "operators need " + std::to_string(needed) +
+    std::string text = "operators and communicators need " +
+                       std::to_string(needed) +
                        " bytes beside the arena, but the plan leaves " +
                        std::to_string(room) + " of the device's";
     for (const std::unique_ptr<CannStream> &stream : streams)

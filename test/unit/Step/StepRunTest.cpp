@@ -20,6 +20,7 @@ namespace {
 class StepRunTest : public testing::Test {
 protected:
   void SetUp() override {
+    facts.stages.resize(1);
     facts.sequenceLength = 4;
     facts.vocabularySize = 256;
     facts.hasSchedule = true;
@@ -52,8 +53,8 @@ protected:
                                    int64_t{4}, std::multiplies<>());
     buffer.onHost = onHost;
     memory[name].resize(static_cast<size_t>(buffer.bytes));
-    facts.buffers.push_back(std::move(buffer));
-    return facts.buffers.back();
+    facts.stages[0].push_back(std::move(buffer));
+    return facts.stages[0].back();
   }
 
   float get(const std::string &name) const {

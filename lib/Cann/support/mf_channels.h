@@ -1,0 +1,278 @@
+//===- mf_channels.h - Exchanges with other ranks ---------------*- C++ -*-===//
+//
+// Each channel of the program has a communicator of HCCL for each of its
+// groups that this rank is in.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_CHANNELS_H
+#define MF_CHANNELS_H
+
+#include "hccl/hccl.h"
+#include "mf/Step/StepRun.h"
+#include "mf_cann.h"
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+namespace mf_cann {
+
+/// A direction of a channel that a stage uses; collectives send.
+struct UsedDirection {
+  size_t channel;
+  bool isSend;
+};
+
+/// The communicators of a rank. Ranks give each other what HCCL needs to
+/// connect them by files in the folder MF_ROOT_INFO_DIR, which all of them see.
+class CannChannels {
+public:
+  /// MB of each of the two buffers that a communicator has.
+  static constexpr uint32_t bufferMegabytes = 20;
+
+  CannChannels(const mf::step::Facts &facts,
+               const std::vector<UsedDirection> &uses);
+  CannChannels(const CannChannels &) = delete;
+  CannChannels &operator=(const CannChannels &) = delete;
+  ~CannChannels();
+
+  HcclComm get(size_t channel, bool isSend) const {
+    return communicators.at(groups.at({channel, isSend}));
+  }
+  /// The place of this rank in the channel's group.
+  uint32_t getPlace(size_t channel, bool isSend) const {
+    const std::vector<int64_t> &members = groups.at({channel, isSend}).second;
+    return static_cast<uint32_t>(
+        std::find(members.begin(), members.end(), rank) - members.begin());
+  }
+  uint32_t getSize(size_t channel, bool isSend) const {
+    return static_cast<uint32_t>(groups.at({channel, isSend}).second.size());
+  }
+  size_t getBufferBytes() const {
+    return communicators.size() * 2 * (size_t{bufferMegabytes} << 20);
+  }
+
+  /// Gives all ranks the bytes of one.
+  void broadcast(int64_t root, void *bytes, size_t size);
+
+private:
+  /// A channel's name and its members in their order.
+  using Group = std::pair<std::string, std::vector<int64_t>>;
+
+  HcclComm connect(const Group &group) const;
+
+  int64_t rank;
+  std::map<std::pair<size_t, bool>, Group> groups;
+  std::map<Group, HcclComm> communicators;
+  /// The group of all ranks; none if there is but one.
+  Group world;
+  aclrtStream stream = nullptr;
+  CannBlock transfer;
+};
+
+//===----------------------------------------------------------------------===//
+// Connecting
+//===----------------------------------------------------------------------===//
+
+inline CannChannels::CannChannels(const mf::step::Facts &facts,
+                                  const std::vector<UsedDirection> &uses)
+    : rank(facts.rank), world("world", {}) {
+  const int64_t numRanks = mf::step::getNumRanks(facts);
+  if (numRanks == 1)
+    return;
+  for (int64_t i = 0; i < numRanks; ++i)
+    world.second.push_back(i);
+  communicators[world] = nullptr;
+  for (const UsedDirection &use : uses) {
+    const Group group(
+        facts.channels[use.channel].name,
+        mf::step::getMembers(facts, use.channel, rank, use.isSend));
+    groups[{use.channel, use.isSend}] = group;
+    communicators[group] = nullptr;
+  }
+  // All ranks connect in the order of the map, so none waits for another in
+  // turn.
+  for (auto &entry : communicators)
+    entry.second = connect(entry.first);
+  check(aclrtCreateStream(&stream), "aclrtCreateStream");
+  transfer.allocate(size_t{1} << 20, false, "the memory of transfers");
+}
+
+inline CannChannels::~CannChannels() {
+  if (stream)
+    aclrtDestroyStream(stream);
+  for (const auto &entry : communicators)
+    if (entry.second)
+      HcclCommDestroy(entry.second);
+}
+
+/// The first member asks HCCL for the root's information; the others wait for
+/// the file that it writes.
+inline HcclComm CannChannels::connect(const Group &group) const {
+  const char *folder = std::getenv("MF_ROOT_INFO_DIR");
+  if (!folder)
+    throw std::runtime_error("MF_ROOT_INFO_DIR is not set: expected an empty "
+                             "folder that all ranks see");
+  std::string path = std::string(folder) + "/" + group.first;
+  for (const int64_t member : group.second)
+    path += "-" + std::to_string(member);
+  HcclRootInfo root;
+  const bool isRoot = group.second.front() == rank;
+  if (isRoot) {
+    check(HcclGetRootInfo(&root), "HcclGetRootInfo");
+    std::ofstream(path + ".part", std::ios::binary)
+        .write(root.internal, sizeof(root.internal));
+    if (std::rename((path + ".part").c_str(), path.c_str()) != 0)
+      throw std::runtime_error("cannot write " + path);
+  } else {
+    const auto limit =
+        std::chrono::steady_clock::now() + std::chrono::seconds(120);
+    while (!std::ifstream(path, std::ios::binary)
+                .read(root.internal, sizeof(root.internal))) {
+      if (std::chrono::steady_clock::now() >= limit)
+        throw std::runtime_error("channel '" + group.first + "': rank " +
+                                 std::to_string(group.second.front()) +
+                                 " has not written " + path + " within 120 s");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  HcclCommConfig config;
+  HcclCommConfigInit(&config);
+  config.hcclBufferSize = bufferMegabytes;
+  config.hcclDeterministic = 1;
+  std::snprintf(config.hcclCommName, sizeof(config.hcclCommName), "%s",
+                group.first.c_str());
+  const auto place = std::find(group.second.begin(), group.second.end(), rank) -
+                     group.second.begin();
+  HcclComm made = nullptr;
+  if (const int code = HcclCommInitRootInfoConfig(
+          static_cast<uint32_t>(group.second.size()), &root,
+          static_cast<uint32_t>(place), &config, &made))
+    fail("HcclCommInitRootInfoConfig of channel '" + group.first + "'", code);
+  if (isRoot)
+    std::remove(path.c_str());
+  return made;
+}
+
+inline void CannChannels::broadcast(int64_t root, void *bytes, size_t size) {
+  auto *host = static_cast<char *>(bytes);
+  while (size > 0) {
+    const size_t part = std::min(size, transfer.getSize());
+    if (rank == root)
+      check(aclrtMemcpy(transfer.get(), part, host, part,
+                        ACL_MEMCPY_HOST_TO_DEVICE),
+            "aclrtMemcpy");
+    check(HcclBroadcast(transfer.get(), part, HCCL_DATA_TYPE_UINT8,
+                        static_cast<uint32_t>(root), communicators.at(world),
+                        stream),
+          "HcclBroadcast");
+    check(aclrtSynchronizeStream(stream), "aclrtSynchronizeStream");
+    if (rank != root)
+      check(aclrtMemcpy(host, part, transfer.get(), part,
+                        ACL_MEMCPY_DEVICE_TO_HOST),
+            "aclrtMemcpy");
+    host += part;
+    size -= part;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges
+//===----------------------------------------------------------------------===//
+
+/// An exchange of a rank, and its operator in the model for errors.
+struct RankExchange {
+  CannRank &rank;
+  size_t stream;
+  size_t channel;
+  const char *place;
+
+  CannChannels &channels() const { return rank.getChannels(); }
+  aclrtStream getStream() const { return rank.stream(stream).get(); }
+  HcclComm collective() const { return channels().get(channel, true); }
+  bool isSkipped() const { return rank.asks(); }
+  void check(int code, const char *function) const {
+    if (code != 0)
+      fail(std::string(function) +
+               (*place ? " of '" + std::string(place) + "'" : ""),
+           code);
+  }
+};
+
+inline void send(const RankExchange &exchange, char *from, uint64_t bytes) {
+  if (!exchange.isSkipped())
+    exchange.check(HcclSend(from, bytes, HCCL_DATA_TYPE_UINT8, 1,
+                            exchange.channels().get(exchange.channel, true),
+                            exchange.getStream()),
+                   "HcclSend");
+}
+
+inline void receive(const RankExchange &exchange, char *to, uint64_t bytes) {
+  if (!exchange.isSkipped())
+    exchange.check(HcclRecv(to, bytes, HCCL_DATA_TYPE_UINT8, 0,
+                            exchange.channels().get(exchange.channel, false),
+                            exchange.getStream()),
+                   "HcclRecv");
+}
+
+inline void allReduce(const RankExchange &exchange, char *from, char *to,
+                      uint64_t count, HcclDataType type, HcclReduceOp op) {
+  if (!exchange.isSkipped())
+    exchange.check(HcclAllReduce(from, to, count, type, op,
+                                 exchange.collective(), exchange.getStream()),
+                   "HcclAllReduce");
+}
+
+/// `count` elements are received.
+inline void reduceScatter(const RankExchange &exchange, char *from, char *to,
+                          uint64_t count, HcclDataType type, HcclReduceOp op) {
+  if (!exchange.isSkipped())
+    exchange.check(HcclReduceScatter(from, to, count, type, op,
+                                     exchange.collective(),
+                                     exchange.getStream()),
+                   "HcclReduceScatter");
+}
+
+/// `count` elements are sent.
+inline void allGather(const RankExchange &exchange, char *from, char *to,
+                      uint64_t count, HcclDataType type) {
+  if (!exchange.isSkipped())
+    exchange.check(HcclAllGather(from, to, count, type, exchange.collective(),
+                                 exchange.getStream()),
+                   "HcclAllGather");
+}
+
+/// The first member's input is everyone's output.
+inline void broadcast(const RankExchange &exchange, char *from, char *to,
+                      uint64_t count, HcclDataType type, uint64_t bytes) {
+  if (exchange.isSkipped())
+    return;
+  if (from != to && exchange.channels().getPlace(exchange.channel, true) == 0)
+    exchange.rank.copy(exchange.stream, to, from, bytes,
+                       ACL_MEMCPY_DEVICE_TO_DEVICE);
+  exchange.check(HcclBroadcast(to, count, type, 0, exchange.collective(),
+                               exchange.getStream()),
+                 "HcclBroadcast");
+}
+
+/// Each member gets as many elements of the input.
+inline void allToAll(const RankExchange &exchange, char *from, char *to,
+                     uint64_t count, HcclDataType type) {
+  if (exchange.isSkipped())
+    return;
+  const uint32_t size = exchange.channels().getSize(exchange.channel, true);
+  const std::vector<uint64_t> counts(size, count / size);
+  std::vector<uint64_t> places;
+  for (uint32_t i = 0; i < size; ++i)
+    places.push_back(i * (count / size));
+  exchange.check(HcclAlltoAllV(from, counts.data(), places.data(), type, to,
+                               counts.data(), places.data(), type,
+                               exchange.collective(), exchange.getStream()),
+                 "HcclAlltoAllV");
+}
+
+} // namespace mf_cann
+
+#endif // MF_CHANNELS_H

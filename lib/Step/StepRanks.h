@@ -1,0 +1,45 @@
+//===- StepRanks.h - The ranks of a program outside of mf -------*- C++ -*-===//
+
+#ifndef MF_LIB_STEP_STEPRANKS_H
+#define MF_LIB_STEP_STEPRANKS_H
+
+#include "mf/Exec/Ranks/RankEngine.h"
+#include "mf/Step/StepRun.h"
+
+namespace mf::step {
+
+llvm::Error toError(const std::string &text);
+
+program::Mesh makeMesh(const Facts &facts);
+
+/// Lets ranks, each a process, tell each other more than the step does. All
+/// of them call a function in the same order.
+class StepRanks {
+public:
+  /// Both must outlive it.
+  StepRanks(const Facts &facts, const StepDevice &device)
+      : facts(facts), device(device), numRanks(mf::step::getNumRanks(facts)) {}
+
+  int64_t getNumRanks() const { return numRanks; }
+  bool isFirst() const { return facts.rank == 0; }
+  bool isOwn(int64_t rank) const { return facts.rank == rank; }
+
+  /// Gives all ranks the bytes of `root`.
+  llvm::Error share(int64_t root, llvm::MutableArrayRef<uint8_t> bytes) const;
+  /// Fails on all ranks if `own` is a failure on one.
+  llvm::Error agree(llvm::Error own) const;
+  /// Fails on a rank that has another value than the first one.
+  llvm::Error expectSame(llvm::ArrayRef<ranks::Fact> values) const;
+
+private:
+  llvm::Expected<std::string> shareText(int64_t root,
+                                        llvm::StringRef text) const;
+
+  const Facts &facts;
+  const StepDevice &device;
+  int64_t numRanks;
+};
+
+} // namespace mf::step
+
+#endif // MF_LIB_STEP_STEPRANKS_H
