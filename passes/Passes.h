@@ -20,6 +20,14 @@ enum class SplitBackward : uint8_t {
   Never
 };
 
+/// Whether mf-split-chunks makes what is recomputed a function of its own.
+enum class RecomputeTasks : uint8_t {
+  /// As the model's schedule says; not, without one.
+  Auto,
+  Always,
+  Never
+};
+
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 

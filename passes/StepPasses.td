@@ -156,6 +156,11 @@ def SplitChunks : Pass<"mf-split-chunks", "::mf::ir::ModelOp"> {
     `mf.backward` and kept, except for swapped values, which each half copies
     back. The third function is there even if it has nothing to do.
 
+    Where recompute is a task (`recompute-tasks`, or a schedule that says so),
+    what backward computes again of forward without reading a gradient becomes
+    `mf.recompute`, which may run before the gradient arrives. Its results are
+    kept for both halves of backward.
+
     ```mlir
     mf.chunk @chunk0 (%tokens: tensor<1x4xi32>) -> ... {
       ...
@@ -187,7 +192,15 @@ def SplitChunks : Pass<"mf-split-chunks", "::mf::ir::ModelOp"> {
            [{::llvm::cl::values(
              clEnumValN(::mf::passes::SplitBackward::Auto, "auto", "as the schedule says"),
              clEnumValN(::mf::passes::SplitBackward::Always, "always", "split"),
-             clEnumValN(::mf::passes::SplitBackward::Never, "never", "do not split"))}]>
+             clEnumValN(::mf::passes::SplitBackward::Never, "never", "do not split"))}]>,
+    Option<"recomputeTasks", "recompute-tasks", "::mf::passes::RecomputeTasks",
+           /*default=*/"::mf::passes::RecomputeTasks::Auto",
+           "whether recompute becomes a function of its own: auto, as the model's "
+           "schedule says, always or never",
+           [{::llvm::cl::values(
+             clEnumValN(::mf::passes::RecomputeTasks::Auto, "auto", "as the schedule says"),
+             clEnumValN(::mf::passes::RecomputeTasks::Always, "always", "apart"),
+             clEnumValN(::mf::passes::RecomputeTasks::Never, "never", "in backward"))}]>
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }

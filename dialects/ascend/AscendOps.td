@@ -189,12 +189,14 @@ def Ascend_RoutineOp : Ascend_Op<"routine", [FunctionOpInterface,
     Arguments are buffers and then events, which a call records before it and
     the routine waits for where it needs to. One that `updates_parameters` runs
     once the gradients are complete; before it a run may be interrupted to look
-    at them.
+    at them. One that `recomputes` makes values of a frame again for the backward
+    of the frame.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
                        OptionalAttr<FlatSymbolRefAttr>:$layout,
                        UnitAttr:$updates_parameters,
+                       UnitAttr:$recomputes,
                        OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);

@@ -169,6 +169,18 @@ LogicalResult BackwardOp::verify() {
   return success();
 }
 
+LogicalResult RecomputeOp::verify() {
+  if (failed(verifyNumbers(*this, getForwardArguments(), "arguments")) ||
+      failed(verifyNumbers(*this, getForwardOutputs(), "outputs")))
+    return failure();
+  size_t numPassed = getForwardArguments().size() + getForwardOutputs().size();
+  if (getArgumentTypes().size() < numPassed)
+    return emitOpError("expected ")
+           << numPassed << " arguments and outputs of forward, but has only "
+           << getArgumentTypes().size() << " arguments";
+  return success();
+}
+
 LogicalResult BackwardWeightsOp::verify() {
   if (failed(verifyNumbers(*this, getOutputGradients(), "outputs")) ||
       failed(verifyNumbers(*this, getForwardArguments(), "arguments")))

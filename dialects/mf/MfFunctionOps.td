@@ -205,7 +205,8 @@ def Mf_BackwardOp : Mf_FunctionOp<"backward",
     that later pieces made for values of earlier ones), then the arguments of
     forward listed in `forward_arguments`, then the outputs listed in
     `forward_outputs`, which later pieces read too, then forward's residuals in
-    order. Returns the gradients of the hidden inputs, of which the first chunk
+    order, and the results of the `mf.recompute` of its placement, if there is
+    one. Returns the gradients of the hidden inputs, of which the first chunk
     that is trained has none, then one gradient per parameter of `gradients`,
     and last the `kept` values
     (none unless said) that a `mf.backward_weights` of the same placement reads.
@@ -229,6 +230,39 @@ def Mf_BackwardOp : Mf_FunctionOp<"backward",
     ::llvm::ArrayRef<::mlir::Type> getKeptTypes() {
       return getResultTypes().take_back(getKept());
     }
+    /// Whether it takes what the other functions of its placement give;
+    /// `recompute` may be null.
+    ::llvm::LogicalResult verifyAgainst(::mf::ir::ForwardOp forward,
+                                        ::mf::ir::RecomputeOp recompute);
+  }];
+}
+
+def Mf_RecomputeOp : Mf_FunctionOp<"recompute",
+    (ins Mf_PlacementAttr:$placement, I64ArrayAttr:$forward_arguments,
+         DefaultValuedAttr<I64ArrayAttr, "{}">:$forward_outputs),
+    [HasParent<"ModelOp">]> {
+  let summary = "what backward of one chunk computes again of forward, where it "
+                "waits for no gradient";
+  let description = [{
+    Runs between the `mf.forward` and the `mf.backward` of its placement. Takes
+    the arguments of forward listed in `forward_arguments`, then the outputs
+    listed in `forward_outputs`, then forward's residuals in order. Its results
+    follow the residuals where backward and `mf.backward_weights` take these.
+
+    ```mlir
+    mf.recompute @chunk0.recompute (%x: tensor<4xf32>, %kept: tensor<4xf32>)
+        -> tensor<4xf32> attributes {forward_arguments = [0],
+        placement = #mf.placement<stage = 0, chunk = 0>} { ... }
+    ```
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = functionDeclarations # [{
+    /// The types that a task passes: arguments and outputs of forward. The
+    /// residuals behind them are the frame's.
+    ::llvm::ArrayRef<::mlir::Type> getPassedTypes() {
+      return getArgumentTypes().take_front(getForwardArguments().size() +
+                                           getForwardOutputs().size());
+    }
     /// Whether it takes what the forward function of its placement gives.
     ::llvm::LogicalResult verifyAgainst(::mf::ir::ForwardOp forward);
   }];
@@ -246,8 +280,8 @@ def Mf_BackwardWeightsOp : Mf_FunctionOp<"backward_weights",
   let description = [{
     Runs after the `mf.backward` of its placement. Takes the gradients of the
     outputs listed in `output_gradients`, then the arguments of forward listed
-    in `forward_arguments`, then all residuals of forward and all values that
-    backward kept. Returns one gradient per parameter of `gradients`, none of
+    in `forward_arguments`, then all residuals of forward, all that was
+    recomputed and all values that backward kept. Returns one gradient per parameter of `gradients`, none of
     which backward makes. It may have nothing to do.
 
     ```mlir
@@ -265,12 +299,13 @@ def Mf_BackwardWeightsOp : Mf_FunctionOp<"backward_weights",
       return getArgumentTypes().take_front(getOutputGradients().size() +
                                            getForwardArguments().size());
     }
-    /// Residuals of forward, then what backward kept.
+    /// Residuals of forward, then what was recomputed and what backward kept.
     ::llvm::ArrayRef<::mlir::Type> getFrameTypes() {
       return getArgumentTypes().drop_front(getPassedTypes().size());
     }
     /// Whether it takes what the other functions of its placement give.
     ::llvm::LogicalResult verifyAgainst(::mf::ir::ForwardOp forward,
+                                        ::mf::ir::RecomputeOp recompute,
                                         ::mf::ir::BackwardOp backward);
   }];
 }

@@ -80,6 +80,8 @@ void mf::ir::printModelFunction(OpAsmPrinter &printer,
     elideIf(backward.getKept() == 0, "kept");
     elideIf(backward.getForwardOutputs().empty(), "forward_outputs");
   }
+  if (auto recompute = dyn_cast<RecomputeOp>(function.getOperation()))
+    elideIf(recompute.getForwardOutputs().empty(), "forward_outputs");
   function_interface_impl::printFunctionAttributes(printer, function, elided);
   printer << ' ';
   printer.printRegion(function.getFunctionBody(),
@@ -165,8 +167,8 @@ SmallVector<Type> ForwardOp::getGradientTypes() {
   return types;
 }
 
-LogicalResult BackwardOp::verifyAgainst(ForwardOp forward) {
-  SmallVector<Type> expected = forward.getGradientTypes();
+LogicalResult RecomputeOp::verifyAgainst(ForwardOp forward) {
+  SmallVector<Type> expected;
   if (failed(appendTypes(*this, getForwardArguments(),
                          forward.getArgumentTypes(), "argument", expected)) ||
       failed(appendTypes(*this, getForwardOutputs(), forward.getOutputTypes(),
@@ -176,7 +178,22 @@ LogicalResult BackwardOp::verifyAgainst(ForwardOp forward) {
   return verifyTaken(*this, forward, expected);
 }
 
+LogicalResult BackwardOp::verifyAgainst(ForwardOp forward,
+                                        RecomputeOp recompute) {
+  SmallVector<Type> expected = forward.getGradientTypes();
+  if (failed(appendTypes(*this, getForwardArguments(),
+                         forward.getArgumentTypes(), "argument", expected)) ||
+      failed(appendTypes(*this, getForwardOutputs(), forward.getOutputTypes(),
+                         "output", expected)))
+    return failure();
+  llvm::append_range(expected, forward.getResidualTypes());
+  if (recompute)
+    llvm::append_range(expected, recompute.getResultTypes());
+  return verifyTaken(*this, forward, expected);
+}
+
 LogicalResult BackwardWeightsOp::verifyAgainst(ForwardOp forward,
+                                               RecomputeOp recompute,
                                                BackwardOp backward) {
   SmallVector<Type> expected;
   if (failed(appendTypes(*this, getOutputGradients(), forward.getOutputTypes(),
@@ -185,6 +202,8 @@ LogicalResult BackwardWeightsOp::verifyAgainst(ForwardOp forward,
                          forward.getArgumentTypes(), "argument", expected)))
     return failure();
   llvm::append_range(expected, forward.getResidualTypes());
+  if (recompute)
+    llvm::append_range(expected, recompute.getResultTypes());
   llvm::append_range(expected, backward.getKeptTypes());
   if (failed(verifyTaken(*this, forward, expected)))
     return failure();

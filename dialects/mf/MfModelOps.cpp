@@ -91,20 +91,29 @@ static LogicalResult verifyLayerChain(ModelOp model) {
 static LogicalResult verifyFunctionPairs(ModelOp model) {
   DenseMap<Attribute, ForwardOp> forwards;
   DenseMap<Attribute, BackwardOp> backwards;
+  DenseMap<Attribute, RecomputeOp> recomputes;
   for (ForwardOp forward : model.getBody().getOps<ForwardOp>())
     forwards.try_emplace(forward.getPlacement(), forward);
   for (BackwardOp backward : model.getBody().getOps<BackwardOp>())
     backwards.try_emplace(backward.getPlacement(), backward);
+  for (RecomputeOp recompute : model.getBody().getOps<RecomputeOp>())
+    recomputes.try_emplace(recompute.getPlacement(), recompute);
   for (auto &op : model.getBody().front()) {
     if (auto backward = dyn_cast<BackwardOp>(op))
       if (ForwardOp forward = forwards.lookup(backward.getPlacement());
-          forward && failed(backward.verifyAgainst(forward)))
+          forward && failed(backward.verifyAgainst(
+                         forward, recomputes.lookup(backward.getPlacement()))))
+        return failure();
+    if (auto recompute = dyn_cast<RecomputeOp>(op))
+      if (ForwardOp forward = forwards.lookup(recompute.getPlacement());
+          forward && failed(recompute.verifyAgainst(forward)))
         return failure();
     if (auto weights = dyn_cast<BackwardWeightsOp>(op)) {
       BackwardOp backward = backwards.lookup(weights.getPlacement());
       ForwardOp forward = forwards.lookup(weights.getPlacement());
       if (forward && backward &&
-          failed(weights.verifyAgainst(forward, backward)))
+          failed(weights.verifyAgainst(
+              forward, recomputes.lookup(weights.getPlacement()), backward)))
         return failure();
     }
   }

@@ -19,7 +19,7 @@ def Mf_ModelOp : Mf_Op<"model", [Symbol, SymbolTable, NoTerminator,
   let description = [{
     Holds `mf.param`s and, as passes go on, `mf.layer`s, `mf.chunk`s, pairs of
     `mf.forward` and `mf.backward` (and `mf.backward_weights`, where backward is
-    split), and one `mf.schedule` per stage. Layers, and chunks at each level,
+    split, and `mf.recompute`, where that is a task), and one `mf.schedule` per stage. Layers, and chunks at each level,
     run in the order they stand in: each takes the results of the one before.
 
     `sequence_length` and `micro_batch_size` shape one micro-batch;

@@ -98,6 +98,17 @@ LogicalResult RunBackwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyFrame(*this, symbols, getFrame(), backward.getPlacement());
 }
 
+LogicalResult RunRecomputeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto recompute =
+      lookupFunction<RecomputeOp>(*this, symbols, getRecomputeAttr());
+  if (!recompute ||
+      failed(verifyTypes(*this, getRecomputeAttr(), getArguments().getTypes(),
+                         recompute.getPassedTypes(), " before its residuals",
+                         {}, {}, "results")))
+    return failure();
+  return verifyFrame(*this, symbols, getFrame(), recompute.getPlacement());
+}
+
 LogicalResult
 RunBackwardWeightsOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto weights =

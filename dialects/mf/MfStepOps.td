@@ -87,6 +87,27 @@ def Mf_LossGradientOp : Mf_TaskOp<"loss_gradient"> {
   let hasVerifier = 1;
 }
 
+def Mf_RunRecomputeOp : Mf_TaskOp<"run_recompute", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one run of a chunk's recompute function";
+  let description = [{
+    Reads `frame` and adds what it computes again to it, before the
+    `mf.run_backward` of the frame. `arguments` are the arguments and outputs of
+    forward that the function takes. It waits for no gradient.
+
+    ```mlir
+    mf.run_recompute @chunk1.recompute micro_batch 0 frame %f(%x)
+        : (!mf.frame<@chunk1.forward>, tensor<8x4xf32>) -> ()
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$recompute, I64Attr:$micro_batch,
+                       Mf_FrameType:$frame, Variadic<Mf_PassedTensor>:$arguments);
+  let assemblyFormat = [{
+    $recompute `micro_batch` $micro_batch `frame` $frame `(` $arguments `)`
+    attr-dict `:` functional-type(operands, results)
+  }];
+}
+
 def Mf_RunBackwardOp : Mf_TaskOp<"run_backward", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one run of a chunk's backward function";

@@ -31,7 +31,10 @@ public:
   llvm::Expected<Schedule> sort();
 
 private:
+  /// The recompute task of a gradient that no rule places.
+  std::optional<Task> getImpliedRecompute(const Task &gradient) const;
   void addReady(int64_t number);
+  void release(int64_t number);
   void finish(int64_t number);
   void startTasks(int64_t time, Schedule &schedule);
   llvm::Error reportContradiction() const;
@@ -39,7 +42,7 @@ private:
   const Policy &policy;
   const Pipeline &pipeline;
   TaskGraph graph;
-  int64_t numTasks = 0;
+  int64_t numTasks = 0, numEnded = 0;
   std::vector<int32_t> waitsFor;
   std::vector<LeastFirst<ReadyTask>> ready;
   std::vector<bool> isBusy;
@@ -81,8 +84,21 @@ llvm::Error Sorter::addEdges() {
   return error;
 }
 
+std::optional<Task> Sorter::getImpliedRecompute(const Task &gradient) const {
+  if ((gradient.phase != Phase::Backward &&
+       gradient.phase != Phase::InputGradient) ||
+      policy.placesRecompute() ||
+      !pipeline.recomputes(gradient.chunk, gradient.microBatch))
+    return std::nullopt;
+  return Task{Phase::Recompute, gradient.chunk, gradient.microBatch,
+              gradient.piece};
+}
+
 void Sorter::addReady(int64_t number) {
   Task task = graph.getTask(number);
+  // It is no choice of its own: its gradient brings it along.
+  if (task.phase == Phase::Recompute && !policy.placesRecompute())
+    return release(number);
   ready[graph.getStage(task)].emplace(policy.getPriority(pipeline, task),
                                       task.microBatch, task.chunk, number);
   mayStart.push_back(graph.getStage(task));
@@ -92,6 +108,12 @@ void Sorter::finish(int64_t number) {
   int64_t stage = graph.getStage(graph.getTask(number));
   isBusy[stage] = false;
   mayStart.push_back(stage);
+  release(number);
+}
+
+/// Tells what waits for a task that it is done.
+void Sorter::release(int64_t number) {
+  ++numEnded;
   graph.forEachSuccessor(number, [&](int64_t successor) {
     if (--waitsFor[successor] == 0)
       addReady(successor);
@@ -105,8 +127,13 @@ void Sorter::startTasks(int64_t time, Schedule &schedule) {
     int64_t number = std::get<3>(ready[stage].top());
     ready[stage].pop();
     Task task = graph.getTask(number);
+    int64_t end = time + getUnitTime(task.phase);
+    if (std::optional<Task> recompute = getImpliedRecompute(task)) {
+      schedule.stages[stage].push_back(*recompute);
+      end += getUnitTime(Phase::Recompute);
+    }
     schedule.stages[stage].push_back(task);
-    running.emplace(time + getUnitTime(task.phase), number);
+    running.emplace(end, number);
     isBusy[stage] = true;
   }
   mayStart.clear();
@@ -119,17 +146,14 @@ llvm::Expected<Schedule> Sorter::sort() {
     if (waitsFor[number] == 0 && graph.isKnown(graph.getTask(number)))
       addReady(number);
   startTasks(0, schedule);
-  int64_t ended = 0;
   while (!running.empty()) {
     // All that end now, before anything starts.
     int64_t time = running.top().first;
-    for (; !running.empty() && running.top().first == time; running.pop()) {
+    for (; !running.empty() && running.top().first == time; running.pop())
       finish(running.top().second);
-      ++ended;
-    }
     startTasks(time, schedule);
   }
-  if (ended < numTasks)
+  if (numEnded < numTasks)
     return reportContradiction();
   return schedule;
 }

@@ -25,8 +25,9 @@ void Rules::addOrder(llvm::ArrayRef<Task> tasks) {
   }
 }
 
-void Rules::addAlternation(llvm::ArrayRef<Task> forwards,
-                           llvm::ArrayRef<Task> backwards, int64_t warmUp) {
+std::vector<Task> Rules::getAlternation(llvm::ArrayRef<Task> forwards,
+                                        llvm::ArrayRef<Task> backwards,
+                                        int64_t warmUp) {
   size_t first = std::min<size_t>(warmUp, forwards.size());
   std::vector<Task> tasks(forwards.begin(), forwards.begin() + first);
   forwards = forwards.drop_front(first);
@@ -37,7 +38,12 @@ void Rules::addAlternation(llvm::ArrayRef<Task> forwards,
     if (turn < backwards.size())
       tasks.push_back(backwards[turn]);
   }
-  addOrder(tasks);
+  return tasks;
+}
+
+void Rules::addAlternation(llvm::ArrayRef<Task> forwards,
+                           llvm::ArrayRef<Task> backwards, int64_t warmUp) {
+  addOrder(getAlternation(forwards, backwards, warmUp));
 }
 
 void Rules::addLimit(llvm::ArrayRef<Task> forwards, llvm::ArrayRef<Task> ends,
@@ -53,6 +59,12 @@ int64_t Policy::getStage(int64_t chunk, int64_t stages) const {
 
 llvm::Error Policy::check(const Pipeline &pipeline) const {
   return llvm::Error::success();
+}
+
+void Policy::chooseRecompute(Pipeline &pipeline) const {
+  for (int64_t chunk = 0; chunk < pipeline.getNumChunks(); ++chunk)
+    if (mayRecompute(pipeline, chunk))
+      pipeline.addRecompute(chunk);
 }
 
 int64_t Policy::getPriority(const Pipeline &pipeline, const Task &task) const {
@@ -74,6 +86,8 @@ llvm::ArrayRef<const Policy *> getPolicies() {
                                            getOneForwardOneBackward(),
                                            getInterleaved(),
                                            getInterleavedLowMemory(),
+                                           getRecomputeInAdvance(),
+                                           getRecomputeInBubble(),
                                            getZeroBubbleH1(),
                                            getZeroBubbleH2(),
                                            getZeroBubbleV(),

@@ -14,9 +14,15 @@ namespace mf::schedule {
 /// Far beyond real steps, and what memory holds with ease.
 static constexpr int64_t maxRuns = 10'000'000;
 
-char getLetter(Phase phase) { return "FBIW"[static_cast<int>(phase)]; }
+char getLetter(Phase phase) { return "FBIWR"[static_cast<int>(phase)]; }
 
 int64_t getUnitTime(Phase phase) { return phase == Phase::Backward ? 2 : 1; }
+
+void Pipeline::addRecompute(int64_t chunk) {
+  recomputed.resize(getNumChunks() * microBatches, false);
+  auto first = recomputed.begin() + chunk * microBatches;
+  std::fill(first, first + microBatches, true);
+}
 
 std::vector<std::vector<int32_t>> Pipeline::getChunksOfStages() const {
   std::vector<std::vector<int32_t>> chunks(stages);
@@ -51,6 +57,12 @@ llvm::Error Pipeline::check() const {
     return llvm::createStringError(
         "backwards end with chunk " + Twine(firstTrained) +
         ", expected one of the chunks 0 to " + Twine(getNumChunks() - 1));
+  if (!recomputed.empty() &&
+      static_cast<int64_t>(recomputed.size()) != getNumChunks() * microBatches)
+    return llvm::createStringError(
+        "a choice of recompute for " + Twine(recomputed.size()) +
+        " pairs of chunk and micro-batch, expected " +
+        Twine(getNumChunks() * microBatches) + ", or none");
   std::vector<bool> hasChunk(stages, false);
   for (int64_t chunk = 0; chunk < getNumChunks(); ++chunk) {
     int64_t stage = stageOfChunk[chunk];

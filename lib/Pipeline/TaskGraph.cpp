@@ -13,7 +13,7 @@ namespace mf::schedule {
 /// reads from it (1).
 static std::optional<Task> getNeighbour(const Pipeline &pipeline, Task task,
                                         int32_t step) {
-  if (task.phase == Phase::WeightGradient)
+  if (task.phase == Phase::WeightGradient || task.phase == Phase::Recompute)
     return std::nullopt;
   // Gradients go the other way.
   task.chunk += task.phase == Phase::Forward ? step : -step;
@@ -44,9 +44,9 @@ std::optional<Task> getReader(const Pipeline &pipeline, const Task &task) {
   return getRemoteNeighbour(pipeline, task, 1);
 }
 
-llvm::SmallVector<Task, 3> getInputs(const Pipeline &pipeline,
+llvm::SmallVector<Task, 4> getInputs(const Pipeline &pipeline,
                                      const Task &task) {
-  llvm::SmallVector<Task, 3> inputs;
+  llvm::SmallVector<Task, 4> inputs;
   auto add = [&](Phase phase, int32_t piece) {
     inputs.push_back({phase, task.chunk, task.microBatch, piece});
   };
@@ -57,6 +57,10 @@ llvm::SmallVector<Task, 3> getInputs(const Pipeline &pipeline,
   bool isForward = task.phase == Phase::Forward;
   if (!isForward)
     add(Phase::Forward, task.piece);
+  if (task.phase == Phase::Recompute)
+    return inputs;
+  if (!isForward && pipeline.recomputes(task.chunk, task.microBatch))
+    add(Phase::Recompute, task.piece);
   if (std::optional<Task> other = getChunkInput(pipeline, task))
     inputs.push_back(*other);
   int32_t piece = isForward ? task.piece - 1 : task.piece + 1;
@@ -67,7 +71,7 @@ llvm::SmallVector<Task, 3> getInputs(const Pipeline &pipeline,
 
 std::optional<Task> getEarlierGradient(const Pipeline &pipeline,
                                        const Task &task) {
-  if (task.phase == Phase::Forward)
+  if (task.phase == Phase::Forward || task.phase == Phase::Recompute)
     return std::nullopt;
   if (task.piece + 1 < pipeline.pieces)
     return Task{task.phase, task.chunk, task.microBatch, task.piece + 1};
@@ -86,6 +90,8 @@ TaskGraph::TaskGraph(const Pipeline &pipeline, bool splitsBackward)
               splitsBackward ? Phase::InputGradient : Phase::Backward}) {
   if (splitsBackward)
     phases.push_back(Phase::WeightGradient);
+  if (!pipeline.recomputed.empty())
+    phases.push_back(Phase::Recompute);
   numTasks = static_cast<int64_t>(phases.size()) * pipeline.getNumChunks() *
              pipeline.microBatches * pipeline.pieces;
   addNodes(numTasks);
@@ -119,10 +125,9 @@ Task TaskGraph::getTask(int64_t number) const {
 
 bool TaskGraph::isKnown(const Task &task) const {
   return llvm::is_contained(phases, task.phase) && task.chunk >= 0 &&
-         task.chunk < pipeline.getNumChunks() &&
-         pipeline.runs(task.phase, task.chunk) && task.microBatch >= 0 &&
+         task.chunk < pipeline.getNumChunks() && task.microBatch >= 0 &&
          task.microBatch < pipeline.microBatches && task.piece >= 0 &&
-         task.piece < pipeline.pieces;
+         task.piece < pipeline.pieces && pipeline.runs(task);
 }
 
 std::vector<int32_t> TaskGraph::getOrder() const {

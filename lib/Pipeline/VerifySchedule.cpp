@@ -40,7 +40,8 @@ Error verifyTasks(const Schedule &schedule) {
         return isWrong(
             " of chunk " + Twine(task.chunk) + ", expected tasks of " +
                 (schedule.splitsBackward ? "phases F, I, W" : "phases F, B") +
-                ", chunks 0 to " + Twine(pipeline.getNumChunks() - 1) +
+                (pipeline.recomputed.empty() ? "" : ", R") + ", chunks 0 to " +
+                Twine(pipeline.getNumChunks() - 1) +
                 " and micro-batches 0 to " + Twine(pipeline.microBatches - 1) +
                 (pipeline.pieces > 1
                      ? ", each of pieces 0 to " + Twine(pipeline.pieces - 1)
@@ -69,9 +70,9 @@ Error verifyTasks(const Schedule &schedule) {
 
 /// The tasks that a stage must run before a task, whatever the other stages do,
 /// and why.
-llvm::SmallVector<std::pair<Task, const char *>, 2>
+llvm::SmallVector<std::pair<Task, const char *>, 3>
 getEarlierTasks(const Pipeline &pipeline, const Task &task) {
-  llvm::SmallVector<std::pair<Task, const char *>, 2> earlier;
+  llvm::SmallVector<std::pair<Task, const char *>, 3> earlier;
   if (task.phase == Phase::Forward) {
     if (task.piece > 0)
       earlier.push_back(
@@ -84,6 +85,10 @@ getEarlierTasks(const Pipeline &pipeline, const Task &task) {
       {{isWeight ? Phase::InputGradient : Phase::Forward, task.chunk,
         task.microBatch, task.piece},
        isWeight ? "the input gradient first" : "the forward first"});
+  const Task recompute{Phase::Recompute, task.chunk, task.microBatch,
+                       task.piece};
+  if (task.phase != Phase::Recompute && !isWeight && pipeline.runs(recompute))
+    earlier.push_back({recompute, "the recompute first"});
   if (std::optional<Task> gradient = getEarlierGradient(pipeline, task))
     earlier.push_back(
         {*gradient, gradient->microBatch == task.microBatch

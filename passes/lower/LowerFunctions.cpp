@@ -95,6 +95,8 @@ LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
   ValueRange outputs = results.take_front(forward.getOutputs());
   ValueRange residuals = results.drop_front(forward.getOutputs());
   SmallVector<Value> slots(residuals);
+  if (ir::RecomputeOp recompute = chunk.recompute)
+    llvm::append_range(slots, ir::getReturn(recompute).getValues());
   if (ir::BackwardOp backward = chunk.backward)
     llvm::append_range(slots, ir::getReturn(backward).getValues().take_back(
                                   backward.getKept()));
@@ -187,6 +189,24 @@ static void placeGradients(ProgramBuilder &program, RoutineBuilder &routine,
   for (auto [name, value] :
        llvm::zip_equal(names.getAsRange<FlatSymbolRefAttr>(), values))
     placeGradient(program, routine, value, name.getValue());
+}
+
+LogicalResult mf::passes::lowerRecompute(ProgramBuilder &program,
+                                         const ChunkFunctions &chunk) {
+  ir::RecomputeOp recompute = chunk.recompute;
+  Block &body = recompute.getBody().front();
+  const size_t numPassed = recompute.getPassedTypes().size();
+  ascend::RoutineOp op = createRoutine(program, recompute, chunk.forward,
+                                       recompute.getPassedTypes(), {});
+  op.setRecomputes(true);
+  RoutineBuilder routine(program, op);
+  bindArguments(routine, body, op.getBody().front(), numPassed);
+  const size_t numResiduals = body.getNumArguments() - numPassed;
+  for (auto [index, value] :
+       llvm::enumerate(ir::getReturn(recompute).getValues()))
+    placeOutput(routine, value,
+                routine.getSlot(numResiduals + index, value.getType()));
+  return routine.lower(body);
 }
 
 LogicalResult mf::passes::lowerBackward(ProgramBuilder &program,

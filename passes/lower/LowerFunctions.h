@@ -9,13 +9,18 @@
 namespace mf::passes {
 
 /// Makes the routine of a chunk's forward function and the layout of its
-/// frame: the residuals, then what backward keeps for the half that makes
-/// gradients of parameters. The routine's arguments are the function's and then
-/// its outputs; those for which `addsLoss` is true are added to the step's loss
-/// instead and are no arguments.
+/// frame: the residuals, then what is recomputed, then what backward keeps for
+/// the half that makes gradients of parameters. The routine's arguments are the
+/// function's and then its outputs; those for which `addsLoss` is true are
+/// added to the step's loss instead and are no arguments.
 mlir::LogicalResult lowerForward(ProgramBuilder &program,
                                  const ChunkFunctions &chunk,
                                  llvm::ArrayRef<bool> addsLoss);
+
+/// Makes the routine of a chunk's recompute function, whose arguments are those
+/// of forward that it reads; residuals and its results are slots of the frame.
+mlir::LogicalResult lowerRecompute(ProgramBuilder &program,
+                                   const ChunkFunctions &chunk);
 
 /// Makes the routine of a chunk's backward function. The routine's arguments
 /// are the outputs' gradients, the arguments of forward that it reads, and the

@@ -57,6 +57,9 @@ LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
       return failure();
   }
   for (ChunkFunctions &chunk : here)
+    if (chunk.recompute && failed(lowerRecompute(program, chunk)))
+      return failure();
+  for (ChunkFunctions &chunk : here)
     if (chunk.backward && failed(lowerBackward(program, chunk)))
       return failure();
   for (ChunkFunctions &chunk : here)

@@ -246,7 +246,7 @@ ascend::RoutineOp ProgramBuilder::createRoutine(StringRef name,
   auto routine = ascend::RoutineOp::create(
       routines, model.getLoc(), builder.getStringAttr(name),
       TypeAttr::get(builder.getFunctionType(arguments, {})), layout, UnitAttr(),
-      ArrayAttr(), ArrayAttr());
+      UnitAttr(), ArrayAttr(), ArrayAttr());
   Block &body = routine.getBody().emplaceBlock();
   for (Type type : arguments)
     body.addArgument(type, model.getLoc());

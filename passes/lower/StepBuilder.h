@@ -56,7 +56,7 @@ private:
   mlir::LogicalResult collect();
   mlir::LogicalResult collectTask(mlir::Operation *task);
   void collectForward(ir::RunForwardOp run);
-  /// Collects a backward or one of its halves.
+  /// Collects a backward, one of its halves or what recomputes for it.
   void collectBackward(llvm::StringRef routine, mlir::Operation *run,
                        mlir::IntegerAttr microBatch, mlir::Value frame,
                        mlir::ValueRange arguments);

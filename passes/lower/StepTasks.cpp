@@ -104,6 +104,11 @@ LogicalResult StepBuilder::collectTask(Operation *task) {
         collectForward(run);
         return success();
       })
+      .Case([&](ir::RunRecomputeOp run) {
+        collectBackward(run.getRecompute(), run, run.getMicroBatchAttr(),
+                        run.getFrame(), run.getArguments());
+        return success();
+      })
       .Case([&](ir::RunBackwardOp run) {
         collectBackward(run.getBackward(), run, run.getMicroBatchAttr(),
                         run.getFrame(), run.getArguments());

@@ -80,7 +80,10 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   InsertSwapOptions swap;
   swap.printPlan = options.printPlan;
   model.addNestedPass<ir::ChunkOp>(createInsertSwap(swap));
-  model.addPass(createSplitChunks());
+  SplitChunksOptions split;
+  if (options.recomputeTasks)
+    split.recomputeTasks = RecomputeTasks::Always;
+  model.addPass(createSplitChunks(split));
   model.addPass(createInsertOptimizer());
   if (options.foldGradientScales && !options.forCann) {
     FoldGradientScalesOptions fold;

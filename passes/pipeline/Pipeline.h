@@ -37,6 +37,11 @@ struct TrainingStepOptions
       llvm::cl::desc(
           "order of the stages' runs, as zero-bubble-h1; empty takes "
           "the YAML's")};
+  Option<bool> recomputeTasks{
+      *this, "recompute-tasks",
+      llvm::cl::desc("recompute before the gradient arrives, in tasks of their "
+                     "own (mf-split-chunks)"),
+      llvm::cl::init(false)};
   Option<int64_t> lossChunks{
       *this, "loss-chunks",
       llvm::cl::desc("pieces of the sequence by which the loss is computed; 0 "

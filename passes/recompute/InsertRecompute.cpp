@@ -1,6 +1,7 @@
 //===- InsertRecompute.cpp - Clone marked operators into backward ---------===//
 
 #include "dialects/mf/CellName.h"
+#include "mf/Pipeline/Policy.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -197,6 +198,37 @@ void emitRemarks(ChunkOp chunk, const ForwardGraph &graph,
         << remark::metric("flops", totals.flops);
 }
 
+/// Whether the model's schedule lets a chunk recompute.
+bool mayRecompute(ChunkOp chunk) {
+  TrainingAttr training = chunk->getParentOfType<ModelOp>().getTrainingAttr();
+  if (!training)
+    return true;
+  ParallelAttr parallel = training.getParallel();
+  llvm::Expected<const mf::schedule::Policy *> policy =
+      mf::schedule::findPolicy(parallel.getScheduler());
+  if (!policy) {
+    llvm::consumeError(policy.takeError());
+    return true;
+  }
+  const mf::schedule::Pipeline pipeline =
+      (*policy)->place(parallel.getStages(), parallel.getInterleave(),
+                       parallel.getMicroBatches());
+  const std::vector<std::vector<int32_t>> chunks = pipeline.getChunksOfStages();
+  PlacementAttr placement = chunk.getPlacement();
+  const auto stage = static_cast<size_t>(placement.getStage());
+  const auto number = static_cast<size_t>(placement.getChunk());
+  return stage >= chunks.size() || number >= chunks[stage].size() ||
+         (*policy)->mayRecompute(pipeline, chunks[stage][number]);
+}
+
+void emitKeptRemark(ChunkOp chunk) {
+  remark::missed(chunk.getLoc(), remark::RemarkOpts::name("Recompute")
+                                     .category("recompute")
+                                     .function(chunk.getSymName()))
+      << remark::add("its gradient is there at once: the schedule keeps all "
+                     "that backward reads");
+}
+
 struct InsertRecomputePass
     : mf::passes::PrintingPass<
           mf::passes::impl::InsertRecomputeBase<InsertRecomputePass>> {
@@ -205,7 +237,11 @@ struct InsertRecomputePass
   void runOnOperation() override {
     ChunkOp chunk = getOperation();
     ForwardGraph graph(chunk);
-    RecomputePlan plan = mf::passes::planRecompute(graph.operators);
+    RecomputePlan plan;
+    if (mayRecompute(chunk))
+      plan = mf::passes::planRecompute(graph.operators);
+    else
+      emitKeptRemark(chunk);
     if (printPlan)
       plan.print(graph.operators, mf::passes::PrintedPlan(chunk).os());
     emitRemarks(chunk, graph, plan);

@@ -50,6 +50,14 @@ FailureOr<schedule::Schedule> buildSchedule(ModelOp model,
         << llvm::toString(policy.takeError()) << " (pipeline_scheduler)";
     return failure();
   }
+  if ((*policy)->placesRecompute()) {
+    model.emitOpError("cannot be lowered with schedule '")
+        << name
+        << "', which recomputes a chunk for some micro-batches alone, expected "
+           "one that does for all or none; take recompute-in-advance or "
+           "interleaved";
+    return failure();
+  }
   if ((*policy)->splitsBackward() != chunks.splitsBackward()) {
     model.emitOpError("has backward functions that are ")
         << (chunks.splitsBackward() ? "" : "not ") << "split, but schedule '"

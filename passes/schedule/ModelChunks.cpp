@@ -34,6 +34,8 @@ Operation *ChunkFunctions::getFunction(schedule::Phase phase) const {
     return backward;
   case schedule::Phase::WeightGradient:
     return weights;
+  case schedule::Phase::Recompute:
+    return recompute;
   }
   llvm_unreachable("unknown phase");
 }
@@ -50,6 +52,7 @@ private:
   template <typename OpT>
   LogicalResult add(OpT function, OpT ChunkFunctions::*member);
   void findFirstTrained();
+  LogicalResult findRecompute();
   LogicalResult checkWithoutBackward(ChunkFunctions &chunk);
   LogicalResult checkFunctions(int64_t number);
   LogicalResult checkChain(int64_t number);
@@ -155,11 +158,29 @@ void ChunkReader::findFirstTrained() {
       number < result.pipeline.getNumChunks() ? number : 0;
 }
 
+/// A chunk recomputes for all pieces of the sequence or for none.
+LogicalResult ChunkReader::findRecompute() {
+  const int64_t numChunks = result.pipeline.getNumChunks();
+  for (auto [number, chunk] : llvm::enumerate(result.chunks)) {
+    auto place = static_cast<int64_t>(number);
+    if (static_cast<bool>(chunk.recompute) !=
+        static_cast<bool>(result.chunks[place % numChunks].recompute))
+      return chunk.forward.emitOpError("has ")
+             << (chunk.recompute ? "a" : "no")
+             << " recompute function at its placement, unlike the first piece "
+                "of the sequence";
+    if (chunk.recompute && place < numChunks)
+      result.pipeline.addRecompute(place);
+  }
+  return success();
+}
+
 /// A chunk may do without backward if there is nothing to train in it.
 LogicalResult ChunkReader::checkWithoutBackward(ChunkFunctions &chunk) {
-  if (chunk.backward || chunk.weights)
-    return (chunk.backward ? chunk.backward.getOperation()
-                           : chunk.weights.getOperation())
+  if (chunk.backward || chunk.weights || chunk.recompute)
+    return (chunk.backward  ? chunk.backward.getOperation()
+            : chunk.weights ? chunk.weights.getOperation()
+                            : chunk.recompute.getOperation())
         ->emitOpError("is of a chunk that has none for the first piece "
                       "of the sequence");
   for (auto read : chunk.forward.getBody().getOps<GetParamOp>()) {
@@ -187,9 +208,11 @@ LogicalResult ChunkReader::checkFunctions(int64_t number) {
            << (chunk.weights ? "a" : "no")
            << " backward_weights function at its placement, unlike the first "
               "chunk";
-  if (failed(chunk.backward.verifyAgainst(chunk.forward)) ||
-      (chunk.weights &&
-       failed(chunk.weights.verifyAgainst(chunk.forward, chunk.backward))))
+  if (chunk.recompute && failed(chunk.recompute.verifyAgainst(chunk.forward)))
+    return failure();
+  if (failed(chunk.backward.verifyAgainst(chunk.forward, chunk.recompute)) ||
+      (chunk.weights && failed(chunk.weights.verifyAgainst(
+                            chunk.forward, chunk.recompute, chunk.backward))))
     return failure();
   SmallVector<Type> hidden;
   const int64_t firstTrained = result.pipeline.firstTrained;
@@ -245,7 +268,10 @@ FailureOr<ModelChunks> ChunkReader::read() {
   for (auto weights : model.getBody().getOps<BackwardWeightsOp>())
     if (failed(add(weights, &ChunkFunctions::weights)))
       return failure();
-  if (failed(checkPieces()))
+  for (auto recompute : model.getBody().getOps<RecomputeOp>())
+    if (failed(add(recompute, &ChunkFunctions::recompute)))
+      return failure();
+  if (failed(checkPieces()) || failed(findRecompute()))
     return failure();
   findFirstTrained();
   for (size_t number = 0; number < result.chunks.size(); ++number)

@@ -16,6 +16,8 @@ namespace mf::passes {
 /// The functions of one chunk.
 struct ChunkFunctions {
   ir::ForwardOp forward;
+  /// Null where nothing is recomputed, or in backward.
+  ir::RecomputeOp recompute;
   /// Null in chunks below all that is trained.
   ir::BackwardOp backward;
   /// The backward of weights; null unless backward is split.

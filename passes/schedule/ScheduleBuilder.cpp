@@ -160,17 +160,32 @@ void ScheduleBuilder::runForward(const Task &task) {
       AccumulateLossOp::create(builder, loc, output);
 }
 
+void ScheduleBuilder::addOfForward(const Run &run, ArrayAttr arguments,
+                                   ArrayAttr outputs,
+                                   SmallVectorImpl<Value> &values) {
+  for (auto index : arguments.getAsRange<IntegerAttr>())
+    values.push_back(run.inputs[index.getInt()]);
+  for (auto index : outputs.getAsRange<IntegerAttr>())
+    values.push_back(run.outputs[index.getInt()]);
+}
+
+void ScheduleBuilder::runRecompute(const Task &task) {
+  RecomputeOp recompute = chunks.get(task).recompute;
+  Run &run = getRun(task);
+  SmallVector<Value> arguments;
+  addOfForward(run, recompute.getForwardArguments(),
+               recompute.getForwardOutputs(), arguments);
+  RunRecomputeOp::create(builder, loc, recompute.getSymName(), task.microBatch,
+                         run.frame, arguments);
+}
+
 void ScheduleBuilder::runBackward(const Task &task) {
   ChunkFunctions &chunk = chunks.get(task);
   Run &run = getRun(task);
   addOutputGradients(task, run);
   SmallVector<Value> arguments(run.outputGradients);
-  for (auto index :
-       chunk.backward.getForwardArguments().getAsRange<IntegerAttr>())
-    arguments.push_back(run.inputs[index.getInt()]);
-  for (auto index :
-       chunk.backward.getForwardOutputs().getAsRange<IntegerAttr>())
-    arguments.push_back(run.outputs[index.getInt()]);
+  addOfForward(run, chunk.backward.getForwardArguments(),
+               chunk.backward.getForwardOutputs(), arguments);
   auto op = RunBackwardOp::create(
       builder, loc, chunk.backward.getInputGradientTypes(),
       chunk.backward.getSymName(), task.microBatch, run.frame, arguments);
@@ -200,6 +215,8 @@ void ScheduleBuilder::build(const Task &task) {
     return runBackward(task);
   case Phase::WeightGradient:
     return runBackwardWeights(task);
+  case Phase::Recompute:
+    return runRecompute(task);
   }
 }
 

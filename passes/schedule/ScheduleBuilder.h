@@ -30,10 +30,16 @@ private:
 
   void build(const schedule::Task &task);
   void runForward(const schedule::Task &task);
+  void runRecompute(const schedule::Task &task);
   void runBackward(const schedule::Task &task);
   void runBackwardWeights(const schedule::Task &task);
   void addInputs(const schedule::Task &task, Run &run);
   void addOutputGradients(const schedule::Task &task, Run &run);
+  /// Adds what a function takes of forward again: the arguments and outputs of
+  /// these numbers.
+  static void addOfForward(const Run &run, mlir::ArrayAttr arguments,
+                           mlir::ArrayAttr outputs,
+                           llvm::SmallVectorImpl<mlir::Value> &values);
   mlir::Value load(const schedule::Task &task, int64_t argument);
   /// Before each run of a piece: what earlier and later pieces hand to it.
   void addPast(const schedule::Task &task, Run &run);

@@ -74,6 +74,10 @@ LogicalResult ScheduleReader::addSchedule(ScheduleOp op) {
                    .Case([&](RunForwardOp run) {
                      return addRun(run, run.getForward(), run.getMicroBatch());
                    })
+                   .Case([&](RunRecomputeOp run) {
+                     return addRun(run, run.getRecompute(),
+                                   run.getMicroBatch());
+                   })
                    .Case([&](RunBackwardOp run) {
                      return addRun(run, run.getBackward(), run.getMicroBatch());
                    })
@@ -116,6 +120,8 @@ FailureOr<ModelSchedule> ScheduleReader::read() {
           chunk.weights ? Phase::InputGradient : Phase::Backward);
     if (chunk.weights)
       add(chunk.weights, Phase::WeightGradient);
+    if (chunk.recompute)
+      add(chunk.recompute, Phase::Recompute);
   }
   for (auto op : model.getBody().getOps<ScheduleOp>())
     if (failed(addSchedule(op)))

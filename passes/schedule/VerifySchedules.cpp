@@ -35,6 +35,7 @@ private:
   LogicalResult checkLosses(RunForwardOp run);
   LogicalResult checkLossGradients();
   LogicalResult checkForward(RunForwardOp run);
+  LogicalResult checkRecompute(RunRecomputeOp run);
   LogicalResult checkBackward(RunBackwardOp run);
   LogicalResult checkWeights(RunBackwardWeightsOp run);
   LogicalResult checkOutputGradients(RunBackwardOp run, ValueRange gradients);
@@ -43,6 +44,8 @@ private:
   LogicalResult checkFrame(Operation *run, Value frame);
   LogicalResult checkForwardArguments(Operation *run, Value frame,
                                       ValueRange arguments, ArrayAttr indices);
+  LogicalResult checkForwardOutputs(Operation *run, Value frame,
+                                    ValueRange values, ArrayAttr indices);
   LogicalResult checkMessage(Operation *run, Value value, const Task &maker,
                              int64_t number);
   void addTransfer(ReceiveOp receive, SendOp send, const Task &producer,
@@ -274,15 +277,34 @@ LogicalResult ScheduleVerifier::checkBackward(RunBackwardOp run) {
                                    read.take_front(numArguments),
                                    function.getForwardArguments())))
     return failure();
-  auto forward = run.getFrame().getDefiningOp<RunForwardOp>();
+  return checkForwardOutputs(run, run.getFrame(), read.drop_front(numArguments),
+                             function.getForwardOutputs());
+}
+
+LogicalResult ScheduleVerifier::checkForwardOutputs(Operation *run, Value frame,
+                                                    ValueRange values,
+                                                    ArrayAttr indices) {
+  auto forward = frame.getDefiningOp<RunForwardOp>();
   for (auto [value, index] :
-       llvm::zip_equal(read.drop_front(numArguments),
-                       function.getForwardOutputs().getAsRange<IntegerAttr>()))
+       llvm::zip_equal(values, indices.getAsRange<IntegerAttr>()))
     if (value != forward.getOutputs()[index.getInt()])
       return run->emitOpError("expected output ")
              << index.getInt() << " of " << getName(tasks[forward])
              << ", which its function reads again";
   return success();
+}
+
+LogicalResult ScheduleVerifier::checkRecompute(RunRecomputeOp run) {
+  RecomputeOp function = chunks.get(tasks[run]).recompute;
+  const size_t numArguments = function.getForwardArguments().size();
+  if (failed(checkFrame(run, run.getFrame())) ||
+      failed(checkForwardArguments(run, run.getFrame(),
+                                   run.getArguments().take_front(numArguments),
+                                   function.getForwardArguments())))
+    return failure();
+  return checkForwardOutputs(run, run.getFrame(),
+                             run.getArguments().drop_front(numArguments),
+                             function.getForwardOutputs());
 }
 
 LogicalResult ScheduleVerifier::checkWeights(RunBackwardWeightsOp run) {
@@ -309,6 +331,7 @@ LogicalResult ScheduleVerifier::checkWeights(RunBackwardWeightsOp run) {
 LogicalResult ScheduleVerifier::checkRun(Operation *run) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(run)
       .Case([&](RunForwardOp op) { return checkForward(op); })
+      .Case([&](RunRecomputeOp op) { return checkRecompute(op); })
       .Case([&](RunBackwardOp op) { return checkBackward(op); })
       .Case([&](RunBackwardWeightsOp op) { return checkWeights(op); });
 }

@@ -7,7 +7,8 @@ using namespace mlir;
 using namespace mf::ir;
 using namespace mf::passes;
 
-BackwardHalves::BackwardHalves(ChunkOp chunk, bool splitsBackward)
+BackwardHalves::BackwardHalves(ChunkOp chunk, bool splitsBackward,
+                               bool separatesRecompute)
     : chunk(chunk), cut(chunk.getCut()) {
   for (Operation &op : chunk.getBody().front()) {
     order[&op] = order.size();
@@ -17,6 +18,8 @@ BackwardHalves::BackwardHalves(ChunkOp chunk, bool splitsBackward)
       behindCut.push_back(&op);
   }
   assign(splitsBackward);
+  if (separatesRecompute)
+    separateRecompute();
   dropUnread();
 }
 
@@ -65,6 +68,40 @@ void BackwardHalves::assign(bool splitsBackward) {
     waits = findWeightHalf();
   for (auto [op, inWeights] : llvm::zip(behindCut, waits))
     get(inWeights ? Half::Weights : Half::Backward).insert(op);
+}
+
+/// Takes what depends on a barrier and on no gradient out of both halves: these
+/// operators are clones of forward's, and what is made of them alone. Operators
+/// that a half makes again for nothing stay where they are.
+void BackwardHalves::separateRecompute() {
+  DenseSet<Operation *> waiting, again;
+  for (Operation *op : behindCut) {
+    bool isClone = isa<BarrierOp>(op), waits = false;
+    for (Value operand : getDataOperands(op)) {
+      Operation *producer = operand.getDefiningOp();
+      waits |= producer == cut || waiting.contains(producer);
+      isClone |= again.contains(producer);
+    }
+    if (waits)
+      waiting.insert(op);
+    else if (isClone)
+      again.insert(op);
+  }
+  for (Operation *op : llvm::reverse(behindCut)) {
+    if (!again.contains(op) ||
+        llvm::is_contained(op->getUsers(), getReturn(chunk)))
+      continue;
+    const bool isRead = llvm::any_of(op->getUsers(), [&](Operation *user) {
+      return backward.contains(user) || weights.contains(user);
+    });
+    const bool moves = !isMadeAgain(op) && !isa<BarrierOp>(op);
+    if (moves)
+      recompute.insert(op);
+    if (moves || !isRead) {
+      backward.erase(op);
+      weights.erase(op);
+    }
+  }
 }
 
 /// Takes operators out of the first half that only the other reads and makes
@@ -119,7 +156,9 @@ void BackwardHalves::visit(Value value, Half half, DenseSet<Value> &visited,
     return;
   }
   if (!isMadeAgain(producer)) {
-    (forward.contains(producer) ? reads.residuals : reads.kept)
+    (forward.contains(producer)     ? reads.residuals
+     : recompute.contains(producer) ? reads.recomputed
+                                    : reads.kept)
         .push_back(value);
     return;
   }
@@ -127,13 +166,15 @@ void BackwardHalves::visit(Value value, Half half, DenseSet<Value> &visited,
     visit(operand, half, visited, reads);
 }
 
-HalfReads BackwardHalves::findReads(Half half) {
+HalfReads BackwardHalves::findReads(Half half, ArrayRef<Value> results) {
   HalfReads reads;
   DenseSet<Value> visited;
   for (Operation *op : getOperators(half))
     for (Value operand : getDataOperands(op))
       visit(operand, half, visited, reads);
   for (Value value : getReturned(half))
+    visit(value, half, visited, reads);
+  for (Value value : results)
     visit(value, half, visited, reads);
 
   llvm::sort(reads.arguments, [](BlockArgument a, BlockArgument b) {
@@ -142,6 +183,7 @@ HalfReads BackwardHalves::findReads(Half half) {
   sortInOrder(reads.outputGradients);
   sortInOrder(reads.outputs);
   sortInOrder(reads.residuals);
+  sortInOrder(reads.recomputed);
   sortInOrder(reads.kept);
   return reads;
 }

@@ -23,10 +23,12 @@ namespace {
 /// Splits one chunk.
 class ChunkSplitter {
 public:
-  ChunkSplitter(ChunkOp chunk, bool hasBackward, bool splitsBackward)
+  ChunkSplitter(ChunkOp chunk, bool hasBackward, bool splitsBackward,
+                bool separatesRecompute)
       : chunk(chunk), cut(chunk.getCut()), builder(chunk),
         hasBackward(hasBackward), splitsBackward(splitsBackward && hasBackward),
-        halves(chunk, this->splitsBackward) {}
+        halves(chunk, this->splitsBackward, separatesRecompute && hasBackward) {
+  }
 
   void run();
 
@@ -37,9 +39,11 @@ private:
                  ArrayRef<Value> results);
   SmallVector<Value> getOutputs();
   SmallVector<int64_t> getOutputNumbers(ArrayRef<Value> values);
+  void buildRecompute();
   void buildBackward();
   void buildWeights();
   void buildForward();
+  SmallVector<Value> getUnion(ArrayRef<Value> one, ArrayRef<Value> other);
   void emitRemarks();
 
   ChunkOp chunk;
@@ -47,9 +51,11 @@ private:
   OpBuilder builder;
   bool hasBackward, splitsBackward;
   BackwardHalves halves;
-  HalfReads backwardReads, weightReads;
-  /// Residuals of both halves, in forward's order.
+  HalfReads recomputeReads, backwardReads, weightReads;
+  /// Residuals of both halves and of what is recomputed, in forward's order.
   SmallVector<Value> residuals;
+  /// Values of the recompute part that both halves read.
+  SmallVector<Value> recomputed;
 };
 
 } // namespace
@@ -101,7 +107,7 @@ void ChunkSplitter::cloneHalf(Block &block, Half half,
     for (Value operand : getDataOperands(op))
       getInHalf(operand, mapping);
     auto barrier = dyn_cast<BarrierOp>(op);
-    if (barrier && half == Half::Weights) {
+    if (barrier && half != Half::Backward) {
       mapping.map(barrier.getResult(), mapping.lookup(barrier.getInput()));
       continue;
     }
@@ -149,11 +155,29 @@ SmallVector<int64_t> ChunkSplitter::getOutputNumbers(ArrayRef<Value> values) {
   });
 }
 
+void ChunkSplitter::buildRecompute() {
+  SmallVector<Value> arguments;
+  llvm::append_range(arguments, recomputeReads.arguments);
+  llvm::append_range(arguments, recomputeReads.outputs);
+  llvm::append_range(arguments, residuals);
+  Region body;
+  Block &block = body.emplaceBlock();
+  cloneHalf(block, Half::Recompute, arguments, recomputed);
+  auto op = RecomputeOp::create(
+      builder, chunk.getLoc(), (chunk.getSymName() + ".recompute").str(),
+      getFunctionType(block), chunk.getPlacement(),
+      builder.getI64ArrayAttr(getNumbers(recomputeReads.arguments)),
+      builder.getI64ArrayAttr(getOutputNumbers(recomputeReads.outputs)),
+      ArrayAttr(), ArrayAttr());
+  op.getBody().takeBody(body);
+}
+
 void ChunkSplitter::buildBackward() {
   SmallVector<Value> arguments(cut.getOutputGradients());
   llvm::append_range(arguments, backwardReads.arguments);
   llvm::append_range(arguments, backwardReads.outputs);
   llvm::append_range(arguments, residuals);
+  llvm::append_range(arguments, recomputed);
   SmallVector<Value> results = halves.getReturned(Half::Backward);
   llvm::append_range(results, weightReads.kept);
   Region body;
@@ -179,6 +203,7 @@ void ChunkSplitter::buildWeights() {
   }
   llvm::append_range(arguments, weightReads.arguments);
   llvm::append_range(arguments, residuals);
+  llvm::append_range(arguments, recomputed);
   llvm::append_range(arguments, weightReads.kept);
   Region body;
   Block &block = body.emplaceBlock();
@@ -228,13 +253,21 @@ void ChunkSplitter::emitRemarks() {
       << remark::add("kept from forward to backward")
       << remark::metric("values", residuals.size())
       << remark::metric("bytes", getBytes(residuals));
-  if (!splitsBackward)
-    return;
   auto countOperators = [&](Half half) {
     return llvm::count_if(halves.getOperators(half), [](Operation *op) {
       return isa<ComputeOpInterface>(op);
     });
   };
+  if (halves.hasRecompute())
+    remark::passed(chunk.getLoc(), remark::RemarkOpts::name("RecomputeTask")
+                                       .category("residuals")
+                                       .function(chunk.getSymName()))
+        << remark::add("recompute waits for no gradient")
+        << remark::metric("operators", countOperators(Half::Recompute))
+        << remark::metric("values", recomputed.size())
+        << remark::metric("bytes", getBytes(recomputed));
+  if (!splitsBackward)
+    return;
   remark::passed(chunk.getLoc(), remark::RemarkOpts::name("WeightHalf")
                                      .category("residuals")
                                      .function(chunk.getSymName()))
@@ -247,17 +280,33 @@ void ChunkSplitter::emitRemarks() {
       << remark::metric("kept bytes", getBytes(weightReads.kept));
 }
 
+/// The values of both lists, once each and in the chunk's order.
+SmallVector<Value> ChunkSplitter::getUnion(ArrayRef<Value> one,
+                                           ArrayRef<Value> other) {
+  SmallVector<Value> values(one);
+  llvm::append_range(values, other);
+  halves.sortInOrder(values);
+  values.erase(llvm::unique(values), values.end());
+  return values;
+}
+
 void ChunkSplitter::run() {
   backwardReads = halves.findReads(Half::Backward);
   weightReads = halves.findReads(Half::Weights);
-  residuals = backwardReads.residuals;
-  llvm::append_range(residuals, weightReads.residuals);
-  halves.sortInOrder(residuals);
-  residuals.erase(llvm::unique(residuals), residuals.end());
+  recomputed = getUnion(backwardReads.recomputed, weightReads.recomputed);
+  recomputeReads = halves.findReads(Half::Recompute, recomputed);
+  residuals = getUnion(backwardReads.residuals, weightReads.residuals);
+  residuals = getUnion(residuals, recomputeReads.residuals);
   emitRemarks();
   if (hasBackward) {
     buildBackward();
     Operation *backwardOp = chunk->getPrevNode();
+    if (halves.hasRecompute()) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPoint(backwardOp);
+      buildRecompute();
+      backwardOp = backwardOp->getPrevNode();
+    }
     if (splitsBackward)
       buildWeights();
     builder.setInsertionPoint(backwardOp);
@@ -272,18 +321,25 @@ struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
   using SplitChunksBase::SplitChunksBase;
 
   void runOnOperation() override {
-    FailureOr<bool> splits = getsSplit(getOperation());
-    if (failed(splits))
+    FailureOr<Policy> policy = readPolicy(getOperation());
+    if (failed(policy))
       return signalPassFailure();
     auto chunks = llvm::to_vector(getOperation().getBody().getOps<ChunkOp>());
     std::vector<bool> haveBackward;
     for (size_t index = 0; index < chunks.size(); ++index)
       haveBackward.push_back(getsGradients(chunks, index));
     for (auto [chunk, hasBackward] : llvm::zip_equal(chunks, haveBackward))
-      ChunkSplitter(chunk, hasBackward, *splits).run();
+      ChunkSplitter(chunk, hasBackward, policy->splitsBackward,
+                    policy->separatesRecompute)
+          .run();
   }
 
 private:
+  /// The parts of backward that become functions of their own.
+  struct Policy {
+    bool splitsBackward, separatesRecompute;
+  };
+
   /// Whether the chunk behind gives gradients, if there is one for the same
   /// piece of the sequence. Chunks below all that is trained get none.
   static bool getsGradients(ArrayRef<ChunkOp> chunks, size_t index) {
@@ -295,20 +351,27 @@ private:
                next.getPast();
   }
 
-  /// Whether backward of `model` is split, by the option or else by its
-  /// schedule.
-  FailureOr<bool> getsSplit(ModelOp model) {
-    using mf::passes::SplitBackward;
+  /// As the options say, or else the schedule of `model`.
+  FailureOr<Policy> readPolicy(ModelOp model) {
+    using mf::passes::RecomputeTasks, mf::passes::SplitBackward;
+    Policy result{splitBackward == SplitBackward::Always,
+                  recomputeTasks == RecomputeTasks::Always};
     TrainingAttr training = model.getTrainingAttr();
-    if (splitBackward != SplitBackward::Auto || !training)
-      return splitBackward == SplitBackward::Always;
+    if (!training || (splitBackward != SplitBackward::Auto &&
+                      recomputeTasks != RecomputeTasks::Auto))
+      return result;
     StringRef name = training.getParallel().getScheduler();
     llvm::Expected<const mf::schedule::Policy *> policy =
         mf::schedule::findPolicy(name);
-    if (policy)
-      return (*policy)->splitsBackward();
-    model.emitOpError(llvm::toString(policy.takeError()));
-    return failure();
+    if (!policy) {
+      model.emitOpError(llvm::toString(policy.takeError()));
+      return failure();
+    }
+    if (splitBackward == SplitBackward::Auto)
+      result.splitsBackward = (*policy)->splitsBackward();
+    if (recomputeTasks == RecomputeTasks::Auto)
+      result.separatesRecompute = (*policy)->separatesRecompute();
+    return result;
   }
 };
 

@@ -4,7 +4,7 @@ usage: schedules_never_change_bits.py [--part=K/N] BIN_FOLDER WORK_FOLDER [SEED 
 
 Trains one model for two steps on one stage, then on several stages under every
 schedule, with fixed and with randomly drawn stages, chunks, micro-batches,
-offsets, recompute and swap. All losses, accumulated gradients and trained
+offsets, recompute (in backward, or in tasks of its own) and swap. All losses, accumulated gradients and trained
 parameters must be the same bytes, every program must verify, and every rank must
 use at its peak the bytes that were planned. MF_SEED replaces the seed.
 """
@@ -35,6 +35,7 @@ SCHEDULES = [
     ("v-half", "zero_bubble_v", 2),
     ("v-min", "zero_bubble_v", 2),
     ("dualpipe-v", "zero_bubble_v", 2),
+    ("recompute-in-advance", "1f1b", 2),
 ]
 
 
@@ -44,13 +45,13 @@ DYNAMIC = "{type: DynamicLossScaleUpdateCell, loss_scale_value: 512, scale_windo
 
 def case(
     schedule, stages, layers, micro_batches, offset="0", recompute=None, swap=None,
-    scale_sense="1.0",
+    scale_sense="1.0", tasks=False,
 ):  # fmt: skip
     name, scheduler, interleave = schedule
     return dict(
         schedule=name, scheduler=scheduler, interleave=interleave, stages=stages,
         layers=layers, micro_batches=micro_batches, offset=offset, recompute=recompute,
-        swap=swap, scale_sense=scale_sense,
+        swap=swap, scale_sense=scale_sense, tasks=tasks,
     )  # fmt: skip
 
 
@@ -66,6 +67,9 @@ def fixed_cases():
     yield case(SCHEDULES[3], 2, 6, 5, offset="[[1, 0], [0, 1]]")
     yield case(SCHEDULES[4], 2, 8, 4, offset="[[0, 0], [1, 0], [0, 1]]")
     yield case(SCHEDULES[7], 4, 8, 8)
+    both = dict(recompute={"recompute": "True"}, swap={"layer_swap": SWAP["layer_swap"] % 20})
+    for schedule in (SCHEDULES[0], SCHEDULES[3], SCHEDULES[6], SCHEDULES[11]):
+        yield case(schedule, 2, 4, 4, tasks=True, **both)
     for schedule in (SCHEDULES[0], SCHEDULES[3], SCHEDULES[6]):
         yield case(schedule, 2, 4, 4, scale_sense=DYNAMIC)
 
@@ -86,8 +90,9 @@ def draw(generator):
     recompute = generator.choice([None, {"recompute": "True"}, {"select_recompute": "True"}])
     swap = generator.choice([None, {"layer_swap": SWAP["layer_swap"] % generator.choice([1, 7, 60])}])
     scale_sense = generator.choice(["1.0", "1.0", "1024.0", DYNAMIC])
+    tasks = recompute is not None and generator.random() < 0.5
     return case(
-        schedule, stages, layers, micro_batches, offset, recompute, swap, scale_sense
+        schedule, stages, layers, micro_batches, offset, recompute, swap, scale_sense, tasks
     )
 
 
@@ -95,7 +100,11 @@ def result(tools, data, options):
     """Losses, gradients and parameters of one configuration."""
     options = dict(options)
     model = dict(MODEL, num_layers=options.pop("layers"))
-    _, step = tools.lower("case", model, batch_size=1, **options)
+    lowering = ["--recompute-tasks"] if options.pop("tasks") else []
+    _, step = tools.lower("case", model, batch_size=1, lowering=lowering, **options)
+    if lowering:
+        with open(step) as file:
+            assert "recomputes}" in file.read(), "no recompute tasks"
     tools.run("mf-opt", "--quiet", "--ascend-verify-program", step, "-o", "/dev/null")
     gradients = tools.path("gradients.safetensors")
     parameters = tools.path("parameters.safetensors")

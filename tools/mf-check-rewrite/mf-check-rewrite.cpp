@@ -46,6 +46,9 @@ static cl::opt<int64_t>
                cl::init(0),
                cl::desc("Compute the loss by n pieces of the sequence, as "
                         "mf-opt does"));
+static cl::opt<bool>
+    recomputeTasks("recompute-tasks", cl::cat(category),
+                   cl::desc("Recompute in tasks of their own, as mf-opt does"));
 
 static int fail(const Twine &message) {
   WithColor::error(errs(), "mf-check-rewrite") << message << '\n';
@@ -76,6 +79,7 @@ static int checkPasses(mlir::ModuleOp module) {
   options.config = config;
   options.castOnce = castOnce;
   options.lossChunks = lossChunks;
+  options.recomputeTasks = recomputeTasks;
   mf::passes::buildTrainingStepPipeline(manager, options);
   mlir::FailureOr<std::vector<Snapshot>> snapshots =
       runWithSnapshots(manager, module);

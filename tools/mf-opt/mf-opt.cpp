@@ -55,6 +55,10 @@ static cl::opt<int64_t> lossChunks(
     "loss-chunks", cl::value_desc("n"), cl::cat(category), cl::init(0),
     cl::desc("Compute the loss by n pieces of the sequence, as chunk_loss_num "
              "asks for"));
+static cl::opt<bool> recomputeTasks(
+    "recompute-tasks", cl::cat(category),
+    cl::desc("Recompute in tasks of their own, which run before the gradient "
+             "arrives"));
 /// The options of lowering, for the step and for what is advised for it.
 static mf::tools::LoweringFlags lowering(category);
 static cl::opt<bool>
@@ -122,6 +126,7 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   options.gradientAccumulationSteps = gradientAccumulationSteps;
   options.schedule = schedule;
   options.lossChunks = lossChunks;
+  options.recomputeTasks = recomputeTasks;
   options.hbm = hbm;
   options.setLowering(lowering.getOptions());
   options.quiet = quiet || report;

@@ -66,6 +66,11 @@ struct ScheduleOptions {
       cl::desc("Time that backward of each chunk spends on recomputing, given "
                "as --forward-time is (default 0)"),
       cl::value_desc("time,..."), cl::cat(category)};
+  cl::opt<bool> recomputeTasks{
+      "recompute-tasks",
+      cl::desc("Recompute in tasks of their own, which wait for no gradient; "
+               "--recompute-time is then that of a forward unless given"),
+      cl::cat(category)};
   cl::opt<double> transferTime{
       "transfer-time", cl::desc("Time of a message between stages (default 0)"),
       cl::value_desc("time"), cl::init(0), cl::cat(category)};
@@ -192,6 +197,9 @@ Expected<ScheduleResult> simulate(const Policy &policy,
   Expected<Pipeline> pipeline = place(policy, options);
   if (!pipeline)
     return pipeline.takeError();
+  const bool hasTasks = options.recomputeTasks || policy.separatesRecompute();
+  if (hasTasks)
+    policy.chooseRecompute(*pipeline);
   Expected<Schedule> schedule = buildSchedule(policy, *pipeline);
   if (!schedule)
     return schedule.takeError();
@@ -201,7 +209,9 @@ Expected<ScheduleResult> simulate(const Policy &policy,
   double share = options.showsAll() ? 1.0 / result.chunksPerStage : 1.0;
   PipelineCosts costs;
   costs.forward = spread(options.forwardTime, 1, chunks, share);
-  if (!options.recomputeTime.empty())
+  if (hasTasks && options.recomputeTime.empty())
+    costs.recompute = costs.forward;
+  else if (!options.recomputeTime.empty())
     costs.recompute = spread(options.recomputeTime, 0, chunks, share);
   costs.backwardRatio = options.backwardRatio;
   costs.inputGradientShare = options.inputGradientShare;

@@ -42,6 +42,11 @@ public:
   void addAlternation(llvm::ArrayRef<Task> forwards,
                       llvm::ArrayRef<Task> backwards, int64_t warmUp);
 
+  /// The order that addAlternation() asks for.
+  static std::vector<Task> getAlternation(llvm::ArrayRef<Task> forwards,
+                                          llvm::ArrayRef<Task> backwards,
+                                          int64_t warmUp);
+
   /// Forward number `count` + i of the list starts when number i of the tasks
   /// that end the lives of activations has ended: if these run in the order of
   /// the list, at most `count` activations live at once.
@@ -51,8 +56,7 @@ public:
 private:
   bool isThere(const Task &task) const {
     return task.microBatch < pipeline.microBatches &&
-           task.piece < pipeline.pieces &&
-           pipeline.runs(task.phase, task.chunk);
+           task.piece < pipeline.pieces && pipeline.runs(task);
   }
 
   const Pipeline &pipeline;
@@ -71,6 +75,20 @@ public:
   virtual llvm::StringRef getSummary() const = 0;
   /// Backwards are split into input and weight gradients.
   virtual bool splitsBackward() const { return false; }
+  /// Recompute is a task of its own. With other policies it may be one, if the
+  /// pipeline says so.
+  virtual bool separatesRecompute() const { return false; }
+  /// Whether a chunk may recompute. One that may not keeps all that its
+  /// backward reads, whatever its layers ask for.
+  virtual bool mayRecompute(const Pipeline &pipeline, int64_t chunk) const {
+    return true;
+  }
+  /// Marks the runs of a pipeline that recompute in tasks of their own if all
+  /// chunks are to: those of all chunks that may, unless overridden.
+  virtual void chooseRecompute(Pipeline &pipeline) const;
+  /// Its rules place recompute tasks. Otherwise each runs right before the
+  /// gradient that needs it: it does not wait for what that waits for.
+  virtual bool placesRecompute() const { return false; }
   /// Takes micro-batches in several pieces of their sequence.
   virtual bool takesPieces() const { return false; }
 

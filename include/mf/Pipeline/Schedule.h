@@ -25,14 +25,21 @@ namespace mf::schedule {
 
 /// The part of its chunk's work that a task computes. A backward is either
 /// whole or split into an input gradient, which the stage before waits for, and
-/// a weight gradient, which nobody waits for.
-enum class Phase : uint8_t { Forward, Backward, InputGradient, WeightGradient };
+/// a weight gradient, which nobody waits for. Recompute may be a task before
+/// it, which waits for no gradient.
+enum class Phase : uint8_t {
+  Forward,
+  Backward,
+  InputGradient,
+  WeightGradient,
+  Recompute
+};
 
-/// `F`, `B`, `I` or `W`.
+/// `F`, `B`, `I`, `W` or `R`.
 char getLetter(Phase phase);
 
 /// Duration in the time by which schedules are made: forward 1, backward 2,
-/// input gradient 1, weight gradient 1.
+/// input gradient 1, weight gradient 1, recompute 1.
 int64_t getUnitTime(Phase phase);
 
 /// One run of one phase of a chunk, for a micro-batch or one piece of its
@@ -63,10 +70,28 @@ struct Pipeline {
   /// The chunks before this one run forwards alone: nothing in them is trained,
   /// so no gradient is sent to them.
   int64_t firstTrained = 0;
+  /// By chunk and, within it, micro-batch: whether a task of its own recomputes
+  /// for its backward. Empty if none does.
+  std::vector<bool> recomputed = {};
 
-  /// Whether the pipeline has tasks of that phase of a chunk.
+  /// Whether the chunk's backward of a micro-batch has a recompute task.
+  bool recomputes(int64_t chunk, int64_t microBatch) const {
+    return !recomputed.empty() && chunk >= firstTrained &&
+           recomputed[chunk * microBatches + microBatch];
+  }
+  /// Gives all micro-batches of a chunk recompute tasks.
+  void addRecompute(int64_t chunk);
+
+  /// Whether the pipeline has tasks of that phase of a chunk, which is no
+  /// recompute.
   bool runs(Phase phase, int64_t chunk) const {
     return phase == Phase::Forward || chunk >= firstTrained;
+  }
+  /// Whether the pipeline has a task of one of its chunks and micro-batches.
+  bool runs(const Task &task) const {
+    return task.phase == Phase::Recompute
+               ? recomputes(task.chunk, task.microBatch)
+               : runs(task.phase, task.chunk);
   }
   int64_t getNumChunks() const {
     return static_cast<int64_t>(stageOfChunk.size());
@@ -117,19 +142,25 @@ struct Schedule {
 
   /// Calls `visit(task, isHeld)` for each task of a stage from which on an
   /// activation of the task's chunk is held, or is held no longer. Forwards
-  /// make them; backwards end them, or weight gradients if backwards are split.
-  /// Chunks without backwards hold none.
+  /// make them, or recompute tasks where there are any; backwards end them, or
+  /// weight gradients if backwards are split. Chunks without backwards hold
+  /// none.
   template <typename Visit>
   void visitActivations(int64_t stage, Visit visit) const {
     const Phase last = splitsBackward ? Phase::WeightGradient : Phase::Backward;
-    for (const Task &task : stages[stage])
+    for (const Task &task : stages[stage]) {
+      const Phase first = pipeline.recomputes(task.chunk, task.microBatch)
+                              ? Phase::Recompute
+                              : Phase::Forward;
       if (pipeline.runs(last, task.chunk) &&
-          (task.phase == Phase::Forward || task.phase == last))
-        visit(task, task.phase == Phase::Forward);
+          (task.phase == first || task.phase == last))
+        visit(task, task.phase == first);
+    }
   }
 
-  /// Calls `visit` at each forward of a stage with the numbers of activations
-  /// that it then holds of each of its chunks, in the order of execution.
+  /// Calls `visit` at each task of a stage that makes an activation with the
+  /// numbers of activations that it then holds of each of its chunks, in the
+  /// order of execution.
   void
   visitInFlight(int64_t stage,
                 llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit) const;

@@ -17,14 +17,14 @@ namespace mf::schedule {
 
 /// The tasks that a task waits for on any stage: the forward of the chunk
 /// before and of the piece before, the gradient of the chunk behind and of the
-/// piece behind, its own forward or input gradient. At most three.
-llvm::SmallVector<Task, 3> getInputs(const Pipeline &pipeline,
+/// piece behind, its own forward, recompute or input gradient. At most four.
+llvm::SmallVector<Task, 4> getInputs(const Pipeline &pipeline,
                                      const Task &task);
 
 /// The task of another chunk that a task reads from, on whatever stage: the
 /// forward of the chunk before, the gradient of the chunk behind. None for the
-/// chunk with which a micro-batch or its gradient begins, and for weight
-/// gradients.
+/// chunk with which a micro-batch or its gradient begins, for weight gradients
+/// and for recomputes.
 std::optional<Task> getChunkInput(const Pipeline &pipeline, const Task &task);
 
 /// The one input of a task that another stage makes, if there is one.
@@ -34,7 +34,7 @@ std::optional<Task> getProducer(const Pipeline &pipeline, const Task &task);
 std::optional<Task> getReader(const Pipeline &pipeline, const Task &task);
 
 /// The gradient of the same chunk and kind that is added right before that of
-/// `task`; none for the first one, and for forwards.
+/// `task`; none for the first one, for forwards and for recomputes.
 std::optional<Task> getEarlierGradient(const Pipeline &pipeline,
                                        const Task &task);
 
@@ -64,6 +64,7 @@ public:
     // Phases are numbered as they are listed.
     int64_t phase = task.phase == Phase::Forward          ? 0
                     : task.phase == Phase::WeightGradient ? 2
+                    : task.phase == Phase::Recompute      ? phases.size() - 1
                                                           : 1;
     return ((phase * pipeline.getNumChunks() + task.chunk) *
                 pipeline.microBatches +
@@ -139,7 +140,7 @@ private:
   };
 
   const Pipeline &pipeline;
-  llvm::SmallVector<Phase, 3> phases;
+  llvm::SmallVector<Phase, 4> phases;
   int64_t numTasks;
   std::vector<int32_t> positions;
   std::vector<Edge> edges;

@@ -185,6 +185,8 @@ struct Routine {
   int64_t scratchBytes = 0;
   /// It runs once the gradients are complete.
   bool updatesParameters = false;
+  /// It makes values of a frame again for the backward of the frame.
+  bool recomputes = false;
   InstructionList body;
 };
 

@@ -21,7 +21,8 @@ struct StepTask {
 
 /// The tasks of a stage in order: the calls that have frames. The first call of
 /// a frame is a forward; then comes a backward, or an input gradient and a
-/// weight gradient. A LocatedError if a frame has more calls.
+/// weight gradient, before which a routine may recompute. A LocatedError if a
+/// frame has more calls.
 llvm::Expected<std::vector<StepTask>> findTasks(const StageProgram &stage);
 
 } // namespace mf::program

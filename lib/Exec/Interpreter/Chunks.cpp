@@ -173,14 +173,14 @@ JointChunk::runBackward(Rank &rank, int64_t microBatch,
 // Forward and backward functions
 //===----------------------------------------------------------------------===//
 
-/// The half of a split backward that makes gradients of parameters runs right
-/// behind the other one.
+/// Recompute runs right before backward, and the half of a split backward that
+/// makes gradients of parameters right behind the other one.
 class FunctionChunk : public Chunk {
 public:
-  FunctionChunk(ir::ForwardOp forward, ir::BackwardOp backward,
-                ir::BackwardWeightsOp weights)
-      : Chunk(forward.getPlacement()), forward(forward), backward(backward),
-        weights(weights) {}
+  FunctionChunk(ir::ForwardOp forward, ir::RecomputeOp recompute,
+                ir::BackwardOp backward, ir::BackwardWeightsOp weights)
+      : Chunk(forward.getPlacement()), forward(forward), recompute(recompute),
+        backward(backward), weights(weights) {}
 
   FunctionOpInterface getFunction() override { return forward; }
   SmallVector<Type> getOutputTypes() override {
@@ -203,8 +203,12 @@ public:
 private:
   LogicalResult appendArguments(FunctionOpInterface user, ArrayAttr indices,
                                 SmallVectorImpl<Tensor> &passed);
+  LogicalResult appendOutputs(FunctionOpInterface user, ArrayAttr indices,
+                              SmallVectorImpl<Tensor> &passed);
+  LogicalResult runRecompute(Rank &rank);
 
   ir::ForwardOp forward;
+  ir::RecomputeOp recompute;
   ir::BackwardOp backward;
   ir::BackwardWeightsOp weights;
   /// The tensors of the micro-batch that runs.
@@ -251,19 +255,37 @@ LogicalResult FunctionChunk::appendArguments(FunctionOpInterface user,
   return success();
 }
 
-FailureOr<SmallVector<Tensor>>
-FunctionChunk::runBackward(Rank &rank, int64_t microBatch,
-                           llvm::ArrayRef<Tensor> outputGradients) {
-  SmallVector<Tensor> passed(outputGradients);
-  if (failed(appendArguments(backward, backward.getForwardArguments(), passed)))
-    return failure();
-  for (auto index : backward.getForwardOutputs().getAsRange<IntegerAttr>()) {
+LogicalResult FunctionChunk::appendOutputs(FunctionOpInterface user,
+                                           ArrayAttr indices,
+                                           SmallVectorImpl<Tensor> &passed) {
+  for (auto index : indices.getAsRange<IntegerAttr>()) {
     if (index.getInt() >= static_cast<int64_t>(outputs.size()))
-      return backward.emitOpError("cannot be run: reads output ")
+      return user.emitOpError("cannot be run: reads output ")
              << index.getInt() << " of its forward function, which has "
              << outputs.size();
     passed.push_back(outputs[index.getInt()]);
   }
+  return success();
+}
+
+LogicalResult FunctionChunk::runRecompute(Rank &rank) {
+  SmallVector<Tensor> passed;
+  if (failed(appendArguments(recompute, recompute.getForwardArguments(),
+                             passed)) ||
+      failed(appendOutputs(recompute, recompute.getForwardOutputs(), passed)))
+    return failure();
+  return runRecomputeFunction(rank, recompute, passed, frame);
+}
+
+FailureOr<SmallVector<Tensor>>
+FunctionChunk::runBackward(Rank &rank, int64_t microBatch,
+                           llvm::ArrayRef<Tensor> outputGradients) {
+  SmallVector<Tensor> passed(outputGradients);
+  if ((recompute && failed(runRecompute(rank))) ||
+      failed(
+          appendArguments(backward, backward.getForwardArguments(), passed)) ||
+      failed(appendOutputs(backward, backward.getForwardOutputs(), passed)))
+    return failure();
   FailureOr<SmallVector<Tensor>> hidden =
       runBackwardFunction(rank, backward, passed, frame);
   if (failed(hidden) || !weights)
@@ -325,7 +347,8 @@ collectChunks(ir::ModelOp model) {
       chunks.push_back(std::make_unique<JointChunk>(chunk));
     else if (auto forward = dyn_cast<ir::ForwardOp>(op))
       chunks.push_back(std::make_unique<FunctionChunk>(
-          forward, findPartner<ir::BackwardOp>(model, forward),
+          forward, findPartner<ir::RecomputeOp>(model, forward),
+          findPartner<ir::BackwardOp>(model, forward),
           findPartner<ir::BackwardWeightsOp>(model, forward)));
   }
   if (chunks.empty())

@@ -98,6 +98,14 @@ LogicalResult addGradients(Rank &rank, Operation *op, ArrayAttr parameters,
   return success();
 }
 
+LogicalResult runRecomputeFunction(Rank &rank, ir::RecomputeOp recompute,
+                                   llvm::ArrayRef<Tensor> passed,
+                                   llvm::SmallVectorImpl<Tensor> &frame) {
+  SmallVector<Tensor> arguments(passed);
+  llvm::append_range(arguments, frame);
+  return runFunction(rank, recompute, arguments, &frame);
+}
+
 FailureOr<SmallVector<Tensor>>
 runBackwardFunction(Rank &rank, ir::BackwardOp backward,
                     llvm::ArrayRef<Tensor> passed,

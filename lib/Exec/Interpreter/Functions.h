@@ -23,8 +23,15 @@ runFunction(Rank &rank, mlir::FunctionOpInterface function,
             llvm::ArrayRef<Tensor> arguments,
             llvm::SmallVectorImpl<Tensor> *results = nullptr);
 
+/// Runs what a chunk recomputes for backward on what a task passes (the
+/// arguments and outputs of forward that it reads) and on the residuals of
+/// `frame`, to which it appends its results.
+mlir::LogicalResult runRecomputeFunction(Rank &rank, ir::RecomputeOp recompute,
+                                         llvm::ArrayRef<Tensor> passed,
+                                         llvm::SmallVectorImpl<Tensor> &frame);
+
 /// Runs backward of a chunk on what a task passes (the gradients of its
-/// outputs, and what it reads of forward's arguments) and on the residuals of
+/// outputs, and what it reads of forward's arguments) and on the values of
 /// `frame`, to which it appends what it keeps for the other half. Adds the
 /// gradients of parameters to the rank's and gives those of the hidden inputs.
 mlir::FailureOr<llvm::SmallVector<Tensor>>

@@ -18,8 +18,8 @@ public:
   LogicalResult runTask(Operation *task) {
     return llvm::TypeSwitch<Operation *, LogicalResult>(task)
         .Case<ir::LoadOp, ir::ReceiveOp, ir::SendOp, ir::RunForwardOp,
-              ir::LossGradientOp, ir::RunBackwardOp, ir::RunBackwardWeightsOp,
-              ir::AccumulateLossOp, ir::RunUpdateOp>(
+              ir::LossGradientOp, ir::RunRecomputeOp, ir::RunBackwardOp,
+              ir::RunBackwardWeightsOp, ir::AccumulateLossOp, ir::RunUpdateOp>(
             [this](auto op) { return run(op); })
         .Default([](Operation *op) {
           return op->emitOpError("cannot be run: it is not a task of a "
@@ -30,7 +30,8 @@ public:
 private:
   /// Values that a micro-batch keeps from a task of a chunk for later tasks.
   struct Frame {
-    /// Residuals, and behind them what backward keeps for its weights' half.
+    /// Residuals, and behind them what is recomputed and what backward keeps
+    /// for its weights' half.
     SmallVector<Tensor> values;
     bool hasRunBackward = false;
   };
@@ -96,6 +97,16 @@ private:
     return bind(loss.getResult(),
                 rank.getLossGradient(loss, loss.getValue().convertToDouble(),
                                      loss.getScaled(), loss.getType()));
+  }
+
+  LogicalResult run(ir::RunRecomputeOp run) {
+    auto frame = frames.find(run.getFrame());
+    if (frame == frames.end() || frame->second.hasRunBackward)
+      return run.emitOpError("cannot be run: expected its frame before the "
+                             "backward run that reads it");
+    return runRecomputeFunction(
+        rank, lookup<ir::RecomputeOp>(run.getRecomputeAttr()),
+        getTensors(run.getArguments()), frame->second.values);
   }
 
   LogicalResult run(ir::RunBackwardOp run) {

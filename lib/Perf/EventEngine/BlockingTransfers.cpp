@@ -33,6 +33,8 @@ namespace {
 /// How many more forwards a stage runs ahead than the one behind it; nothing if
 /// it does not alternate between forwards and backwards.
 std::optional<int64_t> getLead(const Schedule &schedule) {
+  if (!schedule.pipeline.recomputed.empty())
+    return std::nullopt;
   return llvm::StringSwitch<std::optional<int64_t>>(schedule.name)
       .Cases({"1f1b", "interleaved-low-memory"}, 1)
       .Case("interleaved", 2)

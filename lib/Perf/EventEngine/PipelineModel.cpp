@@ -96,16 +96,17 @@ double getOrZero(llvm::ArrayRef<double> numbers, size_t index) {
 }
 
 /// Durations of a chunk's tasks by phase.
-using ChunkTimes = std::array<double, 4>;
+using ChunkTimes = std::array<double, 5>;
 
-std::vector<ChunkTimes> getTimes(const PipelineCosts &costs) {
+std::vector<ChunkTimes> getTimes(const PipelineCosts &costs, bool hasTasks) {
   std::vector<ChunkTimes> times;
   for (auto [chunk, forward] : llvm::enumerate(costs.forward)) {
     double backward = forward * costs.backwardRatio;
     double input = backward * costs.inputGradientShare;
     double recompute = getOrZero(costs.recompute, chunk);
-    times.push_back(
-        {forward, backward + recompute, input + recompute, backward - input});
+    double within = hasTasks ? 0 : recompute;
+    times.push_back({forward, backward + within, input + within,
+                     backward - input, recompute});
   }
   return times;
 }
@@ -194,7 +195,7 @@ void BlockTimer::addOverlappedMessages() {
 
 /// Pieces of a sequence take the same, though those behind read more.
 std::vector<double> BlockTimer::getDurations() const {
-  std::vector<ChunkTimes> times = getTimes(costs);
+  std::vector<ChunkTimes> times = getTimes(costs, !pipeline.recomputed.empty());
   std::vector<double> durations(graph.size(), costs.transferTime);
   for (llvm::ArrayRef<Task> stage : schedule.stages)
     for (const Task &task : stage)
@@ -285,6 +286,17 @@ double sum(llvm::ArrayRef<double> numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), 0.0);
 }
 
+/// The time of all recomputation of a step.
+double getRecomputeTime(const Pipeline &pipeline, const PipelineCosts &costs) {
+  if (pipeline.recomputed.empty())
+    return static_cast<double>(pipeline.microBatches) * sum(costs.recompute);
+  double time = 0;
+  for (auto [chunk, ofRun] : llvm::enumerate(costs.recompute))
+    for (int64_t run = 0; run < pipeline.microBatches; ++run)
+      time += pipeline.recomputes(static_cast<int64_t>(chunk), run) ? ofRun : 0;
+  return time;
+}
+
 Bubbles getBubbles(const Schedule &schedule, const PipelineCosts &costs,
                    double end) {
   const Pipeline &pipeline = schedule.pipeline;
@@ -303,8 +315,8 @@ Bubbles getBubbles(const Schedule &schedule, const PipelineCosts &costs,
       bubbles.communication = stages * *time * costs.transferTime / work;
       bubbles.imbalance -= *bubbles.communication;
     }
-  if (double recompute = sum(costs.recompute); recompute > 0) {
-    bubbles.recompute = microBatches * recompute / work;
+  if (double recompute = getRecomputeTime(pipeline, costs); recompute > 0) {
+    bubbles.recompute = recompute / work;
     bubbles.imbalance -= *bubbles.recompute;
   }
   return bubbles;

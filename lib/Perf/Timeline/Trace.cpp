@@ -41,6 +41,8 @@ StringRef getPhaseName(schedule::Phase phase) {
     return "input gradient";
   case schedule::Phase::WeightGradient:
     return "weight gradient";
+  case schedule::Phase::Recompute:
+    return "recompute";
   }
   llvm_unreachable("covers all phases");
 }

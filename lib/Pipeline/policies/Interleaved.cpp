@@ -9,6 +9,11 @@
 // Of pieces of the sequence (Sun et al., Seq1F1B, 2024) a group has as many
 // micro-batches as have at least one piece for each stage.
 //
+// Two orders of MindSpeed have recompute tasks: recompute-in-advance makes all
+// that is recomputed before the gradient arrives, recompute-in-bubble keeps the
+// activations of most micro-batches and recomputes as many as make the stages
+// hold no more than 2P chunks.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Policies.h"
@@ -54,6 +59,13 @@ public:
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override {
     llvm::ArrayRef<int32_t> chunks = rules.getChunks();
+    rules.addOrder(getOrder(pipeline, stage, chunks));
+  }
+
+protected:
+  /// The forwards and backwards of a stage.
+  std::vector<Task> getOrder(const Pipeline &pipeline, int64_t stage,
+                             llvm::ArrayRef<int32_t> chunks) const {
     int32_t microBatches = pipeline.microBatches, pieces = pipeline.pieces;
     int32_t group = (pipeline.stages + pieces - 1) / pieces;
     int32_t firstGroup = std::min(group + microBatches % group, microBatches);
@@ -67,9 +79,9 @@ public:
     }
     // Backward begins with the last piece of the last chunk.
     int64_t untilLastPiece = firstGroup * pieces * (chunks.size() - 1) + pieces;
-    rules.addAlternation(forwards, backwards,
-                         untilLastPiece - 1 +
-                             lead * (pipeline.stages - stage - 1));
+    return Rules::getAlternation(forwards, backwards,
+                                 untilLastPiece - 1 +
+                                     lead * (pipeline.stages - stage - 1));
   }
 
 private:
@@ -79,7 +91,120 @@ private:
   bool hasPieces;
 };
 
+/// --recompute-in-advance of MindSpeed.
+class RecomputeInAdvance : public Interleaved {
+public:
+  RecomputeInAdvance()
+      : Interleaved("recompute-in-advance",
+                    "interleaved that recomputes before the gradient arrives",
+                    2) {}
+
+  bool separatesRecompute() const override { return true; }
+  /// The gradient of the last chunk is there at once.
+  bool mayRecompute(const Pipeline &pipeline, int64_t chunk) const override {
+    return chunk + 1 < pipeline.getNumChunks();
+  }
+};
+
+/// --recompute-in-bubble of MindSpeed.
+class RecomputeInBubble : public Interleaved {
+public:
+  RecomputeInBubble()
+      : Interleaved("recompute-in-bubble",
+                    "interleaved that recomputes a few micro-batches in its "
+                    "bubbles, for fewer activations",
+                    2) {}
+
+  bool separatesRecompute() const override { return true; }
+  bool placesRecompute() const override { return true; }
+
+  llvm::Error check(const Pipeline &pipeline) const override {
+    if (pipeline.microBatches % pipeline.stages != 0)
+      return llvm::createStringError(
+          "schedule 'recompute-in-bubble' takes groups of as many "
+          "micro-batches as there are stages, but " +
+          Twine(pipeline.stages) + " stages have " +
+          Twine(pipeline.microBatches) + ", expected a multiple of " +
+          Twine(pipeline.stages));
+    return Interleaved::check(pipeline);
+  }
+
+  void chooseRecompute(Pipeline &pipeline) const override {
+    const int64_t stages = pipeline.stages;
+    pipeline.recomputed.assign(pipeline.getNumChunks() * pipeline.microBatches,
+                               false);
+    // The first chunks of the stages are the first ones of all.
+    for (int64_t stage = 0; stage < stages; ++stage)
+      for (int64_t run = 0; run < pipeline.microBatches; ++run)
+        pipeline.recomputed[stage * pipeline.microBatches + run] =
+            isChosen(stages, pipeline.microBatches / stages, stage,
+                     run / stages, run % stages);
+  }
+
+  void addRules(const Pipeline &pipeline, int64_t stage,
+                Rules &rules) const override {
+    const int32_t first = rules.getChunks().front();
+    std::vector<Task> order = getOrder(pipeline, stage, rules.getChunks()), all;
+    int64_t forwardsLeft = llvm::count_if(
+        order, [](const Task &task) { return task.phase == Phase::Forward; });
+    // Tasks that recompute the first chunk, in the order of their gradients.
+    int32_t next = 0;
+    auto addNext = [&](int32_t end) {
+      while (next < end && !pipeline.recomputes(first, next))
+        ++next;
+      if (next >= end)
+        return false;
+      all.push_back({Phase::Recompute, first, next++});
+      return true;
+    };
+    for (const Task &task : order) {
+      forwardsLeft -= task.phase == Phase::Forward ? 1 : 0;
+      if (task.phase == Phase::Backward && task.chunk != first)
+        all.push_back({Phase::Recompute, task.chunk, task.microBatch});
+      else if (task.phase == Phase::Backward)
+        while (addNext(task.microBatch + 1))
+          ;
+      all.push_back(task);
+      if (task.phase == Phase::Backward && forwardsLeft == 0)
+        addNext(static_cast<int32_t>(pipeline.microBatches));
+    }
+    rules.addOrder(all);
+  }
+
+private:
+  /// Whether number `index` of a group of micro-batches is recomputed in the
+  /// first chunk of a stage.
+  static bool isChosen(int64_t stages, int64_t groups, int64_t stage,
+                       int64_t group, int64_t index) {
+    const int64_t ahead = stages - 2 * stage - 1;
+    if (ahead <= 0 || group == 0)
+      return false;
+    if (group == 1)
+      return index < ahead;
+    int64_t tail = 1, steady = groups - 3;
+    if (groups == 3) {
+      tail = 2 + 2 * stage;
+      steady = 0;
+      if (tail >= ahead) {
+        tail = 0;
+        steady = 1;
+      }
+    }
+    return index >= (group < 2 + steady ? 1 + 2 * stage : stages - tail);
+  }
+};
+
 } // namespace
+
+const Policy *getRecomputeInAdvance() {
+  static const RecomputeInAdvance policy;
+  return &policy;
+}
+
+const Policy *getRecomputeInBubble() {
+  static const RecomputeInBubble policy;
+  return &policy;
+}
 
 const Policy *getInterleaved() {
   static const Interleaved policy(

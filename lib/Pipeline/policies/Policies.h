@@ -15,6 +15,8 @@ const Policy *getGPipe();
 const Policy *getOneForwardOneBackward();
 const Policy *getInterleaved();
 const Policy *getInterleavedLowMemory();
+const Policy *getRecomputeInAdvance();
+const Policy *getRecomputeInBubble();
 const Policy *getZeroBubbleH1();
 const Policy *getZeroBubbleH2();
 const Policy *getZeroBubbleV();

@@ -22,6 +22,8 @@ struct ShortestTasks {
   uint32_t layout = 0;
 
   void add(const timeline::TaskSpan &task) {
+    if (task.phase == schedule::Phase::Recompute)
+      return;
     const double time = task.end - task.start;
     double &shortest = task.phase == schedule::Phase::Forward         ? forward
                        : task.phase == schedule::Phase::Backward      ? backward

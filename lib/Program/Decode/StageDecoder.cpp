@@ -249,6 +249,7 @@ LogicalResult StageDecoder::declareRoutine(ascend::RoutineOp op) {
   Routine routine;
   routine.name = op.getSymName().str();
   routine.updatesParameters = op.getUpdatesParameters();
+  routine.recomputes = op.getRecomputes();
   for (Type type : op.getFunctionType().getInputs()) {
     if (isa<ascend::EventType>(type)) {
       ++routine.numEventArguments;

@@ -537,3 +537,47 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
     mf.return
   }
 }
+
+// -----
+
+// Recompute reads what forward has kept, and backward what it makes.
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-note @below {{forward is here}}
+  mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.recompute @r (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0]} {
+    mf.return %x : tensor<4xf32>
+  }
+  // expected-error @below {{takes ('tensor<4xf32>'), but the functions of its placement give it ('tensor<4xf32>', 'tensor<4xf32>')}}
+  mf.backward @b (%dy: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
+    mf.return %dy : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<4xf32>
+  }
+  // expected-error @below {{reads argument 1 of its forward function, which has 1}}
+  mf.recompute @r (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [1]} {
+    mf.return %x : tensor<4xf32>
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected 1 arguments and outputs of forward, but has only 0 arguments}}
+  mf.recompute @r ()
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0]} {
+    mf.return
+  }
+}

@@ -153,6 +153,34 @@ mf.model @several attributes {micro_batch_size = 1 : i64, sequence_length = 8 : 
   }
 }
 
+// What backward computes again of forward without a gradient.
+// CHECK-LABEL: mf.model @recompute
+mf.model @recompute attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.forward @chunk0.forward (%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    %y = mf.silu %x : (tensor<4xf32>) -> tensor<4xf32>
+    mf.return %y, %x : tensor<4xf32>, tensor<4xf32>
+  }
+  // CHECK: mf.recompute @chunk0.recompute (%{{.*}}: tensor<4xf32>, %{{.*}}: tensor<4xf32>) -> tensor<4xf32> attributes {forward_arguments = [0], placement = #mf.placement<stage = 0, chunk = 0>}
+  mf.recompute @chunk0.recompute (%x: tensor<4xf32>, %kept: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0]} {
+    %y = mf.silu %kept : (tensor<4xf32>) -> tensor<4xf32>
+    mf.return %y : tensor<4xf32>
+  }
+  mf.backward @chunk0.backward (%dy: tensor<4xf32>, %kept: tensor<4xf32>, %again: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = []} {
+    %dx = mf.mul %dy, %again : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    mf.return %dx : tensor<4xf32>
+  }
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
+    %y, %frame = mf.run_forward @chunk0.forward micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@chunk0.forward>)
+    // CHECK: mf.run_recompute @chunk0.recompute micro_batch 0 frame %{{.*}}(%{{.*}}) : (!mf.frame<@chunk0.forward>, tensor<4xf32>) -> ()
+    mf.run_recompute @chunk0.recompute micro_batch 0 frame %frame (%x) : (!mf.frame<@chunk0.forward>, tensor<4xf32>) -> ()
+    %dx = mf.run_backward @chunk0.backward micro_batch 0 frame %frame (%y) : (!mf.frame<@chunk0.forward>, tensor<4xf32>) -> tensor<4xf32>
+  }
+}
+
 // What prepares the input of a layer that predicts a later token: an embedding
 // among layers, of the stage of the layer behind.
 // CHECK-LABEL: mf.model @later_tokens

@@ -399,3 +399,22 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
     mf.return
   }
 }
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.forward @f (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, inputs = [], input_indices = []} {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.recompute @r (%x: tensor<4xf32>) -> tensor<4xf32>
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [0]} {
+    mf.return %x : tensor<4xf32>
+  }
+  mf.schedule stage 0 {
+    %x = mf.receive from 1 channel "forward.1" micro_batch 0 : tensor<4xf32>
+    %y, %frame = mf.run_forward @f micro_batch 0 (%x) : (tensor<4xf32>) -> (tensor<4xf32>, !mf.frame<@f>)
+    // expected-error @below {{passes (), but 'r' takes ('tensor<4xf32>') before its residuals}}
+    mf.run_recompute @r micro_batch 0 frame %frame () : (!mf.frame<@f>) -> ()
+  }
+}

@@ -123,11 +123,17 @@ mf.model @split_backward attributes {micro_batch_size = 1 : i64, sequence_length
     %dx, %dgamma = mf.rms_norm_grad %sum, %x, %rstd, %gamma : (tensor<8x4xf32>, tensor<8x4xf32>, tensor<8xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>)
     mf.return %dgamma : tensor<4xf32>
   }
+  mf.recompute @chunk1.recompute (%x: tensor<8x4xf32>, %rstd: tensor<8xf32>)
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>, forward_arguments = [0]} {
+    mf.return
+  }
   mf.schedule stage 1 {
     // CHECK: %[[X:.*]] = mf.receive from 0 channel "forward.0" micro_batch 0 : tensor<8x4xf32>
     %x = mf.receive from 0 channel "forward.0" micro_batch 0 ahead 1 : tensor<8x4xf32>
     // CHECK: %[[Y:.*]]:2, %[[FRAME:.*]] = mf.run_forward @chunk1.forward micro_batch 0(%[[X]]) : (tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<f32>, !mf.frame<@chunk1.forward>)
     %y, %aux, %f = mf.run_forward @chunk1.forward micro_batch 0 (%x) : (tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<f32>, !mf.frame<@chunk1.forward>)
+    // CHECK: mf.run_recompute @chunk1.recompute micro_batch 0 frame %[[FRAME]](%[[X]]) : (!mf.frame<@chunk1.forward>, tensor<8x4xf32>) -> ()
+    mf.run_recompute @chunk1.recompute micro_batch 0 frame %f (%x) : (!mf.frame<@chunk1.forward>, tensor<8x4xf32>) -> ()
     // CHECK: mf.send %[[Y]]#0 to 2 channel "forward.1" micro_batch 0 behind 3 : tensor<8x4xf32>
     mf.send %y to 2 channel "forward.1" micro_batch 0 behind 3 : tensor<8x4xf32>
     mf.accumulate_loss %aux : tensor<f32>

@@ -50,6 +50,8 @@ std::string getError(const Schedule &schedule, const PipelineCosts &costs) {
 int64_t getChunks(llvm::StringRef name) {
   if (name.contains("interleaved"))
     return 3;
+  if (name.starts_with("recompute-"))
+    return 2;
   const Policy *policy = llvm::cantFail(findPolicy(name));
   // A V brings the second chunk to the stage of the first.
   return policy->getStage(1, 1) == 0 && policy->getStage(3, 2) == 0 ? 2 : 1;
@@ -87,6 +89,8 @@ std::vector<Key> getInputs(const Schedule &schedule, const Task &task) {
             {gradient, task.chunk + 1, task.microBatch}};
   case Phase::WeightGradient:
     return {{gradient, task.chunk, task.microBatch}};
+  case Phase::Recompute:
+    return {{Phase::Forward, task.chunk, task.microBatch}};
   }
   return {};
 }
@@ -135,6 +139,8 @@ TEST(PipelineModelTest, SchedulesRunAsTheyMust) {
     SCOPED_TRACE(name.str());
     for (int64_t stages : {1, 2, 3, 4, 7})
       for (int64_t microBatches : {2 * stages, 2 * stages + 1, 3 * stages}) {
+        if (name == "recompute-in-bubble" && microBatches % stages != 0)
+          continue;
         Schedule schedule = build(name, stages, getChunks(name), microBatches);
         PipelineCosts costs = makeRandomCosts(schedule, random);
         expectValid(schedule, run(schedule, costs), 0);

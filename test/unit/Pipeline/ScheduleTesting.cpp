@@ -58,10 +58,16 @@ void forEachSchedule(int64_t stages, int64_t chunksPerStage,
           for (int64_t pieces = 1; pieces <= (policy->takesPieces() ? 4 : 1);
                ++pieces) {
             Pipeline pipeline = policy->place(stage, chunk, microBatch, pieces);
-            if (llvm::Error error = policy->check(pipeline))
+            if (llvm::Error error = policy->check(pipeline)) {
               llvm::consumeError(std::move(error));
-            else
-              visit(llvm::cantFail(buildSchedule(*policy, pipeline)));
+              continue;
+            }
+            visit(llvm::cantFail(buildSchedule(*policy, pipeline)));
+            // Every schedule may recompute in tasks of its own.
+            if (microBatch > 6)
+              continue;
+            policy->chooseRecompute(pipeline);
+            visit(llvm::cantFail(buildSchedule(*policy, pipeline)));
           }
 }
 
@@ -95,6 +101,8 @@ public:
     size_t expected = (schedule.splitsBackward ? 3 : 2) *
                       schedule.pipeline.getNumChunks() *
                       schedule.pipeline.microBatches * schedule.pipeline.pieces;
+    for (bool recomputes : schedule.pipeline.recomputed)
+      expected += recomputes ? schedule.pipeline.pieces : 0;
     return !isWrong && done.size() == expected;
   }
 
@@ -163,7 +171,9 @@ private:
         pipeline.stageOfChunk[task.chunk] != static_cast<int64_t>(stage) ||
         task.microBatch < 0 || task.microBatch >= pipeline.microBatches ||
         task.piece < 0 || task.piece >= pipeline.pieces ||
-        (task.phase != Phase::Forward &&
+        (task.phase == Phase::Recompute &&
+         !pipeline.recomputes(task.chunk, task.microBatch)) ||
+        (task.phase != Phase::Forward && task.phase != Phase::Recompute &&
          (task.phase == Phase::Backward) == schedule.splitsBackward))
       return isWrong = true;
     if (!hasInputs(task))
@@ -184,6 +194,12 @@ private:
               isHere(Phase::Forward, task.chunk - 1, task.piece)) &&
              (task.piece == 0 ||
               isHere(Phase::Forward, task.chunk, task.piece - 1));
+    if (task.phase == Phase::Recompute)
+      return isHere(Phase::Forward, task.chunk, task.piece);
+    if (task.phase != Phase::WeightGradient &&
+        pipeline.recomputes(task.chunk, task.microBatch) &&
+        !isHere(Phase::Recompute, task.chunk, task.piece))
+      return false;
     if (isLastPiece && task.microBatch > 0 &&
         !isDone(task.phase, task.chunk, task.microBatch - 1, 0))
       return false;

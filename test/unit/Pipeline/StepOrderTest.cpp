@@ -67,7 +67,7 @@ TEST(StepOrderTest, TasksEndAsInTheGraph) {
     ++numSchedules;
     const StepOrder order(schedule);
     std::vector<int64_t> durations;
-    for (int64_t i = 0; i < schedule.pipeline.getNumChunks() * 3; ++i)
+    for (int64_t i = 0; i < schedule.pipeline.getNumChunks() * 4; ++i)
       durations.push_back(static_cast<int64_t>(random() % 10));
     const auto transfer = static_cast<int64_t>(random() % 4);
     std::vector<int64_t> ends;

@@ -40,7 +40,8 @@ struct PipelineCosts {
   /// A backward takes that many times its forward, and the recomputation.
   double backwardRatio = 2;
   /// Time of the recomputation in each chunk's backward; empty if none. A split
-  /// backward recomputes before the input gradient.
+  /// backward recomputes before the input gradient. Where a pipeline has
+  /// recompute tasks, they take it and backwards do not.
   std::vector<double> recompute;
   /// The share of the input gradient in a backward that is split, without
   /// recomputation; the weight gradient takes the rest.
