@@ -30,7 +30,11 @@ public:
         halves(chunk, this->splitsBackward, separatesRecompute && hasBackward) {
   }
 
-  void run();
+  bool hasRecompute() const { return halves.hasRecompute(); }
+  PlacementAttr getPlacement() { return chunk.getPlacement(); }
+  /// Makes the functions; one that recomputes if told so, even if it has
+  /// nothing to do.
+  void run(bool makesRecompute);
 
 private:
   ArrayAttr getGradientNames(Half half);
@@ -290,7 +294,7 @@ SmallVector<Value> ChunkSplitter::getUnion(ArrayRef<Value> one,
   return values;
 }
 
-void ChunkSplitter::run() {
+void ChunkSplitter::run(bool makesRecompute) {
   backwardReads = halves.findReads(Half::Backward);
   weightReads = halves.findReads(Half::Weights);
   recomputed = getUnion(backwardReads.recomputed, weightReads.recomputed);
@@ -301,7 +305,7 @@ void ChunkSplitter::run() {
   if (hasBackward) {
     buildBackward();
     Operation *backwardOp = chunk->getPrevNode();
-    if (halves.hasRecompute()) {
+    if (makesRecompute) {
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPoint(backwardOp);
       buildRecompute();
@@ -328,10 +332,23 @@ struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
     std::vector<bool> haveBackward;
     for (size_t index = 0; index < chunks.size(); ++index)
       haveBackward.push_back(getsGradients(chunks, index));
-    for (auto [chunk, hasBackward] : llvm::zip_equal(chunks, haveBackward))
-      ChunkSplitter(chunk, hasBackward, policy->splitsBackward,
-                    policy->separatesRecompute)
-          .run();
+    std::vector<std::unique_ptr<ChunkSplitter>> splitters;
+    // All pieces of the sequence have the same tasks.
+    DenseSet<std::pair<int64_t, int64_t>> recomputing;
+    auto getPlace = [](ChunkSplitter &splitter) {
+      PlacementAttr placement = splitter.getPlacement();
+      return std::pair<int64_t, int64_t>(placement.getStage(),
+                                         placement.getChunk());
+    };
+    for (auto [chunk, hasBackward] : llvm::zip_equal(chunks, haveBackward)) {
+      splitters.push_back(std::make_unique<ChunkSplitter>(
+          chunk, hasBackward, policy->splitsBackward,
+          policy->separatesRecompute));
+      if (splitters.back()->hasRecompute())
+        recomputing.insert(getPlace(*splitters.back()));
+    }
+    for (const std::unique_ptr<ChunkSplitter> &splitter : splitters)
+      splitter->run(recomputing.contains(getPlace(*splitter)));
   }
 
 private:

@@ -80,6 +80,8 @@ class Draw:
     order, is_mean = "whole", False
     schedule = SCHEDULES[0]
     recompute, swap, scale, threads = None, None, "1.0", 1
+    # Recompute is a task of its own.
+    has_tasks = False
     # The text of pet_config.
     adapters = None
 
@@ -184,7 +186,7 @@ class Draw:
         """That takes the same rows: one after the other what are micro-batches here."""
         return self.change(
             pp=1, dp=1, cp=1, mp=1, degree=1, algorithm="colossalai_cp", sequence_parallel=False, level=0,
-            rows=self.rows * self.dp, schedule=SCHEDULES[0], recompute=None, swap=None, threads=2,
+            rows=self.rows * self.dp, schedule=SCHEDULES[0], recompute=None, has_tasks=False, swap=None, threads=2,
             threshold=0, shard_size=-1, vocab_emb_dp=False, order="whole", is_mean=False, pieces=1, fuses=False,
         )  # fmt: skip
 
@@ -230,6 +232,7 @@ class Draw:
             scheduler=scheduler, interleave=interleave, micro_batches=self.micro_batches, batch_size=self.rows,
             recompute=self.recompute, swap=self.swap, scale_sense=self.scale, ranks=ranks,
             parallel=parallel, optimizer_shard=shard if self.level else None, loader=loader,
+            lowering=["--recompute-tasks"] if self.has_tasks else [],
         )  # fmt: skip
 
     def get_variations(self):
@@ -243,7 +246,11 @@ class Draw:
         ]  # fmt: skip
         if self.pieces > 1:
             recomputes = [recomputes[1], ("select_comm_recompute", dict(recompute={"select_comm_recompute": "True"}))]
-        others = [("other threads", dict(threads=5 - self.threads))]
+        tasks = {"select_recompute": "True"} if self.pieces > 1 else {"recompute": "True"}
+        others = [
+            ("other threads", dict(threads=5 - self.threads)),
+            ("recompute tasks", dict(recompute=tasks, has_tasks=True)),
+        ]  # fmt: skip
         if self.pp > 1:
             for schedule in SCHEDULES if self.pieces == 1 else PIECE_SCHEDULES[:-1]:
                 fits = schedule[1] != "zero_bubble_v" or self.micro_batches >= 2 * self.pp
