@@ -116,6 +116,7 @@ TEST_P(WrongSplitTest, IsCaught) {
   OwningOpRef<ModuleOp> right = steps.snapshots[index - 1].module->clone();
   mf::passes::SplitChunksOptions options;
   options.splitBackward = mf::passes::SplitBackward::Always;
+  options.recomputeTasks = mf::passes::RecomputeTasks::Always;
   PassManager manager(right->getContext());
   manager.nest<mf::ir::ModelOp>().addPass(
       mf::passes::createSplitChunks(options));

@@ -67,7 +67,22 @@ bool forgetsTheWeightHalf(ModuleOp module) {
   return false;
 }
 
+/// Recompute begins with another value of forward.
+bool recomputesAnotherValueAhead(ModuleOp module) {
+  for (auto recompute : findAll<ir::RecomputeOp>(module))
+    for (BlockArgument read : recompute.getArguments())
+      for (BlockArgument other : recompute.getArguments())
+        if (Value(read) != Value(other) && !read.use_empty() &&
+            read.getType() == other.getType()) {
+          read.replaceAllUsesWith(other);
+          return true;
+        }
+  return false;
+}
+
 const WrongRewrite splits[] = {
+    {"mf-split-chunks", "RecomputesAnotherValueAhead", stagesYaml,
+     recomputesAnotherValueAhead, "gradient '"},
     {"mf-split-chunks", "KeepsTheWrongValue", stagesYaml, keepsTheWrongValue,
      "gradient '"},
     {"mf-split-chunks", "DropsAKeptValue", stagesYaml, dropsAKeptValue,
