@@ -29,7 +29,8 @@ def main():
     problems = []
     for argument, summary, options in read_passes(*sys.argv[1:]):
         entry = re.search(
-            r"^ *--%s +- +%s\n((?: +--(?!mf-|ascend-).*\n)*)" % (argument, re.escape(summary)),
+            # Below an option with named values stands a line for each of them.
+            r"^ *--%s +- +%s\n((?:(?: +--(?!mf-|ascend-)| +=\w).*\n)*)" % (argument, re.escape(summary)),
             text, re.MULTILINE,
         )  # fmt: skip
         if not entry:
