@@ -1,8 +1,7 @@
 //===- ArenaPlans.cpp - Arenas as mf-opt plans them -----------------------===//
 
 #include "lib/Plan/Settings/ArenaPlans.h"
-#include <atomic>
-#include <thread>
+#include "lib/Plan/Settings/ParallelWork.h"
 
 using namespace mf;
 using namespace mf::planner;
@@ -25,28 +24,16 @@ Error planner::refineArenas(const CompilerInput &input,
                             llvm::ArrayRef<memory::StepProblem> problems,
                             llvm::ArrayRef<size_t> stages,
                             StepMeasure &measure) {
-  std::vector<std::string> errors(stages.size());
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    for (size_t index = next++; index < stages.size(); index = next++) {
-      StageMeasure &stage = measure.stages[stages[index]];
-      Expected<int64_t> bytes = planArena(input, problems[stages[index]]);
-      if (!bytes) {
-        errors[index] = toString(bytes.takeError());
-        continue;
-      }
-      stage.peakBytes = *bytes;
-      stage.isExact = true;
-    }
-  };
-  std::vector<std::thread> threads;
-  const size_t numThreads = std::min<size_t>(
-      stages.size(), std::max(1U, std::thread::hardware_concurrency()));
-  for (size_t index = 1; index < numThreads; ++index)
-    threads.emplace_back(work);
-  work();
-  for (std::thread &thread : threads)
-    thread.join();
+  const std::vector<std::string> errors =
+      runInParallel(stages.size(), [&](size_t index) -> Error {
+        StageMeasure &stage = measure.stages[stages[index]];
+        Expected<int64_t> bytes = planArena(input, problems[stages[index]]);
+        if (!bytes)
+          return bytes.takeError();
+        stage.peakBytes = *bytes;
+        stage.isExact = true;
+        return Error::success();
+      });
   for (const auto &[index, error] : llvm::enumerate(errors))
     if (!error.empty())
       return llvm::createStringError(

@@ -4,12 +4,12 @@
 #include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/GivenStep.h"
 #include "lib/Plan/Settings/LayoutPlanner.h"
+#include "lib/Plan/Settings/ParallelWork.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>
 #include <map>
 #include <mutex>
-#include <thread>
 
 using namespace mf;
 using namespace mf::planner;
@@ -225,17 +225,10 @@ void LayoutSearch::advance(llvm::ArrayRef<LayoutPlanner *> chosen) {
   // The time for one plan: the rest is for the others.
   constexpr double mostSeconds = 30;
   const double seconds = std::min(mostSeconds, clock.getSecondsLeft());
-  std::vector<std::string> errors(chosen.size());
-  std::vector<std::thread> threads;
-  auto work = [&](size_t index) {
-    if (Error error = chosen[index]->advance(seconds))
-      errors[index] = toString(std::move(error));
-  };
-  for (size_t index = 1; index < chosen.size(); ++index)
-    threads.emplace_back(work, index);
-  work(0);
-  for (std::thread &thread : threads)
-    thread.join();
+  const std::vector<std::string> errors = runInParallel(
+      chosen.size(),
+      [&](size_t index) { return chosen[index]->advance(seconds); },
+      chosen.size());
   for (size_t index = 0; index < chosen.size(); ++index)
     take(*chosen[index], errors[index].empty()
                              ? Error::success()

@@ -1,9 +1,8 @@
 //===- Probes.cpp - Steps that are compiled to learn costs ----------------===//
 
 #include "lib/Plan/Settings/Probes.h"
+#include "lib/Plan/Settings/ParallelWork.h"
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
 using namespace mf;
 using namespace mf::planner;
@@ -79,35 +78,21 @@ AssignmentCompiler::compile(const Assignment &assignment,
 Expected<std::vector<LayerObservation>>
 AssignmentCompiler::measure(llvm::ArrayRef<Assignment> assignments) const {
   std::vector<LayerObservation> observations(assignments.size());
-  std::vector<std::string> errors(assignments.size());
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    for (size_t index = next++; index < assignments.size(); index = next++) {
-      if (isOver && isOver())
-        return;
-      auto measureOne = [&]() -> Error {
-        Expected<CompiledAssignment> compiled =
-            compile(assignments[index], PlanEffort::Quick);
-        if (!compiled)
-          return compiled.takeError();
-        Expected<StepMeasure> measure = measureStep(compiled->step, target);
-        if (!measure)
-          return measure.takeError();
-        observations[index] = {assignments[index], std::move(*measure)};
-        return Error::success();
-      };
-      if (Error error = measureOne())
-        errors[index] = toString(std::move(error));
-    }
+  auto measureOne = [&](size_t index) -> Error {
+    if (isOver && isOver())
+      return Error::success();
+    Expected<CompiledAssignment> compiled =
+        compile(assignments[index], PlanEffort::Quick);
+    if (!compiled)
+      return compiled.takeError();
+    Expected<StepMeasure> measure = measureStep(compiled->step, target);
+    if (!measure)
+      return measure.takeError();
+    observations[index] = {assignments[index], std::move(*measure)};
+    return Error::success();
   };
-  std::vector<std::thread> threads;
-  const size_t numThreads = std::min<size_t>(
-      assignments.size(), std::max(1U, std::thread::hardware_concurrency()));
-  for (size_t index = 1; index < numThreads; ++index)
-    threads.emplace_back(work);
-  work();
-  for (std::thread &thread : threads)
-    thread.join();
+  const std::vector<std::string> errors =
+      runInParallel(assignments.size(), measureOne);
   for (const std::string &error : errors)
     if (!error.empty())
       return llvm::createStringError(error);

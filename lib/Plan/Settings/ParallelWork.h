@@ -1,0 +1,25 @@
+//===- ParallelWork.h - Independent work on several threads -----*- C++ -*-===//
+
+#ifndef MF_PLANNER_PARALLELWORK_H
+#define MF_PLANNER_PARALLELWORK_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace mf::planner {
+
+/// As many threads as there are processors, at least one.
+size_t getNumProcessors();
+
+/// Calls `work` once for each number below `count`, in any order, on at most
+/// `numThreads` threads, of which the caller's is one. Returns the text of each
+/// call's error by number; the text is empty where there was none.
+std::vector<std::string>
+runInParallel(size_t count, llvm::function_ref<llvm::Error(size_t)> work,
+              size_t numThreads = getNumProcessors());
+
+} // namespace mf::planner
+
+#endif // MF_PLANNER_PARALLELWORK_H
