@@ -146,6 +146,20 @@ static LogicalResult appendTypes(FunctionOpInterface user, ArrayAttr indices,
   return success();
 }
 
+/// Appends the types of what `user` takes of its forward function: arguments,
+/// outputs and then all residuals.
+template <typename FunctionT>
+static LogicalResult appendForwardTypes(FunctionT user, ForwardOp forward,
+                                        SmallVectorImpl<Type> &result) {
+  if (failed(appendTypes(user, user.getForwardArguments(),
+                         forward.getArgumentTypes(), "argument", result)) ||
+      failed(appendTypes(user, user.getForwardOutputs(),
+                         forward.getOutputTypes(), "output", result)))
+    return failure();
+  llvm::append_range(result, forward.getResidualTypes());
+  return success();
+}
+
 static LogicalResult verifyTaken(FunctionOpInterface user,
                                  FunctionOpInterface forward,
                                  ArrayRef<Type> expected) {
@@ -169,24 +183,16 @@ SmallVector<Type> ForwardOp::getGradientTypes() {
 
 LogicalResult RecomputeOp::verifyAgainst(ForwardOp forward) {
   SmallVector<Type> expected;
-  if (failed(appendTypes(*this, getForwardArguments(),
-                         forward.getArgumentTypes(), "argument", expected)) ||
-      failed(appendTypes(*this, getForwardOutputs(), forward.getOutputTypes(),
-                         "output", expected)))
+  if (failed(appendForwardTypes(*this, forward, expected)))
     return failure();
-  llvm::append_range(expected, forward.getResidualTypes());
   return verifyTaken(*this, forward, expected);
 }
 
 LogicalResult BackwardOp::verifyAgainst(ForwardOp forward,
                                         RecomputeOp recompute) {
   SmallVector<Type> expected = forward.getGradientTypes();
-  if (failed(appendTypes(*this, getForwardArguments(),
-                         forward.getArgumentTypes(), "argument", expected)) ||
-      failed(appendTypes(*this, getForwardOutputs(), forward.getOutputTypes(),
-                         "output", expected)))
+  if (failed(appendForwardTypes(*this, forward, expected)))
     return failure();
-  llvm::append_range(expected, forward.getResidualTypes());
   if (recompute)
     llvm::append_range(expected, recompute.getResultTypes());
   return verifyTaken(*this, forward, expected);

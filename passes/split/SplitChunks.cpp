@@ -325,8 +325,8 @@ struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
   using SplitChunksBase::SplitChunksBase;
 
   void runOnOperation() override {
-    FailureOr<Policy> policy = readPolicy(getOperation());
-    if (failed(policy))
+    FailureOr<BackwardParts> parts = getParts(getOperation());
+    if (failed(parts))
       return signalPassFailure();
     auto chunks = llvm::to_vector(getOperation().getBody().getOps<ChunkOp>());
     std::vector<bool> haveBackward;
@@ -342,8 +342,8 @@ struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
     };
     for (auto [chunk, hasBackward] : llvm::zip_equal(chunks, haveBackward)) {
       splitters.push_back(std::make_unique<ChunkSplitter>(
-          chunk, hasBackward, policy->splitsBackward,
-          policy->separatesRecompute));
+          chunk, hasBackward, parts->splitsBackward,
+          parts->separatesRecompute));
       if (splitters.back()->hasRecompute())
         recomputing.insert(getPlace(*splitters.back()));
     }
@@ -353,7 +353,7 @@ struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
 
 private:
   /// The parts of backward that become functions of their own.
-  struct Policy {
+  struct BackwardParts {
     bool splitsBackward, separatesRecompute;
   };
 
@@ -369,10 +369,10 @@ private:
   }
 
   /// As the options say, or else the schedule of `model`.
-  FailureOr<Policy> readPolicy(ModelOp model) {
+  FailureOr<BackwardParts> getParts(ModelOp model) {
     using mf::passes::RecomputeTasks, mf::passes::SplitBackward;
-    Policy result{splitBackward == SplitBackward::Always,
-                  recomputeTasks == RecomputeTasks::Always};
+    BackwardParts result{splitBackward == SplitBackward::Always,
+                         recomputeTasks == RecomputeTasks::Always};
     TrainingAttr training = model.getTrainingAttr();
     if (!training || (splitBackward != SplitBackward::Auto &&
                       recomputeTasks != RecomputeTasks::Auto))

@@ -1,4 +1,4 @@
-//===- PackWell.cpp - Heuristics, slots and search in turn ----------------===//
+//===- PackThenSearch.cpp - Heuristics, slots and search in turn ----------===//
 
 #include "lib/Program/Memory/search/GradualPacking.h"
 #include <algorithm>
