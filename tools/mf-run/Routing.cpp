@@ -3,6 +3,7 @@
 #include "Routing.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Perf/Simulator/TokenRouting.h"
+#include "mf/Support/NumberText.h"
 #include "mf/Support/TextTable.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -97,9 +98,6 @@ Error simulateRouting(const Options &options, const program::Program &program,
   if (!group)
     return llvm::createStringError("--routing: " + toString(group.takeError()));
   const int64_t mean = group->getMeanRows();
-  auto format = [](const char *text, double value) {
-    return llvm::formatv(text, value).str();
-  };
   TextTable table({"routing", "experts max/mean", "ranks max/mean", "ranks cv",
                    "fullest rows", "overflows", "expert-room", "peak, GiB",
                    "shortest, s", "median, s", "longest, s"});
@@ -110,18 +108,19 @@ Error simulateRouting(const Options &options, const program::Program &program,
       return result.takeError();
     table.addRow(
         {getRoutingNames()[static_cast<size_t>(scenario)].str(),
-         format("{0:f3}", result->expertSkew),
-         format("{0:f3}", result->rankSkew),
-         format("{0:f3}", result->variation), std::to_string(result->fullest),
+         formatFixed(result->expertSkew, 3), formatFixed(result->rankSkew, 3),
+         formatFixed(result->variation, 3), std::to_string(result->fullest),
          llvm::formatv("{0}/{1}", result->overflows, numSteps).str(),
-         format("{0:f2}", static_cast<double>(result->fullest) /
-                              static_cast<double>(mean)),
-         format("{0:f2}", static_cast<double>(
-                              getPeakBytes(program, *group, result->fullest)) /
-                              bytesPerGib),
-         format("{0:f4}", result->seconds.front()),
-         format("{0:f4}", result->seconds[numSteps / 2]),
-         format("{0:f4}", result->seconds.back())});
+         formatFixed(static_cast<double>(result->fullest) /
+                         static_cast<double>(mean),
+                     2),
+         formatFixed(static_cast<double>(
+                         getPeakBytes(program, *group, result->fullest)) /
+                         bytesPerGib,
+                     2),
+         formatFixed(result->seconds.front(), 4),
+         formatFixed(result->seconds[numSteps / 2], 4),
+         formatFixed(result->seconds.back(), 4)});
   }
   if (options.quiet)
     return Error::success();
