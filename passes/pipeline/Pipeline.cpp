@@ -28,8 +28,8 @@ static void addFusions(OpPassManager &model,
   model.addPass(createFuseTopKRouter(router));
 }
 
-void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
-                                           const TrainingStepOptions &options) {
+void mf::passes::buildMarkingPipeline(OpPassManager &manager,
+                                      const TrainingStepOptions &options) {
   ReadConfigOptions readConfig;
   readConfig.file = options.config;
   readConfig.gradientAccumulationSteps = options.gradientAccumulationSteps;
@@ -63,6 +63,12 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   MarkMemoryOptions mark;
   mark.quiet = options.quiet;
   model.addPass(createMarkMemory(mark, options.layerReportHandler));
+}
+
+void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
+                                           const TrainingStepOptions &options) {
+  buildMarkingPipeline(manager, options);
+  OpPassManager &model = manager.nest<ir::ModelOp>();
   model.addPass(createLocalize());
   ShardOptimizerOptions shardOptimizer;
   shardOptimizer.printPlan = options.printPlan;

@@ -111,6 +111,11 @@ struct TrainingStepOptions
   MemoryProblemHandler memoryProblemHandler;
 };
 
+/// From a model and a YAML to a model whose operators are marked: the passes
+/// that read what a user wrote.
+void buildMarkingPipeline(mlir::OpPassManager &manager,
+                          const TrainingStepOptions &options);
+
 /// From a model and a YAML to one planned `ascend` program per stage: all
 /// passes in the order of the folders of passes/.
 void buildTrainingStepPipeline(mlir::OpPassManager &manager,

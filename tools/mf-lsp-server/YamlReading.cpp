@@ -8,8 +8,7 @@
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Passes.h"
-#include "passes/config/ReadConfig.h"
+#include "passes/pipeline/Pipeline.h"
 #include <set>
 
 namespace mf::lsp {
@@ -83,19 +82,11 @@ static std::vector<std::string> getCells(const ModelSpec &spec) {
 /// Runs the passes that read the YAML, up to those that mark operators.
 static void runReadingPasses(mlir::ModuleOp module, llvm::StringRef text,
                              llvm::StringRef fileName) {
-  passes::ReadConfigOptions options;
-  options.file = fileName.str();
+  passes::TrainingStepOptions options;
+  options.config = fileName.str();
+  options.configText = text.str();
   mlir::PassManager manager(module.getContext());
-  manager.addPass(passes::createReadConfig(options, text.str()));
-  mlir::OpPassManager &model = manager.nest<ir::ModelOp>();
-  model.addPass(passes::createInsertAdapters());
-  model.addPass(passes::createPartition());
-  model.addPass(passes::createSplitSequence());
-  model.addPass(passes::createPropagateLayouts());
-  model.addPass(passes::createLowerReshards());
-  passes::MarkMemoryOptions mark;
-  mark.quiet = true;
-  model.addPass(passes::createMarkMemory(mark));
+  passes::buildMarkingPipeline(manager, options);
   // A pass that fails has said why.
   (void)manager.run(module);
 }
