@@ -13,7 +13,7 @@ using namespace mf;
 
 namespace {
 
-std::unique_ptr<Device> make(Device::Options options = {}) {
+std::unique_ptr<Device> make(const Device::Options &options = {}) {
   llvm::Expected<std::unique_ptr<Device>> device = Device::create(options);
   EXPECT_TRUE(static_cast<bool>(device));
   return std::move(*device);

@@ -121,7 +121,7 @@ TEST(StrategySolverTest, ReadsAndSolvesTheFormatOfTheContest) {
 TEST(StrategySolverTest, ChecksWithoutTheSolver) {
   StrategyProblem problem =
       llvm::cantFail(readStrategyProblem(example, "example.json"));
-  auto check = [&](std::vector<int64_t> choices) {
+  auto check = [&](const std::vector<int64_t> &choices) {
     llvm::Expected<int64_t> cost = checkStrategies(problem, choices);
     return cost ? std::to_string(*cost) : getError(cost.takeError());
   };
