@@ -2,8 +2,9 @@
 
 usage: check_comments.py SOURCE_FOLDER
 
-A sentence such as "Of the last step." or "What a call reads." has no noun that
-says what the comment is about: a reader has to find it in the code. In the
+A sentence such as "Of the last step.", "What a call reads." or "Which layers a
+setting covers." has no noun that says what the comment is about: a reader has
+to find it in the code. In the
 folders below, no sentence of a comment begins with one of these words.
 """
 
@@ -13,7 +14,7 @@ import sys
 
 FOLDERS = ("benchmarks", "cmake", "dialects", "include", "lib", "passes", "scripts", "test", "tools")
 COMMENT = re.compile(r"(?P<before>.*?)(?P<mark>///<|///|//|#)(?: (?P<text>.*))?$")
-SENTENCE = re.compile(r"(?:^|\. )((?:Of|What|Those|That) .*)")
+SENTENCE = re.compile(r"(?:^|\. )((?:Of|What|Those|That|Which|Whose) .*)")
 
 
 def find_files(source):
@@ -35,7 +36,7 @@ def get_comments(path):
             is_alone = not match["before"].strip()
             goes_on = text is not None and is_alone and style == match["mark"] and match["text"]
             if goes_on:
-                text += " " + match["text"].strip()
+                text = (text + " " + match["text"].strip()).lstrip()
                 continue
             if text is not None:
                 yield first, text

@@ -293,7 +293,7 @@ def Chain : Kernel<"mfChain", "makeChain"> {
   let attributes = (attrs Steps:$steps);
   let kind = "elementwise";
   let flops = "getChainFlops(spec)";
-  // Which steps, no profiler shows.
+  // No profiler shows which steps these are.
   let fromProfile = "false";
 }
 

@@ -84,7 +84,8 @@ int64_t MeshAttr::getNumRanks() const {
   return ranks;
 }
 
-/// Which rows of the data a replica reads: a string that is known.
+/// Checks that the value names an order of samples that is known: the rows of
+/// the data that a replica reads.
 static LogicalResult verifySampleOrder(Operation *op, Attribute value) {
   auto name = dyn_cast<StringAttr>(value);
   if (!name || !mf::parseSampleOrder(name.getValue()))

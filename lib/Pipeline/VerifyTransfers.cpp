@@ -13,7 +13,7 @@ namespace mf::schedule {
 namespace {
 
 /// Tasks and transfers as nodes of one graph: transfer i is node `tasks` + i.
-/// Which waits for which does not depend on how long anything takes.
+/// The edges do not depend on how long anything takes.
 class TransferChecker {
 public:
   TransferChecker(const Schedule &schedule, llvm::ArrayRef<Transfer> transfers)

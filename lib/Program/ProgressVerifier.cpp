@@ -1,8 +1,8 @@
 //===- ProgressVerifier.cpp - Do all exchanges come to their end? ---------===//
 //
 // Runs the stages' streams on the two things alone that can block: events and
-// exchanges. Which of them runs first makes no difference to whether all come
-// to their end, since each event and each exchange has but one source.
+// exchanges. Their order makes no difference to whether all streams come to
+// their end, since each event and each exchange has but one source.
 //
 // All ranks of a stage run the same program, and groups and peers are named by
 // axes, so the ranks that differ in other axes than `pp` are in the same state

@@ -72,7 +72,7 @@ static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
                "expert_parallel", "a dense model has no experts to share out");
 }
 
-/// Which part of the pipeline runs, and in which pieces.
+/// Checks which part of the pipeline runs, and in which pieces.
 static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
                           int64_t rowBlocks, bool hasExperts,
                           DiagnosticList &diagnostics) {

@@ -63,7 +63,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Which launches
+// Members of a chain
 //===----------------------------------------------------------------------===//
 
 void ChainPlanner::addProducers(int64_t launch, Members &candidates) const {

@@ -7,7 +7,8 @@
 
 namespace mf::passes {
 
-/// Which layers of a model have the same operators on the same values. Layers
+/// Groups the layers of a model that have the same operators on the same
+/// values. Layers
 /// of one kind may read different parameters of the same shapes and cuts.
 class AlikeLayers {
 public:

@@ -32,7 +32,7 @@ void BackwardHalves::sortInOrder(SmallVectorImpl<Value> &values) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Which half runs what
+// The half of each operator
 //===----------------------------------------------------------------------===//
 
 ValueRange mf::passes::getDataOperands(Operation *op) {

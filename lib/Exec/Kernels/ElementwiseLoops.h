@@ -52,7 +52,7 @@ enum class BinaryOp {
   SigmoidBackward
 };
 
-/// Which operands of a binary loop advance; the other is one element.
+/// The operands of a binary loop that advance; the other is one element.
 enum class Advance { Both, OnlyFirst, OnlySecond };
 
 /// y[i] = op(x[i]) for `count` elements of a floating-point type; `scalar` is

@@ -8,7 +8,7 @@ namespace {
 
 MF_BEGIN_AVX512
 
-/// Which of 32 queries see a key.
+/// The queries, of 32, that see a key.
 struct Seen {
   __mmask16 first, second;
 };

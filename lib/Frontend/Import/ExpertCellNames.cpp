@@ -11,7 +11,7 @@
 namespace mf {
 namespace {
 
-/// ExpertWhen a constructor registers a name.
+/// The condition under which a constructor registers a name.
 enum class ExpertWhen : uint8_t {
   Always,
   HasBias,    ///< on scores, for the load of experts

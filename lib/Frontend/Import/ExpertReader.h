@@ -8,7 +8,7 @@
 
 namespace mf {
 
-/// Which keys of moe_config the layer classes of a family read.
+/// The keys of moe_config that the layer classes of a family read.
 struct ExpertRules {
   /// moe_intermediate_size, first_k_dense_replace and use_fused_swiglu.
   bool isDeepSeek = false;

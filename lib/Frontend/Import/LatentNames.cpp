@@ -116,7 +116,7 @@ const LatentNames &getLatentNames(LatentLayout layout) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// LatentWhen a Cell registers something.
+/// The condition under which a Cell registers something.
 enum class LatentWhen : uint8_t {
   Always,
   Flash,

@@ -28,8 +28,8 @@ public:
   /// Reads the header.
   llvm::Error open();
 
-  /// Which cell of a row has the column of that name, or of an error if it is
-  /// required, or -1.
+  /// Returns the cell of a row that belongs to the column of this name. Without
+  /// such a column it is an error if `isRequired`, else -1.
   llvm::Expected<int> findColumn(llvm::StringRef name, bool isRequired) const;
 
   /// Goes to the next row; false at the end.

@@ -1,6 +1,6 @@
 //===- Periods.cpp - Lines whose items repeat -----------------------------===//
 //
-// What is between two marks of a line gets a number by what it does, but not
+// The items between two marks of a line get a number by what they do, but not
 // with which events and groups. The shortest period of these numbers in a
 // window of the line is a guess, which is then checked item by item and
 // extended to both sides.

@@ -1,6 +1,6 @@
 //===- SharedLinks.cpp - Transfers that share links -----------------------===//
 //
-// What happens at one time is processed together: first all transfers that end
+// Changes at one time are processed together: first all transfers that end
 // leave their links, then those that start join theirs, then shares change. So
 // nothing depends on the order of transfers or links. Only differences of times
 // go into how long a transfer takes, so with a tick a shift in time changes no

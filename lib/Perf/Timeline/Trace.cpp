@@ -249,7 +249,7 @@ void TraceWriter::addFlows() {
   for (const ShownRank &rank : ranks)
     rankOf[{rank.stage, rank.line}] = &rank;
   for (const Flow &flow : timeline.flows) {
-    // Which rank of its own stage gets a message is not known.
+    // The program does not say which rank of its own stage gets a message.
     if (flow.from.stage == flow.to.stage)
       continue;
     for (const ShownRank &from : ranks)

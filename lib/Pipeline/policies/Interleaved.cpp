@@ -6,7 +6,7 @@
 // stages, the first takes what is over. With fewer micro-batches than stages
 // there is one group. Backwards visit the chunks in reverse.
 //
-// Of pieces of the sequence (Sun et al., Seq1F1B, 2024) a group has as many
+// With pieces of the sequence (Sun et al., Seq1F1B, 2024), a group has as many
 // micro-batches as have at least one piece for each stage.
 //
 // Two orders of MindSpeed have recompute tasks: recompute-in-advance makes all

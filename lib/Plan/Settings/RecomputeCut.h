@@ -1,8 +1,8 @@
 //===- RecomputeCut.h - Chooses operators of a layer to repeat --*- C++ -*-===//
 //
-// Which operators of a layer to run again in backward so that least time buys
-// most memory: a minimum cut between what is kept and what is computed anew.
-// The same question, with the same answer, as in Tarnawski et al. and in
+// Chooses the operators of a layer to run again in backward so that least time
+// buys most memory: a minimum cut between what is kept and what is computed
+// anew. The same question, with the same answer, as in Tarnawski et al. and in
 // PyTorch's min-cut partitioner, but with a price on memory: as the price
 // rises, the sets of operators grow and each holds those before it.
 //

@@ -52,7 +52,7 @@ StageTable toTable(llvm::ArrayRef<int64_t> byChunk,
 std::vector<int64_t> fromTable(const StageTable &table,
                                const schedule::Pipeline &pipeline);
 
-/// Which layers each chunk has, and how each layer is treated.
+/// The layers of each chunk, and how each layer is treated.
 struct Assignment {
   /// The number of layers by chunk, in the order of execution.
   std::vector<int64_t> layersOfChunk;

@@ -129,7 +129,7 @@ FailureOr<LearningRateRule> decodeLrSchedule(Operation *op,
         return failure();
       continue;
     }
-    // Which parameters a group has was decided when the step was lowered.
+    // The lowering has already used the parameters of a group.
     if (named.getName() == "params")
       continue;
     std::optional<ScheduleValue> value = decodeScheduleValue(named.getValue());

@@ -263,7 +263,8 @@ TEST(TokenRowsTest, ExchangeBackIsTheExchangeWithSidesSwapped) {
   }
 }
 
-/// Which of the six destinations are NaN throughout; the others have no NaN.
+/// Returns for each of the six destinations whether it is NaN throughout; the
+/// others have no NaN.
 std::vector<bool> findNan(const Tensor &out) {
   std::vector<bool> found;
   const int64_t size = out.size() / 6;

@@ -54,8 +54,8 @@ protected:
   ScratchFolder folder;
 };
 
-/// Which the tests of --calibrate read, too. MF_WRITE_PROFILE_SAMPLE=FOLDER
-/// writes it anew.
+/// The tests of --calibrate read the sample, too.
+/// MF_WRITE_PROFILE_SAMPLE=FOLDER writes it anew.
 TEST_F(ProfileFolderTest, TheSampleIsWhatIsWritten) {
   if (const char *sample = std::getenv("MF_WRITE_PROFILE_SAMPLE")) {
     ASSERT_EQ(getMessage(writeProfile(sample, timeline)), "");

@@ -1,9 +1,9 @@
 //===- ThreadPool.h - The threads of compute streams ----------*- C++ -*-===//
 //
 // A device's compute stream runs one kernel at a time and cuts it into tiles.
-// The pool hands tiles to its threads as they become free. Which thread runs
-// which tile is left open, so a kernel whose results must not depend on the
-// number of threads fixes its tiles from the shapes alone.
+// The pool hands tiles to its threads as they become free. Any thread may run
+// any tile, so a kernel whose results must not depend on the number of threads
+// fixes its tiles from the shapes alone.
 //
 // The ranks of a process share one team: threads of a rank that waits take
 // tiles of those that compute.

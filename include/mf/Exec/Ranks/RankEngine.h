@@ -1,8 +1,8 @@
 //===- RankEngine.h - Runs steps on ranks ----------------------*- C++ -*-===//
 //
-// What a training run needs of those that run its steps. There are two: the
-// runner, which executes programs on emulated devices, and the reference
-// interpreter, which runs models one operator at a time.
+// A training run needs this of an engine that runs its steps. There are two
+// engines: the runner, which executes programs on emulated devices, and the
+// reference interpreter, which runs models one operator at a time.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,8 @@
 //===- Communicator.h - How ranks reach each other ------------*- C++ -*-===//
 //
-// What a runner needs of HCCL. A channel of the program stands for all groups
-// of its kind; a rank's own is found by its coordinates. Implementations move
-// bytes only: what is combined, and in which order, is said once
+// The part of HCCL that a runner needs. A channel of the program stands for all
+// groups of its kind; a rank's own is found by its coordinates. Implementations
+// move bytes only: what is combined, and in which order, is said once
 // (mf/Exec/Ranks/CollectiveShare.h), so that all of them give the same bits.
 //
 //===----------------------------------------------------------------------===//

@@ -41,7 +41,7 @@ struct LayerCountRow {
   std::vector<LayerCount> counts;
 };
 
-/// Which layers a setting covers.
+/// The layers that a setting covers.
 struct LayerSelection {
   enum class Kind : uint8_t {
     Bool,   ///< all layers or none

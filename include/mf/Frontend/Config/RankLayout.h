@@ -27,7 +27,7 @@ struct RankLayout {
   int64_t expertParallel = 1;
   /// Model-parallel ranks share out rows of the residual stream too.
   bool sequenceParallel = false;
-  /// Which rows of the data a data-parallel rank reads.
+  /// The rows of the data that a data-parallel rank reads.
   SampleOrder sampleOrder = SampleOrder::Whole;
 
   /// Parts into which attention's heads are cut.

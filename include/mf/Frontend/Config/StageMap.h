@@ -73,7 +73,7 @@ struct LayerPlace {
   int64_t chunk = 0;
   /// Position among the layers of its mini stage.
   int64_t index = 0;
-  /// Which stage it is of those that its chunk visits: the column of
+  /// Its place among the stages that its chunk visits: the column of
   /// StageMap::getLayersPerStage.
   int64_t position = 0;
 };

@@ -15,7 +15,7 @@
 
 namespace mf {
 
-/// Which projections are stored together.
+/// The projections that are stored together.
 enum class LatentLayout : uint8_t {
   Separate,     ///< a weight for each part (DeepSeekV2Attention)
   DownTogether, ///< all that read the layer's input are one weight

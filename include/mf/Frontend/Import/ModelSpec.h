@@ -253,7 +253,8 @@ struct ModelOverrides {
   /// Rows of tokens that a rank has room for behind an exchange among ranks
   /// with different experts, by those it sends.
   std::optional<double> expertRoom = std::nullopt;
-  /// Whose layers the model has, where releases differ; the newest if not set.
+  /// The release whose layers the model has, where releases differ; the newest
+  /// if not set.
   std::optional<Release> release = std::nullopt;
 };
 

@@ -1,9 +1,9 @@
 //===- Lines.h - Simulation of queues in time -----------------*- C++ -*-===//
 //
-// What takes place when on lines: queues that work in order, such as the stages
-// of a pipeline, the streams of a device or the ranks of a collective. Lines
-// wait for one another by events and by rendezvous, and share links. Knows no
-// MLIR, no schedules and no unit of time.
+// Computes what runs when on lines: queues that work in order, such as the
+// stages of a pipeline, the streams of a device or the ranks of a collective.
+// Lines wait for one another by events and by rendezvous, and share links.
+// Knows no MLIR, no schedules and no unit of time.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- PipelineModel.h - A schedule in time -------------------*- C++ -*-===//
 //
-// What a pipeline schedule (mf/Pipeline) costs: when each task runs, how long
+// The cost of a pipeline schedule (mf/Pipeline): when each task runs, how long
 // the step takes, why it takes longer than its work, and how much memory each
 // stage needs. Reproduces the published model of SAPP pipeline balance of
 // MindSpore Transformers, and takes every other schedule as well.

@@ -7,7 +7,7 @@
 
 namespace mf::memory {
 
-/// Which kinds of items come first; frames do, unless any kind may.
+/// The kinds of items that come first; frames do, unless any kind may.
 enum class KindOrder { Any, FramesFirst, ScratchFirst, ScratchLast };
 
 /// The measure by which items of a kind are ordered.

@@ -37,8 +37,8 @@ std::optional<PackResult> packInWindows(const PackProblem &problem,
 /// sizes, such as the frames of a pipeline's chunks. Nothing if there are many
 /// sizes, or fixed items or walls.
 ///
-/// Which items go to the slots of the smallest size, such that as many slots as
-/// possible are small, is decided exactly: they are the flow of a network along
+/// The items for the slots of the smallest size, such that as many slots as
+/// possible are small, are found exactly: they are the flow of a network along
 /// time (as in Arkin and Silverberg, "Scheduling jobs with fixed start and end
 /// times", 1987). The rest goes to larger slots in the same way.
 std::optional<PackResult> packInSlots(const PackProblem &problem);

@@ -36,7 +36,7 @@ private:
   size_t numInserted = 0;
 };
 
-/// Which of the valleys' sections to branch on.
+/// The rule by which the search chooses the valley's section to branch on.
 enum class SectionRule {
   /// Fewest buffers that can be next, then least slack, then lowest.
   FewestChoices,

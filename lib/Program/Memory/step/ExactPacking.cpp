@@ -15,7 +15,7 @@ namespace mf::memory {
 
 namespace {
 
-/// Which layout the scratch of routines has.
+/// The layout of the routines' scratch.
 enum class ScratchLayout { AsPacked, Mirrored, ByEnd, ByEndMirrored };
 
 struct VariantRule {
