@@ -62,46 +62,43 @@ ProductSpec getScoreProduct(const AttentionShape &shape,
   return spec;
 }
 
-/// Slopes, a mask of dropout and the starts of documents from input `number`
-/// on; each may be missing, and their types tell them apart.
-static void readLastInputs(const KernelSpec &spec, size_t number,
+/// Checks the optional inputs from input `first` on.
+static void readLastInputs(const KernelSpec &spec, size_t first,
                            SpecChecker &checker, AttentionShape &shape) {
-  const size_t count = spec.inputs.size();
-  auto isNext = [&](DType type) {
-    return count > number && spec.inputs[number].type == type;
-  };
-  if (count > number && !isNext(DType::I1) && !isNext(DType::I32)) {
-    shape.slopes = number;
-    checker.requireInput(number++, {DType::F32, {shape.heads}});
-  }
-  if (isNext(DType::I1)) {
-    shape.dropMask = number;
+  shape.optional = findAttentionInputs(spec, first);
+  if (shape.optional.slopes)
+    checker.requireInput(*shape.optional.slopes, {DType::F32, {shape.heads}});
+  if (shape.optional.dropMask) {
     checker.requireInput(
-        number++,
+        *shape.optional.dropMask,
         {DType::I1, {shape.batch, shape.heads, shape.partQueries, shape.keys}});
     shape.keptFactor = getKeptFactor(readDropRate(checker));
   }
-  if (count > number) {
-    shape.starts = number;
-    checker.requireInput(number,
+  if (shape.optional.starts) {
+    checker.requireInput(*shape.optional.starts,
                          {DType::I32, {shape.batch, shape.partQueries}});
     checker.require(shape.scale != 0,
                     "scale is 0, but scores of other documents are hidden as "
                     "multiples of it");
   }
+  checker.require(shape.optional.end >= spec.inputs.size(),
+                  "got input " + llvm::Twine(shape.optional.end) +
+                      ", expected slopes, a mask of dropout and starts of "
+                      "documents, in this order and each once at most");
 }
 
 void hideOtherDocuments(const AttentionShape &shape,
                         llvm::ArrayRef<void *> inputs, const QueryRows &rows,
                         const AttentionBlock &block, int64_t head,
                         float *scores) {
-  if (!shape.starts)
+  if (!shape.optional.starts)
     return;
   // A power of two, whose product with the scale is exact: a block in which a
   // row sees nothing has exp(0) for it, which the first key that it does see
   // multiplies by 0, and no overflow.
   const float hidden = std::copysign(0x1p100F, -shape.scale);
-  const auto *starts = static_cast<const int32_t *>(inputs[*shape.starts]);
+  const auto *starts =
+      static_cast<const int32_t *>(inputs[*shape.optional.starts]);
   const QueryRows::Own own = rows.getOwn(block, head);
   // All heads of a sample have the same starts.
   const int64_t first =
@@ -117,9 +114,10 @@ void hideOtherDocuments(const AttentionShape &shape,
 void dropBlock(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
                const QueryRows &rows, const AttentionBlock &block, int64_t head,
                DType type, void *scores) {
-  if (!shape.dropMask)
+  if (!shape.optional.dropMask)
     return;
-  const auto *mask = static_cast<const uint8_t *>(inputs[*shape.dropMask]);
+  const auto *mask =
+      static_cast<const uint8_t *>(inputs[*shape.optional.dropMask]);
   const QueryRows::Own own = rows.getOwn(block, head);
   const int64_t stride =
       AttentionBlocks::scoreStride * sizeof(float) / getBytes(type);

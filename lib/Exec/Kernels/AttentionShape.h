@@ -7,9 +7,9 @@
 #include "OneDnn.h"
 #include "Tiles.h"
 #include "mf/Exec/Kernels/Kernel.h"
+#include "mf/Program/Signatures/AttentionInputs.h"
 #include <map>
 #include <memory>
-#include <optional>
 
 namespace mf {
 
@@ -27,9 +27,7 @@ struct AttentionShape {
   /// and as many queries as keys make the whole.
   bool isPart = false;
   int64_t partQueries = 0;
-  /// The numbers of the inputs with the slopes, with the mask of dropout and
-  /// with the first key that each query sees.
-  std::optional<size_t> slopes, dropMask, starts;
+  AttentionInputs optional;
   /// The factor of probabilities that are not dropped: 1 / (1 - rate).
   float keptFactor = 1;
 
@@ -177,9 +175,10 @@ bool readAttentionShape(const KernelSpec &spec, size_t inputs,
 /// The slope of query head `head` of all batches; 0 without slopes.
 inline float getSlope(llvm::ArrayRef<void *> inputs,
                       const AttentionShape &shape, int64_t head) {
-  return shape.slopes ? static_cast<const float *>(
-                            inputs[*shape.slopes])[head % shape.heads]
-                      : 0.0f;
+  return shape.optional.slopes
+             ? static_cast<const float *>(
+                   inputs[*shape.optional.slopes])[head % shape.heads]
+             : 0.0f;
 }
 
 /// Hides from the rows of a block of scores the keys before their documents, as

@@ -119,7 +119,8 @@ KernelOrError makeFlashAttention(const KernelSpec &spec) {
     return error;
   const MatrixUnit unit = getMatrixUnit();
   // The kernels of matrix units keep scores in tiles of their own.
-  if (unit != MatrixUnit::None && !shape.dropMask && !shape.starts)
+  if (unit != MatrixUnit::None && !shape.optional.dropMask &&
+      !shape.optional.starts)
     return makePackedAttention(shape, unit);
   auto kernel = std::make_unique<FlashAttentionKernel>(shape);
   if (!kernel->prepare())

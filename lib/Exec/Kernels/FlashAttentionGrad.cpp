@@ -318,7 +318,8 @@ KernelOrError makeFlashAttentionGrad(const KernelSpec &spec) {
   if (llvm::Error error = checker.takeError())
     return error;
   const MatrixUnit unit = getMatrixUnit();
-  if (unit != MatrixUnit::None && !shape.dropMask && !shape.starts)
+  if (unit != MatrixUnit::None && !shape.optional.dropMask &&
+      !shape.optional.starts)
     return makePackedAttentionGrad(shape, unit);
   auto kernel = std::make_unique<FlashAttentionGradKernel>(shape);
   if (!kernel->prepare())

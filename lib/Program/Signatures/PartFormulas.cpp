@@ -2,6 +2,7 @@
 
 #include "PartFormulas.h"
 #include "KernelFormulas.h"
+#include "mf/Program/Signatures/AttentionInputs.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf {
@@ -116,25 +117,22 @@ static std::string getHeads(const KernelSpec &spec, bool hasFirstQuery) {
 }
 
 /// The inputs of attention behind the first `inputs`: of a part the position of
-/// its first row, then slopes, a mask of dropout and the starts of documents,
-/// which may be missing and are told apart by their types.
+/// its first row, then the optional ones. `rows` are batch, heads and rows.
 static std::string getLastInputs(const KernelSpec &spec, size_t inputs,
                                  bool hasFirstQuery, const std::string &heads,
                                  const std::string &rows) {
-  std::string line = hasFirstQuery ? ", @q" : "";
-  // Slopes may be missing, then their place says nothing.
-  if (spec.inputs.size() <= inputs + hasFirstQuery)
-    return line + ", " + heads;
-  for (const TensorShape &input :
-       llvm::ArrayRef(spec.inputs).drop_front(inputs + hasFirstQuery)) {
-    line += ", ";
-    // `rows` are batch, heads and rows.
-    if (input.type == DType::I32)
-      line += std::string{rows.front(), rows.back()};
-    else
-      line += input.type == DType::I1 ? rows + "K" : heads;
-  }
-  return line;
+  const std::string line = hasFirstQuery ? ", @q" : "";
+  const AttentionInputs found =
+      findAttentionInputs(spec, inputs + hasFirstQuery);
+  std::string last;
+  if (found.slopes)
+    last += ", " + heads;
+  if (found.dropMask)
+    last += ", " + rows + "K";
+  if (found.starts)
+    last += std::string(", ") + rows.front() + rows.back();
+  // A rule without optional inputs names the slopes, which then say nothing.
+  return line + (last.empty() ? ", " + heads : last);
 }
 
 std::string getAttentionParts(const KernelSpec &spec, bool hasFirstQuery) {
