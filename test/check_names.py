@@ -3,9 +3,10 @@
 usage: check_names.py SOURCE_FOLDER
 
 No two headers have one name, so that a name in a review or an error says which
-file is meant. Unit tests of test/unit are in files FooTest.cpp: in one suite
-FooTest, or where a file tests several things in one suite for each, BarTest; no
-suite is in two files. Tests are named by sentences in PascalCase.
+file is meant, and no two classes do, those of tests included. Unit tests of
+test/unit are in files FooTest.cpp: in one suite FooTest, or where a file tests
+several things in one suite for each, BarTest; no suite is in two files. Tests
+are named by sentences in PascalCase.
 """
 
 import collections
@@ -15,7 +16,7 @@ import sys
 
 FOLDERS = ("benchmarks", "cmake", "dialects", "include", "lib", "passes", "test", "tools")
 PASCAL_CASE = r"(?:[A-Z][a-z0-9]*)+"
-CLASSES = ("benchmarks", "dialects", "include", "lib", "passes", "tools")
+CLASSES = ("benchmarks", "dialects", "include", "lib", "passes", "test", "tools")
 CLASS = re.compile(
     r"^(?:template\s*<[^;{]*>\s*)?(?:class|struct|enum class|enum)\s+(\w+)(?:\s+final)?\s*(?::(?!:)[^;{]*)?\{", re.MULTILINE
 )

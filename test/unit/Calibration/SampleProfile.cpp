@@ -62,9 +62,10 @@ Target getRandomDevice(std::mt19937 &random, double factor) {
 
 namespace {
 
-class Sampler {
+class ProfileSampler {
 public:
-  Sampler(Profile &profile, int rows, const Noise &noise, std::mt19937 &random)
+  ProfileSampler(Profile &profile, int rows, const Noise &noise,
+                 std::mt19937 &random)
       : profile(profile), rows(rows), noise(noise), random(random) {}
 
   /// Adds a launch with a device's operands.
@@ -85,7 +86,7 @@ private:
 
 } // namespace
 
-double Sampler::disturb(double seconds) {
+double ProfileSampler::disturb(double seconds) {
   std::normal_distribution<double> normal(0, noise.deviation);
   std::uniform_real_distribution<double> uniform(0, 1);
   seconds *= std::exp(noise.deviation > 0 ? normal(random) : 0);
@@ -94,9 +95,9 @@ double Sampler::disturb(double seconds) {
   return seconds;
 }
 
-void Sampler::launch(const Target &device, llvm::StringRef type,
-                     llvm::ArrayRef<TensorShape> inputs,
-                     llvm::ArrayRef<TensorShape> outputs) {
+void ProfileSampler::launch(const Target &device, llvm::StringRef type,
+                            llvm::ArrayRef<TensorShape> inputs,
+                            llvm::ArrayRef<TensorShape> outputs) {
   const KernelSignature *signature = findProfiledKernel(type);
   ASSERT_NE(signature, nullptr) << type.str();
   const auto spec = getProfiledSpec(*signature, inputs, outputs);
@@ -117,8 +118,8 @@ void Sampler::launch(const Target &device, llvm::StringRef type,
   profile.rows += rows;
 }
 
-void Sampler::transfer(llvm::StringRef name, double seconds,
-                       llvm::StringRef group, double sentBytes) {
+void ProfileSampler::transfer(llvm::StringRef name, double seconds,
+                              llvm::StringRef group, double sentBytes) {
   for (int i = 0; i < rows; ++i) {
     ProfiledTransfer &transfer = profile.transfers.emplace_back();
     transfer.name = name.str();
@@ -129,7 +130,7 @@ void Sampler::transfer(llvm::StringRef name, double seconds,
   }
 }
 
-static void addMatmuls(Sampler &sampler, const Target &device) {
+static void addMatmuls(ProfileSampler &sampler, const Target &device) {
   for (int64_t rows : {128, 1024, 4096, 8192})
     for (int64_t inner : {512, 2048, 5120})
       for (int64_t columns : {1024, 5120, 13824})
@@ -139,7 +140,7 @@ static void addMatmuls(Sampler &sampler, const Target &device) {
             {{DType::BF16, {rows, columns}}});
 }
 
-static void addAttention(Sampler &sampler, const Target &device) {
+static void addAttention(ProfileSampler &sampler, const Target &device) {
   for (int64_t sequence : {512, 1024, 2048, 4096, 8192})
     for (int64_t heads : {4, 16, 40}) {
       const TensorShape x{DType::BF16, {1, sequence, heads * 128}};
@@ -151,7 +152,7 @@ static void addAttention(Sampler &sampler, const Target &device) {
     }
 }
 
-static void addVectors(Sampler &sampler, const Target &device) {
+static void addVectors(ProfileSampler &sampler, const Target &device) {
   for (int64_t rows : {32, 256, 1024, 4096, 16384})
     for (int64_t width : {1024, 5120}) {
       const TensorShape wide{DType::F32, {rows, width}};
@@ -169,7 +170,7 @@ Profile getSampleProfile(const Target &device, int rows, const Noise &noise,
                          std::mt19937 &random) {
   Profile profile;
   profile.folders = {"sample/ASCEND_PROFILER_OUTPUT"};
-  Sampler sampler(profile, rows, noise, random);
+  ProfileSampler sampler(profile, rows, noise, random);
   addMatmuls(sampler, device);
   addAttention(sampler, device);
   addVectors(sampler, device);
@@ -183,7 +184,7 @@ void addTransfers(Profile &profile, const Target &device, int rows,
                     {{0, "outer"}, {0, 8}},
                     {{0, "neighbours"}, {0, 1}},
                     {{0, "nodes"}, {1, 9}}};
-  Sampler sampler(profile, rows, noise, random);
+  ProfileSampler sampler(profile, rows, noise, random);
   const auto getSeconds = [](const target::TransferCost &cost) {
     return cost.latency + cost.seconds;
   };

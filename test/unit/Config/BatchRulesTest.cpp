@@ -9,26 +9,27 @@ using testing::HasSubstr;
 
 namespace {
 
-struct Resolved {
+struct ResolvedRows {
   EffectiveBatch batch;
   std::string messages;
 };
 
-Resolved resolve(llvm::StringRef text,
-                 std::optional<int64_t> steps = std::nullopt) {
+ResolvedRows resolve(llvm::StringRef text,
+                     std::optional<int64_t> steps = std::nullopt) {
   DiagnosticList diagnostics;
   TrainingConfig config = parseTrainingConfig(text, "t.yaml", diagnostics);
-  Resolved resolved;
+  ResolvedRows resolved;
   resolved.batch = resolveBatch(config, steps, diagnostics);
   resolved.messages = diagnostics.str();
   return resolved;
 }
 
 TEST(BatchRulesTest, AccumulationMultipliesTheBatch) {
-  Resolved resolved = resolve("parallel_config: {data_parallel: 4}\n"
-                              "runner_config: {batch_size: 2, "
-                              "gradient_accumulation_steps: 8}\n"
-                              "runner_wrapper: {type: MFTrainOneStepCell}\n");
+  ResolvedRows resolved =
+      resolve("parallel_config: {data_parallel: 4}\n"
+              "runner_config: {batch_size: 2, "
+              "gradient_accumulation_steps: 8}\n"
+              "runner_wrapper: {type: MFTrainOneStepCell}\n");
   EXPECT_EQ(resolved.messages, "");
   EXPECT_EQ(resolved.batch.globalBatchSize, 64);
   EXPECT_EQ(resolved.batch.samplesPerRank, 64);
@@ -38,7 +39,7 @@ TEST(BatchRulesTest, AccumulationMultipliesTheBatch) {
 }
 
 TEST(BatchRulesTest, TheCommandLineBeatsTheYaml) {
-  Resolved resolved =
+  ResolvedRows resolved =
       resolve("runner_config: {gradient_accumulation_steps: 8}\n", 2);
   EXPECT_EQ(resolved.batch.gradientAccumulationSteps, 2);
   EXPECT_THAT(resolve("", 0).messages, HasSubstr("error: expected an int of "
@@ -46,7 +47,7 @@ TEST(BatchRulesTest, TheCommandLineBeatsTheYaml) {
 }
 
 TEST(BatchRulesTest, AccumulationIsResetWithStages) {
-  Resolved resolved =
+  ResolvedRows resolved =
       resolve("parallel_config: {pipeline_stage: 2, micro_batch_num: 16}\n"
               "micro_batch_interleave_num: 2\n"
               "runner_config:\n  gradient_accumulation_steps: 4\n");
@@ -61,8 +62,9 @@ TEST(BatchRulesTest, AccumulationIsResetWithStages) {
 }
 
 TEST(BatchRulesTest, MicroBatchesAreResetWithoutStages) {
-  Resolved resolved = resolve("parallel_config: {micro_batch_num: 16}\n"
-                              "runner_wrapper: {type: MFTrainOneStepCell}\n");
+  ResolvedRows resolved =
+      resolve("parallel_config: {micro_batch_num: 16}\n"
+              "runner_wrapper: {type: MFTrainOneStepCell}\n");
   EXPECT_THAT(resolved.messages,
               HasSubstr("warning: micro_batch_num is reset from 16 to 1"));
   EXPECT_EQ(resolved.batch.getMicroBatches(), 1);
@@ -71,25 +73,25 @@ TEST(BatchRulesTest, MicroBatchesAreResetWithoutStages) {
 }
 
 TEST(BatchRulesTest, NoAccumulationOutsideSemiAutoMode) {
-  Resolved resolved = resolve("use_parallel: False\n", 4);
+  ResolvedRows resolved = resolve("use_parallel: False\n", 4);
   EXPECT_THAT(resolved.messages,
               HasSubstr("reset from 4 to 1 in stand_alone mode"));
   EXPECT_EQ(resolved.batch.globalBatchSize, 1);
 }
 
 TEST(BatchRulesTest, FullBatchOffDividesByDataParallel) {
-  Resolved resolved = resolve("parallel: {full_batch: False}\n"
-                              "parallel_config: {data_parallel: 8}\n"
-                              "runner_config: {batch_size: 4}\n");
+  ResolvedRows resolved = resolve("parallel: {full_batch: False}\n"
+                                  "parallel_config: {data_parallel: 8}\n"
+                                  "runner_config: {batch_size: 4}\n");
   EXPECT_EQ(resolved.batch.globalBatchSize, 32);
   EXPECT_EQ(resolved.batch.samplesPerRank, 4);
 }
 
 TEST(BatchRulesTest, AnOverflowingBatchIsAnError) {
-  Resolved resolved = resolve("parallel: {parallel_mode: 1}\n"
-                              "parallel_config: {data_parallel: 1048576}\n"
-                              "micro_batch_interleave_num: 65536\n"
-                              "runner_config: {batch_size: 2147483647}\n");
+  ResolvedRows resolved = resolve("parallel: {parallel_mode: 1}\n"
+                                  "parallel_config: {data_parallel: 1048576}\n"
+                                  "micro_batch_interleave_num: 65536\n"
+                                  "runner_config: {batch_size: 2147483647}\n");
   EXPECT_THAT(resolved.messages,
               HasSubstr("t.yaml:4:29: error: the global batch size, which is a "
                         "multiple of 'batch_size', does not fit"));

@@ -9,12 +9,13 @@ using testing::HasSubstr;
 
 namespace {
 
-struct Resolved {
+struct ResolvedBlocks {
   int64_t blocks;
   std::string messages;
 };
 
-Resolved resolve(const std::string &interleave, const std::string &parallel) {
+ResolvedBlocks resolve(const std::string &interleave,
+                       const std::string &parallel) {
   DiagnosticList diagnostics;
   TrainingConfig config = parseTrainingConfig(
       "parallel_config: {" + parallel +
@@ -22,7 +23,7 @@ Resolved resolve(const std::string &interleave, const std::string &parallel) {
           interleave + "\n",
       "t.yaml", diagnostics);
   RankLayout ranks = resolveRanks(config, diagnostics);
-  Resolved resolved;
+  ResolvedBlocks resolved;
   resolved.blocks = resolveRowBlocks(config, ranks, diagnostics);
   resolved.messages = diagnostics.str();
   return resolved;
@@ -36,7 +37,7 @@ TEST(RowBlocksTest, CountsWhereRanksShareRows) {
 
 TEST(RowBlocksTest, SaysNothingWithoutModelParallelRanks) {
   for (const char *interleave : {"2", "1", "null"}) {
-    Resolved resolved = resolve(interleave, "data_parallel: 2");
+    ResolvedBlocks resolved = resolve(interleave, "data_parallel: 2");
     EXPECT_EQ(resolved.blocks, 1);
     EXPECT_EQ(resolved.messages, "");
   }
@@ -45,7 +46,7 @@ TEST(RowBlocksTest, SaysNothingWithoutModelParallelRanks) {
 }
 
 TEST(RowBlocksTest, NeedsRowsThatAreShared) {
-  Resolved resolved = resolve("2", "model_parallel: 4");
+  ResolvedBlocks resolved = resolve("2", "model_parallel: 4");
   EXPECT_EQ(resolved.blocks, 1);
   EXPECT_THAT(resolved.messages,
               HasSubstr("t.yaml:4:28: error: fine_grain_interleave 2 with "

@@ -73,7 +73,7 @@ TEST(CriticalPathTest, StaysOnItsLineIfBothEndAtOnce) {
 TEST(CriticalPathTest, RandomPathsAddUp) {
   std::mt19937 random(13);
   for (int round = 0; round < 2000; ++round) {
-    Plan plan = makeRandomPlan(random, round % 100, round % 2 == 0);
+    LinePlan plan = makeRandomPlan(random, round % 100, round % 2 == 0);
     Lines lines = makeLines(plan, getPlainNumbers(plan));
     llvm::Expected<Timeline> timeline = simulate(lines);
     ASSERT_TRUE(static_cast<bool>(timeline));

@@ -17,7 +17,7 @@ namespace {
 constexpr double tick = 0x1p-30;
 
 /// Items skipped; nothing if the lines deadlock.
-std::optional<int64_t> compare(const Plan &plan, const Numbers &numbers,
+std::optional<int64_t> compare(const LinePlan &plan, const Numbers &numbers,
                                const std::string &what) {
   Lines marked = makeLines(plan, numbers, tick);
   Lines plain = makeLines(getUnmarked(plan), numbers, tick);
@@ -47,7 +47,7 @@ std::optional<int64_t> compare(const Plan &plan, const Numbers &numbers,
   return found->getNumSkipped();
 }
 
-int64_t countItems(const Plan &plan) {
+int64_t countItems(const LinePlan &plan) {
   return static_cast<int64_t>(getUnmarked(plan).history.size());
 }
 
@@ -79,7 +79,7 @@ public:
     }
   }
 
-  const Plan &get() const { return plan; }
+  const LinePlan &get() const { return plan; }
 
 private:
   int32_t getEvent(int what, int stage, int phase, int number) const {
@@ -113,13 +113,13 @@ private:
   }
 
   int stages, microBatches;
-  Plan plan;
+  LinePlan plan;
 };
 
 TEST(PeriodsTest, OneForwardOneBackward) {
   for (int stages : {1, 2, 3, 4, 8})
     for (int microBatches : {1, 2, 9, 64, 200}) {
-      Plan plan = PipelinePlan(stages, microBatches).get();
+      LinePlan plan = PipelinePlan(stages, microBatches).get();
       std::string what = std::to_string(stages) + " stages, " +
                          std::to_string(microBatches) + " micro-batches";
       std::optional<int64_t> skipped =
@@ -131,7 +131,7 @@ TEST(PeriodsTest, OneForwardOneBackward) {
 }
 
 TEST(PeriodsTest, WithoutATickAllIsSimulated) {
-  Plan plan = PipelinePlan(4, 100).get();
+  LinePlan plan = PipelinePlan(4, 100).get();
   llvm::Expected<Timeline> timeline =
       simulate(makeLines(plan, getPlainNumbers(plan)));
   ASSERT_TRUE(static_cast<bool>(timeline));
@@ -141,7 +141,7 @@ TEST(PeriodsTest, WithoutATickAllIsSimulated) {
 /// All forwards and then all backwards.
 TEST(PeriodsTest, SeveralPhases) {
   constexpr int microBatches = 100;
-  Plan plan;
+  LinePlan plan;
   plan.numLines = 2;
   plan.numEvents = 2 * microBatches;
   auto add = [&](int32_t line, ItemKind kind, int32_t event, double duration) {
@@ -165,7 +165,7 @@ TEST(PeriodsTest, SeveralPhases) {
 /// the run comes to its end.
 TEST(PeriodsTest, AnotherLineRecordsWhatFollows) {
   constexpr int periods = 50;
-  Plan plan;
+  LinePlan plan;
   plan.numLines = 3;
   plan.numEvents = periods + 1;
   auto add = [&](int32_t line, ItemKind kind, int32_t event, double duration) {
@@ -209,7 +209,7 @@ public:
     addOnce(draw(0, 10));
   }
 
-  const Plan &get() const { return plan; }
+  const LinePlan &get() const { return plan; }
 
 private:
   /// An item of a period: an action of a line, or a rendezvous of several.
@@ -218,7 +218,7 @@ private:
     std::vector<int32_t> lines;
     /// For a wait: the step that records, and how many periods before.
     int record = 0, distance = 0;
-    Plan::Group costs;
+    LinePlan::Group costs;
     double duration = 0;
   };
 
@@ -239,7 +239,7 @@ private:
   void add(int32_t line, ItemKind kind, int32_t operand, double duration = 0) {
     plan.history.push_back({line, kind, operand, duration});
   }
-  int32_t addGroup(const Plan::Group &costs) {
+  int32_t addGroup(const LinePlan::Group &costs) {
     plan.groups.push_back(costs);
     return static_cast<int32_t>(plan.groups.size()) - 1;
   }
@@ -331,7 +331,7 @@ private:
   }
 
   std::mt19937 &random;
-  Plan plan;
+  LinePlan plan;
   int32_t marked = 0;
   int numPeriods = 0;
   int32_t firstEvent = 0;
@@ -342,7 +342,7 @@ TEST(PeriodsTest, RandomPeriodsAsSimulated) {
   std::mt19937 random(17);
   int64_t items = 0, skipped = 0, rounds = 0, deadlocks = 0;
   for (int round = 0; round < 3000; ++round) {
-    Plan plan = RandomPeriods(random).get();
+    LinePlan plan = RandomPeriods(random).get();
     Numbers numbers = getPlainNumbers(plan);
     if (round % 2 == 1) {
       // Groups and events have to go on in equal steps.

@@ -34,7 +34,7 @@ struct LayerTimes {
 };
 
 /// Layers of each chunk, and how many of them recompute what.
-struct Plan {
+struct PublishedPlan {
   Counts layers, select, communication;
 };
 
@@ -48,14 +48,14 @@ LayerTimes readTimes(const Json &result) {
   return {times.at("head"), times.at("body"), times.at("tail")};
 }
 
-Plan makeEvenPlan(int64_t rows, bool recomputes) {
+PublishedPlan makeEvenPlan(int64_t rows, bool recomputes) {
   int64_t layers = numLayers / numStages / rows;
   Counts even(rows, std::vector<int64_t>(numStages, layers));
   Counts none(rows, std::vector<int64_t>(numStages, 0));
   return {even, recomputes ? even : none, recomputes ? even : none};
 }
 
-Plan readPlan(const Json &result) {
+PublishedPlan readPlan(const Json &result) {
   Counts layers = result.at("offset").get<Counts>();
   int64_t evenLayers = numLayers / numStages / layers.size();
   for (std::vector<int64_t> &row : layers)
@@ -65,8 +65,8 @@ Plan readPlan(const Json &result) {
           result.at("select_comm_recompute").get<Counts>()};
 }
 
-PipelineTimeline simulatePlan(const Plan &plan, const LayerTimes &times,
-                              const char *method) {
+PipelineTimeline simulatePlan(const PublishedPlan &plan,
+                              const LayerTimes &times, const char *method) {
   Json rows = Json::array(), recompute = Json::array();
   for (size_t row = 0; row < plan.layers.size(); ++row) {
     for (int64_t stage = 0; stage < numStages; ++stage) {

@@ -9,9 +9,9 @@ using namespace mf::sim;
 
 namespace {
 
-class Drawer {
+class LineDrawer {
 public:
-  Drawer(std::mt19937 &random, bool isWhole)
+  LineDrawer(std::mt19937 &random, bool isWhole)
       : random(random), isWhole(isWhole) {}
 
   int draw(int from, int to) {
@@ -52,9 +52,9 @@ std::vector<int32_t> invert(const std::vector<int32_t> &numbers) {
 
 } // namespace
 
-Plan makeRandomPlan(std::mt19937 &random, int steps, bool isWhole) {
-  Drawer drawer(random, isWhole);
-  Plan plan;
+LinePlan makeRandomPlan(std::mt19937 &random, int steps, bool isWhole) {
+  LineDrawer drawer(random, isWhole);
+  LinePlan plan;
   plan.numLines = drawer.draw(1, 7);
   plan.numLinks = drawer.draw(0, 4);
   for (int step = 0; step < steps; ++step) {
@@ -86,13 +86,13 @@ Plan makeRandomPlan(std::mt19937 &random, int steps, bool isWhole) {
   return plan;
 }
 
-Numbers getPlainNumbers(const Plan &plan) {
+Numbers getPlainNumbers(const LinePlan &plan) {
   return {count(plan.numLines), count(plan.numEvents),
           count(static_cast<int32_t>(plan.groups.size())),
           count(plan.numLinks)};
 }
 
-Numbers getRandomNumbers(const Plan &plan, std::mt19937 &random) {
+Numbers getRandomNumbers(const LinePlan &plan, std::mt19937 &random) {
   Numbers numbers = getPlainNumbers(plan);
   for (std::vector<int32_t> *list :
        {&numbers.lines, &numbers.events, &numbers.groups, &numbers.links})
@@ -100,7 +100,7 @@ Numbers getRandomNumbers(const Plan &plan, std::mt19937 &random) {
   return numbers;
 }
 
-Lines makeLines(const Plan &plan, const Numbers &numbers, double tick) {
+Lines makeLines(const LinePlan &plan, const Numbers &numbers, double tick) {
   Lines lines(tick);
   for (int32_t line = 0; line < plan.numLines; ++line)
     lines.addLine();
@@ -108,13 +108,13 @@ Lines makeLines(const Plan &plan, const Numbers &numbers, double tick) {
   for (int32_t link = 0; link < plan.numLinks; ++link)
     lines.addLink();
   for (int32_t group : invert(numbers.groups)) {
-    const Plan::Group &costs = plan.groups[group];
+    const LinePlan::Group &costs = plan.groups[group];
     std::vector<LinkId> links;
     for (int32_t link : costs.links)
       links.push_back(numbers.links[link]);
     lines.addTransfer(costs.latency, costs.seconds, links);
   }
-  for (const Plan::Action &action : plan.history) {
+  for (const LinePlan::Action &action : plan.history) {
     LineId line = numbers.lines[action.line];
     if (action.isMark) {
       lines.markPeriod(line);
@@ -138,8 +138,8 @@ Lines makeLines(const Plan &plan, const Numbers &numbers, double tick) {
   return lines;
 }
 
-Plan getUnmarked(Plan plan) {
+LinePlan getUnmarked(LinePlan plan) {
   llvm::erase_if(plan.history,
-                 [](const Plan::Action &action) { return action.isMark; });
+                 [](const LinePlan::Action &action) { return action.isMark; });
   return plan;
 }

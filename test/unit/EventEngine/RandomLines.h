@@ -8,7 +8,7 @@
 
 /// Lines as a list of what is added to them, so that they can be added under
 /// other numbers.
-struct Plan {
+struct LinePlan {
   struct Action {
     int32_t line;
     mf::sim::ItemKind kind;
@@ -31,20 +31,20 @@ struct Plan {
 
 /// A few lines that come to their ends. Durations are small whole numbers if
 /// `isWhole`, so that much falls on the same time.
-Plan makeRandomPlan(std::mt19937 &random, int steps, bool isWhole);
+LinePlan makeRandomPlan(std::mt19937 &random, int steps, bool isWhole);
 
 /// The numbers of a plan's lines, events, groups and links.
 struct Numbers {
   std::vector<int32_t> lines, events, groups, links;
 };
 
-Numbers getPlainNumbers(const Plan &plan);
-Numbers getRandomNumbers(const Plan &plan, std::mt19937 &random);
+Numbers getPlainNumbers(const LinePlan &plan);
+Numbers getRandomNumbers(const LinePlan &plan, std::mt19937 &random);
 
-mf::sim::Lines makeLines(const Plan &plan, const Numbers &numbers,
+mf::sim::Lines makeLines(const LinePlan &plan, const Numbers &numbers,
                          double tick = 0);
 
 /// The plan without its marks.
-Plan getUnmarked(Plan plan);
+LinePlan getUnmarked(LinePlan plan);
 
 #endif // MF_TEST_UNIT_SIM_RANDOMLINES_H

@@ -124,11 +124,11 @@ TEST(TransferTest, DeadlockWhileTransfersAreUnderWay) {
 /// Everything in the order of time, what moves a bit at a time.
 class SlowSimulation {
 public:
-  explicit SlowSimulation(const Plan &plan)
+  explicit SlowSimulation(const LinePlan &plan)
       : plan(plan), times(plan.numLines, 0), positions(plan.numLines, 0),
         events(plan.numEvents), groups(plan.groups.size()),
         items(plan.numLines) {
-    for (const Plan::Action &action : plan.history) {
+    for (const LinePlan::Action &action : plan.history) {
       items[action.line].push_back(action);
       if (action.kind == ItemKind::Rendezvous)
         ++groups[action.operand].missing;
@@ -165,7 +165,7 @@ private:
   bool step(int32_t line) {
     if (positions[line] == items[line].size())
       return false;
-    const Plan::Action &action = items[line][positions[line]];
+    const LinePlan::Action &action = items[line][positions[line]];
     double time = times[line];
     if (action.kind == ItemKind::Work) {
       finish(line, time + action.duration);
@@ -237,13 +237,13 @@ private:
     return true;
   }
 
-  const Plan &plan;
+  const LinePlan &plan;
   double now = 0;
   std::vector<double> times;
   std::vector<size_t> positions;
   std::vector<std::optional<double>> events;
   std::vector<Group> groups;
-  std::vector<std::vector<Plan::Action>> items;
+  std::vector<std::vector<LinePlan::Action>> items;
   std::vector<std::vector<double>> ends;
 };
 
@@ -251,7 +251,7 @@ TEST(TransferTest, RandomLinesAsByDefinition) {
   std::mt19937 random(11);
   int shared = 0;
   for (int round = 0; round < 1500; ++round) {
-    Plan plan = makeRandomPlan(random, round % 60, round % 2 == 0);
+    LinePlan plan = makeRandomPlan(random, round % 60, round % 2 == 0);
     Lines lines = makeLines(plan, getPlainNumbers(plan));
     Timeline found = run(lines);
     auto expected = SlowSimulation(plan).run();
@@ -272,7 +272,7 @@ TEST(TransferTest, RandomLinesAsByDefinition) {
 TEST(TransferTest, NumbersDoNotMatter) {
   std::mt19937 random(12);
   for (int round = 0; round < 1500; ++round) {
-    Plan plan = makeRandomPlan(random, round % 100, round % 2 == 0);
+    LinePlan plan = makeRandomPlan(random, round % 100, round % 2 == 0);
     double tick = round % 3 == 0 ? 0x1p-20 : 0;
     Lines lines = makeLines(plan, getPlainNumbers(plan), tick);
     Timeline expected = run(lines);

@@ -56,11 +56,12 @@ std::string getText(const TensorShape &shape) {
 }
 
 /// One operator on the ranks of the axis `mp`.
-class Group {
+class GroupRun {
 public:
   /// `op` reads %0, %1 and so on, tensors of these shapes, and makes %r.
-  Group(int64_t ranks, llvm::ArrayRef<TensorShape> inputs, llvm::StringRef op,
-        llvm::StringRef results, llvm::StringRef resultTypes)
+  GroupRun(int64_t ranks, llvm::ArrayRef<TensorShape> inputs,
+           llvm::StringRef op, llvm::StringRef results,
+           llvm::StringRef resultTypes)
       : ranks(ranks) {
     std::string arguments;
     for (auto [index, shape] : llvm::enumerate(inputs))
@@ -174,8 +175,8 @@ struct GroupOpsTest : testing::Test {
         llvm::formatv("mf.{0} : tensor<{1}> -> tensor<{2}>",
                       llvm::formatv(one.op.c_str(), "%a0 over [\"mp\"]").str(),
                       getText(one.input), getText(one.output));
-    Group group(ranks, one.input, text, "%r",
-                "tensor<" + getText(one.output) + ">");
+    GroupRun group(ranks, one.input, text, "%r",
+                   "tensor<" + getText(one.output) + ">");
     group.addGradient({0});
     const Tensors x = drawAll(ranks, one.input, one.sameInput);
     const Tensors y = drawAll(ranks, one.output, one.sameOutput);
@@ -232,11 +233,11 @@ TEST_F(GroupOpsTest, PartsAreInTheOrderOfRanks) {
   const TensorShape part{DType::F32, {2, 1, 2}}, whole{DType::F32, {2, 2, 2}};
   auto run = [&](llvm::StringRef op, const TensorShape &from,
                  const TensorShape &to) {
-    Group group(2, from,
-                llvm::formatv("mf.{0} : tensor<{1}> -> tensor<{2}>", op,
-                              getText(from), getText(to))
-                    .str(),
-                "%r", "tensor<" + getText(to) + ">");
+    GroupRun group(2, from,
+                   llvm::formatv("mf.{0} : tensor<{1}> -> tensor<{2}>", op,
+                                 getText(from), getText(to))
+                       .str(),
+                   "%r", "tensor<" + getText(to) + ">");
     std::vector<Tensors> inputs(2);
     for (int rank = 0; rank < 2; ++rank) {
       Values values;
@@ -309,7 +310,7 @@ std::vector<Tensors> runLoss(int64_t ranks, const Values &logits,
   for (const TensorShape &shape : shapes)
     types += (types.empty() ? "tensor<" : ", tensor<") + getText(shape) + ">";
   const std::string results = llvm::formatv(lossTypes, rows);
-  Group group(
+  GroupRun group(
       ranks, shapes,
       llvm::formatv("mf.cross_entropy %a0, %a1{0} {{{1}} : ({2}) -> ({3})",
                     cutsClasses ? ", %a2" : "",
@@ -373,7 +374,7 @@ TEST_F(GroupOpsTest, ATableSharedOutGivesPartsOfTheWholeRows) {
   const int64_t ranks = 3, rows = 4, width = 5;
   const Values table = drawFloats(random, ranks * rows * width);
   const Values tokens = {0, 11, 5, 7, 3, 4};
-  Group group(
+  GroupRun group(
       ranks,
       {{DType::F32, {rows, width}}, {DType::I32, {6}}, {DType::I32, {1}}},
       "mf.embedding %a0, %a1, %a2 {vocab_axes = [\"mp\"]} : "

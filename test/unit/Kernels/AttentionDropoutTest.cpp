@@ -14,8 +14,8 @@ constexpr int64_t heads = 2, rows = 70, keys = 530, dim = 16, droppedKey = 3;
 
 /// Inputs of attention, and what it gives without dropout.
 struct Attended {
-  Tensor q, k, v;
-  std::vector<Tensor> results;
+  KernelTensor q, k, v;
+  std::vector<KernelTensor> results;
 
   explicit Attended(DType type)
       : q(randomTensor(type, {1, heads, rows, dim}, 1)),
@@ -24,22 +24,22 @@ struct Attended {
         results(runKernel("aclnnFlashAttentionScore", {q, k, v}, makeOutputs(),
                           {{"scale", 0.3}})) {}
 
-  std::vector<Tensor> makeOutputs() const {
-    return {Tensor(DType::F32, {1, heads, rows}),
-            Tensor(DType::F32, {1, heads, rows}),
-            Tensor(q.shape.type, {1, heads, rows, dim})};
+  std::vector<KernelTensor> makeOutputs() const {
+    return {KernelTensor(DType::F32, {1, heads, rows}),
+            KernelTensor(DType::F32, {1, heads, rows}),
+            KernelTensor(q.shape.type, {1, heads, rows, dim})};
   }
 };
 
 /// Keeps all probabilities, or all but those of one key.
-Tensor makeMask(bool drops) {
-  Tensor mask(DType::I1, {1, heads, rows, keys});
+KernelTensor makeMask(bool drops) {
+  KernelTensor mask(DType::I1, {1, heads, rows, keys});
   for (int64_t i = 0; i < mask.size(); ++i)
     mask.set(i, drops && i % keys == droppedKey ? 0 : 1);
   return mask;
 }
 
-std::vector<double> times(const Tensor &x, double factor) {
+std::vector<double> times(const KernelTensor &x, double factor) {
   std::vector<double> values = x.toVector();
   for (double &value : values)
     value *= factor;
@@ -49,14 +49,14 @@ std::vector<double> times(const Tensor &x, double factor) {
 TEST(AttentionDropoutTest, ADroppedKeyIsAValueOfZero) {
   for (DType type : floatTypes) {
     Attended with(type);
-    const std::vector<Tensor> dropped = runKernel(
+    const std::vector<KernelTensor> dropped = runKernel(
         "aclnnFlashAttentionScore", {with.q, with.k, with.v, makeMask(true)},
         with.makeOutputs(), {{"scale", 0.3}, {"rate", 0.5}});
-    Tensor v = with.v;
+    KernelTensor v = with.v;
     for (int64_t head = 0; head < heads; ++head)
       for (int64_t i = 0; i < dim; ++i)
         v.set((head * keys + droppedKey) * dim + i, 0);
-    const std::vector<Tensor> expected =
+    const std::vector<KernelTensor> expected =
         runKernel("aclnnFlashAttentionScore", {with.q, with.k, v},
                   with.makeOutputs(), {{"scale", 0.3}});
     // Sums of the softmax are those of all keys.
@@ -69,9 +69,10 @@ TEST(AttentionDropoutTest, ADroppedKeyIsAValueOfZero) {
 TEST(AttentionDropoutTest, GradientsGrowAsWhatIsKept) {
   for (DType type : floatTypes) {
     Attended with(type);
-    const Tensor dy = randomTensor(type, {1, heads, rows, dim}, 4);
-    auto getGradients = [&](const Tensor &out, std::optional<Tensor> mask) {
-      std::vector<Tensor> inputs = {
+    const KernelTensor dy = randomTensor(type, {1, heads, rows, dim}, 4);
+    auto getGradients = [&](const KernelTensor &out,
+                            std::optional<KernelTensor> mask) {
+      std::vector<KernelTensor> inputs = {
           with.q, with.k, with.v, dy, with.results[0], with.results[1], out};
       AttributeMap attributes = {{"scale", 0.3}};
       if (mask) {
@@ -81,14 +82,16 @@ TEST(AttentionDropoutTest, GradientsGrowAsWhatIsKept) {
       return runKernel("aclnnFlashAttentionScoreGrad", inputs,
                        {with.q, with.k, with.v}, attributes);
     };
-    Tensor doubled = with.results[2];
+    KernelTensor doubled = with.results[2];
     for (int64_t i = 0; i < doubled.size(); ++i)
       doubled.set(i, 2 * doubled.get(i));
-    const std::vector<Tensor> plain = getGradients(with.results[2], {});
-    const std::vector<Tensor> kept = getGradients(doubled, makeMask(false));
+    const std::vector<KernelTensor> plain = getGradients(with.results[2], {});
+    const std::vector<KernelTensor> kept =
+        getGradients(doubled, makeMask(false));
     for (size_t i = 0; i < 3; ++i)
       expectNear(kept[i], times(plain[i], 2), 8);
-    const std::vector<Tensor> dropped = getGradients(doubled, makeMask(true));
+    const std::vector<KernelTensor> dropped =
+        getGradients(doubled, makeMask(true));
     for (int64_t head = 0; head < heads; ++head)
       for (int64_t i = 0; i < dim; ++i)
         EXPECT_EQ(dropped[2].get((head * keys + droppedKey) * dim + i), 0);
@@ -97,7 +100,7 @@ TEST(AttentionDropoutTest, GradientsGrowAsWhatIsKept) {
 
 TEST(AttentionDropoutTest, MasksHaveABitForEachQueryAndKey) {
   Attended with(DType::F32);
-  auto refuse = [&](const Tensor &mask, AttributeMap attributes) {
+  auto refuse = [&](const KernelTensor &mask, AttributeMap attributes) {
     attributes["scale"] = 0.3;
     return getRefusal("aclnnFlashAttentionScore",
                       {with.q, with.k, with.v, mask}, with.makeOutputs(),
@@ -107,8 +110,9 @@ TEST(AttentionDropoutTest, MasksHaveABitForEachQueryAndKey) {
   EXPECT_THAT(refuse(makeMask(false), {}), HasSubstr("rate is 0.0"));
   EXPECT_THAT(refuse(makeMask(false), {{"rate", 1.0}}),
               HasSubstr("expected one above 0 and below 1"));
-  EXPECT_THAT(refuse(Tensor(DType::I1, {1, heads, rows, 8}), {{"rate", 0.5}}),
-              HasSubstr("input 3 is 1x2x70x8xi1, expected 1x2x70x530xi1"));
+  EXPECT_THAT(
+      refuse(KernelTensor(DType::I1, {1, heads, rows, 8}), {{"rate", 0.5}}),
+      HasSubstr("input 3 is 1x2x70x8xi1, expected 1x2x70x530xi1"));
 }
 
 } // namespace

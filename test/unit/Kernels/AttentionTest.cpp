@@ -55,10 +55,10 @@ struct Attention {
     return {{"scale", scale}, {"causal", causal}};
   }
   /// `inputs` and the slopes, if there are any.
-  std::vector<Tensor> withSlopes(std::vector<Tensor> inputs) const {
+  std::vector<KernelTensor> withSlopes(std::vector<KernelTensor> inputs) const {
     if (slopes.empty())
       return inputs;
-    Tensor tensor(DType::F32, {heads});
+    KernelTensor tensor(DType::F32, {heads});
     for (int64_t i = 0; i < heads; ++i)
       tensor.set(i, slopes[i]);
     inputs.push_back(tensor);
@@ -69,19 +69,19 @@ struct Attention {
     auto distance = static_cast<double>(key - query - (keys - queries));
     return slopes.empty() ? 0 : slopes[head % heads] * distance;
   }
-  Tensor makeQuery(DType type, unsigned seed) const {
+  KernelTensor makeQuery(DType type, unsigned seed) const {
     return randomTensor(type, {batch, heads, queries, dim}, seed);
   }
-  Tensor makeKey(DType type, unsigned seed) const {
+  KernelTensor makeKey(DType type, unsigned seed) const {
     return randomTensor(type, {batch, keyHeads, keys, dim}, seed);
   }
-  Tensor makeValue(DType type, unsigned seed) const {
+  KernelTensor makeValue(DType type, unsigned seed) const {
     return randomTensor(type, {batch, keyHeads, keys, valueDim}, seed);
   }
-  std::vector<Tensor> makeOutputs(DType type) const {
-    return {Tensor(DType::F32, {batch, heads, queries}),
-            Tensor(DType::F32, {batch, heads, queries}),
-            Tensor(type, {batch, heads, queries, valueDim})};
+  std::vector<KernelTensor> makeOutputs(DType type) const {
+    return {KernelTensor(DType::F32, {batch, heads, queries}),
+            KernelTensor(DType::F32, {batch, heads, queries}),
+            KernelTensor(type, {batch, heads, queries, valueDim})};
   }
 };
 
@@ -137,9 +137,9 @@ const Attention forwardCases[] = {
 TEST_P(AttentionTest, MatchesSoftmaxOfAllScores) {
   for (DType type : floatTypes)
     for (const Attention &a : forwardCases) {
-      Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
-             v = a.makeValue(type, 3);
-      std::vector<Tensor> y =
+      KernelTensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
+                   v = a.makeValue(type, 3);
+      std::vector<KernelTensor> y =
           runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
                     a.makeOutputs(type), a.getAttributes());
       Result expected = attend(a, q.toVector(), k.toVector(), v.toVector());
@@ -152,9 +152,9 @@ TEST_P(AttentionTest, MatchesSoftmaxOfAllScores) {
 TEST_P(AttentionTest, LargeScoresDoNotOverflow) {
   Attention a{1, 1, 1, 700, 700, 8, 8, true};
   a.scale = 100;
-  Tensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2),
-         v = a.makeValue(DType::F32, 3);
-  std::vector<Tensor> y =
+  KernelTensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2),
+               v = a.makeValue(DType::F32, 3);
+  std::vector<KernelTensor> y =
       runKernel("aclnnFlashAttentionScore", {q, k, v},
                 a.makeOutputs(DType::F32), a.getAttributes());
   Result expected = attend(a, q.toVector(), k.toVector(), v.toVector());
@@ -162,7 +162,8 @@ TEST_P(AttentionTest, LargeScoresDoNotOverflow) {
 }
 
 /// Rows of query head 0 that are all NaN.
-std::vector<bool> findNaNRows(const Tensor &out, int64_t rows, int64_t width) {
+std::vector<bool> findNaNRows(const KernelTensor &out, int64_t rows,
+                              int64_t width) {
   std::vector<bool> result;
   for (int64_t i = 0; i < rows; ++i)
     result.push_back(std::isnan(out.get(i * width)));
@@ -174,15 +175,15 @@ TEST_P(AttentionTest, NaNReachesTheRowsThatSeeIt) {
   for (DType type : floatTypes)
     for (double bad : {std::numeric_limits<double>::quiet_NaN(),
                        std::numeric_limits<double>::infinity()}) {
-      Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
-             v = a.makeValue(type, 3);
+      KernelTensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
+                   v = a.makeValue(type, 3);
       auto run = [&] {
         return runKernel("aclnnFlashAttentionScore", {q, k, v},
                          a.makeOutputs(type), a.getAttributes())[2];
       };
-      const Tensor good = run();
+      const KernelTensor good = run();
       auto check = [&](const std::vector<bool> &expected) {
-        const Tensor out = run();
+        const KernelTensor out = run();
         EXPECT_EQ(findNaNRows(out, a.queries, a.valueDim), expected);
         for (int64_t i = 0; i < out.size(); ++i)
           if (!expected[i / a.valueDim])
@@ -244,17 +245,19 @@ Gradients differentiateAttention(const Attention &a, const Values &q,
   return g;
 }
 
-std::vector<Tensor> runGradient(const Attention &a, const Tensor &q,
-                                const Tensor &k, const Tensor &v,
-                                const Tensor &dout) {
+std::vector<KernelTensor> runGradient(const Attention &a, const KernelTensor &q,
+                                      const KernelTensor &k,
+                                      const KernelTensor &v,
+                                      const KernelTensor &dout) {
   DType type = q.shape.type;
-  std::vector<Tensor> y =
+  std::vector<KernelTensor> y =
       runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
                 a.makeOutputs(type), a.getAttributes());
   return runKernel("aclnnFlashAttentionScoreGrad",
                    a.withSlopes({q, k, v, dout, y[0], y[1], y[2]}),
-                   {Tensor(type, q.shape.dims), Tensor(type, k.shape.dims),
-                    Tensor(type, v.shape.dims)},
+                   {KernelTensor(type, q.shape.dims),
+                    KernelTensor(type, k.shape.dims),
+                    KernelTensor(type, v.shape.dims)},
                    a.getAttributes());
 }
 
@@ -297,11 +300,11 @@ TEST_P(AttentionTest, GradientsMatchTheReferenceInOneSweepAndInTwo) {
   };
   for (DType type : floatTypes)
     for (const Attention &a : cases) {
-      Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
-             v = a.makeValue(type, 3);
-      Tensor dout =
+      KernelTensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
+                   v = a.makeValue(type, 3);
+      KernelTensor dout =
           randomTensor(type, {a.batch, a.heads, a.queries, a.valueDim}, 4);
-      std::vector<Tensor> gradients = runGradient(a, q, k, v, dout);
+      std::vector<KernelTensor> gradients = runGradient(a, q, k, v, dout);
       Gradients expected = differentiateAttention(
           a, q.toVector(), k.toVector(), v.toVector(), dout.toVector());
       expectNear(gradients[0], expected.dq);
@@ -313,10 +316,10 @@ TEST_P(AttentionTest, GradientsMatchTheReferenceInOneSweepAndInTwo) {
 TEST_P(AttentionTest, LongNarrowSequencesTakeTwoSweeps) {
   // Without a unit the sums of dk and dv would need 1.5 MiB for each key head.
   Attention a{1, 8, 8, 64, 1600, 120, 120, false};
-  Tensor q = a.makeQuery(DType::BF16, 1), k = a.makeKey(DType::BF16, 2),
-         v = a.makeValue(DType::BF16, 3);
-  Tensor dout = randomTensor(DType::BF16, {1, 8, 64, 120}, 4);
-  std::vector<Tensor> gradients = runGradient(a, q, k, v, dout);
+  KernelTensor q = a.makeQuery(DType::BF16, 1), k = a.makeKey(DType::BF16, 2),
+               v = a.makeValue(DType::BF16, 3);
+  KernelTensor dout = randomTensor(DType::BF16, {1, 8, 64, 120}, 4);
+  std::vector<KernelTensor> gradients = runGradient(a, q, k, v, dout);
   Gradients expected = differentiateAttention(a, q.toVector(), k.toVector(),
                                               v.toVector(), dout.toVector());
   expectNear(gradients[0], expected.dq, 0.2);
@@ -326,24 +329,24 @@ TEST_P(AttentionTest, LongNarrowSequencesTakeTwoSweeps) {
 
 TEST(AttentionSpecTest, BadSpecsAreRefused) {
   Attention a{1, 4, 2, 8, 8, 4, 4, true};
-  Tensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2),
-         v = a.makeValue(DType::F32, 3);
-  std::vector<Tensor> y = a.makeOutputs(DType::F32);
-  auto refuse = [&](const std::vector<Tensor> &inputs) {
+  KernelTensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2),
+               v = a.makeValue(DType::F32, 3);
+  std::vector<KernelTensor> y = a.makeOutputs(DType::F32);
+  auto refuse = [&](const std::vector<KernelTensor> &inputs) {
     return getRefusal("aclnnFlashAttentionScore", inputs, y, a.getAttributes());
   };
   EXPECT_EQ(refuse({q, k, v}), "");
-  EXPECT_THAT(refuse({q, Tensor(DType::F32, {1, 3, 8, 4}),
-                      Tensor(DType::F32, {1, 3, 8, 4})}),
+  EXPECT_THAT(refuse({q, KernelTensor(DType::F32, {1, 3, 8, 4}),
+                      KernelTensor(DType::F32, {1, 3, 8, 4})}),
               HasSubstr("4 query heads cannot share 3 key heads evenly"));
-  EXPECT_THAT(refuse({q, Tensor(DType::F32, {1, 2, 7, 4}),
-                      Tensor(DType::F32, {1, 2, 7, 4})}),
+  EXPECT_THAT(refuse({q, KernelTensor(DType::F32, {1, 2, 7, 4}),
+                      KernelTensor(DType::F32, {1, 2, 7, 4})}),
               HasSubstr("needs at least as many keys, but got 7"));
-  EXPECT_THAT(refuse({q, k, Tensor(DType::F32, {1, 2, 7, 4})}),
+  EXPECT_THAT(refuse({q, k, KernelTensor(DType::F32, {1, 2, 7, 4})}),
               HasSubstr("input 2 is 1x2x7x4xf32, expected 1x2x8x4xf32"));
-  EXPECT_THAT(refuse({Tensor(DType::F32, {8, 4}), k, v}),
+  EXPECT_THAT(refuse({KernelTensor(DType::F32, {8, 4}), k, v}),
               HasSubstr("expected batch x heads x sequence x dim"));
-  EXPECT_THAT(refuse({q, k, v, Tensor(DType::F32, {2})}),
+  EXPECT_THAT(refuse({q, k, v, KernelTensor(DType::F32, {2})}),
               HasSubstr("input 3 is 2xf32, expected 4xf32"));
   EXPECT_THAT(getRefusal("aclnnFlashAttentionScore", {q, k, v}, y),
               HasSubstr("'scale' is missing"));
@@ -354,11 +357,11 @@ TEST(AttentionSpecTest, BadSpecsAreRefused) {
 }
 
 /// Rows [first, first + count) of each head of [batch, heads, rows, ...].
-Tensor takeQueries(const Tensor &x, int64_t first, int64_t count) {
+KernelTensor takeQueries(const KernelTensor &x, int64_t first, int64_t count) {
   std::vector<int64_t> dims(x.shape.dims.begin(), x.shape.dims.end());
   const int64_t rows = dims[2], width = dims.size() > 3 ? dims[3] : 1;
   dims[2] = count;
-  Tensor part(x.shape.type, dims);
+  KernelTensor part(x.shape.type, dims);
   for (int64_t i = 0; i < part.size(); ++i) {
     const int64_t row = i / width;
     part.set(i, x.get((row / count * rows + first + row % count) * width +
@@ -389,17 +392,17 @@ std::vector<std::pair<int64_t, int64_t>> getParts(int64_t rows) {
 TEST_P(AttentionTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
   for (DType type : floatTypes)
     for (const Attention &a : wholeCases) {
-      Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
-             v = a.makeValue(type, 3);
-      std::vector<Tensor> whole =
+      KernelTensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
+                   v = a.makeValue(type, 3);
+      std::vector<KernelTensor> whole =
           runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
                     a.makeOutputs(type), a.getAttributes());
       for (auto [first, count] : getParts(a.queries)) {
         Attention part = a;
         part.queries = count;
-        Tensor position(DType::I32, {1});
+        KernelTensor position(DType::I32, {1});
         position.set(0, static_cast<double>(first));
-        std::vector<Tensor> y = runKernel(
+        std::vector<KernelTensor> y = runKernel(
             "mfFlashAttentionPart",
             part.withSlopes({takeQueries(q, first, count), k, v, position}),
             part.makeOutputs(type), a.getAttributes());
@@ -415,14 +418,14 @@ TEST_P(AttentionTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
 TEST_P(AttentionTest, GradientsOfPartsAddUpToThoseOfTheWhole) {
   for (DType type : floatTypes)
     for (const Attention &a : wholeCases) {
-      Tensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
-             v = a.makeValue(type, 3);
-      Tensor dy =
+      KernelTensor q = a.makeQuery(type, 1), k = a.makeKey(type, 2),
+                   v = a.makeValue(type, 3);
+      KernelTensor dy =
           randomTensor(type, {a.batch, a.heads, a.queries, a.valueDim}, 4);
-      std::vector<Tensor> y =
+      std::vector<KernelTensor> y =
           runKernel("aclnnFlashAttentionScore", a.withSlopes({q, k, v}),
                     a.makeOutputs(type), a.getAttributes());
-      std::vector<Tensor> whole =
+      std::vector<KernelTensor> whole =
           runKernel("aclnnFlashAttentionScoreGrad",
                     a.withSlopes({q, k, v, dy, y[0], y[1], y[2]}), {q, k, v},
                     a.getAttributes());
@@ -431,12 +434,12 @@ TEST_P(AttentionTest, GradientsOfPartsAddUpToThoseOfTheWhole) {
       for (int64_t rank = 0; rank < ranks; ++rank) {
         Attention part = a;
         part.queries = count;
-        auto take = [&](const Tensor &x) {
+        auto take = [&](const KernelTensor &x) {
           return takeQueries(x, rank * count, count);
         };
-        Tensor position(DType::I32, {1});
+        KernelTensor position(DType::I32, {1});
         position.set(0, static_cast<double>(rank * count));
-        std::vector<Tensor> gradients =
+        std::vector<KernelTensor> gradients =
             runKernel("mfFlashAttentionPartGrad",
                       part.withSlopes({take(q), k, v, take(dy), take(y[0]),
                                        take(y[1]), take(y[2]), position}),
@@ -453,9 +456,9 @@ TEST_P(AttentionTest, GradientsOfPartsAddUpToThoseOfTheWhole) {
 
 TEST_P(AttentionTest, APartLiesInsideOfTheKeys) {
   const Attention a{1, 1, 1, 6, 8, 4, 4, false};
-  Tensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2);
-  Tensor position(DType::I32, {1});
-  std::vector<Tensor> last, outside;
+  KernelTensor q = a.makeQuery(DType::F32, 1), k = a.makeKey(DType::F32, 2);
+  KernelTensor position(DType::I32, {1});
+  std::vector<KernelTensor> last, outside;
   for (double first : {2.0, 2147483647.0, 0.0, -2147483648.0}) {
     position.set(0, first);
     outside = runKernel("mfFlashAttentionPart", {q, k, k, position},
@@ -465,8 +468,8 @@ TEST_P(AttentionTest, APartLiesInsideOfTheKeys) {
     EXPECT_TRUE(last[2] == outside[2]);
   }
   EXPECT_THAT(getRefusal("mfFlashAttentionPart", {k, q, q, position},
-                         {Tensor(DType::F32, {1, 1, 8}),
-                          Tensor(DType::F32, {1, 1, 8}), k},
+                         {KernelTensor(DType::F32, {1, 1, 8}),
+                          KernelTensor(DType::F32, {1, 1, 8}), k},
                          a.getAttributes()),
               HasSubstr("needs at least as many keys"));
   EXPECT_THAT(getRefusal("mfFlashAttentionPart", {q, k, k, q},

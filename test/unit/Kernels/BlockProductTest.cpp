@@ -68,7 +68,7 @@ TEST_P(BlockProductTest, PacksWhatIsThereAndZeros) {
   constexpr int64_t rows = 64, begin = 3, end = 50, columns = 45,
                     allColumns = 64;
   const auto [type, cellType, unit] = GetParam();
-  const Tensor x = randomTensor(type, {end - begin, columns}, 1);
+  const KernelTensor x = randomTensor(type, {end - begin, columns}, 1);
   const RowBlock block = {type, cellType, x.data(), begin, end, columns};
   auto expected = [&](int64_t row, int64_t column) {
     return row < begin || row >= end || column >= columns
@@ -100,8 +100,8 @@ TEST_P(BlockProductTest, MultipliesEverySizeOfBlock) {
   for (int64_t rows : {16, 32, 48})
     for (int64_t columns : {16, 32, 48, 80, 112})
       for (int64_t depth : {32, 96, 160}) {
-        const Tensor x = randomTensor(type, {rows, depth}, 1),
-                     y = randomTensor(type, {depth, columns}, 2);
+        const KernelTensor x = randomTensor(type, {rows, depth}, 1),
+                           y = randomTensor(type, {depth, columns}, 2);
         const int64_t cells = depth / getElements();
         std::vector<Cell> a(rows * cells), b(roundUpTo(columns, 32) * cells);
         packRows({type, cellType, x.data(), 0, rows, depth}, a.data(), rows,

@@ -15,24 +15,27 @@ using Ints = std::vector<int64_t>;
 using Steps = std::vector<KernelStep>;
 
 /// The results of the steps one after another, each a kernel of its own.
-Tensor runOneByOne(const std::vector<Tensor> &inputs, const Steps &steps) {
-  std::vector<Tensor> results;
+KernelTensor runOneByOne(const std::vector<KernelTensor> &inputs,
+                         const Steps &steps) {
+  std::vector<KernelTensor> results;
   for (const KernelStep &step : steps) {
-    std::vector<Tensor> read;
+    std::vector<KernelTensor> read;
     for (int64_t operand : step.operands)
       read.push_back(operand < 0 ? results[~operand] : inputs[operand]);
-    results.push_back(runKernel(step.kernel, read,
-                                {Tensor(step.result.type, step.result.dims)},
-                                step.attributes)[0]);
+    results.push_back(runKernel(
+        step.kernel, read, {KernelTensor(step.result.type, step.result.dims)},
+        step.attributes)[0]);
   }
   return results.back();
 }
 
-void expectSameBits(const std::vector<Tensor> &inputs, const Steps &steps) {
-  const Tensor expected = runOneByOne(inputs, steps);
-  const Tensor output = runKernel(
-      "mfChain", inputs, {Tensor(expected.shape.type, expected.shape.dims)},
-      {{"steps", steps}})[0];
+void expectSameBits(const std::vector<KernelTensor> &inputs,
+                    const Steps &steps) {
+  const KernelTensor expected = runOneByOne(inputs, steps);
+  const KernelTensor output =
+      runKernel("mfChain", inputs,
+                {KernelTensor(expected.shape.type, expected.shape.dims)},
+                {{"steps", steps}})[0];
   EXPECT_TRUE(output == expected);
 }
 
@@ -45,9 +48,9 @@ TEST(ChainTest, EachStepRoundsToItsType) {
     for (int64_t rows : {1, 7, 700}) {
       const TensorShape x = shape(type, {rows, 129});
       const TensorShape wide = shape(DType::F32, {rows, 129});
-      const std::vector<Tensor> inputs = {randomTensor(type, x.dims, 1, -4, 4),
-                                          randomTensor(type, x.dims, 2),
-                                          randomTensor(type, x.dims, 3)};
+      const std::vector<KernelTensor> inputs = {
+          randomTensor(type, x.dims, 1, -4, 4), randomTensor(type, x.dims, 2),
+          randomTensor(type, x.dims, 3)};
       expectSameBits(inputs, {{"aclnnSilu", {0}, x, {}},
                               {"aclnnMul", {~0, 1}, x, {}},
                               {"aclnnAdd", {~1, 2}, x, {}}});
@@ -90,9 +93,9 @@ TEST(ChainTest, RepeatsInputs) {
   for (DType type : {DType::F32, DType::BF16})
     for (const Case &c : cases) {
       const TensorShape z{type, {c.z.begin(), c.z.end()}};
-      const std::vector<Tensor> inputs = {randomTensor(type, c.x, 1),
-                                          randomTensor(type, c.y, 2),
-                                          randomTensor(type, c.z, 3)};
+      const std::vector<KernelTensor> inputs = {randomTensor(type, c.x, 1),
+                                                randomTensor(type, c.y, 2),
+                                                randomTensor(type, c.z, 3)};
       expectSameBits(inputs, {{"aclnnMul", {0, 1}, z, {}},
                               {"aclnnAdd", {2, ~0}, z, {}},
                               {"aclnnSub", {~1, 1}, z, {}}});
@@ -115,7 +118,7 @@ TEST(ChainTest, RowsBecomeLongerAndShorter) {
     const AttributeMap second = {{"starts", middle}, {"sizes", sizes}};
     const AttributeMap before = {{"low", middle}, {"high", zeros}};
     const AttributeMap behind = {{"low", zeros}, {"high", middle}};
-    const std::vector<Tensor> inputs = {
+    const std::vector<KernelTensor> inputs = {
         randomTensor(x.type, x.dims, 1),
         randomTensor(DType::F32, {dims[2], dims[3]}, 2),
         randomTensor(DType::F32, {dims[2], dims[3]}, 3)};
@@ -144,10 +147,10 @@ TEST(ChainTest, RowsBecomeLongerAndShorter) {
 }
 
 TEST(ChainTest, RefusesWhatDoesNotFit) {
-  const Tensor x(DType::F32, {4, 6}), y(DType::F32, {6, 4}),
+  const KernelTensor x(DType::F32, {4, 6}), y(DType::F32, {6, 4}),
       row(DType::F32, {6});
-  auto refuse = [](const std::vector<Tensor> &inputs, const Tensor &output,
-                   const Steps &steps) {
+  auto refuse = [](const std::vector<KernelTensor> &inputs,
+                   const KernelTensor &output, const Steps &steps) {
     return getRefusal("mfChain", inputs, {output}, {{"steps", steps}});
   };
   EXPECT_EQ(refuse({x}, x, {}), "mfChain: expected at least one step");

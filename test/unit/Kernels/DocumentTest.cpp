@@ -19,7 +19,7 @@ namespace {
 const AttributeMap scaled = {{"scale", 0.3}};
 
 TEST(DocumentStartsTest, StandBehindTheLastEnd) {
-  Tensor tokens(DType::I32, {3, 6});
+  KernelTensor tokens(DType::I32, {3, 6});
   const std::vector<double> ids = {5, 2, 7, 7, 2, 2, //
                                    2, 1, 1, 1, 1, 2, //
                                    1, 1, 1, 1, 1, 1};
@@ -28,13 +28,13 @@ TEST(DocumentStartsTest, StandBehindTheLastEnd) {
                                         0, 0, 0, 0, 0, 0};
   for (int64_t i = 0; i < tokens.size(); ++i)
     tokens.set(i, ids[i]);
-  const Tensor starts = runKernel("mfDocumentStarts", {tokens}, {tokens},
-                                  {{"end", int64_t{2}}})[0];
+  const KernelTensor starts = runKernel("mfDocumentStarts", {tokens}, {tokens},
+                                        {{"end", int64_t{2}}})[0];
   EXPECT_EQ(starts.toVector(), expected);
 }
 
 TEST(DocumentStartsTest, BadSpecsAreRefused) {
-  const Tensor row(DType::I32, {6}), floats(DType::F32, {1, 6}),
+  const KernelTensor row(DType::I32, {6}), floats(DType::F32, {1, 6}),
       tokens(DType::I32, {1, 6});
   EXPECT_THAT(
       getRefusal("mfDocumentStarts", {row}, {row}, {{"end", int64_t{2}}}),
@@ -47,7 +47,7 @@ TEST(DocumentStartsTest, BadSpecsAreRefused) {
 }
 
 TEST(DocumentMaskTest, HidesKeysBeforeTheStart) {
-  Tensor starts(DType::I32, {1, 5});
+  KernelTensor starts(DType::I32, {1, 5});
   const int places[] = {0, 2, 3, 7, -1};
   for (int64_t i = 0; i < starts.size(); ++i)
     starts.set(i, places[i]);
@@ -58,11 +58,11 @@ TEST(DocumentMaskTest, HidesKeysBeforeTheStart) {
                                         h, h, h, //
                                         0, 0, 0};
   for (DType type : floatTypes) {
-    Tensor mask(type, {1, 1, 5, 3});
+    KernelTensor mask(type, {1, 1, 5, 3});
     expectNear(runKernel("mfDocumentMask", {starts}, {mask}, {{"value", h}})[0],
                expected);
   }
-  const Tensor heads(DType::F32, {1, 2, 5, 3}),
+  const KernelTensor heads(DType::F32, {1, 2, 5, 3}),
       shortMask(DType::F32, {1, 1, 3, 3});
   EXPECT_THAT(getRefusal("mfDocumentMask", {starts}, {heads}, {{"value", h}}),
               HasSubstr("output 0 is 1x2x5x3xf32, expected batch x 1 x"));
@@ -73,13 +73,13 @@ TEST(DocumentMaskTest, HidesKeysBeforeTheStart) {
 
 /// Positions [first, first + count) of sample `sample` of a tensor [batch,
 /// heads, positions, ...].
-Tensor takeDocument(const Tensor &x, int64_t sample, int64_t first,
-                    int64_t count) {
+KernelTensor takeDocument(const KernelTensor &x, int64_t sample, int64_t first,
+                          int64_t count) {
   std::vector<int64_t> dims(x.shape.dims.begin(), x.shape.dims.end());
   const int64_t rows = dims[2], width = dims.size() > 3 ? dims[3] : 1;
   dims[0] = 1;
   dims[2] = count;
-  Tensor part(x.shape.type, dims);
+  KernelTensor part(x.shape.type, dims);
   for (int64_t i = 0; i < part.size(); ++i) {
     const int64_t row = i / width, head = sample * dims[1] + row / count;
     part.set(i, x.get((head * rows + first + row % count) * width + i % width));
@@ -90,7 +90,7 @@ Tensor takeDocument(const Tensor &x, int64_t sample, int64_t first,
 /// Query, key, value and the gradient of the result, of packed documents.
 struct PackedDocuments {
   static constexpr int64_t batch = 2, heads = 4, keyHeads = 2, length = 700;
-  Tensor q, k, v, dy, slopes, starts;
+  KernelTensor q, k, v, dy, slopes, starts;
   /// Documents begin there in each sample; the last number is the sequence's
   /// end.
   std::vector<std::vector<int64_t>> documents = {{0, 1, 64, 100, 620, 700},
@@ -113,21 +113,23 @@ struct PackedDocuments {
 };
 
 struct DocumentRun {
-  std::vector<Tensor> results, gradients;
+  std::vector<KernelTensor> results, gradients;
 };
 
 /// With all of `last` behind the inputs that each kernel has.
-DocumentRun attendWithin(const Tensor &q, const Tensor &k, const Tensor &v,
-                         const Tensor &dy, const std::vector<Tensor> &last) {
+DocumentRun attendWithin(const KernelTensor &q, const KernelTensor &k,
+                         const KernelTensor &v, const KernelTensor &dy,
+                         const std::vector<KernelTensor> &last) {
   const DType type = q.shape.type;
   std::vector<int64_t> dims(q.shape.dims.begin(), q.shape.dims.end() - 1);
-  std::vector<Tensor> forward = {q, k, v};
+  std::vector<KernelTensor> forward = {q, k, v};
   forward.insert(forward.end(), last.begin(), last.end());
-  const Tensor rows(DType::F32, dims);
+  const KernelTensor rows(DType::F32, dims);
   DocumentRun all;
-  all.results = runKernel("aclnnFlashAttentionScore", forward,
-                          {rows, rows, Tensor(type, dy.shape.dims)}, scaled);
-  std::vector<Tensor> backward = {
+  all.results =
+      runKernel("aclnnFlashAttentionScore", forward,
+                {rows, rows, KernelTensor(type, dy.shape.dims)}, scaled);
+  std::vector<KernelTensor> backward = {
       q, k, v, dy, all.results[0], all.results[1], all.results[2]};
   backward.insert(backward.end(), last.begin(), last.end());
   all.gradients =
@@ -139,16 +141,16 @@ TEST(DocumentTest, EachAttendsAsIfItWereAlone) {
   for (DType type : floatTypes)
     for (bool hasSlopes : {false, true}) {
       const PackedDocuments x(type);
-      std::vector<Tensor> last = {x.slopes};
+      std::vector<KernelTensor> last = {x.slopes};
       last.resize(hasSlopes ? 1 : 0, x.slopes);
-      std::vector<Tensor> withStarts = last;
+      std::vector<KernelTensor> withStarts = last;
       withStarts.push_back(x.starts);
       const DocumentRun whole = attendWithin(x.q, x.k, x.v, x.dy, withStarts);
       for (int64_t sample = 0; sample < PackedDocuments::batch; ++sample)
         for (size_t i = 0; i + 1 < x.documents[sample].size(); ++i) {
           const int64_t first = x.documents[sample][i],
                         count = x.documents[sample][i + 1] - first;
-          auto take = [&](const Tensor &tensor) {
+          auto take = [&](const KernelTensor &tensor) {
             return takeDocument(tensor, sample, first, count);
           };
           const DocumentRun alone =
@@ -167,28 +169,30 @@ TEST(DocumentTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
   const DocumentRun whole = attendWithin(x.q, x.k, x.v, x.dy, {x.starts});
   const int64_t count = 175;
   for (int64_t first = 0; first < PackedDocuments::length; first += count) {
-    Tensor position(DType::I32, {1}),
+    KernelTensor position(DType::I32, {1}),
         starts(DType::I32, {PackedDocuments::batch, count});
     position.set(0, static_cast<double>(first));
     for (int64_t i = 0; i < starts.size(); ++i)
       starts.set(i, x.starts.get(i / count * PackedDocuments::length + first +
                                  i % count));
     for (int64_t sample = 0; sample < PackedDocuments::batch; ++sample) {
-      auto take = [&](const Tensor &tensor) {
+      auto take = [&](const KernelTensor &tensor) {
         return takeDocument(tensor, sample, first, count);
       };
-      Tensor own(DType::I32, {1, count});
+      KernelTensor own(DType::I32, {1, count});
       for (int64_t i = 0; i < count; ++i)
         own.set(i, starts.get(sample * count + i));
-      const Tensor k = takeDocument(x.k, sample, 0, PackedDocuments::length),
-                   v = takeDocument(x.v, sample, 0, PackedDocuments::length);
-      const Tensor rows(DType::F32, {1, PackedDocuments::heads, count});
-      const std::vector<Tensor> y =
+      const KernelTensor k = takeDocument(x.k, sample, 0,
+                                          PackedDocuments::length),
+                         v = takeDocument(x.v, sample, 0,
+                                          PackedDocuments::length);
+      const KernelTensor rows(DType::F32, {1, PackedDocuments::heads, count});
+      const std::vector<KernelTensor> y =
           runKernel("mfFlashAttentionPart", {take(x.q), k, v, position, own},
                     {rows, rows, take(x.dy)}, scaled);
       for (size_t i = 0; i < 3; ++i)
         EXPECT_TRUE(y[i] == take(whole.results[i])) << "output " << i;
-      const std::vector<Tensor> gradients = runKernel(
+      const std::vector<KernelTensor> gradients = runKernel(
           "mfFlashAttentionPartGrad",
           {take(x.q), k, v, take(x.dy), y[0], y[1], y[2], position, own},
           {take(x.q), k, v}, scaled);
@@ -198,12 +202,12 @@ TEST(DocumentTest, PartsOfTheQueriesHaveTheBitsOfTheWhole) {
 }
 
 TEST(DocumentTest, StartsHaveTheShapeOfRows) {
-  const Tensor q(DType::F32, {1, 4, 8, 4}), rows(DType::F32, {1, 4, 8}),
+  const KernelTensor q(DType::F32, {1, 4, 8, 4}), rows(DType::F32, {1, 4, 8}),
       starts(DType::I32, {1, 7});
   EXPECT_THAT(getRefusal("aclnnFlashAttentionScore", {q, q, q, starts},
                          {rows, rows, q}, scaled),
               HasSubstr("input 3 is 1x7xi32, expected 1x8xi32"));
-  const Tensor own(DType::I32, {1, 8});
+  const KernelTensor own(DType::I32, {1, 8});
   EXPECT_THAT(getRefusal("aclnnFlashAttentionScore", {q, q, q, own},
                          {rows, rows, q}, {{"scale", 0.0}}),
               HasSubstr("scale is 0, but scores of other documents"));

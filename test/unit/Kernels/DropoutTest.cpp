@@ -19,17 +19,17 @@ struct Place {
   std::vector<std::pair<int64_t, int64_t>> firsts = {};
 };
 
-struct Source {
+struct MaskSource {
   double rate = 0.1;
   int64_t key = 42, seed = 1, step = 1, microBatch = 0;
 };
 
-Tensor drawMask(const Place &place, const Source &source = {}) {
-  Tensor draw(DType::I64, {3});
+KernelTensor drawMask(const Place &place, const MaskSource &source = {}) {
+  KernelTensor draw(DType::I64, {3});
   draw.set(0, static_cast<double>(source.seed));
   draw.set(1, static_cast<double>(source.step));
   draw.set(2, static_cast<double>(source.microBatch));
-  std::vector<Tensor> inputs = {draw};
+  std::vector<KernelTensor> inputs = {draw};
   Ints dims;
   for (auto [dim, first] : place.firsts) {
     dims.push_back(dim);
@@ -37,7 +37,7 @@ Tensor drawMask(const Place &place, const Source &source = {}) {
     inputs.back().set(0, static_cast<double>(first));
   }
   return runKernel("aclnnDropoutGenMask", inputs,
-                   {Tensor(DType::I1, place.sizes)},
+                   {KernelTensor(DType::I1, place.sizes)},
                    {{"rate", source.rate},
                     {"key", source.key},
                     {"shape", place.whole},
@@ -46,11 +46,11 @@ Tensor drawMask(const Place &place, const Source &source = {}) {
       .front();
 }
 
-Tensor drawWhole(const Ints &shape, const Source &source = {}) {
+KernelTensor drawWhole(const Ints &shape, const MaskSource &source = {}) {
   return drawMask({shape, Ints(shape.size(), 0), shape}, source);
 }
 
-double getShareOfDropped(const Tensor &mask) {
+double getShareOfDropped(const KernelTensor &mask) {
   double dropped = 0;
   for (int64_t i = 0; i < mask.size(); ++i)
     dropped += mask.get(i) == 0 ? 1 : 0;
@@ -58,7 +58,8 @@ double getShareOfDropped(const Tensor &mask) {
 }
 
 /// The correlation of two masks of one rate, which is 0 for independent ones.
-double correlate(const Tensor &a, const Tensor &b, int64_t shift, double rate) {
+double correlate(const KernelTensor &a, const KernelTensor &b, int64_t shift,
+                 double rate) {
   double sum = 0;
   const int64_t count = a.size() - shift;
   for (int64_t i = 0; i < count; ++i)
@@ -78,7 +79,7 @@ TEST(DropoutTest, TakesAsMuchMemoryAsOnAscend) {
 TEST(DropoutTest, DropsTheShareThatIsAskedFor) {
   const Ints shape = {1000, 1000};
   for (double rate : {0.001, 0.1, 0.5, 0.9}) {
-    Source source;
+    MaskSource source;
     source.rate = rate;
     // Six standard deviations of a million draws.
     EXPECT_NEAR(getShareOfDropped(drawWhole(shape, source)), rate,
@@ -88,34 +89,34 @@ TEST(DropoutTest, DropsTheShareThatIsAskedFor) {
 }
 
 TEST(DropoutTest, ElementsAreIndependent) {
-  const Tensor mask = drawWhole({1000, 1000});
+  const KernelTensor mask = drawWhole({1000, 1000});
   for (int64_t shift : {1, 2, 3, 4, 5, 128, 1000, 4000})
     EXPECT_NEAR(correlate(mask, mask, shift, 0.1), 0, 6e-3) << shift;
 }
 
 TEST(DropoutTest, MasksOfOtherSourcesAreIndependent) {
   const Ints shape = {1000, 1000};
-  const Tensor mask = drawWhole(shape);
-  auto expectOther = [&](const Source &source) {
+  const KernelTensor mask = drawWhole(shape);
+  auto expectOther = [&](const MaskSource &source) {
     EXPECT_NEAR(correlate(mask, drawWhole(shape, source), 0, 0.1), 0, 6e-3);
   };
-  Source key, seed, step, microBatch;
+  MaskSource key, seed, step, microBatch;
   key.key = 43;
   seed.seed = 2;
   step.step = 2;
   microBatch.microBatch = 1;
-  for (const Source &source : {key, seed, step, microBatch})
+  for (const MaskSource &source : {key, seed, step, microBatch})
     expectOther(source);
 }
 
 /// Written once more, from the definition.
 TEST(DropoutTest, BitsAreThoseOfPhilox) {
-  Source source;
+  MaskSource source;
   source.key = -5;
   source.seed = 7 + (int64_t{3} << 32);
   source.step = 4;
   source.microBatch = 9;
-  const Tensor mask = drawWhole({5, 77}, source);
+  const KernelTensor mask = drawWhole({5, 77}, source);
   const std::array<uint32_t, 4> own =
       philox4x32({0xfffffffb, 0xffffffff, 4, 9}, {7, 3});
   for (int64_t i = 0; i < mask.size(); ++i) {
@@ -127,10 +128,10 @@ TEST(DropoutTest, BitsAreThoseOfPhilox) {
 
 TEST(DropoutTest, APartHasTheBitsOfTheWhole) {
   const Ints whole = {4, 30, 70};
-  const Tensor mask = drawWhole(whole);
+  const KernelTensor mask = drawWhole(whole);
   const Place place = {
       whole, {0, 10, 0}, {2, 5, 35}, {{0, 2}, {1, 5}, {2, 35}}};
-  const Tensor part = drawMask(place);
+  const KernelTensor part = drawMask(place);
   for (int64_t i = 0; i < part.size(); ++i) {
     const int64_t a = 2 + i / (5 * 35), b = 15 + i / 35 % 5, c = 35 + i % 35;
     EXPECT_EQ(part.get(i), mask.get((a * 30 + b) * 70 + c)) << i;
@@ -139,8 +140,8 @@ TEST(DropoutTest, APartHasTheBitsOfTheWhole) {
 
 TEST(DropoutTest, RefusesWhatIsNoPart) {
   auto refuse = [](double rate, const Ints &starts, const Ints &dims) {
-    return getRefusal("aclnnDropoutGenMask", {Tensor(DType::I64, {3})},
-                      {Tensor(DType::I1, {4})},
+    return getRefusal("aclnnDropoutGenMask", {KernelTensor(DType::I64, {3})},
+                      {KernelTensor(DType::I1, {4})},
                       {{"rate", rate},
                        {"key", int64_t{0}},
                        {"shape", Ints{8}},
@@ -157,11 +158,12 @@ TEST(DropoutTest, RefusesWhatIsNoPart) {
 
 TEST(DropoutTest, KeepsAndScalesOrDrops) {
   for (DType type : floatTypes) {
-    const Tensor x = randomTensor(type, {3, 1500}, 1);
-    const Tensor mask = drawWhole({3, 1500});
-    const Tensor y = runKernel("aclnnDropoutDoMask", {x, mask},
-                               {Tensor(type, {3, 1500})}, {{"rate", 0.1}})
-                         .front();
+    const KernelTensor x = randomTensor(type, {3, 1500}, 1);
+    const KernelTensor mask = drawWhole({3, 1500});
+    const KernelTensor y =
+        runKernel("aclnnDropoutDoMask", {x, mask},
+                  {KernelTensor(type, {3, 1500})}, {{"rate", 0.1}})
+            .front();
     std::vector<double> expected;
     for (int64_t i = 0; i < x.size(); ++i)
       expected.push_back(mask.get(i) * x.get(i) / 0.9);
@@ -170,13 +172,14 @@ TEST(DropoutTest, KeepsAndScalesOrDrops) {
 }
 
 TEST(DropoutTest, WhatIsDroppedIsZeroWhateverItWas) {
-  Tensor x(DType::F32, {2}), mask(DType::I1, {2});
+  KernelTensor x(DType::F32, {2}), mask(DType::I1, {2});
   x.set(0, std::nan(""));
   x.set(1, INFINITY);
   mask.set(1, 1);
-  const Tensor y = runKernel("aclnnDropoutDoMask", {x, mask},
-                             {Tensor(DType::F32, {2})}, {{"rate", 0.1}})
-                       .front();
+  const KernelTensor y =
+      runKernel("aclnnDropoutDoMask", {x, mask},
+                {KernelTensor(DType::F32, {2})}, {{"rate", 0.1}})
+          .front();
   EXPECT_EQ(y.get(0), 0);
   EXPECT_EQ(y.get(1), INFINITY);
 }

@@ -27,9 +27,9 @@ void checkUnary(llvm::StringRef name, double (*reference)(double), double low,
                 double high, const AttributeMap &attributes = {}) {
   for (DType type : floatTypes)
     for (const std::vector<int64_t> &dims : shapes) {
-      Tensor x = randomTensor(type, dims, 1, low, high);
-      std::vector<Tensor> y =
-          runKernel(name, {x}, {Tensor(type, dims)}, attributes);
+      KernelTensor x = randomTensor(type, dims, 1, low, high);
+      std::vector<KernelTensor> y =
+          runKernel(name, {x}, {KernelTensor(type, dims)}, attributes);
       std::vector<double> expected;
       for (double value : x.toVector())
         expected.push_back(reference(value));
@@ -58,17 +58,18 @@ TEST(ElementwiseTest, UnaryKernelsMatchTheirDefinition) {
 }
 
 TEST(ElementwiseTest, SpecialValuesBehave) {
-  Tensor x(DType::F32, {6});
+  KernelTensor x(DType::F32, {6});
   const double values[] = {INFINITY, -INFINITY, NAN, 200, -200, 0};
   for (int i = 0; i < 6; ++i)
     x.set(i, values[i]);
-  Tensor y = runKernel("aclnnSilu", {x}, {x})[0];
+  KernelTensor y = runKernel("aclnnSilu", {x}, {x})[0];
   EXPECT_EQ(y.get(0), INFINITY);
   EXPECT_TRUE(std::isnan(y.get(2)));
   EXPECT_EQ(y.get(3), 200);
   EXPECT_EQ(y.get(4), 0);
   EXPECT_EQ(y.get(5), 0);
-  Tensor clamped = runKernel("aclnnClampMax", {x}, {x}, {{"value", 1.0}})[0];
+  KernelTensor clamped =
+      runKernel("aclnnClampMax", {x}, {x}, {{"value", 1.0}})[0];
   EXPECT_EQ(clamped.get(0), 1);
   EXPECT_EQ(clamped.get(1), -INFINITY);
   EXPECT_TRUE(std::isnan(clamped.get(2)));
@@ -77,9 +78,10 @@ TEST(ElementwiseTest, SpecialValuesBehave) {
 TEST(ElementwiseTest, ActivationGradientsMatchFiniteDifferences) {
   auto check = [](llvm::StringRef name, double (*forward)(double)) {
     for (DType type : floatTypes) {
-      Tensor x = randomTensor(type, {5, 33}, 1, -5, 5);
-      Tensor dy = randomTensor(type, {5, 33}, 2);
-      Tensor dx = runKernel(name, {dy, x}, {Tensor(type, {5, 33})})[0];
+      KernelTensor x = randomTensor(type, {5, 33}, 1, -5, 5);
+      KernelTensor dy = randomTensor(type, {5, 33}, 2);
+      KernelTensor dx =
+          runKernel(name, {dy, x}, {KernelTensor(type, {5, 33})})[0];
       std::vector<double> expected = differentiate(
           [&](const std::vector<double> &values) {
             std::vector<double> y;
@@ -99,8 +101,8 @@ TEST(ElementwiseTest, ActivationGradientsMatchFiniteDifferences) {
 TEST(ElementwiseTest, TheGradientOfTheSigmoidTakesItsOutput) {
   for (DType type : floatTypes)
     for (const std::vector<int64_t> &dims : shapes) {
-      Tensor y = randomTensor(type, dims, 1, 0, 1);
-      Tensor dy = randomTensor(type, dims, 2);
+      KernelTensor y = randomTensor(type, dims, 1, 0, 1);
+      KernelTensor dy = randomTensor(type, dims, 2);
       std::vector<double> expected;
       for (int64_t i = 0; i < y.size(); ++i)
         expected.push_back(dy.get(i) * y.get(i) * (1 - y.get(i)));
@@ -128,8 +130,8 @@ TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
       {{5, 1, 9}, {4, 1}, {5, 4, 9}},
       {{33, 1, 64}, {33, 5, 64}, {33, 5, 64}},
   };
-  auto broadcast = [](const Tensor &tensor, const std::vector<int64_t> &to,
-                      int64_t index) {
+  auto broadcast = [](const KernelTensor &tensor,
+                      const std::vector<int64_t> &to, int64_t index) {
     int64_t offset = 0, stride = 1, axis = tensor.shape.dims.size();
     for (size_t i = to.size(); i-- > 0;) {
       int64_t position = index % to[i];
@@ -144,10 +146,11 @@ TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
   };
   for (DType type : floatTypes)
     for (const Case &c : cases) {
-      Tensor x = randomTensor(type, c.x, 1), y = randomTensor(type, c.y, 2);
-      Tensor divisor = randomTensor(type, c.y, 3, 0.5, 2);
+      KernelTensor x = randomTensor(type, c.x, 1),
+                   y = randomTensor(type, c.y, 2);
+      KernelTensor divisor = randomTensor(type, c.y, 3, 0.5, 2);
       std::vector<double> sum, difference, product, quotient, isReached;
-      Tensor z(type, c.z);
+      KernelTensor z(type, c.z);
       for (int64_t i = 0; i < z.size(); ++i) {
         double a = broadcast(x, c.z, i), b = broadcast(y, c.z, i);
         sum.push_back(a + b);
@@ -166,7 +169,7 @@ TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
 }
 
 TEST(ElementwiseTest, AnInputMayBeTheOutput) {
-  Tensor x = randomTensor(DType::F32, {1003}, 1), y = x;
+  KernelTensor x = randomTensor(DType::F32, {1003}, 1), y = x;
   KernelSpec spec{"aclnnAdd", {x.shape, x.shape}, {x.shape}, {}};
   auto kernel = llvm::cantFail(makeKernel(spec));
   ThreadPool pool(2);
@@ -184,11 +187,12 @@ TEST(CastTest, RoundsToNearestEvenAndKeepsNaN) {
                            0x8001u, 0xffffu})
       patterns.push_back(upper << 16 | lower);
   int64_t count = patterns.size();
-  Tensor x(DType::F32, {count});
+  KernelTensor x(DType::F32, {count});
   std::memcpy(x.data(), patterns.data(), count * 4);
   for (DType type : {DType::BF16, DType::F16}) {
-    Tensor narrow = runKernel("aclnnCast", {x}, {Tensor(type, {count})})[0];
-    Tensor expected(type, {count});
+    KernelTensor narrow =
+        runKernel("aclnnCast", {x}, {KernelTensor(type, {count})})[0];
+    KernelTensor expected(type, {count});
     for (int64_t i = 0; i < count; ++i) {
       if (std::isnan(x.get(i))) {
         EXPECT_TRUE(std::isnan(narrow.get(i))) << i;
@@ -197,8 +201,8 @@ TEST(CastTest, RoundsToNearestEvenAndKeepsNaN) {
       expected.set(i, x.get(i));
       ASSERT_EQ(narrow.get(i), expected.get(i)) << x.get(i);
     }
-    Tensor wide =
-        runKernel("aclnnCast", {narrow}, {Tensor(DType::F32, {count})})[0];
+    KernelTensor wide = runKernel("aclnnCast", {narrow},
+                                  {KernelTensor(DType::F32, {count})})[0];
     for (int64_t i = 0; i < count; ++i) {
       if (std::isnan(narrow.get(i)))
         EXPECT_TRUE(std::isnan(wide.get(i)));
@@ -213,25 +217,27 @@ TEST(CastTest, GoesBetweenAnyTwoTypes) {
        {DType::F32, DType::BF16, DType::F16, DType::I32, DType::I64})
     for (DType to :
          {DType::F32, DType::BF16, DType::F16, DType::I32, DType::I64}) {
-      Tensor x(from, {3, 1000});
+      KernelTensor x(from, {3, 1000});
       for (int64_t i = 0; i < x.size(); ++i)
         x.set(i, static_cast<double>(i % 200) - 100);
-      Tensor y = runKernel("aclnnCast", {x}, {Tensor(to, {3, 1000})})[0];
+      KernelTensor y =
+          runKernel("aclnnCast", {x}, {KernelTensor(to, {3, 1000})})[0];
       EXPECT_EQ(y.toVector(), x.toVector())
           << getName(from).str() << " to " << getName(to).str();
     }
 }
 
 TEST(CastTest, ToIntegersTruncatesAndSaturates) {
-  Tensor x(DType::F32, {6});
+  KernelTensor x(DType::F32, {6});
   const double values[] = {1.9, -1.9, 1e20, -1e20, NAN, 2147483648.0};
   for (int i = 0; i < 6; ++i)
     x.set(i, values[i]);
-  EXPECT_EQ(
-      runKernel("aclnnCast", {x}, {Tensor(DType::I32, {6})})[0].toVector(),
-      (std::vector<double>{1, -1, 2147483647.0, -2147483648.0, 0,
-                           2147483647.0}));
-  Tensor wide = runKernel("aclnnCast", {x}, {Tensor(DType::I64, {6})})[0];
+  EXPECT_EQ(runKernel("aclnnCast", {x}, {KernelTensor(DType::I32, {6})})[0]
+                .toVector(),
+            (std::vector<double>{1, -1, 2147483647.0, -2147483648.0, 0,
+                                 2147483647.0}));
+  KernelTensor wide =
+      runKernel("aclnnCast", {x}, {KernelTensor(DType::I64, {6})})[0];
   EXPECT_EQ(wide.get(2), 9223372036854775807.0);
   EXPECT_EQ(wide.get(5), 2147483648.0);
 }
@@ -244,8 +250,8 @@ TEST(KernelSpecTest, UnknownNamesGetASuggestion) {
 }
 
 TEST(KernelSpecTest, BadElementwiseSpecsAreRefused) {
-  Tensor x(DType::F32, {4, 5}), wrong(DType::F32, {4, 6});
-  Tensor other(DType::BF16, {4, 5}), indices(DType::I32, {4, 5});
+  KernelTensor x(DType::F32, {4, 5}), wrong(DType::F32, {4, 6});
+  KernelTensor other(DType::BF16, {4, 5}), indices(DType::I32, {4, 5});
   EXPECT_EQ(getRefusal("aclnnNeg", {x, x}, {x}),
             "aclnnNeg: expected 1 input, but got 2");
   EXPECT_EQ(getRefusal("aclnnNeg", {x}, {}),

@@ -12,8 +12,8 @@ namespace {
 
 TEST(EmbeddingTest, TakesRowsAndZerosForIndicesOutsideOfTheTable) {
   for (DType type : floatTypes) {
-    Tensor table = randomTensor(type, {50, 33}, 1);
-    Tensor indices = randomIndices({3, 40}, 2, 0, 49);
+    KernelTensor table = randomTensor(type, {50, 33}, 1);
+    KernelTensor indices = randomIndices({3, 40}, 2, 0, 49);
     indices.set(0, -1);
     indices.set(1, 50);
     indices.set(2, 2147483647.0);
@@ -25,8 +25,8 @@ TEST(EmbeddingTest, TakesRowsAndZerosForIndicesOutsideOfTheTable) {
             index < 0 || index >= 50
                 ? 0
                 : table.get(static_cast<int64_t>(index) * 33 + i));
-    Tensor y = runKernel("aclnnEmbedding", {table, indices},
-                         {Tensor(type, {3, 40, 33})})[0];
+    KernelTensor y = runKernel("aclnnEmbedding", {table, indices},
+                               {KernelTensor(type, {3, 40, 33})})[0];
     EXPECT_EQ(y.toVector(), expected);
   }
 }
@@ -36,9 +36,9 @@ TEST(EmbeddingTest, GradientAddsTheRowsOfEachIndexInSinglePrecision) {
     for (int64_t vocabulary : {1, 7, 1000})
       for (int64_t width : {5, 200, 4096}) {
         const int64_t count = 300;
-        Tensor dy = randomTensor(type, {count, width}, 1);
-        Tensor indices = randomIndices({count}, 2, -1, vocabulary);
-        Tensor gradient(type, {vocabulary, width});
+        KernelTensor dy = randomTensor(type, {count, width}, 1);
+        KernelTensor indices = randomIndices({count}, 2, -1, vocabulary);
+        KernelTensor gradient(type, {vocabulary, width});
         gradient.fill(7);
         std::vector<double> expected(vocabulary * width);
         for (int64_t i = 0; i < count; ++i) {
@@ -55,9 +55,9 @@ TEST(EmbeddingTest, GradientAddsTheRowsOfEachIndexInSinglePrecision) {
 }
 
 /// Rows [first, first + count) of a tensor of two dimensions.
-Tensor takeRows(const Tensor &x, int64_t first, int64_t count) {
+KernelTensor takeRows(const KernelTensor &x, int64_t first, int64_t count) {
   const int64_t width = x.shape.dims[1];
-  Tensor rows(x.shape.type, {count, width});
+  KernelTensor rows(x.shape.type, {count, width});
   for (int64_t i = 0; i < count * width; ++i)
     rows.set(i, x.get(first * width + i));
   return rows;
@@ -69,19 +69,20 @@ TEST(EmbeddingTest, PartsOfATableHaveTheBitsOfTheWhole) {
   for (DType type : floatTypes)
     for (int64_t parts : {2, 3, 4}) {
       const int64_t size = 5, width = 33, count = 60;
-      Tensor table = randomTensor(type, {size * parts, width}, 1);
-      Tensor indices = randomIndices({count}, 2, -1, size * parts);
-      Tensor dy = randomTensor(type, {count, width}, 3);
-      Tensor y = runKernel("aclnnEmbedding", {table, indices},
-                           {Tensor(type, {count, width})})[0];
-      Tensor gradient =
+      KernelTensor table = randomTensor(type, {size * parts, width}, 1);
+      KernelTensor indices = randomIndices({count}, 2, -1, size * parts);
+      KernelTensor dy = randomTensor(type, {count, width}, 3);
+      KernelTensor y = runKernel("aclnnEmbedding", {table, indices},
+                                 {KernelTensor(type, {count, width})})[0];
+      KernelTensor gradient =
           runKernel("aclnnEmbeddingDenseBackward", {dy, indices}, {table})[0];
       std::vector<double> sum(count * width);
       for (int64_t part = 0; part < parts; ++part) {
-        Tensor first(DType::I32, {1}), own = takeRows(table, part * size, size);
+        KernelTensor first(DType::I32, {1}),
+            own = takeRows(table, part * size, size);
         first.set(0, static_cast<double>(part * size));
-        Tensor rows = runKernel("mfEmbeddingPart", {own, indices, first},
-                                {Tensor(type, {count, width})})[0];
+        KernelTensor rows = runKernel("mfEmbeddingPart", {own, indices, first},
+                                      {KernelTensor(type, {count, width})})[0];
         for (int64_t i = 0; i < count * width; ++i)
           sum[i] += rows.get(i);
         EXPECT_TRUE(runKernel("mfEmbeddingPartBackward", {dy, indices, first},
@@ -93,8 +94,8 @@ TEST(EmbeddingTest, PartsOfATableHaveTheBitsOfTheWhole) {
 }
 
 TEST(EmbeddingTest, BadSpecsAreRefused) {
-  Tensor table(DType::F32, {5, 6}), indices(DType::I32, {3});
-  Tensor rows(DType::F32, {3, 6});
+  KernelTensor table(DType::F32, {5, 6}), indices(DType::I32, {3});
+  KernelTensor rows(DType::F32, {3, 6});
   EXPECT_EQ(getRefusal("aclnnEmbedding", {table, indices}, {rows}), "");
   EXPECT_THAT(getRefusal("aclnnEmbedding", {table, rows}, {rows}),
               HasSubstr("input 1 is f32, expected i32"));

@@ -15,7 +15,7 @@ constexpr const char *productNames[] = {"mfExpertMatmul", "aclnnGroupedMatmul"};
 constexpr const char *gradientNames[] = {"mfExpertMatmulWeightGrad",
                                          "mfGroupedMatmulWeightGrad"};
 
-struct Problem {
+struct ExpertProduct {
   int64_t groups, ranks, rows, in, out;
   /// Counts of rows for each expert of each rank of each group.
   std::vector<double> counts;
@@ -29,8 +29,8 @@ struct Problem {
     return {ranks, countExperts(), transposed ? out : in,
             transposed ? in : out};
   }
-  Tensor getCounts() const {
-    Tensor tensor(DType::F32, {groups, ranks, countExperts()});
+  KernelTensor getCounts() const {
+    KernelTensor tensor(DType::F32, {groups, ranks, countExperts()});
     for (int64_t i = 0; i < tensor.size(); ++i)
       tensor.set(i, counts[i]);
     return tensor;
@@ -51,7 +51,7 @@ struct Problem {
 };
 
 /// In every way that counts may lie.
-std::vector<Problem> getProblems() {
+std::vector<ExpertProduct> getProblems() {
   const double infinity = INFINITY;
   return {
       {1, 1, 12, 8, 5, {3, 3, 3, 3}},
@@ -69,8 +69,8 @@ std::vector<Problem> getProblems() {
   };
 }
 
-std::vector<double> multiply(const Problem &p, const Tensor &x,
-                             const Tensor &weight, bool transposed) {
+std::vector<double> multiply(const ExpertProduct &p, const KernelTensor &x,
+                             const KernelTensor &weight, bool transposed) {
   const std::vector<double> a = x.toVector(), b = weight.toVector();
   std::vector<double> c(p.groups * p.ranks * p.rows * p.out);
   p.forEachRow([&](int64_t row, int64_t expert) {
@@ -83,8 +83,9 @@ std::vector<double> multiply(const Problem &p, const Tensor &x,
   return c;
 }
 
-std::vector<double> differentiateWeight(const Problem &p, const Tensor &x,
-                                        const Tensor &dy) {
+std::vector<double> differentiateWeight(const ExpertProduct &p,
+                                        const KernelTensor &x,
+                                        const KernelTensor &dy) {
   const std::vector<double> a = x.toVector(), b = dy.toVector();
   std::vector<double> gradient(p.ranks * p.countExperts() * p.in * p.out);
   p.forEachRow([&](int64_t row, int64_t expert) {
@@ -97,22 +98,26 @@ std::vector<double> differentiateWeight(const Problem &p, const Tensor &x,
 }
 
 /// The result of both forms, which must have the same bits.
-Tensor runBoth(llvm::ArrayRef<const char *> names,
-               const std::vector<Tensor> &inputs, const Tensor &output,
-               const AttributeMap &attributes = {}) {
-  const Tensor loop = runKernel(names[0], inputs, {output}, attributes)[0];
-  const Tensor grouped = runKernel(names[1], inputs, {output}, attributes)[0];
+KernelTensor runBoth(llvm::ArrayRef<const char *> names,
+                     const std::vector<KernelTensor> &inputs,
+                     const KernelTensor &output,
+                     const AttributeMap &attributes = {}) {
+  const KernelTensor loop =
+      runKernel(names[0], inputs, {output}, attributes)[0];
+  const KernelTensor grouped =
+      runKernel(names[1], inputs, {output}, attributes)[0];
   EXPECT_TRUE(loop == grouped)
       << names[1] << " has other bits than " << names[0];
   return grouped;
 }
 
-void checkProduct(const Problem &p, DType type, DType result, bool transposed) {
-  const Tensor x = randomTensor(type, p.xDims(), 1);
-  const Tensor weight = randomTensor(type, p.weightDims(transposed), 2);
-  Tensor out(result, p.outDims());
+void checkProduct(const ExpertProduct &p, DType type, DType result,
+                  bool transposed) {
+  const KernelTensor x = randomTensor(type, p.xDims(), 1);
+  const KernelTensor weight = randomTensor(type, p.weightDims(transposed), 2);
+  KernelTensor out(result, p.outDims());
   out.fill(NAN);
-  const std::vector<Tensor> inputs = {x, weight, p.getCounts()};
+  const std::vector<KernelTensor> inputs = {x, weight, p.getCounts()};
   const AttributeMap attributes = {{"transpose_weight", transposed}};
   const std::vector<double> expected = multiply(p, x, weight, transposed);
   for (const char *name : productNames)
@@ -123,17 +128,17 @@ void checkProduct(const Problem &p, DType type, DType result, bool transposed) {
     runBoth(productNames, inputs, out, attributes);
 }
 
-void checkGradient(const Problem &p, DType type, DType result) {
-  const Tensor x = randomTensor(type, p.xDims(), 1);
-  const Tensor dy = randomTensor(type, p.outDims(), 2);
-  Tensor gradient(result, p.weightDims(false));
+void checkGradient(const ExpertProduct &p, DType type, DType result) {
+  const KernelTensor x = randomTensor(type, p.xDims(), 1);
+  const KernelTensor dy = randomTensor(type, p.outDims(), 2);
+  KernelTensor gradient(result, p.weightDims(false));
   gradient.fill(NAN);
   expectNear(runBoth(gradientNames, {x, dy, p.getCounts()}, gradient),
              differentiateWeight(p, x, dy), std::sqrt(p.rows));
 }
 
 TEST(ExpertMatmulTest, MatchesTheReferenceForAnyCounts) {
-  for (const Problem &p : getProblems())
+  for (const ExpertProduct &p : getProblems())
     for (DType type : floatTypes)
       for (bool transposed : {false, true})
         for (DType result : {type, DType::F32})
@@ -159,15 +164,15 @@ TEST(ExpertMatmulTest, FewRowsOfAnyNumberOfColumns) {
 
 TEST(ExpertMatmulTest, RowsOfOthersDoNotMatter) {
   // A product may take in rows that follow and drop what comes of them.
-  const Problem p{1, 2, 10, 16, 8, {3, 5, 7, 1}};
+  const ExpertProduct p{1, 2, 10, 16, 8, {3, 5, 7, 1}};
   for (const char *name : productNames)
     for (bool transposed : {false, true}) {
       const AttributeMap attributes = {{"transpose_weight", transposed}};
-      Tensor x = randomTensor(DType::F32, p.xDims(), 1);
-      const Tensor weight =
+      KernelTensor x = randomTensor(DType::F32, p.xDims(), 1);
+      const KernelTensor weight =
           randomTensor(DType::F32, p.weightDims(transposed), 2);
-      const Tensor out(DType::F32, p.outDims());
-      const Tensor before =
+      const KernelTensor out(DType::F32, p.outDims());
+      const KernelTensor before =
           runKernel(name, {x, weight, p.getCounts()}, {out}, attributes)[0];
       for (int64_t row : {8, 9, 18, 19})
         for (int64_t i = 0; i < p.in; ++i)
@@ -181,19 +186,21 @@ TEST(ExpertMatmulTest, RowsHaveTheBitsOfTheirProductAlone) {
   // An expert's rows do not depend on where they lie or what else there is.
   for (const char *name : productNames)
     for (DType type : floatTypes) {
-      const Problem p{1, 1, 60, 70, 50, {5, 32, 0, 23}};
-      const Tensor x = randomTensor(type, p.xDims(), 1);
-      const Tensor weight = randomTensor(type, p.weightDims(false), 2);
-      const Tensor all = runKernel(name, {x, weight, p.getCounts()},
-                                   {Tensor(type, p.outDims())})[0];
-      const Problem one{1, 1, 32, 70, 50, {32}};
-      Tensor ownX(type, one.xDims()), ownWeight(type, one.weightDims(false));
+      const ExpertProduct p{1, 1, 60, 70, 50, {5, 32, 0, 23}};
+      const KernelTensor x = randomTensor(type, p.xDims(), 1);
+      const KernelTensor weight = randomTensor(type, p.weightDims(false), 2);
+      const KernelTensor all = runKernel(name, {x, weight, p.getCounts()},
+                                         {KernelTensor(type, p.outDims())})[0];
+      const ExpertProduct one{1, 1, 32, 70, 50, {32}};
+      KernelTensor ownX(type, one.xDims()),
+          ownWeight(type, one.weightDims(false));
       for (int64_t i = 0; i < ownX.size(); ++i)
         ownX.set(i, x.get(5 * p.in + i));
       for (int64_t i = 0; i < ownWeight.size(); ++i)
         ownWeight.set(i, weight.get(p.in * p.out + i));
-      const Tensor own = runKernel(name, {ownX, ownWeight, one.getCounts()},
-                                   {Tensor(type, one.outDims())})[0];
+      const KernelTensor own =
+          runKernel(name, {ownX, ownWeight, one.getCounts()},
+                    {KernelTensor(type, one.outDims())})[0];
       for (int64_t i = 0; i < own.size(); ++i)
         ASSERT_EQ(own.get(i), all.get(5 * p.out + i));
     }
@@ -212,11 +219,11 @@ TEST(ExpertMatmulTest, ManyCountsOneKernel) {
   ASSERT_TRUE(static_cast<bool>(kernel)) << llvm::toString(kernel.takeError());
   ThreadPool pool(2);
   for (int64_t first = 0; first <= rows; ++first) {
-    const Problem p{1,  1, rows,
-                    12, 9, {static_cast<double>(first), rows - first - 1.0}};
-    Tensor x = randomTensor(DType::F32, p.xDims(), 1);
-    Tensor weight = randomTensor(DType::F32, p.weightDims(false), 2);
-    Tensor counts = p.getCounts(), out(DType::F32, p.outDims());
+    const ExpertProduct p{
+        1, 1, rows, 12, 9, {static_cast<double>(first), rows - first - 1.0}};
+    KernelTensor x = randomTensor(DType::F32, p.xDims(), 1);
+    KernelTensor weight = randomTensor(DType::F32, p.weightDims(false), 2);
+    KernelTensor counts = p.getCounts(), out(DType::F32, p.outDims());
     void *inputs[] = {x.data(), weight.data(), counts.data()};
     void *outputs[] = {out.data()};
     (*kernel)->run({inputs, outputs}, pool);
@@ -227,54 +234,54 @@ TEST(ExpertMatmulTest, ManyCountsOneKernel) {
 TEST(ExpertMatmulTest, AccumulatesInSinglePrecision) {
   // 1 + 4096 * 2^-12 would stay 1 if the sum were kept in bf16.
   for (DType type : {DType::BF16, DType::F16}) {
-    Tensor x(type, {1, 1, 1, 4097}), weight(type, {1, 1, 4097, 1});
-    Tensor counts(DType::F32, {1, 1, 1}), rows(type, {1, 1, 4097, 1});
+    KernelTensor x(type, {1, 1, 1, 4097}), weight(type, {1, 1, 4097, 1});
+    KernelTensor counts(DType::F32, {1, 1, 1}), rows(type, {1, 1, 4097, 1});
     x.fill(1.0);
     weight.fill(1.0 / 4096);
     weight.set(0, 1);
     counts.fill(1);
-    EXPECT_EQ(
-        runBoth(productNames, {x, weight, counts}, Tensor(type, {1, 1, 1, 1}))
-            .get(0),
-        2);
+    EXPECT_EQ(runBoth(productNames, {x, weight, counts},
+                      KernelTensor(type, {1, 1, 1, 1}))
+                  .get(0),
+              2);
     counts.fill(4097);
     rows.fill(1.0 / 4096);
     rows.set(0, 1);
-    Tensor ones(type, {1, 1, 4097, 1});
+    KernelTensor ones(type, {1, 1, 4097, 1});
     ones.fill(1);
-    EXPECT_EQ(
-        runBoth(gradientNames, {ones, rows, counts}, Tensor(type, {1, 1, 1, 1}))
-            .get(0),
-        2);
+    EXPECT_EQ(runBoth(gradientNames, {ones, rows, counts},
+                      KernelTensor(type, {1, 1, 1, 1}))
+                  .get(0),
+              2);
   }
 }
 
 TEST(ExpertMatmulTest, GradientMatchesTheReferenceForAnyCounts) {
-  for (const Problem &p : getProblems())
+  for (const ExpertProduct &p : getProblems())
     for (DType type : floatTypes)
       for (DType result : {type, DType::F32})
         checkGradient(p, type, result);
 }
 
 TEST(ExpertMatmulTest, GradientOfManyRowsOfSeveralGroups) {
-  const Problem problems[] = {
+  const ExpertProduct problems[] = {
       // Blocks inside of a group, over the end of one, and exactly to it.
       {1, 1, 900, 24, 40, {700, 0, 200}},
       {3, 1, 400, 24, 40, {100, 300, 200, 20, 380, 0}},
       {2, 2, 600, 8, 12, {256, 344, 512, 1, 256, 300, 88, 512}},
       // Several tiles of one gradient.
       {2, 1, 50, 600, 530, {10, 25, 40, 3}}};
-  for (const Problem &p : problems)
+  for (const ExpertProduct &p : problems)
     for (DType type : floatTypes)
       for (DType result : {type, DType::F32})
         checkGradient(p, type, result);
 }
 
 TEST(ExpertMatmulTest, GradientIsTheSlopeOfTheProduct) {
-  const Problem p{2, 1, 6, 3, 2, {2, 3, 0, 4}};
-  const Tensor x = randomTensor(DType::F32, p.xDims(), 1);
-  const Tensor weight = randomTensor(DType::F32, p.weightDims(false), 2);
-  const Tensor dy = randomTensor(DType::F32, p.outDims(), 3);
+  const ExpertProduct p{2, 1, 6, 3, 2, {2, 3, 0, 4}};
+  const KernelTensor x = randomTensor(DType::F32, p.xDims(), 1);
+  const KernelTensor weight = randomTensor(DType::F32, p.weightDims(false), 2);
+  const KernelTensor dy = randomTensor(DType::F32, p.outDims(), 3);
   auto forward = [&](const std::vector<double> &values) {
     const std::vector<double> a = x.toVector();
     std::vector<double> c(p.groups * p.ranks * p.rows * p.out);
@@ -287,16 +294,16 @@ TEST(ExpertMatmulTest, GradientIsTheSlopeOfTheProduct) {
     return c;
   };
   expectNear(runBoth(gradientNames, {x, dy, p.getCounts()},
-                     Tensor(DType::F32, p.weightDims(false))),
+                     KernelTensor(DType::F32, p.weightDims(false))),
              differentiate(forward, weight.toVector(), dy.toVector()), 1, 1e-5);
 }
 
 TEST(ExpertMatmulTest, BadSpecsAreRefused) {
   auto f32 = [](std::initializer_list<int64_t> dims) {
-    return Tensor(DType::F32, dims);
+    return KernelTensor(DType::F32, dims);
   };
-  const Tensor x = f32({2, 3, 4, 5}), weight = f32({3, 2, 5, 6}),
-               counts = f32({2, 3, 2}), out = f32({2, 3, 4, 6});
+  const KernelTensor x = f32({2, 3, 4, 5}), weight = f32({3, 2, 5, 6}),
+                     counts = f32({2, 3, 2}), out = f32({2, 3, 4, 6});
   for (const char *name : productNames) {
     EXPECT_EQ(getRefusal(name, {x, weight, counts}, {out}), "");
     EXPECT_THAT(getRefusal(name, {f32({4, 5}), weight, counts}, {out}),
@@ -313,14 +320,16 @@ TEST(ExpertMatmulTest, BadSpecsAreRefused) {
     EXPECT_THAT(getRefusal(name, {x, weight, f32({2, 3})}, {out}),
                 HasSubstr("input 2 is 2x3xf32, expected groups, ranks and "
                           "experts"));
-    EXPECT_THAT(
-        getRefusal(name, {x, weight, Tensor(DType::I32, {2, 3, 2})}, {out}),
-        HasSubstr("input 2 is 2x3x2xi32, expected 2x3x2xf32"));
+    EXPECT_THAT(getRefusal(name,
+                           {x, weight, KernelTensor(DType::I32, {2, 3, 2})},
+                           {out}),
+                HasSubstr("input 2 is 2x3x2xi32, expected 2x3x2xf32"));
     EXPECT_THAT(getRefusal(name, {x, weight, counts}, {x}),
                 HasSubstr("output 0 is 2x3x4x5xf32, expected 2x3x4x6xf32"));
-    EXPECT_THAT(
-        getRefusal(name, {x, Tensor(DType::BF16, {3, 2, 5, 6}), counts}, {out}),
-        HasSubstr("input 1 is bf16, expected f32"));
+    EXPECT_THAT(getRefusal(name,
+                           {x, KernelTensor(DType::BF16, {3, 2, 5, 6}), counts},
+                           {out}),
+                HasSubstr("input 1 is bf16, expected f32"));
   }
   for (const char *name : gradientNames) {
     EXPECT_EQ(getRefusal(name, {x, out, counts}, {weight}), "");

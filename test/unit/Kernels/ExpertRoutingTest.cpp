@@ -17,14 +17,14 @@ struct RouterCase {
 };
 
 /// The integers of one row.
-struct Route {
+struct EmulatedRoute {
   std::vector<double> dispatch, combine;
 };
 
 /// Repeats TopkRouterV2 of MindSpore Transformers step by step, with masks as
 /// it has them: `expert` of each slot, which stands for a choice of a token.
-Route emulate(const std::vector<int64_t> &chosen, const RouterCase &c,
-              bool kMajor) {
+EmulatedRoute emulate(const std::vector<int64_t> &chosen, const RouterCase &c,
+                      bool kMajor) {
   const int64_t slots = c.tokens * c.choices;
   // 1. Slots in their order: all first choices before the second ones, or token
   // after token.
@@ -46,7 +46,7 @@ Route emulate(const std::vector<int64_t> &chosen, const RouterCase &c,
       position[slot] += place < c.capacity + 1 ? place : 0;
     }
   // 6. Combine indices, back in the order of tokens.
-  Route route;
+  EmulatedRoute route;
   route.combine.resize(slots);
   for (int64_t slot = 0; slot < slots; ++slot) {
     const int64_t token = kMajor ? slot % c.tokens : slot / c.choices;
@@ -71,12 +71,12 @@ Route emulate(const std::vector<int64_t> &chosen, const RouterCase &c,
   return route;
 }
 
-void checkRouter(const Tensor &chosen, const RouterCase &c) {
+void checkRouter(const KernelTensor &chosen, const RouterCase &c) {
   for (bool kMajor : {false, true}) {
-    std::vector<Tensor> outputs =
+    std::vector<KernelTensor> outputs =
         runKernel("mfTopKRouter", {chosen},
-                  {Tensor(DType::I32, {c.rows, c.experts, c.capacity}),
-                   Tensor(DType::I32, {c.rows, c.tokens, c.choices})},
+                  {KernelTensor(DType::I32, {c.rows, c.experts, c.capacity}),
+                   KernelTensor(DType::I32, {c.rows, c.tokens, c.choices})},
                   {{"k_major", kMajor}});
     std::vector<double> dispatch, combine;
     const int64_t slots = c.tokens * c.choices;
@@ -84,7 +84,7 @@ void checkRouter(const Tensor &chosen, const RouterCase &c) {
       std::vector<int64_t> ids;
       for (int64_t i = 0; i < slots; ++i)
         ids.push_back(static_cast<int64_t>(chosen.get(row * slots + i)));
-      Route route = emulate(ids, c, kMajor);
+      EmulatedRoute route = emulate(ids, c, kMajor);
       dispatch.insert(dispatch.end(), route.dispatch.begin(),
                       route.dispatch.end());
       combine.insert(combine.end(), route.combine.begin(), route.combine.end());
@@ -95,8 +95,8 @@ void checkRouter(const Tensor &chosen, const RouterCase &c) {
 }
 
 /// Different experts for each token.
-Tensor randomChoices(const RouterCase &c, unsigned seed) {
-  Tensor chosen(DType::I32, {c.rows, c.tokens, c.choices});
+KernelTensor randomChoices(const RouterCase &c, unsigned seed) {
+  KernelTensor chosen(DType::I32, {c.rows, c.tokens, c.choices});
   std::mt19937 random(seed);
   std::vector<int64_t> experts(c.experts);
   for (int64_t e = 0; e < c.experts; ++e)
@@ -124,7 +124,7 @@ TEST(TopKRouterTest, DoesWhatTheStepsDo) {
 TEST(TopKRouterTest, AllTokensMayChooseOneExpert) {
   for (int64_t capacity : {1, 19, 20, 39, 40, 41}) {
     const RouterCase c = {2, 20, 2, 3, capacity};
-    Tensor chosen(DType::I32, {2, 20, 2});
+    KernelTensor chosen(DType::I32, {2, 20, 2});
     chosen.fill(2);
     checkRouter(chosen, c);
   }
@@ -132,15 +132,15 @@ TEST(TopKRouterTest, AllTokensMayChooseOneExpert) {
 
 /// By hand: the order decides who is dropped.
 TEST(TopKRouterTest, FirstChoicesComeFirstIfKMajor) {
-  Tensor chosen(DType::I32, {1, 2, 2});
+  KernelTensor chosen(DType::I32, {1, 2, 2});
   const double ids[] = {1, 0, 0, 1};
   for (int i = 0; i < 4; ++i)
     chosen.set(i, ids[i]);
   auto route = [&](bool kMajor) {
-    return runKernel(
-        "mfTopKRouter", {chosen},
-        {Tensor(DType::I32, {1, 2, 1}), Tensor(DType::I32, {1, 2, 2})},
-        {{"k_major", kMajor}});
+    return runKernel("mfTopKRouter", {chosen},
+                     {KernelTensor(DType::I32, {1, 2, 1}),
+                      KernelTensor(DType::I32, {1, 2, 2})},
+                     {{"k_major", kMajor}});
   };
   using Values = std::vector<double>;
   EXPECT_EQ(route(false)[0].toVector(), (Values{1, 1}));
@@ -161,9 +161,9 @@ public:
   SteppedRouter(const RouterCase &c, bool kMajor)
       : c(c), kMajor(kMajor), slots(c.tokens * c.choices) {}
 
-  std::vector<Tensor> run(const Tensor &chosen) const {
-    const Tensor expert = reshape(toSlots(chosen), {c.rows, slots});
-    const Tensor mask =
+  std::vector<KernelTensor> run(const KernelTensor &chosen) const {
+    const KernelTensor expert = reshape(toSlots(chosen), {c.rows, slots});
+    const KernelTensor mask =
         make("aclnnOneHot", {expert}, {c.rows, slots, c.experts});
     return {dispatch(mask), combine(expert, mask)};
   }
@@ -171,67 +171,74 @@ public:
 private:
   using Dims = std::vector<int64_t>;
 
-  static Tensor make(const char *name, const std::vector<Tensor> &inputs,
-                     const Dims &dims, const AttributeMap &attributes = {},
-                     DType type = DType::F32) {
-    return runKernel(name, inputs, {Tensor(type, dims)}, attributes)[0];
+  static KernelTensor make(const char *name,
+                           const std::vector<KernelTensor> &inputs,
+                           const Dims &dims,
+                           const AttributeMap &attributes = {},
+                           DType type = DType::F32) {
+    return runKernel(name, inputs, {KernelTensor(type, dims)}, attributes)[0];
   }
-  static Tensor apply(const char *name, const Tensor &x, double value) {
+  static KernelTensor apply(const char *name, const KernelTensor &x,
+                            double value) {
     return runKernel(name, {x}, {x}, {{"value", value}})[0];
   }
-  static Tensor join(const char *name, const Tensor &x, const Tensor &y) {
+  static KernelTensor join(const char *name, const KernelTensor &x,
+                           const KernelTensor &y) {
     return runKernel(name, {x, y}, {x})[0];
   }
-  static Tensor reshape(Tensor x, const Dims &dims) {
+  static KernelTensor reshape(KernelTensor x, const Dims &dims) {
     x.shape.dims.assign(dims.begin(), dims.end());
     return x;
   }
-  static Tensor swapLast(const Tensor &x) {
+  static KernelTensor swapLast(const KernelTensor &x) {
     auto dims = x.shape.dims;
     return make("aclnnPermute", {x}, {dims[0], dims[2], dims[1]},
                 {{"perm", Dims{0, 2, 1}}}, x.shape.type);
   }
 
   /// [rows, tokens, choices] in the order in which slots are taken.
-  Tensor toSlots(const Tensor &x) const { return kMajor ? swapLast(x) : x; }
+  KernelTensor toSlots(const KernelTensor &x) const {
+    return kMajor ? swapLast(x) : x;
+  }
 
-  Tensor combine(const Tensor &expert, const Tensor &mask) const {
-    Tensor position = join(
+  KernelTensor combine(const KernelTensor &expert,
+                       const KernelTensor &mask) const {
+    KernelTensor position = join(
         "aclnnMul",
         runKernel("aclnnCumsum", {mask}, {mask}, {{"axis", int64_t{1}}})[0],
         mask);
     const auto limit = static_cast<double>(c.capacity + 1);
     position =
         join("aclnnMul", position, apply("aclnnLtScalar", position, limit));
-    const Tensor sum = make("aclnnReduceSum", {position}, {c.rows, slots},
-                            {{"axes", Dims{2}}});
-    const Tensor first =
+    const KernelTensor sum = make("aclnnReduceSum", {position}, {c.rows, slots},
+                                  {{"axes", Dims{2}}});
+    const KernelTensor first =
         apply("aclnnMuls", make("aclnnCast", {expert}, {c.rows, slots}), limit);
-    const Tensor index = make("aclnnCast", {join("aclnnAdd", first, sum)},
-                              {c.rows, slots}, {}, DType::I32);
+    const KernelTensor index = make("aclnnCast", {join("aclnnAdd", first, sum)},
+                                    {c.rows, slots}, {}, DType::I32);
     if (!kMajor)
       return reshape(index, {c.rows, c.tokens, c.choices});
     return swapLast(reshape(index, {c.rows, c.choices, c.tokens}));
   }
 
-  Tensor dispatch(const Tensor &mask) const {
-    Tensor range(DType::F32, {slots});
+  KernelTensor dispatch(const KernelTensor &mask) const {
+    KernelTensor range(DType::F32, {slots});
     for (int64_t slot = 0; slot < slots; ++slot)
       range.set(slot, static_cast<double>(slot));
     const auto count = static_cast<double>(slots);
-    const Tensor beyond = apply(
+    const KernelTensor beyond = apply(
         "aclnnAdds", apply("aclnnMuls", swapLast(mask), -2 * count), 2 * count);
-    const Tensor keys = join("aclnnAdd", beyond, range);
+    const KernelTensor keys = join("aclnnAdd", beyond, range);
     const Dims dims = {c.rows, c.experts, slots};
-    const Tensor sorted =
-        runKernel("aclnnSort", {keys}, {keys, Tensor(DType::I32, dims)})[0];
+    const KernelTensor sorted = runKernel(
+        "aclnnSort", {keys}, {keys, KernelTensor(DType::I32, dims)})[0];
     const Dims kept = {c.rows, c.experts, c.capacity};
-    Tensor slot = make("aclnnSliceV2", {sorted}, kept,
-                       {{"starts", Dims{0, 0, 0}}, {"sizes", kept}});
-    Tensor token = kMajor ? apply("aclnnRemainderTensorScalar", slot,
-                                  static_cast<double>(c.tokens))
-                          : apply("aclnnFloorDivides", slot,
-                                  static_cast<double>(c.choices));
+    KernelTensor slot = make("aclnnSliceV2", {sorted}, kept,
+                             {{"starts", Dims{0, 0, 0}}, {"sizes", kept}});
+    KernelTensor token = kMajor ? apply("aclnnRemainderTensorScalar", slot,
+                                        static_cast<double>(c.tokens))
+                                : apply("aclnnFloorDivides", slot,
+                                        static_cast<double>(c.choices));
     token = join("aclnnMul", apply("aclnnAdds", token, 1),
                  apply("aclnnLtScalar", slot, count));
     return make("aclnnCast", {token}, kept, {}, DType::I32);
@@ -247,9 +254,10 @@ TEST(TopKRouterTest, HasTheIntegersOfItsSteps) {
       {1, 1, 1, 1, 1}, {2, 8, 2, 4, 3}, {3, 50, 4, 6, 30}, {2, 100, 8, 64, 16}};
   for (const RouterCase &c : cases)
     for (bool kMajor : {false, true}) {
-      const Tensor chosen = randomChoices(c, 7);
-      const std::vector<Tensor> expected = SteppedRouter(c, kMajor).run(chosen);
-      std::vector<Tensor> actual =
+      const KernelTensor chosen = randomChoices(c, 7);
+      const std::vector<KernelTensor> expected =
+          SteppedRouter(c, kMajor).run(chosen);
+      std::vector<KernelTensor> actual =
           runKernel("mfTopKRouter", {chosen}, expected, {{"k_major", kMajor}});
       EXPECT_TRUE(actual[0] == expected[0]);
       EXPECT_TRUE(actual[1] == expected[1]);
@@ -257,19 +265,19 @@ TEST(TopKRouterTest, HasTheIntegersOfItsSteps) {
 }
 
 TEST(TopKRouterTest, BadSpecsAreRefused) {
-  Tensor chosen(DType::I32, {2, 6, 2}), dispatch(DType::I32, {2, 4, 3});
+  KernelTensor chosen(DType::I32, {2, 6, 2}), dispatch(DType::I32, {2, 4, 3});
   const AttributeMap attributes = {{"k_major", true}};
-  auto refuse = [&](const Tensor &input, const Tensor &first,
-                    const Tensor &second) {
+  auto refuse = [&](const KernelTensor &input, const KernelTensor &first,
+                    const KernelTensor &second) {
     return getRefusal("mfTopKRouter", {input}, {first, second}, attributes);
   };
   EXPECT_EQ(refuse(chosen, dispatch, chosen), "");
-  EXPECT_EQ(refuse(Tensor(DType::F32, {2, 6, 2}), dispatch, chosen),
+  EXPECT_EQ(refuse(KernelTensor(DType::F32, {2, 6, 2}), dispatch, chosen),
             "mfTopKRouter: input 0 is f32, expected i32");
-  EXPECT_EQ(refuse(Tensor(DType::I32, {6, 2}), dispatch, chosen),
+  EXPECT_EQ(refuse(KernelTensor(DType::I32, {6, 2}), dispatch, chosen),
             "mfTopKRouter: input 0 is 6x2xi32, expected rows x tokens x "
             "choices");
-  EXPECT_EQ(refuse(chosen, Tensor(DType::I32, {3, 4, 3}), chosen),
+  EXPECT_EQ(refuse(chosen, KernelTensor(DType::I32, {3, 4, 3}), chosen),
             "mfTopKRouter: output 0 is 3x4x3xi32, expected the rows of "
             "2x6x2xi32 x experts x capacity of i32");
   EXPECT_EQ(refuse(chosen, dispatch, dispatch),
@@ -287,14 +295,14 @@ TEST(TopKRouterTest, BadSpecsAreRefused) {
 }
 
 TEST(UpdateExpertBiasTest, MovesByTheSign) {
-  Tensor load(DType::F32, {7}), bias(DType::F32, {7});
+  KernelTensor load(DType::F32, {7}), bias(DType::F32, {7});
   const double loads[] = {0.5, 0.125, 0.25, 0, 1, INFINITY, NAN};
   for (int i = 0; i < 7; ++i) {
     load.set(i, loads[i]);
     bias.set(i, 0.5 * i - 1);
   }
-  Tensor result = runKernel("mfUpdateExpertBias", {load}, {bias},
-                            {{"rate", 0.001}, {"target", 0.25}})[0];
+  KernelTensor result = runKernel("mfUpdateExpertBias", {load}, {bias},
+                                  {{"rate", 0.001}, {"target", 0.25}})[0];
   std::vector<double> expected;
   for (int i = 0; i < 7; ++i) {
     const double difference = 0.25 - loads[i];
@@ -307,8 +315,8 @@ TEST(UpdateExpertBiasTest, MovesByTheSign) {
 }
 
 TEST(UpdateExpertBiasTest, TakesManyExperts) {
-  Tensor load = randomTensor(DType::F32, {70000}, 1, 0, 1);
-  Tensor bias = randomTensor(DType::F32, {70000}, 2);
+  KernelTensor load = randomTensor(DType::F32, {70000}, 1, 0, 1);
+  KernelTensor bias = randomTensor(DType::F32, {70000}, 2);
   std::vector<double> expected;
   for (int64_t i = 0; i < load.size(); ++i)
     expected.push_back(bias.get(i) + (load.get(i) < 0.5 ? 0.125 : -0.125));
@@ -318,12 +326,12 @@ TEST(UpdateExpertBiasTest, TakesManyExperts) {
 }
 
 TEST(UpdateExpertBiasTest, BadSpecsAreRefused) {
-  Tensor load(DType::F32, {4}), narrow(DType::BF16, {4});
+  KernelTensor load(DType::F32, {4}), narrow(DType::BF16, {4});
   const AttributeMap attributes = {{"rate", 0.1}, {"target", 0.5}};
   EXPECT_EQ(getRefusal("mfUpdateExpertBias", {narrow}, {narrow}, attributes),
             "mfUpdateExpertBias: input 0 is bf16, expected f32");
-  EXPECT_EQ(getRefusal("mfUpdateExpertBias", {load}, {Tensor(DType::F32, {5})},
-                       attributes),
+  EXPECT_EQ(getRefusal("mfUpdateExpertBias", {load},
+                       {KernelTensor(DType::F32, {5})}, attributes),
             "mfUpdateExpertBias: output 0 is 5xf32, expected 4xf32");
   EXPECT_EQ(getRefusal("mfUpdateExpertBias", {load}, {load}, {{"rate", 0.1}}),
             "mfUpdateExpertBias: attribute 'target' is missing");

@@ -18,44 +18,45 @@ Dims withLast(Dims dims, int64_t last) {
   return dims;
 }
 
-struct Case {
+struct IndexingCase {
   Dims dims;
   int64_t choices;
 };
-const Case cases[] = {
+const IndexingCase cases[] = {
     {{1}, 1}, {{5}, 9}, {{3, 4, 16}, 2}, {{600, 256}, 8}, {{2, 70000}, 3}};
 
 TEST(GatherTest, TakesElementsByIndex) {
   for (DType type :
        {DType::F32, DType::BF16, DType::F16, DType::I32, DType::I64})
-    for (const Case &c : cases) {
+    for (const IndexingCase &c : cases) {
       const int64_t columns = c.dims.back();
-      Tensor x(type, c.dims);
+      KernelTensor x(type, c.dims);
       for (int64_t i = 0; i < x.size(); ++i)
         x.set(i, static_cast<double>(i % 200) - 100);
       const Dims dims = withLast(c.dims, c.choices);
       // Some outside of the row.
-      Tensor index = randomIndices(dims, 2, -2, columns + 1);
+      KernelTensor index = randomIndices(dims, 2, -2, columns + 1);
       std::vector<double> expected;
       for (int64_t i = 0; i < index.size(); ++i) {
         const auto at = static_cast<int64_t>(index.get(i));
         expected.push_back(
             at < 0 || at >= columns ? 0 : x.get(i / c.choices * columns + at));
       }
-      EXPECT_EQ(runKernel("aclnnGather", {x, index}, {Tensor(type, dims)})[0]
-                    .toVector(),
-                expected);
+      EXPECT_EQ(
+          runKernel("aclnnGather", {x, index}, {KernelTensor(type, dims)})[0]
+              .toVector(),
+          expected);
     }
 }
 
 TEST(ScatterElementsTest, AddsAtIndex) {
   for (DType type : floatTypes)
-    for (const Case &c : cases) {
+    for (const IndexingCase &c : cases) {
       const int64_t columns = c.dims.back();
       const Dims dims = withLast(c.dims, c.choices);
-      Tensor x = randomTensor(type, dims, 1);
-      Tensor index = randomIndices(dims, 2, -1, columns);
-      Tensor y(type, c.dims);
+      KernelTensor x = randomTensor(type, dims, 1);
+      KernelTensor index = randomIndices(dims, 2, -1, columns);
+      KernelTensor y(type, c.dims);
       std::vector<double> expected(y.size());
       for (int64_t i = 0; i < index.size(); ++i) {
         const auto at = static_cast<int64_t>(index.get(i));
@@ -67,13 +68,14 @@ TEST(ScatterElementsTest, AddsAtIndex) {
 }
 
 TEST(ScatterElementsTest, KeepsNaNAndSumsOfManyInTheirOrder) {
-  Tensor x(DType::BF16, {300}), index(DType::I32, {300}), y(DType::BF16, {3});
+  KernelTensor x(DType::BF16, {300}), index(DType::I32, {300}),
+      y(DType::BF16, {3});
   x.fill(1);
   index.fill(1);
   // A running sum in bf16 would stop at 256.
   EXPECT_EQ(runKernel("mfScatterElements", {x, index}, {y})[0].get(1), 300);
   x.set(7, NAN);
-  Tensor sums = runKernel("mfScatterElements", {x, index}, {y})[0];
+  KernelTensor sums = runKernel("mfScatterElements", {x, index}, {y})[0];
   EXPECT_EQ(sums.get(0), 0);
   EXPECT_TRUE(std::isnan(sums.get(1)));
   EXPECT_EQ(sums.get(2), 0);
@@ -81,11 +83,11 @@ TEST(ScatterElementsTest, KeepsNaNAndSumsOfManyInTheirOrder) {
 
 TEST(OneHotTest, MarksTheIndex) {
   for (DType type : floatTypes)
-    for (const Case &c : cases) {
+    for (const IndexingCase &c : cases) {
       const int64_t columns = c.dims.back();
-      Tensor index =
+      KernelTensor index =
           randomIndices(Dims(c.dims.begin(), c.dims.end() - 1), 3, -1, columns);
-      Tensor y(type, c.dims);
+      KernelTensor y(type, c.dims);
       std::vector<double> expected;
       for (int64_t i = 0; i < y.size(); ++i)
         expected.push_back(
@@ -111,7 +113,7 @@ TEST(CumsumTest, SumsUpToEachElement) {
       int64_t inner = 1;
       for (size_t i = axis + 1; i < c.dims.size(); ++i)
         inner *= c.dims[i];
-      Tensor x = randomTensor(type, c.dims, 1, -1, 1);
+      KernelTensor x = randomTensor(type, c.dims, 1, -1, 1);
       std::vector<double> expected = x.toVector();
       for (int64_t i = 0; i < x.size(); ++i)
         if (i / inner % c.dims[axis] != 0)
@@ -122,25 +124,26 @@ TEST(CumsumTest, SumsUpToEachElement) {
 }
 
 TEST(CumsumTest, CountsExactlyAndKeepsNaN) {
-  Tensor ones(DType::F32, {2, 40000, 3});
+  KernelTensor ones(DType::F32, {2, 40000, 3});
   ones.fill(1);
-  Tensor counts =
+  KernelTensor counts =
       runKernel("aclnnCumsum", {ones}, {ones}, {{"axis", int64_t{1}}})[0];
   for (int64_t i = 0; i < ones.size(); ++i)
     ASSERT_EQ(counts.get(i), static_cast<double>(i / 3 % 40000 + 1));
-  Tensor x(DType::F16, {6});
+  KernelTensor x(DType::F16, {6});
   x.fill(1);
   x.set(2, NAN);
-  Tensor y = runKernel("aclnnCumsum", {x}, {x}, {{"axis", int64_t{0}}})[0];
+  KernelTensor y =
+      runKernel("aclnnCumsum", {x}, {x}, {{"axis", int64_t{0}}})[0];
   EXPECT_EQ(y.get(1), 2);
   for (int64_t i = 2; i < 6; ++i)
     EXPECT_TRUE(std::isnan(y.get(i)));
 }
 
 TEST(IndexingTest, BadSpecsAreRefused) {
-  Tensor x(DType::F32, {3, 8}), chosen(DType::F32, {3, 2});
-  Tensor index(DType::I32, {3, 2}), other(DType::I32, {4, 2});
-  Tensor scalar(DType::I32, {}), none(DType::F32, {});
+  KernelTensor x(DType::F32, {3, 8}), chosen(DType::F32, {3, 2});
+  KernelTensor index(DType::I32, {3, 2}), other(DType::I32, {4, 2});
+  KernelTensor scalar(DType::I32, {}), none(DType::F32, {});
   EXPECT_EQ(getRefusal("aclnnGather", {x, other}, {chosen}),
             "aclnnGather: input 0 is 3x8xf32, expected the leading dimensions "
             "of the indices, 4x2xi32");
@@ -153,7 +156,7 @@ TEST(IndexingTest, BadSpecsAreRefused) {
   EXPECT_EQ(getRefusal("mfScatterElements", {chosen, other}, {x}),
             "mfScatterElements: input 0 is 3x2xf32, expected 4x2xf32");
   EXPECT_EQ(getRefusal("mfScatterElements", {chosen, index},
-                       {Tensor(DType::F32, {2, 8})}),
+                       {KernelTensor(DType::F32, {2, 8})}),
             "mfScatterElements: output 0 is 2x8xf32, expected the leading "
             "dimensions of the indices, 3x2xi32");
   EXPECT_EQ(getRefusal("aclnnOneHot", {index}, {x}),

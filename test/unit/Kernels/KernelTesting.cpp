@@ -52,13 +52,13 @@ double getTolerance(DType type) {
 
 } // namespace
 
-Tensor::Tensor(DType type, llvm::ArrayRef<int64_t> dims)
+KernelTensor::KernelTensor(DType type, llvm::ArrayRef<int64_t> dims)
     : shape{type, {dims.begin(), dims.end()}},
       bytes(shape.getBytes() + canaryBytes, canary) {
   std::memset(bytes.data(), 0, shape.getBytes());
 }
 
-double Tensor::get(int64_t index) const {
+double KernelTensor::get(int64_t index) const {
   const unsigned char *from = bytes.data() + index * mf::getBytes(shape.type);
   auto read = [&](auto value) {
     std::memcpy(&value, from, sizeof(value));
@@ -80,7 +80,7 @@ double Tensor::get(int64_t index) const {
   return 0;
 }
 
-void Tensor::set(int64_t index, double value) {
+void KernelTensor::set(int64_t index, double value) {
   unsigned char *to = bytes.data() + index * mf::getBytes(shape.type);
   auto write = [&](auto typed) { std::memcpy(to, &typed, sizeof(typed)); };
   switch (shape.type) {
@@ -102,42 +102,42 @@ void Tensor::set(int64_t index, double value) {
   }
 }
 
-std::vector<double> Tensor::toVector() const {
+std::vector<double> KernelTensor::toVector() const {
   std::vector<double> values(size());
   for (int64_t i = 0; i < size(); ++i)
     values[i] = get(i);
   return values;
 }
 
-void Tensor::fill(double value) {
+void KernelTensor::fill(double value) {
   for (int64_t i = 0; i < size(); ++i)
     set(i, value);
 }
 
-void Tensor::fillRandom(std::mt19937 &random, double low, double high) {
+void KernelTensor::fillRandom(std::mt19937 &random, double low, double high) {
   std::uniform_real_distribution<double> distribution(low, high);
   for (int64_t i = 0; i < size(); ++i)
     set(i, distribution(random));
 }
 
-bool Tensor::canaryIsWhole() const {
+bool KernelTensor::canaryIsWhole() const {
   for (size_t i = shape.getBytes(); i < bytes.size(); ++i)
     if (bytes[i] != canary)
       return false;
   return true;
 }
 
-Tensor randomTensor(DType type, llvm::ArrayRef<int64_t> dims, unsigned seed,
-                    double low, double high) {
-  Tensor tensor(type, dims);
+KernelTensor randomTensor(DType type, llvm::ArrayRef<int64_t> dims,
+                          unsigned seed, double low, double high) {
+  KernelTensor tensor(type, dims);
   std::mt19937 random(seed);
   tensor.fillRandom(random, low, high);
   return tensor;
 }
 
-Tensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed, int64_t low,
-                     int64_t high) {
-  Tensor tensor(DType::I32, dims);
+KernelTensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed,
+                           int64_t low, int64_t high) {
+  KernelTensor tensor(DType::I32, dims);
   std::mt19937 random(seed);
   std::uniform_int_distribution<int64_t> distribution(low, high);
   for (int64_t i = 0; i < tensor.size(); ++i)
@@ -146,24 +146,24 @@ Tensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed, int64_t low,
 }
 
 static KernelSpec getSpec(llvm::StringRef name,
-                          const std::vector<Tensor> &inputs,
-                          const std::vector<Tensor> &outputs,
+                          const std::vector<KernelTensor> &inputs,
+                          const std::vector<KernelTensor> &outputs,
                           const AttributeMap &attributes) {
   KernelSpec spec;
   spec.name = name.str();
-  for (const Tensor &input : inputs)
+  for (const KernelTensor &input : inputs)
     spec.inputs.push_back(input.shape);
-  for (const Tensor &output : outputs)
+  for (const KernelTensor &output : outputs)
     spec.outputs.push_back(output.shape);
   spec.attributes = attributes;
   return spec;
 }
 
-Tensor makeInput(const KernelSpec &spec, size_t index, unsigned seed) {
+KernelTensor makeInput(const KernelSpec &spec, size_t index, unsigned seed) {
   const TensorShape &shape = spec.inputs[index];
   if (shape.type == DType::I32)
     return randomIndices(shape.dims, seed, 0, 3);
-  Tensor input = randomTensor(shape.type, shape.dims, seed, 0.1);
+  KernelTensor input = randomTensor(shape.type, shape.dims, seed, 0.1);
   const llvm::StringRef name =
       findKernelSignature(spec.name)->getInput(index).name;
   if (name == "send" || name == "receive")
@@ -174,40 +174,41 @@ Tensor makeInput(const KernelSpec &spec, size_t index, unsigned seed) {
   return input;
 }
 
-Tensor makeWorkspace(const KernelSpec &spec) {
+KernelTensor makeWorkspace(const KernelSpec &spec) {
   const KernelSignature &signature = *findKernelSignature(spec.name);
   const int64_t bytes = signature.getWorkspaceBytes(spec);
   EXPECT_EQ(bytes % 4, 0);
-  Tensor workspace(DType::F32, {bytes / 4});
+  KernelTensor workspace(DType::F32, {bytes / 4});
   workspace.fill(NAN);
   return workspace;
 }
 
-std::vector<Tensor> runKernel(llvm::StringRef name,
-                              const std::vector<Tensor> &inputs,
-                              std::vector<Tensor> outputs,
-                              const AttributeMap &attributes) {
+std::vector<KernelTensor> runKernel(llvm::StringRef name,
+                                    const std::vector<KernelTensor> &inputs,
+                                    std::vector<KernelTensor> outputs,
+                                    const AttributeMap &attributes) {
   llvm::Expected<std::unique_ptr<Kernel>> kernel =
       makeKernel(getSpec(name, inputs, outputs, attributes));
   if (!kernel) {
     ADD_FAILURE() << llvm::toString(kernel.takeError());
     return outputs;
   }
-  std::vector<Tensor> sources = inputs;
+  std::vector<KernelTensor> sources = inputs;
   std::vector<void *> from, to;
-  Tensor workspace = makeWorkspace(getSpec(name, inputs, outputs, attributes));
-  for (Tensor &source : sources)
+  KernelTensor workspace =
+      makeWorkspace(getSpec(name, inputs, outputs, attributes));
+  for (KernelTensor &source : sources)
     from.push_back(source.data());
-  std::vector<Tensor> first;
+  std::vector<KernelTensor> first;
   for (int threads : {1, 2, 3}) {
     ThreadPool pool(threads);
-    std::vector<Tensor> results = outputs;
+    std::vector<KernelTensor> results = outputs;
     to.clear();
-    for (Tensor &result : results)
+    for (KernelTensor &result : results)
       to.push_back(result.data());
     (*kernel)->run({from, to, workspace.data()}, pool);
     EXPECT_TRUE(workspace.canaryIsWhole()) << name.str();
-    for (Tensor &result : results)
+    for (KernelTensor &result : results)
       EXPECT_TRUE(result.canaryIsWhole()) << name.str();
     if (threads == 1)
       first = results;
@@ -221,15 +222,16 @@ std::vector<Tensor> runKernel(llvm::StringRef name,
   return first;
 }
 
-std::string getRefusal(llvm::StringRef name, const std::vector<Tensor> &inputs,
-                       const std::vector<Tensor> &outputs,
+std::string getRefusal(llvm::StringRef name,
+                       const std::vector<KernelTensor> &inputs,
+                       const std::vector<KernelTensor> &outputs,
                        const AttributeMap &attributes) {
   llvm::Expected<std::unique_ptr<Kernel>> kernel =
       makeKernel(getSpec(name, inputs, outputs, attributes));
   return kernel ? "" : llvm::toString(kernel.takeError());
 }
 
-void expectNear(const Tensor &actual, const std::vector<double> &expected,
+void expectNear(const KernelTensor &actual, const std::vector<double> &expected,
                 double scale, double tolerance) {
   ASSERT_EQ(actual.size(), static_cast<int64_t>(expected.size()));
   if (tolerance == 0)

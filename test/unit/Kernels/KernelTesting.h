@@ -18,9 +18,9 @@
 namespace mf::testing {
 
 /// A tensor and its memory, with a few canary bytes behind it.
-class Tensor {
+class KernelTensor {
 public:
-  Tensor(DType type, llvm::ArrayRef<int64_t> dims);
+  KernelTensor(DType type, llvm::ArrayRef<int64_t> dims);
 
   TensorShape shape;
 
@@ -37,44 +37,47 @@ public:
   void fillRandom(std::mt19937 &random, double low = -1, double high = 1);
 
   bool canaryIsWhole() const;
-  bool operator==(const Tensor &other) const { return bytes == other.bytes; }
+  bool operator==(const KernelTensor &other) const {
+    return bytes == other.bytes;
+  }
 
 private:
   std::vector<unsigned char> bytes;
 };
 
-Tensor randomTensor(DType type, llvm::ArrayRef<int64_t> dims, unsigned seed,
-                    double low = -1, double high = 1);
+KernelTensor randomTensor(DType type, llvm::ArrayRef<int64_t> dims,
+                          unsigned seed, double low = -1, double high = 1);
 /// Integers in [low, high].
-Tensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed, int64_t low,
-                     int64_t high);
+KernelTensor randomIndices(llvm::ArrayRef<int64_t> dims, unsigned seed,
+                           int64_t low, int64_t high);
 
 /// Values for an input of a specification: small ones above 0, of integers
 /// indices from 0 to 3. Counts of rows are whole, and those of the two sides of
 /// an exchange are the same.
-Tensor makeInput(const KernelSpec &spec, size_t index, unsigned seed);
+KernelTensor makeInput(const KernelSpec &spec, size_t index, unsigned seed);
 
 /// The memory that the kernel's signature promises it while it runs, NaN.
-Tensor makeWorkspace(const KernelSpec &spec);
+KernelTensor makeWorkspace(const KernelSpec &spec);
 
 /// Runs the kernel on copies of `outputs` (whose contents in-place kernels
 /// read) with 1, 2 and 3 threads, expects equal bits and untouched canaries,
 /// and returns the outputs.
-std::vector<Tensor> runKernel(llvm::StringRef name,
-                              const std::vector<Tensor> &inputs,
-                              std::vector<Tensor> outputs,
-                              const AttributeMap &attributes = {});
+std::vector<KernelTensor> runKernel(llvm::StringRef name,
+                                    const std::vector<KernelTensor> &inputs,
+                                    std::vector<KernelTensor> outputs,
+                                    const AttributeMap &attributes = {});
 
 /// The message with which makeKernel refuses the specification; empty if it
 /// does not.
-std::string getRefusal(llvm::StringRef name, const std::vector<Tensor> &inputs,
-                       const std::vector<Tensor> &outputs,
+std::string getRefusal(llvm::StringRef name,
+                       const std::vector<KernelTensor> &inputs,
+                       const std::vector<KernelTensor> &outputs,
                        const AttributeMap &attributes = {});
 
 /// Expects |actual - expected| <= tolerance * (scale + |expected|) for every
 /// element, where `tolerance` of 0 stands for the type's: some units in the
 /// last place. NaN equals NaN.
-void expectNear(const Tensor &actual, const std::vector<double> &expected,
+void expectNear(const KernelTensor &actual, const std::vector<double> &expected,
                 double scale = 1, double tolerance = 0);
 
 /// d(loss)/d(input element), by central differences in double of

@@ -16,8 +16,8 @@ struct MatmulProblem {
   bool transposeA, transposeB;
 };
 
-std::vector<double> multiply(const MatmulProblem &p, const Tensor &a,
-                             const Tensor &b) {
+std::vector<double> multiply(const MatmulProblem &p, const KernelTensor &a,
+                             const KernelTensor &b) {
   std::vector<double> x = a.toVector(), y = b.toVector();
   std::vector<double> c(p.batch * p.m * p.n);
   for (int64_t i = 0; i < p.batch; ++i)
@@ -55,11 +55,13 @@ TEST(MatmulTest, MatchesTheReferenceInEveryTypeAndTransposition) {
           for (DType result : {type, DType::F32}) {
             p.transposeA = transposeA;
             p.transposeB = transposeB;
-            Tensor a = randomTensor(type, dimsOf(transposeA, p.m, p.k), 1);
-            Tensor b = randomTensor(type, dimsOf(transposeB, p.k, p.n), 2);
-            std::vector<Tensor> c =
-                runKernel("aclnnMatmul", {a, b}, {Tensor(result, {p.m, p.n})},
-                          attributesOf(p));
+            KernelTensor a =
+                randomTensor(type, dimsOf(transposeA, p.m, p.k), 1);
+            KernelTensor b =
+                randomTensor(type, dimsOf(transposeB, p.k, p.n), 2);
+            std::vector<KernelTensor> c =
+                runKernel("aclnnMatmul", {a, b},
+                          {KernelTensor(result, {p.m, p.n})}, attributesOf(p));
             expectNear(c[0], multiply(p, a, b), std::sqrt(p.k));
           }
 }
@@ -67,10 +69,11 @@ TEST(MatmulTest, MatchesTheReferenceInEveryTypeAndTransposition) {
 TEST(MatmulTest, SeveralTilesInEveryDirection) {
   for (DType type : floatTypes) {
     MatmulProblem p{1, 700, 2600, 96, false, true};
-    Tensor a = randomTensor(type, {p.m, p.k}, 1);
-    Tensor b = randomTensor(type, {p.n, p.k}, 2);
-    Tensor c = runKernel("aclnnMatmul", {a, b}, {Tensor(type, {p.m, p.n})},
-                         attributesOf(p))[0];
+    KernelTensor a = randomTensor(type, {p.m, p.k}, 1);
+    KernelTensor b = randomTensor(type, {p.n, p.k}, 2);
+    KernelTensor c =
+        runKernel("aclnnMatmul", {a, b}, {KernelTensor(type, {p.m, p.n})},
+                  attributesOf(p))[0];
     expectNear(c, multiply(p, a, b), std::sqrt(p.k));
   }
 }
@@ -78,10 +81,11 @@ TEST(MatmulTest, SeveralTilesInEveryDirection) {
 TEST(MatmulTest, ALongContractionStaysAccurate) {
   for (DType type : floatTypes) {
     MatmulProblem p{1, 64, 40, 9000, true, false};
-    Tensor a = randomTensor(type, {p.k, p.m}, 1);
-    Tensor b = randomTensor(type, {p.k, p.n}, 2);
-    Tensor c = runKernel("aclnnMatmul", {a, b},
-                         {Tensor(DType::F32, {p.m, p.n})}, attributesOf(p))[0];
+    KernelTensor a = randomTensor(type, {p.k, p.m}, 1);
+    KernelTensor b = randomTensor(type, {p.k, p.n}, 2);
+    KernelTensor c =
+        runKernel("aclnnMatmul", {a, b}, {KernelTensor(DType::F32, {p.m, p.n})},
+                  attributesOf(p))[0];
     expectNear(c, multiply(p, a, b), std::sqrt(p.k), 4e-6);
   }
 }
@@ -95,11 +99,11 @@ TEST(MatmulTest, BatchesOfEqualLeadingDimensions) {
     for (const MatmulProblem &p : problems) {
       std::vector<int64_t> aDims = dimsOf(p.transposeA, p.m, p.k);
       std::vector<int64_t> bDims = dimsOf(p.transposeB, p.k, p.n);
-      Tensor a = randomTensor(type, {2, 3, aDims[0], aDims[1]}, 1);
-      Tensor b = randomTensor(type, {2, 3, bDims[0], bDims[1]}, 2);
-      Tensor c =
-          runKernel("aclnnMatmul", {a, b}, {Tensor(type, {2, 3, p.m, p.n})},
-                    attributesOf(p))[0];
+      KernelTensor a = randomTensor(type, {2, 3, aDims[0], aDims[1]}, 1);
+      KernelTensor b = randomTensor(type, {2, 3, bDims[0], bDims[1]}, 2);
+      KernelTensor c =
+          runKernel("aclnnMatmul", {a, b},
+                    {KernelTensor(type, {2, 3, p.m, p.n})}, attributesOf(p))[0];
       expectNear(c, multiply(p, a, b), std::sqrt(p.k));
     }
 }
@@ -107,10 +111,11 @@ TEST(MatmulTest, BatchesOfEqualLeadingDimensions) {
 TEST(MatmulTest, AMatrixAsTheSecondOperandFlattensTheFirst) {
   for (DType type : floatTypes) {
     MatmulProblem p{1, 2 * 3 * 50, 40, 30, false, true};
-    Tensor a = randomTensor(type, {2, 3, 50, 30}, 1);
-    Tensor b = randomTensor(type, {40, 30}, 2);
-    Tensor c = runKernel("aclnnMatmul", {a, b}, {Tensor(type, {2, 3, 50, 40})},
-                         attributesOf(p))[0];
+    KernelTensor a = randomTensor(type, {2, 3, 50, 30}, 1);
+    KernelTensor b = randomTensor(type, {40, 30}, 2);
+    KernelTensor c =
+        runKernel("aclnnMatmul", {a, b}, {KernelTensor(type, {2, 3, 50, 40})},
+                  attributesOf(p))[0];
     expectNear(c, multiply(p, a, b), std::sqrt(p.k));
   }
 }
@@ -118,11 +123,12 @@ TEST(MatmulTest, AMatrixAsTheSecondOperandFlattensTheFirst) {
 TEST(MatmulTest, ContractBatchSumsOverLeadingDimensions) {
   for (DType type : floatTypes) {
     MatmulProblem p{1, 70, 90, 3 * 100, true, false};
-    Tensor a = randomTensor(type, {3, 100, 70}, 1);
-    Tensor b = randomTensor(type, {3, 100, 90}, 2);
+    KernelTensor a = randomTensor(type, {3, 100, 70}, 1);
+    KernelTensor b = randomTensor(type, {3, 100, 90}, 2);
     AttributeMap attributes = {{"transpose_a", true}, {"contract_batch", true}};
-    Tensor c = runKernel("aclnnMatmul", {a, b}, {Tensor(DType::F32, {70, 90})},
-                         attributes)[0];
+    KernelTensor c =
+        runKernel("aclnnMatmul", {a, b}, {KernelTensor(DType::F32, {70, 90})},
+                  attributes)[0];
     expectNear(c, multiply(p, a, b), std::sqrt(p.k), 4e-6);
   }
 }
@@ -130,18 +136,20 @@ TEST(MatmulTest, ContractBatchSumsOverLeadingDimensions) {
 TEST(MatmulTest, AccumulatesInSinglePrecision) {
   // 1 + 4096 * 2^-12 would stay 1 if the sum were kept in bf16.
   for (DType type : {DType::BF16, DType::F16}) {
-    Tensor a(type, {1, 4097}), b(type, {4097, 1});
+    KernelTensor a(type, {1, 4097}), b(type, {4097, 1});
     a.fill(1.0);
     b.fill(1.0 / 4096);
     b.set(0, 1);
-    Tensor c = runKernel("aclnnMatmul", {a, b}, {Tensor(type, {1, 1})})[0];
+    KernelTensor c =
+        runKernel("aclnnMatmul", {a, b}, {KernelTensor(type, {1, 1})})[0];
     EXPECT_EQ(c.get(0), 2);
   }
 }
 
 TEST(MatmulTest, BadSpecsAreRefused) {
-  Tensor a(DType::F32, {4, 5}), b(DType::F32, {5, 6}), c(DType::F32, {4, 6});
-  Tensor batched(DType::F32, {2, 4, 5});
+  KernelTensor a(DType::F32, {4, 5}), b(DType::F32, {5, 6}),
+      c(DType::F32, {4, 6});
+  KernelTensor batched(DType::F32, {2, 4, 5});
   EXPECT_EQ(getRefusal("aclnnMatmul", {a, b}, {c}), "");
   EXPECT_EQ(
       getRefusal("aclnnMatmul", {a, a}, {c}),
@@ -151,22 +159,26 @@ TEST(MatmulTest, BadSpecsAreRefused) {
   EXPECT_EQ(getRefusal("aclnnMatmul", {a, b}, {c}, {{"transpose_a", 1.0}}),
             "aclnnMatmul: attribute 'transpose_a' has another type, expected a "
             "bool");
-  EXPECT_THAT(getRefusal("aclnnMatmul", {a, Tensor(DType::F32, {5})}, {c}),
-              HasSubstr("input 1 is 5xf32, expected at least 2 dimensions"));
-  EXPECT_THAT(getRefusal("aclnnMatmul", {a, Tensor(DType::BF16, {5, 6})}, {c}),
-              HasSubstr("input 1 is bf16, expected f32"));
-  EXPECT_THAT(getRefusal("aclnnMatmul", {a, b}, {Tensor(DType::BF16, {4, 6})}),
-              HasSubstr("output 0 is bf16, expected f32"));
+  EXPECT_THAT(
+      getRefusal("aclnnMatmul", {a, KernelTensor(DType::F32, {5})}, {c}),
+      HasSubstr("input 1 is 5xf32, expected at least 2 dimensions"));
+  EXPECT_THAT(
+      getRefusal("aclnnMatmul", {a, KernelTensor(DType::BF16, {5, 6})}, {c}),
+      HasSubstr("input 1 is bf16, expected f32"));
+  EXPECT_THAT(
+      getRefusal("aclnnMatmul", {a, b}, {KernelTensor(DType::BF16, {4, 6})}),
+      HasSubstr("output 0 is bf16, expected f32"));
   EXPECT_THAT(getRefusal("aclnnMatmul",
-                         {batched, Tensor(DType::F32, {3, 5, 6})},
-                         {Tensor(DType::F32, {2, 4, 6})}),
+                         {batched, KernelTensor(DType::F32, {3, 5, 6})},
+                         {KernelTensor(DType::F32, {2, 4, 6})}),
               HasSubstr("differ in their leading dimensions"));
-  EXPECT_THAT(getRefusal("aclnnMatmul", {batched, Tensor(DType::F32, {4, 6})},
-                         {Tensor(DType::F32, {2, 5, 6})},
+  EXPECT_THAT(getRefusal("aclnnMatmul",
+                         {batched, KernelTensor(DType::F32, {4, 6})},
+                         {KernelTensor(DType::F32, {2, 5, 6})},
                          {{"transpose_a", true}}),
               HasSubstr("contract_batch"));
   EXPECT_THAT(getRefusal("aclnnMatmul", {batched, batched},
-                         {Tensor(DType::F32, {5, 5})},
+                         {KernelTensor(DType::F32, {5, 5})},
                          {{"contract_batch", true}}),
               HasSubstr("needs transpose_a"));
 }

@@ -14,8 +14,8 @@ constexpr DType allTypes[] = {DType::F32, DType::BF16, DType::F16, DType::I32,
                               DType::I64};
 
 /// Different small integers, exact in every type.
-Tensor countingTensor(DType type, llvm::ArrayRef<int64_t> dims) {
-  Tensor tensor(type, dims);
+KernelTensor countingTensor(DType type, llvm::ArrayRef<int64_t> dims) {
+  KernelTensor tensor(type, dims);
   for (int64_t i = 0; i < tensor.size(); ++i)
     tensor.set(i, static_cast<double>(i * 7 % 251));
   return tensor;
@@ -58,19 +58,20 @@ TEST(PermuteTest, MovesDimensions) {
   };
   for (DType type : allTypes)
     for (const Case &c : cases) {
-      Tensor x = countingTensor(type, c.dims);
+      KernelTensor x = countingTensor(type, c.dims);
       std::vector<int64_t> dims;
       for (int64_t axis : c.perm)
         dims.push_back(c.dims[axis]);
-      Tensor expected(type, dims);
+      KernelTensor expected(type, dims);
       for (int64_t i = 0; i < expected.size(); ++i) {
         std::vector<int64_t> to = unravel(dims, i), from(dims.size());
         for (size_t j = 0; j < dims.size(); ++j)
           from[c.perm[j]] = to[j];
         expected.set(i, x.get(ravel(c.dims, from)));
       }
-      Tensor y = runKernel("aclnnPermute", {x}, {Tensor(type, dims)},
-                           {{"perm", c.perm}})[0];
+      KernelTensor y =
+          runKernel("aclnnPermute", {x}, {KernelTensor(type, dims)},
+                    {{"perm", c.perm}})[0];
       EXPECT_EQ(y.toVector(), expected.toVector());
     }
 }
@@ -91,8 +92,8 @@ TEST(SliceTest, TakesPartsAndPadPutsThemBack) {
   };
   for (DType type : allTypes)
     for (const Case &c : cases) {
-      Tensor x = countingTensor(type, c.dims);
-      Tensor expected(type, c.sizes), padded(type, c.dims);
+      KernelTensor x = countingTensor(type, c.dims);
+      KernelTensor expected(type, c.sizes), padded(type, c.dims);
       std::vector<int64_t> high;
       for (size_t i = 0; i < c.dims.size(); ++i)
         high.push_back(c.dims[i] - c.starts[i] - c.sizes[i]);
@@ -104,10 +105,11 @@ TEST(SliceTest, TakesPartsAndPadPutsThemBack) {
         expected.set(i, x.get(index));
         padded.set(index, x.get(index));
       }
-      Tensor y = runKernel("aclnnSliceV2", {x}, {Tensor(type, c.sizes)},
-                           {{"starts", c.starts}, {"sizes", c.sizes}})[0];
+      KernelTensor y =
+          runKernel("aclnnSliceV2", {x}, {KernelTensor(type, c.sizes)},
+                    {{"starts", c.starts}, {"sizes", c.sizes}})[0];
       EXPECT_EQ(y.toVector(), expected.toVector());
-      Tensor back(type, c.dims);
+      KernelTensor back(type, c.dims);
       back.fill(9);
       back = runKernel("aclnnConstantPadNd", {y}, {back},
                        {{"low", c.starts}, {"high", high}})[0];
@@ -117,23 +119,24 @@ TEST(SliceTest, TakesPartsAndPadPutsThemBack) {
 
 TEST(PadTest, SurroundsWithAValue) {
   for (DType type : allTypes) {
-    Tensor x = countingTensor(type, {2, 3}), expected(type, {2, 5});
+    KernelTensor x = countingTensor(type, {2, 3}), expected(type, {2, 5});
     for (int64_t row = 0; row < 2; ++row)
       for (int64_t column = 0; column < 5; ++column)
         expected.set(row * 5 + column, column == 0 || column == 4
                                            ? -100.0
                                            : x.get(row * 3 + column - 1));
-    Tensor y = runKernel("aclnnConstantPadNd", {x}, {Tensor(type, {2, 5})},
-                         {{"low", std::vector<int64_t>{0, 1}},
-                          {"high", std::vector<int64_t>{0, 1}},
-                          {"value", int64_t{-100}}})[0];
+    KernelTensor y =
+        runKernel("aclnnConstantPadNd", {x}, {KernelTensor(type, {2, 5})},
+                  {{"low", std::vector<int64_t>{0, 1}},
+                   {"high", std::vector<int64_t>{0, 1}},
+                   {"value", int64_t{-100}}})[0];
     EXPECT_EQ(y.toVector(), expected.toVector());
   }
 }
 
 TEST(OwnPartTest, TakesThePartThatATensorNames) {
   for (DType type : allTypes) {
-    Tensor x = countingTensor(type, {3, 4, 5}), part(DType::I32, {1});
+    KernelTensor x = countingTensor(type, {3, 4, 5}), part(DType::I32, {1});
     for (double index : {0.0, 1.0, 3.0, -7.0, 9.0}) {
       part.set(0, index);
       const int64_t own =
@@ -141,11 +144,12 @@ TEST(OwnPartTest, TakesThePartThatATensorNames) {
       std::vector<double> expected;
       for (int64_t i = 0; i < 15; ++i)
         expected.push_back(x.get((i / 5 * 4 + own) * 5 + i % 5));
-      EXPECT_EQ(runKernel("mfOwnPart", {x, part}, {Tensor(type, {3, 5})})[0]
-                    .toVector(),
-                expected);
+      EXPECT_EQ(
+          runKernel("mfOwnPart", {x, part}, {KernelTensor(type, {3, 5})})[0]
+              .toVector(),
+          expected);
     }
-    EXPECT_THAT(getRefusal("mfOwnPart", {x, x}, {Tensor(type, {3, 5})}),
+    EXPECT_THAT(getRefusal("mfOwnPart", {x, x}, {KernelTensor(type, {3, 5})}),
                 HasSubstr("input 1 is 3x4x5"));
   }
 }
@@ -153,7 +157,7 @@ TEST(OwnPartTest, TakesThePartThatATensorNames) {
 TEST(CatTest, PutsTensorsSideBySide) {
   for (DType type : allTypes)
     for (int64_t axis : {0, 1, 2, -1}) {
-      std::vector<Tensor> inputs;
+      std::vector<KernelTensor> inputs;
       std::vector<double> expected;
       std::vector<int64_t> dims = {4, 5, 32};
       const size_t position = axis < 0 ? 2 : axis;
@@ -163,7 +167,7 @@ TEST(CatTest, PutsTensorsSideBySide) {
         inputs.push_back(countingTensor(type, part));
       }
       dims[position] = 40;
-      for (int64_t i = 0; i < Tensor(type, dims).size(); ++i) {
+      for (int64_t i = 0; i < KernelTensor(type, dims).size(); ++i) {
         std::vector<int64_t> at = unravel(dims, i);
         size_t input = 0;
         while (at[position] >= inputs[input].shape.dims[position])
@@ -171,8 +175,8 @@ TEST(CatTest, PutsTensorsSideBySide) {
         expected.push_back(
             inputs[input].get(ravel(inputs[input].shape.dims, at)));
       }
-      Tensor y = runKernel("aclnnCat", inputs, {Tensor(type, dims)},
-                           {{"axis", axis}})[0];
+      KernelTensor y = runKernel("aclnnCat", inputs, {KernelTensor(type, dims)},
+                                 {{"axis", axis}})[0];
       EXPECT_EQ(y.toVector(), expected);
     }
 }
@@ -184,16 +188,16 @@ TEST(RepeatInterleaveTest, RepeatsEachSliceInPlace) {
         std::vector<int64_t> dims = {3, 4, 17}, target = dims;
         const size_t position = axis < 0 ? axis + 3 : axis;
         target[position] *= repeats;
-        Tensor x = countingTensor(type, dims);
+        KernelTensor x = countingTensor(type, dims);
         std::vector<double> expected;
-        for (int64_t i = 0; i < Tensor(type, target).size(); ++i) {
+        for (int64_t i = 0; i < KernelTensor(type, target).size(); ++i) {
           std::vector<int64_t> at = unravel(target, i);
           at[position] /= repeats;
           expected.push_back(x.get(ravel(dims, at)));
         }
-        Tensor y = runKernel("aclnnRepeatInterleaveIntWithDim", {x},
-                             {Tensor(type, target)},
-                             {{"axis", axis}, {"repeats", repeats}})[0];
+        KernelTensor y = runKernel("aclnnRepeatInterleaveIntWithDim", {x},
+                                   {KernelTensor(type, target)},
+                                   {{"axis", axis}, {"repeats", repeats}})[0];
         EXPECT_EQ(y.toVector(), expected);
       }
 }
@@ -202,17 +206,17 @@ TEST(InplaceTest, CopyAndZero) {
   for (DType type : allTypes)
     for (const std::vector<int64_t> &dims :
          {std::vector<int64_t>{}, {5}, {300, 1001}}) {
-      Tensor x = countingTensor(type, dims);
-      EXPECT_TRUE(runKernel("aclnnInplaceCopy", {x}, {Tensor(type, dims)})[0] ==
-                  x);
+      KernelTensor x = countingTensor(type, dims);
+      EXPECT_TRUE(runKernel("aclnnInplaceCopy", {x},
+                            {KernelTensor(type, dims)})[0] == x);
       EXPECT_TRUE(runKernel("aclnnInplaceZero", {}, {x})[0] ==
-                  Tensor(type, dims));
+                  KernelTensor(type, dims));
     }
 }
 
 TEST(MovementTest, BadSpecsAreRefused) {
   using Ints = std::vector<int64_t>;
-  Tensor x(DType::F32, {4, 6}), y(DType::F32, {6, 4});
+  KernelTensor x(DType::F32, {4, 6}), y(DType::F32, {6, 4});
   EXPECT_EQ(getRefusal("aclnnPermute", {x}, {y}, {{"perm", Ints{1, 0}}}), "");
   EXPECT_THAT(getRefusal("aclnnPermute", {x}, {y}, {{"perm", Ints{1, 1}}}),
               HasSubstr("no permutation"));
@@ -220,7 +224,8 @@ TEST(MovementTest, BadSpecsAreRefused) {
               HasSubstr("has 1 entries, expected 2"));
   EXPECT_THAT(getRefusal("aclnnPermute", {x}, {x}, {{"perm", Ints{1, 0}}}),
               HasSubstr("output 0 is 4x6xf32, expected 6x4xf32"));
-  EXPECT_THAT(getRefusal("aclnnSliceV2", {x}, {Tensor(DType::F32, {4, 3})},
+  EXPECT_THAT(getRefusal("aclnnSliceV2", {x},
+                         {KernelTensor(DType::F32, {4, 3})},
                          {{"starts", Ints{0, 4}}, {"sizes", Ints{4, 3}}}),
               HasSubstr("slice of 3 from 4 leaves dimension 1 of 4x6xf32"));
   EXPECT_THAT(getRefusal("aclnnSliceV2", {x}, {x},
@@ -232,8 +237,8 @@ TEST(MovementTest, BadSpecsAreRefused) {
               HasSubstr("padding of dimension 1"));
   EXPECT_THAT(
       getRefusal(
-          "aclnnConstantPadNd", {Tensor(DType::I32, {2})},
-          {Tensor(DType::I32, {3})},
+          "aclnnConstantPadNd", {KernelTensor(DType::I32, {2})},
+          {KernelTensor(DType::I32, {3})},
           {{"low", Ints{0}}, {"high", Ints{1}}, {"value", int64_t{1} << 40}}),
       HasSubstr("padding with 1099511627776 does not fit"));
   EXPECT_THAT(getRefusal("aclnnCat", {x, y}, {x}, {{"axis", int64_t{0}}}),

@@ -11,8 +11,8 @@ using ::testing::HasSubstr;
 
 namespace {
 
-Tensor scalar(double value) {
-  Tensor tensor(DType::F32, {});
+KernelTensor scalar(double value) {
+  KernelTensor tensor(DType::F32, {});
   tensor.set(0, value);
   return tensor;
 }
@@ -20,8 +20,8 @@ Tensor scalar(double value) {
 TEST(InplaceAddTest, AddsAnyTypeToAnyType) {
   for (DType xType : floatTypes)
     for (DType yType : floatTypes) {
-      Tensor x = randomTensor(xType, {300, 111}, 1);
-      Tensor y = randomTensor(yType, {300, 111}, 2);
+      KernelTensor x = randomTensor(xType, {300, 111}, 1);
+      KernelTensor y = randomTensor(yType, {300, 111}, 2);
       std::vector<double> expected;
       for (int64_t i = 0; i < x.size(); ++i)
         expected.push_back(x.get(i) + y.get(i));
@@ -31,7 +31,7 @@ TEST(InplaceAddTest, AddsAnyTypeToAnyType) {
 
 TEST(ForeachMulScalarTest, ScalesInPlace) {
   for (DType type : floatTypes) {
-    Tensor y = randomTensor(type, {70001}, 1);
+    KernelTensor y = randomTensor(type, {70001}, 1);
     std::vector<double> expected;
     for (double value : y.toVector())
       expected.push_back(value * 0.3);
@@ -72,15 +72,16 @@ TEST(AdamWTest, FollowsTheReferenceOverSeveralSteps) {
         AdamW adamW;
         adamW.biasCorrection = biasCorrection;
         const int64_t count = 40007;
-        Tensor weight = randomTensor(weightType, {count}, 1);
-        Tensor m(DType::F32, {count}), v(DType::F32, {count});
+        KernelTensor weight = randomTensor(weightType, {count}, 1);
+        KernelTensor m(DType::F32, {count}), v(DType::F32, {count});
         for (int step = 1; step <= 3; ++step) {
-          Tensor gradient = randomTensor(gradientType, {count}, 10 + step);
+          KernelTensor gradient =
+              randomTensor(gradientType, {count}, 10 + step);
           std::vector<double> w = weight.toVector(), first = m.toVector(),
                               second = v.toVector();
           for (int64_t i = 0; i < count; ++i)
             adamW.apply(gradient.get(i), 0.01, step, w[i], first[i], second[i]);
-          std::vector<Tensor> updated = runKernel(
+          std::vector<KernelTensor> updated = runKernel(
               "aclnnApplyAdamWV2", {gradient, scalar(step), scalar(0.01)},
               {weight, m, v}, adamW.getAttributes());
           expectNear(updated[0], w);
@@ -94,10 +95,10 @@ TEST(AdamWTest, FollowsTheReferenceOverSeveralSteps) {
 }
 
 TEST(AdamWTest, ARaisedFlagLeavesEverythingAsItIs) {
-  Tensor gradient = randomTensor(DType::F32, {100}, 1);
-  std::vector<Tensor> before = {randomTensor(DType::F32, {100}, 2),
-                                randomTensor(DType::F32, {100}, 3),
-                                randomTensor(DType::F32, {100}, 4, 0, 1)};
+  KernelTensor gradient = randomTensor(DType::F32, {100}, 1);
+  std::vector<KernelTensor> before = {randomTensor(DType::F32, {100}, 2),
+                                      randomTensor(DType::F32, {100}, 3),
+                                      randomTensor(DType::F32, {100}, 4, 0, 1)};
   AttributeMap attributes = AdamW().getAttributes();
   auto update = [&](double flag) {
     return runKernel("aclnnApplyAdamWV2",
@@ -113,11 +114,11 @@ TEST(AdamWTest, ARaisedFlagLeavesEverythingAsItIs) {
 
 TEST(MomentumTest, AddsTheGradientAndLooksAhead) {
   const double factor = 0.5, momentum = 0.9;
-  const Tensor m = randomTensor(DType::F32, {40007}, 1);
+  const KernelTensor m = randomTensor(DType::F32, {40007}, 1);
   for (DType type : floatTypes)
     for (bool nesterov : {false, true}) {
-      const Tensor gradient = randomTensor(type, {40007}, 2);
-      const Tensor direction = randomTensor(DType::BF16, {40007}, 3);
+      const KernelTensor gradient = randomTensor(type, {40007}, 2);
+      const KernelTensor direction = randomTensor(DType::BF16, {40007}, 3);
       const AttributeMap attributes = {{"momentum", momentum},
                                        {"nesterov", nesterov}};
       auto update = [&](double overflow) {
@@ -132,7 +133,7 @@ TEST(MomentumTest, AddsTheGradientAndLooksAhead) {
         directions.push_back(nesterov ? g + momentum * sums.back()
                                       : sums.back());
       }
-      const std::vector<Tensor> updated = update(0), skipped = update(1);
+      const std::vector<KernelTensor> updated = update(0), skipped = update(1);
       expectNear(updated[0], sums);
       expectNear(updated[1], directions);
       EXPECT_TRUE(skipped[0] == m);
@@ -143,8 +144,8 @@ TEST(MomentumTest, AddsTheGradientAndLooksAhead) {
 TEST(TakeStepTest, DecaysAndGoesAlongTheDirection) {
   const AttributeMap attributes = {{"scale", 3.0}, {"weight_decay", 0.1}};
   for (DType type : floatTypes) {
-    const Tensor weight = randomTensor(type, {40007}, 1);
-    const Tensor direction = randomTensor(DType::BF16, {40007}, 2);
+    const KernelTensor weight = randomTensor(type, {40007}, 1);
+    const KernelTensor direction = randomTensor(DType::BF16, {40007}, 2);
     auto update = [&](double overflow) {
       return runKernel("mfTakeStep",
                        {direction, scalar(0.25), scalar(overflow)}, {weight},
@@ -160,7 +161,7 @@ TEST(TakeStepTest, DecaysAndGoesAlongTheDirection) {
 }
 
 TEST(MomentumTest, RefusesOtherShapes) {
-  const Tensor x(DType::F32, {4}), y(DType::F32, {5});
+  const KernelTensor x(DType::F32, {4}), y(DType::F32, {5});
   EXPECT_THAT(getRefusal("mfMomentum", {x, scalar(0)}, {y, x},
                          {{"momentum", 0.9}, {"nesterov", true}}),
               HasSubstr("output 0 is"));
@@ -177,9 +178,9 @@ TEST(AverageWeightTest, JoinsOnSomeStepsAndAppliesOnFewer) {
                                        {"fused", int64_t(3)},
                                        {"share", share},
                                        {"sums", sums}};
-      Tensor average(DType::F32, {40007});
+      KernelTensor average(DType::F32, {40007});
       for (int step = 1; step <= 12; ++step) {
-        const Tensor weight = randomTensor(type, {40007}, step);
+        const KernelTensor weight = randomTensor(type, {40007}, step);
         std::vector<double> w = weight.toVector(), kept = average.toVector();
         for (size_t i = 0; i < w.size() && step % 2 == 0; ++i) {
           kept[i] =
@@ -189,10 +190,10 @@ TEST(AverageWeightTest, JoinsOnSomeStepsAndAppliesOnFewer) {
           w[i] = sums ? kept[i] / fused : kept[i];
           kept[i] = 0;
         }
-        const std::vector<Tensor> before = {weight, average};
+        const std::vector<KernelTensor> before = {weight, average};
         EXPECT_TRUE(runKernel("mfAverageWeight", {scalar(step), scalar(1)},
                               before, attributes) == before);
-        std::vector<Tensor> updated = runKernel(
+        std::vector<KernelTensor> updated = runKernel(
             "mfAverageWeight", {scalar(step), scalar(0)}, before, attributes);
         expectNear(updated[0], w);
         expectNear(updated[1], kept);
@@ -203,12 +204,12 @@ TEST(AverageWeightTest, JoinsOnSomeStepsAndAppliesOnFewer) {
 }
 
 TEST(AverageWeightTest, RefusesOtherShapesAndNoInterval) {
-  const Tensor x(DType::F32, {4}), y(DType::F32, {5});
+  const KernelTensor x(DType::F32, {4}), y(DType::F32, {5});
   AttributeMap attributes = {{"interval", int64_t(2)},
                              {"fused", int64_t(3)},
                              {"share", 0.2},
                              {"sums", false}};
-  const std::vector<Tensor> scalars = {scalar(1), scalar(0)};
+  const std::vector<KernelTensor> scalars = {scalar(1), scalar(0)};
   EXPECT_THAT(getRefusal("mfAverageWeight", scalars, {x, y}, attributes),
               HasSubstr("output 1 is"));
   attributes["interval"] = int64_t(0);
@@ -217,7 +218,8 @@ TEST(AverageWeightTest, RefusesOtherShapesAndNoInterval) {
 }
 
 /// The result of aclnnForeachMulScalar, one factor after another.
-Tensor scale(Tensor gradient, std::initializer_list<double> factors) {
+KernelTensor scale(KernelTensor gradient,
+                   std::initializer_list<double> factors) {
   for (double factor : factors)
     gradient =
         runKernel("aclnnForeachMulScalar", {scalar(factor)}, {gradient})[0];
@@ -229,10 +231,11 @@ TEST(AdamWTest, FactorsAreProductsThatAreNotWritten) {
   const AttributeMap attributes = AdamW().getAttributes();
   for (DType type : floatTypes)
     for (DType weightType : floatTypes) {
-      Tensor gradient = randomTensor(type, {40007}, 1);
-      std::vector<Tensor> state = {randomTensor(weightType, {40007}, 2),
-                                   randomTensor(DType::F32, {40007}, 3),
-                                   randomTensor(DType::F32, {40007}, 4, 0, 1)};
+      KernelTensor gradient = randomTensor(type, {40007}, 1);
+      std::vector<KernelTensor> state = {
+          randomTensor(weightType, {40007}, 2),
+          randomTensor(DType::F32, {40007}, 3),
+          randomTensor(DType::F32, {40007}, 4, 0, 1)};
       EXPECT_TRUE(runKernel("aclnnApplyAdamWV2",
                             {gradient, scalar(1), scalar(0.01), scalar(0),
                              scalar(0.3), scalar(0.7)},
@@ -251,8 +254,8 @@ TEST(AdamWTest, FactorsAreProductsThatAreNotWritten) {
 TEST(GradientFactorsTest, NormsReadProductsThatAreNotWritten) {
   for (DType type : floatTypes)
     for (int64_t count : {int64_t{5}, int64_t{200003}}) {
-      Tensor gradient = randomTensor(type, {count}, 1);
-      Tensor norm(DType::F32, {});
+      KernelTensor gradient = randomTensor(type, {count}, 1);
+      KernelTensor norm(DType::F32, {});
       EXPECT_TRUE(
           runKernel("aclnnForeachNorm", {gradient, scalar(0.3), scalar(0.7)},
                     {norm}) ==
@@ -261,15 +264,15 @@ TEST(GradientFactorsTest, NormsReadProductsThatAreNotWritten) {
 }
 
 TEST(GradientFactorsTest, AnInfiniteProductIsSeen) {
-  Tensor gradient = randomTensor(DType::F16, {100}, 1);
+  KernelTensor gradient = randomTensor(DType::F16, {100}, 1);
   gradient.set(99, 60000);
-  Tensor norm(DType::F32, {});
+  KernelTensor norm(DType::F32, {});
   EXPECT_TRUE(std::isinf(
       runKernel("aclnnForeachNorm", {gradient, scalar(2)}, {norm})[0].get(0)));
 }
 
 TEST(OptimizerTest, BadSpecsAreRefused) {
-  Tensor x(DType::F32, {5}), y(DType::F32, {6}), i(DType::I32, {5});
+  KernelTensor x(DType::F32, {5}), y(DType::F32, {6}), i(DType::I32, {5});
   AttributeMap attributes = AdamW().getAttributes();
   EXPECT_EQ(getRefusal("aclnnApplyAdamWV2", {x, scalar(1), scalar(1)},
                        {x, x, x}, attributes),
@@ -281,7 +284,7 @@ TEST(OptimizerTest, BadSpecsAreRefused) {
                          {x, x, x}, attributes),
               HasSubstr("input 0 is 6xf32, expected 5xf32"));
   EXPECT_THAT(getRefusal("aclnnApplyAdamWV2", {x, scalar(1), scalar(1)},
-                         {x, Tensor(DType::BF16, {5}), x}, attributes),
+                         {x, KernelTensor(DType::BF16, {5}), x}, attributes),
               HasSubstr("output 1 is 5xbf16, expected 5xf32"));
   EXPECT_THAT(getRefusal("aclnnApplyAdamWV2",
                          {x, scalar(1), scalar(1), scalar(0), y}, {x, x, x},

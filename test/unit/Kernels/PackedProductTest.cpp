@@ -24,8 +24,8 @@ ProductSpec getSpec(int64_t m, int64_t n, int64_t k) {
 }
 
 /// The f32 result of a product, from zeros or, accumulating, from `start`.
-std::vector<float> multiply(const ProductSpec &spec, const Tensor &a,
-                            const Tensor &b, float start = 0) {
+std::vector<float> multiply(const ProductSpec &spec, const KernelTensor &a,
+                            const KernelTensor &b, float start = 0) {
   std::vector<float> c(spec.m * spec.cStride, start);
   getPackedProduct(spec)->run(a.data(), b.data(), c.data());
   return c;
@@ -49,8 +49,8 @@ TEST(PackedProductTest, AnElementDependsOnItsRowItsColumnAndTheDepthAlone) {
   if (!hasAmx())
     GTEST_SKIP() << "this processor has no AMX";
   const int64_t m = 600, n = 530, k = 900;
-  const Tensor a = randomTensor(DType::BF16, {m, k}, 1);
-  const Tensor b = randomTensor(DType::BF16, {k, n}, 2);
+  const KernelTensor a = randomTensor(DType::BF16, {m, k}, 1);
+  const KernelTensor b = randomTensor(DType::BF16, {k, n}, 2);
   const std::vector<float> whole = multiply(getSpec(m, n, k), a, b);
   // The same rows and columns, in the corner of a smaller product.
   for (auto [rows, columns] : {std::pair<int64_t, int64_t>(1, 1), {33, 47}}) {
@@ -68,8 +68,8 @@ TEST(PackedProductTest, AccumulatesAndLeavesWhatLiesBesideTheResult) {
   if (!hasAmx())
     GTEST_SKIP() << "this processor has no AMX";
   ProductSpec spec = getSpec(35, 19, 40);
-  const Tensor a = randomTensor(DType::BF16, {spec.m, spec.k}, 1);
-  const Tensor b = randomTensor(DType::BF16, {spec.k, spec.n}, 2);
+  const KernelTensor a = randomTensor(DType::BF16, {spec.m, spec.k}, 1);
+  const KernelTensor b = randomTensor(DType::BF16, {spec.k, spec.n}, 2);
   const std::vector<float> product = multiply(spec, a, b);
   spec.cStride = 24;
   spec.accumulate = true;

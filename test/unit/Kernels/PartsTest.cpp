@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 
 namespace {
 
-using Tensors = std::vector<Tensor>;
+using Tensors = std::vector<KernelTensor>;
 
 Tensors runOnce(const KernelSpec &spec, Tensors inputs, Tensors outputs) {
   KernelSpec local = spec;
@@ -33,11 +33,11 @@ Tensors runOnce(const KernelSpec &spec, Tensors inputs, Tensors outputs) {
     shape = tensor.shape;
   std::unique_ptr<Kernel> kernel = llvm::cantFail(makeKernel(local));
   std::vector<void *> from, to;
-  for (Tensor &input : inputs)
+  for (KernelTensor &input : inputs)
     from.push_back(input.data());
-  for (Tensor &output : outputs)
+  for (KernelTensor &output : outputs)
     to.push_back(output.data());
-  Tensor workspace = makeWorkspace(local);
+  KernelTensor workspace = makeWorkspace(local);
   ThreadPool pool(1);
   kernel->run({from, to, workspace.data()}, pool);
   return outputs;
@@ -54,12 +54,12 @@ struct DimPlace {
 };
 
 /// One of `parts` parts along a dimension.
-Tensor takePart(const Tensor &whole, const DimPlace &place, int64_t part,
-                int64_t parts) {
+KernelTensor takePart(const KernelTensor &whole, const DimPlace &place,
+                      int64_t part, int64_t parts) {
   const size_t dim = place.dim;
   std::vector<int64_t> dims(whole.shape.dims.begin(), whole.shape.dims.end());
   dims[dim] /= parts;
-  Tensor result(whole.shape.type, dims);
+  KernelTensor result(whole.shape.type, dims);
   if (whole.shape.type == DType::I1) {
     int64_t below = 1;
     for (size_t i = dim; i < dims.size(); ++i)
@@ -120,7 +120,7 @@ private:
   void compareOutput(size_t number, const PartDim &dim,
                      const std::vector<Tensors> &results);
   void checkSum(llvm::ArrayRef<size_t> summed);
-  void compare(const Tensor &actual, const Tensor &expected,
+  void compare(const KernelTensor &actual, const KernelTensor &expected,
                const std::string &what);
 
   const KernelSpec &spec;
@@ -131,7 +131,8 @@ private:
   std::string lie;
 };
 
-void PartsChecker::compare(const Tensor &actual, const Tensor &expected,
+void PartsChecker::compare(const KernelTensor &actual,
+                           const KernelTensor &expected,
                            const std::string &what) {
   // Parts and summands are rounded on their way.
   auto isNarrow = [](const TensorShape &shape) {
@@ -237,7 +238,7 @@ Tensors PartsChecker::runPart(const PartDim &dim, int64_t part, int64_t count) {
 void PartsChecker::compareOutput(size_t number, const PartDim &dim,
                                  const std::vector<Tensors> &results) {
   const PartOperand &operand = parts.outputs[number];
-  const Tensor &expected = whole[number];
+  const KernelTensor &expected = whole[number];
   const auto count = static_cast<int64_t>(results.size());
   if (std::optional<DimPlace> place = findDim(operand, expected.shape, dim)) {
     for (int64_t part = 0; part < count; ++part)
@@ -246,7 +247,7 @@ void PartsChecker::compareOutput(size_t number, const PartDim &dim,
                   std::to_string(part));
     return;
   }
-  Tensor joined = expected;
+  KernelTensor joined = expected;
   for (int64_t i = 0; i < joined.size(); ++i) {
     double sum = 0, largest = -INFINITY, squares = 0;
     for (const Tensors &result : results) {
@@ -303,7 +304,7 @@ void PartsChecker::checkSum(llvm::ArrayRef<size_t> summed) {
       rest[number].fill(0);
   const Tensors b = runOnce(spec, std::move(second), rest);
   for (auto [number, expected] : llvm::enumerate(whole)) {
-    Tensor sum = expected;
+    KernelTensor sum = expected;
     for (int64_t i = 0; i < sum.size(); ++i)
       sum.set(i, a[number].get(i) + b[number].get(i));
     compare(sum, expected, "output " + std::to_string(number) + " of sums");

@@ -38,7 +38,7 @@ TEST(ReduceSumTest, SumsAnyDimensions) {
   for (DType type : floatTypes)
     for (const Case &c : cases)
       for (bool keepDims : {false, true}) {
-        Tensor x = randomTensor(type, c.dims, 3, -1, 2);
+        KernelTensor x = randomTensor(type, c.dims, 3, -1, 2);
         const int64_t rank = c.dims.size();
         std::vector<bool> reduced(rank);
         for (int64_t axis : c.axes)
@@ -52,7 +52,7 @@ TEST(ReduceSumTest, SumsAnyDimensions) {
             dims.push_back(1);
           terms *= reduced[i] ? c.dims[i] : 1;
         }
-        Tensor y(type, dims);
+        KernelTensor y(type, dims);
         std::vector<double> expected(y.size());
         for (int64_t i = 0; i < x.size(); ++i) {
           int64_t rest = i, index = 0, stride = 1;
@@ -75,12 +75,12 @@ TEST(ReduceSumTest, SumsAnyDimensions) {
 TEST(ForeachNormTest, IsTheRootOfTheSumOfSquares) {
   for (DType type : floatTypes)
     for (int64_t size : {1, 17, 4096, 70000, 300001}) {
-      Tensor x = randomTensor(type, {size}, 4, -3, 3);
+      KernelTensor x = randomTensor(type, {size}, 4, -3, 3);
       double sum = 0;
       for (double value : x.toVector())
         sum += value * value;
-      Tensor y =
-          runKernel("aclnnForeachNorm", {x}, {Tensor(DType::F32, {})})[0];
+      KernelTensor y =
+          runKernel("aclnnForeachNorm", {x}, {KernelTensor(DType::F32, {})})[0];
       EXPECT_NEAR(y.get(0), std::sqrt(sum), 2e-6 * std::sqrt(sum));
     }
 }
@@ -90,10 +90,10 @@ TEST(ForeachNonFiniteCheckTest, RaisesTheFlagAndNeverLowersIt) {
     for (int64_t bad : {-1, 0, 12, 99999, 100000})
       for (double value : {double(INFINITY), -double(INFINITY), double(NAN)})
         for (double before : {0.0, 1.0}) {
-          Tensor x = randomTensor(type, {100001}, 5, -1000, 1000);
+          KernelTensor x = randomTensor(type, {100001}, 5, -1000, 1000);
           if (bad >= 0)
             x.set(bad, value);
-          Tensor flag(DType::F32, {});
+          KernelTensor flag(DType::F32, {});
           flag.set(0, before);
           flag = runKernel("mfNonFiniteCheck", {x}, {flag})[0];
           EXPECT_EQ(flag.get(0), bad >= 0 ? 1 : before);
@@ -101,7 +101,7 @@ TEST(ForeachNonFiniteCheckTest, RaisesTheFlagAndNeverLowersIt) {
 }
 
 TEST(ReduceSumTest, BadSpecsAreRefused) {
-  Tensor x(DType::F32, {4, 6});
+  KernelTensor x(DType::F32, {4, 6});
   EXPECT_THAT(getRefusal("aclnnReduceSum", {x}, {x}, {{"axes", Ints{2}}}),
               HasSubstr("'axes' has 2, expected axes of 2 dimensions"));
   EXPECT_THAT(getRefusal("aclnnReduceSum", {x}, {x}, {{"axes", Ints{0}}}),

@@ -74,13 +74,13 @@ TEST(RmsNormTest, MatchesItsDefinitionAndGammaMayBeOfAnotherType) {
     for (DType gammaType : floatTypes)
       for (const Ints &dims : {Ints{1}, Ints{5}, Ints{3, 16}, Ints{2, 40, 100},
                                Ints{70, 768}, Ints{2, 5001}}) {
-        Tensor x = randomTensor(type, dims, 1, -2, 2);
-        Tensor gamma = randomTensor(gammaType, {dims.back()}, 2, 0.5, 2);
+        KernelTensor x = randomTensor(type, dims, 1, -2, 2);
+        KernelTensor gamma = randomTensor(gammaType, {dims.back()}, 2, 0.5, 2);
         Ints rows(dims.begin(), dims.end() - 1);
-        std::vector<Tensor> y =
-            runKernel("aclnnRmsNorm", {x, gamma},
-                      {Tensor(type, dims), Tensor(DType::F32, rows)},
-                      {{"epsilon", 1e-5}});
+        std::vector<KernelTensor> y = runKernel(
+            "aclnnRmsNorm", {x, gamma},
+            {KernelTensor(type, dims), KernelTensor(DType::F32, rows)},
+            {{"epsilon", 1e-5}});
         Values expected = rmsNorm(x.toVector(), gamma.toVector(), 1e-5);
         expectNear(y[0], expected);
         for (int64_t row = 0; row < y[1].size(); ++row) {
@@ -96,16 +96,16 @@ TEST(RmsNormTest, MatchesItsDefinitionAndGammaMayBeOfAnotherType) {
 TEST(RmsNormTest, GradientsMatchFiniteDifferences) {
   for (DType type : floatTypes)
     for (const Ints &dims : {Ints{1, 7}, Ints{3, 33}, Ints{41, 20}}) {
-      Tensor x = randomTensor(type, dims, 1, -2, 2);
-      Tensor gamma = randomTensor(DType::F32, {dims.back()}, 2, 0.5, 2);
-      Tensor dy = randomTensor(type, dims, 3);
-      std::vector<Tensor> y =
-          runKernel("aclnnRmsNorm", {x, gamma},
-                    {Tensor(type, dims), Tensor(DType::F32, {dims[0]})},
-                    {{"epsilon", 1e-5}});
-      std::vector<Tensor> gradients =
-          runKernel("aclnnRmsNormGrad", {dy, x, y[1], gamma},
-                    {Tensor(type, dims), Tensor(DType::F32, {dims.back()})});
+      KernelTensor x = randomTensor(type, dims, 1, -2, 2);
+      KernelTensor gamma = randomTensor(DType::F32, {dims.back()}, 2, 0.5, 2);
+      KernelTensor dy = randomTensor(type, dims, 3);
+      std::vector<KernelTensor> y = runKernel(
+          "aclnnRmsNorm", {x, gamma},
+          {KernelTensor(type, dims), KernelTensor(DType::F32, {dims[0]})},
+          {{"epsilon", 1e-5}});
+      std::vector<KernelTensor> gradients = runKernel(
+          "aclnnRmsNormGrad", {dy, x, y[1], gamma},
+          {KernelTensor(type, dims), KernelTensor(DType::F32, {dims.back()})});
       expectNear(gradients[0], differentiate(
                                    [&](const Values &at) {
                                      return rmsNorm(at, gamma.toVector(), 1e-5);
@@ -125,14 +125,15 @@ TEST(LayerNormTest, MatchesItsDefinitionAndFactorsMayBeOfAnotherType) {
     for (DType factorType : floatTypes)
       for (const Ints &dims :
            {Ints{1}, Ints{5}, Ints{3, 16}, Ints{2, 40, 100}, Ints{2, 5001}}) {
-        Tensor x = randomTensor(type, dims, 1, -1, 3);
-        Tensor weight = randomTensor(factorType, {dims.back()}, 2, 0.5, 2);
-        Tensor bias = randomTensor(factorType, {dims.back()}, 3);
+        KernelTensor x = randomTensor(type, dims, 1, -1, 3);
+        KernelTensor weight =
+            randomTensor(factorType, {dims.back()}, 2, 0.5, 2);
+        KernelTensor bias = randomTensor(factorType, {dims.back()}, 3);
         Ints rows(dims.begin(), dims.end() - 1);
-        std::vector<Tensor> y =
+        std::vector<KernelTensor> y =
             runKernel("aclnnLayerNorm", {x, weight, bias},
-                      {Tensor(type, dims), Tensor(DType::F32, rows),
-                       Tensor(DType::F32, rows)},
+                      {KernelTensor(type, dims), KernelTensor(DType::F32, rows),
+                       KernelTensor(DType::F32, rows)},
                       {{"eps", 1e-5}});
         expectNear(y[0], layerNorm(x.toVector(), weight.toVector(),
                                    bias.toVector(), 1e-5));
@@ -148,17 +149,18 @@ TEST(LayerNormTest, MatchesItsDefinitionAndFactorsMayBeOfAnotherType) {
 TEST(LayerNormTest, GradientsMatchFiniteDifferences) {
   for (DType type : floatTypes)
     for (const Ints &dims : {Ints{2, 7}, Ints{3, 33}, Ints{41, 20}}) {
-      Tensor x = randomTensor(type, dims, 1, -1, 3);
-      Tensor weight = randomTensor(DType::F32, {dims.back()}, 2, 0.5, 2);
-      Tensor bias = randomTensor(DType::F32, {dims.back()}, 3);
-      Tensor dy = randomTensor(type, dims, 4), rows(DType::F32, {dims[0]});
-      std::vector<Tensor> y =
+      KernelTensor x = randomTensor(type, dims, 1, -1, 3);
+      KernelTensor weight = randomTensor(DType::F32, {dims.back()}, 2, 0.5, 2);
+      KernelTensor bias = randomTensor(DType::F32, {dims.back()}, 3);
+      KernelTensor dy = randomTensor(type, dims, 4),
+                   rows(DType::F32, {dims[0]});
+      std::vector<KernelTensor> y =
           runKernel("aclnnLayerNorm", {x, weight, bias},
-                    {Tensor(type, dims), rows, rows}, {{"eps", 1e-5}});
-      Tensor columns(DType::F32, {dims.back()});
-      std::vector<Tensor> gradients =
+                    {KernelTensor(type, dims), rows, rows}, {{"eps", 1e-5}});
+      KernelTensor columns(DType::F32, {dims.back()});
+      std::vector<KernelTensor> gradients =
           runKernel("aclnnLayerNormBackward", {dy, x, y[1], y[2], weight},
-                    {Tensor(type, dims), columns, columns});
+                    {KernelTensor(type, dims), columns, columns});
       const Values at[] = {x.toVector(), weight.toVector(), bias.toVector()};
       for (size_t index = 0; index < 3; ++index) {
         Values expected = differentiate(
@@ -180,18 +182,18 @@ TEST(SoftmaxTest, MatchesItsDefinition) {
   for (DType type : floatTypes)
     for (const Ints &dims : {Ints{1}, Ints{5}, Ints{3, 16}, Ints{2, 3, 5, 129},
                              Ints{300, 512}, Ints{2, 70000}}) {
-      Tensor x = randomTensor(type, dims, 1, -20, 20);
-      expectNear(runKernel("aclnnSoftmax", {x}, {Tensor(type, dims)})[0],
+      KernelTensor x = randomTensor(type, dims, 1, -20, 20);
+      expectNear(runKernel("aclnnSoftmax", {x}, {KernelTensor(type, dims)})[0],
                  softmax(x.toVector(), dims.back()), 0.1);
     }
 }
 
 TEST(SoftmaxTest, MaskedColumnsGetZeroAndLargeScoresDoNotOverflow) {
-  Tensor x(DType::F32, {1, 20});
+  KernelTensor x(DType::F32, {1, 20});
   x.fill(-INFINITY);
   x.set(3, 5000);
   x.set(7, 5000);
-  Tensor y = runKernel("aclnnSoftmax", {x}, {x})[0];
+  KernelTensor y = runKernel("aclnnSoftmax", {x}, {x})[0];
   for (int64_t i = 0; i < 20; ++i)
     EXPECT_EQ(y.get(i), i == 3 || i == 7 ? 0.5 : 0);
 }
@@ -199,14 +201,14 @@ TEST(SoftmaxTest, MaskedColumnsGetZeroAndLargeScoresDoNotOverflow) {
 TEST(SoftmaxTest, GradientMatchesFiniteDifferences) {
   for (DType type : floatTypes)
     for (const Ints &dims : {Ints{2, 7}, Ints{3, 40}}) {
-      Tensor x = randomTensor(DType::F32, dims, 1, -2, 2);
-      Tensor dy = randomTensor(type, dims, 2);
-      Tensor y(type, dims);
+      KernelTensor x = randomTensor(DType::F32, dims, 1, -2, 2);
+      KernelTensor dy = randomTensor(type, dims, 2);
+      KernelTensor y(type, dims);
       Values exact = softmax(x.toVector(), dims.back());
       for (int64_t i = 0; i < y.size(); ++i)
         y.set(i, exact[i]);
-      Tensor dx =
-          runKernel("aclnnSoftmaxBackward", {dy, y}, {Tensor(type, dims)})[0];
+      KernelTensor dx = runKernel("aclnnSoftmaxBackward", {dy, y},
+                                  {KernelTensor(type, dims)})[0];
       expectNear(dx,
                  differentiate(
                      [&](const Values &at) { return softmax(at, dims.back()); },
@@ -221,52 +223,55 @@ TEST(SwiGluTest, MatchesItsDefinitionAndItsGradient) {
          {Ints{2}, Ints{3, 14}, Ints{4, 70}, Ints{33, 160}}) {
       Ints half = dims;
       half.back() /= 2;
-      Tensor x = randomTensor(type, dims, 1, -4, 4);
-      Tensor dy = randomTensor(type, half, 2);
-      expectNear(runKernel("aclnnSwiGlu", {x}, {Tensor(type, half)})[0],
+      KernelTensor x = randomTensor(type, dims, 1, -4, 4);
+      KernelTensor dy = randomTensor(type, half, 2);
+      expectNear(runKernel("aclnnSwiGlu", {x}, {KernelTensor(type, half)})[0],
                  swiGlu(x.toVector(), half.back()));
       if (x.size() > 400)
         continue;
-      expectNear(runKernel("aclnnSwiGluGrad", {dy, x}, {Tensor(type, dims)})[0],
-                 differentiate(
-                     [&](const Values &at) { return swiGlu(at, half.back()); },
-                     x.toVector(), dy.toVector()));
+      expectNear(
+          runKernel("aclnnSwiGluGrad", {dy, x}, {KernelTensor(type, dims)})[0],
+          differentiate(
+              [&](const Values &at) { return swiGlu(at, half.back()); },
+              x.toVector(), dy.toVector()));
     }
 }
 
 TEST(SwiGluTest, TakesGateAndValueAsRows) {
   for (DType type : floatTypes) {
     const Ints packed = {5, 12}, rows = {5, 2, 6}, half = {5, 6};
-    Tensor x = randomTensor(type, packed, 1, -4, 4);
-    Tensor dy = randomTensor(type, half, 2);
-    Tensor same = randomTensor(type, rows, 1, -4, 4);
-    EXPECT_EQ(
-        runKernel("aclnnSwiGlu", {same}, {Tensor(type, half)})[0].toVector(),
-        runKernel("aclnnSwiGlu", {x}, {Tensor(type, half)})[0].toVector());
-    EXPECT_EQ(runKernel("aclnnSwiGluGrad", {dy, same}, {Tensor(type, rows)})[0]
+    KernelTensor x = randomTensor(type, packed, 1, -4, 4);
+    KernelTensor dy = randomTensor(type, half, 2);
+    KernelTensor same = randomTensor(type, rows, 1, -4, 4);
+    EXPECT_EQ(runKernel("aclnnSwiGlu", {same}, {KernelTensor(type, half)})[0]
                   .toVector(),
-              runKernel("aclnnSwiGluGrad", {dy, x}, {Tensor(type, packed)})[0]
+              runKernel("aclnnSwiGlu", {x}, {KernelTensor(type, half)})[0]
                   .toVector());
+    EXPECT_EQ(
+        runKernel("aclnnSwiGluGrad", {dy, same}, {KernelTensor(type, rows)})[0]
+            .toVector(),
+        runKernel("aclnnSwiGluGrad", {dy, x}, {KernelTensor(type, packed)})[0]
+            .toVector());
   }
 }
 
 /// The bits must not change when the operators are fused.
 TEST(SwiGluTest, HasTheBitsOfItsTwoOperators) {
   const Ints rows = {7, 2, 19}, half = {7, 19};
-  Tensor x = randomTensor(DType::F32, rows, 1, -4, 4);
-  Tensor dy = randomTensor(DType::F32, half, 2);
-  Tensor gate(DType::F32, half), up(DType::F32, half);
+  KernelTensor x = randomTensor(DType::F32, rows, 1, -4, 4);
+  KernelTensor dy = randomTensor(DType::F32, half, 2);
+  KernelTensor gate(DType::F32, half), up(DType::F32, half);
   for (int64_t i = 0; i < gate.size(); ++i) {
     gate.set(i, x.get(i / 19 * 38 + i % 19));
     up.set(i, x.get(i / 19 * 38 + 19 + i % 19));
   }
-  Tensor silu = runKernel("aclnnSilu", {gate}, {gate})[0];
+  KernelTensor silu = runKernel("aclnnSilu", {gate}, {gate})[0];
   EXPECT_EQ(runKernel("aclnnSwiGlu", {x}, {gate})[0].toVector(),
             runKernel("aclnnMul", {silu, up}, {gate})[0].toVector());
-  Tensor dsilu = runKernel("aclnnMul", {dy, up}, {gate})[0];
-  Tensor dgate = runKernel("aclnnSiluBackward", {dsilu, gate}, {gate})[0];
-  Tensor dup = runKernel("aclnnMul", {dy, silu}, {gate})[0];
-  Tensor dx = runKernel("aclnnSwiGluGrad", {dy, x}, {x})[0];
+  KernelTensor dsilu = runKernel("aclnnMul", {dy, up}, {gate})[0];
+  KernelTensor dgate = runKernel("aclnnSiluBackward", {dsilu, gate}, {gate})[0];
+  KernelTensor dup = runKernel("aclnnMul", {dy, silu}, {gate})[0];
+  KernelTensor dx = runKernel("aclnnSwiGluGrad", {dy, x}, {x})[0];
   for (int64_t i = 0; i < gate.size(); ++i) {
     EXPECT_EQ(dx.get(i / 19 * 38 + i % 19), dgate.get(i));
     EXPECT_EQ(dx.get(i / 19 * 38 + 19 + i % 19), dup.get(i));
@@ -295,21 +300,21 @@ TEST(RotaryTest, MatchesItsDefinitionAndItsGradient) {
           Ints table = leading;
           table.insert(table.end(), {5, dim});
           int64_t headsPerTable = leading == Ints{2, 1} ? 3 : 6;
-          Tensor x = randomTensor(type, dims, 1);
-          Tensor cos = randomTensor(tableType, table, 2);
-          Tensor sin = randomTensor(tableType, table, 3);
+          KernelTensor x = randomTensor(type, dims, 1);
+          KernelTensor cos = randomTensor(tableType, table, 2);
+          KernelTensor sin = randomTensor(tableType, table, 3);
           auto forward = [&](const Values &at) {
             return rotate(at, cos.toVector(), sin.toVector(), headsPerTable, 5,
                           dim);
           };
           expectNear(runKernel("aclnnRotaryPositionEmbedding", {x, cos, sin},
-                               {Tensor(type, dims)})[0],
+                               {KernelTensor(type, dims)})[0],
                      forward(x.toVector()));
           if (dim > 34)
             continue;
-          Tensor dy = randomTensor(type, dims, 4);
+          KernelTensor dy = randomTensor(type, dims, 4);
           expectNear(runKernel("aclnnRotaryPositionEmbeddingGrad",
-                               {dy, cos, sin}, {Tensor(type, dims)})[0],
+                               {dy, cos, sin}, {KernelTensor(type, dims)})[0],
                      differentiate(forward, x.toVector(), dy.toVector()));
         }
 }
@@ -318,10 +323,11 @@ TEST(RotaryTest, MatchesItsDefinitionAndItsGradient) {
 /// of heads in another order.
 TEST(RotaryTest, RepeatsTablesOverDimensionsOfOneElement) {
   for (DType type : floatTypes) {
-    Tensor x = randomTensor(type, {2, 5, 3, 8}, 1);
-    Tensor cos = randomTensor(DType::F32, {5, 1, 8}, 2);
-    Tensor sin = randomTensor(DType::F32, {5, 1, 8}, 3);
-    Tensor y = runKernel("aclnnRotaryPositionEmbedding", {x, cos, sin}, {x})[0];
+    KernelTensor x = randomTensor(type, {2, 5, 3, 8}, 1);
+    KernelTensor cos = randomTensor(DType::F32, {5, 1, 8}, 2);
+    KernelTensor sin = randomTensor(DType::F32, {5, 1, 8}, 3);
+    KernelTensor y =
+        runKernel("aclnnRotaryPositionEmbedding", {x, cos, sin}, {x})[0];
     for (int64_t i = 0; i < x.size(); ++i) {
       int64_t column = i % 8, table = i / 24 % 5 * 8 + column;
       double other = column < 4 ? -x.get(i + 4) : x.get(i - 4);
@@ -331,14 +337,14 @@ TEST(RotaryTest, RepeatsTablesOverDimensionsOfOneElement) {
   }
 }
 
-struct Loss {
+struct ExpectedLoss {
   double loss = 0, count = 0;
   Values logSumExp;
 };
 
-Loss crossEntropy(const Values &logits, const Tensor &labels, int64_t classes,
-                  int64_t ignoreIndex) {
-  Loss result;
+ExpectedLoss crossEntropy(const Values &logits, const KernelTensor &labels,
+                          int64_t classes, int64_t ignoreIndex) {
+  ExpectedLoss result;
   for (int64_t row = 0; row < labels.size(); ++row) {
     auto begin = logits.begin() + row * classes;
     double max = *std::max_element(begin, begin + classes), sum = 0;
@@ -361,31 +367,31 @@ TEST(CrossEntropyTest, MatchesItsDefinitionAndItsGradient) {
          {Ints{1, 1}, Ints{4, 5}, Ints{7, 100}, Ints{90, 1000}})
       for (int64_t ignoreIndex : {-100, 2}) {
         const int64_t rows = dims[0], classes = dims[1];
-        Tensor logits = randomTensor(type, dims, 1, -5, 5);
-        Tensor labels = randomIndices({rows}, 2, 0, classes - 1);
+        KernelTensor logits = randomTensor(type, dims, 1, -5, 5);
+        KernelTensor labels = randomIndices({rows}, 2, 0, classes - 1);
         if (rows > 4) {
           labels.set(1, static_cast<double>(ignoreIndex));
           labels.set(2, -3);
           labels.set(3, static_cast<double>(classes));
         }
         AttributeMap attributes = {{"ignore_index", ignoreIndex}};
-        std::vector<Tensor> y =
-            runKernel("aclnnCrossEntropyLoss", {logits, labels},
-                      {Tensor(DType::F32, {}), Tensor(DType::F32, {rows}),
-                       Tensor(DType::F32, {})},
-                      attributes);
-        Loss expected =
+        std::vector<KernelTensor> y = runKernel(
+            "aclnnCrossEntropyLoss", {logits, labels},
+            {KernelTensor(DType::F32, {}), KernelTensor(DType::F32, {rows}),
+             KernelTensor(DType::F32, {})},
+            attributes);
+        ExpectedLoss expected =
             crossEntropy(logits.toVector(), labels, classes, ignoreIndex);
         EXPECT_NEAR(y[0].get(0), expected.loss, 1e-5 * (1 + expected.loss));
         expectNear(y[1], expected.logSumExp);
         EXPECT_EQ(y[2].get(0), expected.count);
         if (logits.size() > 1000)
           continue;
-        Tensor scale(DType::F32, {});
+        KernelTensor scale(DType::F32, {});
         scale.set(0, 3);
-        Tensor dx = runKernel("aclnnCrossEntropyLossGrad",
-                              {scale, logits, labels, y[1], y[2]},
-                              {Tensor(type, dims)}, attributes)[0];
+        KernelTensor dx = runKernel("aclnnCrossEntropyLossGrad",
+                                    {scale, logits, labels, y[1], y[2]},
+                                    {KernelTensor(type, dims)}, attributes)[0];
         expectNear(
             dx,
             differentiate(
@@ -399,9 +405,9 @@ TEST(CrossEntropyTest, MatchesItsDefinitionAndItsGradient) {
 }
 
 /// Columns [first, first + count) of logits.
-Tensor takeColumns(const Tensor &x, int64_t first, int64_t count) {
+KernelTensor takeColumns(const KernelTensor &x, int64_t first, int64_t count) {
   const int64_t rows = x.shape.dims[0], columns = x.shape.dims[1];
-  Tensor part(x.shape.type, {rows, count});
+  KernelTensor part(x.shape.type, {rows, count});
   for (int64_t i = 0; i < rows * count; ++i)
     part.set(i, x.get(i / count * columns + first + i % count));
   return part;
@@ -409,37 +415,40 @@ Tensor takeColumns(const Tensor &x, int64_t first, int64_t count) {
 
 /// The loss on `parts` ranks that share the classes out, with sums between them
 /// made here; then logarithms and count.
-std::vector<Tensor> runLossOfParts(const Tensor &logits, const Tensor &labels,
-                                   int64_t parts, int64_t ignoreIndex) {
+std::vector<KernelTensor> runLossOfParts(const KernelTensor &logits,
+                                         const KernelTensor &labels,
+                                         int64_t parts, int64_t ignoreIndex) {
   const int64_t rows = logits.shape.dims[0], classes = logits.shape.dims[1];
   const int64_t size = classes / parts;
-  const Tensor none(DType::F32, {rows});
-  Tensor max = none, sum = none, picked = none;
+  const KernelTensor none(DType::F32, {rows});
+  KernelTensor max = none, sum = none, picked = none;
   max.fill(-1e30);
-  std::vector<Tensor> own;
+  std::vector<KernelTensor> own;
   for (int64_t part = 0; part < parts; ++part) {
     own.push_back(takeColumns(logits, part * size, size));
-    Tensor of = runKernel("mfRowMax", {own.back()}, {none})[0];
+    KernelTensor of = runKernel("mfRowMax", {own.back()}, {none})[0];
     for (int64_t row = 0; row < rows; ++row)
       max.set(row, std::max(max.get(row), of.get(row)));
   }
   for (int64_t part = 0; part < parts; ++part) {
-    Tensor first(DType::I32, {1});
+    KernelTensor first(DType::I32, {1});
     first.set(0, static_cast<double>(part * size));
-    Tensor e = runKernel("mfRowExponentialSum", {own[part], max}, {none})[0];
-    Tensor p = runKernel("mfPickLogit", {own[part], labels, first}, {none})[0];
+    KernelTensor e =
+        runKernel("mfRowExponentialSum", {own[part], max}, {none})[0];
+    KernelTensor p =
+        runKernel("mfPickLogit", {own[part], labels, first}, {none})[0];
     for (int64_t row = 0; row < rows; ++row) {
       sum.set(row, sum.get(row) + e.get(row));
       picked.set(row, picked.get(row) + p.get(row));
     }
   }
-  std::vector<Tensor> loss =
+  std::vector<KernelTensor> loss =
       runKernel("mfCrossEntropyRows", {labels, max, sum, picked},
-                {Tensor(DType::F32, {2}), none},
+                {KernelTensor(DType::F32, {2}), none},
                 {{"ignore_index", ignoreIndex}, {"classes", classes}});
-  std::vector<Tensor> mean =
+  std::vector<KernelTensor> mean =
       runKernel("mfMeanLoss", {loss[0]},
-                {Tensor(DType::F32, {}), Tensor(DType::F32, {})});
+                {KernelTensor(DType::F32, {}), KernelTensor(DType::F32, {})});
   return {mean[0], loss[1], mean[1]};
 }
 
@@ -448,15 +457,15 @@ TEST(CrossEntropyTest, PartsOfTheClassesGiveTheLossAndGradientOfTheWhole) {
     for (int64_t parts : {1, 2, 3, 4})
       for (const int64_t ignoreIndex : {-100, 2}) {
         const int64_t rows = 37, classes = 12 * parts, size = 12;
-        Tensor logits = randomTensor(type, {rows, classes}, 1, -5, 5);
-        Tensor labels = randomIndices({rows}, 2, -1, classes);
+        KernelTensor logits = randomTensor(type, {rows, classes}, 1, -5, 5);
+        KernelTensor labels = randomIndices({rows}, 2, -1, classes);
         const AttributeMap attributes = {{"ignore_index", ignoreIndex}};
-        const std::vector<Tensor> outputs = {Tensor(DType::F32, {}),
-                                             Tensor(DType::F32, {rows}),
-                                             Tensor(DType::F32, {})};
-        std::vector<Tensor> whole = runKernel(
+        const std::vector<KernelTensor> outputs = {
+            KernelTensor(DType::F32, {}), KernelTensor(DType::F32, {rows}),
+            KernelTensor(DType::F32, {})};
+        std::vector<KernelTensor> whole = runKernel(
             "aclnnCrossEntropyLoss", {logits, labels}, outputs, attributes);
-        std::vector<Tensor> y =
+        std::vector<KernelTensor> y =
             runLossOfParts(logits, labels, parts, ignoreIndex);
         EXPECT_NEAR(y[0].get(0), whole[0].get(0), 1e-6 * whole[0].get(0));
         expectNear(y[1], whole[1].toVector(), 1, 1e-6);
@@ -465,15 +474,15 @@ TEST(CrossEntropyTest, PartsOfTheClassesGiveTheLossAndGradientOfTheWhole) {
           EXPECT_TRUE(y[0] == whole[0] && y[1] == whole[1]);
         }
 
-        Tensor scale(DType::F32, {});
+        KernelTensor scale(DType::F32, {});
         scale.set(0, 3);
-        Tensor dx = runKernel("aclnnCrossEntropyLossGrad",
-                              {scale, logits, labels, whole[1], whole[2]},
-                              {logits}, attributes)[0];
+        KernelTensor dx = runKernel("aclnnCrossEntropyLossGrad",
+                                    {scale, logits, labels, whole[1], whole[2]},
+                                    {logits}, attributes)[0];
         for (int64_t part = 0; part < parts; ++part) {
-          Tensor first(DType::I32, {1});
+          KernelTensor first(DType::I32, {1});
           first.set(0, static_cast<double>(part * size));
-          Tensor own = takeColumns(logits, part * size, size);
+          KernelTensor own = takeColumns(logits, part * size, size);
           EXPECT_TRUE(runKernel("mfCrossEntropyPartGrad",
                                 {scale, own, labels, whole[1], whole[2], first},
                                 {own},
@@ -487,14 +496,15 @@ TEST(CrossEntropyTest, PartsOfTheClassesGiveTheLossAndGradientOfTheWhole) {
 /// Rows that ranks share out: the sums are those that the whole divides.
 TEST(CrossEntropyTest, TheSumDividedIsTheLoss) {
   for (DType type : floatTypes) {
-    Tensor logits = randomTensor(type, {29, 40}, 1, -5, 5);
-    Tensor labels = randomIndices({29}, 2, -1, 40);
-    const Tensor scalar(DType::F32, {}), rows(DType::F32, {29});
-    std::vector<Tensor> whole = runKernel(
+    KernelTensor logits = randomTensor(type, {29, 40}, 1, -5, 5);
+    KernelTensor labels = randomIndices({29}, 2, -1, 40);
+    const KernelTensor scalar(DType::F32, {}), rows(DType::F32, {29});
+    std::vector<KernelTensor> whole = runKernel(
         "aclnnCrossEntropyLoss", {logits, labels}, {scalar, rows, scalar});
-    std::vector<Tensor> sum = runKernel("mfCrossEntropySum", {logits, labels},
-                                        {Tensor(DType::F32, {2}), rows});
-    std::vector<Tensor> mean =
+    std::vector<KernelTensor> sum =
+        runKernel("mfCrossEntropySum", {logits, labels},
+                  {KernelTensor(DType::F32, {2}), rows});
+    std::vector<KernelTensor> mean =
         runKernel("mfMeanLoss", {sum[0]}, {scalar, scalar});
     EXPECT_TRUE(mean[0] == whole[0] && sum[1] == whole[1] &&
                 mean[1] == whole[2]);
@@ -503,7 +513,7 @@ TEST(CrossEntropyTest, TheSumDividedIsTheLoss) {
 
 /// Rows with the ignored label, and with none of the classes, do not count.
 TEST(CrossEntropyTest, LabelsOfTheWholeAreCounted) {
-  Tensor labels(DType::I32, {6}), sums(DType::F32, {2});
+  KernelTensor labels(DType::I32, {6}), sums(DType::F32, {2});
   const double values[] = {0, 3, 2, 4, -1, 1};
   for (int64_t row = 0; row < 6; ++row)
     labels.set(row, values[row]);
@@ -520,24 +530,25 @@ TEST(CrossEntropyTest, LabelsOfTheWholeAreCounted) {
 }
 
 TEST(CrossEntropyTest, NothingCountsAndTheLossIsZero) {
-  Tensor logits = randomTensor(DType::F32, {3, 9}, 1);
-  Tensor labels(DType::I32, {3});
+  KernelTensor logits = randomTensor(DType::F32, {3, 9}, 1);
+  KernelTensor labels(DType::I32, {3});
   labels.fill(-100);
-  std::vector<Tensor> y =
+  std::vector<KernelTensor> y =
       runKernel("aclnnCrossEntropyLoss", {logits, labels},
-                {Tensor(DType::F32, {}), Tensor(DType::F32, {3}),
-                 Tensor(DType::F32, {})});
+                {KernelTensor(DType::F32, {}), KernelTensor(DType::F32, {3}),
+                 KernelTensor(DType::F32, {})});
   EXPECT_EQ(y[0].get(0), 0);
-  Tensor scale(DType::F32, {});
+  KernelTensor scale(DType::F32, {});
   scale.set(0, 1);
-  Tensor dx = runKernel("aclnnCrossEntropyLossGrad",
-                        {scale, logits, labels, y[1], y[2]},
-                        {Tensor(DType::F32, {3, 9})})[0];
+  KernelTensor dx = runKernel("aclnnCrossEntropyLossGrad",
+                              {scale, logits, labels, y[1], y[2]},
+                              {KernelTensor(DType::F32, {3, 9})})[0];
   EXPECT_EQ(dx.toVector(), Values(27, 0.0));
 }
 
 TEST(RowsTest, BadSpecsAreRefused) {
-  Tensor x(DType::F32, {4, 6}), row(DType::F32, {6}), rows(DType::F32, {4});
+  KernelTensor x(DType::F32, {4, 6}), row(DType::F32, {6}),
+      rows(DType::F32, {4});
   AttributeMap epsilon = {{"epsilon", 1e-5}};
   EXPECT_EQ(getRefusal("aclnnRmsNorm", {x, row}, {x, rows}, epsilon), "");
   EXPECT_THAT(getRefusal("aclnnRmsNorm", {x, rows}, {x, rows}, epsilon),
@@ -546,21 +557,23 @@ TEST(RowsTest, BadSpecsAreRefused) {
               HasSubstr("output 1 is 6xf32, expected 4xf32"));
   EXPECT_THAT(getRefusal("aclnnRmsNorm", {x, row}, {x, rows}),
               HasSubstr("'epsilon' is missing"));
-  Tensor scalar(DType::F32, {});
+  KernelTensor scalar(DType::F32, {});
   EXPECT_THAT(getRefusal("aclnnSoftmax", {scalar}, {scalar}),
               HasSubstr("expected at least 1 dimension"));
-  EXPECT_THAT(getRefusal("aclnnSwiGlu", {Tensor(DType::F32, {4, 5})}, {x}),
-              HasSubstr("expected an even last dimension"));
-  EXPECT_THAT(getRefusal("aclnnSwiGlu", {Tensor(DType::F32, {4, 3, 6})}, {x}),
-              HasSubstr("expected two rows in its last dimensions"));
-  Tensor odd(DType::F32, {4, 5});
+  EXPECT_THAT(
+      getRefusal("aclnnSwiGlu", {KernelTensor(DType::F32, {4, 5})}, {x}),
+      HasSubstr("expected an even last dimension"));
+  EXPECT_THAT(
+      getRefusal("aclnnSwiGlu", {KernelTensor(DType::F32, {4, 3, 6})}, {x}),
+      HasSubstr("expected two rows in its last dimensions"));
+  KernelTensor odd(DType::F32, {4, 5});
   EXPECT_THAT(
       getRefusal("aclnnRotaryPositionEmbedding", {odd, odd, odd}, {odd}),
       HasSubstr("expected an even last dimension"));
-  Tensor heads(DType::BF16, {2, 3, 4, 6});
+  KernelTensor heads(DType::BF16, {2, 3, 4, 6});
   EXPECT_THAT(getRefusal("aclnnRotaryPositionEmbedding",
-                         {heads, Tensor(DType::BF16, {2, 4, 6}),
-                          Tensor(DType::BF16, {2, 4, 6})},
+                         {heads, KernelTensor(DType::BF16, {2, 4, 6}),
+                          KernelTensor(DType::BF16, {2, 4, 6})},
                          {heads}),
               HasSubstr("input 1 is 2x4x6xbf16, expected the last dimensions "
                         "of 2x3x4x6xbf16"));
@@ -572,7 +585,7 @@ TEST(RowsTest, BadSpecsAreRefused) {
   EXPECT_THAT(getRefusal("mfRowMax", {x}, {row}),
               HasSubstr("output 0 is 6xf32, expected 4xf32"));
   EXPECT_THAT(getRefusal("aclnnCrossEntropyLoss",
-                         {Tensor(DType::F32, {2, 2, 6}), rows},
+                         {KernelTensor(DType::F32, {2, 2, 6}), rows},
                          {scalar, rows, scalar}),
               HasSubstr("expected logits of shape rows x classes"));
 }

@@ -11,8 +11,8 @@ using ::testing::HasSubstr;
 
 namespace {
 
-Tensor makeTensor(DType type, const std::vector<double> &values) {
-  Tensor tensor(type, {static_cast<int64_t>(values.size())});
+KernelTensor makeTensor(DType type, const std::vector<double> &values) {
+  KernelTensor tensor(type, {static_cast<int64_t>(values.size())});
   for (size_t i = 0; i < values.size(); ++i)
     tensor.set(static_cast<int64_t>(i), values[i]);
   return tensor;
@@ -36,7 +36,7 @@ TEST(CompareTest, MakesOnesAndZeros) {
         std::vector<double> values = {INFINITY, -INFINITY, NAN, 0.0, -0.0};
         for (int i = 0; i < 48; ++i)
           values.push_back(i % 2 ? value : i * 0.25 - 5);
-        Tensor x = makeTensor(type, values);
+        KernelTensor x = makeTensor(type, values);
         std::vector<double> expected;
         for (double v : values)
           expected.push_back(c.compare(v, value) ? 1 : 0);
@@ -47,8 +47,8 @@ TEST(CompareTest, MakesOnesAndZeros) {
 }
 
 TEST(CompareTest, NaNReachesNothing) {
-  Tensor x = makeTensor(DType::F32, {NAN, 1, NAN, 1, 2});
-  Tensor y = makeTensor(DType::F32, {1, NAN, NAN, 1, 3});
+  KernelTensor x = makeTensor(DType::F32, {NAN, 1, NAN, 1, 2});
+  KernelTensor y = makeTensor(DType::F32, {1, NAN, NAN, 1, 3});
   EXPECT_EQ(runKernel("aclnnGeTensor", {x, y}, {x})[0].toVector(),
             (std::vector<double>{0, 0, 0, 1, 0}));
 }
@@ -56,7 +56,7 @@ TEST(CompareTest, NaNReachesNothing) {
 TEST(ScoreTest, FunctionsOfWhatIsNotFinite) {
   const std::vector<double> values = {INFINITY, -INFINITY, NAN,  0,   -0.0,
                                       -1,       1,         1e30, 200, -200};
-  Tensor x = makeTensor(DType::F32, values);
+  KernelTensor x = makeTensor(DType::F32, values);
   std::vector<double> logarithms, exponentials, sigmoids;
   for (double v : values) {
     logarithms.push_back(std::log(v));
@@ -69,7 +69,7 @@ TEST(ScoreTest, FunctionsOfWhatIsNotFinite) {
 }
 
 TEST(ScoreTest, LogarithmsOfSmallNumbers) {
-  Tensor x(DType::F32, {300});
+  KernelTensor x(DType::F32, {300});
   std::vector<double> expected;
   for (int64_t i = 0; i < x.size(); ++i) {
     x.set(i, std::ldexp(1.3, static_cast<int>(i) - 148));
@@ -79,9 +79,9 @@ TEST(ScoreTest, LogarithmsOfSmallNumbers) {
 }
 
 TEST(ScoreTest, DivisionByZeroIsInfinite) {
-  Tensor x = makeTensor(DType::F32, {1, -1, 0, NAN, 3});
-  Tensor y = makeTensor(DType::F32, {0, 0, 0, 1, INFINITY});
-  Tensor z = runKernel("aclnnDiv", {x, y}, {x})[0];
+  KernelTensor x = makeTensor(DType::F32, {1, -1, 0, NAN, 3});
+  KernelTensor y = makeTensor(DType::F32, {0, 0, 0, 1, INFINITY});
+  KernelTensor z = runKernel("aclnnDiv", {x, y}, {x})[0];
   EXPECT_EQ(z.get(0), INFINITY);
   EXPECT_EQ(z.get(1), -INFINITY);
   EXPECT_TRUE(std::isnan(z.get(2)));
@@ -98,7 +98,7 @@ double getRemainder(double x, double divisor) {
 TEST(QuotientTest, IntegersAreExact) {
   for (DType type : floatTypes)
     for (double divisor : {1.0, 7.0, -7.0, 3.0, 64.0, 127.0}) {
-      Tensor x(type, {1001});
+      KernelTensor x(type, {1001});
       std::vector<double> remainders, quotients;
       for (int64_t i = 0; i < x.size(); ++i) {
         // Integers that bf16 has.
@@ -121,7 +121,7 @@ TEST(QuotientTest, IntegersAreExact) {
 TEST(QuotientTest, LargeIntegersAndFractionsAreExact) {
   for (double value : {3.0, 4095.0, 0.1, -0.3, 1e-20, 3e30}) {
     const double divisor = static_cast<float>(value);
-    Tensor x(DType::F32, {4000});
+    KernelTensor x(DType::F32, {4000});
     std::mt19937 random(5);
     std::uniform_real_distribution<double> exponent(-40, 40);
     std::vector<double> remainders, quotients;
@@ -149,11 +149,12 @@ TEST(QuotientTest, LargeIntegersAndFractionsAreExact) {
 }
 
 TEST(QuotientTest, WhatIsNotFiniteHasNoRemainder) {
-  Tensor x = makeTensor(DType::F32, {INFINITY, -INFINITY, NAN, 5});
+  KernelTensor x = makeTensor(DType::F32, {INFINITY, -INFINITY, NAN, 5});
   const AttributeMap attributes = {{"value", 3.0}};
-  Tensor rest =
+  KernelTensor rest =
       runKernel("aclnnRemainderTensorScalar", {x}, {x}, attributes)[0];
-  Tensor quotient = runKernel("aclnnFloorDivides", {x}, {x}, attributes)[0];
+  KernelTensor quotient =
+      runKernel("aclnnFloorDivides", {x}, {x}, attributes)[0];
   for (int i = 0; i < 3; ++i)
     EXPECT_TRUE(std::isnan(rest.get(i)));
   EXPECT_EQ(rest.get(3), 2);
@@ -164,7 +165,7 @@ TEST(QuotientTest, WhatIsNotFiniteHasNoRemainder) {
 }
 
 TEST(ScoreTest, BadSpecsAreRefused) {
-  Tensor x(DType::F32, {4}), indices(DType::I32, {4});
+  KernelTensor x(DType::F32, {4}), indices(DType::I32, {4});
   EXPECT_EQ(getRefusal("aclnnFloorDivides", {x}, {x}, {{"value", 0.0}}),
             "aclnnFloorDivides: attribute 'value' is 0.000000e+00, expected a "
             "finite divisor that is not 0");
@@ -174,7 +175,7 @@ TEST(ScoreTest, BadSpecsAreRefused) {
         HasSubstr("expected a finite divisor"));
   EXPECT_EQ(getRefusal("aclnnGtScalar", {indices}, {indices}, {{"value", 0.0}}),
             "aclnnGtScalar: input 0 is i32, expected f32, bf16 or f16");
-  EXPECT_EQ(getRefusal("aclnnDiv", {x, Tensor(DType::F32, {3})}, {x}),
+  EXPECT_EQ(getRefusal("aclnnDiv", {x, KernelTensor(DType::F32, {3})}, {x}),
             "aclnnDiv: inputs 4xf32 and 3xf32 do not broadcast to 4xf32");
 }
 

@@ -40,8 +40,8 @@ bool isSame(double a, double b) {
 
 /// Expects that row after row the outputs have the elements of `x` in this
 /// order.
-void expectOrder(const Tensor &x, const std::vector<Tensor> &outputs,
-                 bool descending) {
+void expectOrder(const KernelTensor &x,
+                 const std::vector<KernelTensor> &outputs, bool descending) {
   const int64_t columns = x.shape.dims.back();
   const int64_t kept = outputs[0].shape.dims.back();
   const std::vector<double> numbers = x.toVector();
@@ -58,28 +58,30 @@ void expectOrder(const Tensor &x, const std::vector<Tensor> &outputs,
   }
 }
 
-void checkTopk(const Tensor &x, int64_t k) {
+void checkTopk(const KernelTensor &x, int64_t k) {
   Dims dims(x.shape.dims.begin(), x.shape.dims.end());
   dims.back() = k;
   expectOrder(x,
               runKernel("aclnnTopk", {x},
-                        {Tensor(x.shape.type, dims), Tensor(DType::I32, dims)},
+                        {KernelTensor(x.shape.type, dims),
+                         KernelTensor(DType::I32, dims)},
                         {{"k", k}}),
               true);
 }
 
-void checkSort(const Tensor &x) {
+void checkSort(const KernelTensor &x) {
   const Dims dims(x.shape.dims.begin(), x.shape.dims.end());
   expectOrder(x,
               runKernel("aclnnSort", {x},
-                        {Tensor(x.shape.type, dims), Tensor(DType::I32, dims)}),
+                        {KernelTensor(x.shape.type, dims),
+                         KernelTensor(DType::I32, dims)}),
               false);
 }
 
 /// Few different values, of both signs, so that many are equal.
-Tensor tiedTensor(DType type, const Dims &dims, unsigned seed) {
-  Tensor tensor(type, dims);
-  Tensor numbers = randomIndices(dims, seed, -4, 4);
+KernelTensor tiedTensor(DType type, const Dims &dims, unsigned seed) {
+  KernelTensor tensor(type, dims);
+  KernelTensor numbers = randomIndices(dims, seed, -4, 4);
   for (int64_t i = 0; i < tensor.size(); ++i)
     tensor.set(i, numbers.get(i) / 4);
   return tensor;
@@ -100,7 +102,7 @@ TEST(TopkTest, PicksTheLargestInOrder) {
       checkTopk(randomTensor(type, c.dims, 1, -3, 3), c.k);
       checkTopk(randomTensor(type, c.dims, 2, -3, -1), c.k);
       checkTopk(tiedTensor(type, c.dims, 3), c.k);
-      Tensor equal(type, c.dims);
+      KernelTensor equal(type, c.dims);
       equal.fill(-0.25);
       checkTopk(equal, c.k);
     }
@@ -108,7 +110,7 @@ TEST(TopkTest, PicksTheLargestInOrder) {
 
 TEST(TopkTest, NaNComesFirstAndZerosAreEqual) {
   for (DType type : floatTypes) {
-    Tensor x = tiedTensor(type, {50, 37}, 4);
+    KernelTensor x = tiedTensor(type, {50, 37}, 4);
     for (int64_t i = 0; i < x.size(); ++i) {
       if (i % 11 == 3)
         x.set(i, NAN);
@@ -120,7 +122,7 @@ TEST(TopkTest, NaNComesFirstAndZerosAreEqual) {
     for (int64_t k : {1, 8, 37})
       checkTopk(x, k);
     checkSort(x);
-    Tensor lowest(type, {3, 20});
+    KernelTensor lowest(type, {3, 20});
     lowest.fill(-INFINITY);
     checkTopk(lowest, 5);
     lowest.fill(NAN);
@@ -130,8 +132,8 @@ TEST(TopkTest, NaNComesFirstAndZerosAreEqual) {
 }
 
 TEST(TopkTest, BadSpecsAreRefused) {
-  Tensor x(DType::F32, {3, 8}), values(DType::F32, {3, 2});
-  Tensor indices(DType::I32, {3, 2});
+  KernelTensor x(DType::F32, {3, 8}), values(DType::F32, {3, 2});
+  KernelTensor indices(DType::I32, {3, 2});
   const AttributeMap two = {{"k", int64_t{2}}};
   EXPECT_EQ(getRefusal("aclnnTopk", {x}, {values, indices}, two), "");
   for (int64_t k : {0, -1, 9})
@@ -144,10 +146,10 @@ TEST(TopkTest, BadSpecsAreRefused) {
             "aclnnTopk: output 1 is 3x2xf32, expected 3x2xi32");
   EXPECT_EQ(getRefusal("aclnnTopk", {indices}, {values, indices}, two),
             "aclnnTopk: input 0 is i32, expected f32, bf16 or f16");
-  Tensor scalar(DType::F32, {});
+  KernelTensor scalar(DType::F32, {});
   EXPECT_EQ(getRefusal("aclnnTopk", {scalar}, {scalar, scalar}, two),
             "aclnnTopk: input 0 is f32, expected at least 1 dimension");
-  EXPECT_THAT(getRefusal("aclnnTopk", {Tensor(DType::F32, {3, 0})},
+  EXPECT_THAT(getRefusal("aclnnTopk", {KernelTensor(DType::F32, {3, 0})},
                          {values, indices}, two),
               HasSubstr("every dimension to be at least 1"));
 }
@@ -159,7 +161,7 @@ TEST(SortTest, IsStableAndAscends) {
     for (const Dims &dims : shapes) {
       checkSort(randomTensor(type, dims, 1, -3, 3));
       checkSort(tiedTensor(type, dims, 2));
-      Tensor equal(type, dims);
+      KernelTensor equal(type, dims);
       equal.fill(2);
       checkSort(equal);
     }
@@ -174,15 +176,16 @@ TEST(SortTest, TakesIntegers) {
 
 /// The order of an order is where each element went.
 TEST(SortTest, TwiceInvertsAnOrder) {
-  Tensor ids(DType::F32, {2, 4096});
-  Tensor numbers = randomIndices({2, 4096}, 3, 0, 255);
+  KernelTensor ids(DType::F32, {2, 4096});
+  KernelTensor numbers = randomIndices({2, 4096}, 3, 0, 255);
   for (int64_t i = 0; i < ids.size(); ++i)
     ids.set(i, numbers.get(i));
-  auto sort = [](const Tensor &x) {
-    return runKernel("aclnnSort", {x}, {x, Tensor(DType::I32, {2, 4096})});
+  auto sort = [](const KernelTensor &x) {
+    return runKernel("aclnnSort", {x},
+                     {x, KernelTensor(DType::I32, {2, 4096})});
   };
-  const std::vector<Tensor> sorted = sort(ids);
-  const Tensor inverse = sort(sorted[1])[1];
+  const std::vector<KernelTensor> sorted = sort(ids);
+  const KernelTensor inverse = sort(sorted[1])[1];
   for (int64_t row = 0; row < 2; ++row)
     for (int64_t i = 0; i < 4096; ++i)
       ASSERT_EQ(sorted[0].get(row * 4096 + static_cast<int64_t>(
@@ -191,8 +194,8 @@ TEST(SortTest, TwiceInvertsAnOrder) {
 }
 
 TEST(SortTest, BadSpecsAreRefused) {
-  Tensor x(DType::F32, {3, 8}), indices(DType::I32, {3, 8});
-  Tensor wide(DType::I64, {3, 8});
+  KernelTensor x(DType::F32, {3, 8}), indices(DType::I32, {3, 8});
+  KernelTensor wide(DType::I64, {3, 8});
   EXPECT_EQ(getRefusal("aclnnSort", {wide}, {wide, indices}),
             "aclnnSort: input 0 is i64, expected f32, bf16, f16 or i32");
   EXPECT_EQ(getRefusal("aclnnSort", {x}, {x, x}),

@@ -30,16 +30,18 @@ public:
 private:
   /// Runs on copies of the inputs; output i lies in the memory of input
   /// `places[i]` or, if that is -1, in `outputs[i]`.
-  std::vector<Tensor> run(std::vector<Tensor> outputs,
-                          llvm::ArrayRef<int> places, unsigned char poison);
-  std::vector<Tensor> runApart(std::vector<Tensor> outputs,
-                               unsigned char poison) {
+  std::vector<KernelTensor> run(std::vector<KernelTensor> outputs,
+                                llvm::ArrayRef<int> places,
+                                unsigned char poison);
+  std::vector<KernelTensor> runApart(std::vector<KernelTensor> outputs,
+                                     unsigned char poison) {
     return run(std::move(outputs), std::vector<int>(spec.outputs.size(), -1),
                poison);
   }
 
   /// Outputs with values where they are read, else with poison.
-  std::vector<Tensor> makeOutputs(unsigned seed, unsigned char poison) const;
+  std::vector<KernelTensor> makeOutputs(unsigned seed,
+                                        unsigned char poison) const;
 
   void checkIndependence();
   void checkReading();
@@ -55,19 +57,20 @@ private:
   const KernelSpec &spec;
   std::unique_ptr<Kernel> kernel;
   ThreadPool pool;
-  std::vector<Tensor> inputs;
+  std::vector<KernelTensor> inputs;
   std::string lies;
 };
 
-void fillBytes(Tensor &tensor, unsigned char byte) {
+void fillBytes(KernelTensor &tensor, unsigned char byte) {
   std::memset(tensor.data(), byte, tensor.shape.getBytes());
 }
 
-std::vector<Tensor> LieFinder::makeOutputs(unsigned seed,
-                                           unsigned char poison) const {
-  std::vector<Tensor> outputs;
+std::vector<KernelTensor> LieFinder::makeOutputs(unsigned seed,
+                                                 unsigned char poison) const {
+  std::vector<KernelTensor> outputs;
   for (auto [index, shape] : llvm::enumerate(spec.outputs)) {
-    Tensor output = randomTensor(shape.type, shape.dims, seed + index, 0.1);
+    KernelTensor output =
+        randomTensor(shape.type, shape.dims, seed + index, 0.1);
     if (!readsMemory(signature.getOutput(index).access))
       fillBytes(output, poison);
     outputs.push_back(std::move(output));
@@ -75,16 +78,16 @@ std::vector<Tensor> LieFinder::makeOutputs(unsigned seed,
   return outputs;
 }
 
-std::vector<Tensor> LieFinder::run(std::vector<Tensor> outputs,
-                                   llvm::ArrayRef<int> places,
-                                   unsigned char poison) {
-  std::vector<Tensor> sources = inputs;
+std::vector<KernelTensor> LieFinder::run(std::vector<KernelTensor> outputs,
+                                         llvm::ArrayRef<int> places,
+                                         unsigned char poison) {
+  std::vector<KernelTensor> sources = inputs;
   std::vector<void *> from, to;
-  for (Tensor &source : sources)
+  for (KernelTensor &source : sources)
     from.push_back(source.data());
   for (auto [output, place] : llvm::zip_equal(outputs, places))
     to.push_back(place < 0 ? output.data() : sources[place].data());
-  Tensor workspace = makeWorkspace(spec);
+  KernelTensor workspace = makeWorkspace(spec);
   fillBytes(workspace, poison);
   kernel->run({from, to, workspace.data()}, pool);
 
@@ -95,7 +98,7 @@ std::vector<Tensor> LieFinder::run(std::vector<Tensor> outputs,
     if (!llvm::is_contained(places, static_cast<int>(i)) &&
         !(sources[i] == inputs[i]))
       report("writes to input " + llvm::Twine(i));
-  for (const Tensor &output : outputs)
+  for (const KernelTensor &output : outputs)
     if (!output.canaryIsWhole())
       report("writes behind an output");
   if (!workspace.canaryIsWhole())
@@ -106,8 +109,9 @@ std::vector<Tensor> LieFinder::run(std::vector<Tensor> outputs,
 /// Checks that results do not depend on the former contents of the workspace
 /// and of outputs that are not read.
 void LieFinder::checkIndependence() {
-  std::vector<Tensor> first = runApart(makeOutputs(90, poisons[0]), poisons[0]);
-  std::vector<Tensor> second =
+  std::vector<KernelTensor> first =
+      runApart(makeOutputs(90, poisons[0]), poisons[0]);
+  std::vector<KernelTensor> second =
       runApart(makeOutputs(90, poisons[1]), poisons[1]);
   for (size_t i = 0; i < first.size(); ++i)
     if (!(first[i] == second[i]))
@@ -117,14 +121,14 @@ void LieFinder::checkIndependence() {
 }
 
 void LieFinder::checkReading() {
-  std::vector<Tensor> before = makeOutputs(90, poisons[0]);
-  std::vector<Tensor> others = makeOutputs(190, poisons[0]);
-  const std::vector<Tensor> results = runApart(before, poisons[0]);
+  std::vector<KernelTensor> before = makeOutputs(90, poisons[0]);
+  std::vector<KernelTensor> others = makeOutputs(190, poisons[0]);
+  const std::vector<KernelTensor> results = runApart(before, poisons[0]);
   for (size_t i = 0; i < before.size(); ++i) {
     const Access access = signature.getOutput(i).access;
     if (!readsMemory(access))
       continue;
-    std::vector<Tensor> changed = before;
+    std::vector<KernelTensor> changed = before;
     changed[i] = others[i];
     if (runApart(changed, poisons[0])[i] == results[i])
       report("output " + llvm::Twine(i) +
@@ -135,11 +139,11 @@ void LieFinder::checkReading() {
 }
 
 void LieFinder::checkSums(size_t output) {
-  std::vector<Tensor> before = makeOutputs(90, poisons[0]);
-  const Tensor sum = runApart(before, poisons[0])[output];
-  std::vector<Tensor> zeros = before;
+  std::vector<KernelTensor> before = makeOutputs(90, poisons[0]);
+  const KernelTensor sum = runApart(before, poisons[0])[output];
+  std::vector<KernelTensor> zeros = before;
   zeros[output].fill(0);
-  const Tensor added = runApart(zeros, poisons[0])[output];
+  const KernelTensor added = runApart(zeros, poisons[0])[output];
   for (int64_t i = 0; i < sum.size(); ++i) {
     const double expected = before[output].get(i) + added.get(i);
     if (std::abs(sum.get(i) - expected) > 0.01 * (1 + std::abs(expected)))
@@ -150,7 +154,7 @@ void LieFinder::checkSums(size_t output) {
 
 /// Each input that may lie where an output does, and all of them at once.
 void LieFinder::checkSharing() {
-  const std::vector<Tensor> apart =
+  const std::vector<KernelTensor> apart =
       runApart(makeOutputs(90, poisons[0]), poisons[0]);
   for (size_t output = 0; output < spec.outputs.size(); ++output)
     for (size_t input = 0; input < spec.inputs.size(); ++input) {

@@ -13,20 +13,20 @@ namespace {
 constexpr int64_t rows = 9, columns = 1717;
 
 /// Rows of small numbers, the element `column` of row 4 set to `value`.
-Tensor makeRows(DType type, int64_t column, double value) {
-  Tensor x = randomTensor(type, {rows, columns}, 1, -5, 5);
+KernelTensor makeRows(DType type, int64_t column, double value) {
+  KernelTensor x = randomTensor(type, {rows, columns}, 1, -5, 5);
   x.set(4 * columns + column, value);
   return x;
 }
 
-std::vector<Tensor> runLoss(const Tensor &logits) {
-  const Tensor scalar(DType::F32, {});
+std::vector<KernelTensor> runLoss(const KernelTensor &logits) {
+  const KernelTensor scalar(DType::F32, {});
   return runKernel("aclnnCrossEntropyLoss",
                    {logits, randomIndices({rows}, 2, 0, columns - 1)},
-                   {scalar, Tensor(DType::F32, {rows}), scalar});
+                   {scalar, KernelTensor(DType::F32, {rows}), scalar});
 }
 
-double getLogSumExp(const Tensor &x, int64_t row) {
+double getLogSumExp(const KernelTensor &x, int64_t row) {
   double sum = 0;
   for (int64_t i = 0; i < columns; ++i)
     sum += std::exp(x.get(row * columns + i));
@@ -40,10 +40,10 @@ TEST(SpecialRowsTest, NaNAndInfinityStayInTheirRow) {
   for (DType type : floatTypes)
     for (const float value : {NAN, INFINITY})
       for (const int64_t place : places) {
-        const Tensor x = makeRows(type, place, value);
-        const std::vector<Tensor> loss = runLoss(x);
+        const KernelTensor x = makeRows(type, place, value);
+        const std::vector<KernelTensor> loss = runLoss(x);
         EXPECT_TRUE(std::isnan(loss[0].get(0)));
-        const Tensor y = runKernel("aclnnSoftmax", {x}, {x})[0];
+        const KernelTensor y = runKernel("aclnnSoftmax", {x}, {x})[0];
         for (int64_t row = 0; row < rows; ++row) {
           double sum = 0;
           for (int64_t i = 0; i < columns; ++i)
@@ -58,7 +58,7 @@ TEST(SpecialRowsTest, MaskedColumnsAddNothing) {
   for (DType type : floatTypes)
     for (const double value : {-6e4, static_cast<double>(-INFINITY)})
       for (const int64_t place : places) {
-        const Tensor x = makeRows(type, place, value);
+        const KernelTensor x = makeRows(type, place, value);
         EXPECT_NEAR(runLoss(x)[1].get(4), getLogSumExp(x, 4), 1e-5);
         EXPECT_EQ(
             runKernel("aclnnSoftmax", {x}, {x})[0].get(4 * columns + place), 0);
@@ -68,7 +68,7 @@ TEST(SpecialRowsTest, MaskedColumnsAddNothing) {
 TEST(SpecialRowsTest, ALargeColumnHasAllOfTheRow) {
   for (DType type : floatTypes)
     for (const int64_t place : places) {
-      const Tensor x = makeRows(type, place, 6e4);
+      const KernelTensor x = makeRows(type, place, 6e4);
       EXPECT_EQ(runLoss(x)[1].get(4), x.get(4 * columns + place));
       EXPECT_EQ(runKernel("aclnnSoftmax", {x}, {x})[0].get(4 * columns + place),
                 1);
@@ -77,11 +77,12 @@ TEST(SpecialRowsTest, ALargeColumnHasAllOfTheRow) {
 
 TEST(SpecialRowsTest, TheStepsOfAllClassesHaveTheBitsOfTheWhole) {
   for (DType type : floatTypes) {
-    const Tensor x = randomTensor(type, {rows, columns}, 1, -5, 5);
-    const Tensor none(DType::F32, {rows});
-    const Tensor max = runKernel("mfRowMax", {x}, {none})[0];
-    const Tensor sum = runKernel("mfRowExponentialSum", {x, max}, {none})[0];
-    const Tensor whole = runLoss(x)[1];
+    const KernelTensor x = randomTensor(type, {rows, columns}, 1, -5, 5);
+    const KernelTensor none(DType::F32, {rows});
+    const KernelTensor max = runKernel("mfRowMax", {x}, {none})[0];
+    const KernelTensor sum =
+        runKernel("mfRowExponentialSum", {x, max}, {none})[0];
+    const KernelTensor whole = runLoss(x)[1];
     for (int64_t row = 0; row < rows; ++row)
       EXPECT_EQ(whole.get(row), static_cast<float>(max.get(row)) +
                                     std::log(static_cast<float>(sum.get(row))));

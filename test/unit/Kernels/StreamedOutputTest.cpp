@@ -18,8 +18,8 @@ namespace {
 constexpr int64_t manyRows = 1031, manyColumns = 16411;
 
 /// Rows [first, first + count).
-Tensor takeRows(const Tensor &x, int64_t first, int64_t count) {
-  Tensor part(x.shape.type, {count, x.shape.dims[1]});
+KernelTensor takeRows(const KernelTensor &x, int64_t first, int64_t count) {
+  KernelTensor part(x.shape.type, {count, x.shape.dims[1]});
   std::memcpy(part.data(),
               static_cast<const char *>(x.data()) +
                   first * x.shape.dims[1] * getBytes(x.shape.type),
@@ -28,9 +28,10 @@ Tensor takeRows(const Tensor &x, int64_t first, int64_t count) {
 }
 
 /// Random rows, again and again.
-Tensor makeRows() {
-  const Tensor few = randomTensor(DType::BF16, {7, manyColumns}, 1, -5, 5);
-  Tensor x(DType::BF16, {manyRows, manyColumns});
+KernelTensor makeRows() {
+  const KernelTensor few =
+      randomTensor(DType::BF16, {7, manyColumns}, 1, -5, 5);
+  KernelTensor x(DType::BF16, {manyRows, manyColumns});
   const int64_t bytes = manyColumns * getBytes(DType::BF16);
   for (int64_t row = 0; row < manyRows; ++row)
     std::memcpy(static_cast<char *>(x.data()) + row * bytes,
@@ -41,12 +42,12 @@ Tensor makeRows() {
 class StreamedOutputTest : public ::testing::Test {
 protected:
   /// Some rows of `y` are what the kernel makes of those rows alone.
-  static void expectRows(llvm::StringRef name, const Tensor &y,
-                         const std::vector<Tensor> &inputs,
+  static void expectRows(llvm::StringRef name, const KernelTensor &y,
+                         const std::vector<KernelTensor> &inputs,
                          const AttributeMap &attributes = {}) {
     for (const int64_t first : {0L, 500L, manyRows - 3}) {
-      std::vector<Tensor> parts;
-      for (const Tensor &input : inputs)
+      std::vector<KernelTensor> parts;
+      for (const KernelTensor &input : inputs)
         parts.push_back(takeRows(input, first, 3));
       EXPECT_TRUE(runKernel(name, parts, {takeRows(y, first, 3)},
                             attributes)[0] == takeRows(y, first, 3))
@@ -56,37 +57,39 @@ protected:
 };
 
 TEST_F(StreamedOutputTest, ElementwiseKernelsHaveTheBitsOfTheirRows) {
-  const Tensor x = makeRows();
+  const KernelTensor x = makeRows();
   expectRows("aclnnSilu", runKernel("aclnnSilu", {x}, {x})[0], {x});
   expectRows("aclnnAdd", runKernel("aclnnAdd", {x, x}, {x})[0], {x, x});
-  const Tensor wide(DType::F32, {manyRows, manyColumns});
+  const KernelTensor wide(DType::F32, {manyRows, manyColumns});
   expectRows("aclnnCast", runKernel("aclnnCast", {x}, {wide})[0], {x});
 }
 
 TEST_F(StreamedOutputTest, BroadcastOperandsAdvanceWithThePieces) {
-  const Tensor x = makeRows(), row = takeRows(x, 1, 1);
-  const Tensor sum = runKernel("aclnnAdd", {x, row}, {x})[0];
+  const KernelTensor x = makeRows(), row = takeRows(x, 1, 1);
+  const KernelTensor sum = runKernel("aclnnAdd", {x, row}, {x})[0];
   for (const int64_t i : {0L, 1030L, 40L * manyColumns + 1025, x.size() - 1}) {
-    Tensor expected(DType::BF16, {1});
+    KernelTensor expected(DType::BF16, {1});
     expected.set(0, x.get(i) + row.get(i % manyColumns));
     EXPECT_EQ(sum.get(i), expected.get(0)) << i;
   }
 }
 
 TEST_F(StreamedOutputTest, TheGradientOfALossHasTheBitsOfItsRows) {
-  const Tensor logits = makeRows();
-  const Tensor labels = randomIndices({manyRows, 1}, 2, -1, manyColumns - 1);
-  const Tensor statistic = randomTensor(DType::F32, {manyRows, 1}, 3, 8, 9);
-  Tensor scale(DType::F32, {}), count(DType::F32, {});
+  const KernelTensor logits = makeRows();
+  const KernelTensor labels =
+      randomIndices({manyRows, 1}, 2, -1, manyColumns - 1);
+  const KernelTensor statistic =
+      randomTensor(DType::F32, {manyRows, 1}, 3, 8, 9);
+  KernelTensor scale(DType::F32, {}), count(DType::F32, {});
   scale.set(0, 3);
   count.set(0, 2);
-  auto run = [&](const Tensor &x, Tensor l, Tensor s) {
+  auto run = [&](const KernelTensor &x, KernelTensor l, KernelTensor s) {
     l.shape.dims.pop_back();
     s.shape.dims.pop_back();
     return runKernel("aclnnCrossEntropyLossGrad", {scale, x, l, s, count},
                      {x})[0];
   };
-  const Tensor dx = run(logits, labels, statistic);
+  const KernelTensor dx = run(logits, labels, statistic);
   for (const int64_t first : {0L, 500L, manyRows - 3})
     EXPECT_TRUE(run(takeRows(logits, first, 3), takeRows(labels, first, 3),
                     takeRows(statistic, first, 3)) == takeRows(dx, first, 3));
@@ -94,18 +97,18 @@ TEST_F(StreamedOutputTest, TheGradientOfALossHasTheBitsOfItsRows) {
 
 TEST_F(StreamedOutputTest, RowsWithoutAnIndexAreZero) {
   const int64_t width = manyColumns, count = 5;
-  const Tensor dy = randomTensor(DType::BF16, {count, width}, 1);
-  Tensor indices(DType::I32, {count});
+  const KernelTensor dy = randomTensor(DType::BF16, {count, width}, 1);
+  KernelTensor indices(DType::I32, {count});
   const int64_t places[count] = {1030, 7, 8, 7, 400};
   for (int64_t i = 0; i < count; ++i)
     indices.set(i, static_cast<double>(places[i]));
-  Tensor table(DType::BF16, {manyRows, width});
+  KernelTensor table(DType::BF16, {manyRows, width});
   table.fill(7);
-  const Tensor gradient =
+  const KernelTensor gradient =
       runKernel("aclnnEmbeddingDenseBackward", {dy, indices}, {table})[0];
-  Tensor zeros(DType::BF16, {1, width});
+  KernelTensor zeros(DType::BF16, {1, width});
   for (int64_t row = 0; row < manyRows; ++row) {
-    const Tensor own = takeRows(gradient, row, 1);
+    const KernelTensor own = takeRows(gradient, row, 1);
     const int64_t *place = std::find(places, places + count, row);
     if (place == places + count)
       ASSERT_TRUE(own == zeros) << row;
@@ -117,9 +120,9 @@ TEST_F(StreamedOutputTest, RowsWithoutAnIndexAreZero) {
 }
 
 TEST_F(StreamedOutputTest, MemoryIsZeroed) {
-  Tensor x = makeRows();
+  KernelTensor x = makeRows();
   x = runKernel("aclnnInplaceZero", {}, {x})[0];
-  EXPECT_TRUE(x == Tensor(DType::BF16, {manyRows, manyColumns}));
+  EXPECT_TRUE(x == KernelTensor(DType::BF16, {manyRows, manyColumns}));
 }
 
 } // namespace

@@ -36,16 +36,17 @@ protected:
 };
 
 TEST_P(TargetsTest, ConversionsRoundToNearestEven) {
-  Tensor x(DType::F32, {65536});
+  KernelTensor x(DType::F32, {65536});
   for (uint32_t i = 0; i < 65536; ++i) {
     uint32_t bits = i << 16 | (i * 40503u & 0xffffu);
     std::memcpy(static_cast<char *>(x.data()) + i * 4ul, &bits, 4);
   }
   for (DType type : {DType::BF16, DType::F16}) {
-    Tensor narrow = runKernel("aclnnCast", {x}, {Tensor(type, {65536})})[0];
-    Tensor wide =
-        runKernel("aclnnCast", {narrow}, {Tensor(DType::F32, {65536})})[0];
-    Tensor expected(type, {65536});
+    KernelTensor narrow =
+        runKernel("aclnnCast", {x}, {KernelTensor(type, {65536})})[0];
+    KernelTensor wide = runKernel("aclnnCast", {narrow},
+                                  {KernelTensor(DType::F32, {65536})})[0];
+    KernelTensor expected(type, {65536});
     for (int64_t i = 0; i < 65536; ++i) {
       if (std::isnan(x.get(i))) {
         EXPECT_TRUE(std::isnan(narrow.get(i)));
@@ -92,10 +93,10 @@ TEST_P(TargetsTest, BFloat16IsRoundedBitForBit) {
 /// In units of the last place, where results are normal numbers.
 TEST_P(TargetsTest, ExponentialsAreAUnitOrTwoFromTheExactOnes) {
   constexpr int64_t count = 1 << 20;
-  Tensor x(DType::F32, {count});
+  KernelTensor x(DType::F32, {count});
   for (int64_t i = 0; i < count; ++i)
     x.set(i, -87.3 + 176.0 / count * static_cast<double>(i));
-  const Tensor y = runKernel("aclnnExp", {x}, {x})[0];
+  const KernelTensor y = runKernel("aclnnExp", {x}, {x})[0];
   double worst = 0;
   for (int64_t i = 0; i < count; ++i) {
     const double exact = std::exp(x.get(i));
@@ -110,11 +111,11 @@ TEST_P(TargetsTest, ExponentialsAreAUnitOrTwoFromTheExactOnes) {
 
 TEST_P(TargetsTest, ActivationsTakeAnyNumber) {
   const double values[] = {INFINITY, NAN, 1e30, -1e30, 90, -90, 0, 1e-42, -60};
-  Tensor x(DType::F32, {9});
+  KernelTensor x(DType::F32, {9});
   for (int i = 0; i < 9; ++i)
     x.set(i, values[i]);
-  const Tensor silu = runKernel("aclnnSilu", {x}, {x})[0];
-  const Tensor sigmoid = runKernel("aclnnSigmoid", {x}, {x})[0];
+  const KernelTensor silu = runKernel("aclnnSilu", {x}, {x})[0];
+  const KernelTensor sigmoid = runKernel("aclnnSigmoid", {x}, {x})[0];
   for (int i = 0; i < 9; ++i) {
     const double exact = 1 / (1 + std::exp(-x.get(i)));
     if (std::isnan(values[i])) {
@@ -132,7 +133,7 @@ TEST_P(TargetsTest, ActivationsTakeAnyNumber) {
 
 TEST_P(TargetsTest, SoftmaxAndActivationsAgreeWithDouble) {
   for (DType type : floatTypes) {
-    Tensor x = randomTensor(type, {9, 101}, 1, -8, 8);
+    KernelTensor x = randomTensor(type, {9, 101}, 1, -8, 8);
     std::vector<double> silu, probabilities;
     for (double value : x.toVector())
       silu.push_back(value / (1 + std::exp(-value)));
@@ -150,13 +151,13 @@ TEST_P(TargetsTest, SoftmaxAndActivationsAgreeWithDouble) {
 
 TEST_P(TargetsTest, SumsAndUpdatesAgreeWithDouble) {
   for (DType type : floatTypes) {
-    Tensor x = randomTensor(type, {37, 45}, 1);
+    KernelTensor x = randomTensor(type, {37, 45}, 1);
     std::vector<double> sums(45), doubled;
     for (int64_t i = 0; i < x.size(); ++i) {
       sums[i % 45] += x.get(i);
       doubled.push_back(2 * x.get(i));
     }
-    expectNear(runKernel("aclnnReduceSum", {x}, {Tensor(type, {45})},
+    expectNear(runKernel("aclnnReduceSum", {x}, {KernelTensor(type, {45})},
                          {{"axes", std::vector<int64_t>{0}}})[0],
                sums, 6);
     expectNear(runKernel("aclnnInplaceAdd", {x}, {x})[0], doubled);
@@ -165,7 +166,7 @@ TEST_P(TargetsTest, SumsAndUpdatesAgreeWithDouble) {
 
 TEST_P(TargetsTest, ScoresAndChoicesAgreeWithDouble) {
   for (DType type : floatTypes) {
-    Tensor x = randomTensor(type, {9, 101}, 1, 0.1, 9);
+    KernelTensor x = randomTensor(type, {9, 101}, 1, 0.1, 9);
     std::vector<double> logarithms, exponentials, remainders, quotients;
     for (double value : x.toVector()) {
       logarithms.push_back(std::log(value));
@@ -181,8 +182,9 @@ TEST_P(TargetsTest, ScoresAndChoicesAgreeWithDouble) {
               remainders);
     EXPECT_EQ(runKernel("aclnnFloorDivides", {x}, {x}, divisor)[0].toVector(),
               quotients);
-    std::vector<Tensor> best = runKernel(
-        "aclnnTopk", {x}, {Tensor(type, {9, 3}), Tensor(DType::I32, {9, 3})},
+    std::vector<KernelTensor> best = runKernel(
+        "aclnnTopk", {x},
+        {KernelTensor(type, {9, 3}), KernelTensor(DType::I32, {9, 3})},
         {{"k", int64_t{3}}});
     for (int64_t row = 0; row < 9; ++row) {
       std::vector<double> sorted;
@@ -200,7 +202,7 @@ TEST_P(TargetsTest, ScoresAndChoicesAgreeWithDouble) {
 
 /// The test covers infinities, NaN and zero, too.
 TEST_P(TargetsTest, LogarithmsAndExponentialsTakeAnyNumber) {
-  Tensor x(DType::F32, {7});
+  KernelTensor x(DType::F32, {7});
   const double values[] = {INFINITY, -INFINITY, NAN, 0, -1, 200, 1e-42};
   for (int i = 0; i < 7; ++i)
     x.set(i, values[i]);

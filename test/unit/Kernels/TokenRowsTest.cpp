@@ -12,17 +12,17 @@ using ::testing::HasSubstr;
 
 namespace {
 
-Tensor makeTensor(DType type, llvm::ArrayRef<int64_t> dims,
-                  llvm::ArrayRef<double> values) {
-  Tensor tensor(type, dims);
+KernelTensor makeTensor(DType type, llvm::ArrayRef<int64_t> dims,
+                        llvm::ArrayRef<double> values) {
+  KernelTensor tensor(type, dims);
   for (int64_t i = 0; i < tensor.size(); ++i)
     tensor.set(i, values[i]);
   return tensor;
 }
 
 /// An index with places that are no row.
-Tensor makeIndex(llvm::ArrayRef<int64_t> dims, int64_t rows) {
-  Tensor index = randomIndices(dims, 5, -1, rows);
+KernelTensor makeIndex(llvm::ArrayRef<int64_t> dims, int64_t rows) {
+  KernelTensor index = randomIndices(dims, 5, -1, rows);
   if (index.size() > 3) {
     index.set(2, 2147483647.0);
     index.set(3, -2147483648.0);
@@ -34,8 +34,8 @@ TEST(TokenRowsTest, GathersTheRowsOfEachBatch) {
   for (DType type : floatTypes)
     for (int64_t places : {1, 4, 300}) {
       const int64_t rows = 17, width = 33;
-      Tensor x = randomTensor(type, {2, 3, rows, width}, 1);
-      Tensor index = makeIndex({2, 3, places}, rows);
+      KernelTensor x = randomTensor(type, {2, 3, rows, width}, 1);
+      KernelTensor index = makeIndex({2, 3, places}, rows);
       std::vector<double> expected;
       for (int64_t place = 0; place < index.size(); ++place)
         for (int64_t i = 0; i < width; ++i) {
@@ -47,19 +47,19 @@ TEST(TokenRowsTest, GathersTheRowsOfEachBatch) {
                   : x.get((first + static_cast<int64_t>(row)) * width + i));
         }
       EXPECT_EQ(runKernel("mfGatherRows", {x, index},
-                          {Tensor(type, {2, 3, places, width})})[0]
+                          {KernelTensor(type, {2, 3, places, width})})[0]
                     .toVector(),
                 expected);
     }
 }
 
 TEST(TokenRowsTest, GathersWithoutBatches) {
-  Tensor x = randomTensor(DType::F32, {3, 2}, 1);
-  Tensor index = makeTensor(DType::I32, {2}, {2, 0});
-  EXPECT_EQ(
-      runKernel("mfGatherRows", {x, index}, {Tensor(DType::F32, {2, 2})})[0]
-          .toVector(),
-      (std::vector<double>{x.get(4), x.get(5), x.get(0), x.get(1)}));
+  KernelTensor x = randomTensor(DType::F32, {3, 2}, 1);
+  KernelTensor index = makeTensor(DType::I32, {2}, {2, 0});
+  EXPECT_EQ(runKernel("mfGatherRows", {x, index},
+                      {KernelTensor(DType::F32, {2, 2})})[0]
+                .toVector(),
+            (std::vector<double>{x.get(4), x.get(5), x.get(0), x.get(1)}));
 }
 
 TEST(TokenRowsTest, GatherGradientAddsUpInSinglePrecision) {
@@ -67,8 +67,8 @@ TEST(TokenRowsTest, GatherGradientAddsUpInSinglePrecision) {
     for (int64_t rows : {1, 7, 400})
       for (int64_t width : {1, 65}) {
         const int64_t places = 200;
-        Tensor dy = randomTensor(type, {3, places, width}, 1);
-        Tensor index = makeIndex({3, places}, rows);
+        KernelTensor dy = randomTensor(type, {3, places, width}, 1);
+        KernelTensor index = makeIndex({3, places}, rows);
         std::vector<double> expected(3 * rows * width);
         for (int64_t place = 0; place < index.size(); ++place) {
           const double row = index.get(place);
@@ -78,7 +78,7 @@ TEST(TokenRowsTest, GatherGradientAddsUpInSinglePrecision) {
           for (int64_t i = 0; i < width; ++i)
             expected[to * width + i] += dy.get(place * width + i);
         }
-        Tensor gradient(type, {3, rows, width});
+        KernelTensor gradient(type, {3, rows, width});
         gradient.fill(7);
         expectNear(
             runKernel("mfGatherRowsBackward", {dy, index}, {gradient})[0],
@@ -88,10 +88,10 @@ TEST(TokenRowsTest, GatherGradientAddsUpInSinglePrecision) {
 
 TEST(TokenRowsTest, GatherGradientAddsInTheOrderOfTheIndex) {
   // In f32 the large ones must meet first for the small one to be kept.
-  Tensor dy = makeTensor(DType::F32, {4, 1}, {1e8, 5, -1e8, 1});
-  Tensor index = makeTensor(DType::I32, {4}, {1, 0, 1, 1});
+  KernelTensor dy = makeTensor(DType::F32, {4, 1}, {1e8, 5, -1e8, 1});
+  KernelTensor index = makeTensor(DType::I32, {4}, {1, 0, 1, 1});
   EXPECT_EQ(runKernel("mfGatherRowsBackward", {dy, index},
-                      {Tensor(DType::F32, {2, 1})})[0]
+                      {KernelTensor(DType::F32, {2, 1})})[0]
                 .toVector(),
             (std::vector<double>{5, 1}));
 }
@@ -113,8 +113,8 @@ std::vector<int64_t> sortTokens(const std::vector<double> &indices) {
 TEST(TokenRowsTest, PermuteSortsStablyAndUnpermuteUndoes) {
   for (DType type : floatTypes) {
     const int64_t rows = 123, width = 19;
-    Tensor x = randomTensor(type, {2, 2, rows, width}, 1);
-    Tensor ids(DType::F32, {2, 2, rows});
+    KernelTensor x = randomTensor(type, {2, 2, rows, width}, 1);
+    KernelTensor ids(DType::F32, {2, 2, rows});
     std::mt19937 random(3);
     for (int64_t i = 0; i < ids.size(); ++i)
       ids.set(i, static_cast<double>(random() % 7));
@@ -124,8 +124,8 @@ TEST(TokenRowsTest, PermuteSortsStablyAndUnpermuteUndoes) {
     // The last batch is in order.
     for (int64_t i = 0; i < rows; ++i)
       ids.set(3 * rows + i, std::floor(static_cast<double>(i) / 20));
-    const Tensor index(DType::I32, {2, 2, rows});
-    const std::vector<Tensor> sorted =
+    const KernelTensor index(DType::I32, {2, 2, rows});
+    const std::vector<KernelTensor> sorted =
         runKernel("aclnnMoeTokenPermute", {x, ids}, {x, index});
     for (int64_t batch = 0; batch < 4; ++batch) {
       std::vector<double> own;
@@ -140,27 +140,27 @@ TEST(TokenRowsTest, PermuteSortsStablyAndUnpermuteUndoes) {
       }
     }
     EXPECT_TRUE(runKernel("aclnnMoeTokenUnpermute", {sorted[0], sorted[1]},
-                          {Tensor(type, x.shape.dims)})[0] == x);
+                          {KernelTensor(type, x.shape.dims)})[0] == x);
   }
 }
 
 TEST(TokenRowsTest, UnpermuteReadsZerosOutsideOfTheTokens) {
-  Tensor x = makeTensor(DType::F32, {3, 1}, {1, 2, 3});
-  Tensor index = makeTensor(DType::I32, {3}, {-1, 3, 1});
+  KernelTensor x = makeTensor(DType::F32, {3, 1}, {1, 2, 3});
+  KernelTensor index = makeTensor(DType::I32, {3}, {-1, 3, 1});
   EXPECT_EQ(runKernel("aclnnMoeTokenUnpermute", {x, index},
-                      {Tensor(DType::F32, {3, 1})})[0]
+                      {KernelTensor(DType::F32, {3, 1})})[0]
                 .toVector(),
             (std::vector<double>{0, 0, 2}));
 }
 
 /// Two groups of three ranks with two experts each; rows of a source and a
 /// destination.
-struct Exchange {
+struct DrawnRows {
   static constexpr int64_t groups = 2, ranks = 3, experts = 2;
   int64_t rowsFrom = 20, rowsTo = 30, width = 5;
-  Tensor send = Tensor(DType::F32, {groups, ranks, ranks, experts});
+  KernelTensor send = KernelTensor(DType::F32, {groups, ranks, ranks, experts});
 
-  explicit Exchange(unsigned seed) {
+  explicit DrawnRows(unsigned seed) {
     std::mt19937 random(seed);
     for (int64_t i = 0; i < send.size(); ++i)
       send.set(i, static_cast<double>(random() % 4));
@@ -175,8 +175,8 @@ struct Exchange {
   static int64_t at(int64_t g, int64_t p, int64_t q, int64_t l) {
     return ((g * ranks + p) * ranks + q) * experts + l;
   }
-  Tensor getReceive() const {
-    Tensor receive = send;
+  KernelTensor getReceive() const {
+    KernelTensor receive = send;
     for (int64_t g = 0; g < groups; ++g)
       for (int64_t p = 0; p < ranks; ++p)
         for (int64_t q = 0; q < ranks; ++q)
@@ -184,14 +184,14 @@ struct Exchange {
             receive.set(at(g, q, p, l), send.get(at(g, p, q, l)));
     return receive;
   }
-  Tensor getInput(DType type) const {
+  KernelTensor getInput(DType type) const {
     return randomTensor(type, {groups, ranks, rowsFrom, width}, 1);
   }
-  Tensor getOutput(DType type) const {
-    return Tensor(type, {groups, ranks, rowsTo, width});
+  KernelTensor getOutput(DType type) const {
+    return KernelTensor(type, {groups, ranks, rowsTo, width});
   }
 
-  std::vector<double> getExpected(const Tensor &x, double fill) const {
+  std::vector<double> getExpected(const KernelTensor &x, double fill) const {
     std::vector<double> out(groups * ranks * rowsTo * width, fill);
     std::vector<int64_t> taken(groups * ranks);
     for (int64_t g = 0; g < groups; ++g)
@@ -214,8 +214,8 @@ struct Exchange {
 TEST(TokenRowsTest, ExchangeSendsRowsAndFillsUp) {
   for (DType type : floatTypes)
     for (double fill : {0.0, 6.0}) {
-      const Exchange exchange(7);
-      const Tensor x = exchange.getInput(type);
+      const DrawnRows exchange(7);
+      const KernelTensor x = exchange.getInput(type);
       EXPECT_EQ(runKernel("mfExchangeTokens",
                           {x, exchange.send, exchange.getReceive()},
                           {exchange.getOutput(type)}, {{"fill", fill}})[0]
@@ -225,13 +225,13 @@ TEST(TokenRowsTest, ExchangeSendsRowsAndFillsUp) {
 }
 
 TEST(TokenRowsTest, ExchangeOfManyRowsRunsInTiles) {
-  Exchange exchange(8);
+  DrawnRows exchange(8);
   exchange.rowsFrom = 900;
   exchange.rowsTo = 1200;
   exchange.width = 200;
   for (int64_t i = 0; i < exchange.send.size(); ++i)
     exchange.send.set(i, exchange.send.get(i) * 45);
-  const Tensor x = exchange.getInput(DType::BF16);
+  const KernelTensor x = exchange.getInput(DType::BF16);
   EXPECT_EQ(runKernel("mfExchangeTokens",
                       {x, exchange.send, exchange.getReceive()},
                       {exchange.getOutput(DType::BF16)}, {{"fill", 0.0}})[0]
@@ -240,16 +240,16 @@ TEST(TokenRowsTest, ExchangeOfManyRowsRunsInTiles) {
 }
 
 TEST(TokenRowsTest, ExchangeBackIsTheExchangeWithSidesSwapped) {
-  const Exchange exchange(9);
-  const Tensor x = exchange.getInput(DType::F32);
-  const Tensor receive = exchange.getReceive();
+  const DrawnRows exchange(9);
+  const KernelTensor x = exchange.getInput(DType::F32);
+  const KernelTensor receive = exchange.getReceive();
   const AttributeMap attributes = {{"fill", 0.0}};
-  const Tensor there =
+  const KernelTensor there =
       runKernel("mfExchangeTokens", {x, exchange.send, receive},
                 {exchange.getOutput(DType::F32)}, attributes)[0];
-  const Tensor back =
+  const KernelTensor back =
       runKernel("mfExchangeTokens", {there, receive, exchange.send},
-                {Tensor(DType::F32, x.shape.dims)}, attributes)[0];
+                {KernelTensor(DType::F32, x.shape.dims)}, attributes)[0];
   for (int64_t rank = 0; rank < 6; ++rank) {
     double sent = 0;
     for (int64_t i = 0; i < 6; ++i)
@@ -265,7 +265,7 @@ TEST(TokenRowsTest, ExchangeBackIsTheExchangeWithSidesSwapped) {
 
 /// Returns for each of the six destinations whether it is NaN throughout; the
 /// others have no NaN.
-std::vector<bool> findNan(const Tensor &out) {
+std::vector<bool> findNan(const KernelTensor &out) {
   std::vector<bool> found;
   const int64_t size = out.size() / 6;
   for (int64_t rank = 0; rank < 6; ++rank) {
@@ -280,41 +280,41 @@ std::vector<bool> findNan(const Tensor &out) {
 
 TEST(TokenRowsTest, ExchangeWithoutRoomIsNanThere) {
   for (DType type : floatTypes) {
-    Exchange exchange(7);
-    const Tensor x = exchange.getInput(type);
-    auto run = [&](const Tensor &send, const Tensor &receive) {
+    DrawnRows exchange(7);
+    const KernelTensor x = exchange.getInput(type);
+    auto run = [&](const KernelTensor &send, const KernelTensor &receive) {
       return findNan(runKernel("mfExchangeTokens", {x, send, receive},
                                {exchange.getOutput(type)}, {{"fill", 0.0}})[0]);
     };
     using Bools = std::vector<bool>;
     // Rank 0 of group 1 gets more than there is room for; the source lacks
     // them too, and what it sends to those behind.
-    Exchange large = exchange;
-    large.send.set(Exchange::at(1, 1, 0, 0), 40);
+    DrawnRows large = exchange;
+    large.send.set(DrawnRows::at(1, 1, 0, 0), 40);
     EXPECT_EQ(run(large.send, large.getReceive()),
               (Bools{false, false, false, true, true, true}));
     // Room on the way back only: none of the rest suffers.
     exchange.rowsTo = 9;
-    Exchange few = exchange;
+    DrawnRows few = exchange;
     few.send.fill(0);
-    few.send.set(Exchange::at(0, 2, 1, 1), 10);
-    few.send.set(Exchange::at(0, 2, 2, 1), 9);
+    few.send.set(DrawnRows::at(0, 2, 1, 1), 10);
+    few.send.set(DrawnRows::at(0, 2, 2, 1), 9);
     EXPECT_EQ(run(few.send, few.getReceive()),
               (Bools{false, true, false, false, false, false}));
     // Sides that differ.
-    Tensor receive = exchange.send;
+    KernelTensor receive = exchange.send;
     receive.fill(0);
-    Tensor send = receive;
-    send.set(Exchange::at(0, 0, 1, 0), 1);
+    KernelTensor send = receive;
+    send.set(DrawnRows::at(0, 0, 1, 0), 1);
     EXPECT_EQ(run(send, receive),
               (Bools{false, true, false, false, false, false}));
     // Counts that count nothing.
-    send.set(Exchange::at(0, 0, 1, 0), 0.9);
-    send.set(Exchange::at(0, 1, 1, 0), -7);
-    send.set(Exchange::at(0, 2, 1, 0), NAN);
+    send.set(DrawnRows::at(0, 0, 1, 0), 0.9);
+    send.set(DrawnRows::at(0, 1, 1, 0), -7);
+    send.set(DrawnRows::at(0, 2, 1, 0), NAN);
     EXPECT_EQ(run(send, receive), Bools(6, false));
-    send.set(Exchange::at(0, 0, 1, 0), INFINITY);
-    receive.set(Exchange::at(0, 1, 0, 0), INFINITY);
+    send.set(DrawnRows::at(0, 0, 1, 0), INFINITY);
+    receive.set(DrawnRows::at(0, 1, 0, 0), INFINITY);
     EXPECT_EQ(run(send, receive),
               (Bools{false, true, true, false, false, false}));
   }
@@ -322,12 +322,12 @@ TEST(TokenRowsTest, ExchangeWithoutRoomIsNanThere) {
 
 TEST(TokenRowsTest, BadSpecsAreRefused) {
   auto f32 = [](std::initializer_list<int64_t> dims) {
-    return Tensor(DType::F32, dims);
+    return KernelTensor(DType::F32, dims);
   };
   auto i32 = [](std::initializer_list<int64_t> dims) {
-    return Tensor(DType::I32, dims);
+    return KernelTensor(DType::I32, dims);
   };
-  const Tensor x = f32({2, 5, 3});
+  const KernelTensor x = f32({2, 5, 3});
   EXPECT_EQ(getRefusal("mfGatherRows", {x, i32({2, 4})}, {f32({2, 4, 3})}), "");
   EXPECT_THAT(getRefusal("mfGatherRows", {x, i32({4})}, {f32({4, 3})}),
               HasSubstr("input 0 2x5x3xf32 and input 1 4xi32 differ in their "
@@ -349,7 +349,7 @@ TEST(TokenRowsTest, BadSpecsAreRefused) {
       HasSubstr("output 1 is 2x4xi32, expected 2x5xi32"));
   EXPECT_THAT(getRefusal("aclnnMoeTokenUnpermute", {x, f32({2, 5})}, {x}),
               HasSubstr("input 1 is f32, expected i32"));
-  const Tensor tokens = f32({2, 3, 4, 5}), counts = f32({2, 3, 3, 1});
+  const KernelTensor tokens = f32({2, 3, 4, 5}), counts = f32({2, 3, 3, 1});
   const AttributeMap attributes = {{"fill", 0.0}};
   EXPECT_EQ(getRefusal("mfExchangeTokens", {tokens, counts, counts},
                        {f32({2, 3, 9, 5})}, attributes),

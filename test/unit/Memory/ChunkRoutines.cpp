@@ -9,9 +9,9 @@ namespace mf::memory {
 namespace {
 
 /// One chunk under construction.
-class ChunkBuilder {
+class ChunkRoutineBuilder {
 public:
-  explicit ChunkBuilder(const ChunkGraph &graph) : graph(graph) {
+  explicit ChunkRoutineBuilder(const ChunkGraph &graph) : graph(graph) {
     lastUse.assign(graph.bytes.size(), -1);
     savedUntil.assign(graph.bytes.size(), -1);
     cloneOf.assign(graph.bytes.size(), {-1, -1});
@@ -52,7 +52,7 @@ private:
   int64_t now = 0;
 };
 
-void ChunkBuilder::buildForward(RoutineMemory &forward) {
+void ChunkRoutineBuilder::buildForward(RoutineMemory &forward) {
   int64_t count = graph.operators.size();
   for (int64_t i = 0; i < count; ++i) {
     producer[graph.operators[i].result] = i;
@@ -64,7 +64,7 @@ void ChunkBuilder::buildForward(RoutineMemory &forward) {
 }
 
 /// Makes a recomputed value available to the backward instruction `now`.
-void ChunkBuilder::cloneProducer(int64_t value) {
+void ChunkRoutineBuilder::cloneProducer(int64_t value) {
   if (cloneOf[value].first >= 0)
     return;
   const Operator &op = graph.operators[producer[value]];
@@ -76,7 +76,7 @@ void ChunkBuilder::cloneProducer(int64_t value) {
   ++now;
 }
 
-void ChunkBuilder::readInBackward(int64_t value) {
+void ChunkRoutineBuilder::readInBackward(int64_t value) {
   auto it = producer.find(value);
   bool isKept =
       it == producer.end() || !isRecomputed(graph.operators[it->second]);
@@ -93,7 +93,7 @@ void ChunkBuilder::readInBackward(int64_t value) {
 
 /// Emits the backward instructions of one operator: a gradient per input, and
 /// that of the weight, which is added to the persistent one.
-void ChunkBuilder::differentiate(const Operator &op) {
+void ChunkRoutineBuilder::differentiate(const Operator &op) {
   std::vector<int64_t> reads;
   for (int64_t position : op.saves)
     reads.push_back(op.inputs[position]);
@@ -123,8 +123,9 @@ void ChunkBuilder::differentiate(const Operator &op) {
   addTemporary(*backward, "gradient", graph.bytes[op.result], gradient, now);
 }
 
-void ChunkBuilder::buildFrame(RoutineMemory &forward, RoutineMemory &backward,
-                              ResidualFrame &frame) {
+void ChunkRoutineBuilder::buildFrame(RoutineMemory &forward,
+                                     RoutineMemory &backward,
+                                     ResidualFrame &frame) {
   for (size_t value = 0; value < graph.bytes.size(); ++value) {
     int64_t birth = value == 0 ? 0 : producer[value];
     std::string name = value == 0 ? "input" : graph.operators[birth].name;
@@ -141,8 +142,9 @@ void ChunkBuilder::buildFrame(RoutineMemory &forward, RoutineMemory &backward,
   }
 }
 
-void ChunkBuilder::build(RoutineMemory &forward, RoutineMemory &backwardRoutine,
-                         ResidualFrame &frame) {
+void ChunkRoutineBuilder::build(RoutineMemory &forward,
+                                RoutineMemory &backwardRoutine,
+                                ResidualFrame &frame) {
   backward = &backwardRoutine;
   buildForward(forward);
   for (auto it = graph.operators.rbegin(); it != graph.operators.rend(); ++it)
@@ -158,7 +160,7 @@ void ChunkBuilder::build(RoutineMemory &forward, RoutineMemory &backwardRoutine,
 
 void buildChunkRoutines(const ChunkGraph &graph, RoutineMemory &forward,
                         RoutineMemory &backward, ResidualFrame &frame) {
-  ChunkBuilder(graph).build(forward, backward, frame);
+  ChunkRoutineBuilder(graph).build(forward, backward, frame);
 }
 
 } // namespace mf::memory

@@ -79,9 +79,10 @@ Key getKey(const Task &task) {
   return {task.phase, task.chunk, task.microBatch, task.piece};
 }
 
-class Run {
+/// Runs the tasks of all stages in turns, as far as what they read is there.
+class StageTurns {
 public:
-  Run(const Schedule &schedule, const std::vector<Transfer> *transfers)
+  StageTurns(const Schedule &schedule, const std::vector<Transfer> *transfers)
       : schedule(schedule), next(schedule.stages.size(), 0) {
     if (transfers)
       addMessages(*transfers);
@@ -223,7 +224,7 @@ private:
 
 bool runsThrough(const Schedule &schedule,
                  const std::vector<Transfer> *transfers) {
-  return Run(schedule, transfers).runsThrough();
+  return StageTurns(schedule, transfers).runsThrough();
 }
 
 int64_t getUnitEnd(const Schedule &schedule) {

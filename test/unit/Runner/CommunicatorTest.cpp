@@ -246,14 +246,14 @@ Bytes getExpected(const Exchange &exchange, const std::vector<Bytes> &inputs,
   return result;
 }
 
-struct Case {
+struct CommunicatorCase {
   CollectiveKind kind;
   Reduction reduction;
   DType type;
 };
 
-std::vector<Case> getCases() {
-  std::vector<Case> cases;
+std::vector<CommunicatorCase> getCases() {
+  std::vector<CommunicatorCase> cases;
   for (CollectiveKind kind :
        {CollectiveKind::AllReduce, CollectiveKind::AllGather,
         CollectiveKind::ReduceScatter, CollectiveKind::AllToAll,
@@ -266,7 +266,7 @@ std::vector<Case> getCases() {
 }
 
 /// Runs one collective on members that come at random times.
-void check(const Case &given, size_t members, bool inPlace,
+void check(const CommunicatorCase &given, size_t members, bool inPlace,
            std::mt19937 &random) {
   const Exchange exchange =
       makeExchange(given.kind, given.type, given.reduction);
@@ -301,7 +301,7 @@ void check(const Case &given, size_t members, bool inPlace,
 
 TEST(CommunicatorTest, ComputesEveryCollectiveAsDefined) {
   std::mt19937 random(7);
-  for (const Case &given : getCases())
+  for (const CommunicatorCase &given : getCases())
     for (size_t members : {1, 2, 3, 8}) {
       check(given, members, /*inPlace=*/false, random);
       if (given.kind == CollectiveKind::AllReduce ||

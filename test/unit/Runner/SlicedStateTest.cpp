@@ -55,8 +55,8 @@ const std::string eightRanks =
                 makeStatics("75x256xf32", "<[300, 256] over [[mp, cp], []]>",
                             "6xbf16", "<[48] over [[cp, dp, mp]]>"));
 
-struct Model : ProgramWithState {
-  explicit Model(const std::string &text) : ProgramWithState(text) {
+struct SlicedModel : ProgramWithState {
+  explicit SlicedModel(const std::string &text) : ProgramWithState(text) {
     EXPECT_EQ(llvm::toString(state->initialize(5)), "");
   }
 };
@@ -78,7 +78,7 @@ struct TemporaryFile {
 };
 
 /// The bytes of the file of all parameters.
-std::string save(Model &model) {
+std::string save(SlicedModel &model) {
   const TemporaryFile file;
   EXPECT_EQ(llvm::toString(ranks::writeTensors(
                 file.path, model.state->collectParameters())),
@@ -88,7 +88,7 @@ std::string save(Model &model) {
 
 /// A table of coordinates tells each rank where its part begins.
 TEST(SlicedStateTest, ACoordinateIsThatOfTheRank) {
-  Model model(makeProgram(
+  SlicedModel model(makeProgram(
       "dp = 2, mp = 3",
       "ascend.static @first table : !ascend.buffer<1xi32, hbm> slice <[6] over "
       "[[mp, dp]]> at 0 {init = #mf.init<coordinate, value = 64.0>}\n"));
@@ -101,7 +101,7 @@ TEST(SlicedStateTest, ACoordinateIsThatOfTheRank) {
 }
 
 TEST(SlicedStateTest, StartsSlicesLikeTheWhole) {
-  Model one(whole), six(sixRanks);
+  SlicedModel one(whole), six(sixRanks);
   // Rank 4 is (dp, mp) = (1, 1): rows 100 to 199, columns 128 to 255.
   llvm::ArrayRef<uint8_t> all = one.runner->getStatic(0, 0);
   llvm::ArrayRef<uint8_t> part = six.runner->getStatic(4, 0);
@@ -113,7 +113,7 @@ TEST(SlicedStateTest, StartsSlicesLikeTheWhole) {
 }
 
 TEST(SlicedStateTest, SavesTheSameFileOnEveryMesh) {
-  Model one(whole), six(sixRanks), eight(eightRanks);
+  SlicedModel one(whole), six(sixRanks), eight(eightRanks);
   const std::string file = save(one);
   EXPECT_GT(file.size(), 300U * 256 * 4);
   EXPECT_EQ(save(six), file);
@@ -121,7 +121,7 @@ TEST(SlicedStateTest, SavesTheSameFileOnEveryMesh) {
 }
 
 TEST(SlicedStateTest, LoadsOnAnotherMesh) {
-  Model six(sixRanks), eight(eightRanks), one(whole);
+  SlicedModel six(sixRanks), eight(eightRanks), one(whole);
   // Something that no initial value is.
   for (int64_t rank = 0; rank < 6; ++rank)
     for (uint8_t &byte : six.runner->getStatic(rank, 0))
@@ -147,8 +147,8 @@ TEST(SlicedStateTest, LoadsOnAnotherMesh) {
 }
 
 TEST(SlicedStateTest, ChecksFilesAgainstTheWhole) {
-  Model six(sixRanks);
-  Model small(
+  SlicedModel six(sixRanks);
+  SlicedModel small(
       makeProgram("dp = 1", makeStatics("100x128xf32", "", "48xbf16", "")));
   const TemporaryFile file;
   ASSERT_EQ(llvm::toString(ranks::writeTensors(
@@ -162,7 +162,7 @@ TEST(SlicedStateTest, ChecksFilesAgainstTheWhole) {
 
 TEST(SlicedStateTest, SavesGradientsOfTheFirstHolderOfEachPart) {
   // Ranks that differ in dp hold the same parts of w.
-  Model model(
+  SlicedModel model(
       makeProgram("dp = 2, mp = 2",
                   makeStatics("300x128xf32", "<[300, 256] over [[], [mp]]>",
                               "48xbf16", "")));
@@ -188,7 +188,7 @@ TEST(SlicedStateTest, SavesGradientsOfTheFirstHolderOfEachPart) {
 }
 
 TEST(SlicedStateTest, RefusesOneTensorOfTwoShapes) {
-  Model model(makeProgram(
+  SlicedModel model(makeProgram(
       "dp = 1",
       "ascend.static @a gradient of \"w\" : !ascend.buffer<4xf32, hbm> at 0\n"
       "ascend.static @b gradient of \"w\" : !ascend.buffer<8xf32, hbm> at "
@@ -201,7 +201,7 @@ TEST(SlicedStateTest, RefusesOneTensorOfTwoShapes) {
 
 /// Six ranks' files make the parts of six, of eight, and the whole.
 TEST(SlicedStateTest, LoadsACheckpointOnAnyLayout) {
-  Model six(sixRanks);
+  SlicedModel six(sixRanks);
   std::vector<TemporaryFile> files(6);
   std::vector<std::string> paths;
   for (int64_t rank = 0; rank < 6; ++rank) {
@@ -210,7 +210,7 @@ TEST(SlicedStateTest, LoadsACheckpointOnAnyLayout) {
   }
   const std::string expected = save(six);
   for (const std::string &layout : {sixRanks, eightRanks, whole}) {
-    Model other(layout);
+    SlicedModel other(layout);
     ASSERT_EQ(llvm::toString(other.state->initialize(9)), "");
     EXPECT_NE(save(other), expected);
     ASSERT_EQ(llvm::toString(other.state->loadRanks(paths)), "");
@@ -219,7 +219,7 @@ TEST(SlicedStateTest, LoadsACheckpointOnAnyLayout) {
 }
 
 TEST(SlicedStateTest, RefusesACheckpointThatLacksElements) {
-  Model six(sixRanks);
+  SlicedModel six(sixRanks);
   const TemporaryFile file;
   ASSERT_EQ(llvm::toString(six.state->saveRank(4, file.path)), "");
   EXPECT_THAT(llvm::toString(six.state->loadRanks({file.path.str().str()})),
@@ -228,10 +228,10 @@ TEST(SlicedStateTest, RefusesACheckpointThatLacksElements) {
 }
 
 TEST(SlicedStateTest, RefusesACheckpointOfAnotherShape) {
-  Model one(whole);
+  SlicedModel one(whole);
   const TemporaryFile file;
   ASSERT_EQ(llvm::toString(one.state->saveRank(0, file.path)), "");
-  Model other(
+  SlicedModel other(
       makeProgram("dp = 1", makeStatics("300x128xf32", "", "48xbf16", "")));
   EXPECT_THAT(llvm::toString(other.state->loadRanks({file.path.str().str()})),
               HasSubstr("tensor 'w' is a part of [300, 256], but the "

@@ -69,16 +69,16 @@ private:
   Plan plan;
 };
 
-struct StepCosts {
+struct EnumeratedCosts {
   std::vector<double> forward, backward;
   /// By stage.
   std::vector<double> update;
   double weightGradientRatio = 0;
 };
 
-StepCosts addCosts(const Problem &problem, const Plan &plan) {
+EnumeratedCosts addCosts(const Problem &problem, const Plan &plan) {
   const schedule::Pipeline &pipeline = problem.schedule.pipeline;
-  StepCosts costs;
+  EnumeratedCosts costs;
   costs.forward.resize(plan.chunks.size());
   costs.backward.resize(plan.chunks.size());
   costs.update.resize(pipeline.stages);
@@ -111,7 +111,7 @@ StepCosts addCosts(const Problem &problem, const Plan &plan) {
   return costs;
 }
 
-double simulateStep(const Problem &problem, const StepCosts &step) {
+double simulateStep(const Problem &problem, const EnumeratedCosts &step) {
   sim::PipelineCosts costs;
   costs.forward = step.forward;
   // The part of backward that is no weight gradient counts as recomputation.
@@ -133,7 +133,7 @@ double simulateStep(const Problem &problem, const StepCosts &step) {
 }
 
 /// No step is shorter than what a stage has to do.
-double getLongestWork(const Problem &problem, const StepCosts &step) {
+double getLongestWork(const Problem &problem, const EnumeratedCosts &step) {
   std::vector<double> work = step.update;
   for (auto [chunk, stage] :
        llvm::enumerate(problem.schedule.pipeline.stageOfChunk))
@@ -156,7 +156,7 @@ double simulateStep(const Problem &problem, const Plan &plan) {
 std::optional<double> findLeastTime(const Problem &problem) {
   std::optional<double> least;
   enumeratePlans(problem, [&](const Plan &plan) {
-    const StepCosts costs = addCosts(problem, plan);
+    const EnumeratedCosts costs = addCosts(problem, plan);
     if (least && getLongestWork(problem, costs) > *least)
       return true;
     if (llvm::Error error = plan.verify(problem)) {

@@ -13,10 +13,11 @@ using namespace mf::plan;
 
 namespace {
 
-class Drawer {
+class ProblemDrawer {
 public:
   /// More stages have fewer small problems, and would seldom be drawn.
-  explicit Drawer(uint64_t seed) : random(seed), stages(seed % 11 / 2 + 1) {}
+  explicit ProblemDrawer(uint64_t seed)
+      : random(seed), stages(seed % 11 / 2 + 1) {}
 
   Problem draw() {
     Problem problem;
@@ -63,7 +64,7 @@ private:
   double weightGradientRatio = 0;
 };
 
-void Drawer::drawSchedule(Problem &problem) {
+void ProblemDrawer::drawSchedule(Problem &problem) {
   constexpr std::array<const char *, 10> names = {
       "1f1b",           "1f1b",
       "gpipe",          "interleaved",
@@ -85,8 +86,8 @@ void Drawer::drawSchedule(Problem &problem) {
   }
 }
 
-Treatment Drawer::drawTreatment(const std::string &name,
-                                const Treatment &none) {
+Treatment ProblemDrawer::drawTreatment(const std::string &name,
+                                       const Treatment &none) {
   Treatment treatment = none;
   treatment.name = name;
   if (name == "swap") {
@@ -103,7 +104,7 @@ Treatment Drawer::drawTreatment(const std::string &name,
   return treatment;
 }
 
-LayerKind Drawer::drawKind(llvm::ArrayRef<std::string> names) {
+LayerKind ProblemDrawer::drawKind(llvm::ArrayRef<std::string> names) {
   LayerKind kind;
   kind.parameterMemory = drawTime(0, 10);
   kind.updateTime = happens(30) ? drawTime(0, 2) : 0;
@@ -120,7 +121,7 @@ LayerKind Drawer::drawKind(llvm::ArrayRef<std::string> names) {
   return kind;
 }
 
-void Drawer::drawLayers(Problem &problem) {
+void ProblemDrawer::drawLayers(Problem &problem) {
   std::vector<std::string> names = {"none", "select", "communication", "full"};
   names.resize(drawNumber(1, 4));
   if (happens(40))
@@ -139,7 +140,7 @@ void Drawer::drawLayers(Problem &problem) {
   }
 }
 
-void Drawer::drawExtras(Problem &problem) {
+void ProblemDrawer::drawExtras(Problem &problem) {
   const int64_t chunks = problem.schedule.pipeline.getNumChunks();
   for (int64_t chunk : {int64_t(0), chunks - 1, drawNumber(0, chunks - 1)}) {
     if (happens(60))
@@ -157,7 +158,7 @@ void Drawer::drawExtras(Problem &problem) {
   }
 }
 
-void Drawer::drawTransfers(Problem &problem) {
+void ProblemDrawer::drawTransfers(Problem &problem) {
   // Transfers are drawn only where all tasks take time: a chunk without layers
   // takes none, nor does an input gradient where the weight gradient has it
   // all.
@@ -169,7 +170,7 @@ void Drawer::drawTransfers(Problem &problem) {
   problem.transferTime = hasShortTasks ? 0.125 : drawTime(0, 0.5);
 }
 
-void Drawer::drawGivenTables(Problem &problem) {
+void ProblemDrawer::drawGivenTables(Problem &problem) {
   const int64_t chunks = problem.schedule.pipeline.getNumChunks();
   if (happens(15)) {
     problem.fixedLayers.assign(chunks, problem.minLayersPerChunk);
@@ -186,7 +187,7 @@ void Drawer::drawGivenTables(Problem &problem) {
   }
 }
 
-void Drawer::drawRules(Problem &problem) {
+void ProblemDrawer::drawRules(Problem &problem) {
   const int64_t chunks = problem.schedule.pipeline.getNumChunks();
   const auto treatments = static_cast<int64_t>(problem.getNumTreatments());
   drawGivenTables(problem);
@@ -201,7 +202,7 @@ void Drawer::drawRules(Problem &problem) {
 }
 
 /// About what a stage with its share of the layers needs, more or less.
-void Drawer::drawMemory(Problem &problem) {
+void ProblemDrawer::drawMemory(Problem &problem) {
   const schedule::Pipeline &pipeline = problem.schedule.pipeline;
   double parameters = 0, activations = 0;
   for (const LayerKind &kind : problem.kinds) {
@@ -232,7 +233,7 @@ void Drawer::drawMemory(Problem &problem) {
 } // namespace
 
 Problem drawProblem(uint64_t seed, int64_t mostPlans) {
-  Drawer drawer(seed);
+  ProblemDrawer drawer(seed);
   for (;;) {
     Problem problem = drawer.draw();
     int64_t plans = 0;

@@ -15,7 +15,7 @@ namespace mf::timeline {
 namespace {
 
 /// An event that is read back.
-struct Event {
+struct TracedEvent {
   std::string phase;
   std::string name;
   int64_t process = 0;
@@ -29,20 +29,20 @@ struct Event {
 class TraceTest : public testing::Test {
 protected:
   /// Writes a trace and reads its events back.
-  std::vector<Event> write(const StepTimeline &timeline,
-                           const std::vector<int64_t> &ranks = {}) {
+  std::vector<TracedEvent> write(const StepTimeline &timeline,
+                                 const std::vector<int64_t> &ranks = {}) {
     EXPECT_EQ(getError(timeline, ranks, "trace.json"), "");
     text = readWritten(folder.path("trace.json"));
     const llvm::json::Value value = parseWritten(text);
-    std::vector<Event> events;
+    std::vector<TracedEvent> events;
     for (const llvm::json::Value &entry :
          *value.getAsObject()->getArray("traceEvents"))
       events.push_back(read(*entry.getAsObject()));
     return events;
   }
 
-  static Event read(const Object &object) {
-    Event event;
+  static TracedEvent read(const Object &object) {
+    TracedEvent event;
     event.phase = object.getString("ph")->str();
     event.name = object.getString("name")->str();
     event.process = *object.getInteger("pid");
@@ -68,18 +68,18 @@ protected:
   std::string text;
 };
 
-std::vector<std::string> getNames(llvm::ArrayRef<Event> events, StringRef kind,
-                                  int64_t process = -1) {
+std::vector<std::string> getNames(llvm::ArrayRef<TracedEvent> events,
+                                  StringRef kind, int64_t process = -1) {
   std::vector<std::string> names;
-  for (const Event &event : events)
+  for (const TracedEvent &event : events)
     if (event.name == kind && (process < 0 || event.process == process))
       names.push_back(event.args.getString("name")->str());
   return names;
 }
 
-int64_t findThread(llvm::ArrayRef<Event> events, int64_t process,
+int64_t findThread(llvm::ArrayRef<TracedEvent> events, int64_t process,
                    StringRef name) {
-  for (const Event &event : events)
+  for (const TracedEvent &event : events)
     if (event.name == "thread_name" && event.process == process &&
         event.args.getString("name") == name)
       return event.thread;
@@ -87,11 +87,11 @@ int64_t findThread(llvm::ArrayRef<Event> events, int64_t process,
   return -1;
 }
 
-std::vector<Event> getSlices(llvm::ArrayRef<Event> events, int64_t process,
-                             StringRef thread) {
+std::vector<TracedEvent> getSlices(llvm::ArrayRef<TracedEvent> events,
+                                   int64_t process, StringRef thread) {
   const int64_t number = findThread(events, process, thread);
-  std::vector<Event> slices;
-  for (const Event &event : events)
+  std::vector<TracedEvent> slices;
+  for (const TracedEvent &event : events)
     if (event.phase == "X" && event.process == process &&
         event.thread == number)
       slices.push_back(event);
@@ -99,18 +99,18 @@ std::vector<Event> getSlices(llvm::ArrayRef<Event> events, int64_t process,
 }
 
 /// Whether there is a slice of a thread of that name around the event.
-bool isOnSlice(llvm::ArrayRef<Event> events, const Event &event,
+bool isOnSlice(llvm::ArrayRef<TracedEvent> events, const TracedEvent &event,
                StringRef thread) {
   return event.thread == findThread(events, event.process, thread) &&
          llvm::any_of(getSlices(events, event.process, thread),
-                      [&](const Event &slice) {
+                      [&](const TracedEvent &slice) {
                         return slice.time <= event.time &&
                                event.time < slice.time + slice.duration;
                       });
 }
 
 TEST_F(TraceTest, ShowsARankOfEachStage) {
-  const std::vector<Event> events = write(step);
+  const std::vector<TracedEvent> events = write(step);
   EXPECT_THAT(getNames(events, "process_name"),
               ElementsAre("stage 0, rank 0", "stage 1, rank 2"));
   for (int64_t rank : {0, 2})
@@ -118,12 +118,12 @@ TEST_F(TraceTest, ShowsARankOfEachStage) {
                 ElementsAre("tasks", "compute", "collective.mp", "send.pp",
                             "receive.pp", "d2h", "h2d"));
   // No thread has the number of a process.
-  for (const Event &event : events)
+  for (const TracedEvent &event : events)
     EXPECT_TRUE(event.thread < 0 || event.thread >= mesh.getNumRanks());
 }
 
 TEST_F(TraceTest, TimesAreMicrosecondsDownToNanoseconds) {
-  const std::vector<Event> kernels = getSlices(write(step), 0, "compute");
+  const std::vector<TracedEvent> kernels = getSlices(write(step), 0, "compute");
   ASSERT_EQ(kernels.size(), 12U);
   EXPECT_EQ(kernels[1].time, 20.125);
   EXPECT_EQ(kernels[1].duration, 9.875);
@@ -140,7 +140,7 @@ TEST_F(TraceTest, SlicesOfATrackFollowOneAnother) {
   for (int i = 0; i < 1000; ++i)
     stream.spans.push_back({i * 1.2345678e-7, (i + 1) * 1.2345678e-7, 0, -1});
   int64_t last = 0;
-  for (const Event &event : getSlices(write(timeline), 0, "compute")) {
+  for (const TracedEvent &event : getSlices(write(timeline), 0, "compute")) {
     EXPECT_EQ(std::llround(event.time * 1000), last);
     last += std::llround(event.duration * 1000);
   }
@@ -148,10 +148,10 @@ TEST_F(TraceTest, SlicesOfATrackFollowOneAnother) {
 }
 
 TEST_F(TraceTest, TasksHaveTheNamesOfTheSchedule) {
-  const std::vector<Event> events = write(step);
-  const std::vector<Event> tasks = getSlices(events, 0, "tasks");
+  const std::vector<TracedEvent> events = write(step);
+  const std::vector<TracedEvent> tasks = getSlices(events, 0, "tasks");
   std::vector<std::string> names;
-  for (const Event &event : tasks)
+  for (const TracedEvent &event : tasks)
     names.push_back(event.name);
   EXPECT_THAT(names, ElementsAre("F0", "F1", "B0", "B1"));
   EXPECT_EQ(tasks[2].time, 185);
@@ -167,16 +167,16 @@ TEST_F(TraceTest, TasksHaveTheNamesOfTheSchedule) {
 TEST_F(TraceTest, TasksThatOverlapAreBesideOneAnother) {
   StepTimeline timeline = step;
   timeline.stages[0].tasks[1].start = 30e-6;
-  const std::vector<Event> events = write(timeline);
+  const std::vector<TracedEvent> events = write(timeline);
   EXPECT_EQ(getSlices(events, 0, "tasks").size(), 3U);
-  const std::vector<Event> second = getSlices(events, 0, "tasks 2");
+  const std::vector<TracedEvent> second = getSlices(events, 0, "tasks 2");
   ASSERT_EQ(second.size(), 1U);
   EXPECT_EQ(second[0].name, "F1");
 }
 
 TEST_F(TraceTest, AKernelSaysWhatItIs) {
-  const std::vector<Event> events = write(step);
-  const Event kernel = getSlices(events, 0, "compute")[0];
+  const std::vector<TracedEvent> events = write(step);
+  const TracedEvent kernel = getSlices(events, 0, "compute")[0];
   EXPECT_EQ(kernel.name, "aclnnMatmul");
   EXPECT_EQ(kernel.args.getString("kind"), "matmul");
   EXPECT_EQ(kernel.args.getString("operator"), "layers.0.feed_forward.w1");
@@ -187,11 +187,11 @@ TEST_F(TraceTest, AKernelSaysWhatItIs) {
   // 2,147,483,648 in 20.125 us.
   EXPECT_EQ(kernel.args.getNumber("TFLOP/s"), 106.7);
 
-  const Event held = getSlices(events, 0, "compute")[2];
+  const TracedEvent held = getSlices(events, 0, "compute")[2];
   EXPECT_EQ(held.name, "held by all_gather");
   EXPECT_EQ(held.args.getString("kind"), "all_gather over mp");
 
-  const Event collective = getSlices(events, 0, "collective.mp")[0];
+  const TracedEvent collective = getSlices(events, 0, "collective.mp")[0];
   EXPECT_EQ(collective.name, "all_gather over mp");
   EXPECT_EQ(collective.args.getString("networks"), "hccs");
   EXPECT_EQ(collective.args.getString("ranks"), "0 1");
@@ -200,9 +200,9 @@ TEST_F(TraceTest, AKernelSaysWhatItIs) {
 }
 
 TEST_F(TraceTest, ArrowsGoFromSendsToReceives) {
-  const std::vector<Event> events = write(step);
-  std::map<int64_t, Event> begins, ends;
-  for (const Event &event : events) {
+  const std::vector<TracedEvent> events = write(step);
+  std::map<int64_t, TracedEvent> begins, ends;
+  for (const TracedEvent &event : events) {
     if (event.phase == "s")
       EXPECT_TRUE(begins.emplace(event.id, event).second);
     if (event.phase == "f")
@@ -211,7 +211,7 @@ TEST_F(TraceTest, ArrowsGoFromSendsToReceives) {
   ASSERT_EQ(begins.size(), 4U);
   ASSERT_EQ(ends.size(), 4U);
   for (const auto &[id, begin] : begins) {
-    const Event &end = ends.at(id);
+    const TracedEvent &end = ends.at(id);
     EXPECT_NE(begin.process, end.process);
     EXPECT_LE(begin.time, end.time);
     EXPECT_TRUE(isOnSlice(events, begin, "send.pp"));
@@ -226,7 +226,7 @@ TEST_F(TraceTest, AnArrowDoesNotGoBackInTime) {
   // One waits long for its message.
   timeline.stages[1].streams[3].spans[1].start = 100e-6;
   std::vector<double> begins, ends;
-  for (const Event &event : write(timeline)) {
+  for (const TracedEvent &event : write(timeline)) {
     if (event.phase == "s")
       begins.push_back(event.time);
     if (event.phase == "f")
@@ -238,7 +238,7 @@ TEST_F(TraceTest, AnArrowDoesNotGoBackInTime) {
 
 TEST_F(TraceTest, MemoryIsShownToTheByte) {
   std::vector<std::pair<double, int64_t>> levels, limits;
-  for (const Event &event : write(step)) {
+  for (const TracedEvent &event : write(step)) {
     if (event.process != 0 || event.phase != "C")
       continue;
     (event.name == "memory" ? levels : limits)
@@ -255,7 +255,7 @@ TEST_F(TraceTest, MemoryIsShownToTheByte) {
 }
 
 TEST_F(TraceTest, RanksAreShownAsThoseOfTheirStages) {
-  const std::vector<Event> events = write(step, {3, 0, 1});
+  const std::vector<TracedEvent> events = write(step, {3, 0, 1});
   EXPECT_THAT(
       getNames(events, "process_name"),
       ElementsAre("stage 1, rank 3", "stage 0, rank 0", "stage 0, rank 1"));
@@ -263,7 +263,7 @@ TEST_F(TraceTest, RanksAreShownAsThoseOfTheirStages) {
             getSlices(events, 0, "compute").size());
   // Rank 2, which rank 0 talks to, is not shown.
   int64_t arrows = 0;
-  for (const Event &event : events)
+  for (const TracedEvent &event : events)
     if (event.phase == "s" || event.phase == "f") {
       EXPECT_NE(event.process, 0);
       ++arrows;
@@ -335,9 +335,9 @@ TEST_F(TraceTest, AnyNameIsValidJson) {
   strange.activities[0].name = "\"\\\x01\n\xff\xc3\xa9";
   strange.program = "a\"b";
   strange.stages[0].streams[0].name = "\xf0\x28";
-  const std::vector<Event> events = write(strange);
+  const std::vector<TracedEvent> events = write(strange);
   bool isThere = false;
-  for (const Event &event : events)
+  for (const TracedEvent &event : events)
     isThere |= event.name == "\"\\\x01\n\xef\xbf\xbd\xc3\xa9";
   EXPECT_TRUE(isThere);
 }
