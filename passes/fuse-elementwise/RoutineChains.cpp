@@ -133,7 +133,8 @@ RoutineChains::RoutineChains(ascend::RoutineOp routine,
     if (auto counts = call.getRecords())
       records.insert(counts->begin(), counts->end());
   int64_t segment = 0;
-  for (Operation &op : routine.getBody().front()) {
+  for (auto [position, op] : llvm::enumerate(routine.getBody().front())) {
+    positions[&op] = static_cast<int64_t>(position);
     if (auto launch = dyn_cast<ascend::LaunchOp>(op)) {
       addLaunch(launch);
       // Nothing passes a launch whose memory may be any.
@@ -154,14 +155,16 @@ RoutineChains::RoutineChains(ascend::RoutineOp routine,
 // Replacing launches by chains
 //===----------------------------------------------------------------------===//
 
-/// Moves what makes a buffer's value in front of `op`.
-static void makeBefore(Value value, Operation *op) {
+/// Moves what makes a buffer's value in front of `op`. Operation's own order is
+/// not asked, since each move makes it count the routine anew.
+void RoutineChains::makeBefore(Value value, Operation *op) {
   Operation *maker = value.getDefiningOp();
-  if (!maker || maker->isBeforeInBlock(op))
+  if (!maker || positions.at(maker) <= positions.at(op))
     return;
   for (Value source : maker->getOperands())
     makeBefore(source, op);
   maker->moveBefore(op);
+  positions[maker] = positions.at(op);
 }
 
 void RoutineChains::build(const PlannedChain &chain) {

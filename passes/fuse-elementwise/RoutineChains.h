@@ -27,6 +27,7 @@ private:
   int64_t getBuffer(mlir::Value root);
   bool isUnclear(mlir::Value value);
   void describeBuffers();
+  void makeBefore(mlir::Value value, mlir::Operation *op);
   void build(const PlannedChain &chain);
   void recount(const ChainPlan &plan);
 
@@ -40,6 +41,9 @@ private:
   llvm::DenseMap<mlir::Attribute, int64_t> globals, slots;
   llvm::DenseMap<mlir::Value, int64_t> others;
   llvm::DenseMap<mlir::Value, bool> unclear;
+  /// Places in the routine; an operation that was moved has the place of the
+  /// one that it was moved in front of.
+  llvm::DenseMap<mlir::Operation *, int64_t> positions;
 };
 
 } // namespace mf::passes

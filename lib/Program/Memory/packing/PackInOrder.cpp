@@ -3,6 +3,7 @@
 #include "Packing.h"
 #include "StableSort.h"
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -10,11 +11,23 @@ namespace mf::memory {
 
 namespace {
 
-/// The items already placed, by lifetime.
+/// An item at an address.
+struct AddressedItem {
+  AddressRange address;
+  int32_t begin;
+  int32_t end;
+
+  bool operator<(const AddressedItem &other) const {
+    return std::tie(address, begin) < std::tie(other.address, other.begin);
+  }
+};
+
+/// The items already placed, by lifetime, and by address once most of them are
+/// alive at a time.
 class PlacedItems {
 public:
   PlacedItems(const PackProblem &problem)
-      : items(problem.items),
+      : items(problem.items), offsets(items.size()),
         byBegin(getSortedIndices<int32_t>(items.size(),
                                           [&](int32_t a, int32_t b) {
                                             return items[a].begin <
@@ -34,8 +47,10 @@ public:
                      firstAtOrAfter.begin());
   }
 
-  void insert(int32_t index) {
+  void insert(int32_t index, int64_t offset) {
     const PackItem &item = items[index];
+    fresh.push_back({{offset, offset + item.size}, item.begin, item.end});
+    offsets[index] = offset;
     placed[rank[index] / 64] |= uint64_t(1) << (rank[index] % 64);
     int32_t low = item.begin + leaves, high = item.end + leaves;
     for (; low < high; low /= 2, high /= 2) {
@@ -44,6 +59,40 @@ public:
       if (high & 1)
         covering[--high].push_back(index);
     }
+  }
+
+  /// Sets `conflicts` to the addresses of the placed items that are alive
+  /// somewhere in [begin, end), ascending.
+  void findConflicts(int32_t begin, int32_t end,
+                     std::vector<AddressRange> &conflicts) {
+    conflicts.clear();
+    if (areManyAlive) {
+      sortFresh();
+      for (const AddressedItem &item : byAddress)
+        if (item.begin < end && item.end > begin)
+          conflicts.push_back(item.address);
+    } else {
+      forEachOverlapping(begin, end, [&](int32_t other) {
+        conflicts.push_back(
+            {offsets[other], offsets[other] + items[other].size});
+      });
+      std::sort(conflicts.begin(), conflicts.end());
+    }
+    // The next item likely has as many conflicts.
+    constexpr size_t sortCost = 8;
+    areManyAlive =
+        conflicts.size() * sortCost > byAddress.size() + fresh.size();
+  }
+
+private:
+  /// Moves fresh items to their places by address.
+  void sortFresh() {
+    std::sort(fresh.begin(), fresh.end());
+    std::vector<AddressedItem> merged(byAddress.size() + fresh.size());
+    std::merge(byAddress.begin(), byAddress.end(), fresh.begin(), fresh.end(),
+               merged.begin());
+    byAddress = std::move(merged);
+    fresh.clear();
   }
 
   /// Calls `visit` for every placed item alive somewhere in [begin, end): those
@@ -69,8 +118,9 @@ public:
     }
   }
 
-private:
   const std::vector<PackItem> &items;
+  /// By item, if it is placed.
+  std::vector<int64_t> offsets;
   std::vector<int32_t> byBegin;
   std::vector<int32_t> rank;
   /// By section: how many items begin before it.
@@ -80,13 +130,38 @@ private:
   int32_t leaves = 1;
   /// Segment tree over sections: each placed item at the nodes that make it up.
   std::vector<std::vector<int32_t>> covering;
+  /// All placed items: those in order of address, and those placed since.
+  std::vector<AddressedItem> byAddress, fresh;
+  bool areManyAlive = false;
 };
 
-/// An item with the offset that it must have.
-struct FixedItem {
-  AddressRange address;
-  int32_t begin;
-  int32_t end;
+/// Fixed items that follow each other by address.
+struct FixedBlock {
+  explicit FixedBlock(llvm::ArrayRef<AddressedItem> items)
+      : first(items.front().address), last(items.back().address),
+        end(first.begin) {
+    for (const AddressedItem &item : items) {
+      firstBegin = std::min(firstBegin, item.begin);
+      lastBegin = std::max(lastBegin, item.begin);
+      firstEnd = std::min(firstEnd, item.end);
+      lastEnd = std::max(lastEnd, item.end);
+      largestGap = std::max(largestGap, item.address.begin - end);
+      end = std::max(end, item.address.end);
+    }
+  }
+
+  /// Whether all of them are alive somewhere in [begin, end) of time.
+  bool areAllAlive(int32_t begin, int32_t end) const {
+    return lastBegin < end && firstEnd > begin;
+  }
+
+  /// The lowest and the highest address range.
+  AddressRange first, last;
+  /// The end of the addresses, and the largest gap between them.
+  int64_t end, largestGap = 0;
+  /// The extremes of the lifetimes.
+  int32_t firstBegin = std::numeric_limits<int32_t>::max(), lastBegin = 0;
+  int32_t firstEnd = std::numeric_limits<int32_t>::max(), lastEnd = 0;
 };
 
 /// The fixed items, kept where finding those in conflict with an item costs
@@ -111,21 +186,48 @@ public:
       items.clear();
       for (size_t i = 0; i < problem.items.size(); ++i)
         if (problem.items[i].fixedOffset >= 0 && problem.items[i].size > 0)
-          placed.insert(static_cast<int32_t>(i));
+          placed.insert(static_cast<int32_t>(i), problem.items[i].fixedOffset);
     }
-    std::sort(
-        items.begin(), items.end(), [](const FixedItem &a, const FixedItem &b) {
-          return std::tie(a.address, a.begin) < std::tie(b.address, b.begin);
-        });
+    std::sort(items.begin(), items.end());
+    for (size_t first = 0; first < items.size(); first += perBlock)
+      blocks.emplace_back(
+          llvm::ArrayRef(items).slice(first).take_front(perBlock));
   }
 
   /// Fixed items in order of address.
-  llvm::ArrayRef<FixedItem> getByAddress() const { return items; }
+  llvm::ArrayRef<AddressedItem> getByAddress() const { return items; }
+  /// The first of them from `index` on that is alive somewhere in [begin, end);
+  /// their number if there is none.
+  size_t findNext(size_t index, int32_t begin, int32_t end) const {
+    while (index < items.size()) {
+      const FixedBlock &block = blocks[index / perBlock];
+      if (block.lastEnd <= begin || block.firstBegin >= end)
+        index = (index / perBlock + 1) * perBlock;
+      else if (items[index].end <= begin || items[index].begin >= end)
+        ++index;
+      else
+        return index;
+    }
+    return items.size();
+  }
+  /// The block that begins with item `index`; null if none does.
+  const FixedBlock *getBlockAt(size_t index) const {
+    return index % perBlock == 0 && index < items.size()
+               ? &blocks[index / perBlock]
+               : nullptr;
+  }
+  /// The number of the first item behind the block of item `index`.
+  size_t getEndOfBlock(size_t index) const {
+    return std::min((index / perBlock + 1) * perBlock, items.size());
+  }
   /// End of the highest one.
   int64_t getPeak() const { return peak; }
 
 private:
-  std::vector<FixedItem> items;
+  static constexpr size_t perBlock = 64;
+
+  std::vector<AddressedItem> items;
+  std::vector<FixedBlock> blocks;
   int64_t peak = 0;
 };
 
@@ -134,33 +236,74 @@ private:
 class GapFinder {
 public:
   GapFinder(const PackItem &item, llvm::ArrayRef<int64_t> walls)
-      : item(item), walls(walls) {
-    moveTo(0);
-  }
+      : item(item), walls(walls) {}
   /// Returns true when the item fits below `range`.
   bool visit(const AddressRange &range) {
-    if (offset + item.size <= range.begin)
+    // Rounding up only takes space away.
+    if (end + item.size <= range.begin &&
+        getOffset() + item.size <= range.begin)
       return true;
-    if (range.end > offset)
-      moveTo(range.end);
+    end = std::max(end, range.end);
     return false;
   }
-  int64_t getOffset() const { return offset; }
-
-private:
-  void moveTo(int64_t address) {
-    offset = alignUp(address, item.alignment);
+  /// Visits all ranges of a block at once, if the item fits below none of them.
+  bool skip(const FixedBlock &block) {
+    if (std::max(block.first.begin - end, block.largestGap) >= item.size)
+      return false;
+    end = std::max(end, block.end);
+    return true;
+  }
+  int64_t getOffset() const {
+    int64_t offset = alignUp(end, item.alignment);
     for (int64_t wall : walls)
       if (offset < wall && offset + item.size > wall)
         offset = alignUp(wall, item.alignment);
+    return offset;
   }
 
+private:
   const PackItem &item;
   llvm::ArrayRef<int64_t> walls;
-  int64_t offset = 0;
+  /// The end of the ranges that were visited.
+  int64_t end = 0;
+};
+
+/// The lowest offset at which an item fits, and how many fixed items were
+/// passed to find it.
+struct FoundOffset {
+  int64_t offset;
+  size_t passed;
 };
 
 } // namespace
+
+/// Visits the conflicts and the fixed items, both in order of address.
+static FoundOffset findOffset(const PackItem &item,
+                              llvm::ArrayRef<AddressRange> conflicts,
+                              const FixedItems &fixedItems,
+                              llvm::ArrayRef<int64_t> walls) {
+  llvm::ArrayRef<AddressedItem> fixed = fixedItems.getByAddress();
+  GapFinder gap(item, walls);
+  size_t next = 0, nextFixed = 0;
+  bool found = false;
+  while (!found) {
+    nextFixed = fixedItems.findNext(nextFixed, item.begin, item.end);
+    const bool hasFixed = nextFixed < fixed.size();
+    const bool hasConflict = next < conflicts.size();
+    if (const FixedBlock *block = fixedItems.getBlockAt(nextFixed);
+        block && block->areAllAlive(item.begin, item.end) &&
+        (!hasConflict || block->last < conflicts[next]) && gap.skip(*block))
+      nextFixed = fixedItems.getEndOfBlock(nextFixed);
+    else if (hasConflict &&
+             (!hasFixed || conflicts[next] < fixed[nextFixed].address))
+      found = gap.visit(conflicts[next++]);
+    else if (hasFixed)
+      found = gap.visit(fixed[nextFixed++].address);
+    else
+      break;
+  }
+  return {gap.getOffset(), nextFixed};
+}
 
 std::optional<PackResult> packInOrder(const PackProblem &problem,
                                       llvm::ArrayRef<int32_t> order,
@@ -170,45 +313,22 @@ std::optional<PackResult> packInOrder(const PackProblem &problem,
   for (const PackItem &item : problem.items)
     result.offsets.push_back(std::max<int64_t>(0, item.fixedOffset));
   PlacedItems placed(problem);
-  FixedItems fixedItems(problem, placed);
-  llvm::ArrayRef<FixedItem> fixed = fixedItems.getByAddress();
-  result.peak = fixedItems.getPeak();
+  const FixedItems fixed(problem, placed);
+  result.peak = fixed.getPeak();
   std::vector<AddressRange> conflicts;
   for (int32_t index : order) {
     const PackItem &item = problem.items[index];
     if (item.fixedOffset >= 0 || item.size == 0)
       continue;
-    conflicts.clear();
-    placed.forEachOverlapping(item.begin, item.end, [&](int32_t other) {
-      int64_t offset = result.offsets[other];
-      conflicts.push_back({offset, offset + problem.items[other].size});
-    });
-    std::sort(conflicts.begin(), conflicts.end());
-
-    // Merge the conflicts with the fixed items, both in order of address.
-    GapFinder gap(item, problem.walls);
-    size_t next = 0, nextFixed = 0;
-    bool found = false;
-    while (!found) {
-      while (nextFixed < fixed.size() && (fixed[nextFixed].end <= item.begin ||
-                                          fixed[nextFixed].begin >= item.end))
-        ++nextFixed;
-      bool hasFixed = nextFixed < fixed.size();
-      if (next < conflicts.size() &&
-          (!hasFixed || conflicts[next] < fixed[nextFixed].address))
-        found = gap.visit(conflicts[next++]);
-      else if (hasFixed)
-        found = gap.visit(fixed[nextFixed++].address);
-      else
-        break;
-    }
+    placed.findConflicts(item.begin, item.end, conflicts);
+    const FoundOffset found = findOffset(item, conflicts, fixed, problem.walls);
     budget.spend(60 + 4 * static_cast<int64_t>(conflicts.size()) +
-                 static_cast<int64_t>(nextFixed) / 8);
+                 static_cast<int64_t>(found.passed) / 8);
     if (budget.isExhausted())
       return std::nullopt;
-    result.offsets[index] = gap.getOffset();
-    result.peak = std::max(result.peak, gap.getOffset() + item.size);
-    placed.insert(index);
+    result.offsets[index] = found.offset;
+    result.peak = std::max(result.peak, found.offset + item.size);
+    placed.insert(index, found.offset);
   }
   return result;
 }

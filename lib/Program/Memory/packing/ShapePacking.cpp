@@ -9,7 +9,8 @@
 namespace mf::memory {
 
 void mergeRanges(std::vector<AddressRange> &ranges) {
-  std::sort(ranges.begin(), ranges.end());
+  if (!llvm::is_sorted(ranges))
+    std::sort(ranges.begin(), ranges.end());
   std::vector<AddressRange> merged;
   for (const AddressRange &range : ranges) {
     if (range.begin == range.end)

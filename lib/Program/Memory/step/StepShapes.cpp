@@ -1,6 +1,7 @@
 //===- StepShapes.cpp - Shapes of a laid out step -------------------------===//
 
 #include "StepShapes.h"
+#include "lib/Program/Memory/packing/StableSort.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
@@ -43,6 +44,24 @@ StepShapes::splitByPart(int64_t frame,
   return kept;
 }
 
+/// The residuals of a frame in order of their offsets.
+llvm::ArrayRef<int32_t> StepShapes::getByOffset(int64_t frame) {
+  auto [entry, isNew] = byOffset.try_emplace(frame);
+  llvm::ArrayRef<int64_t> offsets = layouts.frames[frame].residualOffsets;
+  if (isNew)
+    entry->second =
+        getSortedIndices<int32_t>(offsets.size(), [&](int32_t a, int32_t b) {
+          return offsets[a] < offsets[b];
+        });
+  return entry->second;
+}
+
+AddressRange StepShapes::getRange(int64_t frame, int32_t residual) const {
+  const int64_t offset = layouts.frames[frame].residualOffsets[residual];
+  return {offset, offset + problem.alignedSize(
+                               problem.frames[frame].residuals[residual].size)};
+}
+
 const StepShapes::RoutinePart &StepShapes::getPart(int64_t index, int64_t begin,
                                                    int64_t end) {
   auto [entry, isNew] = parts.try_emplace({index, begin, end});
@@ -52,28 +71,30 @@ const StepShapes::RoutinePart &StepShapes::getPart(int64_t index, int64_t begin,
   auto isAlive = [&](int64_t first, int64_t last) {
     return first < last && first < end && begin < last;
   };
-  std::vector<AddressRange> frame, scratch;
+  std::vector<AddressRange> temporaries, residuals, scratch;
   for (const auto &[temporary, place] :
        llvm::zip(routine.temporaries, layouts.routines[index].temporaries)) {
     if (!isAlive(temporary.begin, temporary.end))
       continue;
     bool isInFrame = place.region == TemporaryPlace::Region::Frame;
-    (isInFrame ? frame : scratch)
+    (isInFrame ? temporaries : scratch)
         .push_back(
             {place.offset, place.offset + problem.alignedSize(temporary.size)});
   }
   if (int64_t owner = timeline.getFrame(index); owner >= 0) {
     int64_t phase = timeline.getPhase(index);
-    for (const auto &[residual, offset] :
-         llvm::zip(problem.frames[owner].residuals,
-                   layouts.frames[owner].residualOffsets)) {
+    for (int32_t number : getByOffset(owner)) {
+      const Residual &residual = problem.frames[owner].residuals[number];
       auto range = getLiveRange(residual, phase, routine.length);
       if (range && isAlive(range->first, range->second))
-        frame.push_back({offset, offset + problem.alignedSize(residual.size)});
+        residuals.push_back(getRange(owner, number));
     }
-  }
-  if (int64_t owner = timeline.getFrame(index); owner >= 0)
+    std::sort(temporaries.begin(), temporaries.end());
+    std::vector<AddressRange> frame(temporaries.size() + residuals.size());
+    std::merge(temporaries.begin(), temporaries.end(), residuals.begin(),
+               residuals.end(), frame.begin());
     entry->second.frame = splitByPart(owner, frame);
+  }
   entry->second.scratch = keep(std::move(scratch));
   return entry->second;
 }
@@ -85,11 +106,11 @@ StepShapes::getBetweenPhases(int64_t index, int64_t phase) {
   if (!isNew)
     return entry->second;
   std::vector<AddressRange> ranges;
-  for (const auto &[residual, offset] :
-       llvm::zip(problem.frames[index].residuals,
-                 layouts.frames[index].residualOffsets))
+  for (int32_t number : getByOffset(index)) {
+    const Residual &residual = problem.frames[index].residuals[number];
     if (residual.birthPhase <= phase && phase < residual.deathPhase)
-      ranges.push_back({offset, offset + problem.alignedSize(residual.size)});
+      ranges.push_back(getRange(index, number));
+  }
   return entry->second = splitByPart(index, ranges);
 }
 

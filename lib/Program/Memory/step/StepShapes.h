@@ -39,6 +39,8 @@ private:
     Ranges scratch;
   };
 
+  llvm::ArrayRef<int32_t> getByOffset(int64_t frame);
+  AddressRange getRange(int64_t frame, int32_t residual) const;
   const RoutinePart &getPart(int64_t routine, int64_t begin, int64_t end);
   const std::vector<Ranges> &getBetweenPhases(int64_t frame, int64_t phase);
   std::vector<Ranges> splitByPart(int64_t frame,
@@ -57,6 +59,7 @@ private:
   ShapeProblem shapes;
   std::map<std::tuple<int64_t, int64_t, int64_t>, RoutinePart> parts;
   std::map<std::pair<int64_t, int64_t>, std::vector<Ranges>> between;
+  std::map<int64_t, std::vector<int32_t>> byOffset;
   std::deque<std::vector<AddressRange>> pool;
 };
 
