@@ -80,8 +80,8 @@ static void printSkipped(const LayoutSearchResult &found,
   }
 }
 
-void printLayouts(const LayoutSearchResult &found, const plan::PlanUnits &units,
-                  llvm::raw_ostream &os) {
+void printLayouts(llvm::StringRef yaml, const LayoutSearchResult &found,
+                  const plan::PlanUnits &units, llvm::raw_ostream &os) {
   const PlannedLayout &best = found.best.front();
   os << formatv("{0} layouts of {1} devices, {2} samples a step, {3} per "
                 "device\n",
@@ -107,7 +107,7 @@ void printLayouts(const LayoutSearchResult &found, const plan::PlanUnits &units,
                 "compiled\n",
                 found.numPlanned, found.numOutpaced, found.compiledSteps);
   os << "\nsettings:\n";
-  printSettings(best.settings, os);
+  printSettings(best.settings, yaml, best.yaml, os);
 }
 
 //===----------------------------------------------------------------------===//

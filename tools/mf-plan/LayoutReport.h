@@ -11,7 +11,8 @@ namespace mf::tools {
 
 /// The best layouts, the given one, why others cannot be, and the settings of
 /// the best. There must be one.
-void printLayouts(const planner::LayoutSearchResult &found,
+void printLayouts(llvm::StringRef yaml,
+                  const planner::LayoutSearchResult &found,
                   const plan::PlanUnits &units, llvm::raw_ostream &os);
 
 /// The same and more as JSON, in seconds and bytes.

@@ -31,7 +31,7 @@ Error planLayouts(const PlanOptions &options, const std::atomic<bool> &stop) {
       getTrainingUnits(best.measure.seconds, found->limitBytes);
   Findings findings(options, stop, units);
   findings.addProblem(best.problem);
-  printLayouts(*found, units, findings.getText());
+  printLayouts(request->yaml, *found, units, findings.getText());
   findings.getJson() = writeLayouts(*found);
   findings.addExplanation(best.problem, best.plan,
                           plan::evaluate(best.problem, best.plan).time);

@@ -125,7 +125,7 @@ Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
       return error;
     return findings.write();
   }
-  printTrainingPlan(*found, units, findings.getText());
+  printTrainingPlan(request->yaml, *found, units, findings.getText());
   findings.getJson() = writeTrainingPlan(*found);
   if (!found->best.plan.chunks.empty())
     findings.addExplanation(

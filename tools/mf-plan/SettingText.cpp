@@ -1,6 +1,8 @@
 //===- SettingText.cpp - Memory settings to read --------------------------===//
 
 #include "SettingText.h"
+#include "mf/Frontend/Config/KeyHelp.h"
+#include "mf/Frontend/Config/SettingChanges.h"
 #include "llvm/ADT/STLExtras.h"
 
 using llvm::json::Array;
@@ -78,7 +80,15 @@ Object writeSettings(const MemorySettings &settings) {
   return object;
 }
 
-void printSettings(const MemorySettings &settings, llvm::raw_ostream &os) {
+void printSettings(const MemorySettings &settings, llvm::StringRef given,
+                   llvm::StringRef planned, llvm::raw_ostream &os) {
+  // Errors cannot occur: both texts were compiled before.
+  DiagnosticList ignored;
+  const Node before = parseYaml(given, "", ignored);
+  if (hasDynamicSections(before)) {
+    os << printSettingChanges(before, parseYaml(planned, "", ignored), 2);
+    return;
+  }
   for (const auto &[name, value] : listSettings(settings)) {
     const Object *patterns = value.getAsObject();
     if (!patterns || patterns->empty()) {

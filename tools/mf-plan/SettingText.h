@@ -12,8 +12,10 @@ namespace mf::tools {
 llvm::json::Object writeSettings(const MemorySettings &settings);
 
 /// The same as lines: `recompute: [3,2,0,0]`, and one for each pattern of
-/// operators.
-void printSettings(const MemorySettings &settings, llvm::raw_ostream &os);
+/// operators. The YAML of the dynamic graph has other keys: of `given` and
+/// `planned`, two YAMLs in that format, the lines that differ are printed.
+void printSettings(const MemorySettings &settings, llvm::StringRef given,
+                   llvm::StringRef planned, llvm::raw_ostream &os);
 
 } // namespace mf::tools
 

@@ -69,8 +69,8 @@ static void printGain(const PlanAnswer &found, llvm::raw_ostream &os) {
                 ratio > 1 ? "longer" : "shorter");
 }
 
-void printTrainingPlan(const PlanAnswer &found, const plan::PlanUnits &units,
-                       llvm::raw_ostream &os) {
+void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
+                       const plan::PlanUnits &units, llvm::raw_ostream &os) {
   const schedule::Pipeline &pipeline = found.problem.schedule.pipeline;
   // There is no problem if the time ended before layers were known.
   if (found.problem.kinds.empty())
@@ -103,7 +103,7 @@ void printTrainingPlan(const PlanAnswer &found, const plan::PlanUnits &units,
     printPlanTable(found.problem, found.best.plan, toEvaluation(found), units,
                    os);
   os << "\nsettings:\n";
-  printSettings(found.best.settings, os);
+  printSettings(found.best.settings, yaml, found.best.yaml, os);
 }
 
 static Object writeMeasure(const StepMeasure &measure) {

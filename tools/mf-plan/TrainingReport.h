@@ -14,8 +14,8 @@ namespace mf::tools {
 plan::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes);
 
 /// The given and the planned step, the stages of the latter, and the settings
-/// that make it.
-void printTrainingPlan(const planner::PlanAnswer &found,
+/// that make it. `yaml` is what was given.
+void printTrainingPlan(llvm::StringRef yaml, const planner::PlanAnswer &found,
                        const plan::PlanUnits &units, llvm::raw_ostream &os);
 
 /// The same and more as JSON, in seconds and bytes.

@@ -2,15 +2,9 @@
 
 #include "DynamicSettingKeys.h"
 #include "DynamicConfig.h"
+#include "DynamicMemoryKeys.h"
 
 namespace mf {
-
-/// Whether a setting is given and is not as it was.
-template <typename Value>
-static bool isChanged(const std::optional<Value> &wanted,
-                      const std::optional<Value> &old) {
-  return wanted && (!old || *wanted != *old);
-}
 
 namespace {
 
@@ -50,31 +44,18 @@ static bool isEmptyList(const std::optional<std::vector<Value>> &list) {
   return !list || list->empty();
 }
 
-/// Prints layers as the format has them: '5' or '0-19', both ends included.
-static std::string printLayers(int64_t first, int64_t last) {
-  const std::string text = std::to_string(first);
-  return last > first ? text + "-" + std::to_string(last) : text;
-}
-
 void DynamicSettingKeys::refuse() {
   auto reject = [&](llvm::StringRef what) {
     diagnostics.error({fileName.str(), 0, 0},
                       "the YAML of the dynamic graph has no words for " + what +
-                          "; expected layers that are recomputed as a whole, "
+                          "; expected layers and modules that are recomputed, "
                           "or a YAML of the static graph, which mf-translate "
                           "--convert-yaml makes");
   };
-  auto refuseList = [&](const auto &wanted, const auto &current,
-                        llvm::StringRef what) {
-    if (isChanged(wanted, current) &&
-        !(isEmptyList(wanted) && isEmptyList(current)))
-      reject(what);
-  };
-  refuseList(settings.selectRecompute, old.selectRecompute,
-             "operators to recompute");
-  refuseList(settings.selectCommRecompute, old.selectCommRecompute,
-             "collectives to recompute");
-  refuseList(settings.swap, old.swap, "kernels before a swapped value is read");
+  const auto &collectives = settings.selectCommRecompute;
+  if (isChanged(collectives, old.selectCommRecompute) &&
+      !(isEmptyList(collectives) && isEmptyList(old.selectCommRecompute)))
+    reject("collectives to recompute");
   if (isChanged(settings.scheduler, old.scheduler) &&
       *settings.scheduler != "1f1b" && *settings.scheduler != "gpipe")
     reject("pipeline_scheduler " + *settings.scheduler);
@@ -139,7 +120,7 @@ void DynamicSettingKeys::setStages() {
         return;
       }
       rows[stage] +=
-          (rows[stage].empty() ? "" : ", ") + printLayers(first, next - 1);
+          (rows[stage].empty() ? "" : ", ") + printLayerRange(first, next - 1);
     }
   SettingValue list = SettingValue::makeList();
   for (const std::string &row : rows)
@@ -154,39 +135,6 @@ SettingValue getDynamicLayoutKeys(const MemorySettings &settings,
                                   DiagnosticList &diagnostics) {
   return DynamicSettingKeys(settings, old, config, fileName, diagnostics)
       .take();
-}
-
-SettingValue getDynamicRecomputeKeys(const MemorySettings &settings,
-                                     const MemorySettings &old,
-                                     const Node &document,
-                                     const TrainingConfig &config,
-                                     DiagnosticList &diagnostics) {
-  SettingValue keys;
-  if (!isChanged(settings.recompute, old.recompute))
-    return keys;
-  std::optional<StageMap> stages = makeStageMap(config, diagnostics);
-  if (!stages)
-    return keys;
-  const std::vector<int64_t> layers =
-      getCoveredLayers(*stages, *settings.recompute);
-  if (layers.empty()) {
-    keys.set("recompute.mode", SettingValue::fromPattern("None"));
-    return keys;
-  }
-  SettingValue list = SettingValue::makeList();
-  for (size_t first = 0; first < layers.size();) {
-    size_t last = first;
-    while (last + 1 < layers.size() && layers[last + 1] == layers[last] + 1)
-      ++last;
-    list.elements.push_back(
-        SettingValue::fromPattern(printLayers(layers[first], layers[last])));
-    first = last + 1;
-  }
-  // With mode select the list counts, too.
-  if (document["recompute"]["mode"].getText() != "select")
-    keys.set("recompute.mode", SettingValue::fromName("full"));
-  keys.set("recompute.full_recompute_layer", std::move(list));
-  return keys;
 }
 
 } // namespace mf

@@ -11,20 +11,19 @@ namespace mf {
 /// Returns the keys of the dynamic graph's YAML, read as `config`, that make
 /// what differs from the `old` settings as asked for: sizes, batches, schedule
 /// and layers per stage. It is an error if settings change for which the format
-/// has no words: operators to recompute, and swap.
+/// has no words: collectives to recompute, and some schedules.
 SettingValue getDynamicLayoutKeys(const MemorySettings &settings,
                                   const MemorySettings &old,
                                   const TrainingConfig &config,
                                   llvm::StringRef fileName,
                                   DiagnosticList &diagnostics);
 
-/// Returns the keys for layers that are recomputed as a whole, in a config
-/// whose other keys are final. `document` is the YAML as it is.
-SettingValue getDynamicRecomputeKeys(const MemorySettings &settings,
-                                     const MemorySettings &old,
-                                     const Node &document,
-                                     const TrainingConfig &config,
-                                     DiagnosticList &diagnostics);
+/// Whether a setting is given and is not as it was.
+template <typename Value>
+bool isChanged(const std::optional<Value> &wanted,
+               const std::optional<Value> &old) {
+  return wanted && (!old || *wanted != *old);
+}
 
 } // namespace mf
 

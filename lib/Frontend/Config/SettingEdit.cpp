@@ -2,6 +2,7 @@
 
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "DynamicConfig.h"
+#include "DynamicMemoryKeys.h"
 #include "DynamicSettingKeys.h"
 #include "ValueEditor.h"
 #include "llvm/ADT/STLExtras.h"
@@ -125,9 +126,11 @@ void SettingEditor::findDynamicKeys(const MemorySettings &settings) {
   const MemorySettings old = readSettings(before, *stages, names);
   keys = getDynamicLayoutKeys(settings, old, before, fileName, diagnostics);
   const TrainingConfig config = readWithKeys();
-  if (!diagnostics.hasErrors())
-    keys.merge(
-        getDynamicRecomputeKeys(settings, old, document, config, diagnostics));
+  if (diagnostics.hasErrors())
+    return;
+  keys.merge(
+      getDynamicRecomputeKeys(settings, old, document, config, diagnostics));
+  keys.merge(getDynamicSwapKeys(settings, old, config, diagnostics));
 }
 
 /// Reads a text with other settings, whose errors are those of the settings.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 using namespace mf;
 using namespace mf::planner;
@@ -34,6 +35,22 @@ private:
 
 static constexpr double infinite = std::numeric_limits<double>::infinity();
 
+/// Puts the operators of a module on one side of the cut.
+static void bindModules(const LayerGraph &graph, const CutNodes &nodes,
+                        FlowGraph &flow) {
+  std::map<std::string, size_t> firstOf;
+  for (size_t index = 0; index < graph.operators.size(); ++index) {
+    const std::string &module = graph.operators[index].module;
+    if (module.empty())
+      continue;
+    const size_t first = firstOf.try_emplace(module, index).first->second;
+    if (first == index)
+      continue;
+    flow.addEdge(nodes.getOperator(first), nodes.getOperator(index), infinite);
+    flow.addEdge(nodes.getOperator(index), nodes.getOperator(first), infinite);
+  }
+}
+
 RecomputeChoice planner::chooseRecompute(const LayerGraph &graph,
                                          double secondsPerByte) {
   const CutNodes nodes(graph);
@@ -59,6 +76,7 @@ RecomputeChoice planner::chooseRecompute(const LayerGraph &graph,
       if (!graph.values[input].isFree)
         flow.addEdge(nodes.getThere(input), nodes.getOperator(index), infinite);
   }
+  bindModules(graph, nodes, flow);
   const std::vector<bool> isOfSource = flow.cut();
   RecomputeChoice choice;
   choice.secondsPerByte = secondsPerByte;

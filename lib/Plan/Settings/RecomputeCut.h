@@ -39,6 +39,9 @@ struct LayerGraph {
     std::vector<size_t> inputs;
     /// False where no pattern can name it.
     bool mayRepeat = true;
+    /// The module that patterns name instead of it, `mlp.experts`: all of a
+    /// module runs again, or nothing. Empty if they name the operator.
+    std::string module = {};
   };
   std::vector<Value> values;
   std::vector<Operator> operators;

@@ -1,10 +1,12 @@
 //===- Treatments.cpp - Ways to treat layers, and their YAML --------------===//
 
 #include "lib/Plan/Settings/Treatments.h"
+#include "lib/Plan/Settings/ModuleGroups.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 using namespace mf;
 using namespace mf::planner;
@@ -41,7 +43,8 @@ static std::pair<double, double> sumLayer(const LayerGraph &graph) {
 
 /// Swap of layers with a distance in which all of a layer can come back.
 static LayerTreatment makeSwap(llvm::ArrayRef<LayerGraph> graphs,
-                               size_t mainKind, const CopyRates &rates) {
+                               size_t mainKind, const CopyRates &rates,
+                               LayerWords words) {
   LayerTreatment swap = makeNoTreatment(graphs.size());
   swap.name = "swap";
   for (size_t kind = 0; kind < graphs.size(); ++kind) {
@@ -54,6 +57,10 @@ static LayerTreatment makeSwap(llvm::ArrayRef<LayerGraph> graphs,
                     static_cast<double>(graphs[kind].operators.size())));
   }
   swap.prefetch = std::max<int64_t>(swap.prefetch, 1);
+  if (words == LayerWords::Modules) {
+    swap.countsLayers = true;
+    swap.prefetch = 1;
+  }
   return swap;
 }
 
@@ -67,7 +74,11 @@ static LayerTreatment makeSelection(llvm::StringRef name,
         chooseRecompute(graphs[kind], secondsPerByte);
     for (size_t index = 0; index < choice.isRepeated.size(); ++index) {
       const LayerGraph::Operator &op = graphs[kind].operators[index];
-      if (choice.isRepeated[index])
+      if (!choice.isRepeated[index])
+        continue;
+      if (!op.module.empty())
+        treatment.operators[kind].insert(op.module);
+      else
         (op.isCommunication ? treatment.communication
                             : treatment.operators)[kind]
             .insert(op.name);
@@ -86,22 +97,71 @@ static bool isLinkFast(const LayerGraph &graph, const CopyRates &rates) {
   return bytes / std::min(rates.out, rates.in) < 3 * seconds;
 }
 
+namespace {
+/// Layers in the words of a YAML, and a price of memory at which some of their
+/// parts run again.
+struct PricedSelection {
+  llvm::ArrayRef<LayerGraph> graphs;
+  RecomputeChoice choice;
+};
+} // namespace
+
+/// The layers as the YAML's words take them apart: by operators, or by modules
+/// and by the modules in these.
+static std::vector<std::vector<LayerGraph>>
+getWordings(llvm::ArrayRef<LayerGraph> graphs, LayerWords words) {
+  if (words == LayerWords::Operators)
+    return {graphs.vec()};
+  std::vector<std::vector<LayerGraph>> wordings;
+  for (const size_t depth : {1, 2}) {
+    std::vector<LayerGraph> &grouped = wordings.emplace_back();
+    for (const LayerGraph &graph : graphs)
+      grouped.push_back(groupByModules(graph, depth));
+  }
+  return wordings;
+}
+
+/// At most `count` selections of the main kind for each wording, those that
+/// keep least first.
+static std::vector<PricedSelection>
+findSelections(llvm::ArrayRef<std::vector<LayerGraph>> wordings,
+               size_t mainKind, size_t count) {
+  std::vector<PricedSelection> selections;
+  for (const std::vector<LayerGraph> &graphs : wordings)
+    for (RecomputeChoice &choice : findChoices(graphs[mainKind], count))
+      selections.push_back({graphs, std::move(choice)});
+  std::sort(selections.begin(), selections.end(),
+            [](const PricedSelection &a, const PricedSelection &b) {
+              return std::tie(a.choice.keptBytes, a.choice.seconds) <
+                     std::tie(b.choice.keptBytes, b.choice.seconds);
+            });
+  // A selection that keeps no less and takes no less time is of no use.
+  std::vector<PricedSelection> useful;
+  for (PricedSelection &next : selections)
+    if (useful.empty() || next.choice.seconds < useful.back().choice.seconds)
+      useful.push_back(std::move(next));
+  return useful;
+}
+
 std::vector<LayerTreatment>
 planner::makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
                         llvm::ArrayRef<ModelLayer> layers, size_t count,
-                        const CopyRates &rates) {
+                        const CopyRates &rates, LayerWords words) {
   const size_t mainKind = findMainKind(layers, graphs.size());
-  const std::vector<RecomputeChoice> choices =
-      findChoices(graphs[mainKind], count);
+  const std::vector<std::vector<LayerGraph>> wordings =
+      getWordings(graphs, words);
+  const std::vector<PricedSelection> selections = findSelections(
+      wordings, mainKind, (count + wordings.size() - 1) / wordings.size());
   std::vector<LayerTreatment> treatments;
   if (isLinkFast(graphs[mainKind], rates))
-    treatments.push_back(makeSwap(graphs, mainKind, rates));
+    treatments.push_back(makeSwap(graphs, mainKind, rates, words));
   treatments.push_back(makeNoTreatment(graphs.size()));
   treatments.back().name = "full";
   treatments.back().isFull = true;
-  for (size_t index = choices.size(); index-- > 0;)
-    treatments.push_back(makeSelection("select " + std::to_string(index + 1),
-                                       graphs, choices[index].secondsPerByte));
+  for (const auto &[index, selection] : llvm::enumerate(selections))
+    treatments.push_back(
+        makeSelection("select " + std::to_string(selections.size() - index),
+                      selection.graphs, selection.choice.secondsPerByte));
   treatments.push_back(makeNoTreatment(graphs.size()));
   return treatments;
 }
@@ -213,6 +273,10 @@ planner::makeSettings(const Assignment &assignment,
       });
     return makeCounts(byName);
   };
+  auto hasLayersBehind = [&](const LayerTreatment &treatment, size_t layer) {
+    return !treatment.countsLayers ||
+           layer + static_cast<size_t>(treatment.prefetch) < layers.size();
+  };
   MemorySettings settings;
   settings.offset = makeOffset(assignment, pipeline, layers.size());
   settings.recompute =
@@ -222,7 +286,9 @@ planner::makeSettings(const Assignment &assignment,
   settings.leavesOutSwapped = true;
   settings.swap.emplace();
   for (size_t layer = 0; layer < layers.size(); ++layer)
-    if (const int64_t prefetch = getTreatment(layer).prefetch)
-      settings.swap->push_back({"", prefetch, {static_cast<int64_t>(layer)}});
+    if (const LayerTreatment &treatment = getTreatment(layer);
+        treatment.prefetch > 0 && hasLayersBehind(treatment, layer))
+      settings.swap->push_back(
+          {"", treatment.prefetch, {static_cast<int64_t>(layer)}});
   return settings;
 }

@@ -20,10 +20,13 @@ struct LayerTreatment {
   /// All that the layer keeps goes to host memory, and back so many kernels
   /// before it is read; 0 if nothing does.
   int64_t prefetch = 0;
+  /// `prefetch` counts layers instead; a layer behind which there are not as
+  /// many stays.
+  bool countsLayers = false;
   /// By kind of layer: the seconds of these copies.
   std::vector<double> copyOut, copyIn;
-  /// By kind of layer: the operators that are recomputed, and those whose
-  /// communication is.
+  /// By kind of layer: the operators or modules that are recomputed, and the
+  /// operators whose communication is.
   std::vector<std::set<std::string>> operators, communication;
 };
 
@@ -34,13 +37,21 @@ struct CopyRates {
   double in = 0;
 };
 
+/// The words that a YAML has for parts of layers.
+enum class LayerWords {
+  /// Operators, and kernels in front of a swapped value: the static graph.
+  Operators,
+  /// Whole modules, and layers in front of a swapped one: the dynamic graph.
+  Modules,
+};
+
 /// Swap first, whose copies have most time at the begin of a chunk; then from
 /// full recompute by ever fewer operators (at most `count` such sets, which
 /// minimum cuts of the layers give) to none.
 std::vector<LayerTreatment> makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
                                            llvm::ArrayRef<ModelLayer> layers,
-                                           size_t count,
-                                           const CopyRates &rates);
+                                           size_t count, const CopyRates &rates,
+                                           LayerWords words);
 
 /// Makes the treatment that recomputes and swaps nothing.
 LayerTreatment makeNoTreatment(size_t numKinds);

@@ -2,6 +2,7 @@
 
 #include "lib/Plan/Settings/VariantPlanner.h"
 #include "lib/Plan/Settings/Errors.h"
+#include "mf/Frontend/Config/KeyHelp.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -101,17 +102,29 @@ Expected<StepMeasure> VariantPlanner::measureUntreated() {
   return measureStep(compiled->step, request.target);
 }
 
+LayerWords VariantPlanner::getWords() const {
+  DiagnosticList ignored;
+  const Node document = parseYaml(yaml, request.input.fileName, ignored);
+  return hasDynamicSections(document) ? LayerWords::Modules
+                                      : LayerWords::Operators;
+}
+
 Error VariantPlanner::learn() {
   if (graphs.empty())
     if (Error error = compileUntreated().takeError())
       return error;
   const target::HostLink &host = request.target.host;
   const KeptSettings &keep = request.keep;
+  const LayerWords words = getWords();
+  // The dynamic graph's trainer refuses swap on several stages.
+  const bool maySwap =
+      !keep.swap && (words == LayerWords::Operators || shape.stages == 1);
   context.treatments = makeTreatments(
       graphs, context.layers, keep.selectRecompute ? 0 : numSelections,
-      keep.swap
-          ? CopyRates()
-          : CopyRates{host.toHostBytesPerSecond, host.toDeviceBytesPerSecond});
+      maySwap
+          ? CopyRates{host.toHostBytesPerSecond, host.toDeviceBytesPerSecond}
+          : CopyRates(),
+      words);
   std::vector<Assignment> probes =
       makeProbes(context, shape.layers, keep.offset);
   for (Assignment &probe : probes)

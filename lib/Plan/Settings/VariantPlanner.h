@@ -55,6 +55,8 @@ public:
 
   /// Compiles the step with nothing recomputed or swapped.
   llvm::Expected<StepMeasure> measureUntreated();
+  /// The words that the YAML has for parts of layers.
+  LayerWords getWords() const;
   /// Learns costs from compiled steps.
   llvm::Error learn();
   /// Takes them from a pipeline with micro-batches of the same size.

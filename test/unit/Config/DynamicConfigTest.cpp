@@ -364,11 +364,66 @@ TEST_F(DynamicConfigTest, WritesLayersWithAllElseKept) {
   ASSERT_TRUE(!!edited) << llvm::toString(edited.takeError());
   replace("['0-3']", "['0', '3-4']");
   EXPECT_EQ(*edited, wanted);
-  settings.selectRecompute = {{"mlp\\.mul", {{1, 1}}}};
+  settings.selectCommRecompute = {{"mlp", {{1, 1}}}};
   edited = applySettings(yaml, "t.yaml", settings);
   ASSERT_FALSE(!!edited);
   EXPECT_TRUE(llvm::StringRef(llvm::toString(edited.takeError()))
-                  .contains("has no words for operators to recompute"));
+                  .contains("has no words for collectives to recompute"));
+}
+
+TEST_F(DynamicConfigTest, WritesModulesAndSwap) {
+  setenv("RANK_SIZE", "2", /*replace=*/1);
+  const std::string start =
+      "training: {global_batch_size: 4}\n"
+      "lr_scheduler: {type: ConstantWarmUpLR, warmup_ratio: 0}\n"
+      "train_dataset: {dataloader: {type: MindDataset}}\n"
+      "model: " +
+      makeModel(8) + "\n";
+  const std::string yaml = start + "recompute:\n"
+                                   "  mode: full   # all of them\n"
+                                   "  full_recompute_layer: ['0-7']\n";
+  MemorySettings settings;
+  settings.recompute = {{2}};
+  settings.selectRecompute = {{"mlp", {{5}}}, {"(a|b)", {{0}}}};
+  settings.swap = {{"", 1, {0}}, {"", 1, {6}}, {"self_attention", 1, {5}}};
+  settings.leavesOutSwapped = true;
+  llvm::Expected<std::string> edited = applySettings(yaml, "t.yaml", settings);
+  ASSERT_TRUE(!!edited) << llvm::toString(edited.takeError());
+  EXPECT_EQ(*edited, start + "recompute:\n"
+                             "  mode: select   # all of them\n"
+                             "  full_recompute_layer: ['1']\n"
+                             "  select_module:\n"
+                             "    mlp: ['1-4']\n"
+                             "swap:\n"
+                             "  enable: True\n"
+                             "  default_prefetch: 1\n"
+                             "  layer_swap:\n"
+                             "    - layers: ['0', '6']\n"
+                             "  op_swap:\n"
+                             "    - op_name: 'self_attention'\n"
+                             "      layers: ['5']\n");
+  const TrainingConfig config = read(*edited, 2);
+  EXPECT_FALSE(messages.hasErrors()) << messages.str();
+  EXPECT_EQ(config.swap.layerSwap->front().layers,
+            (std::vector<int64_t>{0, 6}));
+
+  // Nothing is left of either.
+  settings = MemorySettings();
+  settings.recompute = {{0}};
+  settings.selectRecompute.emplace();
+  settings.swap.emplace();
+  edited = applySettings(*edited, "t.yaml", settings);
+  ASSERT_TRUE(!!edited) << llvm::toString(edited.takeError());
+  EXPECT_NE(edited->find("mode: 'None'"), std::string::npos) << *edited;
+  EXPECT_NE(edited->find("enable: False"), std::string::npos) << *edited;
+  read(*edited, 2);
+  EXPECT_FALSE(messages.hasErrors()) << messages.str();
+
+  settings.swap = {{"", 1, {0}}, {"", 2, {1}}};
+  edited = applySettings(yaml, "t.yaml", settings);
+  ASSERT_FALSE(!!edited);
+  EXPECT_TRUE(llvm::StringRef(llvm::toString(edited.takeError()))
+                  .contains("expected 1 layers for each item, but got 2"));
 }
 
 TEST_F(DynamicConfigTest, ReadsPiecesOfTheLoss) {

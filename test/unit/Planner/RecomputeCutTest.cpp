@@ -108,6 +108,40 @@ TEST(RecomputeCutTest, IsTheBestOfAllChoices) {
   }
 }
 
+/// Whether each module runs again as a whole or not at all.
+bool keepsModulesWhole(const LayerGraph &graph,
+                       const std::vector<bool> &isRepeated) {
+  for (size_t one = 0; one < isRepeated.size(); ++one)
+    for (size_t other = 0; other < one; ++other)
+      if (graph.operators[one].module == graph.operators[other].module &&
+          isRepeated[one] != isRepeated[other])
+        return false;
+  return true;
+}
+
+TEST(RecomputeCutTest, IsTheBestOfAllChoicesOfModules) {
+  std::mt19937 random(17);
+  for (int round = 0; round < 300; ++round) {
+    LayerGraph graph = drawGraph(random);
+    for (LayerGraph::Operator &op : graph.operators)
+      op.module = "module" + std::to_string(random() % 3);
+    const double price =
+        std::uniform_real_distribution<double>(0.01, 2)(random);
+    double least = 1e30;
+    const size_t count = graph.operators.size();
+    for (size_t mask = 0; mask < (size_t(1) << count); ++mask) {
+      std::vector<bool> isRepeated(count);
+      for (size_t op = 0; op < count; ++op)
+        isRepeated[op] = (mask >> op) & 1;
+      if (keepsModulesWhole(graph, isRepeated))
+        least = std::min(least, getCost(graph, isRepeated, price));
+    }
+    const RecomputeChoice choice = chooseRecompute(graph, price);
+    EXPECT_TRUE(keepsModulesWhole(graph, choice.isRepeated));
+    EXPECT_NEAR(getCost(graph, choice.isRepeated, price), least, 1e-9);
+  }
+}
+
 TEST(RecomputeCutTest, NeverRepeatsWhatNoPatternNames) {
   std::mt19937 random(13);
   for (int round = 0; round < 100; ++round) {

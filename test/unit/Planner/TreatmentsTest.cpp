@@ -38,6 +38,38 @@ LayerGraph makeGraph(int64_t bytes) {
   return graph;
 }
 
+TEST_F(TreatmentsTest, NameModulesWhereTheYamlDoes) {
+  LayerGraph graph;
+  graph.values.push_back({mib, {}, true, false});
+  const char *names[] = {"norm.norm", "mlp.up.matmul", "mlp.silu",
+                         "transformer_layer.mlp.down.matmul", "add"};
+  for (size_t op = 0; op < std::size(names); ++op) {
+    graph.operators.push_back({names[op], false, 1e-3 * double(1 + op), {op}});
+    graph.values.push_back({6 * mib, {op}, true, false});
+  }
+  const std::vector<ModelLayer> layers = makeContext({0, 0, 0}, 1).layers;
+  const std::vector<LayerTreatment> made = makeTreatments(
+      {graph}, layers, 6, CopyRates{2e4 * mib, 4e4 * mib}, LayerWords::Modules);
+  // Swap counts layers, and the last layer has none behind it.
+  EXPECT_TRUE(made.front().countsLayers);
+  EXPECT_EQ(made.front().prefetch, 1);
+  treatments = made;
+  const MemorySettings settings = makeSettings({{3}, {0, 0, 0}}, 1, {0, 0, 0});
+  EXPECT_EQ(settings.swap, (std::vector<SwapItem>{{"", 1, {0}}, {"", 1, {1}}}));
+  std::set<std::string> modules;
+  for (const LayerTreatment &treatment : made) {
+    EXPECT_TRUE(treatment.communication[0].empty());
+    modules.insert(treatment.operators[0].begin(),
+                   treatment.operators[0].end());
+  }
+  EXPECT_GT(modules.size(), 1U);
+  for (const std::string &module : modules)
+    EXPECT_TRUE(module == "norm" || module == "mlp" || module == "mlp.up" ||
+                module == "transformer_layer.mlp" ||
+                module == "transformer_layer.mlp.down")
+        << module;
+}
+
 } // namespace
 
 TEST_F(TreatmentsTest, TablesCountFirstLayersOfChunks) {
@@ -87,7 +119,7 @@ TEST_F(TreatmentsTest, GoFromSwapOverEverLessRecomputeToNone) {
   const std::vector<ModelLayer> layers = makeContext({0, 0, 1}, 1).layers;
   const std::vector<LayerTreatment> made =
       makeTreatments({makeGraph(6 * mib), makeGraph(12 * mib)}, layers, 3,
-                     CopyRates{2e3 * mib, 4e3 * mib});
+                     CopyRates{2e3 * mib, 4e3 * mib}, LayerWords::Operators);
   ASSERT_GE(made.size(), 4U);
   // Four values of 6 MiB, at 2 MiB/ms and at 4 MiB/ms.
   EXPECT_DOUBLE_EQ(made.front().copyOut[0], 12e-3);
@@ -107,8 +139,8 @@ TEST_F(TreatmentsTest, GoFromSwapOverEverLessRecomputeToNone) {
     before = repeated;
   }
   // Without a link there is no swap.
-  EXPECT_TRUE(
-      makeTreatments({makeGraph(6 * mib), makeGraph(12 * mib)}, layers, 3, {})
-          .front()
-          .isFull);
+  EXPECT_TRUE(makeTreatments({makeGraph(6 * mib), makeGraph(12 * mib)}, layers,
+                             3, {}, LayerWords::Operators)
+                  .front()
+                  .isFull);
 }

@@ -29,7 +29,8 @@ struct OperatorCounts {
   }
 };
 
-/// An item of layer_swap (no name) or op_swap.
+/// An item of layer_swap (no name) or op_swap. In the YAML of the dynamic graph
+/// the prefetch counts layers instead of kernels.
 struct SwapItem {
   std::string operatorName;
   int64_t backwardPrefetch = 1;
