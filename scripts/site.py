@@ -18,7 +18,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The order of the menu. Every page of docs/ is in it once, or the script ends with an error.
 MENU = {
-    "Use": ["why", "install", "out-of-memory", "configuration", "editors", "running", "fine-tuning", "planning", "memory", "swap", "experts", "dropout", "dynamic-graph", "fsdp", "muon", "chunked-loss", "reports"],
+    "Use": ["why", "recipes", "install", "out-of-memory", "configuration", "editors", "running", "fine-tuning", "planning", "memory", "swap", "experts", "dropout", "dynamic-graph", "fsdp", "muon", "chunked-loss", "reports"],
     "Time": ["schedules", "simulator", "targets", "costs", "calibration", "traces", "executed-timelines", "b200"],
     "How it is built": ["architecture", "glossary", "adding", "adding-schedule", "development", "dependencies", "engine", "ascend", "performance", "planning-problems", "sources", "known-bugs"],
 }
