@@ -222,6 +222,11 @@ def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
     where a rank has one row, is followed both ways. All ranks of a stage are
     looked at once. A remark says what was proven.
 
+    At last it proves that the routines of each chunk compute what `mf-certify`
+    wrote down for it: it runs them once on terms instead of numbers, over the
+    buffers of a frame, and compares the terms of outputs, losses and gradients.
+    An error names the result and the operator that makes what is found.
+
     ```mlir
     %done = ascend.collective all_reduce %own to %all over <pp> channel "pp"
         on @collective.pp after %ready : ...

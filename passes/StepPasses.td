@@ -46,6 +46,39 @@ def BuildBackward : Pass<"mf-build-backward", "::mf::ir::ModelOp"> {
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
+def Certify : Pass<"mf-certify", "::mf::ir::ModelOp"> {
+  let summary = "Write down what each chunk has to compute";
+  let description = [{
+    Gives each value of a chunk a term: a hash of the kernel that makes it, its
+    attributes and shapes, and the terms of what it reads, down to the chunk's
+    arguments, parameters and the gradients of its outputs. `mf.computes` has
+    the terms of all that the chunk gives to others for one micro-batch: outputs,
+    what is added to the loss, gradients of its inputs and of parameters. Takes
+    time linear in the number of operators.
+
+    The attribute goes with the chunk's forward function and, as `computes`, with
+    the layout of its frames. `ascend-verify-program` and `mf-run` run the
+    routines of the lowered chunk on terms and compare. A term is the same
+    wherever a value lies, when and how often it is made, whether kernels run as
+    a chain and whether parameters are converted once; it is another if an
+    operator is left out, repeated, has another attribute or other operands.
+    Where recompute makes a value of its saved form, `equal` has the term of
+    what is made and that of the value.
+
+    ```mlir
+    mf.chunk @chunk0 (%tokens: tensor<1x4xi32>) -> ... attributes {...} {
+      ...
+    }
+    // becomes
+    mf.chunk @chunk0 (%tokens: tensor<1x4xi32>) -> ... attributes {...,
+        mf.computes = {arguments = 1 : i64, ...}, ...} {
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
 def InsertRecompute : Pass<"mf-insert-recompute", "::mf::ir::ChunkOp"> {
   let summary = "Clone marked operators into backward";
   let description = [{

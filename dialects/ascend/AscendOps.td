@@ -87,13 +87,18 @@ def Ascend_FrameLayoutOp : Ascend_Op<"frame_layout", [Symbol, HasParent<"Program
     counts from the frame's part of the slot's own memory. In the arena a frame
     may consist of several parts, each with a place of its own: `parts` has the
     offsets at which they begin, the first at 0. No buffer lies in two of them.
+
+    `computes` is the certificate of the chunk, as `mf-certify` made it: the
+    terms of what its routines have to compute. `taken` of it says for each
+    routine behind forward which values its first arguments are.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeArrayAttr:$types,
                        StrArrayAttr:$names,
                        OptionalAttr<DenseI64ArrayAttr>:$offsets,
                        OptionalAttr<DenseI64ArrayAttr>:$parts,
                        OptionalAttr<I64Attr>:$bytes,
-                       OptionalAttr<I64Attr>:$host_bytes);
+                       OptionalAttr<I64Attr>:$host_bytes,
+                       OptionalAttr<DictionaryAttr>:$computes);
   let assemblyFormat = [{
     $sym_name $types `of` $names (`at` $offsets^)? attr-dict
   }];

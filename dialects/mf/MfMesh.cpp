@@ -1,5 +1,6 @@
 //===- MfMesh.cpp - The ranks of a training step --------------------------===//
 
+#include "dialects/mf/CertificateAttribute.h"
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ParameterSharing.h"
@@ -136,12 +137,24 @@ LogicalResult ParameterSharing::verify(Operation *op, Attribute value) {
   return success();
 }
 
+static LogicalResult verifyCertificate(Operation *op, Attribute value) {
+  if (!isa<ChunkOp, ForwardOp>(op))
+    return op->emitOpError(
+        "has a certificate; expected it on an mf.chunk or mf.forward");
+  if (!isa<DictionaryAttr>(value))
+    return op->emitOpError("expected a dictionary as mf.computes, but got ")
+           << value;
+  return success();
+}
+
 LogicalResult MfDialect::verifyOperationAttribute(Operation *op,
                                                   NamedAttribute attribute) {
   if (attribute.getName() == sampleOrderAttribute)
     return verifySampleOrder(op, attribute.getValue());
   if (attribute.getName() == ParameterSharing::attributeName)
     return ParameterSharing::verify(op, attribute.getValue());
+  if (attribute.getName() == certificateAttribute)
+    return verifyCertificate(op, attribute.getValue());
   if (attribute.getName() != MeshAttr::attributeName)
     return op->emitOpError("has the unknown attribute ") << attribute.getName();
   if (!isa<MeshAttr>(attribute.getValue()))

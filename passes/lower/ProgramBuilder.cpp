@@ -118,16 +118,25 @@ static ascend::SliceAttr getSlice(ir::ParamOp param, ir::LayoutAttr layout,
                                 param.getTensorType().getShape(), axes);
 }
 
-StaticOp ProgramBuilder::getCoordinate(ArrayAttr axes) {
-  // A group is in the order of ranks, whatever the order of its axes.
+/// A group is in the order of ranks, whatever the order of its axes.
+static SmallVector<Attribute> getOrderedAxes(Operation *op, ArrayAttr axes) {
   SmallVector<Attribute> ordered;
+  if (auto mesh = ir::MeshAttr::find(op))
+    llvm::copy_if(
+        mesh.getAxes(), std::back_inserter(ordered),
+        [&](StringAttr axis) { return llvm::is_contained(axes, axis); });
+  return ordered;
+}
+
+std::string mf::passes::getCoordinateName(Operation *op, ArrayAttr axes) {
   std::string name = "coordinate";
-  if (auto mesh = ir::MeshAttr::find(model))
-    for (StringAttr axis : mesh.getAxes())
-      if (llvm::is_contained(axes, axis)) {
-        ordered.push_back(axis);
-        name += "." + axis.str();
-      }
+  for (Attribute axis : getOrderedAxes(op, axes))
+    name += "." + cast<StringAttr>(axis).str();
+  return name;
+}
+
+StaticOp ProgramBuilder::getCoordinate(ArrayAttr axes) {
+  const SmallVector<Attribute> ordered = getOrderedAxes(model, axes);
   Builder builder(getContext());
   auto type = [&](int64_t size) {
     return RankedTensorType::get({size}, builder.getI32Type());
@@ -137,9 +146,9 @@ StaticOp ProgramBuilder::getCoordinate(ArrayAttr axes) {
   if (size > 1)
     slice = ascend::SliceAttr::get(getContext(), ArrayRef<int64_t>(size),
                                    builder.getArrayAttr(ordered));
-  return getStatic(name, getBufferType(type(1)), Role::Table, {},
-                   ir::InitAttr::get(getContext(), ir::InitKind::Coordinate, 1),
-                   {}, slice);
+  return getStatic(
+      getCoordinateName(model, axes), getBufferType(type(1)), Role::Table, {},
+      ir::InitAttr::get(getContext(), ir::InitKind::Coordinate, 1), {}, slice);
 }
 
 StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {

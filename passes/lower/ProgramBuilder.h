@@ -13,6 +13,10 @@
 
 namespace mf::passes {
 
+/// The name of the static that holds a rank's number in the group of ranks that
+/// differ in their coordinates on `axes`, in whatever order these are.
+std::string getCoordinateName(mlir::Operation *op, mlir::ArrayAttr axes);
+
 /// Names that lowering gives to streams, routines and buffers.
 namespace names {
 inline constexpr llvm::StringLiteral compute = "compute";

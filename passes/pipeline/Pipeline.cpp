@@ -77,6 +77,8 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   reduce.printPlan = options.printPlan;
   model.addPass(createReduceInBackward(reduce));
   model.addPass(createBuildBackward());
+  // For the proof of what the passes from here on leave.
+  model.addPass(createCertify());
   InsertRecomputeOptions recompute;
   recompute.printPlan = options.printPlan;
   model.addNestedPass<ir::ChunkOp>(createInsertRecompute(recompute));

@@ -1,5 +1,6 @@
 //===- SplitChunks.cpp - Chunks to forward and backward -------------------===//
 
+#include "dialects/mf/CertificateAttribute.h"
 #include "mf/Pipeline/Policy.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
@@ -237,6 +238,8 @@ void ChunkSplitter::buildForward() {
                         ValueRange(results).getTypes()),
       chunk.getPlacement(), chunk.getInputs(), chunk.getInputIndices(),
       numOutputs, chunk.getPast(), chunk.getFuture(), ArrayAttr(), ArrayAttr());
+  if (Attribute certificate = chunk->getAttr(certificateAttribute))
+    op->setAttr(certificateAttribute, certificate);
   op.getBody().takeBody(chunk.getBody());
   for (Operation &inner : op.getBody().front())
     if (auto compute = dyn_cast<ComputeOpInterface>(inner))

@@ -22,6 +22,8 @@ struct VerifyProgramPass
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    // A pass manager may run it again.
+    hasFailed = false;
     FailureOr<DecodedProgram> decoded = decodeProgram(getOperation());
     if (failed(decoded))
       return signalPassFailure();
@@ -32,6 +34,8 @@ struct VerifyProgramPass
     report(verifyProgress(decoded->program), *decoded);
     if (ranks && !hasFailed)
       report(verifyDistribution(decoded->program), *decoded);
+    if (!hasFailed)
+      report(verifyComputation(decoded->program), *decoded);
     if (!hasFailed)
       remarkProof(decoded->program);
   }

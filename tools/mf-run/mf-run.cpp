@@ -61,7 +61,9 @@ static Error verifyBeforeRun(const Program &program, bool verify) {
     return verifyProgress(program);
   if (Error error = verifyProgram(program))
     return error;
-  return verifyDistribution(program);
+  if (Error error = verifyDistribution(program))
+    return error;
+  return verifyComputation(program);
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #ifndef MF_PROGRAM_PROGRAM_H
 #define MF_PROGRAM_PROGRAM_H
 
+#include "mf/Program/Certificate.h"
 #include "mf/Program/Instruction.h"
 #include "mf/Program/Mesh.h"
 #include "mf/Support/SampleOrder.h"
@@ -147,6 +148,8 @@ struct FrameLayout {
   int64_t hostBytes = 0;
   /// The offsets at which the parts begin, ascending; the first is 0.
   std::vector<int64_t> parts = {0};
+  /// The values that the chunk's routines have to compute, if it says so.
+  std::optional<Certificate> computes;
   uint32_t location = 0;
 
   /// The part that has the offset, which is not negative.

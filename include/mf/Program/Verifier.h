@@ -70,6 +70,20 @@ llvm::Error verifyProgress(const Program &program,
 /// which verifyMemory and verifyProgress hold.
 llvm::Error verifyDistribution(const Program &program);
 
+/// Proves for the chunks of all stages that have a certificate
+/// (FrameLayout::computes) that their routines compute what it says: that each
+/// result is made by the kernels of the model's operators, with their
+/// attributes, from the results of those that it says, down to parameters and
+/// to what the chunk gets. Routines are run once on terms instead of numbers
+/// for all frames that are used alike, so time is linear in the instructions of
+/// routines and the calls of the step. For programs of which verifyMemory
+/// holds: then the order in which instructions are issued gives what is read.
+///
+/// Trusted are the kernels, and that the calls of different frames pass the
+/// right messages to each other. Routines that update parameters have no
+/// certificate.
+llvm::Error verifyComputation(const Program &program);
+
 /// The first two, for all stages; the first failure.
 llvm::Error verifyProgram(const Program &program);
 

@@ -5,6 +5,7 @@
 
 #include "dialects/ascend/AscendDialect.h"
 #include "mf/Program/Attributes.h"
+#include "mf/Program/Certificate.h"
 
 namespace mf::program {
 
@@ -26,6 +27,10 @@ mlir::FailureOr<BufferShape> decodeType(mlir::Operation *op, mlir::Type type);
 /// `value`, and `factor` and `window` or neither.
 mlir::FailureOr<LossScale> decodeLossScale(mlir::Operation *op,
                                            mlir::DictionaryAttr attribute);
+
+/// The certificate of a chunk: results as lists of [name, term].
+mlir::FailureOr<Certificate> decodeCertificate(mlir::Operation *op,
+                                               mlir::DictionaryAttr attribute);
 
 } // namespace mf::program
 

@@ -217,6 +217,12 @@ LogicalResult StageDecoder::decodeLayout(ascend::FrameLayoutOp op) {
     layout.parts = op.getParts()->vec();
   if (failed(checkParts(op, layout)))
     return failure();
+  if (std::optional<DictionaryAttr> computes = op.getComputes()) {
+    FailureOr<Certificate> certificate = decodeCertificate(op, *computes);
+    if (failed(certificate))
+      return failure();
+    layout.computes = std::move(*certificate);
+  }
   for (auto [index, type] : llvm::enumerate(op.getTypes())) {
     int64_t offset = op.getOffsets() ? (*op.getOffsets())[index] : 0;
     FailureOr<BufferShape> shape =

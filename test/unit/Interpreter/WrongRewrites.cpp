@@ -463,6 +463,8 @@ const WrongRewrite list[] = {
      forgetsATransposition, "gradient of 'layers.0.norm.weight'"},
     {"mf-build-backward", "LosesAResidualConnection", stagesYaml,
      losesAResidualConnection, "loss of step 1"},
+    {"mf-certify", "DropsAGradientWhereTwoMeet", stagesYaml,
+     dropsAGradientWhereTwoMeet, "gradient 'embedding.weight'"},
     {"mf-insert-recompute", "RecomputesFromTheWrongValue", stagesYaml,
      recomputesFromTheWrongValue, "gradient 'embedding.weight'"},
     {"mf-insert-recompute", "SkipsARecomputedOperator", stagesYaml,

@@ -1,0 +1,129 @@
+//===- Certificates.cpp - What chunks have to compute ---------------------===//
+
+#include "DecodedTypes.h"
+
+using namespace mlir;
+
+namespace mf::program {
+
+namespace {
+
+class CertificateDecoder {
+public:
+  CertificateDecoder(Operation *op, DictionaryAttr attribute)
+      : op(op), attribute(attribute) {}
+
+  FailureOr<Certificate> decode();
+
+private:
+  LogicalResult decodeResults(StringRef key,
+                              std::vector<CertifiedResult> &results);
+  LogicalResult decodeNumber(StringRef key, int64_t &number);
+  LogicalResult decodeEqual();
+  LogicalResult decodeTaken();
+  LogicalResult refuse(StringRef key, StringRef expected) {
+    return op->emitError("computes: '") << key << "': expected " << expected
+                                        << ", but got " << attribute.get(key);
+  }
+
+  Operation *op;
+  DictionaryAttr attribute;
+  Certificate result;
+};
+
+} // namespace
+
+static std::optional<int64_t> getInteger(Attribute attribute) {
+  auto integer = dyn_cast_or_null<IntegerAttr>(attribute);
+  if (!integer || !integer.getType().isSignlessInteger(64))
+    return std::nullopt;
+  return integer.getInt();
+}
+
+/// Pairs of the name and the term of a result.
+LogicalResult
+CertificateDecoder::decodeResults(StringRef key,
+                                  std::vector<CertifiedResult> &results) {
+  Attribute given = attribute.get(key);
+  if (!given)
+    return success();
+  constexpr StringRef expected = "a list of [name, term]";
+  auto list = dyn_cast<ArrayAttr>(given);
+  if (!list)
+    return refuse(key, expected);
+  for (Attribute element : list) {
+    auto pair = dyn_cast<ArrayAttr>(element);
+    if (!pair || pair.size() != 2)
+      return refuse(key, expected);
+    auto name = dyn_cast<StringAttr>(pair[0]);
+    std::optional<int64_t> term = getInteger(pair[1]);
+    if (!name || !term)
+      return refuse(key, expected);
+    results.push_back({name.str(), static_cast<Term>(*term)});
+  }
+  return success();
+}
+
+LogicalResult CertificateDecoder::decodeNumber(StringRef key, int64_t &number) {
+  std::optional<int64_t> given = getInteger(attribute.get(key));
+  if (!given || *given < 0 || *given > maximumBytes)
+    return refuse(key, "a number from 0 on");
+  number = *given;
+  return success();
+}
+
+LogicalResult CertificateDecoder::decodeEqual() {
+  Attribute given = attribute.get("equal");
+  if (!given)
+    return success();
+  auto terms = dyn_cast<DenseI64ArrayAttr>(given);
+  if (!terms || terms.size() % 2 != 0)
+    return refuse("equal", "pairs of terms");
+  for (int64_t i = 0; i < terms.size(); i += 2)
+    result.equal.emplace_back(static_cast<Term>(terms[i]),
+                              static_cast<Term>(terms[i + 1]));
+  return success();
+}
+
+LogicalResult CertificateDecoder::decodeTaken() {
+  Attribute given = attribute.get("taken");
+  if (!given)
+    return success();
+  auto routines = dyn_cast<DictionaryAttr>(given);
+  if (!routines)
+    return refuse("taken", "a dictionary of routines");
+  for (NamedAttribute named : routines) {
+    auto values = dyn_cast<DenseI64ArrayAttr>(named.getValue());
+    if (!values || llvm::any_of(values.asArrayRef(),
+                                [](int64_t value) { return value < 0; }))
+      return refuse("taken", "lists of numbers from 0 on");
+    result.taken.push_back({named.getName().str(), values.asArrayRef().vec()});
+  }
+  return success();
+}
+
+FailureOr<Certificate> CertificateDecoder::decode() {
+  for (NamedAttribute named : attribute)
+    if (!llvm::is_contained({"arguments", "output_gradients", "outputs",
+                             "losses", "input_gradients", "gradients",
+                             "records", "equal", "taken"},
+                            named.getName().getValue()))
+      return op->emitError("computes: unknown key ") << named.getName();
+  if (failed(decodeNumber("arguments", result.numArguments)) ||
+      failed(decodeNumber("output_gradients", result.numGradients)) ||
+      failed(decodeResults("outputs", result.outputs)) ||
+      failed(decodeResults("losses", result.losses)) ||
+      failed(decodeResults("input_gradients", result.inputGradients)) ||
+      failed(decodeResults("gradients", result.gradients)) ||
+      failed(decodeResults("records", result.records)) ||
+      failed(decodeEqual()) || failed(decodeTaken()))
+    return failure();
+  return std::move(result);
+}
+
+FailureOr<Certificate> decodeCertificate(Operation *op,
+                                         DictionaryAttr attribute) {
+  return CertificateDecoder(op, attribute).decode();
+}
+
+} // namespace mf::program
