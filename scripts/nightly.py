@@ -67,6 +67,7 @@ CAMPAIGNS = [
     Campaign("yaml-mutations", unit("mfConfigTest", "MutationTest.MutatedFiles*"), 100000, 20251120, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("killed-writers", unit("mfDataTest", "CheckpointKillTest.AtRandomMoments"), 4000, 11, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("proofs-of-calls", unit("mfProgramTest", "CallProofTest.*"), 200000, 20261123, MF_SEED="{seed}", MF_COUNT="{count}"),
+    Campaign("wrong-rewrites", unit("mfInterpreterTest", "*CertificateTest.*"), 1000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("fault-schedules", unit("mfRunnerTest", "FaultScheduleTest.*"), 1000000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
     # The planner beside trying all plans.
     Campaign("planner-oracle", unit("mfSolverTest", "OracleTest.*"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),
