@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MENU = {
     "Use": ["why", "recipes", "install", "out-of-memory", "configuration", "editors", "running", "fine-tuning", "planning", "memory", "swap", "experts", "dropout", "dynamic-graph", "fsdp", "muon", "chunked-loss", "reports"],
     "Time": ["schedules", "simulator", "targets", "costs", "calibration", "traces", "executed-timelines", "b200"],
-    "How it is built": ["architecture", "glossary", "adding", "adding-schedule", "development", "dependencies", "engine", "ascend", "performance", "planning-problems", "sources", "known-bugs"],
+    "How it is built": ["architecture", "glossary", "adding", "adding-schedule", "development", "dependencies", "engine", "ascend", "performance", "planning-problems", "sources", "proofs", "known-bugs"],
 }
 
 
