@@ -90,13 +90,13 @@ def check(tools, build, source, name, options):
 
 
 def check_death(program, data):
-    """A rank that dies ends the other one, which names it and what it waits for."""
+    """A rank that dies ends the other one, which says what it waits for, and names it by its place in the communicator."""
     first, second = start_ranks(program, 2, ["--steps=100000", "--data=" + data])
     first.stdout.readline()
     second.kill()
     _, errors = first.communicate(timeout=60)
     second.communicate()
-    if first.returncode == 1 and re.search(r"rank 0: .*Hccl\w+ \(call \d+\).* waits for rank 1.*process has ended", errors):
+    if first.returncode == 1 and re.search(r"rank 0: .*Hccl\w+ \(call \d+\).* waits for rank [01].*process has ended", errors):
         return []
     return ["a rank that waits for a dead one ends with %d:\n%s" % (first.returncode, errors)]
 
