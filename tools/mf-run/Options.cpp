@@ -46,6 +46,9 @@ llvm::StringRef Options::check() const {
   if (runs && !simulate && !routing.empty())
     return "--routing is about --simulate: an execution routes tokens as its "
            "routers say";
+  if (runs && quiet && !routing.empty())
+    return "--routing prints a table, which --quiet would leave out; expected "
+           "one of them";
   if (simulate && runsSteps())
     return "--simulate executes nothing: it takes no data, parameters, "
            "checkpoints, gradients, steps, threads or rates of copies (the "

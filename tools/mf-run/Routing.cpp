@@ -122,8 +122,6 @@ Error simulateRouting(const Options &options, const program::Program &program,
          formatFixed(result->seconds[numSteps / 2], 4),
          formatFixed(result->seconds.back(), 4)});
   }
-  if (options.quiet)
-    return Error::success();
   os << "\n"
      << group->experts << " experts on " << group->ranks << " ranks, "
      << group->choices << " for each of a rank's " << group->tokens

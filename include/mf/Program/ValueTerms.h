@@ -37,7 +37,7 @@ private:
 Term getInputTerm(llvm::StringRef kind, uint64_t number);
 Term getInputTerm(llvm::StringRef kind, llvm::StringRef name);
 
-/// Which terms stand for the same value.
+/// The terms that stand for the same value.
 using EqualTerms = std::unordered_map<Term, Term>;
 
 /// The terms of the bytes of one buffer.

@@ -135,9 +135,7 @@ Error VariantPlanner::learn() {
   if (!measured)
     return measured.takeError();
   if (measured->empty())
-    return llvm::make_error<plan::NoPlanError>(
-        "no plan was found before the search ended; a longer --time-limit may "
-        "help");
+    return makeNoPlanError();
   observations = std::move(*measured);
   numProbes = observations.size();
   compiledSteps += static_cast<int64_t>(probes.size());
