@@ -105,6 +105,25 @@ TEST(BuildScheduleTest, BackwardsEndWithTheFirstTrainedChunk) {
             "backwards end with chunk 2, expected one of the chunks 0 to 1");
 }
 
+// Megatron's count of forwards before forwards and backwards take turns, which
+// the dynamic graph's trainer has too: (chunks - 1) group + 2 (stages - 1 -
+// stage). Then one more forward comes before the first backward.
+TEST(BuildScheduleTest, StagesOfChunksWarmUpByTwoForwardsMore) {
+  const Schedule schedule = build("interleaved", 4, 2, 8);
+  std::vector<int64_t> warmUps;
+  for (const std::vector<Task> &tasks : schedule.stages) {
+    int64_t forwards = 0;
+    while (tasks[forwards].phase == Phase::Forward)
+      ++forwards;
+    warmUps.push_back(forwards - 1);
+    // From there on each forward is followed by a backward.
+    for (size_t i = forwards; i < tasks.size(); ++i)
+      EXPECT_EQ(tasks[i].phase == Phase::Backward,
+                (i - forwards) % 2 == 0 || i + forwards > tasks.size());
+  }
+  EXPECT_EQ(warmUps, (std::vector<int64_t>{10, 8, 6, 4}));
+}
+
 TEST(BuildScheduleTest, InFlightIsCountedToTheLastGradient) {
   Schedule whole = build("1f1b", 4, 1, 8);
   Schedule all = build("gpipe", 4, 1, 8);
