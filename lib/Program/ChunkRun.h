@@ -38,7 +38,8 @@ public:
   const std::map<uint32_t, BufferTerms> &getStatics() const { return statics; }
   BufferTerms &getStatic(uint32_t number);
 
-  /// The launch that made a term first, for errors. Empty unless it was asked for.
+  /// The launch that made a term first, for errors. Empty unless it was asked
+  /// for.
   std::string getMaker(Term term) const {
     auto found = makers.find(term);
     return found == makers.end() ? "" : found->second;

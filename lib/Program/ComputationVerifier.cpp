@@ -8,6 +8,7 @@
 
 #include "ChunkRun.h"
 #include "FrameEvents.h"
+#include "MessageVerifier.h"
 #include "mf/Program/Verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -374,7 +375,7 @@ Error verifyComputation(const Program &program) {
   for (const StageProgram &stage : program.stages)
     if (Error error = verifyStage(program, stage))
       return error;
-  return Error::success();
+  return verifyMessages(program);
 }
 
 } // namespace mf::program

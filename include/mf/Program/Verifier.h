@@ -79,9 +79,10 @@ llvm::Error verifyDistribution(const Program &program);
 /// routines and the calls of the step. For programs of which verifyMemory
 /// holds: then the order in which instructions are issued gives what is read.
 ///
-/// Trusted are the kernels, and that the calls of different frames pass the
-/// right messages to each other. Routines that update parameters have no
-/// certificate.
+/// Then proves that calls pass the right messages to each other: a forward
+/// takes loads and outputs, a backward gradients, of its own micro-batch, and
+/// all micro-batches take the same of the same chunks. The kernels are trusted.
+/// Routines that update parameters have no certificate.
 llvm::Error verifyComputation(const Program &program);
 
 /// The first two, for all stages; the first failure.

@@ -21,6 +21,8 @@ bool IrSaboteur::isBreakable(Operation *op) {
   if (isa<ir::ScheduleOp>(parent))
     return isa<ir::RunForwardOp, ir::RunRecomputeOp, ir::RunBackwardOp,
                ir::RunBackwardWeightsOp>(op);
+  if (auto call = dyn_cast<ascend::CallOp>(op))
+    return call.getFrame() != nullptr;
   auto routine = dyn_cast<ascend::RoutineOp>(parent);
   if (routine && routine.getLayout())
     return isa<ascend::LaunchOp, ascend::CopyOp, ascend::CollectiveOp,

@@ -12,8 +12,8 @@ namespace mf::tools {
 /// Breaks one operation of a training step at random: leaves it out, repeats
 /// it, exchanges operands, takes another operand, changes an attribute or
 /// exchanges what a function returns. Breaks the functions and routines of
-/// chunks, in the mf dialect or in the ascend dialect, and the runs of a
-/// schedule; not what updates parameters, nor the calls of a lowered step.
+/// chunks, in the mf dialect or in the ascend dialect, and their runs in a
+/// schedule or calls in a step; not what updates parameters.
 class IrSaboteur {
 public:
   explicit IrSaboteur(uint64_t seed) : random(seed) {}
