@@ -26,8 +26,9 @@ struct AddressedItem {
 /// alive at a time.
 class PlacedItems {
 public:
-  PlacedItems(const PackProblem &problem)
-      : items(problem.items), offsets(items.size()),
+  /// Reads the offset of an item from `offsets` once it is placed.
+  PlacedItems(const PackProblem &problem, const std::vector<int64_t> &offsets)
+      : items(problem.items), offsets(offsets),
         byBegin(getSortedIndices<int32_t>(items.size(),
                                           [&](int32_t a, int32_t b) {
                                             return items[a].begin <
@@ -47,10 +48,9 @@ public:
                      firstAtOrAfter.begin());
   }
 
-  void insert(int32_t index, int64_t offset) {
+  void insert(int32_t index) {
     const PackItem &item = items[index];
-    fresh.push_back({{offset, offset + item.size}, item.begin, item.end});
-    offsets[index] = offset;
+    fresh.push_back({getAddress(index), item.begin, item.end});
     placed[rank[index] / 64] |= uint64_t(1) << (rank[index] % 64);
     int32_t low = item.begin + leaves, high = item.end + leaves;
     for (; low < high; low /= 2, high /= 2) {
@@ -73,8 +73,7 @@ public:
           conflicts.push_back(item.address);
     } else {
       forEachOverlapping(begin, end, [&](int32_t other) {
-        conflicts.push_back(
-            {offsets[other], offsets[other] + items[other].size});
+        conflicts.push_back(getAddress(other));
       });
       std::sort(conflicts.begin(), conflicts.end());
     }
@@ -85,6 +84,10 @@ public:
   }
 
 private:
+  AddressRange getAddress(int32_t index) const {
+    return {offsets[index], offsets[index] + items[index].size};
+  }
+
   /// Moves fresh items to their places by address.
   void sortFresh() {
     std::sort(fresh.begin(), fresh.end());
@@ -119,8 +122,7 @@ private:
   }
 
   const std::vector<PackItem> &items;
-  /// By item, if it is placed.
-  std::vector<int64_t> offsets;
+  const std::vector<int64_t> &offsets;
   std::vector<int32_t> byBegin;
   std::vector<int32_t> rank;
   /// By section: how many items begin before it.
@@ -186,7 +188,7 @@ public:
       items.clear();
       for (size_t i = 0; i < problem.items.size(); ++i)
         if (problem.items[i].fixedOffset >= 0 && problem.items[i].size > 0)
-          placed.insert(static_cast<int32_t>(i), problem.items[i].fixedOffset);
+          placed.insert(static_cast<int32_t>(i));
     }
     std::sort(items.begin(), items.end());
     for (size_t first = 0; first < items.size(); first += perBlock)
@@ -312,7 +314,7 @@ std::optional<PackResult> packInOrder(const PackProblem &problem,
   result.offsets.reserve(problem.items.size());
   for (const PackItem &item : problem.items)
     result.offsets.push_back(std::max<int64_t>(0, item.fixedOffset));
-  PlacedItems placed(problem);
+  PlacedItems placed(problem, result.offsets);
   const FixedItems fixed(problem, placed);
   result.peak = fixed.getPeak();
   std::vector<AddressRange> conflicts;
@@ -328,7 +330,7 @@ std::optional<PackResult> packInOrder(const PackProblem &problem,
       return std::nullopt;
     result.offsets[index] = found.offset;
     result.peak = std::max(result.peak, found.offset + item.size);
-    placed.insert(index, found.offset);
+    placed.insert(index);
   }
   return result;
 }
