@@ -43,12 +43,6 @@ private:
 
 } // namespace
 
-static Node parse(StringRef yaml, StringRef fileName) {
-  // Errors cannot occur: the text was compiled before.
-  DiagnosticList diagnostics;
-  return parseYaml(yaml, fileName, diagnostics);
-}
-
 /// The settings, and that a step was compiled with them.
 static void printPlan(const PlanRequest &request, const PlanAnswer &found,
                       StringRef target) {
@@ -57,7 +51,6 @@ static void printPlan(const PlanRequest &request, const PlanAnswer &found,
   for (size_t stage = 0; stage < stages.size(); ++stage)
     if (stages[stage].peakBytes > stages[fullest].peakBytes)
       fullest = stage;
-  const StringRef file = request.input.fileName;
   WithColor::note()
       << "proven by compiling it: the step fits with the settings below; "
          "stage "
@@ -66,8 +59,7 @@ static void printPlan(const PlanRequest &request, const PlanAnswer &found,
       << describeMemorySize(found.limitBytes) << "; on " << target
       << " it takes " << showSeconds(found.best.measure.seconds) << ", "
       << showSeconds(found.given.seconds) << " if memory had no limit\n"
-      << printSettingChanges(parse(request.yaml, file),
-                             parse(found.best.yaml, file), 2);
+      << printSettingChanges(StringRef(request.yaml), found.best.yaml, 2);
 }
 
 static void printFailure(Error error) {

@@ -82,11 +82,9 @@ Object writeSettings(const MemorySettings &settings) {
 
 void printSettings(const MemorySettings &settings, llvm::StringRef given,
                    llvm::StringRef planned, llvm::raw_ostream &os) {
-  // Errors cannot occur: both texts were compiled before.
   DiagnosticList ignored;
-  const Node before = parseYaml(given, "", ignored);
-  if (hasDynamicSections(before)) {
-    os << printSettingChanges(before, parseYaml(planned, "", ignored), 2);
+  if (hasDynamicSections(parseYaml(given, "", ignored))) {
+    os << printSettingChanges(given, planned, 2);
     return;
   }
   for (const auto &[name, value] : listSettings(settings)) {

@@ -71,4 +71,11 @@ std::string printSettingChanges(const Node &before, const Node &after,
   return printBlock(changes, indent, 2, "\n") + "\n";
 }
 
+std::string printSettingChanges(StringRef before, StringRef after,
+                                size_t indent) {
+  DiagnosticList ignored;
+  return printSettingChanges(parseYaml(before, "", ignored),
+                             parseYaml(after, "", ignored), indent);
+}
+
 } // namespace mf

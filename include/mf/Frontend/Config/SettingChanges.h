@@ -14,6 +14,9 @@ namespace mf {
 /// if there is no difference.
 std::string printSettingChanges(const Node &before, const Node &after,
                                 size_t indent = 0);
+/// The same of two texts that have been compiled, and so can be read.
+std::string printSettingChanges(llvm::StringRef before, llvm::StringRef after,
+                                size_t indent = 0);
 
 } // namespace mf
 
