@@ -56,8 +56,9 @@ public:
     const Node given = section["mode"];
     if (given.isDefined() ? given.getText() != mode : mode != "None")
       // A bare None would be a string, too, but reads like Python's.
-      all.set("recompute.mode", mode == "None" ? SettingValue::fromPattern(mode)
-                                               : SettingValue::fromName(mode));
+      all.set(dynamic::modePath, mode == "None"
+                                     ? SettingValue::fromPattern(mode)
+                                     : SettingValue::fromName(mode));
     all.merge(keys);
     return all;
   }
@@ -85,7 +86,7 @@ private:
     const std::vector<int64_t> layers = getLayers(*settings.recompute);
     // With modules an old list would count, too.
     if (!layers.empty() || isFilled(given))
-      set("full_recompute_layer", given, makeLayerList(layers));
+      set(dynamic::fullPath, given, makeLayerList(layers));
     return !layers.empty();
   }
 
@@ -102,13 +103,13 @@ private:
         map.entries.emplace_back(modules.pattern, makeLayerList(layers));
     const bool isAny = !map.entries.empty();
     if (isAny)
-      set("select_module", given, std::move(map));
+      set(dynamic::modulePath, given, std::move(map));
     return isAny;
   }
 
-  void set(llvm::StringRef key, const Node &given, SettingValue value) {
+  void set(llvm::StringRef path, const Node &given, SettingValue value) {
     if (!given.isDefined() || !says(given, value))
-      keys.set(("recompute." + key).str(), std::move(value));
+      keys.set(path, std::move(value));
   }
 
   const MemorySettings &settings, &old;
@@ -142,7 +143,7 @@ SettingValue getDynamicSwapKeys(const MemorySettings &settings,
     return keys;
   const std::vector<SwapItem> items = groupByPrefetch(*settings.swap);
   if (config.swap.swap != !items.empty())
-    keys.set("swap.enable", SettingValue::fromBool(!items.empty()));
+    keys.set(dynamic::swapPath, SettingValue::fromBool(!items.empty()));
   if (items.empty())
     return keys;
   SettingValue whole = SettingValue::makeList(),
@@ -166,12 +167,12 @@ SettingValue getDynamicSwapKeys(const MemorySettings &settings,
     (item.operatorName.empty() ? whole : modules)
         .elements.push_back(std::move(map));
   }
-  keys.set("swap.default_prefetch",
+  keys.set(dynamic::prefetchPath,
            SettingValue::fromInt(items.front().backwardPrefetch));
   if (!whole.elements.empty() || config.swap.layerSwap)
-    keys.set("swap.layer_swap", std::move(whole));
+    keys.set(dynamic::layerSwapPath, std::move(whole));
   if (!modules.elements.empty() || config.swap.opSwap)
-    keys.set("swap.op_swap", std::move(modules));
+    keys.set(dynamic::opSwapPath, std::move(modules));
   return keys;
 }
 

@@ -125,7 +125,7 @@ void DynamicSettingKeys::setStages() {
   SettingValue list = SettingValue::makeList();
   for (const std::string &row : rows)
     list.elements.push_back(SettingValue::fromPattern(row));
-  keys.set("parallelism.pipeline_parallel_layers_per_stage", std::move(list));
+  keys.set(dynamic::stagePath, std::move(list));
 }
 
 SettingValue getDynamicLayoutKeys(const MemorySettings &settings,

@@ -38,8 +38,7 @@ static SettingValue toValue(const Node &node) {
 /// Whether what stands at a path is one setting, not a section of several. The
 /// keys of swap_config only make sense together.
 static bool isSetting(StringRef path) {
-  return path == "swap_config" || path == "recompute.select_module" ||
-         llvm::is_contained(getSettingPaths(), path);
+  return path == "swap_config" || llvm::is_contained(getSettingPaths(), path);
 }
 
 static bool isSame(const Node &before, const Node &after) {

@@ -21,9 +21,24 @@ ArrayRef<SettingKey> getSettingKeys() {
 
 ArrayRef<StringRef> getSettingPaths() {
   static const std::vector<StringRef> paths = [] {
-    std::vector<StringRef> paths = {
-        recomputePath, selectPath,    commPath, offsetPath,    interleavePath,
-        switchPath,    schedulerPath, swapPath, layerSwapPath, opSwapPath};
+    std::vector<StringRef> paths = {recomputePath,
+                                    selectPath,
+                                    commPath,
+                                    offsetPath,
+                                    interleavePath,
+                                    switchPath,
+                                    schedulerPath,
+                                    swapPath,
+                                    layerSwapPath,
+                                    opSwapPath,
+                                    dynamic::modePath,
+                                    dynamic::fullPath,
+                                    dynamic::modulePath,
+                                    dynamic::swapPath,
+                                    dynamic::prefetchPath,
+                                    dynamic::layerSwapPath,
+                                    dynamic::opSwapPath,
+                                    dynamic::stagePath};
     for (const SettingKey &setting : getSettingKeys())
       paths.push_back(setting.path);
     return paths;

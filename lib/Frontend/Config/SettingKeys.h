@@ -26,6 +26,20 @@ inline constexpr llvm::StringLiteral schedulerPath =
 inline constexpr llvm::StringLiteral swapPath = "swap_config.swap";
 inline constexpr llvm::StringLiteral layerSwapPath = "swap_config.layer_swap";
 inline constexpr llvm::StringLiteral opSwapPath = "swap_config.op_swap";
+/// Paths of keys in the YAML of the dynamic graph.
+namespace dynamic {
+inline constexpr llvm::StringLiteral modePath = "recompute.mode";
+inline constexpr llvm::StringLiteral fullPath =
+    "recompute.full_recompute_layer";
+inline constexpr llvm::StringLiteral modulePath = "recompute.select_module";
+inline constexpr llvm::StringLiteral swapPath = "swap.enable";
+inline constexpr llvm::StringLiteral prefetchPath = "swap.default_prefetch";
+inline constexpr llvm::StringLiteral layerSwapPath = "swap.layer_swap";
+inline constexpr llvm::StringLiteral opSwapPath = "swap.op_swap";
+inline constexpr llvm::StringLiteral stagePath =
+    "parallelism.pipeline_parallel_layers_per_stage";
+} // namespace dynamic
+
 /// Settings that are the value of one key.
 struct SettingKey {
   std::string path;

@@ -426,6 +426,28 @@ TEST_F(DynamicConfigTest, WritesModulesAndSwap) {
                   .contains("expected 1 layers for each item, but got 2"));
 }
 
+TEST_F(DynamicConfigTest, ChangesNoAliasOfASetting) {
+  setenv("RANK_SIZE", "2", /*replace=*/1);
+  const std::string yaml =
+      "training: {global_batch_size: 4}\n"
+      "lr_scheduler: {type: ConstantWarmUpLR, warmup_ratio: 0}\n"
+      "train_dataset: {dataloader: {type: MindDataset}}\n"
+      "model: " +
+      makeModel(8) +
+      "\n"
+      "recompute:\n"
+      "  mode: select\n"
+      "  full_recompute_layer: &first ['0-3']\n"
+      "  select_module: {mlp: *first}\n";
+  MemorySettings settings;
+  settings.recompute = {{2}};
+  llvm::Expected<std::string> edited = applySettings(yaml, "t.yaml", settings);
+  ASSERT_FALSE(!!edited) << *edited;
+  EXPECT_TRUE(llvm::StringRef(llvm::toString(edited.takeError()))
+                  .contains("'recompute.select_module' is an alias of a "
+                            "setting that becomes"));
+}
+
 TEST_F(DynamicConfigTest, ReadsPiecesOfTheLoss) {
   Sections yaml;
   auto make = [](const std::string &keys) {
