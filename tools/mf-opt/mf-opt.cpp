@@ -64,8 +64,9 @@ static mf::tools::LoweringFlags lowering(category);
 static cl::opt<bool>
     verify("verify", cl::init(true), cl::cat(category),
            cl::desc("Prove that the step has no races, that its ranks do not "
-                    "wait for each other for ever and that together they "
-                    "compute what one would (default: true); --json says "
+                    "wait for each other for ever, that together they "
+                    "compute what one would and that its routines compute "
+                    "what the model says (default: true); --json says "
                     "whether it was done"));
 static cl::opt<bool> quiet("quiet", cl::cat(category),
                            cl::desc("No INFO lines about what layers got"));

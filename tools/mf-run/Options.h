@@ -90,8 +90,9 @@ struct Options {
   cl::opt<bool> verify{
       "verify", cl::init(true), cl::cat(deviceCategory),
       cl::desc("Prove before the run that each access is ordered after what it "
-               "depends on, and that ranks together compute what one would "
-               "(default: true); --report says whether it was done")};
+               "depends on, that ranks together compute what one would and "
+               "that routines compute what the model says (default: true); "
+               "--report says whether it was done")};
 
   cl::opt<uint64_t> faultSeed{
       "fault-seed", cl::value_desc("n"), cl::cat(deviceCategory),

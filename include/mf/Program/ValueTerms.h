@@ -80,7 +80,7 @@ struct TermRange {
 };
 
 /// The term of a value of term `before` to which one of `addend` is added by
-///  a kernel that takes addends of type `from` and adds in type `to`.
+/// a kernel that takes addends of type `from` and adds in type `to`.
 Term getSum(Term before, Term addend, const TensorShape &from,
             const TensorShape &to);
 
