@@ -246,8 +246,8 @@ def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
 def PrintSchedule : Pass<"ascend-print-schedule", "::mlir::ModuleOp"> {
   let summary = "Print what the stages of a planned program do when";
   let description = [{
-    Puts the kernels, events and exchanges of every program's step on the lines
-    of the simulator (mf/Perf/EventEngine/Lines.h), a line for each stream: kernels take as
+    Puts the kernels, events and exchanges of every program's step in the queues
+    of the simulator (mf/Perf/EventEngine/Queues.h), a queue for each stream: kernels take as
     long as they have floating-point operations, messages `transfer-time`, copies
     and collectives nothing. Prints a timeline, with the tasks found from the
     calls and their frames, its end and its bubble (idle time in the time of the

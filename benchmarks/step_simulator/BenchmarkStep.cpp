@@ -1,4 +1,4 @@
-//===- BenchmarkStep.cpp - A step of many kernels as lines ----------------===//
+//===- BenchmarkStep.cpp - A step of many kernels as queues ---------------===//
 //--------------------===//
 
 #include "BenchmarkStep.h"
@@ -20,18 +20,18 @@ constexpr double messageSeconds = 900e-6, latency = 10e-6;
 
 BenchmarkStep::BenchmarkStep(const schedule::Schedule &schedule,
                              const StepShape &shape, bool hasMarks)
-    : pipeline(schedule.pipeline), kernels(shape.kernels), lines(tick),
+    : pipeline(schedule.pipeline), kernels(shape.kernels), queues(tick),
       transfers(2 * pipeline.getNumChunks() * pipeline.microBatches, -1) {
   for (int64_t stage = 0; stage < pipeline.stages; ++stage) {
     for (int role = 0; role < NumRoles; ++role)
-      lines.addLine();
-    lines.addLink();
+      queues.addQueue();
+    queues.addLink();
   }
   for (auto [stage, tasks] : llvm::enumerate(schedule.stages)) {
     for (const Task &task : tasks) {
       if (hasMarks)
         for (int role = 0; role < NumRoles; ++role)
-          lines.markPeriod(getLine(stage, static_cast<Role>(role)));
+          queues.markPeriod(getQueue(stage, static_cast<Role>(role)));
       addTask(stage, task);
     }
   }
@@ -39,25 +39,25 @@ BenchmarkStep::BenchmarkStep(const schedule::Schedule &schedule,
 
 int64_t BenchmarkStep::getNumItems() const {
   int64_t items = 0;
-  for (sim::LineId line = 0; line < lines.getNumLines(); ++line)
-    items += lines.getNumItems(line);
+  for (sim::QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
+    items += queues.getNumItems(queue);
   return items;
 }
 
 void BenchmarkStep::addKernels(int64_t stage, double factor) {
-  sim::LineId compute = getLine(stage, Compute);
-  sim::LineId collective = getLine(stage, Collective);
+  sim::QueueId compute = getQueue(stage, Compute);
+  sim::QueueId collective = getQueue(stage, Collective);
   for (int64_t kernel = 0; kernel < kernels; ++kernel) {
-    lines.addWork(compute, factor * kernelSeconds *
-                               (1 + 0.1 * static_cast<double>(kernel % 7)));
+    queues.addWork(compute, factor * kernelSeconds *
+                                (1 + 0.1 * static_cast<double>(kernel % 7)));
     if (kernel % 10 != 9)
       continue;
-    sim::EventId ready = lines.addEvents(2);
-    lines.addRecord(compute, ready);
-    lines.addWait(collective, ready);
-    lines.addWork(collective, collectiveSeconds);
-    lines.addRecord(collective, ready + 1);
-    lines.addWait(compute, ready + 1);
+    sim::EventId ready = queues.addEvents(2);
+    queues.addRecord(compute, ready);
+    queues.addWait(collective, ready);
+    queues.addWork(collective, collectiveSeconds);
+    queues.addRecord(collective, ready + 1);
+    queues.addWait(compute, ready + 1);
   }
 }
 
@@ -71,7 +71,7 @@ sim::GroupId BenchmarkStep::getTransfer(const Task &producer, int32_t step) {
     auto from = static_cast<sim::LinkId>(pipeline.stageOfChunk[producer.chunk]);
     auto to =
         static_cast<sim::LinkId>(pipeline.stageOfChunk[producer.chunk + step]);
-    transfer = lines.addTransfer(latency, messageSeconds, {from, to});
+    transfer = queues.addTransfer(latency, messageSeconds, {from, to});
   }
   return transfer;
 }
@@ -79,24 +79,25 @@ sim::GroupId BenchmarkStep::getTransfer(const Task &producer, int32_t step) {
 void BenchmarkStep::addTask(int64_t stage, const Task &task) {
   bool isForward = task.phase == Phase::Forward;
   int32_t step = isForward ? 1 : -1;
-  sim::LineId compute = getLine(stage, Compute);
+  sim::QueueId compute = getQueue(stage, Compute);
   if (isChunk(task.chunk - step)) {
     Task producer = task;
     producer.chunk -= step;
-    sim::LineId line =
-        getLine(stage, isForward ? ReceiveForward : ReceiveGradient);
-    sim::EventId arrived = lines.addEvents();
-    lines.addRendezvous(line, getTransfer(producer, step));
-    lines.addRecord(line, arrived);
-    lines.addWait(compute, arrived);
+    sim::QueueId queue =
+        getQueue(stage, isForward ? ReceiveForward : ReceiveGradient);
+    sim::EventId arrived = queues.addEvents();
+    queues.addRendezvous(queue, getTransfer(producer, step));
+    queues.addRecord(queue, arrived);
+    queues.addWait(compute, arrived);
   }
   addKernels(stage, isForward ? 1 : 2);
   if (isChunk(task.chunk + step)) {
-    sim::LineId line = getLine(stage, isForward ? SendForward : SendGradient);
-    sim::EventId made = lines.addEvents();
-    lines.addRecord(compute, made);
-    lines.addWait(line, made);
-    lines.addRendezvous(line, getTransfer(task, step));
+    sim::QueueId queue =
+        getQueue(stage, isForward ? SendForward : SendGradient);
+    sim::EventId made = queues.addEvents();
+    queues.addRecord(compute, made);
+    queues.addWait(queue, made);
+    queues.addRendezvous(queue, getTransfer(task, step));
   }
 }
 

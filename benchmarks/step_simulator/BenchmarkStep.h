@@ -1,10 +1,10 @@
-//===- BenchmarkStep.h - A step of many kernels as lines ------*- C++ -*-===//
+//===- BenchmarkStep.h - A step of many kernels as queues -------*- C++ -*-===//
 //-*-===//
 
 #ifndef MF_BENCHMARKS_BENCHMARKSTEP_H
 #define MF_BENCHMARKS_BENCHMARKSTEP_H
 
-#include "mf/Perf/EventEngine/Lines.h"
+#include "mf/Perf/EventEngine/Queues.h"
 #include "mf/Pipeline/Schedule.h"
 
 namespace mf::benchmarks {
@@ -17,7 +17,7 @@ struct StepShape {
   int64_t kernels;
 };
 
-/// The simulated lines of a schedule: each stage has lines that compute, run
+/// The simulated queues of a schedule: each stage has queues that compute, run
 /// collectives, and send and receive in both directions. They wait for one
 /// another by events. Messages are transfers over the ports of both stages.
 class BenchmarkStep {
@@ -25,12 +25,12 @@ public:
   BenchmarkStep(const schedule::Schedule &schedule, const StepShape &shape,
                 bool hasMarks);
 
-  const sim::Lines &get() const { return lines; }
+  const sim::Queues &get() const { return queues; }
   int64_t getNumItems() const;
 
 private:
-  /// Sends and receives of forwards are on lines of their own, and so are those
-  /// of gradients.
+  /// Sends and receives of forwards are in queues of their own, and so are
+  /// those of gradients.
   enum Role {
     Compute,
     Collective,
@@ -41,8 +41,8 @@ private:
     NumRoles
   };
 
-  sim::LineId getLine(int64_t stage, Role role) const {
-    return static_cast<sim::LineId>(stage * NumRoles + role);
+  sim::QueueId getQueue(int64_t stage, Role role) const {
+    return static_cast<sim::QueueId>(stage * NumRoles + role);
   }
   void addTask(int64_t stage, const schedule::Task &task);
   void addKernels(int64_t stage, double factor);
@@ -54,7 +54,7 @@ private:
 
   const schedule::Pipeline &pipeline;
   int64_t kernels;
-  sim::Lines lines;
+  sim::Queues queues;
   /// The transfer of each message, or -1.
   std::vector<sim::GroupId> transfers;
 };

@@ -1,7 +1,7 @@
 //===- step_simulator.cpp - Benchmark of the engine below simulators ------===//
 //
 // How many items (kernels, waits, records, rendezvous) per second one core
-// simulates, building the lines included: with all periods simulated, and with
+// simulates, building the queues included: with all periods simulated, and with
 // those that repeat skipped. Fails if the two differ. The best of several runs;
 // the memory is the most that the process had so far.
 //
@@ -49,19 +49,19 @@ SpeedResult measure(const schedule::Schedule &schedule, const StepShape &shape,
   llvm::ExitOnError check("error: ");
   SpeedResult result;
   for (int run = 0; run < 3; ++run) {
-    std::optional<BenchmarkStep> lines;
+    std::optional<BenchmarkStep> queues;
     double building =
-        getProcessorSeconds([&] { lines.emplace(schedule, shape, hasMarks); });
+        getProcessorSeconds([&] { queues.emplace(schedule, shape, hasMarks); });
     sim::Timeline timeline;
     double simulating = getProcessorSeconds(
-        [&] { timeline = check(sim::simulate(lines->get())); });
+        [&] { timeline = check(sim::simulate(queues->get())); });
     result.building = std::min(result.building, building);
     result.simulating = std::min(result.simulating, simulating);
-    result.items = lines->getNumItems();
+    result.items = queues->getNumItems();
     result.skipped = timeline.getNumSkipped();
     result.end = timeline.getEnd();
     if (run == 0)
-      result.pathSteps = findCriticalPath(lines->get(), timeline).size();
+      result.pathSteps = findCriticalPath(queues->get(), timeline).size();
   }
   return result;
 }

@@ -9,18 +9,18 @@ namespace {
 
 class PathFinder {
 public:
-  PathFinder(const Lines &lines, const Timeline &timeline);
+  PathFinder(const Queues &queues, const Timeline &timeline);
 
   std::vector<PathStep> find();
 
 private:
   double getStart(ItemId item) const { return timeline.getStart(item); }
   ItemId findLast() const;
-  /// The item whose end decides when this one ends; on its own line unless that
-  /// one came earlier.
+  /// The item whose end decides when this one ends; on its own queue unless
+  /// that one came earlier.
   ItemId getCause(ItemId item) const;
 
-  const Lines &lines;
+  const Queues &queues;
   const Timeline &timeline;
   /// The item that records each event, and the last to come to each rendezvous.
   std::vector<ItemId> recordOfEvent, lastOfGroup;
@@ -28,18 +28,18 @@ private:
 
 constexpr ItemId noItem{-1, -1};
 
-PathFinder::PathFinder(const Lines &lines, const Timeline &timeline)
-    : lines(lines), timeline(timeline),
-      recordOfEvent(lines.getNumEvents(), noItem),
-      lastOfGroup(lines.getNumGroups(), noItem) {
-  for (LineId line = 0; line < lines.getNumLines(); ++line) {
-    for (int32_t index = 0; index < lines.getNumItems(line); ++index) {
-      ItemId item{line, index};
-      ItemKind kind = lines.getKind(item);
+PathFinder::PathFinder(const Queues &queues, const Timeline &timeline)
+    : queues(queues), timeline(timeline),
+      recordOfEvent(queues.getNumEvents(), noItem),
+      lastOfGroup(queues.getNumGroups(), noItem) {
+  for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue) {
+    for (int32_t index = 0; index < queues.getNumItems(queue); ++index) {
+      ItemId item{queue, index};
+      ItemKind kind = queues.getKind(item);
       if (kind == ItemKind::Record) {
-        recordOfEvent[lines.getOperand(item)] = item;
+        recordOfEvent[queues.getOperand(item)] = item;
       } else if (kind == ItemKind::Rendezvous) {
-        ItemId &last = lastOfGroup[lines.getOperand(item)];
+        ItemId &last = lastOfGroup[queues.getOperand(item)];
         if (last == noItem || getStart(last) < getStart(item))
           last = item;
       }
@@ -49,8 +49,8 @@ PathFinder::PathFinder(const Lines &lines, const Timeline &timeline)
 
 ItemId PathFinder::findLast() const {
   ItemId last = noItem;
-  for (LineId line = 0; line < lines.getNumLines(); ++line) {
-    ItemId item{line, lines.getNumItems(line) - 1};
+  for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue) {
+    ItemId item{queue, queues.getNumItems(queue) - 1};
     if (item.index >= 0 &&
         (last == noItem || timeline.getEnd(last) < timeline.getEnd(item)))
       last = item;
@@ -59,13 +59,13 @@ ItemId PathFinder::findLast() const {
 }
 
 ItemId PathFinder::getCause(ItemId item) const {
-  switch (lines.getKind(item)) {
+  switch (queues.getKind(item)) {
   case ItemKind::Wait:
     if (getStart(item) < timeline.getEnd(item))
-      return recordOfEvent[lines.getOperand(item)];
+      return recordOfEvent[queues.getOperand(item)];
     return item;
   case ItemKind::Rendezvous: {
-    ItemId last = lastOfGroup[lines.getOperand(item)];
+    ItemId last = lastOfGroup[queues.getOperand(item)];
     return getStart(item) < getStart(last) ? last : item;
   }
   case ItemKind::Work:
@@ -83,7 +83,7 @@ std::vector<PathStep> PathFinder::find() {
     PathStep step{cause, getStart(cause), timeline.getEnd(cause)};
     if (step.start < step.end)
       path.push_back(step);
-    item = {cause.line, cause.index - 1};
+    item = {cause.queue, cause.index - 1};
   }
   std::reverse(path.begin(), path.end());
   return path;
@@ -91,9 +91,9 @@ std::vector<PathStep> PathFinder::find() {
 
 } // namespace
 
-std::vector<PathStep> findCriticalPath(const Lines &lines,
+std::vector<PathStep> findCriticalPath(const Queues &queues,
                                        const Timeline &timeline) {
-  return PathFinder(lines, timeline).find();
+  return PathFinder(queues, timeline).find();
 }
 
 } // namespace mf::sim

@@ -11,85 +11,86 @@ namespace mf::sim {
 
 namespace {
 
-/// A line that waits, and what it waits for.
+/// A queue that waits, and what it waits for.
 class WaitsFor {
 public:
-  WaitsFor(const Lines &lines, llvm::ArrayRef<int32_t> positions);
+  WaitsFor(const Queues &queues, llvm::ArrayRef<int32_t> positions);
 
-  bool stands(LineId line) const {
-    return positions[line] < lines.getNumItems(line);
+  bool stands(QueueId queue) const {
+    return positions[queue] < queues.getNumItems(queue);
   }
-  ItemId getItem(LineId line) const { return {line, positions[line]}; }
-  /// The item that the line's waits for, further back on the line returned;
+  ItemId getItem(QueueId queue) const { return {queue, positions[queue]}; }
+  /// The item that the queue's waits for, further back in the queue returned;
   /// none if nothing records the event.
-  std::optional<ItemId> getAwaited(LineId line) const;
+  std::optional<ItemId> getAwaited(QueueId queue) const;
 
 private:
-  const Lines &lines;
+  const Queues &queues;
   llvm::ArrayRef<int32_t> positions;
   /// An item that has not been reached and records the event, or is of the
   /// group.
   std::vector<std::optional<ItemId>> recordOfEvent, missingOfGroup;
 };
 
-WaitsFor::WaitsFor(const Lines &lines, llvm::ArrayRef<int32_t> positions)
-    : lines(lines), positions(positions), recordOfEvent(lines.getNumEvents()),
-      missingOfGroup(lines.getNumGroups()) {
-  for (LineId line = 0; line < lines.getNumLines(); ++line) {
-    for (int32_t index = positions[line]; index < lines.getNumItems(line);
+WaitsFor::WaitsFor(const Queues &queues, llvm::ArrayRef<int32_t> positions)
+    : queues(queues), positions(positions),
+      recordOfEvent(queues.getNumEvents()),
+      missingOfGroup(queues.getNumGroups()) {
+  for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue) {
+    for (int32_t index = positions[queue]; index < queues.getNumItems(queue);
          ++index) {
-      ItemId item{line, index};
-      ItemKind kind = lines.getKind(item);
+      ItemId item{queue, index};
+      ItemKind kind = queues.getKind(item);
       if (kind == ItemKind::Record)
-        recordOfEvent[lines.getOperand(item)] = item;
-      else if (kind == ItemKind::Rendezvous && index > positions[line])
-        missingOfGroup[lines.getOperand(item)] = item;
+        recordOfEvent[queues.getOperand(item)] = item;
+      else if (kind == ItemKind::Rendezvous && index > positions[queue])
+        missingOfGroup[queues.getOperand(item)] = item;
     }
   }
 }
 
-std::optional<ItemId> WaitsFor::getAwaited(LineId line) const {
-  ItemId item = getItem(line);
-  int32_t operand = lines.getOperand(item);
-  return lines.getKind(item) == ItemKind::Wait ? recordOfEvent[operand]
-                                               : missingOfGroup[operand];
+std::optional<ItemId> WaitsFor::getAwaited(QueueId queue) const {
+  ItemId item = getItem(queue);
+  int32_t operand = queues.getOperand(item);
+  return queues.getKind(item) == ItemKind::Wait ? recordOfEvent[operand]
+                                                : missingOfGroup[operand];
 }
 
 std::string getNumberedName(ItemId item) {
-  return ("item " + Twine(item.index) + " of line " + Twine(item.line)).str();
+  return ("item " + Twine(item.index) + " of queue " + Twine(item.queue)).str();
 }
 
 } // namespace
 
-llvm::Error explainDeadlock(const Lines &lines,
+llvm::Error explainDeadlock(const Queues &queues,
                             llvm::ArrayRef<int32_t> positions,
                             llvm::function_ref<std::string(ItemId)> getName) {
   if (!getName)
     getName = getNumberedName;
-  WaitsFor waits(lines, positions);
-  LineId line = 0;
-  while (!waits.stands(line))
-    ++line;
+  WaitsFor waits(queues, positions);
+  QueueId queue = 0;
+  while (!waits.stands(queue))
+    ++queue;
 
-  // Every line that stands waits for another that does, so following them
+  // Every queue that stands waits for another that does, so following them
   // comes back to one already seen, unless an event is never recorded.
-  std::vector<LineId> path;
-  while (!llvm::is_contained(path, line)) {
-    path.push_back(line);
-    std::optional<ItemId> awaited = waits.getAwaited(line);
+  std::vector<QueueId> path;
+  while (!llvm::is_contained(path, queue)) {
+    path.push_back(queue);
+    std::optional<ItemId> awaited = waits.getAwaited(queue);
     if (!awaited) {
-      ItemId item = waits.getItem(line);
+      ItemId item = waits.getItem(queue);
       return llvm::make_error<DeadlockError>(
           std::vector<ItemId>{item},
           getName(item) + " waits for an event that nothing records");
     }
-    line = awaited->line;
+    queue = awaited->queue;
   }
-  path.erase(path.begin(), llvm::find(path, line));
+  path.erase(path.begin(), llvm::find(path, queue));
 
   std::string message = "deadlock: ";
   std::vector<ItemId> items;
-  for (LineId member : path) {
+  for (QueueId member : path) {
     ItemId item = waits.getItem(member);
     if (!items.empty())
       message += ", ";

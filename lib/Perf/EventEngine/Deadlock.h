@@ -1,15 +1,15 @@
-//===- Deadlock.h - Who waits for whom ------------------------*- C++ -*-===//
+//===- Deadlock.h - Who waits for whom --------------------------*- C++ -*-===//
 
 #ifndef MF_LIB_SIM_DEADLOCK_H
 #define MF_LIB_SIM_DEADLOCK_H
 
-#include "mf/Perf/EventEngine/Lines.h"
+#include "mf/Perf/EventEngine/Queues.h"
 
 namespace mf::sim {
 
-/// The error for lines that stand at `positions`, at least one of them before
+/// The error for queues that stand at `positions`, at least one of them before
 /// its end.
-llvm::Error explainDeadlock(const Lines &lines,
+llvm::Error explainDeadlock(const Queues &queues,
                             llvm::ArrayRef<int32_t> positions,
                             llvm::function_ref<std::string(ItemId)> getName);
 

@@ -1,8 +1,8 @@
-//===- Periods.cpp - Lines whose items repeat -----------------------------===//
+//===- Periods.cpp - Queues whose items repeat ----------------------------===//
 //
-// The items between two marks of a line get a number by what they do, but not
+// The items between two marks of a queue get a number by what they do, but not
 // with which events and groups. The shortest period of these numbers in a
-// window of the line is a guess, which is then checked item by item and
+// window of the queue is a guess, which is then checked item by item and
 // extended to both sides.
 //
 //===----------------------------------------------------------------------===//
@@ -19,7 +19,7 @@ namespace mf::sim {
 namespace {
 
 /// Marks that windows have, the smallest first; at most a part of all marks of
-/// their line.
+/// their queue.
 constexpr int64_t windowSizes[] = {64, 512, 4096}, windowShare = 4;
 /// Periods that a window must have.
 constexpr int64_t fewestPeriods = 3;
@@ -44,8 +44,9 @@ int64_t getShortestPeriod(llvm::ArrayRef<uint64_t> numbers) {
 
 class RunFinder {
 public:
-  RunFinder(const Lines &lines, llvm::ArrayRef<int32_t> positions, double share)
-      : lines(lines), positions(positions), share(share) {}
+  RunFinder(const Queues &queues, llvm::ArrayRef<int32_t> positions,
+            double share)
+      : queues(queues), positions(positions), share(share) {}
 
   std::vector<Run> find();
 
@@ -54,45 +55,45 @@ private:
     int64_t begin = 0;
     int64_t end = 0;
   };
-  Window getWindow(LineId line, int64_t size) const;
-  uint64_t getNumber(LineId line, int32_t begin, int32_t end) const;
+  Window getWindow(QueueId queue, int64_t size) const;
+  uint64_t getNumber(QueueId queue, int32_t begin, int32_t end) const;
   /// Marks of a period; 0 if none is found.
-  int64_t getPeriod(LineId line) const;
-  int64_t getPeriod(LineId line, int64_t windowSize) const;
+  int64_t getPeriod(QueueId queue) const;
+  int64_t getPeriod(QueueId queue, int64_t windowSize) const;
   /// The run with that many marks in a period.
-  Run getRun(LineId line, int64_t period) const;
-  bool isLinear(LineId line, int32_t first, int32_t items) const;
-  bool haveSameWork(LineId line, int32_t first, int32_t items) const;
+  Run getRun(QueueId queue, int64_t period) const;
+  bool isLinear(QueueId queue, int32_t first, int32_t items) const;
+  bool haveSameWork(QueueId queue, int32_t first, int32_t items) const;
 
-  const Lines &lines;
+  const Queues &queues;
   llvm::ArrayRef<int32_t> positions;
   double share;
 };
 
-RunFinder::Window RunFinder::getWindow(LineId line, int64_t size) const {
-  auto marks = static_cast<int64_t>(lines.lines[line].marks.size());
+RunFinder::Window RunFinder::getWindow(QueueId queue, int64_t size) const {
+  auto marks = static_cast<int64_t>(queues.queues[queue].marks.size());
   int64_t half = std::min(size, marks / windowShare) / 2;
   auto middle = static_cast<int64_t>(share * static_cast<double>(marks));
   return {std::max<int64_t>(0, middle - half),
           std::min(marks - 1, middle + half)};
 }
 
-uint64_t RunFinder::getNumber(LineId line, int32_t begin, int32_t end) const {
+uint64_t RunFinder::getNumber(QueueId queue, int32_t begin, int32_t end) const {
   uint64_t number = 0;
   for (int32_t index = begin; index < end; ++index) {
-    ItemId item{line, index};
-    auto time = llvm::bit_cast<uint64_t>(lines.getDuration(item));
-    uint64_t what = time ^ static_cast<uint64_t>(lines.getKind(item));
+    ItemId item{queue, index};
+    auto time = llvm::bit_cast<uint64_t>(queues.getDuration(item));
+    uint64_t what = time ^ static_cast<uint64_t>(queues.getKind(item));
     // Multiplication by an odd number keeps what differs different.
     number = (llvm::rotl(number, 23) ^ what) * 0x9e3779b97f4a7c15;
   }
   return number;
 }
 
-int64_t RunFinder::getPeriod(LineId line) const {
-  auto marks = static_cast<int64_t>(lines.lines[line].marks.size());
+int64_t RunFinder::getPeriod(QueueId queue) const {
+  auto marks = static_cast<int64_t>(queues.queues[queue].marks.size());
   for (int64_t size : windowSizes) {
-    if (int64_t period = getPeriod(line, size))
+    if (int64_t period = getPeriod(queue, size))
       return period;
     // The window does not get larger.
     if (size * windowShare >= marks)
@@ -101,38 +102,39 @@ int64_t RunFinder::getPeriod(LineId line) const {
   return 0;
 }
 
-int64_t RunFinder::getPeriod(LineId line, int64_t windowSize) const {
-  llvm::ArrayRef<int32_t> marks = lines.lines[line].marks;
-  Window window = getWindow(line, windowSize);
+int64_t RunFinder::getPeriod(QueueId queue, int64_t windowSize) const {
+  llvm::ArrayRef<int32_t> marks = queues.queues[queue].marks;
+  Window window = getWindow(queue, windowSize);
   int64_t size = window.end - window.begin;
   if (size < fewestPeriods || marks[window.begin] == marks[window.end] ||
-      marks[window.begin] < positions[line])
+      marks[window.begin] < positions[queue])
     return 0;
   std::vector<uint64_t> numbers;
   numbers.reserve(size);
   for (int64_t mark = window.begin; mark < window.end; ++mark)
-    numbers.push_back(getNumber(line, marks[mark], marks[mark + 1]));
+    numbers.push_back(getNumber(queue, marks[mark], marks[mark + 1]));
   int64_t period = getShortestPeriod(numbers);
   return period * fewestPeriods <= size ? period : 0;
 }
 
 /// Whether the kinds of three periods from an item on are the same and their
 /// numbers of durations, events and groups go on in the same steps.
-bool RunFinder::isLinear(LineId line, int32_t first, int32_t items) const {
-  const uint32_t *codes = lines.lines[line].codes.data() + first;
+bool RunFinder::isLinear(QueueId queue, int32_t first, int32_t items) const {
+  const uint32_t *codes = queues.queues[queue].codes.data() + first;
   uint32_t differences = 0;
   for (int32_t index = 0; index < items; ++index) {
     uint32_t one = codes[index], two = codes[index + items],
              three = codes[index + 2 * items];
-    differences |= (one - 2 * two + three) | ((one ^ two) & Lines::kindMask);
+    differences |= (one - 2 * two + three) | ((one ^ two) & Queues::kindMask);
   }
   return differences == 0;
 }
 
 /// Whether work takes the same in two periods whose kinds are the same.
-bool RunFinder::haveSameWork(LineId line, int32_t first, int32_t items) const {
+bool RunFinder::haveSameWork(QueueId queue, int32_t first,
+                             int32_t items) const {
   auto isWork = [&](int32_t index) {
-    return lines.getKind({line, index}) == ItemKind::Work;
+    return queues.getKind({queue, index}) == ItemKind::Work;
   };
   int32_t last = first + items - 1;
   while (first <= last && !isWork(first))
@@ -141,39 +143,39 @@ bool RunFinder::haveSameWork(LineId line, int32_t first, int32_t items) const {
     --last;
   if (first > last)
     return true;
-  // The durations of a line's work are in its order.
-  const double *durations = lines.lines[line].durations.data();
-  int32_t begin = lines.getOperand({line, first});
+  // The durations of a queue's work are in its order.
+  const double *durations = queues.queues[queue].durations.data();
+  int32_t begin = queues.getOperand({queue, first});
   return std::memcmp(durations + begin,
-                     durations + lines.getOperand({line, first + items}),
-                     (lines.getOperand({line, last}) + 1 - begin) *
+                     durations + queues.getOperand({queue, first + items}),
+                     (queues.getOperand({queue, last}) + 1 - begin) *
                          sizeof(double)) == 0;
 }
 
-Run RunFinder::getRun(LineId line, int64_t period) const {
-  llvm::ArrayRef<int32_t> marks = lines.lines[line].marks;
-  Window window = getWindow(line, period * fewestPeriods);
+Run RunFinder::getRun(QueueId queue, int64_t period) const {
+  llvm::ArrayRef<int32_t> marks = queues.queues[queue].marks;
+  Window window = getWindow(queue, period * fewestPeriods);
   if (window.end - window.begin < period)
     return {};
-  int32_t begin = marks[window.begin], size = lines.getNumItems(line);
+  int32_t begin = marks[window.begin], size = queues.getNumItems(queue);
   Run run;
   run.items = marks[window.begin + period] - begin;
   if (run.items == 0)
     return {};
   // In three equal periods, each takes as long as the next.
   auto isLinearFrom = [&](int32_t first) {
-    return first >= positions[line] && first + 3 * run.items <= size &&
-           isLinear(line, first, run.items);
+    return first >= positions[queue] && first + 3 * run.items <= size &&
+           isLinear(queue, first, run.items);
   };
-  if (!isLinearFrom(begin) || !haveSameWork(line, begin, 2 * run.items))
+  if (!isLinearFrom(begin) || !haveSameWork(queue, begin, 2 * run.items))
     return {};
   run.first = begin;
   while (isLinearFrom(run.first - run.items) &&
-         haveSameWork(line, run.first - run.items, run.items))
+         haveSameWork(queue, run.first - run.items, run.items))
     run.first -= run.items;
   int32_t end = begin + 3 * run.items;
   while (isLinearFrom(end - 2 * run.items) &&
-         haveSameWork(line, end - run.items, run.items))
+         haveSameWork(queue, end - run.items, run.items))
     end += run.items;
   run.periods = (end - run.first) / run.items;
   return run;
@@ -182,26 +184,26 @@ Run RunFinder::getRun(LineId line, int64_t period) const {
 std::vector<Run> RunFinder::find() {
   int64_t period = 1;
   bool repeats = false;
-  for (LineId line = 0; line < lines.getNumLines(); ++line) {
-    int64_t ofLine = getPeriod(line);
-    if (ofLine == 0)
+  for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue) {
+    int64_t ofQueue = getPeriod(queue);
+    if (ofQueue == 0)
       continue;
     repeats = true;
-    period = std::lcm(period, ofLine);
+    period = std::lcm(period, ofQueue);
     if (period > longestPeriod)
       return {};
   }
   if (!repeats)
     return {};
   std::vector<Run> runs;
-  for (LineId line = 0; line < lines.getNumLines(); ++line)
-    runs.push_back(getRun(line, period));
+  for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
+    runs.push_back(getRun(queue, period));
   return runs;
 }
 
-std::vector<Run> findRuns(const Lines &lines, llvm::ArrayRef<int32_t> positions,
-                          double share) {
-  return RunFinder(lines, positions, share).find();
+std::vector<Run> findRuns(const Queues &queues,
+                          llvm::ArrayRef<int32_t> positions, double share) {
+  return RunFinder(queues, positions, share).find();
 }
 
 } // namespace mf::sim

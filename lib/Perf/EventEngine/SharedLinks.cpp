@@ -14,28 +14,28 @@
 
 namespace mf::sim {
 
-SharedLinks::SharedLinks(const Lines &lines)
-    : lines(lines), linkIsShared(lines.getNumLinks()),
-      users(lines.getNumLinks()) {
-  if (lines.getNumLinks() > 0)
+SharedLinks::SharedLinks(const Queues &queues)
+    : queues(queues), linkIsShared(queues.getNumLinks()),
+      users(queues.getNumLinks()) {
+  if (queues.getNumLinks() > 0)
     findSharedLinks();
 }
 
-/// A line that is part of all transfers over a link lets only one of them start
-/// at a time. Looks at two lines of each.
+/// A queue that is part of all transfers over a link lets only one of them
+/// start at a time. Looks at two queues of each.
 void SharedLinks::findSharedLinks() {
-  constexpr LineId none = -1, any = -2;
-  std::vector<std::array<LineId, 2>> common(lines.getNumLinks(), {any, any});
-  for (GroupId group = 0; group < lines.getNumGroups(); ++group) {
-    const std::array<LineId, 2> &parties = lines.groups[group].firstParties;
-    for (LinkId link : lines.getLinks(group)) {
+  constexpr QueueId none = -1, any = -2;
+  std::vector<std::array<QueueId, 2>> common(queues.getNumLinks(), {any, any});
+  for (GroupId group = 0; group < queues.getNumGroups(); ++group) {
+    const std::array<QueueId, 2> &parties = queues.groups[group].firstParties;
+    for (LinkId link : queues.getLinks(group)) {
       if (common[link][0] == any) {
         common[link] = parties;
         continue;
       }
-      for (LineId &line : common[link])
-        if (!llvm::is_contained(parties, line))
-          line = none;
+      for (QueueId &queue : common[link])
+        if (!llvm::is_contained(parties, queue))
+          queue = none;
     }
   }
   for (auto [link, ofLink] : llvm::enumerate(common))
@@ -43,19 +43,19 @@ void SharedLinks::findSharedLinks() {
 }
 
 bool SharedLinks::isShared(GroupId group) const {
-  return llvm::any_of(lines.getLinks(group),
+  return llvm::any_of(queues.getLinks(group),
                       [&](LinkId link) { return linkIsShared[link]; });
 }
 
-void SharedLinks::push(Queue &queue, Moment moment) {
-  queue.push_back(moment);
-  std::push_heap(queue.begin(), queue.end(), isLater);
+void SharedLinks::push(MomentHeap &heap, Moment moment) {
+  heap.push_back(moment);
+  std::push_heap(heap.begin(), heap.end(), isLater);
 }
 
-SharedLinks::Moment SharedLinks::pop(Queue &queue) {
-  std::pop_heap(queue.begin(), queue.end(), isLater);
-  Moment first = queue.back();
-  queue.pop_back();
+SharedLinks::Moment SharedLinks::pop(MomentHeap &heap) {
+  std::pop_heap(heap.begin(), heap.end(), isLater);
+  Moment first = heap.back();
+  heap.pop_back();
   return first;
 }
 
@@ -78,7 +78,7 @@ void SharedLinks::advance(std::vector<GroupId> &ended) {
   while (!pending.empty() && pending.front().time == time) {
     GroupId group = pop(pending).index;
     // A transfer of no bytes is not in the way of others.
-    if (lines.groups[group].seconds == 0)
+    if (queues.groups[group].seconds == 0)
       ended.push_back(group);
     else
       start(group, time);
@@ -101,8 +101,8 @@ int32_t SharedLinks::start(GroupId group, double time) {
   started.group = group;
   started.share = 0;
   started.since = time;
-  started.remaining = lines.groups[group].seconds;
-  for (LinkId link : lines.getLinks(group)) {
+  started.remaining = queues.groups[group].seconds;
+  for (LinkId link : queues.getLinks(group)) {
     users[link].push_back(index);
     changed.push_back(link);
   }
@@ -112,7 +112,7 @@ int32_t SharedLinks::start(GroupId group, double time) {
 void SharedLinks::end(int32_t index) {
   ++moving[index].version;
   unused.push_back(index);
-  for (LinkId link : lines.getLinks(moving[index].group)) {
+  for (LinkId link : queues.getLinks(moving[index].group)) {
     *llvm::find(users[link], index) = users[link].back();
     users[link].pop_back();
     changed.push_back(link);
@@ -122,7 +122,7 @@ void SharedLinks::end(int32_t index) {
 void SharedLinks::update(int32_t index, double time) {
   Moving &updated = moving[index];
   size_t share = 0;
-  for (LinkId link : lines.getLinks(updated.group))
+  for (LinkId link : queues.getLinks(updated.group))
     share = std::max(share, users[link].size());
   if (updated.share == static_cast<int32_t>(share))
     return;
@@ -133,25 +133,25 @@ void SharedLinks::update(int32_t index, double time) {
   updated.since = time;
   ++updated.version;
   push(ends,
-       {time + lines.round(updated.remaining * static_cast<double>(share)),
+       {time + queues.round(updated.remaining * static_cast<double>(share)),
         index, updated.version});
 }
 
 std::vector<SharedLinks::State> SharedLinks::getStates(double now) const {
   std::vector<State> states;
   for (const Moment &start : pending) {
-    const Lines::Group &group = lines.groups[start.index];
+    const Queues::Group &group = queues.groups[start.index];
     states.push_back(
         {group.firstParties[0], 0, start.time - now, group.seconds});
   }
   for (const Moment &end : ends) {
     const Moving &one = moving[end.index];
     if (end.version == one.version)
-      states.push_back({lines.groups[one.group].firstParties[0], one.share,
+      states.push_back({queues.groups[one.group].firstParties[0], one.share,
                         one.since - now, one.remaining});
   }
   llvm::sort(states, [](const State &one, const State &other) {
-    return one.line < other.line;
+    return one.queue < other.queue;
   });
   return states;
 }

@@ -1,4 +1,4 @@
-//===- SharedLinks.h - Transfers that share links -------------*- C++ -*-===//
+//===- SharedLinks.h - Transfers that share links ---------------*- C++ -*-===//
 //
 // Processor sharing: n transfers that use a link have an n-th of it each, and a
 // transfer moves as fast as the smallest of its shares lets it.
@@ -8,7 +8,7 @@
 #ifndef MF_LIB_SIM_SHAREDLINKS_H
 #define MF_LIB_SIM_SHAREDLINKS_H
 
-#include "mf/Perf/EventEngine/Lines.h"
+#include "mf/Perf/EventEngine/Queues.h"
 
 namespace mf::sim {
 
@@ -16,10 +16,10 @@ namespace mf::sim {
 /// which one starts to move or ends; what starts later is to be added in time.
 class SharedLinks {
 public:
-  explicit SharedLinks(const Lines &lines);
+  explicit SharedLinks(const Queues &queues);
 
   /// Whether the transfer may meet others on its links. Else it lasts as long
-  /// as it does alone: it has no links, or each has a line that is part of all
+  /// as it does alone: it has no links, or each has a queue that is part of all
   /// transfers over it.
   bool isShared(GroupId group) const;
 
@@ -33,9 +33,9 @@ public:
   /// that end.
   void advance(std::vector<GroupId> &ended);
 
-  /// The state that decides how a transfer goes on, by the first of its lines.
+  /// The state that decides how a transfer goes on, by the first of its queues.
   struct State {
-    LineId line = 0;
+    QueueId queue = 0;
     /// 0 if it has not begun to move.
     int32_t share = 0;
     /// Relative to a given time: from when on it has the share, or is to move.
@@ -43,11 +43,11 @@ public:
     double remaining = 0;
 
     bool operator==(const State &other) const {
-      return line == other.line && share == other.share &&
+      return queue == other.queue && share == other.share &&
              since == other.since && remaining == other.remaining;
     }
   };
-  /// The states of all transfers, by line.
+  /// The states of all transfers, by queue.
   std::vector<State> getStates(double now) const;
   /// Goes on at a later time with other transfers in place of these.
   void shift(double by, llvm::function_ref<GroupId(GroupId)> getOther);
@@ -71,13 +71,13 @@ private:
     int32_t index;
     uint32_t version;
   };
-  using Queue = std::vector<Moment>;
+  using MomentHeap = std::vector<Moment>;
 
   static bool isLater(const Moment &one, const Moment &other) {
     return one.time > other.time;
   }
-  static void push(Queue &queue, Moment moment);
-  static Moment pop(Queue &queue);
+  static void push(MomentHeap &heap, Moment moment);
+  static Moment pop(MomentHeap &heap);
 
   void findSharedLinks();
   /// Takes a number for a transfer that moves.
@@ -89,10 +89,10 @@ private:
   /// So that the first of `ends` is valid.
   void dropStale();
 
-  const Lines &lines;
+  const Queues &queues;
   std::vector<bool> linkIsShared;
   /// First ones first.
-  Queue pending, ends;
+  MomentHeap pending, ends;
   std::vector<Moving> moving;
   std::vector<int32_t> unused;
   /// The transfers under way over each link.

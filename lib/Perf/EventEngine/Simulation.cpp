@@ -1,4 +1,4 @@
-//===- Simulation.cpp - Lines in time -------------------------------------===//
+//===- Simulation.cpp - Queues in time ------------------------------------===//
 
 #include "Simulation.h"
 #include "Deadlock.h"
@@ -8,27 +8,27 @@
 
 namespace mf::sim {
 
-Simulation::Simulation(const Lines &lines)
-    : lines(lines), links(lines), events(lines.getNumEvents()),
-      groups(lines.getNumGroups()), positions(lines.getNumLines(), 0),
-      clocks(lines.getNumLines(), 0), limits(lines.getNumLines(), 0),
-      nextWaiting(lines.getNumLines(), none),
-      numSkipped(lines.getNumLines(), 0) {
-  for (GroupId group = 0; group < lines.getNumGroups(); ++group)
-    groups[group].missing = lines.getGroupSize(group);
-  for (LineId line = lines.getNumLines() - 1; line >= 0; --line)
-    stopped.push_back(line);
-  timeline.lines.resize(lines.getNumLines());
-  for (LineId line = 0; line < lines.getNumLines(); ++line) {
-    timeline.lines[line].size = lines.getNumItems(line);
-    timeline.lines[line].ends.resize_for_overwrite(lines.getNumItems(line));
+Simulation::Simulation(const Queues &queues)
+    : queues(queues), links(queues), events(queues.getNumEvents()),
+      groups(queues.getNumGroups()), positions(queues.getNumQueues(), 0),
+      clocks(queues.getNumQueues(), 0), limits(queues.getNumQueues(), 0),
+      nextWaiting(queues.getNumQueues(), none),
+      numSkipped(queues.getNumQueues(), 0) {
+  for (GroupId group = 0; group < queues.getNumGroups(); ++group)
+    groups[group].missing = queues.getGroupSize(group);
+  for (QueueId queue = queues.getNumQueues() - 1; queue >= 0; --queue)
+    stopped.push_back(queue);
+  timeline.queues.resize(queues.getNumQueues());
+  for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue) {
+    timeline.queues[queue].size = queues.getNumItems(queue);
+    timeline.queues[queue].ends.resize_for_overwrite(queues.getNumItems(queue));
   }
 }
 
 void Simulation::run() {
   std::vector<int32_t> sizes;
-  for (LineId line = 0; line < lines.getNumLines(); ++line)
-    sizes.push_back(lines.getNumItems(line));
+  for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
+    sizes.push_back(queues.getNumItems(queue));
   run(sizes);
 }
 
@@ -36,7 +36,7 @@ void Simulation::run(llvm::ArrayRef<int32_t> newLimits) {
   limits.assign(newLimits.begin(), newLimits.end());
   std::swap(ready, stopped);
   firstStop = std::numeric_limits<double>::infinity();
-  runReadyLines();
+  runReadyQueues();
   std::vector<GroupId> ended;
   while (!links.isIdle() && links.getNextTime() < firstStop) {
     double time = links.getNextTime();
@@ -44,27 +44,27 @@ void Simulation::run(llvm::ArrayRef<int32_t> newLimits) {
     for (GroupId group : ended)
       end(group, time);
     ended.clear();
-    runReadyLines();
+    runReadyQueues();
   }
 }
 
-void Simulation::runReadyLines() {
+void Simulation::runReadyQueues() {
   while (!ready.empty()) {
-    LineId line = ready.back();
+    QueueId queue = ready.back();
     ready.pop_back();
-    runLine(line);
+    runQueue(queue);
   }
 }
 
-bool Simulation::join(LineId line, double time, GroupId group) {
+bool Simulation::join(QueueId queue, double time, GroupId group) {
   Group &joined = groups[group];
   joined.start = std::max(joined.start, time);
-  wait(line, joined.waiting);
+  wait(queue, joined.waiting);
   return --joined.missing == 0;
 }
 
 void Simulation::begin(GroupId group) {
-  const Lines::Group &costs = lines.groups[group];
+  const Queues::Group &costs = queues.groups[group];
   double start = groups[group].start + costs.latency;
   if (costs.numLinks > 0 && links.isShared(group))
     links.add(group, start);
@@ -73,35 +73,35 @@ void Simulation::begin(GroupId group) {
 }
 
 void Simulation::end(GroupId group, double time) {
-  LineId waiting = groups[group].waiting;
-  for (LineId party = waiting; party != none; party = nextWaiting[party]) {
-    timeline.lines[party].ends[positions[party] - numSkipped[party]] = time;
+  QueueId waiting = groups[group].waiting;
+  for (QueueId party = waiting; party != none; party = nextWaiting[party]) {
+    timeline.queues[party].ends[positions[party] - numSkipped[party]] = time;
     ++positions[party];
     clocks[party] = time;
   }
   wake(waiting);
 }
 
-void Simulation::runLine(LineId line) {
-  const uint32_t *codes = lines.lines[line].codes.data();
-  const double *durations = lines.lines[line].durations.data();
-  double *ends = timeline.lines[line].ends.data();
-  int32_t skipped = numSkipped[line];
-  int32_t limit = limits[line];
-  int32_t index = positions[line];
-  double time = clocks[line];
+void Simulation::runQueue(QueueId queue) {
+  const uint32_t *codes = queues.queues[queue].codes.data();
+  const double *durations = queues.queues[queue].durations.data();
+  double *ends = timeline.queues[queue].ends.data();
+  int32_t skipped = numSkipped[queue];
+  int32_t limit = limits[queue];
+  int32_t index = positions[queue];
+  double time = clocks[queue];
   for (; index < limit; ++index) {
-    uint32_t operand = codes[index] >> Lines::kindBits;
-    switch (static_cast<ItemKind>(codes[index] & Lines::kindMask)) {
+    uint32_t operand = codes[index] >> Queues::kindBits;
+    switch (static_cast<ItemKind>(codes[index] & Queues::kindMask)) {
     case ItemKind::Work:
       time += durations[operand];
       break;
     case ItemKind::Wait: {
       Event &event = events[operand];
       if (event.time == hasNotHappened) {
-        positions[line] = index;
-        clocks[line] = time;
-        return wait(line, event.line);
+        positions[queue] = index;
+        clocks[queue] = time;
+        return wait(queue, event.queue);
       }
       time = std::max(time, event.time);
       break;
@@ -109,24 +109,24 @@ void Simulation::runLine(LineId line) {
     case ItemKind::Record: {
       Event &event = events[operand];
       if (event.time == hasNotHappened)
-        wake(event.line);
-      event = {time, line, index};
+        wake(event.queue);
+      event = {time, queue, index};
       break;
     }
     case ItemKind::Rendezvous:
-      positions[line] = index;
-      clocks[line] = time;
-      if (join(line, time, operand))
+      positions[queue] = index;
+      clocks[queue] = time;
+      if (join(queue, time, operand))
         begin(operand);
       return;
     }
     ends[index - skipped] = time;
   }
-  positions[line] = index;
-  clocks[line] = time;
-  if (index == lines.getNumItems(line))
+  positions[queue] = index;
+  clocks[queue] = time;
+  if (index == queues.getNumItems(queue))
     return;
-  stopped.push_back(line);
+  stopped.push_back(queue);
   firstStop = std::min(firstStop, time);
 }
 
@@ -134,64 +134,65 @@ void Simulation::runLine(LineId line) {
 // Skipping
 //===----------------------------------------------------------------------===//
 
-void Simulation::addEvents(LineId line, int32_t items, int32_t count,
+void Simulation::addEvents(QueueId queue, int32_t items, int32_t count,
                            double period) {
   std::vector<int32_t> records;
-  for (int32_t index = positions[line] - items; index < positions[line];
+  for (int32_t index = positions[queue] - items; index < positions[queue];
        ++index)
-    if (lines.getKind({line, index}) == ItemKind::Record)
+    if (queues.getKind({queue, index}) == ItemKind::Record)
       records.push_back(index);
   // In the order of their numbers, so of memory.
   for (int32_t repeat = 1; repeat <= count; ++repeat)
     for (int32_t record : records) {
       int32_t index = record + repeat * items;
-      events[lines.getOperand({line, index})] = {
-          getEnd(line, record) + repeat * period, line, index};
+      events[queues.getOperand({queue, index})] = {
+          getEnd(queue, record) + repeat * period, queue, index};
     }
 }
 
-void Simulation::waitAgain(LineId line) {
-  ItemId item{line, positions[line]};
-  int32_t operand = lines.getOperand(item);
-  if (lines.getKind(item) == ItemKind::Wait)
-    wait(line, events[operand].line);
+void Simulation::waitAgain(QueueId queue) {
+  ItemId item{queue, positions[queue]};
+  int32_t operand = queues.getOperand(item);
+  if (queues.getKind(item) == ItemKind::Wait)
+    wait(queue, events[operand].queue);
   else
     // If it is the last, the transfer is under way.
-    join(line, clocks[line], operand);
+    join(queue, clocks[queue], operand);
 }
 
 void Simulation::skip(llvm::ArrayRef<int32_t> items, int32_t count,
                       double period) {
-  for (LineId line = 0; line < lines.getNumLines(); ++line)
-    if (items[line] > 0)
-      addEvents(line, items[line], count, period);
-  for (LineId line = 0; line < lines.getNumLines(); ++line) {
-    if (items[line] == 0)
+  for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
+    if (items[queue] > 0)
+      addEvents(queue, items[queue], count, period);
+  for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue) {
+    if (items[queue] == 0)
       continue;
-    int32_t skipped = items[line] * count;
-    timeline.lines[line].skips.push_back(
-        {positions[line], items[line], count, period});
-    numSkipped[line] += skipped;
-    limits[line] += skipped;
-    positions[line] += skipped;
-    clocks[line] += count * period;
-    if (waits(line))
-      waitAgain(line);
+    int32_t skipped = items[queue] * count;
+    timeline.queues[queue].skips.push_back(
+        {positions[queue], items[queue], count, period});
+    numSkipped[queue] += skipped;
+    limits[queue] += skipped;
+    positions[queue] += skipped;
+    clocks[queue] += count * period;
+    if (waits(queue))
+      waitAgain(queue);
   }
   links.shift(count * period, [&](GroupId group) {
-    LineId line = lines.groups[group].firstParties[0];
-    return lines.getOperand({line, positions[line]});
+    QueueId queue = queues.groups[group].firstParties[0];
+    return queues.getOperand({queue, positions[queue]});
   });
 }
 
 llvm::Expected<Timeline>
-simulate(const Lines &lines, llvm::function_ref<std::string(ItemId)> getName) {
-  Simulation simulation(lines);
-  skipPeriods(lines, simulation);
+simulate(const Queues &queues,
+         llvm::function_ref<std::string(ItemId)> getName) {
+  Simulation simulation(queues);
+  skipPeriods(queues, simulation);
   simulation.run();
-  for (LineId line = 0; line < lines.getNumLines(); ++line)
-    if (simulation.getPositions()[line] != lines.getNumItems(line))
-      return explainDeadlock(lines, simulation.getPositions(), getName);
+  for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
+    if (simulation.getPositions()[queue] != queues.getNumItems(queue))
+      return explainDeadlock(queues, simulation.getPositions(), getName);
   return simulation.takeTimeline();
 }
 

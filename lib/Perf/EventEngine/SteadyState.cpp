@@ -16,23 +16,23 @@ namespace {
 constexpr int32_t mostRounds = 64;
 /// Below that many periods there is nothing to win.
 constexpr int32_t fewestRounds = 4;
-/// Parts of the lines where runs are looked for: one phase of a schedule that
+/// Parts of the queues where runs are looked for: one phase of a schedule that
 /// has several goes through each.
 constexpr double windows[] = {0.25, 0.5, 0.75};
 /// Ticks up to which sums of times are exact, with some to spare.
 constexpr double mostTicks = 0x1p52;
 
-/// How all lines stand at the limits of a round.
-struct LineSnapshot {
-  /// The clock of the first line with a run.
+/// How all queues stand at the limits of a round.
+struct QueueSnapshot {
+  /// The clock of the first queue with a run.
   double now = 0;
-  /// Positions of lines, relative to the limit where a line has a run.
+  /// Positions of queues, relative to the limit where a queue has a run.
   std::vector<int32_t> positions;
-  /// Clocks of lines with a run, relative to `now`.
+  /// Clocks of queues with a run, relative to `now`.
   std::vector<double> clocks;
   std::vector<SharedLinks::State> transfers;
 
-  bool operator==(const LineSnapshot &other) const {
+  bool operator==(const QueueSnapshot &other) const {
     return positions == other.positions && clocks == other.clocks &&
            transfers == other.transfers;
   }
@@ -42,16 +42,17 @@ struct LineSnapshot {
 
 class SteadyState {
 public:
-  SteadyState(const Lines &lines, Simulation &simulation, std::vector<Run> runs)
-      : lines(lines), simulation(simulation), runs(std::move(runs)),
-        numLines(lines.getNumLines()), history(mostRounds + 1) {}
+  SteadyState(const Queues &queues, Simulation &simulation,
+              std::vector<Run> runs)
+      : queues(queues), simulation(simulation), runs(std::move(runs)),
+        numQueues(queues.getNumQueues()), history(mostRounds + 1) {}
 
   void run();
 
 private:
   /// Leaves out runs that are short; how many periods the others all have.
   int32_t countRounds();
-  bool repeats(LineId line) const { return runs[line].items > 0; }
+  bool repeats(QueueId queue) const { return runs[queue].items > 0; }
   void runRound(int32_t round);
   /// Finds `rounds`, after which the state was the last time what it is now.
   void compare(int32_t round);
@@ -59,25 +60,25 @@ private:
   /// How often what was since then can be skipped, `most` times at most: 0 if
   /// it is not proven.
   int32_t prove(int32_t most);
-  int32_t getPosition(LineId line) const {
-    return simulation.getPositions()[line];
+  int32_t getPosition(QueueId queue) const {
+    return simulation.getPositions()[queue];
   }
   /// How much later the item is than that of the period before.
-  double getDelay(LineId line, int32_t index) const {
-    return simulation.getEnd(line, index) -
-           simulation.getEnd(line, index - items[line]);
+  double getDelay(QueueId queue, int32_t index) const {
+    return simulation.getEnd(queue, index) -
+           simulation.getEnd(queue, index - items[queue]);
   }
   /// By how much the number of an event or group differs from that of the
   /// period before.
-  int32_t getStep(LineId line, int32_t index) const {
-    return lines.getOperand({line, index}) -
-           lines.getOperand({line, index - runs[line].items});
+  int32_t getStep(QueueId queue, int32_t index) const {
+    return queues.getOperand({queue, index}) -
+           queues.getOperand({queue, index - runs[queue].items});
   }
   /// The first item from which on each is later by the period than the one
   /// before.
-  int32_t findBegin(LineId line) const;
+  int32_t findBegin(QueueId queue) const;
   bool waitsRepeat() const;
-  bool waitRepeats(LineId line, int32_t index) const;
+  bool waitRepeats(QueueId queue, int32_t index) const;
   bool othersStay() const;
   int32_t limitByWaits(int32_t most) const;
   int32_t limitByRendezvous(int32_t most) const;
@@ -85,20 +86,20 @@ private:
   int32_t limitByOthers(int32_t most) const;
   bool costsTheSame(GroupId one, GroupId other) const;
 
-  const Lines &lines;
+  const Queues &queues;
   Simulation &simulation;
   std::vector<Run> runs;
-  int32_t numLines;
+  int32_t numQueues;
   std::vector<int32_t> limits;
   /// The states of the last rounds, by their number modulo the size.
-  std::vector<LineSnapshot> history;
+  std::vector<QueueSnapshot> history;
 
   int32_t rounds = 0;
   /// Rounds in which the state was that of `rounds` before.
   int32_t streak = 0, nextTry = 0;
 
   // The members below describe the state that is to be proven.
-  /// Items of each line in `rounds`, and findBegin().
+  /// Items of each queue in `rounds`, and findBegin().
   std::vector<int32_t> items, begins;
   double period = 0;
 };
@@ -119,30 +120,32 @@ int32_t SteadyState::countRounds() {
 }
 
 void SteadyState::runRound(int32_t round) {
-  limits.resize(numLines);
-  for (LineId line = 0; line < numLines; ++line)
-    limits[line] = repeats(line) ? runs[line].first + round * runs[line].items
-                                 : lines.getNumItems(line);
+  limits.resize(numQueues);
+  for (QueueId queue = 0; queue < numQueues; ++queue)
+    limits[queue] = repeats(queue)
+                        ? runs[queue].first + round * runs[queue].items
+                        : queues.getNumItems(queue);
   simulation.run(limits);
 
-  LineSnapshot &snapshot = history[round % history.size()];
+  QueueSnapshot &snapshot = history[round % history.size()];
   auto first =
       llvm::find_if(runs, [](const Run &run) { return run.items > 0; });
-  snapshot.now = simulation.getClock(static_cast<LineId>(first - runs.begin()));
+  snapshot.now =
+      simulation.getClock(static_cast<QueueId>(first - runs.begin()));
   snapshot.positions.assign(simulation.getPositions().begin(),
                             simulation.getPositions().end());
   snapshot.clocks.clear();
-  for (LineId line = 0; line < numLines; ++line) {
-    if (!repeats(line))
+  for (QueueId queue = 0; queue < numQueues; ++queue) {
+    if (!repeats(queue))
       continue;
-    snapshot.positions[line] -= limits[line];
-    snapshot.clocks.push_back(simulation.getClock(line) - snapshot.now);
+    snapshot.positions[queue] -= limits[queue];
+    snapshot.clocks.push_back(simulation.getClock(queue) - snapshot.now);
   }
   snapshot.transfers = simulation.getLinks().getStates(snapshot.now);
 }
 
 void SteadyState::compare(int32_t round) {
-  const LineSnapshot &now = history[round % history.size()];
+  const QueueSnapshot &now = history[round % history.size()];
   auto isAsBefore = [&](int32_t before) {
     return before <= round && now == history[(round - before) % history.size()];
   };
@@ -183,97 +186,99 @@ void SteadyState::run() {
 //===----------------------------------------------------------------------===//
 
 int32_t SteadyState::prove(int32_t most) {
-  items.assign(numLines, 0);
-  begins.assign(numLines, 0);
+  items.assign(numQueues, 0);
+  begins.assign(numQueues, 0);
   double last = 0;
-  for (LineId line = 0; line < numLines; ++line) {
-    last = std::max(last, simulation.getClock(line));
-    if (!repeats(line))
+  for (QueueId queue = 0; queue < numQueues; ++queue) {
+    last = std::max(last, simulation.getClock(queue));
+    if (!repeats(queue))
       continue;
-    items[line] = rounds * runs[line].items;
+    items[queue] = rounds * runs[queue].items;
     // Items in `rounds` are compared with those of the period before.
-    if (getPosition(line) - items[line] < runs[line].first + runs[line].items)
+    if (getPosition(queue) - items[queue] <
+        runs[queue].first + runs[queue].items)
       return 0;
-    begins[line] = findBegin(line);
+    begins[queue] = findBegin(queue);
   }
-  if (most < 1 || last + (most + 1) * period > mostTicks * lines.getTick() ||
+  if (most < 1 || last + (most + 1) * period > mostTicks * queues.getTick() ||
       !othersStay() || !waitsRepeat())
     return 0;
   return limitByOthers(limitByRendezvous(limitByWaits(most)));
 }
 
-/// Lines without runs may wait, for what lines with runs do later than they
+/// Queues without runs may wait, for what queues with runs do later than they
 /// came.
 bool SteadyState::othersStay() const {
   double earliest = std::numeric_limits<double>::infinity();
-  for (LineId line = 0; line < numLines; ++line)
-    if (repeats(line))
-      earliest = std::min(earliest, simulation.getClock(line) - period);
-  for (LineId line = 0; line < numLines; ++line)
-    if (!repeats(line) && simulation.waits(line) &&
-        simulation.getClock(line) > earliest)
+  for (QueueId queue = 0; queue < numQueues; ++queue)
+    if (repeats(queue))
+      earliest = std::min(earliest, simulation.getClock(queue) - period);
+  for (QueueId queue = 0; queue < numQueues; ++queue)
+    if (!repeats(queue) && simulation.waits(queue) &&
+        simulation.getClock(queue) > earliest)
       return false;
   return true;
 }
 
 /// Looks no further back than the state repeats.
-int32_t SteadyState::findBegin(LineId line) const {
+int32_t SteadyState::findBegin(QueueId queue) const {
   int32_t first =
-      std::max(runs[line].first + items[line],
-               getPosition(line) - (streak / rounds + 1) * items[line]);
-  int32_t begin = getPosition(line);
-  while (begin > first && getDelay(line, begin - 1) == period)
+      std::max(runs[queue].first + items[queue],
+               getPosition(queue) - (streak / rounds + 1) * items[queue]);
+  int32_t begin = getPosition(queue);
+  while (begin > first && getDelay(queue, begin - 1) == period)
     --begin;
   return begin;
 }
 
 bool SteadyState::waitsRepeat() const {
-  for (LineId line = 0; line < numLines; ++line)
-    for (int32_t index = getPosition(line) - items[line];
-         index < getPosition(line); ++index)
-      if (lines.getKind({line, index}) == ItemKind::Wait &&
-          !waitRepeats(line, index))
+  for (QueueId queue = 0; queue < numQueues; ++queue)
+    for (int32_t index = getPosition(queue) - items[queue];
+         index < getPosition(queue); ++index)
+      if (queues.getKind({queue, index}) == ItemKind::Wait &&
+          !waitRepeats(queue, index))
         return false;
   return true;
 }
 
-bool SteadyState::waitRepeats(LineId line, int32_t index) const {
-  EventId event = lines.getOperand({line, index});
+bool SteadyState::waitRepeats(QueueId queue, int32_t index) const {
+  EventId event = queues.getOperand({queue, index});
   ItemId record = simulation.getRecord(event);
-  ItemId before = simulation.getRecord(event - getStep(line, index));
+  ItemId before = simulation.getRecord(event - getStep(queue, index));
   // It has long happened, and will have so the next time.
   if (record == before)
-    return simulation.getTime(event) <= simulation.getEnd(line, index - 1);
-  return record.line == before.line && repeats(record.line) &&
-         record.index - before.index == runs[record.line].items &&
-         before.index >= runs[record.line].first &&
-         record.index + items[record.line] >= begins[record.line];
+    return simulation.getTime(event) <= simulation.getEnd(queue, index - 1);
+  return record.queue == before.queue && repeats(record.queue) &&
+         record.index - before.index == runs[record.queue].items &&
+         before.index >= runs[record.queue].first &&
+         record.index + items[record.queue] >= begins[record.queue];
 }
 
-/// Events that a line waits for in the end are still to be recorded, by its
-/// run; after the run, another line may have recorded them before.
+/// Events that a queue waits for in the end are still to be recorded, by its
+/// run; after the run, another queue may have recorded them before.
 int32_t SteadyState::limitByWaits(int32_t most) const {
-  for (LineId line = 0; line < numLines; ++line) {
-    ItemId next{line, getPosition(line)};
-    if (!repeats(line) || !simulation.waits(line) ||
-        lines.getKind(next) != ItemKind::Wait)
+  for (QueueId queue = 0; queue < numQueues; ++queue) {
+    ItemId next{queue, getPosition(queue)};
+    if (!repeats(queue) || !simulation.waits(queue) ||
+        queues.getKind(next) != ItemKind::Wait)
       continue;
-    ItemId before = simulation.getRecord(lines.getOperand(next) -
-                                         getStep(line, next.index));
-    if (!repeats(before.line))
+    ItemId before = simulation.getRecord(queues.getOperand(next) -
+                                         getStep(queue, next.index));
+    if (!repeats(before.queue))
       return 0;
-    const Run &run = runs[before.line];
+    const Run &run = runs[before.queue];
     int32_t behind = run.getEnd() - 1 - (before.index + run.items);
-    most = std::min(most, behind / items[before.line]);
+    most = std::min(most, behind / items[before.queue]);
   }
   return most;
 }
 
 bool SteadyState::costsTheSame(GroupId one, GroupId other) const {
-  const Lines::Group &first = lines.groups[one], &second = lines.groups[other];
+  const Queues::Group &first = queues.groups[one],
+                      &second = queues.groups[other];
   return first.latency == second.latency && first.seconds == second.seconds &&
          first.size == second.size &&
-         lines.getLinks(one) == lines.getLinks(other);
+         queues.getLinks(one) == queues.getLinks(other);
 }
 
 /// How many times the group that many steps further is like this one.
@@ -291,15 +296,15 @@ int32_t SteadyState::limitByRendezvous(int32_t most) const {
     int32_t parties = 0;
   };
   llvm::DenseMap<GroupId, Seen> seen;
-  for (LineId line = 0; line < numLines; ++line) {
-    if (!repeats(line))
+  for (QueueId queue = 0; queue < numQueues; ++queue) {
+    if (!repeats(queue))
       continue;
-    int32_t end = getPosition(line);
-    for (int32_t index = end - items[line]; index < end; ++index) {
-      if (lines.getKind({line, index}) != ItemKind::Rendezvous)
+    int32_t end = getPosition(queue);
+    for (int32_t index = end - items[queue]; index < end; ++index) {
+      if (queues.getKind({queue, index}) != ItemKind::Rendezvous)
         continue;
-      GroupId group = lines.getOperand({line, index});
-      int32_t step = rounds * getStep(line, index);
+      GroupId group = queues.getOperand({queue, index});
+      int32_t step = rounds * getStep(queue, index);
       auto [found, isNew] = seen.try_emplace(group, Seen{step, 0});
       if (step == 0 || found->second.step != step)
         return 0;
@@ -308,42 +313,42 @@ int32_t SteadyState::limitByRendezvous(int32_t most) const {
         most = limitByCosts(group, step, most);
     }
     // One that it waits for goes on as the last one that will take its place.
-    ItemId next{line, end};
-    if (simulation.waits(line) && lines.getKind(next) == ItemKind::Rendezvous)
-      most = limitByCosts(lines.getOperand(next), rounds * getStep(line, end),
+    ItemId next{queue, end};
+    if (simulation.waits(queue) && queues.getKind(next) == ItemKind::Rendezvous)
+      most = limitByCosts(queues.getOperand(next), rounds * getStep(queue, end),
                           most);
   }
   for (auto [group, ofGroup] : seen)
-    if (ofGroup.parties != lines.getGroupSize(group))
+    if (ofGroup.parties != queues.getGroupSize(group))
       return 0;
   return most;
 }
 
-/// Until what lines without runs wait for.
+/// Until what queues without runs wait for.
 int32_t SteadyState::limitByOthers(int32_t most) const {
   std::vector<std::pair<ItemKind, int32_t>> awaited;
-  for (LineId line = 0; line < numLines; ++line) {
-    ItemId item{line, getPosition(line)};
-    if (!repeats(line) && simulation.waits(line))
-      awaited.push_back({lines.getKind(item) == ItemKind::Wait
+  for (QueueId queue = 0; queue < numQueues; ++queue) {
+    ItemId item{queue, getPosition(queue)};
+    if (!repeats(queue) && simulation.waits(queue))
+      awaited.push_back({queues.getKind(item) == ItemKind::Wait
                              ? ItemKind::Record
                              : ItemKind::Rendezvous,
-                         lines.getOperand(item)});
+                         queues.getOperand(item)});
   }
-  for (LineId line = 0; line < numLines; ++line) {
-    if (!repeats(line))
+  for (QueueId queue = 0; queue < numQueues; ++queue) {
+    if (!repeats(queue))
       continue;
-    int32_t end = getPosition(line);
-    for (int32_t index = end - items[line];
-         index < end + (simulation.waits(line) ? 1 : 0); ++index) {
-      ItemKind kind = lines.getKind({line, index});
+    int32_t end = getPosition(queue);
+    for (int32_t index = end - items[queue];
+         index < end + (simulation.waits(queue) ? 1 : 0); ++index) {
+      ItemKind kind = queues.getKind({queue, index});
       if (kind != ItemKind::Record && kind != ItemKind::Rendezvous)
         continue;
-      int32_t step = rounds * getStep(line, index);
+      int32_t step = rounds * getStep(queue, index);
       if (step == 0)
         return 0;
       for (auto [ofKind, operand] : awaited) {
-        int32_t distance = operand - lines.getOperand({line, index});
+        int32_t distance = operand - queues.getOperand({queue, index});
         if (kind == ofKind && distance % step == 0 && distance / step >= 1)
           most = std::min(most, distance / step - 1);
       }
@@ -352,13 +357,13 @@ int32_t SteadyState::limitByOthers(int32_t most) const {
   return most;
 }
 
-void skipPeriods(const Lines &lines, Simulation &simulation) {
-  if (lines.getTick() == 0)
+void skipPeriods(const Queues &queues, Simulation &simulation) {
+  if (queues.getTick() == 0)
     return;
   for (double window : windows) {
-    std::vector<Run> runs = findRuns(lines, simulation.getPositions(), window);
+    std::vector<Run> runs = findRuns(queues, simulation.getPositions(), window);
     if (!runs.empty())
-      SteadyState(lines, simulation, std::move(runs)).run();
+      SteadyState(queues, simulation, std::move(runs)).run();
   }
 }
 

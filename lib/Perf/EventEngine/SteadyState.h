@@ -1,21 +1,21 @@
-//===- SteadyState.h - Periods that need no simulation --------*- C++ -*-===//
+//===- SteadyState.h - Periods that need no simulation ----------*- C++ -*-===//
 //
-// Lines that do the same again and again come to a state from which all that
+// Queues that do the same again and again come to a state from which all that
 // they do is what they did before, later by a constant. It is looked for where
-// lines are marked (Lines::markPeriod) and taken only if it is proven:
+// queues are marked (Queues::markPeriod) and taken only if it is proven:
 //
-// - The lines' items repeat: see Periods.h.
+// - The queues' items repeat: see Periods.h.
 // - Simulated period by period (Simulation::run with limits), at two of these
-//   limits all lines stand at the same place of their periods, their clocks
-//   differ by one and the same time, transfers under way are as far, and lines
+//   limits all queues stand at the same place of their periods, their clocks
+//   differ by one and the same time, transfers under way are as far, and queues
 //   that have not moved came too early to matter.
 // - What waits of the last period waited for was recorded at one place of the
 //   periods, and over all periods that those behind can wait for, what is
 //   recorded is later by that time; or it has long happened.
-// - In the end, too, what lines wait for is still to come.
+// - In the end, too, what queues wait for is still to come.
 //
-// How lines go on is a function of just that, and of differences of times only,
-// which a tick makes exact. So the next period ends in that state again.
+// How queues go on is a function of just that, and of differences of times
+// only, which a tick makes exact. So the next period ends in that state again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,9 +26,9 @@
 
 namespace mf::sim {
 
-/// Simulates the runs of marked lines, if there is a tick, and skips what
+/// Simulates the runs of marked queues, if there is a tick, and skips what
 /// repeats. Leaves what is behind them.
-void skipPeriods(const Lines &lines, Simulation &simulation);
+void skipPeriods(const Queues &queues, Simulation &simulation);
 
 } // namespace mf::sim
 

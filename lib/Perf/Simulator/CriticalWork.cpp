@@ -9,22 +9,23 @@ namespace mf::simulator {
 
 using namespace program;
 
-CriticalWork::CriticalWork(const Program &program, const StepLines &lines,
+CriticalWork::CriticalWork(const Program &program, const StepQueues &queues,
                            const sim::Timeline &times, const StepCosts &costs)
     : kernelCounts(program.kernels.size(), 0) {
-  // By line, the items on the path and their times on it.
-  std::vector<std::map<int32_t, double>> onPath(lines.getLines().getNumLines());
+  // By queue, the items on the path and their times on it.
+  std::vector<std::map<int32_t, double>> onPath(
+      queues.getQueues().getNumQueues());
   for (const sim::PathStep &step :
-       sim::findCriticalPath(lines.getLines(), times))
-    onPath[step.item.line][step.item.index] += step.end - step.start;
+       sim::findCriticalPath(queues.getQueues(), times))
+    onPath[step.item.queue][step.item.index] += step.end - step.start;
   for (size_t number = 0; number < program.stages.size(); ++number) {
     const StageProgram &stage = program.stages[number];
     std::vector<int32_t> next(stage.streams.size(), 0);
-    lines.walk(number, [&](const Emitted &emitted) {
-      const std::map<int32_t, double> &ofLine =
-          onPath[lines.getLine(number, emitted.stream)];
-      auto found = ofLine.find(next[emitted.stream]++);
-      if (found != ofLine.end())
+    queues.walk(number, [&](const Emitted &emitted) {
+      const std::map<int32_t, double> &ofQueue =
+          onPath[queues.getQueue(number, emitted.stream)];
+      auto found = ofQueue.find(next[emitted.stream]++);
+      if (found != ofQueue.end())
         add(program, stage, emitted, found->second, costs);
     });
   }

@@ -3,7 +3,7 @@
 #ifndef MF_LIB_SIMULATOR_CRITICALWORK_H
 #define MF_LIB_SIMULATOR_CRITICALWORK_H
 
-#include "StepLines.h"
+#include "StepQueues.h"
 #include "mf/Perf/Simulator/Activities.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
 
@@ -13,7 +13,7 @@ namespace mf::simulator {
 /// step's time is the sum, as long as the path stays the same.
 class CriticalWork {
 public:
-  CriticalWork(const program::Program &program, const StepLines &lines,
+  CriticalWork(const program::Program &program, const StepQueues &queues,
                const sim::Timeline &times, const StepCosts &costs);
 
   /// The seconds of all of it, if instructions take what `costs` says.

@@ -2,7 +2,7 @@
 
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "CriticalWork.h"
-#include "StepLines.h"
+#include "StepQueues.h"
 #include "StepSpans.h"
 #include "mf/Perf/Simulator/MemoryCurve.h"
 #include "mf/Perf/Simulator/ProgramFacts.h"
@@ -166,13 +166,13 @@ Expected<StepTimeline> StepSimulator::run() {
       StepCosts::create(program, target, options.expertLoad);
   if (!costs)
     return costs.takeError();
-  const StepLines lines(program, *costs, tick);
-  Expected<sim::Timeline> times = lines.simulate();
+  const StepQueues queues(program, *costs, tick);
+  Expected<sim::Timeline> times = queues.simulate();
   if (!times)
     return times.takeError();
   ActivityTable activities(program);
   nameNetworks(*costs, activities);
-  SpanReader spans(program, lines, *times, *costs, activities,
+  SpanReader spans(program, queues, *times, *costs, activities,
                    options.withSpans);
   for (size_t stage = 0; stage < program.stages.size(); ++stage)
     if (Error error = readStage(stage, *costs, spans))
@@ -180,7 +180,7 @@ Expected<StepTimeline> StepSimulator::run() {
   addFacts();
   result.flows = spans.getFlows();
   result.activities = activities.take();
-  const CriticalWork work(program, lines, *times, *costs);
+  const CriticalWork work(program, queues, *times, *costs);
   result.criticalPath = work.getShares(program, *costs);
   if (target.stepLatency > 0)
     result.criticalPath.push_back({"host", target.stepLatency});

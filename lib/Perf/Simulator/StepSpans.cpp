@@ -1,4 +1,4 @@
-//===- StepSpans.cpp - Simulated lines as the timelines of stages ---------===//
+//===- StepSpans.cpp - Simulated queues as timelines of stages ------------===//
 
 #include "StepSpans.h"
 #include "llvm/ADT/STLExtras.h"
@@ -11,25 +11,26 @@ using timeline::Span;
 using timeline::StageTimeline;
 
 /// When the last of each rendezvous has come: then it begins.
-static std::vector<double> getGroupStarts(const sim::Lines &lines,
+static std::vector<double> getGroupStarts(const sim::Queues &queues,
                                           const sim::Timeline &times) {
-  std::vector<double> starts(lines.getNumGroups(), 0);
-  for (sim::LineId line = 0; line < lines.getNumLines(); ++line)
-    for (int32_t i = 0; i < lines.getNumItems(line); ++i)
-      if (const sim::ItemId item = {line, i};
-          lines.getKind(item) == sim::ItemKind::Rendezvous) {
-        double &start = starts[lines.getOperand(item)];
+  std::vector<double> starts(queues.getNumGroups(), 0);
+  for (sim::QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
+    for (int32_t i = 0; i < queues.getNumItems(queue); ++i)
+      if (const sim::ItemId item = {queue, i};
+          queues.getKind(item) == sim::ItemKind::Rendezvous) {
+        double &start = starts[queues.getOperand(item)];
         start = std::max(start, times.getStart(item));
       }
   return starts;
 }
 
-SpanReader::SpanReader(const Program &program, const StepLines &lines,
+SpanReader::SpanReader(const Program &program, const StepQueues &queues,
                        const sim::Timeline &times, const StepCosts &costs,
                        const ActivityTable &activities, bool spanOfEachKernel)
-    : program(program), lines(lines), times(times), costs(costs),
+    : program(program), queues(queues), times(times), costs(costs),
       activities(activities), spanOfEachKernel(spanOfEachKernel),
-      groupStarts(getGroupStarts(lines.getLines(), times)), messages(program) {}
+      groupStarts(getGroupStarts(queues.getQueues(), times)),
+      messages(program) {}
 
 static std::optional<uint32_t> getRoutine(const Emitted &emitted) {
   return emitted.call ? std::optional(emitted.call->routine) : std::nullopt;
@@ -107,7 +108,7 @@ void SpanReader::addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
   case OpKind::Held:
     return add(activities.findHeld(stage, routine, op.first));
   case OpKind::Exchange:
-    if (const sim::Lines &all = lines.getLines();
+    if (const sim::Queues &all = queues.getQueues();
         all.getKind(item) == sim::ItemKind::Rendezvous)
       start = groupStarts[all.getOperand(item)];
     add(activities.find(stage, routine, op.first));
@@ -133,7 +134,7 @@ void SpanReader::read(size_t number, llvm::ArrayRef<StepTask> tasks,
   addTasks(tasks, result);
   std::vector<int32_t> next(stage.streams.size(), 0);
   size_t following = 0;
-  lines.walk(number, [&](const Emitted &emitted) {
+  queues.walk(number, [&](const Emitted &emitted) {
     while (following < tasks.size() &&
            tasks[following].position < emitted.position)
       ++following;
@@ -141,7 +142,7 @@ void SpanReader::read(size_t number, llvm::ArrayRef<StepTask> tasks,
                    tasks[following].position == emitted.position
                ? static_cast<int32_t>(following)
                : -1;
-    const sim::ItemId item = {lines.getLine(number, emitted.stream),
+    const sim::ItemId item = {queues.getQueue(number, emitted.stream),
                               next[emitted.stream]++};
     addItem(number, emitted, item, result);
   });

@@ -1,9 +1,9 @@
-//===- StepSpans.h - Simulated lines as the timelines of stages -*- C++ -*-===//
+//===- StepSpans.h - Simulated queues as timelines of stages ----*- C++ -*-===//
 
 #ifndef MF_LIB_SIMULATOR_STEPSPANS_H
 #define MF_LIB_SIMULATOR_STEPSPANS_H
 
-#include "StepLines.h"
+#include "StepQueues.h"
 #include "mf/Perf/Simulator/Activities.h"
 #include "mf/Perf/Simulator/ProgramFacts.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
@@ -11,10 +11,10 @@
 
 namespace mf::simulator {
 
-/// Reads off lines that have been simulated what happened when.
+/// Reads off queues that have been simulated what happened when.
 class SpanReader {
 public:
-  SpanReader(const program::Program &program, const StepLines &lines,
+  SpanReader(const program::Program &program, const StepQueues &queues,
              const sim::Timeline &times, const StepCosts &costs,
              const ActivityTable &activities, bool spanOfEachKernel);
 
@@ -39,7 +39,7 @@ private:
                  timeline::StageTimeline &result);
 
   const program::Program &program;
-  const StepLines &lines;
+  const StepQueues &queues;
   const sim::Timeline &times;
   const StepCosts &costs;
   const ActivityTable &activities;

@@ -1,7 +1,7 @@
 //===- TaskSimulation.cpp - A lowered step without a target ---------------===//
 
 #include "mf/Perf/Simulator/TaskSimulation.h"
-#include "StepLines.h"
+#include "StepQueues.h"
 #include "StepSpans.h"
 #include "mf/Perf/Simulator/ProgramFacts.h"
 #include "mf/Program/StepTasks.h"
@@ -66,12 +66,12 @@ static Expected<StepTimeline> runTasks(const Program &program,
                                        const StepCosts &costs) {
   // Units are kept as they are, so that work of equal length ends at the same
   // time.
-  const StepLines lines(program, costs, /*tick=*/0);
-  Expected<sim::Timeline> times = lines.simulate();
+  const StepQueues queues(program, costs, /*tick=*/0);
+  Expected<sim::Timeline> times = queues.simulate();
   if (!times)
     return times.takeError();
   const ActivityTable activities(program);
-  SpanReader spans(program, lines, *times, costs, activities,
+  SpanReader spans(program, queues, *times, costs, activities,
                    /*spanOfEachKernel=*/false);
   StepTimeline timeline;
   for (size_t stage = 0; stage < stages.size(); ++stage)

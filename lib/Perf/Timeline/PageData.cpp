@@ -4,7 +4,7 @@
 #include "Gaps.h"
 #include "Numbers.h"
 #include "PageBlocks.h"
-#include "Wording.h"
+#include "StepLimits.h"
 #include "mf/Perf/Timeline/Writers.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"

@@ -1,6 +1,6 @@
 //===- Table.cpp - A step in time as lines of text ------------------------===//
 
-#include "Wording.h"
+#include "StepLimits.h"
 #include "mf/Perf/Timeline/KernelTable.h"
 #include "mf/Perf/Timeline/Writers.h"
 #include "mf/Support/NumberText.h"

@@ -1,6 +1,6 @@
 //===- Solve.cpp - The shortest step that fits ----------------------------===//
 
-#include "Infeasible.h"
+#include "ExplainInfeasible.h"
 #include "LocalSearch.h"
 #include "TreeSearch.h"
 #include "mf/Plan/Solver/Solver.h"

@@ -1,18 +1,18 @@
 //===- CriticalPathTest.cpp - What the end waits for ----------------------===//
 
 #include "mf/Perf/EventEngine/CriticalPath.h"
-#include "RandomLines.h"
+#include "RandomQueues.h"
 #include <gtest/gtest.h>
 
 using namespace mf::sim;
 
 namespace {
 
-std::vector<PathStep> find(const Lines &lines) {
-  llvm::Expected<Timeline> timeline = simulate(lines);
+std::vector<PathStep> find(const Queues &queues) {
+  llvm::Expected<Timeline> timeline = simulate(queues);
   EXPECT_TRUE(static_cast<bool>(timeline))
       << llvm::toString(timeline.takeError());
-  return timeline ? findCriticalPath(lines, *timeline)
+  return timeline ? findCriticalPath(queues, *timeline)
                   : std::vector<PathStep>();
 }
 
@@ -27,67 +27,67 @@ void expectSteps(llvm::ArrayRef<PathStep> found,
 }
 
 TEST(CriticalPathTest, NothingHasNone) {
-  Lines lines;
-  EXPECT_TRUE(find(lines).empty());
-  lines.addLine();
-  EXPECT_TRUE(find(lines).empty());
+  Queues queues;
+  EXPECT_TRUE(find(queues).empty());
+  queues.addQueue();
+  EXPECT_TRUE(find(queues).empty());
 }
 
 TEST(CriticalPathTest, ThroughEventsAndRendezvous) {
-  Lines lines;
-  LineId first = lines.addLine(), second = lines.addLine();
-  EventId event = lines.addEvents();
-  GroupId group = lines.addGroup(3);
-  ItemId before = lines.addWork(first, 2);
-  lines.addRecord(first, event);
-  lines.addWork(first, 1);
-  lines.addRendezvous(second, group);
-  lines.addRendezvous(first, group);
-  ItemId last = lines.addWork(second, 4);
-  // The wait of the third line is not what it ends after.
-  LineId third = lines.addLine();
-  lines.addWork(third, 1);
-  lines.addWait(third, event);
-  lines.addWork(third, 1);
+  Queues queues;
+  QueueId first = queues.addQueue(), second = queues.addQueue();
+  EventId event = queues.addEvents();
+  GroupId group = queues.addGroup(3);
+  ItemId before = queues.addWork(first, 2);
+  queues.addRecord(first, event);
+  queues.addWork(first, 1);
+  queues.addRendezvous(second, group);
+  queues.addRendezvous(first, group);
+  ItemId last = queues.addWork(second, 4);
+  // The wait of the third queue is not what it ends after.
+  QueueId third = queues.addQueue();
+  queues.addWork(third, 1);
+  queues.addWait(third, event);
+  queues.addWork(third, 1);
   expectSteps(
-      find(lines),
+      find(queues),
       {{before, 0, 2}, {{first, 2}, 2, 3}, {{first, 3}, 3, 6}, {last, 6, 10}});
 }
 
-TEST(CriticalPathTest, StaysOnItsLineIfBothEndAtOnce) {
-  Lines lines;
-  LineId first = lines.addLine(), second = lines.addLine();
-  EventId event = lines.addEvents();
-  GroupId group = lines.addGroup(1);
-  for (LineId line : {first, second})
-    lines.addWork(line, 2);
-  lines.addRecord(first, event);
-  lines.addWait(second, event);
-  lines.addRendezvous(second, group);
-  lines.addRendezvous(first, group);
-  lines.addWork(second, 1);
-  expectSteps(find(lines),
+TEST(CriticalPathTest, StaysOnItsQueueIfBothEndAtOnce) {
+  Queues queues;
+  QueueId first = queues.addQueue(), second = queues.addQueue();
+  EventId event = queues.addEvents();
+  GroupId group = queues.addGroup(1);
+  for (QueueId queue : {first, second})
+    queues.addWork(queue, 2);
+  queues.addRecord(first, event);
+  queues.addWait(second, event);
+  queues.addRendezvous(second, group);
+  queues.addRendezvous(first, group);
+  queues.addWork(second, 1);
+  expectSteps(find(queues),
               {{{second, 0}, 0, 2}, {{second, 2}, 2, 3}, {{second, 3}, 3, 4}});
 }
 
 TEST(CriticalPathTest, RandomPathsAddUp) {
   std::mt19937 random(13);
   for (int round = 0; round < 2000; ++round) {
-    LinePlan plan = makeRandomPlan(random, round % 100, round % 2 == 0);
-    Lines lines = makeLines(plan, getPlainNumbers(plan));
-    llvm::Expected<Timeline> timeline = simulate(lines);
+    QueuePlan plan = makeRandomPlan(random, round % 100, round % 2 == 0);
+    Queues queues = makeQueues(plan, getPlainNumbers(plan));
+    llvm::Expected<Timeline> timeline = simulate(queues);
     ASSERT_TRUE(static_cast<bool>(timeline));
     double time = 0;
-    for (const PathStep &step : findCriticalPath(lines, *timeline)) {
+    for (const PathStep &step : findCriticalPath(queues, *timeline)) {
       EXPECT_EQ(step.start, time) << round;
       EXPECT_GT(step.end, step.start);
       EXPECT_EQ(step.end, timeline->getEnd(step.item));
-      ItemKind kind = lines.getKind(step.item);
+      ItemKind kind = queues.getKind(step.item);
       EXPECT_TRUE(kind == ItemKind::Work || kind == ItemKind::Rendezvous);
       // Only what others have of its links makes a step longer.
-      double duration = lines.getDuration(step.item);
+      double duration = queues.getDuration(step.item);
       if (kind == ItemKind::Work ||
-          lines.getLinks(lines.getOperand(step.item)).empty())
+          queues.getLinks(queues.getOperand(step.item)).empty())
         EXPECT_NEAR(step.end - step.start, duration, 1e-9) << round;
       else
         EXPECT_GE(step.end - step.start, duration - 1e-9) << round;

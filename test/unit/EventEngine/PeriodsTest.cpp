@@ -1,11 +1,11 @@
 //===- PeriodsTest.cpp - Periods that are not simulated again -------------===//
 //
-// Marked lines against the same lines without marks, of which all is simulated:
-// all ends are the same, bit for bit.
+// Marked queues against the same queues without marks, of which all is
+// simulated: all ends are the same, bit for bit.
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomLines.h"
+#include "RandomQueues.h"
 #include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>
 #include <optional>
@@ -16,11 +16,11 @@ namespace {
 
 constexpr double tick = 0x1p-30;
 
-/// Items skipped; nothing if the lines deadlock.
-std::optional<int64_t> compare(const LinePlan &plan, const Numbers &numbers,
+/// Items skipped; nothing if the queues deadlock.
+std::optional<int64_t> compare(const QueuePlan &plan, const Numbers &numbers,
                                const std::string &what) {
-  Lines marked = makeLines(plan, numbers, tick);
-  Lines plain = makeLines(getUnmarked(plan), numbers, tick);
+  Queues marked = makeQueues(plan, numbers, tick);
+  Queues plain = makeQueues(getUnmarked(plan), numbers, tick);
   llvm::Expected<Timeline> found = simulate(marked);
   llvm::Expected<Timeline> expected = simulate(plain);
   if (!expected) {
@@ -34,20 +34,21 @@ std::optional<int64_t> compare(const LinePlan &plan, const Numbers &numbers,
     return std::nullopt;
   }
   EXPECT_EQ(expected->getNumSkipped(), 0);
-  for (LineId line = 0; line < plain.getNumLines(); ++line)
-    for (int32_t index = 0; index < plain.getNumItems(line); ++index)
-      if (found->getEnd(ItemId{line, index}) !=
-          expected->getEnd(ItemId{line, index})) {
-        ADD_FAILURE() << what << ": item " << index << " of line " << line
-                      << " ends at " << found->getEnd(ItemId{line, index})
-                      << ", expected " << expected->getEnd(ItemId{line, index});
+  for (QueueId queue = 0; queue < plain.getNumQueues(); ++queue)
+    for (int32_t index = 0; index < plain.getNumItems(queue); ++index)
+      if (found->getEnd(ItemId{queue, index}) !=
+          expected->getEnd(ItemId{queue, index})) {
+        ADD_FAILURE() << what << ": item " << index << " of queue " << queue
+                      << " ends at " << found->getEnd(ItemId{queue, index})
+                      << ", expected "
+                      << expected->getEnd(ItemId{queue, index});
         return std::nullopt;
       }
   EXPECT_EQ(found->getEnd(), expected->getEnd());
   return found->getNumSkipped();
 }
 
-int64_t countItems(const LinePlan &plan) {
+int64_t countItems(const QueuePlan &plan) {
   return static_cast<int64_t>(getUnmarked(plan).history.size());
 }
 
@@ -55,14 +56,14 @@ int64_t countItems(const LinePlan &plan) {
 // Pipelines
 //===----------------------------------------------------------------------===//
 
-/// 1F1B, each stage with a line that computes and, in each direction, one that
+/// 1F1B, each stage with a queue that computes and, in each direction, one that
 /// sends over the links of both stages. Many that share links need not come to
 /// a steady state, so from 5 stages on messages have links of their own.
 class PipelinePlan {
 public:
   PipelinePlan(int stages, int microBatches)
       : stages(stages), microBatches(microBatches) {
-    plan.numLines = 3 * stages;
+    plan.numQueues = 3 * stages;
     plan.numLinks = 3 * stages;
     // Events for each stage, phase and micro-batch: one when it is computed,
     // one when it arrives.
@@ -79,27 +80,27 @@ public:
     }
   }
 
-  const LinePlan &get() const { return plan; }
+  const QueuePlan &get() const { return plan; }
 
 private:
   int32_t getEvent(int what, int stage, int phase, int number) const {
     return ((what * 2 + phase) * stages + stage) * microBatches + number;
   }
-  void add(int32_t line, ItemKind kind, int32_t operand, double duration = 0) {
-    plan.history.push_back({line, kind, operand, duration});
+  void add(int32_t queue, ItemKind kind, int32_t operand, double duration = 0) {
+    plan.history.push_back({queue, kind, operand, duration});
   }
   void addTask(int stage, int phase, int number) {
-    for (int line = 0; line < 3; ++line)
+    for (int queue = 0; queue < 3; ++queue)
       plan.history.push_back(
-          {3 * stage + line, ItemKind::Work, 0, 0, /*isMark=*/true});
+          {3 * stage + queue, ItemKind::Work, 0, 0, /*isMark=*/true});
     int from = phase == 0 ? stage - 1 : stage + 1;
     int to = phase == 0 ? stage + 1 : stage - 1;
-    int32_t line = 3 * stage;
+    int32_t queue = 3 * stage;
     if (from >= 0 && from < stages)
-      add(line, ItemKind::Wait, getEvent(1, stage, phase, number));
+      add(queue, ItemKind::Wait, getEvent(1, stage, phase, number));
     for (int kernel = 0; kernel < 3; ++kernel)
-      add(line, ItemKind::Work, 0, 0.1 * (phase + 1) + 0.01 * (stage % 3));
-    add(line, ItemKind::Record, getEvent(0, stage, phase, number));
+      add(queue, ItemKind::Work, 0, 0.1 * (phase + 1) + 0.01 * (stage % 3));
+    add(queue, ItemKind::Record, getEvent(0, stage, phase, number));
     if (to < 0 || to >= stages)
       return;
     auto group = static_cast<int32_t>(plan.groups.size());
@@ -113,13 +114,13 @@ private:
   }
 
   int stages, microBatches;
-  LinePlan plan;
+  QueuePlan plan;
 };
 
 TEST(PeriodsTest, OneForwardOneBackward) {
   for (int stages : {1, 2, 3, 4, 8})
     for (int microBatches : {1, 2, 9, 64, 200}) {
-      LinePlan plan = PipelinePlan(stages, microBatches).get();
+      QueuePlan plan = PipelinePlan(stages, microBatches).get();
       std::string what = std::to_string(stages) + " stages, " +
                          std::to_string(microBatches) + " micro-batches";
       std::optional<int64_t> skipped =
@@ -131,9 +132,9 @@ TEST(PeriodsTest, OneForwardOneBackward) {
 }
 
 TEST(PeriodsTest, WithoutATickAllIsSimulated) {
-  LinePlan plan = PipelinePlan(4, 100).get();
+  QueuePlan plan = PipelinePlan(4, 100).get();
   llvm::Expected<Timeline> timeline =
-      simulate(makeLines(plan, getPlainNumbers(plan)));
+      simulate(makeQueues(plan, getPlainNumbers(plan)));
   ASSERT_TRUE(static_cast<bool>(timeline));
   EXPECT_EQ(timeline->getNumSkipped(), 0);
 }
@@ -141,16 +142,16 @@ TEST(PeriodsTest, WithoutATickAllIsSimulated) {
 /// All forwards and then all backwards.
 TEST(PeriodsTest, SeveralPhases) {
   constexpr int microBatches = 100;
-  LinePlan plan;
-  plan.numLines = 2;
+  QueuePlan plan;
+  plan.numQueues = 2;
   plan.numEvents = 2 * microBatches;
-  auto add = [&](int32_t line, ItemKind kind, int32_t event, double duration) {
-    plan.history.push_back({line, kind, event, duration});
+  auto add = [&](int32_t queue, ItemKind kind, int32_t event, double duration) {
+    plan.history.push_back({queue, kind, event, duration});
   };
   for (int32_t phase : {0, 1})
     for (int32_t number = 0; number < microBatches; ++number) {
-      for (int32_t line : {0, 1})
-        plan.history.push_back({line, ItemKind::Work, 0, 0, true});
+      for (int32_t queue : {0, 1})
+        plan.history.push_back({queue, ItemKind::Work, 0, 0, true});
       int32_t event = phase * microBatches + number;
       add(phase, ItemKind::Work, 0, 0.7 + phase);
       add(phase, ItemKind::Record, event, 0);
@@ -161,20 +162,20 @@ TEST(PeriodsTest, SeveralPhases) {
             countItems(plan) * 3 / 4);
 }
 
-/// The event that follows those of a run is recorded by another line, before
+/// The event that follows those of a run is recorded by another queue, before
 /// the run comes to its end.
-TEST(PeriodsTest, AnotherLineRecordsWhatFollows) {
+TEST(PeriodsTest, AnotherQueueRecordsWhatFollows) {
   constexpr int periods = 50;
-  LinePlan plan;
-  plan.numLines = 3;
+  QueuePlan plan;
+  plan.numQueues = 3;
   plan.numEvents = periods + 1;
-  auto add = [&](int32_t line, ItemKind kind, int32_t event, double duration) {
-    plan.history.push_back({line, kind, event, duration});
+  auto add = [&](int32_t queue, ItemKind kind, int32_t event, double duration) {
+    plan.history.push_back({queue, kind, event, duration});
   };
   add(2, ItemKind::Record, periods, 0);
   for (int32_t period = 0; period < periods; ++period) {
-    for (int32_t line : {0, 1})
-      plan.history.push_back({line, ItemKind::Work, 0, 0, true});
+    for (int32_t queue : {0, 1})
+      plan.history.push_back({queue, ItemKind::Work, 0, 0, true});
     add(0, ItemKind::Record, period, 0);
     add(0, ItemKind::Work, 0, 0.7);
     add(1, ItemKind::Work, 0, 0.5);
@@ -185,17 +186,17 @@ TEST(PeriodsTest, AnotherLineRecordsWhatFollows) {
 }
 
 //===----------------------------------------------------------------------===//
-// Random lines
+// Random queues
 //===----------------------------------------------------------------------===//
 
-/// Something, then a period again and again, then something; beside it lines
+/// Something, then a period again and again, then something; beside it queues
 /// that are not marked and meet the others now and then. Sometimes a period is
 /// unlike the others.
 class RandomPeriods {
 public:
   explicit RandomPeriods(std::mt19937 &random) : random(random) {
     marked = draw(1, 4);
-    plan.numLines = marked + draw(0, 2);
+    plan.numQueues = marked + draw(0, 2);
     plan.numLinks = draw(0, 3);
     numPeriods = draw(20, 60);
     addOnce(draw(0, 10));
@@ -209,16 +210,16 @@ public:
     addOnce(draw(0, 10));
   }
 
-  const LinePlan &get() const { return plan; }
+  const QueuePlan &get() const { return plan; }
 
 private:
-  /// An item of a period: an action of a line, or a rendezvous of several.
+  /// An item of a period: an action of a queue, or a rendezvous of several.
   struct Step {
     ItemKind kind = ItemKind::Work;
-    std::vector<int32_t> lines;
+    std::vector<int32_t> queues;
     /// For a wait: the step that records, and how many periods before.
     int record = 0, distance = 0;
-    LinePlan::Group costs;
+    QueuePlan::Group costs;
     double duration = 0;
   };
 
@@ -236,28 +237,28 @@ private:
         links.push_back(link);
     return links;
   }
-  void add(int32_t line, ItemKind kind, int32_t operand, double duration = 0) {
-    plan.history.push_back({line, kind, operand, duration});
+  void add(int32_t queue, ItemKind kind, int32_t operand, double duration = 0) {
+    plan.history.push_back({queue, kind, operand, duration});
   }
-  int32_t addGroup(const LinePlan::Group &costs) {
+  int32_t addGroup(const QueuePlan::Group &costs) {
     plan.groups.push_back(costs);
     return static_cast<int32_t>(plan.groups.size()) - 1;
   }
 
-  /// Things of any lines.
+  /// Things of any queues.
   void addOnce(int steps) {
     for (int step = 0; step < steps; ++step) {
-      int32_t line = draw(0, plan.numLines - 1);
-      int32_t other = draw(0, plan.numLines - 1);
+      int32_t queue = draw(0, plan.numQueues - 1);
+      int32_t other = draw(0, plan.numQueues - 1);
       if (draw(0, 1) == 0) {
-        add(line, ItemKind::Work, 0, drawTime());
+        add(queue, ItemKind::Work, 0, drawTime());
         int32_t event = plan.numEvents++;
-        add(line, ItemKind::Record, event);
+        add(queue, ItemKind::Record, event);
         add(other, ItemKind::Wait, event);
       } else {
         int32_t group = addGroup({drawTime(), drawTime(), drawLinks()});
-        add(line, ItemKind::Rendezvous, group);
-        if (other != line)
+        add(queue, ItemKind::Rendezvous, group);
+        if (other != queue)
           add(other, ItemKind::Rendezvous, group);
       }
     }
@@ -266,7 +267,7 @@ private:
   void drawPeriod() {
     for (int number = draw(2, 16); number > 0; --number) {
       Step step;
-      step.lines = {draw(0, marked - 1)};
+      step.queues = {draw(0, marked - 1)};
       step.duration = drawTime();
       switch (draw(0, 4)) {
       case 0:
@@ -291,9 +292,9 @@ private:
       default:
         step.kind = ItemKind::Rendezvous;
         step.costs = {drawTime() / 4, drawTime(), drawLinks()};
-        for (int32_t line = 0; line < marked; ++line)
-          if (line != step.lines[0] && draw(0, 1) == 0)
-            step.lines.push_back(line);
+        for (int32_t queue = 0; queue < marked; ++queue)
+          if (queue != step.queues[0] && draw(0, 1) == 0)
+            step.queues.push_back(queue);
       }
       steps.push_back(step);
     }
@@ -302,36 +303,36 @@ private:
   }
 
   void addPeriod(int period, bool isOdd) {
-    for (int32_t line = 0; line < marked; ++line)
-      plan.history.push_back({line, ItemKind::Work, 0, 0, true});
+    for (int32_t queue = 0; queue < marked; ++queue)
+      plan.history.push_back({queue, ItemKind::Work, 0, 0, true});
     auto getEvent = [&](int ofPeriod, size_t step) {
       return firstEvent + ofPeriod * static_cast<int32_t>(steps.size()) +
              static_cast<int32_t>(step);
     };
     for (auto [number, step] : llvm::enumerate(steps)) {
       if (step.kind == ItemKind::Work) {
-        add(step.lines[0], step.kind, 0, isOdd ? drawTime() : step.duration);
+        add(step.queues[0], step.kind, 0, isOdd ? drawTime() : step.duration);
       } else if (step.kind == ItemKind::Record) {
-        add(step.lines[0], step.kind, getEvent(period, number));
+        add(step.queues[0], step.kind, getEvent(period, number));
         // Somebody else may be waiting for just this one.
-        if (marked < plan.numLines && draw(0, 3 * numPeriods) == 0)
-          add(plan.numLines - 1, ItemKind::Wait, getEvent(period, number));
+        if (marked < plan.numQueues && draw(0, 3 * numPeriods) == 0)
+          add(plan.numQueues - 1, ItemKind::Wait, getEvent(period, number));
       } else if (step.kind == ItemKind::Wait) {
         int awaited = period - step.distance;
         if (awaited >= 0 && awaited < numPeriods)
-          add(step.lines[0], step.kind, getEvent(awaited, step.record));
+          add(step.queues[0], step.kind, getEvent(awaited, step.record));
       } else {
         int32_t group = addGroup(step.costs);
         if (isOdd && draw(0, 1) == 0)
           plan.groups.back().seconds = drawTime();
-        for (int32_t line : step.lines)
-          add(line, step.kind, group);
+        for (int32_t queue : step.queues)
+          add(queue, step.kind, group);
       }
     }
   }
 
   std::mt19937 &random;
-  LinePlan plan;
+  QueuePlan plan;
   int32_t marked = 0;
   int numPeriods = 0;
   int32_t firstEvent = 0;
@@ -342,12 +343,12 @@ TEST(PeriodsTest, RandomPeriodsAsSimulated) {
   std::mt19937 random(17);
   int64_t items = 0, skipped = 0, rounds = 0, deadlocks = 0;
   for (int round = 0; round < 3000; ++round) {
-    LinePlan plan = RandomPeriods(random).get();
+    QueuePlan plan = RandomPeriods(random).get();
     Numbers numbers = getPlainNumbers(plan);
     if (round % 2 == 1) {
       // Groups and events have to go on in equal steps.
       Numbers other = getRandomNumbers(plan, random);
-      numbers.lines = other.lines;
+      numbers.queues = other.queues;
       numbers.links = other.links;
     }
     std::optional<int64_t> found =

@@ -115,8 +115,8 @@ void expectResult(const Schedule &schedule, const PipelineCosts &costs,
                 "final_memory");
   if (expected.contains("blocks"))
     expectBlocks(schedule, *timeline, expected["blocks"], /*kinds=*/false);
-  if (expected.contains("lines"))
-    expectBlocks(schedule, *timeline, expected["lines"], /*kinds=*/true);
+  if (expected.contains("queues"))
+    expectBlocks(schedule, *timeline, expected["queues"], /*kinds=*/true);
 }
 
 TEST(PipelineCasesTest, AllFieldsOfAllCases) {

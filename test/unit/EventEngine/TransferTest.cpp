@@ -1,6 +1,6 @@
 //===- TransferTest.cpp - Transfers that share links ----------------------===//
 
-#include "RandomLines.h"
+#include "RandomQueues.h"
 #include "gmock/gmock.h"
 #include <algorithm>
 #include <cmath>
@@ -12,34 +12,35 @@ using namespace mf::sim;
 
 namespace {
 
-Timeline run(const Lines &lines) {
-  llvm::Expected<Timeline> timeline = simulate(lines);
+Timeline run(const Queues &queues) {
+  llvm::Expected<Timeline> timeline = simulate(queues);
   EXPECT_TRUE(static_cast<bool>(timeline))
       << llvm::toString(timeline.takeError());
   return timeline ? std::move(*timeline) : Timeline();
 }
 
-/// A line that starts a transfer at a time.
+/// A queue that starts a transfer at a time.
 struct Sender {
   double start, latency, seconds;
   std::vector<LinkId> links;
 };
 
-/// When the transfers of lines of their own end.
+/// When the transfers of queues of their own end.
 std::vector<double> getEnds(llvm::ArrayRef<Sender> senders) {
-  Lines lines;
+  Queues queues;
   for (int link = 0; link < 4; ++link)
-    lines.addLink();
+    queues.addLink();
   for (const Sender &sender : senders) {
-    LineId line = lines.addLine();
-    lines.addWork(line, sender.start);
-    lines.addRendezvous(
-        line, lines.addTransfer(sender.latency, sender.seconds, sender.links));
+    QueueId queue = queues.addQueue();
+    queues.addWork(queue, sender.start);
+    queues.addRendezvous(
+        queue,
+        queues.addTransfer(sender.latency, sender.seconds, sender.links));
   }
-  Timeline timeline = run(lines);
+  Timeline timeline = run(queues);
   std::vector<double> ends;
-  for (LineId line = 0; line < lines.getNumLines(); ++line)
-    ends.push_back(timeline.getEnd(line));
+  for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
+    ends.push_back(timeline.getEnd(queue));
   return ends;
 }
 
@@ -75,65 +76,65 @@ TEST(TransferTest, WhatMovesNothingIsInNobodysWay) {
 }
 
 TEST(TransferTest, StartsWithTheLastParty) {
-  Lines lines;
-  LinkId link = lines.addLink();
-  GroupId one = lines.addTransfer(1, 4, link);
-  GroupId other = lines.addTransfer(0, 4, link);
-  LineId first = lines.addLine(), second = lines.addLine();
-  ItemId early = lines.addRendezvous(first, one);
-  lines.addWork(second, 5);
-  ItemId late = lines.addRendezvous(second, one);
-  ItemId alone = lines.addRendezvous(lines.addLine(), other);
-  Timeline timeline = run(lines);
+  Queues queues;
+  LinkId link = queues.addLink();
+  GroupId one = queues.addTransfer(1, 4, link);
+  GroupId other = queues.addTransfer(0, 4, link);
+  QueueId first = queues.addQueue(), second = queues.addQueue();
+  ItemId early = queues.addRendezvous(first, one);
+  queues.addWork(second, 5);
+  ItemId late = queues.addRendezvous(second, one);
+  ItemId alone = queues.addRendezvous(queues.addQueue(), other);
+  Timeline timeline = run(queues);
   EXPECT_EQ(timeline.getStart(early), 0);
   EXPECT_EQ(timeline.getStart(late), 5);
   EXPECT_EQ(timeline.getEnd(early), 10);
   EXPECT_EQ(timeline.getEnd(late), 10);
   EXPECT_EQ(timeline.getEnd(alone), 4);
-  EXPECT_EQ(lines.getDuration(early), 5);
+  EXPECT_EQ(queues.getDuration(early), 5);
 }
 
 TEST(TransferTest, TicksRound) {
-  Lines lines(0.25);
-  LinkId link = lines.addLink();
-  for (int line = 0; line < 3; ++line)
-    lines.addRendezvous(lines.addLine(), lines.addTransfer(0.3, 0.3, link));
-  LineId line = lines.addLine();
-  lines.addWork(line, 0.4);
-  Timeline timeline = run(lines);
-  for (LineId party = 0; party < 3; ++party)
+  Queues queues(0.25);
+  LinkId link = queues.addLink();
+  for (int queue = 0; queue < 3; ++queue)
+    queues.addRendezvous(queues.addQueue(), queues.addTransfer(0.3, 0.3, link));
+  QueueId queue = queues.addQueue();
+  queues.addWork(queue, 0.4);
+  Timeline timeline = run(queues);
+  for (QueueId party = 0; party < 3; ++party)
     EXPECT_EQ(timeline.getEnd(party), 0.25 + 3 * 0.25);
-  EXPECT_EQ(timeline.getEnd(line), 0.5);
+  EXPECT_EQ(timeline.getEnd(queue), 0.5);
 }
 
 TEST(TransferTest, DeadlockWhileTransfersAreUnderWay) {
-  Lines lines;
-  LinkId link = lines.addLink();
-  for (int line = 0; line < 2; ++line)
-    lines.addRendezvous(lines.addLine(), lines.addTransfer(0, 4, link));
-  EventId event = lines.addEvents();
-  lines.addWait(1, event);
-  EXPECT_EQ(llvm::toString(simulate(lines).takeError()),
-            "item 1 of line 1 waits for an event that nothing records");
+  Queues queues;
+  LinkId link = queues.addLink();
+  for (int queue = 0; queue < 2; ++queue)
+    queues.addRendezvous(queues.addQueue(), queues.addTransfer(0, 4, link));
+  EventId event = queues.addEvents();
+  queues.addWait(1, event);
+  EXPECT_EQ(llvm::toString(simulate(queues).takeError()),
+            "item 1 of queue 1 waits for an event that nothing records");
 }
 
 //===----------------------------------------------------------------------===//
-// Random lines against a simulation that goes from time to time
+// Random queues against a simulation that goes from time to time
 //===----------------------------------------------------------------------===//
 
 /// Everything in the order of time, what moves a bit at a time.
 class SlowSimulation {
 public:
-  explicit SlowSimulation(const LinePlan &plan)
-      : plan(plan), times(plan.numLines, 0), positions(plan.numLines, 0),
+  explicit SlowSimulation(const QueuePlan &plan)
+      : plan(plan), times(plan.numQueues, 0), positions(plan.numQueues, 0),
         events(plan.numEvents), groups(plan.groups.size()),
-        items(plan.numLines) {
-    for (const LinePlan::Action &action : plan.history) {
-      items[action.line].push_back(action);
+        items(plan.numQueues) {
+    for (const QueuePlan::Action &action : plan.history) {
+      items[action.queue].push_back(action);
       if (action.kind == ItemKind::Rendezvous)
         ++groups[action.operand].missing;
     }
-    ends.resize(plan.numLines);
+    ends.resize(plan.numQueues);
   }
 
   std::vector<std::vector<double>> run() {
@@ -150,42 +151,42 @@ private:
     bool isWaiting = false, moves = false;
   };
 
-  void finish(int32_t line, double time) {
-    times[line] = time;
-    ends[line].push_back(time);
-    ++positions[line];
+  void finish(int32_t queue, double time) {
+    times[queue] = time;
+    ends[queue].push_back(time);
+    ++positions[queue];
   }
   bool goOn() {
     bool changes = false;
-    for (int32_t line = 0; line < plan.numLines; ++line)
-      while (step(line))
+    for (int32_t queue = 0; queue < plan.numQueues; ++queue)
+      while (step(queue))
         changes = true;
     return changes;
   }
-  bool step(int32_t line) {
-    if (positions[line] == items[line].size())
+  bool step(int32_t queue) {
+    if (positions[queue] == items[queue].size())
       return false;
-    const LinePlan::Action &action = items[line][positions[line]];
-    double time = times[line];
+    const QueuePlan::Action &action = items[queue][positions[queue]];
+    double time = times[queue];
     if (action.kind == ItemKind::Work) {
-      finish(line, time + action.duration);
+      finish(queue, time + action.duration);
       return true;
     }
     if (action.kind == ItemKind::Record) {
       events[action.operand] = time;
-      finish(line, time);
+      finish(queue, time);
       return true;
     }
     if (action.kind == ItemKind::Wait) {
       if (!events[action.operand])
         return false;
-      finish(line, std::max(time, *events[action.operand]));
+      finish(queue, std::max(time, *events[action.operand]));
       return true;
     }
     Group &group = groups[action.operand];
-    if (std::count(group.waiting.begin(), group.waiting.end(), line))
+    if (std::count(group.waiting.begin(), group.waiting.end(), queue))
       return false;
-    group.waiting.push_back(line);
+    group.waiting.push_back(queue);
     group.start = std::max(group.start, time);
     if (--group.missing == 0) {
       group.start += plan.groups[action.operand].latency;
@@ -224,8 +225,8 @@ private:
         group.left -= (next - now) * shares[index];
         if (group.left < 1e-10) {
           group.moves = false;
-          for (int32_t line : group.waiting)
-            finish(line, next);
+          for (int32_t queue : group.waiting)
+            finish(queue, next);
         }
       } else if (group.isWaiting && group.start == next) {
         group.isWaiting = false;
@@ -237,32 +238,32 @@ private:
     return true;
   }
 
-  const LinePlan &plan;
+  const QueuePlan &plan;
   double now = 0;
   std::vector<double> times;
   std::vector<size_t> positions;
   std::vector<std::optional<double>> events;
   std::vector<Group> groups;
-  std::vector<std::vector<LinePlan::Action>> items;
+  std::vector<std::vector<QueuePlan::Action>> items;
   std::vector<std::vector<double>> ends;
 };
 
-TEST(TransferTest, RandomLinesAsByDefinition) {
+TEST(TransferTest, RandomQueuesAsByDefinition) {
   std::mt19937 random(11);
   int shared = 0;
   for (int round = 0; round < 1500; ++round) {
-    LinePlan plan = makeRandomPlan(random, round % 60, round % 2 == 0);
-    Lines lines = makeLines(plan, getPlainNumbers(plan));
-    Timeline found = run(lines);
+    QueuePlan plan = makeRandomPlan(random, round % 60, round % 2 == 0);
+    Queues queues = makeQueues(plan, getPlainNumbers(plan));
+    Timeline found = run(queues);
     auto expected = SlowSimulation(plan).run();
-    for (LineId line = 0; line < lines.getNumLines(); ++line) {
-      ASSERT_EQ(lines.getNumItems(line), expected[line].size()) << round;
-      for (int32_t index = 0; index < lines.getNumItems(line); ++index) {
-        ItemId item{line, index};
-        ASSERT_NEAR(found.getEnd(item), expected[line][index], 1e-8) << round;
-        shared += lines.getKind(item) == ItemKind::Rendezvous &&
+    for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue) {
+      ASSERT_EQ(queues.getNumItems(queue), expected[queue].size()) << round;
+      for (int32_t index = 0; index < queues.getNumItems(queue); ++index) {
+        ItemId item{queue, index};
+        ASSERT_NEAR(found.getEnd(item), expected[queue][index], 1e-8) << round;
+        shared += queues.getKind(item) == ItemKind::Rendezvous &&
                   found.getEnd(item) - found.getStart(item) >
-                      lines.getDuration(item) + 1e-6;
+                      queues.getDuration(item) + 1e-6;
       }
     }
   }
@@ -272,17 +273,17 @@ TEST(TransferTest, RandomLinesAsByDefinition) {
 TEST(TransferTest, NumbersDoNotMatter) {
   std::mt19937 random(12);
   for (int round = 0; round < 1500; ++round) {
-    LinePlan plan = makeRandomPlan(random, round % 100, round % 2 == 0);
+    QueuePlan plan = makeRandomPlan(random, round % 100, round % 2 == 0);
     double tick = round % 3 == 0 ? 0x1p-20 : 0;
-    Lines lines = makeLines(plan, getPlainNumbers(plan), tick);
-    Timeline expected = run(lines);
+    Queues queues = makeQueues(plan, getPlainNumbers(plan), tick);
+    Timeline expected = run(queues);
     for (int time = 0; time < 3; ++time) {
       Numbers numbers = getRandomNumbers(plan, random);
-      Timeline found = run(makeLines(plan, numbers, tick));
-      for (LineId line = 0; line < lines.getNumLines(); ++line)
-        for (int32_t index = 0; index < lines.getNumItems(line); ++index)
-          ASSERT_EQ(found.getEnd(ItemId{numbers.lines[line], index}),
-                    expected.getEnd(ItemId{line, index}))
+      Timeline found = run(makeQueues(plan, numbers, tick));
+      for (QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
+        for (int32_t index = 0; index < queues.getNumItems(queue); ++index)
+          ASSERT_EQ(found.getEnd(ItemId{numbers.queues[queue], index}),
+                    expected.getEnd(ItemId{queue, index}))
               << round;
     }
   }

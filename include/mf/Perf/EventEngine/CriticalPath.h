@@ -1,9 +1,9 @@
-//===- CriticalPath.h - What the end of a simulation waits for -*- C++ -*-===//
+//===- CriticalPath.h - What the end of a simulation waits for --*- C++ -*-===//
 
 #ifndef MF_SIM_CRITICALPATH_H
 #define MF_SIM_CRITICALPATH_H
 
-#include "mf/Perf/EventEngine/Lines.h"
+#include "mf/Perf/EventEngine/Queues.h"
 
 namespace mf::sim {
 
@@ -16,11 +16,11 @@ struct PathStep {
 };
 
 /// From time 0 to the end of everything: each step starts when the one before
-/// it ends. Waits lead to the line that records, a rendezvous to the last that
+/// it ends. Waits lead to the queue that records, a rendezvous to the last that
 /// comes; what takes no time is left out. Among several such paths, it stays on
-/// its line where it can and else takes the first line. Transfers that share
+/// its queue where it can and else takes the first queue. Transfers that share
 /// links make each other's steps longer.
-std::vector<PathStep> findCriticalPath(const Lines &lines,
+std::vector<PathStep> findCriticalPath(const Queues &queues,
                                        const Timeline &timeline);
 
 } // namespace mf::sim

@@ -1,8 +1,8 @@
-//===- StepSimulator.h - A lowered step on a target -----------*- C++ -*-===//
+//===- StepSimulator.h - A lowered step on a target -------------*- C++ -*-===//
 //
 // Puts the instructions of a program, with its streams and events exactly as
-// they are executed, on the lines of the simulator
-// (mf/Perf/EventEngine/Lines.h), each with its time on a target.
+// they are executed, on the queues of the simulator
+// (mf/Perf/EventEngine/Queues.h), each with its time on a target.
 //
 //===----------------------------------------------------------------------===//
 

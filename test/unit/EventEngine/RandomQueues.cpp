@@ -1,6 +1,6 @@
-//===- RandomLines.cpp - Lines for property tests -------------------------===//
+//===- RandomQueues.cpp - Queues for property tests -----------------------===//
 
-#include "RandomLines.h"
+#include "RandomQueues.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>
@@ -9,9 +9,9 @@ using namespace mf::sim;
 
 namespace {
 
-class LineDrawer {
+class QueueDrawer {
 public:
-  LineDrawer(std::mt19937 &random, bool isWhole)
+  QueueDrawer(std::mt19937 &random, bool isWhole)
       : random(random), isWhole(isWhole) {}
 
   int draw(int from, int to) {
@@ -52,32 +52,33 @@ std::vector<int32_t> invert(const std::vector<int32_t> &numbers) {
 
 } // namespace
 
-LinePlan makeRandomPlan(std::mt19937 &random, int steps, bool isWhole) {
-  LineDrawer drawer(random, isWhole);
-  LinePlan plan;
-  plan.numLines = drawer.draw(1, 7);
+QueuePlan makeRandomPlan(std::mt19937 &random, int steps, bool isWhole) {
+  QueueDrawer drawer(random, isWhole);
+  QueuePlan plan;
+  plan.numQueues = drawer.draw(1, 7);
   plan.numLinks = drawer.draw(0, 4);
   for (int step = 0; step < steps; ++step) {
-    int32_t line = drawer.draw(0, plan.numLines - 1);
+    int32_t queue = drawer.draw(0, plan.numQueues - 1);
     switch (drawer.draw(0, 3)) {
     case 0:
-      plan.history.push_back({line, ItemKind::Work, 0, drawer.drawDuration(9)});
+      plan.history.push_back(
+          {queue, ItemKind::Work, 0, drawer.drawDuration(9)});
       break;
     case 1: {
       int32_t event = plan.numEvents++;
-      plan.history.push_back({line, ItemKind::Record, event, 0});
+      plan.history.push_back({queue, ItemKind::Record, event, 0});
       for (int waits = drawer.draw(0, 3); waits > 0; --waits)
         plan.history.push_back(
-            {drawer.draw(0, plan.numLines - 1), ItemKind::Wait, event, 0});
+            {drawer.draw(0, plan.numQueues - 1), ItemKind::Wait, event, 0});
       break;
     }
     default: {
       auto group = static_cast<int32_t>(plan.groups.size());
       plan.groups.push_back({drawer.drawDuration(2), drawer.drawDuration(9),
                              drawer.drawSome(plan.numLinks)});
-      std::vector<int32_t> parties = drawer.drawSome(plan.numLines);
+      std::vector<int32_t> parties = drawer.drawSome(plan.numQueues);
       if (parties.empty())
-        parties.push_back(line);
+        parties.push_back(queue);
       for (int32_t party : parties)
         plan.history.push_back({party, ItemKind::Rendezvous, group, 0});
     }
@@ -86,60 +87,60 @@ LinePlan makeRandomPlan(std::mt19937 &random, int steps, bool isWhole) {
   return plan;
 }
 
-Numbers getPlainNumbers(const LinePlan &plan) {
-  return {count(plan.numLines), count(plan.numEvents),
+Numbers getPlainNumbers(const QueuePlan &plan) {
+  return {count(plan.numQueues), count(plan.numEvents),
           count(static_cast<int32_t>(plan.groups.size())),
           count(plan.numLinks)};
 }
 
-Numbers getRandomNumbers(const LinePlan &plan, std::mt19937 &random) {
+Numbers getRandomNumbers(const QueuePlan &plan, std::mt19937 &random) {
   Numbers numbers = getPlainNumbers(plan);
   for (std::vector<int32_t> *list :
-       {&numbers.lines, &numbers.events, &numbers.groups, &numbers.links})
+       {&numbers.queues, &numbers.events, &numbers.groups, &numbers.links})
     std::shuffle(list->begin(), list->end(), random);
   return numbers;
 }
 
-Lines makeLines(const LinePlan &plan, const Numbers &numbers, double tick) {
-  Lines lines(tick);
-  for (int32_t line = 0; line < plan.numLines; ++line)
-    lines.addLine();
-  lines.addEvents(plan.numEvents);
+Queues makeQueues(const QueuePlan &plan, const Numbers &numbers, double tick) {
+  Queues queues(tick);
+  for (int32_t queue = 0; queue < plan.numQueues; ++queue)
+    queues.addQueue();
+  queues.addEvents(plan.numEvents);
   for (int32_t link = 0; link < plan.numLinks; ++link)
-    lines.addLink();
+    queues.addLink();
   for (int32_t group : invert(numbers.groups)) {
-    const LinePlan::Group &costs = plan.groups[group];
+    const QueuePlan::Group &costs = plan.groups[group];
     std::vector<LinkId> links;
     for (int32_t link : costs.links)
       links.push_back(numbers.links[link]);
-    lines.addTransfer(costs.latency, costs.seconds, links);
+    queues.addTransfer(costs.latency, costs.seconds, links);
   }
-  for (const LinePlan::Action &action : plan.history) {
-    LineId line = numbers.lines[action.line];
+  for (const QueuePlan::Action &action : plan.history) {
+    QueueId queue = numbers.queues[action.queue];
     if (action.isMark) {
-      lines.markPeriod(line);
+      queues.markPeriod(queue);
       continue;
     }
     switch (action.kind) {
     case ItemKind::Work:
-      lines.addWork(line, action.duration);
+      queues.addWork(queue, action.duration);
       break;
     case ItemKind::Wait:
-      lines.addWait(line, numbers.events[action.operand]);
+      queues.addWait(queue, numbers.events[action.operand]);
       break;
     case ItemKind::Record:
-      lines.addRecord(line, numbers.events[action.operand]);
+      queues.addRecord(queue, numbers.events[action.operand]);
       break;
     case ItemKind::Rendezvous:
-      lines.addRendezvous(line, numbers.groups[action.operand]);
+      queues.addRendezvous(queue, numbers.groups[action.operand]);
       break;
     }
   }
-  return lines;
+  return queues;
 }
 
-LinePlan getUnmarked(LinePlan plan) {
+QueuePlan getUnmarked(QueuePlan plan) {
   llvm::erase_if(plan.history,
-                 [](const LinePlan::Action &action) { return action.isMark; });
+                 [](const QueuePlan::Action &action) { return action.isMark; });
   return plan;
 }

@@ -1,6 +1,6 @@
-//===- Infeasible.cpp - Explains why no plan fits -------------------------===//
+//===- ExplainInfeasible.cpp - Explains why no plan fits ------------------===//
 
-#include "Infeasible.h"
+#include "ExplainInfeasible.h"
 #include "Incumbent.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/ADT/Twine.h"

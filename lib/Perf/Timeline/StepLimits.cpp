@@ -1,6 +1,6 @@
-//===- Wording.cpp - Describes in words what limits a step ----------------===//
+//===- StepLimits.cpp - Describes in words what limits a step -------------===//
 
-#include "Wording.h"
+#include "StepLimits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,8 +1,8 @@
-//===- Lines.h - Simulation of queues in time -----------------*- C++ -*-===//
+//===- Queues.h - Simulation of queues in time ------------------*- C++ -*-===//
 //
-// Computes what runs when on lines: queues that work in order, such as the
+// Computes what runs when on queues that work in order, such as the
 // stages of a pipeline, the streams of a device or the ranks of a collective.
-// Lines wait for one another by events and by rendezvous, and share links.
+// Queues wait for one another by events and by rendezvous, and share links.
 // Knows no MLIR, no schedules and no unit of time.
 //
 //===----------------------------------------------------------------------===//
@@ -21,36 +21,36 @@
 
 namespace mf::sim {
 
-using LineId = int32_t;
+using QueueId = int32_t;
 using EventId = int32_t;
 using GroupId = int32_t;
 using LinkId = int32_t;
 
-/// An item by the line it is on and its number there.
+/// An item by the queue it is on and its number there.
 struct ItemId {
-  LineId line = 0;
+  QueueId queue = 0;
   int32_t index = 0;
 
   bool operator==(const ItemId &other) const {
-    return line == other.line && index == other.index;
+    return queue == other.queue && index == other.index;
   }
 };
 
 enum class ItemKind : uint8_t { Work, Wait, Record, Rendezvous };
 
-/// Lines and their items. A line starts an item when the one before it has
+/// Queues and their items. A queue starts an item when the one before it has
 /// ended; the first starts at time 0.
-class Lines {
+class Queues {
 public:
   /// Durations are rounded to multiples of `tick`, a power of two, or kept as
   /// they are if it is 0. With a tick all times are exact as long as they are
   /// less than 2^53 ticks: shifting a simulation in time changes no bit of it.
-  explicit Lines(double tick = 0) : tick(tick), rounder(tick * 0x1.8p52) {}
+  explicit Queues(double tick = 0) : tick(tick), rounder(tick * 0x1.8p52) {}
 
-  LineId addLine();
+  QueueId addQueue();
   /// Adds events, numbered from the one returned. An event happens once.
   EventId addEvents(int32_t count = 1);
-  /// A rendezvous of the items that join it, each on a line of its own: they
+  /// A rendezvous of the items that join it, each in a queue of its own: they
   /// end together, `duration` after the last of them has started.
   GroupId addGroup(double duration);
 
@@ -64,42 +64,42 @@ public:
   GroupId addTransfer(double latency, double seconds,
                       llvm::ArrayRef<LinkId> links);
 
-  /// Occupies the line for `duration`.
-  ItemId addWork(LineId line, double duration) {
-    std::vector<double> &durations = lines[line].durations;
+  /// Occupies the queue for `duration`.
+  ItemId addWork(QueueId queue, double duration) {
+    std::vector<double> &durations = queues[queue].durations;
     durations.push_back(round(duration));
-    return add(line, ItemKind::Work, durations.size() - 1);
+    return add(queue, ItemKind::Work, durations.size() - 1);
   }
-  /// Holds the line until the event has happened.
-  ItemId addWait(LineId line, EventId event) {
-    return add(line, ItemKind::Wait, event);
+  /// Holds the queue until the event has happened.
+  ItemId addWait(QueueId queue, EventId event) {
+    return add(queue, ItemKind::Wait, event);
   }
-  /// The event happens when the line gets here.
-  ItemId addRecord(LineId line, EventId event) {
-    return add(line, ItemKind::Record, event);
+  /// The event happens when the queue gets here.
+  ItemId addRecord(QueueId queue, EventId event) {
+    return add(queue, ItemKind::Record, event);
   }
-  /// Holds the line until the rendezvous, which may be a transfer, is over.
-  ItemId addRendezvous(LineId line, GroupId group) {
+  /// Holds the queue until the rendezvous, which may be a transfer, is over.
+  ItemId addRendezvous(QueueId queue, GroupId group) {
     Group &joined = groups[group];
     if (joined.size < 2)
-      joined.firstParties[joined.size] = line;
+      joined.firstParties[joined.size] = queue;
     ++joined.size;
-    return add(line, ItemKind::Rendezvous, group);
+    return add(queue, ItemKind::Rendezvous, group);
   }
 
-  /// A hint that what the lines do may repeat from here on: all marked lines
+  /// A hint that what the queues do may repeat from here on: all marked queues
   /// have as many marks in a period. Long runs of equal periods are then not
   /// simulated again if there is a tick (docs/engine.md).
-  void markPeriod(LineId line) {
-    lines[line].marks.push_back(getNumItems(line));
+  void markPeriod(QueueId queue) {
+    queues[queue].marks.push_back(getNumItems(queue));
   }
 
-  /// Makes room on a line.
-  void reserve(LineId line, size_t items, size_t works);
+  /// Makes room in a queue.
+  void reserve(QueueId queue, size_t items, size_t works);
 
-  int32_t getNumLines() const { return static_cast<int32_t>(lines.size()); }
-  int32_t getNumItems(LineId line) const {
-    return static_cast<int32_t>(lines[line].codes.size());
+  int32_t getNumQueues() const { return static_cast<int32_t>(queues.size()); }
+  int32_t getNumItems(QueueId queue) const {
+    return static_cast<int32_t>(queues[queue].codes.size());
   }
   int32_t getNumEvents() const { return numEvents; }
   int32_t getNumGroups() const { return static_cast<int32_t>(groups.size()); }
@@ -131,13 +131,13 @@ private:
   friend class RunFinder;
   friend class SteadyState;
 
-  /// A code is the kind, and above it the number of the duration on its line,
+  /// A code is the kind, and above it the number of the duration in its queue,
   /// the event or the group.
   static constexpr uint32_t kindBits = 2, kindMask = 3;
-  struct Line {
+  struct Queue {
     std::vector<uint32_t> codes;
     std::vector<double> durations;
-    /// The items before which the line is marked.
+    /// The items before which the queue is marked.
     std::vector<int32_t> marks;
   };
   /// `latency` is all of a rendezvous without links.
@@ -147,21 +147,21 @@ private:
     int32_t size = 0;
     int32_t firstLink = 0;
     int32_t numLinks = 0;
-    std::array<LineId, 2> firstParties = {-1, -1};
+    std::array<QueueId, 2> firstParties = {-1, -1};
   };
 
-  ItemId add(LineId line, ItemKind kind, uint32_t operand) {
-    std::vector<uint32_t> &codes = lines[line].codes;
+  ItemId add(QueueId queue, ItemKind kind, uint32_t operand) {
+    std::vector<uint32_t> &codes = queues[queue].codes;
     codes.push_back(operand << kindBits | static_cast<uint32_t>(kind));
-    return {line, static_cast<int32_t>(codes.size()) - 1};
+    return {queue, static_cast<int32_t>(codes.size()) - 1};
   }
   uint32_t getCode(ItemId item) const {
-    return lines[item.line].codes[item.index];
+    return queues[item.queue].codes[item.index];
   }
 
   double tick = 0;
   double rounder = 0;
-  std::vector<Line> lines;
+  std::vector<Queue> queues;
   int32_t numEvents = 0;
   int32_t numLinks = 0;
   std::vector<Group> groups;
@@ -169,21 +169,22 @@ private:
   std::vector<LinkId> links;
 };
 
-/// When the items of the lines start and end. An item that waits starts when
-/// its line gets to it and ends when what it waits for is over.
+/// When the items of the queues start and end. An item that waits starts when
+/// its queue gets to it and ends when what it waits for is over.
 class Timeline {
 public:
   double getStart(ItemId item) const {
-    return item.index == 0 ? 0 : getEnd({item.line, item.index - 1});
+    return item.index == 0 ? 0 : getEnd({item.queue, item.index - 1});
   }
   double getEnd(ItemId item) const {
-    const Line &line = lines[item.line];
-    return line.skips.empty() ? line.ends[item.index]
-                              : getEnd(line, item.index);
+    const Queue &queue = queues[item.queue];
+    return queue.skips.empty() ? queue.ends[item.index]
+                               : getEnd(queue, item.index);
   }
-  /// The end of the last item of a line; 0 for an empty one.
-  double getEnd(LineId line) const {
-    return lines[line].size == 0 ? 0 : getEnd({line, lines[line].size - 1});
+  /// The end of the last item of a queue; 0 for an empty one.
+  double getEnd(QueueId queue) const {
+    return queues[queue].size == 0 ? 0
+                                   : getEnd({queue, queues[queue].size - 1});
   }
   /// The end of everything.
   double getEnd() const;
@@ -202,20 +203,20 @@ private:
 
     int32_t getNumItems() const { return items * count; }
   };
-  struct Line {
+  struct Queue {
     int32_t size = 0;
     /// The ends of the items that were simulated.
     llvm::SmallVector<double, 0> ends;
-    /// In the order of the line.
+    /// In the order of the queue.
     std::vector<Skip> skips;
   };
 
-  static double getEnd(const Line &line, int32_t index);
+  static double getEnd(const Queue &queue, int32_t index);
 
-  std::vector<Line> lines;
+  std::vector<Queue> queues;
 };
 
-/// Lines that wait for one another for ever, or for what never comes.
+/// Queues that wait for one another for ever, or for what never comes.
 class DeadlockError : public llvm::ErrorInfo<DeadlockError> {
 public:
   // NOLINTNEXTLINE(readability-identifier-naming): as LLVM asks for
@@ -223,7 +224,7 @@ public:
   DeadlockError(std::vector<ItemId> items, std::string text)
       : items(std::move(items)), text(std::move(text)) {}
 
-  /// Items at which lines stand: each waits for the line of the next, and the
+  /// Items at which queues stand: each waits for the queue of the next, and the
   /// last for that of the first. A single one waits for itself or for an event
   /// that nothing records.
   llvm::ArrayRef<ItemId> getItems() const { return items; }
@@ -237,12 +238,12 @@ private:
   std::string text;
 };
 
-/// Simulates all lines in time linear in their items. The result does not
-/// depend on the numbers of lines, events, groups and links. Durations are
-/// finite and not negative. A DeadlockError if lines do not come to their ends;
-/// `getName` names items for it (default: `item 3 of line 0`).
+/// Simulates all queues in time linear in their items. The result does not
+/// depend on the numbers of queues, events, groups and links. Durations are
+/// finite and not negative. A DeadlockError if queues do not come to their
+/// ends; `getName` names items for it (default: `item 3 of queue 0`).
 llvm::Expected<Timeline>
-simulate(const Lines &lines,
+simulate(const Queues &queues,
          llvm::function_ref<std::string(ItemId)> getName = nullptr);
 
 } // namespace mf::sim

@@ -1,7 +1,7 @@
-//===- Infeasible.h - Explains why no plan fits -----------------*- C++ -*-===//
+//===- ExplainInfeasible.h - Explains why no plan fits ----------*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_INFEASIBLE_H
-#define MF_LIB_PLAN_INFEASIBLE_H
+#ifndef MF_LIB_PLAN_EXPLAININFEASIBLE_H
+#define MF_LIB_PLAN_EXPLAININFEASIBLE_H
 
 #include "Ticks.h"
 
@@ -14,4 +14,4 @@ llvm::Error explainInfeasible(const TickProblem &problem);
 
 } // namespace mf::plan
 
-#endif // MF_LIB_PLAN_INFEASIBLE_H
+#endif // MF_LIB_PLAN_EXPLAININFEASIBLE_H

@@ -1,6 +1,6 @@
-//===- StepLines.cpp - A step on the lines of the simulator ---------------===//
+//===- StepQueues.cpp - A step on the queues of the simulator -------------===//
 
-#include "StepLines.h"
+#include "StepQueues.h"
 #include "mf/Program/Description.h"
 #include "mf/Program/LocatedError.h"
 #include <array>
@@ -9,9 +9,9 @@ namespace mf::simulator {
 
 using namespace program;
 
-StepLines::StepLines(const Program &program, const StepCosts &costs,
-                     double tick)
-    : program(program), costs(costs), lines(tick),
+StepQueues::StepQueues(const Program &program, const StepCosts &costs,
+                       double tick)
+    : program(program), costs(costs), queues(tick),
       groups(program.channels.size()),
       numExchanges(program.stages.size(),
                    std::vector<std::array<uint32_t, 2>>(program.channels.size(),
@@ -25,28 +25,28 @@ StepLines::StepLines(const Program &program, const StepCosts &costs,
     addStage(stage);
 }
 
-void StepLines::addStage(size_t number) {
+void StepQueues::addStage(size_t number) {
   const StageProgram &stage = program.stages[number];
   uint64_t numEvents = stage.step.numEvents;
   for (const Call &call : stage.step.calls)
     numEvents += stage.routines[call.routine].body.numEvents;
-  firstEvents.push_back(lines.addEvents(static_cast<int32_t>(numEvents)));
-  firstLines.push_back(lines.getNumLines());
+  firstEvents.push_back(queues.addEvents(static_cast<int32_t>(numEvents)));
+  firstQueues.push_back(queues.getNumQueues());
   for (size_t stream = 0; stream < stage.streams.size(); ++stream)
-    lines.addLine();
+    queues.addQueue();
   const Call *last = nullptr;
   walk(number, [&](const Emitted &emitted) {
     // Micro-batches follow one another alike: chunks' calls may begin a period.
     if (emitted.call && emitted.call != last && emitted.call->frame)
       for (size_t stream = 0; stream < stage.streams.size(); ++stream)
-        lines.markPeriod(getLine(number, static_cast<uint32_t>(stream)));
+        queues.markPeriod(getQueue(number, static_cast<uint32_t>(stream)));
     last = emitted.call;
     addItem(number, emitted);
   });
 }
 
-void StepLines::addItem(size_t stage, const Emitted &emitted) {
-  const sim::LineId line = getLine(stage, emitted.stream);
+void StepQueues::addItem(size_t stage, const Emitted &emitted) {
+  const sim::QueueId queue = getQueue(stage, emitted.stream);
   auto event = [&] {
     return firstEvents[stage] + static_cast<sim::EventId>(emitted.event);
   };
@@ -55,23 +55,23 @@ void StepLines::addItem(size_t stage, const Emitted &emitted) {
   case OpKind::Copy:
   case OpKind::Held:
   case OpKind::Call:
-    lines.addWork(line, emitted.op->seconds);
+    queues.addWork(queue, emitted.op->seconds);
     return;
   case OpKind::Exchange:
-    return addExchange(stage, line, emitted);
+    return addExchange(stage, queue, emitted);
   case OpKind::Wait:
-    lines.addWait(line, event());
+    queues.addWait(queue, event());
     return;
   case OpKind::Record:
   case OpKind::CallRecord:
-    lines.addRecord(line, event());
+    queues.addRecord(queue, event());
     return;
   }
 }
 
 /// A network has links of its own in the simulation where several streams of a
 /// stage use it, and so may get in each other's way.
-void StepLines::addLinks(size_t stage) {
+void StepQueues::addLinks(size_t stage) {
   constexpr uint32_t noStream = ~0u;
   constexpr sim::LinkId noLink = -1;
   std::vector<uint32_t> streamOfNetwork;
@@ -97,21 +97,21 @@ void StepLines::addLinks(size_t stage) {
     look(routine);
   std::vector<std::array<sim::LinkId, 2>> &ofStage = links.emplace_back();
   for (bool shared : isShared)
-    ofStage.push_back(shared ? std::array{lines.addLink(), lines.addLink()}
+    ofStage.push_back(shared ? std::array{queues.addLink(), queues.addLink()}
                              : std::array{noLink, noLink});
 }
 
-void StepLines::getLinks(size_t stage, const target::TransferCost &cost,
-                         bool isSend,
-                         llvm::SmallVectorImpl<sim::LinkId> &found) const {
+void StepQueues::getLinks(size_t stage, const target::TransferCost &cost,
+                          bool isSend,
+                          llvm::SmallVectorImpl<sim::LinkId> &found) const {
   for (uint32_t network : cost.networks)
     if (network < links[stage].size())
       if (sim::LinkId link = links[stage][network][isSend ? 0 : 1]; link >= 0)
         found.push_back(link);
 }
 
-sim::GroupId StepLines::addGroup(size_t stage, const Channel &channel,
-                                 const target::TransferCost &cost) {
+sim::GroupId StepQueues::addGroup(size_t stage, const Channel &channel,
+                                  const target::TransferCost &cost) {
   llvm::SmallVector<sim::LinkId, 4> used;
   if (!channel.isTransfer || channel.fromStage == channel.toStage) {
     getLinks(stage, cost, true, used);
@@ -120,19 +120,19 @@ sim::GroupId StepLines::addGroup(size_t stage, const Channel &channel,
     getLinks(channel.fromStage, cost, true, used);
     getLinks(channel.toStage, cost, false, used);
   }
-  return used.empty() ? lines.addGroup(cost.latency + cost.seconds)
-                      : lines.addTransfer(cost.latency, cost.seconds, used);
+  return used.empty() ? queues.addGroup(cost.latency + cost.seconds)
+                      : queues.addTransfer(cost.latency, cost.seconds, used);
 }
 
-void StepLines::addExchange(size_t stage, sim::LineId line,
-                            const Emitted &emitted) {
+void StepQueues::addExchange(size_t stage, sim::QueueId queue,
+                             const Emitted &emitted) {
   const Exchange &exchange =
       *emitted.list->getExchange(emitted.list->instructions[emitted.op->first]);
   const Channel &channel = program.channels[exchange.channel];
   const target::TransferCost &cost = costs.getTransfer(emitted.op->operand);
   if (!channel.isTransfer && !channel.group.crossesStages()) {
     // The others of the group do the same at the same time.
-    lines.addRendezvous(line, addGroup(stage, channel, cost));
+    queues.addRendezvous(queue, addGroup(stage, channel, cost));
     return;
   }
   const uint32_t number =
@@ -140,12 +140,12 @@ void StepLines::addExchange(size_t stage, sim::LineId line,
   std::vector<sim::GroupId> &ofChannel = groups[exchange.channel];
   if (ofChannel.size() <= number)
     ofChannel.push_back(addGroup(stage, channel, cost));
-  lines.addRendezvous(line, ofChannel[number]);
+  queues.addRendezvous(queue, ofChannel[number]);
 }
 
-llvm::Expected<sim::Timeline> StepLines::simulate() const {
+llvm::Expected<sim::Timeline> StepQueues::simulate() const {
   llvm::Expected<sim::Timeline> times = sim::simulate(
-      lines, [&](sim::ItemId item) { return describeItem(item); });
+      queues, [&](sim::ItemId item) { return describeItem(item); });
   if (times)
     return times;
   return llvm::handleErrors(
@@ -159,27 +159,27 @@ llvm::Expected<sim::Timeline> StepLines::simulate() const {
       });
 }
 
-std::pair<size_t, Emitted> StepLines::find(sim::ItemId item) const {
-  size_t stage = firstLines.size() - 1;
-  while (firstLines[stage] > item.line)
+std::pair<size_t, Emitted> StepQueues::find(sim::ItemId item) const {
+  size_t stage = firstQueues.size() - 1;
+  while (firstQueues[stage] > item.queue)
     --stage;
   int32_t index = 0;
   Emitted found;
   walk(stage, [&](const Emitted &emitted) {
-    if (getLine(stage, emitted.stream) == item.line && index++ == item.index)
+    if (getQueue(stage, emitted.stream) == item.queue && index++ == item.index)
       found = emitted;
   });
   return {stage, found};
 }
 
-std::string StepLines::describeItem(sim::ItemId item) const {
+std::string StepQueues::describeItem(sim::ItemId item) const {
   const auto [stage, emitted] = find(item);
   return "stage " + std::to_string(stage) + ": " +
          describe(program, program.stages[stage], emitted.position,
                   emitted.call ? emitted.op->first : callItself);
 }
 
-uint32_t StepLines::getLocation(sim::ItemId item) const {
+uint32_t StepQueues::getLocation(sim::ItemId item) const {
   const auto [stage, emitted] = find(item);
   return getInstruction(program.stages[stage], emitted.position,
                         emitted.call ? emitted.op->first : callItself)

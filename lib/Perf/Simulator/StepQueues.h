@@ -1,6 +1,6 @@
-//===- StepLines.h - A step on the lines of the simulator ------*- C++ -*-===//
+//===- StepQueues.h - A step on the queues of the simulator -----*- C++ -*-===//
 //
-// Each stream of each stage is a line. All ranks of a stage run the same
+// Each stream of each stage is a queue. All ranks of a stage run the same
 // program at the same time, so one stands for all
 // (lib/Program/ProgressVerifier.cpp).
 //
@@ -10,14 +10,14 @@
 #define MF_LIB_SIMULATOR_STEPLINES_H
 
 #include "StepOps.h"
-#include "mf/Perf/EventEngine/Lines.h"
+#include "mf/Perf/EventEngine/Queues.h"
 #include "mf/Program/StepWalker.h"
 #include "llvm/ADT/STLExtras.h"
 #include <deque>
 
 namespace mf::simulator {
 
-/// Something that is put on a line.
+/// Something that is put in a queue.
 struct Emitted {
   const Op *op = nullptr;
   /// The list that it is of, and the call that runs it; null in the step.
@@ -31,22 +31,22 @@ struct Emitted {
   uint64_t event = 0;
 };
 
-class StepLines {
+class StepQueues {
 public:
   /// Times are multiples of `tick`, a power of two; as they are if it is 0.
-  StepLines(const program::Program &program, const StepCosts &costs,
-            double tick);
+  StepQueues(const program::Program &program, const StepCosts &costs,
+             double tick);
 
-  /// A LocatedError if lines wait for each other.
+  /// A LocatedError if queues wait for each other.
   llvm::Expected<sim::Timeline> simulate() const;
 
-  const sim::Lines &getLines() const { return lines; }
-  sim::LineId getLine(size_t stage, uint32_t stream) const {
-    return firstLines[stage] + static_cast<sim::LineId>(stream);
+  const sim::Queues &getQueues() const { return queues; }
+  sim::QueueId getQueue(size_t stage, uint32_t stream) const {
+    return firstQueues[stage] + static_cast<sim::QueueId>(stream);
   }
 
   /// Calls `visit(emitted)` for each item of a stage, in the order in which
-  /// they were put on lines; the k-th of a stream is item k of its line.
+  /// they were put in queues; the k-th of a stream is item k of its queue.
   template <typename Visitor> void walk(size_t stage, Visitor visit) const;
 
   /// The instruction or call of an item, for messages.
@@ -64,7 +64,7 @@ private:
   sim::GroupId addGroup(size_t stage, const program::Channel &channel,
                         const target::TransferCost &cost);
   void addItem(size_t stage, const Emitted &emitted);
-  void addExchange(size_t stage, sim::LineId line, const Emitted &emitted);
+  void addExchange(size_t stage, sim::QueueId queue, const Emitted &emitted);
   std::pair<size_t, Emitted> find(sim::ItemId item) const;
 
   const program::Program &program;
@@ -78,9 +78,9 @@ private:
         : table(stage), walker(stage, table) {}
   };
   std::deque<StageScopes> scopes;
-  sim::Lines lines;
-  /// The first line of each stage.
-  std::vector<sim::LineId> firstLines;
+  sim::Queues queues;
+  /// The first queue of each stage.
+  std::vector<sim::QueueId> firstQueues;
   std::vector<sim::EventId> firstEvents;
   /// By stage, network and direction (sent, received): the link, or -1.
   std::vector<std::vector<std::array<sim::LinkId, 2>>> links;
@@ -91,7 +91,7 @@ private:
 };
 
 template <typename Visitor>
-void StepLines::walk(size_t number, Visitor visit) const {
+void StepQueues::walk(size_t number, Visitor visit) const {
   auto getCall = [](const Op &op) {
     return op.kind == OpKind::Call ? std::optional(op.first) : std::nullopt;
   };

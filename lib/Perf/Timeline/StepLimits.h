@@ -1,7 +1,7 @@
-//===- Wording.h - Describes in words what limits a step --------*- C++ -*-===//
+//===- StepLimits.h - Describes in words what limits a step -----*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_WORDING_H
-#define MF_LIB_TIMELINE_WORDING_H
+#ifndef MF_LIB_TIMELINE_STEPLIMITS_H
+#define MF_LIB_TIMELINE_STEPLIMITS_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "llvm/ADT/StringRef.h"
@@ -40,4 +40,4 @@ std::string describe(const Gain &gain);
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_WORDING_H
+#endif // MF_LIB_TIMELINE_STEPLIMITS_H

@@ -1,28 +1,28 @@
-//===- Lines.cpp - Queues and what they wait for --------------------------===//
+//===- Queues.cpp - Queues and what they wait for -------------------------===//
 
-#include "mf/Perf/EventEngine/Lines.h"
+#include "mf/Perf/EventEngine/Queues.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
 namespace mf::sim {
 
-LineId Lines::addLine() {
-  lines.emplace_back();
-  return getNumLines() - 1;
+QueueId Queues::addQueue() {
+  queues.emplace_back();
+  return getNumQueues() - 1;
 }
 
-EventId Lines::addEvents(int32_t count) {
+EventId Queues::addEvents(int32_t count) {
   numEvents += count;
   return numEvents - count;
 }
 
-GroupId Lines::addGroup(double duration) {
+GroupId Queues::addGroup(double duration) {
   groups.emplace_back().latency = round(duration);
   return getNumGroups() - 1;
 }
 
-GroupId Lines::addTransfer(double latency, double seconds,
-                           llvm::ArrayRef<LinkId> used) {
+GroupId Queues::addTransfer(double latency, double seconds,
+                            llvm::ArrayRef<LinkId> used) {
   Group &group = groups.emplace_back();
   group.latency = round(latency);
   group.seconds = round(seconds);
@@ -36,15 +36,15 @@ GroupId Lines::addTransfer(double latency, double seconds,
   return getNumGroups() - 1;
 }
 
-void Lines::reserve(LineId line, size_t items, size_t works) {
-  lines[line].codes.reserve(items);
-  lines[line].durations.reserve(works);
+void Queues::reserve(QueueId queue, size_t items, size_t works) {
+  queues[queue].codes.reserve(items);
+  queues[queue].durations.reserve(works);
 }
 
-double Lines::getDuration(ItemId item) const {
+double Queues::getDuration(ItemId item) const {
   switch (getKind(item)) {
   case ItemKind::Work:
-    return lines[item.line].durations[getOperand(item)];
+    return queues[item.queue].durations[getOperand(item)];
   case ItemKind::Rendezvous: {
     const Group &group = groups[getOperand(item)];
     return group.latency + group.seconds;
@@ -58,31 +58,31 @@ double Lines::getDuration(ItemId item) const {
 
 double Timeline::getEnd() const {
   double end = 0;
-  for (LineId line = 0; line < static_cast<LineId>(lines.size()); ++line)
-    end = std::max(end, getEnd(line));
+  for (QueueId queue = 0; queue < static_cast<QueueId>(queues.size()); ++queue)
+    end = std::max(end, getEnd(queue));
   return end;
 }
 
-double Timeline::getEnd(const Line &line, int32_t index) {
+double Timeline::getEnd(const Queue &queue, int32_t index) {
   int32_t skipped = 0;
-  for (const Skip &skip : line.skips) {
+  for (const Skip &skip : queue.skips) {
     int32_t behind = index - skip.first;
     if (behind < 0)
       break;
     if (behind < skip.getNumItems()) {
       int32_t period = behind / skip.items;
       int32_t simulated = skip.first - skip.items + behind % skip.items;
-      return line.ends[simulated - skipped] + (period + 1) * skip.shift;
+      return queue.ends[simulated - skipped] + (period + 1) * skip.shift;
     }
     skipped += skip.getNumItems();
   }
-  return line.ends[index - skipped];
+  return queue.ends[index - skipped];
 }
 
 int64_t Timeline::getNumSkipped() const {
   int64_t skipped = 0;
-  for (const Line &line : lines)
-    for (const Skip &skip : line.skips)
+  for (const Queue &queue : queues)
+    for (const Skip &skip : queue.skips)
       skipped += skip.getNumItems();
   return skipped;
 }
