@@ -201,9 +201,11 @@ public:
               llvm::ArrayRef<Tensor> outputGradients) override;
 
 private:
-  LogicalResult appendArguments(FunctionOpInterface user, ArrayAttr indices,
-                                SmallVectorImpl<Tensor> &passed);
-  LogicalResult appendOutputs(FunctionOpInterface user, ArrayAttr indices,
+  /// Appends what `user` takes of the forward function: its arguments and its
+  /// outputs, by number.
+  LogicalResult appendForward(FunctionOpInterface user,
+                              ArrayAttr argumentNumbers,
+                              ArrayAttr outputNumbers,
                               SmallVectorImpl<Tensor> &passed);
   LogicalResult runRecompute(Rank &rank);
 
@@ -242,37 +244,30 @@ FunctionChunk::runForward(Rank &rank, int64_t microBatch,
   return results;
 }
 
-LogicalResult FunctionChunk::appendArguments(FunctionOpInterface user,
-                                             ArrayAttr indices,
-                                             SmallVectorImpl<Tensor> &passed) {
-  for (auto index : indices.getAsRange<IntegerAttr>()) {
-    if (index.getInt() >= static_cast<int64_t>(arguments.size()))
-      return user.emitOpError("cannot be run: reads argument ")
-             << index.getInt() << " of its forward function, which has "
-             << arguments.size();
-    passed.push_back(arguments[index.getInt()]);
-  }
-  return success();
-}
-
-LogicalResult FunctionChunk::appendOutputs(FunctionOpInterface user,
-                                           ArrayAttr indices,
+LogicalResult FunctionChunk::appendForward(FunctionOpInterface user,
+                                           ArrayAttr argumentNumbers,
+                                           ArrayAttr outputNumbers,
                                            SmallVectorImpl<Tensor> &passed) {
-  for (auto index : indices.getAsRange<IntegerAttr>()) {
-    if (index.getInt() >= static_cast<int64_t>(outputs.size()))
-      return user.emitOpError("cannot be run: reads output ")
-             << index.getInt() << " of its forward function, which has "
-             << outputs.size();
-    passed.push_back(outputs[index.getInt()]);
-  }
-  return success();
+  auto append = [&](ArrayAttr numbers, llvm::ArrayRef<Tensor> from,
+                    llvm::StringRef what) -> LogicalResult {
+    for (auto number : numbers.getAsRange<IntegerAttr>()) {
+      if (number.getInt() >= static_cast<int64_t>(from.size()))
+        return user.emitOpError("cannot be run: reads ")
+               << what << " " << number.getInt()
+               << " of its forward function, which has " << from.size();
+      passed.push_back(from[number.getInt()]);
+    }
+    return success();
+  };
+  if (failed(append(argumentNumbers, arguments, "argument")))
+    return failure();
+  return append(outputNumbers, outputs, "output");
 }
 
 LogicalResult FunctionChunk::runRecompute(Rank &rank) {
   SmallVector<Tensor> passed;
-  if (failed(appendArguments(recompute, recompute.getForwardArguments(),
-                             passed)) ||
-      failed(appendOutputs(recompute, recompute.getForwardOutputs(), passed)))
+  if (failed(appendForward(recompute, recompute.getForwardArguments(),
+                           recompute.getForwardOutputs(), passed)))
     return failure();
   return runRecomputeFunction(rank, recompute, passed, frame);
 }
@@ -282,9 +277,8 @@ FunctionChunk::runBackward(Rank &rank, int64_t microBatch,
                            llvm::ArrayRef<Tensor> outputGradients) {
   SmallVector<Tensor> passed(outputGradients);
   if ((recompute && failed(runRecompute(rank))) ||
-      failed(
-          appendArguments(backward, backward.getForwardArguments(), passed)) ||
-      failed(appendOutputs(backward, backward.getForwardOutputs(), passed)))
+      failed(appendForward(backward, backward.getForwardArguments(),
+                           backward.getForwardOutputs(), passed)))
     return failure();
   FailureOr<SmallVector<Tensor>> hidden =
       runBackwardFunction(rank, backward, passed, frame);
@@ -293,7 +287,8 @@ FunctionChunk::runBackward(Rank &rank, int64_t microBatch,
   passed.clear();
   for (auto index : weights.getOutputGradients().getAsRange<IntegerAttr>())
     passed.push_back(outputGradients[index.getInt()]);
-  if (failed(appendArguments(weights, weights.getForwardArguments(), passed)) ||
+  if (failed(appendForward(weights, weights.getForwardArguments(),
+                           ArrayAttr::get(weights.getContext(), {}), passed)) ||
       failed(runWeightsFunction(rank, weights, passed, frame)))
     return failure();
   return hidden;

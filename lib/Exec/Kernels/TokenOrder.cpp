@@ -59,20 +59,6 @@ private:
   RowShape shape;
 };
 
-class TokenUnpermuteKernel : public Kernel {
-public:
-  explicit TokenUnpermuteKernel(const RowShape &shape) : shape(shape) {}
-
-  void run(const KernelOperands &operands, ThreadPool &pool) const override {
-    gatherRows(shape, operands.inputs[0],
-               static_cast<const int32_t *>(operands.inputs[1]),
-               operands.outputs[0], pool);
-  }
-
-private:
-  RowShape shape;
-};
-
 /// Tokens, and an index with an entry for each.
 RowShape readTokens(const KernelSpec &spec, SpecChecker &checker,
                     DType indexType) {
@@ -109,7 +95,7 @@ KernelOrError makeTokenUnpermute(const KernelSpec &spec) {
   const RowShape shape = readTokens(spec, checker, DType::I32);
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<TokenUnpermuteKernel>(shape);
+  return makeRowGather(shape);
 }
 
 } // namespace mf

@@ -84,6 +84,14 @@ private:
   RowShape shape;
 };
 
+} // namespace
+
+std::unique_ptr<Kernel> makeRowGather(const RowShape &shape) {
+  return std::make_unique<GatherRowsKernel>(shape);
+}
+
+namespace {
+
 /// First the places of each row are listed in their order, a batch at a time;
 /// then each row adds up its own.
 class GatherRowsGradKernel : public Kernel {
@@ -160,7 +168,7 @@ KernelOrError makeGatherRows(const KernelSpec &spec) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<GatherRowsKernel>(shape);
+  return makeRowGather(shape);
 }
 
 KernelOrError makeGatherRowsGrad(const KernelSpec &spec) {

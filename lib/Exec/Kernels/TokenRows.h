@@ -33,6 +33,9 @@ TensorShape getPlacedRows(const RowShape &shape, const TensorShape &index);
 void gatherRows(const RowShape &shape, const void *from, const int32_t *index,
                 void *to, ThreadPool &pool);
 
+/// A kernel that does so with input 0 as the table and input 1 as the index.
+std::unique_ptr<Kernel> makeRowGather(const RowShape &shape);
+
 } // namespace mf
 
 #endif // MF_LIB_KERNELS_TOKENROWS_H
