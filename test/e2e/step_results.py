@@ -34,6 +34,16 @@ def initialize(tools, model):
     return path
 
 
+def move(initial):
+    """Moves each weight to the next fp32 number or leaves it, at random: what a step then differs by is how much
+    it makes of one rounding."""
+    generator, values = numpy.random.RandomState(1), safetensors.load(initial)
+    for name, value in values.items():
+        moved = numpy.nextafter(value, numpy.float32(numpy.inf))
+        values[name] = numpy.where(generator.rand(*value.shape) < 0.5, moved, value)
+    safetensors.save(initial, values)
+
+
 def run(tools, step, data, steps, initial, threads=2, launcher=()):
     """The result of a step file, of which each rank must need the memory that was planned."""
     files = [tools.path(name) for name in ("gradients.safetensors", "parameters.safetensors")]
