@@ -23,7 +23,7 @@ chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-
   --screenshot="$picture" "file://$work/page.html" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
 echo "wrote $picture"
 
-mf-run --memory-html "$work/memory.html" "$work/$name.mlir"
+mf-run --simulate --target=atlas-800t-a2 --memory-html "$work/memory.html" "$work/$name.mlir" >"$work/log"
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=10000 \
   --window-size=1000,1180 --user-data-dir="$work/profile" --screenshot="$memory_picture" \
   "file://$work/memory.html" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }

@@ -162,7 +162,7 @@ struct Options {
   cl::opt<std::string> memoryHtml{
       "memory-html", cl::value_desc("file"), cl::cat(outputCategory),
       cl::desc("Write a page with the arena over time and all buffers by name, "
-               "and end")};
+               "and end; with --simulate over simulated time")};
   cl::opt<std::string> compare{
       "compare", cl::value_desc("report"), cl::cat(outputCategory),
       cl::desc("Print where the step differs from that of a report")};

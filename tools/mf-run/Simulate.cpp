@@ -4,6 +4,7 @@
 #include "Routing.h"
 #include "StepOutputs.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
+#include "mf/Perf/Timeline/MemoryPage.h"
 #include "mf/Perf/Timeline/Writers.h"
 
 using llvm::Error;
@@ -38,6 +39,10 @@ Error simulateStep(const Options &options, const program::Program &program,
     timeline->rates = getRates(target);
   if (!options.report.empty())
     if (Error error = timeline::writeReport(options.report, *timeline))
+      return error;
+  if (!options.memoryHtml.empty())
+    if (Error error = timeline::writeMemoryPage(options.memoryHtml, program,
+                                                options.input, &*timeline))
       return error;
   if (Error error = writeStep(options, *timeline, program.mesh, os))
     return error;

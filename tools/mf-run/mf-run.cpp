@@ -288,10 +288,10 @@ int RunCommand::runFile() {
   }
   if (code != 0)
     return code;
-  if (!options.memoryHtml.empty())
-    return showMemory();
   if (options.simulate)
     return simulate(context);
+  if (!options.memoryHtml.empty())
+    return showMemory();
   return model ? interpret() : runProgram(context);
 }
 

@@ -2,11 +2,13 @@
 //
 // JSON for lib/Perf/Timeline/page/arena.js:
 //
-//   {"program": "step.mlir", "categories": ["parameter", ...],
+//   {"program": "step.mlir", "target": "atlas-800t-a2",
+//    "categories": ["parameter", ...],
 //    "stages": [
 //      {"stage": 0, "arena_bytes": ..., "host_bytes": ..., "live_bytes": ...,
 //       "limit_bytes": ...,
 //       "length": moments, "left_out": buffers that the map does not have,
+//       "times": [moment, seconds, ...],
 //       "calls": [begin, routine, micro-batch, ...],
 //       "routines": ["chunk0.forward", ...],
 //       "names": [name, category, on the host, instances, bytes, kept bytes,
@@ -14,8 +16,9 @@
 //       "buffers": [name, begin, length, offset, bytes, micro-batch, ...]},
 //      ...]}
 //
-// A limit is 0 and a micro-batch -1 where there is none. Times are those of
-// mf/Program/Liveness.h. The `bytes` of a name are those of its largest
+// A limit is 0 and a micro-batch -1 where there is none. Moments are those of
+// mf/Program/Liveness.h; `times`, for a simulated step as `target`, says when
+// some of them are, both rising. The `bytes` of a name are those of its largest
 // instance. Kept bytes and those that are computed again are of the first
 // micro-batch: residuals, and results of forward operators in backward (what
 // backward itself computes is named `.grad`).
@@ -61,13 +64,15 @@ struct NamedBuffer {
 
 class StageWriter {
 public:
-  StageWriter(const StageProgram &stage, size_t mostBuffers, json::OStream &os)
-      : stage(stage), mostBuffers(mostBuffers), os(os), table(stage),
-        liveness(computeLiveness(stage)),
+  /// `timeline` is null without a simulation.
+  StageWriter(const StageProgram &stage, const StageTimeline *timeline,
+              size_t mostBuffers, json::OStream &os)
+      : stage(stage), timeline(timeline), mostBuffers(mostBuffers), os(os),
+        table(stage), liveness(computeLiveness(stage)),
         lifetimes(computeLifetimes(stage, liveness)) {}
 
   /// To be called first.
-  Error findBackwards();
+  Error findStepTasks();
   void write();
 
 private:
@@ -77,17 +82,20 @@ private:
   int64_t getMicroBatch(const Lifetime &lifetime) const;
   bool isRepeated(const Lifetime &lifetime) const;
   void collectNames();
+  void writeTimes();
   void writeCalls();
   void writeNames();
   void writeBuffers();
 
   const StageProgram &stage;
+  const StageTimeline *const timeline;
   const size_t mostBuffers;
   json::OStream &os;
   const InstanceTable table;
   const StepLiveness liveness;
   std::vector<Lifetime> lifetimes;
   std::map<Key, NamedBuffer> names;
+  std::vector<StepTask> tasks;
   /// The routines of backwards.
   std::set<uint32_t> backwards;
 };
@@ -123,11 +131,12 @@ bool StageWriter::isRepeated(const Lifetime &lifetime) const {
          !StringRef(name).ends_with(".grad'");
 }
 
-Error StageWriter::findBackwards() {
-  Expected<std::vector<StepTask>> tasks = findTasks(stage);
-  if (!tasks)
-    return tasks.takeError();
-  for (const StepTask &task : *tasks)
+Error StageWriter::findStepTasks() {
+  Expected<std::vector<StepTask>> found = findTasks(stage);
+  if (!found)
+    return found.takeError();
+  tasks = std::move(*found);
+  for (const StepTask &task : tasks)
     if (task.phase != schedule::Phase::Forward)
       backwards.insert(
           stage.step.getCall(stage.step.instructions[task.position])->routine);
@@ -150,6 +159,27 @@ void StageWriter::collectNames() {
   }
   for (auto [number, entry] : enumerate(names))
     entry.second.number = number;
+}
+
+/// Writes when each task begins and ends; what is between tasks waits or is
+/// the update.
+void StageWriter::writeTimes() {
+  double last = 0;
+  auto write = [&](int64_t moment, double seconds) {
+    last = std::max(last, seconds);
+    os.value(moment);
+    os.value(last);
+  };
+  os.attributeArray("times", [&] {
+    write(0, 0);
+    for (auto [task, span] : zip_equal(tasks, timeline->tasks)) {
+      const auto call = static_cast<size_t>(
+          lower_bound(liveness.calls, task.position) - liveness.calls.begin());
+      write(liveness.starts[call], span.start);
+      write(liveness.starts[call + 1], span.end);
+    }
+    write(liveness.starts.back(), timeline->end);
+  });
 }
 
 void StageWriter::writeCalls() {
@@ -217,6 +247,8 @@ void StageWriter::write() {
     os.attribute("live_bytes", findPeak(lifetimes, Space::Device).bytes);
     os.attribute("limit_bytes", stage.hbmLimitBytes.value_or(0));
     os.attribute("length", liveness.starts.back());
+    if (timeline)
+      writeTimes();
     writeCalls();
     writeNames();
     writeBuffers();
@@ -225,7 +257,8 @@ void StageWriter::write() {
 
 } // namespace
 
-Error writeMemoryPage(StringRef path, const Program &program, StringRef name) {
+Error writeMemoryPage(StringRef path, const Program &program, StringRef name,
+                      const StepTimeline *timeline) {
   std::string text;
   raw_string_ostream stream(text);
   json::OStream os(stream);
@@ -234,14 +267,17 @@ Error writeMemoryPage(StringRef path, const Program &program, StringRef name) {
   Error failure = Error::success();
   os.object([&] {
     os.attribute("program", json::fixUTF8(name));
+    if (timeline)
+      os.attribute("target", json::fixUTF8(timeline->target));
     os.attributeArray("categories", [&] {
       for (size_t i = 0; i < numCategories; ++i)
         os.value(getName(static_cast<BufferCategory>(i)));
     });
     os.attributeArray("stages", [&] {
-      for (const StageProgram &stage : program.stages) {
-        StageWriter writer(stage, most, os);
-        failure = joinErrors(std::move(failure), writer.findBackwards());
+      for (auto [number, stage] : enumerate(program.stages)) {
+        StageWriter writer(
+            stage, timeline ? &timeline->stages[number] : nullptr, most, os);
+        failure = joinErrors(std::move(failure), writer.findStepTasks());
         writer.write();
       }
     });

@@ -3,7 +3,8 @@
 usage: check_memory_page.py CHROMIUM PAGE
 
 The page is shown in frames of 1000 and 400 pixels: nothing may stick out. The map is
-zoomed by keys, pointed at and searched, and the numbers are those of the page's data.
+zoomed by keys, pointed at and searched, and the numbers are those of the page's data:
+of a simulated step also when the buffer that is pointed at comes and goes.
 """
 
 import json
@@ -23,8 +24,11 @@ ACTIONS = """
     plot.focus();
     for (let i = 0; i < 6; ++i) key("+");
     found.zoomed = Number(root.dataset.buffersDrawn);
+    found.part = page.getElementById("view").textContent;
     key("0");
     found.reset = Number(root.dataset.buffersDrawn);
+    found.all = page.getElementById("view").textContent;
+    found.axis = page.getElementById("axis").textContent;
     const box = plot.getBoundingClientRect();
     const tooltip = page.getElementById("tooltip");
     for (let y = 2; tooltip.hidden && y < box.height; y += 3)
@@ -51,6 +55,20 @@ def read_data(page):
     return json.loads(text)
 
 
+def check_times(found, stage):
+    """The axis of a simulated step is in seconds, and times rise from 0 to the end of the stage's step."""
+    moments, seconds = stage["times"][::2], stage["times"][1::2]
+    expect("the axis", "in seconds" in found["axis"], True)
+    for times in (moments, seconds):
+        expect("times in order", times == sorted(times) and times[0] == 0 and times[-1] > 0, True)
+    expect("the last moment", moments[-1], stage["length"])
+    unit, size = ("s", 1) if seconds[-1] >= 0.5 else ("ms", 1e-3)
+    end = re.search(r"Shown: 0 to ([\d.]+) (\w+), 0 to ", found["all"])
+    expect("the unit of the end", end[2], unit)
+    expect("the end of the axis", abs(float(end[1]) - seconds[-1] / size) < 0.01, True)
+    expect("the tooltip has times", bool(re.search(r"from [\d.]+(?: .?s)? to [\d.]+ .?s", found["tooltip"])), True)
+
+
 def check(found, data):
     expect("error of the page's scripts", found["error"], None)
     expect("pixels that stick out", found["overflow"], 0)
@@ -63,6 +81,11 @@ def check(found, data):
     expect("buffers of the map", found["whole"], len(first["buffers"]) // 6)
     expect("buffers after a reset", found["reset"], found["whole"])
     expect("fewer buffers zoomed in", found["zoomed"] < found["whole"], True)
+    expect("the part that is shown", found["part"] != found["all"] and found["part"].startswith("Shown: "), True)
+    if "target" in data:
+        check_times(found, first)
+    else:
+        expect("the axis", "in instructions" in found["axis"], True)
     expect("the tooltip has bytes", " at " in found["tooltip"], True)
     expect("found names", found["searched"] and all("layers.0." in name for name in found["searched"]), True)
     expect("the status of the search", found["status"], "%d names" % len(found["searched"]))

@@ -3,6 +3,7 @@
 #ifndef MF_TIMELINE_MEMORYPAGE_H
 #define MF_TIMELINE_MEMORYPAGE_H
 
+#include "mf/Perf/Timeline/StepTimeline.h"
 #include "mf/Program/Program.h"
 #include "llvm/Support/Error.h"
 
@@ -11,10 +12,12 @@ namespace mf::timeline {
 /// Writes a self-contained HTML page about the planned memory of each stage:
 /// what each layer keeps and swaps, the arena over time, and the buffers by
 /// name. The map of a stage has the buffers that take most of the arena for
-/// longest; the page says how many it leaves out.
+/// longest; the page says how many it leaves out. Time is counted in
+/// instructions, or is that of `timeline`, a simulation of the program.
 llvm::Error writeMemoryPage(llvm::StringRef path,
                             const program::Program &program,
-                            llvm::StringRef name);
+                            llvm::StringRef name,
+                            const StepTimeline *timeline = nullptr);
 
 } // namespace mf::timeline
 

@@ -18,13 +18,37 @@ function decodeRows(numbers, members) {
   return rows;
 }
 
+// Turns moments into seconds, where the page knows when tasks begin and end; within a task moments are as far apart.
+function makeClock(times) {
+  if (!times) return moment => moment;
+  const knots = decodeRows(times, ["moment", "seconds"]);
+  return moment => {
+    let low = 0, high = knots.length - 1;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (knots[middle].moment <= moment) low = middle;
+      else high = middle;
+    }
+    const [from, to] = [knots[low], knots[high]];
+    const share = to.moment > from.moment ? (moment - from.moment) / (to.moment - from.moment) : 1;
+    return from.seconds + Math.max(0, Math.min(1, share)) * (to.seconds - from.seconds);
+  };
+}
+
 function decodeStage(data, stage) {
   const names = decodeRows(stage.names, ["name", "category", "onHost", "instances", "bytes", "kept", "repeated"])
     .map((entry, number) => ({...entry, number, category: data.categories[entry.category]}));
   const buffers = decodeRows(stage.buffers, ["name", "begin", "length", "offset", "bytes", "microBatch"]);
-  for (const buffer of buffers) buffer.name = names[buffer.name];
-  return {...stage, names, buffers,
-    calls: decodeRows(stage.calls, ["begin", "routine", "microBatch"])};
+  const toTime = makeClock(stage.times);
+  for (const buffer of buffers) {
+    buffer.name = names[buffer.name];
+    const end = toTime(buffer.begin + buffer.length);
+    buffer.begin = toTime(buffer.begin);
+    buffer.length = end - buffer.begin;
+  }
+  const calls = decodeRows(stage.calls, ["begin", "routine", "microBatch"]);
+  for (const call of calls) call.begin = toTime(call.begin);
+  return {...stage, names, buffers, calls, isTimed: Boolean(stage.times), length: toTime(stage.length) || 1};
 }
 
 class ArenaMap {
@@ -52,7 +76,7 @@ class ArenaMap {
 
   reset() {
     const {length, arena_bytes: bytes} = this.stage;
-    this.view = {left: 0, right: Math.max(1, length), low: 0, high: Math.max(1, bytes)};
+    this.view = {left: 0, right: length, low: 0, high: Math.max(1, bytes)};
     this.draw();
   }
 
@@ -63,7 +87,8 @@ class ArenaMap {
       const start = Math.max(0, Math.min(from, whole - size));
       return [start, start + size];
     };
-    [left, right] = fit(left, right, Math.max(1, this.stage.length), 4);
+    const {length, isTimed} = this.stage;
+    [left, right] = fit(left, right, length, isTimed ? length / 1e6 : Math.min(4, length));
     [low, high] = fit(low, high, Math.max(1, this.stage.arena_bytes), 4096);
     this.view = {left, right, low, high};
     this.draw();
@@ -109,6 +134,8 @@ class ArenaMap {
     context.globalAlpha = 1;
     this.drawScale(context, palette, width, height);
     document.documentElement.dataset.buffersDrawn = drawn;
+    document.getElementById("view").textContent =
+      `Shown: ${this.formatTime(left)} to ${this.formatTime(right)}, ${low > 0 ? formatBytes(low) : "0"} to ${formatBytes(high)}.`;
   }
 
   drawScale(context, palette, width, height) {
@@ -125,8 +152,32 @@ class ArenaMap {
     };
     label(formatBytes(high), 6, 12);
     label(low > 0 ? formatBytes(low) : "0", 6, height - 12);
-    const text = `instructions ${Math.round(left)} to ${Math.round(right)}`;
-    label(text, width - context.measureText(text).width - 6, height - 12);
+    if (this.stage.isTimed) {
+      this.drawTicks(context, palette, width, height, label);
+    } else {
+      const text = `instructions ${Math.round(left)} to ${Math.round(right)}`;
+      label(text, width - context.measureText(text).width - 6, height - 12);
+    }
+  }
+
+  // Seconds from left to right; none where the label of addresses stands.
+  drawTicks(context, palette, width, height, label) {
+    const {left, right} = this.view;
+    const step = getTickStep(right - left, Math.max(2, width / 110));
+    for (let time = Math.ceil(left / step) * step; time <= right; time += step) {
+      const x = (time - left) / (right - left) * width;
+      context.globalAlpha = 0.5;
+      context.fillStyle = palette["--muted"];
+      context.fillRect(x, 0, 0.6, height);
+      context.globalAlpha = 1;
+      const text = formatTick(time, step), size = context.measureText(text).width;
+      if (x - size / 2 > 80 && x + size / 2 < width - 4) label(text, x - size / 2, height - 12);
+    }
+  }
+
+  formatTime(time) {
+    if (!this.stage.isTimed) return `instruction ${Math.round(time)}`;
+    return time > 0 ? formatSeconds(time) : "0";
   }
 
   find(x, y) {
@@ -143,7 +194,8 @@ class ArenaMap {
     const during = call && `during ${this.stage.routines[call.routine]}` +
       (call.microBatch >= 0 ? ` of micro-batch ${call.microBatch}` : "");
     return [`${buffer.name.category.replace("_", " ")}, ${formatBytes(buffer.bytes)} at ${formatBytes(buffer.offset)}`,
-      buffer.microBatch >= 0 ? `of micro-batch ${buffer.microBatch}` : "", during];
+      `from ${this.formatTime(buffer.begin)} to ${this.formatTime(buffer.begin + buffer.length)}` +
+        (buffer.microBatch >= 0 ? `, of micro-batch ${buffer.microBatch}` : ""), during];
   }
 
   listen() {

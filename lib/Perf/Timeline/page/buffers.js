@@ -16,7 +16,10 @@ class MemoryView {
     document.title = data.program + ": memory of a step";
     document.getElementById("title").textContent = data.program.split("/").pop();
     document.getElementById("subtitle").textContent =
-      `memory of a step on ${data.stages.length} stage${data.stages.length === 1 ? "" : "s"}, as planned`;
+      `memory of a step on ${data.stages.length} stage${data.stages.length === 1 ? "" : "s"}, as planned` +
+      (data.target ? `, in the time of ${data.target}, simulated` : "");
+    document.getElementById("axis").textContent = "Time runs to the right in " +
+      (data.target ? "seconds, exact where tasks begin and end" : "instructions of the compute stream") + ", addresses upwards.";
     this.show(0);
   }
 
