@@ -24,7 +24,7 @@ E2E = "test/e2e/%s.py"
 
 
 class Campaign:
-    """A command with {bin} and {work}, and with {seed} and {count} if it draws cases. One with {part} runs a part of its
+    """A command with {bin}, {build} and {work}, and with {seed} and {count} if it draws cases. One with {part} runs a part of its
     cases, fixed and drawn, where the scale is below 1."""
 
     def __init__(self, name, command, cases, seed=0, **environment):
@@ -60,6 +60,7 @@ CAMPAIGNS = [
     # Programs that are broken on purpose, and their verifiers.
     Campaign("collective-mutations", script("collective_mutations", "{part} {bin} examples/llama_tiny.yaml {work}"), 300),
     Campaign("damaged-inputs", "{python} test/fuzz/mutate_inputs.py --tools {bin} --seed {seed} --count {count}", 100000, 1),
+    Campaign("cann-faults", script("cann_faults", "--seed {seed} --count {count} {build} {work}"), 1000, 1),
     Campaign("row-exchange-mutations", script("row_exchange_mutations", "--seed={seed} --count={count} {bin} {work}"), 2000),
     Campaign("drawn-settings", "{python} test/tools/mf-opt/Inputs/draw_settings.py {work} {seed} {count}", 3000, 20251120),
     Campaign("killed-runs", "{python} test/run/Inputs/killed.py {work}/killed {bin}/mf-run {bin}/mf-opt examples {seed} {count}", 20, 3),
@@ -105,7 +106,9 @@ class Nightly:
         if has_parts and scale < 1:
             part, count = "--part=0/%d" % round(1 / scale), campaign.cases
         seed = campaign.seed + self.options.seed if is_drawn else "-"
-        values = dict(python=sys.executable, bin=self.bin, work=work, seed=seed, count=count, part=part)
+        values = dict(
+            python=sys.executable, bin=self.bin, build=os.path.dirname(self.bin), work=work, seed=seed, count=count, part=part,
+        )  # fmt: skip
         command = campaign.command.format(**values)
         changes = {name: value.format(**values) for name, value in campaign.environment.items()}
         path = self.bin + os.pathsep + os.environ["PATH"]

@@ -59,23 +59,24 @@ inline mf::step::StepDevice makeDevice(CannRank &rank, const Step &step,
                          const void *bytes) {
     return getFailure([&] {
       const auto size = static_cast<size_t>(buffer.bytes);
-      if (buffer.onHost)
-        std::memcpy(rank.host(buffer.offset), bytes, size);
-      else
-        check(aclrtMemcpy(rank.device(buffer.offset), size, bytes, size,
-                          ACL_MEMCPY_HOST_TO_DEVICE),
-              "aclrtMemcpy");
+      check(aclrtMemcpy(buffer.onHost ? rank.host(buffer.offset)
+                                      : rank.device(buffer.offset),
+                        size, bytes, size,
+                        buffer.onHost ? ACL_MEMCPY_HOST_TO_HOST
+                                      : ACL_MEMCPY_HOST_TO_DEVICE),
+            "aclrtMemcpy");
     });
   };
   device.read = [&rank](const mf::step::StepBuffer &buffer, void *bytes) {
     return getFailure([&] {
       const auto size = static_cast<size_t>(buffer.bytes);
-      if (buffer.onHost)
-        std::memcpy(bytes, rank.host(buffer.offset), size);
-      else
-        check(aclrtMemcpy(bytes, size, rank.device(buffer.offset), size,
-                          ACL_MEMCPY_DEVICE_TO_HOST),
-              "aclrtMemcpy");
+      check(aclrtMemcpy(bytes, size,
+                        buffer.onHost ? rank.host(buffer.offset)
+                                      : rank.device(buffer.offset),
+                        size,
+                        buffer.onHost ? ACL_MEMCPY_HOST_TO_HOST
+                                      : ACL_MEMCPY_DEVICE_TO_HOST),
+            "aclrtMemcpy");
     });
   };
   device.computeGradients = [&rank, &step] {
@@ -157,8 +158,8 @@ inline int runMain(int argc, char **argv, mf::step::Facts facts,
     result = runStage(
         argc, argv, facts,
         steps[static_cast<size_t>(mf::step::getStage(facts, facts.rank))]);
-    aclrtResetDevice(device);
-    aclFinalize();
+    check(aclrtResetDevice(device), "aclrtResetDevice");
+    check(aclFinalize(), "aclFinalize");
   });
   endWithOthers(failure, failure.empty() ? result : 1, numRanks);
   if (!failure.empty())

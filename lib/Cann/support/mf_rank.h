@@ -138,7 +138,8 @@ public:
       stream->startStep();
   }
 
-  /// Tells that a device buffer has in each step what is in host memory.
+  /// Tells that a device buffer has in each step what is in host memory, which
+  /// the program copies by CANN, so that what checks its calls sees all.
   void mirror(const char *onDevice, const char *onHost, size_t bytes) {
     mirrors.push_back({onDevice, onHost, bytes});
   }
@@ -147,8 +148,10 @@ public:
       if (onDevice >= mirror.device &&
           onDevice < mirror.device + mirror.bytes) {
         float value = 0;
-        std::memcpy(&value, mirror.host + (onDevice - mirror.device),
-                    sizeof(value));
+        check(aclrtMemcpy(&value, sizeof(value),
+                          mirror.host + (onDevice - mirror.device),
+                          sizeof(value), ACL_MEMCPY_HOST_TO_HOST),
+              "aclrtMemcpy");
         return value;
       }
     throw std::runtime_error("a scalar has no value in host memory");
@@ -264,8 +267,6 @@ inline CannRank::CannRank(size_t arenaBytes, size_t hostBytes,
         "aclrtCtxSetSysParamOpt");
   // The slack that CANN wants behind the last buffer.
   arena.allocate(getRoom(arenaBytes), false, "the arena");
-  check(aclrtMemset(arena.get(), arena.getSize(), 0, arena.getSize()),
-        "aclrtMemset");
   hostMemory.allocate(hostBytes, true, "the host memory");
   std::memset(hostMemory.get(), 0, hostMemory.getSize());
   for (size_t i = 0; i < numStreams; ++i)

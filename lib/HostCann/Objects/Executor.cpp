@@ -1,39 +1,29 @@
 //===- Executor.cpp - The second phase of operators -----------------------===//
 
+#include "mf/HostCann/Objects/LiveObjects.h"
 #include "mf/HostCann/Objects/Objects.h"
 #include "mf/HostCann/Runtime/Runtime.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstdlib>
-#include <mutex>
-#include <set>
 
 namespace mf::hostcann {
 namespace {
 
 constexpr uintptr_t dataAlignment = 32;
 
-std::mutex executorsMutex;
-
-std::set<aclOpExecutor *> &getExecutors() {
-  static auto *executors = new std::set<aclOpExecutor *>;
-  return *executors;
-}
+constexpr const char *executorKind = "aclOpExecutor";
 
 /// The variable lets a program run whose other calls are to be checked first.
 bool allowsUnaligned() {
   return std::getenv("MF_HOST_CANN_ALLOW_UNALIGNED") != nullptr;
 }
 
-bool isAlive(aclOpExecutor *executor) {
-  std::lock_guard<std::mutex> lock(executorsMutex);
-  return getExecutors().count(executor);
+bool isAlive(const aclOpExecutor *executor) {
+  return LiveObjects::get().has(executor, executorKind);
 }
 
-void destroyExecutor(aclOpExecutor *executor) {
-  {
-    std::lock_guard<std::mutex> lock(executorsMutex);
-    getExecutors().erase(executor);
-  }
+void destroyExecutor(const aclOpExecutor *executor) {
+  LiveObjects::get().remove(executor, executorKind);
   delete executor;
 }
 
@@ -67,8 +57,7 @@ int failOperator(int code, const char *name, const llvm::Twine &text) {
 }
 
 void registerExecutor(aclOpExecutor *executor) {
-  std::lock_guard<std::mutex> lock(executorsMutex);
-  getExecutors().insert(executor);
+  LiveObjects::get().add(executor, executorKind);
 }
 
 aclnnStatus runExecutor(const char *name, void *workspace, uint64_t bytes,

@@ -1,6 +1,8 @@
 //===- Objects.cpp - Tensors, numbers and lists of aclnn ------------------===//
 
 #include "mf/HostCann/Objects/Objects.h"
+#include "mf/HostCann/Objects/LiveObjects.h"
+#include "mf/HostCann/Runtime/Runtime.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstring>
 
@@ -22,12 +24,48 @@ bool isDenseFor(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> strides) {
   return true;
 }
 
+constexpr const char *getKind(const aclTensor *) { return "aclTensor"; }
+constexpr const char *getKind(const aclScalar *) { return "aclScalar"; }
+constexpr const char *getKind(const aclIntArray *) { return "aclIntArray"; }
+constexpr const char *getKind(const aclFloatArray *) { return "aclFloatArray"; }
+constexpr const char *getKind(const aclBoolArray *) { return "aclBoolArray"; }
+constexpr const char *getKind(const aclTensorList *) { return "aclTensorList"; }
+constexpr const char *getKind(const aclScalarList *) { return "aclScalarList"; }
+
+template <typename Object> Object *keep(Object *object) {
+  LiveObjects::get().add(object, getKind(object));
+  return object;
+}
+
+/// Null may be destroyed.
 template <typename Object> aclnnStatus destroy(const Object *object) {
+  if (object && !LiveObjects::get().remove(object, getKind(object)))
+    return fail(ACLNN_ERR_PARAM_INVALID,
+                llvm::Twine("there is no such ") + getKind(object) +
+                    " to destroy; it may be destroyed already");
   delete object;
   return ACLNN_SUCCESS;
 }
 
+/// A list owns its elements.
+template <typename List, typename Element>
+aclnnStatus destroyList(const List *list,
+                        std::vector<const Element *> List::*elements) {
+  std::vector<const Element *> owned;
+  if (list && LiveObjects::get().has(list, getKind(list)))
+    owned = list->*elements;
+  aclnnStatus status = destroy(list);
+  for (const Element *element : owned)
+    if (aclnnStatus failed = destroy(element))
+      status = failed;
+  return status;
+}
+
 } // namespace
+
+bool mf::hostcann::isAlive(const aclTensor *tensor) {
+  return LiveObjects::get().has(tensor, getKind(tensor));
+}
 
 int64_t mf::hostcann::getElementBytes(aclDataType type) {
   switch (type) {
@@ -83,6 +121,14 @@ int64_t aclTensor::getSpanBytes() const {
   return (last + 1) * getElementBytes(type);
 }
 
+bool aclTensor::fitsStorage() const {
+  int64_t room = 1;
+  for (int64_t size : storage)
+    room *= size;
+  const int64_t span = getSpanBytes() / getElementBytes(type);
+  return span == 0 || (offset >= 0 && offset + span <= room);
+}
+
 void *aclTensor::getFirst() const {
   return static_cast<char *>(data) + offset * getElementBytes(type);
 }
@@ -107,7 +153,7 @@ aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum,
   tensor->type = dataType;
   tensor->format = format;
   tensor->data = tensorData;
-  return tensor;
+  return keep(tensor);
 }
 
 aclScalar *aclCreateScalar(void *value, aclDataType dataType) {
@@ -115,36 +161,36 @@ aclScalar *aclCreateScalar(void *value, aclDataType dataType) {
     return nullptr;
   switch (dataType) {
   case ACL_FLOAT:
-    return new aclScalar{dataType, readAs<float>(value)};
+    return keep(new aclScalar{dataType, readAs<float>(value)});
   case ACL_DOUBLE:
-    return new aclScalar{dataType, readAs<double>(value)};
+    return keep(new aclScalar{dataType, readAs<double>(value)});
   case ACL_INT32:
-    return new aclScalar{dataType, readAs<int32_t>(value)};
+    return keep(new aclScalar{dataType, readAs<int32_t>(value)});
   case ACL_INT64:
-    return new aclScalar{dataType, readAs<int64_t>(value)};
+    return keep(new aclScalar{dataType, readAs<int64_t>(value)});
   case ACL_BOOL:
-    return new aclScalar{dataType, readAs<bool>(value)};
+    return keep(new aclScalar{dataType, readAs<bool>(value)});
   default:
     return nullptr;
   }
 }
 
 aclIntArray *aclCreateIntArray(const int64_t *value, uint64_t size) {
-  return new aclIntArray{{value, value + size}};
+  return keep(new aclIntArray{{value, value + size}});
 }
 aclFloatArray *aclCreateFloatArray(const float *value, uint64_t size) {
-  return new aclFloatArray{{value, value + size}};
+  return keep(new aclFloatArray{{value, value + size}});
 }
 aclBoolArray *aclCreateBoolArray(const bool *value, uint64_t size) {
-  return new aclBoolArray{std::vector<bool>(value, value + size)};
+  return keep(new aclBoolArray{std::vector<bool>(value, value + size)});
 }
 aclTensorList *aclCreateTensorList(const aclTensor *const *value,
                                    uint64_t size) {
-  return new aclTensorList{{value, value + size}};
+  return keep(new aclTensorList{{value, value + size}});
 }
 aclScalarList *aclCreateScalarList(const aclScalar *const *value,
                                    uint64_t size) {
-  return new aclScalarList{{value, value + size}};
+  return keep(new aclScalarList{{value, value + size}});
 }
 
 aclnnStatus aclDestroyTensor(const aclTensor *tensor) {
@@ -163,12 +209,8 @@ aclnnStatus aclDestroyBoolArray(const aclBoolArray *array) {
   return destroy(array);
 }
 aclnnStatus aclDestroyTensorList(const aclTensorList *list) {
-  if (list)
-    llvm::for_each(list->tensors, destroy<aclTensor>);
-  return destroy(list);
+  return destroyList(list, &aclTensorList::tensors);
 }
 aclnnStatus aclDestroyScalarList(const aclScalarList *list) {
-  if (list)
-    llvm::for_each(list->scalars, destroy<aclScalar>);
-  return destroy(list);
+  return destroyList(list, &aclScalarList::scalars);
 }

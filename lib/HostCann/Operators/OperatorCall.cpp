@@ -5,6 +5,7 @@
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Alignment.h"
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -17,6 +18,13 @@ ThreadPool &getPool() {
   static auto *pool = new ThreadPool(
       static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
   return *pool;
+}
+
+/// The variable makes all operators need a workspace, as most do on a device.
+uint64_t getLeastWorkspace() {
+  const char *text = std::getenv("MF_HOST_CANN_WORKSPACE");
+  uint64_t bytes = 0;
+  return text && !llvm::StringRef(text).getAsInteger(10, bytes) ? bytes : 0;
 }
 
 bool overlaps(const void *left, int64_t leftBytes, const void *right,
@@ -150,10 +158,15 @@ void OperatorCall::requireLastDimension(const aclTensor *tensor, int64_t dim) {
 size_t OperatorCall::add(const aclTensor *tensor, llvm::StringRef operand,
                          bool isRead, bool isWritten, Layout layout) {
   requireThere(tensor, operand);
-  operands.push_back(
-      {tensor ? *tensor : aclTensor(), isRead, isWritten, operand.str()});
+  const bool isDestroyed = tensor && !isAlive(tensor);
+  require(!isDestroyed, operand + " was destroyed before the call");
+  operands.push_back({tensor && !isDestroyed ? *tensor : aclTensor(), isRead,
+                      isWritten, operand.str()});
   const aclTensor &added = operands.back().tensor;
   if (!hasFailed()) {
+    require(added.fitsStorage(),
+            llvm::Twine(operand) + " has elements outside of its storage: its "
+                                   "offset, sizes and strides reach beyond");
     require(
         layout == Layout::Any || added.isDense() ||
             (layout == Layout::DenseOrTransposed && added.isDenseTransposed()),
@@ -203,7 +216,8 @@ aclnnStatus OperatorCall::finish(
   auto *made = new aclOpExecutor;
   made->name = name;
   made->operands = std::move(operands);
-  made->workspaceBytes = llvm::alignTo(workspaceBytes, workspaceUnit);
+  made->workspaceBytes = llvm::alignTo(
+      std::max(workspaceBytes, getLeastWorkspace()), workspaceUnit);
   made->body = std::move(body);
   registerExecutor(made);
   *workspaceSize = made->workspaceBytes;

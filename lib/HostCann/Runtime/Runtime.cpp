@@ -2,6 +2,8 @@
 
 #include "mf/HostCann/Runtime/Runtime.h"
 #include "acl/acl_base.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Alignment.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -67,13 +69,14 @@ int Runtime::finalize() {
   if (!isInitialized)
     return fail(ACL_ERROR_UNINITIALIZE, "aclFinalize without aclInit");
   isInitialized = false;
-  std::string left = memory.describeLeaks();
+  std::vector<std::string> left = {memory.describeLeaks()};
   if (!streams.empty())
-    left += llvm::formatv("{0}{1} streams", left.empty() ? "" : ", ",
-                          streams.size());
+    left.push_back(std::to_string(streams.size()) + " streams");
   if (!events.empty())
-    left +=
-        llvm::formatv("{0}{1} events", left.empty() ? "" : ", ", events.size());
+    left.push_back(std::to_string(events.size()) + " events");
+  for (const std::function<std::string()> &report : leakReports)
+    left.push_back(report());
+  llvm::erase(left, std::string());
   streams.clear();
   events.clear();
   devices.clear();
@@ -81,9 +84,15 @@ int Runtime::finalize() {
   order = AccessOrder();
   currentDevice = -1;
   if (!left.empty())
-    return fail(ACL_ERROR_INTERNAL_ERROR,
-                "leak: aclFinalize finds " + left + " that nobody freed");
+    return fail(ACL_ERROR_INTERNAL_ERROR, "leak: aclFinalize finds " +
+                                              llvm::join(left, ", ") +
+                                              " that nobody freed");
   return ACL_SUCCESS;
+}
+
+void Runtime::addLeakReport(std::function<std::string()> report) {
+  std::lock_guard<std::mutex> lock(mutex);
+  leakReports.push_back(std::move(report));
 }
 
 int Runtime::setDevice(int32_t device) {

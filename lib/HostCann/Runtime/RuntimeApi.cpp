@@ -188,7 +188,7 @@ aclError aclrtMemcpyAsync(void *to, size_t room, const void *from, size_t count,
   });
   // Memory that is not pinned makes the copy synchronous.
   if (code == ACL_SUCCESS && accesses.size() < 2)
-    return aclrtSynchronizeStream(stream);
+    return Runtime::get().synchronizeStream(stream, -1);
   return code;
 }
 aclError aclrtMemset(void *pointer, size_t room, int32_t value, size_t count) {

@@ -27,6 +27,8 @@ struct aclTensor {
   void *getFirst() const;
   /// From the first element to the end of the last one.
   int64_t getSpanBytes() const;
+  /// No element lies outside of the storage.
+  bool fitsStorage() const;
 };
 
 struct aclScalar {
@@ -54,6 +56,9 @@ namespace mf::hostcann {
 
 /// The bytes of an element; 0 for a type that there is not.
 int64_t getElementBytes(aclDataType type);
+
+/// False once it is destroyed.
+bool isAlive(const aclTensor *tensor);
 
 /// A tensor that an executor was made for.
 struct BoundTensor {

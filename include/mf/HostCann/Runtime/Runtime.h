@@ -17,6 +17,7 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -71,6 +72,9 @@ public:
   int initialize();
   /// Refuses to end while something is left.
   int finalize();
+  /// `report` says, at the end, what another library finds left; empty for
+  /// nothing.
+  void addLeakReport(std::function<std::string()> report);
   int setDevice(int32_t device);
   int resetDevice(int32_t device);
   int32_t getNumDevices() const { return numDevices; }
@@ -131,6 +135,7 @@ private:
   std::map<void *, std::unique_ptr<EventHandle>> events;
   MemoryBlocks memory;
   AccessOrder order;
+  std::vector<std::function<std::string()>> leakReports;
   /// The host knows that work up to there is done.
   VectorClock hostClock;
   uint64_t hostTick = 0, numCalls = 0;
