@@ -1,7 +1,7 @@
 //===- mf-lsp-server.cpp - Language server for .mlir and YAML files -------===//
 //
-// Diagnostics, definitions and completion of mf and ascend IR in an editor;
-// with --yaml, of training YAMLs.
+// Diagnostics, definitions, completion and costs of mf and ascend IR in an
+// editor; with --yaml, of training YAMLs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,8 +9,8 @@
 #include "dialects/mf/MfOps.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 #include "tools/help/ToolHelp.h"
+#include "tools/mf-lsp-server/IrServer.h"
 #include "tools/mf-lsp-server/YamlServer.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -50,5 +50,5 @@ int main(int argc, char **argv) {
   };
   if (llvm::any_of(llvm::ArrayRef<const char *>(argv, argc), isYaml))
     return serveYaml(argc, argv, registry);
-  return failed(mlir::MlirLspServerMain(argc, argv, registry));
+  return mf::lsp::runIrServer(argc, argv, registry);
 }

@@ -1,0 +1,209 @@
+//===- IrServer.cpp - MLIR's language server with more hover --------------===//
+
+#include "tools/mf-lsp-server/IrServer.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include "tools/mf-lsp-server/IrHover.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/LSP/Transport.h"
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+using namespace llvm;
+// llvm::lsp beside mf::lsp.
+namespace protocol = llvm::lsp;
+
+namespace mf::lsp {
+
+namespace {
+
+using SharedText = std::shared_ptr<const std::string>;
+
+/// The texts that the editor shows, as its messages tell. Both directions use
+/// them.
+class OpenTexts {
+public:
+  /// Takes a message of the editor.
+  void note(const json::Object &message);
+
+  struct Place {
+    SharedText text;
+    protocol::Position position;
+  };
+  /// Where a hover is asked for that this message of the server answers.
+  std::optional<Place> takeQuestion(const json::Object &message);
+
+private:
+  void noteHover(const json::Value &id, const json::Value &params);
+
+  std::mutex mutex;
+  std::map<std::string, SharedText> texts;
+  /// By the text of the request's id.
+  std::map<std::string, Place> questions;
+};
+
+} // namespace
+
+static std::string getKey(const json::Value &id) {
+  return formatv("{0}", id).str();
+}
+
+template <typename Params>
+static std::optional<Params> read(const json::Value &value) {
+  Params params;
+  json::Path::Root root;
+  if (!fromJSON(value, params, root))
+    return std::nullopt;
+  return params;
+}
+
+void OpenTexts::noteHover(const json::Value &id, const json::Value &params) {
+  auto asked = read<protocol::TextDocumentPositionParams>(params);
+  if (!asked)
+    return;
+  auto text = texts.find(asked->textDocument.uri.uri().str());
+  if (text != texts.end())
+    questions[getKey(id)] = {text->second, asked->position};
+}
+
+void OpenTexts::note(const json::Object &message) {
+  const std::optional<StringRef> method = message.getString("method");
+  const json::Value *params = message.get("params");
+  if (!method || !params)
+    return;
+  const std::lock_guard lock(mutex);
+  if (*method == "textDocument/hover") {
+    if (const json::Value *id = message.get("id"))
+      noteHover(*id, *params);
+  } else if (*method == "textDocument/didOpen") {
+    if (auto opened = read<protocol::DidOpenTextDocumentParams>(*params))
+      texts[opened->textDocument.uri.uri().str()] =
+          std::make_shared<const std::string>(
+              std::move(opened->textDocument.text));
+  } else if (*method == "textDocument/didChange") {
+    // Each change is a whole text, as MLIR's server asks for.
+    auto changed = read<protocol::DidChangeTextDocumentParams>(*params);
+    if (changed && changed->contentChanges.size() == 1)
+      texts[changed->textDocument.uri.uri().str()] =
+          std::make_shared<const std::string>(
+              std::move(changed->contentChanges.front().text));
+  } else if (*method == "textDocument/didClose") {
+    if (auto closed = read<protocol::DidCloseTextDocumentParams>(*params))
+      texts.erase(closed->textDocument.uri.uri().str());
+  }
+}
+
+std::optional<OpenTexts::Place>
+OpenTexts::takeQuestion(const json::Object &message) {
+  const json::Value *id = message.get("id");
+  if (!id || message.get("method"))
+    return std::nullopt;
+  const std::lock_guard lock(mutex);
+  auto question = questions.find(getKey(*id));
+  if (question == questions.end())
+    return std::nullopt;
+  Place place = std::move(question->second);
+  questions.erase(question);
+  return place;
+}
+
+/// Adds the cost of the operation to an answer to hover.
+static void addCost(json::Object &answer, const OpenTexts::Place &place,
+                    IrHover &hover) {
+  json::Object *result = answer.getObject("result");
+  json::Object *contents = result ? result->getObject("contents") : nullptr;
+  if (!contents)
+    return;
+  const std::string cost = hover.describe(place.text, place.position);
+  const std::optional<StringRef> value = contents->getString("value");
+  if (!cost.empty() && value)
+    (*contents)["value"] = (*value + "\n***\n" + cost).str();
+}
+
+/// Hands all messages of a stream on until it ends; `take` may change them.
+static void relay(std::FILE *from, int to,
+                  llvm::function_ref<void(std::string &message)> take) {
+  protocol::JSONTransportInputOverFile input(from);
+  raw_fd_ostream output(to, /*shouldClose=*/true);
+  std::string message;
+  while (!input.isEndOfInput() && !input.hasError()) {
+    if (failed(input.readMessage(message)))
+      continue;
+    take(message);
+    output << "Content-Length: " << message.size() << "\r\n\r\n" << message;
+    output.flush();
+  }
+}
+
+static void relayFromEditor(std::FILE *editor, int server, OpenTexts &texts) {
+  relay(editor, server, [&](std::string &message) {
+    Expected<json::Value> value = json::parse(message);
+    if (!value)
+      consumeError(value.takeError());
+    else if (const json::Object *object = value->getAsObject())
+      texts.note(*object);
+  });
+}
+
+static void relayToEditor(std::FILE *server, int editor, OpenTexts &texts,
+                          IrHover &hover) {
+  relay(server, editor, [&](std::string &message) {
+    Expected<json::Value> value = json::parse(message);
+    if (!value) {
+      consumeError(value.takeError());
+      return;
+    }
+    json::Object *object = value->getAsObject();
+    if (!object)
+      return;
+    if (std::optional<OpenTexts::Place> place = texts.takeQuestion(*object)) {
+      addCost(*object, *place, hover);
+      message = formatv("{0}", *value).str();
+    }
+  });
+}
+
+/// An editor starts the server alone or with --log; other options print help or
+/// speak the form of MLIR's own tests.
+static bool isStartedByEditor(ArrayRef<char *> options) {
+  return all_of(options, [](StringRef option) {
+    return option.ltrim('-').starts_with("log");
+  });
+}
+
+int runIrServer(int argc, char **argv, mlir::DialectRegistry &registry) {
+  auto serve = [&] {
+    return failed(mlir::MlirLspServerMain(argc, argv, registry)) ? 1 : 0;
+  };
+  int toServer[2], fromServer[2];
+  if (!isStartedByEditor(ArrayRef(argv, argc).drop_front()) ||
+      pipe(toServer) != 0 || pipe(fromServer) != 0)
+    return serve();
+  std::FILE *fromEditor = fdopen(dup(STDIN_FILENO), "rb");
+  const int toEditor = dup(STDOUT_FILENO);
+  dup2(toServer[0], STDIN_FILENO);
+  dup2(fromServer[1], STDOUT_FILENO);
+  close(toServer[0]);
+  close(fromServer[1]);
+
+  // The first thread may wait for the editor when the server has ended: it
+  // shares what it uses, and the process ends without it.
+  auto texts = std::make_shared<OpenTexts>();
+  std::thread([fromEditor, to = toServer[1], texts] {
+    relayFromEditor(fromEditor, to, *texts);
+  }).detach();
+  IrHover hover(registry);
+  std::thread answers([&, from = fdopen(fromServer[0], "rb")] {
+    relayToEditor(from, toEditor, *texts, hover);
+  });
+  const int code = serve();
+  outs().flush();
+  // Ends the stream that the other thread reads.
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  answers.join();
+  return code;
+}
+
+} // namespace mf::lsp
