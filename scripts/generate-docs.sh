@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes the reference pages from ODS and the kernels' records: kernels, passes, dialects and interfaces. All go to the
 # folder given, or to build/docs; without a folder, docs/generated gets those that are committed, too. The page of the
-# YAML's keys is printed from their records. mf-tblgen and mf-translate are those of the PATH or of build/.
+# YAML's keys is printed from their records, that of all messages from the source. mf-tblgen and mf-translate are those of the PATH or of build/.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=${1:-build/docs}
@@ -25,6 +25,7 @@ generate passes.md passes/Passes.td -gen-pass-doc
 generate_with "$mf_tblgen" kernels.md dialects/ascend/AscendKernels.td -gen-kernel-doc
 mf_translate=$(command -v mf-translate || echo build/bin/mf-translate)
 "$mf_translate" --yaml-keys /dev/null >"$out/yaml-keys.md"
+python3 test/check_messages.py --table . >"$out/messages.md"
 if [ $# = 0 ]; then
   cp "$out"/passes.md "$out"/kernels.md "$out"/yaml-keys.md docs/generated/
 fi

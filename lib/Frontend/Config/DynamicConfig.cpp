@@ -107,14 +107,14 @@ void StaticSections::checkSchedule(const DynamicReader &reader,
   if (name != "1f1b" && name != "gpipe" && name != "interleaved_1f1b")
     reader.error(key, "Unsupported pipeline_parallel_schedule '" +
                           reader.getString(key) +
-                          "'. Supported values: 1f1b, gpipe, "
+                          "'; supported values: 1f1b, gpipe, "
                           "interleaved_1f1b");
   else if (name == "interleaved_1f1b" && !isInterleaved)
     reader.error(key, "pipeline_parallel_schedule='interleaved_1f1b' requires "
                       "pipeline_parallel_interleave_num > 1, but got " +
                           llvm::Twine(layout.interleave) +
-                          ". Use '1f1b' schedule instead, or set "
-                          "interleave_num > 1.");
+                          "; use '1f1b' schedule instead, or set "
+                          "interleave_num > 1");
   else if (name == "gpipe" && isInterleaved)
     reader.error(key, "gpipe with pipeline_parallel_interleave_num " +
                           llvm::Twine(layout.interleave) +
@@ -137,8 +137,8 @@ void StaticSections::checkSchedule(const DynamicReader &reader,
                                           "interleaved_1f1b");
     else if (option == "pipeline_parallel_enable_dxdw_split" && !overlaps)
       reader.warn(option, "enable_dxdw_split=True requires overlap_b_f=True, "
-                          "but overlap_b_f is False. Forcing "
-                          "enable_dxdw_split=False.");
+                          "but overlap_b_f is False; the trainer sets "
+                          "enable_dxdw_split=False");
     else
       reader.warn(option, quote(option) + " is not lowered; the order is that "
                                           "of interleaved_1f1b");
@@ -232,7 +232,8 @@ void StaticSections::writeMuon(const DynamicReader &reader) {
       model["model_type"].getText() != "qwen3");
   if (!isLatent)
     reader.error("type", "Current Muon implementation only supports models "
-                         "with Multi-Latent Attention enabled.");
+                         "with Multi-Latent Attention enabled; set "
+                         "'multi_latent_attention' or take AdamW");
 }
 
 void StaticSections::writeOptimizer() {
@@ -255,7 +256,8 @@ void StaticSections::writeOptimizer() {
                                     "and more decay");
   if (type == "Muon" && reader.getNode()["swap"])
     diagnostics.error(reader.getNode()["swap"].getLocation(),
-                      "Muon does not support swap.");
+                      "Muon does not support swap; remove 'swap' or take "
+                      "AdamW");
   for (llvm::StringRef key : {"use_fused", "enable_fused_opt"})
     if (reader.getNode()[key].getBool().value_or(false) && type == "AdamW")
       diagnostics.warning(reader.getNode()[key].getLocation(),

@@ -123,7 +123,7 @@ static void checkTensorParallel(const DynamicReader &reader, const Node &model,
     reader.error("tensor_parallel",
                  "PyNative tensor parallelism requires sequence_parallel=True "
                  "when tensor_parallel > 1, but got tensor_parallel=" +
-                     llvm::Twine(degree) + ".");
+                     llvm::Twine(degree));
   auto divide = [&](std::initializer_list<llvm::StringRef> keys,
                     llvm::StringRef name) {
     for (llvm::StringRef key : keys)
@@ -206,7 +206,7 @@ static void checkSharding(const DynamicReader &reader,
   if (policy != "always" && policy != "never" && policy != "default")
     reader.error("reshard_after_forward_policy",
                  "Invalid reshard_after_forward_policy: " + policy +
-                     ". Valid options are: 'always', 'never', 'default'.");
+                     "; valid options are: 'always', 'never', 'default'");
   if (reader.getBool("cpu_offload"))
     reader.error("cpu_offload", "RuntimeError: cpu_offload True is not "
                                 "supported; expected False");

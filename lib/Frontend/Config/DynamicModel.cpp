@@ -176,7 +176,7 @@ int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics) {
       *count > 1 && perToken.getBool().value_or(false))
     diagnostics.error(perToken.getLocation(),
                       "For chunk_loss_num > 1, calculate_per_token_loss is not "
-                      "supported.");
+                      "supported; set one of them to its default");
   return *count;
 }
 

@@ -22,15 +22,15 @@ static bool parseLayerNumber(llvm::StringRef text, int64_t &number) {
 static std::string parseChunkRange(llvm::StringRef text, ChunkRange &range) {
   llvm::SmallVector<llvm::StringRef> ends;
   text.trim().split(ends, '-');
-  std::string problem = "Invalid layer range format: " + text.str() + ". ";
+  std::string problem = "Invalid layer range format: " + text.str() + "; ";
   if (ends.size() > 2)
-    return problem + "Expected format is 'start-end' or 'single_layer'.";
+    return problem + "expected format is 'start-end' or 'single_layer'";
   if (!parseLayerNumber(ends.front(), range.first) ||
       !parseLayerNumber(ends.back(), range.last))
-    return problem + "Layer IDs must be integers, got '" + ends.front().str() +
+    return problem + "layer IDs must be integers, got '" + ends.front().str() +
            "' and '" + ends.back().str() + "'";
   if (range.first > range.last)
-    return problem + "layer_start must be less than or equal to layer_end.";
+    return problem + "layer_start must be less than or equal to layer_end";
   return {};
 }
 
@@ -55,8 +55,8 @@ static bool readStageRow(const Node &row, int64_t rank,
             getPythonText(row) +
             "'), but 'pipeline_parallel_interleave_num' is " +
             llvm::Twine(layout.interleave) +
-            ". Each PP rank must have exactly " +
-            llvm::Twine(layout.interleave) + " comma-separated chunk(s).");
+            "; each PP rank must have exactly " +
+            llvm::Twine(layout.interleave) + " comma-separated chunk(s)");
     return false;
   }
   for (auto [chunk, text] : llvm::enumerate(chunks)) {
@@ -124,8 +124,8 @@ readDynamicStages(const Node &root, const DynamicLayout &layout,
       reader.error(key, "Number of layers (" + llvm::Twine(numLayers) +
                             ") is not divisible by total stages (" +
                             llvm::Twine(stages) +
-                            ").Please configure the model distribution via "
-                            "'pipeline_parallel_layers_per_stage'.");
+                            "); configure the model distribution via "
+                            "'pipeline_parallel_layers_per_stage'");
       return {};
     }
     for (std::vector<int64_t> &row : counts)
@@ -148,7 +148,7 @@ readDynamicStages(const Node &root, const DynamicLayout &layout,
                           ") must equal 'pipeline_parallel' (" +
                           llvm::Twine(layout.pipeline) + "), but got " +
                           llvm::Twine(rows.size()) + " entries for " +
-                          llvm::Twine(layout.pipeline) + " PP ranks.");
+                          llvm::Twine(layout.pipeline) + " PP ranks");
     return {};
   }
   std::vector<ChunkRange> ranges(static_cast<size_t>(stages));

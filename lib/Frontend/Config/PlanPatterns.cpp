@@ -124,9 +124,8 @@ static void warnAboutNoMatch(const ActivePattern &pattern, const TreeSet &trees,
     diagnostics.warning(
         pattern.layers.location,
         "select_module pattern " + quote(pattern.layers.pattern) +
-            " did not match any module in the model, please "
-            "check your recompute config; it must match the "
-            "whole path of a module below its layer" +
+            " did not match any module in the model; it must match the whole "
+            "path of a module below its layer" +
             suggestPatterns(pattern.layers.pattern, trees.getArrayRef()));
     return;
   }

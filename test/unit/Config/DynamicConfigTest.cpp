@@ -122,20 +122,20 @@ TEST_F(DynamicConfigTest, RefusesLayersOfStages) {
   };
   refuse("['0-4']", "The length of 'pipeline_parallel_layers_per_stage' (1) "
                     "must equal 'pipeline_parallel' (2), but got 1 entries "
-                    "for 2 PP ranks.");
+                    "for 2 PP ranks");
   refuse("['0-4', '5,6-9']", "PP rank 1 has 2 chunk(s) in");
-  refuse("['0-4', '5-9-10']", "Invalid layer range format: 5-9-10. Expected "
-                              "format is 'start-end' or 'single_layer'.");
-  refuse("['0-x', '5-9']", "Layer IDs must be integers, got '0' and 'x'");
+  refuse("['0-4', '5-9-10']", "Invalid layer range format: 5-9-10; expected "
+                              "format is 'start-end' or 'single_layer'");
+  refuse("['0-x', '5-9']", "layer IDs must be integers, got '0' and 'x'");
   refuse("['4-0', '5-9']", "layer_start must be less than or equal");
   refuse("['0-3', '5-9']", "to begin with layer 4, but it has 5-9");
   refuse("['0-4', '5-8']", "has layers up to 8, but the model has 10");
   refuse("[[0, 4], [5, 9]]", "expected a string such as '0-3'");
   refuse("null", "expected 'auto' or a list of strings");
   yaml.model = makeModel(9);
-  refuse("auto", "Number of layers (9) is not divisible by total stages (2)."
-                 "Please configure the model distribution via "
-                 "'pipeline_parallel_layers_per_stage'.");
+  refuse("auto", "Number of layers (9) is not divisible by total stages (2); "
+                 "configure the model distribution via "
+                 "'pipeline_parallel_layers_per_stage'");
 }
 
 TEST_F(DynamicConfigTest, CountsMicroBatchesDownwards) {
@@ -313,7 +313,7 @@ TEST_F(DynamicConfigTest, ChecksTypesAsTheTrainerDoes) {
   yaml.rest = "";
   yaml.parallelism = "{tensor_parallel: 2}";
   refuse(yaml, "PyNative tensor parallelism requires sequence_parallel=True "
-               "when tensor_parallel > 1, but got tensor_parallel=2.");
+               "when tensor_parallel > 1, but got tensor_parallel=2");
   yaml.parallelism = "{pipeline_parallel_microbatch_size: 4}";
   read(yaml.print(), 1);
   EXPECT_TRUE(says("the trainer overwrites it"));
@@ -460,7 +460,7 @@ TEST_F(DynamicConfigTest, ReadsPiecesOfTheLoss) {
   yaml.model = make("chunk_loss_num: 4, calculate_per_token_loss: True");
   read(yaml.print(), 1);
   EXPECT_TRUE(says("For chunk_loss_num > 1, calculate_per_token_loss is not "
-                   "supported."));
+                   "supported"));
   yaml.model = make("chunk_loss_num: 0");
   read(yaml.print(), 1);
   EXPECT_TRUE(says("expected a whole number of at least 1"));
