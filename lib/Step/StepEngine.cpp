@@ -2,6 +2,7 @@
 
 #include "StepEngine.h"
 #include "mf/Exec/Data/Safetensors.h"
+#include "mf/Exec/Ranks/CheckpointParts.h"
 #include "mf/Exec/Ranks/SliceRuns.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -114,13 +115,6 @@ ranks::TrainingFacts StepEngine::getFacts() const {
   training.hasBackward = hasRole(Role::Gradient, false);
   training.hasUpdate = hasRole(Role::FirstMoment, false);
   return training;
-}
-
-llvm::Error StepEngine::check() {
-  if (!options.checkpointFolder.empty() || options.resume)
-    return llvm::createStringError(
-        "programs on CANN have no checkpoints yet; expected --save-params");
-  return llvm::Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -357,6 +351,33 @@ llvm::Expected<ranks::WholeTensors> StepEngine::collectParameters() const {
 llvm::Expected<ranks::WholeTensors> StepEngine::collectTrained() const {
   return collect(
       [&](const Static &buffer) { return names.getTrainedName(buffer); });
+}
+
+llvm::Error StepEngine::saveRank(int64_t rank, llvm::StringRef path) const {
+  // The part that has the bytes of the last static that was read.
+  ranks::RankTensor part;
+  return ranks::saveCheckpointRank(mesh, getStatics(rank), rank, path,
+                                   [&](uint32_t number) {
+                                     part = makePart(rank, number);
+                                     return part.read();
+                                   });
+}
+
+llvm::Error StepEngine::loadRanks(llvm::ArrayRef<std::string> paths) {
+  auto parts = ranks::CheckpointParts::open(paths);
+  if (!parts)
+    return parts.takeError();
+  for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
+    if (ranks::StateNames::getCheckpointName(buffer).empty())
+      continue;
+    std::vector<uint8_t> bytes(static_cast<size_t>(buffer.bytes));
+    if (llvm::Error error =
+            parts->readStatic(names, mesh, buffer, facts.rank, bytes))
+      return error;
+    if (llvm::Error error = write(number, bytes))
+      return error;
+  }
+  return llvm::Error::success();
 }
 
 } // namespace mf::step

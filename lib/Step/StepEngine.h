@@ -18,7 +18,6 @@ public:
              const ranks::TrainingOptions &options);
 
   ranks::TrainingFacts getFacts() const override;
-  llvm::Error check() override;
   llvm::Error start(ranks::NoteUser note) override;
   llvm::Expected<ranks::StepOutput>
   runStep(const ranks::StepInput &input,
@@ -26,6 +25,8 @@ public:
   llvm::Expected<ranks::WholeTensors> collectGradients() const override;
   llvm::Expected<ranks::WholeTensors> collectParameters() const override;
   llvm::Expected<ranks::WholeTensors> collectTrained() const override;
+  llvm::Error saveRank(int64_t rank, llvm::StringRef path) const override;
+  llvm::Error loadRanks(llvm::ArrayRef<std::string> paths) override;
   bool isWriter() const override { return group.isFirst(); }
   llvm::Error agree(llvm::Error own) override {
     return group.agree(std::move(own));

@@ -11,6 +11,8 @@ static constexpr llvm::StringLiteral help =
     "usage: step --data=FILE [--steps=N] [--seed=N] [--init-params=FILE]\n"
     "            [--save-params=FILE] [--save-trainable=FILE]\n"
     "            [--dump-gradients=FILE] [--report=FILE] [--quiet]\n"
+    "            [--checkpoint-dir=FOLDER [--checkpoint-every=N]\n"
+    "            [--keep-checkpoints=N] [--resume]]\n"
     "The options are those of mf-run. ASCEND_DEVICE_ID says which device the "
     "step runs on. Of several ranks each is a process: RANK_ID says which, "
     "and\n"
@@ -23,8 +25,16 @@ static bool takeOption(llvm::StringRef argument,
   auto [name, value] = argument.split('=');
   if (name == "--quiet")
     return options.quiet = true;
+  if (name == "--resume")
+    return options.resume = true;
   if (name == "--steps")
     return !value.getAsInteger(10, options.steps) && options.steps > 0;
+  if (name == "--checkpoint-every")
+    return !value.getAsInteger(10, options.checkpointEvery) &&
+           options.checkpointEvery > 0;
+  if (name == "--keep-checkpoints")
+    return !value.getAsInteger(10, options.keepCheckpoints) &&
+           options.keepCheckpoints >= 0;
   if (name == "--seed")
     return !value.getAsInteger(10, options.seed);
   const std::pair<llvm::StringRef, std::string *> paths[] = {
@@ -33,6 +43,7 @@ static bool takeOption(llvm::StringRef argument,
       {"--save-params", &options.saveParamsPath},
       {"--save-trainable", &options.saveTrainablePath},
       {"--dump-gradients", &options.dumpGradientsPath},
+      {"--checkpoint-dir", &options.checkpointFolder},
       {"--report", &options.reportPath}};
   for (const auto &[option, path] : paths)
     if (name == option && !value.empty()) {
@@ -56,6 +67,12 @@ int run(int argc, char **argv, const Facts &facts, const StepDevice &device) {
                    << help;
       return 1;
     }
+  }
+  if (options.checkpointFolder.empty() &&
+      (options.resume || options.checkpointEvery > 0)) {
+    llvm::errs() << "error: --resume and --checkpoint-every need "
+                    "--checkpoint-dir\n";
+    return 1;
   }
   // Other ranks have what the first one prints.
   const bool isFirst = facts.rank == 0;

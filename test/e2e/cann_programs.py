@@ -4,7 +4,8 @@ usage: cann_programs.py BUILD_FOLDER WORK_FOLDER
 
 A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, and on two stages,
 each a process. The program is written, compiled and run for three steps, with the checks of the host's CANN on. Parameters and gradients
-must be the bytes of mf-run's, and so must the printed losses and norms.
+must be the bytes of mf-run's, and so must the printed losses and norms. A run of stages that one of the two began and left a checkpoint of
+is ended by the other.
 """
 
 import math
@@ -55,11 +56,31 @@ def start_ranks(program, ranks, arguments):
 def run_program(program, ranks, data, files):
     """Runs all ranks; the first one prints and writes."""
     arguments = ["--steps=%d" % STEPS, "--data=" + data, "--save-params=" + files[0], "--dump-gradients=" + files[1]]
-    started = start_ranks(program, ranks, arguments)
+    return wait_for_ranks(program, start_ranks(program, ranks, arguments))
+
+
+def wait_for_ranks(program, started):
+    """What the first rank prints."""
     done = [process.communicate() for process in started]
     if any(process.returncode for process in started):
         sys.exit("%s failed:\n%s" % (program, "\n".join(printed + errors for printed, errors in done)))
     return done[0][0]
+
+
+def check_checkpoints(tools, program, ranks, step, data, expected):
+    """Each of the two engines ends a run that the other one began."""
+    problems = []
+    for first in ("program", "mf-run"):
+        folder, result = tools.path("checkpoints-of-" + first), tools.path("resumed.safetensors")
+        for engine, steps in ((first, STEPS - 1), ("mf-run" if first == "program" else "program", STEPS)):
+            arguments = ["--steps=%d" % steps, "--data=" + data, "--checkpoint-dir=" + folder, "--resume", "--save-params=" + result]
+            if engine == "mf-run":
+                tools.run("mf-run", step, *arguments)
+            else:
+                wait_for_ranks(program, start_ranks(program, ranks, arguments))
+        if safetensors.load_bytes(result) != safetensors.load_bytes(expected):
+            problems.append("a run that %s began ends with other parameters" % first)
+    return problems
 
 
 def count_ranks(options):
@@ -78,13 +99,16 @@ def check(tools, build, source, name, options):
     files = [[tools.path(name + kind + end) for kind in (".parameters.", ".gradients.")] for end in ("mf", "cann")]
     expected = tools.run("mf-run", step, "--steps", STEPS, "--data", data, "--save-params", files[0][0],
                          "--dump-gradients", files[0][1])  # fmt: skip
-    printed = run_program(compile_program(build, source, folder), count_ranks(options), data, files[1])
+    program = compile_program(build, source, folder)
+    printed = run_program(program, count_ranks(options), data, files[1])
     problems = [] if read_steps(expected) else ["mf-run prints no steps"]
     if read_steps(printed) != read_steps(expected):
         problems.append("prints\n%s\nbut mf-run prints\n%s" % (printed, expected))
     for mine, theirs in zip(files[1], files[0]):
         if safetensors.load_bytes(mine) != safetensors.load_bytes(theirs):
             problems.append("%s has other bytes than %s" % (mine, theirs))
+    if name == "stages":
+        problems += check_checkpoints(tools, program, count_ranks(options), step, data, files[0][0])
     print("%-10s %s" % (name, "ok" if not problems else "WRONG"))
     return problems
 

@@ -55,4 +55,20 @@ std::string StateNames::getGradientName(const Static &buffer) {
   return buffer.of.empty() ? buffer.name : buffer.of;
 }
 
+std::string StateNames::getCheckpointName(const Static &buffer) {
+  const std::string &name = buffer.of.empty() ? buffer.name : buffer.of;
+  switch (buffer.role) {
+  case Role::Parameter:
+    return name;
+  case Role::FirstMoment:
+    return "adam_m." + name;
+  case Role::SecondMoment:
+    return "adam_v." + name;
+  case Role::Average:
+    return "pma_weight." + name;
+  default:
+    return {};
+  }
+}
+
 } // namespace mf::ranks

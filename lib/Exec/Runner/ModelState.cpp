@@ -1,11 +1,10 @@
 //===- ModelState.cpp - Parameters, moments, gradients --------------------===//
 
 #include "mf/Exec/Runner/ModelState.h"
-#include "CheckpointParts.h"
 #include "GatheredStatics.h"
 #include "mf/Exec/Data/ElementConversion.h"
 #include "mf/Exec/Data/Safetensors.h"
-#include "mf/Exec/Data/SafetensorsWriter.h"
+#include "mf/Exec/Ranks/CheckpointParts.h"
 #include "mf/Program/LocatedError.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -238,81 +237,25 @@ llvm::Expected<WholeTensors> ModelState::collectGradients() const {
 // Checkpoints
 //===----------------------------------------------------------------------===//
 
-/// The name of a static in a checkpoint; empty if it is not in one.
-static std::string getCheckpointName(const Static &buffer) {
-  const std::string &name = buffer.of.empty() ? buffer.name : buffer.of;
-  switch (buffer.role) {
-  case Role::Parameter:
-    return name;
-  case Role::FirstMoment:
-    return "adam_m." + name;
-  case Role::SecondMoment:
-    return "adam_v." + name;
-  case Role::Average:
-    return "pma_weight." + name;
-  default:
-    return {};
-  }
-}
-
 llvm::Error ModelState::saveRank(int64_t rank, llvm::StringRef path) const {
   GatheredStatics gathered(runner, processes);
-  SafetensorsWriter writer;
-  writer.setMetadata("format", "mf");
-  const std::vector<Static> &statics = getStatics(runner, rank);
-  for (const Static &buffer : statics) {
-    const std::string name = getCheckpointName(buffer);
-    if (name.empty())
-      continue;
-    if (llvm::Error error = writer.declare(name, buffer.shape))
-      return error;
-    if (const TensorShape whole = getWholeShape(buffer); whole != buffer.shape)
-      writer.setMetadata(
-          CheckpointParts::getKey(name),
-          CheckpointParts::describe(
-              whole.dims, SliceRuns(runner.getProgram().mesh, buffer, rank)
-                              .getFirstElement()));
-  }
-  if (gathered.isWriter())
-    if (llvm::Error error = writer.open(path))
-      return error;
-  for (uint32_t i = 0; i < statics.size(); ++i) {
-    const std::string name = getCheckpointName(statics[i]);
-    if (name.empty())
-      continue;
-    auto bytes = gathered.get(rank, i);
-    if (!bytes)
-      return bytes.takeError();
-    if (gathered.isWriter())
-      if (llvm::Error error = writer.write(name, *bytes))
-        return error;
-  }
-  return gathered.isWriter() ? writer.commit() : llvm::Error::success();
+  return saveCheckpointRank(
+      runner.getProgram().mesh, getStatics(runner, rank), rank, path,
+      [&](uint32_t number) { return gathered.get(rank, number); });
 }
 
 llvm::Error ModelState::loadRanks(llvm::ArrayRef<std::string> paths) {
   auto parts = CheckpointParts::open(paths);
   if (!parts)
     return parts.takeError();
-  for (const int64_t rank : runner.getLocalRanks()) {
-    const std::vector<Static> &statics = getStatics(runner, rank);
-    for (uint32_t i = 0; i < statics.size(); ++i) {
-      const Static &buffer = statics[i];
-      std::string name = getCheckpointName(buffer);
-      if (name.empty())
-        continue;
-      // Where a copy is on its owner's stage it is not saved.
-      if (!parts->contains(name) && !buffer.of.empty())
-        name = name.substr(0, name.size() - buffer.of.size()) +
-               names.getCopied(buffer.of);
-      const TensorPart part(
-          getWholeShape(buffer).dims, buffer.shape.dims,
-          SliceRuns(runner.getProgram().mesh, buffer, rank).getFirstElement());
-      if (llvm::Error error = parts->read(name, buffer.shape.type, part,
-                                          runner.getStatic(rank, i)))
-        return error;
-    }
-  }
+  for (const int64_t rank : runner.getLocalRanks())
+    for (const auto &[number, buffer] :
+         llvm::enumerate(getStatics(runner, rank)))
+      if (!StateNames::getCheckpointName(buffer).empty())
+        if (llvm::Error error = parts->readStatic(
+                names, runner.getProgram().mesh, buffer, rank,
+                runner.getStatic(rank, static_cast<uint32_t>(number))))
+          return error;
   return llvm::Error::success();
 }
 

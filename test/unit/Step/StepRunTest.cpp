@@ -133,6 +133,29 @@ TEST_F(StepRunTest, StartsFromParametersThatARunSaved) {
   (void)llvm::sys::fs::remove(saved);
 }
 
+TEST_F(StepRunTest, GoesOnFromACheckpoint) {
+  const std::string folder = "--checkpoint-dir=" + data + ".checkpoints";
+  set("moment", 3);
+  EXPECT_EQ(runWith({"--data=" + data, "--steps=1", folder}), 0) << errors;
+  set("w", 7);
+  EXPECT_EQ(runWith({"--data=" + data, "--steps=2", folder, "--resume"}), 0);
+  EXPECT_THAT(errors, HasSubstr("note: resumed "));
+  EXPECT_THAT(tokens, ElementsAre('a', 'e'));
+  EXPECT_FLOAT_EQ(get("w"), 0);
+  EXPECT_THAT(output, HasSubstr("step:[    2/    2], loss: 0.000"));
+
+  facts.stages[0][0].of = "v";
+  EXPECT_EQ(runWith({"--data=" + data, "--steps=3", folder, "--resume"}), 1);
+  EXPECT_THAT(errors, HasSubstr("the checkpoint has no tensor 'v'"));
+  (void)llvm::sys::fs::remove_directories(data + ".checkpoints");
+}
+
+TEST_F(StepRunTest, WantsAFolderForCheckpoints) {
+  EXPECT_EQ(runWith({"--data=" + data, "--resume"}), 1);
+  EXPECT_THAT(errors, HasSubstr("error: --resume and --checkpoint-every need "
+                                "--checkpoint-dir"));
+}
+
 TEST_F(StepRunTest, EndsWithTheErrorOfTheDevice) {
   failure = "aclnnMatmul of 'layers.0': error 561002";
   EXPECT_EQ(runWith({"--data=" + data}), 1);

@@ -35,6 +35,9 @@ public:
   std::string getParameterName(const program::Static &buffer) const;
   std::string getTrainedName(const program::Static &buffer) const;
   static std::string getGradientName(const program::Static &buffer);
+  /// The name in a rank's file of a checkpoint, which has moments before the
+  /// names of their parameters; empty if the static is not in one.
+  static std::string getCheckpointName(const program::Static &buffer);
 
 private:
   /// By the name of a static, the parameter that it is.

@@ -1,13 +1,15 @@
-//===- CheckpointParts.h - Whole tensors in files of ranks -----*- C++ -*-===//
+//===- CheckpointParts.h - Checkpoints of ranks ----------------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_CHECKPOINTPARTS_H
-#define MF_LIB_RUNNER_CHECKPOINTPARTS_H
+#ifndef MF_RANKS_CHECKPOINTPARTS_H
+#define MF_RANKS_CHECKPOINTPARTS_H
 
 #include "mf/Exec/Data/Safetensors.h"
+#include "mf/Exec/Ranks/StateNames.h"
 #include "mf/Support/DType.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include <map>
 
-namespace mf::runner {
+namespace mf::ranks {
 
 /// A part of a whole tensor: along each dimension, some neighbouring elements.
 struct TensorPart {
@@ -35,6 +37,11 @@ public:
   llvm::Error read(llvm::StringRef name, DType type, const TensorPart &part,
                    llvm::MutableArrayRef<uint8_t> to) const;
 
+  /// Fills a static that is in checkpoints with the slice that `rank` has.
+  llvm::Error readStatic(const StateNames &names, const program::Mesh &mesh,
+                         const program::Static &buffer, int64_t rank,
+                         llvm::MutableArrayRef<uint8_t> to) const;
+
   /// The key in the metadata of a rank's file for a tensor that it has a part
   /// of.
   static std::string getKey(llvm::StringRef name) {
@@ -56,6 +63,18 @@ private:
   std::map<std::string, std::map<int64_t, SavedPart>> tensors;
 };
 
-} // namespace mf::runner
+/// Gives the bytes of a static by its number, until the next call.
+using StaticReader =
+    llvm::function_ref<llvm::Expected<llvm::ArrayRef<uint8_t>>(uint32_t)>;
 
-#endif // MF_LIB_RUNNER_CHECKPOINTPARTS_H
+/// Writes a rank's file of a checkpoint: parameters and moments, slices as they
+/// are. If several processes hold the ranks, all of them call it in the same
+/// order, and those that do not write the file have no path.
+llvm::Error saveCheckpointRank(const program::Mesh &mesh,
+                               llvm::ArrayRef<program::Static> statics,
+                               int64_t rank, llvm::StringRef path,
+                               StaticReader read);
+
+} // namespace mf::ranks
+
+#endif // MF_RANKS_CHECKPOINTPARTS_H

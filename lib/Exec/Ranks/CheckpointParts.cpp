@@ -1,13 +1,17 @@
-//===- CheckpointParts.cpp - Whole tensors in files of ranks --------------===//
+//===- CheckpointParts.cpp - Checkpoints of ranks -------------------------===//
 
-#include "CheckpointParts.h"
+#include "mf/Exec/Ranks/CheckpointParts.h"
+#include "mf/Exec/Data/SafetensorsWriter.h"
+#include "mf/Exec/Ranks/SliceRuns.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
 #include <optional>
 
-namespace mf::runner {
+using namespace mf::program;
+
+namespace mf::ranks {
 
 TensorPart::TensorPart(llvm::ArrayRef<int64_t> whole,
                        llvm::ArrayRef<int64_t> dims, int64_t firstElement)
@@ -163,4 +167,53 @@ llvm::Error CheckpointParts::read(llvm::StringRef name, DType type,
           .str());
 }
 
-} // namespace mf::runner
+llvm::Error
+CheckpointParts::readStatic(const StateNames &names, const Mesh &mesh,
+                            const Static &buffer, int64_t rank,
+                            llvm::MutableArrayRef<uint8_t> to) const {
+  std::string name = StateNames::getCheckpointName(buffer);
+  // Where a copy is on its owner's stage it is not saved.
+  if (!contains(name) && !buffer.of.empty())
+    name = name.substr(0, name.size() - buffer.of.size()) +
+           names.getCopied(buffer.of);
+  const TensorPart part(getWholeShape(buffer).dims, buffer.shape.dims,
+                        SliceRuns(mesh, buffer, rank).getFirstElement());
+  return read(name, buffer.shape.type, part, to);
+}
+
+llvm::Error saveCheckpointRank(const Mesh &mesh, llvm::ArrayRef<Static> statics,
+                               int64_t rank, llvm::StringRef path,
+                               StaticReader read) {
+  SafetensorsWriter writer;
+  writer.setMetadata("format", "mf");
+  for (const Static &buffer : statics) {
+    const std::string name = StateNames::getCheckpointName(buffer);
+    if (name.empty())
+      continue;
+    if (llvm::Error error = writer.declare(name, buffer.shape))
+      return error;
+    if (const TensorShape whole = getWholeShape(buffer); whole != buffer.shape)
+      writer.setMetadata(
+          CheckpointParts::getKey(name),
+          CheckpointParts::describe(
+              whole.dims, SliceRuns(mesh, buffer, rank).getFirstElement()));
+  }
+  const bool isWriter = !path.empty();
+  if (isWriter)
+    if (llvm::Error error = writer.open(path))
+      return error;
+  for (const auto &[number, buffer] : llvm::enumerate(statics)) {
+    const std::string name = StateNames::getCheckpointName(buffer);
+    if (name.empty())
+      continue;
+    auto bytes = read(static_cast<uint32_t>(number));
+    if (!bytes)
+      return bytes.takeError();
+    if (isWriter)
+      if (llvm::Error error = writer.write(name, *bytes))
+        return error;
+  }
+  return isWriter ? writer.commit() : llvm::Error::success();
+}
+
+} // namespace mf::ranks
