@@ -2,6 +2,7 @@
 
 #include "mf/Pipeline/Policy.h"
 #include "mf/Pipeline/TaskGraph.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 #include <queue>
@@ -31,6 +32,12 @@ public:
   llvm::Expected<Schedule> sort();
 
 private:
+  using Pair = std::pair<Task, Task>;
+  /// Joins the tasks of slots, and returns the rules of all stages.
+  llvm::Expected<std::vector<Pair>> collectRules();
+  llvm::Error checkRule(int64_t stage, const Task &task) const;
+  int64_t append(int64_t stage, llvm::ArrayRef<Task> tasks,
+                 Schedule &schedule) const;
   /// The recompute task of a gradient that no rule places.
   std::optional<Task> getImpliedRecompute(const Task &gradient) const;
   void addReady(int64_t number);
@@ -42,6 +49,9 @@ private:
   const Policy &policy;
   const Pipeline &pipeline;
   TaskGraph graph;
+  /// Tasks that run as one slot, by the number of the first.
+  llvm::DenseMap<int64_t, std::vector<Task>> slots;
+  /// Slots, one of several tasks as one.
   int64_t numTasks = 0, numEnded = 0;
   std::vector<int32_t> waitsFor;
   std::vector<LeastFirst<ReadyTask>> ready;
@@ -52,36 +62,64 @@ private:
   LeastFirst<std::pair<int64_t, int64_t>> running;
 };
 
+llvm::Error Sorter::checkRule(int64_t stage, const Task &task) const {
+  if (graph.isKnown(task) && graph.getStage(task) == stage)
+    return llvm::Error::success();
+  return llvm::createStringError("schedule '" + policy.getName() +
+                                 "' has a rule for " + pipeline.getName(task) +
+                                 " of chunk " + Twine(task.chunk) +
+                                 ", expected a task of stage " + Twine(stage));
+}
+
+llvm::Expected<std::vector<Sorter::Pair>> Sorter::collectRules() {
+  std::vector<std::vector<int32_t>> chunks = pipeline.getChunksOfStages();
+  std::vector<Pair> pairs;
+  llvm::Error error = llvm::Error::success();
+  for (int64_t stage = 0; stage < pipeline.stages && !error; ++stage) {
+    auto isFine = [&](const Task &task) {
+      if (!error)
+        error = checkRule(stage, task);
+      return !error;
+    };
+    auto add = [&](const Task &first, const Task &second) {
+      if (isFine(first) && isFine(second))
+        pairs.push_back({first, second});
+    };
+    auto join = [&](llvm::ArrayRef<Task> tasks) {
+      for (const Task &task : tasks)
+        if (isFine(task) && task != tasks.front())
+          graph.join(tasks.front(), task);
+      if (!error)
+        slots[graph.getNumber(tasks.front())] = tasks.vec();
+    };
+    Rules rules(pipeline, chunks[stage], add, join);
+    policy.addRules(pipeline, stage, rules);
+  }
+  if (error)
+    return std::move(error);
+  return pairs;
+}
+
 llvm::Error Sorter::addEdges() {
+  llvm::Expected<std::vector<Pair>> rules = collectRules();
+  if (!rules)
+    return rules.takeError();
   for (int64_t number = 0; number < graph.getNumTasks(); ++number) {
     Task task = graph.getTask(number);
     if (!graph.isKnown(task))
       continue;
-    ++numTasks;
+    numTasks += graph.getNode(task) == number;
     for (const Task &input : getInputs(pipeline, task))
       graph.addEdge(input, task);
     // Gradients of a chunk add up in one order.
     if (std::optional<Task> earlier = getEarlierGradient(pipeline, task))
       graph.addEdge(*earlier, task);
   }
-  std::vector<std::vector<int32_t>> chunks = pipeline.getChunksOfStages();
-  llvm::Error error = llvm::Error::success();
-  for (int64_t stage = 0; stage < pipeline.stages && !error; ++stage) {
-    auto add = [&](const Task &first, const Task &second) {
-      for (const Task &task : {first, second})
-        if (!error && (!graph.isKnown(task) || graph.getStage(task) != stage))
-          error = llvm::createStringError(
-              "schedule '" + policy.getName() + "' has a rule for " +
-              pipeline.getName(task) + " of chunk " + Twine(task.chunk) +
-              ", expected a task of stage " + Twine(stage));
-      if (!error)
-        graph.addEdge(first, second);
-    };
-    Rules rules(pipeline, chunks[stage], add);
-    policy.addRules(pipeline, stage, rules);
-  }
+  for (const auto &[first, second] : *rules)
+    if (graph.getNode(first) != graph.getNode(second))
+      graph.addEdge(first, second);
   waitsFor = graph.getNumInputs();
-  return error;
+  return llvm::Error::success();
 }
 
 std::optional<Task> Sorter::getImpliedRecompute(const Task &gradient) const {
@@ -120,20 +158,37 @@ void Sorter::release(int64_t number) {
   });
 }
 
+/// Appends the tasks of a slot to their stage, behind the recompute tasks that
+/// belong to them, and returns how long all of these take.
+int64_t Sorter::append(int64_t stage, llvm::ArrayRef<Task> tasks,
+                       Schedule &schedule) const {
+  int64_t time = 0;
+  auto add = [&](const Task &task, bool isPaired) {
+    schedule.stages[stage].push_back(task);
+    if (!schedule.pairs.empty())
+      schedule.pairs[stage].push_back(isPaired);
+    time += getUnitTime(task.phase);
+  };
+  for (const Task &task : tasks)
+    if (std::optional<Task> recompute = getImpliedRecompute(task))
+      add(*recompute, /*isPaired=*/false);
+  for (const Task &task : tasks)
+    add(task, /*isPaired=*/task != tasks.back());
+  return time;
+}
+
 void Sorter::startTasks(int64_t time, Schedule &schedule) {
   for (int64_t stage : mayStart) {
     if (isBusy[stage] || ready[stage].empty())
       continue;
     int64_t number = std::get<3>(ready[stage].top());
     ready[stage].pop();
-    Task task = graph.getTask(number);
-    int64_t end = time + getUnitTime(task.phase);
-    if (std::optional<Task> recompute = getImpliedRecompute(task)) {
-      schedule.stages[stage].push_back(*recompute);
-      end += getUnitTime(Phase::Recompute);
-    }
-    schedule.stages[stage].push_back(task);
-    running.emplace(end, number);
+    const Task task = graph.getTask(number);
+    auto slot = slots.find(number);
+    const llvm::ArrayRef<Task> tasks = slot == slots.end()
+                                           ? llvm::ArrayRef(task)
+                                           : llvm::ArrayRef(slot->second);
+    running.emplace(time + append(stage, tasks, schedule), number);
     isBusy[stage] = true;
   }
   mayStart.clear();
@@ -142,9 +197,14 @@ void Sorter::startTasks(int64_t time, Schedule &schedule) {
 llvm::Expected<Schedule> Sorter::sort() {
   Schedule schedule{policy.getName().str(), pipeline, policy.splitsBackward(),
                     std::vector<std::vector<Task>>(pipeline.stages)};
-  for (int64_t number = 0; number < graph.getNumTasks(); ++number)
-    if (waitsFor[number] == 0 && graph.isKnown(graph.getTask(number)))
+  if (!slots.empty())
+    schedule.pairs.resize(pipeline.stages);
+  for (int64_t number = 0; number < graph.getNumTasks(); ++number) {
+    const Task task = graph.getTask(number);
+    if (waitsFor[number] == 0 && graph.isKnown(task) &&
+        graph.getNode(task) == number)
       addReady(number);
+  }
   startTasks(0, schedule);
   while (!running.empty()) {
     // All that end now, before anything starts.

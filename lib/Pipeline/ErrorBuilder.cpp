@@ -27,8 +27,13 @@ bool ErrorBuilder::follows(int64_t node, int64_t waitedFor) const {
     return false;
   Task task = graph.getTask(node);
   Task other = graph.getTask(waitedFor);
-  return graph.getStage(task) == graph.getStage(other) &&
-         graph.getPosition(task) == graph.getPosition(other) + 1;
+  if (graph.getStage(task) != graph.getStage(other))
+    return false;
+  const int64_t distance = graph.getPosition(task) - graph.getPosition(other);
+  // Behind a slot of several tasks the next one is further away.
+  return distance == 1 ||
+         (distance > 1 &&
+          !llvm::is_contained(getInputs(graph.getPipeline(), task), other));
 }
 
 ErrorBuilder &ErrorBuilder::addCycle(std::vector<int64_t> cycle,

@@ -25,6 +25,15 @@ void Rules::addOrder(llvm::ArrayRef<Task> tasks) {
   }
 }
 
+void Rules::addSlot(llvm::ArrayRef<Task> tasks) {
+  std::vector<Task> there;
+  for (const Task &task : tasks)
+    if (isThere(task))
+      there.push_back(task);
+  if (there.size() > 1)
+    slotSink(there);
+}
+
 std::vector<Task> Rules::getAlternation(llvm::ArrayRef<Task> forwards,
                                         llvm::ArrayRef<Task> backwards,
                                         int64_t warmUp) {
@@ -86,6 +95,8 @@ llvm::ArrayRef<const Policy *> getPolicies() {
                                            getOneForwardOneBackward(),
                                            getInterleaved(),
                                            getInterleavedLowMemory(),
+                                           getPairedOneForwardOneBackward(),
+                                           getPairedSplitBackward(),
                                            getRecomputeInAdvance(),
                                            getRecomputeInBubble(),
                                            getZeroBubbleH1(),
@@ -94,6 +105,7 @@ llvm::ArrayRef<const Policy *> getPolicies() {
                                            getHalfMemoryV(),
                                            getLeastMemoryV(),
                                            getDualPipeV(),
+                                           getPairedDualPipeV(),
                                            getSequenceOneForwardOneBackward(),
                                            getSequenceInterleaved(),
                                            getSequenceInterleavedLowMemory()};

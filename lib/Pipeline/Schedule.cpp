@@ -90,13 +90,54 @@ std::string Pipeline::getName(const Task &task) const {
 void Schedule::print(llvm::raw_ostream &os) const {
   for (size_t stage = 0; stage < stages.size(); ++stage) {
     os << "stage " << stage << ":";
-    for (const Task &task : stages[stage])
-      os << " " << pipeline.getName(task);
+    for (auto [position, task] : llvm::enumerate(stages[stage])) {
+      const auto place = static_cast<int64_t>(position);
+      const bool isJoined =
+          place > 0 && isPairedWithNext(static_cast<int64_t>(stage), place - 1);
+      os << (isJoined ? "&" : " ") << pipeline.getName(task);
+    }
     os << "\n";
   }
 }
 
+int64_t Schedule::getSlotEnd(int64_t stage, int64_t position) const {
+  while (isPairedWithNext(stage, position))
+    ++position;
+  return position + 1;
+}
+
+int64_t Schedule::getSlotBegin(int64_t stage, int64_t position) const {
+  while (position > 0 && isPairedWithNext(stage, position - 1))
+    --position;
+  return position;
+}
+
+/// The same as without slots, but tasks of a slot start behind one another when
+/// the slot does.
+static std::vector<std::vector<int64_t>>
+getStartsOfSlots(const Schedule &schedule) {
+  const TaskGraph graph(schedule, TaskGraph::InputEdges::FromOtherStages);
+  std::vector<int64_t> durations(graph.size(), 0);
+  for (llvm::ArrayRef<Task> tasks : schedule.stages)
+    for (const Task &task : tasks)
+      durations[graph.getNode(task)] += getUnitTime(task.phase);
+  const std::vector<int64_t> nodes =
+      graph.getStarts<int64_t>(graph.getOrder(), durations);
+  std::vector<std::vector<int64_t>> startsOfStages(schedule.stages.size());
+  for (auto [stage, tasks] : llvm::enumerate(schedule.stages)) {
+    int64_t end = 0;
+    for (const Task &task : tasks) {
+      const int64_t start = std::max(end, nodes[graph.getNode(task)]);
+      startsOfStages[stage].push_back(start);
+      end = start + getUnitTime(task.phase);
+    }
+  }
+  return startsOfStages;
+}
+
 std::vector<std::vector<int64_t>> Schedule::getUnitStarts() const {
+  if (!pairs.empty())
+    return getStartsOfSlots(*this);
   const TaskGraph tasks(pipeline, splitsBackward);
   std::vector<int64_t> durations;
   for (int64_t chunk = 0; chunk < pipeline.getNumChunks(); ++chunk)

@@ -2,6 +2,7 @@
 
 #include "mf/Pipeline/TaskGraph.h"
 #include "llvm/ADT/STLExtras.h"
+#include <numeric>
 
 namespace mf::schedule {
 
@@ -100,19 +101,32 @@ TaskGraph::TaskGraph(const Pipeline &pipeline, bool splitsBackward)
 TaskGraph::TaskGraph(const Schedule &schedule, InputEdges inputEdges)
     : TaskGraph(schedule.pipeline, schedule.splitsBackward) {
   positions.resize(numTasks, -1);
+  if (!schedule.pairs.empty())
+    for (auto [stage, tasks] : llvm::enumerate(schedule.stages))
+      for (size_t position = 1; position < tasks.size(); ++position)
+        if (schedule.isPairedWithNext(static_cast<int64_t>(stage),
+                                      static_cast<int64_t>(position) - 1))
+          join(tasks[position - 1], tasks[position]);
   for (const std::vector<Task> &tasks : schedule.stages)
     for (auto [position, task] : llvm::enumerate(tasks)) {
-      int64_t number = getNumber(task);
-      positions[number] = static_cast<int32_t>(position);
-      if (position > 0)
-        addEdge(getNumber(tasks[position - 1]), number);
+      positions[getNumber(task)] = static_cast<int32_t>(position);
+      if (position > 0 && getNode(tasks[position - 1]) != getNode(task))
+        addEdge(tasks[position - 1], task);
       if (inputEdges == InputEdges::All)
         for (const Task &input : getInputs(pipeline, task))
-          addEdge(getNumber(input), number);
+          addEdge(input, task);
       else if (inputEdges == InputEdges::FromOtherStages)
         if (std::optional<Task> producer = getProducer(pipeline, task))
-          addEdge(getNumber(*producer), number);
+          addEdge(*producer, task);
     }
+}
+
+void TaskGraph::join(const Task &first, const Task &task) {
+  if (slots.empty()) {
+    slots.resize(numTasks);
+    std::iota(slots.begin(), slots.end(), int64_t{0});
+  }
+  slots[getNumber(task)] = getNode(first);
 }
 
 Task TaskGraph::getTask(int64_t number) const {

@@ -6,28 +6,66 @@
 
 namespace mf::schedule {
 
+namespace {
+
+/// The ends of the slots of a schedule in unit times.
+class SlotEnds {
+public:
+  explicit SlotEnds(const Schedule &schedule)
+      : schedule(schedule), graph(schedule, TaskGraph::InputEdges::None),
+        starts(schedule.getUnitStarts()) {}
+
+  /// When the slot of a task ends.
+  int64_t getEnd(const Task &task) const {
+    const int64_t stage = graph.getStage(task);
+    const int64_t last =
+        schedule.getSlotEnd(stage, graph.getPosition(task)) - 1;
+    return starts[stage][last] +
+           getUnitTime(schedule.stages[stage][last].phase);
+  }
+
+  Transfer plan(const Task &producer, const Task &reader) const;
+
+private:
+  const Schedule &schedule;
+  const TaskGraph graph;
+  const std::vector<std::vector<int64_t>> starts;
+};
+
+/// The receive is issued by the time at which the message is made, so that the
+/// message waits at the receiver and holds up nobody, and at least beside the
+/// slot before the reader's. The sender goes on beside its next slot.
+Transfer SlotEnds::plan(const Task &producer, const Task &reader) const {
+  Transfer transfer{producer, reader};
+  const int64_t stage = graph.getStage(reader);
+  const int64_t position = graph.getPosition(reader);
+  const llvm::ArrayRef<Task> before =
+      llvm::ArrayRef(schedule.stages[stage]).take_front(position);
+  const auto issued = std::upper_bound(
+      before.begin(), before.end(), getEnd(producer),
+      [&](int64_t time, const Task &other) { return time < getEnd(other); });
+  const int64_t slot = schedule.getSlotBegin(stage, position);
+  const int64_t beside = slot > 0 ? schedule.getSlotBegin(stage, slot - 1) : -1;
+  transfer.ahead =
+      position - std::min<int64_t>(issued - before.begin(), beside);
+  const int64_t sender = graph.getStage(producer);
+  const int64_t made = graph.getPosition(producer);
+  const int64_t next = schedule.getSlotEnd(sender, made);
+  const auto numTasks = static_cast<int64_t>(schedule.stages[sender].size());
+  transfer.behind =
+      (next < numTasks ? schedule.getSlotEnd(sender, next) : next + 1) - made;
+  return transfer;
+}
+
+} // namespace
+
 std::vector<Transfer> planTransfers(const Schedule &schedule) {
-  const TaskGraph graph(schedule, TaskGraph::InputEdges::None);
-  const std::vector<std::vector<int64_t>> starts = schedule.getUnitStarts();
-  auto getEnd = [&](const Task &task) {
-    return starts[graph.getStage(task)][graph.getPosition(task)] +
-           getUnitTime(task.phase);
-  };
+  const SlotEnds ends(schedule);
   std::vector<Transfer> transfers;
   for (const std::vector<Task> &tasks : schedule.stages)
-    for (auto task = tasks.begin(); task != tasks.end(); ++task) {
-      std::optional<Task> producer = getProducer(schedule.pipeline, *task);
-      if (!producer)
-        continue;
-      // The receive is issued by the time at which the message is made, so
-      // that the message waits at the receiver and holds up nobody.
-      auto issued = std::upper_bound(tasks.begin(), task, getEnd(*producer),
-                                     [&](int64_t time, const Task &other) {
-                                       return time < getEnd(other);
-                                     });
-      transfers.push_back(
-          {*producer, *task, std::max<int64_t>(task - issued, 1)});
-    }
+    for (const Task &task : tasks)
+      if (std::optional<Task> producer = getProducer(schedule.pipeline, task))
+        transfers.push_back(ends.plan(*producer, task));
   return transfers;
 }
 

@@ -109,6 +109,59 @@ Error verifyOrderOnStages(const Schedule &schedule, const TaskGraph &graph) {
   return Error::success();
 }
 
+/// Whether a task may share the slot of a forward, right behind `before`.
+bool mayJoin(const Task &forward, const Task &before, const Task &task) {
+  const bool isOther = task.chunk != forward.chunk ||
+                       task.microBatch != forward.microBatch ||
+                       task.piece != forward.piece;
+  if (task.phase == Phase::Forward || task.phase == Phase::Recompute ||
+      !isOther)
+    return false;
+  // Both halves of a backward may be there.
+  Task input = task;
+  input.phase = Phase::InputGradient;
+  return before == forward ||
+         (task.phase == Phase::WeightGradient && before == input);
+}
+
+/// Checks that every task has a mark, and the last one of a stage no partner
+/// behind it.
+Error checkMarks(const Schedule &schedule) {
+  if (schedule.pairs.empty())
+    return Error::success();
+  for (auto [stage, tasks] : llvm::enumerate(schedule.stages))
+    if (stage >= schedule.pairs.size() ||
+        schedule.pairs[stage].size() != tasks.size() ||
+        (!tasks.empty() && schedule.pairs[stage].back()))
+      return createStringError(
+          "the slots of stage " + Twine(stage) + " are not those of its " +
+          Twine(tasks.size()) +
+          " tasks, expected a mark for each, and none for the last");
+  return Error::success();
+}
+
+/// Verifies that slots have a forward and then a backward of another run.
+Error verifySlots(const Schedule &schedule, const TaskGraph &graph) {
+  if (schedule.pairs.empty())
+    return Error::success();
+  for (auto [number, tasks] : llvm::enumerate(schedule.stages)) {
+    const auto stage = static_cast<int64_t>(number);
+    for (size_t position = 1; position < tasks.size(); ++position) {
+      const auto before = static_cast<int64_t>(position) - 1;
+      if (!schedule.isPairedWithNext(stage, before))
+        continue;
+      const Task &first = tasks[schedule.getSlotBegin(stage, before)];
+      if (first.phase != Phase::Forward ||
+          !mayJoin(first, tasks[position - 1], tasks[position]))
+        return ErrorBuilder(graph)
+               << tasks[position] << " shares the slot of " << first
+               << ", expected a forward and then a backward of another "
+                  "micro-batch or chunk, or its halves";
+    }
+  }
+  return Error::success();
+}
+
 } // namespace
 
 Error Schedule::verify() const {
@@ -120,8 +173,12 @@ Error Schedule::verify() const {
                              Twine(pipeline.stages));
   if (Error error = verifyTasks(*this))
     return error;
+  if (Error error = checkMarks(*this))
+    return error;
   TaskGraph graph(*this, TaskGraph::InputEdges::All);
   if (Error error = verifyOrderOnStages(*this, graph))
+    return error;
+  if (Error error = verifySlots(*this, graph))
     return error;
   std::vector<int64_t> cycle = graph.findCycle();
   if (cycle.empty())

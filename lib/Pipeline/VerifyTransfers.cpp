@@ -106,20 +106,20 @@ void TransferChecker::addTransferNodes() {
   for (size_t index = 0; index < transfers.size(); ++index) {
     const Transfer &transfer = transfers[index];
     int64_t node = tasks + index;
-    graph.addEdge(graph.getNumber(transfer.producer), node);
-    graph.addEdge(node, graph.getNumber(transfer.reader));
+    graph.addEdge(graph.getNode(transfer.producer), node);
+    graph.addEdge(node, graph.getNode(transfer.reader));
     int64_t issuedBehind = graph.getPosition(transfer.reader) - 1;
     llvm::ArrayRef<Task> receiver =
         schedule.stages[graph.getStage(transfer.reader)];
     // Compared this way round, as both numbers may be of any size.
     if (transfer.ahead <= issuedBehind)
-      graph.addEdge(graph.getNumber(receiver[issuedBehind - transfer.ahead]),
+      graph.addEdge(graph.getNode(receiver[issuedBehind - transfer.ahead]),
                     node);
     llvm::ArrayRef<Task> sender =
         schedule.stages[graph.getStage(transfer.producer)];
     int64_t position = graph.getPosition(transfer.producer);
     if (transfer.behind < static_cast<int64_t>(sender.size()) - position)
-      graph.addEdge(node, graph.getNumber(sender[position + transfer.behind]));
+      graph.addEdge(node, graph.getNode(sender[position + transfer.behind]));
   }
   for (const std::vector<int64_t> &channel : channels)
     for (size_t index = 1; index < channel.size(); ++index)

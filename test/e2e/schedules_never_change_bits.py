@@ -35,6 +35,9 @@ SCHEDULES = [
     ("v-half", "zero_bubble_v", 2),
     ("v-min", "zero_bubble_v", 2),
     ("dualpipe-v", "zero_bubble_v", 2),
+    ("dualpipe-v-paired", "zero_bubble_v", 2),
+    ("1f1b-paired", "1f1b", 2),
+    ("1f1b-paired-split", "1f1b", 1),
     ("recompute-in-advance", "1f1b", 2),
 ]
 

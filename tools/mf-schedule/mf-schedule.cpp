@@ -61,6 +61,11 @@ struct ScheduleOptions {
       cl::desc("What the input gradient takes of a split backward (default "
                "0.5)"),
       cl::value_desc("share"), cl::init(0.5), cl::cat(category)};
+  cl::opt<double> pairHidden{
+      "pair-hidden",
+      cl::desc("What a backward hides of a forward in the same slot (default "
+               "0): a pair takes F + B - share * F"),
+      cl::value_desc("share"), cl::init(0), cl::cat(category)};
   cl::list<double> recomputeTime{
       "recompute-time", cl::CommaSeparated,
       cl::desc("Time that backward of each chunk spends on recomputing, given "
@@ -105,6 +110,7 @@ std::string getExtraHelp() {
         "  mf-schedule --schedule=interleaved --stages=4 --chunks=2\n"
         "  mf-schedule --schedule=zero-bubble-h1 --transfer-time=0.1\n"
         "  mf-schedule --schedule=1f1b --stages=2 --forward-time=1,1.5 --json\n"
+        "  mf-schedule --schedule=dualpipe-v-paired --pair-hidden=0.5\n"
         "  mf-schedule --schedule=all --stages=8 --micro-batches=16\n";
   return help;
 }
@@ -215,6 +221,7 @@ Expected<ScheduleResult> simulate(const Policy &policy,
     costs.recompute = spread(options.recomputeTime, 0, chunks, share);
   costs.backwardRatio = options.backwardRatio;
   costs.inputGradientShare = options.inputGradientShare;
+  costs.pairHidden = options.pairHidden;
   costs.transferTime = options.transferTime;
   costs.transfers =
       costs.transferTime == 0 ? TransferMode::Free : options.transfers;

@@ -22,10 +22,13 @@ namespace mf::schedule {
 class Rules {
 public:
   using Sink = llvm::function_ref<void(const Task &, const Task &)>;
+  using SlotSink = llvm::function_ref<void(llvm::ArrayRef<Task>)>;
   /// Makes the rules of the stage that has `chunks`. Passes all rules on to
-  /// `sink`, as pairs of a task and one that starts when it has ended.
-  Rules(const Pipeline &pipeline, llvm::ArrayRef<int32_t> chunks, Sink sink)
-      : pipeline(pipeline), chunks(chunks), sink(sink) {}
+  /// `sink`, as pairs of a task and one that starts when it has ended, and the
+  /// tasks of slots to `slotSink`.
+  Rules(const Pipeline &pipeline, llvm::ArrayRef<int32_t> chunks, Sink sink,
+        SlotSink slotSink)
+      : pipeline(pipeline), chunks(chunks), sink(sink), slotSink(slotSink) {}
 
   /// The chunks of the stage, in the order of execution; at least one.
   llvm::ArrayRef<int32_t> getChunks() const { return chunks; }
@@ -35,6 +38,10 @@ public:
 
   /// The tasks run in this order, with others between them or not.
   void addOrder(llvm::ArrayRef<Task> tasks);
+
+  /// The tasks run as one slot: a forward, and behind it the backward of
+  /// another run, whole or in halves.
+  void addSlot(llvm::ArrayRef<Task> tasks);
 
   /// First `warmUp` of the forwards, then a forward and a backward in turn,
   /// then what is left of either. The turn of a task that there is not stays
@@ -62,6 +69,7 @@ private:
   const Pipeline &pipeline;
   llvm::ArrayRef<int32_t> chunks;
   Sink sink;
+  SlotSink slotSink;
 };
 
 /// A kind of schedule. Stateless.

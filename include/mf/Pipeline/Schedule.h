@@ -118,21 +118,38 @@ struct Schedule {
   bool splitsBackward = false;
   /// The tasks of each stage, in order.
   std::vector<std::vector<Task>> stages;
+  /// By stage and position: whether the task runs in one slot with the one
+  /// behind it. Empty if every task has a slot of its own. A slot has a forward
+  /// and then a backward, or one or both of its halves, of another micro-batch
+  /// or chunk: the one may compute while the other communicates. It starts when
+  /// all of its tasks can, and they end together.
+  std::vector<std::vector<bool>> pairs = {};
+
+  /// Whether the task at a position runs in one slot with the one behind it.
+  bool isPairedWithNext(int64_t stage, int64_t position) const {
+    return !pairs.empty() && pairs[stage][position];
+  }
+  /// The position behind the last task of the slot of the task at `position`,
+  /// and that of its first.
+  int64_t getSlotEnd(int64_t stage, int64_t position) const;
+  int64_t getSlotBegin(int64_t stage, int64_t position) const;
 
   /// Tells whether the stages can run this: every task once, on the stage of
   /// its chunk; each backward after its forward, each weight gradient after its
   /// input gradient; gradients of a chunk in ascending order of micro-batches
   /// (they add up in one order in all schedules); pieces of a micro-batch in
-  /// order, and their gradients the other way; and no deadlock. Errors name
-  /// two tasks and where they are (ScheduleError.h).
+  /// order, and their gradients the other way; slots of a forward and then
+  /// gradients; and no deadlock. Errors name two tasks and where they are
+  /// (ScheduleError.h).
   llvm::Error verify() const;
 
-  /// A line per stage: `stage 0: F0 F1 B0 B1`.
+  /// A line per stage: `stage 0: F0 F1&B0 B1`, where F1 and B0 share a slot.
   void print(llvm::raw_ostream &os) const;
 
   /// When each task starts, stage by stage and in order, if every task starts
   /// as soon as its stage and its inputs allow, takes getUnitTime(), and
-  /// transfers take no time. The schedule must verify.
+  /// transfers take no time. Those of a slot take turns: a slot lasts as long
+  /// as its tasks one after the other. The schedule must verify.
   std::vector<std::vector<int64_t>> getUnitStarts() const;
 
   /// The time that stages idle as a share of that in which they work, in the

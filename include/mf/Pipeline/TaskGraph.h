@@ -53,6 +53,7 @@ public:
   TaskGraph(const Pipeline &pipeline, bool splitsBackward);
   /// The tasks of a schedule, each of which is known and there once. Each waits
   /// for the one before it on its stage and for the inputs that are asked for.
+  /// Tasks of a slot have one node, that of the first.
   TaskGraph(const Schedule &schedule, InputEdges inputEdges);
 
   llvm::ArrayRef<Phase> getPhases() const { return phases; }
@@ -72,6 +73,15 @@ public:
                pipeline.pieces +
            task.piece;
   }
+  /// The node of a task that isKnown(): its number, or that of the first task
+  /// of its slot.
+  int64_t getNode(const Task &task) const {
+    const int64_t number = getNumber(task);
+    return slots.empty() ? number : slots[number];
+  }
+  /// Gives a task the node of another one, which is the first of its slot.
+  /// Before there are edges of either.
+  void join(const Task &first, const Task &task);
   Task getTask(int64_t number) const;
   /// The task is one of the pipeline's.
   bool isKnown(const Task &task) const;
@@ -98,8 +108,12 @@ public:
     firstEdge[first] = static_cast<int32_t>(edges.size()) - 1;
     ++numInputs[second];
   }
+  /// Tasks of one slot wait together; only a weight gradient may read what is
+  /// made in its slot.
   void addEdge(const Task &first, const Task &second) {
-    addEdge(getNumber(first), getNumber(second));
+    const int64_t node = getNode(first);
+    if (node != getNode(second) || second.phase != Phase::WeightGradient)
+      addEdge(node, getNode(second));
   }
 
   /// Calls `visit` with every node that waits for a node.
@@ -142,6 +156,9 @@ private:
   const Pipeline &pipeline;
   llvm::SmallVector<Phase, 4> phases;
   int64_t numTasks;
+  /// By number: that of the first task of the slot. Empty if there are no slots
+  /// of several tasks.
+  std::vector<int64_t> slots;
   std::vector<int32_t> positions;
   std::vector<Edge> edges;
   /// By node: its first edge, and how many edges it waits for.

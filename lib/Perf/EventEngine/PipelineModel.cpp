@@ -2,15 +2,13 @@
 
 #include "mf/Perf/EventEngine/PipelineModel.h"
 #include "BlockingTransfers.h"
+#include "TaskTimes.h"
 #include "mf/Pipeline/ScheduleError.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -28,88 +26,10 @@ using schedule::TaskGraph;
 using schedule::TaskPlace;
 
 //===----------------------------------------------------------------------===//
-// Costs
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-Error checkNumber(double number, const Twine &what) {
-  if (std::isfinite(number) && number >= 0)
-    return Error::success();
-  return llvm::createStringError("the " + what +
-                                 llvm::formatv(" is {0}, expected a finite "
-                                               "number from 0",
-                                               number));
-}
-
-Error checkNumbers(llvm::ArrayRef<double> numbers, int64_t count,
-                   const Twine &what, const Twine &owners, bool mayBeEmpty) {
-  if (mayBeEmpty && numbers.empty())
-    return Error::success();
-  if (static_cast<int64_t>(numbers.size()) != count)
-    return llvm::createStringError(
-        "there are " + Twine(numbers.size()) + " numbers for the " + what +
-        " of " + Twine(count) + " " + owners + ", expected one for each");
-  for (double number : numbers)
-    if (Error error = checkNumber(number, what))
-      return error;
-  return Error::success();
-}
-
-} // namespace
-
-Error PipelineCosts::check(const Pipeline &pipeline) const {
-  int64_t chunks = pipeline.getNumChunks();
-  if (Error error =
-          checkNumbers(forward, chunks, "forward time", "chunks", false))
-    return error;
-  if (Error error =
-          checkNumbers(recompute, chunks, "recompute time", "chunks", true))
-    return error;
-  if (Error error = checkNumbers(activationMemory, chunks, "activation memory",
-                                 "chunks", true))
-    return error;
-  if (Error error = checkNumbers(parameterMemory, pipeline.stages,
-                                 "parameter memory", "stages", true))
-    return error;
-  if (Error error = checkNumber(backwardRatio, "backward ratio"))
-    return error;
-  if (Error error = checkNumber(transferTime, "transfer time"))
-    return error;
-  if (Error error = checkNumber(constantMemory, "constant memory"))
-    return error;
-  if (inputGradientShare >= 0 && inputGradientShare <= 1)
-    return Error::success();
-  return llvm::createStringError(llvm::formatv(
-      "the share of the input gradient is {0}, expected a number from 0 to 1",
-      inputGradientShare));
-}
-
-//===----------------------------------------------------------------------===//
 // Times
 //===----------------------------------------------------------------------===//
 
 namespace {
-
-double getOrZero(llvm::ArrayRef<double> numbers, size_t index) {
-  return numbers.empty() ? 0 : numbers[index];
-}
-
-/// Durations of a chunk's tasks by phase.
-using ChunkTimes = std::array<double, 5>;
-
-std::vector<ChunkTimes> getTimes(const PipelineCosts &costs, bool hasTasks) {
-  std::vector<ChunkTimes> times;
-  for (auto [chunk, forward] : llvm::enumerate(costs.forward)) {
-    double backward = forward * costs.backwardRatio;
-    double input = backward * costs.inputGradientShare;
-    double recompute = getOrZero(costs.recompute, chunk);
-    double within = hasTasks ? 0 : recompute;
-    times.push_back({forward, backward + within, input + within,
-                     backward - input, recompute});
-  }
-  return times;
-}
 
 /// The blocks of the stages as nodes of a graph: a task by its number, the
 /// message of a task as many nodes behind it as there are tasks.
@@ -147,7 +67,7 @@ private:
 int64_t BlockTimer::getNode(const Block &block) const {
   switch (block.kind) {
   case BlockKind::Compute:
-    return graph.getNumber(block.task);
+    return graph.getNode(block.task);
   case BlockKind::Send:
     return getMessage(block.task);
   case BlockKind::Receive:
@@ -183,8 +103,8 @@ void BlockTimer::addOverlappedMessages() {
       if (!reader)
         continue;
       int64_t message = getMessage(task);
-      graph.addEdge(graph.getNumber(task), message);
-      graph.addEdge(message, graph.getNumber(*reader));
+      graph.addEdge(graph.getNode(task), message);
+      graph.addEdge(message, graph.getNode(*reader));
       auto [previous, isFirst] =
           last.try_emplace(graph.getStage(*reader), message);
       if (!isFirst)
@@ -193,19 +113,21 @@ void BlockTimer::addOverlappedMessages() {
   }
 }
 
-/// Pieces of a sequence take the same, though those behind read more.
 std::vector<double> BlockTimer::getDurations() const {
-  std::vector<ChunkTimes> times = getTimes(costs, !pipeline.recomputed.empty());
+  const TaskTimes times(schedule, costs);
   std::vector<double> durations(graph.size(), costs.transferTime);
-  for (llvm::ArrayRef<Task> stage : schedule.stages)
-    for (const Task &task : stage)
-      durations[graph.getNumber(task)] =
-          times[task.chunk][static_cast<size_t>(task.phase)] /
-          static_cast<double>(pipeline.pieces);
+  times.forEachSlot([&](llvm::ArrayRef<Task> slot, double duration, double) {
+    durations[graph.getNode(slot.front())] = duration;
+  });
   return durations;
 }
 
 Expected<std::vector<std::vector<Block>>> BlockTimer::run() {
+  if (costs.transfers == TransferMode::Blocking && !schedule.pairs.empty())
+    return llvm::createStringError(
+        "schedule '" + schedule.name +
+        "' has slots of two tasks, whose transfers do not block; expected "
+        "overlapped transfers");
   if (costs.transfers == TransferMode::Blocking) {
     blocks = placeBlockingTransfers(schedule);
     addBlockingMessages();
@@ -302,7 +224,10 @@ Bubbles getBubbles(const Schedule &schedule, const PipelineCosts &costs,
   const Pipeline &pipeline = schedule.pipeline;
   double stages = pipeline.stages, microBatches = pipeline.microBatches;
   double work = microBatches * sum(costs.forward) * (1 + costs.backwardRatio);
-  if (work == 0)
+  TaskTimes(schedule, costs)
+      .forEachSlot(
+          [&](llvm::ArrayRef<Task>, double, double hidden) { work -= hidden; });
+  if (work <= 0)
     return {};
   Bubbles bubbles;
   bubbles.real = (stages * end - work) / work;

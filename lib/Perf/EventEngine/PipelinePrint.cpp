@@ -31,30 +31,53 @@ double getUnit(const PipelineTimeline &timeline) {
   return unit > 0 ? unit : 1;
 }
 
+/// How many of the first blocks are tasks that run together.
+size_t countSlot(llvm::ArrayRef<Block> blocks) {
+  const Block &first = blocks.front();
+  size_t count = 1;
+  while (count < blocks.size() && first.kind == BlockKind::Compute &&
+         blocks[count].kind == BlockKind::Compute &&
+         blocks[count].start < blocks[count].end &&
+         blocks[count].start == first.start)
+    ++count;
+  return count;
+}
+
+/// `F1&B0` for the first blocks.
+std::string getSlotName(const schedule::Pipeline &pipeline,
+                        llvm::ArrayRef<Block> blocks) {
+  std::string name;
+  for (const Block &block : blocks.take_front(countSlot(blocks)))
+    name += (name.empty() ? "" : "&") + pipeline.getName(block.task);
+  return name;
+}
+
 } // namespace
 
 void printTimeline(const schedule::Pipeline &pipeline,
                    const PipelineTimeline &timeline, llvm::raw_ostream &os) {
   double unit = getUnit(timeline);
   size_t width = 0;
-  forEachTask(timeline, [&](const Block &block) {
-    width = std::max(width, pipeline.getName(block.task).size() + 1);
-  });
-  for (auto [stage, blocks] : llvm::enumerate(timeline.stages)) {
+  for (llvm::ArrayRef<Block> blocks : timeline.stages)
+    for (; !blocks.empty(); blocks = blocks.drop_front(countSlot(blocks)))
+      width = std::max(width, getSlotName(pipeline, blocks).size() + 1);
+  for (auto [stage, stageBlocks] : llvm::enumerate(timeline.stages)) {
     std::string line;
     auto addCells = [&](std::string text, char padding, int64_t cells) {
       text.resize(cells * width - 1, padding);
       line += " " + text;
     };
     int64_t column = 0;
-    for (const Block &block : blocks) {
+    for (llvm::ArrayRef<Block> blocks = stageBlocks; !blocks.empty();
+         blocks = blocks.drop_front(countSlot(blocks))) {
+      const Block &block = blocks.front();
       if (block.kind != BlockKind::Compute)
         continue;
       for (; column < std::llround(block.start / unit); ++column)
         addCells(".", ' ', 1);
       int64_t end =
           std::max<int64_t>(column + 1, std::llround(block.end / unit));
-      addCells(pipeline.getName(block.task), end > column + 1 ? '-' : ' ',
+      addCells(getSlotName(pipeline, blocks), end > column + 1 ? '-' : ' ',
                end - column);
       column = end;
     }

@@ -7,10 +7,14 @@
 // while the other communicates. Weight gradients fill the bubbles of warm-up
 // and cool-down, and none in between.
 //
+// The paired form runs such a forward and backward as one slot, but for the
+// first ones of the last stage: the forward does not wait for its partner.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Policies.h"
 #include <deque>
+#include <utility>
 
 namespace mf::schedule {
 
@@ -41,7 +45,17 @@ public:
     queue.pop_back();
   }
 
+  /// A forward of one side beside a whole backward of the other.
+  void pair(int forwardSide, int backwardSide) {
+    const size_t begin = tasks.size();
+    forward(forwardSide);
+    backward(backwardSide);
+    slots.emplace_back(begin, tasks.size());
+  }
+
   std::vector<Task> tasks;
+  /// The tasks of each pair: [begin, end).
+  std::vector<std::pair<size_t, size_t>> slots;
 
 private:
   int32_t chunks[2];
@@ -51,10 +65,16 @@ private:
 
 class DualPipeV : public Policy {
 public:
-  llvm::StringRef getName() const override { return "dualpipe-v"; }
+  explicit DualPipeV(bool isPaired) : isPaired(isPaired) {}
+
+  llvm::StringRef getName() const override {
+    return isPaired ? "dualpipe-v-paired" : "dualpipe-v";
+  }
   llvm::StringRef getSummary() const override {
-    return "two chunks per stage, placed as a V, each forward next to a "
-           "backward of the other chunk";
+    return isPaired ? "the same, a forward and a backward as one slot: the one "
+                      "computes while the other communicates"
+                    : "two chunks per stage, placed as a V, each forward next "
+                      "to a backward of the other chunk";
   }
   bool splitsBackward() const override { return true; }
 
@@ -68,6 +88,9 @@ public:
 
   void addRules(const Pipeline &pipeline, int64_t stage,
                 Rules &rules) const override;
+
+private:
+  bool isPaired;
 };
 
 /// The end of a stage's order: from the first split backward on, weight
@@ -110,24 +133,31 @@ void DualPipeV::addRules(const Pipeline &pipeline, int64_t stage,
     order.forward(1);
   }
   for (int32_t turn = 0; turn < microBatches - 2 * stages + p + 1; ++turn) {
-    order.forward(0);
-    order.backward(1);
-    order.forward(1);
-    order.backward(0);
+    order.pair(0, 1);
+    order.pair(1, 0);
   }
   for (int32_t turn = 0; turn < behind; ++turn) {
     order.backward(1);
-    order.forward(1);
-    order.backward(0);
+    order.pair(1, 0);
   }
   addCoolDown(order, p, behind);
   rules.addOrder(order.tasks);
+  if (!isPaired)
+    return;
+  for (auto [begin, end] :
+       llvm::ArrayRef(order.slots).drop_front(behind == 0 ? 1 : 0))
+    rules.addSlot(llvm::ArrayRef(order.tasks).slice(begin, end - begin));
 }
 
 } // namespace
 
 const Policy *getDualPipeV() {
-  static const DualPipeV policy;
+  static const DualPipeV policy(/*isPaired=*/false);
+  return &policy;
+}
+
+const Policy *getPairedDualPipeV() {
+  static const DualPipeV policy(/*isPaired=*/true);
   return &policy;
 }
 

@@ -66,21 +66,9 @@ protected:
   /// The forwards and backwards of a stage.
   std::vector<Task> getOrder(const Pipeline &pipeline, int64_t stage,
                              llvm::ArrayRef<int32_t> chunks) const {
-    int32_t microBatches = pipeline.microBatches, pieces = pipeline.pieces;
-    int32_t group = (pipeline.stages + pieces - 1) / pieces;
-    int32_t firstGroup = std::min(group + microBatches % group, microBatches);
-    std::vector<Task> forwards, backwards;
-    for (int32_t begin = 0, end = firstGroup; begin < microBatches;
-         begin = end, end += group) {
-      for (int32_t chunk : chunks)
-        appendPieces(forwards, Phase::Forward, chunk, begin, end, pieces);
-      for (int32_t chunk : llvm::reverse(chunks))
-        appendPieces(backwards, Phase::Backward, chunk, begin, end, pieces);
-    }
-    // Backward begins with the last piece of the last chunk.
-    int64_t untilLastPiece = firstGroup * pieces * (chunks.size() - 1) + pieces;
-    return Rules::getAlternation(forwards, backwards,
-                                 untilLastPiece - 1 +
+    const GroupedRuns runs = getGroupedRuns(pipeline, chunks);
+    return Rules::getAlternation(runs.forwards, runs.backwards,
+                                 runs.untilFirstBackward - 1 +
                                      lead * (pipeline.stages - stage - 1));
   }
 

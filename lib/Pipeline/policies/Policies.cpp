@@ -1,7 +1,9 @@
 //===- Policies.cpp - What built-in policies share ------------------------===//
 
 #include "Policies.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
+#include <algorithm>
 
 using llvm::Twine;
 
@@ -31,6 +33,29 @@ llvm::Error checkPlacement(const Policy &policy, const Pipeline &pipeline) {
           ", expected stage " + Twine(expected));
   }
   return llvm::Error::success();
+}
+
+GroupedRuns getGroupedRuns(const Pipeline &pipeline,
+                           llvm::ArrayRef<int32_t> chunks) {
+  const auto microBatches = static_cast<int32_t>(pipeline.microBatches);
+  const auto pieces = static_cast<int32_t>(pipeline.pieces);
+  const auto group =
+      static_cast<int32_t>((pipeline.stages + pieces - 1) / pieces);
+  const int32_t firstGroup =
+      std::min(group + microBatches % group, microBatches);
+  GroupedRuns runs;
+  for (int32_t begin = 0, end = firstGroup; begin < microBatches;
+       begin = end, end += group) {
+    for (int32_t chunk : chunks)
+      appendPieces(runs.forwards, Phase::Forward, chunk, begin, end, pieces);
+    for (int32_t chunk : llvm::reverse(chunks))
+      appendPieces(runs.backwards, Phase::Backward, chunk, begin, end, pieces);
+  }
+  // Backward begins with the last piece of the last chunk.
+  runs.untilFirstBackward =
+      int64_t{firstGroup} * pieces * static_cast<int64_t>(chunks.size() - 1) +
+      pieces;
+  return runs;
 }
 
 int64_t getStageOfV(int64_t chunk, int64_t stages) {

@@ -15,6 +15,8 @@ const Policy *getGPipe();
 const Policy *getOneForwardOneBackward();
 const Policy *getInterleaved();
 const Policy *getInterleavedLowMemory();
+const Policy *getPairedOneForwardOneBackward();
+const Policy *getPairedSplitBackward();
 const Policy *getRecomputeInAdvance();
 const Policy *getRecomputeInBubble();
 const Policy *getZeroBubbleH1();
@@ -23,6 +25,7 @@ const Policy *getZeroBubbleV();
 const Policy *getHalfMemoryV();
 const Policy *getLeastMemoryV();
 const Policy *getDualPipeV();
+const Policy *getPairedDualPipeV();
 const Policy *getSequenceOneForwardOneBackward();
 const Policy *getSequenceInterleaved();
 const Policy *getSequenceInterleavedLowMemory();
@@ -44,6 +47,18 @@ inline void appendPieces(std::vector<Task> &tasks, Phase phase, int32_t chunk,
       tasks.push_back({phase, chunk, microBatch,
                        phase == Phase::Forward ? piece : pieces - 1 - piece});
 }
+
+/// The forwards and the backwards of a stage that goes through its chunks with
+/// a group of micro-batches, then with the next. Groups are as large as there
+/// are stages, or as have a piece for each stage; the first takes what is over.
+/// Backwards visit the chunks in reverse.
+struct GroupedRuns {
+  std::vector<Task> forwards, backwards;
+  /// Forwards of the last stage up to the one with which backward begins.
+  int64_t untilFirstBackward = 0;
+};
+GroupedRuns getGroupedRuns(const Pipeline &pipeline,
+                           llvm::ArrayRef<int32_t> chunks);
 
 /// Refuses a pipeline with other than one chunk per stage.
 llvm::Error checkOneChunkPerStage(const Policy &policy,

@@ -261,7 +261,7 @@ mf.model @m attributes {
 #adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 // Schedules have names.
-// expected-error @below {{cannot be scheduled: no schedule is called 'fastest', expected one of gpipe, 1f1b, interleaved, interleaved-low-memory, recompute-in-advance, recompute-in-bubble, zero-bubble-h1, zero-bubble-h2, zero-bubble-v, v-half, v-min, dualpipe-v, seq1f1b, seq1f1b-interleaved, seq1f1b-interleaved-low-memory (pipeline_scheduler)}}
+// expected-error @below {{cannot be scheduled: no schedule is called 'fastest', expected one of gpipe, 1f1b, interleaved, interleaved-low-memory, 1f1b-paired, 1f1b-paired-split, recompute-in-advance, recompute-in-bubble, zero-bubble-h1, zero-bubble-h2, zero-bubble-v, v-half, v-min, dualpipe-v, dualpipe-v-paired, seq1f1b, seq1f1b-interleaved, seq1f1b-interleaved-low-memory (pipeline_scheduler)}}
 mf.model @m attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, offset = 0, scheduler = "fastest">, recompute = #recompute, swap = #swap,

@@ -154,15 +154,17 @@ TEST(BuildScheduleTest, PoliciesAreFoundByName) {
   EXPECT_THAT(names,
               testing::ElementsAre(
                   "gpipe", "1f1b", "interleaved", "interleaved-low-memory",
-                  "recompute-in-advance", "recompute-in-bubble",
-                  "zero-bubble-h1", "zero-bubble-h2", "zero-bubble-v", "v-half",
-                  "v-min", "dualpipe-v", "seq1f1b", "seq1f1b-interleaved",
+                  "1f1b-paired", "1f1b-paired-split", "recompute-in-advance",
+                  "recompute-in-bubble", "zero-bubble-h1", "zero-bubble-h2",
+                  "zero-bubble-v", "v-half", "v-min", "dualpipe-v",
+                  "dualpipe-v-paired", "seq1f1b", "seq1f1b-interleaved",
                   "seq1f1b-interleaved-low-memory"));
   EXPECT_EQ(getText(findPolicy("seqpipe").takeError()),
             "no schedule is called 'seqpipe', expected one of gpipe, 1f1b, "
-            "interleaved, interleaved-low-memory, recompute-in-advance, "
-            "recompute-in-bubble, zero-bubble-h1, zero-bubble-h2, "
-            "zero-bubble-v, v-half, v-min, dualpipe-v, seq1f1b, "
+            "interleaved, interleaved-low-memory, 1f1b-paired, "
+            "1f1b-paired-split, recompute-in-advance, recompute-in-bubble, "
+            "zero-bubble-h1, zero-bubble-h2, zero-bubble-v, v-half, v-min, "
+            "dualpipe-v, dualpipe-v-paired, seq1f1b, "
             "seq1f1b-interleaved, seq1f1b-interleaved-low-memory");
 }
 

@@ -40,13 +40,6 @@ std::vector<int64_t> countRecomputes(const Schedule &schedule) {
   return counts;
 }
 
-std::vector<int64_t> getPeaks(const Schedule &schedule) {
-  std::vector<int64_t> peaks;
-  for (size_t stage = 0; stage < schedule.stages.size(); ++stage)
-    peaks.push_back(schedule.getMaxInFlight(static_cast<int64_t>(stage)));
-  return peaks;
-}
-
 using Counts = std::vector<int64_t>;
 
 TEST(RecomputeTaskTest, InAdvanceIsShorterThanInBackward) {
@@ -96,6 +89,13 @@ TEST(RecomputeTaskTest, NoScheduleWaitsLongerThanInBackward) {
     // The same order with each recompute in the backward behind it.
     Schedule within = schedule;
     within.pipeline.recomputed.clear();
+    for (size_t stage = 0; stage < within.pairs.size(); ++stage) {
+      within.pairs[stage].clear();
+      for (size_t position = 0; position < schedule.stages[stage].size();
+           ++position)
+        if (schedule.stages[stage][position].phase != Phase::Recompute)
+          within.pairs[stage].push_back(schedule.pairs[stage][position]);
+    }
     for (std::vector<Task> &tasks : within.stages)
       llvm::erase_if(tasks, [](const Task &task) {
         return task.phase == Phase::Recompute;

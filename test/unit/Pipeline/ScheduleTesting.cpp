@@ -160,28 +160,45 @@ private:
     return done.count({phase, chunk, microBatch, piece}) > 0;
   }
 
+  /// Runs the next task of a stage, or all tasks of its slot at once.
   bool tryTask(size_t stage) {
-    const Task &task = schedule.stages[stage][next[stage]];
-    const Pipeline &pipeline = schedule.pipeline;
+    const std::vector<Task> &tasks = schedule.stages[stage];
+    const size_t begin = next[stage];
+    size_t end = begin + 1;
+    while (!schedule.pairs.empty() && schedule.pairs[stage][end - 1])
+      ++end;
     for (const Message &message : messages)
       if (!message.isOver &&
-          ((message.sender == stage && next[stage] >= message.limit) ||
-           (message.receiver == stage && next[stage] == message.read)))
+          ((message.sender == stage && end > message.limit) ||
+           (message.receiver == stage && message.read >= begin &&
+            message.read < end)))
         return false;
-    if (task.chunk < 0 || task.chunk >= pipeline.getNumChunks() ||
-        pipeline.stageOfChunk[task.chunk] != static_cast<int64_t>(stage) ||
-        task.microBatch < 0 || task.microBatch >= pipeline.microBatches ||
-        task.piece < 0 || task.piece >= pipeline.pieces ||
-        (task.phase == Phase::Recompute &&
-         !pipeline.recomputes(task.chunk, task.microBatch)) ||
-        (task.phase != Phase::Forward && task.phase != Phase::Recompute &&
-         (task.phase == Phase::Backward) == schedule.splitsBackward))
-      return isWrong = true;
-    if (!hasInputs(task))
-      return false;
-    isWrong |= !done.insert(getKey(task)).second;
-    ++next[stage];
+    for (size_t position = begin; position < end; ++position)
+      if (isNone(stage, tasks[position]))
+        return isWrong = true;
+    for (size_t position = begin; position < end; ++position) {
+      // The halves of a backward may share a slot.
+      const bool isBehindItsHalf =
+          position > begin && tasks[position].phase == Phase::WeightGradient &&
+          tasks[position - 1].phase == Phase::InputGradient;
+      if (!isBehindItsHalf && !hasInputs(tasks[position]))
+        return false;
+    }
+    for (; next[stage] < end; ++next[stage])
+      isWrong |= !done.insert(getKey(tasks[next[stage]])).second;
     return true;
+  }
+
+  bool isNone(size_t stage, const Task &task) const {
+    const Pipeline &pipeline = schedule.pipeline;
+    return task.chunk < 0 || task.chunk >= pipeline.getNumChunks() ||
+           pipeline.stageOfChunk[task.chunk] != static_cast<int64_t>(stage) ||
+           task.microBatch < 0 || task.microBatch >= pipeline.microBatches ||
+           task.piece < 0 || task.piece >= pipeline.pieces ||
+           (task.phase == Phase::Recompute &&
+            !pipeline.recomputes(task.chunk, task.microBatch)) ||
+           (task.phase != Phase::Forward && task.phase != Phase::Recompute &&
+            (task.phase == Phase::Backward) == schedule.splitsBackward);
   }
 
   bool hasInputs(const Task &task) const {
@@ -243,6 +260,13 @@ int64_t getIdleTime(const Schedule &schedule, int64_t stage) {
   for (const Task &task : tasks)
     time -= getUnitTime(task.phase);
   return time;
+}
+
+std::vector<int64_t> getPeaks(const Schedule &schedule) {
+  std::vector<int64_t> peaks;
+  for (size_t stage = 0; stage < schedule.stages.size(); ++stage)
+    peaks.push_back(schedule.getMaxInFlight(static_cast<int64_t>(stage)));
+  return peaks;
 }
 
 } // namespace mf::schedule

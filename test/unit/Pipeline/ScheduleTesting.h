@@ -45,6 +45,9 @@ int64_t getUnitEnd(const Schedule &schedule);
 /// The time for which a stage idles between its first task and its last.
 int64_t getIdleTime(const Schedule &schedule, int64_t stage);
 
+/// The most activations that each stage holds at once.
+std::vector<int64_t> getPeaks(const Schedule &schedule);
+
 } // namespace mf::schedule
 
 #endif // MF_TEST_UNIT_SCHEDULE_SCHEDULETESTING_H

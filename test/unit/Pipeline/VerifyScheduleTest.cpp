@@ -212,6 +212,7 @@ TEST(VerifyScheduleTest, RefusesExactlyWhatDoesNotRun) {
   forEachSchedule(4, 2, 6, [&](const Schedule &built) {
     for (int run = 0; run < 150; ++run) {
       Schedule schedule = built;
+      schedule.pairs.clear();
       for (size_t count = 1 + random() % 3; count > 0; --count)
         mutate(schedule, random);
       std::string text = getText(schedule.verify());

@@ -46,6 +46,9 @@ struct PipelineCosts {
   /// The share of the input gradient in a backward that is split, without
   /// recomputation; the weight gradient takes the rest.
   double inputGradientShare = 0.5;
+  /// The share of a forward that a backward in the same slot hides, or of the
+  /// backward's tasks there if they are shorter.
+  double pairHidden = 0;
 
   TransferMode transfers = TransferMode::Free;
   /// Time of a message.
@@ -65,8 +68,8 @@ struct PipelineCosts {
   llvm::Error check(const schedule::Pipeline &pipeline) const;
 };
 
-/// Shares of the time that the model's work takes of the stages: real = ideal +
-/// imbalance + communication + recompute.
+/// Shares of the time that the model's work takes of the stages, without what
+/// slots hide: real = ideal + imbalance + communication + recompute.
 struct Bubbles {
   /// (stages * end - work) / work.
   double real = 0;
