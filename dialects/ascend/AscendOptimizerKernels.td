@@ -76,6 +76,7 @@ def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
 def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let cannBody = [{
     stream.require(bias_correction, "expected AdamW with bias_correction");
+    stream.require(!corrects_eps, "expected AdamW without corrects_eps");
     stream.require(factors.empty(), "expected AdamW without factors; lower with "
                                     "--for-cann");
     // The host reads the flag: CANN's AdamW steps in any case.
@@ -95,14 +96,16 @@ def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let parts = "*, ., ., ., . -> *, *, *";
   let description = [{The learning rate is a tensor, so that it can change from
     step to step; aclnn's is a number. Without `bias_correction` the step is
-    MindSpore's AdamWeightDecay, which aclnn has not. Where `overflow`, ours, is
+    MindSpore's AdamWeightDecay, which aclnn has not, nor `corrects_eps`: eps is
+    added to sqrt(v) before the correction. Where `overflow`, ours, is
     given and not 0 nothing changes. `factors`, ours, are those of
     aclnnForeachNorm, for `grad`. No amsgrad, no maximize.}];
   let inputs = (ins In:$grad, In:$step, In:$lr, OptionalIn:$overflow,
                     OptionalVariadicIn:$factors);
   let outputs = (outs Updated:$var, Updated:$m, Updated:$v);
   let attributes = (attrs Double:$beta1, Double:$beta2, Double:$eps,
-                          Double:$weight_decay, OptionalBool:$bias_correction);
+                          Double:$weight_decay, OptionalBool:$bias_correction,
+                          OptionalBool:$corrects_eps);
   let kind = "optimizer";
   let profiled = ["ApplyAdamW", "ApplyAdamWV2"];
   let fromProfile = "takeProfiledAdam(spec)";

@@ -203,7 +203,8 @@ def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
   let summary = "AdamW or Muon, and their constants";
   let description = [{
     `bias_correction` is false for MindSpore's AdamWeightDecay family and true
-    for AdamW. Weight decay applies to parameters of rank two and more.
+    for AdamW. With `corrects_eps` eps is added before the correction, as
+    iFlytekSpark's AdamWeightDecayX does. Weight decay applies to parameters of rank two and more.
     `average` is that of PmaAdamW. With `muon` all other constants but
     `weight_decay` are those of the AdamW beside it.
   }];
@@ -211,7 +212,8 @@ def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
                         Mf_Double<>:$beta2, Mf_Double<>:$eps, Mf_Double<>:$weight_decay,
                         "bool":$bias_correction,
                         OptionalParameter<"::mf::ir::WeightAverageAttr">:$average,
-                        OptionalParameter<"::mf::ir::MuonAttr">:$muon);
+                        OptionalParameter<"::mf::ir::MuonAttr">:$muon,
+                        DefaultValuedParameter<"bool", "false">:$corrects_eps);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -210,6 +210,8 @@ void AdamWOp::emitLaunches(LaunchEmitter &emitter) {
   attributes.set("eps", getEpsAttr());
   attributes.set("weight_decay", getWeightDecayAttr());
   attributes.set("bias_correction", getBiasCorrectionAttr());
+  if (getCorrectsEps())
+    attributes.set("corrects_eps", BoolAttr::get(getContext(), true));
   emitter.launch("aclnnApplyAdamWV2", inputs,
                  {emitter.getState(State::Parameter, getParam()),
                   emitter.getState(State::FirstMoment, getParam()),

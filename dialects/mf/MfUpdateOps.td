@@ -112,7 +112,8 @@ def Mf_AdamWOp : Mf_StateOp<"adamw", [
   let description = [{
     m = beta1 m + (1-beta1) g, v = beta2 v + (1-beta2) g^2; without
     `bias_correction` the step is lr (m / (sqrt(v) + eps) + weight_decay w), as
-    MindSpore's AdamWeightDecay; with it that of Loshchilov and Hutter, 2019.
+    MindSpore's AdamWeightDecay; with it that of Loshchilov and Hutter, 2019,
+    where with `corrects_eps` eps is added to sqrt(v) before the correction.
     g is the gradient times `factors`. Where `overflow` is not 0 nothing changes.
   }];
   let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$learning_rate,
@@ -120,7 +121,8 @@ def Mf_AdamWOp : Mf_StateOp<"adamw", [
                        Variadic<Mf_FloatTensor>:$factors,
                        F64Attr:$beta1, F64Attr:$beta2,
                        F64Attr:$eps, F64Attr:$weight_decay,
-                       BoolAttr:$bias_correction);
+                       BoolAttr:$bias_correction,
+                       UnitAttr:$corrects_eps);
   let assemblyFormat = [{
     $param `,` $learning_rate `,` $step `,` $overflow (`times` $factors^ `:`
     type($factors))? attr-dict `:` type($learning_rate) `,` type($step) `,`

@@ -307,7 +307,8 @@ TrainingAttr passes::getTrainingAttr(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),
       llvm::APFloat(source.beta2), llvm::APFloat(source.eps),
       llvm::APFloat(source.weightDecay), source.correctsBias(), average,
-      source.muon ? getMuon(builder, *source.muon) : MuonAttr());
+      source.muon ? getMuon(builder, *source.muon) : MuonAttr(),
+      source.correctsEps());
   ClippingAttr clipping;
   if (batch.useClipGrad)
     clipping =

@@ -275,7 +275,8 @@ LogicalResult UpdateBuilder::update(ArrayRef<Value> rates, Value step,
         number(optimizer.getBeta2()), number(optimizer.getEps()),
         decays ? number(optimizer.getWeightDecay())
                : builder.getF64FloatAttr(0.0),
-        builder.getBoolAttr(optimizer.getBiasCorrection()));
+        builder.getBoolAttr(optimizer.getBiasCorrection()),
+        optimizer.getCorrectsEps() ? builder.getUnitAttr() : UnitAttr());
     if (WeightAverageAttr average = optimizer.getAverage())
       AverageWeightOp::create(builder, param.getLoc(), param.getSymName(), step,
                               overflow, average);

@@ -51,8 +51,10 @@ static double update(ir::OptimizerAttr optimizer, bool decays, double value,
     first = gradient;
     second = gradient * gradient;
   }
-  const double step =
-      first / (std::sqrt(second) + optimizer.getEps().convertToDouble());
+  double eps = optimizer.getEps().convertToDouble();
+  if (optimizer.getCorrectsEps())
+    eps /= std::sqrt(1 - optimizer.getBeta2().convertToDouble());
+  const double step = first / (std::sqrt(second) + eps);
   const double decay =
       decays ? optimizer.getWeightDecay().convertToDouble() : 0;
   const double updated = value - rate * (step + decay * value);

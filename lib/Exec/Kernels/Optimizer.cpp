@@ -108,13 +108,17 @@ private:
 struct AdamWOptions {
   double beta1 = 0, beta2 = 0, eps = 0, weightDecay = 0;
   bool biasCorrection = false;
+  bool correctsEps = false;
 };
 
 /// Without bias correction MindSpore's AdamWeightDecay:
 ///   w -= lr (m / (sqrt(v) + eps) + weight_decay w).
 /// With it PyTorch's AdamW (Loshchilov and Hutter, 2019):
 ///   w -= lr (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
-///            + weight_decay w).
+///            + weight_decay w),
+/// or with a corrected eps that of iFlytekSpark's AdamWeightDecayX, where
+///   (sqrt(v) + eps) / sqrt(1 - beta2^t)
+/// is in place of the root and eps.
 class AdamWKernel : public Kernel {
 public:
   AdamWKernel(const AdamWOptions &options, DType gradientType,
@@ -156,7 +160,8 @@ private:
             static_cast<float>(1 - learningRate * options.weightDecay),
             static_cast<float>(stepSize),
             static_cast<float>(rootScale),
-            static_cast<float>(options.eps)};
+            static_cast<float>(options.correctsEps ? options.eps * rootScale
+                                                   : options.eps)};
   }
 
   AdamWOptions options;
@@ -260,6 +265,7 @@ KernelOrError makeAdamW(const KernelSpec &spec) {
     options.eps = checker.getDouble("eps");
     options.weightDecay = checker.getDouble("weight_decay");
     options.biasCorrection = checker.getBool("bias_correction", false);
+    options.correctsEps = checker.getBool("corrects_eps", false);
     const TensorShape &weight = spec.outputs[0];
     checker.requireFloatInput(0);
     checker.requireFloatOutput(0);

@@ -89,12 +89,10 @@ void readRunnerWrapper(const Node &root, TrainingConfig &config,
   readLossScale(reader, config);
 }
 
-/// AdamWeightDecayX of iFlytekSpark corrects moments as AdamW does, despite its
-/// name. It adds eps to sqrt(v) before the correction, not behind it: as if eps
-/// were divided by sqrt(1 - beta2^t), which is not modelled.
 static OptimizerKind getOptimizerKind(llvm::StringRef type) {
   return llvm::StringSwitch<OptimizerKind>(type.lower())
-      .Cases({"adamw", "adamweightdecayx"}, OptimizerKind::AdamW)
+      .Case("adamw", OptimizerKind::AdamW)
+      .Case("adamweightdecayx", OptimizerKind::AdamWeightDecayX)
       .Case("pmaadamw", OptimizerKind::PmaAdamW)
       .Case("muon", OptimizerKind::Muon)
       .Case("fp32stateadamweightdecay", OptimizerKind::FP32StateAdamWeightDecay)
@@ -150,7 +148,7 @@ void readOptimizer(const Node &root, TrainingConfig &training,
   if (Node type = reader.get("type"))
     config.kind = getOptimizerKind(type.getText());
   // MindSpore's own Adam with weight decay starts from another eps.
-  if (config.kind != OptimizerKind::AdamW)
+  if (config.kind != OptimizerKind::AdamW && !config.correctsEps())
     config.eps = 1e-6;
   config.learningRate = 1e-3;
   if (config.kind == OptimizerKind::PmaAdamW)

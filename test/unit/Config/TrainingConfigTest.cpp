@@ -126,6 +126,7 @@ TEST(TrainingConfigTest, AdamWeightDecayXCorrectsBiasAndOthersOfTheNameDoNot) {
   OptimizerConfig x =
       parse("optimizer: {type: AdamWeightDecayX}\n").config.optimizer;
   EXPECT_TRUE(x.correctsBias());
+  EXPECT_TRUE(x.correctsEps());
   EXPECT_EQ(x.eps, 1e-8);
   for (const char *type : {"AdamWeightDecay", "FusedAdamWeightDecay",
                            "FP32StateAdamWeightDecay"}) {
@@ -133,6 +134,7 @@ TEST(TrainingConfigTest, AdamWeightDecayXCorrectsBiasAndOthersOfTheNameDoNot) {
         parse("optimizer: {type: " + std::string(type) + "}\n")
             .config.optimizer;
     EXPECT_FALSE(plain.correctsBias()) << type;
+    EXPECT_FALSE(plain.correctsEps()) << type;
     EXPECT_EQ(plain.eps, 1e-6) << type;
   }
 }

@@ -43,13 +43,15 @@ TEST(ForeachMulScalarTest, ScalesInPlace) {
 struct AdamW {
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weightDecay = 0.1;
   bool biasCorrection = false;
+  bool correctsEps = false;
 
   AttributeMap getAttributes() const {
     return {{"beta1", beta1},
             {"beta2", beta2},
             {"eps", eps},
             {"weight_decay", weightDecay},
-            {"bias_correction", biasCorrection}};
+            {"bias_correction", biasCorrection},
+            {"corrects_eps", correctsEps}};
   }
 
   void apply(double g, double learningRate, double step, double &w, double &m,
@@ -61,16 +63,22 @@ struct AdamW {
       first /= 1 - std::pow(beta1, step);
       second /= 1 - std::pow(beta2, step);
     }
-    w -= learningRate * (first / (std::sqrt(second) + eps) + weightDecay * w);
+    double root = std::sqrt(second) + eps;
+    if (correctsEps)
+      root = (std::sqrt(v) + eps) / std::sqrt(1 - std::pow(beta2, step));
+    w -= learningRate * (first / root + weightDecay * w);
   }
 };
 
 TEST(AdamWTest, FollowsTheReferenceOverSeveralSteps) {
   for (DType gradientType : floatTypes)
     for (DType weightType : floatTypes)
-      for (bool biasCorrection : {false, true}) {
+      for (int corrections : {0, 1, 2}) {
         AdamW adamW;
-        adamW.biasCorrection = biasCorrection;
+        adamW.biasCorrection = corrections > 0;
+        adamW.correctsEps = corrections > 1;
+        // An eps that is seen beside a root.
+        adamW.eps = corrections > 1 ? 0.1 : 1e-8;
         const int64_t count = 40007;
         KernelTensor weight = randomTensor(weightType, {count}, 1);
         KernelTensor m(DType::F32, {count}), v(DType::F32, {count});

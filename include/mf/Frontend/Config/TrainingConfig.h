@@ -187,6 +187,7 @@ enum class OptimizerKind : uint8_t {
   AdamW,                    ///< MindSpore Transformers' own, states in fp32
   FP32StateAdamWeightDecay, ///< fp32 states whatever the parameters are
   AdamWeightDecay,          ///< MindSpore's and its fused forms
+  AdamWeightDecayX,         ///< iFlytekSpark's: AdamW, eps is corrected too
   PmaAdamW,                 ///< AdamW, and an average of each parameter
   Muon,                     ///< Muon for matrices, AdamW for all others
   Unsupported               ///< anything else: an error when a step is built
@@ -245,8 +246,10 @@ struct OptimizerConfig {
   /// Whether moments are corrected for their begin at 0.
   bool correctsBias() const {
     return kind == OptimizerKind::AdamW || kind == OptimizerKind::PmaAdamW ||
-           kind == OptimizerKind::Muon;
+           kind == OptimizerKind::Muon || correctsEps();
   }
+  /// Whether eps is added before the correction of moments, not behind it.
+  bool correctsEps() const { return kind == OptimizerKind::AdamWeightDecayX; }
 };
 
 enum class LrScheduleKind : uint8_t {
