@@ -95,6 +95,31 @@ def DocumentMask : Kernel<"mfDocumentMask", "makeDocumentMask"> {
   let kind = "elementwise";
 }
 
+def PrefixPositions : Kernel<"mfPrefixPositions", "makePrefixPositions"> {
+  let summary = "positions of tokens in the prefix of their sample and behind it";
+  let parts = "bS -> bS, bS";
+  let description = [{Of tokens [batch, sequence], whose prefix ends before the
+    first token `begin` and has one token at least: `within` counts from 0 to the
+    prefix's last position and stays there, `behind` is 0 in the prefix and
+    counts from 1 behind it. MindSpore's data set gives them as an input; ours.}];
+  let inputs = (ins In:$tokens);
+  let outputs = (outs Out:$within, Out:$behind);
+  let attributes = (attrs Int:$begin);
+  let kind = "reduction";
+}
+
+def PrefixMask : Kernel<"mfPrefixMask", "makePrefixMask"> {
+  let summary = "what hides later keys that are not in the prefix";
+  let parts = "bK -> bIQK";
+  let description = [{`behind` are [batch, sequence] as mfPrefixPositions makes
+    them, the mask [batch, 1, sequence, sequence] is `value` for a key behind the
+    prefix that is later than the query, else 0: ours.}];
+  let inputs = (ins In:$behind);
+  let outputs = (outs Out:$mask);
+  let attributes = (attrs Double:$value);
+  let kind = "elementwise";
+}
+
 def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
   let cannBody = [{
     stream.require(!slopes.isThere(), "expected attention without slopes");

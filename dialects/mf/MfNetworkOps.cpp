@@ -187,7 +187,7 @@ void SoftmaxOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 }
 
 //===----------------------------------------------------------------------===//
-// DocumentStartsOp, DocumentMaskOp and FlashAttentionOp
+// Documents, prefixes and FlashAttentionOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult DocumentStartsOp::verify() {
@@ -206,6 +206,24 @@ LogicalResult DocumentMaskOp::verify() {
   return emitOpError("expected starts [batch, queries] and a mask [batch, 1, "
                      "queries, keys], but got ")
          << getStarts().getType() << " and " << getMask().getType();
+}
+
+LogicalResult PrefixPositionsOp::verify() {
+  if (getGlobalType(getTokens()).getRank() != 2)
+    return emitOpError("expected tokens [batch, sequence], but got ")
+           << getTokens().getType();
+  return success();
+}
+
+LogicalResult PrefixMaskOp::verify() {
+  ArrayRef<int64_t> behind = getGlobalType(getBehind()).getShape(),
+                    mask = getGlobalType(getMask()).getShape();
+  if (behind.size() == 2 && mask.size() == 4 && mask[0] == behind[0] &&
+      mask[1] == 1 && mask[2] == behind[1] && mask[3] == behind[1])
+    return success();
+  return emitOpError("expected positions [batch, sequence] and a mask [batch, "
+                     "1, sequence, sequence], but got ")
+         << getBehind().getType() << " and " << getMask().getType();
 }
 
 void FlashAttentionOp::build(OpBuilder &builder, OperationState &state,

@@ -143,6 +143,41 @@ def Mf_DocumentMaskOp : Mf_ComputeOp<"document_mask", "mfDocumentMask",
   let hasVerifier = 1;
 }
 
+def Mf_PrefixPositionsOp : Mf_ComputeOp<"prefix_positions", "mfPrefixPositions",
+    (ins Mf_IndexTensor:$tokens), (ins I64Attr:$begin),
+    (outs Mf_IndexTensor:$within, Mf_IndexTensor:$behind),
+    [AllTypesMatch<["tokens", "within", "behind"]>]> {
+  let summary = "positions of tokens in the prefix of their sample and behind it";
+  let description = [{
+    Of tokens [batch, sequence]; the prefix of a sample ends before its first
+    token `begin`, and has one token at least. `within` counts from 0 to the
+    last position of the prefix and stays there; `behind` is 0 in the prefix and
+    counts from 1 behind it (Du et al., 2022).
+
+    ```mlir
+    %within, %behind = mf.prefix_positions %tokens {begin = 5 : i64, name = "rotary_emb.position_ids"}
+        : (tensor<1x16xi32>) -> (tensor<1x16xi32>, tensor<1x16xi32>)
+    ```
+  }];
+  let hasVerifier = 1;
+}
+
+def Mf_PrefixMaskOp : Mf_ComputeOp<"prefix_mask", "mfPrefixMask",
+    (ins Mf_IndexTensor:$behind), (ins F64Attr:$value),
+    (outs Mf_FloatTensor:$mask)> {
+  let summary = "`value` where a key is later than the query and behind the prefix, else 0";
+  let description = [{
+    Of positions behind the prefix [batch, sequence] a mask [batch, 1, sequence,
+    sequence], which is added to scores: tokens see all of the prefix.
+
+    ```mlir
+    %mask = mf.prefix_mask %behind {name = "masked_fill", value = -1.000000e+04 : f64}
+        : (tensor<1x16xi32>) -> tensor<1x1x16x16xf32>
+    ```
+  }];
+  let hasVerifier = 1;
+}
+
 // Attention, maybe on a rank that has part of the query rows.
 class Mf_AttentionOp<string mnemonic, dag operands, dag outputs,
                      list<Trait> traits = []>

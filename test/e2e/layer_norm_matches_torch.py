@@ -33,7 +33,7 @@ SPARK = {
 }  # fmt: skip
 GLM = {
     **SIZES, "inner_hidden_size": 96, "embedding_dropout_prob": 0.3, "hidden_dropout_rate": 0.1, "attention_dropout_rate": 0.2,
-    "compute_dtype": "float32", "param_init_type": "float32",
+    "compute_dtype": "float32", "param_init_type": "float32", "bos_token_id": ord("e"),
 }  # fmt: skip
 MODELS = {
     "gpt2": (GPT2, "GPT2Config", "GPT2LMHeadModel"),

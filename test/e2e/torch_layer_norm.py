@@ -1,9 +1,9 @@
 """GPT-2, the first GLM and iFlytekSpark in plain PyTorch, in fp64, under MindSpore Transformers' parameter names.
 
 GPT-2 is written from Radford et al., 2019: LayerNorm before each half of a layer, learned positions, a feed forward with
-GELU and no gate, a tied head. GLM (Du et al., 2022) has rotary positions in two dimensions, tokens of the prefix that all
-tokens see, and a stream that goes on from what norms give (DeepNorm, Wang et al., 2022). iFlytekSpark has rotary positions with base 1e6 and a gate instead. `drop(x, rate, name)` is
-what drops elements.
+GELU and no gate, a tied head. GLM (Du et al., 2022) has rotary positions in two dimensions, a prefix that all tokens of the
+sample see, and a stream that goes on from what norms give (DeepNorm, Wang et al., 2022). iFlytekSpark has rotary positions
+with base 1e6 and a gate instead. `drop(x, rate, name)` is what drops elements.
 """
 
 import math
@@ -89,23 +89,28 @@ class Glm(LayerNormModel):
 
     def rotate(self, x, positions):
         inverse = 1e4 ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1])
-        angles = torch.outer(positions.double(), inverse)
+        angles = positions.double()[:, None, :, None] * inverse
         pairs = torch.complex(*x.chunk(2, -1)) * torch.polar(torch.ones_like(angles), angles)
         return torch.cat((pairs.real, pairs.imag), -1)
 
-    def rotate_halves(self, x, prefix):
-        tokens = torch.arange(x.shape[-2])
+    def rotate_halves(self, x, lengths):
+        """With the length of each sample's prefix."""
+        places, ends = torch.arange(x.shape[-2])[None], lengths[:, None]
         first, second = x.chunk(2, -1)
-        within, behind = tokens.clamp(max=prefix - 1), (tokens - prefix + 1).clamp(min=0)
+        within, behind = torch.minimum(places, ends - 1), (places - ends + 1).clamp(min=0)
         return torch.cat((self.rotate(first, within), self.rotate(second, behind)), -1)
 
-    def attention(self, x, prefix, drop):
+    def get_prefixes(self, tokens):
+        """What is before the first bos_token_id, and one token at least."""
+        rows = [row.index(self.config["bos_token_id"]) if self.config["bos_token_id"] in row else 0 for row in tokens.tolist()]
+        return torch.tensor(rows).clamp(min=1)
+
+    def attention(self, x, lengths, prefix, drop):
         packed = self.linear(x, prefix + "query_key_value").unflatten(-1, (-1, 3 * self.head)).transpose(1, 2)
         query, key, value = packed.chunk(3, -1)
-        length = x.shape[1]
-        query, key = (self.rotate_halves(heads, length // 2) for heads in (query, key))
-        hidden = torch.ones(length, length, dtype=torch.bool).triu(1)
-        hidden[:, : length // 2] = False
+        query, key = (self.rotate_halves(heads, lengths) for heads in (query, key))
+        places = torch.arange(x.shape[1])
+        hidden = (places > places[:, None]) & (places >= lengths[:, None, None, None])
         scores = (query @ key.transpose(-1, -2) / math.sqrt(self.head)).masked_fill(hidden, -math.inf)
         probabilities = drop(scores.softmax(-1), self.config["attention_dropout_rate"], prefix + "attention_dropout.dropout")
         x = self.linear((probabilities @ value).transpose(1, 2).flatten(-2), prefix + "dense")
@@ -117,11 +122,11 @@ class Glm(LayerNormModel):
 
     def loss(self, tokens, labels, drop):
         x = drop(self.params[self.table][tokens], self.config["embedding_dropout_prob"], "embedding_dropout.dropout")
-        alpha = math.sqrt(2 * self.config["num_layers"])
+        alpha, lengths = math.sqrt(2 * self.config["num_layers"]), self.get_prefixes(tokens)
         for number in range(self.config["num_layers"]):
             prefix = "%s.%d." % (self.layers, number)
             x = self.norm(x, prefix + "input_layernorm")
-            x = alpha * x + self.attention(x, prefix + "attention.", drop)
+            x = alpha * x + self.attention(x, lengths, prefix + "attention.", drop)
             x = self.norm(x, prefix + "post_attention_layernorm")
             x = alpha * x + self.feed_forward(x, prefix + "mlp.", drop)
         logits = self.norm(x, self.final) @ self.params["lm_head.weight"].T

@@ -71,44 +71,50 @@ static Value rotatePairs(CellBuilder &cells, Value heads, Value cosine,
   return cells.concatLast({result, passed}, names.concat);
 }
 
-/// The rows of a table of positions that the tokens of a sample have in two
-/// dimensions: up to the last of the prefix, and, behind it, from 1 on.
-static SmallVector<Value, 2> selectPositions(CellBuilder &cells, Value table) {
+/// Rows of a table of positions, [batch, 1, sequence, rotary size].
+static Value selectRows(CellBuilder &cells, Value table, Value positions) {
+  const int64_t batch = cells.spec.microBatchSize;
   const int64_t length = cells.spec.sequenceLength;
-  const int64_t prefix = cells.spec.prefixLength, rest = length - prefix;
-  auto repeatRow = [&](int64_t row, int64_t count) {
-    Value one = cells.slice(table, 0, row, 1, "rotary_emb.stride_slice");
-    return cells.create<RepeatOp>("rotary_emb.squeeze", one, /*axis=*/0, count)
-        .getResult();
-  };
-  auto join = [&](Value first, Value second) {
-    return cells
-        .create<ConcatOp>("rotary_emb.squeeze", ValueRange{first, second},
-                          /*axis=*/0)
-        .getResult();
-  };
-  Value within =
-      join(cells.slice(table, 0, 0, prefix, "rotary_emb.stride_slice"),
-           repeatRow(prefix - 1, rest));
-  Value behind =
-      join(repeatRow(0, prefix),
-           cells.slice(table, 0, 1, rest, "rotary_emb.stride_slice"));
-  return {within, behind};
+  const int64_t size = cells.spec.rotary.size;
+  Value rows = cells
+                   .create<EmbeddingOp>(
+                       "rotary_emb.stride_slice",
+                       cast<RankedTensorType>(table.getType())
+                           .clone(ArrayRef<int64_t>{batch, length, size}),
+                       ValueRange{table, positions})
+                   .getResult();
+  return cells.reshape(rows, {batch, 1, length, size}, "rotary_emb.squeeze");
 }
 
-/// Each half of a head as a whole one, with a position of its own.
-static Value rotateTwoDimensions(CellBuilder &cells, Value heads, Value cosine,
-                                 Value sine, const RotaryNames &names) {
-  const int64_t size = cells.spec.rotary.size;
-  SmallVector<Value, 2> cosines = selectPositions(cells, cosine);
-  SmallVector<Value, 2> sines = selectPositions(cells, sine), halves;
-  for (int64_t index : {0, 1}) {
-    Value half = cells.sliceLast(heads, index * size, size, names.splitHalves);
-    halves.push_back(rotateHalves(cells, half,
-                                  cosines[static_cast<size_t>(index)],
-                                  sines[static_cast<size_t>(index)], names));
+/// Rotates queries and keys, each half of a head as a whole one: the first by
+/// the position in the sample's prefix, the second by that behind it.
+static void addPrefixRotary(CellBuilder &cells, AttentionHeads &heads,
+                            const RotaryNames &names) {
+  const ModelSpec &spec = cells.spec;
+  Value tokens = cells.getTokens();
+  auto positions = cells.create<PrefixPositionsOp>(
+      "rotary_emb.squeeze", tokens.getType(), tokens.getType(), tokens,
+      *spec.prefixEnd, StringAttr(), RecomputeKindAttr(), SwapAttr());
+  heads.behindPrefix = positions.getBehind();
+  SmallVector<Value, 2> cosines, sines;
+  for (Value half : {positions.getWithin(), positions.getBehind()}) {
+    cosines.push_back(
+        selectRows(cells, cells.getParameter(rotaryCosineTable), half));
+    sines.push_back(
+        selectRows(cells, cells.getParameter(rotarySineTable), half));
   }
-  return cells.concatLast(halves, names.joinHalves);
+  for (Value *value : {&heads.query, &heads.key}) {
+    Value whole = cells.cast(*value, spec.rotaryType, names.cast);
+    SmallVector<Value, 2> halves;
+    for (auto [index, cosine, sine] : llvm::enumerate(cosines, sines)) {
+      const int64_t size = spec.rotary.size;
+      Value half = cells.sliceLast(whole, static_cast<int64_t>(index) * size,
+                                   size, names.splitHalves);
+      halves.push_back(rotateHalves(cells, half, cosine, sine, names));
+    }
+    *value = cells.cast(cells.concatLast(halves, names.joinHalves),
+                        spec.computeType, names.cast);
+  }
 }
 
 Value addRotary(CellBuilder &cells, Value heads, const RotaryNames &names) {
@@ -118,12 +124,9 @@ Value addRotary(CellBuilder &cells, Value heads, const RotaryNames &names) {
   Value cosine = cells.getParameter(rotaryCosineTable);
   Value sine = cells.getParameter(rotarySineTable);
   Value value = cells.cast(heads, spec.rotaryType, names.cast);
-  if (spec.rotary.isTwoDimensional)
-    value = rotateTwoDimensions(cells, value, cosine, sine, names);
-  else
-    value = spec.rotary.rotatesPairs
-                ? rotatePairs(cells, value, cosine, sine, names)
-                : rotateHalves(cells, value, cosine, sine, names);
+  value = spec.rotary.rotatesPairs
+              ? rotatePairs(cells, value, cosine, sine, names)
+              : rotateHalves(cells, value, cosine, sine, names);
   return cells.cast(value, spec.computeType, names.cast);
 }
 
@@ -231,19 +234,24 @@ static Value addFlashAttention(CellBuilder &cells, const AttentionHeads &heads,
                                  slopes, cells.names.attention.flash);
 }
 
-/// The mask that is added to scores, with zeros for tokens of the prefix.
-static Value addMask(CellBuilder &cells) {
-  Value mask = cells.getParameter(causalMaskTable);
-  const int64_t prefix = cells.spec.prefixLength;
+/// The mask that is added to scores.
+static Value addMask(CellBuilder &cells, const AttentionHeads &heads) {
+  const int64_t length = cells.spec.sequenceLength;
   StringRef leaf = cells.names.attention.scores.mask;
+  if (Value behind = heads.behindPrefix) {
+    auto type = RankedTensorType::get(
+        {cells.spec.microBatchSize, 1, length, length},
+        cast<RankedTensorType>(heads.query.getType()).getElementType());
+    return cells
+        .create<PrefixMaskOp>(leaf, type, behind, APFloat(hiddenScore),
+                              StringAttr(), RecomputeKindAttr(), SwapAttr())
+        .getMask();
+  }
+  Value mask = cells.getParameter(causalMaskTable);
   if (cells.spec.prefix)
     return cells.concatLast({cells.getParameter(learnedPrefixMaskTable), mask},
                             leaf);
-  if (prefix == 0)
-    return mask;
-  Value rest =
-      cells.sliceLast(mask, prefix, cells.spec.sequenceLength - prefix, leaf);
-  return cells.concatLast({cells.getParameter(prefixMaskTable), rest}, leaf);
+  return mask;
 }
 
 /// A mask for each sample that hides other documents.
@@ -283,7 +291,7 @@ Value addScores(CellBuilder &cells, AttentionHeads heads, double scale) {
     scores = cells.scale(scores, scale, names.scale);
   if (spec.usesAlibi)
     scores = cells.add(scores, cells.getParameter(alibiTable), names.alibi);
-  scores = cells.add(scores, addMask(cells), names.mask);
+  scores = cells.add(scores, addMask(cells, heads), names.mask);
   if (spec.documentEnd)
     scores = cells.add(scores, addDocumentMask(cells, scores), names.mask);
   scores = cells.cast(scores, spec.softmaxType, names.castIn);
@@ -322,8 +330,12 @@ Value addAttention(CellBuilder &cells, Value input) {
   heads.key = splitHeads(cells, flat.key, spec.numKeyValueHeads,
                          hasNorm ? names.keyNorm : "");
   heads.value = splitHeads(cells, flat.value, spec.numKeyValueHeads, "");
-  heads.query = addRotary(cells, heads.query, names.rotary);
-  heads.key = addRotary(cells, heads.key, names.rotary);
+  if (spec.rotary.isTwoDimensional) {
+    addPrefixRotary(cells, heads, names.rotary);
+  } else {
+    heads.query = addRotary(cells, heads.query, names.rotary);
+    heads.key = addRotary(cells, heads.key, names.rotary);
+  }
   if (spec.prefix)
     joinPrefix(cells, cells.getArgument(1), heads);
   double scale = 1.0 / std::sqrt(static_cast<double>(spec.headSize));

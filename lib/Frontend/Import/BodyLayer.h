@@ -11,8 +11,6 @@ namespace mf {
 inline constexpr llvm::StringLiteral rotaryCosineTable = "freqs_cos";
 inline constexpr llvm::StringLiteral rotarySineTable = "freqs_sin";
 inline constexpr llvm::StringLiteral causalMaskTable = "causal_mask";
-/// Zeros in place of the mask's first columns.
-inline constexpr llvm::StringLiteral prefixMaskTable = "prefix_mask";
 /// Masks add this to a score that does not count.
 inline constexpr double hiddenScore = -10000.0;
 
@@ -55,6 +53,9 @@ mlir::Value addRotary(CellBuilder &cells, mlir::Value heads,
 /// The inputs of attention, each [batch, heads, sequence, head size].
 struct AttentionHeads {
   mlir::Value query, key, value;
+  /// Positions behind the prefix of each sample, which all tokens see, [batch,
+  /// sequence]; null if there are no prefixes.
+  mlir::Value behindPrefix = {};
 };
 
 /// softmax(query * key^T * scale + mask) * value, one operator after another,

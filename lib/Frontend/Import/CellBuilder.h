@@ -80,6 +80,9 @@ public:
               mlir::TypeRange results);
 
   mlir::Value getArgument(unsigned index) const;
+  /// The tokens [batch, sequence] that a body layer takes behind what the layer
+  /// before it gives, from here on.
+  mlir::Value getTokens();
   void setCellTree(llvm::StringRef symbol);
   /// The layer stands with the next and has its settings.
   void joinNext();
@@ -187,9 +190,6 @@ public:
 
 private:
   mlir::Value addNormOperator(mlir::Value input);
-  /// The tokens [batch, sequence] that a body layer takes behind what the layer
-  /// before it gives, from here on.
-  mlir::Value getTokens();
   /// The values that random bits depend on, the layer's last argument from here
   /// on.
   mlir::Value getDraw();

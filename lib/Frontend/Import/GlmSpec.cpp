@@ -27,10 +27,6 @@ static void rejectGlmVariants(SpecReader &reader) {
 
 static void readGlmSizes(SpecReader &reader, ModelSpec &spec) {
   spec.sequenceLength = reader.readSize({"seq_length"}, 512);
-  if (spec.sequenceLength < 2)
-    reader.diagnostics.error(reader.locate({"seq_length"}),
-                             "expected at least 2 tokens, half of which are "
-                             "the prefix");
   spec.vocabSize = reader.readSize({"vocab_size"}, 130528);
   spec.hiddenSize = reader.readSize({"hidden_size"}, 4096);
   spec.numLayers = reader.readSize({"num_layers"}, 28);
@@ -47,6 +43,7 @@ static void readGlmSizes(SpecReader &reader, ModelSpec &spec) {
                              "but there are " +
                                  llvm::Twine(spec.headSize));
   spec.padTokenId = reader.readInt({"pad_token_id"}, 3);
+  spec.prefixEnd = reader.readInt({"bos_token_id"}, 130004);
   spec.normEpsilon = reader.readPositive({"layernorm_epsilon"}, 1e-5);
   reader.markRead({"mask_token_id", "gmask_token_id", "is_enhanced_encoder"});
 }

@@ -112,13 +112,10 @@ private:
       addTable(rotarySineTable, {length, size}, spec.rotaryType,
                getRotaryInit(InitKind::RotarySin));
     }
-    if (!spec.usesFlashAttention)
+    if (!spec.usesFlashAttention && !spec.prefixEnd)
       addTable(causalMaskTable, {length, length},
                spec.scalesHeads ? spec.softmaxType : spec.computeType,
                getInit(InitKind::CausalMask, hiddenScore));
-    if (spec.prefixLength > 0)
-      addTable(prefixMaskTable, {length, spec.prefixLength}, spec.computeType,
-               getInit(InitKind::Constant, 0.0));
     if (spec.usesAlibi && spec.usesFlashAttention)
       addTable(alibiSlopes, {spec.numHeads}, DType::F32,
                getInit(InitKind::Alibi, 0.0));

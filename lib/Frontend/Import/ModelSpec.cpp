@@ -351,8 +351,6 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   reportUnreadKeys(reader, config.model.node["model_config"]);
   spec.name = chooseName(config, spec.family);
   applyOverrides(overrides, spec, diagnostics);
-  if (spec.rotary.isTwoDimensional)
-    spec.prefixLength = spec.sequenceLength / 2;
   if (__builtin_mul_overflow(spec.microBatchSize, spec.ranks.dataParallel,
                              &spec.microBatchSize))
     diagnostics.error(config.parallel.node["data_parallel"].getLocation(),

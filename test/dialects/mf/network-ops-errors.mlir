@@ -131,6 +131,18 @@
 
 // -----
 
+%tokens = "test.value"() : () -> tensor<16xi32>
+// expected-error @below {{expected tokens [batch, sequence], but got 'tensor<16xi32>'}}
+%within, %behind = mf.prefix_positions %tokens {begin = 2 : i64} : (tensor<16xi32>) -> (tensor<16xi32>, tensor<16xi32>)
+
+// -----
+
+%behind = "test.value"() : () -> tensor<1x16xi32>
+// expected-error @below {{expected positions [batch, sequence] and a mask [batch, 1, sequence, sequence], but got 'tensor<1x16xi32>' and 'tensor<1x1x16x8xf32>'}}
+%mask = mf.prefix_mask %behind {value = -1.0 : f64} : (tensor<1x16xi32>) -> tensor<1x1x16x8xf32>
+
+// -----
+
 // No key heads at all are no multiple of anything.
 %q = "test.value"() : () -> tensor<1x4x8x16xf32>
 %k = "test.value"() : () -> tensor<1x0x8x16xf32>

@@ -53,6 +53,13 @@
 %starts = mf.document_starts %packed {end = 2 : i64, name = "eod_mask"} : (tensor<1x16xi32>) -> tensor<1x16xi32>
 // CHECK: mf.document_mask %[[STARTS]] {name = "document_mask", value = -1.000000e+04 : f64} : (tensor<1x16xi32>) -> tensor<1x1x16x16xf32>
 %document_mask = mf.document_mask %starts {name = "document_mask", value = -1.000000e+04 : f64} : (tensor<1x16xi32>) -> tensor<1x1x16x16xf32>
+
+// Prefixes that all tokens see.
+// CHECK: %{{.*}}, %[[BEHIND:.*]] = mf.prefix_positions %{{.*}} {begin = 5 : i64, name = "rotary_emb.position_ids"} : (tensor<1x16xi32>) -> (tensor<1x16xi32>, tensor<1x16xi32>)
+%within, %behind = mf.prefix_positions %packed {begin = 5 : i64, name = "rotary_emb.position_ids"} : (tensor<1x16xi32>) -> (tensor<1x16xi32>, tensor<1x16xi32>)
+// CHECK: mf.prefix_mask %[[BEHIND]] {name = "masked_fill", value = -1.000000e+04 : f64} : (tensor<1x16xi32>) -> tensor<1x1x16x16xf32>
+%prefix_mask = mf.prefix_mask %behind {name = "masked_fill", value = -1.000000e+04 : f64} : (tensor<1x16xi32>) -> tensor<1x1x16x16xf32>
+
 %heads = "test.value"() : () -> tensor<1x4x16x8xf32>
 // CHECK: mf.flash_attention %{{.*}}, %{{.*}}, %{{.*}} within %[[STARTS]] {scale = 2.500000e-01 : f64} : (tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>, tensor<1x16xi32>)
 %max_packed, %sum_packed, %attention_packed = mf.flash_attention %heads, %heads, %heads within %starts {scale = 0.25 : f64} : (tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>, tensor<1x4x16x8xf32>, tensor<1x16xi32>) -> (tensor<1x4x16xf32>, tensor<1x4x16xf32>, tensor<1x4x16x8xf32>)

@@ -140,7 +140,7 @@ TEST(ModelSpecTest, TheFirstGlmHasAHeadOfItsOwn) {
   // Published are those of the model with a tied head.
   EXPECT_EQ(*getParameterCount(spec) - spec.vocabSize * spec.hiddenSize,
             6173286400);
-  EXPECT_EQ(spec.prefixLength, 256);
+  EXPECT_EQ(spec.prefixEnd, 130004);
   EXPECT_EQ(spec.rotary.size, 64);
   EXPECT_DOUBLE_EQ(spec.residualScale, std::sqrt(56.0));
 }

@@ -117,6 +117,14 @@ void addProducts(std::vector<KernelSpec> &specs) {
                    {indices({6, 9})},
                    {narrow({6, 1, 9, 5})},
                    {{"value", -4.0}}});
+  specs.push_back({"mfPrefixPositions",
+                   {indices({6, 9})},
+                   {indices({6, 9}), indices({6, 9})},
+                   {{"begin", int64_t{2}}}});
+  specs.push_back({"mfPrefixMask",
+                   {indices({6, 9})},
+                   {narrow({6, 1, 9, 9})},
+                   {{"value", -4.0}}});
   specs.push_back(
       {"aclnnMatmul", {wide({70, 65}), wide({65, 80})}, {wide({70, 80})}, {}});
   specs.push_back({"aclnnMatmul",

@@ -161,8 +161,8 @@ struct ModelSpec {
   /// Queries are also divided by the layer's number, from 1, and scores
   /// multiplied with it in the softmax's type.
   bool scalesByLayer = false;
-  /// The first tokens of a sample, which all tokens see.
-  int64_t prefixLength = 0;
+  /// The token before which the prefix of a sample ends, which all tokens see.
+  std::optional<int64_t> prefixEnd;
 
   /// Norms are LayerNorm, with a bias, in place of RMSNorm.
   bool usesLayerNorm = false;

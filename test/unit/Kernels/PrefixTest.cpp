@@ -1,0 +1,70 @@
+//===- PrefixTest.cpp - Prefixes that all tokens of a sample see ----------===//
+
+#include "KernelTesting.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace mf;
+using namespace mf::testing;
+using ::testing::HasSubstr;
+
+namespace {
+
+TEST(PrefixPositionsTest, CountWithinAndBehind) {
+  KernelTensor tokens(DType::I32, {4, 5});
+  const std::vector<double> ids = {7, 7, 2, 7, 2, //
+                                   7, 2, 7, 7, 7, //
+                                   2, 7, 7, 7, 7, //
+                                   7, 7, 7, 7, 7};
+  // Without a token before the first 2, or without a 2, the first token is the
+  // prefix.
+  const std::vector<double> within = {0, 1, 1, 1, 1, //
+                                      0, 0, 0, 0, 0, //
+                                      0, 0, 0, 0, 0, //
+                                      0, 0, 0, 0, 0};
+  const std::vector<double> behind = {0, 0, 1, 2, 3, //
+                                      0, 1, 2, 3, 4, //
+                                      0, 1, 2, 3, 4, //
+                                      0, 1, 2, 3, 4};
+  for (int64_t i = 0; i < tokens.size(); ++i)
+    tokens.set(i, ids[i]);
+  const auto positions = runKernel("mfPrefixPositions", {tokens},
+                                   {tokens, tokens}, {{"begin", int64_t{2}}});
+  EXPECT_EQ(positions[0].toVector(), within);
+  EXPECT_EQ(positions[1].toVector(), behind);
+}
+
+TEST(PrefixPositionsTest, BadSpecsAreRefused) {
+  const KernelTensor row(DType::I32, {6}), tokens(DType::I32, {1, 6});
+  const AttributeMap begin = {{"begin", int64_t{2}}};
+  EXPECT_THAT(getRefusal("mfPrefixPositions", {row}, {row, row}, begin),
+              HasSubstr("got 6xi32, expected batch x sequence"));
+  EXPECT_THAT(getRefusal("mfPrefixPositions", {tokens}, {tokens, row}, begin),
+              HasSubstr("output 1 is 6xi32, expected 1x6xi32"));
+}
+
+TEST(PrefixMaskTest, HidesLaterKeysBehindThePrefix) {
+  KernelTensor behind(DType::I32, {2, 4});
+  const int places[] = {0, 0, 1, 2, 0, 1, 2, 3};
+  for (int64_t i = 0; i < behind.size(); ++i)
+    behind.set(i, places[i]);
+  const double h = -10000;
+  const std::vector<double> expected = {0, 0, h, h, //
+                                        0, 0, h, h, //
+                                        0, 0, 0, h, //
+                                        0, 0, 0, 0, //
+                                        0, h, h, h, //
+                                        0, 0, h, h, //
+                                        0, 0, 0, h, //
+                                        0, 0, 0, 0};
+  for (DType type : floatTypes) {
+    KernelTensor mask(type, {2, 1, 4, 4});
+    expectNear(runKernel("mfPrefixMask", {behind}, {mask}, {{"value", h}})[0],
+               expected);
+  }
+  const KernelTensor flat(DType::F32, {2, 1, 4, 3});
+  EXPECT_THAT(getRefusal("mfPrefixMask", {behind}, {flat}, {{"value", h}}),
+              HasSubstr("expected batch x 1 x sequence x sequence"));
+}
+
+} // namespace
