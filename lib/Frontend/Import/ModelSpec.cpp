@@ -288,6 +288,18 @@ static FusionConfig readFusionNames(const TrainingConfig &config, bool isMcore,
   return fusions;
 }
 
+/// Warns of a key of inference that one release refuses and others reset.
+static void checkUsePast(const SpecReader &reader,
+                         std::optional<Release> release) {
+  Node usePast = reader.getNode()["use_past"];
+  if (release && release->major == 1 && release->minor == 0 &&
+      usePast.getBool().value_or(false))
+    reader.diagnostics.warning(
+        usePast.getLocation(),
+        "release 1.0 refuses to train with use_past True, later ones reset it; "
+        "set it to False");
+}
+
 std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        const ModelOverrides &overrides,
                                        DiagnosticList &diagnostics) {
@@ -347,6 +359,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (!spec.latent)
     rejectLatentAttention(config.model.config, diagnostics);
   placeTiedHead(reader, spec);
+  checkUsePast(reader, overrides.release);
   // A config.json holds much that MindSpore Transformers does not read.
   reportUnreadKeys(reader, config.model.node["model_config"]);
   spec.name = chooseName(config, spec.family);
