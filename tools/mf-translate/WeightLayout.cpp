@@ -148,6 +148,7 @@ ParameterLayout readParameterLayout(ir::ModelOp model) {
   layout.gateUpBlocks = readGateUpBlocks(model);
   layout.numLayers =
       sizes.getLastLayer() + 1 - sizes.countStarting("model.mtp_norms.");
+  layout.transposesQueries = model.getFamily() == "gpt2";
   layout.tiesWordEmbeddings =
       llvm::any_of(model.getOps<ir::ParamOp>(), isTiedHead);
   return layout;
@@ -197,6 +198,7 @@ NameScheme getHuggingFaceScheme(ir::ModelOp model,
       .Case("telechat", NameScheme::HuggingFaceTelechat)
       .Case("chatglm", NameScheme::HuggingFaceChatGlm)
       .Case("glm", NameScheme::HuggingFaceGlm)
+      .Case("gpt2", NameScheme::HuggingFaceGpt2)
       .Default(NameScheme::HuggingFace);
 }
 

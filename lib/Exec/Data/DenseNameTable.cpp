@@ -21,7 +21,8 @@ using Part = ParameterPart;
 
 /// Attention without latent vectors, where the name means something else with
 /// them.
-constexpr uint8_t onlyHeads = 0b001;
+constexpr uint8_t onlyHeads = 0b0001;
+constexpr uint8_t onlyTransposed = 0b1000;
 
 constexpr ParameterPattern densePatterns[] = {
     // The Llama classes of MindSpore Transformers.
@@ -138,6 +139,29 @@ constexpr ParameterPattern densePatterns[] = {
      {Part::Down}},
     {firstGlm, "transformer.final_layernorm.~", {Part::FinalNorm}},
     {hfFirstGlm, "transformer.final_layernorm.*", {Part::FinalNorm}},
+    // GPT-2 of MindSpore Transformers. The weights behind attention and in the
+    // feed forward are [in, out] as in Hugging Face's.
+    {gpt2,
+     "backbone.embedding.word_embedding.embedding_table",
+     {Part::Embedding}},
+    {gpt2,
+     "backbone.embedding.position_embedding.embedding_table",
+     {Part::Positions}},
+    {gpt2, "backbone.blocks.#.layernorm1.~", {Part::AttentionNorm}},
+    {gpt2, "backbone.blocks.#.attention.dense1.*", {Part::Query}},
+    {gpt2, "backbone.blocks.#.attention.dense2.*", {Part::Key}},
+    {gpt2, "backbone.blocks.#.attention.dense3.*", {Part::Value}},
+    {gpt2, "backbone.blocks.#.attention.projection.*", {Part::AttentionOutput}},
+    {gpt2, "backbone.blocks.#.layernorm2.~", {Part::FeedForwardNorm}},
+    {gpt2, "backbone.blocks.#.output.mapping.*", {Part::Up}},
+    {gpt2, "backbone.blocks.#.output.projection.*", {Part::Down}},
+    {gpt2, "backbone.layernorm.~", {Part::FinalNorm}},
+    {gpt2,
+     "head.weight",
+     {Part::Head},
+     RowOrder::Contiguous,
+     TensorForm::Rows,
+     onlyTransposed},
     // The mcore training graph.
     {mcore, "embedding.word_embeddings.weight", {Part::Embedding}},
     {mcore, "decoder.layers.#.input_layernorm.weight", {Part::AttentionNorm}},
@@ -194,16 +218,31 @@ constexpr ParameterPattern densePatterns[] = {
     {hf, "model.layers.#.mlp.down_proj.*", {Part::Down}},
     {hf, "model.norm.weight", {Part::FinalNorm}},
     // Qwen's own class: w2 goes through the activation.
-    {hfQwen, "transformer.wte.weight", {Part::Embedding}},
+    {hfQwen | hfGpt2, "transformer.wte.weight", {Part::Embedding}},
     {hfQwen, "transformer.h.#.ln_1.weight", {Part::AttentionNorm}},
     {hfQwen,
      "transformer.h.#.attn.c_attn.*",
-     {Part::Query, Part::Key, Part::Value}},
-    {hfQwen, "transformer.h.#.attn.c_proj.*", {Part::AttentionOutput}},
+     {Part::Query, Part::Key, Part::Value},
+     RowOrder::Contiguous,
+     TensorForm::Rows,
+     onlyHeads},
+    {hfQwen | hfGpt2, "transformer.h.#.attn.c_proj.*", {Part::AttentionOutput}},
     {hfQwen, "transformer.h.#.ln_2.weight", {Part::FeedForwardNorm}},
     {hfQwen, "transformer.h.#.mlp.w2.*", {Part::Gate}},
     {hfQwen, "transformer.h.#.mlp.w1.*", {Part::Up}},
-    {hfQwen, "transformer.h.#.mlp.c_proj.*", {Part::Down}},
+    {hfQwen | hfGpt2, "transformer.h.#.mlp.c_proj.*", {Part::Down}},
+    // Hugging Face's GPT-2; the head is the table.
+    {hfGpt2, "transformer.wpe.weight", {Part::Positions}},
+    {hfGpt2, "transformer.h.#.ln_1.*", {Part::AttentionNorm}},
+    {hfGpt2,
+     "transformer.h.#.attn.c_attn.*",
+     {Part::Query, Part::Key, Part::Value},
+     RowOrder::Contiguous,
+     TensorForm::Transposed,
+     onlyTransposed},
+    {hfGpt2, "transformer.h.#.ln_2.*", {Part::FeedForwardNorm}},
+    {hfGpt2, "transformer.h.#.mlp.c_fc.*", {Part::Up}},
+    {hfGpt2, "transformer.ln_f.*", {Part::FinalNorm}},
     // TeleChat's own class.
     {hfTelechat | hfFirstGlm,
      "transformer.word_embeddings.weight",
@@ -225,7 +264,7 @@ constexpr ParameterPattern densePatterns[] = {
     {hfTelechat, "transformer.h.#.mlp.gate_proj.*", {Part::Gate}},
     {hfTelechat, "transformer.h.#.mlp.up_proj.*", {Part::Up}},
     {hfTelechat, "transformer.h.#.mlp.down_proj.*", {Part::Down}},
-    {llama | qwen | firstGlm | hf | hfQwen | hfTelechat | hfFirstGlm,
+    {llama | qwen | firstGlm | hf | hfQwen | hfTelechat | hfFirstGlm | hfGpt2,
      "lm_head.weight",
      {Part::Head}},
 };

@@ -31,6 +31,7 @@ constexpr uint32_t glmConcatenated = in(NameScheme::ChatGlm);
 constexpr uint32_t glmSeparate = in(NameScheme::ChatGlmSeparate);
 constexpr uint32_t glm = glmConcatenated | glmSeparate;
 constexpr uint32_t firstGlm = in(NameScheme::Glm);
+constexpr uint32_t gpt2 = in(NameScheme::Gpt2);
 constexpr uint32_t mcoreConcatenated = in(NameScheme::Mcore);
 constexpr uint32_t mcoreSeparate = in(NameScheme::McoreSeparate);
 constexpr uint32_t mcore = mcoreConcatenated | mcoreSeparate;
@@ -47,6 +48,7 @@ constexpr uint32_t hfQwen = in(NameScheme::HuggingFaceQwen);
 constexpr uint32_t hfTelechat = in(NameScheme::HuggingFaceTelechat);
 constexpr uint32_t hfGlm = in(NameScheme::HuggingFaceChatGlm);
 constexpr uint32_t hfFirstGlm = in(NameScheme::HuggingFaceGlm);
+constexpr uint32_t hfGpt2 = in(NameScheme::HuggingFaceGpt2);
 
 } // namespace mf
 

@@ -9,6 +9,8 @@ using namespace llvm;
 namespace mf {
 
 static AttentionKind getKind(const ParameterLayout &layout) {
+  if (layout.transposesQueries)
+    return AttentionKind::TransposedHeads;
   if (!layout.latent)
     return AttentionKind::Heads;
   return layout.latent->querySize > 0 ? AttentionKind::Latent
@@ -125,7 +127,7 @@ ParameterName ParameterPattern::describe(const ParameterName &where) const {
 ArrayRef<const ParameterPattern *>
 getParameterPatterns(const ParameterLayout &layout) {
   static const auto all = [] {
-    std::array<std::vector<const ParameterPattern *>, 3> byKind;
+    std::array<std::vector<const ParameterPattern *>, 4> byKind;
     for (ArrayRef<ParameterPattern> table :
          {getDensePatterns(), getExpertPatterns(), getLatentPatterns(),
           getPredictionPatterns()})

@@ -28,7 +28,8 @@ struct PartList {
 enum class AttentionKind : uint8_t {
   Heads,  ///< queries, keys and values of heads, all from the hidden state
   Latent, ///< all from latent vectors
-  DirectQueries ///< keys and values from a latent vector, queries not
+  DirectQueries,  ///< keys and values from a latent vector, queries not
+  TransposedHeads ///< as Heads, but transposed in files of Hugging Face
 };
 
 /// One name, in the schemes that have it. In `pattern`, '#' stands for the
@@ -41,7 +42,7 @@ struct ParameterPattern {
   RowOrder order = RowOrder::Contiguous;
   TensorForm form = TensorForm::Rows;
   /// Set for each AttentionKind that gives the name this meaning.
-  uint8_t kinds = 0b111;
+  uint8_t kinds = 0b1111;
   bool rotatesPairs = false;
 
   bool isIn(NameScheme scheme) const {

@@ -27,6 +27,7 @@ constexpr SchemeName schemeNames[] = {
     {NameScheme::ChatGlm, "ChatGlm"},
     {NameScheme::ChatGlmSeparate, "ChatGlmSeparate"},
     {NameScheme::Glm, "Glm"},
+    {NameScheme::Gpt2, "Gpt2"},
     {NameScheme::Mcore, "Mcore"},
     {NameScheme::McoreSeparate, "McoreSeparate"},
     {NameScheme::Experts, "Experts"},
@@ -43,6 +44,7 @@ constexpr SchemeName schemeNames[] = {
     {NameScheme::HuggingFaceTelechat, "HuggingFaceTelechat"},
     {NameScheme::HuggingFaceChatGlm, "HuggingFaceChatGlm"},
     {NameScheme::HuggingFaceGlm, "HuggingFaceGlm"},
+    {NameScheme::HuggingFaceGpt2, "HuggingFaceGpt2"},
 };
 
 } // namespace

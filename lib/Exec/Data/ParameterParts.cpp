@@ -128,7 +128,9 @@ Expected<PartShapes> PartShapes::create(StringRef name,
     return rowsError(name, "has " + Twine(dims.size()) +
                                " dimensions, expected 1 or 2");
   result.isVector = dims.size() == 1;
-  result.columns = result.isVector ? 1 : dims[1];
+  const bool isTransposed =
+      parsed.form == TensorForm::Transposed && !result.isVector;
+  result.columns = result.isVector ? 1 : dims[isTransposed ? 0 : 1];
   if (parsed.form == TensorForm::Columns) {
     const auto count = static_cast<int64_t>(parsed.parts.size());
     if (result.isVector || dims[1] % count != 0)
@@ -140,7 +142,7 @@ Expected<PartShapes> PartShapes::create(StringRef name,
     result.other = dims[0];
     return result;
   }
-  if (Error error = result.readRows(name, parsed, dims[0]))
+  if (Error error = result.readRows(name, parsed, dims[isTransposed ? 1 : 0]))
     return error;
   return result;
 }
@@ -175,8 +177,11 @@ std::vector<int64_t> PartShapes::getDims(const ParameterName &name) const {
     rows += getRows(part);
   switch (name.form) {
   case TensorForm::Rows:
+  case TensorForm::Transposed:
     if (isVector)
       return {rows};
+    if (name.form == TensorForm::Transposed)
+      return {columns, rows};
     return {rows, columns};
   case TensorForm::Columns:
     return {other, columns * static_cast<int64_t>(name.parts.size())};
@@ -203,6 +208,9 @@ public:
       break;
     case TensorForm::Columns:
       listColumns();
+      break;
+    case TensorForm::Transposed:
+      listTransposed();
       break;
     case TensorForm::Stacked:
     case TensorForm::StackedTransposed:
@@ -264,6 +272,17 @@ private:
                           0,
                           shapes.getRows(part),
                           {static_cast<int64_t>(index) * columns, stride, 1}});
+  }
+
+  void listTransposed() {
+    int64_t row = 0, all = 0;
+    for (ParameterPart part : name.parts)
+      all += shapes.getRows(part);
+    for (ParameterPart part : name.parts) {
+      const int64_t rows = shapes.getRows(part);
+      segments.push_back({part, name.expert, 0, rows, {row, 1, all}});
+      row += rows;
+    }
   }
 
   void listStack() {

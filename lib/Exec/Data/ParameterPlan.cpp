@@ -153,6 +153,14 @@ private:
         if (found)
           name.insert(0, "model.");
       }
+      // The files of the first release are those of the model without a head.
+      if (StringRef bare = name; !found &&
+                                 pattern->isIn(NameScheme::HuggingFaceGpt2) &&
+                                 bare.consume_front("transformer.")) {
+        found = lookup(bare);
+        if (found)
+          name = bare.str();
+      }
       if (found)
         return makeSource(std::move(name), pattern->describe(wanted), part,
                           *found, shapes);

@@ -94,8 +94,10 @@ TEST_F(ParameterLoadTest, ThereAndBackThroughEveryScheme) {
   ASSERT_EQ(message(writeSafetensors(directory.path("own"), tensors)), "");
 
   for (NameScheme scheme : getAllNameSchemes()) {
-    // The first GLM has no gate.
-    if (scheme == NameScheme::Glm || scheme == NameScheme::HuggingFaceGlm)
+    // The first GLM and GPT-2 have no gate.
+    if (is_contained({NameScheme::Glm, NameScheme::HuggingFaceGlm,
+                      NameScheme::Gpt2, NameScheme::HuggingFaceGpt2},
+                     scheme))
       continue;
     Expected<std::vector<NamedShape>> other =
         convertParameterList(list, scheme, makeLayout());

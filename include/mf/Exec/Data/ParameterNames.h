@@ -9,10 +9,11 @@
 //
 // All of them store linear layers as [out, in] and rotate query and key in the
 // same way, so that rows move as a whole and nothing is transposed or permuted
-// inside a head. Two things differ: experts are stacked in one tensor or are a
-// tensor each, transposed or not; and latent attention rotates the halves of a
-// head in one kind of checkpoint and its neighbours in the other, so that there
-// the rows of a head change places.
+// inside a head. Three things differ: Hugging Face's GPT-2 stores [in, out];
+// experts are stacked in one tensor or are a tensor each, transposed or not;
+// and latent attention rotates the halves of a head in one kind of checkpoint
+// and its neighbours in the other, so that there the rows of a head change
+// places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +46,7 @@ enum class NameScheme : uint8_t {
   ChatGlm, ///< transformer.encoder.layers.0.self_attention.query_key_value
   ChatGlmSeparate, ///< ...self_attention.wq, mlp.dense_left
   Glm,             ///< the first: transformer.layers.0.input_layernorm.gamma
+  Gpt2,            ///< backbone.blocks.0.attention.dense1
   Mcore,           ///< decoder.layers.0.self_attention.linear_qkv
   McoreSeparate,   ///< mla_qkv_concat False: ...linear_q_down_proj
   // MindSpore Transformers with experts: of a fixed capacity or grouped, beside
@@ -64,7 +66,8 @@ enum class NameScheme : uint8_t {
   HuggingFaceQwen,     ///< transformer.h.0.attn.c_attn
   HuggingFaceTelechat, ///< transformer.h.0.self_attention.key_value
   HuggingFaceChatGlm,  ///< transformer.encoder.layers.0, word_embeddings
-  HuggingFaceGlm       ///< transformer.layers.0.input_layernorm.weight
+  HuggingFaceGlm,      ///< transformer.layers.0.input_layernorm.weight
+  HuggingFaceGpt2      ///< transformer.h.0.attn.c_attn, [in, out]
 };
 
 /// "Llama", "HuggingFaceChatGlm".
@@ -76,6 +79,7 @@ llvm::ArrayRef<NameScheme> getAllNameSchemes();
 /// The function of a parameter in the model, whatever it is called.
 enum class ParameterPart : uint8_t {
   Embedding,
+  Positions, ///< the table of positions
   AttentionNorm,
   Query,
   Key,
@@ -135,6 +139,7 @@ enum class RowOrder : uint8_t {
 enum class TensorForm : uint8_t {
   Rows,             ///< parts below each other: [all rows, columns]
   Columns,          ///< parts beside each other: [rows, all columns]
+  Transposed,       ///< [columns, all rows]; a bias has no columns
   Stacked,          ///< of all experts: [experts, rows, columns]
   StackedTransposed ///< [experts, columns, all rows]
 };
@@ -181,6 +186,9 @@ struct ParameterLayout {
   int64_t gateUpBlocks = 1;
   /// Layers without those that predict more tokens.
   int64_t numLayers = 0;
+  /// GPT-2, whose queries, keys and values are one transposed tensor in files
+  /// of Hugging Face.
+  bool transposesQueries = false;
   /// The head may be loaded from the embedding if it has no tensor of its own.
   bool tiesWordEmbeddings = false;
   /// Rows of linear_qkv and linear_fc1, query_key_value and dense_h_to_4h where
