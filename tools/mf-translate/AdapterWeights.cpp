@@ -220,7 +220,8 @@ static llvm::Expected<std::string> getHuggingFacePath(ir::ModelOp model,
     return llvm::createStringError(
         "'" + shape.name +
         "' is not one linear layer in Hugging Face's model, so its adapters "
-        "have no form there; expected a model without qkv_concat");
+        "have no form there; expected layers that are apart there, too, as "
+        "Llama's are without qkv_concat");
   llvm::StringRef path = names->front().name;
   path.consume_back(".weight");
   return path.str();
