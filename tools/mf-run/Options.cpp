@@ -3,6 +3,7 @@
 #include "Options.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "tools/help/ToolHelp.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
 namespace mf::tools {
@@ -43,9 +44,6 @@ llvm::StringRef Options::check() const {
     return "expected a file: mf-run step.mlir";
   if (runs && !simulate && !set.empty())
     return "--set is about --simulate";
-  if (runs && !simulate && !routing.empty())
-    return "--routing is about --simulate: an execution routes tokens as its "
-           "routers say";
   if (runs && quiet && !routing.empty())
     return "--routing prints a table, which --quiet would leave out; expected "
            "one of them";
@@ -125,6 +123,7 @@ std::vector<ranks::Fact> Options::getFacts() const {
       {"--checkpoint-every", std::to_string(checkpointEvery)},
       {"--keep-checkpoints", std::to_string(keepCheckpoints)},
       {"--hbm", hbm},
+      {"--routing", llvm::join(routing, ",")},
       {"--d2h-gbps", std::to_string(d2hGbps)},
       {"--h2d-gbps", std::to_string(h2dGbps)},
       {"--verify", std::to_string(verify)}};

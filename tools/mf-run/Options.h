@@ -124,9 +124,9 @@ struct Options {
   cl::list<std::string> routing{
       "routing", cl::value_desc("names"), cl::CommaSeparated,
       cl::cat(timeCategory),
-      cl::desc("Simulate 12 steps with experts chosen as in each scenario: W0 "
-               "to W7 of Megatron's benchmark of imbalance, zipf, trace, or "
-               "all")};
+      cl::desc("Choose experts as a scenario says instead of by scores: W0 to "
+               "W7 of Megatron's benchmark of imbalance, zipf, trace. With "
+               "--simulate several, or all, 12 steps of each")};
   cl::opt<bool> listTargets{"list-targets", cl::cat(timeCategory),
                             cl::desc("Print the targets and end")};
   cl::opt<bool> printTarget{

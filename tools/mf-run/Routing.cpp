@@ -1,4 +1,4 @@
-//===- Routing.cpp - mf-run --simulate --routing --------------------------===//
+//===- Routing.cpp - mf-run --routing -------------------------------------===//
 
 #include "Routing.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
@@ -129,6 +129,69 @@ Error simulateRouting(const Options &options, const program::Program &program,
      << "\n";
   table.print(os);
   return Error::success();
+}
+
+/// Prints what the first steps of a run choose; of ranks only where these share
+/// out experts that take all of their tokens.
+static void printChoices(const Options &options, RoutingScenario scenario,
+                         const RouterSize &size,
+                         const std::optional<ExpertGroup> &shared,
+                         llvm::raw_ostream &os) {
+  ExpertGroup group;
+  group.experts = size.experts;
+  group.choices = size.choices;
+  group.tokens = size.tokens;
+  if (shared)
+    group = *shared;
+  std::vector<std::string> titles = {"step", "experts max/mean"};
+  if (shared)
+    llvm::append_values(titles, "ranks max/mean", "fullest rows", "room",
+                        "overflow");
+  TextTable table(titles);
+  for (int64_t step = 0; step < std::min<int64_t>(options.steps, numSteps);
+       ++step) {
+    const RoutedLoad load = routeTokens(scenario, group, step);
+    const int64_t rows = load.getFullest();
+    std::vector<std::string> row = {
+        std::to_string(step + 1),
+        formatFixed(RoutedLoad::getSkew(load.expertRows), 3)};
+    if (shared)
+      llvm::append_values(
+          row, formatFixed(RoutedLoad::getSkew(load.rankRows), 3),
+          std::to_string(rows), std::to_string(group.room),
+          std::to_string(std::max<int64_t>(rows - group.room, 0)));
+    table.addRow(row);
+  }
+  os << size.choices << " of " << size.experts << " experts for each of "
+     << size.tokens << " tokens";
+  if (shared)
+    os << ", on " << group.ranks << " ranks";
+  os << "\n";
+  table.print(os);
+}
+
+Expected<std::shared_ptr<runner::RouterChoices>>
+chooseRouting(const Options &options, const program::Program &program,
+              llvm::raw_ostream &os) {
+  Expected<std::vector<RoutingScenario>> scenarios = readScenarios(options);
+  if (!scenarios)
+    return scenarios.takeError();
+  if (scenarios->size() != 1)
+    return llvm::createStringError(
+        "--routing: an execution routes tokens in one way; expected one name, "
+        "or --simulate");
+  auto choices = runner::RouterChoices::create(scenarios->front(), program);
+  if (!choices)
+    return llvm::createStringError("--routing: " +
+                                   toString(choices.takeError()));
+  Expected<ExpertGroup> group = findExpertGroup(program);
+  std::optional<ExpertGroup> shared;
+  if (group)
+    shared = *group;
+  else
+    llvm::consumeError(group.takeError());
+  printChoices(options, scenarios->front(), (*choices)->getSize(), shared, os);
+  return std::move(*choices);
 }
 
 } // namespace mf::tools

@@ -1,9 +1,10 @@
-//===- Routing.h - mf-run --simulate --routing ------------------*- C++ -*-===//
+//===- Routing.h - mf-run --routing -----------------------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_RUN_ROUTING_H
 #define MF_TOOLS_MF_RUN_ROUTING_H
 
 #include "Options.h"
+#include "mf/Exec/Runner/RouterChoices.h"
 #include "mf/Perf/Target/Target.h"
 #include "mf/Program/Program.h"
 
@@ -16,6 +17,14 @@ llvm::Error simulateRouting(const Options &options,
                             const program::Program &program,
                             const target::Target &target,
                             llvm::raw_ostream &os);
+
+/// The choices of an execution's routers, of which it prints the first steps:
+/// loads of experts and ranks, and whether a rank has room for its rows. An
+/// error if --routing names no scenario or several, or if the program has no
+/// router.
+llvm::Expected<std::shared_ptr<runner::RouterChoices>>
+chooseRouting(const Options &options, const program::Program &program,
+              llvm::raw_ostream &os);
 
 } // namespace mf::tools
 

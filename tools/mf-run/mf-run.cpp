@@ -10,6 +10,7 @@
 #include "Calibrate.h"
 #include "Options.h"
 #include "Processes.h"
+#include "Routing.h"
 #include "Simulate.h"
 #include "StepOutputs.h"
 #include "Targets.h"
@@ -173,6 +174,13 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
       [&](const mf::timeline::StepTimeline &timeline) {
         return mf::tools::writeStep(options, timeline, mesh, outs());
       });
+  if (!options.routing.empty()) {
+    auto choices = mf::tools::chooseRouting(
+        options, decoded.program, engine.isWriter() ? errs() : nulls());
+    if (!choices)
+      return messages.fail(toString(choices.takeError()));
+    engine.setRouterChoices(std::move(*choices));
+  }
   const int code = train(engine, training);
   if (training.faults)
     note(training.faults->describe());

@@ -82,6 +82,7 @@ llvm::Error ProgramEngine::createRunner() {
   }
   runnerOptions.debugMemory = options.debugMemory;
   runnerOptions.faults = options.faults;
+  runnerOptions.routerChoices = routerChoices;
   runnerOptions.deviceToHostRate = options.deviceToHostRate;
   runnerOptions.hostToDeviceRate = options.hostToDeviceRate;
   auto created = Runner::create(program, runnerOptions);
@@ -117,6 +118,8 @@ llvm::Error ProgramEngine::start(NoteUser note) {
 llvm::Expected<StepOutput>
 ProgramEngine::runStep(const StepInput &input,
                        llvm::function_ref<llvm::Error()> useGradients) {
+  if (routerChoices)
+    routerChoices->startStep(input.stepNumber - 1);
   auto output = runner->runStep(input, useGradients);
   if (!output)
     return output;

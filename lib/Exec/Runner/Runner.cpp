@@ -92,7 +92,10 @@ llvm::Error Runner::State::makeKernels() {
     if (!kernel)
       return llvm::make_error<LocatedError>(launched.location,
                                             llvm::toString(kernel.takeError()));
-    kernels.push_back(std::move(*kernel));
+    kernels.push_back(
+        options.routerChoices
+            ? options.routerChoices->replace(launched.spec, std::move(*kernel))
+            : std::move(*kernel));
   }
   return llvm::Error::success();
 }

@@ -17,6 +17,18 @@ namespace mf::simulator {
 static constexpr std::array<StringRef, 10> routingNames = {
     "W0", "W1", "W2", "W3", "W4", "W5", "W6", "W7", "zipf", "trace"};
 
+/// The names from which seeds are made.
+static constexpr std::array<StringRef, 10> seedNames = {"W0_balanced",
+                                                        "W1_hot_expert_set",
+                                                        "W2_hot_rank",
+                                                        "W3_spread_hot_experts",
+                                                        "W4_source_ragged",
+                                                        "W5_zero_expert_rank",
+                                                        "W6_rotating_hotspot",
+                                                        "W7_burst",
+                                                        "zipf",
+                                                        "trace"};
+
 llvm::ArrayRef<StringRef> getRoutingNames() { return routingNames; }
 
 std::optional<RoutingScenario> parseRouting(StringRef name) {
@@ -50,74 +62,74 @@ int64_t RoutedLoad::getFullest() const { return *llvm::max_element(rankRows); }
 
 namespace {
 
-/// Random numbers that do not depend on the standard library.
+/// The generator of torch.Generator on a CPU, whose numbers are the same with
+/// every standard library.
 class Draw {
 public:
   explicit Draw(uint32_t seed) : bits(seed) {}
   int64_t below(int64_t count) {
-    return static_cast<int64_t>(bits() % static_cast<uint64_t>(count));
+    return static_cast<int64_t>(static_cast<uint32_t>(bits())) % count;
   }
   /// In (0, 1).
-  double unit() { return (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53; }
+  double unit() {
+    const uint64_t high = bits(), low = bits();
+    return (static_cast<double>((high << 32 | low) >> 11) + 0.5) * 0x1p-53;
+  }
+  /// The permutation of 0, 1, ... that torch.randperm draws.
+  void permute(llvm::MutableArrayRef<int32_t> numbers) {
+    std::iota(numbers.begin(), numbers.end(), 0);
+    const auto count = static_cast<int64_t>(numbers.size());
+    for (int64_t index = 0; index + 1 < count; ++index)
+      std::swap(numbers[index], numbers[index + below(count - index)]);
+  }
 
 private:
-  std::mt19937_64 bits;
+  std::mt19937 bits;
 };
 
 class TokenRouter {
 public:
-  TokenRouter(RoutingScenario scenario, const ExpertGroup &group, int64_t step)
-      : scenario(scenario), group(group), step(step),
-        hot(std::max(group.choices, group.experts / 4)),
-        draw(getSeed(scenario, step)), order(group.experts) {
-    std::iota(order.begin(), order.end(), 0);
-    load.expertRows.resize(group.experts);
-    load.rankRows.assign(group.ranks, group.safeRows);
+  TokenRouter(RoutingScenario scenario, const RouterSize &size, int64_t step)
+      : scenario(scenario), size(size), step(step),
+        hot(std::max(size.choices, size.experts / 4)),
+        draw(getSeed(scenario, step)), order(size.experts) {
     if (scenario == RoutingScenario::Trace)
       prepareTrace();
   }
 
-  RoutedLoad run();
+  /// The experts of all tokens, those of a token ascending.
+  std::vector<int32_t> run();
 
 private:
   static uint32_t getSeed(RoutingScenario scenario, int64_t step) {
     const std::string text =
-        (routingNames[static_cast<size_t>(scenario)] + "|0|").str() +
+        (seedNames[static_cast<size_t>(scenario)] + "|1234|").str() +
         std::to_string(step);
     const auto hash = llvm::SHA256::hash(llvm::arrayRefFromStringRef(text));
     return uint32_t{hash[0]} << 24 | uint32_t{hash[1]} << 16 |
            uint32_t{hash[2]} << 8 | uint32_t{hash[3]};
   }
-  int64_t getTokens();
   bool isHot(int64_t token) const;
   void route(int64_t token);
-  template <typename Map> void chooseFrom(int64_t count, Map map);
+  void chooseFrom(int64_t first, int64_t count, int64_t stride = 1);
   void chooseZipf();
   void prepareTrace();
   void chooseTrace();
 
   const RoutingScenario scenario;
-  const ExpertGroup &group;
+  const RouterSize size;
   const int64_t step;
   /// The number of hot experts.
   const int64_t hot;
   Draw draw;
-  /// Scratch of draws without repetition.
-  std::vector<int64_t> order;
+  /// Scratch of draws, and the places of experts in a trace.
+  std::vector<int32_t> order;
   /// By place in `order`: the sum of the shares up to there, times the choices.
   std::vector<double> sums;
-  RoutedLoad load;
+  std::vector<int32_t> chosen;
 };
 
 } // namespace
-
-/// Ranks of W4 have from half to all of their tokens.
-int64_t TokenRouter::getTokens() {
-  if (scenario != RoutingScenario::W4)
-    return group.tokens;
-  const int64_t least = group.tokens / 2;
-  return least + draw.below(group.tokens - least + 1);
-}
 
 bool TokenRouter::isHot(int64_t token) const {
   if (scenario == RoutingScenario::W7)
@@ -125,29 +137,25 @@ bool TokenRouter::isHot(int64_t token) const {
   return token % 4 != 0;
 }
 
-/// Draws distinct experts map(0), map(1), ... of `count`.
-template <typename Map> void TokenRouter::chooseFrom(int64_t count, Map map) {
-  for (int64_t choice = 0; choice < group.choices; ++choice) {
-    std::swap(order[choice], order[choice + draw.below(count - choice)]);
-    ++load.expertRows[map(order[choice])];
-  }
-  // The draws only permute the first numbers; put them back in order.
-  for (int64_t index = 0; index < count; ++index)
-    order[index] = index;
+/// Draws distinct experts of `count`, each `stride` behind the one before.
+void TokenRouter::chooseFrom(int64_t first, int64_t count, int64_t stride) {
+  draw.permute(llvm::MutableArrayRef(order).take_front(count));
+  for (int64_t choice = 0; choice < size.choices; ++choice)
+    chosen.push_back(
+        static_cast<int32_t>((first + order[choice] * stride) % size.experts));
 }
 
 /// The largest sums of logits -log(number) and Gumbel noise: draws in turn by
 /// probability.
 void TokenRouter::chooseZipf() {
-  std::vector<std::pair<double, int64_t>> keys;
-  for (int64_t expert = 0; expert < group.experts; ++expert)
+  std::vector<std::pair<double, int32_t>> keys;
+  for (int32_t expert = 0; expert < size.experts; ++expert)
     keys.emplace_back(std::log(static_cast<double>(expert + 1)) +
                           std::log(-std::log(draw.unit())),
                       expert);
-  std::nth_element(keys.begin(), keys.begin() + (group.choices - 1),
-                   keys.end());
-  for (int64_t choice = 0; choice < group.choices; ++choice)
-    ++load.expertRows[keys[choice].second];
+  std::nth_element(keys.begin(), keys.begin() + (size.choices - 1), keys.end());
+  for (int64_t choice = 0; choice < size.choices; ++choice)
+    chosen.push_back(keys[choice].second);
 }
 
 /// The 8, 16, 32 and 64 busiest of 256 experts take these shares of tokens.
@@ -164,59 +172,53 @@ void TokenRouter::prepareTrace() {
     }
     return 1.0;
   };
-  const auto count = static_cast<double>(group.experts);
-  for (int64_t number = 1; number <= group.experts; ++number)
+  const auto count = static_cast<double>(size.experts);
+  for (int64_t number = 1; number <= size.experts; ++number)
     // No expert can get more than one choice of each token.
     sums.push_back(
         std::min(getShare(static_cast<double>(number) * 256 / count) *
-                     static_cast<double>(group.choices),
+                     static_cast<double>(size.choices),
                  (sums.empty() ? 0 : sums.back()) + 1));
-  for (int64_t index = group.experts; index > 1; --index)
-    std::swap(order[index - 1], order[draw.below(index)]);
+  draw.permute(order);
 }
 
 /// Systematic draws: each expert with exactly its share, none twice.
 void TokenRouter::chooseTrace() {
   const double offset = draw.unit();
-  for (int64_t choice = 0; choice < group.choices; ++choice) {
+  for (int64_t choice = 0; choice < size.choices; ++choice) {
     const double at = static_cast<double>(choice) + offset;
     const auto place = std::min<int64_t>(
-        llvm::lower_bound(sums, at) - sums.begin(), group.experts - 1);
-    ++load.expertRows[order[place]];
+        llvm::lower_bound(sums, at) - sums.begin(), size.experts - 1);
+    chosen.push_back(order[place]);
   }
 }
 
 void TokenRouter::route(int64_t token) {
-  const auto same = [](int64_t expert) { return expert; };
   switch (scenario) {
   case RoutingScenario::W0:
-    for (int64_t choice = 0; choice < group.choices; ++choice)
-      ++load.expertRows[(token * group.choices + choice) % group.experts];
+    for (int64_t choice = 0; choice < size.choices; ++choice)
+      chosen.push_back(
+          static_cast<int32_t>((token * size.choices + choice) % size.experts));
     return;
   case RoutingScenario::W1:
   case RoutingScenario::W2:
   case RoutingScenario::W7:
-    return chooseFrom(isHot(token) ? hot : group.experts, same);
+    return chooseFrom(0, isHot(token) ? hot : size.experts);
   case RoutingScenario::W3:
-    if (isHot(token) && group.experts / 2 >= group.choices)
-      return chooseFrom(group.experts / 2,
-                        [](int64_t expert) { return 2 * expert; });
-    return chooseFrom(group.experts, same);
+    if (isHot(token) && size.experts / 2 >= size.choices)
+      return chooseFrom(0, size.experts / 2, 2);
+    return chooseFrom(0, size.experts);
   case RoutingScenario::W4:
-    return chooseFrom(group.experts, same);
+    return chooseFrom(0, size.experts);
   case RoutingScenario::W5: {
     const int64_t upper =
-        std::min(group.experts / 2, group.experts - group.choices);
-    return chooseFrom(group.experts - upper,
-                      [&](int64_t expert) { return upper + expert; });
+        std::min(size.experts / 2, size.experts - size.choices);
+    return chooseFrom(upper, size.experts - upper);
   }
-  case RoutingScenario::W6: {
-    const int64_t base = (step / 3) * hot % group.experts;
-    if (!isHot(token))
-      return chooseFrom(group.experts, same);
-    return chooseFrom(
-        hot, [&](int64_t expert) { return (base + expert) % group.experts; });
-  }
+  case RoutingScenario::W6:
+    if (isHot(token))
+      return chooseFrom(step / 3 * hot % size.experts, hot);
+    return chooseFrom(0, size.experts);
   case RoutingScenario::Zipf:
     return chooseZipf();
   case RoutingScenario::Trace:
@@ -224,21 +226,31 @@ void TokenRouter::route(int64_t token) {
   }
 }
 
-RoutedLoad TokenRouter::run() {
-  for (int64_t rank = 0; rank < group.ranks; ++rank) {
-    const int64_t tokens = getTokens();
-    for (int64_t token = 0; token < tokens; ++token)
-      route(rank * group.tokens + token);
+std::vector<int32_t> TokenRouter::run() {
+  for (int64_t token = 0; token < size.tokens; ++token) {
+    route(token);
+    std::sort(chosen.end() - size.choices, chosen.end());
   }
-  const int64_t perRank = group.experts / group.ranks;
-  for (const auto &[expert, rows] : llvm::enumerate(load.expertRows))
-    load.rankRows[static_cast<int64_t>(expert) / perRank] += rows;
-  return std::move(load);
+  return std::move(chosen);
+}
+
+std::vector<int32_t> chooseExperts(RoutingScenario scenario,
+                                   const RouterSize &size, int64_t step) {
+  return TokenRouter(scenario, size, step).run();
 }
 
 RoutedLoad routeTokens(RoutingScenario scenario, const ExpertGroup &group,
                        int64_t step) {
-  return TokenRouter(scenario, group, step).run();
+  RoutedLoad load;
+  load.expertRows.resize(group.experts);
+  load.rankRows.assign(group.ranks, group.safeRows);
+  for (const int32_t expert : chooseExperts(
+           scenario, {group.experts, group.choices, group.tokens}, step))
+    load.expertRows[expert] += group.ranks;
+  const int64_t perRank = group.experts / group.ranks;
+  for (const auto &[expert, rows] : llvm::enumerate(load.expertRows))
+    load.rankRows[static_cast<int64_t>(expert) / perRank] += rows;
+  return load;
 }
 
 } // namespace mf::simulator

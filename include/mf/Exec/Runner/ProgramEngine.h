@@ -28,6 +28,11 @@ public:
       : program(program), options(options), processes(processes),
         useTimeline(std::move(useTimeline)) {}
 
+  /// The experts that routers choose, instead of those with the highest scores.
+  void setRouterChoices(std::shared_ptr<RouterChoices> choices) {
+    routerChoices = std::move(choices);
+  }
+
   ranks::TrainingFacts getFacts() const override;
   llvm::Error check() override;
   llvm::Error start(ranks::NoteUser note) override;
@@ -72,6 +77,7 @@ private:
   /// Null for one process.
   ProcessGroup *processes;
   TimelineUser useTimeline;
+  std::shared_ptr<RouterChoices> routerChoices;
 
   std::unique_ptr<Runner> runner;
   std::optional<ModelState> state;

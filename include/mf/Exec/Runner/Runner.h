@@ -15,6 +15,7 @@
 #include "mf/Exec/Kernels/ThreadPool.h"
 #include "mf/Exec/Ranks/StepValues.h"
 #include "mf/Exec/Runner/Communicator.h"
+#include "mf/Exec/Runner/RouterChoices.h"
 #include "mf/Exec/Runner/StepRecord.h"
 #include "mf/Program/Program.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -48,6 +49,8 @@ struct RunnerOptions {
   /// Decides the order of everything that streams do, and injects faults. Only
   /// for runs whose ranks all live here.
   std::shared_ptr<FaultSchedule> faults;
+  /// The experts that routers choose; null if they choose by their scores.
+  std::shared_ptr<RouterChoices> routerChoices;
 };
 
 struct StreamUse {

@@ -45,13 +45,12 @@ int64_t getPeakBytes(const program::Program &program, const ExpertGroup &group,
 enum class RoutingScenario : uint8_t {
   /// In turn: the most even choice.
   W0,
-  /// A block of hot experts takes three tokens of four, in one program and in
-  /// another of the same kind: two draws of it.
+  /// A block of hot experts takes three tokens of four: two draws of it.
   W1,
   W2,
-  /// Every second expert is hot.
+  /// Every second expert takes three tokens of four.
   W3,
-  /// Even choices of ranks with different numbers of tokens.
+  /// At random among all.
   W4,
   /// The upper half takes all.
   W5,
@@ -83,9 +82,22 @@ struct RoutedLoad {
   int64_t getFullest() const;
 };
 
-/// Draws the choices of all tokens of a group in a micro-batch of a step. The
-/// seed is the first eight hexadecimal digits of sha256("name|0|step"); the
-/// same on every machine.
+/// The sizes of a router on one rank, in a micro-batch.
+struct RouterSize {
+  int64_t experts = 1;
+  /// Experts that a token chooses; at most `experts`.
+  int64_t choices = 1;
+  int64_t tokens = 1;
+};
+
+/// Draws the experts of each token, ascending, token after token: the same on
+/// every rank and machine. Seed and random numbers of W0 to W7 are those of the
+/// benchmark with its default seed: the first eight hexadecimal digits of
+/// sha256("W1_hot_expert_set|1234|step"), and torch.randperm.
+std::vector<int32_t> chooseExperts(RoutingScenario scenario,
+                                   const RouterSize &size, int64_t step);
+
+/// The rows of a group in a step, all of whose ranks draw the same choices.
 RoutedLoad routeTokens(RoutingScenario scenario, const ExpertGroup &group,
                        int64_t step);
 

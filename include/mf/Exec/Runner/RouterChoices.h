@@ -1,0 +1,48 @@
+//===- RouterChoices.h - Experts chosen by a scenario -----------*- C++ -*-===//
+//
+// Runs a program as if its routers chose the experts of a scenario, to see what
+// uneven choices do to a step. A token's gates are its own scores of these
+// experts, so losses and gradients are those of a model that chooses so.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_RUNNER_ROUTERCHOICES_H
+#define MF_RUNNER_ROUTERCHOICES_H
+
+#include "mf/Exec/Kernels/Kernel.h"
+#include "mf/Perf/Simulator/TokenRouting.h"
+
+namespace mf::runner {
+
+class RouterChoices {
+public:
+  /// An error if no kernel of the program chooses experts.
+  static llvm::Expected<std::shared_ptr<RouterChoices>>
+  create(simulator::RoutingScenario scenario, const program::Program &program);
+
+  const simulator::RouterSize &getSize() const { return size; }
+
+  /// The kernel to run in place of `kernel`, which is made of `spec`: itself if
+  /// that chooses no experts. Must not outlive this.
+  std::unique_ptr<Kernel> replace(const KernelSpec &spec,
+                                  std::unique_ptr<Kernel> kernel) const;
+
+  /// Draws the choices of a step, from 0 on. Not to be called during a step.
+  void startStep(int64_t step) { chosen = chooseExperts(scenario, size, step); }
+
+  /// The experts of a rank's tokens in this step, token after token.
+  llvm::ArrayRef<int32_t> getChosen() const { return chosen; }
+
+private:
+  RouterChoices(simulator::RoutingScenario scenario,
+                const simulator::RouterSize &size)
+      : scenario(scenario), size(size) {}
+
+  const simulator::RoutingScenario scenario;
+  const simulator::RouterSize size;
+  std::vector<int32_t> chosen;
+};
+
+} // namespace mf::runner
+
+#endif // MF_RUNNER_ROUTERCHOICES_H
