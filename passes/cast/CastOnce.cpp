@@ -28,6 +28,9 @@ struct CastOncePass
   using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
+    // Without --cast-once the pass has nothing to do but to say what it would.
+    if (!apply && !printPlan && !getContext().getRemarkEngine())
+      return;
     ascend::ProgramOp program = getOperation();
     std::vector<ParameterCasts> casts = findParameterCasts(program);
     if (casts.empty())

@@ -23,9 +23,14 @@ Skyline::Skyline(const SearchProblem &problem)
          ++s)
       obstaclesOf[s].push_back(static_cast<int32_t>(i));
   smallest = std::numeric_limits<int64_t>::max();
+  obstaclesBeside.resize(problem.buffers.size());
   for (uint64_t i = 0; i < problem.buffers.size(); ++i) {
+    const SearchBuffer &buffer = problem.buffers[i];
+    for (const Obstacle &obstacle : problem.obstacles)
+      if (obstacle.begin < buffer.end && buffer.begin < obstacle.end)
+        obstaclesBeside[i].push_back(obstacle);
     bufferHashes.push_back({mixBits(2 * i), mixBits(2 * i + 1)});
-    smallest = std::min(smallest, problem.buffers[i].size);
+    smallest = std::min(smallest, buffer.size);
   }
   reset();
 }
@@ -53,16 +58,19 @@ int64_t Skyline::getObstaclesAbove(int32_t section) const {
   return bytes;
 }
 
-int64_t Skyline::findLowest(const SearchBuffer &buffer) const {
+int64_t Skyline::findLowest(int32_t index) const {
+  const SearchBuffer &buffer = problem.buffers[index];
   int64_t offset = 0;
   for (int32_t s = buffer.begin; s < buffer.end; ++s)
     offset = std::max(offset, floors[s]);
   offset = alignUp(offset, buffer.alignment);
   // Obstacles come in order of their low ends, so one pass is enough.
-  for (const Obstacle &obstacle : problem.obstacles)
-    if (obstacle.begin < buffer.end && buffer.begin < obstacle.end &&
-        obstacle.low < offset + buffer.size && offset < obstacle.high)
+  for (const Obstacle &obstacle : obstaclesBeside[index]) {
+    if (obstacle.low >= offset + buffer.size)
+      break;
+    if (offset < obstacle.high)
       offset = alignUp(obstacle.high, buffer.alignment);
+  }
   return offset;
 }
 
@@ -98,7 +106,7 @@ bool Skyline::raiseFloors(const View &view) {
     if (isPlaced(index))
       continue;
     const SearchBuffer &buffer = problem.buffers[index];
-    int64_t offset = findLowest(buffer);
+    int64_t offset = findLowest(index);
     lowest[index] = offset;
     for (int32_t s = buffer.begin; s < buffer.end; ++s)
       raised[s] = std::min(raised[s], offset);
@@ -188,7 +196,7 @@ int64_t Skyline::getHeightAboveBottom(const View &view, int32_t section) {
   for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
     if (isPlaced(index))
       continue;
-    lowest[index] = findLowest(problem.buffers[index]);
+    lowest[index] = findLowest(index);
     left.push_back(index);
   }
   for (int32_t index : left) {

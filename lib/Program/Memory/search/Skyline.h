@@ -110,7 +110,7 @@ private:
     trail.push_back(
         {section, floors[section], tops[section], bytesLeft[section]});
   }
-  int64_t findLowest(const SearchBuffer &buffer) const;
+  int64_t findLowest(int32_t index) const;
   int64_t getObstaclesAbove(int32_t section) const;
   bool raiseFloors(const View &view);
   bool isDominated(const View &view) const;
@@ -127,6 +127,8 @@ private:
   std::vector<Change> trail;
   /// By section: obstacles that touch it.
   std::vector<std::vector<int32_t>> obstaclesOf;
+  /// By buffer: obstacles alive at some time with it, by their low ends.
+  std::vector<std::vector<Obstacle>> obstaclesBeside;
   std::vector<StateHash> bufferHashes;
   /// Size of the smallest buffer.
   int64_t smallest;
