@@ -18,6 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 YAMLS = os.path.join(ROOT, "test", "data", "mindformers", "yamls")
 MODELS = {
     "DeepSeek-V3 671B": "pretrain_deepseek3_671b",
+    "  --expert-levels": "pretrain_deepseek3_671b --expert-levels",
     "Llama2-70B": "finetune_llama2_70b_bf16_32p",
     "TeleChat2-115B": "finetune_telechat_115b",
     "Qwen2.5-14B": "finetune_qwen2_5_14b_8k",
@@ -26,13 +27,14 @@ GIB = 1 << 30
 
 
 def plan(bin_folder, yaml, time_limit):
-    """What mf-plan finds as JSON, and its seconds."""
+    """What mf-plan finds for a YAML, behind which options may stand, as JSON, and its seconds."""
+    yaml, *options = yaml.split()
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "report.json")
         begin = time.monotonic()
         subprocess.run(
             [os.path.join(bin_folder, "mf-plan"), os.path.join(YAMLS, yaml + ".yaml"), "--target=atlas-800t-a2",
-             "--time-limit=%g" % time_limit, "--json=" + report],
+             "--time-limit=%g" % time_limit, "--json=" + report, *options],
             check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         return json.load(open(report)), time.monotonic() - begin

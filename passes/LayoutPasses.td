@@ -157,6 +157,9 @@ def MarkMemory : Pass<"mf-mark-memory", "::mf::ir::ModelOp"> {
     stage and chunk: `full` on all operators of a fully recomputed layer but the one
     that makes its result, `select` on operators and Cells that a pattern names
     (a Cell's own results are kept), `excluded` where an exclude pattern says so.
+    Beside the Cell of experts that take all of their tokens patterns know the
+    names `level0` (what brings tokens to experts, and what stands between their
+    two products) and `level1` (the first product and shared experts as well).
     Sets `swap`, with the number of kernels to prefetch ahead, where layer_swap
     or op_swap says so; recompute wins, also where it reads the operator's
     result.

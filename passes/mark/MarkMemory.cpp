@@ -6,6 +6,7 @@
 #include "passes/adapters/AdapterPlan.h"
 #include "passes/config/ConfigAttributes.h"
 #include "passes/config/TrainingCheck.h"
+#include "passes/mark/ExpertLevels.h"
 #include "passes/mark/KeptOperators.h"
 #include "passes/mark/LayerCommunication.h"
 #include "passes/mark/LayerReport.h"
@@ -70,6 +71,7 @@ CellTree buildCellTree(LayerOp layer, mlir::SymbolTable &symbols,
     usesFlashAttention |= path.ends_with(".flash_attention");
   }
   setModelPresets(tree, selectRecompute, usesFlashAttention);
+  mf::passes::ExpertLevels(layer).addNames(tree);
   return tree;
 }
 
@@ -131,6 +133,8 @@ std::optional<LayerPlan> LayerMarker::plan() {
   LayerPlan plan = planLayers(input, diagnostics);
   if (!mf::passes::emitDiagnostics(model.getLoc(), diagnostics))
     return std::nullopt;
+  for (auto [layer, effects] : llvm::zip_equal(layers, plan.layers))
+    mf::passes::ExpertLevels(layer).addShared(effects);
   return plan;
 }
 
@@ -271,6 +275,7 @@ private:
       if (mark || op.getRecomputeMark() != RecomputeKind::Preset)
         op.setRecomputeMark(mark);
     }
+    mf::passes::ExpertLevels(layer).mark(effects);
     communication.markRecompute(effects);
     markSwap(layer, effects, communication, diagnostics);
     if (effects.sliceActivation)

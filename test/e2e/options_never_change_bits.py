@@ -75,6 +75,7 @@ CELLS = [
     r"feed_forward\.w[13]\.matmul", r"feed_forward\.ffn", r"feed_forward\.ffn\.mul",
     r"feed_forward\.router\.router\.topk", r"feed_forward\.router\.router", r"feed_forward\.routed_experts",
     r"feed_forward\.routed_experts\.ffn\.hook_ffn_forward", r"feed_forward\.shared_experts\.w1\.matmul",
+    r"feed_forward\.routed_experts\.ffn\.level0", r"feed_forward\.routed_experts\.ffn\.level1",
 ]  # fmt: skip
 
 

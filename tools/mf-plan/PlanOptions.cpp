@@ -77,6 +77,7 @@ Error PlanOptions::checkStrategyInput() const {
            interleave,
            microBatches,
            schedules,
+           expertLevels,
            devices,
            output,
            frontier,
@@ -112,7 +113,7 @@ Error PlanOptions::checkInput() const {
            model, pretrainedConfig, target, set, hbm, lowering.fuseElementwise,
            lowering.castOnce, lowering.foldGradientScales,
            lowering.fuseAccumulation, keep, interleave, microBatches, schedules,
-           devices, output, html})
+           expertLevels, devices, output, html})
     if (isGiven(option))
       return createStringError((option.ArgStr.size() > 1 ? "--" : "-") +
                                option.ArgStr +
@@ -169,7 +170,7 @@ Error PlanOptions::checkLayouts() const {
         "out, the YAML describes the model");
   for (const cl::Option &option :
        std::initializer_list<std::reference_wrapper<const cl::Option>>{
-           interleave, microBatches, schedules, frontier, html})
+           interleave, microBatches, schedules, expertLevels, frontier, html})
     if (isGiven(option))
       return createStringError(
           "--" + option.ArgStr +

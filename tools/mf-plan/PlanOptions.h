@@ -88,6 +88,10 @@ struct PlanOptions {
       cl::cat(category),
       cl::desc("Schedules to try beside the YAML's (mf-schedule --help lists "
                "them)")};
+  cl::opt<bool> expertLevels{
+      "expert-levels", cl::cat(category),
+      cl::desc("Try the memory levels of experts: patterns of select_recompute "
+               "that mf alone knows")};
   cl::opt<int64_t> devices{
       "devices", cl::value_desc("count"), cl::cat(category),
       cl::desc("Choose the layout of so many devices too: data, model, context "

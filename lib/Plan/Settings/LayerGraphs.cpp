@@ -25,9 +25,11 @@ struct LayerSite {
 /// Gathers the graph of one layer from the routine of its chunk's forward.
 class GraphBuilder {
 public:
-  GraphBuilder(const program::InstructionList &list, llvm::StringRef layer,
+  GraphBuilder(const program::Program &program,
+               const program::InstructionList &list, llvm::StringRef layer,
                const std::map<std::string, std::map<bool, double>> &seconds)
-      : list(list), prefix((layer + ".").str()), seconds(seconds) {}
+      : program(program), list(list), prefix((layer + ".").str()),
+        seconds(seconds) {}
 
   LayerGraph build() {
     for (const program::Instruction &instruction : list.instructions)
@@ -45,6 +47,7 @@ public:
   }
 
 private:
+  const program::Program &program;
   const program::InstructionList &list;
   std::string prefix;
   const std::map<std::string, std::map<bool, double>> &seconds;
@@ -85,6 +88,9 @@ private:
 
   void add(const program::Instruction &instruction) {
     const size_t op = getOperator(instruction);
+    if (instruction.work == program::Work::Kernel &&
+        program.kernels[instruction.index].signature->kind == "grouped_matmul")
+      graph.experts = op;
     for (const program::MemoryAccess &access : instruction.accesses) {
       const size_t value = getValue(access.operand.buffer);
       if (readsMemory(access.access) &&
@@ -185,6 +191,7 @@ planner::buildLayerGraphs(const CompiledStep &step,
         sumForward(*timeline, site.stage);
     graphs.push_back(
         GraphBuilder(
+            step.program,
             step.program.stages[site.stage].routines[site.routine].body,
             site.layer, seconds)
             .build());

@@ -12,6 +12,7 @@
 #define MF_PLANNER_RECOMPUTECUT_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ struct LayerGraph {
   };
   std::vector<Value> values;
   std::vector<Operator> operators;
+  /// The operator that multiplies the rows of each expert, where experts take
+  /// all of their tokens.
+  std::optional<size_t> experts = std::nullopt;
 };
 
 /// Operators that run again, their time, and the memory that is then kept.

@@ -143,10 +143,34 @@ findSelections(llvm::ArrayRef<std::vector<LayerGraph>> wordings,
   return useful;
 }
 
+/// Adds the levels of experts, whose names patterns know beside the operator
+/// that multiplies their rows, on top of what `base` recomputes; null if that
+/// is nothing.
+static void addExpertLevels(llvm::ArrayRef<LayerGraph> graphs,
+                            const PricedSelection *base,
+                            std::vector<LayerTreatment> &treatments) {
+  for (const char *level : {"level 1", "level 0"}) {
+    LayerTreatment treatment =
+        base ? makeSelection(level, base->graphs, base->choice.secondsPerByte)
+             : makeNoTreatment(graphs.size());
+    treatment.name = level;
+    for (size_t kind = 0; kind < graphs.size(); ++kind) {
+      if (!graphs[kind].experts)
+        continue;
+      const llvm::StringRef name =
+          graphs[kind].operators[*graphs[kind].experts].name;
+      treatment.operators[kind].insert(
+          (name.rsplit('.').first + ".level" + llvm::Twine(level[6])).str());
+    }
+    treatments.push_back(std::move(treatment));
+  }
+}
+
 std::vector<LayerTreatment>
 planner::makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
                         llvm::ArrayRef<ModelLayer> layers, size_t count,
-                        const CopyRates &rates, LayerWords words) {
+                        const CopyRates &rates, LayerWords words,
+                        bool withExpertLevels) {
   const size_t mainKind = findMainKind(layers, graphs.size());
   const std::vector<std::vector<LayerGraph>> wordings =
       getWordings(graphs, words);
@@ -158,10 +182,18 @@ planner::makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
   treatments.push_back(makeNoTreatment(graphs.size()));
   treatments.back().name = "full";
   treatments.back().isFull = true;
-  for (const auto &[index, selection] : llvm::enumerate(selections))
+  bool hasLevels = !withExpertLevels || !graphs[mainKind].experts;
+  for (const auto &[index, selection] : llvm::enumerate(selections)) {
+    if (!hasLevels && !selection.choice.isRepeated[*graphs[mainKind].experts]) {
+      addExpertLevels(graphs, &selection, treatments);
+      hasLevels = true;
+    }
     treatments.push_back(
         makeSelection("select " + std::to_string(selections.size() - index),
                       selection.graphs, selection.choice.secondsPerByte));
+  }
+  if (!hasLevels)
+    addExpertLevels(graphs, nullptr, treatments);
   treatments.push_back(makeNoTreatment(graphs.size()));
   return treatments;
 }

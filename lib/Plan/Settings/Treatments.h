@@ -47,11 +47,14 @@ enum class LayerWords {
 
 /// Swap first, whose copies have most time at the begin of a chunk; then from
 /// full recompute by ever fewer operators (at most `count` such sets, which
-/// minimum cuts of the layers give) to none.
+/// minimum cuts of the layers give) to none. With `withExpertLevels` the memory
+/// levels of experts stand where all that is cheaper than the experts runs
+/// again.
 std::vector<LayerTreatment> makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
                                            llvm::ArrayRef<ModelLayer> layers,
                                            size_t count, const CopyRates &rates,
-                                           LayerWords words);
+                                           LayerWords words,
+                                           bool withExpertLevels = false);
 
 /// Makes the treatment that recomputes and swaps nothing.
 LayerTreatment makeNoTreatment(size_t numKinds);

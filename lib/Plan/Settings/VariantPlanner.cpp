@@ -124,7 +124,9 @@ Error VariantPlanner::learn() {
       maySwap
           ? CopyRates{host.toHostBytesPerSecond, host.toDeviceBytesPerSecond}
           : CopyRates(),
-      words);
+      words,
+      request.expertLevels && !keep.selectRecompute &&
+          words == LayerWords::Operators);
   std::vector<Assignment> probes =
       makeProbes(context, shape.layers, keep.offset);
   for (Assignment &probe : probes)

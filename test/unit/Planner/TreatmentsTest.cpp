@@ -115,6 +115,36 @@ TEST_F(TreatmentsTest, SwappedLayersAreNamedOneByOne) {
   EXPECT_EQ(settings.recompute, (StageTable{{0, 0}}));
 }
 
+TEST_F(TreatmentsTest, LevelsOfExpertsStandBeforeTheExpertsThemselves) {
+  const std::vector<ModelLayer> layers = makeContext({0, 0, 1}, 1).layers;
+  LayerGraph dense = makeGraph(6 * mib), experts = makeGraph(6 * mib);
+  // The middle one is dearer than the first.
+  experts.operators[1].name = "ffn.morph";
+  experts.experts = 1;
+  auto make = [&](bool withLevels) {
+    return makeTreatments({experts, dense}, layers, 3, {},
+                          LayerWords::Operators, withLevels);
+  };
+  const std::vector<LayerTreatment> without = make(false), made = make(true);
+  ASSERT_EQ(made.size(), without.size() + 2);
+  const auto level1 = llvm::find_if(made, [](const LayerTreatment &treatment) {
+    return treatment.name == "level 1";
+  });
+  ASSERT_NE(level1, made.end());
+  EXPECT_EQ(level1[1].name, "level 0");
+  EXPECT_EQ(level1[0].operators[0].count("ffn.level1"), 1U);
+  EXPECT_EQ(level1[1].operators[0].count("ffn.level0"), 1U);
+  // Layers without experts have no levels.
+  for (const std::string &name : level1[0].operators[1])
+    EXPECT_EQ(name.find("level"), std::string::npos) << name;
+  // Selections behind the levels leave the experts alone, those before do not.
+  for (const LayerTreatment &treatment : made)
+    if (!treatment.isFull)
+      EXPECT_EQ(treatment.operators[0].count("ffn.morph") > 0,
+                &treatment < &*level1)
+          << treatment.name;
+}
+
 TEST_F(TreatmentsTest, GoFromSwapOverEverLessRecomputeToNone) {
   const std::vector<ModelLayer> layers = makeContext({0, 0, 1}, 1).layers;
   const std::vector<LayerTreatment> made =

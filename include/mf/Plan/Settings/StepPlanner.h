@@ -38,6 +38,9 @@ struct PlanRequest {
   /// Values that may be tried beside the YAML's own; empty keeps that.
   std::vector<int64_t> interleaves, microBatches;
   std::vector<std::string> schedules;
+  /// Layers may be at the memory levels of experts, for which MindSpore
+  /// Transformers has no names.
+  bool expertLevels = false;
   double timeLimit = 60;
   const std::atomic<bool> *stop = nullptr;
   /// Called with the current action, and when there is a better plan.
