@@ -102,6 +102,10 @@ void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
   if (!found.best.plan.chunks.empty())
     printPlanTable(found.problem, found.best.plan, toEvaluation(found), units,
                    os);
+  if (!found.schedule.empty())
+    os << formatv("\nno YAML asks for this schedule: mf-opt has "
+                  "--schedule={0}\n",
+                  found.schedule);
   os << "\nsettings:\n";
   printSettings(found.best.settings, yaml, found.best.yaml, os);
 }
@@ -129,6 +133,8 @@ Object writeTrainingPlan(const PlanAnswer &found) {
   Object planned = writeMeasure(found.best.measure);
   planned["is_given"] = found.isGiven;
   planned["settings"] = writeSettings(found.best.settings);
+  if (!found.schedule.empty())
+    planned["schedule"] = found.schedule;
   return Object{{"limit_bytes", found.limitBytes},
                 {"given", std::move(given)},
                 {"planned", std::move(planned)},

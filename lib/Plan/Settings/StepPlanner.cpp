@@ -3,6 +3,8 @@
 #include "mf/Plan/Settings/StepPlanner.h"
 #include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/VariantPlanner.h"
+#include "mf/Frontend/Config/PipelineRules.h"
+#include "mf/Pipeline/Policy.h"
 #include "mf/Plan/Settings/Layout.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -42,7 +44,10 @@ private:
   Error addOwnVariant();
   Error keepGiven(Error error);
   Error addVariants();
-  Expected<bool> addVariant(const MemorySettings &settings);
+  Error addVariant(llvm::StringRef schedule, int64_t interleave,
+                   int64_t microBatches);
+  std::vector<int64_t> findChunks(llvm::StringRef schedule,
+                                  int64_t microBatches) const;
   Error search();
   void take(const VariantPlanner &variant);
 };
@@ -111,29 +116,65 @@ Error Planning::addOwnVariant() {
   return variants.front()->learn();
 }
 
-/// True if the pipeline is one that can be.
-Expected<bool> Planning::addVariant(const MemorySettings &settings) {
+/// The settings of a pipeline at the same global batch; `samples` are those of
+/// a step.
+static MemorySettings makePipeline(const PipelineShape &own, size_t numLayers,
+                                   int64_t interleave, int64_t microBatches) {
+  MemorySettings settings;
+  settings.interleave = interleave;
+  settings.microBatches = microBatches;
+  settings.batchSize = own.batchSize * own.microBatches / microBatches;
+  if (interleave != own.interleave) {
+    settings.offset = dealLayersEvenly(static_cast<int64_t>(numLayers),
+                                       own.stages, interleave);
+    settings.recompute =
+        StageTable(static_cast<size_t>(interleave),
+                   std::vector<int64_t>(static_cast<size_t>(own.stages)));
+    settings.selectRecompute.emplace();
+    settings.selectCommRecompute.emplace();
+  }
+  return settings;
+}
+
+/// Tries a pipeline beside the YAML's own; one that cannot be is skipped. An
+/// empty name is the YAML's schedule.
+Error Planning::addVariant(llvm::StringRef schedule, int64_t interleave,
+                           int64_t microBatches) {
+  MemorySettings settings = makePipeline(
+      variants.front()->getShape(), layers.size(), interleave, microBatches);
+  llvm::StringRef unnamed;
+  if (!schedule.empty()) {
+    // With one and with several chunks on a stage it may have two names.
+    const llvm::StringRef scheduler = getSchedulerOf(
+        schedule == "interleaved" ? llvm::StringRef("1f1b") : schedule);
+    settings.scheduler = scheduler.str();
+    ParallelConfig named;
+    named.pipelineStage = variants.front()->getShape().stages;
+    named.pipelineScheduler = scheduler.str();
+    if (getScheduleName(getScheduleName(named), interleave) !=
+        getScheduleName(schedule, interleave))
+      unnamed = schedule;
+  }
   Expected<std::string> yaml =
       applySettings(request.yaml, request.input.fileName, settings);
   if (!yaml)
     return yaml.takeError();
   auto variant = std::make_unique<VariantPlanner>(
-      request, clock, std::move(*yaml), layers, answer.limitBytes);
+      request, clock, std::move(*yaml), layers, answer.limitBytes, unnamed);
   if (Error error = variant->prepare()) {
     clock.report("skipped: " + toString(std::move(error)));
-    return false;
+    return Error::success();
   }
-  const int64_t batchSize = variant->getShape().batchSize;
   for (const std::unique_ptr<VariantPlanner> &other : variants)
-    if (other->getShape().batchSize == batchSize) {
+    if (variant->costsLike(*other)) {
       variant->borrow(*other);
       variants.push_back(std::move(variant));
-      return true;
+      return Error::success();
     }
   if (Error error = variant->learn())
     return error;
   variants.push_back(std::move(variant));
-  return true;
+  return Error::success();
 }
 
 /// `first` and then the others, each value once.
@@ -147,17 +188,39 @@ static std::vector<Value> prepend(Value first, const std::vector<Value> &rest) {
   return all;
 }
 
+/// The numbers of chunks on a stage to try with a schedule: two as well where
+/// it takes none of those that were asked for.
+std::vector<int64_t> Planning::findChunks(llvm::StringRef schedule,
+                                          int64_t microBatches) const {
+  const PipelineShape &own = variants.front()->getShape();
+  std::vector<int64_t> chunks = prepend(own.interleave, request.interleaves);
+  if (schedule.empty())
+    return chunks;
+  const schedule::Policy &policy =
+      *llvm::cantFail(schedule::findPolicy(schedule));
+  const bool takesOne = llvm::any_of(chunks, [&](int64_t count) {
+    Error error = policy.check(policy.place(own.stages, count, microBatches));
+    const bool isTaken = !error;
+    llvm::consumeError(std::move(error));
+    return isTaken;
+  });
+  if (!takesOne)
+    chunks = {2};
+  return chunks;
+}
+
 /// All that may be tried beside the YAML's own, at the same global batch.
 Error Planning::addVariants() {
   const PipelineShape own = variants.front()->getShape();
   const int64_t samples = own.batchSize * own.microBatches;
-  for (const std::string &scheduler : prepend(std::string(), request.schedules))
-    for (const int64_t interleave :
-         prepend(own.interleave, request.interleaves))
-      for (const int64_t microBatches :
-           prepend(own.microBatches, request.microBatches)) {
-        const bool isOwn = scheduler.empty() && interleave == own.interleave &&
-                           microBatches == own.microBatches;
+  for (const std::string &schedule : prepend(std::string(), request.schedules))
+    for (const int64_t microBatches :
+         prepend(own.microBatches, request.microBatches))
+      for (const int64_t interleave : findChunks(schedule, microBatches)) {
+        const bool isOwn =
+            (schedule.empty() ||
+             getScheduleName(schedule, interleave) == own.schedule) &&
+            interleave == own.interleave && microBatches == own.microBatches;
         if (isOwn || clock.isOver())
           continue;
         if (samples % microBatches != 0) {
@@ -167,22 +230,8 @@ Error Planning::addVariants() {
                            .str());
           continue;
         }
-        MemorySettings settings;
-        if (!scheduler.empty())
-          settings.scheduler = scheduler;
-        settings.interleave = interleave;
-        settings.microBatches = microBatches;
-        settings.batchSize = samples / microBatches;
-        if (interleave != own.interleave) {
-          settings.offset = dealLayersEvenly(
-              static_cast<int64_t>(layers.size()), own.stages, interleave);
-          settings.recompute = {{0}};
-          settings.selectRecompute.emplace();
-          settings.selectCommRecompute.emplace();
-        }
-        Expected<bool> added = addVariant(settings);
-        if (!added)
-          return added.takeError();
+        if (Error error = addVariant(schedule, interleave, microBatches))
+          return error;
       }
   return Error::success();
 }
@@ -196,6 +245,7 @@ void Planning::take(const VariantPlanner &variant) {
     return;
   answer.best = *best;
   answer.isGiven = false;
+  answer.schedule = variant.getUnnamedSchedule();
   answer.problem = variant.getProblem();
   answer.result = variant.getResult();
 }

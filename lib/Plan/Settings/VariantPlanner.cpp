@@ -33,9 +33,11 @@ static MemorySettings dropKept(MemorySettings settings,
 VariantPlanner::VariantPlanner(const PlanRequest &request,
                                const PlanClock &clock, std::string yaml,
                                std::vector<ModelLayer> layers,
-                               int64_t limitBytes)
-    : request(request), clock(clock), yaml(std::move(yaml)),
-      compiler(request.input, this->yaml, request.target) {
+                               int64_t limitBytes, llvm::StringRef schedule)
+    : request(request), clock(clock), input(request.input),
+      yaml(std::move(yaml)), compiler(input, this->yaml, request.target) {
+  if (!schedule.empty())
+    input.schedule = schedule.str();
   context.layers = std::move(layers);
   context.limitBytes = limitBytes;
   compiler.isOver = [this] { return this->clock.isOver(); };
@@ -47,8 +49,7 @@ VariantPlanner::VariantPlanner(const PlanRequest &request,
 }
 
 Error VariantPlanner::prepare() {
-  Expected<PipelineShape> read =
-      readShape(request.input, yaml, context.layers.size());
+  Expected<PipelineShape> read = readShape(input, yaml, context.layers.size());
   if (!read)
     return read.takeError();
   shape = std::move(*read);
@@ -144,6 +145,12 @@ Error VariantPlanner::learn() {
   areCostsOwn = true;
   costs = fitCosts(context, observations);
   return Error::success();
+}
+
+bool VariantPlanner::costsLike(const VariantPlanner &other) const {
+  return shape.batchSize == other.shape.batchSize &&
+         context.schedule.splitsBackward ==
+             other.context.schedule.splitsBackward;
 }
 
 void VariantPlanner::borrow(const VariantPlanner &other) {

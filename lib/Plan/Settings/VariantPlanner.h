@@ -45,10 +45,11 @@ private:
 
 class VariantPlanner {
 public:
-  /// `yaml` asks for the pipeline, with any settings.
+  /// `yaml` asks for the pipeline, with any settings, but for a schedule for
+  /// which it has no name: that is `schedule`, and else empty.
   VariantPlanner(const PlanRequest &request, const PlanClock &clock,
                  std::string yaml, std::vector<ModelLayer> layers,
-                 int64_t limitBytes);
+                 int64_t limitBytes, llvm::StringRef schedule = {});
 
   /// Reads the pipeline.
   llvm::Error prepare();
@@ -73,6 +74,13 @@ public:
   llvm::Error search(double cutoff);
 
   const PipelineShape &getShape() const { return shape; }
+  /// The schedule for which the YAML has no name; else empty.
+  std::string getUnnamedSchedule() const {
+    return input.schedule == request.input.schedule ? "" : input.schedule;
+  }
+  /// Whether both have micro-batches of the same size, and tasks of the same
+  /// kinds: what layers cost is the same then.
+  bool costsLike(const VariantPlanner &other) const;
   /// The shortest that fits; nothing if none does.
   const std::optional<CompiledPlan> &getBest() const { return best; }
   const plan::Problem &getProblem() const { return problem; }
@@ -88,6 +96,7 @@ public:
 private:
   const PlanRequest &request;
   const PlanClock &clock;
+  CompilerInput input;
   std::string yaml;
   AssignmentCompiler compiler;
   PipelineShape shape;

@@ -104,7 +104,7 @@ Error VariantPlanner::refineMisfits() {
   for (const auto &[index, stage] : llvm::enumerate(current.measure.stages))
     if (stage.peakBytes > context.limitBytes)
       misfits.push_back(index);
-  return refineArenas(request.input, currentArenas, misfits, current.measure);
+  return refineArenas(input, currentArenas, misfits, current.measure);
 }
 
 void VariantPlanner::takeCurrent(double expectedSeconds) {
@@ -136,7 +136,7 @@ Error VariantPlanner::tryPlan(const plan::Plan &plan,
 Expected<bool> VariantPlanner::confirmBest() {
   if (!best || best->measure.isExact())
     return true;
-  if (Error error = refineArenas(request.input, bestArenas, best->measure))
+  if (Error error = refineArenas(input, bestArenas, best->measure))
     return std::move(error);
   observations.push_back({toAssignment(best->plan), best->measure});
   if (fits(best->measure))
@@ -212,8 +212,7 @@ Error VariantPlanner::takeObserved() {
     const Assignment assignment = observations[index].assignment;
     if (Error error = compilePlan(toPlan(context, assignment), assignment))
       return error;
-    if (Error error =
-            refineArenas(request.input, currentArenas, current.measure))
+    if (Error error = refineArenas(input, currentArenas, current.measure))
       return error;
     observations.push_back({assignment, current.measure});
     if (fits(current.measure))

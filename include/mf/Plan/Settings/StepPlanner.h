@@ -67,6 +67,9 @@ struct PlanAnswer {
   /// shorter.
   CompiledPlan best;
   bool isGiven = false;
+  /// The plan's schedule, as mf-opt's --schedule, if a YAML has no name for it;
+  /// else empty.
+  std::string schedule;
   /// The problem that was solved last, with costs as compiled, and its result.
   /// Seconds and bytes.
   plan::Problem problem;
