@@ -93,13 +93,28 @@ bool MemoryVerifier::walk() {
   return true;
 }
 
+/// Whether a static on the device is what the host gives anew for each step.
+static bool isCopiedByStep(const Static &buffer) {
+  switch (buffer.role) {
+  case Role::Tokens:
+  case Role::Labels:
+  case Role::LearningRate:
+  case Role::StepNumber:
+  case Role::LossScale:
+  case Role::Draw:
+    return buffer.space == Space::Device;
+  default:
+    return false;
+  }
+}
+
 /// The host has written all statics but reports, which it reads, and statics
-/// that the step makes itself.
+/// that the step makes itself or copies from it.
 bool MemoryVerifier::initialize() {
   for (uint32_t i = 0; i < stage.statics.size(); ++i) {
     const Static &buffer = stage.statics[i];
     if (buffer.bytes == 0 || buffer.role == Role::Report ||
-        isOfStep(buffer.role))
+        isOfStep(buffer.role) || isCopiedByStep(buffer))
       continue;
     const MemoryRange access = table.getMemory(table.getStatic(i));
     if (!getMap(buffer.space)
@@ -148,7 +163,7 @@ bool MemoryVerifier::checkAccesses() {
 bool MemoryVerifier::finish() {
   for (uint32_t i = 0; i < stage.statics.size(); ++i) {
     const Static &buffer = stage.statics[i];
-    if (buffer.bytes == 0 || isOfStep(buffer.role) ||
+    if (buffer.bytes == 0 || isOfStep(buffer.role) || isCopiedByStep(buffer) ||
         (buffer.role == Role::Report && buffer.space == Space::Device))
       continue;
     const MemoryRange access = table.getMemory(table.getStatic(i));

@@ -122,3 +122,21 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
     ascend.call @layer(%m) micro_batch 3 scratch at 256 : (!ascend.buffer<4xf32, hbm>) -> ()
   }
 }
+
+// -----
+
+// The learning rate on the device is that of the step before.
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @h2d h2d
+  ascend.static @host.rate learning_rate : !ascend.buffer<f32, host> at 0
+  ascend.static @rate learning_rate : !ascend.buffer<f32, hbm> at 0
+  ascend.static @w parameter of "w" : !ascend.buffer<f32, hbm> at 64
+  ascend.step {
+    %rate = ascend.global @rate : !ascend.buffer<f32, hbm>
+    %w = ascend.global @w : !ascend.buffer<f32, hbm>
+    // Correct: a copy of host.rate to rate, and a wait for it.
+    // expected-error@+1 {{reads learning_rate 'rate', but nothing wrote its bytes 0 to 4 before}}
+    ascend.launch "aclnnMul"(%w, %rate) -> (%w) {} : (!ascend.buffer<f32, hbm>, !ascend.buffer<f32, hbm>) -> !ascend.buffer<f32, hbm>
+  }
+}
