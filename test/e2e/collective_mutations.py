@@ -21,6 +21,7 @@ import re
 import subprocess
 import sys
 
+import detection
 import parts
 import training
 
@@ -220,6 +221,10 @@ def main():
         if sum(checks.counts.values()) < 100:
             checks.problems += 1
             print("fewer than 100 mutations were tried")
+    ends = collections.Counter()
+    for (_, outcome), count in checks.counts.items():
+        ends[outcome if outcome in ("same bits", None) else "refused"] += count
+    detection.print_detection("collectives", ends["refused"], ends["same bits"], ends[None])
     print("%d mutations, %d problems" % (sum(checks.counts.values()), checks.problems))
     sys.exit(1 if checks.problems else 0)
 

@@ -20,6 +20,7 @@ import struct
 import subprocess
 import sys
 
+import detection
 import numpy
 import safetensors
 
@@ -112,7 +113,7 @@ class Checks:
         return self.tool("mf-opt", "--ascend-plan-memory", self.path("step.mlir"), "-o", self.path("planned.mlir"))
 
     def note(self, kind, outcome, problem=None):
-        self.counts[kind, outcome] += 1
+        self.counts[kind, "wrong" if problem else outcome] += 1
         if problem:
             self.problems += 1
             print("%s: %s" % (kind, problem))
@@ -212,7 +213,10 @@ def main():
     checks.check(options.seed, options.count)
     for (kind, outcome), count in sorted(checks.counts.items()):
         print("%s: %d %s" % (kind, count, outcome))
-    print("%d mutations, %d problems" % (sum(checks.counts.values()), checks.problems))
+    total = sum(checks.counts.values())
+    harmless = sum(count for (_, outcome), count in checks.counts.items() if outcome == "same bits")
+    detection.print_detection("exchanges of rows", total - harmless - checks.problems, harmless, checks.problems)
+    print("%d mutations, %d problems" % (total, checks.problems))
     sys.exit(1 if checks.problems else 0)
 
 

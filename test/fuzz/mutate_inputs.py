@@ -272,7 +272,7 @@ class Campaign:
         ]  # fmt: skip
 
     def run(self, kind, seed, number):
-        """What went wrong with one mutation: nothing, a crash or a hang."""
+        """What became of one mutation: nothing, "refused", a crash or a hang."""
         work = self.folder / f"{kind}-{number}"
         work.mkdir()
         commands = self.kinds[kind](random.Random(f"{seed}:{number}"), work)
@@ -280,7 +280,7 @@ class Campaign:
         problem = next(filter(None, executed), None)
         if problem is None or problem == "refused":
             shutil.rmtree(work)
-            return None
+            return problem
         return f"{kind} {number}: {problem}"
 
     def start(self, command, errors):
@@ -335,18 +335,23 @@ def main():
             parser.error(f"no kind '{kind}', expected {', '.join(campaign.kinds)}")
     campaign.prepare()
     numbers = range(options.count) if options.only is None else [options.only]
-    found = {"crash": 0, "hang": 0}
+    found, refused = {"crash": 0, "hang": 0}, 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for problem in pool.map(
             lambda n: campaign.run(kinds[n % len(kinds)], options.seed, n), numbers
         ):
-            if problem:
+            if problem == "refused":
+                refused += 1
+            elif problem:
                 found["crash" if ": crash" in problem else "hang"] += 1
                 print(problem, flush=True)
     for server in campaign.servers:
         server.close()
     if not options.keep:
         shutil.rmtree(folder)
+    wrong = sum(found.values())
+    print(f"detection: mutated inputs: {len(numbers)} injected, {refused} detected, "
+          f"{len(numbers) - refused - wrong} harmless, {wrong} missed")  # fmt: skip
     print(f"{len(numbers)} mutations, {found['crash']} crashes, {found['hang']} hangs")
     return 1 if any(found.values()) else 0
 

@@ -128,7 +128,10 @@ TEST_P(CertificateTest, AcceptsNoOtherBits) {
   std::cout << pass.name.str() << ": " << counts.broken << " broken, "
             << counts.refused << " refused (" << counts.byTerms
             << " by their terms), " << counts.harmless << " harmless, "
-            << counts.missed << " wrong\n";
+            << counts.missed << " wrong\n"
+            << "detection: wrong rewrites: " << counts.broken << " injected, "
+            << counts.refused << " detected, " << counts.harmless
+            << " harmless, " << counts.missed << " missed\n";
 }
 
 std::vector<size_t> getNumbers() {

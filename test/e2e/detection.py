@@ -1,0 +1,7 @@
+"""The line by which a campaign says what became of what it broke; scripts/nightly.py makes a table of them."""
+
+
+def print_detection(kind, detected, harmless, missed):
+    """`detected` were refused, `harmless` gave the same bits, `missed` neither."""
+    counts = (detected + harmless + missed, detected, harmless, missed)
+    print("detection: %s: %d injected, %d detected, %d harmless, %d missed" % (kind, *counts))

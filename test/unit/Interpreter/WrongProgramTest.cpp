@@ -1,0 +1,247 @@
+//===- WrongProgramTest.cpp - Broken programs that no proof may accept ----===//
+//
+// Breaks the decoded program of a lowered step at random: offsets, events,
+// order, operands, slots, exchanges. A program that all proofs accept runs, in
+// a random order of its streams, and must have the bits of the right one.
+// MF_SEED and MF_COUNT draw others, and more.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoweredSteps.h"
+#include "mf/Exec/Runner/ModelState.h"
+#include "mf/Program/Decoder.h"
+#include "mf/Program/Verifier.h"
+#include "test/unit/Campaign.h"
+#include "test/unit/Program/DecodableProgram.h"
+#include "test/unit/Program/ProgramMutator.h"
+#include "gtest/gtest.h"
+#include <iostream>
+#include <set>
+
+using namespace mf::program;
+using mf::tools::LoweredSteps;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+/// All that two steps leave on the ranks, or why they could not run.
+std::string runSteps(const Program &program, uint64_t seed) {
+  mf::runner::RunnerOptions options;
+  options.threads = 1;
+  options.faults = std::make_shared<mf::FaultSchedule>(
+      seed, llvm::ArrayRef<mf::FaultKind>());
+  auto runner = mf::runner::Runner::create(program, options);
+  if (!runner)
+    return llvm::toString(runner.takeError());
+  mf::runner::ModelState state(**runner);
+  if (llvm::Error error = state.initialize(1))
+    return llvm::toString(std::move(error));
+  const int64_t count =
+      program.microBatches * program.microBatchSize * program.sequenceLength;
+  std::vector<int32_t> tokens, labels;
+  for (int64_t i = 0; i < count; ++i) {
+    tokens.push_back(static_cast<int32_t>(7 * i % program.vocabSize));
+    labels.push_back(static_cast<int32_t>(5 * i % program.vocabSize));
+  }
+  std::string result;
+  for (int64_t step = 1; step <= 2; ++step) {
+    mf::ranks::StepInput input;
+    input.tokens = tokens;
+    input.labels = labels;
+    input.learningRates = {0.01F};
+    input.stepNumber = step;
+    auto output = (*runner)->runStep(input);
+    if (!output)
+      return llvm::toString(output.takeError());
+    result += std::to_string(output->loss.value_or(0)) + " ";
+  }
+  for (const int64_t rank : (*runner)->getLocalRanks())
+    for (auto [number, buffer] :
+         llvm::enumerate(program.getStageOf(rank).statics))
+      if (buffer.role == Role::Parameter || buffer.role == Role::FirstMoment ||
+          buffer.role == Role::SecondMoment)
+        result += llvm::toStringRef(
+            (*runner)->getStatic(rank, static_cast<uint32_t>(number)));
+  return result;
+}
+
+std::string prove(const Program &program) {
+  for (llvm::Error (*proof)(const Program &) :
+       {&verifyProgram, &verifyDistribution, &verifyComputation})
+    if (llvm::Error error = proof(program))
+      return llvm::toString(std::move(error));
+  return {};
+}
+
+/// Two stages, which swap.
+constexpr llvm::StringLiteral yaml = R"(
+parallel_config: {pipeline_stage: 2, micro_batch_num: 3}
+swap_config:
+  swap: True
+  op_swap:
+    - {op_name: 'feed_forward\.w1\.activation\.silu', backward_prefetch: 2, layers: True}
+)";
+
+/// Copies between statics by the names of source and target, and arguments of
+/// calls that are no tasks by their number.
+std::set<std::pair<std::string, std::string>>
+findHostValues(const StageProgram &stage) {
+  std::set<std::pair<std::string, std::string>> values;
+  const InstructionList &step = stage.step;
+  for (const Instruction &instruction : step.instructions) {
+    if (instruction.work != Work::Copy)
+      continue;
+    const Buffer &target = step.buffers[instruction.accesses[1].operand.buffer];
+    if (target.kind == BufferKind::Static)
+      values.insert({step.buffers[instruction.accesses[0].operand.buffer].name,
+                     target.name});
+  }
+  for (const Call &call : step.calls)
+    for (auto [number, argument] : llvm::enumerate(call.arguments))
+      if (!call.frame)
+        values.insert(
+            {step.buffers[argument.buffer].name, std::to_string(number)});
+  return values;
+}
+
+/// Whether the step passes to the update of parameters, and to the host, what
+/// the right one does: of that nothing is proven but that it is there.
+bool hasHostValues(const Program &program, const Program &right) {
+  for (auto [stage, before] : llvm::zip_equal(program.stages, right.stages)) {
+    const auto values = findHostValues(stage),
+               expected = findHostValues(before);
+    if (!std::includes(expected.begin(), expected.end(), values.begin(),
+                       values.end()))
+      return false;
+    for (const auto &value : expected)
+      if (llvm::StringRef(value.second).starts_with("host.") &&
+          values.count(value) == 0)
+        return false;
+  }
+  return true;
+}
+
+bool areSame(const Operand &one, const Operand &two) {
+  return one.buffer == two.buffer && one.offset == two.offset;
+}
+
+/// Whether two instructions use the same buffers and events.
+bool hasSameOperands(const InstructionList &list, const Instruction &one,
+                     const InstructionList &otherList, const Instruction &two) {
+  for (auto [access, other] : llvm::zip(one.accesses, two.accesses))
+    if (!areSame(access.operand, other.operand))
+      return false;
+  const Call *call = list.getCall(one), *otherCall = otherList.getCall(two);
+  if (!call || !otherCall)
+    return one.awaited.size() == two.awaited.size() && one.stream == two.stream;
+  for (auto [argument, other] :
+       llvm::zip(call->arguments, otherCall->arguments))
+    if (!areSame(argument, other))
+      return false;
+  return call->frame == otherCall->frame && call->events == otherCall->events &&
+         call->scratchOffset == otherCall->scratchOffset;
+}
+
+/// The first instruction of a list that is another one than in `right`.
+std::string describeChange(const Program &right, const InstructionList &list,
+                           const InstructionList &rightList) {
+  for (auto [number, before] : llvm::enumerate(rightList.instructions)) {
+    if (number < list.instructions.size() &&
+        list.instructions[number].location == before.location &&
+        hasSameOperands(list, list.instructions[number], rightList, before))
+      continue;
+    return "instruction " + std::to_string(number) + " ('" + before.cell +
+           (before.work == Work::Kernel
+                ? "', " + right.kernels[before.index].spec.name
+                : "'") +
+           ")";
+  }
+  return {};
+}
+
+/// Where the instructions of a program differ from those of the right one.
+std::string describeChange(const Program &program, const Program &right) {
+  for (auto [stage, before] : llvm::zip_equal(program.stages, right.stages)) {
+    for (auto [routine, other] :
+         llvm::zip_equal(stage.routines, before.routines))
+      if (std::string text = describeChange(right, routine.body, other.body);
+          !text.empty())
+        return stage.name + ", " + routine.name + ": " + text;
+    if (std::string text = describeChange(right, stage.step, before.step);
+        !text.empty())
+      return stage.name + ", step: " + text;
+  }
+  return "not the instructions";
+}
+
+/// A class of the detection table, and the mutations in it.
+struct MutationClass {
+  llvm::StringRef name;
+  llvm::SmallVector<Mutation, 4> mutations;
+};
+
+struct WrongCounts {
+  int64_t broken = 0, refused = 0, harmless = 0, missed = 0;
+};
+
+TEST(WrongProgramTest, AcceptsNoOtherBits) {
+  const std::vector<MutationClass> classes = {
+      {"offsets",
+       {Mutation::FrameOffset, Mutation::HostFrameOffset,
+        Mutation::ScratchOffset, Mutation::BufferOffset}},
+      {"events",
+       {Mutation::LeftOutWait, Mutation::OtherEvent, Mutation::RecordPlace,
+        Mutation::OtherStream}},
+      {"order", {Mutation::Order}},
+      {"operands", {Mutation::OtherOperand, Mutation::OtherArgument}},
+      {"slots", {Mutation::OtherSlot, Mutation::OtherFrame}},
+      {"instructions left out", {Mutation::LeftOut}}};
+  LoweredSteps steps(yaml);
+  ASSERT_FALSE(steps.snapshots.empty()) << steps.messages;
+  auto decoded = decodeProgram(*steps.snapshots.back().module);
+  ASSERT_TRUE(mlir::succeeded(decoded)) << steps.messages;
+  const Program &right = decoded->program;
+  ASSERT_EQ(prove(right), "");
+  const std::string expected = runSteps(right, 0);
+  ProgramMutator mutator(mf::getCampaignSeed(1));
+  std::vector<WrongCounts> counts(classes.size());
+  const uint64_t wanted = mf::getCampaignCount(300);
+  for (uint64_t broken = 0, tries = 0; broken < wanted && tries < 100 * wanted;
+       ++tries) {
+    const size_t number = tries % classes.size();
+    const MutationClass &chosen = classes[number];
+    const Mutation mutation =
+        chosen.mutations[mutator.below(chosen.mutations.size())];
+    Program program = right;
+    if (!mutator.mutateChunks(program, mutation) ||
+        !isDecodable(program, right) || !hasHostValues(program, right))
+      continue;
+    ++broken;
+    WrongCounts &count = counts[number];
+    ++count.broken;
+    if (!prove(program).empty()) {
+      ++count.refused;
+      continue;
+    }
+    if (runSteps(program, tries) == expected) {
+      ++count.harmless;
+      continue;
+    }
+    ++count.missed;
+    ADD_FAILURE() << "accepted with other bits: " << chosen.name.str()
+                  << ", try " << tries << ", "
+                  << describeChange(program, right);
+  }
+  for (auto [chosen, count] : llvm::zip_equal(classes, counts)) {
+    // A share of a campaign may have few of a class.
+    EXPECT_TRUE(count.refused > 0 || count.broken < 20) << chosen.name.str();
+    std::cout << "detection: " << chosen.name.str() << ": " << count.broken
+              << " injected, " << count.refused << " detected, "
+              << count.harmless << " harmless, " << count.missed << " missed\n";
+  }
+}
+
+} // namespace
