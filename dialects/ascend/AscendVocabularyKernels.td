@@ -81,8 +81,9 @@ def CrossEntropyLossGrad
                 ignore_index, 0.0, 0.0, tensor(out));}];
   let cannHeaders = ["cast", "cross_entropy_loss", "cross_entropy_loss_grad"];
   let summary = "gradient of aclnnCrossEntropyLoss with respect to its input";
-  let parts = "+., rC, r, r, . -> rC";
-  let description = "From the input and what the loss kept; see there.";
+  let parts = [{getLossParts("+., rC, r, r, N -> rC", spec.inputs[4])}];
+  let description = [{From the input and what the loss kept; see there. A count
+    of shape [1] is that of a rank's own rows.}];
   let inputs = (ins In:$gradLoss, In:$input, In:$target, In:$logSumExp,
                     In:$count);
   let outputs = (outs Out:$out);
@@ -157,7 +158,7 @@ def PickLogit : Kernel<"mfPickLogit", "makePickLogit"> {
 
 def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
   let summary = "the loss of a rank's rows, not yet divided by their number";
-  let parts = "*, *, *, * -> S, *";
+  let parts = [{getLossParts("r, r, r, r -> S, r", spec.outputs[0])}];
   let description = [{From each row's maximum, its sum of exponentials and its
     label's logit, of all ranks. `sums` are the sum of the rows that count and
     their number; `classes` is the whole vocabulary.}];
@@ -172,9 +173,9 @@ def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
 
 def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
   let summary = "aclnnCrossEntropyLoss, not yet divided by the number of rows";
-  let parts = "*C, * -> S, *";
+  let parts = [{getLossParts("rC, r -> S, r", spec.outputs[0])}];
   let description = [{`sums` are the sum of the rows that count and their
-    number.}];
+    number; of shape [1, 2] those of a rank's own rows.}];
   let inputs = (ins In:$input, In:$target);
   let outputs = (outs Out:$sums, Out:$logSumExp);
   let attributes = (attrs OptionalInt:$ignore_index);
@@ -186,7 +187,7 @@ def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
 
 def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
   let summary = "the number of rows that count";
-  let parts = "* -> +S";
+  let parts = [{getLossParts("r -> +S", spec.outputs[0])}];
   let description = [{Written over that of `sums`, which counted a piece's rows;
     the labels are of the whole sequence.}];
   let inputs = (ins In:$target);
@@ -200,10 +201,13 @@ def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
 
 def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
   let summary = "loss = sum / (count + 1e-8)";
-  let parts = "S -> ., .";
-  let description = "From `sums` of the kernels above.";
+  let parts = [{getLossParts("S -> ., N", spec.inputs[0])}];
+  let description = [{From `sums` of the kernels above. With `ranks` they are
+    those of a rank's own rows, and the loss is its share of the mean of so many
+    means: the count is so many times as large.}];
   let inputs = (ins In:$sums);
   let outputs = (outs Out:$loss, Out:$count);
+  let attributes = (attrs OptionalInt:$ranks);
   let kind = "loss";
   let flops = "2";
   let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
@@ -213,7 +217,7 @@ def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
 def CrossEntropyPartGrad
     : Kernel<"mfCrossEntropyPartGrad", "makeCrossEntropyLossGrad"> {
   let summary = "aclnnCrossEntropyLossGrad of a rank's columns of the logits";
-  let parts = "+., *c, *, *, ., @c -> *c";
+  let parts = [{getLossParts("+., rc, r, r, N, @c -> rc", spec.inputs[4])}];
   let description = [{What the loss kept is of all ranks; `classes` is the whole
     vocabulary.}];
   let inputs = (ins In:$gradLoss, In:$input, In:$target, In:$logSumExp,

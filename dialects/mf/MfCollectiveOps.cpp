@@ -208,6 +208,14 @@ private:
 // AllReduceOp and MirrorOp
 //===----------------------------------------------------------------------===//
 
+/// The same in fp32.
+static Value widen(OpBuilder &builder, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return builder.createOrFold<CastOp>(value.getLoc(),
+                                      type.clone(builder.getF32Type()), value,
+                                      nullptr, nullptr, nullptr);
+}
+
 bool AllReduceOp::isView() { return false; }
 bool MirrorOp::isView() { return true; }
 Engine AllReduceOp::getEngine() { return Engine::Communication; }
@@ -230,8 +238,11 @@ void AllReduceOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 void MirrorOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                              ArrayRef<bool> needed,
                              MutableArrayRef<Value> operandGradients) {
+  Value gradient = resultGradients[0];
+  if (getWideGradient())
+    gradient = widen(builder, gradient);
   operandGradients[0] = AllReduceOp::create(
-      builder, getLoc(), getInput().getType(), resultGradients[0], getAxes());
+      builder, getLoc(), gradient.getType(), gradient, getAxes());
 }
 
 //===----------------------------------------------------------------------===//
@@ -288,8 +299,11 @@ void OwnPartOp::emitInstructions(LaunchEmitter &emitter) {
 void AllGatherOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                 ArrayRef<bool> needed,
                                 MutableArrayRef<Value> operandGradients) {
-  Type type = getInput().getType();
   Value gradient = resultGradients[0];
+  if (getWideGradient())
+    gradient = widen(builder, gradient);
+  Type type = cast<RankedTensorType>(getInput().getType())
+                  .clone(getElementTypeOrSelf(gradient.getType()));
   if (getReplicated())
     operandGradients[0] = OwnPartOp::create(builder, getLoc(), type, gradient,
                                             getAxes(), getDim());

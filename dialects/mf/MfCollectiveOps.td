@@ -38,8 +38,8 @@ class Mf_AlongOp<string mnemonic, string format = "", list<Trait> traits = [],
 }
 
 // A group operator without a dimension.
-class Mf_WholeOp<string mnemonic, list<Trait> traits = []>
-    : Mf_GroupOp<mnemonic, (ins), "", !listconcat([
+class Mf_WholeOp<string mnemonic, list<Trait> traits = [], dag attributes = (ins)>
+    : Mf_GroupOp<mnemonic, attributes, "", !listconcat([
         SameOperandsAndResultElementType, SameOperandsAndResultShape], traits)> {
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input,
                                  "::mlir::ArrayAttr":$axes), [{
@@ -63,12 +63,13 @@ def Mf_AllReduceOp : Mf_WholeOp<"all_reduce", [Mf_SumsParts]> {
   }];
 }
 
-def Mf_MirrorOp : Mf_WholeOp<"mirror"> {
+def Mf_MirrorOp : Mf_WholeOp<"mirror", [], (ins UnitAttr:$wide_gradient)> {
   let summary = "the same value, whose gradient is a sum over ranks; a view";
   let description = [{
     From replicated to reduced: readers behind it make a part of the gradient
     on each rank of the group, and its gradient is their all-reduce. It is
-    Megatron's f and MindSpore's mirror operator.
+    Megatron's f and MindSpore's mirror operator. With `wide_gradient` the sum
+    is in fp32, and so is the gradient.
 
     ```mlir
     %y = mf.mirror %x over ["mp"] {name = "attention.wq.matmul"}
@@ -78,14 +79,16 @@ def Mf_MirrorOp : Mf_WholeOp<"mirror"> {
 }
 
 def Mf_AllGatherOp : Mf_GroupOp<"all_gather",
-    (ins DefaultValuedAttr<I64Attr, "0">:$dim, UnitAttr:$replicated),
+    (ins DefaultValuedAttr<I64Attr, "0">:$dim, UnitAttr:$replicated,
+         UnitAttr:$wide_gradient),
     "(`dim` $dim^)? (`replicated` $replicated^)?"> {
   let summary = "the inputs of a group of ranks side by side, on each of them";
   let description = [{
     Along dimension `dim`, in the order of ranks. From sharded to reduced: each
     rank makes a part of the result's gradient, and the gradient is a
     reduce-scatter. `replicated`: from sharded to replicated; all ranks have
-    the same gradient of the result, and each takes its own part.
+    the same gradient of the result, and each takes its own part. With
+    `wide_gradient` the gradient is summed in fp32, and stays in it.
 
     ```mlir
     %y = mf.all_gather %x over ["mp"] {name = "feed_forward.w1.matmul"}

@@ -195,8 +195,13 @@ void SigmoidOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 void CastOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                            ArrayRef<bool> needed,
                            MutableArrayRef<Value> operandGradients) {
-  operandGradients[0] = CastOp::create(builder, getLoc(), getInput().getType(),
-                                       resultGradients.front());
+  // A gradient may be in the input's type before it is that of the result.
+  Value gradient = resultGradients.front();
+  operandGradients[0] =
+      gradient.getType() == getInput().getType()
+          ? gradient
+          : CastOp::create(builder, getLoc(), getInput().getType(), gradient)
+                .getResult();
 }
 
 bool CastOp::areCastCompatible(TypeRange inputs, TypeRange outputs) {

@@ -108,6 +108,8 @@ std::optional<ParameterSharing> ParameterSharing::find(Operation *param) {
     sharing.axes.push_back(axis);
   sharing.gathersAgain = written.getAs<BoolAttr>("gathers_again").getValue();
   sharing.mustDivide = written.getAs<BoolAttr>("must_divide").getValue();
+  sharing.dividesGradients =
+      written.getAs<BoolAttr>("divides_gradients").getValue();
   return sharing;
 }
 
@@ -119,18 +121,23 @@ void ParameterSharing::setOn(Operation *param) const {
           {builder.getNamedAttr("axes", builder.getStrArrayAttr(axes)),
            builder.getNamedAttr("gathers_again",
                                 builder.getBoolAttr(gathersAgain)),
-           builder.getNamedAttr("must_divide",
-                                builder.getBoolAttr(mustDivide))}));
+           builder.getNamedAttr("must_divide", builder.getBoolAttr(mustDivide)),
+           builder.getNamedAttr("divides_gradients",
+                                builder.getBoolAttr(dividesGradients))}));
 }
 
 LogicalResult ParameterSharing::verify(Operation *op, Attribute value) {
   auto written = dyn_cast<DictionaryAttr>(value);
   auto axes = written ? written.getAs<ArrayAttr>("axes") : ArrayAttr();
+  auto isFlag = [&](StringRef name) {
+    return static_cast<bool>(written.getAs<BoolAttr>(name));
+  };
   if (!axes || !llvm::all_of(axes, llvm::IsaPred<StringAttr>) ||
-      !written.getAs<BoolAttr>("gathers_again") ||
-      !written.getAs<BoolAttr>("must_divide") || written.size() != 3)
+      !isFlag("gathers_again") || !isFlag("must_divide") ||
+      !isFlag("divides_gradients") || written.size() != 4)
     return op->emitOpError("expected {axes = [...], gathers_again = ..., "
-                           "must_divide = ...} as mf.sharing, but got ")
+                           "must_divide = ..., divides_gradients = ...} as "
+                           "mf.sharing, but got ")
            << value;
   if (!isa<ParamOp>(op))
     return op->emitOpError("has a sharing; expected it on an mf.param");

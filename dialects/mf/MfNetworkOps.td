@@ -372,7 +372,7 @@ def Mf_CrossEntropyOp : Mf_VocabularyOp<"cross_entropy",
     (ins Mf_FloatTensor:$logits, Mf_IndexTensor:$labels,
          Optional<Mf_IndexTensor>:$counted),
     (ins DefaultValuedAttr<I64Attr, "-100">:$ignore_index,
-         OptionalAttr<StrArrayAttr>:$token_axes),
+         OptionalAttr<StrArrayAttr>:$token_axes, UnitAttr:$own_means),
     (outs Mf_FloatTensor:$loss, Mf_FloatTensor:$logsumexp,
           Mf_FloatTensor:$count),
     [Mf_Differentiable, Mf_OwnShardingRuleWith<["localize", "takePiece"]>,
@@ -389,7 +389,9 @@ def Mf_CrossEntropyOp : Mf_VocabularyOp<"cross_entropy",
     classes: what the ranks send each other are maxima, sums of exponentials
     and the labels' logits, [rows] in fp32 each. With `token_axes` the rows are
     this rank's, and sum and count are those of all ranks of these axes. The
-    gradient sends nothing. With `counted`, labels of which these are a piece,
+    gradient sends nothing. With `own_means` the loss is then the mean of the
+    means of these ranks, and `count`, [1], is the number of rows of this rank
+    that count, times the ranks. With `counted`, labels of which these are a piece,
     the rows that count are those of all of them: the losses of the pieces add
     up to that of the whole.
 

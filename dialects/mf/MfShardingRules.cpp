@@ -99,6 +99,8 @@ void CrossEntropyOp::localize(ArrayRef<Layout> operands,
   const Axes &rows = operands[0].cuts[0], &classes = operands[0].cuts[1];
   if (!rows.empty())
     setTokenAxesAttr(builder.getStrArrayAttr(rows));
+  if (!rows.empty() && getOwnMeans())
+    getCount().setType(RankedTensorType::get({1}, builder.getF32Type()));
   if (classes.empty())
     return;
   setVocabAxesAttr(builder.getStrArrayAttr(classes));

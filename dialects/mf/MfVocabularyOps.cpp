@@ -103,7 +103,12 @@ void CrossEntropyOp::build(OpBuilder &builder, OperationState &state,
   RankedTensorType scalar = getFloats(builder.getContext(), {});
   build(builder, state, scalar, rows, scalar, logits, labels, Value(), Value(),
         builder.getI64IntegerAttr(ignoreIndex), nullptr, nullptr, nullptr,
-        nullptr, nullptr);
+        nullptr, nullptr, nullptr);
+}
+
+/// Whether the loss is a mean of means of several ranks.
+static bool hasOwnMeans(CrossEntropyOp op) {
+  return op.getOwnMeans() && op.getTokenAxes();
 }
 
 LogicalResult CrossEntropyOp::verify() {
@@ -116,11 +121,13 @@ LogicalResult CrossEntropyOp::verify() {
            << logits << " and " << labels;
   RankedTensorType scalar = getFloats(getContext(), {});
   RankedTensorType rows = getFloats(getContext(), labels.getShape());
+  RankedTensorType count =
+      hasOwnMeans(*this) ? getFloats(getContext(), {1}) : scalar;
   if (getTensor(getLoss()).dropEncoding() != scalar ||
-      getTensor(getCount()).dropEncoding() != scalar ||
+      getTensor(getCount()).dropEncoding() != count ||
       getTensor(getLogsumexp()).dropEncoding() != rows)
-    return emitOpError("expected scalar loss and count and ")
-           << rows << " logsumexp, in fp32";
+    return emitOpError("expected a scalar loss, ")
+           << count << " count and " << rows << " logsumexp, in fp32";
   if (Value counted = getCounted())
     if (getTensor(counted).getRank() != 1 ||
         getTensor(counted).getDimSize(0) % labels.getDimSize(0) != 0)
@@ -162,8 +169,11 @@ public:
         labels(emitter.getBuffer(op.getLabels())) {}
 
   void emit() {
+    const bool ownMeans = hasOwnMeans(op);
+    // A rank's own sums are a part of those of all ranks.
     EmittedBuffer sums =
-        emitter.createTemporary(getFloats(op.getContext(), {2}));
+        emitter.createTemporary(ownMeans ? getFloats(op.getContext(), {1, 2})
+                                         : getFloats(op.getContext(), {2}));
     EmittedBuffer logSumExp = emitter.createBuffer(op.getLogsumexp());
     if (op.getFirstRow())
       emitRows(sums, logSumExp);
@@ -176,16 +186,30 @@ public:
           getLossAttributes(op, op.getIgnoreIndexAttr(),
                             getClasses(op).value_or(
                                 getTensor(op.getLogits()).getDimSize(1))));
-    if (ArrayAttr axes = op.getTokenAxesAttr())
+    ArrayAttr axes = op.getTokenAxesAttr();
+    if (axes && !ownMeans)
       reduce(sums, axes, Reduction::Sum);
+    EmittedBuffer loss = emitter.createBuffer(op.getLoss());
     emitter.launch("mfMeanLoss", sums,
-                   {emitter.createBuffer(op.getLoss()),
-                    emitter.createBuffer(op.getCount())});
+                   {loss, emitter.createBuffer(op.getCount())},
+                   getMeanAttributes(ownMeans));
+    if (ownMeans)
+      reduce(loss, axes, Reduction::Sum);
   }
 
 private:
   DictionaryAttr getAttributes() {
     return getLossAttributes(op, op.getIgnoreIndexAttr(), getClasses(op));
+  }
+
+  /// Over how many ranks a mean of means is.
+  DictionaryAttr getMeanAttributes(bool ownMeans) {
+    Builder builder(op.getContext());
+    if (!ownMeans)
+      return builder.getDictionaryAttr({});
+    const int64_t ranks = getGroupSize(op, op.getTokenAxesAttr()).value_or(1);
+    return builder.getDictionaryAttr(
+        builder.getNamedAttr("ranks", builder.getI64IntegerAttr(ranks)));
   }
 
   void reduce(EmittedBuffer buffer, ArrayAttr axes, Reduction reduction) {

@@ -10,7 +10,7 @@ namespace mf::ir {
 
 /// The attribute of one mf.param that overrides what the model's
 /// training asks for all parameters: `mf.sharing = {axes = ["dp"],
-/// gathers_again = true, must_divide = false}`.
+/// gathers_again = true, must_divide = false, divides_gradients = false}`.
 struct ParameterSharing {
   static constexpr llvm::StringLiteral attributeName = "mf.sharing";
 
@@ -23,6 +23,8 @@ struct ParameterSharing {
   /// Whether a first dimension that does not divide is an error. Else each rank
   /// keeps its part.
   bool mustDivide = false;
+  /// Whether the gradient is divided by the number of these ranks.
+  bool dividesGradients = false;
 
   static std::optional<ParameterSharing> find(mlir::Operation *param);
   void setOn(mlir::Operation *param) const;

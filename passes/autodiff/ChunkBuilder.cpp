@@ -1,6 +1,7 @@
 //===- ChunkBuilder.cpp - The joint graph of a chunk ----------------------===//
 
 #include "ChunkBuilder.h"
+#include "dialects/mf/ParameterSharing.h"
 #include "mlir/IR/Remarks.h"
 
 using namespace mlir;
@@ -154,16 +155,29 @@ Value ChunkBuilder::makeSummand(ParamOp param, Value gradient) {
   return divideByRanks(param, gradient, name);
 }
 
-/// The mean over ranks of a sum over ranks, where the mean is asked for. Sums
-/// at the step's end are divided there.
-Value ChunkBuilder::divideByRanks(ParamOp param, Value sum, StringRef name) {
+/// The ranks by which a summand of the gradient of `param` is divided: those
+/// that share the parameter out where its sharing asks for that, or those that
+/// a mean is over, if the summand is their sum. Other sums are divided at the
+/// step's end.
+int64_t ChunkBuilder::getDivisor(ParamOp param) {
+  if (param.getUpdateRule())
+    return 1;
+  if (auto sharing = ParameterSharing::find(param);
+      sharing && sharing->dividesGradients)
+    return getGroupSize(param, builder.getStrArrayAttr(sharing->axes))
+        .value_or(1);
   TrainingAttr training = model.getTrainingAttr();
   LayoutAttr layout = param.getLayoutAttr();
-  if (!param.getReducedInBackward() || !layout || layout.getReduced().empty() ||
-      param.getUpdateRule() || !training ||
+  if (!param.getReducedInBackward() || !layout || !training ||
       !training.getParallel().getGradientsMean())
+    return 1;
+  return getGroupSize(param, layout.getReduced()).value_or(1);
+}
+
+Value ChunkBuilder::divideByRanks(ParamOp param, Value sum, StringRef name) {
+  const int64_t ranks = getDivisor(param);
+  if (ranks == 1)
     return sum;
-  auto ranks = getGroupSize(param, layout.getReduced()).value_or(1);
   auto mean =
       ScaleOp::create(builder, sum.getLoc(), sum,
                       builder.getF64FloatAttr(1.0 / static_cast<double>(ranks)),

@@ -36,6 +36,7 @@ private:
   mlir::Value addInput(ir::LayerOp layer, size_t copy, unsigned argument);
   mlir::LogicalResult checkInputs();
   mlir::Value makeSummand(ir::ParamOp param, mlir::Value gradient);
+  int64_t getDivisor(ir::ParamOp param);
   mlir::Value divideByRanks(ir::ParamOp param, mlir::Value sum,
                             llvm::StringRef name);
   mlir::LogicalResult buildBackward();

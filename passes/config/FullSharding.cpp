@@ -112,6 +112,7 @@ void setFullSharding(ModelOp model, MeshAttr mesh, const RankLayout &ranks,
     sharing.axes = getSharingAxes(param, sizes, ranks, config, isExpert);
     sharing.gathersAgain = gathersAgain && ranks.pipelineStages == 1;
     sharing.mustDivide = isVector || isExpert;
+    sharing.dividesGradients = config.dividesGradients;
     sharing.setOn(param);
   }
 }

@@ -210,6 +210,9 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
       return signalPassFailure();
     for (auto model : getOperation().getOps<ir::ModelOp>())
       model.setTrainingAttr(training);
+    if (config.wrapper.hasLocalLoss)
+      getOperation().walk(
+          [](ir::CrossEntropyOp loss) { loss.setOwnMeans(true); });
     emitRemark(options, batch);
   }
 

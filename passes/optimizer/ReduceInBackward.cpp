@@ -1,5 +1,6 @@
 //===- ReduceInBackward.cpp - Gradients summed where they are made --------===//
 
+#include "dialects/mf/ParameterSharing.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
@@ -41,6 +42,7 @@ static void mirror(OpBuilder &builder, GetParamOp read, ParamOp param) {
   auto op =
       MirrorOp::create(builder, value.getLoc(), value.getType(), value, axes);
   op.setCellName(getNameInLayer(read, "mirror"));
+  op.setWideGradient(ParameterSharing::find(param).has_value());
   value.replaceAllUsesExcept(op.getResult(), op);
 }
 

@@ -46,8 +46,6 @@ private:
   bool isGatheredAgain(TiedGroup &group);
   void gatherOnce(TiedGroup &group);
   void gatherInLayer(GetParamOp read, ParamOp param, bool isAgain);
-  Value gather(Value value, ArrayAttr axes, bool isReplicated, StringRef name,
-               bool isAgain);
   void emitRemark(TiedGroup &group, const StorageDecision &decision);
   LogicalResult check(ArrayRef<UsedParameter> parameters,
                       ArrayRef<StorageDecision> decisions);
@@ -153,21 +151,6 @@ void OptimizerSharder::gatherOnce(TiedGroup &group) {
   }
 }
 
-Value OptimizerSharder::gather(Value value, ArrayAttr axes, bool isReplicated,
-                               StringRef name, bool isAgain) {
-  if (axes.empty())
-    return value;
-  auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<int64_t> shape(type.getShape());
-  shape[0] *= getGroupSize(model, axes).value_or(1);
-  auto op = AllGatherOp::create(builder, value.getLoc(), type.clone(shape),
-                                value, axes, /*dim=*/0, isReplicated);
-  op.setCellName(name);
-  if (isAgain)
-    op.setRecomputeMark(RecomputeKind::Preset);
-  return op;
-}
-
 /// A layer puts the parameter together itself; if `isAgain`, in backward too.
 void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param,
                                      bool isAgain) {
@@ -184,10 +167,22 @@ void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param,
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : part.getUses())
     uses.push_back(&use);
-  Value whole =
-      gather(part, reduction.own, /*isReplicated=*/true, name, isAgain);
-  whole =
-      gather(whole, reduction.scatter, /*isReplicated=*/false, name, isAgain);
+  auto gather = [&](Value value, ArrayAttr axes, bool isReplicated) -> Value {
+    if (axes.empty())
+      return value;
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] *= getGroupSize(model, axes).value_or(1);
+    auto op = AllGatherOp::create(builder, value.getLoc(), type.clone(shape),
+                                  value, axes, /*dim=*/0, isReplicated);
+    op.setCellName(name);
+    op.setWideGradient(ParameterSharing::find(param).has_value());
+    if (isAgain)
+      op.setRecomputeMark(RecomputeKind::Preset);
+    return op;
+  };
+  Value whole = gather(part, reduction.own, /*isReplicated=*/true);
+  whole = gather(whole, reduction.scatter, /*isReplicated=*/false);
   for (OpOperand *use : uses)
     use->set(whole);
 }

@@ -176,7 +176,7 @@ KernelOrError makeCrossEntropySum(const KernelSpec &spec) {
   LossShape shape;
   if (checker.requireTensors()) {
     shape = readLossShape(spec, 0, checker);
-    checker.requireOutput(0, {DType::F32, {2}});
+    checker.requireOutput(0, getSumsShape(spec.outputs[0]));
     checker.requireOutput(1, {DType::F32, {shape.rows}});
   }
   if (llvm::Error error = checker.takeError())
@@ -191,7 +191,7 @@ KernelOrError makeCrossEntropyLossGrad(const KernelSpec &spec) {
     checker.requireInput(0, {DType::F32, {}});
     shape = readLossShape(spec, 1, checker);
     checker.requireInput(3, {DType::F32, {shape.rows}});
-    checker.requireInput(4, {DType::F32, {}});
+    checker.requireInput(4, getCountShape(!spec.inputs[4].dims.empty()));
     if (spec.inputs.size() > 5)
       checker.requireInput(5, {DType::I32, {1}});
     checker.requireOutput(0, spec.inputs[1]);

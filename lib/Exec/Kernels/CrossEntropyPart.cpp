@@ -114,12 +114,17 @@ private:
 
 class MeanLossKernel : public Kernel {
 public:
+  explicit MeanLossKernel(int64_t ranks) : ranks(static_cast<float>(ranks)) {}
+
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const auto *sums = static_cast<const float *>(operands.inputs[0]);
     *static_cast<float *>(operands.outputs[0]) =
-        divideByCount(sums[0], sums[1]);
-    *static_cast<float *>(operands.outputs[1]) = sums[1];
+        divideByCount(sums[0], sums[1]) / ranks;
+    *static_cast<float *>(operands.outputs[1]) = sums[1] * ranks;
   }
+
+private:
+  float ranks;
 };
 
 /// Writes the number of labels that count over that of a piece of them.
@@ -197,7 +202,7 @@ KernelOrError makeCrossEntropyRows(const KernelSpec &spec) {
     checker.requireInputType(0, DType::I32);
     for (size_t input : {1, 2, 3})
       checker.requireInput(input, rows);
-    checker.requireOutput(0, {DType::F32, {2}});
+    checker.requireOutput(0, getSumsShape(spec.outputs[0]));
     checker.requireOutput(1, rows);
     if (spec.attributes.count("ignore_index"))
       shape.ignoreIndex = checker.getInt("ignore_index");
@@ -217,7 +222,7 @@ KernelOrError makeCountLabels(const KernelSpec &spec) {
                     "input 0 is " + toString(spec.inputs[0]) +
                         ", expected labels of shape rows");
     checker.requireInputType(0, DType::I32);
-    checker.requireOutput(0, {DType::F32, {2}});
+    checker.requireOutput(0, getSumsShape(spec.outputs[0]));
     if (spec.attributes.count("ignore_index"))
       shape.ignoreIndex = checker.getInt("ignore_index");
     shape.classes = checker.getInt("classes");
@@ -230,14 +235,22 @@ KernelOrError makeCountLabels(const KernelSpec &spec) {
 
 KernelOrError makeMeanLoss(const KernelSpec &spec) {
   SpecChecker checker(spec);
+  int64_t ranks = 1;
   if (checker.requireTensors()) {
-    checker.requireInput(0, {DType::F32, {2}});
+    const bool isOwn = spec.attributes.count("ranks") > 0;
+    checker.requireInput(0, getSumsShape(spec.inputs[0]));
+    checker.require((spec.inputs[0].dims.size() == 2) == isOwn,
+                    "expected 'ranks' with sums of a rank's own rows, and only "
+                    "with those");
     checker.requireOutput(0, {DType::F32, {}});
-    checker.requireOutput(1, {DType::F32, {}});
+    checker.requireOutput(1, getCountShape(isOwn));
+    if (isOwn)
+      ranks = checker.getInt("ranks");
+    checker.require(ranks > 0, "expected 'ranks' above 0");
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  return std::make_unique<MeanLossKernel>();
+  return std::make_unique<MeanLossKernel>(ranks);
 }
 
 } // namespace mf

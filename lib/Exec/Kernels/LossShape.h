@@ -28,6 +28,23 @@ inline float divideByCount(float sum, float count) {
   return sum / (count + 1e-8f);
 }
 
+/// The shape of `sums`: those of all ranks, [2], or of a rank's own rows, [1,
+/// 2]; the former if it is neither.
+inline TensorShape getSumsShape(const TensorShape &sums) {
+  TensorShape shape{DType::F32, {2}};
+  if (sums.dims.size() == 2)
+    shape.dims = {1, 2};
+  return shape;
+}
+
+/// The number of rows that count, of all ranks or of one.
+inline TensorShape getCountShape(bool isOwn) {
+  TensorShape shape{DType::F32, {}};
+  if (isOwn)
+    shape.dims = {1};
+  return shape;
+}
+
 /// Checks that inputs `index` and `index` + 1 are logits and labels, and reads
 /// their shape and `ignore_index`, -100 if absent as in PyTorch and MindSpore.
 /// With `classes` the logits are a part of that many columns. The result is

@@ -195,6 +195,12 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
   setModelDefaults(written, found->defaults, model);
   setModelDefaults(written, transformerDefaults, model);
   warnAboutDropout(written, diagnostics);
+  // The optimizer has weights of narrower types in fp32 too, and computes with
+  // those; layers read them in the type in which they compute.
+  for (llvm::StringRef key : {"params_dtype", "param_init_type"})
+    if (llvm::StringRef type = written[key].getText();
+        type == "bfloat16" || type == "float16")
+      model.set(key, "float32", written[key]);
   const bool hasExperts = found->type != "qwen3";
   if (hasExperts) {
     setExpertKeys(root, layout, model, diagnostics);

@@ -170,6 +170,17 @@ std::string getDropoutMaskParts(const KernelSpec &spec) {
   return input + " -> " + orScalar(output);
 }
 
+std::string getLossParts(llvm::StringRef line, const TensorShape &shape) {
+  const bool isOwn = !shape.dims.empty() && shape.dims[0] == 1;
+  std::string parts;
+  for (char letter : line) {
+    if (letter == 'S' && isOwn)
+      parts += 'r';
+    parts += letter != 'N' ? letter : isOwn ? 'r' : '.';
+  }
+  return parts;
+}
+
 std::string getChainParts(const KernelSpec &spec) {
   auto getOperand = [](const TensorShape &shape) {
     return shape.dims.empty() ? "." : "*K";

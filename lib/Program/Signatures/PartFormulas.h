@@ -40,6 +40,10 @@ std::string getExpertMatmulParts(const KernelSpec &spec);
 std::string getTokenExchangeParts(const KernelSpec &spec);
 /// The mask's dimensions `cut_dims` may be cut.
 std::string getDropoutMaskParts(const KernelSpec &spec);
+/// `line` for a loss's sums S, a pair, and number of rows N. If `shape`, that
+/// of one of them, begins with 1, they are those of a rank's rows r, and a part
+/// of what all ranks have.
+std::string getLossParts(llvm::StringRef line, const TensorShape &shape);
 /// Rows whole, and nothing partial: what holds for any chain.
 std::string getChainParts(const KernelSpec &spec);
 

@@ -38,6 +38,9 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
   %part = mf.reduce_scatter %h over ["mp"] {name = "feed_forward.w2.matmul"} : tensor<8x8xf32> -> tensor<4x8xf32>
   // CHECK: mf.mirror %{{.*}} over ["mp"] {name = "attention.wq.matmul"} : tensor<4x8xf32> -> tensor<4x8xf32>
   %mirror = mf.mirror %x over ["mp"] {name = "attention.wq.matmul"} : tensor<4x8xf32> -> tensor<4x8xf32>
+  // CHECK: mf.mirror %{{.*}} over ["mp"] {wide_gradient} : tensor<12x8xbf16> -> tensor<12x8xbf16>
+  %narrow = "test.value"() : () -> tensor<12x8xbf16>
+  %wide = mf.mirror %narrow over ["mp"] {wide_gradient} : tensor<12x8xbf16> -> tensor<12x8xbf16>
   // CHECK: mf.own_part %{{.*}} over ["mp"] {name = "tok_embeddings.reshape"} : tensor<4x8xf32> -> tensor<2x8xf32>
   %own = mf.own_part %x over ["mp"] {name = "tok_embeddings.reshape"} : tensor<4x8xf32> -> tensor<2x8xf32>
   // CHECK: mf.keep_part %{{.*}} over ["mp"] {name = "input", recompute = #mf.recompute<full>} : tensor<8x4xf32>

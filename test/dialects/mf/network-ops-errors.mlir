@@ -194,7 +194,7 @@
 
 %logits = "test.value"() : () -> tensor<8x100xbf16>
 %labels = "test.value"() : () -> tensor<8xi32>
-// expected-error @below {{expected scalar loss and count and 'tensor<8xf32>' logsumexp, in fp32}}
+// expected-error @below {{expected a scalar loss, 'tensor<f32>' count and 'tensor<8xf32>' logsumexp, in fp32}}
 %loss, %l, %c = mf.cross_entropy %logits, %labels : (tensor<8x100xbf16>, tensor<8xi32>) -> (tensor<bf16>, tensor<8xf32>, tensor<f32>)
 
 // -----

@@ -25,4 +25,7 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 4, mp = 2>} {
   %loss, %logsumexp, %count = mf.cross_entropy %logits, %labels, %first {name = "loss", token_axes = ["dp"], vocab_axes = ["mp"]} : (tensor<6x8xf32>, tensor<6xi32>, tensor<1xi32>) -> (tensor<f32>, tensor<6xf32>, tensor<f32>)
   // CHECK: mf.cross_entropy_grad %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {vocab_axes = ["mp"]}
   %dlogits = mf.cross_entropy_grad %loss, %logits, %labels, %logsumexp, %count, %first {vocab_axes = ["mp"]} : (tensor<f32>, tensor<6x8xf32>, tensor<6xi32>, tensor<6xf32>, tensor<f32>, tensor<1xi32>) -> tensor<6x8xf32>
+
+  // CHECK: mf.cross_entropy %{{.*}}, %{{.*}} {own_means, token_axes = ["dp"]} : (tensor<6x8xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>, tensor<1xf32>)
+  %mean, %rows, %own = mf.cross_entropy %logits, %labels {own_means, token_axes = ["dp"]} : (tensor<6x8xf32>, tensor<6xi32>) -> (tensor<f32>, tensor<6xf32>, tensor<1xf32>)
 }

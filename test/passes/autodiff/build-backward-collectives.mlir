@@ -47,6 +47,25 @@ mf.model @gradients_of_the_others attributes {micro_batch_size = 1 : i64, sequen
   }
 }
 
+// A weight that is read in bf16 has a gradient that is summed in fp32, and is in it from there on.
+// CHECK-LABEL: mf.model @wide_gradients
+// CHECK: %[[WIDE:.*]] = mf.cast %{{.*}} {name = "layer.gather.grad"} : (tensor<8x8xbf16>) -> tensor<8x8xf32>
+// CHECK-NEXT: %[[PART:.*]] = mf.reduce_scatter %[[WIDE]] over ["mp"] {name = "layer.gather.grad"} : tensor<8x8xf32> -> tensor<4x8xf32>
+// CHECK-NEXT: %[[SUM:.*]] = mf.all_reduce %[[PART]] over ["dp"] {name = "layer.mirror.grad"} : tensor<4x8xf32> -> tensor<4x8xf32>
+// CHECK-NEXT: mf.return %{{.*}}, %[[SUM]]
+mf.model @wide_gradients attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<4x8xf32> init <ones>
+  mf.layer @layer body (%x: tensor<4x8xbf16>) -> tensor<4x8xbf16>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %w = mf.get_param @w : tensor<4x8xf32>
+    %narrow = mf.cast %w {name = "cast"} : (tensor<4x8xf32>) -> tensor<4x8xbf16>
+    %mirror = mf.mirror %narrow over ["dp"] {name = "mirror", wide_gradient} : tensor<4x8xbf16> -> tensor<4x8xbf16>
+    %all = mf.all_gather %mirror over ["mp"] {name = "gather", wide_gradient} : tensor<4x8xbf16> -> tensor<8x8xbf16>
+    %y = mf.matmul %x, %all {name = "matmul", transpose_b = true} : (tensor<4x8xbf16>, tensor<8x8xbf16>) -> tensor<4x8xbf16>
+    mf.return %y : tensor<4x8xbf16>
+  }
+}
+
 // What needs no gradient gathers none.
 // CHECK-LABEL: mf.model @no_gradient_of_the_first_layers_input
 // CHECK: mf.cut

@@ -13,9 +13,9 @@ mf.model @gathers_again attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = false}}
+  mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = false, divides_gradients = false}}
   // CHECK: mf.param @layers.0.w {{.*}} stored <{{\[\[}}mp, dp_1], []], reduced = [dp_0]>
-  // CHECK: mf.all_gather {{.*}} over ["dp_1"] {{.*}}recompute = #mf.recompute<preset>
+  // CHECK: mf.all_gather {{.*}} over ["dp_1"] {{.*}}recompute = #mf.recompute<preset>, wide_gradient
   mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xbf16> {
     %w = mf.get_param @layers.0.w : tensor<32x32xf32>
     %c = mf.cast %w {name = "cast"} : (tensor<32x32xf32>) -> tensor<32x32xbf16>
@@ -40,7 +40,7 @@ mf.model @keeps_it attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 2, threshold = 0>>, recompute = #recompute, swap = #swap,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false}}
+  mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false, divides_gradients = false}}
   // CHECK: mf.param @layers.0.w
   // CHECK-NOT: gathered =
   // CHECK: mf.all_gather {{.*}} over ["dp_1"]
@@ -70,7 +70,7 @@ mf.model @once_with_stages attributes {
     micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 2, interleave = 1, micro_batches = 2, optimizer_shard = <level = 1, threshold = 0>>, recompute = #recompute, swap = #swap,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false}}
+  mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = false, must_divide = false, divides_gradients = false}}
   // CHECK: mf.param @layers.0.w {{.*}}gathered = tensor<32x32xbf16>
   // CHECK-NOT: scatter_gradients
   // CHECK-NOT: mf.all_gather
@@ -100,7 +100,7 @@ mf.model @stays_whole attributes {
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // expected-warning@+1 {{'layers.0.w' is not shared out: its first dimension, 62, does not divide by 4}}
-  mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = false}}
+  mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = false, divides_gradients = false}}
   // CHECK: mf.param @layers.0.w
   // CHECK-NOT: mf.all_gather
   // CHECK: mf.matmul
@@ -128,7 +128,7 @@ mf.model @must_divide attributes {
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   // expected-error@+1 {{cannot be shared out over [dp_1]: its first dimension, 62, does not divide by 4; choose fewer ranks to share parameters out}}
-  mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = true}}
+  mf.param @layers.0.w : tensor<62x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = true, divides_gradients = false}}
   mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x31xbf16> {
     %w = mf.get_param @layers.0.w : tensor<31x32xf32>
     %c = mf.cast %w {name = "cast"} : (tensor<31x32xf32>) -> tensor<31x32xbf16>

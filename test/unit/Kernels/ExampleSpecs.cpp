@@ -279,6 +279,10 @@ void addLossesOfParts(std::vector<KernelSpec> &specs) {
                    attributes});
   specs.push_back({"mfCountLabels", {indices({18})}, {sums}, attributes});
   specs.push_back({"mfMeanLoss", {sums}, {scalar, scalar}, {}});
+  specs.push_back({"mfMeanLoss",
+                   {wide({1, 2})},
+                   {scalar, wide({1})},
+                   {{"ranks", int64_t(3)}}});
 }
 
 void addScores(std::vector<KernelSpec> &specs) {
