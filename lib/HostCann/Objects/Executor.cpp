@@ -4,7 +4,10 @@
 #include "mf/HostCann/Objects/Objects.h"
 #include "mf/HostCann/Runtime/Runtime.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
+#include <mutex>
+#include <set>
 
 namespace mf::hostcann {
 namespace {
@@ -26,6 +29,41 @@ void destroyExecutor(const aclOpExecutor *executor) {
   LiveObjects::get().remove(executor, executorKind);
   delete executor;
 }
+
+/// The operators that ran with executors for one run, with the types, sizes and
+/// strides of their tensors. CANN keeps what it prepared for such a call, and
+/// an executor that it makes of that cannot be repeated.
+class PreparedCalls {
+public:
+  static PreparedCalls &get() {
+    static auto *calls = new PreparedCalls;
+    return *calls;
+  }
+  void add(const aclOpExecutor &executor) {
+    std::lock_guard<std::mutex> lock(mutex);
+    calls.insert(describe(executor));
+  }
+  bool has(const aclOpExecutor &executor) {
+    std::lock_guard<std::mutex> lock(mutex);
+    return calls.count(describe(executor)) > 0;
+  }
+
+private:
+  static std::string describe(const aclOpExecutor &executor) {
+    std::string text = executor.name;
+    llvm::raw_string_ostream os(text);
+    for (const BoundTensor &operand : executor.operands) {
+      os << " " << static_cast<int>(operand.tensor.type) << ":";
+      llvm::interleave(operand.tensor.dims, os, "x");
+      os << "/";
+      llvm::interleave(operand.tensor.strides, os, ",");
+    }
+    return text;
+  }
+
+  std::mutex mutex;
+  std::set<std::string> calls;
+};
 
 /// Changes where the tensor of a number among those that are read, or written,
 /// lies.
@@ -83,6 +121,10 @@ aclnnStatus runExecutor(const char *name, void *workspace, uint64_t bytes,
   for (const BoundTensor &operand : executor->operands) {
     const aclTensor &tensor = operand.tensor;
     const size_t size = tensor.getSpanBytes();
+    if (executor->isRepeatable && !isAlive(operand.object))
+      return failOperator(ACLNN_ERR_PARAM_INVALID, name,
+                          operand.name + " was destroyed, but tensors of a "
+                                         "repeatable executor live as long");
     if (size && !allowsUnaligned() &&
         reinterpret_cast<uintptr_t>(tensor.data) % dataAlignment != 0)
       return failOperator(ACLNN_ERR_PARAM_INVALID, name,
@@ -107,8 +149,10 @@ aclnnStatus runExecutor(const char *name, void *workspace, uint64_t bytes,
       });
   if (code != ACL_SUCCESS)
     return ACLNN_ERR_RUNTIME_ERROR;
-  if (!executor->isRepeatable)
+  if (!executor->isRepeatable) {
+    PreparedCalls::get().add(*executor);
     destroyExecutor(executor);
+  }
   return ACLNN_SUCCESS;
 }
 
@@ -121,6 +165,10 @@ aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
     return fail(ACLNN_ERR_PARAM_NULLPTR, "the executor is null");
   if (!isAlive(executor))
     return fail(ACLNN_ERR_PARAM_INVALID, "the executor was freed");
+  if (PreparedCalls::get().has(*executor))
+    return failOperator(ACLNN_ERR_PARAM_INVALID, executor->name,
+                        "the executor is of CANN's cache, since this call ran "
+                        "before: make executors repeatable ahead of that");
   executor->isRepeatable = true;
   return ACLNN_SUCCESS;
 }

@@ -161,7 +161,7 @@ size_t OperatorCall::add(const aclTensor *tensor, llvm::StringRef operand,
   const bool isDestroyed = tensor && !isAlive(tensor);
   require(!isDestroyed, operand + " was destroyed before the call");
   operands.push_back({tensor && !isDestroyed ? *tensor : aclTensor(), isRead,
-                      isWritten, operand.str()});
+                      isWritten, operand.str(), tensor});
   const aclTensor &added = operands.back().tensor;
   if (!hasFailed()) {
     require(added.fitsStorage(),

@@ -74,11 +74,14 @@ int Runtime::finalize() {
     left.push_back(std::to_string(streams.size()) + " streams");
   if (!events.empty())
     left.push_back(std::to_string(events.size()) + " events");
+  if (!models.empty())
+    left.push_back(std::to_string(models.size()) + " captured models");
   for (const std::function<std::string()> &report : leakReports)
     left.push_back(report());
   llvm::erase(left, std::string());
   streams.clear();
   events.clear();
+  models.clear();
   devices.clear();
   memory.releaseAll();
   order = AccessOrder();
@@ -234,22 +237,33 @@ int Runtime::launch(void *stream, const char *name,
     return fail(
         ACL_ERROR_RT_PARAM_INVALID,
         llvm::formatv("{0}: there is no stream {1}", name, stream).str());
-  VectorClock clock = handle->clock;
+  if (!handle->capture)
+    return launchOn(*handle, name, accesses, std::move(work));
+  handle->capture->addWork(handle->capturedAs, name, accesses, std::move(work));
+  return ACL_SUCCESS;
+}
+
+int Runtime::launchOn(StreamHandle &stream, const char *name,
+                      llvm::ArrayRef<LaunchAccess> accesses,
+                      llvm::unique_function<llvm::Error()> work) {
+  VectorClock clock = stream.clock;
   clock.join(hostClock);
-  clock.set(handle->queue, handle->tick);
-  const CallSite site = {handle->queue, handle->tick + 1, name, ++numCalls};
-  if (int code = checkAccesses(site, clock, handle->device, accesses))
+  clock.set(stream.queue, stream.tick);
+  const CallSite site = {stream.queue, stream.tick + 1, name, ++numCalls};
+  if (int code = checkAccesses(site, clock, stream.device, accesses))
     return code;
-  clock.set(handle->queue, ++handle->tick);
-  handle->clock = std::move(clock);
+  clock.set(stream.queue, ++stream.tick);
+  stream.clock = std::move(clock);
   noteAccesses(site, accesses);
-  getStream(*handle).launch(std::move(work));
+  getStream(stream).launch(std::move(work));
   return ACL_SUCCESS;
 }
 
 int Runtime::accessFromHost(const char *name,
                             llvm::ArrayRef<LaunchAccess> accesses) {
   std::lock_guard<std::mutex> lock(mutex);
+  if (int code = refuseInCapture(name))
+    return code;
   const CallSite site = {0, hostTick + 1, name, ++numCalls};
   if (int code = checkAccesses(site, hostClock, currentDevice, accesses))
     return code;

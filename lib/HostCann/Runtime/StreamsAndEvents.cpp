@@ -73,6 +73,9 @@ int Runtime::destroyStream(void *stream) {
     return fail(ACL_ERROR_RT_PARAM_INVALID,
                 llvm::formatv("there is no stream {0}", stream).str());
   StreamHandle &handle = *found->second;
+  if (handle.capture)
+    return fail(ACL_ERROR_RT_STREAM_CAPTURED,
+                "a stream is destroyed while its work is captured");
   if (hostClock.get(handle.queue) < handle.tick)
     return fail(ACL_ERROR_RT_PARAM_INVALID,
                 llvm::formatv("stream {0} is destroyed with work that nobody "
@@ -98,6 +101,8 @@ int Runtime::synchronizeStream(void *stream, int32_t milliseconds) {
     if (!handle)
       return fail(ACL_ERROR_RT_PARAM_INVALID,
                   llvm::formatv("there is no stream {0}", stream).str());
+    if (int code = refuseInCapture("aclrtSynchronizeStream"))
+      return code;
     waited = &getStream(*handle);
     clock = handle->clock;
   }
@@ -129,6 +134,8 @@ int Runtime::synchronizeDevice() {
   VectorClock clock;
   {
     std::lock_guard<std::mutex> lock(mutex);
+    if (int code = refuseInCapture("aclrtSynchronizeDevice"))
+      return code;
     DeviceState &state = devices[getDevice()];
     device = state.device.get();
     clock = state.defaultStream.clock;
@@ -187,16 +194,34 @@ int Runtime::recordEvent(void *event, void *stream) {
     return fail(ACL_ERROR_RT_PARAM_INVALID,
                 "an event of aclrtCreateEventWithFlag is recorded again: call "
                 "aclrtResetEvent first, or use aclrtCreateEventExWithFlag");
-  recorded->isRecorded = true;
-  handle->clock.join(hostClock);
-  recorded->clock = handle->clock;
-  recorded->time = std::make_shared<std::atomic<int64_t>>(0);
-  Stream &queue = getStream(*handle);
-  queue.launch([time = recorded->time] {
+  if (!handle->capture) {
+    if (recorded->capture)
+      return fail(ACL_ERROR_RT_EVENT_CAPTURED,
+                  "an event whose record is captured is recorded by a stream "
+                  "that is not");
+    recordOn(*recorded, *handle);
+    return ACL_SUCCESS;
+  }
+  if (recorded->kind != EventHandle::Kind::Extended)
+    return fail(ACL_ERROR_RT_FEATURE_NOT_SUPPORT,
+                "a record is captured of events of aclrtCreateEventExWithFlag "
+                "only");
+  recorded->capture = handle->capture;
+  recorded->capturedRecord = handle->capture->addRecord(handle->capturedAs);
+  return ACL_SUCCESS;
+}
+
+void Runtime::recordOn(EventHandle &event, StreamHandle &stream) {
+  event.isRecorded = true;
+  event.wasCaptured = false;
+  stream.clock.join(hostClock);
+  event.clock = stream.clock;
+  event.time = std::make_shared<std::atomic<int64_t>>(0);
+  Stream &queue = getStream(stream);
+  queue.launch([time = event.time] {
     time->store(std::chrono::steady_clock::now().time_since_epoch().count());
   });
-  queue.record(recorded->event);
-  return ACL_SUCCESS;
+  queue.record(event.event);
 }
 
 int Runtime::waitEvent(void *stream, void *event) {
@@ -208,6 +233,8 @@ int Runtime::waitEvent(void *stream, void *event) {
   if (!awaited || !handle)
     return fail(ACL_ERROR_RT_PARAM_INVALID,
                 "aclrtStreamWaitEvent: there is no such stream or event");
+  if (handle->capture || awaited->capture || awaited->wasCaptured)
+    return captureWait(*handle, *awaited);
   if (!awaited->isRecorded) {
     if (awaited->kind == EventHandle::Kind::Extended)
       return ACL_SUCCESS;
@@ -215,9 +242,13 @@ int Runtime::waitEvent(void *stream, void *event) {
                 "aclrtStreamWaitEvent: the stream would wait for ever for an "
                 "event that nothing has recorded");
   }
-  handle->clock.join(awaited->clock);
-  getStream(*handle).wait(awaited->event);
+  waitOn(*handle, *awaited);
   return ACL_SUCCESS;
+}
+
+void Runtime::waitOn(StreamHandle &stream, EventHandle &event) {
+  stream.clock.join(event.clock);
+  getStream(stream).wait(event.event);
 }
 
 int Runtime::resetEvent(void *event, void *stream) {
@@ -238,6 +269,8 @@ int Runtime::queryEvent(void *event, bool &isComplete) {
   EventHandle *queried = findEvent(event);
   if (!queried)
     return fail(ACL_ERROR_RT_PARAM_INVALID, "there is no such event");
+  if (int code = refuseInCapture("aclrtQueryEventStatus"))
+    return code;
   isComplete = queried->isRecorded
                    ? queried->event.isComplete()
                    : queried->kind == EventHandle::Kind::Extended;
@@ -256,6 +289,8 @@ int Runtime::synchronizeEvent(void *event) {
     awaited = findEvent(event);
     if (!awaited)
       return fail(ACL_ERROR_RT_PARAM_INVALID, "there is no such event");
+    if (int code = refuseInCapture("aclrtSynchronizeEvent"))
+      return code;
     if (!awaited->isRecorded)
       return ACL_SUCCESS;
     clock = awaited->clock;

@@ -65,6 +65,8 @@ struct BoundTensor {
   aclTensor tensor;
   bool isRead = false, isWritten = false;
   std::string name;
+  /// The program's own, which may be gone.
+  const aclTensor *object = nullptr;
 };
 
 /// Makes an executor refuse what went wrong in the first phase.

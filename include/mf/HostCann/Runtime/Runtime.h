@@ -11,6 +11,7 @@
 
 #include "mf/Exec/Device/Device.h"
 #include "mf/HostCann/Runtime/AccessOrder.h"
+#include "mf/HostCann/Runtime/CapturedWork.h"
 #include "mf/HostCann/Runtime/MemoryBlocks.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/FunctionExtras.h"
@@ -36,6 +37,9 @@ struct StreamHandle {
   VectorClock clock;
   /// Made when the stream gets work.
   Stream *stream = nullptr;
+  /// The capture that gets its work instead, and its number there.
+  CapturedWork *capture = nullptr;
+  size_t capturedAs = 0;
 };
 
 /// An aclrtEvent points to it.
@@ -45,22 +49,15 @@ struct EventHandle {
   Kind kind = Kind::Plain;
   int32_t device = 0;
   bool isRecorded = false;
+  /// The capture that has its record, and the record's number. Without a
+  /// capture, `wasCaptured` says that it is over.
+  CapturedWork *capture = nullptr;
+  size_t capturedRecord = 0;
+  bool wasCaptured = false;
   Event event;
   VectorClock clock;
   /// When the record ran, in nanoseconds.
   std::shared_ptr<std::atomic<int64_t>> time;
-};
-
-/// The part of an operand's memory that a call accesses.
-struct LaunchAccess {
-  const void *address = nullptr;
-  size_t bytes = 0;
-  bool isWrite = false;
-  /// Reading it makes sense only where something was written.
-  bool needsValue = false;
-  /// Whether pinned memory of the host will do.
-  bool allowsHost = false;
-  std::string name;
 };
 
 class Runtime {
@@ -94,6 +91,14 @@ public:
   int synchronizeEvent(void *event);
   int measureEvents(float *milliseconds, void *start, void *end);
 
+  /// Gives what streams are told from now on to a capture, and ends that.
+  int beginCapture(void *stream, bool isRelaxed);
+  int endCapture(void *stream, void **captured);
+  int findCapture(void *stream, bool &isActive, bool &isInvalid,
+                  void **captured);
+  int executeCaptured(void *captured, void *stream);
+  int destroyCaptured(void *captured);
+
   int allocate(void **pointer, size_t bytes, bool isDevice);
   int release(void *pointer, bool isDevice);
   int getMemory(size_t &free, size_t &total);
@@ -118,6 +123,23 @@ private:
     int users = 0;
   };
 
+  /// Work that was captured, and the streams that run it beside the one that it
+  /// is given to.
+  struct CapturedModel {
+    std::unique_ptr<CapturedWork> work;
+    std::vector<std::unique_ptr<StreamHandle>> streams;
+    int32_t device = 0;
+    bool isActive = true;
+  };
+
+  /// Refuses a call of the host while a capture goes on that allows none.
+  int refuseInCapture(const char *call);
+  int captureWait(StreamHandle &stream, EventHandle &event);
+  int launchOn(StreamHandle &stream, const char *name,
+               llvm::ArrayRef<LaunchAccess> accesses,
+               llvm::unique_function<llvm::Error()> work);
+  void recordOn(EventHandle &event, StreamHandle &stream);
+  void waitOn(StreamHandle &stream, EventHandle &event);
   StreamHandle *findStream(void *stream);
   EventHandle *findEvent(void *event);
   Stream &getStream(StreamHandle &handle);
@@ -133,6 +155,7 @@ private:
   std::map<int32_t, DeviceState> devices;
   std::map<void *, std::unique_ptr<StreamHandle>> streams;
   std::map<void *, std::unique_ptr<EventHandle>> events;
+  std::map<void *, CapturedModel> models;
   MemoryBlocks memory;
   AccessOrder order;
   std::vector<std::function<std::string()>> leakReports;

@@ -8,6 +8,7 @@
 #define MF_HOSTCANN_ACL_ACL_H
 
 #include "acl/acl_base.h"
+#include "acl/acl_mdl.h"
 #include "acl/acl_rt.h"
 
 #ifdef __cplusplus
