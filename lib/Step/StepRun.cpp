@@ -12,8 +12,10 @@ static constexpr llvm::StringLiteral help =
     "            [--save-params=FILE] [--save-trainable=FILE]\n"
     "            [--dump-gradients=FILE] [--report=FILE] [--quiet]\n"
     "            [--checkpoint-dir=FOLDER [--checkpoint-every=N]\n"
-    "            [--keep-checkpoints=N] [--resume]]\n"
-    "The options are those of mf-run. ASCEND_DEVICE_ID says which device the "
+    "            [--keep-checkpoints=N] [--resume]] [--capture]\n"
+    "The options are those of mf-run. --capture records the work of a step up "
+    "to its gradients once, and gives the device all of it by one call from "
+    "then on. ASCEND_DEVICE_ID says which device the "
     "step runs on. Of several ranks each is a process: RANK_ID says which, "
     "and\n"
     "MF_ROOT_INFO_DIR is an empty folder where they find each other.\n";

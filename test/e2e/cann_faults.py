@@ -4,7 +4,7 @@ usage: cann_faults.py [--seed N] [--count N] [--jobs N] [--only SITE] BUILD_FOLD
 
 Two programs are written and compiled once: a Llama with recompute and swap on one rank, and one on two stages.
 Then they run many times, each time with one change to one call that they make (Inputs/faulty-cann): a dropped wait, a
-shorter buffer, two collectives in the other order, a wrong type. A fault is detected if a rank ends with an error or the
+shorter buffer, two collectives in the other order, a wrong type; some of the runs capture their work. A fault is detected if a rank ends with an error or the
 host's CANN reports one. It is harmless if losses, parameters and gradients have the same bits as without it. Some changes
 make another program that breaks no rule of CANN, such as a copy that is left out: where their result has other bits, only a comparison with
 mf-run can tell, and the table has them in a column of their own. All else is missed. Prints the table and
@@ -43,6 +43,8 @@ CHANGES = {
     "tensor": ["of another type", "of another rank", "not aligned", "in host memory", "in a private format", "without data",
                "left out", "destroyed early"],
     "destroyed tensor": ["left", "twice"],
+    "destroyed executor": ["left", "twice"],
+    "repeatable executor": ["that is not made so"],
     "destroyed stream": ["left", "twice"],
     "destroyed event": ["left", "twice"],
     "launch": ["without its second phase", "on another stream", "on the default stream", "with a shorter workspace",
@@ -64,7 +66,9 @@ OTHER_PROGRAMS = {
     "scalar": ["of another value"],
     "numbers": ["of another value"],
 }
-# The rest of these sites' calls only ask for the sizes of workspaces.
+# Kept executors may run again, or not.
+OF_NEW_EXECUTORS = {("launch", "without its second phase"), ("launch", "twice")}
+# These sites' calls are also made while the program asks for the sizes of workspaces, ahead of the steps.
 ASKING = {"tensor", "scalar", "numbers", "destroyed tensor"}
 
 
@@ -103,12 +107,12 @@ class Program:
             with open(os.path.join(self.folder, "right", "counts%d" % rank)) as file:
                 self.counts.append({site: int(calls) for site, calls in (line.rsplit(" ", 1) for line in file)})
 
-    def run(self, folder, faults):
+    def run(self, folder, faults, *options):
         """What all ranks print, the bits of the result, or none if a rank ends with an error, and whether all ended in time."""
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(os.path.join(folder, "meeting"))
         files = [os.path.join(folder, name) for name in ("parameters", "gradients")]
-        arguments = ["--steps=%d" % STEPS, "--data=" + self.data, "--save-params=" + files[0], "--dump-gradients=" + files[1]]
+        arguments = ["--steps=%d" % STEPS, "--data=" + self.data, "--save-params=" + files[0], "--dump-gradients=" + files[1], *options]
         started = []
         for rank in range(self.ranks):
             environment = dict(os.environ, LD_PRELOAD=self.library, MF_HOST_CANN_REPORT="1", MF_HOST_CANN_WORKSPACE="512", RANK_ID=str(rank), HCCL_EXEC_TIMEOUT="10",
@@ -131,7 +135,7 @@ class Program:
         return texts, [steps] + [open(path, "rb").read() for path in files], ended
 
 
-Fault = collections.namedtuple("Fault", "program rank site change number choice")
+Fault = collections.namedtuple("Fault", "program rank site change number choice keeps captures")
 
 
 def draw(random, programs, only):
@@ -142,16 +146,26 @@ def draw(random, programs, only):
         changes = [(site, change) for table in (CHANGES, OTHER_PROGRAMS) for site in table for change in table[site]]
         site, change = random.choice([pair for pair in changes if not only or only == pair[0]])
         calls = program.counts[rank].get(site, 0)
-        if calls == 0 or (change.endswith("communicator") and program.ranks == 1):
+        # Operators whose executors are kept take the arguments of the first time alone, when the program asks for workspaces.
+        keeps = random.random() < 0.5 and (site, change) not in OF_NEW_EXECUTORS
+        needed = 2 if change.endswith("communicator") else 1
+        if calls == 0 or program.ranks < needed or ("executor" in site and not keeps):
             continue
-        first = calls // (STEPS + 1) if site in ASKING else 0
-        return Fault(program, rank, site, change, random.randrange(first, calls), random.randrange(1000))
+        asked = calls // (STEPS + 1) if site in ASKING else 0
+        numbers = range(asked) if asked and keeps else range(asked, calls)
+        # Captured work is issued in the first step alone.
+        captures = asked == 0 and random.random() < 0.25
+        if captures:
+            numbers = range(-(-calls // STEPS))
+        return Fault(program, rank, site, change, random.choice(numbers), random.randrange(1000), keeps, captures)
 
 
 def inject(work, number, fault):
-    faults = dict(MF_FAULT="%s:%s:%d:%d" % fault[2:], MF_FAULT_RANK=str(fault.rank))
+    faults = dict(MF_FAULT="%s:%s:%d:%d" % fault[2:6], MF_FAULT_RANK=str(fault.rank))
+    if not fault.keeps:
+        faults["MF_NEW_EXECUTORS"] = "1"
     folder = os.path.join(work, "fault%d" % number)
-    texts, result, ended = fault.program.run(folder, faults)
+    texts, result, ended = fault.program.run(folder, faults, *["--capture"] * fault.captures)
     shutil.rmtree(folder)
     if not ended:
         return "hangs", texts
@@ -200,8 +214,9 @@ def main():
             if result == "other bits" and fault.change in OTHER_PROGRAMS.get(fault.site, ()):
                 result = "other program"
             elif result in ("other bits", "hangs"):
-                problems.append("%s %s: %s, call %d of rank %d of %s, choice %d\n%s"
+                problems.append("%s %s: %s, call %d of rank %d of %s, choice %d%s%s\n%s"
                                 % (fault.site, fault.change, result, fault.number, fault.rank, fault.program.name, fault.choice,
+                                   "" if fault.keeps else ", new executors", ", captured" if fault.captures else "",
                                    "\n".join(texts)))  # fmt: skip
                 result = "missed"
             found[fault.site, fault.change].update([result, "injected"])

@@ -53,9 +53,9 @@ def start_ranks(program, ranks, arguments):
     return started
 
 
-def run_program(program, ranks, data, files):
+def run_program(program, ranks, data, files, *options):
     """Runs all ranks; the first one prints and writes."""
-    arguments = ["--steps=%d" % STEPS, "--data=" + data, "--save-params=" + files[0], "--dump-gradients=" + files[1]]
+    arguments = ["--steps=%d" % STEPS, "--data=" + data, "--save-params=" + files[0], "--dump-gradients=" + files[1], *options]
     return wait_for_ranks(program, start_ranks(program, ranks, arguments))
 
 
@@ -83,6 +83,14 @@ def check_checkpoints(tools, program, ranks, step, data, expected):
     return problems
 
 
+def check_capture(tools, program, ranks, data, files):
+    """Work that is captured computes the same bits."""
+    captured = [tools.path("captured-" + os.path.basename(path)) for path in files[1]]
+    run_program(program, ranks, data, captured, "--capture")
+    return ["with --capture %s has other bytes" % mine for mine, theirs in zip(captured, files[0])
+            if safetensors.load_bytes(mine) != safetensors.load_bytes(theirs)]  # fmt: skip
+
+
 def count_ranks(options):
     return options.get("stages", 1) * math.prod(options.get("ranks", {}).values())
 
@@ -107,6 +115,8 @@ def check(tools, build, source, name, options):
     for mine, theirs in zip(files[1], files[0]):
         if safetensors.load_bytes(mine) != safetensors.load_bytes(theirs):
             problems.append("%s has other bytes than %s" % (mine, theirs))
+    if name != "plain":
+        problems += check_capture(tools, program, count_ranks(options), data, files)
     if name == "stages":
         problems += check_checkpoints(tools, program, count_ranks(options), step, data, files[0][0])
     print("%-10s %s" % (name, "ok" if not problems else "WRONG"))

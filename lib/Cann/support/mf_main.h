@@ -5,6 +5,7 @@
 
 #include "mf/Step/StepRun.h"
 #include "mf_cann.h"
+#include "mf_capture.h"
 #include "mf_channels.h"
 #include <cstdlib>
 #include <functional>
@@ -52,8 +53,10 @@ inline std::string getFailure(const std::function<void()> &body) {
   return "";
 }
 
+/// `captured`, if it is not null, gets the first half of the step.
 inline mf::step::StepDevice makeDevice(CannRank &rank, const Step &step,
-                                       CannChannels &channels) {
+                                       CannChannels &channels,
+                                       CapturedPart *captured) {
   mf::step::StepDevice device;
   device.write = [&rank](const mf::step::StepBuffer &buffer,
                          const void *bytes) {
@@ -79,10 +82,14 @@ inline mf::step::StepDevice makeDevice(CannRank &rank, const Step &step,
             "aclrtMemcpy");
     });
   };
-  device.computeGradients = [&rank, &step] {
+  device.computeGradients = [&rank, &step, captured] {
     return getFailure([&] {
       rank.startStep();
-      step.computeGradients(rank);
+      rank.startPart(0);
+      if (captured)
+        captured->run(rank, step.computeGradients);
+      else
+        step.computeGradients(rank);
     });
   };
   device.synchronize = [&rank] {
@@ -92,7 +99,10 @@ inline mf::step::StepDevice makeDevice(CannRank &rank, const Step &step,
     return getFailure([&] { channels.broadcast(root, bytes, size); });
   };
   device.finishStep = [&rank, &step] {
-    return getFailure([&] { step.finishStep(rank); });
+    return getFailure([&] {
+      rank.startPart(1);
+      step.finishStep(rank);
+    });
   };
   return device;
 }
@@ -115,8 +125,19 @@ inline void endWithOthers(const std::string &failure, int result,
   std::_Exit(1);
 }
 
+/// Takes a flag out of the arguments, of which libmf-step knows the others.
+inline bool takeFlag(int &argc, char **argv, const char *flag) {
+  char **end = std::remove_if(argv + 1, argv + argc, [&](const char *argument) {
+    return std::strcmp(argument, flag) == 0;
+  });
+  const bool isThere = end != argv + argc;
+  argc = static_cast<int>(end - argv);
+  return isThere;
+}
+
 inline int runStage(int argc, char **argv, const mf::step::Facts &facts,
                     const Step &step) {
+  const bool captures = takeFlag(argc, argv, "--capture");
   CannChannels channels(facts, step.uses);
   CannRank rank(step.arenaBytes, step.hostBytes, step.numStreams,
                 step.numEvents);
@@ -124,16 +145,21 @@ inline int runStage(int argc, char **argv, const mf::step::Facts &facts,
   step.addMirrors(rank);
   rank.prepare(
       [&] {
+        rank.startPart(0);
         step.computeGradients(rank);
+        rank.startPart(1);
         step.finishStep(rank);
       },
       step.workspaceRoom);
   if (facts.rank == 0)
     std::cerr << "arena " << step.arenaBytes << " bytes, workspaces "
               << rank.getWorkspaceBytes() << " bytes, " << step.numStreams
-              << " streams, " << step.numEvents << " events\n";
-  const int result =
-      mf::step::run(argc, argv, facts, makeDevice(rank, step, channels));
+              << " streams, " << step.numEvents << " events, "
+              << rank.countExecutors() << " operators prepared\n";
+  CapturedPart captured;
+  const int result = mf::step::run(
+      argc, argv, facts,
+      makeDevice(rank, step, channels, captures ? &captured : nullptr));
   endWithOthers("", result, mf::step::getNumRanks(facts));
   return result;
 }

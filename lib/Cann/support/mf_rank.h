@@ -4,6 +4,7 @@
 #define MF_RANK_H
 
 #include "mf_cann.h"
+#include "mf_executors.h"
 
 namespace mf_cann {
 
@@ -30,6 +31,7 @@ public:
     name = kernel;
     place = operatorPlace;
     scratchBytes = 0;
+    executors.startKernel();
   }
   void require(bool holds, const char *message) const {
     if (!holds)
@@ -45,12 +47,13 @@ public:
   }
   CannTensor getCausalMask() const;
   /// The value in host memory that a scalar on the device was copied from.
-  float getHostValue(const CannTensor &x) const;
+  float getHostValue(const CannTensor &x);
   /// Waits for the stream and looks at a flag on the device.
   bool isSet(const CannTensor &flag);
 
-  /// Calls an operator: both phases, or the first one alone while the program
-  /// asks how much memory operators need.
+  /// Calls an operator: both phases, the second one alone if its executor was
+  /// kept, or the first one alone while the program asks how much memory
+  /// operators need.
   template <typename... Parameters, typename... Given>
   void call(const char *function, aclnnStatus (*prepare)(Parameters...),
             aclnnStatus (*run)(void *, uint64_t, aclOpExecutor *, aclrtStream),
@@ -64,8 +67,12 @@ public:
   }
   /// Flags may change from step to step.
   void startStep() { flags.clear(); }
+  void startPart(size_t number) { executors.startPart(number); }
+  size_t countExecutors() const { return executors.size(); }
 
 private:
+  /// Fails while work is captured.
+  void requireHost() const;
   std::string describe(const std::string &what) const {
     return what + (*place ? " of '" + std::string(place) + "'" : "");
   }
@@ -79,6 +86,7 @@ private:
   size_t neededBytes = 0;
   std::string needyPlace;
   std::map<const char *, bool> flags;
+  KeptExecutors executors;
 };
 
 /// The memory of one call of a routine, and the events that it means.
@@ -108,14 +116,18 @@ public:
   char *host(int64_t offset) const { return hostMemory.get() + offset; }
 
   void wait(size_t stream, size_t event) {
-    if (!isAsking)
+    // Later work comes behind all that a captured model records, and the host
+    // has waited for all that the steps before recorded.
+    if (!isAsking && isInModel[event] == isCapturing)
       check(aclrtStreamWaitEvent(streams[stream]->get(), events[event]),
             "aclrtStreamWaitEvent");
   }
   void record(size_t event, size_t stream) {
-    if (!isAsking)
-      check(aclrtRecordEvent(events[event], streams[stream]->get()),
-            "aclrtRecordEvent");
+    if (isAsking)
+      return;
+    isInModel[event] = isCapturing;
+    check(aclrtRecordEvent(events[event], streams[stream]->get()),
+          "aclrtRecordEvent");
   }
   void recordBehind(const RoutineCall &call, int instruction, size_t stream) {
     for (const auto &[position, event] : call.records)
@@ -129,6 +141,16 @@ public:
                              streams[stream]->get()),
             "aclrtMemcpyAsync");
   }
+  size_t countStreams() const { return streams.size(); }
+  /// Whether streams record what they are given.
+  void setCapturing(bool on) {
+    isCapturing = on;
+    if (!on)
+      isCaptured = isInModel;
+  }
+  bool captures() const { return isCapturing; }
+  /// All that follows comes behind the work that was captured.
+  void startBehindModel() { isInModel = isCaptured; }
   void synchronize() {
     for (const std::unique_ptr<CannStream> &stream : streams)
       check(aclrtSynchronizeStream(stream->get()), "aclrtSynchronizeStream");
@@ -136,6 +158,11 @@ public:
   void startStep() {
     for (const std::unique_ptr<CannStream> &stream : streams)
       stream->startStep();
+  }
+  /// Starts one of the parts in which a step runs, by its number.
+  void startPart(size_t number) {
+    for (const std::unique_ptr<CannStream> &stream : streams)
+      stream->startPart(number);
   }
 
   /// Tells that a device buffer has in each step what is in host memory, which
@@ -175,6 +202,12 @@ public:
   }
   CannChannels &getChannels() const { return *channels; }
   size_t getWorkspaceBytes() const;
+  size_t countExecutors() const {
+    size_t number = 0;
+    for (const std::unique_ptr<CannStream> &stream : streams)
+      number += stream->countExecutors();
+    return number;
+  }
 
 private:
   struct Mirror {
@@ -188,7 +221,10 @@ private:
   std::vector<std::unique_ptr<CannStream>> streams;
   std::vector<aclrtEvent> events;
   std::vector<Mirror> mirrors;
-  bool isAsking = false;
+  bool isAsking = false, isCapturing = false;
+  /// By event: whether a captured model was the last to record it, and whether
+  /// the model records it.
+  std::vector<bool> isInModel, isCaptured;
   CannChannels *channels = nullptr;
   size_t bufferBytes = 0;
 };
@@ -206,17 +242,25 @@ inline CannTensor CannStream::makeScratch(const Dims &dims, aclDataType type) {
   return {base, type, dims, {}};
 }
 
+inline void CannStream::requireHost() const {
+  require(!rank.captures(), "the host reads a value in the middle, which "
+                            "cannot be captured; run without --capture");
+}
+
 inline CannTensor CannStream::getCausalMask() const {
   return rank.getCausalMask();
 }
 
-inline float CannStream::getHostValue(const CannTensor &x) const {
+inline float CannStream::getHostValue(const CannTensor &x) {
+  requireHost();
+  executors.noteVarying();
   return rank.getHostValue(x.data);
 }
 
 inline bool CannStream::isSet(const CannTensor &flag) {
   if (rank.asks())
     return false;
+  requireHost();
   auto known = flags.find(flag.data);
   if (known != flags.end())
     return known->second;
@@ -234,17 +278,25 @@ void CannStream::call(const char *function,
                       aclnnStatus (*run)(void *, uint64_t, aclOpExecutor *,
                                          aclrtStream),
                       Given &&...arguments) {
-  uint64_t bytes = 0;
-  aclOpExecutor *executor = nullptr;
-  if (const aclnnStatus status = prepare(arguments..., &bytes, &executor))
-    fail(describe(std::string(function) + "GetWorkspaceSize"), status);
+  std::unique_ptr<CannExecutor> made;
+  CannExecutor *executor = executors.next();
+  if (!executor) {
+    made = std::make_unique<CannExecutor>();
+    executor = made.get();
+    if (const aclnnStatus status =
+            made->prepare(prepare, std::forward<Given>(arguments)...))
+      fail(describe(std::string(function) + "GetWorkspaceSize"), status);
+  }
+  const uint64_t bytes = executor->getWorkspaceBytes();
   if (rank.asks()) {
-    aclDestroyAclOpExecutor(executor);
     const size_t needed = scratchBytes + (bytes ? getRoom(bytes) : 0);
     if (needed > neededBytes) {
       neededBytes = needed;
       needyPlace = describe(function);
     }
+    // Scratch memory has its place only when all sizes are known.
+    if (scratchBytes == 0)
+      executors.keep(std::move(made));
     return;
   }
   if (scratchBytes + bytes > workspace.getSize())
@@ -252,8 +304,8 @@ void CannStream::call(const char *function,
         describe(function) + ": needs " + std::to_string(scratchBytes + bytes) +
         " bytes of workspace, but at the start it needed " + "at most " +
         std::to_string(workspace.getSize()));
-  void *memory = bytes ? workspace.get() + scratchBytes : nullptr;
-  if (const aclnnStatus status = run(memory, bytes, executor, handle))
+  if (const aclnnStatus status =
+          executor->run(run, workspace.get() + scratchBytes, handle))
     fail(describe(function), status);
 }
 
@@ -272,6 +324,7 @@ inline CannRank::CannRank(size_t arenaBytes, size_t hostBytes,
   for (size_t i = 0; i < numStreams; ++i)
     streams.push_back(std::make_unique<CannStream>(*this));
   events.resize(numEvents);
+  isInModel.resize(numEvents);
   for (aclrtEvent &event : events)
     check(aclrtCreateEventExWithFlag(&event, ACL_EVENT_SYNC),
           "aclrtCreateEventExWithFlag");

@@ -4,6 +4,7 @@
 #include "acl/acl.h"
 #include "aclnn/acl_meta.h"
 #include "hccl/hccl.h"
+#include <set>
 #include <utility>
 
 extern "C" {
@@ -91,6 +92,29 @@ aclIntArray *aclCreateIntArray(const int64_t *values, uint64_t size) {
 // Launches
 //===----------------------------------------------------------------------===//
 
+/// Executors that CANN frees only when the program says so.
+static std::set<aclOpExecutor *> &getRepeatable() {
+  static auto *executors = new std::set<aclOpExecutor *>;
+  return *executors;
+}
+
+aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
+  if (plan().next("repeatable executor") == "that is not made so")
+    return ACLNN_SUCCESS;
+  getRepeatable().insert(executor);
+  return NEXT(aclSetAclOpExecutorRepeatable)(executor);
+}
+
+aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor) {
+  const std::string change =
+      getRepeatable().erase(executor) ? plan().next("destroyed executor") : "";
+  if (change == "left")
+    return ACLNN_SUCCESS;
+  if (change == "twice")
+    NEXT(aclDestroyAclOpExecutor)(executor);
+  return NEXT(aclDestroyAclOpExecutor)(executor);
+}
+
 using Launch = aclnnStatus(void *, uint64_t, aclOpExecutor *, aclrtStream);
 
 static void endEarly(const std::string &change) {
@@ -114,7 +138,9 @@ static aclnnStatus launch(Launch *next, void *workspace, uint64_t bytes,
   if (change == "without its second phase")
     return ACLNN_SUCCESS;
   if (change == "dropped")
-    return NEXT(aclDestroyAclOpExecutor)(executor);
+    return getRepeatable().count(executor)
+               ? ACLNN_SUCCESS
+               : NEXT(aclDestroyAclOpExecutor)(executor);
   if (change == "on another stream")
     stream = plan().findOther("stream", stream);
   if (change == "on the default stream")
