@@ -2,16 +2,18 @@
 //
 // The steps between the collectives of a loss whose classes are shared out: a
 // rank's share of the sums of each row, and the loss from the sums of all
-// ranks.
+// ranks. They round as the operators of CANN do that they are on a device
+// (cannBody of their records).
 //
 //===----------------------------------------------------------------------===//
 
 #include "ElementwiseLoops.h"
 #include "Factories.h"
 #include "LossShape.h"
+#include "ReduceLoops.h"
 #include "RowLoops.h"
+#include "Scratch.h"
 #include "Tiles.h"
-#include <cmath>
 
 namespace mf {
 namespace {
@@ -48,12 +50,22 @@ public:
     float *sum = static_cast<float *>(operands.outputs[0]);
     pool.parallelFor(tiles.count, [&](int64_t tile) {
       auto [begin, size] = tiles[tile];
-      runExponentialSumRows(type, at(operands.inputs[0], type, begin * columns),
-                            max + begin, sum + begin, size, columns);
+      for (int64_t row = begin; row < begin + size; ++row)
+        sum[row] = addExponentials(at(operands.inputs[0], type, row * columns),
+                                   max[row]);
     });
   }
 
 private:
+  float addExponentials(const void *row, float max) const {
+    auto *exponentials = static_cast<float *>(getScratch(
+        ScratchUse::Tile, std::min(columns, elementsPerSum) * sizeof(float)));
+    return sumRow(columns, [&](int64_t first, int64_t size) {
+      runExponentials(type, at(row, type, first), max, exponentials, size);
+      return runSumLoop(DType::F32, exponentials, size);
+    });
+  }
+
   DType type;
   int64_t columns;
   Tiles tiles;
@@ -86,7 +98,6 @@ class CrossEntropyRowsKernel : public Kernel {
 public:
   explicit CrossEntropyRowsKernel(const LossShape &shape) : shape(shape) {}
 
-  /// Adds up as aclnnCrossEntropyLoss does.
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const auto *labels = static_cast<const int32_t *>(operands.inputs[0]);
     const auto *max = static_cast<const float *>(operands.inputs[1]);
@@ -94,17 +105,21 @@ public:
     const auto *picked = static_cast<const float *>(operands.inputs[3]);
     float *sums = static_cast<float *>(operands.outputs[0]);
     float *logSumExp = static_cast<float *>(operands.outputs[1]);
-    double sum = 0;
+    runUnaryLoop(UnaryOp::Log, DType::F32, exponentials, logSumExp, shape.rows,
+                 /*scalar=*/0);
     int64_t counted = 0;
-    for (int64_t row = 0; row < shape.rows; ++row) {
-      logSumExp[row] = max[row] + std::log(exponentials[row]);
-      if (!shape.counts(labels[row]))
-        continue;
-      sum += static_cast<double>(logSumExp[row]) -
-             static_cast<double>(picked[row]);
-      ++counted;
-    }
-    sums[0] = static_cast<float>(sum);
+    auto *losses = static_cast<float *>(
+        getScratch(ScratchUse::Tile,
+                   std::min(shape.rows, elementsPerSum) * sizeof(float)));
+    sums[0] = sumRow(shape.rows, [&](int64_t first, int64_t size) {
+      for (int64_t row = first; row < first + size; ++row) {
+        logSumExp[row] += max[row];
+        const bool counts = shape.counts(labels[row]);
+        losses[row - first] = counts ? logSumExp[row] - picked[row] : 0;
+        counted += counts ? 1 : 0;
+      }
+      return runSumLoop(DType::F32, losses, size);
+    });
     sums[1] = static_cast<float>(counted);
   }
 

@@ -8,7 +8,7 @@
 #ifndef MF_LIB_KERNELS_REDUCELOOPS_H
 #define MF_LIB_KERNELS_REDUCELOOPS_H
 
-#include "mf/Program/Signatures/KernelBlocks.h"
+#include "Tiles.h"
 #include <cstdint>
 
 namespace mf {
@@ -27,6 +27,23 @@ void runCumsumLoop(DType type, const void *x, void *y, int64_t length,
 
 /// The sum in f32; `count` should not exceed `elementsPerSum` by much.
 float runSumLoop(DType type, const void *x, int64_t count);
+
+/// Sums of runs are added up in groups of as many.
+constexpr int64_t runsPerSum = 64;
+
+/// The sum of a row in the order in which aclnnReduceSum adds it up, where it
+/// does not cut rows for its threads; `sum(first, size)` is that of a run.
+template <typename Sum> float sumRow(int64_t columns, const Sum &sum) {
+  const Tiles runs(columns, elementsPerSum);
+  float total = 0;
+  for (int64_t group = 0; group < runs.count; group += runsPerSum) {
+    float recent = 0;
+    for (int64_t i = group; i < std::min(runs.count, group + runsPerSum); ++i)
+      recent += sum(runs[i].begin, runs[i].size);
+    total += recent;
+  }
+  return total;
+}
 
 /// The sum of squares, likewise, of x times one factor after another, each
 /// product rounded to `type`.

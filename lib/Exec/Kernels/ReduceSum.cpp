@@ -59,8 +59,6 @@ public:
   }
 
 private:
-  static constexpr int64_t unitsPerSum = 64;
-
   static float *getSums(ScratchUse use, int64_t count) {
     return static_cast<float *>(getScratch(use, count * sizeof(float)));
   }
@@ -87,9 +85,9 @@ private:
     const StridedLoop row =
         cut.reduced.empty() ? StridedLoop{1, 0} : cut.reduced.back();
     float *recent = getSums(ScratchUse::Sums, size);
-    for (int64_t unit = begin; unit < begin + count; unit += unitsPerSum) {
+    for (int64_t unit = begin; unit < begin + count; unit += runsPerSum) {
       std::memset(recent, 0, size * sizeof(float));
-      int64_t end = std::min(begin + count, unit + unitsPerSum);
+      int64_t end = std::min(begin + count, unit + runsPerSum);
       for (int64_t i = unit; i < end;) {
         const int64_t rows = std::min(row.size - i % row.size, end - i);
         runAccumulateRowsLoop(type,
@@ -106,9 +104,9 @@ private:
     int64_t base = getOffset(cut.kept, result);
     Tiles run(cut.inner, elementsPerSum);
     float sum = 0;
-    for (int64_t unit = begin; unit < begin + count; unit += unitsPerSum) {
+    for (int64_t unit = begin; unit < begin + count; unit += runsPerSum) {
       float recent = 0;
-      int64_t end = std::min(begin + count, unit + unitsPerSum);
+      int64_t end = std::min(begin + count, unit + runsPerSum);
       for (int64_t i = unit; i < end; ++i) {
         auto [first, size] = run[i % cut.runs];
         int64_t offset = base + getOffset(cut.reduced, i / cut.runs) + first;

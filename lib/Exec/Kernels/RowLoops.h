@@ -50,9 +50,9 @@ void runLogSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
 void runRowMax(DType type, const void *x, float *max, int64_t rows,
                int64_t columns);
 
-/// sum(exp(x - max)) of each row.
-void runExponentialSumRows(DType type, const void *x, const float *max,
-                           float *sum, int64_t rows, int64_t columns);
+/// y = exp(x - shift), in fp32.
+void runExponentials(DType type, const void *x, float shift, float *y,
+                     int64_t columns);
 
 /// dx = factor * (exp(x - logSumExp) - [column == label]) for one row. A label
 /// of -1 is none of the columns.

@@ -125,12 +125,14 @@ void rowMaxOfType(const void *xs, float *max, int64_t rows, int64_t columns) {
 }
 
 template <typename T>
-void exponentialSumOfType(const void *xs, const float *max, float *sum,
-                          int64_t rows, int64_t columns) {
-  const T *x = static_cast<const T *>(xs);
-  for (int64_t row = 0; row < rows; ++row)
-    sum[row] = getExponentialSum<T>(x + row * columns, columns, max[row],
-                                    /*next=*/nullptr);
+void exponentialsOfType(const void *xs, float shift, float *ys,
+                        int64_t columns) {
+  const auto shifts = hn::Set(floats, shift);
+  mapVectors<T>(
+      columns,
+      [&](FloatVector value)
+          HWY_ATTR { return exponential(hn::Sub(value, shifts)); },
+      ys, static_cast<const T *>(xs));
 }
 
 template <typename T>
@@ -186,11 +188,11 @@ void rowMax(DType type, const void *x, float *max, int64_t rows,
   });
 }
 
-void exponentialSumRows(DType type, const void *x, const float *max, float *sum,
-                        int64_t rows, int64_t columns) {
+void exponentials(DType type, const void *x, float shift, float *y,
+                  int64_t columns) {
   dispatchFloat(type, [&](auto *element) HWY_ATTR {
     using T = std::remove_pointer_t<decltype(element)>;
-    exponentialSumOfType<T>(x, max, sum, rows, columns);
+    exponentialsOfType<T>(x, shift, y, columns);
   });
 }
 
@@ -214,7 +216,7 @@ HWY_EXPORT(softmax);
 HWY_EXPORT(softmaxBackward);
 HWY_EXPORT(logSumExpRows);
 HWY_EXPORT(rowMax);
-HWY_EXPORT(exponentialSumRows);
+HWY_EXPORT(exponentials);
 HWY_EXPORT(crossEntropyGrad);
 
 void runSoftmaxRows(DType type, const void *x, void *y, int64_t rows,
@@ -237,9 +239,9 @@ void runRowMax(DType type, const void *x, float *max, int64_t rows,
   HWY_DYNAMIC_DISPATCH(rowMax)(type, x, max, rows, columns);
 }
 
-void runExponentialSumRows(DType type, const void *x, const float *max,
-                           float *sum, int64_t rows, int64_t columns) {
-  HWY_DYNAMIC_DISPATCH(exponentialSumRows)(type, x, max, sum, rows, columns);
+void runExponentials(DType type, const void *x, float shift, float *y,
+                     int64_t columns) {
+  HWY_DYNAMIC_DISPATCH(exponentials)(type, x, shift, y, columns);
 }
 
 void runCrossEntropyGradRow(DType type, const void *x, int64_t label,

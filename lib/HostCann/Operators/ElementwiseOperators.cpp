@@ -1,10 +1,14 @@
 //===- ElementwiseOperators.cpp - Sums, products, copies ------------------===//
 
+#include "IndexOperators.h"
 #include "OperatorCall.h"
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_cast.h"
 #include "aclnnop/aclnn_clamp.h"
+#include "aclnnop/aclnn_div.h"
+#include "aclnnop/aclnn_exp.h"
 #include "aclnnop/aclnn_gelu.h"
+#include "aclnnop/aclnn_log.h"
 #include "aclnnop/aclnn_mul.h"
 #include "aclnnop/aclnn_neg.h"
 #include "aclnnop/aclnn_reciprocal.h"
@@ -66,6 +70,9 @@ aclnnStatus makeBinary(const char *name, const aclTensor *self,
   requireSameType(call);
   if (hasAlpha)
     requireOne(call, alpha);
+  if (!call.hasFailed() && self->type == ACL_INT32 &&
+      llvm::StringRef(name) == "aclnnSub")
+    return makeIntegerDifference(call, *self, *other, *out);
   return call.finishKernel(name);
 }
 
@@ -79,6 +86,8 @@ aclnnStatus makeBinary(const char *name, const aclTensor *self,
   }                                                                            \
   MF_HOST_CANN_SECOND_PHASE(NAME)
 
+MF_HOST_CANN_UNARY(aclnnExp)
+MF_HOST_CANN_UNARY(aclnnLog)
 MF_HOST_CANN_UNARY(aclnnSilu)
 MF_HOST_CANN_UNARY(aclnnGelu)
 MF_HOST_CANN_UNARY(aclnnNeg)
@@ -110,14 +119,17 @@ MF_HOST_CANN_SCALAR(aclnnClampMax)
 MF_HOST_CANN_SUM(aclnnAdd)
 MF_HOST_CANN_SUM(aclnnSub)
 
-aclnnStatus aclnnMulGetWorkspaceSize(const aclTensor *self,
-                                     const aclTensor *other, aclTensor *out,
-                                     uint64_t *workspaceSize,
-                                     aclOpExecutor **executor) {
-  return makeBinary("aclnnMul", self, other, out, workspaceSize, executor,
-                    nullptr, false);
-}
-MF_HOST_CANN_SECOND_PHASE(aclnnMul)
+#define MF_HOST_CANN_BINARY(NAME)                                              \
+  aclnnStatus NAME##GetWorkspaceSize(                                          \
+      const aclTensor *self, const aclTensor *other, aclTensor *out,           \
+      uint64_t *workspaceSize, aclOpExecutor **executor) {                     \
+    return makeBinary(#NAME, self, other, out, workspaceSize, executor,        \
+                      nullptr, false);                                         \
+  }                                                                            \
+  MF_HOST_CANN_SECOND_PHASE(NAME)
+
+MF_HOST_CANN_BINARY(aclnnMul)
+MF_HOST_CANN_BINARY(aclnnDiv)
 
 aclnnStatus aclnnAddsGetWorkspaceSize(const aclTensor *self,
                                       const aclScalar *other,

@@ -1,0 +1,348 @@
+//===- IndexOperators.cpp - Comparisons, masks and indices ----------------===//
+
+#include "IndexOperators.h"
+#include "OperatorCall.h"
+#include "aclnnop/aclnn_eq_scalar.h"
+#include "aclnnop/aclnn_gather.h"
+#include "aclnnop/aclnn_ge_scalar.h"
+#include "aclnnop/aclnn_index_select.h"
+#include "aclnnop/aclnn_logical_not.h"
+#include "aclnnop/aclnn_logical_or.h"
+#include "aclnnop/aclnn_lt_scalar.h"
+#include "aclnnop/aclnn_masked_fill_scalar.h"
+#include "aclnnop/aclnn_scatter_add.h"
+#include <cstring>
+
+using namespace mf::hostcann;
+
+namespace {
+
+/// Any number that there is a type of; 64-bit integers beyond 2^53 are rounded.
+double readNumber(const void *from, aclDataType type, int64_t index) {
+  switch (type) {
+  case ACL_INT32:
+    return static_cast<const int32_t *>(from)[index];
+  case ACL_INT64:
+    return static_cast<double>(static_cast<const int64_t *>(from)[index]);
+  case ACL_BOOL:
+    return static_cast<const uint8_t *>(from)[index] ? 1 : 0;
+  default:
+    return readElement(from, type, index);
+  }
+}
+
+bool isNumber(aclDataType type) {
+  return getKernelType(type).has_value() || type == ACL_BOOL;
+}
+
+using Comparison = bool (*)(double, double);
+
+aclnnStatus makeComparison(const char *name, const aclTensor *self,
+                           const aclScalar *other, const aclTensor *out,
+                           Comparison compare, uint64_t *workspaceSize,
+                           aclOpExecutor **executor) {
+  OperatorCall call(name, workspaceSize, executor);
+  call.requireThere(other, "other");
+  call.read(self, "self");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require(isNumber(self->type) && out->type == ACL_BOOL &&
+                   out->dims == self->dims,
+               "out is not BOOL of the dimensions of self");
+  return call.finish(0, [compare, type = self->type, value = other->value,
+                         count = self->getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<uint8_t *>(places[1])[i] =
+          compare(readNumber(places[0], type, i), value) ? 1 : 0;
+    return llvm::Error::success();
+  });
+}
+
+/// A tensor as three dimensions around `dim`.
+struct DimensionView {
+  int64_t before = 1, size = 0, behind = 1;
+
+  DimensionView(llvm::ArrayRef<int64_t> dims, int64_t dim) : size(dims[dim]) {
+    for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i)
+      if (i != dim)
+        (i < dim ? before : behind) *= dims[i];
+  }
+};
+
+/// Refuses a dimension that `tensor` does not have.
+void requireDimension(OperatorCall &call, const aclTensor *tensor,
+                      int64_t dim) {
+  call.require(call.hasFailed() || (dim >= 0 && dim < static_cast<int64_t>(
+                                                          tensor->dims.size())),
+               "dim is negative, which is not in this host library, or too "
+               "large");
+}
+
+void requireIndex(OperatorCall &call, const aclTensor *index) {
+  call.require(call.hasFailed() || index->type == ACL_INT32 ||
+                   index->type == ACL_INT64,
+               "index is not INT32 or INT64");
+}
+
+/// Fails for an index that a device would read or write other memory with.
+llvm::Error checkIndices(llvm::ArrayRef<int32_t> indices, int64_t size) {
+  for (int32_t index : indices)
+    if (index < 0 || index >= size)
+      return llvm::createStringError("index " + llvm::Twine(index) +
+                                     " is outside of a dimension of " +
+                                     llvm::Twine(size));
+  return llvm::Error::success();
+}
+
+/// Refuses an index and a tensor beside it that are not of `rest` dimensions,
+/// but for `dim`, with equal sizes.
+void requireSameBut(OperatorCall &call, llvm::ArrayRef<int64_t> self,
+                    llvm::ArrayRef<int64_t> index, int64_t dim) {
+  bool isSame = self.size() == index.size();
+  for (size_t i = 0; isSame && i < self.size(); ++i)
+    isSame = static_cast<int64_t>(i) == dim || self[i] == index[i];
+  call.require(isSame, "index and self differ in a dimension other than dim, "
+                       "which is not in this host library");
+}
+
+} // namespace
+
+aclnnStatus mf::hostcann::makeIntegerDifference(OperatorCall &call,
+                                                const aclTensor &self,
+                                                const aclTensor &other,
+                                                const aclTensor &out) {
+  call.require(self.type == ACL_INT32 && out.dims == self.dims &&
+                   (other.getNumElements() == 1 || other.dims == self.dims),
+               "of integers, INT32 of one shape, or less one element, is in "
+               "this host library");
+  return call.finish(0, [count = self.getNumElements(),
+                         step = int64_t{other.getNumElements() == 1 ? 0 : 1}](
+                            llvm::ArrayRef<void *> places, void *) {
+    const auto *from = static_cast<const int32_t *>(places[0]);
+    const auto *less = static_cast<const int32_t *>(places[1]);
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<int32_t *>(places[2])[i] = from[i] - less[i * step];
+    return llvm::Error::success();
+  });
+}
+
+#define MF_HOST_CANN_COMPARISON(NAME, OPERATOR)                                \
+  aclnnStatus NAME##GetWorkspaceSize(                                          \
+      const aclTensor *self, const aclScalar *other, aclTensor *out,           \
+      uint64_t *workspaceSize, aclOpExecutor **executor) {                     \
+    return makeComparison(                                                     \
+        #NAME, self, other, out,                                               \
+        [](double left, double right) { return left OPERATOR right; },         \
+        workspaceSize, executor);                                              \
+  }                                                                            \
+  MF_HOST_CANN_SECOND_PHASE(NAME)
+
+MF_HOST_CANN_COMPARISON(aclnnEqScalar, ==)
+MF_HOST_CANN_COMPARISON(aclnnGeScalar, >=)
+MF_HOST_CANN_COMPARISON(aclnnLtScalar, <)
+
+aclnnStatus aclnnLogicalNotGetWorkspaceSize(const aclTensor *self,
+                                            aclTensor *out,
+                                            uint64_t *workspaceSize,
+                                            aclOpExecutor **executor) {
+  OperatorCall call("aclnnLogicalNot", workspaceSize, executor);
+  call.read(self, "self");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require(self->type == ACL_BOOL && out->type == ACL_BOOL &&
+                   out->dims == self->dims,
+               "tensors other than BOOL of one shape are not in this host "
+               "library");
+  return call.finish(0, [count = self->getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<uint8_t *>(places[1])[i] =
+          static_cast<const uint8_t *>(places[0])[i] ? 0 : 1;
+    return llvm::Error::success();
+  });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnLogicalNot)
+
+aclnnStatus aclnnInplaceLogicalOrGetWorkspaceSize(aclTensor *selfRef,
+                                                  const aclTensor *other,
+                                                  uint64_t *workspaceSize,
+                                                  aclOpExecutor **executor) {
+  OperatorCall call("aclnnInplaceLogicalOr", workspaceSize, executor);
+  call.update(selfRef, "selfRef");
+  call.read(other, "other");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require(selfRef->type == ACL_BOOL && other->type == ACL_BOOL &&
+                   other->dims == selfRef->dims,
+               "tensors other than BOOL of one shape are not in this host "
+               "library");
+  return call.finish(0, [count = selfRef->getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    for (int64_t i = 0; i < count; ++i)
+      if (static_cast<const uint8_t *>(places[1])[i])
+        static_cast<uint8_t *>(places[0])[i] = 1;
+    return llvm::Error::success();
+  });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnInplaceLogicalOr)
+
+aclnnStatus aclnnInplaceMaskedFillScalarGetWorkspaceSize(
+    aclTensor *selfRef, const aclTensor *mask, const aclScalar *value,
+    uint64_t *workspaceSize, aclOpExecutor **executor) {
+  OperatorCall call("aclnnInplaceMaskedFillScalar", workspaceSize, executor);
+  call.requireThere(value, "value");
+  call.update(selfRef, "selfRef");
+  call.read(mask, "mask");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  const int64_t masks = mask->getNumElements();
+  call.require(isNumber(selfRef->type) && mask->type == ACL_BOOL,
+               "mask is not BOOL");
+  call.require(value->value == 0, "a value other than 0 is not in this host "
+                                  "library");
+  // The mask has leading dimensions of self, and 1 for the last or all of it.
+  llvm::ArrayRef<int64_t> dims(selfRef->dims);
+  llvm::ArrayRef<int64_t> maskDims(mask->dims);
+  const bool isSame = maskDims == dims;
+  call.require(isSame || (!dims.empty() && maskDims.size() == dims.size() &&
+                          maskDims.drop_back() == dims.drop_back() &&
+                          maskDims.back() == 1),
+               "mask has not self's dimensions, or 1 for the last of them");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  const int64_t bytes =
+      masks ? selfRef->getNumElements() / masks * getElementBytes(selfRef->type)
+            : 0;
+  return call.finish(0, [masks, bytes](llvm::ArrayRef<void *> places, void *) {
+    for (int64_t i = 0; i < masks; ++i)
+      if (static_cast<const uint8_t *>(places[1])[i])
+        std::memset(static_cast<char *>(places[0]) + i * bytes, 0, bytes);
+    return llvm::Error::success();
+  });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnInplaceMaskedFillScalar)
+
+aclnnStatus aclnnIndexSelectGetWorkspaceSize(const aclTensor *self, int64_t dim,
+                                             const aclTensor *index,
+                                             aclTensor *out,
+                                             uint64_t *workspaceSize,
+                                             aclOpExecutor **executor) {
+  OperatorCall call("aclnnIndexSelect", workspaceSize, executor);
+  call.read(self, "self");
+  call.read(index, "index");
+  call.write(out, "out");
+  requireDimension(call, self, dim);
+  requireIndex(call, index);
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  llvm::SmallVector<int64_t, 4> expected(self->dims);
+  expected[dim] = index->getNumElements();
+  call.require(out->dims == expected && out->type == self->type &&
+                   index->dims.size() == 1,
+               "out is not self with as many slices as there are indices");
+  const DimensionView view(self->dims, dim);
+  return call.finish(
+      0,
+      [view, type = index->type, count = index->getNumElements(),
+       bytes = view.behind * getElementBytes(self->type)](
+          llvm::ArrayRef<void *> places, void *) -> llvm::Error {
+        const std::vector<int32_t> indices =
+            readIntegers(places[1], type, count);
+        if (llvm::Error error = checkIndices(indices, view.size))
+          return error;
+        const char *from = static_cast<const char *>(places[0]);
+        char *to = static_cast<char *>(places[2]);
+        for (int64_t i = 0; i < view.before; ++i)
+          for (int32_t index : indices) {
+            std::memcpy(to, from + (i * view.size + index) * bytes, bytes);
+            to += bytes;
+          }
+        return llvm::Error::success();
+      });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnIndexSelect)
+
+aclnnStatus aclnnGatherGetWorkspaceSize(const aclTensor *self, int64_t dim,
+                                        const aclTensor *index, aclTensor *out,
+                                        uint64_t *workspaceSize,
+                                        aclOpExecutor **executor) {
+  OperatorCall call("aclnnGather", workspaceSize, executor);
+  call.read(self, "self");
+  call.read(index, "index");
+  call.write(out, "out");
+  requireDimension(call, self, dim);
+  requireIndex(call, index);
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  requireSameBut(call, self->dims, index->dims, dim);
+  call.require(out->dims == index->dims && out->type == self->type,
+               "out has not index's dimensions and self's type");
+  const DimensionView from(self->dims, dim), to(index->dims, dim);
+  return call.finish(
+      0,
+      [from, to, type = index->type, count = index->getNumElements(),
+       bytes = getElementBytes(self->type)](llvm::ArrayRef<void *> places,
+                                            void *) -> llvm::Error {
+        const std::vector<int32_t> indices =
+            readIntegers(places[1], type, count);
+        if (llvm::Error error = checkIndices(indices, from.size))
+          return error;
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t before = i / (to.size * to.behind);
+          const int64_t place =
+              (before * from.size + indices[i]) * from.behind + i % to.behind;
+          std::memcpy(static_cast<char *>(places[2]) + i * bytes,
+                      static_cast<const char *>(places[0]) + place * bytes,
+                      bytes);
+        }
+        return llvm::Error::success();
+      });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnGather)
+
+aclnnStatus aclnnScatterAddGetWorkspaceSize(const aclTensor *self, int64_t dim,
+                                            const aclTensor *index,
+                                            const aclTensor *src,
+                                            aclTensor *out,
+                                            uint64_t *workspaceSize,
+                                            aclOpExecutor **executor) {
+  OperatorCall call("aclnnScatterAdd", workspaceSize, executor);
+  call.read(self, "self");
+  call.read(index, "index");
+  call.read(src, "src");
+  call.write(out, "out");
+  requireDimension(call, self, dim);
+  requireIndex(call, index);
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  requireSameBut(call, self->dims, index->dims, dim);
+  call.require(src->dims == index->dims && src->type == self->type &&
+                   out->dims == self->dims && out->type == self->type &&
+                   self->type == ACL_FLOAT,
+               "expected src of index's dimensions, out of self's, and FLOAT; "
+               "other types are not in this host library");
+  const DimensionView to(self->dims, dim), from(index->dims, dim);
+  return call.finish(
+      0,
+      [from, to, type = index->type, count = index->getNumElements(),
+       bytes = self->getNumElements() * getElementBytes(self->type)](
+          llvm::ArrayRef<void *> places, void *) -> llvm::Error {
+        const std::vector<int32_t> indices =
+            readIntegers(places[1], type, count);
+        if (llvm::Error error = checkIndices(indices, to.size))
+          return error;
+        std::memmove(places[3], places[0], bytes);
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t before = i / (from.size * from.behind);
+          const int64_t place =
+              (before * to.size + indices[i]) * to.behind + i % from.behind;
+          static_cast<float *>(places[3])[place] +=
+              static_cast<const float *>(places[2])[i];
+        }
+        return llvm::Error::success();
+      });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnScatterAdd)

@@ -1,0 +1,17 @@
+//===- IndexOperators.h - Arithmetic of indices -----------------*- C++ -*-===//
+
+#ifndef MF_LIB_HOSTCANN_INDEXOPERATORS_H
+#define MF_LIB_HOSTCANN_INDEXOPERATORS_H
+
+#include "OperatorCall.h"
+
+namespace mf::hostcann {
+
+/// Ends the first phase of `out` = self - other of integers, which no kernel of
+/// the emulated device computes. The call has these operands in this order.
+aclnnStatus makeIntegerDifference(OperatorCall &call, const aclTensor &self,
+                                  const aclTensor &other, const aclTensor &out);
+
+} // namespace mf::hostcann
+
+#endif // MF_LIB_HOSTCANN_INDEXOPERATORS_H

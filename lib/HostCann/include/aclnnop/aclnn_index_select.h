@@ -1,0 +1,28 @@
+//===----------------------------------------------------------------------===//
+//
+// Slices of a dimension by index.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_INDEX_SELECT_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_INDEX_SELECT_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnIndexSelectGetWorkspaceSize(const aclTensor *self, int64_t dim,
+                                             const aclTensor *index,
+                                             aclTensor *out,
+                                             uint64_t *workspaceSize,
+                                             aclOpExecutor **executor);
+aclnnStatus aclnnIndexSelect(void *workspace, uint64_t workspaceSize,
+                             aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_INDEX_SELECT_H

@@ -1,0 +1,27 @@
+//===----------------------------------------------------------------------===//
+//
+// Truths that are not.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_LOGICAL_NOT_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_LOGICAL_NOT_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnLogicalNotGetWorkspaceSize(const aclTensor *self,
+                                            aclTensor *out,
+                                            uint64_t *workspaceSize,
+                                            aclOpExecutor **executor);
+aclnnStatus aclnnLogicalNot(void *workspace, uint64_t workspaceSize,
+                            aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_LOGICAL_NOT_H
