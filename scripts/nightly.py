@@ -6,7 +6,8 @@ usage: nightly.py [--build FOLDER] [--seed N] [--scale X] [--jobs N] [--only NAM
 A campaign is a script of test/ or a GoogleTest with a seed and a number of cases. --seed is added to the seeds, so that
 another night draws other cases; --scale multiplies the numbers of cases. Below 1, campaigns with fixed cases run a part of
 those, too. Prints a line for each campaign, with the command that runs it alone if it failed, and its output into
-nightly.log; returns 1 if one failed. The fuzzer of YAML (scripts/fuzz-yaml.sh) needs a build of its own.
+nightly.log; behind them the detection table: what campaigns broke on purpose, how much of it was refused, how much gave
+the same bits all the same, and how much was missed. Returns 1 if a campaign failed. The fuzzer of YAML (scripts/fuzz-yaml.sh) needs a build of its own.
 """
 
 import argparse
@@ -21,6 +22,8 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 E2E = "test/e2e/%s.py"
+# A line of a campaign's output, for each class of faults that it injects.
+DETECTION = re.compile(r"^detection: (.+): (\d+) injected, (\d+) detected, (\d+) harmless, (\d+) missed$", re.MULTILINE)
 
 
 class Campaign:
@@ -70,6 +73,8 @@ CAMPAIGNS = [
     Campaign("proofs-of-calls", unit("mfProgramTest", "CallProofTest.*"), 200000, 20261123, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("wrong-rewrites", unit("mfInterpreterTest", "*CertificateTest.*"), 1000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("fault-schedules", unit("mfRunnerTest", "FaultScheduleTest.*"), 1000000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
+    Campaign("faulty-training", unit("mfRunnerTest", "FaultyTrainingTest.*"), 50000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
+    Campaign("wrong-programs", unit("mfInterpreterTest", "WrongProgramTest.*"), 10000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
     # The planner beside trying all plans.
     Campaign("planner-oracle", unit("mfSolverTest", "OracleTest.*"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),
 ]  # fmt: skip
@@ -83,7 +88,11 @@ class Result:
     def get_failures(self):
         """The number that the campaign says, or one if it ended without saying it."""
         found = re.findall(r"(\d+) (?:problems|different|differ|wrong)\b", self.text)
-        return max(int(found[-1]) if found else 0, self.code != 0)
+        return max(int(found[-1]) if found else 0, self.code != 0, sum(counts[-1] for _, counts in self.get_detections()))
+
+    def get_detections(self):
+        """Class and counts (injected, detected, harmless, missed) of each class of faults that it injected."""
+        return [(name, [int(count) for count in counts]) for name, *counts in DETECTION.findall(self.text)]
 
     def __str__(self):
         return "%-30s%12s%10s%10d%10.0f" % (self.campaign.name, self.seed, self.cases, self.get_failures(), self.seconds)
@@ -120,18 +129,33 @@ class Nightly:
         shown = " ".join(["%s=%s" % item for item in changes.items()] + [command])
         return Result(campaign, seed, cases, done.returncode, time.monotonic() - begin, done.stdout, shown)
 
+    @staticmethod
+    def print_detections(results):
+        table = {}
+        for result in results:
+            for name, counts in result.get_detections():
+                table[name] = [a + b for a, b in zip(table.get(name, [0] * 4), counts)]
+        if not table:
+            return
+        total = [sum(column) for column in zip(*table.values())]
+        print("\n%-30s%12s%10s%10s%10s" % ("fault class", "injected", "detected", "harmless", "missed"))
+        for name, counts in [*sorted(table.items()), ("all", total)]:
+            print("%-30s%12d%10d%10d%10d" % (name, *counts))
+
     def run_all(self, campaigns):
         os.makedirs(self.work, exist_ok=True)
         print("%-30s%12s%10s%10s%10s" % ("campaign", "seed", "cases", "failures", "seconds"))
-        failures, begin = 0, time.monotonic()
+        failures, begin, results = 0, time.monotonic(), []
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool, open(os.path.join(self.work, "nightly.log"), "w") as log:
             for result in pool.map(self.run, campaigns):
+                results.append(result)
                 print(result, flush=True)
                 log.write("== %s\n%s\n" % (result.command, result.text))
                 if result.get_failures():
                     failures += 1
                     print("    failed: %s\n    %s" % (result.command, "\n    ".join(result.text.splitlines()[-10:])), flush=True)
-        print("%d campaigns, %d failed, %.0f s (seed %d, scale %g)"
+        self.print_detections(results)
+        print("\n%d campaigns, %d failed, %.0f s (seed %d, scale %g)"
               % (len(campaigns), failures, time.monotonic() - begin, self.options.seed, self.options.scale))  # fmt: skip
         return failures
 

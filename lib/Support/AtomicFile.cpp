@@ -2,6 +2,7 @@
 
 #include "mf/Support/AtomicFile.h"
 #include "mf/Support/FileError.h"
+#include "mf/Support/FileFaults.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -52,7 +53,8 @@ void AtomicFile::discard() {
   if (descriptor < 0)
     return;
   ::close(descriptor);
-  ::unlink(temporaryPath.c_str());
+  if (mayCleanUpFiles())
+    ::unlink(temporaryPath.c_str());
   descriptor = -1;
 }
 
@@ -62,6 +64,8 @@ Expected<AtomicFile> AtomicFile::create(StringRef path) {
       status.type() != sys::fs::file_type::regular_file)
     return fileError(path, "cannot write: exists and is not a regular file");
 
+  if (!mayUseFile())
+    return errnoError(path, "create");
   static std::atomic<unsigned> counter = 0;
   // A name left by a killed process with our process id makes open fail with
   // EEXIST; the next number is free.
@@ -82,8 +86,11 @@ Expected<AtomicFile> AtomicFile::create(StringRef path) {
 
 Error AtomicFile::write(ArrayRef<uint8_t> bytes, uint64_t offset) {
   while (!bytes.empty()) {
-    const ssize_t count = ::pwrite(descriptor, bytes.data(), bytes.size(),
-                                   static_cast<off_t>(offset));
+    size_t most = bytes.size();
+    if (!mayUseFile(&most))
+      return errnoError(path, "write");
+    const ssize_t count =
+        ::pwrite(descriptor, bytes.data(), most, static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR)
       continue;
     if (count <= 0)
@@ -95,15 +102,15 @@ Error AtomicFile::write(ArrayRef<uint8_t> bytes, uint64_t offset) {
 }
 
 Error AtomicFile::resize(uint64_t size) {
-  if (::ftruncate(descriptor, static_cast<off_t>(size)) != 0)
+  if (!mayUseFile() || ::ftruncate(descriptor, static_cast<off_t>(size)) != 0)
     return errnoError(path, "resize");
   return Error::success();
 }
 
 Error AtomicFile::commit() {
-  if (::fsync(descriptor) != 0)
+  if (!mayUseFile() || ::fsync(descriptor) != 0)
     return errnoError(path, "flush");
-  if (::rename(temporaryPath.c_str(), path.c_str()) != 0)
+  if (!mayUseFile() || ::rename(temporaryPath.c_str(), path.c_str()) != 0)
     return errnoError(path, "rename to its final name");
   // From here the temporary name is gone: nothing to unlink.
   const int closed = ::close(std::exchange(descriptor, -1));
@@ -122,6 +129,8 @@ Error writeFileAtomically(StringRef path, StringRef contents) {
 }
 
 Error syncDirectory(StringRef path) {
+  if (!mayUseFile())
+    return errnoError(path, "flush");
   const std::string name = path.str();
   const int descriptor =
       ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

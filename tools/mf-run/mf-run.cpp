@@ -181,6 +181,7 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
       return messages.fail(toString(choices.takeError()));
     engine.setRouterChoices(std::move(*choices));
   }
+  const mf::FileFaults::Scope scope(training.faults.get());
   const int code = train(engine, training);
   if (training.faults)
     note(training.faults->describe());

@@ -5,6 +5,7 @@
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Support/AtomicFile.h"
 #include "mf/Support/FileError.h"
+#include "mf/Support/FileFaults.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -103,6 +104,8 @@ Expected<std::vector<std::string>> listDirectory(StringRef directory) {
 
 /// Removes a hidden folder. If that fails now, the next run tries again.
 void removeLeftover(StringRef path) {
+  if (!mayCleanUpFiles())
+    return;
   const std::error_code ignored = sys::fs::remove_directories(path);
   (void)ignored;
 }
@@ -110,6 +113,8 @@ void removeLeftover(StringRef path) {
 /// Makes a checkpoint vanish in one step, and its files after that.
 Error removeCheckpoint(StringRef path) {
   const std::string hidden = makeHiddenPath(sys::path::parent_path(path));
+  if (!mayUseFile())
+    return errnoError(path, "remove");
   if (std::error_code code = sys::fs::rename(path, hidden))
     return fileError(path, "remove", code);
   if (std::error_code code = sys::fs::remove_directories(hidden, false))
@@ -123,6 +128,8 @@ Error removeCheckpoint(StringRef path) {
 Error replaceDirectory(StringRef from, StringRef to) {
   const std::string source = from.str();
   const std::string target = to.str();
+  if (!mayUseFile())
+    return errnoError(to, "rename the finished checkpoint");
   if (!sys::fs::exists(to)) {
     if (::rename(source.c_str(), target.c_str()) != 0)
       return errnoError(to, "rename the finished checkpoint");
@@ -199,6 +206,8 @@ CheckpointWriter::create(StringRef directory, const CheckpointState &state,
     return existing.takeError();
 
   const std::string hidden = makeHiddenPath(directory);
+  if (!mayUseFile())
+    return errnoError(hidden, "create");
   if (std::error_code code =
           sys::fs::create_directory(hidden, /*IgnoreExisting=*/false))
     return fileError(hidden, "create", code);
@@ -249,6 +258,8 @@ CheckpointWriter::commit(int64_t keepMaximum, std::vector<std::string> &notes) {
   if (Error error = replaceDirectory(folder->path, path))
     return error;
   folder->finished = true;
+  if (!mayUseFile())
+    return errnoError(path, "mark as the latest");
   if (std::error_code code =
           sys::fs::rename(join(path, "latest"), join(directory, "latest")))
     return fileError(path, "mark as the latest", code);

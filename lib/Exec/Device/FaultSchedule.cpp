@@ -2,15 +2,16 @@
 
 #include "mf/Exec/Device/FaultSchedule.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cerrno>
 
 namespace mf {
 
 llvm::StringRef getName(FaultKind kind) {
   switch (kind) {
-  case FaultKind::None:
-    return "none";
   case FaultKind::Death:
     return "death";
   case FaultKind::Freeze:
@@ -19,13 +20,54 @@ llvm::StringRef getName(FaultKind kind) {
     return "late";
   case FaultKind::MemoryRefused:
     return "memory refused";
+  case FaultKind::DiskFull:
+    return "disk full";
+  case FaultKind::ShortWrites:
+    return "short writes";
+  case FaultKind::FileCut:
+    return "file cut";
   }
   llvm_unreachable("unknown kind of fault");
 }
 
+llvm::ArrayRef<FaultKind> getFaultKinds() {
+  static constexpr FaultKind kinds[] = {
+      FaultKind::Death,         FaultKind::Freeze,   FaultKind::Late,
+      FaultKind::MemoryRefused, FaultKind::DiskFull, FaultKind::ShortWrites,
+      FaultKind::FileCut};
+  return kinds;
+}
+
 FaultSchedule::FaultSchedule(uint64_t seed) : seed(seed), random(seed) {
-  constexpr uint64_t numKinds = 5;
-  kind = static_cast<FaultKind>(draw(numKinds));
+  constexpr uint64_t maxFaults = 3;
+  llvm::SmallVector<FaultKind> kinds;
+  for (uint64_t count = draw(maxFaults + 1); count > 0; --count)
+    kinds.push_back(getFaultKinds()[draw(getFaultKinds().size())]);
+  addFaults(kinds);
+}
+
+FaultSchedule::FaultSchedule(uint64_t seed, llvm::ArrayRef<FaultKind> kinds)
+    : seed(seed), random(seed) {
+  addFaults(kinds);
+}
+
+void FaultSchedule::addFaults(llvm::ArrayRef<FaultKind> kinds) {
+  // A run that writes one file has few operations, one with checkpoints of
+  // several ranks about as many as this. Early ones are more likely.
+  constexpr uint64_t maxFileOperations = 64;
+  for (const FaultKind kind : kinds) {
+    Fault &fault = faults.emplace_back();
+    fault.kind = kind;
+    if (kind >= FaultKind::DiskFull)
+      fault.instant = draw(draw(maxFileOperations) + 1);
+  }
+}
+
+Fault *FaultSchedule::findDue(FaultKind kind, uint64_t now) {
+  const auto found = llvm::find_if(faults, [&](const Fault &fault) {
+    return fault.kind == kind && !fault.injected && fault.instant <= now;
+  });
+  return found == faults.end() ? nullptr : &*found;
 }
 
 FaultSchedule *&FaultSchedule::getOfThread() {
@@ -40,11 +82,12 @@ FaultSchedule *&FaultSchedule::getOfThread() {
 bool FaultSchedule::addDevice() {
   std::lock_guard<std::mutex> lock(mutex);
   const size_t device = numDevices++;
+  Fault *fault = findDue(FaultKind::MemoryRefused, 0);
   // Later devices are refused less often, and some runs end before.
-  if (kind != FaultKind::MemoryRefused || injected || draw(2) == 0)
+  if (!fault || draw(2) == 0)
     return true;
-  injected = true;
-  victim = "device " + std::to_string(device);
+  fault->injected = true;
+  fault->victim = "device " + std::to_string(device);
   return false;
 }
 
@@ -76,7 +119,9 @@ void FaultSchedule::drawInstant() {
   for (const Member &member : members)
     stepTasks += member.pending;
   // Half of the faults happen in the first step, if all its turns are tasks.
-  instant = draw(2 * stepTasks + 1);
+  for (Fault &fault : faults)
+    if (fault.kind < FaultKind::MemoryRefused)
+      fault.instant = draw(2 * stepTasks + 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,14 +154,14 @@ void FaultSchedule::chooseNext(std::unique_lock<std::mutex> &lock) {
   if (ready.empty())
     return reportStall(lock);
   const size_t next = ready[draw(ready.size())];
-  const bool isNow = !injected && numTurns >= instant;
-  if (isNow && (kind == FaultKind::Freeze || kind == FaultKind::Late)) {
-    injected = true;
-    victim = members[next].name;
-    members[next].frozen = kind == FaultKind::Freeze;
-    members[next].lateUntil = numTurns + stepTasks;
-    return chooseNext(lock);
-  }
+  for (const FaultKind kind : {FaultKind::Freeze, FaultKind::Late})
+    if (Fault *fault = findDue(kind, numTurns)) {
+      fault->injected = true;
+      fault->victim = members[next].name;
+      members[next].frozen = kind == FaultKind::Freeze;
+      members[next].lateUntil = numTurns + stepTasks;
+      return chooseNext(lock);
+    }
   ++numTurns;
   constexpr uint64_t factor = 0x100000001b3;
   trace = (trace ^ (next + 1)) * factor;
@@ -150,10 +195,11 @@ void FaultSchedule::reportStall(std::unique_lock<std::mutex> &lock) {
 void FaultSchedule::beginTask(size_t stream) {
   std::unique_lock<std::mutex> lock(mutex);
   members[stream].hasTurn.wait(lock, [&] { return current == stream; });
-  if (kind != FaultKind::Death || injected || numTurns <= instant)
+  Fault *fault = findDue(FaultKind::Death, numTurns);
+  if (!fault)
     return;
-  injected = true;
-  victim = members[stream].name;
+  fault->injected = true;
+  fault->victim = members[stream].name;
   const std::string text = "an injected fault ended it at turn " +
                            std::to_string(numTurns) +
                            " of --fault-seed=" + std::to_string(seed);
@@ -178,11 +224,42 @@ void FaultSchedule::waitUntil(llvm::function_ref<bool()> isReady) {
   members[self].isReady = nullptr;
 }
 
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+FileFault FaultSchedule::getNext() {
+  std::lock_guard<std::mutex> lock(mutex);
+  const uint64_t now = numFileOperations++;
+  auto happens = [&](FaultKind kind) {
+    Fault *fault = findDue(kind, now);
+    if (!fault)
+      return false;
+    fault->injected = true;
+    fault->victim = "file operation " + std::to_string(now);
+    return true;
+  };
+  isCut |= happens(FaultKind::FileCut);
+  isDiskFull |= happens(FaultKind::DiskFull);
+  hasShortWrites |= happens(FaultKind::ShortWrites);
+  FileFault fault;
+  if (isCut)
+    fault.code = ECANCELED;
+  else if (isDiskFull)
+    fault.code = ENOSPC;
+  if (hasShortWrites)
+    fault.maximum = 1 + draw(64);
+  return fault;
+}
+
 std::string FaultSchedule::describe() const {
-  return llvm::formatv("fault seed {0}: {1} turns, trace {2:x-}, fault: {3}",
+  llvm::SmallVector<std::string> happened;
+  for (const Fault &fault : faults)
+    if (fault.injected)
+      happened.push_back((getName(fault.kind) + " of " + fault.victim).str());
+  return llvm::formatv("fault seed {0}: {1} turns, trace {2:x-}, faults: {3}",
                        seed, numTurns, trace,
-                       injected ? (getName(kind) + " of " + victim).str()
-                                : "none")
+                       happened.empty() ? "none" : llvm::join(happened, ", "))
       .str();
 }
 
