@@ -33,4 +33,4 @@ _mf_complete() {
 }
 
 complete -F _mf_complete mf-opt mf-translate mf-run mf-plan mf-plan-memory mf-schedule \
-  mf-check-rewrite mf-reduce mf-lsp-server
+  mf-check-rewrite mf-compare mf-reduce mf-lsp-server

@@ -45,6 +45,13 @@ class Llama:
             x, self.params[name + ".weight"], self.params.get(name + ".bias")
         )
 
+    def norm(self, x, name):
+        epsilon = float(self.config["rms_norm_eps"])
+        return rms_norm(x, self.params[name + ".weight"], epsilon)
+
+    def rotate(self, x):
+        return rotate(x, self.cos, self.sin)
+
     def attention(self, x, prefix):
         config = self.config
         batch, length, hidden = x.shape
@@ -62,8 +69,8 @@ class Llama:
         def split(value, count):
             return value.reshape(batch, length, count, head).transpose(1, 2)
 
-        q = rotate(split(q, heads), self.cos, self.sin)
-        k = rotate(split(k, kv_heads), self.cos, self.sin)
+        q = self.rotate(split(q, heads))
+        k = self.rotate(split(k, kv_heads))
         v = split(v, kv_heads)
         k = k.repeat_interleave(heads // kv_heads, dim=1)
         v = v.repeat_interleave(heads // kv_heads, dim=1)
@@ -83,15 +90,15 @@ class Llama:
         return self.linear(torch.nn.functional.silu(gate) * up, prefix + "w2")
 
     def loss(self, tokens, labels):
-        config, epsilon = self.config, float(self.config["rms_norm_eps"])
+        config = self.config
         x = self.params["model.tok_embeddings.embedding_weight"][tokens]
         for layer in range(config["num_layers"]):
             prefix = "model.layers.%d." % layer
-            n = rms_norm(x, self.params[prefix + "attention_norm.weight"], epsilon)
+            n = self.norm(x, prefix + "attention_norm")
             x = x + self.attention(n, prefix + "attention.")
-            n = rms_norm(x, self.params[prefix + "ffn_norm.weight"], epsilon)
+            n = self.norm(x, prefix + "ffn_norm")
             x = x + self.feed_forward(n, prefix + "feed_forward.")
-        x = rms_norm(x, self.params["model.norm_out.weight"], epsilon)
+        x = self.norm(x, "model.norm_out")
         logits = torch.nn.functional.linear(x, self.params["lm_head.weight"])
         return torch.nn.functional.cross_entropy(
             logits.float().reshape(-1, config["vocab_size"]),

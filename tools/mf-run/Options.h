@@ -62,6 +62,11 @@ struct Options {
       cl::cat(stateCategory),
       cl::desc("Write each step's gradients to step_000001.safetensors, ...")};
 
+  cl::opt<std::string> dumpTensors{
+      "dump-tensors", cl::value_desc("pattern"), cl::cat(stateCategory),
+      cl::desc("Write what operators whose names fit the pattern make in the "
+               "last step, and gradients of parameters, to -o for mf-compare")};
+
   // Checkpoints.
   cl::opt<std::string> checkpointDir{
       "checkpoint-dir", cl::value_desc("folder"), cl::cat(stateCategory),
@@ -97,7 +102,7 @@ struct Options {
   cl::opt<uint64_t> faultSeed{
       "fault-seed", cl::value_desc("n"), cl::cat(deviceCategory),
       cl::desc("Run streams in turns, in an order that this number decides, "
-               "with the fault that it draws, and say which: the same number "
+               "with the faults that it draws, and say which: the same number "
                "repeats a run exactly")};
 
   // The link to the host.
@@ -142,7 +147,7 @@ struct Options {
   cl::opt<std::string> output{
       "o", cl::value_desc("file"), cl::init("-"), cl::cat(timeCategory),
       cl::desc("Where --print-target and --calibrate write (default: standard "
-               "output)")};
+               "output), and --dump-tensors")};
 
   // A step in time, simulated or executed.
   cl::opt<std::string> trace{

@@ -84,6 +84,7 @@ private:
   Error agreeOnFile(Error opened, StringRef digest) const;
   int runProgram(mlir::MLIRContext &context);
   int interpret();
+  int openDump(mf::ranks::TrainingOptions &training);
   int train(mf::ranks::RankEngine &engine,
             const mf::ranks::TrainingOptions &training);
   int simulate(mlir::MLIRContext &context);
@@ -128,10 +129,27 @@ int RunCommand::interpret() {
   if (options.faultSeed.getNumOccurrences() > 0)
     return messages.fail("--fault-seed is about lowered programs, but this is "
                          "a model");
-  const mf::ranks::TrainingOptions training = options.getTrainingOptions();
+  mf::ranks::TrainingOptions training = options.getTrainingOptions();
+  if (const int code = openDump(training))
+    return code;
   mlir::FailureOr<std::unique_ptr<mf::interpreter::Interpreter>> interpreter =
       mf::interpreter::Interpreter::create(model, training);
   return failed(interpreter) ? 1 : train(**interpreter, training);
+}
+
+/// Prepares what --dump-tensors asks for, if it is given. Returns an exit code.
+int RunCommand::openDump(mf::ranks::TrainingOptions &training) {
+  if (options.dumpTensors.empty())
+    return 0;
+  if (processes)
+    return messages.fail("one process keeps what --dump-tensors asks for: run "
+                         "it without mpirun");
+  auto dump =
+      mf::ranks::TensorDump::create(options.dumpTensors, options.output);
+  if (!dump)
+    return messages.fail(toString(dump.takeError()));
+  training.dump = std::move(*dump);
+  return 0;
 }
 
 int RunCommand::train(mf::ranks::RankEngine &engine,
@@ -161,6 +179,8 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
                            "streams: run it without mpirun");
     training.faults = std::make_shared<mf::FaultSchedule>(options.faultSeed);
   }
+  if (const int code = openDump(training))
+    return code;
   const Mesh &mesh = decoded.program.mesh;
   if (Error error = mf::tools::checkStepFiles(options, mesh))
     return messages.fail(toString(std::move(error)));

@@ -80,6 +80,7 @@ LayerChunk::runForward(Rank &rank, int64_t microBatch,
       return failure();
     arguments.push_back(*input);
   }
+  rank.beginTask(microBatch, /*isForward=*/true, layer.getCell());
   if (failed(runFunction(rank, layer, arguments, &results)))
     return failure();
   return results;
@@ -137,6 +138,7 @@ FailureOr<SmallVector<Tensor>>
 JointChunk::runForward(Rank &rank, int64_t microBatch,
                        llvm::ArrayRef<Tensor> hidden) {
   values.clear();
+  rank.beginTask(microBatch, /*isForward=*/true);
   FailureOr<SmallVector<Tensor>> arguments =
       getArguments(rank, chunk, chunk.getInputs(), chunk.getInputIndices(),
                    microBatch, hidden);
@@ -152,6 +154,7 @@ JointChunk::runForward(Rank &rank, int64_t microBatch,
 FailureOr<SmallVector<Tensor>>
 JointChunk::runBackward(Rank &rank, int64_t microBatch,
                         llvm::ArrayRef<Tensor> outputGradients) {
+  rank.beginTask(microBatch, /*isForward=*/false);
   for (auto [value, gradient] :
        llvm::zip_equal(cut.getOutputGradients(), outputGradients))
     values[value] = gradient;
@@ -236,6 +239,7 @@ FunctionChunk::runForward(Rank &rank, int64_t microBatch,
     return failure();
   arguments = std::move(*inputs);
   SmallVector<Tensor> results;
+  rank.beginTask(microBatch, /*isForward=*/true);
   if (failed(runFunction(rank, forward, arguments, &results)))
     return failure();
   frame.assign(results.begin() + forward.getOutputs(), results.end());
@@ -276,6 +280,7 @@ FailureOr<SmallVector<Tensor>>
 FunctionChunk::runBackward(Rank &rank, int64_t microBatch,
                            llvm::ArrayRef<Tensor> outputGradients) {
   SmallVector<Tensor> passed(outputGradients);
+  rank.beginTask(microBatch, /*isForward=*/false);
   if ((recompute && failed(runRecompute(rank))) ||
       failed(appendForward(backward, backward.getForwardArguments(),
                            backward.getForwardOutputs(), passed)))

@@ -16,6 +16,8 @@ static LogicalResult runCompute(Rank &rank, ir::ComputeOpInterface op,
     operands.push_back(values.lookup(operand));
   if (failed(rank.getWorld().kernels.compute(op, operands, results)))
     return failure();
+  if (!op.isView())
+    rank.dump(op, op.getKernelName(), results);
   for (auto [result, tensor] : llvm::zip_equal(op->getResults(), results))
     values[result] = tensor;
   return success();

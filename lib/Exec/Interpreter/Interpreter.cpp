@@ -158,6 +158,7 @@ LogicalResult Interpreter::State::prepare() {
   if (failed(mesh))
     return failure();
   world.mesh = std::move(*mesh);
+  facts.ranksPerStage = world.mesh.getRanksPerStage();
   for (int64_t number = 0; number < world.mesh.getNumRanks(); ++number) {
     const int64_t stage = world.mesh.getStage(number);
     llvm::StringSet<> trained;

@@ -263,6 +263,39 @@ LogicalResult Rank::endStep() {
 }
 
 //===----------------------------------------------------------------------===//
+// Values that are kept
+//===----------------------------------------------------------------------===//
+
+void Rank::dump(Operation *op, llvm::ArrayRef<ranks::MadeTensor> made) const {
+  auto compute = dyn_cast<ir::ComputeOpInterface>(op);
+  if (!compute || compute.getCellName().empty())
+    return;
+  std::string cell = compute.getCellName().str();
+  if (!task.layer.empty())
+    cell = task.layer.str() + "." + cell;
+  world.options.dump->add({number, task.microBatch, task.isForward, cell},
+                          made);
+}
+
+void Rank::dump(Operation *op, llvm::StringRef kernel,
+                llvm::ArrayRef<Tensor> outputs) const {
+  if (!world.options.dump || !world.options.dump->isActive())
+    return;
+  const auto shapes = llvm::map_to_vector(
+      outputs, [](const Tensor &tensor) { return tensor.getShape(); });
+  dump(op,
+       ranks::describeOutputs(*findKernelSignature(kernel), shapes,
+                              [&](size_t i) { return outputs[i].getBytes(); }));
+}
+
+void Rank::dump(Operation *op, CollectiveKind kind,
+                const Tensor &output) const {
+  if (world.options.dump && world.options.dump->isActive())
+    dump(op, ranks::MadeTensor{getName(kind), output.getShape(),
+                               output.getBytes()});
+}
+
+//===----------------------------------------------------------------------===//
 // Inputs
 //===----------------------------------------------------------------------===//
 

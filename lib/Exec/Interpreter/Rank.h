@@ -58,6 +58,20 @@ public:
   mlir::FailureOr<Tensor> getState(mlir::Operation *user, ir::State kind,
                                    llvm::StringRef parameter);
 
+  /// Says what the rank runs next: operators of forward, or of backward, of a
+  /// micro-batch. `layer` is the cell that they lie in, if they do not say so
+  /// themselves.
+  void beginTask(int64_t microBatch, bool isForward,
+                 llvm::StringRef layer = "") {
+    task = {microBatch, isForward, layer};
+  }
+  /// Keeps the outputs of a kernel that `op` ran, or of its collective, if they
+  /// are wanted.
+  void dump(mlir::Operation *op, llvm::StringRef kernel,
+            llvm::ArrayRef<Tensor> outputs) const;
+  void dump(mlir::Operation *op, CollectiveKind kind,
+            const Tensor &output) const;
+
   /// Forgets the sums of the last step.
   void beginStep();
   /// Adds a micro-batch's gradient.
@@ -89,6 +103,13 @@ public:
   llvm::Error addGradients(ranks::WholeTensors &tensors) const;
 
 private:
+  struct Task {
+    int64_t microBatch = 0;
+    bool isForward = true;
+    llvm::StringRef layer;
+  };
+
+  void dump(mlir::Operation *op, llvm::ArrayRef<ranks::MadeTensor> made) const;
   mlir::LogicalResult initialize(mlir::Operation *user, ir::ParamOp param,
                                  const Tensor &part);
   /// The slice of a micro-batch's rows and sequences that a tensor of `shape`
@@ -101,6 +122,7 @@ private:
 
   World &world;
   int64_t number, stage;
+  Task task;
   llvm::StringSet<> trained;
   std::map<std::pair<ir::State, std::string>, Tensor> states;
   std::map<std::string, Tensor> reports;

@@ -85,6 +85,7 @@ private:
 
   LogicalResult run(ir::RunForwardOp run) {
     SmallVector<Tensor> results;
+    rank.beginTask(run.getMicroBatch(), /*isForward=*/true);
     if (failed(runFunction(rank, lookup<ir::ForwardOp>(run.getForwardAttr()),
                            getTensors(run.getInputs()), &results)))
       return failure();
@@ -104,6 +105,7 @@ private:
     if (frame == frames.end() || frame->second.hasRunBackward)
       return run.emitOpError("cannot be run: expected its frame before the "
                              "backward run that reads it");
+    rank.beginTask(run.getMicroBatch(), /*isForward=*/false);
     return runRecomputeFunction(
         rank, lookup<ir::RecomputeOp>(run.getRecomputeAttr()),
         getTensors(run.getArguments()), frame->second.values);
@@ -114,6 +116,7 @@ private:
     if (frame == frames.end() || frame->second.hasRunBackward)
       return run.emitOpError("cannot be run: another backward run has read "
                              "its frame already");
+    rank.beginTask(run.getMicroBatch(), /*isForward=*/false);
     FailureOr<SmallVector<Tensor>> hidden = runBackwardFunction(
         rank, lookup<ir::BackwardOp>(run.getBackwardAttr()),
         getTensors(run.getArguments()), frame->second.values);
@@ -136,6 +139,7 @@ private:
                              "backward run that adds to it, and once");
     SmallVector<Tensor> values = std::move(frame->second.values);
     frames.erase(frame);
+    rank.beginTask(run.getMicroBatch(), /*isForward=*/false);
     return runWeightsFunction(
         rank, lookup<ir::BackwardWeightsOp>(run.getWeightsAttr()),
         getTensors(run.getArguments()), values);

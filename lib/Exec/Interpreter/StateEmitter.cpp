@@ -104,6 +104,8 @@ void StateEmitter::launch(StringRef kernel, ArrayRef<EmittedBuffer> inputs,
   if (succeeded(result))
     result = rank.getWorld().kernels.launch(op, kernel, getAll(inputs),
                                             getAll(outputs), attributes);
+  if (succeeded(result))
+    rank.dump(op, kernel, getAll(outputs));
 }
 
 void StateEmitter::communicate(const ir::EmittedCollective &collective) {
@@ -124,6 +126,8 @@ void StateEmitter::communicate(const ir::EmittedCollective &collective) {
   result = world.exchange.communicate(
       op, rank.getNumber(), world.mesh.getMembers(group, rank.getNumber()),
       collective, own);
+  if (succeeded(result))
+    rank.dump(op, collective.kind, own.output);
 }
 
 } // namespace

@@ -40,7 +40,11 @@ private:
 
   bool dumpsGradients(int64_t step) const {
     return !options.dumpGradientsFolder.empty() ||
-           (!options.dumpGradientsPath.empty() && step == options.steps);
+           (!options.dumpGradientsPath.empty() && step == options.steps) ||
+           (dumpsTensors(step) && facts.hasBackward);
+  }
+  bool dumpsTensors(int64_t step) const {
+    return options.dump && step == options.steps;
   }
 
   RankEngine &engine;
@@ -84,7 +88,8 @@ llvm::Error TrainingRun::checkOutputs() const {
     return llvm::Error::success();
   for (const std::string &path :
        {options.saveParamsPath, options.saveTrainablePath,
-        options.dumpGradientsPath, options.reportPath})
+        options.dumpGradientsPath, options.reportPath,
+        options.dump ? options.dump->getPath().str() : std::string()})
     if (llvm::Error error = checkWritable(path))
       return error;
   for (const std::string &folder :
@@ -212,7 +217,18 @@ llvm::Error TrainingRun::dumpGradients(int64_t step) {
       return error;
   }
   if (!options.dumpGradientsPath.empty() && step == options.steps)
-    return writeTensors(options.dumpGradientsPath, engine.collectGradients());
+    if (llvm::Error error =
+            writeTensors(options.dumpGradientsPath, engine.collectGradients()))
+      return error;
+  if (!dumpsTensors(step))
+    return llvm::Error::success();
+  auto gradients = engine.collectGradients();
+  if (!gradients)
+    return gradients.takeError();
+  auto values = gradients->get();
+  if (!values)
+    return values.takeError();
+  options.dump->addGradients(std::move(*values));
   return llvm::Error::success();
 }
 
@@ -236,11 +252,16 @@ llvm::Error TrainingRun::runStep(int64_t step) {
                           (options.recordsStep || !options.reportPath.empty());
   if (isRecorded)
     engine.startRecord();
+  if (dumpsTensors(step))
+    options.dump->beginStep(step, facts.ranksPerStage);
   auto dump = [&] { return dumpGradients(step); };
   auto output = dumpsGradients(step) ? engine.runStep(input, dump)
                                      : engine.runStep(input, nullptr);
   if (!output)
     return output.takeError();
+  if (dumpsTensors(step))
+    if (llvm::Error error = options.dump->write())
+      return error;
   const auto end = std::chrono::steady_clock::now();
   if (isRecorded)
     if (llvm::Error error = engine.takeRecord(begin, end))

@@ -52,6 +52,7 @@ PreparedStage prepareStage(const Program &program, const StageProgram &stage,
                            llvm::ArrayRef<std::unique_ptr<Kernel>> kernels,
                            bool debugsMemory) {
   PreparedStage result;
+  result.program = &program;
   result.stage = &stage;
   std::vector<Cuts> cuts(stage.routines.size());
   for (const Call &call : stage.step.calls)

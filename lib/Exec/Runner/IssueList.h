@@ -111,6 +111,7 @@ struct IssueList {
 
 /// A stage's lists, and what else does not depend on the rank.
 struct PreparedStage {
+  const program::Program *program = nullptr;
   const program::StageProgram *stage = nullptr;
   IssueList step;
   llvm::SmallVector<program::BasePlace, 16> stepBases;

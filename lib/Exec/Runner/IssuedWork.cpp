@@ -117,6 +117,7 @@ private:
     if (launch.numOperands > launch.numInputs + launch.numOutputs)
       run.workspace = all.back();
     launch.kernel->run(run, rank.getPool());
+    rank.dump(context, launch.instruction);
     rank.poisonAfter(context, launch.instruction);
   }
 
@@ -223,12 +224,16 @@ public:
     for (const OperandAddress &operand : operands)
       rank.touch(*context.bases, operand);
     rank.getStream(item.stream)
-        .launch([this, &rank, own = getContribution(*context.bases),
+        .launch([this, &rank, context, number = item.begin,
+                 own = getContribution(*context.bases),
                  record = rank.record(context, item, item.begin)] {
-          return runExchange(record, [&](WorkTimes *times) {
+          llvm::Error error = runExchange(record, [&](WorkTimes *times) {
             return rank.getCommunicator().collective(
                 exchange.channel, rank.getRank(), exchange, own, times);
           });
+          if (!error)
+            rank.dump(context, number);
+          return error;
         });
   }
 

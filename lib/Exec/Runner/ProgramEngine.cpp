@@ -43,6 +43,7 @@ TrainingFacts ProgramEngine::getFacts() const {
                       return findUpdate(stage).has_value();
                     });
   facts.numRanks = program.getNumRanks();
+  facts.ranksPerStage = program.mesh.getRanksPerStage();
   facts.flopsPerStep = countFlops(program);
   return facts;
 }
@@ -56,9 +57,7 @@ llvm::Error ProgramEngine::check() {
     return llvm::make_error<LocatedError>(
         program.stages.front().location,
         "reads a learning rate, but has no lr_schedule");
-  const bool dumpsGradients = !options.dumpGradientsPath.empty() ||
-                              !options.dumpGradientsFolder.empty();
-  if (!dumpsGradients || !isWriter())
+  if (!options.dumpsGradients() || !isWriter())
     return llvm::Error::success();
   // The ranks stop before their updates, so all messages before must be able to
   // come to their end by then.
@@ -83,6 +82,11 @@ llvm::Error ProgramEngine::createRunner() {
   runnerOptions.debugMemory = options.debugMemory;
   runnerOptions.faults = options.faults;
   runnerOptions.routerChoices = routerChoices;
+  runnerOptions.dump = options.dump;
+  // Operators of several stages come in an order only if they run in turns.
+  if (options.dump && !options.faults)
+    runnerOptions.faults = std::make_shared<FaultSchedule>(
+        options.seed, llvm::ArrayRef<FaultKind>());
   runnerOptions.deviceToHostRate = options.deviceToHostRate;
   runnerOptions.hostToDeviceRate = options.hostToDeviceRate;
   auto created = Runner::create(program, runnerOptions);

@@ -31,6 +31,12 @@ llvm::Expected<std::unique_ptr<RankExecutor>> RankExecutor::create(
   Arena &hbm = executor->device->getHbm(), &host = executor->device->getHost();
   executor->stepBases = std::make_shared<BaseTable>(
       prepared.stepBases, hbm.getBase(), host.getBase());
+  if (options.dump) {
+    auto dump = OperatorDump::create(*prepared.program, stage, *options.dump);
+    if (!dump)
+      return dump.takeError();
+    executor->operatorDump = std::move(*dump);
+  }
   hbm.poison(0, stage.arenaBytes);
   host.poison(0, stage.hostBytes);
   return executor;

@@ -4,6 +4,7 @@
 #define MF_LIB_RUNNER_RANKEXECUTOR_H
 
 #include "IssueList.h"
+#include "OperatorDump.h"
 #include "StallTable.h"
 #include "StepRecorder.h"
 #include "mf/Exec/Device/Device.h"
@@ -47,6 +48,13 @@ public:
   void touch(const BaseTable &bases, const OperandAddress &operand) const;
   void poisonAfter(const IssueContext &context, uint32_t instruction) const;
 
+  /// Keeps what instruction `instruction` of a list made, if it is wanted. To
+  /// be called on the stream that ran it, right behind it.
+  void dump(const IssueContext &context, uint32_t instruction) const {
+    if (operatorDump)
+      operatorDump->add(rank, context, instruction);
+  }
+
   /// Records times from now on.
   void startRecording() { recorder.emplace(*prepared.stage); }
   /// Ends that. To be called when no step is running.
@@ -78,6 +86,7 @@ private:
   Communicator &communicator;
   StallTable stalls;
   std::optional<StepRecorder> recorder;
+  std::optional<OperatorDump> operatorDump;
   ThreadPool pool;
   std::unique_ptr<Device> device;
   std::vector<mf::Stream *> streams;

@@ -48,6 +48,7 @@ struct TrainingFacts {
   /// Whether a step changes parameters.
   bool hasUpdate = true;
   int64_t numRanks = 1;
+  int64_t ranksPerStage = 1;
   /// FLOPs of all ranks in a step; 0 if nobody counted them.
   double flopsPerStep = 0;
 };

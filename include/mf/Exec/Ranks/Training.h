@@ -10,6 +10,7 @@
 
 #include "mf/Exec/Ranks/InitialValues.h"
 #include "mf/Exec/Ranks/RankEngine.h"
+#include "mf/Exec/Ranks/TensorDump.h"
 #include "llvm/Support/raw_ostream.h"
 #include <memory>
 
@@ -32,6 +33,9 @@ struct TrainingOptions {
   /// Decides the order of a program's streams and which fault happens; null
   /// lets threads run as they come.
   std::shared_ptr<FaultSchedule> faults;
+  /// Gets what operators make in the last step, and is written behind it; null
+  /// if nothing is to be kept.
+  std::shared_ptr<TensorDump> dump;
   /// No loss-monitor lines and no notes.
   bool quiet = false;
 
@@ -77,6 +81,11 @@ struct TrainingOptions {
   int64_t microBatches = 1;
   /// Called for each trained parameter.
   TensorChange changeParameter;
+
+  /// Whether gradients of some step are collected.
+  bool dumpsGradients() const {
+    return !dumpGradientsPath.empty() || !dumpGradientsFolder.empty() || dump;
+  }
 
   /// The files to start from, those that count last behind the others.
   std::vector<std::string> getInitPaths() const {

@@ -14,6 +14,7 @@
 #include "mf/Exec/Device/Stream.h"
 #include "mf/Exec/Kernels/ThreadPool.h"
 #include "mf/Exec/Ranks/StepValues.h"
+#include "mf/Exec/Ranks/TensorDump.h"
 #include "mf/Exec/Runner/Communicator.h"
 #include "mf/Exec/Runner/RouterChoices.h"
 #include "mf/Exec/Runner/StepRecord.h"
@@ -51,6 +52,8 @@ struct RunnerOptions {
   std::shared_ptr<FaultSchedule> faults;
   /// The experts that routers choose; null if they choose by their scores.
   std::shared_ptr<RouterChoices> routerChoices;
+  /// Gets what operators make, where it is not null.
+  std::shared_ptr<ranks::TensorDump> dump;
 };
 
 struct StreamUse {

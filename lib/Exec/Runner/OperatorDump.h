@@ -1,0 +1,42 @@
+//===- OperatorDump.h - What instructions make, by operator ----*- C++ -*-===//
+
+#ifndef MF_LIB_RUNNER_OPERATORDUMP_H
+#define MF_LIB_RUNNER_OPERATORDUMP_H
+
+#include "IssueList.h"
+#include "mf/Exec/Ranks/TensorDump.h"
+
+namespace mf::runner {
+
+/// Says to a TensorDump what the instructions of a stage's chunks make.
+class OperatorDump {
+public:
+  /// Fails where the calls of a frame are no tasks. The dump and the program
+  /// must outlive it.
+  static llvm::Expected<OperatorDump> create(const program::Program &program,
+                                             const program::StageProgram &stage,
+                                             ranks::TensorDump &dump);
+
+  /// To be called right behind instruction `number` of a list, on the stream
+  /// that ran it.
+  void add(int64_t rank, const IssueContext &context, uint32_t number) const;
+
+private:
+  OperatorDump(const program::Program &program,
+               const program::StageProgram &stage, ranks::TensorDump &dump)
+      : program(&program), stage(&stage), dump(&dump) {}
+
+  ranks::MadeTensor getMade(const program::InstructionList &list,
+                            const program::Instruction &instruction,
+                            const IssueContext &context, size_t access) const;
+
+  const program::Program *program;
+  const program::StageProgram *stage;
+  ranks::TensorDump *dump;
+  /// By position in the step: whether a call is the forward of a chunk.
+  std::vector<bool> isForward;
+};
+
+} // namespace mf::runner
+
+#endif // MF_LIB_RUNNER_OPERATORDUMP_H
