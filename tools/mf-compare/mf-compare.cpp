@@ -13,10 +13,8 @@
 
 namespace cl = llvm::cl;
 using namespace mf;
-using llvm::Error;
 using llvm::Expected;
 using llvm::outs;
-using llvm::StringRef;
 
 namespace {
 

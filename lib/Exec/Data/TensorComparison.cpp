@@ -34,7 +34,8 @@ static Expected<TensorTrace> getTrace(const SafetensorsFile &file) {
 
 /// Calls `use(element)` for all elements of a tensor, which need not lie
 /// aligned, as doubles.
-template <typename Use> static void forEachElement(TensorView view, Use use) {
+template <typename Use>
+static void forEachElement(const TensorView &view, Use use) {
   const uint8_t *at = view.bytes.data(), *const end = view.bytes.end();
   using support::endian::read;
   switch (view.shape.type) {
