@@ -1,8 +1,7 @@
-//===- TensorTrace.h - The order and roundings of dumped tensors -*- C++
-//-*-===//
+//===- TensorTrace.h - Order and roundings of dumped tensors ---*- C++ -*-===//
 //
-// The file of a dump knows of its tensors more than their values: in which order
-// a step made them, and how many roundings of which size lie behind each.
+// The file of a dump knows of its tensors more than their values: in which
+// order a step made them, and how many roundings of which size lie behind each.
 // It is the entry `trace` of a safetensors file's metadata: a JSON list of
 // [name, depth, rounding].
 //
