@@ -44,6 +44,7 @@ NEEDS = {
         " && mf-translate --import-mindformers small.yaml -o llama.mlir" % TINY,
         {"train.yaml": "small.yaml"},
     ),
+    "mf-compare": ("cp ours.safetensors theirs.safetensors && echo '* = *' > names.txt", {}),
     "mf-training-step": ("", {"train.yaml": "small.yaml"}),
 }
 # Commands that are there to show an error, by a word, and the error.
