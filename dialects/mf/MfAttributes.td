@@ -194,6 +194,34 @@ def Mf_LoraAttr : Mf_Attr<"Lora", "lora"> {
 // Training configuration, as read from the YAML
 //===----------------------------------------------------------------------===//
 
+def Mf_MatricesAttr : Mf_Attr<"Matrices", "matrices"> {
+  let summary = "the matrices that a weight holds";
+  let description = [{
+    Rows (`dim` 0) or columns (1) lie in periods of parts of `sizes`. The first
+    parts of all periods are one matrix, their second parts another, and so on:
+    gates and up projections in turns, or the parts of each head that rotate and
+    that do not. Behind the periods stand parts of sizes `rest`, a matrix each.
+    Of a weight of three dimensions this holds for each expert.
+
+    ```mlir
+    mf.param @qb : tensor<16x4xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [6, 2]>}
+    ```
+  }];
+  let parameters = (ins "int64_t":$dim, "::mlir::ArrayAttr":$sizes,
+                        OptionalParameter<"::mlir::ArrayAttr">:$rest);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The sizes of the parts of a period.
+    ::llvm::SmallVector<int64_t> getPeriod();
+    /// The sizes of the parts behind the periods.
+    ::llvm::SmallVector<int64_t> getTail();
+    /// The number of periods of a weight with so many rows or columns; nothing
+    /// if the parts do not fill them.
+    std::optional<int64_t> countPeriods(int64_t extent);
+  }];
+}
+
 include "dialects/mf/MfTrainingAttributes.td"
 
 //===----------------------------------------------------------------------===//

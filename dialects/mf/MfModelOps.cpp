@@ -187,6 +187,25 @@ static LogicalResult verifyCuts(ParamOp param) {
          << param.getType() << ", but got " << cuts;
 }
 
+static LogicalResult verifyMatrices(ParamOp param) {
+  std::optional<MatricesAttr> matrices = param.getMatrices();
+  if (!matrices)
+    return success();
+  RankedTensorType type = param.getTensorType();
+  const int64_t rank = type.getRank();
+  if (rank != 2 && rank != 3)
+    return param.emitOpError("expected a weight of two or three dimensions "
+                             "where there are matrices, but got ")
+           << type;
+  const int64_t extent = type.getDimSize(rank - 2 + matrices->getDim());
+  if (matrices->countPeriods(extent))
+    return success();
+  return param.emitOpError("has ")
+         << extent << (matrices->getDim() == 0 ? " rows" : " columns")
+         << ", which parts of " << matrices->getSizes()
+         << " and what is behind them do not fill";
+}
+
 LogicalResult ParamOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (getInit().getKind() == InitKind::Coordinate) {
@@ -204,7 +223,8 @@ LogicalResult ParamOp::verify() {
   }
   if (failed(verifyCuts(*this)) ||
       failed(verifyLayout(*this, getLayoutAttr())) ||
-      failed(verifyLayout(*this, getStoredAttr())))
+      failed(verifyLayout(*this, getStoredAttr())) ||
+      failed(verifyMatrices(*this)))
     return failure();
   return verifyStorage(*this);
 }

@@ -74,7 +74,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     weight but a statistic: what backward makes for it is no gradient of the
     loss, and takes no part in the gradients' norm. One that records the share
     of each expert has as `capacity_share` the largest share of a row's choices
-    for which an expert has room; without it there is room for all.
+    for which an expert has room; without it there is room for all. `matrices`
+    says that a weight holds several matrices, for optimizers that work on them.
 
     `type` is the whole parameter's. With a `layout` each rank has a part of it,
     and so of its gradient and moments: of each dimension that at its
@@ -116,7 +117,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                        UnitAttr:$reduced_in_backward,
                        OptionalAttr<Mf_UpdateRuleAttr>:$update_rule,
                        OptionalAttr<F64Attr>:$capacity_share,
-                       UnitAttr:$untrained);
+                       UnitAttr:$untrained,
+                       OptionalAttr<Mf_MatricesAttr>:$matrices);
   let assemblyFormat = [{
     $sym_name `:` $type `init` $init (`tied` `to` $tied^)?
     (`layout` $layout^)? (`stored` $stored^)? attr-dict
@@ -127,7 +129,7 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                                  "::mlir::FlatSymbolRefAttr":$tied), [{
     build($_builder, $_state, name, type, init, frozen, tied, LayoutAttr(), nullptr,
           false, true, LayoutAttr(), nullptr, false, false, UpdateRuleAttr(),
-          ::mlir::FloatAttr(), false);
+          ::mlir::FloatAttr(), false, MatricesAttr());
   }]>];
   let extraClassDeclaration = [{
     /// Whether backward makes a gradient for it.

@@ -155,24 +155,6 @@ def Mf_WeightAverageAttr : Mf_Attr<"WeightAverage", "weight_average"> {
   let genVerifyDecl = 1;
 }
 
-def Mf_MuonSplitAttr : Mf_Attr<"MuonSplit", "muon_split"> {
-  let summary = "which parts of a weight Muon takes for matrices of their own";
-  let description = [{
-    Parameters that have `pattern` in their names, or match it as a wildcard, are
-    cut along their rows (`dim` 0) or columns (1) into parts of `sizes`, which
-    are repeated until the dimension is used up: the halves of a fused gate and
-    up projection, or the parts of each head.
-  }];
-  let parameters = (ins "::mlir::StringAttr":$pattern, "int64_t":$dim,
-                        "::mlir::ArrayAttr":$sizes);
-  let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    /// The parts of each repetition.
-    ::llvm::SmallVector<int64_t> getParts();
-  }];
-}
-
 def Mf_MuonAttr : Mf_Attr<"Muon", "muon"> {
   let summary = "how Muon updates matrices";
   let description = [{
@@ -180,22 +162,19 @@ def Mf_MuonAttr : Mf_Attr<"Muon", "muon"> {
     each triple of `coefficients`, behind a division by its norm + `eps`, and
     scaled by sqrt(larger dimension) * `rms`. Parameters of other ranks than two
     and three, and those that a pattern of `adamw_include` means, are AdamW's.
-    `splits`: the first whose pattern means a parameter says what its matrices
-    are. `spreads`: each matrix is worked on by one of the ranks that have parts
-    or copies of it, not by all of them.
+    `matrices` of a parameter says which it holds. `spreads`: each parameter is
+    worked on by one of the ranks that have parts or copies of it, not by all of
+    them.
   }];
   let parameters = (ins Mf_Double<>:$momentum, "bool":$nesterov, Mf_Double<>:$rms,
                         Mf_Double<>:$eps, "::mlir::ArrayAttr":$coefficients,
                         "::mlir::ArrayAttr":$adamw_include,
-                        OptionalParameter<"::mlir::ArrayAttr">:$splits,
                         DefaultValuedParameter<"bool", "false">:$spreads);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Whether a parameter of this rank is updated by Muon, not AdamW.
     bool trains(::llvm::StringRef parameter, int64_t rank);
-    /// How a parameter is cut into matrices; null if it is not.
-    ::mf::ir::MuonSplitAttr findSplit(::llvm::StringRef parameter);
   }];
 }
 
@@ -204,7 +183,10 @@ def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
   let description = [{
     `bias_correction` is false for MindSpore's AdamWeightDecay family and true
     for AdamW. With `corrects_eps` eps is added before the correction, as
-    iFlytekSpark's AdamWeightDecayX does. Weight decay applies to parameters of rank two and more.
+    iFlytekSpark's AdamWeightDecayX does. Weight decay applies to parameters that
+    a pattern of `decay_include` means, as a part of their names or as a wildcard,
+    and of the others that none of `decay_exclude` means to those of rank two and
+    more.
     `average` is that of PmaAdamW. With `muon` all other constants but
     `weight_decay` are those of the AdamW beside it.
   }];
@@ -213,8 +195,15 @@ def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
                         "bool":$bias_correction,
                         OptionalParameter<"::mf::ir::WeightAverageAttr">:$average,
                         OptionalParameter<"::mf::ir::MuonAttr">:$muon,
-                        DefaultValuedParameter<"bool", "false">:$corrects_eps);
+                        DefaultValuedParameter<"bool", "false">:$corrects_eps,
+                        OptionalParameter<"::mlir::ArrayAttr">:$decay_include,
+                        OptionalParameter<"::mlir::ArrayAttr">:$decay_exclude);
   let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether weight decay applies to a parameter of this rank.
+    bool decays(::llvm::StringRef parameter, int64_t rank);
+  }];
 }
 
 def Mf_ClippingAttr : Mf_Attr<"Clipping", "clipping"> {

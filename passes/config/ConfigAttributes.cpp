@@ -265,25 +265,24 @@ static FusionsAttr getFusions(MLIRContext *context,
   return result == get(FusionConfig()) ? FusionsAttr() : result;
 }
 
+static ArrayAttr getTexts(Builder &builder,
+                          const std::vector<std::string> &texts) {
+  llvm::SmallVector<llvm::StringRef> views(texts.begin(), texts.end());
+  return builder.getStrArrayAttr(views);
+}
+
 static MuonAttr getMuon(Builder &builder, const MuonConfig &config) {
   auto getNumbers = [&](llvm::ArrayRef<double> numbers) {
     return builder.getF64ArrayAttr(numbers);
   };
-  llvm::SmallVector<Attribute> coefficients, splits;
+  llvm::SmallVector<Attribute> coefficients;
   for (const auto &step : config.coefficients)
     coefficients.push_back(getNumbers(step));
-  for (const MuonSplit &split : config.splits)
-    splits.push_back(MuonSplitAttr::get(
-        builder.getContext(), builder.getStringAttr(split.pattern), split.dim,
-        builder.getI64ArrayAttr(split.sizes)));
-  llvm::SmallVector<llvm::StringRef> included(config.adamwInclude.begin(),
-                                              config.adamwInclude.end());
   return MuonAttr::get(
       builder.getContext(), llvm::APFloat(config.momentum), config.nesterov,
       llvm::APFloat(config.matchedAdamWRms), llvm::APFloat(config.eps),
-      builder.getArrayAttr(coefficients), builder.getStrArrayAttr(included),
-      splits.empty() ? ArrayAttr() : builder.getArrayAttr(splits),
-      config.spreadsWeights);
+      builder.getArrayAttr(coefficients),
+      getTexts(builder, config.adamwInclude), config.spreadsWeights);
 }
 
 TrainingAttr passes::getTrainingAttr(
@@ -303,12 +302,16 @@ TrainingAttr passes::getTrainingAttr(
     average = WeightAverageAttr::get(
         context, source.average->interleaveStep, source.average->fusedNum,
         llvm::APFloat(source.average->emaAlpha), source.average->sums);
+  auto getPatterns = [&](const std::vector<std::string> &patterns) {
+    return patterns.empty() ? ArrayAttr() : getTexts(builder, patterns);
+  };
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),
       llvm::APFloat(source.beta2), llvm::APFloat(source.eps),
       llvm::APFloat(source.weightDecay), source.correctsBias(), average,
       source.muon ? getMuon(builder, *source.muon) : MuonAttr(),
-      source.correctsEps());
+      source.correctsEps(), getPatterns(source.decayInclude),
+      getPatterns(source.decayExclude));
   ClippingAttr clipping;
   if (batch.useClipGrad)
     clipping =

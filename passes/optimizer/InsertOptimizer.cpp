@@ -98,7 +98,7 @@ public:
         stages(stages), params(params), builder(model.getContext()),
         loc(model.getLoc()) {}
 
-  LogicalResult build();
+  void build();
 
 private:
   void reduceGradients();
@@ -109,7 +109,7 @@ private:
   void clip(Value norm, double maxNorm);
   /// The learning rate of each group of parameters, as scalars.
   SmallVector<Value> splitRates(Value learningRates);
-  LogicalResult update(ArrayRef<Value> rates, Value step, Value overflow);
+  void update(ArrayRef<Value> rates, Value step, Value overflow);
   void updateStatistics();
   void reportDropRate(ParamOp param, Value shares, StringRef quantity,
                       double threshold);
@@ -250,8 +250,7 @@ SmallVector<Value> UpdateBuilder::splitRates(Value learningRates) {
   return rates;
 }
 
-LogicalResult UpdateBuilder::update(ArrayRef<Value> rates, Value step,
-                                    Value overflow) {
+void UpdateBuilder::update(ArrayRef<Value> rates, Value step, Value overflow) {
   OptimizerAttr optimizer = training.getOptimizer();
   auto number = [&](const llvm::APFloat &value) {
     return builder.getF64FloatAttr(value.convertToDouble());
@@ -260,14 +259,13 @@ LogicalResult UpdateBuilder::update(ArrayRef<Value> rates, Value step,
   for (ParamOp param : params) {
     if (!isTrained(param))
       continue;
-    if (MuonAttr muon = optimizer.getMuon();
-        muon && muon.trains(param.getTied().value_or(param.getSymName()),
-                            param.getTensorType().getRank())) {
+    const StringRef name = param.getTied().value_or(param.getSymName());
+    const int64_t rank = param.getTensorType().getRank();
+    if (MuonAttr muon = optimizer.getMuon(); muon && muon.trains(name, rank)) {
       matrices.push_back(param);
       continue;
     }
-    // Norm weights and biases do not decay.
-    bool decays = param.getTensorType().getRank() > 1;
+    const bool decays = optimizer.decays(name, rank);
     AdamWOp::create(
         builder, param.getLoc(), FlatSymbolRefAttr::get(param.getSymNameAttr()),
         rates[training.getLrSchedule().getGroup(param.getSymName())], step,
@@ -281,13 +279,11 @@ LogicalResult UpdateBuilder::update(ArrayRef<Value> rates, Value step,
       AverageWeightOp::create(builder, param.getLoc(), param.getSymName(), step,
                               overflow, average);
   }
-  if (matrices.empty())
-    return success();
-  return mf::passes::MuonBuilder(builder, optimizer.getMuon(), overflow,
-                                 optimizer.getWeightDecay().convertToDouble())
-      .updateAll(matrices, [&](ParamOp param) {
-        return rates[training.getLrSchedule().getGroup(param.getSymName())];
-      });
+  if (!matrices.empty())
+    mf::passes::MuonBuilder(builder, optimizer, overflow)
+        .updateAll(matrices, [&](ParamOp param) {
+          return rates[training.getLrSchedule().getGroup(param.getSymName())];
+        });
 }
 
 /// The sum over experts of the amount by which their shares exceed `threshold`,
@@ -360,7 +356,7 @@ void UpdateBuilder::emitRemark(UpdateOp function) {
     remark << remark::metric("matrices by Muon", llvm::range_size(matrices));
 }
 
-LogicalResult UpdateBuilder::build() {
+void UpdateBuilder::build() {
   builder.setInsertionPointToEnd(&model.getBody().front());
   auto scalar = RankedTensorType::get({}, builder.getF32Type());
   std::string name = "update" + std::to_string(stage);
@@ -387,13 +383,10 @@ LogicalResult UpdateBuilder::build() {
     ReportOp::create(builder, loc, overflow, "overflow");
   if (ClippingAttr clipping = training.getClipping())
     clip(norm, clipping.getMaxNorm().convertToDouble());
-  if (failed(update(splitRates(body->getArgument(0)), body->getArgument(1),
-                    overflow)))
-    return failure();
+  update(splitRates(body->getArgument(0)), body->getArgument(1), overflow);
   updateStatistics();
   ReturnOp::create(builder, loc);
   emitRemark(function);
-  return success();
 }
 
 struct InsertOptimizerPass
@@ -407,9 +400,7 @@ struct InsertOptimizerPass
       return signalPassFailure();
     int64_t stages = model.getTrainingAttr().getParallel().getStages();
     for (int64_t stage = 0; stage < stages; ++stage)
-      if (failed(UpdateBuilder(model, map, stage, stages, map.byStage[stage])
-                     .build()))
-        return signalPassFailure();
+      UpdateBuilder(model, map, stage, stages, map.byStage[stage]).build();
   }
 };
 

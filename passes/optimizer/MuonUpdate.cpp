@@ -86,17 +86,12 @@ Value MuonBuilder::takeOwnPart(ParamOp param, Value whole) {
 /// x / (norm + eps), where the sum of squares is one in fp32.
 Value MuonBuilder::normalize(Value matrices) {
   auto type = cast<RankedTensorType>(matrices.getType());
-  auto cast = [&](Value value, Type element) -> Value {
-    auto from = mlir::cast<RankedTensorType>(value.getType());
-    return CastOp::create(builder, loc, from.clone(element), value, nullptr,
-                          nullptr, nullptr);
-  };
-  Value wide = cast(matrices, builder.getF32Type());
+  Value wide = convert(matrices, builder.getF32Type());
   Value squares = MulOp::create(builder, loc, wide, wide);
   Value sums =
       ReduceSumOp::create(builder, loc, squares, ArrayRef<int64_t>{1, 2});
   Value norms = SqrtOp::create(builder, loc, sums, nullptr, nullptr, nullptr);
-  norms = cast(norms, type.getElementType());
+  norms = convert(norms, type.getElementType());
   norms = AddScalarOp::create(
       builder, loc, norms,
       builder.getF64FloatAttr(muon.getEps().convertToDouble()), nullptr,
@@ -135,67 +130,121 @@ double MuonBuilder::getScale(int64_t rows, int64_t columns) {
          muon.getRms().convertToDouble();
 }
 
-FailureOr<Value> MuonBuilder::orthogonalize(ParamOp param, Value whole) {
+/// `whole`, [experts, rows, columns], cut along `axis` into parts of `sizes`.
+SmallVector<Value> MuonBuilder::split(Value whole, ArrayRef<int64_t> sizes,
+                                      int64_t axis) {
+  if (sizes.size() == 1)
+    return {whole};
   auto type = cast<RankedTensorType>(whole.getType());
-  const int64_t rows = type.getDimSize(type.getRank() - 2);
-  const int64_t columns = type.getDimSize(type.getRank() - 1);
-  const int64_t count = type.getNumElements() / (rows * columns);
-  MuonSplitAttr split = muon.findSplit(param.getSymName());
-  if (!split) {
-    scale = getScale(rows, columns);
-    return reshape(runNewtonSchulz(reshape(whole, {count, rows, columns})),
-                   type.getShape());
+  SmallVector<Type> types;
+  for (int64_t size : sizes) {
+    SmallVector<int64_t> shape(type.getShape());
+    shape[axis] = size;
+    types.push_back(type.clone(shape));
   }
-  SmallVector<int64_t> parts = split.getParts();
-  const int64_t period =
-      std::accumulate(parts.begin(), parts.end(), int64_t(0));
-  const bool cutsRows = split.getDim() == 0;
-  const int64_t extent = cutsRows ? rows : columns;
-  if (extent % period != 0 || (!cutsRows && extent != period))
-    return param.emitOpError("has ")
-           << extent << (cutsRows ? " rows" : " columns")
-           << ", which the parts that Muon takes for matrices, "
-           << split.getSizes() << " by '" << split.getPattern().getValue()
-           << "', do not divide";
-  // Repetitions are matrices beside each other: they need no copies.
-  const int64_t repeated = cutsRows ? count * (rows / period) : count;
-  Value matrices =
-      reshape(whole, cutsRows ? ArrayRef<int64_t>{repeated, period, columns}
-                              : ArrayRef<int64_t>{count, rows, columns});
-  const int64_t axis = cutsRows ? 1 : 2;
-  SmallVector<Type> partTypes;
-  scale = 0;
-  for (int64_t size : parts) {
-    SmallVector<int64_t> shape = {repeated, cutsRows ? size : rows,
-                                  cutsRows ? columns : size};
-    partTypes.push_back(type.clone(shape));
-    scale = std::max(scale, getScale(shape[1], shape[2]));
-  }
-  if (parts.size() == 1)
-    return reshape(runNewtonSchulz(matrices), type.getShape());
-  auto pieces = SplitOp::create(builder, loc, partTypes, matrices,
-                                builder.getI64IntegerAttr(axis), nullptr,
-                                nullptr, nullptr);
-  SmallVector<Value> results;
-  for (Value piece : pieces.getParts()) {
-    auto pieceType = cast<RankedTensorType>(piece.getType());
-    Value result = runNewtonSchulz(piece);
-    double own = getScale(pieceType.getDimSize(1), pieceType.getDimSize(2));
-    if (own != scale)
-      result = ScaleOp::create(builder, loc, result,
-                               builder.getF64FloatAttr(own / scale), nullptr,
+  auto parts = SplitOp::create(builder, loc, types, whole,
+                               builder.getI64IntegerAttr(axis), nullptr,
                                nullptr, nullptr);
+  return SmallVector<Value>(parts.getParts());
+}
+
+/// The other way round.
+Value MuonBuilder::join(ArrayRef<Value> parts, int64_t axis) {
+  return parts.size() == 1
+             ? parts.front()
+             : ConcatOp::create(builder, loc, parts, axis).getResult();
+}
+
+/// The shape in which the periods of a weight of `shape`, [experts, rows,
+/// columns], are a dimension of their own, in front of that of a period.
+static SmallVector<int64_t> getPeriodShape(ArrayRef<int64_t> shape,
+                                           int64_t axis, int64_t periods) {
+  SmallVector<int64_t> periodic(shape);
+  periodic[axis] /= periods;
+  periodic.insert(periodic.begin() + axis, periods);
+  return periodic;
+}
+
+Value MuonBuilder::convert(Value value, Type element) {
+  auto from = cast<RankedTensorType>(value.getType());
+  return CastOp::create(builder, loc, from.clone(element), value, nullptr,
+                        nullptr, nullptr);
+}
+
+/// Each of `matrices`, made orthogonal, as long as its own larger dimension
+/// asks for. Lengths that differ are multiplied in fp32.
+SmallVector<Value> MuonBuilder::orthogonalizeEach(ArrayRef<Value> matrices) {
+  auto getOwnScale = [&](Value matrix) {
+    auto type = cast<RankedTensorType>(matrix.getType());
+    return getScale(type.getDimSize(1), type.getDimSize(2));
+  };
+  scale = getOwnScale(matrices.front());
+  const bool areAlike = llvm::all_of(
+      matrices, [&](Value matrix) { return getOwnScale(matrix) == scale; });
+  SmallVector<Value> results;
+  for (Value matrix : matrices) {
+    Value result = runNewtonSchulz(matrix);
+    if (!areAlike)
+      result =
+          ScaleOp::create(builder, loc, convert(result, builder.getF32Type()),
+                          builder.getF64FloatAttr(getOwnScale(matrix)), nullptr,
+                          nullptr, nullptr);
     results.push_back(result);
   }
-  return reshape(ConcatOp::create(builder, loc, results, axis),
-                 type.getShape());
+  if (!areAlike)
+    scale = 1;
+  return results;
+}
+
+/// The same parts of all periods are one matrix, and have to lie together.
+Value MuonBuilder::orthogonalize(ParamOp param, Value whole) {
+  auto type = cast<RankedTensorType>(whole.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  if (shape.size() == 2)
+    shape.insert(shape.begin(), 1);
+  whole = reshape(whole, shape);
+  std::optional<MatricesAttr> held = param.getMatrices();
+  if (!held)
+    return reshape(orthogonalizeEach(whole).front(), type.getShape());
+  const int64_t axis = held->getDim() + 1;
+  const SmallVector<int64_t> sizes = held->getPeriod(), rest = held->getTail();
+  const int64_t periods = held->countPeriods(shape[axis]).value_or(1);
+  const int64_t period =
+      std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
+  SmallVector<int64_t> outer = {periods * period};
+  llvm::append_range(outer, rest);
+  SmallVector<Value> slabs = split(whole, outer, axis);
+  shape[axis] = periods * period;
+  Value periodic = reshape(slabs.front(), getPeriodShape(shape, axis, periods));
+  SmallVector<Value> matrices;
+  for (auto [part, size] :
+       llvm::zip_equal(split(periodic, sizes, axis + 1), sizes)) {
+    shape[axis] = periods * size;
+    matrices.push_back(reshape(part, shape));
+  }
+  matrices.append(slabs.begin() + 1, slabs.end());
+  SmallVector<Value> results = orthogonalizeEach(matrices);
+  SmallVector<Value> parts;
+  for (auto [result, size] : llvm::zip(results, sizes)) {
+    shape[axis] = periods * size;
+    parts.push_back(reshape(result, getPeriodShape(shape, axis, periods)));
+  }
+  shape[axis] = periods * period;
+  slabs.front() = reshape(join(parts, axis + 1), shape);
+  llvm::copy(ArrayRef(results).drop_front(sizes.size()), slabs.begin() + 1);
+  return reshape(join(slabs, axis), type.getShape());
 }
 
 void MuonBuilder::takeStep(ParamOp param, Value direction, Value rate) {
+  const double decay =
+      optimizer.decays(param.getTied().value_or(param.getSymName()),
+                       param.getTensorType().getRank())
+          ? optimizer.getWeightDecay().convertToDouble()
+          : 0.0;
   TakeStepOp::create(builder, loc,
                      FlatSymbolRefAttr::get(param.getSymNameAttr()), direction,
                      rate, overflow, builder.getF64FloatAttr(scale),
-                     builder.getF64FloatAttr(weightDecay));
+                     builder.getF64FloatAttr(decay));
 }
 
 int64_t MuonBuilder::getNumOwners(ParamOp param) {
@@ -209,19 +258,15 @@ int64_t MuonBuilder::getNumOwners(ParamOp param) {
   return owners;
 }
 
-LogicalResult MuonBuilder::update(ParamOp param, Value rate) {
+void MuonBuilder::update(ParamOp param, Value rate) {
   loc = param.getLoc();
-  FailureOr<Value> result =
-      orthogonalize(param, gather(param, buildDirection(param)));
-  if (failed(result))
-    return failure();
-  takeStep(param, takeOwnPart(param, *result), rate);
-  return success();
+  Value result = orthogonalize(param, gather(param, buildDirection(param)));
+  takeStep(param, takeOwnPart(param, result), rate);
 }
 
 /// One of the matrices goes to each rank, and comes back as it went.
-LogicalResult MuonBuilder::updateTogether(ArrayRef<ParamOp> params,
-                                          ArrayRef<Value> rates) {
+void MuonBuilder::updateTogether(ArrayRef<ParamOp> params,
+                                 ArrayRef<Value> rates) {
   ParamOp first = params.front();
   loc = first.getLoc();
   RankedTensorType part = first.getStoredType();
@@ -244,44 +289,37 @@ LogicalResult MuonBuilder::updateTogether(ArrayRef<ParamOp> params,
   SmallVector<Cut> cuts = getMatrixCuts(first);
   for (const Cut &cut : llvm::reverse(cuts))
     exchange(cut, 0, 1);
-  auto whole = cast<RankedTensorType>(stack.getType());
-  FailureOr<Value> result = orthogonalize(first, stack);
-  if (failed(result))
-    return failure();
-  stack = reshape(*result, whole.getShape());
+  const SmallVector<int64_t> whole(
+      cast<RankedTensorType>(stack.getType()).getShape());
+  stack = reshape(orthogonalize(first, stack), whole);
   for (const Cut &cut : cuts)
     exchange(cut, 1, 0);
-  SmallVector<Type> types(count,
-                          RankedTensorType::get(shape, whole.getElementType()));
+  SmallVector<Type> types(
+      count,
+      RankedTensorType::get(shape, getElementTypeOrSelf(stack.getType())));
   auto pieces =
       SplitOp::create(builder, loc, types, stack, builder.getI64IntegerAttr(0),
                       nullptr, nullptr, nullptr);
   for (auto [param, rate, piece] : llvm::zip(params, rates, pieces.getParts()))
     takeStep(param, reshape(piece, part.getShape()), rate);
-  return success();
 }
 
-LogicalResult
-MuonBuilder::updateAll(ArrayRef<ParamOp> params,
-                       llvm::function_ref<Value(ParamOp)> getRate) {
+void MuonBuilder::updateAll(ArrayRef<ParamOp> params,
+                            llvm::function_ref<Value(ParamOp)> getRate) {
   using Kind = std::tuple<Type, Attribute, Attribute>;
   llvm::MapVector<Kind, SmallVector<ParamOp>> waiting;
   for (ParamOp param : params) {
-    Attribute split = muon.findSplit(param.getSymName());
-    SmallVector<ParamOp> &same =
-        waiting[Kind(param.getType(), param.getStoredLayout(), split)];
+    SmallVector<ParamOp> &same = waiting[Kind(
+        param.getType(), param.getStoredLayout(), param.getMatricesAttr())];
     same.push_back(param);
     const int64_t owners = getNumOwners(param);
     if (owners > 1 && static_cast<int64_t>(same.size()) == owners) {
-      if (failed(updateTogether(same, llvm::map_to_vector(same, getRate))))
-        return failure();
+      updateTogether(same, llvm::map_to_vector(same, getRate));
       same.clear();
     }
   }
   // Each rank works on those that are fewer than the ranks.
   for (const auto &[kind, rest] : waiting)
     for (ParamOp param : rest)
-      if (failed(update(param, getRate(param))))
-        return failure();
-  return success();
+      update(param, getRate(param));
 }

@@ -40,11 +40,13 @@ SELECTED = ["'.*mlp': ['0-3']", "'self_attention': ['1', '3']", "'.*layernorm': 
 
 
 class Configuration:
-    """What a YAML says. `memory` are sections of memory options as text."""
+    """What a YAML says. `memory` are sections of memory options as text; `optimizer` and `training` are keys of these
+    sections."""
 
-    def __init__(self, model, parallel, schedule, batches, memory=()):
+    def __init__(self, model, parallel, schedule, batches, memory=(), optimizer=(), training=()):
         self.model, self.parallel, self.schedule = model, parallel, schedule
         self.batches, self.memory = batches, tuple(memory)
+        self.optimizer, self.training = dict(optimizer), dict(training)
 
     def get(self, axis):
         return self.parallel.get(axis, 1)
@@ -72,12 +74,14 @@ class Configuration:
             "pipeline_parallel": self.get("pipeline"), "sequence_parallel": self.get("tensor") > 1,
         }  # fmt: skip
         sections = {
-            "training": {"local_batch_size": local, "global_batch_size": samples, "max_norm": 1.0},
+            "training": dict({"local_batch_size": local, "global_batch_size": samples, "max_norm": 1.0}, **self.training),
             "parallelism": dict(parallelism, **self.schedule),
-            "optimizer": {"type": "AdamW", "betas": "[0.9, 0.95]", "eps": "1.e-8", "weight_decay": 0.1},
+            "optimizer": dict(
+                {"type": "AdamW", "betas": "[0.9, 0.95]", "eps": "1.e-8", "weight_decay": 0.1}, **self.optimizer
+            ),
             "lr_scheduler": {"type": "ConstantWarmUpLR", "learning_rate": "1.e-3", "warmup_ratio": 0},
             "train_dataset": {"dataloader": "{type: MindDataset}"},
-            "model": dict(self.model, **COMMON),
+            "model": dict(COMMON, **self.model),
         }  # fmt: skip
         with open(path, "w") as file:
             for name, keys in sections.items():

@@ -250,10 +250,6 @@ void StaticSections::writeOptimizer() {
          type == "Muon" ? reader.getWritten("betas") : reader.get("betas"));
   if (type == "Muon")
     writeMuon(reader);
-  for (llvm::StringRef key : {"weight_decay_include", "weight_decay_exclude"})
-    if (reader.getWritten(key))
-      reader.warn(key, quote(key) + " is not lowered; parameters of rank two "
-                                    "and more decay");
   if (type == "Muon" && reader.getNode()["swap"])
     diagnostics.error(reader.getNode()["swap"].getLocation(),
                       "Muon does not support swap; remove 'swap' or take "
@@ -343,59 +339,6 @@ Node translateDynamicFormat(const Node &root, const DynamicLayout &layout,
                       "graph are not supported; remove the section to train "
                       "all parameters");
   return StaticSections(root, layout, diagnostics).write();
-}
-
-//===----------------------------------------------------------------------===//
-// Settings that the static graph cannot say
-//===----------------------------------------------------------------------===//
-
-static void addSharding(const Node &root, const DynamicLayout &layout,
-                        TrainingConfig &config, DiagnosticList &diagnostics) {
-  if (layout.getNumRanks() == 1)
-    return;
-  DynamicReader reader(root, "parallelism", diagnostics);
-  FullyShardedConfig &sharded = config.parallel.fullySharded.emplace();
-  sharded.replicate = layout.replicate;
-  sharded.shard = layout.shard;
-  if (Node dense = reader.getWritten("dense_fsdp_shard_size"))
-    sharded.denseShardSize = dense.getInt();
-  sharded.reshardAfterForward =
-      llvm::StringSwitch<ReshardPolicy>(
-          reader.getString("reshard_after_forward_policy"))
-          .Case("always", ReshardPolicy::Always)
-          .Case("never", ReshardPolicy::Never)
-          .Default(ReshardPolicy::Default);
-  sharded.dividesGradients = !reader.getBool("disable_gradient_division");
-  if (sharded.dividesGradients)
-    reader.warn("disable_gradient_division",
-                "gradients are not divided; the trainer divides them by the "
-                "ranks that share a parameter out");
-}
-
-void addDynamicSettings(const Node &root, const DynamicLayout &layout,
-                        TrainingConfig &config, DiagnosticList &diagnostics) {
-  config.wrapper.hasLocalLoss = true;
-  config.chunkLossNum = readDynamicLossPieces(root, diagnostics);
-  config.parallel.takesFewMicroBatches = true;
-  addSharding(root, layout, config, diagnostics);
-  const DynamicDepth depth = readDynamicDepth(config.model.config);
-  if (depth.getAll() == 0)
-    return;
-  readDynamicRecompute(root, depth, config, diagnostics);
-  readDynamicSwap(root, depth, layout, config, diagnostics);
-  if (layout.appliesMemorySettings())
-    return;
-  const bool isAsked = config.recompute.recompute.isTruthy() ||
-                       config.recompute.selectRecompute.isTruthy() ||
-                       config.recompute.selectCommRecompute.isTruthy() ||
-                       config.swap.swap;
-  config.recompute = RecomputeConfig();
-  config.swap = SwapConfig();
-  if (isAsked)
-    diagnostics.warning(
-        (root["recompute"] ? root["recompute"] : root["swap"]).getLocation(),
-        "recompute and swap have no effect: the trainer applies neither to "
-        "one rank, which RANK_SIZE asks for");
 }
 
 } // namespace mf

@@ -44,9 +44,11 @@ Value addFeedForward(CellBuilder &cells, Value input,
     input = cells.cast(input, spec.computeType, names.cast);
   Value gate, up;
   if (spec.concatenatesFeedForward) {
-    Value both = addLinear(names.gateUp, input, 2 * size);
     // Gate and up of a neuron lie together, so that ranks can share neurons
     // out.
+    LinearTraits pairTraits;
+    pairTraits.matrices = {0, {1, 1}, {}};
+    Value both = addLinear(names.gateUp, input, 2 * size, pairTraits);
     SmallVector<int64_t> shape(getShape(both));
     SmallVector<int64_t> pairs = {shape[0], shape[1], size, 2};
     shape.back() = size;

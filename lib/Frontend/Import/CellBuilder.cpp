@@ -97,6 +97,13 @@ void createParameter(OpBuilder &builder, mlir::Location loc, StringRef symbol,
   param.setUpdateRule(traits.updateRule);
   if (traits.capacityShare)
     param.setCapacityShareAttr(builder.getF64FloatAttr(*traits.capacityShare));
+  const Matrices &matrices = traits.matrices;
+  if (!matrices.sizes.empty())
+    param.setMatricesAttr(MatricesAttr::get(
+        builder.getContext(), matrices.dim,
+        builder.getI64ArrayAttr(matrices.sizes),
+        matrices.rest.empty() ? ArrayAttr()
+                              : builder.getI64ArrayAttr(matrices.rest)));
 }
 
 Value CellBuilder::addParameter(StringRef leaf, ArrayRef<int64_t> shape,
@@ -343,6 +350,9 @@ Value CellBuilder::addLinear(Value input, int64_t outSize,
   weightTraits.cuts[traits.cutsInputs != traits.storesInputRows ? 1 : 0] =
       traits.axes;
   weightTraits.parallelOptimizer = traits.parallelOptimizer;
+  weightTraits.matrices = traits.matrices;
+  if (traits.storesInputRows)
+    weightTraits.matrices.dim = 1;
   SmallVector<int64_t, 2> shape = {outSize, inSize};
   if (traits.storesInputRows)
     std::swap(shape[0], shape[1]);

@@ -19,6 +19,12 @@ mlir::FloatType getFloatType(mlir::MLIRContext *context, DType type);
 using Cuts = llvm::SmallVector<llvm::SmallVector<llvm::StringRef, 2>, 2>;
 
 /// The properties of a parameter besides its shape.
+/// The matrices that a weight holds, if it has `sizes`: as #mf.matrices.
+struct Matrices {
+  int64_t dim = 0;
+  llvm::SmallVector<int64_t> sizes, rest;
+};
+
 struct ParameterTraits {
   bool frozen = false;
   /// Its value is this other parameter's.
@@ -32,6 +38,7 @@ struct ParameterTraits {
   std::optional<mf::ir::UpdateRule> updateRule = std::nullopt;
   /// The largest share of a row's choices that an expert has room for.
   std::optional<double> capacityShare = std::nullopt;
+  Matrices matrices;
 };
 
 /// Adds a parameter to the model that `builder` is in.
@@ -51,6 +58,8 @@ struct LinearTraits {
   bool storesInputRows = false;
   /// The share of the result that is dropped at random.
   double dropout = 0.0;
+  /// The parts of the outputs, where the weight holds several matrices.
+  Matrices matrices;
 };
 
 /// Builds the operators and parameters of one mf.layer. A Cell that is open

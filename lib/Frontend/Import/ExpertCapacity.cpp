@@ -146,7 +146,8 @@ static SmallVector<StringRef, 2> getExpertAxes(const ExpertSpec &experts) {
 /// stored [experts, out, in]. Model-parallel ranks share out outputs, or with
 /// `cutsInputs` inputs.
 static Value addExpertLinear(CellBuilder &cells, StringRef name, Value tokens,
-                             int64_t outSize, bool cutsInputs) {
+                             int64_t outSize, bool cutsInputs,
+                             const Matrices &matrices = {}) {
   const ModelSpec &spec = cells.spec;
   const ExpertSpec &experts = *spec.experts;
   CellBuilder::Cell cell(cells, name);
@@ -155,6 +156,7 @@ static Value addExpertLinear(CellBuilder &cells, StringRef name, Value tokens,
   traits.cuts[0] = getExpertAxes(experts);
   if (experts.capacity->cutsExperts)
     traits.cuts[cutsInputs ? 2 : 1] = {"mp"};
+  traits.matrices = matrices;
   Value weight = cells.addParameter(
       "weight", {experts.numExperts, outSize, getShape(tokens).back()},
       spec.paramType, cells.getInit(InitKind::Normal, experts.initializerRange),
@@ -187,16 +189,16 @@ static Value addConcatenatedFeedForward(CellBuilder &cells, Value tokens) {
   const ExpertSpec &experts = *cells.spec.experts;
   const int64_t blocks = experts.capacity->gateUpBlocks;
   const FeedForwardNames &names = cells.names.feedForward;
-  Value both =
-      addExpertLinear(cells, names.gateUp, tokens, 2 * experts.width, false);
+  const int64_t size = experts.width / blocks;
+  Value both = addExpertLinear(cells, names.gateUp, tokens, 2 * experts.width,
+                               false, {0, {size, size}, {}});
   SmallVector<int64_t> shape(getShape(both)), inBlocks = shape;
   shape.back() = experts.width;
   inBlocks.back() = blocks;
-  inBlocks.push_back(2 * experts.width / blocks);
+  inBlocks.push_back(2 * size);
   if (blocks > 1)
     both = cells.reshape(both, inBlocks, names.split);
   auto getHalf = [&](int64_t index) {
-    const int64_t size = experts.width / blocks;
     Value half = cells.sliceLast(both, index * size, size, names.split);
     return blocks > 1 ? cells.reshape(half, shape, names.split) : half;
   };

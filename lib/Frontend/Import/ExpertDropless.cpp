@@ -42,7 +42,8 @@ private:
   Value exchange(Value value, Value send, Value receive, int64_t room,
                  double fill);
   Value multiplyByExpert(Value rows, Value counts);
-  Value addWeight(StringRef leaf, int64_t in, int64_t out);
+  Value addWeight(StringRef leaf, int64_t in, int64_t out,
+                  const Matrices &matrices = {});
   int64_t getRoom(int64_t sent) const;
 
   /// Where the rows that a sort put in order were: undoes it.
@@ -143,8 +144,10 @@ Value DroplessBuilder::exchange(Value value, Value send, Value receive,
 
 /// A weight of each expert, [experts, in, out], as [ranks, experts of a rank,
 /// in, out].
-Value DroplessBuilder::addWeight(StringRef leaf, int64_t in, int64_t out) {
+Value DroplessBuilder::addWeight(StringRef leaf, int64_t in, int64_t out,
+                                 const Matrices &matrices) {
   ParameterTraits traits;
+  traits.matrices = matrices;
   traits.cuts.resize(3);
   if (numParts > 1)
     traits.cuts[0] = {"ep"};
@@ -162,8 +165,10 @@ Value DroplessBuilder::multiplyByExpert(Value rows, Value counts) {
   StringRef leaf = names.morph;
   Value both =
       cells
-          .create<ExpertMatmulOp>(
-              leaf, rows, addWeight(names.gateUp, hidden, 2 * width), counts)
+          .create<ExpertMatmulOp>(leaf, rows,
+                                  addWeight(names.gateUp, hidden, 2 * width,
+                                            {1, {width, width}, {}}),
+                                  counts)
           .getResult();
   Value gate = cells.sliceLast(both, 0, width, leaf);
   Value up = cells.sliceLast(both, width, width, leaf);

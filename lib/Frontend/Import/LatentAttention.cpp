@@ -35,7 +35,7 @@ public:
 
 private:
   Value addLinear(Value input, StringRef name, int64_t size,
-                  ArrayRef<StringRef> axes);
+                  ArrayRef<StringRef> axes, const Matrices &matrices = {});
   SmallVector<Value> addParts(Value together, ArrayRef<int64_t> widths);
   Latents addLatents(Value input);
   Value addNorm(Value value, StringRef name);
@@ -61,10 +61,11 @@ private:
 //===----------------------------------------------------------------------===//
 
 Value LatentAttentionBuilder::addLinear(Value input, StringRef name,
-                                        int64_t size,
-                                        ArrayRef<StringRef> axes) {
+                                        int64_t size, ArrayRef<StringRef> axes,
+                                        const Matrices &matrices) {
   CellBuilder::Cell linear(cells, name);
   LinearTraits traits;
+  traits.matrices = matrices;
   traits.axes.assign(axes.begin(), axes.end());
   return cells.addLinear(input, size, traits);
 }
@@ -88,20 +89,30 @@ Latents LatentAttentionBuilder::addLatents(Value input) {
   if (!names.down.empty()) {
     SmallVector<int64_t> widths = {queryWidth, keyValueWidth,
                                    latent.rotarySize};
-    Value all = addLinear(
-        input, names.down,
-        std::accumulate(widths.begin(), widths.end(), int64_t(0)), {});
+    Matrices matrices = {0, widths, {}};
+    // Queries without a latent are those of each head.
+    if (!latent.queryRank)
+      matrices = {0,
+                  {latent.plainSize, latent.rotarySize},
+                  {keyValueWidth, latent.rotarySize}};
+    Value all =
+        addLinear(input, names.down,
+                  std::accumulate(widths.begin(), widths.end(), int64_t(0)), {},
+                  matrices);
     SmallVector<Value> parts = addParts(all, widths);
     return {parts[0], parts[1], parts[2]};
   }
   Latents result;
-  result.query = latent.queryRank
-                     ? addLinear(input, names.queryDown, queryWidth, {})
-                     : addLinear(input, names.query, queryWidth, {"mp"});
+  result.query =
+      latent.queryRank
+          ? addLinear(input, names.queryDown, queryWidth, {})
+          : addLinear(input, names.query, queryWidth, {"mp"},
+                      {0, {latent.plainSize, latent.rotarySize}, {}});
   if (!names.keyValueDown.empty()) {
     SmallVector<int64_t> widths = {keyValueWidth, latent.rotarySize};
-    Value both = addLinear(input, names.keyValueDown,
-                           keyValueWidth + latent.rotarySize, {});
+    Value both =
+        addLinear(input, names.keyValueDown, keyValueWidth + latent.rotarySize,
+                  {}, {0, widths, {}});
     SmallVector<Value> parts = addParts(both, widths);
     result.keyValue = parts[0];
     result.rotaryKey = parts[1];
@@ -144,8 +155,9 @@ SmallVector<Value> LatentAttentionBuilder::addHeads(Value from, StringRef joint,
   if (!joint.empty()) {
     const int64_t width =
         std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
-    return splitHeads(addLinear(from, joint, spec.numHeads * width, {"mp"}),
-                      sizes);
+    Value flat = addLinear(from, joint, spec.numHeads * width, {"mp"},
+                           {0, SmallVector<int64_t>(sizes), {}});
+    return splitHeads(flat, sizes);
   }
   for (auto [name, size] : llvm::zip_equal(parts, sizes)) {
     Value flat = addLinear(from, name, spec.numHeads * size, {"mp"});

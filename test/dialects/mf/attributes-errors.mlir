@@ -110,3 +110,23 @@ module attributes {mf.sample_order = "reversed"} {
 
 // expected-error @below {{has an order of samples; expected it on the module}}
 "test.op"() {mf.sample_order = "blocks"} : () -> ()
+
+// -----
+
+// expected-error @below {{expected dim to be 0 for rows or 1 for columns, but got 2}}
+"test.op"() {a = #mf.matrices<dim = 2, sizes = [4]>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected sizes to be positive numbers of at most 2^40, but got []}}
+"test.op"() {a = #mf.matrices<dim = 0, sizes = []>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected rest to be positive numbers of at most 2^40, but got [0]}}
+"test.op"() {a = #mf.matrices<dim = 0, sizes = [1], rest = [0]>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected patterns of weight decay to be a list of texts, but got [1]}}
+"test.op"() {a = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true, decay_include = [1]>} : () -> ()

@@ -581,3 +581,17 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
     mf.return
   }
 }
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected a weight of two or three dimensions where there are matrices, but got 'tensor<8xf32>'}}
+  mf.param @w : tensor<8xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [1, 1]>}
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{has 9 columns, which parts of [2, 3] and what is behind them do not fill}}
+  mf.param @w : tensor<8x9xf32> init <ones> {matrices = #mf.matrices<dim = 1, sizes = [2, 3], rest = [3]>}
+}

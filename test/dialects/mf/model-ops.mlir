@@ -32,6 +32,10 @@ mf.model @layers attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i
   mf.param @embedding : tensor<16x4xf32> init <normal, value = 0.02>
   // CHECK: mf.param @head : tensor<16x4xf32> init <normal, value = 2.000000e-02> tied to @embedding
   mf.param @head : tensor<16x4xf32> init <normal, value = 0.02> tied to @embedding
+  // CHECK: mf.param @qb : tensor<16x4xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [6, 2]>}
+  mf.param @qb : tensor<16x4xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [6, 2]>}
+  // CHECK: mf.param @qkv : tensor<16x4xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [3, 1], rest = [4]>}
+  mf.param @qkv : tensor<16x4xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [3, 1], rest = [4]>}
   // CHECK: mf.param @cos : tensor<8x4xf32> init <rotary_cos, value = 1.000000e+04, scale = 5.000000e-01> {frozen}
   mf.param @cos : tensor<8x4xf32> init <rotary_cos, value = 10000.0, scale = 0.5> {frozen}
   // CHECK: mf.param @sin : tensor<8x4xf32> init <rotary_sin, value = 1.000000e+04 amplitude 1.250000e+00 frequencies [1.000000e+00, 5.000000e-01]> {frozen}

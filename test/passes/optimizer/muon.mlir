@@ -5,8 +5,7 @@
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 #muon = #mf.optimizer<type = "Muon", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true,
-  muon = <momentum = 0.95, nesterov = true, rms = 0.2, eps = 1.0e-7, coefficients = [[3.5, -4.5, 2.0]], adamw_include = ["*embedding*"],
-    splits = [#mf.muon_split<pattern = "fc1", dim = 0, sizes = [8]>, #mf.muon_split<pattern = "qb", dim = 0, sizes = [6, 2]>]>>
+  muon = <momentum = 0.95, nesterov = true, rms = 0.2, eps = 1.0e-7, coefficients = [[3.5, -4.5, 2.0]], adamw_include = ["*embedding*"]>>
 #spread = #mf.optimizer<type = "Muon", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true,
   muon = <momentum = 0.95, nesterov = true, rms = 0.2, eps = 1.0e-7, coefficients = [[3.5, -4.5, 2.0]], adamw_include = [], spreads = true>>
 
@@ -53,31 +52,43 @@ mf.model @matrices_become_orthogonal attributes {
   }
 }
 
-// Halves of one size are matrices beside each other; parts of several sizes are split off, and the step of each is as long as its own
-// larger dimension asks for. Experts are matrices as they are.
+// The same parts of all periods are one matrix: gates and up projections in turns, two parts of each head, columns of experts. The step of each matrix
+// is as long as its own larger dimension asks for. What stands behind the periods are matrices too.
 // CHECK-LABEL: mf.model @parts_are_matrices_of_their_own
 // CHECK: mf.momentum @fc1
-// CHECK-NEXT: mf.reshape %{{.*}} : (tensor<16x8xbf16>) -> tensor<2x8x8xbf16>
-// CHECK-NEXT: mf.cast %{{.*}} : (tensor<2x8x8xbf16>) -> tensor<2x8x8xf32>
+// CHECK-NEXT: mf.reshape %{{.*}} : (tensor<16x8xbf16>) -> tensor<1x16x8xbf16>
+// CHECK-NEXT: mf.reshape %{{.*}} : (tensor<1x16x8xbf16>) -> tensor<1x8x2x8xbf16>
+// CHECK-NEXT: mf.split %{{.*}} {axis = 2 : i64} : (tensor<1x8x2x8xbf16>) -> (tensor<1x8x1x8xbf16>, tensor<1x8x1x8xbf16>)
+// CHECK-NEXT: mf.reshape %{{.*}} : (tensor<1x8x1x8xbf16>) -> tensor<1x8x8xbf16>
+// CHECK: mf.concat {{.*}} {axis = 2 : i64} : (tensor<1x8x1x8xbf16>, tensor<1x8x1x8xbf16>) -> tensor<1x8x2x8xbf16>
 // CHECK: mf.take_step @fc1
 // CHECK-NEXT: mf.momentum @qb
-// CHECK-NEXT: %[[HEADS:.*]] = mf.reshape %{{.*}} : (tensor<16x4xbf16>) -> tensor<2x8x4xbf16>
-// CHECK-NEXT: mf.split %[[HEADS]] {axis = 1 : i64} : (tensor<2x8x4xbf16>) -> (tensor<2x6x4xbf16>, tensor<2x2x4xbf16>)
-// CHECK: mf.scale %{{.*}} {value = {{0.8164965[0-9]*}} : f64} : (tensor<2x2x4xbf16>) -> tensor<2x2x4xbf16>
-// CHECK-NEXT: mf.concat
-// CHECK: mf.take_step @qb, {{.*}} {scale = 0.4898979{{[0-9]*}} : f64
+// CHECK: mf.split %{{.*}} {axis = 2 : i64} : (tensor<1x2x8x4xbf16>) -> (tensor<1x2x6x4xbf16>, tensor<1x2x2x4xbf16>)
+// CHECK-NEXT: mf.reshape %{{.*}} : (tensor<1x2x6x4xbf16>) -> tensor<1x12x4xbf16>
+// CHECK-NEXT: mf.reshape %{{.*}} : (tensor<1x2x2x4xbf16>) -> tensor<1x4x4xbf16>
+// CHECK: mf.scale %{{.*}} {value = 0.692820{{[0-9]*}} : f64} : (tensor<1x12x4xf32>) -> tensor<1x12x4xf32>
+// CHECK: mf.scale %{{.*}} {value = 4.000000e-01 : f64} : (tensor<1x4x4xf32>) -> tensor<1x4x4xf32>
+// CHECK: mf.concat {{.*}} -> tensor<1x2x8x4xf32>
+// CHECK: mf.take_step @qb, {{.*}} {scale = 1.000000e+00 : f64
 // CHECK-NEXT: mf.momentum @experts
-// CHECK-NEXT: mf.cast %{{.*}} : (tensor<3x8x4xbf16>) -> tensor<3x8x4xf32>
+// CHECK: mf.split %{{.*}} {axis = 3 : i64} : (tensor<3x8x1x4xbf16>) -> (tensor<3x8x1x2xbf16>, tensor<3x8x1x2xbf16>)
+// CHECK: mf.take_step @experts
+// CHECK-NEXT: mf.momentum @qkv
+// CHECK: mf.split %{{.*}} {axis = 1 : i64} : (tensor<1x16x4xbf16>) -> (tensor<1x12x4xbf16>, tensor<1x4x4xbf16>)
+// CHECK: mf.split %{{.*}} {axis = 2 : i64} : (tensor<1x3x4x4xbf16>) -> (tensor<1x3x3x4xbf16>, tensor<1x3x1x4xbf16>)
+// CHECK: mf.concat {{.*}} {axis = 1 : i64} : (tensor<1x12x4xf32>, tensor<1x4x4xf32>) -> tensor<1x16x4xf32>
 mf.model @parts_are_matrices_of_their_own attributes {
     micro_batch_size = 1 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
     training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 1, offset = 0>, recompute = #recompute, swap = #swap,
       optimizer = #muon, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
-  mf.param @fc1 : tensor<16x8xf32> init <ones>
-  mf.param @qb : tensor<16x4xf32> init <ones>
-  mf.param @experts : tensor<3x8x4xf32> init <ones>
-  mf.backward @chunk0.backward (%g0: tensor<16x8xf32>, %g1: tensor<16x4xf32>, %g2: tensor<3x8x4xf32>) -> (tensor<16x8xf32>, tensor<16x4xf32>, tensor<3x8x4xf32>)
-      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@fc1, @qb, @experts]} {
-    mf.return %g0, %g1, %g2 : tensor<16x8xf32>, tensor<16x4xf32>, tensor<3x8x4xf32>
+  mf.param @fc1 : tensor<16x8xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [1, 1]>}
+  mf.param @qb : tensor<16x4xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [6, 2]>}
+  mf.param @experts : tensor<3x8x4xf32> init <ones> {matrices = #mf.matrices<dim = 1, sizes = [2, 2]>}
+  mf.param @qkv : tensor<16x4xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [3, 1], rest = [4]>}
+  mf.backward @chunk0.backward (%g0: tensor<16x8xf32>, %g1: tensor<16x4xf32>, %g2: tensor<3x8x4xf32>, %g3: tensor<16x4xf32>)
+      -> (tensor<16x8xf32>, tensor<16x4xf32>, tensor<3x8x4xf32>, tensor<16x4xf32>)
+      attributes {placement = #mf.placement<stage = 0, chunk = 0>, forward_arguments = [], gradients = [@fc1, @qb, @experts, @qkv]} {
+    mf.return %g0, %g1, %g2, %g3 : tensor<16x8xf32>, tensor<16x4xf32>, tensor<3x8x4xf32>, tensor<16x4xf32>
   }
 }
 

@@ -152,11 +152,9 @@ TEST_F(DynamicConfigTest, CountsMicroBatchesDownwards) {
   EXPECT_EQ(config.parallel.fullySharded->shard, 2);
   EXPECT_EQ(resolveBatch(config, std::nullopt, messages).getPasses(), 5);
   EXPECT_TRUE(says("2 of the 42 samples of global_batch_size are dropped"));
-  EXPECT_FALSE(says("gradients are not divided"));
+  EXPECT_FALSE(config.parallel.fullySharded->dividesGradients);
   yaml.parallelism.insert(1, "disable_gradient_division: False, ");
-  read(yaml.print(), 16);
-  EXPECT_TRUE(says("gradients are not divided; the trainer divides them by the "
-                   "ranks that share a parameter out"));
+  EXPECT_TRUE(read(yaml.print(), 16).parallel.fullySharded->dividesGradients);
   yaml.training = "{local_batch_size: 2, global_batch_size: 7}";
   read(yaml.print(), 16);
   EXPECT_TRUE(says("The product of data_parallel and local_batch_size exceeds "
@@ -471,11 +469,17 @@ TEST_F(DynamicConfigTest, ReadsMuon) {
   yaml.model = makeModel(4);
   yaml.rest = "optimizer: {type: Muon, weight_decay: 0.1, ns_steps: 8, "
               "ns_coefficients: [[[3.4445, -4.7750, 2.0315], 8], [[2.0, -1.5, "
-              "0.5], 2]], adamw_betas: [0.9, 0.95], qk_clip_enabled: False}\n";
+              "0.5], 2]], adamw_betas: [0.9, 0.95], qk_clip_enabled: False, "
+              "weight_decay_include: ['*.bias'], weight_decay_exclude: "
+              "[router, lm_head]}\n";
   const TrainingConfig config = read(yaml.print(), 1);
   ASSERT_FALSE(messages.hasErrors()) << messages.str();
   ASSERT_TRUE(config.optimizer.muon);
   EXPECT_EQ(config.optimizer.muon->coefficients.size(), 10U);
+  EXPECT_EQ(config.optimizer.decayInclude,
+            std::vector<std::string>({"*.bias"}));
+  EXPECT_EQ(config.optimizer.decayExclude,
+            std::vector<std::string>({"router", "lm_head"}));
   EXPECT_EQ(config.optimizer.muon->eps, 1e-8);
   EXPECT_EQ(config.optimizer.muon->adamwInclude,
             (std::vector<std::string>{"*word_embeddings*", "*output_layer*"}));

@@ -202,16 +202,6 @@ struct WeightAverageConfig {
   double emaAlpha = 0.2;
 };
 
-/// Parts of a weight that Muon takes for matrices of their own.
-struct MuonSplit {
-  /// A part of the parameter's name, or a wildcard.
-  std::string pattern;
-  /// Rows (0) or columns (1) are cut.
-  int64_t dim = 0;
-  /// The sizes of the parts, which are repeated until the dimension is used up.
-  std::vector<int64_t> sizes;
-};
-
 /// The keys of Muon. Other members of the optimizer are then those of AdamW for
 /// the parameters that are no matrices.
 struct MuonConfig {
@@ -225,7 +215,6 @@ struct MuonConfig {
   /// comm_strategy: allgather_deredundency, not allgather.
   bool spreadsWeights = false;
   std::vector<std::string> adamwInclude;
-  std::vector<MuonSplit> splits;
 };
 
 struct OptimizerConfig {
@@ -235,6 +224,9 @@ struct OptimizerConfig {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weightDecay = 0.0;
+  /// Parts of names, or wildcards, of parameters that decay whatever their rank
+  /// is, and of others that do not.
+  std::vector<std::string> decayInclude, decayExclude;
   double learningRate = 5e-5;
   bool swap = false;
   /// The averages of PmaAdamW; no other optimizer has them.

@@ -1,0 +1,67 @@
+//===- DynamicSettings.cpp - What the static graph cannot say -------------===//
+
+#include "DynamicConfig.h"
+#include "DynamicLayers.h"
+#include "llvm/ADT/StringSwitch.h"
+
+namespace mf {
+
+static void addSharding(const Node &root, const DynamicLayout &layout,
+                        TrainingConfig &config, DiagnosticList &diagnostics) {
+  if (layout.getNumRanks() == 1)
+    return;
+  DynamicReader reader(root, "parallelism", diagnostics);
+  FullyShardedConfig &sharded = config.parallel.fullySharded.emplace();
+  sharded.replicate = layout.replicate;
+  sharded.shard = layout.shard;
+  if (Node dense = reader.getWritten("dense_fsdp_shard_size"))
+    sharded.denseShardSize = dense.getInt();
+  sharded.reshardAfterForward =
+      llvm::StringSwitch<ReshardPolicy>(
+          reader.getString("reshard_after_forward_policy"))
+          .Case("always", ReshardPolicy::Always)
+          .Case("never", ReshardPolicy::Never)
+          .Default(ReshardPolicy::Default);
+  sharded.dividesGradients = !reader.getBool("disable_gradient_division");
+}
+
+static std::vector<std::string> readPatterns(const DynamicReader &reader,
+                                             llvm::StringRef key) {
+  std::vector<std::string> patterns;
+  for (const Node &item : reader.get(key).getElements())
+    patterns.push_back(item.getText().str());
+  return patterns;
+}
+
+void addDynamicSettings(const Node &root, const DynamicLayout &layout,
+                        TrainingConfig &config, DiagnosticList &diagnostics) {
+  config.wrapper.hasLocalLoss = true;
+  config.chunkLossNum = readDynamicLossPieces(root, diagnostics);
+  config.parallel.takesFewMicroBatches = true;
+  addSharding(root, layout, config, diagnostics);
+  DynamicReader optimizer(root, "optimizer", diagnostics);
+  config.optimizer.decayInclude =
+      readPatterns(optimizer, "weight_decay_include");
+  config.optimizer.decayExclude =
+      readPatterns(optimizer, "weight_decay_exclude");
+  const DynamicDepth depth = readDynamicDepth(config.model.config);
+  if (depth.getAll() == 0)
+    return;
+  readDynamicRecompute(root, depth, config, diagnostics);
+  readDynamicSwap(root, depth, layout, config, diagnostics);
+  if (layout.appliesMemorySettings())
+    return;
+  const bool isAsked = config.recompute.recompute.isTruthy() ||
+                       config.recompute.selectRecompute.isTruthy() ||
+                       config.recompute.selectCommRecompute.isTruthy() ||
+                       config.swap.swap;
+  config.recompute = RecomputeConfig();
+  config.swap = SwapConfig();
+  if (isAsked)
+    diagnostics.warning(
+        (root["recompute"] ? root["recompute"] : root["swap"]).getLocation(),
+        "recompute and swap have no effect: the trainer applies neither to "
+        "one rank, which RANK_SIZE asks for");
+}
+
+} // namespace mf
