@@ -131,11 +131,11 @@ aclnnStatus runExecutor(const char *name, void *workspace, uint64_t bytes,
                           operand.name + " is not aligned to 32 bytes");
     places.push_back(tensor.getFirst());
     if (operand.isRead)
-      accesses.push_back(
-          {tensor.getFirst(), size, false, true, false, operand.name});
+      accesses.push_back({tensor.getFirst(), size, false, true, false,
+                          operand.name, tensor.type});
     if (operand.isWritten)
-      accesses.push_back(
-          {tensor.getFirst(), size, true, false, false, operand.name});
+      accesses.push_back({tensor.getFirst(), size, true, false, false,
+                          operand.name, tensor.type});
   }
   if (needed)
     accesses.push_back({workspace, needed, true, false, false, "workspace"});

@@ -1,6 +1,7 @@
 //===- AccessOrder.cpp - Races between streams, by vector clocks ----------===//
 
 #include "mf/HostCann/Runtime/AccessOrder.h"
+#include "acl/acl_base.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 
@@ -16,6 +17,24 @@ std::string describeRace(bool isWrite, const CallSite &site,
                        describe(site), isWrite ? "writes" : "reads", begin, end,
                        describe(other), otherWrites ? "writes" : "reads",
                        other.name)
+      .str();
+}
+
+/// Bytes are one, whatever their use: truth values, numbers or bits of masks.
+bool isSameType(int left, int right) {
+  auto isByte = [](int type) {
+    return type == ACL_BOOL || type == ACL_UINT8 || type == ACL_INT8;
+  };
+  return left < 0 || right < 0 || left == right ||
+         (isByte(left) && isByte(right));
+}
+
+std::string describeTypes(const CallSite &site, const CallSite &writer,
+                          uintptr_t begin, uintptr_t end) {
+  return llvm::formatv("{0} reads [{1:x}, {2:x}) as elements of type {3}, but "
+                       "{4} has written type {5}",
+                       describe(site), begin, end, site.type, describe(writer),
+                       writer.type)
       .str();
 }
 
@@ -82,6 +101,8 @@ std::string AccessOrder::check(uintptr_t begin, uintptr_t end, bool isWrite,
           return describeRace(true, site, reader, false, from, to);
     if (!cell.writer || from > covered)
       break;
+    if (needsValue && !isWrite && !isSameType(site.type, cell.writer->type))
+      return describeTypes(site, *cell.writer, from, to);
     covered = to;
   }
   if (needsValue && !isWrite && covered < end)

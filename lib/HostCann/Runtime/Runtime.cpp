@@ -205,9 +205,11 @@ int Runtime::checkAccesses(const CallSite &site, const VectorClock &clock,
         memory.checkRange(begin, access.bytes, device, access.allowsHost, what);
     if (wrong.empty()) {
       const AllocatedBlock *block = memory.findByte(begin);
+      CallSite typed = site;
+      typed.type = access.type;
       wrong = order.check(begin, begin + access.bytes, access.isWrite,
                           access.needsValue && block && block->isDevice(),
-                          clock, site);
+                          clock, typed);
     }
     if (!wrong.empty())
       return fail(ACL_ERROR_RT_PARAM_INVALID, wrong);
@@ -222,7 +224,9 @@ void Runtime::noteAccesses(const CallSite &site,
     for (const LaunchAccess &access : accesses)
       if (access.isWrite == isWrite) {
         const auto begin = reinterpret_cast<uintptr_t>(access.address);
-        order.note(begin, begin + access.bytes, isWrite, site);
+        CallSite typed = site;
+        typed.type = access.type;
+        order.note(begin, begin + access.bytes, isWrite, typed);
       }
 }
 

@@ -141,6 +141,21 @@ TEST_F(OperatorTest, NamesTheOperatorsOfARace) {
   EXPECT_EQ(aclrtDestroyStream(second), ACL_SUCCESS);
 }
 
+TEST_F(OperatorTest, ReadsElementsOfTheTypeThatWasWritten) {
+  aclTensor *a = floats({32}, std::vector<float>(32, 1)), *b = space({32});
+  ASSERT_EQ(aclnnSiluGetWorkspaceSize(a, b, &bytes, &executor), ACLNN_SUCCESS);
+  ASSERT_EQ(aclnnSilu(nullptr, 0, executor, stream), ACLNN_SUCCESS);
+  const int64_t size = 32;
+  aclTensor *wrong = aclCreateTensor(&size, 1, ACL_BF16, nullptr, 0,
+                                     ACL_FORMAT_ND, &size, 1, memories[1]);
+  tensors.push_back(wrong);
+  ASSERT_EQ(aclnnCastGetWorkspaceSize(wrong, ACL_FLOAT, a, &bytes, &executor),
+            ACLNN_SUCCESS);
+  EXPECT_EQ(aclnnCast(nullptr, 0, executor, stream), ACLNN_ERR_RUNTIME_ERROR);
+  EXPECT_THAT(getError(), HasSubstr("as elements of type 27, but aclnnSilu"));
+  EXPECT_EQ(aclDestroyAclOpExecutor(executor), ACLNN_SUCCESS);
+}
+
 TEST_F(OperatorTest, MultipliesByTransposedViews) {
   aclTensor *a = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   // Stored as 2 x 3, used as 3 x 2.

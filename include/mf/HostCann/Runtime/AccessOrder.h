@@ -40,6 +40,8 @@ struct CallSite {
   /// A name that lives as long as the process.
   const char *name = nullptr;
   uint64_t number = 0;
+  /// The aclDataType of what is accessed; negative if the call knows none.
+  int type = -1;
 };
 
 /// "aclnnAdd (call 12 on stream 3)".
@@ -49,7 +51,8 @@ std::string describe(const CallSite &site);
 class AccessOrder {
 public:
   /// Says what is wrong with an access that comes after `clock`, or nothing. A
-  /// read of bytes that nothing has written is wrong if `needsValue`.
+  /// read of bytes that nothing has written, or as elements of another type, is
+  /// wrong if `needsValue`.
   std::string check(uintptr_t begin, uintptr_t end, bool isWrite,
                     bool needsValue, const VectorClock &clock,
                     const CallSite &site) const;

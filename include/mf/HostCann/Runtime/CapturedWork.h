@@ -22,6 +22,8 @@ struct LaunchAccess {
   /// Whether pinned memory of the host will do.
   bool allowsHost = false;
   std::string name;
+  /// As CallSite has it.
+  int type = -1;
 };
 
 /// Something that a stream was given.
