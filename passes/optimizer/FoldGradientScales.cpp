@@ -41,10 +41,11 @@ static void fold(ScaleGradientsOp scale, ArrayRef<size_t> readers,
 }
 
 /// Bytes that `scale` reads and writes.
-static int64_t getMovedBytes(ModelOp model, ScaleGradientsOp scale) {
+static int64_t getMovedBytes(mlir::SymbolTable &symbols,
+                             ScaleGradientsOp scale) {
   int64_t bytes = 0;
   for (StringRef name : scale.getUsedGradients())
-    if (auto param = model.lookupSymbol<ParamOp>(name))
+    if (auto param = symbols.lookup<ParamOp>(name))
       bytes += 2 * getTensorBytes(param.getStoredType());
   return bytes;
 }
@@ -55,7 +56,8 @@ static remark::RemarkOpts getRemarkOptions(ModelOp model) {
       .function(model.getSymName());
 }
 
-static void foldIn(ModelOp model, UpdateOp update, bool printPlan) {
+static void foldIn(ModelOp model, mlir::SymbolTable &symbols, UpdateOp update,
+                   bool printPlan) {
   SmallVector<UpdateOpInterface> operators;
   std::vector<GradientUser> users;
   for (auto op : update.getBody().getOps<UpdateOpInterface>()) {
@@ -76,7 +78,7 @@ static void foldIn(ModelOp model, UpdateOp update, bool printPlan) {
       continue;
     }
     ++folded;
-    bytes += getMovedBytes(model, scale);
+    bytes += getMovedBytes(symbols, scale);
     fold(scale, decision.readers, operators);
   }
   if (folded == 0)
@@ -97,8 +99,9 @@ struct FoldGradientScalesPass
 
   void runOnOperation() override {
     ModelOp model = getOperation();
+    mlir::SymbolTable symbols(model);
     for (auto update : model.getBody().getOps<UpdateOp>())
-      foldIn(model, update, printPlan);
+      foldIn(model, symbols, update, printPlan);
   }
 };
 
