@@ -46,6 +46,17 @@ WORDS = [
     "- 1", "*", ".*", "(", "\t", "\0", "\xff", "é", "#", "%", "'", "&a ", "*a",
     "!!str", "<<: *a", ",", ":", "\n", "\r\n", "}", "]", "<", ">",
 ]  # fmt: skip
+# What layouts and experts may be: sizes of groups, and far more than there is.
+SIZES = ["0", "1", "2", "3", "4", "6", "8", "16", "64", "1000", "1024", "65536", "1048576", "2147483647"]
+LAYOUT_KEYS = re.compile(
+    rb"^ *(?:data_parallel|model_parallel|context_parallel|expert_parallel|expert_model_parallel|pipeline_stage"
+    rb"|micro_batch_num|seq_split_num|micro_batch_interleave_num|fine_grain_interleave|ulysses_degree_in_cp"
+    rb"|pp_interleave_num|optimizer_weight_shard_size|parallel_optimizer_threshold|gradient_accumulation_steps|batch_size"
+    rb"|seq_length|num_heads|n_kv_heads|num_experts_chosen|expert_num|moe_intermediate_size"
+    rb"|shared_expert_num|first_k_dense_replace|n_group|topk_group|capacity_factor|vocab_size|hidden_size"
+    rb"|mtp_depth|offset|interleave_num)\s*:\s*(-?\d+(?:\.\d*)?)\s*$",
+    re.M,
+)
 # Neither the digits of a name such as w1 nor those of a longer number.
 NUMBER = re.compile(rb"(?<![\w.])-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?![\w.])")
 
@@ -120,6 +131,15 @@ class Mutator:
     def cut(self, data):
         return data[: self.random.randrange(len(data) + 1)]
 
+    def size(self, data):
+        """Another size of a layout, a model or its experts."""
+        places = list(LAYOUT_KEYS.finditer(data))
+        if not places:
+            return self.number(data)
+        place = self.random.choice(places)
+        size = self.random.choice(SIZES).encode()
+        return self.replace(data, place.start(1), place.end(1), size)
+
     def mutate(self, data, isText):
         ways = [self.flip, self.extreme, self.splice, self.cut]
         if isText:
@@ -171,6 +191,7 @@ class Campaign:
             "profile": self.profile,
             "bytecode": self.bytecode,
             "yaml": self.yaml,
+            "layout": self.layout,
         }
 
     def tool(self, name, *arguments):
@@ -262,7 +283,19 @@ class Campaign:
         return [self.tool("mf-run", "--simulate", "--quiet", "--target=910b3", path)]
 
     def yaml(self, source, work):
-        path = self.damage("yaml", source, work)
+        return self.lower(self.damage("yaml", source, work), work)
+
+    def layout(self, source, work):
+        """A YAML that says what another number of ranks, layers or experts would be."""
+        name = source.choice(sorted(self.seeds["yaml"]))
+        data, mutator = self.seeds["yaml"][name], Mutator(source)
+        for _ in range(source.choice([1, 1, 2, 3])):
+            data = mutator.size(data)
+        path = work / name
+        path.write_bytes(data)
+        return self.lower(path, work)
+
+    def lower(self, path, work):
         model = work / "model.mlir"
         return [
             self.tool("mf-translate", "--import-mindformers", path, "-o", model),

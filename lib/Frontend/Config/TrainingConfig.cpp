@@ -185,11 +185,11 @@ static void readTopLevel(const Node &root, TrainingConfig &config,
   }
   if (Node value = root["micro_batch_interleave_num"]) {
     int64_t number = value.getInt().value_or(0);
-    if (number >= 1 && number <= known::ofTasks.value)
+    if (number >= 1 && number <= known::ofCopies.value)
       config.parallel.microBatchInterleaveNum = number;
     else
       reject(value, "micro_batch_interleave_num",
-             "an int from 1 to " + std::to_string(known::ofTasks.value));
+             "an int from 1 to " + std::to_string(known::ofCopies.value));
   }
 }
 

@@ -90,8 +90,9 @@ TEST(BatchRulesTest, FullBatchOffDividesByDataParallel) {
 TEST(BatchRulesTest, AnOverflowingBatchIsAnError) {
   ResolvedRows resolved = resolve("parallel: {parallel_mode: 1}\n"
                                   "parallel_config: {data_parallel: 1048576}\n"
-                                  "micro_batch_interleave_num: 65536\n"
-                                  "runner_config: {batch_size: 2147483647}\n");
+                                  "micro_batch_interleave_num: 64\n"
+                                  "runner_config: {batch_size: 2147483647, "
+                                  "gradient_accumulation_steps: 65536}\n");
   EXPECT_THAT(resolved.messages,
               HasSubstr("t.yaml:4:29: error: the global batch size, which is a "
                         "multiple of 'batch_size', does not fit"));

@@ -194,6 +194,8 @@ constexpr Property<int64_t> upTo(int64_t largest) {
 inline constexpr Property<int64_t> ofRanks = upTo(int64_t{1} << 20);
 /// Tasks are made one by one for each.
 inline constexpr Property<int64_t> ofTasks = upTo(int64_t{1} << 16);
+/// Copies of the model, each of which is compiled.
+inline constexpr Property<int64_t> ofCopies = upTo(64);
 inline constexpr Property<NumberRange> positive = {
     &KnownKey::range, {"a positive number", 0, infinity, /*isOpen=*/true}};
 inline constexpr Property<NumberRange> notNegative = {
