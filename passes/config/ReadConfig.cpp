@@ -119,8 +119,11 @@ void resolveCallbacks(ModuleOp module, TrainingConfig &config,
     diagnostics.warning(callbacks.balance->node.getLocation(),
                         "'TopkBiasBalanceCallback' has no effect: no router of "
                         "the model has a bias");
+  Node asked = config.root["callbacks"];
+  if (!asked)
+    asked = config.moe.node["balance_via_topk_bias"];
   if (!callbacks.balance && biases > 0)
-    diagnostics.warning(config.root["callbacks"].getLocation(),
+    diagnostics.warning(asked.getLocation(),
                         "the biases of " + llvm::Twine(biases) +
                             " routers stay as they are: there is no "
                             "'TopkBiasBalanceCallback' among the callbacks");

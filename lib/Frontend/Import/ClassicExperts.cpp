@@ -261,10 +261,12 @@ void ClassicReader::readGroups() {
 }
 
 void ClassicReader::readBias() {
+  const bool hasBias = reader.readBool({"balance_via_topk_bias"}, false);
   // The callback's arguments count.
   ignore("topk_bias_update_rate", "0",
-         "here: the argument of TopkBiasBalanceCallback counts");
-  if (!reader.readBool({"balance_via_topk_bias"}, false))
+         hasBias ? "here: the argument of TopkBiasBalanceCallback counts"
+                 : "without balance_via_topk_bias");
+  if (!hasBias)
     return;
   LoadBias bias;
   bias.isUpdated = experts.sharedWidth != 0;
