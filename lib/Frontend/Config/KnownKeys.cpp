@@ -191,6 +191,9 @@ static constexpr KnownKey runnerKeys[] = {
 };
 static constexpr IrrelevantKeys runnerRest[] = {
     {runLength, "epochs sink_mode sink_size stop_step"},
+    // Files of old releases have these; dev refuses them.
+    {runLength, "initial_epoch has_trained_epoches has_trained_steps "
+                "per_epoch_size"},
     {unread, "num_classes"},
 };
 constexpr KnownSection runnerSection = {"runner_config", true, runnerKeys,
