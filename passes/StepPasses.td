@@ -321,7 +321,9 @@ def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
     ClipGradNorm), and one `mf.adamw` per parameter, which changes nothing if a
     gradient is not finite. With Muon each matrix has an `mf.momentum`, whose
     direction is gathered in bf16, normalized, made orthogonal by matrix products,
-    and an `mf.take_step` along a rank's part of it. Squares of a parameter that ranks have parts of are
+    and an `mf.take_step` along a rank's part of it. With Came each parameter has an
+    `mf.take_gradient`, means of rows and columns that `mf.update_average` adds to
+    their running means, and an `mf.take_step`. Squares of a parameter that ranks have parts of are
     summed over exactly the axes that cut it, so that each element counts once.
 
     ```mlir

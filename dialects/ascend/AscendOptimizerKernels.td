@@ -124,6 +124,27 @@ def Momentum : Kernel<"mfMomentum", "makeMomentum"> {
   let kind = "optimizer";
 }
 
+def TakeGradient : Kernel<"mfTakeGradient", "makeTakeGradient"> {
+  let summary = "a gradient in fp32";
+  let parts = "*, . -> *";
+  let description = "`factors` are those of aclnnForeachNorm.";
+  let inputs = (ins In:$grad, OptionalVariadicIn:$factors);
+  let outputs = (outs Out:$out);
+  let kind = "elementwise";
+}
+
+def UpdateAverage : Kernel<"mfUpdateAverage", "makeUpdateAverage"> {
+  let summary = "state = beta state + (1 - beta) x; out = state in fp32";
+  let parts = "*, ., . -> *, *";
+  let description = [{beta is `decay`, with `grows` 1 - step^-decay. `out` is what
+    the state is when it is rounded to its type. Where `overflow` is not 0 the
+    state stays.}];
+  let inputs = (ins In:$x, In:$step, In:$overflow);
+  let outputs = (outs Updated:$state, Out:$out);
+  let attributes = (attrs Double:$decay, Bool:$grows);
+  let kind = "optimizer";
+}
+
 def TakeStep : Kernel<"mfTakeStep", "makeTakeStep"> {
   let summary = "var = (1 - lr weight_decay) var - lr scale direction";
   let parts = "*, ., . -> *";

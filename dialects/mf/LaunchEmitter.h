@@ -24,6 +24,13 @@ enum class State {
   SecondMoment,
   /// The running mean or sum of the parameter that PmaAdamW keeps.
   Average,
+  /// Means of the rows and of the columns of a moment, which Came keeps in
+  /// place of it: of squares of the gradient, and of squares of the difference
+  /// between an update and the first moment.
+  SquareRows,
+  SquareColumns,
+  InstabilityRows,
+  InstabilityColumns,
   /// The buffer to which backward adds gradients. It is the memory of
   /// `Gradient`, unless ranks share the sum out.
   Accumulated,

@@ -143,6 +143,24 @@ def Mf_InitAttr : Mf_Attr<"Init", "init"> {
   }];
 }
 
+def Mf_AveragedState : Mf_Enum<"AveragedState", "a running mean of an optimizer", [
+  I32EnumAttrCase<"FirstMoment", 0, "first_moment">,
+  I32EnumAttrCase<"SecondMoment", 1, "second_moment">,
+  I32EnumAttrCase<"SquareRows", 2, "square_rows">,
+  I32EnumAttrCase<"SquareColumns", 3, "square_columns">,
+  I32EnumAttrCase<"InstabilityRows", 4, "instability_rows">,
+  I32EnumAttrCase<"InstabilityColumns", 5, "instability_columns">
+]>;
+def Mf_AveragedStateAttr
+    : EnumAttr<Mf_Dialect, Mf_AveragedState, "averaged_state"> {
+  let summary = "a running mean of an optimizer";
+  let description = [{
+    What `mf.update_average` keeps of a parameter. Rows are means over the last
+    dimension, columns over the one before it.
+  }];
+  let assemblyFormat = "$value";
+}
+
 def Mf_UpdateRule : Mf_Enum<"UpdateRule", "what a step does with a statistic", [
   I32EnumAttrCase<"Balance", 0, "balance">,
   I32EnumAttrCase<"Record", 1, "record">

@@ -178,8 +178,22 @@ def Mf_MuonAttr : Mf_Attr<"Muon", "muon"> {
   }];
 }
 
+def Mf_CameAttr : Mf_Attr<"Came", "came"> {
+  let summary = "how Came updates parameters";
+  let description = [{
+    Squares of the gradient + `eps` are averaged with 1 - step^-`decay_rate`;
+    updates whose root mean square is above `clip_threshold` are scaled to it;
+    squares of what they differ by from the first moment + `instability_eps` are
+    averaged with `beta3`.
+  }];
+  let parameters = (ins Mf_Double<>:$eps, Mf_Double<>:$instability_eps,
+                        Mf_Double<>:$clip_threshold, Mf_Double<>:$decay_rate,
+                        Mf_Double<>:$beta3);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
-  let summary = "AdamW or Muon, and their constants";
+  let summary = "AdamW, Muon or Came, and their constants";
   let description = [{
     `bias_correction` is false for MindSpore's AdamWeightDecay family and true
     for AdamW. With `corrects_eps` eps is added before the correction, as
@@ -188,7 +202,8 @@ def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
     and of the others that none of `decay_exclude` means to those of rank two and
     more.
     `average` is that of PmaAdamW. With `muon` all other constants but
-    `weight_decay` are those of the AdamW beside it.
+    `weight_decay` are those of the AdamW beside it. With `came` only `beta1` and
+    `weight_decay` count, and all parameters decay.
   }];
   let parameters = (ins "::mlir::StringAttr":$type, Mf_Double<>:$beta1,
                         Mf_Double<>:$beta2, Mf_Double<>:$eps, Mf_Double<>:$weight_decay,
@@ -196,6 +211,7 @@ def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
                         OptionalParameter<"::mf::ir::WeightAverageAttr">:$average,
                         OptionalParameter<"::mf::ir::MuonAttr">:$muon,
                         DefaultValuedParameter<"bool", "false">:$corrects_eps,
+                        OptionalParameter<"::mf::ir::CameAttr">:$came,
                         OptionalParameter<"::mlir::ArrayAttr">:$decay_include,
                         OptionalParameter<"::mlir::ArrayAttr">:$decay_exclude);
   let assemblyFormat = "`<` struct(params) `>`";

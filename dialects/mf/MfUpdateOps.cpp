@@ -1,6 +1,7 @@
 //===- MfUpdateOps.cpp - Updates and their operators on state -------------===//
 
 #include "dialects/mf/MfOps.h"
+#include "dialects/mf/OptimizerState.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -249,6 +250,67 @@ void MomentumOp::emitLaunches(LaunchEmitter &emitter) {
   attributes.set("nesterov", getNesterovAttr());
   emitter.launch("mfMomentum", inputs,
                  {emitter.getState(State::FirstMoment, getParam()),
+                  emitter.createBuffer(getResult())},
+                 attributes.getDictionary(getContext()));
+}
+
+static State getKeptState(AveragedState state) {
+  switch (state) {
+  case AveragedState::FirstMoment:
+    return State::FirstMoment;
+  case AveragedState::SecondMoment:
+    return State::SecondMoment;
+  case AveragedState::SquareRows:
+    return State::SquareRows;
+  case AveragedState::SquareColumns:
+    return State::SquareColumns;
+  case AveragedState::InstabilityRows:
+    return State::InstabilityRows;
+  case AveragedState::InstabilityColumns:
+    return State::InstabilityColumns;
+  }
+  return State::FirstMoment;
+}
+
+LogicalResult TakeGradientOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyDirection(*this, symbols, getParamAttr(), getType());
+}
+
+SmallVector<StringRef> TakeGradientOp::getUsedGradients() {
+  return {getParam()};
+}
+
+void TakeGradientOp::emitLaunches(LaunchEmitter &emitter) {
+  emitter.launch("mfTakeGradient", getRead(emitter, getParam(), getFactors()),
+                 emitter.createBuffer(getResult()));
+}
+
+LogicalResult
+UpdateAverageOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifyParameter(*this, symbols, getParamAttr())))
+    return failure();
+  auto param = symbols.lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
+  RankedTensorType state = getStateType(param, getKeptState(getState()));
+  if (state && state.getShape() == cast<RankedTensorType>(getType()).getShape())
+    return success();
+  InFlightDiagnostic error =
+      emitOpError("expected a value of the shape of the ")
+      << stringifyAveragedState(getState()) << " of '" << getParam() << "', ";
+  if (state)
+    return error << state << ", but got " << getType();
+  return error << "which is no matrix";
+}
+
+SmallVector<StringRef> UpdateAverageOp::getUsedGradients() { return {}; }
+
+void UpdateAverageOp::emitLaunches(LaunchEmitter &emitter) {
+  NamedAttrList attributes;
+  attributes.set("decay", getDecayAttr());
+  attributes.set("grows", BoolAttr::get(getContext(), getGrows()));
+  emitter.launch("mfUpdateAverage",
+                 {emitter.getBuffer(getValue()), emitter.getBuffer(getStep()),
+                  emitter.getBuffer(getOverflow())},
+                 {emitter.getState(getKeptState(getState()), getParam()),
                   emitter.createBuffer(getResult())},
                  attributes.getDictionary(getContext()));
 }

@@ -153,6 +153,49 @@ def Mf_MomentumOp : Mf_StateOp<"momentum", [
   }];
 }
 
+def Mf_TakeGradientOp : Mf_StateOp<"take_gradient", [
+    Mf_GradientReaderOpInterface,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the gradient of one parameter as a tensor, in fp32";
+  let description = [{
+    Times `factors`.
+
+    ```mlir
+    %g = mf.take_gradient @w : tensor<16x4xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$param,
+                       Variadic<Mf_FloatTensor>:$factors);
+  let results = (outs Mf_FloatTensor:$result);
+  let assemblyFormat = [{
+    $param (`times` $factors^ `:` type($factors))? attr-dict `:` type($result)
+  }];
+}
+
+def Mf_UpdateAverageOp : Mf_StateOp<"update_average", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    AllTypesMatch<["value", "result"]>]> {
+  let summary = "adds a value to a running mean of one parameter, in place";
+  let description = [{
+    state = beta state + (1 - beta) value, where beta is `decay`, and with `grows`
+    1 - step^-decay. The result is the state, as its type rounds it. Where
+    `overflow` is not 0 the state stays.
+
+    ```mlir
+    %m = mf.update_average first_moment of @w, %x, %step, %overflow {decay = 5.000000e-01 : f64} : tensor<16x4xf32>, tensor<f32>, tensor<f32>
+    ```
+  }];
+  let arguments = (ins Mf_AveragedStateAttr:$state, FlatSymbolRefAttr:$param,
+                       Mf_FloatTensor:$value, Mf_FloatTensor:$step,
+                       Mf_FloatTensor:$overflow, F64Attr:$decay,
+                       UnitAttr:$grows);
+  let results = (outs Mf_FloatTensor:$result);
+  let assemblyFormat = [{
+    $state `of` $param `,` $value `,` $step `,` $overflow attr-dict `:`
+    type($value) `,` type($step) `,` type($overflow)
+  }];
+}
+
 def Mf_TakeStepOp : Mf_StateOp<"take_step", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one step of one parameter along a direction, in place";

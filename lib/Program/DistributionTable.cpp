@@ -30,6 +30,7 @@ static bool isOfStage(Role role) {
   case Role::FirstMoment:
   case Role::SecondMoment:
   case Role::Average:
+  case Role::Factor:
   case Role::Accumulated:
   case Role::Gathered:
     return true;

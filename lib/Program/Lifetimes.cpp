@@ -41,6 +41,7 @@ static BufferCategory getCategory(Role role) {
   case Role::FirstMoment:
   case Role::SecondMoment:
   case Role::Average:
+  case Role::Factor:
     return BufferCategory::OptimizerState;
   case Role::Tokens:
   case Role::Labels:

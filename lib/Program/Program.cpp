@@ -49,6 +49,8 @@ llvm::StringRef getName(Role role) {
     return "draw";
   case Role::Average:
     return "average";
+  case Role::Factor:
+    return "factor";
   }
   return "";
 }

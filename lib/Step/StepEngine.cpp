@@ -11,7 +11,7 @@ using namespace mf::program;
 namespace mf::step {
 
 static Role parseRole(llvm::StringRef name) {
-  for (int number = 0; number <= static_cast<int>(Role::Average); ++number)
+  for (int number = 0; number <= static_cast<int>(lastRole); ++number)
     if (getName(static_cast<Role>(number)) == name)
       return static_cast<Role>(number);
   return Role::Constant;

@@ -285,6 +285,13 @@ static MuonAttr getMuon(Builder &builder, const MuonConfig &config) {
       getTexts(builder, config.adamwInclude), config.spreadsWeights);
 }
 
+static CameAttr getCame(MLIRContext *context, const CameConfig &config) {
+  return CameAttr::get(
+      context, llvm::APFloat(config.eps), llvm::APFloat(config.instabilityEps),
+      llvm::APFloat(config.clipThreshold), llvm::APFloat(config.decayRate),
+      llvm::APFloat(config.beta3));
+}
+
 TrainingAttr passes::getTrainingAttr(
     EmitError emitError, MLIRContext *context, const TrainingConfig &config,
     const StageMapOptions &options, const EffectiveBatch &batch,
@@ -310,8 +317,9 @@ TrainingAttr passes::getTrainingAttr(
       llvm::APFloat(source.beta2), llvm::APFloat(source.eps),
       llvm::APFloat(source.weightDecay), source.correctsBias(), average,
       source.muon ? getMuon(builder, *source.muon) : MuonAttr(),
-      source.correctsEps(), getPatterns(source.decayInclude),
-      getPatterns(source.decayExclude));
+      source.correctsEps(),
+      source.came ? getCame(context, *source.came) : CameAttr(),
+      getPatterns(source.decayInclude), getPatterns(source.decayExclude));
   ClippingAttr clipping;
   if (batch.useClipGrad)
     clipping =

@@ -23,24 +23,19 @@ using namespace mf;
 
 namespace {
 
-/// How an optimizer that cannot be lowered differs from AdamW.
-const char *describeOptimizer(llvm::StringRef type) {
-  return llvm::StringSwitch<const char *>(type.lower())
-      .Case("came", ": its second moments are rows and columns of factors, not "
-                    "one number per element as AdamW's")
-      .Default("");
-}
-
 /// Reports settings that this compiler cannot lower, although MindSpore
 /// Transformers can.
 void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
   if (config.optimizer.kind == OptimizerKind::Unsupported)
     diagnostics.error(config.optimizer.node["type"].getLocation(),
                       "optimizer '" + config.optimizer.type +
-                          "' is not supported" +
-                          describeOptimizer(config.optimizer.type) +
-                          "; expected AdamW, PmaAdamW, Muon, "
-                          "FP32StateAdamWeightDecay or AdamWeightDecay");
+                          "' is not supported; expected AdamW, PmaAdamW, "
+                          "Muon, Came, FP32StateAdamWeightDecay or "
+                          "AdamWeightDecay");
+  if (config.optimizer.came && !config.lrGroups.empty())
+    diagnostics.error(config.optimizer.node["type"].getLocation(),
+                      "Came takes one learning rate for all parameters; "
+                      "expected lr_schedule in place of grouped_lr_schedule");
   std::vector<LrScheduleConfig> schedules = {config.lrSchedule};
   for (const LrGroup &group : config.lrGroups)
     schedules.push_back(group.schedule);

@@ -1,6 +1,7 @@
 //===- ProgramBuilder.cpp - One stage's ascend program --------------------===//
 
 #include "passes/lower/ProgramBuilder.h"
+#include "dialects/mf/OptimizerState.h"
 
 using namespace mlir;
 using namespace mf;
@@ -108,14 +109,28 @@ StaticOp ProgramBuilder::getStatic(StringRef name, BufferType type, Role role,
   return cast<StaticOp>(entry->second);
 }
 
+/// The part that a rank holds of the dimensions `dims` of a parameter; null if
+/// it is the whole.
+static ascend::SliceAttr getSlice(ir::ParamOp param, ir::LayoutAttr layout,
+                                  ArrayRef<int64_t> dims,
+                                  RankedTensorType part) {
+  SmallVector<int64_t> whole;
+  for (int64_t dim : dims)
+    whole.push_back(param.getTensorType().getDimSize(dim));
+  if (!layout || part.getShape() == ArrayRef(whole))
+    return {};
+  SmallVector<ArrayAttr> axes;
+  for (int64_t dim : dims)
+    axes.push_back(cast<ArrayAttr>(layout.getCuts()[dim]));
+  return ascend::SliceAttr::get(param.getContext(), whole, axes);
+}
+
 /// The part of a parameter that a rank holds; null if it is the whole.
 static ascend::SliceAttr getSlice(ir::ParamOp param, ir::LayoutAttr layout,
                                   RankedTensorType part) {
-  if (!layout || part.getShape() == param.getTensorType().getShape())
-    return {};
-  auto axes = llvm::to_vector(layout.getCuts().getAsRange<ArrayAttr>());
-  return ascend::SliceAttr::get(param.getContext(),
-                                param.getTensorType().getShape(), axes);
+  auto dims =
+      llvm::to_vector(llvm::seq<int64_t>(0, param.getTensorType().getRank()));
+  return getSlice(param, layout, dims, part);
 }
 
 /// A group is in the order of ranks, whatever the order of its axes.
@@ -154,21 +169,30 @@ StaticOp ProgramBuilder::getCoordinate(ArrayAttr axes) {
 StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
   auto param = modelSymbols.lookup<ir::ParamOp>(parameter);
   RankedTensorType stored = param.getStoredType();
-  ascend::SliceAttr slice = getSlice(param, param.getStoredLayout(), stored);
-  auto get = [&](StringRef name, Role role, RankedTensorType type) {
+  auto get = [&](StringRef name, Role role) {
+    RankedTensorType type = ir::getStateType(param, state);
     return getStatic((name + "." + parameter).str(), getBufferType(type), role,
-                     parameter, {}, {}, slice);
+                     parameter, {}, {},
+                     getSlice(param, param.getStoredLayout(),
+                              ir::getStateDims(param, state), type));
   };
-  auto wide = stored.clone(Float32Type::get(getContext()));
   switch (state) {
   case ir::State::Gradient:
-    return get("gradient", Role::Gradient, stored);
+    return get("gradient", Role::Gradient);
   case ir::State::FirstMoment:
-    return get("first_moment", Role::FirstMoment, wide);
+    return get("first_moment", Role::FirstMoment);
   case ir::State::SecondMoment:
-    return get("second_moment", Role::SecondMoment, wide);
+    return get("second_moment", Role::SecondMoment);
   case ir::State::Average:
-    return get("average", Role::Average, wide);
+    return get("average", Role::Average);
+  case ir::State::SquareRows:
+    return get("square_rows", Role::Factor);
+  case ir::State::SquareColumns:
+    return get("square_columns", Role::Factor);
+  case ir::State::InstabilityRows:
+    return get("instability_rows", Role::Factor);
+  case ir::State::InstabilityColumns:
+    return get("instability_columns", Role::Factor);
   case ir::State::Accumulated:
     return getAccumulated(param);
   case ir::State::Parameter:
@@ -182,7 +206,8 @@ StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
     return getGathered(param);
   return getStatic(parameter, getBufferType(stored),
                    param.getFrozen() ? Role::Table : Role::Parameter, parameter,
-                   param.getInit(), owner.value_or(StringRef()), slice);
+                   param.getInit(), owner.value_or(StringRef()),
+                   getSlice(param, param.getStoredLayout(), stored));
 }
 
 /// The reduced gradient has memory of its own only where it is smaller.

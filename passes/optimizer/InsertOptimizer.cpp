@@ -4,6 +4,8 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/config/TrainingCheck.h"
+#include "passes/optimizer/CameUpdate.h"
+#include "passes/optimizer/CuttingAxes.h"
 #include "passes/optimizer/MuonUpdate.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -191,19 +193,6 @@ Value UpdateBuilder::buildSquares(ArrayRef<ParamOp> summands) {
   return MulOp::create(builder, loc, norms, norms);
 }
 
-/// The axes of more than one rank that cut the stored part of a parameter, in
-/// the mesh's order.
-static ArrayAttr getCuttingAxes(ParamOp param) {
-  SmallVector<Attribute> axes;
-  LayoutAttr layout = param.getStoredLayout();
-  MeshSizes mesh(MeshAttr::find(param));
-  if (layout)
-    for (auto [axis, size] : mesh.axes)
-      if (size > 1 && Layout(layout, layout.getCuts().size()).cutsOver(axis))
-        axes.push_back(StringAttr::get(param.getContext(), axis));
-  return ArrayAttr::get(param.getContext(), axes);
-}
-
 /// The L2 norm of all gradients of all stages. Squares of parts are summed over
 /// the ranks that have the others, and over no more: every element counts once.
 Value UpdateBuilder::buildGlobalNorm() {
@@ -211,7 +200,10 @@ Value UpdateBuilder::buildGlobalNorm() {
   byAxes[builder.getArrayAttr({})];
   for (ParamOp param : params)
     if (!param.getTied() && !param.getUpdateRule())
-      byAxes[getCuttingAxes(param)].push_back(param);
+      byAxes[mf::passes::getCuttingAxes(
+                 param, llvm::to_vector(llvm::seq<int64_t>(
+                            0, param.getTensorType().getRank())))]
+          .push_back(param);
   Value squares;
   for (const auto &[axes, summands] : byAxes) {
     Value own = buildSquares(summands);
@@ -259,6 +251,12 @@ void UpdateBuilder::update(ArrayRef<Value> rates, Value step, Value overflow) {
   for (ParamOp param : params) {
     if (!isTrained(param))
       continue;
+    if (optimizer.getCame()) {
+      if (failed(mf::passes::CameBuilder(builder, optimizer, step, overflow)
+                     .update(param, rates.front())))
+        return failure();
+      continue;
+    }
     const StringRef name = param.getTied().value_or(param.getSymName());
     const int64_t rank = param.getTensorType().getRank();
     if (MuonAttr muon = optimizer.getMuon(); muon && muon.trains(name, rank)) {
@@ -352,7 +350,7 @@ void UpdateBuilder::emitRemark(UpdateOp function) {
                            llvm::range_size(sums))
          << remark::metric("reductions of tied gradients",
                            llvm::range_size(reductions));
-  if (!matrices.empty())
+  if (training.getOptimizer().getMuon() && !matrices.empty())
     remark << remark::metric("matrices by Muon", llvm::range_size(matrices));
 }
 

@@ -60,8 +60,13 @@ enum class Role : uint8_t {
   /// number.
   Draw,
   /// The running mean or sum of a parameter.
-  Average
+  Average,
+  /// A moment as means of its rows or of its columns.
+  Factor
 };
+
+/// The last one.
+constexpr Role lastRole = Role::Factor;
 
 /// The dialect's spelling: "first_moment".
 llvm::StringRef getName(Role role);

@@ -2,6 +2,7 @@
 
 #include "Rank.h"
 #include "Functions.h"
+#include "dialects/mf/OptimizerState.h"
 #include "mf/Program/Attributes.h"
 
 using namespace mlir;
@@ -49,24 +50,6 @@ static ir::State getHeldState(ir::ParamOp param, ir::State kind) {
   return kind;
 }
 
-static RankedTensorType getStateType(ir::ParamOp param, ir::State kind) {
-  RankedTensorType stored = param.getStoredType();
-  switch (kind) {
-  case ir::State::Parameter:
-  case ir::State::Gradient:
-    return stored;
-  case ir::State::FirstMoment:
-  case ir::State::SecondMoment:
-  case ir::State::Average:
-    return stored.clone(Float32Type::get(param.getContext()));
-  case ir::State::Accumulated:
-    return param.getAccumulatedType();
-  case ir::State::Gathered:
-    return param.getReadType();
-  }
-  return stored;
-}
-
 FailureOr<Tensor> Rank::getState(Operation *user, ir::State wanted,
                                  llvm::StringRef parameter) {
   auto param = world.symbols.lookup<ir::ParamOp>(parameter);
@@ -82,7 +65,7 @@ FailureOr<Tensor> Rank::getState(Operation *user, ir::State wanted,
   if (state)
     return state;
   FailureOr<TensorShape> shape =
-      getTensorShape(param, getStateType(param, kind));
+      getTensorShape(param, ir::getStateType(param, kind));
   if (failed(shape))
     return failure();
   Tensor value(*shape);

@@ -93,6 +93,27 @@ void averageOfType(const AverageCoefficients &coefficients, Weight *w,
   });
 }
 
+template <typename Gradient>
+void gradientOfType(llvm::ArrayRef<float> factors, const Gradient *g,
+                    float *out, int64_t count) {
+  forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+    part.put(multiplied<Gradient>(part.get(g + i), factors), out + i);
+  });
+}
+
+template <typename State>
+void stateOfType(float keptFactor, float addedFactor, const float *x,
+                 State *state, float *out, int64_t count) {
+  const auto kept = hn::Set(floats, keptFactor);
+  const auto added = hn::Set(floats, addedFactor);
+  forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
+    part.put(
+        hn::MulAdd(kept, part.get(state + i), hn::Mul(added, part.get(x + i))),
+        state + i);
+    part.put(part.get(state + i), out + i);
+  });
+}
+
 template <typename From, typename To>
 void addToOfTypes(const From *x, To *y, int64_t count) {
   forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
@@ -150,6 +171,23 @@ void average(const AverageCoefficients &coefficients, DType weightType,
   });
 }
 
+void takeGradient(llvm::ArrayRef<float> factors, DType gradientType,
+                  const void *gradient, float *out, int64_t count) {
+  dispatchFloat(gradientType, [&](auto *g) HWY_ATTR {
+    using Gradient = std::remove_pointer_t<decltype(g)>;
+    gradientOfType(factors, static_cast<const Gradient *>(gradient), out,
+                   count);
+  });
+}
+
+void updateState(float kept, float added, DType stateType, const float *x,
+                 void *state, float *out, int64_t count) {
+  dispatchFloat(stateType, [&](auto *s) HWY_ATTR {
+    using State = std::remove_pointer_t<decltype(s)>;
+    stateOfType(kept, added, x, static_cast<State *>(state), out, count);
+  });
+}
+
 void addTo(DType xType, DType yType, const void *xs, void *ys, int64_t count) {
   dispatchFloat(xType, [&](auto *x) HWY_ATTR {
     using From = std::remove_pointer_t<decltype(x)>;
@@ -172,6 +210,8 @@ HWY_EXPORT(adamW);
 HWY_EXPORT(momentum);
 HWY_EXPORT(takeStep);
 HWY_EXPORT(average);
+HWY_EXPORT(takeGradient);
+HWY_EXPORT(updateState);
 HWY_EXPORT(addTo);
 
 void runAdamWLoop(const AdamWCoefficients &coefficients,
@@ -203,6 +243,18 @@ void runAverageLoop(const AverageCoefficients &coefficients, DType weightType,
                     void *weight, float *averages, int64_t count) {
   HWY_DYNAMIC_DISPATCH(average)
   (coefficients, weightType, weight, averages, count);
+}
+
+void runGradientLoop(llvm::ArrayRef<float> factors, DType gradientType,
+                     const void *gradient, float *out, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(takeGradient)
+  (factors, gradientType, gradient, out, count);
+}
+
+void runStateLoop(float kept, float added, DType stateType, const float *x,
+                  void *state, float *out, int64_t count) {
+  HWY_DYNAMIC_DISPATCH(updateState)
+  (kept, added, stateType, x, state, out, count);
 }
 
 void runAddToLoop(DType xType, DType yType, const void *x, void *y,

@@ -51,6 +51,14 @@ void runStepLoop(float decay, float stepSize, DType directionType,
                  DType weightType, const void *direction, void *weight,
                  int64_t count);
 
+/// out = gradient, which is multiplied as by runAdamWLoop.
+void runGradientLoop(llvm::ArrayRef<float> factors, DType gradientType,
+                     const void *gradient, float *out, int64_t count);
+
+/// state = kept state + added x, rounded to its type; out = state.
+void runStateLoop(float kept, float added, DType stateType, const float *x,
+                  void *state, float *out, int64_t count);
+
 /// y[i] += x[i] in f32, rounded to the type of y.
 void runAddToLoop(DType xType, DType yType, const void *x, void *y,
                   int64_t count);

@@ -66,6 +66,8 @@ std::string StateNames::getCheckpointName(const Static &buffer) {
     return "adam_v." + name;
   case Role::Average:
     return "pma_weight." + name;
+  case Role::Factor:
+    return buffer.name;
   default:
     return {};
   }

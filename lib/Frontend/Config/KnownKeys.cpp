@@ -20,10 +20,6 @@ using Settings = MemorySettings;
 using Runner = RunnerConfig;
 using Wrapper = RunnerWrapper;
 using Scale = LossScaleConfig;
-using Adam = OptimizerConfig;
-using Average = WeightAverageConfig;
-using Orthogonal = MuonConfig;
-using Rate = LrScheduleConfig;
 using Balance = BalanceCallback;
 using Drops = DropRateCallback;
 
@@ -237,109 +233,6 @@ static constexpr KnownKey lossScaleKeys[] = {
 };
 constexpr KnownSection lossScaleSection = {"runner_wrapper.scale_sense", false,
                                            lossScaleKeys};
-
-static constexpr KnownKey optimizerKeys[] = {
-    key<&Adam::type>("type", "the class of the optimizer"),
-    used("betas", "beta1 and beta2 as a list"),
-    key<&Adam::beta1>("beta1", "decay of the first moment"),
-    key<&Adam::beta2>("beta2", "decay of the second moment"),
-    key<&Adam::eps>("eps", "what is added to the root of the second moment",
-                    positive),
-    key<&Adam::weightDecay>("weight_decay",
-                            "decay of parameters of rank two and more",
-                            notNegative),
-    key<&Adam::learningRate>("learning_rate",
-                             "no effect: the rate is that of lr_schedule"),
-    key<&Adam::swap>("swap", "the state lives on the host",
-                     notLowered("the optimizer's state stays on the device")),
-    key<&Average::fusedNum>("fused_num",
-                            "averages until parameters take it (PmaAdamW)"),
-    key<&Average::interleaveStep>("interleave_step",
-                                  "steps between averages (PmaAdamW)"),
-    used("fused_algo", "ema or sma, the kind of average (PmaAdamW)"),
-    key<&Average::emaAlpha>(
-        "ema_alpha", "share of the parameter in an average (PmaAdamW)", share),
-    key<&Orthogonal::momentum>("momentum", "decay of the momentum (Muon)",
-                               ratio),
-    key<&Orthogonal::nesterov>("nesterov",
-                               "the direction looks one momentum ahead (Muon)"),
-    key<&Orthogonal::matchedAdamWRms>(
-        "matched_adamw_rms",
-        "the root of the mean square of an update's elements (Muon)", positive),
-    used("ns_steps",
-         "Newton-Schulz steps of one triple of coefficients (Muon)"),
-    used("ns_coefficients",
-         "their coefficients, or a list of triples with their steps (Muon)"),
-    used("adamw_betas", "beta1 and beta2 of what AdamW updates (Muon)"),
-    used("adamw_eps", "eps of what AdamW updates (Muon)"),
-    used("adamw_include", "parameters that AdamW updates (Muon)"),
-    used("comm_strategy", "who works on which matrix (Muon)"),
-    notModelled("qk_clip_enabled", "False"),
-    notModelled("qk_clip_threshold"),
-    notModelled("amsgrad", "False"),
-    notModelled("maximize", "False"),
-};
-static constexpr IrrelevantKeys optimizerRest[] = {
-    {sameNumbers, "use_fused"},
-};
-constexpr KnownSection optimizerSection = {"optimizer", false, optimizerKeys,
-                                           optimizerRest};
-
-// An item of grouped_lr_schedule has the keys of a schedule behind the first.
-static constexpr KnownKey lrGroupKeys[] = {
-    used("params", "parts of names of parameters, or wildcards"),
-    key<&Rate::type>("type", "the class of the schedule"),
-    key<&Rate::learningRate>("learning_rate", "the highest rate", notNegative),
-    key<&Rate::lrEnd>("lr_end", "the last rate", notNegative, orNull),
-    key<&Rate::warmupLrInit>("warmup_lr_init", "the first rate of warm-up",
-                             notNegative, orNull),
-    key<&Rate::warmupSteps>("warmup_steps", "steps of warm-up", from(0),
-                            orNull),
-    key<&Rate::warmupRatio>("warmup_ratio",
-                            "steps of warm-up as a share of the run", ratio,
-                            orNull),
-    key<&Rate::totalSteps>("total_steps",
-                           "steps of the schedule; -1 is the length of the run",
-                           orNull, orMinusOne),
-    key<&Rate::numCycles>("num_cycles", "waves of a cosine", notNegative,
-                          orNull),
-    key<&Rate::power>("power", "power of a polynomial", notNegative, orNull),
-    key<&Rate::decaySteps>("decay_steps", "steps of decay", from(0), orNull),
-    key<&Rate::decayRatio>(
-        "decay_ratio", "steps of decay as a share of the run", ratio, orNull),
-    key<&Rate::decayStartSteps>("decay_start_steps",
-                                "the step where decay starts", from(0), orNull),
-    key<&Rate::decayStartRatio>(
-        "decay_start_ratio", "that step as a share of the run", ratio, orNull),
-    used("base_lr", "learning_rate of the annealing schedules"),
-    key<&Rate::tMax>("t_max", "half a period of CosineAnnealingLR", orNull),
-    key<&Rate::t0>("t_0", "the first period of CosineAnnealingWarmRestarts",
-                   orNull),
-    key<&Rate::tMult>(
-        "t_mult", "by what each period is longer than the one before", orNull),
-    key<&Rate::etaMin>("eta_min", "the lowest rate of annealing", notNegative,
-                       orNull),
-    notModelled("warmup_epochs", "0|None"),
-    notModelled("max_lr"),
-    notModelled("min_lr"),
-    notModelled("num_iters"),
-};
-static constexpr IrrelevantKeys lrScheduleRest[] = {
-    {unread, "auto_register scale_factor"},
-};
-constexpr KnownSection lrGroupSection = {"grouped_lr_schedule.grouped", false,
-                                         lrGroupKeys, lrScheduleRest};
-constexpr KnownSection lrScheduleSection = {
-    "lr_schedule", false,
-    llvm::ArrayRef<KnownKey>(lrGroupKeys + 1, std::size(lrGroupKeys) - 1),
-    lrScheduleRest};
-
-static constexpr KnownKey groupedLrKeys[] = {
-    used("default", "the schedule of parameters that no item names"),
-    used("grouped", "schedules of other parameters, each with params"),
-};
-constexpr KnownSection groupedLrSection = {"grouped_lr_schedule", false,
-                                           groupedLrKeys};
 
 static constexpr KnownKey balanceCallbackKeys[] = {
     used("type", "the class of the callback"),

@@ -1,5 +1,6 @@
 //===- StepOptionReader.cpp - Wrapper, optimizer and lr schedule ----------===//
 
+#include "CameReader.h"
 #include "MuonReader.h"
 #include "SectionReader.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -95,6 +96,7 @@ static OptimizerKind getOptimizerKind(llvm::StringRef type) {
       .Case("adamweightdecayx", OptimizerKind::AdamWeightDecayX)
       .Case("pmaadamw", OptimizerKind::PmaAdamW)
       .Case("muon", OptimizerKind::Muon)
+      .Case("came", OptimizerKind::Came)
       .Case("fp32stateadamweightdecay", OptimizerKind::FP32StateAdamWeightDecay)
       .Cases({"adamweightdecay", "fusedadamweightdecay"},
              OptimizerKind::AdamWeightDecay)
@@ -159,10 +161,15 @@ void readOptimizer(const Node &root, TrainingConfig &training,
     config.eps = config.muon->eps;
     config.weightDecay = 0.1;
   }
+  if (config.kind == OptimizerKind::Came)
+    config.came.emplace();
+  else
+    config.eps = reader.readFloat("eps", config.eps, known::positive.value);
   reader.readAll(training);
   readBetas(reader, config);
   readAverageKind(reader, config);
   readMuon(reader, config);
+  readCame(reader, config);
 }
 
 } // namespace mf

@@ -82,6 +82,10 @@ static void readModel(const TrainingConfig &config, const ModelSpec &spec,
                          : config.optimizer.average ? 3
                                                     : 2;
   facts.stateBytes = states * getBytes(DType::F32);
+  // Came has a first moment in the parameter's type, and means of rows and
+  // columns, which are small.
+  if (config.optimizer.came)
+    facts.stateBytes = facts.parameterBytes;
   if (config.optimizer.swap)
     facts.stateBytes = 0;
   facts.gradientBytes = facts.parameterBytes;

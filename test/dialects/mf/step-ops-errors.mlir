@@ -418,3 +418,38 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 8 : i64, v
     mf.run_recompute @r micro_batch 0 frame %frame () : (!mf.frame<@f>) -> ()
   }
 }
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<16x4xf32> init <ones>
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    %g = mf.take_gradient @w : tensor<16x4xf32>
+    // expected-error @below {{'mf.update_average' op expected a value of the shape of the square_columns of 'w', 'tensor<4xf32>', but got 'tensor<16x4xf32>'}}
+    %m = mf.update_average square_columns of @w, %g, %step, %lr {decay = 5.0e-01 : f64} : tensor<16x4xf32>, tensor<f32>, tensor<f32>
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<16xf32> init <ones>
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    // expected-error @below {{'mf.take_gradient' op expected a direction of the shape of 'w', 'tensor<16xf32>', but got 'tensor<4xf32>'}}
+    %g = mf.take_gradient @w : tensor<4xf32>
+    mf.return
+  }
+}
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  mf.param @w : tensor<16xf32> init <ones>
+  mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
+    %g = mf.take_gradient @w : tensor<16xf32>
+    // expected-error @below {{'mf.update_average' op expected a value of the shape of the square_rows of 'w', which is no matrix}}
+    %m = mf.update_average square_rows of @w, %g, %step, %lr {decay = 5.0e-01 : f64} : tensor<16xf32>, tensor<f32>, tensor<f32>
+    mf.return
+  }
+}

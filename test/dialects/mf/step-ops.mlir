@@ -70,6 +70,12 @@ mf.model @only_stage attributes {micro_batch_size = 1 : i64, sequence_length = 8
     mf.adamw @w, %lr, %step, %overflow {beta1 = 0.9 : f64, beta2 = 0.95 : f64, eps = 1.0e-8 : f64, weight_decay = 0.0 : f64, bias_correction = false} : tensor<f32>, tensor<f32>, tensor<f32>
     // CHECK: mf.momentum
     %d = mf.momentum @w, %overflow {momentum = 5.000000e-01 : f64, nesterov = true} : tensor<f32> -> tensor<16x4xbf16>
+    // CHECK: mf.take_gradient @w : tensor<16x4xf32>
+    %g = mf.take_gradient @w : tensor<16x4xf32>
+    // CHECK: %[[X:.*]] = mf.take_gradient @w times %[[LR]] : tensor<f32> : tensor<16x4xf32>
+    %x = mf.take_gradient @w times %lr : tensor<f32> : tensor<16x4xf32>
+    // CHECK: mf.update_average first_moment of @w, %[[X]], %[[STEP]], %[[OVERFLOW]]
+    %m = mf.update_average first_moment of @w, %x, %step, %overflow {decay = 5.000000e-01 : f64} : tensor<16x4xf32>, tensor<f32>, tensor<f32>
     // CHECK: mf.take_step
     mf.take_step @w, %d, %lr, %overflow {scale = 5.000000e-01 : f64, weight_decay = 1.000000e-01 : f64} : tensor<16x4xbf16>, tensor<f32>, tensor<f32>
     // CHECK: mf.average_weight

@@ -80,14 +80,17 @@ recompute_config:
   recompute: {a: 1}
 
 //--- optimizer.yaml
-# OPTIMIZER: optimizer.yaml:[[#@LINE+2]]:9: error: optimizer 'Lamb' is not supported; expected AdamW, PmaAdamW, Muon, FP32StateAdamWeightDecay or AdamWeightDecay
+# OPTIMIZER: optimizer.yaml:[[#@LINE+2]]:9: error: optimizer 'Lamb' is not supported; expected AdamW, PmaAdamW, Muon, Came, FP32StateAdamWeightDecay or AdamWeightDecay
 optimizer:
   type: Lamb
 
 //--- factors.yaml
-# FACTORS: factors.yaml:[[#@LINE+2]]:9: error: optimizer 'Came' is not supported: its second moments are rows and columns of factors, not one number per element as AdamW's; expected AdamW, PmaAdamW, Muon, FP32StateAdamWeightDecay or AdamWeightDecay
+# FACTORS: factors.yaml:[[#@LINE+2]]:9: error: Came takes one learning rate for all parameters; expected lr_schedule in place of grouped_lr_schedule
 optimizer:
   type: Came
+grouped_lr_schedule:
+  default: {type: ConstantWarmUpLR, learning_rate: 1.e-3}
+  grouped: [{params: [norm], type: ConstantWarmUpLR, learning_rate: 1.e-4}]
 
 //--- schedule.yaml
 # SCHEDULE: schedule.yaml:[[#@LINE+2]]:9: error: learning rate schedule 'Sawtooth' is not supported; expected ConstantWarmUpLR,

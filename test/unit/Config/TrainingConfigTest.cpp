@@ -204,6 +204,30 @@ TEST(TrainingConfigTest, MuonsKeysAreChecked) {
             std::string::npos);
 }
 
+TEST(TrainingConfigTest, CameHasConstantsOfItsOwn) {
+  Parsed parsed = parse("optimizer: {type: Came, eps: [1.e-20, 1.e-3, 1.e-10], "
+                        "clip_threshold: 2, decay_rate: 0.5, beta3: 0.9, "
+                        "scale_parameter: False}\n");
+  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
+  const OptimizerConfig &given = parsed.config.optimizer;
+  ASSERT_TRUE(given.came);
+  EXPECT_EQ(given.beta1, 0.9);
+  EXPECT_EQ(given.came->eps, 1e-20);
+  EXPECT_EQ(given.came->instabilityEps, 1e-10);
+  EXPECT_EQ(given.came->clipThreshold, 2);
+  EXPECT_EQ(given.came->decayRate, 0.5);
+  EXPECT_EQ(given.came->beta3, 0.9);
+  parsed = parse("optimizer: {type: Came, eps: 1.e-8, beta3: 1, "
+                 "betas: [0.9, 0.95], scale_parameter: True, relative_step: "
+                 "True, clip_threshold: 0}\n");
+  EXPECT_EQ(parsed.diagnostics.getErrorCount(), 6u) << parsed.diagnostics.str();
+  parsed = parse("optimizer: {type: Came, beta1: 0}");
+  EXPECT_EQ(parsed.diagnostics.getErrorCount(), 1u) << parsed.diagnostics.str();
+  parsed = parse("optimizer: {type: AdamW, beta3: 0.9}");
+  EXPECT_NE(parsed.diagnostics.str().find("the optimizer is not Came"),
+            std::string::npos);
+}
+
 TEST(TrainingConfigTest, AScheduleKeepsOnlyWhatIsWritten) {
   const LrScheduleConfig &none = parse("").config.lrSchedule;
   EXPECT_EQ(none.lrEnd, 0.0);

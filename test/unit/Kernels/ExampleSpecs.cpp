@@ -356,6 +356,11 @@ void addUpdates(std::vector<KernelSpec> &specs) {
                    {narrow({70000}), scalar, scalar},
                    {x},
                    {{"scale", 0.5}, {"weight_decay", 0.1}}});
+  specs.push_back({"mfTakeGradient", {narrow({70000}), scalar}, {x}, {}});
+  specs.push_back({"mfUpdateAverage",
+                   {x, scalar, scalar},
+                   {narrow({70000}), x},
+                   {{"decay", 0.8}, {"grows", true}}});
   specs.push_back({"mfAverageWeight",
                    {scalar, scalar},
                    {x, x},

@@ -168,6 +168,51 @@ TEST(TakeStepTest, DecaysAndGoesAlongTheDirection) {
   }
 }
 
+TEST(TakeGradientTest, MultipliesByEachFactor) {
+  for (DType type : floatTypes) {
+    const KernelTensor gradient = randomTensor(type, {40007}, 1);
+    const KernelTensor out(DType::F32, {40007});
+    std::vector<double> expected = gradient.toVector();
+    for (double &element : expected)
+      element *= 0.5 * 0.25;
+    expectNear(runKernel("mfTakeGradient",
+                         {gradient, scalar(0.5), scalar(0.25)}, {out}, {})[0],
+               expected);
+  }
+}
+
+TEST(UpdateAverageTest, GivesTheStateAsItsTypeRoundsIt) {
+  const KernelTensor x = randomTensor(DType::F32, {40007}, 1);
+  for (DType type : floatTypes)
+    for (bool grows : {false, true}) {
+      const KernelTensor state = randomTensor(type, {40007}, 2);
+      const KernelTensor out(DType::F32, {40007});
+      auto update = [&](double overflow) {
+        return runKernel("mfUpdateAverage", {x, scalar(3), scalar(overflow)},
+                         {state, out}, {{"decay", 0.8}, {"grows", grows}});
+      };
+      const double beta = grows ? 1 - std::pow(3, -0.8) : 0.8;
+      std::vector<double> expected;
+      for (int64_t i = 0; i < x.size(); ++i)
+        expected.push_back(beta * state.get(i) + (1 - beta) * x.get(i));
+      const std::vector<KernelTensor> updated = update(0), skipped = update(1);
+      expectNear(updated[0], expected);
+      EXPECT_EQ(updated[1].toVector(), updated[0].toVector());
+      EXPECT_TRUE(skipped[0] == state);
+      EXPECT_EQ(skipped[1].toVector(), state.toVector());
+    }
+}
+
+TEST(UpdateAverageTest, RefusesOtherShapes) {
+  const KernelTensor x(DType::F32, {4}), y(DType::F32, {5});
+  const AttributeMap attributes = {{"decay", 0.8}, {"grows", true}};
+  EXPECT_THAT(getRefusal("mfUpdateAverage", {y, scalar(1), scalar(0)}, {x, x},
+                         attributes),
+              HasSubstr("input 0 is"));
+  EXPECT_THAT(getRefusal("mfTakeGradient", {x}, {y}, {}),
+              HasSubstr("output 0 is"));
+}
+
 TEST(MomentumTest, RefusesOtherShapes) {
   const KernelTensor x(DType::F32, {4}), y(DType::F32, {5});
   EXPECT_THAT(getRefusal("mfMomentum", {x, scalar(0)}, {y, x},

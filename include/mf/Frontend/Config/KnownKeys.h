@@ -161,6 +161,7 @@ template <typename Part> Part *findPart(TrainingConfig &config) {
   offer(&config.optimizer);
   offerIf(config.optimizer.average);
   offerIf(config.optimizer.muon);
+  offerIf(config.optimizer.came);
   offer(&config.lrSchedule);
   offer(&config.moe);
   offerIf(config.callbacks.balance);

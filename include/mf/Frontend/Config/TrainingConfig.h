@@ -190,6 +190,7 @@ enum class OptimizerKind : uint8_t {
   AdamWeightDecayX,         ///< iFlytekSpark's: AdamW, eps is corrected too
   PmaAdamW,                 ///< AdamW, and an average of each parameter
   Muon,                     ///< Muon for matrices, AdamW for all others
+  Came,                     ///< second moments as means of rows and columns
   Unsupported               ///< anything else: an error when a step is built
 };
 
@@ -217,6 +218,17 @@ struct MuonConfig {
   std::vector<std::string> adamwInclude;
 };
 
+/// The keys of Came, beside `beta1` and `weightDecay`, which are all that it
+/// has of the optimizer's other members.
+struct CameConfig {
+  /// Added to the squares of gradients, and to those of differences between
+  /// updates and their running mean.
+  double eps = 1e-30, instabilityEps = 1e-16;
+  double clipThreshold = 1.0;
+  double decayRate = 0.8;
+  double beta3 = 0.99;
+};
+
 struct OptimizerConfig {
   std::string type = "AdamW";
   OptimizerKind kind = OptimizerKind::AdamW;
@@ -233,6 +245,8 @@ struct OptimizerConfig {
   std::optional<WeightAverageConfig> average;
   /// The keys that Muon alone has.
   std::optional<MuonConfig> muon;
+  /// The keys that Came alone has.
+  std::optional<CameConfig> came;
   Node node;
 
   /// Whether moments are corrected for their begin at 0.

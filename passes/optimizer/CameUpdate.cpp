@@ -1,0 +1,145 @@
+//===- CameUpdate.cpp - The update of one parameter by Came ---------------===//
+
+#include "passes/optimizer/CameUpdate.h"
+#include "passes/optimizer/CuttingAxes.h"
+
+using namespace mlir;
+using namespace mf::ir;
+using mf::passes::CameBuilder;
+
+static RankedTensorType getType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+Value CameBuilder::reshape(Value value, ArrayRef<int64_t> shape) {
+  return ReshapeOp::create(builder, loc, getType(value).clone(shape), value);
+}
+
+Value CameBuilder::scale(Value value, double factor) {
+  return ScaleOp::create(builder, loc, value, builder.getF64FloatAttr(factor),
+                         nullptr, nullptr, nullptr);
+}
+
+Value CameBuilder::addConstant(Value value, const llvm::APFloat &constant) {
+  return AddScalarOp::create(
+      builder, loc, value, builder.getF64FloatAttr(constant.convertToDouble()),
+      nullptr, nullptr, nullptr);
+}
+
+Value CameBuilder::buildRoot(Value value) {
+  return SqrtOp::create(builder, loc, value, nullptr, nullptr, nullptr);
+}
+
+Value CameBuilder::buildMean(Value value, ArrayRef<int64_t> dims,
+                             ArrayRef<int64_t> paramDims) {
+  Value sum = ReduceSumOp::create(builder, loc, value, dims);
+  ArrayAttr axes = mf::passes::getCuttingAxes(param, paramDims);
+  if (!axes.empty())
+    sum = AllReduceOp::create(builder, loc, sum.getType(), sum, axes);
+  double count = 1;
+  for (int64_t dim : paramDims)
+    count *= static_cast<double>(param.getTensorType().getDimSize(dim));
+  return scale(sum, 1 / count);
+}
+
+Value CameBuilder::buildAverage(AveragedState state, Value value, double decay,
+                                bool grows) {
+  return UpdateAverageOp::create(
+      builder, loc, value.getType(),
+      AveragedStateAttr::get(builder.getContext(), state),
+      FlatSymbolRefAttr::get(param.getSymNameAttr()), value, step, overflow,
+      builder.getF64FloatAttr(decay),
+      grows ? builder.getUnitAttr() : UnitAttr());
+}
+
+Value CameBuilder::divideByRoot(Value value, Value rows, Value columns) {
+  RankedTensorType type = getType(value);
+  const int64_t last = type.getRank() - 1;
+  Value mean = buildMean(rows, last - 1, last - 1);
+  SmallVector<int64_t> shape(getType(rows).getShape());
+  shape.back() = 1;
+  rows = DivOp::create(builder, loc, rows, reshape(mean, shape));
+  shape = SmallVector<int64_t>(type.getShape());
+  shape[last] = 1;
+  value = DivOp::create(builder, loc, value, reshape(buildRoot(rows), shape));
+  shape = SmallVector<int64_t>(type.getShape());
+  shape[last - 1] = 1;
+  return DivOp::create(builder, loc, value, reshape(buildRoot(columns), shape));
+}
+
+Value CameBuilder::divideByMoment(Value value, Value squares) {
+  const double decay = optimizer.getCame().getDecayRate().convertToDouble();
+  const int64_t last = getType(value).getRank() - 1;
+  if (last == 0)
+    return DivOp::create(
+        builder, loc, value,
+        buildRoot(buildAverage(AveragedState::SecondMoment, squares, decay,
+                               /*grows=*/true)));
+  Value rows =
+      buildAverage(AveragedState::SquareRows, buildMean(squares, last, last),
+                   decay, /*grows=*/true);
+  Value columns = buildAverage(AveragedState::SquareColumns,
+                               buildMean(squares, last - 1, last - 1), decay,
+                               /*grows=*/true);
+  return divideByRoot(value, rows, columns);
+}
+
+Value CameBuilder::clip(Value update) {
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, getType(update).getRank()));
+  Value squares = MulOp::create(builder, loc, update, update);
+  Value norm = buildRoot(buildMean(squares, dims, dims));
+  Value excess =
+      scale(norm, 1 / optimizer.getCame().getClipThreshold().convertToDouble());
+  Value divisor =
+      ClampMinOp::create(builder, loc, excess, builder.getF64FloatAttr(1),
+                         nullptr, nullptr, nullptr);
+  return DivOp::create(builder, loc, update, divisor);
+}
+
+Value CameBuilder::weighByConfidence(Value update, Value moment) {
+  CameAttr came = optimizer.getCame();
+  const int64_t last = getType(update).getRank() - 1;
+  if (last == 0)
+    return moment;
+  Value difference = AddOp::create(builder, loc, update, scale(moment, -1));
+  Value squares =
+      addConstant(MulOp::create(builder, loc, difference, difference),
+                  came.getInstabilityEps());
+  const double beta = came.getBeta3().convertToDouble();
+  Value rows = buildAverage(AveragedState::InstabilityRows,
+                            buildMean(squares, last, last), beta);
+  Value columns = buildAverage(AveragedState::InstabilityColumns,
+                               buildMean(squares, last - 1, last - 1), beta);
+  return divideByRoot(moment, rows, columns);
+}
+
+LogicalResult CameBuilder::update(ParamOp updated, Value rate) {
+  param = updated;
+  loc = param.getLoc();
+  if (std::optional<StringRef> owner = param.getTied()) {
+    auto other = SymbolTable::lookupNearestSymbolFrom<ParamOp>(
+        param, builder.getStringAttr(*owner));
+    // Means of other parts are rounded otherwise, so the copies would part.
+    if (other && other.getStoredLayout() != param.getStoredLayout())
+      return param.emitOpError("is cut over other ranks than '")
+             << *owner
+             << "', to which it is tied: Came, which adds up what ranks have "
+                "of "
+                "a parameter, needs copies that are cut alike; expected one "
+                "stage, or another optimizer";
+  }
+  auto name = FlatSymbolRefAttr::get(param.getSymNameAttr());
+  Value gradient = TakeGradientOp::create(
+      builder, loc, param.getStoredType().clone(builder.getF32Type()), name,
+      /*factors=*/ValueRange());
+  Value squares = addConstant(MulOp::create(builder, loc, gradient, gradient),
+                              optimizer.getCame().getEps());
+  Value update = clip(divideByMoment(gradient, squares));
+  Value moment = buildAverage(AveragedState::FirstMoment, update,
+                              optimizer.getBeta1().convertToDouble());
+  TakeStepOp::create(
+      builder, loc, name, weighByConfidence(update, moment), rate, overflow,
+      builder.getF64FloatAttr(1),
+      builder.getF64FloatAttr(optimizer.getWeightDecay().convertToDouble()));
+  return success();
+}

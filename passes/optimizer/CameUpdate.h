@@ -1,0 +1,53 @@
+//===- CameUpdate.h - The update of one parameter by Came -------*- C++ -*-===//
+
+#ifndef MF_PASSES_OPTIMIZER_CAMEUPDATE_H
+#define MF_PASSES_OPTIMIZER_CAMEUPDATE_H
+
+#include "dialects/mf/MfOps.h"
+
+namespace mf::passes {
+
+/// Builds Came's update of parameters (Luo et al., 2023) as operators in fp32
+/// on a rank's own part. Means that run over what ranks share out are summed
+/// over these ranks, so the step is that of the whole parameter.
+class CameBuilder {
+public:
+  CameBuilder(mlir::OpBuilder &builder, ir::OptimizerAttr optimizer,
+              mlir::Value step, mlir::Value overflow)
+      : builder(builder), optimizer(optimizer), step(step), overflow(overflow) {
+  }
+
+  mlir::LogicalResult update(ir::ParamOp param, mlir::Value rate);
+
+private:
+  /// The mean over `dims` of `value`, which disappear; `paramDims` are those of
+  /// the parameter. All ranks have it.
+  mlir::Value buildMean(mlir::Value value, llvm::ArrayRef<int64_t> dims,
+                        llvm::ArrayRef<int64_t> paramDims);
+  mlir::Value buildAverage(ir::AveragedState state, mlir::Value value,
+                           double decay, bool grows = false);
+  mlir::Value buildRoot(mlir::Value value);
+  mlir::Value addConstant(mlir::Value value, const llvm::APFloat &constant);
+  mlir::Value scale(mlir::Value value, double factor);
+  mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
+  /// `value` divided by the root of the moment that `rows` and `columns` stand
+  /// for: rows columns / (mean of rows).
+  mlir::Value divideByRoot(mlir::Value value, mlir::Value rows,
+                           mlir::Value columns);
+  /// `value` divided by the root of the running mean of `squares`.
+  mlir::Value divideByMoment(mlir::Value value, mlir::Value squares);
+  /// `update` such that its root mean square is at most the threshold.
+  mlir::Value clip(mlir::Value update);
+  /// The first moment divided by how far updates are from it.
+  mlir::Value weighByConfidence(mlir::Value update, mlir::Value moment);
+
+  mlir::OpBuilder &builder;
+  ir::OptimizerAttr optimizer;
+  mlir::Value step, overflow;
+  ir::ParamOp param;
+  mlir::Location loc = builder.getUnknownLoc();
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_OPTIMIZER_CAMEUPDATE_H
