@@ -80,7 +80,8 @@ LogicalResult OptimizerAttr::verify(EmitError emitError, StringAttr type,
                                     llvm::APFloat eps, llvm::APFloat decay,
                                     bool biasCorrection,
                                     WeightAverageAttr average, MuonAttr muon,
-                                    bool correctsEps, ArrayAttr decayInclude,
+                                    bool correctsEps, CameAttr came,
+                                    ArrayAttr decayInclude,
                                     ArrayAttr decayExclude) {
   // NOLINTEND(performance-unnecessary-value-param)
   for (ArrayAttr patterns : {decayInclude, decayExclude})

@@ -100,7 +100,7 @@ public:
         stages(stages), params(params), builder(model.getContext()),
         loc(model.getLoc()) {}
 
-  void build();
+  LogicalResult build();
 
 private:
   void reduceGradients();
@@ -111,7 +111,7 @@ private:
   void clip(Value norm, double maxNorm);
   /// The learning rate of each group of parameters, as scalars.
   SmallVector<Value> splitRates(Value learningRates);
-  void update(ArrayRef<Value> rates, Value step, Value overflow);
+  LogicalResult update(ArrayRef<Value> rates, Value step, Value overflow);
   void updateStatistics();
   void reportDropRate(ParamOp param, Value shares, StringRef quantity,
                       double threshold);
@@ -242,10 +242,14 @@ SmallVector<Value> UpdateBuilder::splitRates(Value learningRates) {
   return rates;
 }
 
-void UpdateBuilder::update(ArrayRef<Value> rates, Value step, Value overflow) {
+LogicalResult UpdateBuilder::update(ArrayRef<Value> rates, Value step,
+                                    Value overflow) {
   OptimizerAttr optimizer = training.getOptimizer();
   auto number = [&](const llvm::APFloat &value) {
     return builder.getF64FloatAttr(value.convertToDouble());
+  };
+  auto getRate = [&](ParamOp param) {
+    return rates[training.getLrSchedule().getGroup(param.getSymName())];
   };
   SmallVector<ParamOp> matrices;
   for (ParamOp param : params) {
@@ -253,7 +257,7 @@ void UpdateBuilder::update(ArrayRef<Value> rates, Value step, Value overflow) {
       continue;
     if (optimizer.getCame()) {
       if (failed(mf::passes::CameBuilder(builder, optimizer, step, overflow)
-                     .update(param, rates.front())))
+                     .update(param, getRate(param))))
         return failure();
       continue;
     }
@@ -266,9 +270,9 @@ void UpdateBuilder::update(ArrayRef<Value> rates, Value step, Value overflow) {
     const bool decays = optimizer.decays(name, rank);
     AdamWOp::create(
         builder, param.getLoc(), FlatSymbolRefAttr::get(param.getSymNameAttr()),
-        rates[training.getLrSchedule().getGroup(param.getSymName())], step,
-        overflow, /*factors=*/ValueRange(), number(optimizer.getBeta1()),
-        number(optimizer.getBeta2()), number(optimizer.getEps()),
+        getRate(param), step, overflow, /*factors=*/ValueRange(),
+        number(optimizer.getBeta1()), number(optimizer.getBeta2()),
+        number(optimizer.getEps()),
         decays ? number(optimizer.getWeightDecay())
                : builder.getF64FloatAttr(0.0),
         builder.getBoolAttr(optimizer.getBiasCorrection()),
@@ -279,9 +283,8 @@ void UpdateBuilder::update(ArrayRef<Value> rates, Value step, Value overflow) {
   }
   if (!matrices.empty())
     mf::passes::MuonBuilder(builder, optimizer, overflow)
-        .updateAll(matrices, [&](ParamOp param) {
-          return rates[training.getLrSchedule().getGroup(param.getSymName())];
-        });
+        .updateAll(matrices, getRate);
+  return success();
 }
 
 /// The sum over experts of the amount by which their shares exceed `threshold`,
@@ -354,7 +357,7 @@ void UpdateBuilder::emitRemark(UpdateOp function) {
     remark << remark::metric("matrices by Muon", llvm::range_size(matrices));
 }
 
-void UpdateBuilder::build() {
+LogicalResult UpdateBuilder::build() {
   builder.setInsertionPointToEnd(&model.getBody().front());
   auto scalar = RankedTensorType::get({}, builder.getF32Type());
   std::string name = "update" + std::to_string(stage);
@@ -381,10 +384,13 @@ void UpdateBuilder::build() {
     ReportOp::create(builder, loc, overflow, "overflow");
   if (ClippingAttr clipping = training.getClipping())
     clip(norm, clipping.getMaxNorm().convertToDouble());
-  update(splitRates(body->getArgument(0)), body->getArgument(1), overflow);
+  if (failed(update(splitRates(body->getArgument(0)), body->getArgument(1),
+                    overflow)))
+    return failure();
   updateStatistics();
   ReturnOp::create(builder, loc);
   emitRemark(function);
+  return success();
 }
 
 struct InsertOptimizerPass
@@ -398,7 +404,9 @@ struct InsertOptimizerPass
       return signalPassFailure();
     int64_t stages = model.getTrainingAttr().getParallel().getStages();
     for (int64_t stage = 0; stage < stages; ++stage)
-      UpdateBuilder(model, map, stage, stages, map.byStage[stage]).build();
+      if (failed(UpdateBuilder(model, map, stage, stages, map.byStage[stage])
+                     .build()))
+        return signalPassFailure();
   }
 };
 

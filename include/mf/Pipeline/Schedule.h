@@ -148,7 +148,7 @@ struct Schedule {
 
   /// When each task starts, stage by stage and in order, if every task starts
   /// as soon as its stage and its inputs allow, takes getUnitTime(), and
-  /// transfers take no time. Those of a slot take turns: a slot lasts as long
+  /// transfers take no time. Tasks of a slot take turns: a slot lasts as long
   /// as its tasks one after the other. The schedule must verify.
   std::vector<std::vector<int64_t>> getUnitStarts() const;
 

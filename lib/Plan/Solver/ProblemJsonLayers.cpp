@@ -13,7 +13,7 @@ constexpr double usualBackwardRatio = 2;
 /// The share of the weight gradient in a backward that is split.
 constexpr double usualWeightGradientRatio = 0.5;
 
-struct TaskTimes {
+struct LayerTaskTimes {
   double forward = 0, backward = 0, weightGradient = 0;
 };
 
@@ -29,7 +29,7 @@ public:
   void readExtra(const JsonPlace &place, std::optional<int64_t> chunk);
 
 private:
-  TaskTimes readTimes(JsonObject &object, double forward) const;
+  LayerTaskTimes readTimes(JsonObject &object, double forward) const;
   LayerKind readKind(const JsonPlace &place);
   Treatment readTreatment(const JsonPlace &place, const Treatment &usual);
   void readBackward(JsonObject &object, const Treatment &usual,
@@ -41,8 +41,9 @@ private:
   Complaint &complaint;
 };
 
-TaskTimes LayerReader::readTimes(JsonObject &object, double forward) const {
-  TaskTimes times;
+LayerTaskTimes LayerReader::readTimes(JsonObject &object,
+                                      double forward) const {
+  LayerTaskTimes times;
   times.forward = forward;
   object.exclude("backward", "backward_ratio");
   const double ratio =
@@ -131,7 +132,8 @@ LayerKind LayerReader::readKind(const JsonPlace &place) {
 
   Treatment usual;
   usual.name = "none";
-  const TaskTimes times = readTimes(object, object.demandNumber("forward"));
+  const LayerTaskTimes times =
+      readTimes(object, object.demandNumber("forward"));
   usual.forward = times.forward;
   usual.backward = times.backward;
   usual.weightGradient = times.weightGradient;
@@ -174,7 +176,8 @@ void LayerReader::readExtra(const JsonPlace &place,
   const int64_t chunks = problem.schedule.pipeline.getNumChunks();
   ChunkExtra extra;
   extra.chunk = chunk ? *chunk : object.demandInteger("chunk", 0, chunks - 1);
-  const TaskTimes times = readTimes(object, object.getNumber("forward", 0));
+  const LayerTaskTimes times =
+      readTimes(object, object.getNumber("forward", 0));
   extra.forward = times.forward;
   extra.backward = times.backward;
   extra.weightGradient = times.weightGradient;
