@@ -1,5 +1,5 @@
 // Two feed-forward layers between an embedding and a loss: small enough to
-// read at every level. docs/architecture.md follows it through the compiler.
+// read at every level. docs/walk-through.md follows it through the compiler.
 mf.model @two_layers attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @embedding.weight : tensor<16x8xf32> init <normal, value = 0.02>
   mf.param @layers.0.norm.weight : tensor<8xf32> init <ones>
