@@ -18,9 +18,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The order of the menu. Every page of docs/ is in it once, or the script ends with an error.
 MENU = {
-    "Use": ["why", "recipes", "install", "out-of-memory", "configuration", "editors", "running", "fine-tuning", "planning", "memory", "swap", "experts", "dropout", "dynamic-graph", "fsdp", "muon", "chunked-loss", "reports"],
+    "Use": ["why", "recipes", "install", "out-of-memory", "configuration", "editors", "running", "fine-tuning", "planning", "memory", "swap", "experts", "dropout", "dynamic-graph", "muon", "chunked-loss", "oracle", "reports"],
     "Time": ["schedules", "simulator", "targets", "costs", "calibration", "traces", "executed-timelines", "b200"],
-    "How it is built": ["architecture", "glossary", "adding", "adding-schedule", "development", "dependencies", "engine", "ascend", "performance", "planning-problems", "sources", "proofs", "known-bugs"],
+    "How it is built": ["architecture", "walk-through", "ranks", "glossary", "adding", "adding-schedule", "development", "dependencies", "engine", "ascend", "performance", "planning-problems", "sources", "proofs", "known-bugs"],
 }
 
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
+#include <set>
 #include <tuple>
 
 using namespace mf::sim;
@@ -95,36 +96,59 @@ std::vector<Key> getInputs(const Schedule &schedule, const Task &task) {
   return {};
 }
 
-/// No two blocks of a stage overlap, no task starts before what it reads is
-/// there, every task starts at once when it can, and the end is no earlier than
-/// the longest of the paths and the fullest of the stages.
+/// The end of the last input from elsewhere that the slot of the task at
+/// `begin`, its first one, waits for.
+double getInputEnd(const Schedule &schedule, int64_t stage, int64_t begin,
+                   const std::map<Key, double> &ends, double latency) {
+  std::set<Key> own;
+  double last = 0;
+  for (int64_t position = begin; position < schedule.getSlotEnd(stage, begin);
+       ++position) {
+    const Task &task = schedule.stages[stage][position];
+    for (const Key &input : getInputs(schedule, task)) {
+      if (own.count(input))
+        continue;
+      const bool crosses =
+          schedule.pipeline.stageOfChunk[std::get<1>(input)] != stage;
+      last = std::max(last, ends.at(input) + (crosses ? latency : 0));
+    }
+    own.insert({task.phase, task.chunk, task.microBatch});
+  }
+  return last;
+}
+
+/// No two slots of a stage overlap, no task starts before its inputs are there,
+/// every slot starts as soon as it can, its tasks start and end together, and
+/// the end is no earlier than the longest path and the busiest stage.
 void expectValid(const Schedule &schedule, const PipelineTimeline &timeline,
                  double latency) {
   std::map<Key, double> ends;
   for (const std::vector<Block> &stage : timeline.stages)
     for (const Block &block : stage)
-      if (block.kind == BlockKind::Compute)
-        ends[{block.task.phase, block.task.chunk, block.task.microBatch}] =
-            block.end;
+      ends[{block.task.phase, block.task.chunk, block.task.microBatch}] =
+          block.end;
   double pathOfOne = 0;
   for (const auto &[index, stage] : llvm::enumerate(timeline.stages)) {
+    ASSERT_EQ(stage.size(), schedule.stages[index].size());
+    const auto number = static_cast<int64_t>(index);
     double free = 0, busy = 0;
-    for (const Block &block : stage) {
-      double earliest = free;
-      for (const Key &input : getInputs(schedule, block.task)) {
-        bool crosses = schedule.pipeline.stageOfChunk[std::get<1>(input)] !=
-                       static_cast<int64_t>(index);
-        EXPECT_GE(block.start, ends.at(input) + (crosses ? latency : 0) - 1e-9);
-        earliest = std::max(earliest, ends.at(input) + (crosses ? latency : 0));
-      }
-      EXPECT_GE(block.start, free);
-      if (block.kind == BlockKind::Compute && latency == 0)
-        EXPECT_NEAR(block.start, earliest, 1e-9);
-      free = block.end;
-      busy += block.end - block.start;
+    for (const auto &[position, block] : llvm::enumerate(stage)) {
       if (block.task.microBatch == 0 &&
           block.task.phase != Phase::WeightGradient)
         pathOfOne += block.end - block.start;
+      const int64_t begin = schedule.getSlotBegin(number, position);
+      if (begin != static_cast<int64_t>(position)) {
+        EXPECT_EQ(block.start, stage[begin].start);
+        EXPECT_EQ(block.end, stage[begin].end);
+        continue;
+      }
+      const double inputs = getInputEnd(schedule, number, begin, ends, latency);
+      EXPECT_GE(block.start, inputs - 1e-9);
+      EXPECT_GE(block.start, free);
+      if (latency == 0)
+        EXPECT_NEAR(block.start, std::max(free, inputs), 1e-9);
+      free = block.end;
+      busy += block.end - block.start;
     }
     EXPECT_GE(timeline.end, busy - 1e-9);
     EXPECT_EQ(timeline.stageEnds[index], free);
@@ -190,7 +214,10 @@ TEST(PipelineModelTest, UnitTimesAndFlightsAreTheSchedules) {
     for (auto [stage, blocks] : llvm::enumerate(timeline.stages)) {
       EXPECT_EQ(timeline.peakMemory[stage], schedule.getMaxInFlight(stage));
       for (auto [index, block] : llvm::enumerate(blocks))
-        EXPECT_EQ(block.start, starts[stage][index]);
+        EXPECT_EQ(
+            block.start,
+            starts[stage][schedule.getSlotBegin(static_cast<int64_t>(stage),
+                                                static_cast<int64_t>(index))]);
     }
   }
 }
