@@ -8,19 +8,20 @@
 
 namespace mf::program {
 
-/// The `init` of a static or a parameter: an `#mf.init`.
+/// Decodes the `init` of a static or a parameter, an `#mf.init` attribute.
 mlir::FailureOr<InitialValue> decodeInitialValue(mlir::Operation *op,
                                                  mlir::Attribute attribute);
 
-/// `type`, a string, and the parameters beside it.
+/// Decodes a learning-rate schedule: a string `type` and its parameters.
 mlir::FailureOr<LearningRateRule>
 decodeLrSchedule(mlir::Operation *op, mlir::DictionaryAttr attribute);
 
-/// The module's mesh; without one, a rank for each stage. Reports one that has
-/// another number of stages.
+/// Returns the module's mesh, or a mesh of one rank per stage if the module has
+/// none. Reports a mesh whose number of stages is not `numStages`.
 mlir::FailureOr<Mesh> decodeMesh(mlir::ModuleOp module, int64_t numStages);
 
-/// mf.sample_order of a module; whole batches without it.
+/// Sets `order` to the module's mf.sample_order, or to whole batches if the
+/// attribute is absent.
 mlir::LogicalResult decodeSampleOrder(mlir::ModuleOp module,
                                       SampleOrder &order);
 

@@ -14,7 +14,7 @@
 
 namespace mf::program {
 
-/// A program and the operations its `location` indices stand for.
+/// A program and the operations that its `location` indices refer to.
 struct DecodedProgram {
   Program program;
   std::vector<mlir::Location> locations;
@@ -25,24 +25,24 @@ struct DecodedProgram {
 ///
 /// Refuses what an engine could not run, with a diagnostic at the operation:
 /// operations that are not lowered, buffers without an offset or outside of
-/// their memory, launches that are not as their kernel's signature says, stages
-/// that are missing or given twice, streams, statics or routines that do not
-/// exist, slices that do not fit the mesh, groups and peers that are not of the
-/// mesh, and channels whose sends and receives, or whose parts in a collective,
-/// do not match in number, order, kind or size.
+/// their memory, launches that do not match their kernel's signature, stages
+/// that are missing or defined twice, streams, statics or routines that do not
+/// exist, slices that do not fit the mesh, groups and peers that are not part
+/// of the mesh, and channels whose sends and receives, or whose sides of a
+/// collective, do not match in number, order, kind or size.
 mlir::FailureOr<DecodedProgram> decodeProgram(mlir::ModuleOp module);
 
-/// A program before its memory is planned: all offsets are 0.
+/// A stage whose memory is not planned yet: all its offsets are 0.
 struct UnplannedStage {
   StageProgram stage;
   std::vector<LaunchedKernel> kernels;
-  /// The operations that the `location` indices stand for.
+  /// The operations that the `location` indices refer to.
   std::vector<mlir::Operation *> operations;
 };
 mlir::FailureOr<UnplannedStage> decodeUnplanned(ascend::ProgramOp program);
 
-/// Says of a kernel's accesses, which are `numInputs` inputs, the outputs and
-/// maybe a workspace, what `signature` does with them.
+/// Sets how a kernel uses each of its accesses, as `signature` defines it. The
+/// accesses are `numInputs` inputs, the outputs and, optionally, a workspace.
 void applySignature(const KernelSignature &signature, size_t numInputs,
                     Instruction &instruction);
 

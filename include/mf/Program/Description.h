@@ -7,16 +7,17 @@
 
 namespace mf::program {
 
-/// Stands for a call itself, not for one of its routine's instructions.
+/// The value of `instruction` that selects a call itself rather than an
+/// instruction of its routine.
 inline constexpr uint32_t callItself = ~uint32_t{0};
 
-/// The instruction at `position` of the step or, if this is a call,
-/// `instruction` of its routine.
+/// Returns the instruction at `position` of the step or, if this is a call, the
+/// one at `instruction` of the called routine.
 const Instruction &getInstruction(const StageProgram &stage, uint32_t position,
                                   uint32_t instruction);
 
-/// Its operator, task and stream, as in: aclnnMul ('a.mul', task 'forward' of
-/// micro-batch 1, stream 'compute').
+/// Describes an instruction by its operator, task and stream, for example:
+/// aclnnMul ('a.mul', task 'forward' of micro-batch 1, stream 'compute').
 std::string describe(const Program &program, const StageProgram &stage,
                      uint32_t position, uint32_t instruction);
 

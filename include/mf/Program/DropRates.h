@@ -1,7 +1,7 @@
-//===- DropRates.h - Rates of tokens that experts dropped -------*- C++ -*-===//
+//===- DropRates.h - Fractions of tokens that experts dropped ---*- C++ -*-===//
 //
-// The rates of dropped tokens that MoEDropRateCallback of MindSpore
-// Transformers logs, and the true ones.
+// The drop rates as MoEDropRateCallback of MindSpore Transformers logs them,
+// and the fractions of tokens that were really dropped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,36 +16,38 @@
 
 namespace mf {
 
-/// The drop rates of one layer in a step's last micro-batch, by row of the
-/// router.
+/// The drop rates of one layer in the last micro-batch of a step, one entry for
+/// each row of the router's input.
 struct DropRates {
   int64_t layer = 0;
-  /// The value that the callback computes: the sum over experts of the amount
-  /// by which an expert's share of the choices exceeds capacity_factor /
-  /// expert_num.
+  /// The value that the callback computes: the sum over all experts of the
+  /// amount by which the expert's share of the choices exceeds capacity_factor
+  /// / expert_num.
   std::vector<float> logged;
-  /// The share of choices that their expert had no room for; empty where
-  /// experts have room for all.
+  /// The fraction of choices that found no room at their expert. Empty if
+  /// experts have room for all choices.
   std::vector<float> dropped;
 };
 
 namespace drop_rate {
-/// Quantities that a program reports: these before the name of a parameter.
+/// The prefixes of the quantities that a program reports. The name of a
+/// parameter follows.
 inline constexpr char logged[] = "drop_rate.";
 inline constexpr char dropped[] = "dropped.";
 } // namespace drop_rate
 
-/// Whether a program reports drop rates under this name.
+/// Returns whether a report of this name is a drop rate.
 bool isDropRate(const std::string &quantity);
 
-/// The number behind `layers.` in a parameter's name; 0 without one.
+/// Returns the number that follows `layers.` in a parameter's name, or 0 if
+/// there is none.
 int64_t getLayerNumber(llvm::StringRef parameter);
 
-/// Sorts what ranks report, by quantity, into layers, ascending.
+/// Groups the reports of ranks, keyed by quantity, by layer in ascending order.
 std::vector<DropRates>
 collectDropRates(const std::map<std::string, std::vector<float>> &reports);
 
-/// A line for each row of each layer, as the callback logs them.
+/// Formats one line for each row of each layer, as the callback logs it.
 std::vector<std::string> formatDropRates(const std::vector<DropRates> &rates);
 
 } // namespace mf

@@ -11,8 +11,8 @@
 
 namespace mf::program {
 
-/// An error with its place: `location` indexes the table of locations that came
-/// with decoding (DecodedProgram::locations).
+/// An error with its place. `location` is an index into the table of locations
+/// that decoding returns (DecodedProgram::locations).
 class LocatedError : public llvm::ErrorInfo<LocatedError> {
 public:
   struct Note {
@@ -31,7 +31,7 @@ public:
   const std::string &getMessage() const { return message; }
   const std::vector<Note> &getNotes() const { return notes; }
 
-  /// The message, and a line for each note.
+  /// Prints the message and a line for each note.
   void log(llvm::raw_ostream &os) const override;
   std::error_code convertToErrorCode() const override;
 

@@ -1,9 +1,9 @@
 //===- Program.h - The decoded form of a lowered step ---------*- C++ -*-===//
 //
-// One training step as flat tables: what every engine (planning, execution,
-// static verification, simulation) reads instead of IR. There is one program
-// for each stage, whatever the number of its ranks. Routines are kept once and
-// run by calls, so its size does not grow with micro-batches times operators.
+// One training step as flat tables. Every engine (planning, execution, static
+// verification, simulation) reads these instead of IR. There is one program for
+// each stage, whatever the number of its ranks. Routines are stored once and
+// run by calls, so the size does not grow with micro-batches times operators.
 // References between tables are indices.
 //
 //===----------------------------------------------------------------------===//
@@ -51,24 +51,25 @@ enum class Role : uint8_t {
   StepNumber,
   Report,
   LossScale,
-  /// The sum of the gradients of a rank's micro-batches, before ranks share out
-  /// the sum over ranks.
+  /// The sum of the gradients of a rank's micro-batches, before it is reduced
+  /// over ranks.
   Accumulated,
-  /// A parameter that ranks share out, put together for the step.
+  /// The whole of a parameter that is sharded over ranks, gathered for the
+  /// step.
   Gathered,
-  /// For each micro-batch the values that random bits depend on: seed, step and
-  /// number.
+  /// The values that seed the random bits of each micro-batch: seed, step and
+  /// micro-batch number.
   Draw,
-  /// The running mean or sum of a parameter.
+  /// The running mean or the running sum of a parameter.
   Average,
-  /// A moment as means of its rows or of its columns.
+  /// A moment that is stored as means of its rows or of its columns.
   Factor
 };
 
-/// The last one.
+/// The last role, for loops over all of them.
 constexpr Role lastRole = Role::Factor;
 
-/// The dialect's spelling: "first_moment".
+/// Returns the dialect's spelling, for example "first_moment".
 llvm::StringRef getName(Role role);
 
 /// The value of a parameter, table or constant before the first step.
@@ -76,21 +77,21 @@ struct InitialValue {
   enum class Kind : uint8_t {
     Zeros,
     Ones,
-    /// N(0, value^2)
+    /// Normal distribution: N(0, value^2).
     Normal,
-    /// [sequence, head dimension]: cosine or sine of position * scale /
-    /// value^(2i/d), or times frequencies[i], times amplitude; the half of
-    /// frequencies is repeated twice
+    /// Shape [sequence, head dimension]: cosine or sine of position * scale /
+    /// value^(2i/d), or of position * scale * frequencies[i], times amplitude.
+    /// The second half of the head dimension repeats the first half.
     RotaryCos,
     RotarySin,
-    /// [sequence, sequence]: `value` above the diagonal, else 0
+    /// Shape [sequence, sequence]: `value` above the diagonal, else 0.
     CausalMask,
-    /// `value` everywhere
+    /// All elements are `value`.
     Constant,
-    /// [heads]: the slope of each head; [heads, sequence, sequence]: slope *
-    /// (key - query)
+    /// Shape [heads]: the slope of each head. Shape [heads, sequence,
+    /// sequence]: slope * (key - query).
     Alibi,
-    /// integers: element i is i * `value`
+    /// Integers: element i is i * `value`.
     Coordinate,
     Uniform
   };
@@ -101,34 +102,35 @@ struct InitialValue {
   std::vector<double> frequencies;
 };
 
-/// The part of a whole tensor that a rank holds: along dimension d, the part at
-/// the rank's coordinate on `axes[d]`, the first of which is outermost.
+/// The shard of a tensor that a rank holds: along dimension d, the part at the
+/// rank's coordinate on `axes[d]`, whose first axis is outermost.
 struct Slice {
   llvm::SmallVector<int64_t, 4> dims;
   std::vector<std::vector<std::string>> axes;
 };
 
-/// Whether each step makes the contents of a static of this role anew: it needs
-/// memory from its first use in the step to its last.
+/// Returns whether statics of this role are computed anew in each step, so that
+/// they need memory only from their first use in the step to their last.
 bool isOfStep(Role role);
 
-/// A buffer with a name, that lives through the whole training or, by its role,
-/// for a part of each step.
+/// A named buffer that lives through the whole training or, for some roles, for
+/// a part of each step.
 struct Static {
   std::string name;
   Role role = Role::Parameter;
-  /// The parameter that a parameter, gradient or moment belongs to, or the
-  /// quantity of a report; empty where there is none.
+  /// The parameter that this parameter, gradient or moment belongs to, or the
+  /// quantity that a report has. Empty for other roles.
   std::string of;
   TensorShape shape;
   int64_t bytes = 0;
   Space space = Space::Device;
   int64_t offset = 0;
   std::optional<InitialValue> init;
-  /// The name of the static, possibly of another stage, that this one is a copy
-  /// of; empty where there is none.
+  /// The name of the static, possibly on another stage, that this one is a copy
+  /// of. Empty if it is no copy.
   std::string tied;
-  /// The part of a tensor that a rank holds; none if it holds the whole.
+  /// The shard of a tensor that a rank holds. Empty if it holds the whole
+  /// tensor.
   std::optional<Slice> slice;
   uint32_t location = 0;
 };
@@ -137,15 +139,15 @@ struct Slot {
   std::string name;
   TensorShape shape;
   int64_t bytes = 0;
-  /// Offset from the begin of the part.
+  /// The offset from the start of the frame's part, in bytes.
   int64_t offset = 0;
   Space space = Space::Device;
-  /// The part of the frame in the arena; 0 in host memory.
+  /// The index of the frame's part in the arena. 0 in host memory.
   uint32_t part = 0;
 };
 
-/// The residuals of one chunk and where they lie in a frame, which is in parts
-/// in the arena and as a whole in host memory.
+/// The residuals of one chunk and their places in a frame. A frame consists of
+/// parts in the arena and is contiguous in host memory.
 struct FrameLayout {
   std::string name;
   std::vector<Slot> slots;
@@ -153,11 +155,13 @@ struct FrameLayout {
   int64_t hostBytes = 0;
   /// The offsets at which the parts begin, ascending; the first is 0.
   std::vector<int64_t> parts = {0};
-  /// The values that the chunk's routines have to compute, if it says so.
+  /// The values that the chunk's routines must compute, if the chunk has a
+  /// certificate.
   std::optional<Certificate> computes;
   uint32_t location = 0;
 
-  /// The part that has the offset, which is not negative.
+  /// Returns the index of the part that contains the offset, which must not be
+  /// negative.
   uint32_t getPart(int64_t offset) const {
     return std::upper_bound(parts.begin(), parts.end(), offset) -
            parts.begin() - 1;
@@ -171,12 +175,12 @@ struct FrameLayout {
 struct Frame {
   uint32_t layout = 0;
   int64_t microBatch = 0;
-  /// Offsets of the frame's parts.
+  /// The offsets of the frame's parts in the arena.
   std::vector<int64_t> offsets;
   int64_t hostOffset = 0;
   uint32_t location = 0;
 
-  /// The address of a slot of the frame in its memory.
+  /// Returns the address of a slot of the frame in the memory that holds it.
   int64_t getOffset(const Slot &slot) const {
     return (slot.space == Space::Device ? offsets[slot.part] : hostOffset) +
            slot.offset;
@@ -185,21 +189,21 @@ struct Frame {
 
 struct Routine {
   std::string name;
-  /// Buffers; events come after them.
+  /// The number of buffers among the arguments. Events follow them.
   uint32_t numArguments = 0;
   uint32_t numEventArguments = 0;
   std::optional<uint32_t> layout;
-  /// Scratch memory that a call of it needs.
+  /// The size of the scratch memory that a call needs.
   int64_t scratchBytes = 0;
-  /// It runs once the gradients are complete.
+  /// True if the routine runs after all gradients are complete.
   bool updatesParameters = false;
-  /// It makes values of a frame again for the backward of the frame.
+  /// True if the routine recomputes values of a frame for the frame's backward.
   bool recomputes = false;
   InstructionList body;
 };
 
 /// The program that all ranks of one pipeline stage run in a step. Sizes and
-/// offsets are bytes.
+/// offsets are in bytes.
 struct StageProgram {
   std::string name;
   int64_t stage = 0;
@@ -221,59 +225,65 @@ struct StageProgram {
 // Program
 //===----------------------------------------------------------------------===//
 
-/// A communicator, or a queue of messages between two ranks. One entry stands
-/// for all such groups of the mesh: a rank finds its own by coordinate.
+/// A communicator, or a queue of messages between two ranks. One entry
+/// represents all such groups of the mesh: each rank finds its own group by its
+/// coordinates.
 struct Channel {
   std::string name;
-  /// A transfer has a sender and a receiver, a collective a group.
+  /// True for a transfer, which has a sender and a receiver. A collective has a
+  /// group.
   bool isTransfer = false;
   /// The group of a collective; the fields below are for transfers.
   Group group;
-  /// A transfer goes from stage to stage, or within a stage `step` further
-  /// along `axis`, around it.
+  /// A transfer goes from one stage to another or, within a stage, to the rank
+  /// that is `step` further along `axis`, with wrap-around.
   int64_t fromStage = 0;
   int64_t toStage = 0;
   std::string axis;
   int64_t step = 0;
 
-  /// The ranks that use it together with `rank`, which is one of them: sender
-  /// and receiver of a message that `rank` sends or receives, or the members in
-  /// the order of summation.
+  /// Returns the ranks that use the channel together with `rank`, including
+  /// `rank`: the sender and the receiver of a message that `rank` sends or
+  /// receives, or the members of a collective in the order of summation.
   std::vector<int64_t> getMembers(const Mesh &mesh, int64_t rank,
                                   bool isSend = true) const;
 };
 
-/// A kernel with its types, shapes and attributes, as launches use it.
+/// A kernel with the types, shapes and attributes with which launches use it.
 struct LaunchedKernel {
   KernelSpec spec;
   const KernelSignature *signature = nullptr;
-  /// Floating-point operations of a launch, and bytes that it reads and writes.
+  /// The floating-point operations of a launch, and the bytes that it reads and
+  /// writes.
   int64_t flops = 0;
   int64_t bytes = 0;
-  /// The place of the first launch.
+  /// The location of the first launch.
   uint32_t location = 0;
 };
 
-/// A value of the learning-rate schedule, as the YAML writes it.
+/// A value of the learning-rate schedule, with the type that it has in the
+/// YAML.
 using ScheduleValue = std::variant<bool, int64_t, double, std::string>;
 
-/// `type` and parameters of the learning-rate schedule, named as MindSpore
-/// Transformers names them.
+/// The `type` and the parameters of a learning-rate schedule, with the names of
+/// MindSpore Transformers.
 struct LearningRateRule {
   std::string type;
   std::map<std::string, ScheduleValue> parameters;
-  /// The rules of groups of parameters. The learning rate of a step is then a
-  /// vector: that of this rule, then that of each group.
+  /// The rules of parameter groups. If there are any, the learning rate of a
+  /// step is a vector: the rate of this rule, followed by the rate of each
+  /// group.
   std::vector<LearningRateRule> groups;
 };
 
-/// The factor on losses before backward, by which gradients of low precision
-/// keep their small values.
+/// The factor by which losses are multiplied before backward, so that gradients
+/// of low precision keep small values.
 struct LossScale {
   /// The scale in the first step.
   float value = 1;
-  /// If not 0, the scale follows overflows: an overflow divides it by `factor`,
-  /// `window` steps in a row without one multiply it.
+  /// If not 0, the scale adapts to overflows: an overflow divides it by
+  /// `factor`, and `window` successive steps without overflow multiply it by
+  /// `factor`.
   int64_t factor = 0;
   int64_t window = 0;
 
@@ -291,13 +301,14 @@ struct Program {
   int64_t microBatchSize = 0;
   int64_t sequenceLength = 0;
   int64_t vocabSize = 0;
-  /// Negative if there is none.
+  /// Negative if samples have no padding token.
   int64_t padTokenId = -1;
   int64_t ignoreIndex = -100;
   std::optional<LearningRateRule> lrSchedule;
   LossScale lossScale;
   SampleOrder sampleOrder = SampleOrder::Whole;
-  /// Compiled kernel by kernel with vector operators fused (jit_level O1).
+  /// True if the program is compiled kernel by kernel with fused vector
+  /// operators (jit_level O1).
   bool graphKernelFusion = false;
 
   int64_t getNumRanks() const { return mesh.getNumRanks(); }

@@ -1,11 +1,12 @@
 //===- StepWalker.h - The step with its calls expanded ---------*- C++ -*-===//
 //
 // Visits the instructions of a stage in order, one call at a time. All calls of
-// a routine share its tables; a scope adds the differences: where the call's
-// frame, scratch memory and arguments are, whose buffers they are, and which
-// events it means. The only place that resolves addresses and numbers events:
-// proofs visit instructions, the simulator visits lists that it made of them,
-// and the runner takes the bases of each call from its scope.
+// a routine share its tables. A scope holds what differs between them: the
+// addresses of the call's frame, scratch memory and arguments, their buffer
+// instances, and the events that the call refers to. All addresses are resolved
+// and all events are numbered here. Proofs visit instructions, the simulator
+// visits lists that it derived from them, and the runner takes the base
+// addresses of each call from its scope.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,26 +18,26 @@
 
 namespace mf::program {
 
-/// Bytes of memory, and the buffer instance they are used as: a static, a
+/// A range of memory, and the buffer instance that it is used as: a static, a
 /// message, a slot of one frame, or a temporary of one call.
 struct MemoryRange {
   Space space = Space::Device;
   int64_t offset = 0;
   int64_t bytes = 0;
   uint64_t instance = 0;
-  /// The range begins that many bytes behind the instance's begin.
+  /// The offset of the range within the instance.
   int64_t begin = 0;
 };
 
-/// The place of what some addresses of a list count from.
+/// The memory and the offset in it that the addresses with one base count from.
 struct BasePlace {
   Space space = Space::Device;
   int64_t offset = 0;
 };
 
-/// The number of an address's base among those of a list with that many
-/// arguments: the fixed ones by Base, then the arguments, then the parts of the
-/// frame.
+/// Returns the index of an address's base in Scope::bases for a list with
+/// `numArguments` arguments. The fixed bases come first in the order of Base,
+/// followed by the arguments and the parts of the frame.
 inline uint32_t getBaseNumber(const Address &address, uint32_t numArguments) {
   constexpr auto firstArgument = static_cast<uint32_t>(Base::Argument);
   if (address.base == Base::Argument)
@@ -49,20 +50,20 @@ inline uint32_t getBaseNumber(const Address &address, uint32_t numArguments) {
 /// The step, or one call of a routine.
 struct Scope {
   const InstructionList *list = nullptr;
-  /// The call whose routine is walked; null in the step.
+  /// The call whose routine is visited. Null for the step itself.
   const Call *call = nullptr;
-  /// Position of the call in the step.
+  /// The position of the call in the step.
   uint32_t callPosition = 0;
   uint64_t firstSlot = 0;
   uint64_t firstTemporary = 0;
-  /// Number of the list's first event through the expanded step.
+  /// The number of the list's first event in the expanded step.
   uint64_t firstEvent = 0;
   llvm::SmallVector<MemoryRange, 8> arguments;
-  /// By getBaseNumber.
+  /// The base addresses, indexed by getBaseNumber.
   llvm::SmallVector<BasePlace, 16> bases;
 };
 
-/// Numbers of the buffer instances of a stage's step.
+/// Numbers the buffer instances of a stage's step.
 class InstanceTable {
 public:
   explicit InstanceTable(const StageProgram &program);
@@ -70,41 +71,43 @@ public:
   uint64_t getStatic(uint32_t number) const { return number; }
   uint64_t getMessage(uint32_t number) const { return firstMessage + number; }
   uint64_t getFirstSlot(uint32_t frame) const { return frameSlots[frame]; }
-  /// The instances of the step: statics, messages and slots. Temporaries of
-  /// calls have higher numbers.
+  /// Returns the number of instances that belong to the step: statics, messages
+  /// and slots. Temporaries of calls have higher numbers.
   uint64_t getNumShared() const { return firstTemporary; }
   uint64_t getNumTemporaries(uint32_t routine) const {
     return temporaries[routine].size();
   }
 
-  /// Events of the expanded step.
+  /// Returns the number of events of the expanded step.
   uint64_t getNumEvents() const { return numEvents; }
 
-  /// The first numbers of what belongs to one call.
+  /// The position of a call, and the first numbers of its temporaries and
+  /// events.
   struct CallNumbers {
     uint32_t position = 0;
     uint64_t firstTemporary = 0;
-    /// Events are numbered through the expanded step.
+    /// The number of the first event. Events are numbered through the expanded
+    /// step.
     uint64_t firstEvent = 0;
   };
   const CallNumbers &getCall(uint32_t position) const;
 
-  /// The place at which an instance is declared.
+  /// The declaration of an instance.
   struct Origin {
     BufferKind kind = BufferKind::Static;
-    /// Static, message, slot or temporary.
+    /// The index of the static, message, slot or temporary.
     uint32_t index = 0;
-    /// The frame of a slot.
+    /// The frame of a slot, an index into StageProgram::frames.
     uint32_t frame = 0;
-    /// Position in the step of a temporary's call.
+    /// The position in the step of the call that a temporary belongs to.
     uint32_t callPosition = 0;
   };
   Origin getOrigin(uint64_t instance) const;
 
-  /// The whole memory of an instance.
+  /// Returns the whole memory of an instance.
   MemoryRange getMemory(uint64_t instance) const;
 
-  /// The name of an instance in errors.
+  /// Returns the name of an instance for messages.
   std::string getName(uint64_t instance) const;
 
 private:
@@ -115,39 +118,39 @@ private:
   uint64_t firstTemporary = 0;
   uint64_t numEvents = 0;
   std::vector<uint64_t> frameSlots;
-  /// The messages of the step, and the temporaries of each routine, by index.
+  /// The messages of the step and the temporaries of each routine, by index.
   std::vector<const Buffer *> messages;
   std::vector<std::vector<const Buffer *>> temporaries;
-  /// By position.
+  /// The calls of the step, in order.
   std::vector<CallNumbers> calls;
 };
 
 class StepWalker {
 public:
-  /// Refers to both.
+  /// Keeps references to both arguments.
   StepWalker(const StageProgram &program, const InstanceTable &table);
   StepWalker(const StepWalker &) = delete;
   StepWalker &operator=(const StepWalker &) = delete;
 
   const Scope &getStep() const { return step; }
 
-  /// The scope of the call at `position`.
+  /// Returns the scope of the call at `position`.
   Scope enter(uint32_t position) const;
 
-  /// The memory that `operand`, used in `scope`, stands for.
+  /// Returns the memory that `operand` denotes when it is used in `scope`.
   MemoryRange resolve(const Scope &scope, const Operand &operand) const;
 
-  /// The number of an event through the expanded step.
+  /// Returns the number of an event in the expanded step.
   static uint64_t getEvent(const Scope &scope, const AwaitedEvent &event) {
     return event.isArgument ? scope.call->events[event.event]
                             : scope.firstEvent + event.event;
   }
 
   /// Calls `visit(scope, instruction, number)` for every instruction; `number`
-  /// is its place in the scope's list. A call is visited before the
-  /// instructions of its routine, because of its own waits; an event that it
-  /// records among them is visited as an instruction of the step. Stops when
-  /// `visit` returns false.
+  /// is its index in the scope's list. A call is visited before the
+  /// instructions of its routine, because its own waits come first. An event
+  /// that the call records between them is visited as an instruction of the
+  /// step. Stops when `visit` returns false.
   template <typename Visitor> bool walk(Visitor visit) const {
     for (uint32_t i = 0; i < program.step.instructions.size(); ++i) {
       const Instruction &instruction = program.step.instructions[i];
@@ -161,7 +164,7 @@ public:
     return true;
   }
 
-  /// Visits the instructions of one call, as walk does.
+  /// Visits the instructions of one call in the same way.
   template <typename Visitor>
   bool walkCall(const Scope &scope, Visitor visit) const {
     auto record = scope.call->records.begin();
@@ -176,9 +179,10 @@ public:
     return true;
   }
 
-  /// As walk, for lists of other items that were made of the instruction lists:
-  /// calls `visit(scope, item)` for every item of the step, and for those of
-  /// its routine behind an item of which `getCall` gives the call's position.
+  /// Does the same for lists of other items that were derived from the
+  /// instruction lists. Calls `visit(scope, item)` for every item of the step.
+  /// If `getCall` returns the position of a call for an item, the items of the
+  /// call's routine follow it.
   template <typename Item, typename GetCall, typename Visitor>
   void walkItems(llvm::ArrayRef<Item> stepItems,
                  llvm::ArrayRef<std::vector<Item>> itemsOfRoutines,

@@ -1,9 +1,9 @@
 //===- ValueTerms.h - Terms of values in buffers ---------------*- C++ -*-===//
 //
-// Runs kernels and collectives on terms (Certificate.h) instead of numbers.
-// A term does not have in it what a rewrite may change: where a value lies,
+// Runs kernels and collectives on terms (Certificate.h) instead of numbers. A
+// term does not depend on what a rewrite may change: where a value is stored,
 // copies of it, whether kernels run as a chain, and the shape of operands where
-// a kernel works on elements.
+// a kernel works on single elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace mf::program {
 
-/// A hash that is the same on all machines.
+/// A hash that is the same on all platforms.
 class TermHash {
 public:
   explicit TermHash(llvm::StringRef kind) { add(kind); }
@@ -32,31 +32,32 @@ private:
   Term state = 0x9e3779b97f4a7c15ULL;
 };
 
-/// The term of a value that is there before anything runs: "argument" 2,
-/// "parameter" w.
+/// Returns the term of a value that exists before anything runs, for example
+/// "argument" 2 or "parameter" w.
 Term getInputTerm(llvm::StringRef kind, uint64_t number);
 Term getInputTerm(llvm::StringRef kind, llvm::StringRef name);
 
-/// The terms that stand for the same value.
+/// Maps terms to the terms of the values that they are equal to.
 using EqualTerms = std::unordered_map<Term, Term>;
 
 /// The terms of the bytes of one buffer.
 class BufferTerms {
 public:
   BufferTerms() = default;
-  /// A buffer that holds one value.
+  /// Makes a buffer that holds one value.
   BufferTerms(int64_t bytes, Term term) { write(0, bytes, term); }
 
-  /// The term of some bytes: that of the value that was written there, or one
-  /// of its parts.
+  /// Returns the term of a range of bytes: that of the value that was written
+  /// there, or that of a part of it.
   Term read(int64_t begin, int64_t bytes) const;
   void write(int64_t begin, int64_t bytes, Term term);
-  /// Takes over what `bytes` bytes of a buffer are; it may be this one.
+  /// Copies the terms of `bytes` bytes from a buffer, which may be this one.
   void copy(const BufferTerms &from, int64_t fromBegin, int64_t begin,
             int64_t bytes);
 
 private:
-  /// `bytes` bytes from byte `skip` on of a value of `whole` bytes.
+  /// A range of `bytes` bytes that holds the bytes from `skip` on of a value of
+  /// `whole` bytes.
   struct Piece {
     int64_t bytes = 0, skip = 0, whole = 0;
     Term term = 0;
@@ -64,13 +65,13 @@ private:
   using Pieces = std::map<int64_t, Piece>;
 
   void put(int64_t begin, const Piece &piece);
-  /// The pieces of a range, with what nobody wrote between them.
+  /// Returns the pieces of a range, including those that were never written.
   std::vector<Piece> take(int64_t begin, int64_t bytes) const;
 
   Pieces pieces;
 };
 
-/// Bytes of a buffer.
+/// A range of bytes of a buffer.
 struct TermRange {
   BufferTerms *buffer = nullptr;
   int64_t begin = 0;
@@ -79,20 +80,22 @@ struct TermRange {
   Term read() const { return buffer->read(begin, bytes); }
 };
 
-/// The term of a value of term `before` to which one of `addend` is added by
-/// a kernel that takes addends of type `from` and adds in type `to`.
+/// Returns the term of the sum of a value `before` and a value `addend`, as
+/// computed by a kernel that reads addends of type `from` and adds in type
+/// `to`.
 Term getSum(Term before, Term addend, const TensorShape &from,
             const TensorShape &to);
 
 /// The term of a tensor of zeros.
 Term getZeroTerm(const TensorShape &shape);
 
-/// Runs a kernel. Outputs get new terms, or those of `equal` for them.
+/// Runs a kernel. Its outputs get new terms, replaced by those that `equal`
+/// maps them to.
 void runKernel(const KernelSpec &spec, const KernelSignature &signature,
                llvm::ArrayRef<TermRange> inputs,
                llvm::ArrayRef<TermRange> outputs, const EqualTerms &equal);
 
-/// A collective of the ranks of a group.
+/// A collective over the ranks of a group.
 struct TermCollective {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
@@ -105,7 +108,7 @@ void runCollective(const TermCollective &collective,
                    llvm::ArrayRef<TermRange> inputs, const TermRange &output,
                    const EqualTerms &equal);
 
-/// Text for errors.
+/// Formats a term for messages.
 std::string describeTerm(Term term);
 
 } // namespace mf::program

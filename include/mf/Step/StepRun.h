@@ -1,8 +1,9 @@
 //===- StepRun.h - Training runs of programs outside of mf ------*- C++ -*-===//
 //
-// Emitted programs train with this: data, first values, learning rates,
-// loss lines and files as mf-run has them. The interface has the standard
-// library alone, so that a program needs neither LLVM's headers nor its flags.
+// Emitted programs use this interface to train with the same data, initial
+// values, learning rates, loss lines and files as mf-run. It depends on the
+// standard library alone, so that a program needs neither LLVM's headers nor
+// its flags.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +19,8 @@
 
 namespace mf::step {
 
-/// The value of a buffer before the first step: a kind of
-/// program::InitialValue, by its number; negative for zeros.
+/// The value of a buffer before the first step. `kind` is the number of a
+/// program::InitialValue::Kind, or negative for zeros.
 struct Initial {
   int kind = -1;
   double value = 0;
@@ -36,20 +37,20 @@ struct StepBuffer {
   bool onHost = false;
   int64_t offset = 0;
   Initial initial;
-  /// The part of a whole tensor that a rank holds, as program::Slice has it;
-  /// without sizes it holds the whole.
+  /// The shard of a tensor that a rank holds, as in program::Slice. Empty sizes
+  /// mean that it holds the whole tensor.
   std::vector<int64_t> sliceDims;
   std::vector<std::vector<std::string>> sliceAxes;
 };
 
-/// `type` and parameters of a learning-rate schedule.
+/// The `type` and the parameters of a learning-rate schedule.
 struct StepSchedule {
   std::string type;
   std::map<std::string, std::variant<bool, int64_t, double, std::string>>
       parameters;
 };
 
-/// A channel between ranks: the fields of program::Channel.
+/// A channel between ranks, with the fields of program::Channel.
 struct StepChannel {
   std::string name;
   bool isTransfer = false;
@@ -60,13 +61,13 @@ struct StepChannel {
   int64_t step = 0;
 };
 
-/// The settings of a program's run.
+/// The properties of a program and of its run.
 struct Facts {
   int64_t microBatches = 1;
   int64_t batchSize = 1;
   int64_t sequenceLength = 0;
   int64_t vocabularySize = 0;
-  /// Negative if there is none.
+  /// Negative if samples have no padding token.
   int64_t padTokenId = -1;
   int64_t ignoreIndex = -100;
   double lossScale = 1;
@@ -75,14 +76,15 @@ struct Facts {
   double flopsPerStep = 0;
   bool hasSchedule = false;
   StepSchedule schedule;
-  /// The schedules of groups of parameters.
+  /// The schedules of parameter groups.
   std::vector<StepSchedule> groups;
   /// The statics of each stage.
   std::vector<std::vector<StepBuffer>> stages;
-  /// The axes of the mesh of ranks with their sizes, the stages' first.
+  /// The axes of the mesh of ranks with their sizes. The axis of stages comes
+  /// first.
   std::vector<std::pair<std::string, int64_t>> axes = {{"pp", 1}};
   std::vector<StepChannel> channels;
-  /// A program::SampleOrder, by its number.
+  /// The number of a program::SampleOrder.
   int sampleOrder = 0;
   /// The rank that this process runs.
   int64_t rank = 0;
@@ -90,25 +92,27 @@ struct Facts {
 
 int64_t getNumRanks(const Facts &facts);
 int64_t getStage(const Facts &facts, int64_t rank);
-/// The ranks that use a channel together with `rank`, in their order.
+/// Returns the ranks that use a channel together with `rank`, in their order.
 std::vector<int64_t> getMembers(const Facts &facts, size_t channel,
                                 int64_t rank, bool isSend);
 
-/// How a program runs. Each function returns an error's text, or nothing.
+/// Operations of the device that runs the program. Each function returns the
+/// text of an error, or an empty string.
 struct StepDevice {
-  /// Fills a buffer, or takes what it has; the device has nothing to do.
+  /// Writes a buffer to the device or reads it back. The device is idle then.
   std::function<std::string(const StepBuffer &, const void *)> write;
   std::function<std::string(const StepBuffer &, void *)> read;
-  /// The halves of a step, and waiting for what they issued.
+  /// The two halves of a step, and a function that waits until all issued work
+  /// is done.
   std::function<std::string()> computeGradients;
   std::function<std::string()> finishStep;
   std::function<std::string()> synchronize;
-  /// Gives all ranks as many bytes of rank `root`. All of them call it in the
-  /// same order; a program of one rank needs none.
+  /// Sends the given number of bytes from rank `root` to all ranks. All of them
+  /// call it in the same order. Programs of one rank do not use it.
   std::function<std::string(int64_t root, void *, size_t)> broadcast;
 };
 
-/// Trains as the arguments of the command line say, and returns the exit code.
+/// Trains as the command line's arguments say, and returns the exit code.
 int run(int argc, char **argv, const Facts &facts, const StepDevice &device);
 
 } // namespace mf::step

@@ -1,10 +1,10 @@
 //===- AllocationProblem.h - Static memory allocation ---------*- C++ -*-===//
 //
-// The problem of giving every buffer with a known lifetime an offset in one
-// arena, such that no two buffers that are alive together share an address.
+// The problem of assigning each buffer with a known lifetime an offset in one
+// arena, such that no two buffers that are live at the same time overlap.
 // Solvers are free functions over it (FirstFit.h, CapacitySearch.h,
-// AllocationPlan.h); this class says what a well-formed problem and a legal
-// solution are.
+// AllocationPlan.h). This class defines well-formed problems and legal
+// solutions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,16 +20,16 @@
 
 namespace mf::memory {
 
-/// A buffer of `size` bytes alive in [lower, upper). Time has no unit: only
-/// the order of its points counts.
+/// A buffer of `size` bytes that is live in [lower, upper). Time has no unit:
+/// only the order of its points matters.
 struct AllocationBuffer {
   std::string id;
   int64_t lower = 0;
   int64_t upper = 0;
   int64_t size = 0;
-  /// The offset is a multiple of it. Any positive number.
+  /// The offset must be a multiple of it. Any positive number is allowed.
   int64_t alignment = 1;
-  /// The offset that the buffer must have.
+  /// The offset that the buffer must have, if any.
   std::optional<int64_t> fixedOffset;
   /// An offset that was good in a similar problem. Solvers try it first and
   /// are free to choose another.
@@ -54,18 +54,19 @@ struct AllocationProblem {
   /// names the buffer.
   llvm::Error check() const;
 
-  /// The largest sum of sizes live at one time (the first such time), each size
-  /// rounded up to the greatest common divisor of all alignments, less the
-  /// bytes that the topmost buffer may leave unused. Needs a well-formed
-  /// problem.
+  /// Returns the largest sum of sizes live at one time, and the first such
+  /// time. Each size is rounded up to the greatest common divisor of all
+  /// alignments, and the bytes that the topmost buffer may leave unused are
+  /// subtracted. The problem must be well-formed.
   LiveBound maxLive() const;
 
-  /// Tells whether `offsets` (one per buffer, in order) solve the problem: no
-  /// overlap in time and address, alignments and fixed offsets honoured, all
-  /// within the capacity. The error names the buffers. O(n log n).
+  /// Checks that `offsets` (one per buffer, in order) solve the problem:
+  /// buffers do not overlap in time and address, alignments and fixed offsets
+  /// are honoured, and all buffers are within the capacity. The error names the
+  /// buffers. Takes O(n log n).
   llvm::Error verify(llvm::ArrayRef<int64_t> offsets) const;
 
-  /// The end of the highest buffer at the given offsets, in bytes.
+  /// Returns the highest end of a buffer at the given offsets, in bytes.
   int64_t getPeak(llvm::ArrayRef<int64_t> offsets) const;
 };
 

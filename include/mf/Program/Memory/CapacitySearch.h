@@ -2,11 +2,11 @@
 //
 // Searches for offsets within a capacity that heuristics miss. It builds the
 // packing from below. The skyline is the height that each section of time has
-// reached; a stretch of it that is lower than both neighbours is a valley. In
-// the section of a valley where fewest buffers can be the next one, the search
-// branches over what that next buffer is, and over leaving the bottom of the
-// valley empty. Every solution in which no buffer can be moved down is in
-// exactly one branch. The search prunes by these rules:
+// reached. A stretch of it that is lower than both neighbours is a valley. In
+// the section of a valley where the fewest buffers can come next, the search
+// branches over the next buffer, and over leaving the bottom of the valley
+// empty. Every solution in which no buffer can be moved down is in exactly one
+// branch. The search prunes a state by these rules:
 //
 // - a section whose remaining buffers do not fit above the skyline;
 // - the skyline raised to the lowest offset of any buffer left in a section
@@ -31,8 +31,8 @@ namespace mf::memory {
 
 /// Limits on solveAtCapacity().
 struct CapacitySearchOptions {
-  /// Elementary steps (a section of a buffer looked at, or so) in all; about a
-  /// nanosecond each.
+  /// The total number of elementary steps, such as looking at one section of a
+  /// buffer. A step takes about a nanosecond.
   int64_t work = 4'000'000'000;
 };
 
@@ -43,19 +43,19 @@ struct CapacitySearchResult {
     Fit,
     /// There is no solution within the capacity.
     Infeasible,
-    /// The work ended before anything was known.
+    /// The work limit was reached before the search was decided.
     Unknown
   };
   Status status = Status::Unknown;
   std::vector<int64_t> offsets;
-  /// States visited.
+  /// The number of states visited.
   int64_t nodes = 0;
 };
 
-/// Searches for a solution of a well-formed problem within `capacity` (the
-/// problem's own is not looked at). Honours alignments and fixed offsets. With
-/// different alignments in one problem it may miss solutions, and then answers
-/// Unknown, never Infeasible. Deterministic.
+/// Searches for a solution of a well-formed problem within `capacity`; the
+/// problem's own capacity is ignored. Honours alignments and fixed offsets. If
+/// alignments differ within the problem, the search may miss solutions and then
+/// returns Unknown, never Infeasible. Deterministic.
 CapacitySearchResult solveAtCapacity(const AllocationProblem &problem,
                                      int64_t capacity,
                                      const CapacitySearchOptions &options = {});

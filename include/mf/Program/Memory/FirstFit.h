@@ -1,10 +1,10 @@
 //===- FirstFit.h - Fast allocation heuristics ----------------*- C++ -*-===//
 //
-// List heuristics: buffers are taken in a fixed order, each is put at the
-// lowest address where it fits (Sekiyama et al., "Profile-guided memory
-// optimization for deep neural networks", 2018; Pisarchyk and Lee, "Efficient
-// memory management for deep neural net inference", 2020), and the best of
-// several orders is kept.
+// List heuristics: buffers are placed in a fixed order, each at the lowest
+// address where it fits (Sekiyama et al., "Profile-guided memory optimization
+// for deep neural networks", 2018; Pisarchyk and Lee, "Efficient memory
+// management for deep neural net inference", 2020). The best of several orders
+// is kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,16 +23,17 @@ struct Placement {
 
 /// Limits on the work of solveFirstFit().
 struct FirstFitOptions {
-  /// Elementary steps (a comparison of two lifetimes or so) in all; 5 to 10 ns
-  /// each. The first result, a best fit in order of time, is always computed.
+  /// The total number of elementary steps, such as a comparison of two
+  /// lifetimes. A step takes 5 to 10 ns. The first result, a best fit in order
+  /// of time, is always computed.
   int64_t work = 30'000'000;
-  /// A placement whose peak is at most this is good enough. The max-live bound
-  /// always is.
+  /// The heuristics stop at a placement whose peak is at most this, or equals
+  /// the max-live bound.
   int64_t goodPeak = 0;
 };
 
 /// Places all buffers of a well-formed problem, honouring alignments and fixed
-/// offsets; the capacity is not looked at. O(n log n) plus the number of
+/// offsets; the capacity is ignored. Takes O(n log n) plus the number of
 /// overlapping pairs inspected, which `work` limits. Deterministic.
 Placement solveFirstFit(const AllocationProblem &problem,
                         const FirstFitOptions &options = {});

@@ -1,4 +1,4 @@
-//===- PackMemo.h - Packings that were found before -------------*- C++ -*-===//
+//===- PackMemo.h - Cache of packings ---------------------------*- C++ -*-===//
 
 #ifndef MF_MEMORY_PACKMEMO_H
 #define MF_MEMORY_PACKMEMO_H
@@ -7,9 +7,9 @@
 
 namespace mf::memory {
 
-/// Remembers how frames and scratch were packed, for the stages of a step, and
-/// for steps, that have the same chunks. Plans are the same with it and without
-/// it. May be used from several threads.
+/// Caches how frames and scratch were packed, for use by stages and steps that
+/// have the same chunks. It does not change plans. Safe to use from several
+/// threads.
 class PackMemo {
 public:
   class Packings;

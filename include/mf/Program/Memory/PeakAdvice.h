@@ -1,22 +1,22 @@
 //===- PeakAdvice.h - Advice on lowering a step's peak ----------*- C++ -*-===//
 //
-// For a step that does not fit: the bytes at its peak that each layer would
-// give back if it were recomputed or swapped, and how many layers are enough.
+// For a step that does not fit, computes how many bytes each layer would free
+// at the peak if it were recomputed or swapped, and how many layers are enough.
 //
-// It is an estimate, made of what the problem knows: residuals by layer and
-// lifetime. Left out are
-//  - what a layer keeps in other ways than as residuals (a stage's input lives
-//    in a message and stays),
-//  - values that cannot be swapped for another reason, such as those that an
-//    operator reads which the model itself recomputes (in bf16 the sums around
-//    the norms): what swap saves is an upper bound,
-//  - the prefetch distance of swap: a swapped value counts as back on the
-//    device shortly before its last reader, as if the distance were 1 and it
-//    had one reader,
-//  - how long forward reads a value: it counts for a few instructions,
-//  - gaps of the plan: it is about bytes alive.
-// A recomputed layer keeps its input, and all of its values come back while its
-// own backward runs; both are counted.
+// The result is an estimate from the data of the problem: residuals with their
+// layers and lifetimes. It ignores
+// - memory that a layer keeps other than as residuals (a stage's input lives in
+//   a message and stays),
+// - values that cannot be swapped for another reason, such as those that are
+//   read by an operator which the model itself recomputes (in bf16 the sums
+//   around the norms), so the savings of swap are an upper bound,
+// - the prefetch distance of swap: a swapped value counts as back on the device
+//   shortly before its last reader, as if the distance were 1 and it had one
+//   reader,
+// - how long forward reads a value, which counts as a few instructions,
+// - gaps of the plan: only live bytes are counted.
+// A recomputed layer keeps its input, and all of its values are live again
+// while its own backward runs. Both are counted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,31 +28,33 @@
 
 namespace mf::memory {
 
-/// Consecutive layers that give back equally much at the peak.
+/// Consecutive layers that free the same number of bytes at the peak.
 struct LayerSavings {
   int64_t firstLayer = 0;
   int64_t lastLayer = 0;
-  /// Bytes that each of them saves.
+  /// The bytes that each of these layers saves.
   int64_t recomputeBytes = 0;
   int64_t swapBytes = 0;
 
   int64_t getNumLayers() const { return lastLayer - firstLayer + 1; }
 };
 
-/// The effect of one kind of advice.
+/// The effect of applying one treatment to layers.
 struct AdviceResult {
-  /// The fewest layers with which the step fits, those that save most first;
-  /// nothing if all of them are not enough.
+  /// The smallest number of layers, taken in order of savings, with which the
+  /// step fits. Empty if the step does not fit even with all layers.
   std::optional<int64_t> numLayers;
-  /// Bytes alive at the peak with that many layers, or with all.
+  /// The bytes that are live at the peak with that many layers, or with all of
+  /// them.
   int64_t bytes = 0;
 };
 
 struct PeakAdvice {
-  /// Bytes that live through the whole step: parameters, gradients, optimizer
-  /// state. Where they exceed the limit, activations cannot help.
+  /// The bytes that live through the whole step: parameters, gradients and
+  /// optimizer state. If they exceed the limit, no treatment of activations
+  /// helps.
   int64_t persistentBytes = 0;
-  /// Layers, with those that save most first.
+  /// The layers in descending order of savings.
   std::vector<LayerSavings> savings;
   AdviceResult recompute, swap;
 };

@@ -1,8 +1,9 @@
 //===- StepPlan.h - Compact memory plan of a training step ----*- C++ -*-===//
 //
-// A plan gives every buffer of a StepProblem its place in one arena. It holds
-// offsets inside frames and inside the scratch of a routine once per chunk,
-// and the bases of a frame's parts and one scratch base per task:
+// A plan assigns every buffer of a StepProblem an address in one arena. It
+// holds offsets inside frames and inside the scratch memory of a routine once
+// per chunk. For each task it holds the bases of the frame's parts and one
+// scratch base:
 //
 //   residual       frameBase(task, part) + residualOffset - part.begin
 //   temporary      the same, where the task's own frame is not yet, or no
@@ -10,10 +11,11 @@
 //               or scratchBase(task) + offset
 //   task buffer, persistent buffer         an offset in the arena
 //
-// The residuals of two phases make up a frame of one part. With three phases,
-// those that die in the second one, those that are born in it, and those that
-// live through it are parts that come and go, and are placed, apart; what comes
-// and goes in the second phase does so in several steps, too:
+// The residuals of a frame with two phases form one part. With three phases,
+// the residuals that die in the second phase, those that are born in it and
+// those that live through it form separate parts, each with its own lifetime
+// and place. Residuals that are born or die in the second phase are spread over
+// several parts:
 //
 //   tasks     F0        I0        W0
 //   part 0    |----------|
@@ -22,8 +24,8 @@
 //   part 3               |----------|
 //   part 4                |---------|
 //
-// A task buffer may lie where a frame or scratch has nothing alive for as long
-// as the buffer lives, and so may another task's frame or scratch.
+// A task buffer, a frame or the scratch memory of another task may overlap a
+// frame or scratch memory where nothing of it is live for the same time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,14 +38,14 @@
 
 namespace mf::memory {
 
-/// Where a temporary is, relative to a base of the task that runs it.
+/// The place of a temporary, relative to a base of the task that runs it.
 struct TemporaryPlace {
   enum class Region { Frame, Scratch };
   Region region = Region::Scratch;
   int64_t offset = 0;
 };
 
-/// Layout of a routine's temporaries, in the order of the problem.
+/// The layout of a routine's temporaries, in the order of the problem.
 /// `scratchSize` is 0 if all of them are in the frame.
 struct RoutineLayout {
   int64_t scratchSize = 0;
@@ -56,39 +58,39 @@ struct PhaseMoment {
   int64_t instruction = 0;
 };
 
-/// Offsets [begin, begin + size) of a frame, which has them in the arena from
-/// instruction `first` to before instruction `last`.
+/// The offsets [begin, begin + size) of a frame. The arena holds them from
+/// instruction `first` until before instruction `last`.
 struct FramePart {
   int64_t begin = 0;
   int64_t size = 0;
   PhaseMoment first;
   PhaseMoment last;
 
-  /// The instructions [begin, end) of a phase, which has `length`, at which it
-  /// is there.
+  /// Returns the instructions [begin, end) of a phase of `length` instructions
+  /// during which the part is in the arena.
   std::pair<int64_t, int64_t> getRange(int64_t phase, int64_t length) const;
 };
 
-/// Layout of a frame: its size, the parts that make it up, by their begins, and
-/// the offset of each residual in it. Every buffer lies in one part.
+/// The layout of a frame: its size, its parts in the order of their begins, and
+/// the offset of each residual in it. Every residual lies in one part.
 struct ResidualFrameLayout {
   int64_t size = 0;
   std::vector<FramePart> parts;
   std::vector<int64_t> residualOffsets;
 
-  /// The number of the part that has the offset.
+  /// Returns the index of the part that contains the offset.
   size_t getPart(int64_t offset) const;
 };
 
-/// The bases of a task in the arena. `frameBases`, of a routine with frame, has
-/// one for each part, the same in all tasks of an instance. `scratchBase` is 0
-/// for a routine whose scratch is empty.
+/// The bases of a task in the arena. If the routine has a frame, `frameBases`
+/// has one base for each part, the same in all tasks of an instance.
+/// `scratchBase` is 0 for a routine whose scratch is empty.
 struct TaskBases {
   std::vector<int64_t> frameBases;
   int64_t scratchBase = 0;
 };
 
-/// The plan. All vectors are in the order of the problem's.
+/// The plan. All vectors are in the order of the problem's vectors.
 struct StepPlan {
   std::vector<ResidualFrameLayout> frames;
   std::vector<RoutineLayout> routines;
@@ -99,23 +101,24 @@ struct StepPlan {
   /// StepProblem::maxLive() of the planned problem.
   StepLiveBound bound;
 
-  /// Where an offset of the task's frame, which is frame `frame`, is.
+  /// Returns the address of an offset in the task's frame, which is frame
+  /// `frame`.
   int64_t getFrameAddress(int64_t task, int64_t frame, int64_t offset) const;
 
   /// True if some frame has more than one part.
   bool hasParts() const;
 
-  /// How far the arena is above the bound, relative to it.
+  /// Returns the distance of the arena from the bound, relative to the bound.
   double getGap() const;
 
-  /// True if no smaller arena exists. A larger one than the bound may be the
-  /// smallest, too, but that is not known.
+  /// True if it is proven that no smaller arena exists, because the arena
+  /// equals the bound. An arena above the bound may be the smallest too.
   bool isOptimal() const { return arenaSize <= bound.bytes; }
 
-  /// Tells whether the plan is legal for `problem`: shapes agree, everything is
-  /// aligned and inside the arena, and no two buffers that are alive together
-  /// share an address. Exact: what lies in a hole of a frame or of scratch, of
-  /// whatever task, is legal.
+  /// Checks that the plan is legal for `problem`: shapes agree, everything is
+  /// aligned and inside the arena, and no two buffers that are live at the same
+  /// time overlap. The check is exact: a buffer may lie in a hole of a frame or
+  /// of scratch memory of any task.
   llvm::Error verify(const StepProblem &problem) const;
 
   /// Prints the plan as text, a line per buffer and per task.
@@ -125,25 +128,25 @@ struct StepPlan {
 /// Limits on the planner's work. Work is counted, not timed: the same problem
 /// and options give the same plan on every machine.
 struct StepPlanOptions {
-  /// Further improvement is tried while the arena is more than this above the
-  /// bound.
+  /// The planner tries to improve the plan while the relative distance from the
+  /// bound is more than this.
   double acceptableGap = 0.001;
   /// Elementary steps of the heuristics per packing, see FirstFitOptions.
   int64_t packingWork = 1'000'000;
-  /// Elementary steps of the search per packing, where the heuristics leave
-  /// more than an acceptable gap; see CapacitySearchOptions. Placing frames in
-  /// parts takes a tenth of it.
+  /// Elementary steps of the search per packing, which runs where the
+  /// heuristics leave more than the acceptable gap; see CapacitySearchOptions.
+  /// Placing frames in parts may use a tenth of it.
   int64_t searchWork = 30'000'000;
-  /// Elementary steps of packing frames, scratch and task buffers as the shapes
-  /// that they are.
+  /// Elementary steps of packing frames, scratch and task buffers by their
+  /// exact shapes.
   int64_t shapeWork = 15'000'000;
   /// Frames of three phases may consist of several parts.
   bool splitFrames = true;
-  /// Packings that were made before; null if nothing is remembered.
+  /// Packings of earlier plans. Null disables the cache.
   std::shared_ptr<PackMemo> memo = nullptr;
 };
 
-/// Plans a well-formed problem; an error of check() otherwise.
+/// Plans a well-formed problem. Returns the error of check() for any other.
 llvm::Expected<StepPlan> planStep(const StepProblem &problem,
                                   const StepPlanOptions &options = {});
 

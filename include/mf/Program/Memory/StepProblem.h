@@ -4,11 +4,12 @@
 // in a form whose size does not grow with micro-batches times operators.
 //
 // A stage executes an ordered list of tasks on one compute stream. A task runs
-// a routine (forward or backward of a chunk, update, ...): a straight list of
-// instructions. Routines that run one after the other on the same micro-batch
-// (forward, then backward) share a frame: the residuals, each born at an
-// instruction of one routine and dead at an instruction of a later one. The
-// frame is instantiated once per micro-batch; its layout is the same each time.
+// a routine (forward or backward of a chunk, update, ...), which is a straight
+// list of instructions. Routines that run one after the other on the same
+// micro-batch (forward, then backward) share a frame: the residuals, each born
+// at an instruction of one routine and dead at an instruction of a later one.
+// The frame is instantiated once per micro-batch. Its layout is the same each
+// time.
 //
 //   tasks     F0        F1        B0        F2        B1       ...
 //   frame 0   |--born--------------dead-|
@@ -32,14 +33,14 @@
 
 namespace mf::memory {
 
-/// The number by which the maker of a problem knows what a part of it stands
-/// for. The planner hands it on and never reads it.
+/// Identifies what a part of a problem represents, for whoever built the
+/// problem. The planner passes it on and never reads it.
 using PartId = uint32_t;
 
-/// The number of a part that stands for nothing.
+/// The PartId of a part that represents nothing.
 inline constexpr PartId noPart = ~PartId{0};
 
-/// A buffer that lives inside one routine, at instructions [begin, end).
+/// A buffer that lives inside one routine, during instructions [begin, end).
 struct Temporary {
   std::string name;
   int64_t size = 0;
@@ -55,10 +56,9 @@ struct RoutineMemory {
   std::vector<Temporary> temporaries;
 };
 
-/// A buffer that lives from instruction `birth` of the routine that is the
-/// frame's phase `birthPhase` (and on through that routine) until before
-/// instruction `death` of its phase `deathPhase`, which is a later one.
-/// `death` may be 0: then no instruction of that phase needs it.
+/// A buffer that lives from instruction `birth` of the frame's phase
+/// `birthPhase` until before instruction `death` of its later phase
+/// `deathPhase`. If `death` is 0, no instruction of that phase needs it.
 struct Residual {
   std::string name;
   int64_t size = 0;
@@ -66,15 +66,15 @@ struct Residual {
   int64_t birth = 0;
   int64_t deathPhase = 1;
   int64_t death = 0;
-  /// The layer of the model that it belongs to, if it belongs to one.
+  /// The layer of the model that it belongs to, if any.
   std::optional<int64_t> layer = std::nullopt;
   PartId id = noPart;
 };
 
 /// The memory in which the routines of a chunk keep values for one another.
 /// `phases` are the indices of the routines that share it, in the order in
-/// which a micro-batch runs them: two for forward and backward, three if the
-/// weight gradients are apart.
+/// which a micro-batch runs them: two for forward and backward, three if weight
+/// gradients are computed in a separate phase.
 struct ResidualFrame {
   std::string name;
   std::vector<int64_t> phases;
@@ -82,9 +82,9 @@ struct ResidualFrame {
   PartId id = noPart;
 };
 
-/// One run of a routine. `instance` (a micro-batch number, any unique value)
-/// tells which instance of the routine's frame it works on; it means nothing
-/// for a routine without frame.
+/// One run of a routine. `instance` (a micro-batch, or any other unique number)
+/// selects the instance of the routine's frame. It is ignored for a routine
+/// without a frame.
 struct TaskMemory {
   int64_t routine = 0;
   int64_t instance = 0;
@@ -105,9 +105,9 @@ struct StepMoment {
   }
 };
 
-/// A buffer that lives across tasks in [begin, end): a message between stages,
-/// a value on its way to or from the host. Whole tasks a to b: {a, 0} to
-/// {b + 1, 0}.
+/// A buffer that lives across tasks in [begin, end), such as a message between
+/// stages or a value that is copied to or from the host. The whole of tasks a
+/// to b is {a, 0} to {b + 1, 0}.
 struct TaskBuffer {
   std::string name;
   int64_t size = 0;
@@ -116,7 +116,8 @@ struct TaskBuffer {
   PartId id = noPart;
 };
 
-/// A buffer that lives throughout: a parameter, a gradient, optimizer state.
+/// A buffer that lives throughout the step: a parameter, a gradient or
+/// optimizer state.
 struct PersistentBuffer {
   std::string name;
   int64_t size = 0;
@@ -129,23 +130,24 @@ struct StepLiveBound {
   StepMoment moment;
 };
 
-/// A buffer alive at some moment. `instance` is the micro-batch of a residual
-/// and of a temporary of a routine with frame, else -1.
+/// A buffer that is live at some moment. `instance` is the micro-batch of a
+/// residual, or of a temporary of a routine with a frame; otherwise -1.
 struct LiveBuffer {
   enum class Kind { Persistent, TaskLevel, Residual, Temporary };
   Kind kind;
-  /// Name of the routine or frame it belongs to; empty for the other kinds.
+  /// The name of the routine or frame that it belongs to. Empty for the other
+  /// kinds.
   llvm::StringRef owner;
   llvm::StringRef name;
   int64_t instance;
   /// Bytes, rounded up to the alignment.
   int64_t size;
-  /// The number of the buffer in the problem.
+  /// The PartId of the buffer in the problem.
   PartId id;
 };
 
-/// The problem. Sizes are in bytes; every offset is a multiple of `alignment`,
-/// and bounds and plans count every size rounded up to it.
+/// The problem. Sizes are in bytes. Every offset is a multiple of `alignment`,
+/// and bounds and plans round every size up to it.
 struct StepProblem {
   std::vector<RoutineMemory> routines;
   std::vector<ResidualFrame> frames;
@@ -154,22 +156,21 @@ struct StepProblem {
   std::vector<PersistentBuffer> persistentBuffers;
   int64_t alignment = deviceBufferAlignment;
 
-  /// Tells whether the problem is well-formed: ranges within their routines,
-  /// sizes not negative and in sum not overflowing, every routine in at most
-  /// one phase of one frame, and every frame instance running each of its
-  /// phases once, in order. The error names the first broken rule.
+  /// Checks that the problem is well-formed: ranges are within their routines,
+  /// sizes are not negative and their sum does not overflow, every routine is
+  /// in at most one phase of one frame, and every frame instance runs each of
+  /// its phases once, in order. The error names the first broken rule.
   llvm::Error check() const;
 
-  /// The max-live bound of the expanded program: no arena can be smaller. Time
-  /// grows with tasks plus instructions, not with their product. Needs a
-  /// well-formed problem.
+  /// Returns the max-live bound of the step with all tasks expanded: no arena
+  /// can be smaller. Takes time in proportion to tasks plus instructions, not
+  /// to their product. The problem must be well-formed.
   StepLiveBound maxLive() const;
 
   /// The buffers that are live at `moment`, largest first; at the moment of
   /// maxLive(), their sizes sum up to its bytes.
   std::vector<LiveBuffer> liveAt(StepMoment moment) const;
 
-  /// `size` rounded up to the alignment.
   int64_t alignedSize(int64_t size) const {
     return (size + alignment - 1) / alignment * alignment;
   }

@@ -1,9 +1,9 @@
 //===- AttentionInputs.h - Optional inputs of attention ---------*- C++ -*-===//
 //
-// Kernels of attention take up to three optional inputs behind the required
-// ones, in this order: slopes of ALiBi (floating point), a mask of dropout (i1)
-// and the first key that each query sees (i32). Each may be missing, so its
-// type tells which one it is.
+// Attention kernels have up to three optional inputs after the required ones,
+// in this order: ALiBi slopes (floating point), a dropout mask (i1) and the
+// first key that each query sees (i32). Each may be absent, so an input is
+// identified by its element type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +15,10 @@
 
 namespace mf {
 
-/// The numbers of the optional inputs that a kernel of attention has.
+/// The indices of the optional inputs that an attention kernel has.
 struct AttentionInputs {
   std::optional<size_t> slopes, dropMask, starts;
-  /// The inputs from `end` on belong to none of the three.
+  /// The index of the first input that is none of the three.
   size_t end = 0;
 };
 

@@ -9,10 +9,12 @@
 
 namespace mf {
 
-/// Collectives as HCCL defines them, with n ranks: the inputs reduced, to all;
-/// the inputs side by side; of the inputs reduced the i-th part to rank i; of
-/// each input the i-th part to rank i; the first rank's input; of each input as
-/// many rows to each rank as counts say.
+/// Collectives as HCCL defines them, with n ranks. AllReduce: all ranks receive
+/// the reduced inputs. AllGather: all ranks receive the inputs side by side.
+/// ReduceScatter: rank i receives part i of the reduced inputs. AllToAll: rank
+/// i receives part i of each input. Broadcast: all ranks receive the first
+/// rank's input. AllToAllV: each rank receives as many rows of each input as
+/// the counts say.
 enum class CollectiveKind : uint8_t {
   AllReduce,
   AllGather,
@@ -22,18 +24,19 @@ enum class CollectiveKind : uint8_t {
   AllToAllV
 };
 
-/// How elements are combined: in fp32, rounded once, in the order of ranks.
+/// The combination of elements. It is computed in fp32, in the order of ranks,
+/// and rounded once.
 enum class Reduction : uint8_t { Sum, Max };
 
-/// "all_reduce".
+/// Returns the dialect's spelling, for example "all_reduce".
 llvm::StringRef getName(CollectiveKind kind);
 
-/// All kinds, in their order.
 llvm::ArrayRef<CollectiveKind> getCollectiveKinds();
 
-/// The share of a collective's bytes (those of its largest tensor) that one of
-/// `members` ranks sends if nothing is sent more often than it must be:
-/// (n-1)/n, for all_reduce twice that, for broadcast 1.
+/// Returns the bytes that one of `members` ranks sends, relative to those of
+/// the collective's largest tensor, if nothing is sent more often than
+/// necessary: (n-1)/n in general, twice that for all_reduce, and 1 for
+/// broadcast.
 double getSentShare(CollectiveKind kind, int64_t members);
 
 } // namespace mf

@@ -1,8 +1,8 @@
 //===- KernelBlocks.h - Block sizes of kernels ------------------*- C++ -*-===//
 //
-// Cuts whose partial results lie in a workspace: the workspace's size and the
-// kernel that fills it follow from the same numbers, which depend on the shapes
-// alone.
+// Block sizes of kernels that keep partial results in a workspace. The
+// workspace's size and the kernel that fills it use the same numbers, which
+// depend on shapes alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,31 +13,33 @@
 
 namespace mf {
 
-/// Elements of an elementwise tile: large enough to hide the hand-over to a
-/// thread, small enough to share evenly and to stay in a second-level cache.
+/// Elements of an elementwise tile: enough to hide the cost of handing it to a
+/// thread, few enough to balance the load and to stay in a second-level cache.
 constexpr int64_t elementsPerTile = 32768;
 
-/// Elements after which a running sum is set aside, to keep its error small.
+/// The number of elements after which a running sum is stored and restarted, to
+/// keep its error small.
 constexpr int64_t elementsPerSum = 4096;
 
-/// Elements whose squares are added up to one partial sum of a norm.
+/// The number of elements whose squares form one partial sum of a norm.
 constexpr int64_t elementsPerNormBlock = 16 * elementsPerSum;
 
-/// Rows whose gradients of gamma are added up to one partial sum of
-/// aclnnRmsNormGrad; `rows` is at least 1.
+/// The number of rows whose gradients of gamma form one partial sum of
+/// aclnnRmsNormGrad. `rows` must be at least 1.
 int64_t getRmsNormGradBlockRows(int64_t rows);
 
-/// An element of a row that is being sorted: a number in whose order rows are
-/// sorted, and where the element came from.
+/// An element of a row that is being sorted: its sort key and its index in the
+/// row.
 struct SortedElement {
   uint32_t order;
   uint32_t index;
 };
 
-/// Groups of rows that are sorted side by side, one row after another in each.
+/// Returns the number of groups of rows that are sorted in parallel. Each group
+/// sorts its rows one after another.
 int64_t getSortGroups(int64_t rows);
 
-/// Loops over a dimension, or over several that lie together.
+/// A loop over one dimension, or over several adjacent ones.
 struct StridedLoop {
   int64_t size, stride;
 };
@@ -45,25 +47,28 @@ using StridedLoops = llvm::SmallVector<StridedLoop, 4>;
 
 int64_t countIterations(const StridedLoops &loops);
 
-/// A sum over dimensions. The input is seen as alternating groups of kept and
-/// reduced dimensions. If the innermost group is kept, its elements are summed
-/// as vectors, one "unit" a row; if it is reduced, a unit is a run of
-/// consecutive elements and has one sum. Where the results are too few to
-/// occupy several threads, the units are cut into a fixed number of blocks that
-/// are summed separately, in a workspace.
+/// Describes a sum over dimensions. The input is viewed as alternating groups
+/// of kept and reduced dimensions. If the innermost group is kept, its elements
+/// are summed as vectors, and a unit is one row of it. If it is reduced, a unit
+/// is a run of consecutive elements, which has one sum. If the results are too
+/// few to occupy several threads, the units are divided into a fixed number of
+/// blocks that are summed separately in a workspace.
 struct ReductionCut {
-  /// `dims` are at least 1; `isReduced` has an entry for each.
+  /// Describes the sum of a tensor of shape `dims` over the dimensions that
+  /// `isReduced` marks. All sizes must be at least 1.
   ReductionCut(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<bool> isReduced);
 
-  /// The loops outermost first, without the innermost group.
+  /// The loops without the innermost group, outermost first.
   StridedLoops kept, reduced;
   int64_t inner = 1;
   bool innerIsKept = true;
-  /// Iterations of the kept loops; results in all.
+  /// The number of iterations of the kept loops, and the number of results.
   int64_t outer, results;
-  /// Units that are added up for each result, and pieces of an inner run.
+  /// The number of units that are added for each result, and the number of
+  /// pieces into which an inner run is cut.
   int64_t units, runs = 1;
-  /// Results of one group, groups of an inner row, and groups in all.
+  /// The number of results in one group, of groups in an inner row, and of all
+  /// groups.
   int64_t strip, strips = 1, groups;
   int64_t blocks = 1;
 
@@ -75,8 +80,8 @@ private:
   void addLoops(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<bool> isReduced);
 };
 
-/// For each dimension of input 0 whether attribute `axes` has it; axes that do
-/// not exist are left out, negative ones count from the end.
+/// Returns for each dimension of input 0 whether attribute `axes` contains it.
+/// Axes that do not exist are ignored. Negative ones count from the end.
 llvm::SmallVector<bool, 4> getReducedDimensions(const KernelSpec &spec);
 
 } // namespace mf

@@ -1,11 +1,11 @@
-//===- KernelChain.h - Kernels that run as one ----------------*- C++ -*-===//
+//===- KernelChain.h - Kernels that are fused into one ----------*- C++ -*-===//
 //
 // mfChain runs several kernels one after another on a few rows at a time, so
-// that intermediate tensors never lie in device memory. Its attribute `steps`
-// gives the kernels: each makes one tensor, from the chain's inputs and the
-// results of earlier steps; the last one makes the chain's output. All steps
-// make tensors of the same dimensions but the last, so the rows of one depend
-// on the same rows of the others.
+// that intermediate tensors are never written to device memory. Its attribute
+// `steps` lists the kernels. Each one computes one tensor from the chain's
+// inputs and the results of earlier steps. The last one computes the chain's
+// output. All steps except the last have results with the same dimensions, so a
+// row of a result depends only on the same rows of its operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,23 +16,23 @@
 
 namespace mf {
 
-/// The kernel that does one step of a chain by itself. Its operands must be
-/// there: inputs of the chain and results of steps before it.
+/// Returns the kernel that computes one step of a chain by itself. The step's
+/// operands must exist: they are inputs of the chain or results of earlier
+/// steps.
 KernelSpec getStepSpec(const KernelSpec &chain, size_t step);
 
-/// All steps of a chain; none if the kernel is no chain, or one whose steps
-/// read values that do not exist.
+/// Returns all steps of a chain. Empty if the kernel is no chain, or if steps
+/// of the chain read values that do not exist.
 std::vector<KernelSpec> getStepSpecs(const KernelSpec &spec);
 
-/// Checks that a chain is valid, given kernels that agree with their
+/// Checks that a chain is valid, given that its kernels agree with their
 /// signatures: each step may be part of a chain and reads values that exist,
-/// all shapes fit, no result or input is unused, and an input that may lie
-/// where the output does has its rows there, too. Messages name steps as t0, t1
-/// and inputs as in0, in1. The shapes of a single step are for its kernel to
-/// check.
+/// all shapes fit, no result or input is unused, and an input that may share
+/// memory with the output has the same rows. Messages name steps t0, t1 and
+/// inputs in0, in1. Each step's own kernel checks the shapes of that step.
 llvm::Error checkChain(const KernelSpec &chain);
 
-/// FLOPs of all steps.
+/// Returns the sum of the FLOPs of all steps.
 int64_t getChainFlops(const KernelSpec &chain);
 
 } // namespace mf

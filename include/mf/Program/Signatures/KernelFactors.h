@@ -8,10 +8,11 @@
 
 namespace mf {
 
-/// The launches that devices have where this one multiplies a gradient by
-/// `factors`, which no operator of CANN does: a product in place for each. An
-/// update has them, not a norm that reads the same products before it. Empty
-/// for kernels without factors.
+/// Returns the launches that devices need where this kernel multiplies a
+/// gradient by its `factors` operands, which no operator of CANN does: one
+/// product in place for each factor. Only an update has such launches. A norm
+/// reads the products that the update's launches have stored. Empty for kernels
+/// without factors.
 std::vector<KernelSpec> getProductsOfFactors(const KernelSignature &signature,
                                              const KernelSpec &spec);
 

@@ -1,9 +1,9 @@
 //===- KernelParts.h - Effect of cut operands on results --------*- C++ -*-===//
 //
-// Ranks run one program, each on its parts of tensors. Each kernel's record has
-// a line that says how its outputs are cut if its inputs are
-// (AscendKernelBase.td). It is read here, for the proof that ranks together
-// compute the same as the model.
+// Ranks run one program, each on its own parts of tensors. Each kernel's record
+// has a line that defines how its outputs are sharded, given how its inputs are
+// (AscendKernelBase.td). This file parses that line for the proof that the
+// ranks together compute the same as the model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,28 +15,30 @@
 
 namespace mf {
 
-/// How a kernel or an operator treats an operand that holds partial sums.
+/// How a kernel or an operator treats an operand that holds a summand.
 enum class Linearity : uint8_t {
-  /// The operand must have the sum.
+  /// The operand must be the complete sum.
   None,
-  /// Linear in all such operands at once: they are partial together.
+  /// The kernel is linear in all such operands together: they may be summands
+  /// at the same time.
   Together,
-  /// Linear in each such operand alone.
+  /// The kernel is linear in each such operand separately.
   Alone
 };
 
-/// How to combine the results of ranks that each saw a part of a dimension
-/// which the output lacks.
+/// How to combine the results of ranks that each processed a part of a
+/// dimension that the output does not have.
 enum class PartReduction : uint8_t { Sum, Largest, Norm };
 
-/// A dimension that operands share. Where one is cut by ranks, all that have it
-/// must be cut alike.
+/// A dimension that operands share. If ranks cut it, all operands that have it
+/// must be cut in the same way.
 struct PartDim {
-  /// A letter; of leading dimensions, their number from the last, from 0.
+  /// A letter. For a leading dimension, its index counted from the last leading
+  /// dimension, from 0.
   char letter = 0;
   bool isLeading = false;
-  /// The letter of a dimension inside of this one, which the operand holds as
-  /// one with it, and its size; 0 if there is none.
+  /// The letter and the size of a dimension that the operand stores fused into
+  /// this one, as the inner part of it. 0 if there is none.
   char inner = 0;
   int64_t innerExtent = 1;
 
@@ -54,26 +56,27 @@ struct PartOperand {
   Linearity linearity = Linearity::None;
   /// Set for outputs only.
   PartReduction reduction = PartReduction::Sum;
-  /// Set for an output that has the elements of the only input, its dimensions
-  /// in another order.
+  /// True for an output that has the elements of the only input with permuted
+  /// dimensions.
   bool isPermuted = false;
-  /// The letter of the dimension in which the operand says where a rank's part
-  /// begins; 0 if it is another operand.
+  /// The letter of the dimension for which this operand gives the first index
+  /// of the rank's part. 0 for all other operands.
   char firstIndexOf = 0;
-  /// The letter above which the outputs of a kernel that takes a rank's own
-  /// part lie cut, if the operand says which part; 0 if it is another operand.
+  /// For an operand that tells which part of a whole each rank takes: the
+  /// outputs of the kernel are cut just outside of the dimension with this
+  /// letter. 0 for all other operands.
   char ownPartAbove = 0;
 };
 
-/// Operands as in the specification.
+/// The operands in the order of the specification.
 struct KernelParts {
   std::vector<PartOperand> inputs, outputs;
 };
 
-/// Reads the line for operands of these shapes; a variadic last input stands
-/// for all that follow. Fails where there are fewer operands in the line than
-/// in the specification, fewer dimensions in the operand than letters, or no
-/// size of a dimension that is one with another.
+/// Parses the line for operands of these shapes. A variadic last input covers
+/// all inputs that follow. Fails if the line has fewer operands than the
+/// specification, if an operand has fewer dimensions than letters, or if the
+/// size of a fused dimension is unknown.
 llvm::Expected<KernelParts> parseParts(llvm::StringRef line,
                                        const KernelSpec &spec);
 

@@ -1,8 +1,9 @@
 //===- KernelSignature.h - Signatures and costs of kernels ------*- C++ -*-===//
 //
-// The tables that dialects/ascend/AscendKernels.td generates: for each kernel
-// its operands and its use of their memory, its attributes, its engine and its
-// cost. Nothing else in mf knows this of a kernel by its name.
+// The tables that are generated from dialects/ascend/AscendKernels.td. For each
+// kernel they hold its operands and how it uses their memory, its attributes,
+// its engine and its cost. No other code depends on the names of kernels for
+// these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,25 +21,26 @@ namespace mf {
 
 /// How a kernel accesses the memory of an operand.
 enum class Access : uint8_t {
-  /// Reads it.
+  /// The kernel reads the operand.
   In,
-  /// Overwrites every byte, whatever it held.
+  /// The kernel overwrites every byte, whatever it held.
   Out,
-  /// Reads it and overwrites it with what becomes of it.
+  /// The kernel reads the operand and overwrites it with its new value.
   Updated,
-  /// Adds to it.
+  /// The kernel adds to the operand.
   Accumulated
 };
 
-/// True for In, Updated and Accumulated.
+/// Returns true for In, Updated and Accumulated.
 bool readsMemory(Access access);
-/// True for all but In.
+/// Returns true for all except In.
 bool writesMemory(Access access);
 
 /// The part of a device that a kernel keeps busy.
 enum class Engine : uint8_t { Cube, Vector, Copy, Communication };
 
-/// As AscendKernels.td and the documentation write them: "in", "cube".
+/// Returns the spelling in AscendKernels.td and the documentation, for example
+/// "in" or "cube".
 llvm::StringRef getName(Access access);
 llvm::StringRef getName(Engine engine);
 
@@ -46,35 +48,35 @@ llvm::StringRef getName(Engine engine);
 enum class AttributeKind : uint8_t { Bool, Int, Double, Ints, Steps };
 
 AttributeKind getKind(const AttributeValue &value);
-/// "a bool", "an integer", "a floating-point number", "a list of integers",
-/// "a list of steps".
+/// Returns "a bool", "an integer", "a floating-point number", "a list of
+/// integers" or "a list of steps".
 llvm::StringRef getDescription(AttributeKind kind);
 
-/// How a kernel may be a step of a chain (KernelChain.h).
+/// How a kernel may be used as a step of a chain (KernelChain.h).
 enum class StepKind : uint8_t {
-  /// It may not be a step.
+  /// The kernel may not be a step.
   None,
-  /// Each element of its output is made of the same element of its operands,
-  /// which are repeated over dimensions that they lack or have one of.
+  /// Each element of the output depends on the same element of the operands,
+  /// which are broadcast over dimensions that they lack or that have size one.
   Elements,
-  /// Each row of its output, which is its last dimension, is made of the same
-  /// row of its operands, which may be longer or shorter.
+  /// Each row (last dimension) of the output depends on the same row of the
+  /// operands, which may be longer or shorter.
   Rows
 };
 
-/// One input or output. Inputs are all `In`, outputs never: a tensor on which a
-/// kernel works in place is an output alone.
+/// One input or output. All inputs are `In` and no output is: a tensor that a
+/// kernel updates in place is listed as an output only.
 struct OperandSignature {
   llvm::StringRef name;
   Access access;
   /// Only the last operands can be left out.
   bool isOptional;
-  /// Stands for any number of operands, from 1 on unless it is optional too;
-  /// only the last one.
+  /// The operand stands for any number of operands, at least one unless it is
+  /// optional too. Only the last operand can be variadic.
   bool isVariadic;
-  /// For an output: bit i is set if it may be the very memory of input i, the
-  /// same bytes from the first to the last. All other memory is disjoint. The
-  /// operands of a variadic input all have its number.
+  /// For an output: bit i is set if the output may use exactly the memory of
+  /// input i, from the first byte to the last. All other memory must be
+  /// disjoint. All operands of a variadic input share its bit.
   uint32_t sharedInputs;
 };
 
@@ -84,91 +86,98 @@ struct AttributeSignature {
   bool isOptional;
 };
 
-/// A number that the rate of a kernel may depend on: "keys", "rows".
+/// A quantity that the rate of a kernel may depend on, for example "keys" or
+/// "rows".
 struct MeasureSignature {
   llvm::StringRef name;
-  /// Above 0 unless an operand is empty.
+  /// Computes the quantity. Above 0 unless an operand is empty.
   int64_t (*get)(const KernelSpec &);
 };
 
-/// One kernel. The functions take specifications that `checkAgainstSignature`
-/// accepts, with shapes whose bytes can be counted; they answer also for shapes
-/// that the kernel refuses.
+/// One kernel. The functions require specifications that
+/// `checkAgainstSignature` accepts and shapes whose bytes can be counted. They
+/// also work for shapes that the kernel rejects.
 struct KernelSignature {
   llvm::StringRef name;
   llvm::ArrayRef<OperandSignature> inputs, outputs;
   llvm::ArrayRef<AttributeSignature> attributes;
   Engine engine;
-  /// The kind by which a target gives rates: one of getKernelKinds().
+  /// The kind for which a target defines rates: one of getKernelKinds().
   llvm::StringRef kind;
-  /// Floating-point operations that the device does, a multiply-add counted as
-  /// two: causal attention counts the keys that are seen. The measure
-  /// "full_flops" counts attention as published utilisations do: each query
-  /// with all keys, seen or not. For other kernels it is the same.
+  /// The floating-point operations that the device executes, where a
+  /// multiply-add counts as two. Causal attention counts only the keys that are
+  /// seen. The measure "full_flops" counts attention as published utilisations
+  /// do, each query with all keys, seen or not. For other kernels it is the
+  /// same.
   int64_t (*getFlops)(const KernelSpec &);
-  /// Bytes read and written in device memory, each operand once.
+  /// The bytes read and written in device memory, where each operand counts
+  /// once.
   int64_t (*getBytes)(const KernelSpec &);
-  /// Device memory that the kernel needs while it runs; 0 if none. Follows from
-  /// the specification alone.
+  /// The bytes of device memory that the kernel needs while it runs, or 0. They
+  /// depend on the specification alone.
   int64_t (*getWorkspaceBytes)(const KernelSpec &);
-  /// The step that it may be in a chain; null if it never is one.
+  /// How the kernel may be a step of a chain. Null if it never may.
   StepKind (*getStepKind)(const KernelSpec &);
-  /// The line that gives the kernel's rule for parts (KernelParts.h).
+  /// Returns the line that defines the kernel's rule for sharded operands
+  /// (KernelParts.h).
   std::string (*getParts)(const KernelSpec &);
-  /// "flops", "full_flops", "bytes", "largest_operand_bytes", and the kernel's
-  /// own.
+  /// The measures "flops", "full_flops", "bytes" and "largest_operand_bytes",
+  /// followed by the kernel's own.
   llvm::ArrayRef<MeasureSignature> measures;
 
-  /// The names that profilers of devices give it (ProfiledKernels.h).
+  /// The names of the kernel in profiles of devices (ProfiledKernels.h).
   llvm::ArrayRef<llvm::StringRef> profiled;
-  /// Turns the operands that a profiler showed into the kernel's; false if they
-  /// do not tell what was launched. Null if they are the kernel's in its order.
+  /// Converts the operands that a profiler lists to the kernel's operands.
+  /// Returns false if they do not identify the launch. Null if both lists are
+  /// the same.
   bool (*takeProfiled)(KernelSpec &);
 
-  /// None if the kernel has no measure of that name.
+  /// Returns the value of a measure, or none if the kernel has no measure of
+  /// that name.
   std::optional<int64_t> getMeasure(const KernelSpec &spec,
                                     llvm::StringRef measure) const;
 
-  /// The operand that stands at a position, variadic ones expanded. The
-  /// position must be one that `checkAgainstSignature` accepts.
+  /// Returns the signature of the operand at a position, with variadic operands
+  /// expanded. `checkAgainstSignature` must accept the position.
   const OperandSignature &getInput(size_t position) const;
   const OperandSignature &getOutput(size_t position) const;
 
-  /// Whether some specification needs a workspace: where not, there is no need
-  /// to ask `getWorkspaceBytes`.
+  /// Returns false if no specification needs a workspace. Callers then need not
+  /// call `getWorkspaceBytes`.
   bool mayNeedWorkspace() const;
 
-  /// Whether the output at position `output` may be the very memory of the
-  /// input at position `input`.
+  /// Returns whether the output at position `output` may use exactly the memory
+  /// of the input at position `input`.
   bool mayShareMemory(size_t output, size_t input) const;
 };
 
-/// The kernel's signature, or null if there is none of that name.
+/// Returns the signature of the kernel, or null if there is no kernel of that
+/// name.
 const KernelSignature *findKernelSignature(llvm::StringRef name);
 
-/// All kernels, sorted by name.
+/// Returns the signatures of all kernels, sorted by name.
 llvm::ArrayRef<KernelSignature> getKernelSignatures();
 
-/// The kinds of kernels, such as "matmul", "norm", "optimizer", in the order of
-/// AscendKernelBase.td.
+/// Returns the kinds of kernels, for example "matmul", "norm" and "optimizer",
+/// in the order of AscendKernelBase.td.
 llvm::ArrayRef<llvm::StringRef> getKernelKinds();
 
-/// Returns "; did you mean 'KERNEL'?" for a kernel that does not exist, or
-/// nothing if no name is near.
+/// Returns "; did you mean 'KERNEL'?" for the name of an unknown kernel, or an
+/// empty string if no known name is similar.
 std::string suggestKernelName(llvm::StringRef name);
 
-/// An attribute that is given, and its type.
+/// The name and the type of an attribute that a launch has.
 using GivenAttribute = std::pair<llvm::StringRef, AttributeKind>;
 
-/// Checks the number of inputs and outputs and the attributes (missing,
-/// unknown, of another type). The message does not name the kernel.
+/// Checks the number of inputs and outputs, and that no attribute is missing,
+/// unknown or of the wrong type. The message does not name the kernel.
 llvm::Error checkAgainstSignature(const KernelSignature &signature,
                                   size_t numInputs, size_t numOutputs,
                                   llvm::ArrayRef<GivenAttribute> attributes);
 
-/// The same for a specification, whose name may be unknown, too; the message
-/// begins with the kernel's name. Shapes and element types are for the kernel
-/// to check.
+/// Checks the same for a specification, and that the kernel exists. The message
+/// begins with the kernel's name. Shapes and element types are left to the
+/// kernel.
 llvm::Error checkAgainstSignature(const KernelSpec &spec);
 
 } // namespace mf

@@ -18,23 +18,23 @@ struct KernelStep;
 using AttributeValue = std::variant<bool, int64_t, double, std::vector<int64_t>,
                                     std::vector<KernelStep>>;
 
-/// Attributes by name, in the order of their names.
+/// Attributes, keyed and ordered by name.
 using AttributeMap = std::map<std::string, AttributeValue>;
 
-/// One kernel of several that run as one (KernelChain.h).
+/// One of the kernels of a chain (KernelChain.h).
 struct KernelStep {
-  /// The name of its signature.
+  /// The name of the kernel's signature.
   std::string kernel;
-  /// The values that the step reads: i is input i of the chain, ~i the result
-  /// of step i.
+  /// The values that the step reads: i denotes input i of the chain, ~i the
+  /// result of step i.
   std::vector<int64_t> operands;
   TensorShape result;
   AttributeMap attributes;
 };
 
-/// All properties that decide a kernel's computation.
+/// All properties that determine a kernel's computation.
 struct KernelSpec {
-  /// The name of its signature, such as "aclnnMatmul".
+  /// The name of the kernel's signature, for example "aclnnMatmul".
   std::string name;
   llvm::SmallVector<TensorShape, 4> inputs;
   llvm::SmallVector<TensorShape, 4> outputs;

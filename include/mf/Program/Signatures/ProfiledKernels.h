@@ -1,8 +1,8 @@
 //===- ProfiledKernels.h - Kernels by their names in profiles ---*- C++ -*-===//
 //
-// A profiler shows kernels by the device's own names, with the shapes and
-// element types of their operands but without attributes. Records of kernels
-// give these names and the order of operands there.
+// A profiler lists kernels by the device's own names, with the shapes and
+// element types of their operands but without attributes. The records of
+// kernels define these names and the order of the operands there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,13 +14,15 @@
 
 namespace mf {
 
-/// The kernel that a profiler's column Type names: one of our own names, or one
-/// that a record lists as `profiled`. Null if there is none.
+/// Returns the kernel that the column Type of a profile names. It is either one
+/// of our own kernel names or a name that a record lists as `profiled`. Null if
+/// there is none.
 const KernelSignature *findProfiledKernel(llvm::StringRef type);
 
-/// The launch that a profiler shows with these operands, absent ones left out:
-/// its FLOPs, bytes and measures are those of the launch, as far as shapes say.
-/// Attention is taken for causal. None if the operands are not the kernel's.
+/// Returns a launch with the operands that a profiler lists, absent ones left
+/// out. Its FLOPs, bytes and measures are those of the real launch, as far as
+/// shapes determine them. Attention is assumed to be causal. None if the
+/// operands do not fit the kernel.
 std::optional<KernelSpec> getProfiledSpec(const KernelSignature &signature,
                                           llvm::ArrayRef<TensorShape> inputs,
                                           llvm::ArrayRef<TensorShape> outputs);

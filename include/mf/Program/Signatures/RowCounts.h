@@ -1,7 +1,7 @@
 //===- RowCounts.h - Row counts of an all_to_all_v --------------*- C++ -*-===//
 //
 // The sizes of an all_to_all_v are data. The code that moves rows and the code
-// that checks its result must refuse the same counts, in the same words.
+// that checks its result must reject the same counts with the same messages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,37 +17,38 @@
 
 namespace mf {
 
-/// The counts of one member of a group, as many for each member of the group as
-/// a member has experts.
+/// The counts of one member of a group. Each list has an entry for every member
+/// of the group and every expert of a member.
 struct RowCounts {
-  /// Rows of the input for each expert of each member. The rows lie in this
-  /// order.
+  /// The number of rows of the input that go to each expert of each member. The
+  /// rows are stored in this order.
   llvm::ArrayRef<float> send;
-  /// Rows that each member sends for each expert of this one.
+  /// The number of rows that each member sends to each expert of this member.
   llvm::ArrayRef<float> receive;
 };
 
-/// Why an exchange cannot be done.
+/// The reason why an exchange cannot be done.
 struct RowCountError {
-  /// The member that it is about.
+  /// The index of the member that the error is about.
   size_t member = 0;
   std::string reason;
 };
 
-/// Checks that all counts are whole numbers from 0 on, that none of the inputs,
-/// of `rows` rows each, has fewer rows than it sends, that senders and
-/// receivers agree, and that all outputs have room, of `room` rows each, for
-/// the rows that arrive. `ranks` are the names of the members in messages. If
-/// several have no room, the error is about the one at which most rows arrive.
+/// Checks that all counts are non-negative integers, that no member sends more
+/// rows than the `rows` rows of its input, that senders and receivers agree,
+/// and that the rows that arrive fit the `room` rows of each output. `ranks`
+/// are the names of the members in messages. If several outputs are too small,
+/// the error is about the member at which most rows arrive.
 std::optional<RowCountError> checkRowCounts(llvm::ArrayRef<RowCounts> members,
                                             llvm::ArrayRef<int64_t> ranks,
                                             int64_t rows, int64_t room);
 
-/// The sum of counts that were checked.
+/// Returns the sum of counts that checkRowCounts accepted.
 int64_t sumRows(llvm::ArrayRef<float> counts);
 
-/// The start of messages about an exchange, before the reason: the operator
-/// that it belongs to, or its channel if that has no name.
+/// Returns the start of messages about an exchange, which precedes the reason.
+/// It names the operator that the exchange belongs to, or its channel if the
+/// operator has no name.
 std::string describeRowExchange(llvm::StringRef cell, llvm::StringRef channel);
 
 } // namespace mf

@@ -7,9 +7,10 @@
 
 namespace mf {
 
-/// The element type of the largest input, or of the largest output of a kernel
-/// that reads nothing; the first of them if several are largest. The type in
-/// which products are summed does not count. F32 without any operands.
+/// Returns the element type of the largest input, or of the largest output for
+/// a kernel without inputs. The first one counts if several are largest. The
+/// type in which products are summed does not matter. F32 if there are no
+/// operands.
 DType getWorkType(const KernelSpec &spec);
 
 } // namespace mf
