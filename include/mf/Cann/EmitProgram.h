@@ -10,13 +10,14 @@
 
 namespace mf::cann {
 
-/// The texts of a program by the names of their files: the step as C++17 over
-/// the public API of AscendCL and aclnn, what it includes, a CMakeLists.txt and
-/// a README.md.
+/// The files of an emitted program, keyed by file name: the step as C++17
+/// source that uses the public API of AscendCL and aclnn, the headers that it
+/// includes, a CMakeLists.txt and a README.md.
 using ProgramFiles = std::map<std::string, std::string>;
 
-/// Writes a program of one rank. Fails with a LocatedError at a launch of a
-/// kernel that CANN has no counterpart of, and on what is not emitted yet.
+/// Emits a program of one rank. Fails with a LocatedError at a launch of a
+/// kernel that CANN has no counterpart for, and for features that the emitter
+/// does not support.
 llvm::Expected<ProgramFiles> emitProgram(const program::Program &program);
 
 } // namespace mf::cann

@@ -1,12 +1,13 @@
 //===- Schedule.h - Order of the tasks of a pipeline ----------*- C++ -*-===//
 //
-// A training step on a pipeline of stages as tasks: what is computed of which
-// chunk of the model for which micro-batch. A schedule says in which order
-// every stage runs its tasks. Built by a Policy (Policy.h). Knows no MLIR.
+// A training step on a pipeline of stages, as tasks. Each task computes one
+// phase of one chunk of the model for one micro-batch. A schedule is the order
+// in which every stage runs its tasks. Policies (Policy.h) make schedules. This
+// library does not depend on MLIR.
 //
-// A chunk is a piece of consecutive layers on one stage; chunks are numbered in
+// A chunk consists of consecutive layers on one stage. Chunks are numbered in
 // the order in which a micro-batch passes through them. A stage may hold
-// several (interleaved schedules).
+// several chunks (interleaved schedules).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +24,10 @@
 
 namespace mf::schedule {
 
-/// The part of its chunk's work that a task computes. A backward is either
-/// whole or split into an input gradient, which the stage before waits for, and
-/// a weight gradient, which nobody waits for. Recompute may be a task before
-/// it, which waits for no gradient.
+/// The phase of its chunk that a task computes. A backward is either whole or
+/// split into an input gradient, which the previous stage waits for, and a
+/// weight gradient, which no other task waits for. Recompute may be a separate
+/// task before the backward. It waits for no gradient.
 enum class Phase : uint8_t {
   Forward,
   Backward,
@@ -35,15 +36,15 @@ enum class Phase : uint8_t {
   Recompute
 };
 
-/// `F`, `B`, `I`, `W` or `R`.
+/// Returns `F`, `B`, `I`, `W` or `R`.
 char getLetter(Phase phase);
 
-/// Duration in the time by which schedules are made: forward 1, backward 2,
-/// input gradient 1, weight gradient 1, recompute 1.
+/// Returns the duration of a phase in the unit time that policies use: forward
+/// 1, backward 2, input gradient 1, weight gradient 1, recompute 1.
 int64_t getUnitTime(Phase phase);
 
-/// One run of one phase of a chunk, for a micro-batch or one piece of its
-/// sequence. All numbers count from 0.
+/// One run of one phase of a chunk, for a micro-batch or for one piece of its
+/// sequence. All indices count from 0.
 struct Task {
   Phase phase = Phase::Forward;
   int32_t chunk = 0;
@@ -63,18 +64,19 @@ struct Pipeline {
   /// The stage of each chunk.
   std::vector<int64_t> stageOfChunk = {0};
   int64_t microBatches = 1;
-  /// Into how many pieces of its sequence a micro-batch is cut. A piece's
-  /// forward reads what those before it kept on the stage; gradients come back
-  /// from the last piece to the first.
+  /// The number of pieces into which the sequence of a micro-batch is cut. The
+  /// forward of a piece reads residuals of the earlier pieces on the stage.
+  /// Gradients are computed from the last piece to the first.
   int64_t pieces = 1;
-  /// The chunks before this one run forwards alone: nothing in them is trained,
-  /// so no gradient is sent to them.
+  /// The chunks before this one have no trained parameters. They only run
+  /// forwards, and no gradient is sent to them.
   int64_t firstTrained = 0;
-  /// By chunk and, within it, micro-batch: whether a task of its own recomputes
-  /// for its backward. Empty if none does.
+  /// For each chunk and, within it, each micro-batch: whether a separate task
+  /// recomputes for the backward. Empty if there are no such tasks.
   std::vector<bool> recomputed = {};
 
-  /// Whether the chunk's backward of a micro-batch has a recompute task.
+  /// Returns whether a recompute task precedes the chunk's backward of a
+  /// micro-batch.
   bool recomputes(int64_t chunk, int64_t microBatch) const {
     return !recomputed.empty() && chunk >= firstTrained &&
            recomputed[chunk * microBatches + microBatch];
@@ -82,12 +84,13 @@ struct Pipeline {
   /// Gives all micro-batches of a chunk recompute tasks.
   void addRecompute(int64_t chunk);
 
-  /// Whether the pipeline has tasks of that phase of a chunk, which is no
-  /// recompute.
+  /// Returns whether the pipeline has tasks of that phase of a chunk. The phase
+  /// must not be Recompute.
   bool runs(Phase phase, int64_t chunk) const {
     return phase == Phase::Forward || chunk >= firstTrained;
   }
-  /// Whether the pipeline has a task of one of its chunks and micro-batches.
+  /// Returns whether the pipeline has the task. Its chunk and micro-batch must
+  /// exist.
   bool runs(const Task &task) const {
     return task.phase == Phase::Recompute
                ? recomputes(task.chunk, task.microBatch)
@@ -96,72 +99,74 @@ struct Pipeline {
   int64_t getNumChunks() const {
     return static_cast<int64_t>(stageOfChunk.size());
   }
-  /// By stage: its chunks, in the order of execution.
+  /// Returns the chunks of each stage in the order of execution.
   std::vector<std::vector<int32_t>> getChunksOfStages() const;
 
-  /// Tells whether there are stages and micro-batches, every stage has a chunk
-  /// and every chunk a stage, and the tasks are few enough to be listed.
+  /// Checks that there are stages and micro-batches, that every stage has a
+  /// chunk and every chunk a stage, and that the tasks are few enough to be
+  /// listed.
   llvm::Error check() const;
 
-  /// `F0.3`: forward of chunk 0 for micro-batch 3; `F3` where every stage has
-  /// one chunk, whose number is then that of the stage. `F3/1` for piece 1 of
-  /// the sequence, where there are pieces.
+  /// Returns a name such as `F0.3`, the forward of chunk 0 for micro-batch 3.
+  /// If every stage has one chunk, whose number equals that of the stage, the
+  /// name is `F3`. If sequences are cut into pieces, it is `F3/1` for piece 1.
   std::string getName(const Task &task) const;
 };
 
 /// The order of the tasks of every stage.
 struct Schedule {
-  /// The policy's name.
+  /// The name of the policy that made it.
   std::string name;
   Pipeline pipeline;
-  /// Backwards are input and weight gradients.
+  /// True if backwards are split into input and weight gradients.
   bool splitsBackward = false;
   /// The tasks of each stage, in order.
   std::vector<std::vector<Task>> stages;
-  /// By stage and position: whether the task runs in one slot with the one
-  /// behind it. Empty if every task has a slot of its own. A slot has a forward
-  /// and then a backward, or one or both of its halves, of another micro-batch
-  /// or chunk: the one may compute while the other communicates. It starts when
-  /// all of its tasks can, and they end together.
+  /// For each stage and position: whether the task shares a slot with the next
+  /// task. Empty if every task has a slot of its own. A slot has a forward
+  /// followed by a backward of another micro-batch or chunk, or by one or both
+  /// halves of it, so that one can compute while the other communicates. A slot
+  /// starts when all of its tasks can start, and its tasks end together.
   std::vector<std::vector<bool>> pairs = {};
 
-  /// Whether the task at a position runs in one slot with the one behind it.
+  /// Returns whether the task at a position shares a slot with the next task.
   bool isPairedWithNext(int64_t stage, int64_t position) const {
     return !pairs.empty() && pairs[stage][position];
   }
-  /// The position behind the last task of the slot of the task at `position`,
-  /// and that of its first.
+  /// Return the position after the last task, and that of the first task, of
+  /// the slot that contains the task at `position`.
   int64_t getSlotEnd(int64_t stage, int64_t position) const;
   int64_t getSlotBegin(int64_t stage, int64_t position) const;
 
-  /// Tells whether the stages can run this: every task once, on the stage of
-  /// its chunk; each backward after its forward, each weight gradient after its
-  /// input gradient; gradients of a chunk in ascending order of micro-batches
-  /// (they add up in one order in all schedules); pieces of a micro-batch in
-  /// order, and their gradients the other way; slots of a forward and then
-  /// gradients; and no deadlock. Errors name two tasks and where they are
-  /// (ScheduleError.h).
+  /// Checks that the stages can run the schedule. Every task runs once, on the
+  /// stage of its chunk, each backward after its forward and each weight
+  /// gradient after its input gradient. Gradients of a chunk run in ascending
+  /// order of micro-batches, so that all schedules add them in the same order.
+  /// Pieces of a micro-batch run in order, and their gradients in reverse
+  /// order. Slots have a forward followed by gradients. There is no deadlock.
+  /// Errors name two tasks and their positions (ScheduleError.h).
   llvm::Error verify() const;
 
-  /// A line per stage: `stage 0: F0 F1&B0 B1`, where F1 and B0 share a slot.
+  /// Prints a line per stage, for example `stage 0: F0 F1&B0 B1`, where F1 and
+  /// B0 share a slot.
   void print(llvm::raw_ostream &os) const;
 
-  /// When each task starts, stage by stage and in order, if every task starts
-  /// as soon as its stage and its inputs allow, takes getUnitTime(), and
-  /// transfers take no time. Tasks of a slot take turns: a slot lasts as long
-  /// as its tasks one after the other. The schedule must verify.
+  /// Returns the start times of all tasks, for each stage in order, if every
+  /// task starts as soon as its stage and its inputs allow and takes
+  /// getUnitTime(), and transfers take no time. The tasks of a slot run one
+  /// after another. The schedule must verify.
   std::vector<std::vector<int64_t>> getUnitStarts() const;
 
-  /// The time that stages idle as a share of that in which they work, in the
-  /// times of getUnitStarts(): (stages - 1) / micro-batches for 1F1B. The
-  /// schedule must verify.
+  /// Returns the time in which stages are idle, divided by the time in which
+  /// they compute, under the assumptions of getUnitStarts(). For 1F1B it is
+  /// (stages - 1) / micro-batches. The schedule must verify.
   double getUnitBubble() const;
 
-  /// Calls `visit(task, isHeld)` for each task of a stage from which on an
-  /// activation of the task's chunk is held, or is held no longer. Forwards
-  /// make them, or recompute tasks where there are any; backwards end them, or
-  /// weight gradients if backwards are split. Chunks without backwards hold
-  /// none.
+  /// Calls `visit(task, isHeld)` for each task of a stage that allocates an
+  /// activation of its chunk (isHeld is true) or releases one. Forwards
+  /// allocate activations, or recompute tasks if the chunk has them. Backwards
+  /// release them, or weight gradients if backwards are split. Chunks without
+  /// backwards hold none.
   template <typename Visit>
   void visitActivations(int64_t stage, Visit visit) const {
     const Phase last = splitsBackward ? Phase::WeightGradient : Phase::Backward;
@@ -175,15 +180,15 @@ struct Schedule {
     }
   }
 
-  /// Calls `visit` at each task of a stage that makes an activation with the
-  /// numbers of activations that it then holds of each of its chunks, in the
-  /// order of execution.
+  /// Calls `visit` at each task of a stage that allocates an activation, with
+  /// the number of activations that the stage then holds of each of its chunks,
+  /// in the order of execution.
   void
   visitInFlight(int64_t stage,
                 llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit) const;
 
-  /// The most activations that a stage holds at once, of all its chunks and of
-  /// each.
+  /// Return the largest number of activations that a stage holds at once, of
+  /// all its chunks together and of each of them.
   int64_t getMaxInFlight(int64_t stage) const;
   std::vector<int64_t> getMaxInFlightOfChunks(int64_t stage) const;
 };

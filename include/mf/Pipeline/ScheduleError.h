@@ -1,4 +1,4 @@
-//===- ScheduleError.h - Why stages cannot run a schedule -----*- C++ -*-===//
+//===- ScheduleError.h - Errors about a schedule ----------------*- C++ -*-===//
 
 #ifndef MF_SCHEDULE_SCHEDULEERROR_H
 #define MF_SCHEDULE_SCHEDULEERROR_H
@@ -11,7 +11,8 @@
 
 namespace mf::schedule {
 
-/// Where a task is in a schedule: number `position` of those of its stage.
+/// The place of a task in a schedule, where `position` is its index on its
+/// stage.
 struct TaskPlace {
   int64_t stage = 0;
   int64_t position = 0;
@@ -21,9 +22,9 @@ struct TaskPlace {
   }
 };
 
-/// An error of a schedule, with the places of the tasks that cause it.
-/// Schedule::verify() and verifyTransfers() return it, except for tasks or
-/// messages that are not there.
+/// An error about a schedule, with the places of the tasks that cause it.
+/// Schedule::verify() and verifyTransfers() return it, except if the cause is a
+/// missing task or message.
 class ScheduleError : public llvm::ErrorInfo<ScheduleError> {
 public:
   // NOLINTNEXTLINE(readability-identifier-naming): as LLVM asks for
@@ -32,7 +33,8 @@ public:
   ScheduleError(std::string message, std::vector<TaskPlace> places)
       : text(std::move(message)), places(std::move(places)) {}
 
-  /// The place of each task that the message names, once, in its order.
+  /// The places of the tasks that the message names, each once, in the order of
+  /// the message.
   llvm::ArrayRef<TaskPlace> getPlaces() const { return places; }
 
   void log(llvm::raw_ostream &os) const override { os << text; }

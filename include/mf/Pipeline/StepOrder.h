@@ -1,7 +1,8 @@
 //===- StepOrder.h - The tasks of a step in one order -----------*- C++ -*-===//
 //
-// The tasks of a schedule behind all that they wait for, for those who evaluate
-// one schedule with many durations: a pass over this order says when tasks end.
+// The tasks of a schedule in an order in which each task follows the tasks that
+// it waits for. It is meant for evaluating one schedule with many sets of
+// durations: a single pass over this order finds when all tasks end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,27 +16,27 @@ namespace mf::schedule {
 
 class StepOrder {
 public:
-  /// A task of the order; tasks that it waits for come before it.
+  /// A task of the order. The tasks that it waits for have lower indices.
   struct Node {
-    /// The one before on the stage and the one on another stage that it waits
-    /// for; -1 if none.
+    /// The nodes that it waits for: the previous one on the stage and one on
+    /// another stage; -1 if there is none.
     int32_t previous = -1, input = -1;
-    /// The number of what the task computes: phase by phase for each chunk.
+    /// The index of its duration. Each phase of each chunk has one.
     int32_t work = 0, stage = 0;
   };
 
   /// The schedule must verify.
   explicit StepOrder(const Schedule &schedule);
 
-  /// The nodes of a stage are in the order of its tasks.
+  /// All nodes. The nodes of one stage are in the order of its tasks.
   llvm::ArrayRef<Node> getNodes() const { return nodes; }
   /// The last node of each stage.
   llvm::ArrayRef<int32_t> getLastNodes() const { return lastNodes; }
 
-  /// Finds when nodes end. Durations are those of works, and `transfer` is the
-  /// time between stages. A node that waits for two starts at what `later` says
-  /// of the node's number, the end of the one before and the arrival of the
-  /// other.
+  /// Computes the end times of all nodes. `durations` are indexed by
+  /// Node::work, and `transfer` is the time of a message between stages. A node
+  /// that waits for two others starts at later(node, end of the previous node,
+  /// arrival of the input).
   template <typename Time, typename Later>
   void findEnds(llvm::ArrayRef<Time> durations, Time transfer, Later later,
                 std::vector<Time> &ends) const {
@@ -53,7 +54,7 @@ public:
     }
   }
 
-  /// Finds when nodes end that start as soon as they can.
+  /// Computes the end times of nodes that start as soon as they can.
   template <typename Time>
   void findEnds(llvm::ArrayRef<Time> durations, Time transfer,
                 std::vector<Time> &ends) const {
@@ -63,8 +64,9 @@ public:
         ends);
   }
 
-  /// Nodes that each wait for the one before, without a gap, from the start of
-  /// the step to `last`. The one on the stage is taken where both would do.
+  /// Returns a chain of nodes from the start of the step to `last` in which
+  /// each node starts when the one before it ends. If both the previous node of
+  /// the stage and an input qualify, the previous node is chosen.
   std::vector<int32_t> findPath(int32_t last, llvm::ArrayRef<int64_t> durations,
                                 llvm::ArrayRef<int64_t> ends) const;
 

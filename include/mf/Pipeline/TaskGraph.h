@@ -1,7 +1,8 @@
-//===- TaskGraph.h - The tasks of a step and what they wait for -*- C++ -*-===//
+//===- TaskGraph.h - Tasks of a step and their dependences ------*- C++ -*-===//
 //
-// The one place that knows what a task waits for. Policies sort on this graph,
-// proofs of order look for cycles in it, and times are a pass over its order.
+// Defines what each task waits for. Policies sort the tasks on this graph,
+// proofs of order search it for cycles, and times are computed by a pass over
+// its order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,54 +16,58 @@
 
 namespace mf::schedule {
 
-/// The tasks that a task waits for on any stage: the forward of the chunk
-/// before and of the piece before, the gradient of the chunk behind and of the
-/// piece behind, its own forward, recompute or input gradient. At most four.
+/// Returns the tasks, on any stage, whose results a task waits for: the forward
+/// of the previous chunk and of the previous piece, the gradient of the next
+/// chunk and of the next piece, and its own forward, recompute or input
+/// gradient. There are at most four.
 llvm::SmallVector<Task, 4> getInputs(const Pipeline &pipeline,
                                      const Task &task);
 
-/// The task of another chunk that a task reads from, on whatever stage: the
-/// forward of the chunk before, the gradient of the chunk behind. None for the
-/// chunk with which a micro-batch or its gradient begins, for weight gradients
-/// and for recomputes.
+/// Returns the task of another chunk, on any stage, that a task reads from: the
+/// forward of the previous chunk, or the gradient of the next one. There is
+/// none for the chunk with which a micro-batch or its gradient begins, for
+/// weight gradients and for recomputes.
 std::optional<Task> getChunkInput(const Pipeline &pipeline, const Task &task);
 
-/// The one input of a task that another stage makes, if there is one.
+/// Returns the only input of a task that another stage computes, if there is
+/// one.
 std::optional<Task> getProducer(const Pipeline &pipeline, const Task &task);
 
-/// The one task of another stage that reads what a task makes, if there is one.
+/// Returns the only task on another stage that reads the result of `task`, if
+/// there is one.
 std::optional<Task> getReader(const Pipeline &pipeline, const Task &task);
 
-/// The gradient of the same chunk and kind that is added right before that of
-/// `task`; none for the first one, for forwards and for recomputes.
+/// Returns the gradient of the same chunk and phase that is accumulated right
+/// before that of `task`. There is none for the first one, for forwards and for
+/// recomputes.
 std::optional<Task> getEarlierGradient(const Pipeline &pipeline,
                                        const Task &task);
 
-/// A graph of the tasks of a step, where an edge says that its second node
-/// waits for its first. The first nodes are tasks, numbered phase by phase,
-/// chunk by chunk, micro-batch by micro-batch, piece by piece; messages can be
-/// added behind them. Refers to its pipeline.
+/// A graph of the tasks of a step. An edge means that its second node waits for
+/// its first. The first nodes are tasks, numbered by phase, chunk, micro-batch
+/// and piece. Nodes for messages can be added after them. Keeps a reference to
+/// its pipeline.
 class TaskGraph {
 public:
-  /// The inputs of tasks that get edges. The order of a stage that verifies
-  /// implies the inputs of its own stage; messages from other stages can be
-  /// nodes of their own.
+  /// The data dependences that become edges. The order of a stage that verifies
+  /// implies those within the stage. Messages from other stages can be
+  /// represented by nodes of their own.
   enum class InputEdges : uint8_t { All, FromOtherStages, None };
 
-  /// The tasks of a pipeline, without edges.
+  /// Makes a graph with the tasks of a pipeline and without edges.
   TaskGraph(const Pipeline &pipeline, bool splitsBackward);
-  /// The tasks of a schedule, each of which is known and there once. Each waits
-  /// for the one before it on its stage and for the inputs that are asked for.
-  /// Tasks of a slot have one node, that of the first.
+  /// Makes a graph of the tasks of a schedule, which must be known and unique.
+  /// Each task waits for the previous one on its stage and for the selected
+  /// inputs. The tasks of a slot share the node of its first task.
   TaskGraph(const Schedule &schedule, InputEdges inputEdges);
 
   llvm::ArrayRef<Phase> getPhases() const { return phases; }
-  /// How many numbers tasks have. Chunks without backwards have numbers of them
-  /// that stand for no task.
+  /// The number of task indices. Some of them stand for no task, because chunks
+  /// without backwards have indices for them too.
   int64_t getNumTasks() const { return numTasks; }
-  /// The number of a task that isKnown().
+  /// Returns the index of a task that isKnown().
   int64_t getNumber(const Task &task) const {
-    // Phases are numbered as they are listed.
+    // Phases are numbered in the order of getPhases().
     int64_t phase = task.phase == Phase::Forward          ? 0
                     : task.phase == Phase::WeightGradient ? 2
                     : task.phase == Phase::Recompute      ? phases.size() - 1
@@ -73,30 +78,31 @@ public:
                pipeline.pieces +
            task.piece;
   }
-  /// The node of a task that isKnown(): its number, or that of the first task
-  /// of its slot.
+  /// Returns the node of a task that isKnown(): its index, or that of the first
+  /// task of its slot.
   int64_t getNode(const Task &task) const {
     const int64_t number = getNumber(task);
     return slots.empty() ? number : slots[number];
   }
-  /// Gives a task the node of another one, which is the first of its slot.
-  /// Before there are edges of either.
+  /// Merges the node of `task` into that of `first`, the first task of its
+  /// slot. Neither may have edges yet.
   void join(const Task &first, const Task &task);
   Task getTask(int64_t number) const;
-  /// The task is one of the pipeline's.
+  /// Returns whether the pipeline has the task.
   bool isKnown(const Task &task) const;
 
   const Pipeline &getPipeline() const { return pipeline; }
   int64_t getStage(const Task &task) const {
     return pipeline.stageOfChunk[task.chunk];
   }
-  /// Where a task of a schedule is among those of its stage.
+  /// Returns the position of a task on its stage. The graph must be that of a
+  /// schedule.
   int64_t getPosition(const Task &task) const {
     return positions[getNumber(task)];
   }
 
   int64_t size() const { return numInputs.size(); }
-  /// Adds nodes behind those that there are.
+  /// Appends nodes.
   void addNodes(int64_t count) {
     numInputs.resize(size() + count, 0);
     firstEdge.resize(size(), none);
@@ -108,31 +114,31 @@ public:
     firstEdge[first] = static_cast<int32_t>(edges.size()) - 1;
     ++numInputs[second];
   }
-  /// Tasks of one slot wait together; only a weight gradient may read what is
-  /// made in its slot.
+  /// Adds an edge. The tasks of a slot wait together, so an edge within a slot
+  /// is dropped for a weight gradient, which may read a result of its own slot.
   void addEdge(const Task &first, const Task &second) {
     const int64_t node = getNode(first);
     if (node != getNode(second) || second.phase != Phase::WeightGradient)
       addEdge(node, getNode(second));
   }
 
-  /// Calls `visit` with every node that waits for a node.
+  /// Calls `visit` with every node that waits for `node`.
   template <typename Visit>
   void forEachSuccessor(int64_t node, Visit visit) const {
     for (int32_t edge = firstEdge[node]; edge != none; edge = edges[edge].next)
       visit(edges[edge].second);
   }
-  /// For how many edges each node waits.
+  /// The number of edges that each node waits for.
   llvm::ArrayRef<int32_t> getNumInputs() const { return numInputs; }
-  /// Every node behind those that it waits for. Nodes that wait for a cycle are
-  /// left out.
+  /// Returns the nodes in an order in which each one follows those that it
+  /// waits for. Nodes that are on a cycle or wait for one are left out.
   std::vector<int32_t> getOrder() const;
-  /// Nodes of a cycle, each of which waits for the next and the last for the
-  /// first; empty if there is none.
+  /// Returns the nodes of a cycle, each of which waits for the next, and the
+  /// last for the first. Empty if there is no cycle.
   std::vector<int64_t> findCycle() const;
 
-  /// When the nodes of an order start if each takes its duration and starts as
-  /// soon as all that it waits for has ended.
+  /// Returns the start times of the nodes of an order, if each takes its
+  /// duration and starts as soon as all nodes that it waits for have ended.
   template <typename Time>
   std::vector<Time> getStarts(llvm::ArrayRef<int32_t> order,
                               llvm::ArrayRef<Time> durations) const {
@@ -148,7 +154,7 @@ public:
 
 private:
   static constexpr int32_t none = -1;
-  /// `next` is another edge of the same first node.
+  /// An edge. `next` is the next edge of the same first node.
   struct Edge {
     int32_t first, second, next;
   };
@@ -156,12 +162,12 @@ private:
   const Pipeline &pipeline;
   llvm::SmallVector<Phase, 4> phases;
   int64_t numTasks;
-  /// By number: that of the first task of the slot. Empty if there are no slots
-  /// of several tasks.
+  /// For each task index, that of the first task of its slot. Empty if no slot
+  /// has several tasks.
   std::vector<int64_t> slots;
   std::vector<int32_t> positions;
   std::vector<Edge> edges;
-  /// By node: its first edge, and how many edges it waits for.
+  /// For each node, its first edge and the number of edges that it waits for.
   std::vector<int32_t> firstEdge, numInputs;
 };
 

@@ -1,8 +1,8 @@
-//===- Transfers.h - When the messages of a schedule are issued -*- C++ -*-===//
+//===- Transfers.h - Issue times of a schedule's messages -------*- C++ -*-===//
 //
-// A task that reads what a chunk of another stage has made gets it by a
-// message. Sender and receiver issue it on streams of their own; it starts when
-// both have, and when the sender's task is done.
+// A task that reads a result of a chunk on another stage receives it in a
+// message. Sender and receiver issue the message on separate streams. It starts
+// when both have issued it and the sender's task has ended.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,25 +15,27 @@ namespace mf::schedule {
 
 /// One message between two stages.
 struct Transfer {
-  /// The task that makes the message, and the one that reads it: forwards of
-  /// neighbouring chunks, or backwards (input gradients).
+  /// The task that computes the value of the message, and the task that reads
+  /// it. They are forwards of neighbouring chunks, or backwards (input
+  /// gradients).
   Task producer;
   Task reader;
-  /// The receive is issued that many tasks of the receiver before the reader,
-  /// or before the stage's first task if there are fewer. At least 1.
+  /// The receive is issued this many tasks before the reader on the receiving
+  /// stage, or before the stage's first task if there are fewer. At least 1.
   int64_t ahead = 1;
-  /// The message has left before the sender starts the task that many after the
-  /// producer, or by the end of the step if there are fewer. At least 1.
+  /// The send has completed before the sender starts the task this many places
+  /// after the producer, or by the end of the step if there are fewer. At least
+  /// 1.
   int64_t behind = 2;
 };
 
-/// The messages of a verified schedule, in the order of their readers: stage by
-/// stage, task by task.
+/// Returns the messages of a verified schedule in the order of their readers:
+/// by stage, then by task.
 std::vector<Transfer> planTransfers(const Schedule &schedule);
 
-/// Tells whether the transfers are those of the schedule, and all end if each
-/// starts only when both sides have issued it. The error names two tasks that
-/// wait for one another.
+/// Checks that the transfers are those of the schedule, and that all of them
+/// complete if each starts only after both sides have issued it. The error
+/// names two tasks that wait for one another.
 llvm::Error verifyTransfers(const Schedule &schedule,
                             llvm::ArrayRef<Transfer> transfers);
 

@@ -1,6 +1,6 @@
 //===- Alignment.h - Alignment of buffers -----------------------*- C++ -*-===//
 //
-// The alignments of the whole project, in bytes.
+// The alignments of buffers, in bytes, for the whole project.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,16 +11,17 @@
 
 namespace mf {
 
-/// Buffers in device memory begin at multiples of it; the bytes up to the next
-/// multiple belong to the buffer before.
+/// The alignment of buffers in device memory. The bytes up to the next multiple
+/// belong to the preceding buffer.
 constexpr int64_t deviceBufferAlignment = 512;
 
-/// AscendCL wants addresses that are multiples of it, of host memory as of
-/// device memory; buffers in pinned host memory begin at them.
+/// The alignment that AscendCL requires of addresses in host and device memory.
+/// Buffers in pinned host memory have this alignment.
 constexpr int64_t addressAlignment = 64;
 
-/// The bytes that AscendCL wants for a buffer of `bytes` bytes in a block of
-/// device memory that several share: operators may read behind its end.
+/// Returns the number of bytes that AscendCL requires for a buffer of `bytes`
+/// bytes in a block of device memory that several buffers share. Operators may
+/// read past the buffer's end.
 constexpr int64_t getBytesWithSlack(int64_t bytes) {
   return (bytes + 31) / 32 * 32 + 32;
 }

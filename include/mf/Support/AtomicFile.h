@@ -18,9 +18,10 @@
 
 namespace mf {
 
-/// A file being written; `commit` gives it its name. Without `commit` the
-/// temporary file is removed when the object dies. A killed process leaves its
-/// temporary file (`.NAME.tmp-PID-COUNT`) behind, never a partial NAME.
+/// A file that is being written. `commit` gives it its final name. Without
+/// `commit`, the destructor removes the temporary file. A killed process leaves
+/// its temporary file (`.NAME.tmp-PID-COUNT`) on the disk, but never a partial
+/// NAME.
 class AtomicFile {
 public:
   /// Creates the temporary file. Fails if the directory cannot be written or
@@ -56,8 +57,8 @@ private:
 /// Replaces the file at `path` by `contents` in one step.
 llvm::Error writeFileAtomically(llvm::StringRef path, llvm::StringRef contents);
 
-/// Flushes a directory's entries, so that a rename in it survives a power
-/// loss. File systems that cannot do so are no error.
+/// Flushes a directory's entries, so that a rename in it survives a power loss.
+/// Succeeds on file systems that cannot do so.
 llvm::Error syncDirectory(llvm::StringRef path);
 
 } // namespace mf

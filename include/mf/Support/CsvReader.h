@@ -1,8 +1,8 @@
 //===- CsvReader.h - Lines of comma-separated cells -----------*- C++ -*-===//
 //
-// A strict reader of comma-separated text, a line for each row. A cell in
-// double quotes may hold commas, and a double quote as two; space around other
-// cells is not theirs. Lines without text are skipped.
+// A strict reader of comma-separated text with a line for each row. A cell in
+// double quotes may contain commas, and a double quote written as two. Space
+// around other cells is not part of them. Lines without text are skipped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 namespace mf {
 
-/// A cell, and the column of text (from 1) at which it starts.
+/// A cell, and the column of the line (from 1) at which it starts.
 struct CsvCell {
   llvm::StringRef text;
   size_t position = 1;
@@ -26,22 +26,22 @@ struct CsvCell {
 
 class CsvReader {
 public:
-  /// Both must outlive the reader and the cells. Errors start with
+  /// Both arguments must outlive the reader and the cells. Errors start with
   /// `fileName:line:column: `.
   CsvReader(llvm::StringRef text, llvm::StringRef fileName)
       : rest(text), fileName(fileName) {}
 
-  /// Reads the next row; false at the end. An error if quotes are not closed or
-  /// text stands behind them.
+  /// Reads the next row. Returns false at the end of the text. Fails if quotes
+  /// are not closed or are followed by text.
   llvm::Expected<bool> readRow(llvm::SmallVectorImpl<CsvCell> &cells);
 
-  /// The line of the row read last, from 1; 0 before the first.
+  /// The line (from 1) of the last row that was read; 0 before the first.
   size_t getLine() const { return line; }
 
-  /// An error at a column of the row read last.
+  /// Makes an error at a column of the last row that was read.
   llvm::Error fail(size_t position, const llvm::Twine &message) const;
 
-  /// An error unless the row has as many cells as the header had.
+  /// Fails unless the row has as many cells as the header.
   llvm::Error checkCount(llvm::ArrayRef<CsvCell> cells, size_t expected) const;
 
 private:
@@ -52,7 +52,7 @@ private:
   llvm::StringRef rest;
   llvm::StringRef fileName;
   size_t line = 0;
-  /// Holds the text of cells that are not in the file as they are.
+  /// Holds the text of cells that differs from the text of the file.
   llvm::BumpPtrAllocator allocator;
   llvm::StringSaver saver{allocator};
 };

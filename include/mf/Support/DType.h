@@ -16,22 +16,22 @@
 
 namespace mf {
 
-/// An element type. Names (`getName`) are MLIR's: f32, bf16, f16, i32, i64, i1.
-/// The last is a bit of a mask.
+/// An element type. The names (`getName`) are MLIR's: f32, bf16, f16, i32, i64,
+/// i1. I1 is one bit of a mask.
 enum class DType : uint8_t { F32, BF16, F16, I32, I64, I1 };
 
-/// Size of one element in bytes; a bit on its own takes one.
+/// Returns the size of one element in bytes. A single I1 takes one byte.
 int64_t getBytes(DType type);
 
-/// Bytes of `elements` elements that lie behind each other. Bits lie as
-/// aclnnDropoutGenMask packs them: eight in a byte, the lowest one first, in
-/// units of 128.
+/// Returns the bytes of `elements` consecutive elements. I1 elements are packed
+/// as by aclnnDropoutGenMask: eight in a byte, the lowest bit first, in units
+/// of 128.
 int64_t getBytes(DType type, int64_t elements);
 
-/// MLIR's spelling of the type.
+/// Returns MLIR's spelling of the type.
 llvm::StringRef getName(DType type);
 
-/// The type spelt `name` in MLIR's way, or none.
+/// Returns the type with the given MLIR spelling, or none.
 std::optional<DType> parseDType(llvm::StringRef name);
 
 /// Element type and static shape of a dense row-major tensor. A scalar has an

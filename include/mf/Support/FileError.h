@@ -16,18 +16,19 @@
 
 namespace mf {
 
-/// "PATH: MESSAGE".
+/// Makes the error "PATH: MESSAGE".
 llvm::Error fileError(llvm::StringRef path, const llvm::Twine &message);
 
-/// "PATH: cannot ACTION: the system's reason".
+/// Makes the error "PATH: cannot ACTION: the system's reason".
 llvm::Error fileError(llvm::StringRef path, llvm::StringRef action,
                       std::error_code code);
 
-/// "PATH: cannot ACTION: the system's reason" for errno.
+/// Makes the error "PATH: cannot ACTION: the system's reason" from errno.
 llvm::Error errnoError(llvm::StringRef path, llvm::StringRef action);
 
-/// Maps a regular file for reading; its buffer is called `path`. A device, pipe
-/// or directory is refused. The file must not be cut short while it is mapped.
+/// Maps a regular file for reading. The buffer's name is `path`. Fails for a
+/// device, pipe or directory. The file must not be truncated while it is
+/// mapped.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 mapFile(llvm::StringRef path);
 

@@ -1,8 +1,8 @@
-//===- FileFaults.h - Faults of files that are written ---------*- C++ -*-===//
+//===- FileFaults.h - Injects faults of written files -----------*- C++ -*-===//
 //
-// A test may decide how the operations on files that are written end: as on a
-// full disk, with fewer bytes than asked for, or with the end of the process.
-// Whoever writes a file asks before each operation.
+// Tests may inject faults into operations on files that are written: a full
+// disk, a short write, or the end of the process. All code that writes files
+// asks for the next fault before each operation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace mf {
 
-/// How one operation on a file ends.
+/// The outcome of one operation on a file.
 struct FileFault {
   /// The operation fails with this errno unless it is 0.
   int code = 0;
@@ -26,17 +26,17 @@ class FileFaults {
 public:
   virtual ~FileFaults();
 
-  /// Decides about the next operation.
+  /// Returns the outcome of the next operation.
   virtual FileFault getNext() = 0;
-  /// Whether the process is to be as if it had ended: it does nothing to files
-  /// any more and cleans nothing up.
+  /// Returns whether writers must act as if the process had ended: they neither
+  /// change files nor remove temporary ones.
   virtual bool hasEnded() const = 0;
 
-  /// Whom all writers of this process ask, from one thread at a time; null for
-  /// nobody.
+  /// The object that all writers of this process ask, from one thread at a
+  /// time. Null if no faults are injected.
   static FileFaults *getCurrent() { return current; }
 
-  /// Lets all writers ask `faults` as long as it lives.
+  /// Makes `faults` the current object for the lifetime of the scope.
   class Scope {
   public:
     explicit Scope(FileFaults *faults) : before(current) { current = faults; }
@@ -52,11 +52,12 @@ private:
   static FileFaults *current;
 };
 
-/// Asks about the next operation. False if it fails; errno then says how.
-/// `maximum`, if given, gets how many bytes a write may move at most.
+/// Asks for the outcome of the next operation. Returns false if it fails, and
+/// then sets errno. `maximum`, if given, is set to the largest number of bytes
+/// that a write may transfer.
 bool mayUseFile(size_t *maximum = nullptr);
 
-/// Whether what is left of an operation that failed may be removed.
+/// Returns whether a failed operation may remove its temporary files.
 bool mayCleanUpFiles();
 
 } // namespace mf

@@ -1,7 +1,7 @@
 //===- NumberText.h - Numbers as text --------------------------*- C++ -*-===//
 //
-// The forms in which tools print numbers. Every other place that prints one
-// chooses among these.
+// The formats in which tools print numbers. All code that prints numbers uses
+// one of these.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,27 +12,27 @@
 
 namespace mf {
 
-/// Returns how many digits behind the point show four digits that count; at
-/// least `fewest`.
+/// Returns the number of decimals, at least `fewest`, that show four
+/// significant digits.
 int getDecimals(double value, int fewest);
 
-/// Returns six digits that count, and never an exponent: "1132.66", "0.25",
+/// Formats six significant digits without an exponent: "1132.66", "0.25",
 /// "59055800320".
 std::string formatRounded(double value);
 
-/// Returns `value` with that many digits behind the point.
+/// Formats `value` with the given number of decimals.
 std::string formatFixed(double value, int decimals);
 
-/// Returns at most that many digits that count, with an exponent where that is
-/// shorter: "0.3333", "1e+12", "nan".
+/// Formats at most the given number of significant digits, with an exponent
+/// where that is shorter: "0.3333", "1e+12", "nan".
 std::string formatDigits(double value, int digits);
 
-/// Returns whole numbers, such as bytes, in full, and ten digits of others,
+/// Formats whole numbers, such as bytes, in full, and ten digits of others,
 /// which hides the rounding errors of sums of decimal fractions.
 std::string formatAmount(double value);
 
-/// Returns the fewest digits that read back as the same number: "4e-06",
-/// "0.1", "inf".
+/// Formats the fewest digits that read back as the same number: "4e-06", "0.1",
+/// "inf".
 std::string formatExact(double value);
 
 } // namespace mf

@@ -1,9 +1,9 @@
 //===- Philox.h - Counter-based random bits -------------------*- C++ -*-===//
 //
 // Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy
-// as 1, 2, 3; SC 2011). Random bits are a function of a counter and a key:
-// there is no state to advance, so a value does not depend on earlier draws,
-// nor on the rank that draws.
+// as 1, 2, 3; SC 2011). Random bits are a function of a counter and a key.
+// There is no state to advance, so a value depends neither on earlier draws nor
+// on the rank that draws it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace mf {
 
-/// The 128 bits of `counter` under `key`.
+/// Returns the 128 random bits of `counter` with `key`.
 inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
                                           std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
@@ -32,8 +32,8 @@ inline std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-/// A number for a drawn tensor or mask, which keys its bits: FNV-1a of its
-/// name, 64 bits.
+/// Returns the key of a randomly drawn tensor or mask: the 64-bit FNV-1a hash
+/// of its name.
 inline uint64_t hashDrawnName(llvm::StringRef name) {
   uint64_t hash = 0xCBF29CE484222325;
   for (char c : name) {

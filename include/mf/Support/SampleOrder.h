@@ -8,14 +8,14 @@
 
 namespace mf {
 
-/// full_batch of the YAML and, where it is False, what kind of dataset
-/// data_parallel ranks share out. A rank's rows of a step follow each other in
-/// the step's batch.
+/// The value of full_batch in the YAML and, if it is False, the kind of dataset
+/// that data_parallel ranks share. The rows of a step that a rank reads are
+/// consecutive in the step's batch.
 enum class SampleOrder : uint8_t {
-  Whole,      ///< full_batch: all read the same global batch, row after row
-  RoundRobin, ///< row i of rank d is row i * data_parallel + d: datasets that
-              ///< are addressed by index
-  Blocks      ///< each has a block of the data: MindDataset
+  Whole, ///< full_batch: all ranks read the same global batch, row after row
+  RoundRobin, ///< row i of rank d is row i * data_parallel + d, as for datasets
+              ///< that are addressed by index
+  Blocks ///< each rank reads a contiguous block of the data, as for MindDataset
 };
 
 inline llvm::StringRef getName(SampleOrder order) {

@@ -11,7 +11,7 @@
 
 namespace mf {
 
-/// "[2, 3]".
+/// Formats dimensions, for example "[2, 3]".
 inline std::string printDims(llvm::ArrayRef<int64_t> dims) {
   std::string text = "[";
   text += llvm::join(

@@ -9,7 +9,7 @@
 
 namespace mf {
 
-/// How deep the objects and arrays of JSON text are inside each other.
+/// Returns the nesting depth of the objects and arrays in a JSON text.
 unsigned getNestingDepth(llvm::StringRef text);
 
 /// Parses `text` as llvm::json::parse does and refuses two more things: nesting

@@ -9,16 +9,16 @@
 
 namespace mf {
 
-/// Lines of cells, the first of each to the left and the others to the right of
-/// their columns.
+/// Rows of cells in aligned columns. The first column is aligned left, all
+/// others right.
 class TextTable {
 public:
   TextTable() = default;
   explicit TextTable(std::vector<std::string> header)
       : rows({std::move(header)}) {}
 
-  /// Appends a row, which must have as many cells as the header, or the first
-  /// row.
+  /// Appends a row. It must have as many cells as the header or, without one,
+  /// as the first row.
   void addRow(std::vector<std::string> cells) {
     rows.push_back(std::move(cells));
   }

@@ -1,8 +1,9 @@
-//===- ChoiceCosts.h - What MindSpore's choices cost -----------*- C++ -*-===//
+//===- ChoiceCosts.h - Costs of MindSpore's choices -------------*- C++ -*-===//
 //
-// A step needs more memory than it must where MindSpore, or the YAML for it,
-// chooses to keep, gather or convert what could be cut, made again or left as
-// it is. Each such choice is made otherwise and the step compiled again.
+// A step needs more memory than necessary where MindSpore, or the YAML, chooses
+// to keep, gather or convert a value that could be sharded, recomputed or left
+// as it is. This file finds those choices. For each one it compiles the step
+// again with the alternative.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,25 +15,25 @@
 
 namespace mf::planner {
 
-/// One choice of a step, and the other one.
+/// One choice of a step, and its alternative.
 struct MemoryChoice {
-  /// The key, or what it is about.
+  /// The key of the YAML, or a name of what is chosen.
   std::string name;
   std::string given, instead;
-  /// The keys that say the other one.
+  /// The changes of keys that select the alternative.
   std::vector<KeyChange> changes = {};
-  /// How the model becomes the other one; null if keys say it.
+  /// Edits the model to have the alternative. Null if keys select it.
   void (*editModel)(mlir::ModuleOp) = nullptr;
-  /// The options of lowering with the other choice.
+  /// The options of lowering that select the alternative.
   std::optional<passes::LoweringOptions> lowering = std::nullopt;
 };
 
-/// The choices of a step that could be made otherwise. Errors: the YAML or the
-/// model cannot be read.
+/// Returns the choices of a step that have an alternative. Fails if the YAML or
+/// the model cannot be read.
 llvm::Expected<std::vector<MemoryChoice>>
 findChoices(const CompilerInput &input, llvm::StringRef yaml);
 
-/// The arena of a stage.
+/// The size of a stage's arena.
 struct StagePeak {
   int64_t stage = 0;
   int64_t bytes = 0;
@@ -40,10 +41,10 @@ struct StagePeak {
 
 struct ChoiceCost {
   MemoryChoice choice;
-  /// The peak of the fullest stage with the other choice; none if it does not
+  /// The peak of the fullest stage with the alternative. Empty if that does not
   /// compile.
   std::optional<StagePeak> peak;
-  /// Why it does not compile.
+  /// The error if the alternative does not compile.
   std::string problem;
 };
 
@@ -54,14 +55,14 @@ struct HeldBytes {
 };
 
 struct ChoiceCosts {
-  /// The peak of the fullest stage of the step as it is.
+  /// The peak of the fullest stage of the unchanged step.
   StagePeak given;
   std::vector<ChoiceCost> costs;
   std::vector<HeldBytes> held;
 };
 
-/// Compiles the step of a model and a YAML, and again with each choice made
-/// otherwise. Errors: the step does not compile as it is.
+/// Compiles the step of a model and a YAML, and again with the alternative of
+/// each choice. Fails if the unchanged step does not compile.
 llvm::Expected<ChoiceCosts> measureChoices(const CompilerInput &input,
                                            llvm::StringRef yaml);
 

@@ -1,7 +1,8 @@
 //===- Layout.h - Distribution of a step over devices -----------*- C++ -*-===//
 //
-// The layouts of ranks that a number of devices can have for a model, all of
-// which do the same training step: the samples of a step stay as many.
+// Enumerates the layouts of ranks that a number of devices allows for a model.
+// All of them run the same training step: the number of samples per step stays
+// the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,28 +14,29 @@
 
 namespace mf::planner {
 
-/// The keys of parallel_config that make a layout, and the samples that a rank
-/// then runs at a time.
+/// The keys of parallel_config that define a layout, and the number of samples
+/// that a rank then processes at a time.
 struct DeviceLayout {
   int64_t dataParallel = 1;
   int64_t modelParallel = 1;
   int64_t contextParallel = 1;
   int64_t expertParallel = 1;
   int64_t stages = 1;
-  /// use_seq_parallel; false with model_parallel 1.
+  /// The value of use_seq_parallel. False if model_parallel is 1.
   bool sequenceParallel = false;
-  /// enable_parallel_optimizer.
+  /// The value of enable_parallel_optimizer.
   bool optimizerSharding = false;
-  /// Forwards of a rank in a step: micro_batch_num, or
-  /// gradient_accumulation_steps with one stage.
+  /// The number of forwards of a rank in a step: micro_batch_num, or
+  /// gradient_accumulation_steps if there is one stage.
   int64_t passes = 1;
-  /// Samples of each, of one copy of the network.
+  /// The number of samples in each forward of one replica.
   int64_t batchSize = 1;
 
   int64_t getNumRanks() const {
     return dataParallel * modelParallel * contextParallel * stages;
   }
-  /// The number of ranks that could share out the optimizer's state.
+  /// Returns the number of ranks over which the optimizer's state could be
+  /// sharded.
   int64_t getReplicas() const { return dataParallel * contextParallel; }
   auto tie() const {
     return std::tie(stages, modelParallel, contextParallel, dataParallel,
@@ -48,56 +50,59 @@ struct DeviceLayout {
     return tie() < other.tie();
   }
 
-  /// `dp2 mp4 pp8 sp opt`; sizes of 1 are left out, but for data parallel.
+  /// Returns a description such as `dp2 mp4 pp8 sp opt`. Sizes of 1 are left
+  /// out, except that of data parallel.
   std::string describe() const;
-  /// Where layers of a micro-batch cost the same: not what number of stages or
-  /// replicas there are.
+  /// Describes the part of the layout that determines the costs of a layer for
+  /// a micro-batch. The numbers of stages and replicas are left out.
   std::string describeLayers() const;
 };
 
 /// The conditions that layouts have to meet.
 struct LayoutRules {
   int64_t devices = 1;
-  /// Samples of a step over those of one pass of all copies: what
-  /// data_parallel, passes and batchSize multiply to.
+  /// The product of data_parallel, passes and batchSize, which all layouts have
+  /// in common.
   int64_t samples = 1;
-  /// The batch size of the YAML; a layout has less only where its samples do
-  /// not divide so.
+  /// The batch size of the YAML. A layout has a smaller one only if its samples
+  /// cannot be divided otherwise.
   int64_t batchSize = 1;
   int64_t layers = 1;
   int64_t heads = 1;
-  /// Sizes that model_parallel divides beside `heads`.
+  /// Sizes that model_parallel must divide, in addition to `heads`.
   int64_t keyValueHeads = 1;
   int64_t sequenceLength = 1;
-  /// The number of experts; 1 for none.
+  /// The number of experts, or 1 without experts.
   int64_t experts = 1;
-  /// Whether each expert is cut among the model-parallel ranks.
+  /// True if each expert is sharded over the model-parallel ranks.
   bool cutsExperts = false;
-  /// Rows of a sequence can be shared out.
+  /// True if the rows of a sequence can be sharded over ranks.
   bool allowsContext = false;
-  /// Ranks in the innermost network, which model_parallel stays within; 0 for
-  /// any number.
+  /// The number of ranks in the innermost network. model_parallel may not
+  /// exceed it. 0 for no limit.
   int64_t nodeRanks = 0;
-  /// The setting of the YAML, for layouts in which it makes no difference.
+  /// The YAML's setting, which is used for layouts in which it makes no
+  /// difference.
   bool optimizerSharding = false;
 };
 
-/// The layouts that keep the rules, each once, in order.
+/// Returns the layouts that satisfy the rules, each once, in order.
 std::vector<DeviceLayout> listLayouts(const LayoutRules &rules);
 
-/// Sets passes and batchSize of a layout: as many samples at a time as the YAML
-/// has, or the next smaller number that divides. False if there is none that
-/// gives each stage a micro-batch.
+/// Sets passes and batchSize of a layout: the batch size of the YAML, or the
+/// next smaller divisor. Returns false if no batch size gives each stage a
+/// micro-batch.
 bool dealSamples(const LayoutRules &rules, DeviceLayout &layout);
 
-/// The settings to write into a YAML with `layers` layers for a layout: layers
-/// are dealt evenly, `interleave` chunks to a stage if there are as many
-/// layers, and nothing is recomputed or, unless `keepsSwap`, swapped.
+/// Returns the settings to write into a YAML with `layers` layers for a layout.
+/// Layers are distributed evenly over `interleave` chunks per stage if there
+/// are enough of them. No layer is recomputed. The YAML's swap settings stay if
+/// `keepsSwap` is true; otherwise no layer is swapped.
 MemorySettings makeLayoutSettings(const DeviceLayout &layout, int64_t layers,
                                   int64_t interleave, bool keepsSwap);
 
-/// Layers dealt evenly, as an offset: what remains goes to the chunks before
-/// the last.
+/// Distributes layers evenly and returns the result as an offset. The remainder
+/// goes to the chunks just before the last.
 StageTable dealLayersEvenly(int64_t layers, int64_t stages, int64_t interleave);
 
 } // namespace mf::planner

@@ -1,10 +1,10 @@
 //===- LayoutSearch.h - Search for the best layouts -------------*- C++ -*-===//
 //
-// Finds the layouts of ranks with which a training step is shortest, each with
-// the memory settings that suit it (StepPlanner.h), at the same global batch.
-// Layouts are ordered by the best estimate so far: first bounds, then times
-// from learned costs, then compiled plans; those that promise less than the
-// tenth best plan are not compiled.
+// Finds the layouts of ranks with the shortest training step at the same global
+// batch, each with the memory settings that suit it (StepPlanner.h). Layouts
+// are ordered by their best estimate so far: first bounds, then times from
+// learned costs, then compiled plans. A layout whose estimate is worse than the
+// tenth best plan is not compiled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,35 +22,37 @@ inline constexpr size_t numBestLayouts = 10;
 /// A layout with its best memory settings.
 struct PlannedLayout {
   DeviceLayout layout;
-  /// All that was written into the user's YAML.
+  /// All settings that were written into the user's YAML.
   MemorySettings settings;
   std::string yaml;
-  /// Compiled as mf-opt does; fits.
+  /// The measure of the step as mf-opt compiles it. It fits.
   StepMeasure measure;
   plan::Problem problem;
   plan::Plan plan;
 
-  /// Layers are recomputed or swapped: more memory would help.
+  /// Returns true if layers are recomputed or swapped, so that more memory
+  /// would make the step shorter.
   bool isLimitedByMemory() const;
-  /// The stage with the largest peak.
+  /// Returns the stage with the largest peak.
   size_t getFullestStage() const;
 };
 
-/// The YAML's own layout, if it is for as many devices.
+/// The YAML's own layout, if it has the requested number of devices.
 struct GivenLayout {
   DeviceLayout layout;
-  /// With the YAML's own settings.
+  /// The measure with the YAML's own settings.
   StepMeasure measure;
   bool fits = false;
-  /// With the best settings; nothing if none fit, or time ended.
+  /// The layout with its best settings. Empty if none fit or time ran out.
   std::optional<PlannedLayout> planned;
-  /// Among all layouts, from 1 on; some that are counted as longer may be
-  /// shorter if `isRankLeast`. 0 if it was not planned.
+  /// The rank among all layouts, counted from 1; 0 if the layout was not
+  /// planned. If `isRankLeast` is true, the true rank may be higher, because
+  /// some layouts that are counted as longer may be shorter.
   size_t rank = 0;
   bool isRankLeast = false;
 };
 
-/// Layouts that cannot be, for one reason.
+/// Layouts that are impossible for the same reason.
 struct SkippedLayouts {
   std::string reason;
   std::vector<DeviceLayout> layouts;
@@ -59,20 +61,22 @@ struct SkippedLayouts {
 struct LayoutSearchResult {
   int64_t limitBytes = 0;
   int64_t samples = 0;
-  /// At most numBestLayouts, the shortest step first.
+  /// At most numBestLayouts layouts, the shortest step first.
   std::vector<PlannedLayout> best;
   std::optional<GivenLayout> given;
   std::vector<SkippedLayouts> skipped;
-  /// Legal layouts, those with a plan, and those that promise too little.
+  /// The number of legal layouts, of those with a plan, and of those that were
+  /// skipped because their estimate was too long.
   size_t numLegal = 0, numPlanned = 0, numOutpaced = 0;
   int64_t compiledSteps = 0;
-  /// Neither time nor the user ended the search.
+  /// True unless the time limit or the user ended the search.
   bool isComplete = false;
 };
 
-/// Uses all of `request` but the variants of pipelines. Errors: the YAML does
-/// not compile, no layout of so many devices is legal, or a NoPlanError if none
-/// fits or none was found in time.
+/// Searches for layouts. All fields of `request` are used, except the variants
+/// of pipelines. Fails if the YAML does not compile or if no layout of that
+/// many devices is legal, and with a NoPlanError if no layout fits or none was
+/// found in time.
 llvm::Expected<LayoutSearchResult> searchLayouts(const PlanRequest &request,
                                                  int64_t devices);
 

@@ -1,7 +1,7 @@
 //===- StepCompiler.h - From a YAML to a decoded step ----------*- C++ -*-===//
 //
-// The whole compiler as a function: runs mf-translate, mf-opt and the decoder
-// of mf-run on a training YAML, in memory.
+// The whole compiler as a function. It runs mf-translate, mf-opt and the
+// decoder of mf-run on a training YAML in memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,77 +19,78 @@
 
 namespace mf::planner {
 
-/// The input that all YAMLs to be compiled share.
+/// The input that is the same for all YAMLs to be compiled.
 struct CompilerInput {
   /// The name of the YAML's file, for messages.
   std::string fileName;
-  /// The text of a model in the mf dialect; none imports the YAML's own.
+  /// The text of a model in the mf dialect. Empty to import the YAML's own
+  /// model.
   std::optional<std::string> model;
-  /// The name of its file, for messages.
+  /// The name of the model's file, for messages.
   std::string modelName;
-  /// As mf-opt's --schedule; empty takes the YAML's.
+  /// The value of mf-opt's --schedule. Empty for the YAML's schedule.
   std::string schedule;
-  /// As mf-opt's --gradient_accumulation_steps; 0 takes the YAML's.
+  /// The value of mf-opt's --gradient_accumulation_steps. 0 for the YAML's.
   int64_t gradientAccumulationSteps = 0;
-  /// The options of mf-opt with these names.
+  /// The options of mf-opt of the same names.
   passes::LoweringOptions lowering;
-  /// As mf-translate's --pretrained-config; may be empty.
+  /// The value of mf-translate's --pretrained-config. May be empty.
   std::string pretrainedConfig;
-  /// Frames and scratch that arenas of any of them have in common are packed
-  /// once.
+  /// Caches the packings of frames and scratch that several steps have in
+  /// common.
   std::shared_ptr<memory::PackMemo> memo = std::make_shared<memory::PackMemo>();
 };
 
-/// A layer that counts among those that stages are made of.
+/// One of the layers that are distributed over stages.
 struct ModelLayer {
-  /// The prefix that operators' places are relative to: `layers.3`.
+  /// The prefix that operators' cells are relative to, for example `layers.3`.
   std::string name;
-  /// Layers of one kind have the same operators, with the same types and
-  /// attributes, on the same values; only names may differ.
+  /// The index of the layer's kind. Layers of one kind have the same operators,
+  /// with the same types, attributes and operands, and differ only in names.
   size_t kind = 0;
 };
 
-/// The layers of a model, in order.
+/// Returns the layers of a model in order.
 std::vector<ModelLayer> findLayers(mlir::ModuleOp module);
 
-/// The layers of a YAML's model, without compiling a step.
+/// Returns the layers of a YAML's model without compiling a step.
 llvm::Expected<std::vector<ModelLayer>> readLayers(const CompilerInput &input,
                                                    llvm::StringRef yaml);
 
-/// How much trouble is taken over the sizes of arenas.
+/// The effort that is spent on making arenas small.
 enum class PlanEffort : uint8_t {
-  /// Within some per cent of the least.
+  /// Arenas are within some per cent of the smallest.
   Quick,
-  /// As mf-opt.
+  /// Arenas are those of mf-opt.
   Full
 };
 
-/// A step in the ascend dialect, of which mf-opt writes the same text for the
+/// A step in the ascend dialect. It is the module that mf-opt prints for the
 /// same options.
 struct LoweredStep {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// The layers of its model, in order.
+  /// The layers of the model in order.
   std::vector<ModelLayer> layers;
-  /// The problems of device memory, by stage.
+  /// The device memory problem of each stage.
   std::vector<memory::StepProblem> arenas;
 };
 
-/// Compiles one training step without a limit of memory. The error has all
-/// that the compiler reports as errors.
+/// Compiles one training step without a memory limit. The error has all errors
+/// that the compiler reports.
 llvm::Expected<LoweredStep> lowerStep(const CompilerInput &input,
                                       llvm::StringRef yaml, PlanEffort effort,
                                       mlir::MLIRContext &context);
 
 struct CompiledStep {
   program::Program program;
-  /// The layers of the model, in order.
+  /// The layers of the model in order.
   std::vector<ModelLayer> layers;
   PlanEffort effort = PlanEffort::Full;
-  /// The problems of device memory, by stage.
+  /// The device memory problem of each stage.
   std::vector<memory::StepProblem> arenas;
 };
 
-/// The same, decoded. May be called from several threads.
+/// Compiles and decodes one training step. Safe to call from several threads.
 llvm::Expected<CompiledStep> compileStep(const CompilerInput &input,
                                          llvm::StringRef yaml,
                                          PlanEffort effort);

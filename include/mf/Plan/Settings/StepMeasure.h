@@ -9,53 +9,55 @@
 
 namespace mf::planner {
 
-/// Times of one micro-batch, in seconds, without the waits of tasks for others.
+/// Durations of a chunk for one micro-batch, in seconds, without waits for
+/// other tasks.
 struct ChunkMeasure {
   int64_t stage = 0;
   double forward = 0;
-  /// All of it, also where weight gradients are a task of their own.
+  /// The whole backward, including weight gradients that are a separate task.
   double backward = 0;
   double weightGradient = 0;
-  /// Bytes of a frame: the values kept from forward to backward.
+  /// The bytes of a frame, which holds the values kept from forward to
+  /// backward.
   int64_t frameBytes = 0;
 };
 
 struct StageMeasure {
-  /// Size of the arena.
+  /// The size of the arena.
   int64_t peakBytes = 0;
-  /// The arena is that of mf-opt, not of a quick plan.
+  /// True if the arena is that of mf-opt and not of a quick plan.
   bool isExact = false;
-  /// The most bytes alive at once, which no arena is smaller than.
+  /// The most bytes that are live at once, a lower bound on the arena.
   int64_t liveBytes = 0;
   int64_t hostBytes = 0;
-  /// Buffers that live through the step.
+  /// The bytes of buffers that live through the step.
   int64_t staticBytes = 0;
-  /// Time of its work behind its last task, without waits: reductions and the
-  /// update of parameters.
+  /// The duration of the work that follows the stage's last task, without
+  /// waits: reductions and the update of parameters.
   double updateTime = 0;
 };
 
 struct StepMeasure {
-  /// Time of the simulated step.
+  /// The duration of the simulated step.
   double seconds = 0;
-  /// Time of a message between stages, on average; 0 if there is none.
+  /// The average duration of a message between stages; 0 if there are none.
   double transferTime = 0;
-  /// Measures of the chunks, in the order of execution.
+  /// The chunks in the order of execution.
   std::vector<ChunkMeasure> chunks;
   std::vector<StageMeasure> stages;
   /// The parts of the step's time, largest first.
   std::vector<timeline::CriticalShare> criticalPath;
-  /// Tokens of all ranks.
+  /// The tokens of all ranks.
   int64_t tokens = 0;
   int64_t numRanks = 1;
-  /// Floating-point operations of all ranks' cubes.
+  /// The floating-point operations of all ranks' cube units.
   double flops = 0;
 
-  /// Whether every stage's arena is that of mf-opt.
+  /// Returns whether every stage's arena is that of mf-opt.
   bool isExact() const;
-  /// Whether every stage's arena has at most so many bytes.
+  /// Returns whether every stage's arena is at most `limitBytes`.
   bool fits(int64_t limitBytes) const;
-  /// The stage with the largest arena.
+  /// Returns the stage with the largest arena.
   size_t findFullest() const;
   double getTokensPerSecondPerNpu() const {
     return static_cast<double>(tokens) / seconds /

@@ -1,9 +1,9 @@
 //===- StepPlanner.h - The memory settings of a training YAML --*- C++ -*-===//
 //
-// Finds the settings of a YAML with which its step is shortest and every stage
-// fits: compiles a few settings to learn the costs of layers that are kept,
-// recomputed or swapped (mf/Plan/Solver/Problem.h), solves, and compiles the
-// solution until the compiler's own memory and time confirm it.
+// Finds the settings of a YAML for which its step is shortest and every stage
+// fits. It compiles a few settings to learn the costs of layers that are kept,
+// recomputed or swapped (mf/Plan/Solver/Problem.h), solves the problem, and
+// compiles solutions until the compiler's own memory and time confirm one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,57 +32,59 @@ struct PlanRequest {
   CompilerInput input;
   std::string yaml;
   target::Target target;
-  /// Bytes of device memory per rank; none takes max_device_memory.
+  /// The bytes of device memory per rank. Empty for max_device_memory.
   std::optional<int64_t> limitBytes;
   KeptSettings keep;
-  /// Values that may be tried beside the YAML's own; empty keeps that.
+  /// Values to try in addition to the YAML's own.
   std::vector<int64_t> interleaves, microBatches;
   std::vector<std::string> schedules;
-  /// Layers may be at the memory levels of experts, for which MindSpore
+  /// Allows treatments of a part of an expert layer, for which MindSpore
   /// Transformers has no names.
   bool expertLevels = false;
   double timeLimit = 60;
   const std::atomic<bool> *stop = nullptr;
-  /// Called with the current action, and when there is a better plan.
+  /// Called with a description of the current action, and for each better plan.
   std::function<void(llvm::StringRef)> progress;
 };
 
-/// Settings with what their program comes to.
+/// Settings, and the measure of the program that they compile to.
 struct CompiledPlan {
   MemorySettings settings;
-  /// The user's YAML with them.
+  /// The user's YAML with the settings.
   std::string yaml;
   StepMeasure measure;
-  /// A plan of PlanAnswer::problem; empty if these are the settings of the
+  /// A plan of PlanAnswer::problem. Empty if these are the settings of the
   /// YAML.
   plan::Plan plan;
 };
 
 struct PlanAnswer {
-  /// The YAML as given; it may not fit.
+  /// The measure of the YAML as given, which may not fit.
   StepMeasure given;
   bool givenFits = false;
   int64_t limitBytes = 0;
-  /// The shortest step that was compiled and fits; the given one if none is
-  /// shorter.
+  /// The shortest step that was compiled and fits. It is the given one if none
+  /// is shorter.
   CompiledPlan best;
   bool isGiven = false;
-  /// The plan's schedule, as mf-opt's --schedule, if a YAML has no name for it;
-  /// else empty.
+  /// The plan's schedule as a value of mf-opt's --schedule, if a YAML has no
+  /// name for it. Otherwise empty.
   std::string schedule;
-  /// The problem that was solved last, with costs as compiled, and its result.
-  /// Seconds and bytes.
+  /// The last problem that was solved, with costs as compiled, and its result,
+  /// in seconds and bytes.
   plan::Problem problem;
   plan::SolveResult result;
-  /// No settings of this problem give a shorter step, in seconds.
+  /// A lower bound on the duration of the step with any settings of this
+  /// problem.
   double boundSeconds = 0;
   int64_t compiledSteps = 0;
-  /// The time limit, or whoever stopped it, ended the search.
+  /// True if the time limit or the caller ended the search.
   bool isCutShort = false;
 };
 
-/// An error if the YAML does not compile, or a plan::NoPlanError if nothing
-/// fits: it names the stage that misses most, and how many bytes.
+/// Plans a step. Fails if the YAML does not compile, and with a
+/// plan::NoPlanError if nothing fits. Its message names the stage that lacks
+/// most memory, and how many bytes it lacks.
 llvm::Expected<PlanAnswer> planStep(const PlanRequest &request);
 
 } // namespace mf::planner

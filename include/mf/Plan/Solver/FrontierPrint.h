@@ -1,4 +1,4 @@
-//===- FrontierPrint.h - Prints step time against memory --------*- C++ -*-===//
+//===- FrontierPrint.h - Prints step time over memory -----------*- C++ -*-===//
 
 #ifndef MF_PLAN_FRONTIERPRINT_H
 #define MF_PLAN_FRONTIERPRINT_H
@@ -9,27 +9,29 @@
 
 namespace mf::plan {
 
-/// A row for each limit: the step, how far it is from proven, the stage with
-/// the least memory left, and how many layers are treated in which way.
+/// Prints a row for each limit: the step's time, its distance from the bound,
+/// the stage with the least free memory, and the number of layers with each
+/// treatment.
 void printFrontier(const Problem &problem, llvm::ArrayRef<FrontierPoint> points,
                    const PlanUnits &units, llvm::raw_ostream &os);
 
-/// As ProblemJson.h writes results, with their limits; in the units of the
-/// problem.
+/// Returns the results in the format of ProblemJson.h, together with their
+/// limits, in the units of the problem.
 llvm::json::Array writeFrontier(const Problem &problem,
                                 llvm::ArrayRef<FrontierPoint> points);
 
-/// The step against the limit in characters, for a terminal; nothing if fewer
-/// than two limits have a plan.
+/// Plots the step time over the limit with text characters. Prints nothing if
+/// fewer than two limits have a plan.
 void plotFrontier(llvm::ArrayRef<FrontierPoint> points, const PlanUnits &units,
                   llvm::raw_ostream &os);
 
-/// The same as an SVG, with the layers that are treated in each way below.
+/// Draws the same plot as an SVG, with the number of layers that get each
+/// treatment below it.
 std::string drawFrontier(const Problem &problem,
                          llvm::ArrayRef<FrontierPoint> points,
                          const PlanUnits &units);
 
-/// The number of layers of all chunks together that get each treatment.
+/// Returns the number of layers of all chunks together that get each treatment.
 std::vector<int64_t> countTreatments(const Problem &problem, const Plan &plan);
 
 } // namespace mf::plan

@@ -7,8 +7,8 @@
 
 namespace mf::plan {
 
-/// The input is fine, but nothing fits, or the search ended before it found
-/// something that does. Tools have an exit code for it.
+/// The input is valid, but nothing fits, or the search ended before it found a
+/// plan that fits. Tools return a distinct exit code for it.
 class NoPlanError : public llvm::ErrorInfo<NoPlanError, llvm::StringError> {
 public:
   // NOLINTNEXTLINE(readability-identifier-naming): as LLVM asks for

@@ -7,21 +7,24 @@
 
 namespace mf::plan {
 
-/// In what times and memory of a problem are shown: those of the problem,
-/// unless they are known to be seconds and bytes.
+/// The units in which a problem's times and memory are printed. They are those
+/// of the problem, unless these are known to be seconds and bytes.
 struct PlanUnits {
   /// The names of the units; empty if they are not known.
   std::string time, memory;
-  /// By what numbers of the problem are multiplied.
+  /// The factors by which values of the problem are multiplied.
   double timeScale = 1, memoryScale = 1;
 
-  /// "1.25 s"; "1.25" if the unit is not known.
+  /// Formats a value with its unit, for example "1.25 s", or "1.25" if the unit
+  /// is not known.
   std::string showTime(double value) const;
   std::string showMemory(double value) const;
-  /// Without the unit, for a column or axis that has it.
+  /// Formats a value without its unit, for a column or an axis whose title has
+  /// it.
   std::string countTime(double value) const;
   std::string countMemory(double value) const;
-  /// "limit, GiB"; "limit" if the unit is not known.
+  /// Formats a title, for example "limit, GiB", or "limit" if the unit is not
+  /// known.
   std::string nameTime(const std::string &what) const;
   std::string nameMemory(const std::string &what) const;
 };

@@ -1,13 +1,14 @@
 //===- Problem.h - The planning problem and its costs -----------*- C++ -*-===//
 //
-// A training step on a pipeline as a problem of choice: which layers each chunk
-// of the model has, and how each layer is treated (kept, recomputed in some
-// way, swapped), so that every stage stays within its memory and the step is
-// as short as it can be. Times and memory are in whatever unit the costs are
-// in. Knows no MLIR.
+// The planning problem of a pipelined training step: choose the layers of each
+// chunk, and a treatment for each layer (kept, recomputed in some way,
+// swapped), so that every stage stays within its memory and the step is as
+// short as possible. Times and memory are in the units of the costs. This
+// library does not depend on MLIR.
 //
-// Layers are numbered as a micro-batch passes through them. Kinds of layers
-// follow one another: all of the first kind, then all of the second.
+// Layers are numbered in the order in which a micro-batch passes through them.
+// Layers of the same kind are consecutive: all of the first kind, then all of
+// the second.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,43 +24,45 @@
 
 namespace mf::plan {
 
-/// The cost of one layer under one treatment, for a micro-batch.
+/// The cost of one layer with one treatment for one micro-batch.
 struct Treatment {
   std::string name;
   double forward = 0;
-  /// The whole backward, with recomputed operators and waits for copies.
+  /// The time of the whole backward, with recomputed operators and waits for
+  /// copies.
   double backward = 0;
-  /// The part of `backward` that is weight gradients: a task of its own where
-  /// the schedule splits backwards.
+  /// The part of `backward` that computes weight gradients. It is a separate
+  /// task if the schedule splits backwards.
   double weightGradient = 0;
-  /// Held from the start of the forward to the end of the backward (of the
-  /// weight gradient, if split).
+  /// Memory that is held from the start of the forward to the end of the
+  /// backward (of the weight gradient, if split).
   double activationMemory = 0;
-  /// Held beside that while a layer of the stage is worked on. The largest of a
-  /// stage counts, once.
+  /// Additional memory while a layer of the stage runs. Only the largest one of
+  /// a stage counts.
   double transientMemory = 0;
-  /// Times of the copies between device and host. The copies of a chunk must
-  /// fit into its forward, and into its backward.
+  /// The times of the copies from device to host and back. The copies of a
+  /// chunk must fit into its forward and into its backward.
   double copyOut = 0;
   double copyIn = 0;
 };
 
-/// Layers that cost the same.
+/// Layers with the same costs.
 struct LayerKind {
   std::string name;
   int64_t count = 0;
-  /// Memory of a layer that lasts through the whole step: parameters,
-  /// gradients, state.
+  /// Memory of a layer that is held through the whole step: parameters,
+  /// gradients and optimizer state.
   double parameterMemory = 0;
-  /// Time to update a layer, after the last task of its stage.
+  /// The time to update a layer's parameters, after the last task of its stage.
   double updateTime = 0;
   /// All kinds have the same treatments, in the same order.
   std::vector<Treatment> treatments;
 };
 
-/// Costs of a chunk beside its layers: the embedding, the head.
+/// Costs of a chunk in addition to its layers, such as those of the embedding
+/// or the head.
 struct ChunkExtra {
-  /// The number of the chunk in the order of execution.
+  /// The index of the chunk in the order of execution.
   int64_t chunk = 0;
   double forward = 0;
   double backward = 0;
@@ -73,11 +76,11 @@ struct ChunkExtra {
 /// The memory of a stage.
 struct StageMemory {
   double limit = 0;
-  /// Beside layers and extras; may be negative (a correction).
+  /// Memory in addition to layers and extras. May be negative (a correction).
   double constant = 0;
 };
 
-/// How many layers of a chunk are treated in each way: by kind and treatment.
+/// The number of layers of a chunk for each kind and treatment.
 struct ChunkPlan {
   std::vector<std::vector<int64_t>> counts;
 
@@ -89,7 +92,8 @@ struct ChunkPlan {
   }
 };
 
-/// The chunks of one stage, in the order of execution, which may not be chosen.
+/// A combination of the chunks of one stage, in the order of execution, that
+/// may not be chosen.
 struct ForbiddenStage {
   int64_t stage = 0;
   std::vector<ChunkPlan> chunks;
@@ -97,30 +101,30 @@ struct ForbiddenStage {
 
 struct Problem {
   std::string name;
-  /// Verified; layers are dealt to its chunks.
+  /// A verified schedule. The plan distributes layers over its chunks.
   schedule::Schedule schedule;
-  /// A message between chunks on different stages takes that long, beside the
-  /// tasks.
+  /// The duration of a message between chunks on different stages, in addition
+  /// to the tasks.
   double transferTime = 0;
-  /// The kind of each layer, in the order of layers.
+  /// The kinds of layers, in the order of layers.
   std::vector<LayerKind> kinds;
   std::vector<ChunkExtra> extras;
   /// The memory of each stage.
   std::vector<StageMemory> stages;
 
   int64_t minLayersPerChunk = 1;
-  /// The most layers of a chunk; 0 for no limit.
+  /// The largest number of layers in a chunk; 0 for no limit.
   int64_t maxLayersPerChunk = 0;
-  /// Given numbers of layers, by chunk; empty if they are to be chosen.
+  /// The number of layers of each chunk. Empty if they are to be chosen.
   std::vector<int64_t> fixedLayers;
-  /// By treatment, given numbers of layers of each chunk that are treated so
-  /// (cut to the layers that the chunk has); empty if they are to be chosen.
+  /// For each treatment, the number of layers of each chunk that get it (at
+  /// most the layers of the chunk). Empty if they are to be chosen.
   std::vector<std::vector<int64_t>> fixedTreatments;
-  /// Along the layers of a chunk, numbers of treatments never fall: those of
-  /// lower number cover its first layers. Says which layers of a chunk with
-  /// several kinds are treated.
+  /// If true, the indices of treatments do not decrease along the layers of a
+  /// chunk: treatments with lower indices cover its first layers. This
+  /// determines which layers of a chunk with several kinds are treated.
   bool treatmentsInOrder = false;
-  /// Pairs of treatments of which a chunk may have one only.
+  /// Pairs of treatments that exclude each other within a chunk.
   std::vector<std::pair<size_t, size_t>> exclusive;
   std::vector<ForbiddenStage> forbidden;
 
@@ -129,26 +133,25 @@ struct Problem {
     return kinds.empty() ? 0 : kinds.front().treatments.size();
   }
 
-  /// Tells whether sizes agree, all costs are finite and not negative, and
-  /// there are enough layers for the chunks.
+  /// Checks that sizes agree, that all costs are finite and not negative, and
+  /// that there are enough layers for the chunks.
   llvm::Error check() const;
 };
 
-/// A choice for every chunk.
 struct Plan {
   /// The plan of each chunk, in the order of execution.
   std::vector<ChunkPlan> chunks;
 
   bool operator==(const Plan &other) const { return chunks == other.chunks; }
-  /// Tells whether this is a choice that the problem allows: every layer once
-  /// and in order, the rules on treatments and copies kept, nothing forbidden,
-  /// every stage within its limit. Errors name the chunk or stage, and the
-  /// missing layers or memory.
+  /// Checks that the problem allows the plan: every layer occurs once and in
+  /// order, the rules on treatments and copies hold, no combination is
+  /// forbidden, and every stage is within its limit. Errors name the chunk or
+  /// stage, and the missing layers or memory.
   llvm::Error verify(const Problem &problem) const;
 };
 
-/// A stretch of the critical path: tasks of a chunk that follow one another on
-/// it, or `update` where chunk is -1.
+/// A segment of the critical path: consecutive tasks of one phase of a chunk,
+/// or the update if `chunk` is -1.
 struct MakespanStep {
   schedule::Phase phase = schedule::Phase::Forward;
   int32_t chunk = 0;
@@ -156,23 +159,26 @@ struct MakespanStep {
   double time = 0;
 };
 
-/// Time and memory of a plan.
+/// The time and memory of a plan.
 struct Evaluation {
-  /// From the first task to the last, updates included.
+  /// The time from the start of the first task to the end of the last,
+  /// including updates.
   double time = 0;
-  /// By stage: the most memory at once, and the time that its tasks take.
+  /// For each stage, the most memory held at once, and the total time of its
+  /// tasks.
   std::vector<double> peaks, busy;
-  /// Times by chunk, of one micro-batch.
+  /// For each chunk, the times for one micro-batch.
   std::vector<double> forward, backward;
-  /// Adds up to `time`, but for transfers.
+  /// The segments of the critical path. Their times add up to `time`, except
+  /// for transfers.
   std::vector<MakespanStep> criticalPath;
 };
 
-/// Runs a plan through the schedule: exact, for every micro-batch. The plan
-/// need not fit into the memory.
+/// Evaluates a plan exactly by running the schedule with all micro-batches. The
+/// plan need not fit into the memory.
 Evaluation evaluate(const Problem &problem, const Plan &plan);
 
-/// Evaluation::peaks alone, without running the schedule.
+/// Computes Evaluation::peaks alone, without running the schedule.
 std::vector<double> evaluatePeaks(const Problem &problem, const Plan &plan);
 
 } // namespace mf::plan

@@ -9,24 +9,25 @@
 
 namespace mf::plan {
 
-/// Reads a problem (docs/planning-problems.md has the format). Errors say the
+/// Reads a problem in the format of docs/planning-problems.md. Errors state the
 /// place in the file.
 llvm::Expected<Problem> readProblem(llvm::StringRef json, llvm::StringRef name);
 
 /// Writes a problem in the form that readProblem reads.
 llvm::json::Value writeProblem(const Problem &problem);
 
-/// Layers and treatments by chunk row and stage, times, peaks, bound, gap.
+/// Returns a result as JSON: layers and treatments by chunk row and stage,
+/// times, peaks, bound and gap.
 llvm::json::Value writeResult(const Problem &problem,
                               const SolveResult &result);
 
-/// The same as text: a table with a row per stage, the step, bound and gap, and
-/// the critical path in words.
+/// Prints a result as text: a table with a row per stage, the step's time,
+/// bound and gap, and a description of the critical path.
 void printResult(const Problem &problem, const SolveResult &result,
                  llvm::raw_ostream &os, const PlanUnits &units = {});
 
-/// The table of printResult: a row per stage, with its layers, how they are
-/// treated, and what `evaluation` says of its memory and time.
+/// Prints the table of printResult. Each row has a stage's layers with their
+/// treatments, and its memory and time from `evaluation`.
 void printPlanTable(const Problem &problem, const Plan &plan,
                     const Evaluation &evaluation, const PlanUnits &units,
                     llvm::raw_ostream &os);

@@ -1,4 +1,4 @@
-//===- RefusalPrint.h - Why stages have no better option ------*- C++ -*-===//
+//===- RefusalPrint.h - Reasons against other options -----------*- C++ -*-===//
 
 #ifndef MF_PLAN_REFUSALPRINT_H
 #define MF_PLAN_REFUSALPRINT_H
@@ -9,14 +9,15 @@
 
 namespace mf::plan {
 
-/// A line for each stage: what would save time of its own, and why it is not
-/// done. `time` is that of the step with `plan`.
+/// Prints a line for each stage with the option that would save time on that
+/// stage, and the reason why it was not chosen. `time` is that of the step with
+/// `plan`.
 void printRefusals(const Problem &problem, const Plan &plan, double time,
                    llvm::ArrayRef<Refusal> refusals, const PlanUnits &units,
                    llvm::raw_ostream &os);
 
-/// An object for each stage that has an option which saves time of its own; in
-/// the units of the problem.
+/// Returns an object for each stage that has an option which saves time on that
+/// stage, in the units of the problem.
 llvm::json::Array writeRefusals(const Problem &problem, const Plan &plan,
                                 llvm::ArrayRef<Refusal> refusals);
 

@@ -1,11 +1,11 @@
 //===- Solver.h - The shortest step that fits -----------------*- C++ -*-===//
 //
-// Finds the plan of least time, and proves it: options of every stage that no
-// other is better than, path cuts (a critical path of any plan bounds the time
-// of all plans from below), a dynamic program over the stages that finds the
-// least value of cuts, elimination of options that cannot be in a better plan,
-// and branch and bound over the remaining plans. Deterministic unless the time
-// ends.
+// Finds a plan of least time and proves that it is optimal. It uses the
+// Pareto-optimal options of every stage, path cuts (a critical path of any plan
+// bounds the time of all plans from below), a dynamic program over the stages
+// that finds the least value of the cuts, elimination of options that cannot be
+// in a better plan, and branch and bound over the remaining plans.
+// Deterministic unless the time limit ends the search.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,75 +21,79 @@ namespace mf::plan {
 /// The state of a running search.
 struct SolveProgress {
   double seconds = 0;
-  /// Time of the best plan so far; infinite if there is none yet.
+  /// The time of the best plan so far; infinite if there is none yet.
   double time = 0;
   double bound = 0;
 };
 
 struct SolveOptions {
-  /// Seconds; the search ends with the best plan so far.
+  /// The time limit in seconds. The search then returns the best plan so far.
   double timeLimit = 60;
-  /// Ends the search too, as ^C does. May be null.
+  /// A flag that ends the search when it is set, as ^C does. May be null.
   const std::atomic<bool> *stop = nullptr;
-  /// Plans that the search starts with; those that do not verify are skipped.
+  /// Plans that the search starts with. Plans that do not verify are skipped.
   std::vector<Plan> incumbents;
-  /// Only plans of less than that time are asked for; the search ends as soon
-  /// as there can be none.
-  double cutoff = 0; ///< 0: none
-  /// Called now and then.
+  /// Only plans that take less time are searched. The search ends as soon as
+  /// there can be none. 0 for no cutoff.
+  double cutoff = 0;
+  /// Called from time to time.
   llvm::function_ref<void(const SolveProgress &)> progress;
 };
 
 struct SolveResult {
-  /// Nothing if no plan is better than the cutoff.
+  /// The best plan. Empty if none is better than the cutoff.
   std::optional<Plan> plan;
-  /// Time of the plan; infinite if there is none.
+  /// The time of the plan; infinite if there is none.
   double time = 0;
-  /// No plan takes less. Equal to `time` if the plan is proven.
+  /// A lower bound on the time of all plans. Equals `time` if the plan is
+  /// proven to be optimal.
   double bound = 0;
   bool isProven = false;
   double seconds = 0;
-  /// Options of stages at first and after elimination, and nodes searched.
+  /// The number of options of stages before and after elimination, and of nodes
+  /// searched.
   int64_t options = 0, optionsLeft = 0, nodes = 0;
 
   double getGap() const { return time > 0 ? (time - bound) / time : 0; }
 };
 
-/// A problem that no plan solves: the error names the stage that misses most,
-/// and how much it misses, of the best attempt.
+/// Solves a problem. If no plan is feasible, the error names the stage that
+/// lacks most memory in the best attempt, and how much it lacks.
 llvm::Expected<SolveResult> solve(const Problem &problem,
                                   const SolveOptions &options = {});
 
-/// Why a stage has no better option.
+/// The reason why no better option was chosen for a stage.
 struct Refusal {
   int64_t stage = 0;
-  /// The chunks of the stage with the option that would be next: of those that
-  /// treat one chunk in another way, with the same numbers of layers, the one
-  /// that lowers the time of the stage least.
+  /// The chunks of the stage with the closest alternative. Among the options
+  /// that change the treatment of one chunk, without changing its number of
+  /// layers, and shorten the stage's time, it is the one that shortens it
+  /// least.
   std::vector<ChunkPlan> chunks;
-  /// Time of the stage's tasks of a micro-batch that it would save.
+  /// The time that it would save of the stage's tasks for one micro-batch.
   double saved = 0;
-  /// The memory that the option needs beyond the limit; none if it fits.
+  /// The memory that the option needs above the limit; 0 if it fits.
   double missingMemory = 0;
-  /// If it fits: the time of the step with it (no shorter, as it is proven).
+  /// If the option fits, the time of the step with it, which is proven not to
+  /// be shorter.
   double time = 0;
 };
 
-/// Explains the choice for every stage that has an option which saves time of
-/// its own.
+/// Explains the choice for every stage that has an option which saves time on
+/// that stage.
 std::vector<Refusal> explain(const Problem &problem, const Plan &plan);
 
 struct FrontierPoint {
   double limit = 0;
-  /// The best plan; none if no plan fits.
+  /// The best plan. Empty if no plan fits.
   std::optional<SolveResult> result;
-  /// The stage with the least memory left.
+  /// The stage with the least free memory.
   int64_t tightestStage = -1;
 };
 
-/// Solves for each limit, set on all stages whose limit is the largest of the
-/// problem; the others keep their distance to it. Ascending limits give
-/// times that never rise.
+/// Solves the problem for each limit. The limit is set on all stages with the
+/// largest limit of the problem; the limits of the other stages change by the
+/// same amount. If limits ascend, times do not rise.
 llvm::Expected<std::vector<FrontierPoint>>
 solveFrontier(const Problem &problem, llvm::ArrayRef<double> limits,
               const SolveOptions &options = {});

@@ -1,9 +1,9 @@
 //===- StrategyProblem.h - Strategies of nodes within a limit --*- C++ -*-===//
 //
 // The problem of the ASPLOS 2025 contest on intra-operator parallelism
-// (google/iopddl): each node takes one of its strategies. Nodes and edges have
-// costs, and a node uses memory during an interval. The sum of the costs is to
-// be least while no moment uses more than the limit.
+// (google/iopddl). Each node chooses one of its strategies. Nodes and edges
+// have costs, and a node uses memory during an interval. The sum of the costs
+// is minimized such that the memory in use never exceeds the limit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,21 +19,21 @@
 
 namespace mf::plan {
 
-/// The cost of what may not be chosen together.
+/// The cost of a combination that may not be chosen.
 inline constexpr int64_t forbiddenCost = 1'000'000'000'000'000'000;
 
 struct StrategyNode {
-  /// Memory is used at times [begin, end); at none if they are equal.
+  /// Memory is used at times [begin, end). It is never used if they are equal.
   int64_t begin = 0;
   int64_t end = 0;
-  /// By strategy.
+  /// The cost and the memory usage of each strategy.
   std::vector<int64_t> costs, usages;
 };
 
 struct StrategyEdge {
   size_t from = 0;
   size_t to = 0;
-  /// By strategy of `from`, then of `to`.
+  /// The costs of all pairs of strategies, of `from` first and of `to` second.
   std::vector<int64_t> costs;
 };
 
@@ -50,9 +50,9 @@ struct StrategyProblem {
 llvm::Expected<StrategyProblem> readStrategyProblem(llvm::StringRef text,
                                                     llvm::StringRef fileName);
 
-/// The cost of choosing strategy choices[i] for node i, computed from the
-/// problem alone. An error that names what is broken: a choice that is not
-/// there, a forbidden pair, a moment with too much memory.
+/// Returns the cost of choosing strategy choices[i] for node i, computed from
+/// the problem alone. The error names what is wrong: a strategy that does not
+/// exist, a forbidden pair, or a time at which too much memory is used.
 llvm::Expected<int64_t> checkStrategies(const StrategyProblem &problem,
                                         llvm::ArrayRef<int64_t> choices);
 

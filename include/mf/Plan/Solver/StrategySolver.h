@@ -15,20 +15,20 @@ struct StrategyOptions {
 };
 
 struct StrategyResult {
-  /// By node; empty if no choices that fit were found.
+  /// The strategy of each node. Empty if no feasible choice was found.
   std::vector<int64_t> choices;
   int64_t cost = 0;
-  /// No choices that fit cost less.
+  /// A lower bound on the cost of all feasible choices.
   int64_t bound = 0;
-  /// The whole tree was searched: the choices are the best, or, if there are
-  /// none, nothing fits.
+  /// True if the whole tree was searched: the choices are optimal or, if there
+  /// are none, the problem is infeasible.
   bool isProven = false;
 };
 
-/// Bounds by moving costs between edges and nodes, and by prices of memory;
-/// then searches the whole tree, and, if that takes too long, one
-/// neighbourhood after the other. Result and bound of a search that ends by
-/// itself are the same every time.
+/// Computes bounds by moving costs between edges and nodes, and by prices of
+/// memory. It then searches the whole tree and, if that takes too long, one
+/// neighbourhood after another. Result and bound are deterministic if the
+/// search ends before the time limit.
 StrategyResult chooseStrategies(const StrategyProblem &problem,
                                 const StrategyOptions &options);
 
