@@ -10,39 +10,39 @@
 
 namespace mf::calibration {
 
-/// A number of the target.
+/// A fitted number of the target.
 struct CalibratedNumber {
-  /// As target::Parameter has it.
+  /// The path of the number, as in target::Parameter.
   std::string path;
   double before = 0;
   double after = 0;
   /// The standard error of `after`, relative to it.
   double relativeError = 0;
   FitState state = FitState::Unused;
-  /// It is only a bound: the profile has nothing against larger or smaller
-  /// ones.
+  /// True if `after` is only a bound, because larger (or smaller) values fit
+  /// the profile equally well.
   bool isOpenAbove = false;
   bool isOpenBelow = false;
-  /// Rows that may depend on it.
+  /// The number of rows that may depend on the number.
   int64_t rows = 0;
 };
 
-/// How far predictions are from times: of each row the larger over the smaller,
-/// less 1.
+/// The distance of predictions from measured times. For one row it is the
+/// larger of the two divided by the smaller, minus 1.
 struct Misfit {
   double median = 0;
-  /// Nine rows of ten are nearer.
+  /// The distance below which nine of ten rows are.
   double most = 0;
 };
 
-/// The fit of the rows of one kind.
+/// The result for the rows of one kind.
 struct CalibratedKind {
   std::string kind;
   int64_t rows = 0;
-  /// Different launches or transfers.
+  /// The number of different launches or transfers.
   int64_t shapes = 0;
   int64_t outliers = 0;
-  /// All rows together.
+  /// The sum of the times of all rows.
   double seconds = 0;
   Misfit before, after;
 };
@@ -50,26 +50,28 @@ struct CalibratedKind {
 struct Calibration {
   target::Target target;
   std::vector<CalibratedNumber> numbers;
-  /// Most time first.
+  /// The kinds in descending order of their time.
   std::vector<CalibratedKind> kinds;
-  /// Rows that were not used: of types that mf does not know, whose operands or
-  /// groups do not say what ran, of kinds the target has no rate for, by name;
-  /// and of first steps.
+  /// The number of rows that were not used, by name: rows of types that mf does
+  /// not know, rows whose operands or groups do not identify what ran, rows of
+  /// kinds for which the target has no rate, and rows of first steps.
   std::map<std::string, int64_t> unknownTypes, unclear, withoutRate;
   int64_t warmUpRows = 0;
   int64_t rows = 0;
   int64_t folders = 0;
 };
 
-/// Fits the numbers of a target to a profile. An error if no row of the profile
-/// says anything of the target.
+/// Fits the numbers of a target to a profile. Fails if no row of the profile
+/// depends on the target.
 llvm::Expected<Calibration> calibrate(const target::Target &target,
                                       const Profile &profile);
 
-/// Prints a table by kind, one by number, and the inputs that were not used.
+/// Prints a table of kinds, a table of numbers, and the rows that were not
+/// used.
 void printCalibration(const Calibration &calibration, llvm::raw_ostream &os);
 
-/// Lines on the folder and target that were fitted, for the head of the file.
+/// Returns lines that name the folder and the target of the fit, for the head
+/// of the target's file.
 std::string describeCalibration(const Calibration &calibration,
                                 llvm::StringRef folder,
                                 llvm::StringRef startTarget);

@@ -1,11 +1,12 @@
 //===- LogFit.h - Fits positive numbers to measured times -------*- C++ -*-===//
 //
-// Robust least squares between logarithms: of numbers that are fitted, each
-// believed to be near its start value, and of times that follow from them.
-// Numbers that the times do not determine keep their start values. This part
-// knows nothing of targets.
+// Robust least squares on logarithms. It fits positive numbers, each with a
+// prior around its start value, to measured times that depend on them. Numbers
+// that the times do not determine keep their start values. This file does not
+// depend on targets.
 //
-// Deterministic: no random numbers, one thread, the same order of operations.
+// Deterministic: it uses no random numbers, one thread and a fixed order of
+// operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,10 +19,10 @@
 
 namespace mf::calibration {
 
-/// A number that is fitted. All are natural logarithms.
+/// A number to be fitted. All fields are natural logarithms.
 struct FitParameter {
   double start = 0;
-  /// The standard deviation of the prior belief: 0.7 for a factor of 2.
+  /// The standard deviation of the prior: 0.7 is a factor of 2.
   double belief = 0.7;
   double lower = -1e3;
   double upper = 1e3;
@@ -29,14 +30,15 @@ struct FitParameter {
   std::vector<uint32_t> observations;
 };
 
-/// A time that was measured.
+/// A measured time.
 struct FitObservation {
   double logSeconds = 0;
-  /// The standard error of that.
+  /// The standard error of `logSeconds`.
   double error = 0;
-  /// How much it counts beside others; 1 on average.
+  /// The weight relative to other observations; 1 on average.
   double weight = 1;
-  /// Observations of one set are off from the model by errors of one spread.
+  /// The observations of one set share the spread of their deviations from the
+  /// model.
   uint32_t set = 0;
 };
 
@@ -45,39 +47,40 @@ class FitModel {
 public:
   virtual ~FitModel() = default;
   virtual void setParameter(size_t parameter, double logValue) = 0;
-  /// The logarithm of a time.
+  /// Returns the logarithm of a time as the model predicts it.
   virtual double predict(size_t observation) const = 0;
 };
 
 enum class FitState : uint8_t {
   Fitted,
-  /// Against the end of its range.
+  /// The value was limited by the end of its range.
   AtBound,
-  /// The observations say no more about it than the prior belief did; it keeps
-  /// its start value.
+  /// The observations add no information to the prior. The number keeps its
+  /// start value.
   Undetermined,
-  /// No observation depends on it.
+  /// No observation depends on the number.
   Unused
 };
 
 struct FittedParameter {
   double logValue = 0;
-  /// Its standard error.
+  /// The standard error of `logValue`.
   double deviation = 0;
   FitState state = FitState::Unused;
-  /// Times would be much the same if it were larger, or smaller, by half of the
-  /// prior belief's standard deviation: the value is only a bound.
+  /// True if a value that is larger (or smaller) by half of the prior's
+  /// standard deviation would change times little, so that `logValue` is only a
+  /// bound.
   bool isOpenAbove = false;
   bool isOpenBelow = false;
 };
 
 struct FitResult {
   std::vector<FittedParameter> parameters;
-  /// Predicted minus measured.
+  /// For each observation, the predicted minus the measured logarithm.
   std::vector<double> residuals;
 };
 
-/// Leaves the model with the numbers that were found.
+/// Fits the parameters. The model is left with the fitted values.
 FitResult fitLogarithms(FitModel &model,
                         llvm::ArrayRef<FitParameter> parameters,
                         llvm::ArrayRef<FitObservation> observations);

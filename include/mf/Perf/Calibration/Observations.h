@@ -1,7 +1,7 @@
 //===- Observations.h - Observed costs from a profile -----------*- C++ -*-===//
 //
-// The rows of a profile as launches and transfers whose cost a target predicts,
-// those that are alike together.
+// Groups the rows of a profile into launches and transfers whose costs a target
+// predicts. Equal ones form one observation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,30 +21,30 @@ struct ObservedLaunch {
   KernelSpec spec;
 };
 
-/// Collectives of the same bytes, as target::Topology::getCollective takes
-/// them, between the same ranks; or messages, of two ranks.
+/// Collectives of the same size, as defined by target::Topology::getCollective,
+/// between the same ranks, or messages between two ranks.
 struct ObservedTransfer {
-  /// The kind of a collective; none for a message.
+  /// The kind of a collective. Empty for a message.
   std::optional<CollectiveKind> collective;
   int64_t bytes = 0;
   std::vector<int64_t> ranks;
 };
 
-/// Where times of something lie, outliers left out.
+/// The location of a set of times, without outliers.
 struct RobustMean {
-  /// The mean of their logarithms.
+  /// The mean of the logarithms of the times.
   double logSeconds = 0;
-  /// Its standard error; 0 for a single time.
+  /// The standard error of the mean; 0 for a single time.
   double error = 0;
   int64_t outliers = 0;
 };
 
 struct Observation {
-  /// Observations of one kind are printed together: a kernel's kind, or
-  /// "all_gather", "message".
+  /// The kind under which the observation is printed: a kernel's kind,
+  /// "all_gather", "message" and so on.
   std::string kind;
   std::variant<ObservedLaunch, ObservedTransfer> what;
-  /// Logarithms of the seconds that each of its rows took.
+  /// The logarithm of the time in seconds of each row.
   std::vector<double> logSeconds;
   RobustMean location;
 };
@@ -52,16 +52,19 @@ struct Observation {
 struct Observations {
   /// All observations, in the order of the profile.
   std::vector<Observation> all;
-  /// Rows of types that no kernel's record names, by type.
+  /// The number of rows whose type no kernel's record names, by type.
   std::map<std::string, int64_t> unknownTypes;
-  /// Rows whose operands or groups do not say what ran, by type.
+  /// The number of rows whose operands or groups do not identify what ran, by
+  /// type.
   std::map<std::string, int64_t> unclear;
-  /// Rows left out because they are of a first step of several.
+  /// The number of rows left out because they belong to the first of several
+  /// steps.
   int64_t warmUpRows = 0;
 };
 
-/// The mean of the values within 3.5 deviations of the median, both as medians
-/// see them; never empty.
+/// Returns the mean of the values within 3.5 standard deviations of the median,
+/// where the standard deviation is estimated by the median absolute deviation.
+/// At least one value counts.
 RobustMean locate(llvm::ArrayRef<double> logSeconds);
 
 Observations observe(const Profile &profile);

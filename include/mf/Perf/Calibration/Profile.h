@@ -1,9 +1,10 @@
 //===- Profile.h - Contents of a profile ------------------------*- C++ -*-===//
 //
-// The files of ASCEND_PROFILER_OUTPUT that rates can be fitted to, as
-// MindSpore's profiler writes them, and mf-run from simulations and executions:
-// kernel_details.csv, step_trace_time.csv and communication.json. Columns are
-// found by name; rows that are broken are errors with file, line and column.
+// Reads the files of ASCEND_PROFILER_OUTPUT that rates can be fitted to:
+// kernel_details.csv, step_trace_time.csv and communication.json. MindSpore's
+// profiler writes them, and so does mf-run for simulations and executions.
+// Columns are found by name. Malformed rows are errors with file, line and
+// column.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,58 +21,60 @@
 
 namespace mf::calibration {
 
-/// A tensor as a profiler shows it.
+/// A tensor as a profiler lists it.
 struct ProfiledOperand {
   llvm::SmallVector<int64_t, 4> dims;
-  /// None for types that training steps do not hold, such as masks of bits.
+  /// Empty for types that training steps do not use.
   std::optional<DType> type;
 };
 
 /// The time of one row.
 struct ProfiledTime {
   double seconds = 0;
-  /// On the clock of the device's host; none if there is no such column.
+  /// The start on the clock of the device's host. Empty if there is no such
+  /// column.
   std::optional<double> start;
-  /// The row's Step ID, or 0.
+  /// The row's Step ID, or 0 if it has none.
   int64_t step = 0;
-  /// Index into Profile::folders.
+  /// An index into Profile::folders.
   uint32_t folder = 0;
 };
 
-/// Rows of kernel_details.csv that have the same type and operands.
+/// The rows of kernel_details.csv that have the same type and operands.
 struct ProfiledLaunch {
-  /// The column Type: "MatMulV2", "hcom_allReduce_".
+  /// The column Type, for example "MatMulV2" or "hcom_allReduce_".
   std::string type;
-  /// The column Accelerator Core, or empty: "AI_CORE", "COMMUNICATION".
+  /// The column Accelerator Core, for example "AI_CORE" or "COMMUNICATION". May
+  /// be empty.
   std::string core;
-  /// Absent optional operands are left out.
+  /// The operands without absent optional ones.
   llvm::SmallVector<ProfiledOperand, 4> inputs, outputs;
   std::vector<ProfiledTime> times;
-  /// The first row, as "file:line".
+  /// The place of the first row, as "file:line".
   std::string place;
 };
 
-/// A row of step_trace_time.csv, in seconds.
+/// A row of step_trace_time.csv. Times are in seconds.
 struct ProfiledStep {
   int64_t step = 0;
   uint32_t folder = 0;
-  /// Time in which the device is idle.
+  /// The time in which the device is idle.
   double free = 0;
-  /// From the begin of the step to its end; none if columns are missing.
+  /// The duration of the step. Empty if columns are missing.
   std::optional<double> length;
 };
 
 /// A collective or message of communication.json.
 struct ProfiledTransfer {
-  /// "hcom_allReduce__623_0_1".
+  /// The name, for example "hcom_allReduce__623_0_1".
   std::string name;
-  /// The part of its key behind the @.
+  /// The part of its key that follows the @.
   std::string group;
   int64_t step = 0;
   uint32_t folder = 0;
-  /// From its begin on the device to its end, without the wait for others.
+  /// The duration on the device without the wait for other ranks.
   double seconds = 0;
-  /// Bytes that it sent, by the kind of link: "HCCS", "RDMA".
+  /// The bytes sent, by the kind of link, for example "HCCS" or "RDMA".
   std::map<std::string, double> bytesByLink;
 };
 
@@ -81,15 +84,16 @@ struct Profile {
   std::vector<ProfiledLaunch> launches;
   std::vector<ProfiledStep> steps;
   std::vector<ProfiledTransfer> transfers;
-  /// The ranks of groups by folder and name, from profiler_metadata.json.
+  /// The ranks of groups, keyed by folder and group name, from
+  /// profiler_metadata.json.
   std::map<std::pair<uint32_t, std::string>, std::vector<int64_t>> groups;
-  /// Rows of kernel_details.csv.
+  /// The number of rows of kernel_details.csv.
   int64_t rows = 0;
 };
 
-/// Reads `folder`: an ASCEND_PROFILER_OUTPUT, a folder with one, or a folder of
-/// such folders. An error if there is none, if one has no kernel_details.csv,
-/// or if a file is malformed.
+/// Reads a profile. `folder` is an ASCEND_PROFILER_OUTPUT, a folder that
+/// contains one, or a folder of such folders. Fails if there is none, if one
+/// has no kernel_details.csv, or if a file is malformed.
 llvm::Expected<Profile> readProfile(llvm::StringRef folder);
 
 } // namespace mf::calibration

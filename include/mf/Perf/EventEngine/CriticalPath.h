@@ -1,4 +1,4 @@
-//===- CriticalPath.h - What the end of a simulation waits for --*- C++ -*-===//
+//===- CriticalPath.h - Critical path of a simulation -----------*- C++ -*-===//
 
 #ifndef MF_SIM_CRITICALPATH_H
 #define MF_SIM_CRITICALPATH_H
@@ -7,19 +7,20 @@
 
 namespace mf::sim {
 
-/// An item that keeps the end from coming earlier, and when: work as a whole, a
-/// rendezvous from the start of the last item that comes to it.
+/// A segment of the critical path. Work counts as a whole, a rendezvous from
+/// the start of the last item that joins it.
 struct PathStep {
   ItemId item;
   double start = 0;
   double end = 0;
 };
 
-/// From time 0 to the end of everything: each step starts when the one before
-/// it ends. Waits lead to the queue that records, a rendezvous to the last that
-/// comes; what takes no time is left out. Among several such paths, it stays on
-/// its queue where it can and else takes the first queue. Transfers that share
-/// links make each other's steps longer.
+/// Returns the critical path from time 0 to the end of the simulation: each
+/// step starts when the previous one ends. A wait continues on the queue that
+/// records the event, a rendezvous on the queue of the last item that joined.
+/// Items without duration are left out. If several paths are possible, the path
+/// stays on its queue if it can, and otherwise continues on the first queue.
+/// Transfers that share links lengthen each other's steps.
 std::vector<PathStep> findCriticalPath(const Queues &queues,
                                        const Timeline &timeline);
 

@@ -1,11 +1,11 @@
 //===- PipelineModel.h - A schedule in time -------------------*- C++ -*-===//
 //
-// The cost of a pipeline schedule (mf/Pipeline): when each task runs, how long
-// the step takes, why it takes longer than its work, and how much memory each
-// stage needs. Reproduces the published model of SAPP pipeline balance of
-// MindSpore Transformers, and takes every other schedule as well.
+// The cost of a pipeline schedule (mf/Pipeline): the times of its tasks, the
+// length of the step, the causes of its bubbles, and the memory of each stage.
+// It reproduces the published model of SAPP pipeline balance of MindSpore
+// Transformers and also supports all other schedules.
 //
-// Times and memory are in whatever unit the costs are in.
+// Times and memory are in the units of the costs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,69 +19,72 @@
 
 namespace mf::sim {
 
-/// How messages between stages take place.
+/// How messages between stages are modelled.
 enum class TransferMode : uint8_t {
-  /// They take no time.
+  /// Messages take no time.
   Free,
-  /// As in the published model: a stage sends and receives between its tasks
-  /// and does nothing else meanwhile; a message starts when both stages have
-  /// come to it. Such stages may deadlock.
+  /// As in the published model, a stage sends and receives between its tasks
+  /// and is blocked meanwhile. A message starts when both stages have reached
+  /// it. Such stages may deadlock.
   Blocking,
-  /// They take time beside the tasks, those of two stages in one direction one
-  /// after the other.
+  /// Messages take time in parallel to the tasks. Messages between two stages
+  /// in one direction run one after the other.
   Overlapped
 };
 
-/// The costs of a pipeline's tasks for whole micro-batches: a piece of the
-/// sequence takes and holds its share.
+/// The costs of a pipeline's tasks for whole micro-batches. A piece of the
+/// sequence takes the corresponding fraction of time and memory.
 struct PipelineCosts {
   /// Time of a forward of each chunk.
   std::vector<double> forward;
-  /// A backward takes that many times its forward, and the recomputation.
+  /// The time of a backward relative to its forward, without recomputation.
   double backwardRatio = 2;
-  /// Time of the recomputation in each chunk's backward; empty if none. A split
-  /// backward recomputes before the input gradient. Where a pipeline has
-  /// recompute tasks, they take it and backwards do not.
+  /// The time of recomputation in each chunk's backward; empty if there is
+  /// none. A split backward recomputes before the input gradient. If the
+  /// pipeline has recompute tasks, these take the time instead of the
+  /// backwards.
   std::vector<double> recompute;
-  /// The share of the input gradient in a backward that is split, without
-  /// recomputation; the weight gradient takes the rest.
+  /// The input gradient's fraction of a split backward, without recomputation.
+  /// The weight gradient takes the rest.
   double inputGradientShare = 0.5;
-  /// The share of a forward that a backward in the same slot hides, or of the
-  /// backward's tasks there if they are shorter.
+  /// The fraction of a forward that is hidden by a backward in the same slot,
+  /// or of the backward's tasks if they are shorter.
   double pairHidden = 0;
 
   TransferMode transfers = TransferMode::Free;
-  /// Time of a message.
+  /// The duration of a message.
   double transferTime = 0;
 
-  /// Memory that every stage has.
+  /// Memory that is used on every stage.
   double constantMemory = 0;
   /// Memory of the parameters of each stage; empty if none.
   std::vector<double> parameterMemory;
-  /// Memory that a micro-batch holds of each chunk, from the start of its
-  /// forward to the end of its backward, or of its weight gradient; empty if
-  /// none.
+  /// The memory of each chunk that a micro-batch holds from the start of its
+  /// forward to the end of its backward, or of its weight gradient if backwards
+  /// are split. Empty if there is none.
   std::vector<double> activationMemory;
 
-  /// Tells whether there is a number for every chunk and stage, and all are
-  /// finite and not negative.
+  /// Checks that there is a number for every chunk and stage, and that all
+  /// numbers are finite and not negative.
   llvm::Error check(const schedule::Pipeline &pipeline) const;
 };
 
-/// Shares of the time that the model's work takes of the stages, without what
-/// slots hide: real = ideal + imbalance + communication + recompute.
+/// The bubble and its causes, as fractions of the work of all stages, where
+/// time that slots hide is no work: real = ideal + imbalance + communication +
+/// recompute.
 struct Bubbles {
-  /// (stages * end - work) / work.
+  /// The whole bubble: (stages * end - work) / work.
   double real = 0;
-  /// (stages - 1) / (chunks per stage * micro-batches): what 1F1B and its
-  /// interleaved forms leave idle if all chunks take the same.
+  /// The bubble of 1F1B and interleaved 1F1B if all chunks take the same time:
+  /// (stages - 1) / (chunks per stage * micro-batches).
   double ideal = 0;
-  /// The rest of the bubble. Negative where a schedule is better than `ideal`.
+  /// The rest of the bubble. Negative if a schedule is better than `ideal`.
   double imbalance = 0;
-  /// The time that blocking transfers add if all chunks take the same, by a
-  /// closed form. Only for them, and for 1F1B and its interleaved forms.
+  /// The time that blocking transfers add if all chunks take the same time, by
+  /// a closed formula. Only set for 1F1B and interleaved 1F1B with blocking
+  /// transfers.
   std::optional<double> communication;
-  /// Recomputed work. Only where something is recomputed.
+  /// The recomputed work. Only set if the schedule recomputes.
   std::optional<double> recompute;
 };
 
@@ -90,29 +93,29 @@ enum class BlockKind : uint8_t { Compute, Send, Receive };
 /// An interval in which a stage is occupied.
 struct Block {
   BlockKind kind = BlockKind::Compute;
-  /// The task that runs, that made what is sent, or that reads what is
-  /// received.
+  /// The task that runs. For a send it is the task that computed the value, for
+  /// a receive the task that reads it.
   schedule::Task task;
   double start = 0;
   double end = 0;
 };
 
 struct PipelineTimeline {
-  /// The blocks of each stage, in order. Sends and receives are only there if
+  /// The blocks of each stage, in order. It has sends and receives only if
   /// transfers block.
   std::vector<std::vector<Block>> stages;
-  /// The end of the last task, and of that of each stage.
+  /// The end of the last task of all stages, and of each stage.
   double end = 0;
   std::vector<double> stageEnds;
   Bubbles bubbles;
-  /// By stage: the most memory at once, and what is left in the end, constants
-  /// and parameters.
+  /// For each stage, the most memory in use at once, and the memory in use at
+  /// the end. Both include constants and parameters.
   std::vector<double> peakMemory, finalMemory;
 };
 
-/// Simulates a schedule that verifies. An error if the costs do not fit it; a
-/// ScheduleError (mf/Pipeline/ScheduleError.h) if transfers block and stages
-/// wait for one another.
+/// Simulates a schedule that verifies. Fails if the costs do not fit it, and
+/// with a ScheduleError (mf/Pipeline/ScheduleError.h) if transfers block and
+/// stages wait for one another.
 llvm::Expected<PipelineTimeline>
 simulatePipeline(const schedule::Schedule &schedule,
                  const PipelineCosts &costs);

@@ -8,9 +8,9 @@
 
 namespace mf::sim {
 
-/// A line per stage: each task by its name at its start, `-` as long as it
-/// takes, `.` where the stage runs none. A column is the time of the shortest
-/// task, or a thousandth of the whole if that is more.
+/// Prints a line per stage: the name of each task at its start, `-` for the
+/// rest of its duration, and `.` where the stage is idle. A column is the time
+/// of the shortest task, or a thousandth of the whole time if that is longer.
 void printTimeline(const schedule::Pipeline &pipeline,
                    const PipelineTimeline &timeline, llvm::raw_ostream &os);
 

@@ -1,9 +1,9 @@
 //===- Queues.h - Simulation of queues in time ------------------*- C++ -*-===//
 //
-// Computes what runs when on queues that work in order, such as the
-// stages of a pipeline, the streams of a device or the ranks of a collective.
-// Queues wait for one another by events and by rendezvous, and share links.
-// Knows no MLIR, no schedules and no unit of time.
+// Computes when items run on queues that work in order, such as the stages of a
+// pipeline, the streams of a device or the ranks of a collective. Queues wait
+// for one another by events and by rendezvous, and share links. This library
+// does not depend on MLIR, schedules or a unit of time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ using EventId = int32_t;
 using GroupId = int32_t;
 using LinkId = int32_t;
 
-/// An item by the queue it is on and its number there.
+/// An item, identified by its queue and its index on that queue.
 struct ItemId {
   QueueId queue = 0;
   int32_t index = 0;
@@ -38,47 +38,49 @@ struct ItemId {
 
 enum class ItemKind : uint8_t { Work, Wait, Record, Rendezvous };
 
-/// Queues and their items. A queue starts an item when the one before it has
-/// ended; the first starts at time 0.
+/// Queues and their items. A queue starts an item when the previous one has
+/// ended. Its first item starts at time 0.
 class Queues {
 public:
-  /// Durations are rounded to multiples of `tick`, a power of two, or kept as
-  /// they are if it is 0. With a tick all times are exact as long as they are
-  /// less than 2^53 ticks: shifting a simulation in time changes no bit of it.
+  /// Durations are rounded to multiples of `tick`, a power of two, or not at
+  /// all if it is 0. With a tick, all times below 2^53 ticks are exact, so that
+  /// shifting a simulation in time changes no bit of it.
   explicit Queues(double tick = 0) : tick(tick), rounder(tick * 0x1.8p52) {}
 
   QueueId addQueue();
-  /// Adds events, numbered from the one returned. An event happens once.
+  /// Adds events with consecutive ids and returns the first id. An event
+  /// happens once.
   EventId addEvents(int32_t count = 1);
-  /// A rendezvous of the items that join it, each in a queue of its own: they
-  /// end together, `duration` after the last of them has started.
+  /// Adds a rendezvous of the items that join it, each on another queue. They
+  /// all end `duration` after the last of them has started.
   GroupId addGroup(double duration);
 
-  /// Something that transfers share, such as a network port.
+  /// Adds a resource that transfers share, such as a network port.
   LinkId addLink() { return numLinks++; }
-  /// A rendezvous that moves something over links. When the last item has
-  /// started it lasts `latency`, in which it uses no link, and then moves for
-  /// `seconds` if nothing else uses its links meanwhile. Transfers that use a
-  /// link at the same time have equal shares of it; each moves as fast as the
-  /// smallest of its shares lets it.
+  /// Adds a rendezvous that transfers data over links. After the last item has
+  /// started, it lasts for `latency` without using links, and then for
+  /// `seconds` if nothing else uses its links. Transfers that use a link at the
+  /// same time share it equally, and each runs at the speed of its slowest
+  /// link.
   GroupId addTransfer(double latency, double seconds,
                       llvm::ArrayRef<LinkId> links);
 
-  /// Occupies the queue for `duration`.
+  /// Adds an item that occupies the queue for `duration`.
   ItemId addWork(QueueId queue, double duration) {
     std::vector<double> &durations = queues[queue].durations;
     durations.push_back(round(duration));
     return add(queue, ItemKind::Work, durations.size() - 1);
   }
-  /// Holds the queue until the event has happened.
+  /// Adds an item that holds the queue until the event has happened.
   ItemId addWait(QueueId queue, EventId event) {
     return add(queue, ItemKind::Wait, event);
   }
-  /// The event happens when the queue gets here.
+  /// Adds an item at which the event happens.
   ItemId addRecord(QueueId queue, EventId event) {
     return add(queue, ItemKind::Record, event);
   }
-  /// Holds the queue until the rendezvous, which may be a transfer, is over.
+  /// Adds an item that holds the queue until the rendezvous, which may be a
+  /// transfer, is over.
   ItemId addRendezvous(QueueId queue, GroupId group) {
     Group &joined = groups[group];
     if (joined.size < 2)
@@ -87,14 +89,14 @@ public:
     return add(queue, ItemKind::Rendezvous, group);
   }
 
-  /// A hint that what the queues do may repeat from here on: all marked queues
-  /// have as many marks in a period. Long runs of equal periods are then not
-  /// simulated again if there is a tick (docs/engine.md).
+  /// Hints that the actions of the queues may repeat from here on. All marked
+  /// queues must have the same number of marks per period. With a tick, long
+  /// runs of equal periods are then skipped by the simulation (docs/engine.md).
   void markPeriod(QueueId queue) {
     queues[queue].marks.push_back(getNumItems(queue));
   }
 
-  /// Makes room in a queue.
+  /// Reserves memory in a queue.
   void reserve(QueueId queue, size_t items, size_t works);
 
   int32_t getNumQueues() const { return static_cast<int32_t>(queues.size()); }
@@ -108,10 +110,10 @@ public:
   ItemKind getKind(ItemId item) const {
     return static_cast<ItemKind>(getCode(item) & kindMask);
   }
-  /// The event or group of an item that is no work.
+  /// The event or group of an item that is not work.
   int32_t getOperand(ItemId item) const { return getCode(item) >> kindBits; }
-  /// The duration of work, or of a rendezvous once it has begun, with links for
-  /// itself; 0 otherwise.
+  /// The duration of work, or of a rendezvous after it has started if it has
+  /// its links for itself; 0 for other items.
   double getDuration(ItemId item) const;
   int32_t getGroupSize(GroupId group) const { return groups[group].size; }
   llvm::ArrayRef<LinkId> getLinks(GroupId group) const {
@@ -119,7 +121,7 @@ public:
                                        groups[group].numLinks);
   }
   double getTick() const { return tick; }
-  /// To the nearest tick.
+  /// Rounds to the nearest tick.
   double round(double duration) const {
     // The sum has no bits below a tick.
     return (duration + rounder) - rounder;
@@ -131,16 +133,16 @@ private:
   friend class RunFinder;
   friend class SteadyState;
 
-  /// A code is the kind, and above it the number of the duration in its queue,
-  /// the event or the group.
+  /// The low bits of a code are the item's kind. The other bits are the index
+  /// of its duration in the queue, its event or its group.
   static constexpr uint32_t kindBits = 2, kindMask = 3;
   struct Queue {
     std::vector<uint32_t> codes;
     std::vector<double> durations;
-    /// The items before which the queue is marked.
+    /// The indices of the items before which the queue is marked.
     std::vector<int32_t> marks;
   };
-  /// `latency` is all of a rendezvous without links.
+  /// A rendezvous. Without links, `latency` is its whole duration.
   struct Group {
     double latency = 0;
     double seconds = 0;
@@ -165,12 +167,13 @@ private:
   int32_t numEvents = 0;
   int32_t numLinks = 0;
   std::vector<Group> groups;
-  /// The links of all groups, one group after the other.
+  /// The links of all groups, concatenated.
   std::vector<LinkId> links;
 };
 
-/// When the items of the queues start and end. An item that waits starts when
-/// its queue gets to it and ends when what it waits for is over.
+/// The start and end times of the items. An item that waits starts when its
+/// queue reaches it, and ends when the event or rendezvous that it waits for is
+/// over.
 class Timeline {
 public:
   double getStart(ItemId item) const {
@@ -181,20 +184,21 @@ public:
     return queue.skips.empty() ? queue.ends[item.index]
                                : getEnd(queue, item.index);
   }
-  /// The end of the last item of a queue; 0 for an empty one.
+  /// The end of the last item of a queue; 0 for an empty queue.
   double getEnd(QueueId queue) const {
     return queues[queue].size == 0 ? 0
                                    : getEnd({queue, queues[queue].size - 1});
   }
-  /// The end of everything.
+  /// The end of the last item of all queues.
   double getEnd() const;
-  /// How many items were not simulated since they repeat others.
+  /// The number of items that were not simulated because they repeat others.
   int64_t getNumSkipped() const;
 
 private:
   friend class Simulation;
 
-  /// `count` times the `items` items before `first`, each time `shift` later.
+  /// Stands for `count` repetitions of the `items` items before `first`, each
+  /// `shift` later than the one before.
   struct Skip {
     int32_t first = 0;
     int32_t items = 0;
@@ -205,9 +209,9 @@ private:
   };
   struct Queue {
     int32_t size = 0;
-    /// The ends of the items that were simulated.
+    /// The end times of the items that were simulated.
     llvm::SmallVector<double, 0> ends;
-    /// In the order of the queue.
+    /// The skips in the order of the queue.
     std::vector<Skip> skips;
   };
 
@@ -216,7 +220,8 @@ private:
   std::vector<Queue> queues;
 };
 
-/// Queues that wait for one another for ever, or for what never comes.
+/// An error about queues that wait for one another forever, or for an event
+/// that never happens.
 class DeadlockError : public llvm::ErrorInfo<DeadlockError> {
 public:
   // NOLINTNEXTLINE(readability-identifier-naming): as LLVM asks for
@@ -224,9 +229,9 @@ public:
   DeadlockError(std::vector<ItemId> items, std::string text)
       : items(std::move(items)), text(std::move(text)) {}
 
-  /// Items at which queues stand: each waits for the queue of the next, and the
-  /// last for that of the first. A single one waits for itself or for an event
-  /// that nothing records.
+  /// The items at which queues are stuck. Each waits for the queue of the next
+  /// item, and the last one for that of the first. A single item waits for its
+  /// own queue or for an event that nothing records.
   llvm::ArrayRef<ItemId> getItems() const { return items; }
   void log(llvm::raw_ostream &os) const override { os << text; }
   std::error_code convertToErrorCode() const override {
@@ -239,9 +244,10 @@ private:
 };
 
 /// Simulates all queues in time linear in their items. The result does not
-/// depend on the numbers of queues, events, groups and links. Durations are
-/// finite and not negative. A DeadlockError if queues do not come to their
-/// ends; `getName` names items for it (default: `item 3 of queue 0`).
+/// depend on the ids of queues, events, groups and links. Durations must be
+/// finite and not negative. Fails with a DeadlockError if a queue does not
+/// reach its end. `getName` names items in that error (default: `item 3 of
+/// queue 0`).
 llvm::Expected<Timeline>
 simulate(const Queues &queues,
          llvm::function_ref<std::string(ItemId)> getName = nullptr);

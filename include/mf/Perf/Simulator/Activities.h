@@ -10,25 +10,26 @@
 
 namespace mf::simulator {
 
-/// The activities of a program's instructions, each list's in order. The
-/// activity in which an exchange holds up a device follows the exchange's own.
+/// The activities of a program's instructions, in the order of each list. The
+/// activity for the time in which an exchange holds up the device follows the
+/// exchange's own.
 class ActivityTable {
 public:
   explicit ActivityTable(const program::Program &program);
 
-  /// The activity of an instruction of a routine, or of the step if `routine`
-  /// is none.
+  /// Returns the activity of an instruction of a routine, or of the step if
+  /// `routine` is empty.
   uint32_t find(size_t stage, std::optional<uint32_t> routine,
                 uint32_t instruction) const {
     return first[stage][routine ? *routine + 1 : 0] + 2 * instruction;
   }
-  /// The activity of the compute stream while that exchange holds it up.
+  /// Returns the activity of the compute stream while the exchange holds it up.
   uint32_t findHeld(size_t stage, std::optional<uint32_t> routine,
                     uint32_t instruction) const {
     return find(stage, routine, instruction) + 1;
   }
 
-  /// The activity with that number.
+  /// Returns an activity by its index.
   timeline::Activity &get(uint32_t number) { return activities[number]; }
 
   std::vector<timeline::Activity> take() { return std::move(activities); }
@@ -43,17 +44,21 @@ private:
                         timeline::Activity &activity);
 
   std::vector<timeline::Activity> activities;
-  /// By stage and list, the step before the routines.
+  /// The index of the first activity for each stage and list. The step precedes
+  /// the routines.
   std::vector<std::vector<uint32_t>> first;
-  /// By stage's first rank, channel and side: who takes part.
+  /// The ranks that take part in an exchange, keyed by the first rank of a
+  /// stage, the channel, and the side of a transfer.
   std::map<std::tuple<int64_t, uint32_t, bool>, std::vector<int64_t>> members;
 };
 
-/// The kind of an exchange: "send", "receive", "all_gather over mp".
+/// Returns the kind of an exchange: "send", "receive" or, for example,
+/// "all_gather over mp".
 std::string getExchangeKind(const program::Program &program,
                             const program::Exchange &exchange);
 
-/// The kind of a copy on a stream: "h2d", "d2h", or "copy" within the device.
+/// Returns the kind of a copy on a stream: "h2d", "d2h", or "copy" within the
+/// device.
 llvm::StringRef getCopyKind(program::StreamKind stream);
 
 } // namespace mf::simulator

@@ -9,14 +9,15 @@
 
 namespace mf::simulator {
 
-/// When an instruction starts: of the step at `position`, or, of the call
-/// there, `instruction` of its routine.
+/// Returns the start time of an instruction of the step. If it is a call, the
+/// time is that of `instruction` of the called routine.
 using StartTime =
     llvm::function_ref<double(uint32_t position, uint32_t instruction)>;
 
-/// Bytes live in a stage's arena, by the lifetimes that it was planned with
-/// (mf/Program/Liveness.h). Points that follow within `resolution` seconds are
-/// joined to one with the most bytes among them, so that the peak is kept.
+/// Returns the live bytes of a stage's arena over time, by the lifetimes that
+/// it was planned with (mf/Program/Liveness.h). Points within `resolution`
+/// seconds of each other are merged to the one with the most bytes, so that the
+/// peak is preserved.
 std::vector<timeline::MemoryPoint>
 computeMemoryCurve(const program::StageProgram &stage, StartTime getStart,
                    double resolution);

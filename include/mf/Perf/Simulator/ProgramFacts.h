@@ -1,7 +1,7 @@
-//===- ProgramFacts.h - Facts of a program for its timeline -----*- C++ -*-===//
+//===- ProgramFacts.h - Properties of a program in its timeline -*- C++ -*-===//
 //
-// The parts of a timeline that do not depend on whether it was simulated or
-// executed.
+// Computes the parts of a timeline that are the same for simulations and
+// executions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,36 +14,38 @@
 
 namespace mf::simulator {
 
-/// The tasks of a stage, without times yet, and with their layout as the chunk.
+/// Adds the tasks of a stage without times. Their chunk is the index of their
+/// layout for now; see addStepFacts.
 void addTasks(llvm::ArrayRef<program::StepTask> tasks,
               timeline::StageTimeline &timeline);
 
-/// Adds sizes of memory, its contents at the peak, and FLOPs. `tasks` are the
-/// stage's.
+/// Adds the sizes of memory, the contents of the arena at its peak, and FLOPs.
+/// `tasks` must be those of `stage`.
 void addStageFacts(const program::Program &program,
                    const program::StageProgram &stage,
                    llvm::ArrayRef<program::StepTask> tasks,
                    timeline::StageTimeline &timeline);
 
-/// Pairs where messages are sent with where they are received.
+/// Matches the sends of messages with their receives.
 class MessageTable {
 public:
   explicit MessageTable(const program::Program &program) : program(program) {}
 
-  /// Notes the span of an exchange if it is between stages. The messages of a
-  /// channel come in order.
+  /// Records the span of an exchange if it is a message between stages. The
+  /// messages of a channel must be added in order.
   void add(const program::Exchange &exchange, timeline::SpanId span);
 
   std::vector<timeline::Flow> getFlows() const;
 
 private:
   const program::Program &program;
-  /// By channel: where messages are sent and received, in order.
+  /// For each channel, the spans of its sends and of its receives, in order.
   std::map<uint32_t, std::array<std::vector<timeline::SpanId>, 2>> spans;
 };
 
-/// Ranks, micro-batches and tokens; numbers the chunks of tasks, which are
-/// layouts so far, in the order in which their first forwards start.
+/// Adds the numbers of ranks, micro-batches and tokens. Replaces the layouts in
+/// tasks by chunks, which are numbered in the order in which their first
+/// forwards start.
 void addStepFacts(const program::Program &program,
                   timeline::StepTimeline &timeline);
 

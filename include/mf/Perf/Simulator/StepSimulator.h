@@ -1,8 +1,8 @@
 //===- StepSimulator.h - A lowered step on a target -------------*- C++ -*-===//
 //
 // Puts the instructions of a program, with its streams and events exactly as
-// they are executed, on the queues of the simulator
-// (mf/Perf/EventEngine/Queues.h), each with its time on a target.
+// they are executed, on the queues of the event engine
+// (mf/Perf/EventEngine/Queues.h), each with its duration on a target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,18 +16,19 @@
 namespace mf::simulator {
 
 struct SimulationOptions {
-  /// Whether each instruction has a span of its own; else kernels that follow
-  /// one another on a stream share one, with the activity of the first.
+  /// True if each instruction has its own span. Otherwise consecutive kernels
+  /// of a stream share one, with the activity of the first.
   bool withSpans = true;
-  /// Whether the result says what each number of the target is worth.
+  /// True to compute how the step's time depends on each number of the target.
   bool withSensitivity = true;
-  /// Tokens of the rank whose experts are chosen most often, over the mean: all
-  /// wait for that rank.
+  /// The tokens of the rank whose experts are chosen most often, divided by the
+  /// mean. All ranks wait for that one.
   double expertLoad = 1;
 };
 
-/// Simulates one rank of each stage. A LocatedError if streams wait for each
-/// other or a kernel has no rate; an error if ranks do not fit the target.
+/// Simulates one rank of each stage. Fails with a LocatedError if streams wait
+/// for each other or a kernel has no rate, and with another error if the ranks
+/// do not fit the target.
 llvm::Expected<timeline::StepTimeline>
 simulate(const program::Program &program, const target::Target &target,
          const SimulationOptions &options = {});

@@ -1,8 +1,8 @@
 //===- TaskSimulation.h - A lowered step without a target -----*- C++ -*-===//
 //
-// When the tasks of a step run if kernels take as long as their FLOPs. Nothing
-// is known of the schedule that the program was made from; what bubbles it has
-// is seen from its kernels, events and exchanges alone.
+// Simulates the tasks of a step if kernels take time in proportion to their
+// FLOPs. It does not use the schedule that the program was made from: the
+// bubbles follow from kernels, events and exchanges alone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,33 +15,36 @@
 
 namespace mf::simulator {
 
-/// Times of instructions. Copies, and collectives, take no time of their own.
+/// The durations of instructions. Copies and collectives take no time.
 struct TaskCosts {
-  /// Floating-point operations that a kernel does in a unit of time; if 0,
-  /// those of the longest forward.
+  /// The floating-point operations per unit of time; if 0, the longest forward
+  /// takes one unit.
   double flopsPerUnit = 0;
-  /// Time of a message between stages, in units.
+  /// The duration of a message between stages, in units.
   double transferTime = 0;
 
-  /// Tells whether both are finite and not negative.
+  /// Checks that both are finite and not negative.
   llvm::Error check() const;
 };
 
-/// The tasks of the step in time (mf/Program/StepTasks.h). The update is none;
-/// its time is not in `end`.
+/// The times of the step's tasks (mf/Program/StepTasks.h). The update is no
+/// task, and its time is not part of `end`.
 struct SimulatedTasks {
-  /// Chunks are numbered as the first micro-batch runs through them.
+  /// Chunks are numbered in the order in which the first micro-batch passes
+  /// through them.
   schedule::Pipeline pipeline;
-  /// `real` counts recomputed operators as work. Memory is left out.
+  /// The times of the tasks. `real` counts recomputed operators as work. Memory
+  /// is not computed.
   sim::PipelineTimeline timeline;
-  /// Time that the kernels of each stage's tasks take.
+  /// For each stage, the total time of the kernels of its tasks.
   std::vector<double> busy;
-  /// FLOPs that count as a unit of time, as given or as found.
+  /// The floating-point operations that make up a unit of time.
   double flopsPerUnit = 0;
 };
 
-/// Simulates one rank of each stage; it stands for all of them. A LocatedError
-/// if a frame is used by too many calls, or if streams wait for each other.
+/// Simulates one rank of each stage, which represents all of its ranks. Fails
+/// with a LocatedError if too many calls use a frame, or if streams wait for
+/// each other.
 llvm::Expected<SimulatedTasks> simulateTasks(const program::Program &program,
                                              const TaskCosts &costs);
 

@@ -7,40 +7,40 @@
 
 namespace mf::target {
 
-/// The part of a launch's time that is longest.
+/// The component that determines the time of a launch.
 enum class Limit : uint8_t { Compute, Memory, Latency };
 
 struct KernelCost {
-  /// Time of the launch from its start to its end on the device.
+  /// The duration of the launch on the device.
   double seconds = 0;
   Limit limit = Limit::Latency;
 };
 
-/// The compiler's choices that a kernel's time depends on, besides its
-/// specification.
+/// Properties of the compilation that the duration of a kernel depends on, in
+/// addition to its specification.
 struct Compilation {
   /// jit_level O1: vector operators are fused, kernel by kernel.
   bool graphKernelFusion = false;
-  /// For kernels that take `counts`, where the number of rows is data: the
-  /// share of the rows with room that are filled. Their FLOPs and rows are
-  /// scaled by it.
+  /// For kernels with the operand `counts`, whose number of rows is data: the
+  /// fraction of the available rows that are filled. FLOPs and rows are scaled
+  /// by it.
   double filledRows = 1;
 };
 
-/// The time of one launch: the longer of
-///   flops / (peak * peakShare * saturations)   and   passes * bytes / rate,
-/// and the kind's latency on top. The peak is that of the kernel's engine for
-/// the element type of the largest input; without a share of it operations take
-/// no time. The rate is the memory's, for the vector engine with its gain for
-/// data that stay in the cache. Passes are those of fused kernels where the
-/// program was compiled so and the kind has them. A chain takes the sum of its
-/// steps: whether the device fuses them is the program's compilation. A kernel
-/// that multiplies gradients by factors takes as long as with a launch for each
-/// product, as devices have it.
+/// The duration of one launch is the longer of
+///   flops / (peak * peakShare * saturations)   and   passes * bytes / rate
+/// plus the latency of the kind. The peak is that of the kernel's engine for
+/// the element type of the largest input. If peakShare is 0, operations take no
+/// time. The rate is that of device memory. For the vector engine it includes
+/// the gain for data that stay in the cache. Passes are those of fused kernels
+/// if the program was compiled so and the kind has them. The time of a chain is
+/// the sum of its steps; whether the device fuses them depends on the program's
+/// compilation. A kernel that multiplies gradients by factors takes as long as
+/// one with a launch for each product, because devices run it so.
 ///
-/// It is an error if the target has no rate for the kernel's kind or engine, or
-/// makes it depend on a measure that the kernel does not have; the message
-/// names the kernel, its kind and the target.
+/// Fails if the target has no rate for the kernel's kind or engine, or if the
+/// rate depends on a measure that the kernel does not have. The message names
+/// the kernel, its kind and the target.
 llvm::Expected<KernelCost> getKernelCost(const Target &target,
                                          const KernelSignature &signature,
                                          const KernelSpec &spec,

@@ -1,9 +1,9 @@
 //===- Target.h - Rates and sizes of devices and networks -------*- C++ -*-===//
 //
-// A device and the networks that join devices, as numbers: how fast engines,
-// memory, kernels of each kind and links are. Read from #ascend.device
-// (TargetFile.h). Knows no MLIR. All rates are per second, all times seconds,
-// all sizes bytes.
+// The performance of a device and of the networks between devices: rates of
+// engines, memory, kernels of each kind and links. It is read from
+// #ascend.device (TargetFile.h). This library does not depend on MLIR. Rates
+// are per second, times in seconds, sizes in bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace mf::target {
 
-/// Floating-point operations per second of an engine on an element type.
+/// The floating-point operations per second of an engine for an element type.
 struct Peak {
   DType type = DType::BF16;
   double flopsPerSecond = 0;
@@ -30,7 +30,7 @@ struct Peak {
 /// An engine that computes: the cube or the vector units.
 struct ComputeEngine {
   Engine engine = Engine::Cube;
-  /// At most one for each type. A type that is not there runs at the rate of
+  /// At most one peak for each type. A type without one runs at the rate of
   /// f32.
   std::vector<Peak> peaks;
 };
@@ -38,72 +38,74 @@ struct ComputeEngine {
 /// Device memory.
 struct Memory {
   int64_t bytes = 0;
-  /// The rate of data that stream from and to memory.
+  /// The rate at which data stream from and to memory.
   double bytesPerSecond = 0;
-  /// The gain for data that stay in the cache: the rate for a kernel of the
-  /// vector engine whose largest operand has A bytes is `bytesPerSecond * (1 +
+  /// The gain for data that stay in the cache: a kernel of the vector engine
+  /// whose largest operand has A bytes runs at the rate `bytesPerSecond * (1 +
   /// cacheGain / (1 + (A/cacheBytes)^2))`.
   double cacheGain = 0;
   double cacheBytes = 0;
 };
 
-/// How the efficiency of a kernel depends on one of its measures m
-/// (KernelSignature::measures): m / (m + half), and, where `full` is not 0,
-/// min(1, m / full)^power.
+/// The dependence of a kernel's efficiency on one of its measures m
+/// (KernelSignature::measures): m / (m + half), multiplied by min(1, m /
+/// full)^power if `full` is not 0.
 struct Saturation {
-  /// "keys", "rows", "flops", ...
+  /// The name of the measure, for example "keys", "rows" or "flops".
   std::string measure;
   double half = 0;
   double full = 0;
   double power = 1;
 };
 
-/// How fast kernels of one kind run (KernelCost.h).
+/// The performance of kernels of one kind (KernelCost.h).
 struct KernelRate {
-  /// As kernel signatures name it: "matmul", "attention".
+  /// The kind in kernel signatures, for example "matmul" or "attention".
   std::string kind;
-  /// The share of the peak of the kernel's engine that it reaches. 0:
-  /// operations take no time, only bytes count.
+  /// The fraction of the engine's peak that the kernels reach. If 0, operations
+  /// take no time and only bytes count.
   double peakShare = 0;
-  /// How often the operands are moved, compared with once each. Above 1 where
-  /// the device's software makes several operators of it.
+  /// How many times the operands are moved, relative to once each. Above 1 if
+  /// the device's software runs several operators for one kernel.
   double passes = 1;
-  /// The same when graph kernel fusion is on (jit_level O1); 0: `passes`.
+  /// The same with graph kernel fusion (jit_level O1); 0 stands for `passes`.
   double fusedPasses = 0;
   double latency = 0;
   std::vector<Saturation> saturations;
 };
 
-/// How the devices of a network are joined.
+/// The topology of a network.
 enum class Wiring : uint8_t {
-  /// Each pair has a link of its own; where groups are joined, each device of
-  /// one has a link to each other group.
+  /// Each pair of members has a link of its own. Between groups, each device of
+  /// a group has a link to each other group.
   Mesh,
-  /// Each device has one port, all of which reach each other.
+  /// Each device has one port, and all ports reach each other.
   Switch
 };
 
-/// Devices, or groups of them that other networks join, joined by links. Ranks
-/// are placed in order: the first `size` members are the first group.
+/// A network of devices, or of the groups that another network forms. Ranks are
+/// placed in order: the first `size` members are the first group.
 struct Network {
   std::string name;
-  /// The members that the network joins: "npu", or the name of another network
-  /// for its groups.
+  /// The members of the network: "npu", or the name of another network for its
+  /// groups.
   std::string of;
-  /// Members of a group; 0 for any number.
+  /// The number of members of a group; 0 for no limit.
   int64_t size = 0;
   Wiring wiring = Wiring::Switch;
-  /// Each way: of each link of a mesh, of each device's port into a switch.
+  /// The rate in each direction, of each link of a mesh or of each device's
+  /// port into a switch.
   double bytesPerSecond = 0;
-  /// The shares of the rate that collectives and messages between two ranks
+  /// The fractions of the rate that collectives and messages between two ranks
   /// reach.
   double collectiveShare = 1;
   double messageShare = 1;
-  /// Time of a collective and of a message, added to the time of its bytes.
+  /// The latency of a collective and of a message, which is added to the time
+  /// of its bytes.
   double collectiveLatency = 0;
   double messageLatency = 0;
-  /// The share of the time of a collective or message in which the device can
-  /// compute; for the rest of the time it is held up.
+  /// The fraction of the time of a collective or message in which the device
+  /// can compute. It is held up for the rest of the time.
   double hidden = 1;
 };
 
@@ -119,39 +121,40 @@ struct Target {
   std::vector<ComputeEngine> engines;
   Memory memory;
   HostLink host;
-  /// By kind; a kernel's kind that is not there is an error of its launch's
-  /// cost.
+  /// The rates of kernels, at most one per kind. A launch of a kernel whose
+  /// kind has none is an error.
   std::vector<KernelRate> kernels;
-  /// From the innermost on: each joins groups of the one before.
+  /// The networks, innermost first. Each one joins groups of the previous one.
   std::vector<Network> networks;
-  /// Time of a step on the host, besides the time of devices.
+  /// The time of a step on the host, in addition to the time of devices.
   double stepLatency = 0;
 
-  /// The rate of a kind; null if there is none.
+  /// Returns the rate of a kind, or null if there is none.
   const KernelRate *findKernelRate(llvm::StringRef kind) const;
-  /// The peak of the type, or of f32; 0 if there is neither.
+  /// Returns the peak of the type, or that of f32; 0 if there is neither.
   double getPeak(Engine engine, DType type) const;
 };
 
 /// A number of a target that can be changed or fitted.
 struct Parameter {
-  /// "kernels.attention.peak_share", "networks.hccs.collective_share",
-  /// "engines.cube.bf16", "memory.bytes_per_second".
+  /// The path, for example "kernels.attention.peak_share",
+  /// "networks.hccs.collective_share", "engines.cube.bf16" or
+  /// "memory.bytes_per_second".
   std::string path;
   double *value = nullptr;
 };
 
-/// All of them, in the order of the description. Valid as long as the target's
-/// lists do not change.
+/// Returns all parameters in the order of the description. They are valid as
+/// long as the target's lists do not change.
 std::vector<Parameter> getParameters(Target &target);
 
-/// Sets a number by its path, the integers `memory.bytes` and
-/// `networks.NAME.size` included. An error gives the range of the number, or
-/// names the nearest path.
+/// Sets a number by its path. The integers `memory.bytes` and
+/// `networks.NAME.size` are included. The error states the range of the number,
+/// or suggests the nearest path.
 llvm::Error setParameter(Target &target, llvm::StringRef path, double value);
 
-/// Checks the numbers (negative, not finite, a network of itself, no cube, ...)
-/// with the errors of the verifier of #ascend.device.
+/// Checks the target as the verifier of #ascend.device does, with the same
+/// errors.
 llvm::Error check(const Target &target);
 
 } // namespace mf::target

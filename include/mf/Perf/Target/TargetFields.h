@@ -1,7 +1,7 @@
 //===- TargetFields.h - Names and checks of a target's numbers --*- C++ -*-===//
 //
-// The names and ranges of the numbers of a target, in one place: files spell
-// them, paths are made of them, and check() holds them against their ranges.
+// The names and ranges of a target's numbers. Files use the names, paths are
+// composed of them, and check() enforces the ranges.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,32 +15,32 @@
 
 namespace mf::target {
 
-/// The values that a number may have; all are finite.
+/// The range of values that a number may have. All are finite.
 enum class Range : uint8_t {
   /// Above 0.
   Positive,
   NotNegative,
-  /// A share from 0 to 1.
+  /// From 0 to 1.
   Share,
-  /// Above 0, up to 1.
+  /// Above 0, at most 1.
   PositiveShare
 };
 
-/// "a number above 0".
+/// Returns a description such as "a number above 0".
 llvm::StringRef getDescription(Range range);
-/// Whether a number is in the range and finite.
+/// Returns whether a number is in the range and finite.
 bool contains(Range range, double number);
 
-/// The ends of ranges: within them the times of a step stay finite.
+/// The limits of ranges. Within them the times of a step are finite.
 constexpr double mostNumber = 1e18, mostLatency = 3600, leastPositive = 1e-9;
 
-/// A number of an entry of a target.
+/// A number in an entry of a target.
 struct Field {
-  /// "bytes_per_second".
+  /// The name, for example "bytes_per_second".
   llvm::StringRef name;
   std::variant<double *, int64_t *> value;
   Range range = Range::Positive;
-  /// Whether it may be left out; it then keeps the value of a new entry.
+  /// True if the field may be left out. It then keeps the value of a new entry.
   bool isOptional = false;
   double most = mostNumber;
 
@@ -49,31 +49,31 @@ struct Field {
 
 using Fields = llvm::SmallVector<Field, 8>;
 
-/// All numbers of an entry, in the order in which files are printed. For an
-/// engine they are the numbers of the element types that it has.
+/// Return all numbers of an entry in the order in which files are printed. An
+/// engine has a number for each element type that it supports.
 Fields getFields(ComputeEngine &engine);
 Fields getFields(Memory &memory);
 Fields getFields(HostLink &host);
 Fields getFields(Saturation &saturation);
 Fields getFields(KernelRate &rate);
 Fields getFields(Network &network);
-/// The numbers of the target itself.
+/// Returns the numbers of the target itself.
 Fields getFields(Target &target);
 
-/// Calls `handle` for all numbers, in the order of the description, with their
-/// paths.
+/// Calls `handle` for all numbers with their paths, in the order of the
+/// description.
 void forEachField(
     Target &target,
     llvm::function_ref<void(llvm::StringRef path, const Field &)> handle);
 
-/// Fails if a field cannot be the number: it is out of range, or the field is
-/// an integer and the number none.
+/// Fails if the number is out of the field's range, or if the field is an
+/// integer and the number is not.
 llvm::Error checkRange(const Field &field, double number);
-/// Writes a number that checkRange accepts.
+/// Sets the field to a number that checkRange accepts.
 void assign(const Field &field, double number);
 
-/// Checks one entry; paths in errors count from it. Its name is not checked,
-/// nor the members that a network joins.
+/// Check one entry. Paths in errors are relative to it. Its name and the
+/// members that a network joins are not checked.
 llvm::Error checkEntry(const ComputeEngine &engine);
 llvm::Error checkEntry(const Memory &memory);
 llvm::Error checkEntry(const HostLink &host);
@@ -81,16 +81,17 @@ llvm::Error checkEntry(const Saturation &saturation);
 llvm::Error checkEntry(const KernelRate &rate);
 llvm::Error checkEntry(const Network &network);
 
-/// The shortest decimal number that reads back as the same, as MLIR spells
-/// numbers: "500", "1.1e+12", "4.0e-06".
+/// Formats the shortest decimal number that reads back as the same value, in
+/// MLIR's syntax: "500", "1.1e+12", "4.0e-06".
 std::string formatTargetNumber(double number);
 
-/// The measures that rates can depend on: those of all kernels, sorted.
+/// Returns the measures that rates can depend on, which are those of all
+/// kernels, sorted.
 llvm::ArrayRef<llvm::StringRef> getMeasureNames();
-/// The measures that all kernels of a kind have, sorted.
+/// Returns the measures that all kernels of a kind have, sorted.
 llvm::SmallVector<llvm::StringRef> getMeasureNames(llvm::StringRef kind);
 
-/// Something that is wrong with a target, and where.
+/// An error about a number or an entry of a target.
 class TargetError : public llvm::ErrorInfo<TargetError> {
 public:
   static char ID; // NOLINT(readability-identifier-naming): LLVM wants it
@@ -98,8 +99,8 @@ public:
   TargetError(std::string path, std::string message)
       : path(std::move(path)), message(std::move(message)) {}
 
-  /// The path of the number or entry, as parameters have it; empty for the
-  /// whole.
+  /// The path of the number or entry, as in Parameter; empty for the whole
+  /// target.
   llvm::StringRef getPath() const { return path; }
   /// The message without the path.
   llvm::StringRef getMessage() const { return message; }

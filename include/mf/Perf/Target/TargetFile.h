@@ -13,15 +13,15 @@
 
 namespace mf::target {
 
-/// The names of the targets that come with mf, sorted.
+/// Returns the names of the targets that are part of mf, sorted.
 std::vector<llvm::StringRef> getShippedTargets();
 
-/// The file of a target that comes with mf, or the file at a path. An error
-/// lists the targets that come with mf.
+/// Opens the file of a target that is part of mf, or the file at a path. The
+/// error lists the targets that are part of mf.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 openTarget(llvm::StringRef nameOrPath);
 
-/// Parses the main file of `sources`: an MLIR module with
+/// Parses the main file of `sources`, which is an MLIR module with
 ///   dlti.target_system_spec = #dlti.target_system_spec<"NPU" =
 ///   #ascend.device<...>>
 /// Errors are reported through the context's diagnostics, with their places.
@@ -33,14 +33,14 @@ mlir::FailureOr<Target> parseTarget(const llvm::SourceMgr &sources,
 mlir::FailureOr<Target> readTarget(llvm::StringRef nameOrPath,
                                    mlir::MLIRContext &context);
 
-/// Prints a target as such a module; `comment` becomes `//` lines at its top.
+/// Prints a target as an MLIR module. `comment` becomes `//` lines at its top.
 void printTarget(const Target &target, mlir::MLIRContext &context,
                  llvm::StringRef comment, llvm::raw_ostream &os);
 
-/// The file `text`, which holds the target `from`, with the numbers of `to`,
-/// which differs from it in numbers alone; `comment` becomes `//` lines at its
-/// top. Comments and all else stay as they are where that is possible;
-/// otherwise the target is printed anew.
+/// Returns the file `text`, which holds the target `from`, with the numbers of
+/// `to`. The targets may differ in numbers only. `comment` becomes `//` lines
+/// at its top. Comments and other text are preserved if possible. Otherwise the
+/// target is printed anew.
 std::string editTarget(llvm::StringRef text, const Target &from,
                        const Target &to, mlir::MLIRContext &context,
                        llvm::StringRef comment = "");

@@ -10,54 +10,58 @@
 
 namespace mf::target {
 
-/// The time of a collective or a message when nothing else uses its links.
+/// The duration of a collective or a message when nothing else uses its links.
 struct TransferCost {
-  /// Time before bytes move.
+  /// The time before bytes are transferred.
   double latency = 0;
-  /// Time in which bytes move.
+  /// The time in which bytes are transferred.
   double seconds = 0;
-  /// The share of all of it that does not hold up the device's computing: the
-  /// networks' own, by the time in each.
+  /// The fraction of the whole time that does not hold up the device: the mean
+  /// over the networks, weighted by the time in each.
   double hidden = 1;
-  /// The networks (of Target::networks) whose links each member keeps busy
-  /// meanwhile.
+  /// Indices into Target::networks of the networks whose links each member
+  /// uses.
   llvm::SmallVector<uint32_t, 2> networks;
 };
 
-/// Where ranks are in the networks of a target: rank r is device r.
+/// The places of ranks in the networks of a target. Rank r is device r.
 class Topology {
 public:
-  /// An error that says how many ranks the networks join if they are more. The
-  /// target must pass check() and outlive the topology.
+  /// Fails if there are more ranks than the networks join; the error states how
+  /// many they join. The target must pass check() and outlive the topology.
   static llvm::Expected<Topology> create(const Target &target,
                                          int64_t numRanks);
 
-  /// `bytes` are those of the largest tensor of one rank: what an all_gather
-  /// makes, what a reduce_scatter takes, what an all_to_all takes and makes; an
-  /// all_to_all_v is taken for even. `ranks` are the members, none twice.
+  /// Returns the duration of a collective. `bytes` is the size of the largest
+  /// tensor of one rank: the output of an all_gather, the input of a
+  /// reduce_scatter, the input or output of an all_to_all. An all_to_all_v is
+  /// assumed to be even. `ranks` are the members without duplicates.
   ///
-  /// S bytes take S / (n w) to gather among n members of a mesh, each part
-  /// straight to its peer, and S (n - 1) / n / w on a switch, around a ring,
-  /// where w are bytes per second times the collective's share; reduce_scatter
-  /// the same, all_reduce and broadcast twice that, a broadcast on the
-  /// outermost switch S / w. Where a group has k members in each group of an
-  /// inner network those of the outer one have S / k left, each through a link
-  /// or port of its own. Where there are not as many everywhere all are one
-  /// ring, as fast as its slowest link. An all_to_all goes straight to its
-  /// peers, over all networks at once. Links of groups apart are apart, so
-  /// groups side by side take as long as one. A group of one takes no time.
+  /// Let S be the bytes, n the members, and w the bytes per second multiplied
+  /// by the collective's share. Gathering in a mesh takes S / (n w), because
+  /// each part goes directly to its peer. On a switch it takes S (n - 1) / n /
+  /// w around a ring. A reduce_scatter takes the same time, an all_reduce or
+  /// broadcast twice that, and a broadcast on the outermost switch S / w. If
+  /// the group has k members in each group of an inner network, those of the
+  /// outer network transfer the remaining S / k, each over its own link or
+  /// port. If these numbers differ, all members form one ring that is as fast
+  /// as its slowest link. An all_to_all sends directly to its peers, over all
+  /// networks at once. Disjoint groups use disjoint links, so several groups at
+  /// the same time take as long as one. A group of one member takes no time.
   TransferCost getCollective(CollectiveKind kind, int64_t bytes,
                              llvm::ArrayRef<int64_t> ranks) const;
 
-  /// Over the innermost network that joins the two; `bytes` over its bytes per
-  /// second times the message's share. None to itself.
+  /// Returns the duration of a message. It uses the innermost network that
+  /// joins the two ranks: `bytes` divided by its bytes per second times the
+  /// message's share. A message from a rank to itself takes no time.
   TransferCost getMessage(int64_t bytes, int64_t from, int64_t to) const;
 
 private:
   explicit Topology(const Target &target);
 
   const Target *target;
-  /// By network, the ranks of a group of it; 0 for any number.
+  /// For each network, the number of ranks in one of its groups; 0 for no
+  /// limit.
   std::vector<int64_t> groupRanks;
 };
 

@@ -1,7 +1,7 @@
 //===- HtmlPage.h - Self-contained HTML pages -------------------*- C++ -*-===//
 //
-// Pages are put together from the files of lib/Perf/Timeline/page, which are
-// part of the library. They need no other file and no network.
+// Pages are composed from the files of lib/Perf/Timeline/page, which are
+// embedded in the library. They need no other file and no network.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@
 
 namespace mf::timeline {
 
-/// The parts of a page, as names of files. Styles and scripts are in the order
-/// in which they apply and run.
+/// The names of the files of which a page consists. Styles and scripts are in
+/// the order in which they apply and run.
 struct PageParts {
   llvm::StringRef title;
   llvm::StringRef body;
@@ -23,7 +23,7 @@ struct PageParts {
   llvm::ArrayRef<llvm::StringLiteral> scripts;
 };
 
-/// Puts a page together. The scripts find `json` in the element `data`.
+/// Composes a page. Its scripts find `json` in the element `data`.
 std::string makePage(const PageParts &parts, llvm::StringRef json);
 
 } // namespace mf::timeline

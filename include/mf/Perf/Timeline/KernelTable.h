@@ -1,8 +1,8 @@
-//===- KernelTable.h - Kernels beside their lower bounds ------*- C++ -*-===//
+//===- KernelTable.h - Kernels and their lower bounds -----------*- C++ -*-===//
 //
-// No kernel can be faster than its products of matrices at the rate of large
-// ones, or than its operands stream through memory. The time of kernels above
-// these bounds is the time that a step could still gain.
+// A kernel takes at least the time of its matrix products at the rate of large
+// products, and the time in which its operands stream through memory. The time
+// of kernels above these bounds is the time that a step could still save.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,44 +16,47 @@
 
 namespace mf::timeline {
 
-/// All calls in the step of kernels that are alike, on all stages that are
-/// shown. Everything but the names is summed up over the calls.
+/// All calls of equal kernels in the step, on all stages that are shown.
+/// Numbers are sums over these calls.
 struct KernelWork {
-  /// Activity::kind and Activity::name; the latter is empty for all kernels of
-  /// a kind.
+  /// Activity::kind and Activity::name. The name is empty in a sum over all
+  /// kernels of a kind.
   std::string kind, name;
-  /// The shapes of the operands; empty for all kernels of a kind.
+  /// The shapes of the operands. Empty in a sum over all kernels of a kind.
   std::vector<TensorShape> inputs, outputs;
   int64_t calls = 0;
   double seconds = 0;
   int64_t flops = 0;
-  /// Each operand once, those that are read and written twice.
+  /// The bytes of all operands. Operands that are read and written count twice.
   int64_t bytes = 0;
-  /// In seconds: for each call, the larger of the times of its FLOPs and of its
-  /// bytes at the rates.
+  /// The sum over all calls of the larger of the times of FLOPs and bytes at
+  /// the given rates, in seconds.
   double bound = 0;
 
-  /// Adds the calls of another, with their times and bounds.
+  /// Adds the calls of another sum with their times and bounds.
   void add(const KernelWork &work);
 
   double getExcess() const { return seconds - bound; }
-  /// The lower bound's share of the time; 0 if no time was taken.
+  /// Returns the bound divided by the time; 0 if the kernels took no time.
   double getBoundShare() const { return seconds > 0 ? bound / seconds : 0; }
 };
 
-/// The element type that a kernel works in (mf/Program/Signatures/WorkType.h).
+/// Returns the element type that a kernel works in
+/// (mf/Program/Signatures/WorkType.h).
 DType getWorkType(const Activity &kernel);
 
-/// The kernels of a step by name, types and shapes. Largest excess first.
-/// FLOPs count at the rate of the type that the kernel works in,
-/// or of f32 if that has none; not at all if there is none for f32.
+/// Returns the kernels of a step by name, types and shapes, in descending order
+/// of their excess over the bound. FLOPs count at the rate of the type that the
+/// kernel works in, or of f32 if there is no rate for that type. They do not
+/// count if there is none for f32 either.
 std::vector<KernelWork> listKernels(const StepTimeline &timeline,
                                     const BoundRates &rates);
 
 /// Sums kernels up by kind.
 std::vector<KernelWork> sumByKind(llvm::ArrayRef<KernelWork> kernels);
 
-/// Tables by kind, and by name and shapes, where what takes little is one line.
+/// Prints a table by kind, and a table by name and shapes in which kernels that
+/// take little time are merged into one line.
 void printKernels(llvm::ArrayRef<KernelWork> kernels, const BoundRates &rates,
                   llvm::raw_ostream &os);
 

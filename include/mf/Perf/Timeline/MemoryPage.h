@@ -11,8 +11,8 @@ namespace mf::timeline {
 
 /// Writes a self-contained HTML page about the planned memory of each stage:
 /// what each layer keeps and swaps, the arena over time, and the buffers by
-/// name. The map of a stage has the buffers that take most of the arena for
-/// longest; the page says how many it leaves out. Time is counted in
+/// name. The map of a stage shows the buffers with the largest product of size
+/// and lifetime, and states how many others there are. Time is counted in
 /// instructions, or is that of `timeline`, a simulation of the program.
 llvm::Error writeMemoryPage(llvm::StringRef path,
                             const program::Program &program,

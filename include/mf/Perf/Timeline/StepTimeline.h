@@ -1,8 +1,8 @@
 //===- StepTimeline.h - Spans of streams and tasks in a step ----*- C++ -*-===//
 //
-// One training step in time, simulated or executed: the form from which the
-// table, the report, traces, profiles and the page are made, so that both can
-// lie side by side. Times are seconds from the begin of the step.
+// The times of one training step, simulated or executed. Tables, reports,
+// traces, profiles and pages are made from this form, so that simulations and
+// executions can be compared. Times are in seconds from the start of the step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,52 +18,53 @@
 
 namespace mf::timeline {
 
-/// The work of a stream in a span.
+/// The kind of work of a stream in a span.
 enum class Category : uint8_t {
   Kernel,
   Collective,
-  /// A message between stages, from when both sides are there.
+  /// A message between stages, from the time at which both sides have arrived.
   Send,
   Receive,
   CopyToHost,
   CopyToDevice,
-  /// A collective holds up the device's computing.
+  /// A collective holds up the device's compute stream.
   Held
 };
 
-/// The work that spans stand for. Spans that are alike share one.
+/// The work that spans represent. Equal spans share one activity.
 struct Activity {
   Category category = Category::Kernel;
-  /// The kernel ("aclnnMatmul"), or "all_gather", "send", "copy".
+  /// The kernel, for example "aclnnMatmul", or "all_gather", "send", "copy".
   std::string name;
   /// The kind of work: a kernel's kind ("matmul"), the collective and its
-  /// communicator ("all_gather over mp"), "send", "receive", "d2h", "h2d".
+  /// communicator ("all_gather over mp"), "send", "receive", "d2h" or "h2d".
   std::string kind;
   /// The operator of the model; may be empty.
   std::string cell;
   Engine engine = Engine::Vector;
   int64_t flops = 0;
-  /// Read and written by a kernel; of the message, copy or collective.
+  /// The bytes that a kernel reads and writes, or the size of a message, copy
+  /// or collective.
   int64_t bytes = 0;
   /// The operands of a kernel.
   std::vector<TensorShape> inputs, outputs;
-  /// The networks of the target whose links carry a message or collective
-  /// ("hccs", "roce"); empty if they are not known.
+  /// The networks of the target whose links carry a message or collective, for
+  /// example "hccs" or "roce". Empty if they are not known.
   std::vector<std::string> networks;
-  /// The ranks that take part in the shown rank's collective or message; empty
+  /// The ranks that take part in the shown rank's collective or message. Empty
   /// if they are not known. Rates of links can only be fitted to profiles that
-  /// give them.
+  /// have them.
   std::vector<int64_t> ranks;
 };
 
-/// Something that a stream does without a break. Spans of a stream are in order
-/// and do not overlap.
+/// An interval in which a stream works without interruption. The spans of a
+/// stream are in order and do not overlap.
 struct Span {
   double start = 0;
   double end = 0;
-  /// Index into StepTimeline::activities.
+  /// An index into StepTimeline::activities.
   uint32_t activity = 0;
-  /// Index into StageTimeline::tasks, or -1.
+  /// An index into StageTimeline::tasks, or -1.
   int32_t task = -1;
 };
 
@@ -73,7 +74,8 @@ struct StreamTimeline {
   std::vector<Span> spans;
 };
 
-/// A phase of a chunk for a micro-batch, from its first kernel to its last.
+/// A phase of a chunk for a micro-batch, from the start of its first kernel to
+/// the end of its last.
 struct TaskSpan {
   schedule::Phase phase = schedule::Phase::Forward;
   int32_t chunk = 0;
@@ -82,7 +84,7 @@ struct TaskSpan {
   double end = 0;
 };
 
-/// Bytes alive in the arena from `time` on.
+/// The number of bytes that are live in the arena from `time` on.
 struct MemoryPoint {
   double time = 0;
   int64_t bytes = 0;
@@ -95,26 +97,27 @@ struct SpanId {
   uint32_t span = 0;
 };
 
-/// A message: where it is sent and received.
+/// A message, with the spans that send and receive it.
 struct Flow {
   SpanId from, to;
 };
 
-/// How a stage spends the step on its compute stream; the times add up to the
-/// step.
+/// How a stage spends the step on its compute stream. The times add up to the
+/// duration of the step.
 struct StageSummary {
-  /// A kernel runs.
+  /// The time in which a kernel runs.
   double busy = 0;
-  /// Nothing runs and nothing is under way: waiting for other stages, or behind
-  /// the stage's end.
+  /// The time in which the stage waits for other stages, or has ended, and
+  /// nothing else is under way.
   double bubble = 0;
-  /// No kernel runs but communication does, or it holds up the device.
+  /// The time in which no kernel runs but communication does, or communication
+  /// holds up the device.
   double exposedCommunication = 0;
-  /// Only copies between device and host run.
+  /// The time in which only copies between device and host run.
   double stall = 0;
 };
 
-/// The work of the rank that stands for a stage. All ranks of the stage do the
+/// The work of the rank that represents a stage. All ranks of the stage do the
 /// same.
 struct StageTimeline {
   int64_t stage = 0;
@@ -124,39 +127,39 @@ struct StageTimeline {
   uint32_t computeStream = 0;
   std::vector<TaskSpan> tasks;
   std::vector<MemoryPoint> memory;
-  /// Size of the arena, as planned and used.
+  /// The size of the arena as planned.
   int64_t peakBytes = 0;
   int64_t hostBytes = 0;
   int64_t limitBytes = 0;
-  /// At the peak, by memory category: "parameter", "gradient",
+  /// The bytes at the peak by memory category: "parameter", "gradient",
   /// "optimizer_state", "activation", ...
   std::map<std::string, int64_t> bytesByCategory;
-  /// Seconds of streams' work by Activity::kind, over the step.
+  /// The time in seconds that streams work over the step, by Activity::kind.
   std::map<std::string, double> secondsByKind;
-  /// Floating-point operations that the cube does in the step, recomputed ones
-  /// too, and those of the model: forwards and the gradients that backwards
-  /// make, which with all weights trained is three times the forwards. Both
-  /// count causal attention in full, as published utilizations do.
+  /// The floating-point operations of the cube in the step, including
+  /// recomputed ones, and those of the model: forwards plus gradients, which is
+  /// three times the forwards if all weights are trained. Both count causal
+  /// attention in full, as published utilizations do.
   int64_t hardwareFlops = 0;
   int64_t modelFlops = 0;
   double end = 0;
 };
 
-/// A stretch of the critical path.
+/// A segment of the critical path.
 struct CriticalShare {
-  /// Activity::kind, "bubble" or "host".
+  /// An Activity::kind, "bubble" or "host".
   std::string kind;
   double seconds = 0;
 };
 
-/// Rates per second that lower bounds of kernels are computed with.
+/// The rates per second from which lower bounds of kernels are computed.
 struct BoundRates {
-  /// The rate of large products of matrices, by the type of their elements.
+  /// The FLOPs of large matrix products, by element type.
   std::map<DType, double> flopsPerSecond;
-  /// Read and written together, where memory streams.
+  /// The bytes read plus written while streaming through memory.
   double bytesPerSecond = 0;
-  /// Where they come from: "measured on 2 threads with AVX2", "target
-  /// atlas-800t-a2".
+  /// The origin of the rates, for example "measured on 2 threads with AVX2" or
+  /// "target atlas-800t-a2".
   std::string source;
 };
 
@@ -164,27 +167,27 @@ struct StepTimeline {
   /// The file of the program.
   std::string program;
   bool isSimulated = false;
-  /// The target's name; empty for an execution without one.
+  /// The target's name. Empty for an execution without a target.
   std::string target;
   std::vector<Activity> activities;
   std::vector<StageTimeline> stages;
   std::vector<Flow> flows;
-  /// Time of the whole step.
+  /// The duration of the whole step.
   double seconds = 0;
   int64_t numRanks = 1;
   int64_t microBatches = 0;
-  /// Tokens of all ranks.
+  /// The tokens of all ranks.
   int64_t tokens = 0;
-  /// The peak of a device's cube, in bf16; 0 if it is not known.
+  /// The peak of a device's cube in bf16; 0 if it is not known.
   double peakFlopsPerSecond = 0;
-  /// The parts of the step's time, largest first, which add up to `seconds`.
-  /// Empty for executions.
+  /// The segments of the critical path in descending order. They add up to
+  /// `seconds`. Empty for executions.
   std::vector<CriticalShare> criticalPath;
-  /// By the path of a number of the target: how the step's time changes with
-  /// its logarithm, in seconds. Empty for executions.
+  /// The derivative of the step's time with respect to the logarithm of each
+  /// number of the target, in seconds, by the number's path. Empty for
+  /// executions.
   std::map<std::string, double> sensitivity;
-  /// None if kernels are not to be shown beside their lower bounds
-  /// (KernelTable.h).
+  /// The rates for lower bounds (KernelTable.h). Empty if these are not shown.
   std::optional<BoundRates> rates;
 };
 
@@ -195,14 +198,14 @@ struct StepTimeline {
 struct StepSummary {
   std::vector<StageSummary> stages;
   double tokensPerSecondPerNpu = 0;
-  /// Shares of the peak; 0 if it is not known.
+  /// Fractions of the peak; 0 if the peak is not known.
   double modelFlopsUtilization = 0;
   double hardwareFlopsUtilization = 0;
 };
 
 StepSummary summarize(const StepTimeline &timeline);
 
-/// Takes time linear in the stage's spans.
+/// Computes the summary of a stage in time linear in its spans.
 StageSummary summarizeStage(const StepTimeline &timeline,
                             const StageTimeline &stage);
 

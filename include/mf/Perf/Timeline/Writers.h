@@ -1,8 +1,8 @@
 //===- Writers.h - Writes a step's timeline in several formats --*- C++ -*-===//
 //
-// Every writer takes what StepTimeline.h describes, whether it was simulated or
-// executed, and writes the same bytes for the same timeline. Files are written
-// in one step (mf/Support/AtomicFile.h).
+// All writers accept simulated and executed timelines, and write the same bytes
+// for the same timeline. Files are written atomically
+// (mf/Support/AtomicFile.h).
 //
 // A report, of `mf-run --simulate --report`:
 //
@@ -38,17 +38,17 @@
 //     ]
 //   }
 //
-// Members are always in this order and all there, but for `rates` and
-// `kernels`, which a timeline with rates has (KernelTable.h); those of the
-// inner objects are sorted by name. Numbers of a kernel are sums over its calls
-// on all stages; kernels are in the order of what they take above their bounds.
-// Utilizations are of the peak, and 0 if that is not known; `source` is
-// "simulated" or "executed", and of the latter `target` may be "",
-// `critical_path` and `sensitivity` are empty. `limit_bytes` is 0 where there
-// is none. The four times of a stage add up to `step_seconds`
-// (StageSummary), its bytes to `peak_bytes`. `sensitivity` is as in
-// StepTimeline. Numbers have the fewest digits that read back to the same;
-// those that are not finite are null.
+// All members are always present and in this order, except for `rates` and
+// `kernels`, which only timelines with rates have (KernelTable.h). The members
+// of inner objects are sorted by name. Numbers of a kernel are sums over its
+// calls on all stages. Kernels are in descending order of their time above the
+// bound. Utilizations are relative to the peak, and 0 if that is not known.
+// `source` is "simulated" or "executed". For executions `target` may be "", and
+// `critical_path` and `sensitivity` are empty. `limit_bytes` is 0 if there is
+// no limit. The four times of a stage add up to `step_seconds` (StageSummary),
+// its bytes to `peak_bytes`. `sensitivity` is as in StepTimeline. Numbers have
+// the fewest digits that read back as the same value. Numbers that are not
+// finite are null.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,38 +62,40 @@
 
 namespace mf::timeline {
 
-/// A line for each stage, the step's numbers, and what limits it in words.
+/// Prints a line for each stage, the step's numbers, and a sentence about what
+/// limits it.
 void printTable(const StepTimeline &timeline, llvm::raw_ostream &os);
 
-/// Writes the members of the report, but for `program`, into an open JSON
+/// Writes the members of the report, except for `program`, into an open JSON
 /// object.
 void writeReportMembers(const StepTimeline &timeline,
                         llvm::json::OStream &json);
 llvm::Error writeReport(llvm::StringRef path, const StepTimeline &timeline);
 
-/// Prints where a report that was written before differs from this timeline.
+/// Prints the differences between an earlier report and this timeline.
 llvm::Error compareWithReport(const StepTimeline &timeline,
                               llvm::StringRef reportPath,
                               llvm::raw_ostream &os);
 
-/// Checks that ranks to be shown in a trace are of the mesh and given once; to
-/// be called before a step is run.
+/// Checks that the ranks to be shown in a trace are in the mesh and unique.
+/// Meant to be called before a step is run.
 llvm::Error checkTraceRanks(const program::Mesh &mesh,
                             llvm::ArrayRef<int64_t> ranks);
 
-/// Chrome trace events for Perfetto. `ranks` are those shown; by default one of
-/// each stage. A rank is shown as the one that stands for its stage.
+/// Writes Chrome trace events for Perfetto. `ranks` are those to be shown; by
+/// default one of each stage. A rank is shown with the times of the rank that
+/// represents its stage.
 llvm::Error writeTrace(llvm::StringRef path, const StepTimeline &timeline,
                        const program::Mesh &mesh,
                        llvm::ArrayRef<int64_t> ranks);
 
-/// Whether writeProfile can write there, as far as can be told: to be asked
-/// before a step is run.
+/// Checks, as far as possible, that writeProfile can write to a folder. Meant
+/// to be called before a step is run.
 llvm::Error checkProfileFolder(llvm::StringRef folder);
 
-/// Files in the layout of MindSpore Profiler's ASCEND_PROFILER_OUTPUT, for each
-/// stage's rank in a folder of its own. `folder` must not be there, or be
-/// empty.
+/// Writes files in the layout of MindSpore Profiler's ASCEND_PROFILER_OUTPUT,
+/// in a separate folder for each stage's rank. `folder` must be empty or not
+/// exist.
 llvm::Error writeProfile(llvm::StringRef folder, const StepTimeline &timeline);
 
 /// Writes one self-contained HTML page.
