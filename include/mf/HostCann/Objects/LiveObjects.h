@@ -10,21 +10,24 @@
 
 namespace mf::hostcann {
 
-/// Knows what the program has created and not yet destroyed, so that what is
-/// used afterwards, destroyed twice or left until aclFinalize is found.
+/// Tracks the objects that a program has created and not yet destroyed, to find
+/// objects that are used after their destruction, destroyed twice, or left over
+/// at aclFinalize.
 class LiveObjects {
 public:
   static LiveObjects &get();
 
-  /// `kind` is the type's name, such as aclTensor.
+  /// Registers an object. `kind` is the name of its type, for example
+  /// aclTensor.
   void add(const void *object, llvm::StringRef kind);
-  /// False if there is no such object.
+  /// Unregisters an object. Returns false if there is no such object.
   bool remove(const void *object, llvm::StringRef kind);
   bool has(const void *object, llvm::StringRef kind);
 
 private:
   LiveObjects();
-  /// Forgets all; the text says how many of each kind there were.
+  /// Unregisters all objects and returns a text with the number of each kind;
+  /// empty if there were none.
   std::string takeLeft();
 
   std::mutex mutex;

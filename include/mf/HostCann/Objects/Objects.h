@@ -20,14 +20,16 @@ struct aclTensor {
   void *data = nullptr;
 
   int64_t getNumElements() const;
-  /// Elements lie behind each other in the order of the dimensions.
+  /// Returns whether the elements are contiguous in the order of the
+  /// dimensions.
   bool isDense() const;
-  /// The same for dimensions of which the last two are swapped.
+  /// Returns the same for a tensor whose last two dimensions are swapped.
   bool isDenseTransposed() const;
   void *getFirst() const;
-  /// From the first element to the end of the last one.
+  /// Returns the distance in bytes from the first element to the end of the
+  /// last one.
   int64_t getSpanBytes() const;
-  /// No element lies outside of the storage.
+  /// Returns whether all elements lie within the storage.
   bool fitsStorage() const;
 };
 
@@ -54,22 +56,22 @@ struct aclScalarList {
 
 namespace mf::hostcann {
 
-/// The bytes of an element; 0 for a type that there is not.
+/// Returns the bytes of an element; 0 for an unknown type.
 int64_t getElementBytes(aclDataType type);
 
-/// False once it is destroyed.
+/// Returns false if the tensor has been destroyed.
 bool isAlive(const aclTensor *tensor);
 
-/// A tensor that an executor was made for.
+/// A tensor that is an operand of an executor.
 struct BoundTensor {
   aclTensor tensor;
   bool isRead = false, isWritten = false;
   std::string name;
-  /// The program's own, which may be gone.
+  /// The program's own object, which may have been destroyed since.
   const aclTensor *object = nullptr;
 };
 
-/// Makes an executor refuse what went wrong in the first phase.
+/// Records the error `text` of operator `name` and returns `code`.
 int failOperator(int code, const char *name, const llvm::Twine &text);
 
 } // namespace mf::hostcann
@@ -80,16 +82,16 @@ struct aclOpExecutor {
   std::vector<mf::hostcann::BoundTensor> operands;
   uint64_t workspaceBytes = 0;
   bool isRepeatable = false;
-  /// Gets the first element of each operand, and the workspace.
+  /// Runs the operator on the first element of each operand and the workspace.
   std::function<llvm::Error(llvm::ArrayRef<void *>, void *)> body;
 };
 
 namespace mf::hostcann {
 
-/// Executors live until they are run or destroyed.
+/// Registers an executor. It exists until it is run or destroyed.
 void registerExecutor(aclOpExecutor *executor);
 
-/// The second phase of the operator `name`.
+/// Runs the second phase of the operator `name`.
 aclnnStatus runExecutor(const char *name, void *workspace, uint64_t bytes,
                         aclOpExecutor *executor, aclrtStream stream);
 

@@ -1,8 +1,8 @@
 //===- AccessOrder.h - Races between streams, by vector clocks --*- C++ -*-===//
 //
-// Two accesses to the same byte, one of them a write, need an order: the
-// stream, an event, or the host that waited (Lamport's happened-before, as
-// vector clocks of Mattern, 1989). The answer depends on the calls alone and
+// Two accesses to the same byte, one of which is a write, must be ordered by a
+// stream, by an event, or by the host waiting (Lamport's happened-before, with
+// vector clocks by Mattern, 1989). The result depends on the calls alone and
 // not on when streams run.
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +20,7 @@
 
 namespace mf::hostcann {
 
-/// How far each queue has come, by its number; what is not there is 0.
+/// The progress of each queue, by its number. Missing entries are 0.
 class VectorClock {
 public:
   uint64_t get(uint32_t queue) const {
@@ -37,29 +37,30 @@ private:
 struct CallSite {
   uint32_t queue = 0;
   uint64_t tick = 0;
-  /// A name that lives as long as the process.
+  /// A name with static lifetime.
   const char *name = nullptr;
   uint64_t number = 0;
-  /// The aclDataType of what is accessed; negative if the call knows none.
+  /// The aclDataType of the accessed elements. Negative if the call does not
+  /// specify one.
   int type = -1;
 };
 
-/// "aclnnAdd (call 12 on stream 3)".
+/// Formats a call, for example "aclnnAdd (call 12 on stream 3)".
 std::string describe(const CallSite &site);
 
-/// Who accessed which bytes last.
+/// The last accesses to each byte.
 class AccessOrder {
 public:
-  /// Says what is wrong with an access that comes after `clock`, or nothing. A
-  /// read of bytes that nothing has written, or as elements of another type, is
-  /// wrong if `needsValue`.
+  /// Returns what is wrong with an access that happens after `clock`, or an
+  /// empty string. If `needsValue` is true, it is wrong to read bytes that were
+  /// never written, or were written as elements of another type.
   std::string check(uintptr_t begin, uintptr_t end, bool isWrite,
                     bool needsValue, const VectorClock &clock,
                     const CallSite &site) const;
 
   void note(uintptr_t begin, uintptr_t end, bool isWrite, const CallSite &site);
 
-  /// Forgets all accesses to memory that is freed.
+  /// Removes all accesses to memory that is freed.
   void forget(uintptr_t begin, uintptr_t end);
 
 private:
@@ -70,9 +71,9 @@ private:
   };
   using Cells = std::map<uintptr_t, Cell>;
 
-  /// The first cell that ends behind `begin`.
+  /// Returns the first cell that ends after `begin`.
   Cells::const_iterator find(uintptr_t begin) const;
-  /// Lets a cell begin at `place`, if one covers it.
+  /// Splits the cell that covers `place`, if any, so that a cell begins there.
   void split(uintptr_t place);
 
   Cells cells;

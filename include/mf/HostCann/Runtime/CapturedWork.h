@@ -12,65 +12,66 @@
 
 namespace mf::hostcann {
 
-/// The part of an operand's memory that a call accesses.
+/// The range of an operand's memory that a call accesses.
 struct LaunchAccess {
   const void *address = nullptr;
   size_t bytes = 0;
   bool isWrite = false;
-  /// Reading it makes sense only where something was written.
+  /// True if the memory must have been written before it is read.
   bool needsValue = false;
-  /// Whether pinned memory of the host will do.
+  /// True if pinned host memory is allowed.
   bool allowsHost = false;
   std::string name;
-  /// As CallSite has it.
+  /// As CallSite::type.
   int type = -1;
 };
 
-/// Something that a stream was given.
+/// An item that was issued to a stream.
 struct CapturedItem {
   enum class Kind : uint8_t { Work, Record, Wait };
   Kind kind = Kind::Work;
-  /// The stream's number in the capture; 0 is the one that it began on.
+  /// The index of the stream in the capture. 0 is the stream on which it began.
   size_t stream = 0;
-  /// The number of the record in the capture, also of what is waited for.
+  /// The index of the record in the capture. A wait has the index of the record
+  /// that it waits for.
   size_t record = 0;
   const char *name = "";
   std::vector<LaunchAccess> accesses;
   std::shared_ptr<llvm::unique_function<llvm::Error()>> work;
 };
 
-/// An aclmdlRI points to it.
+/// The object that an aclmdlRI points to.
 class CapturedWork {
 public:
   explicit CapturedWork(bool isRelaxed) : isRelaxed(isRelaxed), clocks(1) {}
 
-  /// The number of a stream that joins.
+  /// Adds a stream and returns its index.
   size_t addStream();
   void addWork(size_t stream, const char *name,
                llvm::ArrayRef<LaunchAccess> accesses,
                llvm::unique_function<llvm::Error()> work);
-  /// The number of the record.
+  /// Adds a record and returns its index.
   size_t addRecord(size_t stream);
   void addWait(size_t stream, size_t record);
 
-  /// A stream that has work that the first one did not wait for; 0 if there is
-  /// none.
+  /// Returns a stream with work that the first stream did not wait for; 0 if
+  /// there is none.
   size_t findUnjoined() const;
 
   size_t getNumStreams() const { return clocks.size(); }
   size_t getNumRecords() const { return records.size(); }
   const std::vector<CapturedItem> &getItems() const { return items; }
 
-  /// Whether calls that would wait are taken while work is captured.
+  /// True if calls that would wait are allowed during the capture.
   const bool isRelaxed;
-  /// A call that cannot be captured has spoilt it.
+  /// True if a call that cannot be captured has invalidated the capture.
   bool isInvalid = false;
 
 private:
   void add(CapturedItem item);
 
   std::vector<CapturedItem> items;
-  /// The items that a stream's next one, or a record, comes behind.
+  /// The items that a stream's next item, or a record, depends on.
   std::vector<VectorClock> clocks, records;
 };
 

@@ -12,11 +12,11 @@
 
 namespace mf::hostcann {
 
-/// Memory of a device, or pinned memory of the host.
+/// A block of device memory or of pinned host memory.
 struct AllocatedBlock {
   uintptr_t begin = 0;
   size_t bytes = 0;
-  /// Below 0 for the host's.
+  /// Negative for host memory.
   int32_t device = -1;
   void *memory = nullptr;
 
@@ -24,35 +24,36 @@ struct AllocatedBlock {
   uintptr_t getEnd() const { return begin + bytes; }
 };
 
-/// All blocks of the process, by address.
+/// All blocks of the process, ordered by address.
 class MemoryBlocks {
 public:
   ~MemoryBlocks();
 
-  /// Null if the machine has no such memory. Its contents are NaNs of all
-  /// floating-point types, so that who reads what nobody wrote sees it.
+  /// Allocates a block. Returns null if the machine has not enough memory. The
+  /// memory is filled with bytes that are NaNs in all floating-point types, so
+  /// that reads of uninitialised memory are noticed.
   void *allocate(size_t bytes, int32_t device);
-  /// `block` must be one of these.
+  /// Frees a block, which must be one of this object.
   void release(const AllocatedBlock &block);
   void releaseAll();
 
-  /// The block that begins there, or null.
+  /// Returns the block that begins at `address`, or null.
   const AllocatedBlock *findBegin(const void *address) const;
-  /// The block that has the byte, or null.
+  /// Returns the block that contains the byte, or null.
   const AllocatedBlock *findByte(uintptr_t address) const;
 
-  /// Says what is wrong with accessing these bytes as memory of `device`.
-  /// Pinned memory is as good as the device's if `allowsHost`.
+  /// Returns what is wrong with accessing a range as memory of `device`, or an
+  /// empty string. Pinned host memory is accepted too if `allowsHost` is true.
   std::string checkRange(uintptr_t begin, size_t bytes, int32_t device,
                          bool allowsHost, const llvm::Twine &what) const;
 
   size_t getUsedBytes(int32_t device) const;
-  /// "3 blocks of 4096 bytes", or nothing.
+  /// Returns a text such as "3 blocks of 4096 bytes", or an empty string.
   std::string describeLeaks() const;
 
 private:
   std::map<uintptr_t, AllocatedBlock> blocks;
-  /// The latest blocks that were freed, for messages.
+  /// The blocks that were freed last, for messages.
   std::deque<AllocatedBlock> freed;
 };
 

@@ -1,8 +1,8 @@
 //===- Runtime.h - Devices, streams and events of a process -----*- C++ -*-===//
 //
-// The functions of AscendCL and the operators share this state. Work is
-// checked when it is issued: what the calls so far do not allow is refused with
-// a text that names both calls, and never runs.
+// The state that the functions of AscendCL and the operators share. Work is
+// checked when it is issued. A call that earlier calls do not allow is rejected
+// with a text that names both calls, and never runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,38 +25,40 @@
 
 namespace mf::hostcann {
 
-/// Keeps `text` for aclGetRecentErrMsg and returns `code`.
+/// Stores `text` for aclGetRecentErrMsg and returns `code`.
 int fail(int code, const llvm::Twine &text);
 
-/// An aclrtStream points to it.
+/// The object that an aclrtStream points to.
 struct StreamHandle {
   int32_t device = 0;
-  /// Its number among all streams, from 1.
+  /// The index of the stream among all streams, from 1.
   uint32_t queue = 0;
   uint64_t tick = 0;
   VectorClock clock;
-  /// Made when the stream gets work.
+  /// Created when the stream first receives work.
   Stream *stream = nullptr;
-  /// The capture that gets its work instead, and its number there.
+  /// The capture that receives the stream's work instead, and the index of the
+  /// stream in it.
   CapturedWork *capture = nullptr;
   size_t capturedAs = 0;
 };
 
-/// An aclrtEvent points to it.
+/// The object that an aclrtEvent points to.
 struct EventHandle {
-  /// From aclrtCreateEventExWithFlag, aclrtCreateEventWithFlag or neither.
+  /// The function that created it: aclrtCreateEventExWithFlag,
+  /// aclrtCreateEventWithFlag, or any other.
   enum class Kind : uint8_t { Extended, Flagged, Plain };
   Kind kind = Kind::Plain;
   int32_t device = 0;
   bool isRecorded = false;
-  /// The capture that has its record, and the record's number. Without a
-  /// capture, `wasCaptured` says that it is over.
+  /// The capture that has the event's record, and the record's index.
+  /// `wasCaptured` without a capture means that the capture has ended.
   CapturedWork *capture = nullptr;
   size_t capturedRecord = 0;
   bool wasCaptured = false;
   Event event;
   VectorClock clock;
-  /// When the record ran, in nanoseconds.
+  /// The time at which the record ran, in nanoseconds.
   std::shared_ptr<std::atomic<int64_t>> time;
 };
 
@@ -64,18 +66,18 @@ class Runtime {
 public:
   static Runtime &get();
 
-  /// Refuses calls before aclInit or, if `needsDevice`, aclrtSetDevice.
+  /// Fails before aclInit or, if `needsDevice` is true, before aclrtSetDevice.
   int require(bool needsDevice);
   int initialize();
-  /// Refuses to end while something is left.
+  /// Fails if objects or memory are left over.
   int finalize();
-  /// `report` says, at the end, what another library finds left; empty for
-  /// nothing.
+  /// Adds a function that returns, at the end, a text about objects of another
+  /// library that are left over, or an empty string.
   void addLeakReport(std::function<std::string()> report);
   int setDevice(int32_t device);
   int resetDevice(int32_t device);
   int32_t getNumDevices() const { return numDevices; }
-  /// The calling thread has this device; a number below 0 is none.
+  /// Returns the device of the calling thread; negative if there is none.
   static int32_t getDevice();
 
   int createStream(void **stream);
@@ -91,7 +93,8 @@ public:
   int synchronizeEvent(void *event);
   int measureEvents(float *milliseconds, void *start, void *end);
 
-  /// Gives what streams are told from now on to a capture, and ends that.
+  /// Begin and end a capture. During a capture, the work issued to its streams
+  /// is recorded instead of run.
   int beginCapture(void *stream, bool isRelaxed);
   int endCapture(void *stream, void **captured);
   int findCapture(void *stream, bool &isActive, bool &isInvalid,
@@ -104,12 +107,12 @@ public:
   int getMemory(size_t &free, size_t &total);
   bool isKnownMemory(const void *address);
 
-  /// Puts work on a stream; null is the device's default stream. `name` lives
-  /// as long as the process.
+  /// Issues work to a stream; null is the device's default stream. `name` must
+  /// have static lifetime.
   int launch(void *stream, const char *name,
              llvm::ArrayRef<LaunchAccess> accesses,
              llvm::unique_function<llvm::Error()> work);
-  /// Checks what the host does at once.
+  /// Checks accesses that the host makes immediately.
   int accessFromHost(const char *name, llvm::ArrayRef<LaunchAccess> accesses);
 
 private:
@@ -117,14 +120,14 @@ private:
   struct DeviceState {
     std::unique_ptr<Device> device;
     StreamHandle defaultStream;
-    /// Streams that were destroyed and can serve again.
+    /// Streams that were destroyed and can be reused.
     std::vector<Stream *> idle;
     size_t numStreams = 0, numEvents = 0;
     int users = 0;
   };
 
-  /// Work that was captured, and the streams that run it beside the one that it
-  /// is given to.
+  /// Captured work, and the streams that run it in addition to the one that it
+  /// is issued to.
   struct CapturedModel {
     std::unique_ptr<CapturedWork> work;
     std::vector<std::unique_ptr<StreamHandle>> streams;
@@ -132,7 +135,7 @@ private:
     bool isActive = true;
   };
 
-  /// Refuses a call of the host while a capture goes on that allows none.
+  /// Fails if a capture is active that does not allow a call of the host.
   int refuseInCapture(const char *call);
   int captureWait(StreamHandle &stream, EventHandle &event);
   int launchOn(StreamHandle &stream, const char *name,
@@ -159,7 +162,7 @@ private:
   MemoryBlocks memory;
   AccessOrder order;
   std::vector<std::function<std::string()>> leakReports;
-  /// The host knows that work up to there is done.
+  /// The work that the host knows to be done.
   VectorClock hostClock;
   uint64_t hostTick = 0, numCalls = 0;
   uint32_t numQueues = 0;
