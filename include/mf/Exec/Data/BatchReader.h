@@ -1,10 +1,9 @@
 //===- BatchReader.h - Training batches from a token source ---*- C++ -*-===//
 //
-// Cuts a token source into training sequences and hands them out batch by
-// batch. A sequence is seq_length + 1 consecutive tokens: the first seq_length
-// are the input, the last seq_length the labels. Sequences follow each other
-// every seq_length tokens, so that each token is a label once (as Megatron's
-// GPTDataset does).
+// Cuts a token source into training sequences and returns them batch by batch.
+// A sequence has seq_length + 1 consecutive tokens: the first seq_length are
+// the input, the last seq_length the labels. A sequence begins every seq_length
+// tokens, so that each token is a label once (as in Megatron's GPTDataset).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,59 +22,64 @@
 namespace mf {
 
 struct BatchOptions {
-  /// Tokens per sequence the model sees.
+  /// The tokens of a sequence that the model sees.
   int64_t sequenceLength = 0;
-  /// Sequences per micro-batch.
+  /// The sequences in a micro-batch.
   int64_t batchSize = 1;
-  /// Micro-batches (or gradient accumulation steps) per training step.
+  /// The micro-batches (or gradient accumulation steps) of a training step.
   int64_t microBatches = 1;
   /// Token ids must be in [0, vocabularySize).
   int64_t vocabularySize = 0;
-  /// Where the input is this token the label is ignored: MindSpore Transformers
+  /// The label is ignored where the input is this token. MindSpore Transformers
   /// multiplies the loss mask by input_ids != pad_token_id.
   std::optional<int64_t> padTokenId;
   /// The label that the loss ignores (ignore_token_id of the YAML).
   int32_t ignoreIndex = -100;
-  /// With a seed, sequences come in a pseudo-random order that differs from
-  /// epoch to epoch; without, in the order of the data.
+  /// If set, sequences come in a pseudo-random order that differs from epoch to
+  /// epoch. Otherwise they come in the order of the data.
   std::optional<uint64_t> shuffleSeed;
-  /// Where `replicas` do not all read the whole batch.
+  /// How the replicas share the batch, if not all of them read the whole.
   SampleOrder sampleOrder = SampleOrder::Whole;
-  /// Data-parallel ranks; they divide a batch's sequences.
+  /// The number of data-parallel ranks. It must divide the sequences of a
+  /// batch.
   int64_t replicas = 1;
 };
 
-/// Reads global batches of batchSize x microBatches sequences. The end of the
-/// data is followed by its beginning (the next epoch), also inside a batch.
+/// Reads global batches of batchSize x microBatches sequences. After the end of
+/// the data, also within a batch, reading continues at its beginning (the next
+/// epoch).
 class BatchReader {
 public:
-  /// Fails if an option is out of range or the data holds not even one
-  /// sequence; the error says how many tokens there are and are needed.
+  /// Fails if an option is out of range or if the data does not hold a single
+  /// sequence. The error states the number of tokens that exist and that are
+  /// needed.
   static llvm::Expected<BatchReader> create(std::unique_ptr<TokenSource> source,
                                             const BatchOptions &options);
 
-  /// The same for a file; fails also if it holds fewer sequences than one step
-  /// takes.
+  /// Opens a file. Also fails if it holds fewer sequences than one step needs.
   static llvm::Expected<BatchReader> open(llvm::StringRef path,
                                           const BatchOptions &options);
 
-  /// Fills `inputs` and `labels`, each [microBatches *
-  /// batchSize][sequenceLength] row-major, with the next global batch, and
-  /// moves on. Where replicas read rows of their own, those of the first come
-  /// first. Fails on a token outside the vocabulary (index and value are
-  /// named); the position is then unchanged. The label -100 (ignoreIndex) may
-  /// stand in the data as a label.
+  /// Fills `inputs` and `labels`, each of shape [microBatches *
+  /// batchSize][sequenceLength] in row-major order, with the next global batch,
+  /// and advances the position. If replicas read different rows, those of the
+  /// first replica come first. Fails on a token outside of the vocabulary, and
+  /// names its index and value; the position is then unchanged. The data may
+  /// contain the label -100 (ignoreIndex).
   llvm::Error next(llvm::MutableArrayRef<int32_t> inputs,
                    llvm::MutableArrayRef<int32_t> labels);
 
-  /// Elements of each of the two arrays of a global batch.
+  /// Returns the number of elements in each of the two arrays of a global
+  /// batch.
   int64_t getBatchElements() const;
 
-  /// Different sequences in the data: the length of an epoch.
+  /// Returns the number of different sequences in the data, which is the length
+  /// of an epoch.
   int64_t getSequencesPerEpoch() const { return sequencesPerEpoch; }
 
-  /// Sequences handed out so far, over all epochs: the whole state. Setting it
-  /// on a reader with the same data and options continues exactly there.
+  /// The number of sequences that were read so far, over all epochs. This is
+  /// the whole state: a reader with the same data and options continues exactly
+  /// there after setPosition.
   int64_t getPosition() const { return position; }
   llvm::Error setPosition(int64_t sequences);
 

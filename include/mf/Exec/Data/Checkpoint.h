@@ -9,11 +9,11 @@
 //   step_000040/...
 //   latest                           the name of the newest, for people
 //
-// A checkpoint is written into a hidden folder, flushed to the disk, and
-// renamed in one step; `latest` follows. A run that is killed, or a machine
-// that loses power, at any moment leaves every finished checkpoint as it was
-// and at most a hidden folder, which the next run removes. A directory belongs
-// to one run at a time.
+// A checkpoint is written into a hidden folder, flushed to the disk and renamed
+// atomically. `latest` is updated afterwards. If a run is killed or the machine
+// loses power at any moment, every finished checkpoint stays intact, and at
+// most a hidden folder is left, which the next run removes. Only one run may
+// use a directory at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,18 +30,19 @@
 
 namespace mf {
 
-/// The state that a run needs besides the tensors to go on exactly where it
-/// was.
+/// The state, in addition to the tensors, that a run needs to continue exactly.
 struct CheckpointState {
-  /// Steps done.
+  /// The number of completed steps.
   int64_t step = 0;
-  /// Steps that changed the parameters, that is, without those that overflowed.
+  /// The number of steps that changed the parameters, that is, without
+  /// overflow.
   int64_t updates = 0;
-  /// BatchReader::getPosition.
+  /// The value of BatchReader::getPosition.
   int64_t dataPosition = 0;
   uint64_t seed = 0;
   float lossScale = 1;
-  /// Steps without overflow since the dynamic loss scale last changed.
+  /// The number of steps without overflow since the dynamic loss scale last
+  /// changed.
   int64_t cleanSteps = 0;
 
   bool operator==(const CheckpointState &other) const {
@@ -51,42 +52,44 @@ struct CheckpointState {
   }
 };
 
-/// A whole checkpoint on disk.
+/// A complete checkpoint on disk.
 struct Checkpoint {
-  /// The folder.
+  /// The path of its folder.
   std::string path;
   CheckpointState state;
-  /// Counts the checkpoints written to the directory: the newest has the most,
-  /// also when a run went back and continued from an older one.
+  /// Counts the checkpoints that were written to the directory. The newest has
+  /// the highest number, even if a run continued from an older one.
   int64_t sequence = 0;
-  /// The safetensors file of each rank.
+  /// The path of each rank's safetensors file.
   std::vector<std::string> rankPaths;
 };
 
-/// Writes one checkpoint: create, write each rank's file, commit.
+/// Writes one checkpoint. The order of calls is create, write each rank's file,
+/// commit.
 class CheckpointWriter {
 public:
-  /// Makes the hidden folder in `directory` (which is created if need be), and
-  /// removes those that killed runs left there. Fails on a state that cannot be
-  /// written (negative step, loss scale not finite) or on fewer than one rank.
+  /// Creates the hidden folder in `directory` (which is created if necessary)
+  /// and removes those left by killed runs. Fails if the state cannot be
+  /// written (negative step, loss scale not finite) or if there is less than
+  /// one rank.
   static llvm::Expected<CheckpointWriter> create(llvm::StringRef directory,
                                                  const CheckpointState &state,
                                                  int64_t numRanks);
 
   CheckpointWriter(CheckpointWriter &&) noexcept;
   CheckpointWriter &operator=(CheckpointWriter &&) noexcept;
-  /// Removes the folder unless it was committed.
+  /// Removes the folder if it was not committed.
   ~CheckpointWriter();
 
-  /// Where rank `rank` writes its safetensors file (SafetensorsWriter flushes
-  /// it). Ranks may write at the same time.
+  /// Returns the path to which `rank` writes its safetensors file
+  /// (SafetensorsWriter flushes it). Ranks may write concurrently.
   std::string getRankPath(int64_t rank) const;
 
   /// Makes the checkpoint the newest, replacing one of the same step, and then
   /// removes the oldest ones beyond `keepMaximum` (keep_checkpoint_max; 0 keeps
-  /// all). Returns its path. Fails, and leaves the directory as it was, if a
-  /// rank's file is missing or is no safetensors file. Trouble with removing
-  /// old checkpoints does not undo the new one: it is returned in `notes`.
+  /// all). Returns its path. Fails, and leaves the directory unchanged, if a
+  /// rank's file is missing or is not a safetensors file. Errors in removing
+  /// old checkpoints do not undo the new one; they are returned in `notes`.
   llvm::Expected<std::string> commit(int64_t keepMaximum,
                                      std::vector<std::string> &notes);
 
@@ -97,25 +100,26 @@ private:
   std::unique_ptr<Folder> folder;
 };
 
-/// The checkpoints that were found in a directory.
+/// The checkpoints found in a directory.
 struct CheckpointSearch {
-  /// Whole checkpoints, oldest first.
+  /// Complete checkpoints, oldest first.
   std::vector<Checkpoint> checkpoints;
-  /// For each folder called like a checkpoint that is not whole: why not.
+  /// The reason for each folder that is named like a checkpoint but is
+  /// incomplete.
   std::vector<std::string> notes;
 
-  /// The newest, or null.
+  /// Returns the newest checkpoint, or null.
   const Checkpoint *getLatest() const {
     return checkpoints.empty() ? nullptr : &checkpoints.back();
   }
 };
 
-/// Looks through `directory`. A directory that does not exist holds nothing;
-/// one that cannot be read is an error.
+/// Searches `directory`. The result is empty if it does not exist. Fails if it
+/// cannot be read.
 llvm::Expected<CheckpointSearch> findCheckpoints(llvm::StringRef directory);
 
-/// Opens one checkpoint folder: state.json is well-formed, and every rank's
-/// file is a safetensors file of the size that is written there.
+/// Opens one checkpoint folder. Checks that state.json is well-formed and that
+/// every rank's file is a safetensors file of the size that is stated there.
 llvm::Expected<Checkpoint> openCheckpoint(llvm::StringRef path);
 
 } // namespace mf

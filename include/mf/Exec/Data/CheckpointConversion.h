@@ -1,8 +1,9 @@
 //===- CheckpointConversion.h - Renames checkpoint parameters ---*- C++ -*-===//
 //
-// Rewrites the safetensors of a model under the names, and in the layout, of
-// another checkpoint of it: Hugging Face's to MindSpore Transformers' and back.
-// Rows go from the mapped source to the new file; no tensor is held in memory.
+// Rewrites the safetensors of a model with the names and the layout of another
+// kind of checkpoint: from Hugging Face's to MindSpore Transformers' and back.
+// Rows are copied from the mapped source to the new file. No tensor is held in
+// memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,22 +15,22 @@
 namespace mf {
 
 struct CheckpointConversion {
-  /// The tensors to write. Their types are those of the source's tensors; F32
-  /// where one is put together from several types.
+  /// The tensors to write. Each has the type of its tensors in the source, or
+  /// F32 if it is assembled from tensors of several types.
   std::vector<NamedShape> targets;
   ParameterLayout layout;
-  /// Converts all tensors to this type instead.
+  /// The type to which all tensors are converted, if set.
   std::optional<DType> type;
-  /// The entry "format" of the new file's metadata: `pt` is what Hugging Face's
-  /// loaders ask for.
+  /// The entry "format" of the new file's metadata. Hugging Face's loaders
+  /// require `pt`.
   std::string format;
 };
 
-/// Writes the targets, put together from `source`, to `path`, which appears
-/// whole or not at all. Fails if a target is nowhere in the source or does not
-/// fit, or if a tensor of the source would be lost. The head of a tied model
-/// may be lost if it equals the embedding, and so may tables of rotary
-/// frequencies and the optimizer's moments, which are no parameters.
+/// Assembles the targets from `source` and writes them to `path` atomically.
+/// Fails if a target is not in the source or does not fit, or if a tensor of
+/// the source would be lost. The head of a tied model may be lost if it equals
+/// the embedding. Tables of rotary frequencies and the optimizer's moments may
+/// be lost too, because they are not parameters.
 llvm::Error convertCheckpoint(const SafetensorsCheckpoint &source,
                               const CheckpointConversion &conversion,
                               llvm::StringRef path);

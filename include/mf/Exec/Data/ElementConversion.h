@@ -1,8 +1,8 @@
 //===- ElementConversion.h - Between f32, bf16 and f16 --------*- C++ -*-===//
 //
-// Conversions of whole buffers, for parameters whose type in a file is not
-// the one the program holds them in. Rounding is to nearest, ties to even, as
-// IEEE 754 and MindSpore's Cast do; NaNs stay NaNs.
+// Conversions of whole buffers, for parameters whose type in a file differs
+// from their type in the program. Values are rounded to nearest, ties to even,
+// as by IEEE 754 and MindSpore's Cast. NaNs stay NaNs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 
 namespace mf {
 
-/// Whether values of `type` are floating point.
+/// Returns whether `type` is a floating-point type.
 bool isFloatType(DType type);
 
 float bfloat16ToFloat(uint16_t bits);
@@ -24,11 +24,10 @@ uint16_t floatToBfloat16(float value);
 float halfToFloat(uint16_t bits);
 uint16_t floatToHalf(float value);
 
-/// Fills `to` (elements of `toType`) with the elements of `from`, element by
-/// element. Equal types are copied; the floating point types convert among
-/// each other; anything else is an error, and so are buffers that do not hold
-/// the same whole number of elements. Neither buffer needs to be aligned; they
-/// must not overlap.
+/// Fills `to` (elements of `toType`) with the elements of `from`. Equal types
+/// are copied, and floating-point types are converted to each other. Fails for
+/// other types, and if the buffers do not hold the same whole number of
+/// elements. The buffers need not be aligned and must not overlap.
 llvm::Error convertElements(DType fromType, llvm::ArrayRef<uint8_t> from,
                             DType toType, llvm::MutableArrayRef<uint8_t> to);
 

@@ -1,8 +1,9 @@
 //===- Initializer.h - Initial values of parameters -----------*- C++ -*-===//
 //
-// Initial parameters that depend on nothing but the seed, the parameter's name
-// and the element's index: not on the number of stages, ranks or threads, nor
-// on the order in which parameters are filled. Any slice can be computed alone.
+// Initial values of parameters. They depend only on the seed, the parameter's
+// name and the element's index, not on the number of stages, ranks or threads,
+// nor on the order in which parameters are filled. Any slice can be computed
+// separately.
 //
 // Element i of the parameter called NAME uses word i mod 4 of Philox 4x32-10
 // with counter (low, high half of i div 4; low, high half of the 64-bit FNV-1a
@@ -33,11 +34,11 @@ namespace mf {
 struct Initializer {
   enum class Kind : uint8_t { Zeros, Ones, Normal, TruncatedNormal, Uniform };
   Kind kind = Kind::Zeros;
-  /// Mean and standard deviation of the (untruncated) normal distribution; of
-  /// a uniform one `sigma` is the bound on both sides of 0.
+  /// The mean and the standard deviation of the (untruncated) normal
+  /// distribution. A uniform distribution ranges from -sigma to sigma.
   double mean = 0;
   double sigma = 0.01;
-  /// TruncatedNormal: bounds in units of sigma, around the mean.
+  /// The bounds of TruncatedNormal around the mean, in units of sigma.
   double lowerBound = -2;
   double upperBound = 2;
 
@@ -50,20 +51,22 @@ struct Initializer {
                                      double upperBound = 2);
 };
 
-/// 64-bit FNV-1a: stable across machines and releases.
+/// Returns the 64-bit FNV-1a hash of a name, which is the same on all machines
+/// and in all releases.
 uint64_t hashParameterName(llvm::StringRef name);
 
 /// Fills `bytes` with elements [firstElement, firstElement + n) of parameter
-/// `name` under `seed`, as `type` (f32, bf16 or f16). The caller may split a
-/// parameter among threads. Fails on an integer type, on bytes that are no
-/// whole number of elements and on a distribution that does not exist (sigma
-/// negative or not finite, empty bounds).
+/// `name` for `seed`, as `type` (f32, bf16 or f16). Callers may split a
+/// parameter among threads. Fails on an integer type, on bytes that are not a
+/// whole number of elements, and on an invalid distribution (sigma negative or
+/// not finite, empty bounds).
 llvm::Error initializeElements(const Initializer &initializer, uint64_t seed,
                                llvm::StringRef name, int64_t firstElement,
                                DType type,
                                llvm::MutableArrayRef<uint8_t> bytes);
 
-/// The standard normal quantile of `probability`, which is in (0, 1).
+/// Returns the standard normal quantile of `probability`, which must be in (0,
+/// 1).
 double inverseNormal(double probability);
 
 } // namespace mf

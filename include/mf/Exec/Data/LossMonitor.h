@@ -25,33 +25,34 @@ namespace mf {
 struct StepReport {
   int64_t epoch = 1;
   int64_t numEpochs = 1;
-  /// Number of the step inside the epoch, from 1.
+  /// The number of the step within the epoch, from 1.
   int64_t step = 1;
   int64_t stepsPerEpoch = 1;
-  /// None if the program reports no loss: printed as None.
+  /// The loss. Printed as None if the program reports none.
   std::optional<float> loss;
   double stepMilliseconds = 0;
   float learningRate = 0;
   bool overflow = false;
   float lossScale = 1;
-  /// None if gradients are not clipped: printed as None.
+  /// The global norm. Printed as None if gradients are not clipped.
   std::optional<float> globalNorm;
-  /// Model FLOPs of the step per rank in units of 1e12 per second; without it
+  /// The model FLOPs per second of a rank, in units of 1e12. If it is not set,
   /// the field is left out, as MindSpore Transformers does for a model whose
   /// FLOPs it does not know.
   std::optional<double> teraflopsPerRank;
 };
 
-/// The first line, with its "INFO - " and without line end.
+/// Returns the first line, with its "INFO - " and without a newline.
 std::string formatStepLine(const StepReport &report);
 
-/// The second line: progress over all epochs, sequences per second and rank,
-/// and the time that remains at the pace of this step.
+/// Returns the second line: progress over all epochs, sequences per second and
+/// rank, and the remaining time at the pace of this step.
 std::string formatProgressLine(const StepReport &report,
                                int64_t sequencesPerStepAndRank);
 
-/// `value` with the fewest digits that read back to the same fp32 number, as
-/// NumPy prints a float32 scalar: 1e-05, 1e-04, 0.001, 1.0, 3.5842294e-08, nan.
+/// Formats `value` with the fewest digits that read back to the same fp32
+/// number, as NumPy prints a float32 scalar: 1e-05, 1e-04, 0.001, 1.0,
+/// 3.5842294e-08, nan.
 std::string formatFloat32(float value);
 
 } // namespace mf

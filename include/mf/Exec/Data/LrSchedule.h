@@ -48,31 +48,31 @@
 
 namespace mf {
 
-/// The keys of lr_schedule; a key that the schedule does not use is ignored, as
-/// MindSpore Transformers does.
+/// The keys of lr_schedule. Keys that the schedule does not use are ignored, as
+/// in MindSpore Transformers.
 struct LrScheduleOptions {
-  /// A class name from above, or the short forms "constant", "linear",
-  /// "cosine", "cosine_with_restarts", "polynomial". Empty: the learning rate
-  /// alone.
+  /// One of the class names above, or a short form: "constant", "linear",
+  /// "cosine", "cosine_with_restarts", "polynomial". If empty, the learning
+  /// rate is constant.
   std::string type;
   /// learning_rate (base_lr of the two annealing schedules).
   double learningRate = 0;
 
   double warmupLrInit = 0;
   std::optional<int64_t> warmupSteps;
-  /// Wins over warmupSteps: W = floor(warmup_ratio * T).
+  /// Overrides warmupSteps: W = floor(warmup_ratio * T).
   std::optional<double> warmupRatio;
-  /// T. MindSpore Transformers' -1 means the steps of the whole run: the caller
-  /// puts them here.
+  /// T. The value -1 of MindSpore Transformers means the steps of the whole
+  /// run; callers must replace it by that number.
   std::optional<int64_t> totalSteps;
 
   std::optional<double> lrEnd;
   std::optional<double> numCycles;
   std::optional<double> power;
-  /// D; decay_ratio wins: D = floor(decay_ratio * T).
+  /// D. decay_ratio overrides it: D = floor(decay_ratio * T).
   std::optional<int64_t> decaySteps;
   std::optional<double> decayRatio;
-  /// S of WarmUpStableDecayLR; decay_start_ratio wins.
+  /// S of WarmUpStableDecayLR. decay_start_ratio overrides it.
   std::optional<int64_t> decayStartSteps;
   std::optional<double> decayStartRatio;
 
@@ -83,18 +83,19 @@ struct LrScheduleOptions {
   double etaMin = 0;
 };
 
-/// A learning rate for every step: a pure function.
+/// The learning rate of every step, as a pure function.
 class LrSchedule {
 public:
-  /// Checks the options; an error names the key, its value and what is
+  /// Checks the options. The error names the key, its value and what is
   /// expected.
   static llvm::Expected<LrSchedule> create(const LrScheduleOptions &options);
 
-  /// The learning rate of the step before which `step` steps were done.
-  /// Negative steps count as 0.
+  /// Returns the learning rate of the step that follows `step` completed steps.
+  /// Negative values count as 0.
   float getLearningRate(int64_t step) const;
 
-  /// The class name of the schedule, empty for the learning rate alone.
+  /// Returns the class name of the schedule. Empty for a constant learning
+  /// rate.
   llvm::StringRef getType() const;
 
 private:

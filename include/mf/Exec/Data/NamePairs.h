@@ -1,14 +1,14 @@
 //===- NamePairs.h - Names of tensors in two files ------------*- C++ -*-===//
 //
-// A table that says which tensor of one file is which of another, a pair of
-// names on a line:
+// A table that maps names of tensors in one file to names in another, with a
+// pair of names per line:
 //
 //   # ours                                       theirs
 //   step.1/micro.0/layers.*.attention.wq.matmul = model.layers.*.q_proj
 //   step.1/gradient/*                           = grad.*
 //
-// A star stands for any text, the same on both sides, in the order of the
-// stars. The first line that fits a name counts.
+// A star matches any text, the same on both sides, in the order of the stars.
+// The first line that matches a name applies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,16 +30,16 @@ public:
     std::string ours, theirs;
   };
 
-  /// `path` is for errors, which name the line.
+  /// Parses a table. Errors name `path` and the line.
   static llvm::Expected<NamePairs> parse(llvm::StringRef text,
                                          llvm::StringRef path);
 
   struct Pair {
     std::string theirs;
-    /// Position in `getLines`.
+    /// An index into getLines().
     size_t line = 0;
   };
-  /// The other name of `ours`; none if no line fits.
+  /// Returns the other name of `ours`, or none if no line matches.
   std::optional<Pair> find(llvm::StringRef ours) const;
 
   const std::vector<Line> &getLines() const { return lines; }

@@ -1,19 +1,18 @@
 //===- ParameterNames.h - Naming schemes of parameters ----------*- C++ -*-===//
 //
-// The same parameter has different names, and may be stored together with
-// others in one tensor, in MindSpore Transformers' checkpoints of each model
-// family, with and without qkv_concat, and in Hugging Face's. This library
-// knows the names of both, and says which rows of which tensors make up a
-// parameter, so that a checkpoint of one can be loaded into a model of the
-// other.
+// A parameter has different names, and may be stored in one tensor together
+// with others, in the checkpoints of MindSpore Transformers' model families,
+// with and without qkv_concat, and in those of Hugging Face. This library knows
+// these names, and which rows of which tensors make up a parameter, so that a
+// checkpoint of one kind can be loaded into a model of another.
 //
-// All of them store linear layers as [out, in] and rotate query and key in the
-// same way, so that rows move as a whole and nothing is transposed or permuted
-// inside a head. Three things differ: Hugging Face's GPT-2 stores [in, out];
-// experts are stacked in one tensor or are a tensor each, transposed or not;
-// and latent attention rotates the halves of a head in one kind of checkpoint
-// and its neighbours in the other, so that there the rows of a head change
-// places.
+// All kinds store linear layers as [out, in] and rotate query and key in the
+// same way, so that whole rows are moved and nothing is transposed or permuted
+// within a head. There are three exceptions. Hugging Face's GPT-2 stores [in,
+// out]. Experts are stacked in one tensor or are a tensor each, transposed or
+// not. Latent attention rotates the halves of a head in one kind of checkpoint
+// and neighbouring rows in the other, so that there the rows of a head are
+// permuted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +33,7 @@
 
 namespace mf {
 
-/// A way to name the parameters of a transformer.
+/// A naming scheme for the parameters of a transformer.
 enum class NameScheme : uint8_t {
   // MindSpore Transformers.
   Llama,             ///< model.layers.0.attention.wq.weight
@@ -42,15 +41,15 @@ enum class NameScheme : uint8_t {
                      ///< feed_forward.w_gate_hidden
   Qwen,              ///< transformer.layers.0.attention.wq.weight
   QwenConcatenated,  ///< the same with qkv_concat
-  Telechat,          ///< ...attention.wk_v, else as Llama
+  Telechat,          ///< ...attention.wk_v, otherwise as Llama
   ChatGlm, ///< transformer.encoder.layers.0.self_attention.query_key_value
   ChatGlmSeparate, ///< ...self_attention.wq, mlp.dense_left
-  Glm,             ///< the first: transformer.layers.0.input_layernorm.gamma
-  Gpt2,            ///< backbone.blocks.0.attention.dense1
-  Mcore,           ///< decoder.layers.0.self_attention.linear_qkv
-  McoreSeparate,   ///< mla_qkv_concat False: ...linear_q_down_proj
-  // MindSpore Transformers with experts: of a fixed capacity or grouped, beside
-  // shared experts or alone.
+  Glm,   ///< the first generation: transformer.layers.0.input_layernorm.gamma
+  Gpt2,  ///< backbone.blocks.0.attention.dense1
+  Mcore, ///< decoder.layers.0.self_attention.linear_qkv
+  McoreSeparate, ///< mla_qkv_concat False: ...linear_q_down_proj
+  // MindSpore Transformers with experts, which have a fixed capacity or are
+  // grouped, with or without shared experts.
   Experts,             ///< ...feed_forward.ffn.w1.weight [E, I, h]
   ConcatenatedExperts, ///< qkv_concat: ...feed_forward.ffn.w_gate_hidden.weight
                        ///< [E, 2 I, h], ...attention.w_qkv
@@ -70,13 +69,14 @@ enum class NameScheme : uint8_t {
   HuggingFaceGpt2      ///< transformer.h.0.attn.c_attn, [in, out]
 };
 
-/// "Llama", "HuggingFaceChatGlm".
+/// Returns the name of the enumerator, for example "Llama" or
+/// "HuggingFaceChatGlm".
 llvm::StringRef getName(NameScheme scheme);
 
-/// Every scheme, in the order above.
+/// Returns every scheme, in the order above.
 llvm::ArrayRef<NameScheme> getAllNameSchemes();
 
-/// The function of a parameter in the model, whatever it is called.
+/// The function of a parameter in the model, independent of its name.
 enum class ParameterPart : uint8_t {
   Embedding,
   Positions, ///< the table of positions
@@ -88,25 +88,25 @@ enum class ParameterPart : uint8_t {
   KeyNorm,
   AttentionOutput,
   FeedForwardNorm,
-  Gate, ///< the projection that goes through the activation
+  Gate, ///< the projection whose result goes through the activation
   Up,
   Down,
   FinalNorm,
   Head,
-  // Latent attention. A head's query and key have a part that does not rotate
-  // and one that does, rotating halves.
-  QueryDown, ///< to the latent query
+  // Latent attention. The query and the key of a head have a part that is not
+  // rotated (Nope) and a part that is (Rope), by halves.
+  QueryDown, ///< projects to the latent query
   QueryDownNorm,
-  QueryNope, ///< the heads' parts that do not rotate
-  QueryRope, ///< and those that do
+  QueryNope, ///< the parts of the heads that are not rotated
+  QueryRope, ///< the parts of the heads that are rotated
   KeyValueDown,
   KeyValueDownNorm,
-  KeyRope, ///< one for all heads
+  KeyRope, ///< a single one for all heads
   KeyNope,
   ValueUp,
   // Experts.
   Router,
-  RouterBias, ///< added to scores when experts are chosen
+  RouterBias, ///< added to the scores when experts are chosen
   ExpertGate,
   ExpertUp,
   ExpertDown,
@@ -114,39 +114,41 @@ enum class ParameterPart : uint8_t {
   SharedUp,
   SharedDown,
   SharedRouter, ///< the weight of the shared experts' output
-  // The layers that predict more tokens.
+  // Layers that predict additional tokens.
   PredictionHiddenNorm,
   PredictionEmbeddingNorm,
-  PredictionFromHidden, ///< columns of the projection for the hidden state
+  PredictionFromHidden, ///< the columns of the projection that apply to the
+                        ///< hidden state
   PredictionFromEmbedding,
   PredictionNorm,
-  PredictionEmbedding, ///< copies of the model's own
+  PredictionEmbedding, ///< PredictionEmbedding and PredictionHead are copies of
+                       ///< the model's own
   PredictionHead
 };
 
-/// How the rows of several parts lie in one tensor.
+/// The order of the rows of several parts in one tensor.
 enum class RowOrder : uint8_t {
-  /// One part after the other: [query; key; value].
+  /// One part after another: [query; key; value].
   Contiguous,
-  /// By key/value head: the query heads that share it, then its key, its value
-  /// (Megatron). By neuron: gate, up. Ranks can share heads and neurons out as
-  /// neighbouring rows.
+  /// Grouped by key/value head: the query heads that share it, then its key,
+  /// its value (Megatron); or by neuron: gate, up. Ranks can be given whole
+  /// heads and neurons as consecutive rows.
   Grouped
 };
 
-/// The dimensions of a tensor that holds parts of `rows` rows and `columns`
+/// The dimensions of a tensor whose parts have `rows` rows and `columns`
 /// columns.
 enum class TensorForm : uint8_t {
-  Rows,             ///< parts below each other: [all rows, columns]
-  Columns,          ///< parts beside each other: [rows, all columns]
+  Rows,             ///< parts one below another: [all rows, columns]
+  Columns,          ///< parts side by side: [rows, all columns]
   Transposed,       ///< [columns, all rows]; a bias has no columns
-  Stacked,          ///< of all experts: [experts, rows, columns]
+  Stacked,          ///< all experts: [experts, rows, columns]
   StackedTransposed ///< [experts, columns, all rows]
 };
 
-/// A name taken apart. `layer` is -1 outside of the layers, `expert` if the
-/// name is of no single expert. The layers that predict more tokens are counted
-/// behind the others.
+/// The meaning of a name. `layer` is -1 outside of the layers, and `expert` is
+/// -1 if the name is not that of a single expert. Layers that predict
+/// additional tokens are numbered after the others.
 struct ParameterName {
   int64_t layer = -1;
   int64_t expert = -1;
@@ -154,8 +156,8 @@ struct ParameterName {
   llvm::ArrayRef<ParameterPart> parts;
   RowOrder order = RowOrder::Contiguous;
   TensorForm form = TensorForm::Rows;
-  /// Neighbouring rows of the rotating part turn together, not those of its two
-  /// halves.
+  /// True if neighbouring rows of the rotated part are rotated together, false
+  /// if corresponding rows of its two halves are.
   bool rotatesPairs = false;
 
   bool isStacked() const {
@@ -163,9 +165,10 @@ struct ParameterName {
   }
 };
 
-/// Sizes of latent attention, per head where heads have it.
+/// The sizes of latent attention. Sizes of heads are per head.
 struct LatentSizes {
-  /// The size of the latent query; 0 if queries come from the hidden state.
+  /// The size of the latent query; 0 if queries are computed from the hidden
+  /// state.
   int64_t querySize = 0;
   int64_t keyValueSize = 0;
   int64_t nopeSize = 0;
@@ -173,48 +176,50 @@ struct LatentSizes {
   int64_t valueSize = 0;
 };
 
-/// Facts about the model that the names of its parameters do not reveal.
+/// Properties of the model that the names of its parameters do not reveal.
 struct ParameterLayout {
   int64_t numHeads = 0;
   int64_t numKeyValueHeads = 0;
   int64_t headSize = 0;
-  /// If set, attention is latent; numHeads are its heads.
+  /// The sizes of latent attention. Empty for other attention. numHeads is the
+  /// number of its heads.
   std::optional<LatentSizes> latent;
   int64_t numExperts = 0;
-  /// Blocks of w_gate_hidden of experts: the gates of some neurons, then their
-  /// ups; one for each model-parallel rank.
+  /// The number of blocks of w_gate_hidden of experts. A block has the gates of
+  /// some neurons, then their ups. There is one for each model-parallel rank.
   int64_t gateUpBlocks = 1;
-  /// Layers without those that predict more tokens.
+  /// The number of layers without those that predict additional tokens.
   int64_t numLayers = 0;
-  /// GPT-2, whose queries, keys and values are one transposed tensor in files
-  /// of Hugging Face.
+  /// True for GPT-2, whose queries, keys and values are one transposed tensor
+  /// in Hugging Face's files.
   bool transposesQueries = false;
-  /// The head may be loaded from the embedding if it has no tensor of its own.
+  /// True if the head may be loaded from the embedding when it has no tensor of
+  /// its own.
   bool tiesWordEmbeddings = false;
-  /// Rows of linear_qkv and linear_fc1, query_key_value and dense_h_to_4h where
-  /// they are read and where they are written: Grouped in models here,
-  /// Contiguous in files of Hugging Face and MindSpore Transformers under the
-  /// same names.
+  /// The order of the rows of linear_qkv, linear_fc1, query_key_value and
+  /// dense_h_to_4h in the source and in the target. It is Grouped in our
+  /// models, and Contiguous in files of Hugging Face and MindSpore Transformers
+  /// with the same names.
   RowOrder sourceOrder = RowOrder::Contiguous;
   RowOrder targetOrder = RowOrder::Contiguous;
 };
 
-/// The parameter that `name` stands for, or none if no scheme has such a name.
-/// Some names mean one thing in latent and another in other attention, and
-/// layers that predict more tokens are told by the number of layers: `layout`
-/// decides. Mcore names may start with "model.".
+/// Returns the meaning of `name`, or none if no scheme has such a name.
+/// `layout` resolves ambiguities: some names have different meanings in latent
+/// and other attention, and layers that predict additional tokens are
+/// recognised by the number of layers. Mcore names may start with "model.".
 std::optional<ParameterName>
 parseParameterName(llvm::StringRef name, const ParameterLayout &layout = {});
 
-/// The names in `scheme` of the tensors that hold the parts of `name`, in the
-/// order of experts and parts: one for the same or a larger tensor, several if
-/// `scheme` stores the parts separately. Empty if `name` is unknown, or is
-/// something that `scheme` has no name for.
+/// Returns the names in `scheme` of the tensors that hold the parts of `name`,
+/// in the order of experts and parts. There is one name for the same or a
+/// larger tensor, and several if `scheme` stores the parts separately. Empty if
+/// `name` is unknown or has no counterpart in `scheme`.
 std::vector<std::string>
 translateParameterName(llvm::StringRef name, NameScheme scheme,
                        const ParameterLayout &layout = {});
 
-/// Where a block lies in a tensor, in elements.
+/// The place of a block in a tensor. All fields are in elements.
 struct BlockPlace {
   int64_t offset = 0;
   int64_t rowStride = 0;
@@ -227,7 +232,7 @@ struct BlockPlace {
   bool operator!=(const BlockPlace &other) const { return !(*this == other); }
 };
 
-/// A block of tensor `source` that is a block of the parameter.
+/// A block of tensor `source` that becomes a block of the parameter.
 struct BlockCopy {
   std::string source;
   int64_t rows = 0;
@@ -241,15 +246,16 @@ struct BlockCopy {
   }
 };
 
-/// The dimensions of the source's tensor of a name, or none if it has none.
+/// Returns the dimensions of the source's tensor of a name, or none if there is
+/// no such tensor.
 using DimsLookup =
     llvm::function_ref<std::optional<llvm::ArrayRef<int64_t>>(llvm::StringRef)>;
 
-/// How the parameter called `target` of dimensions `dims` is put together from
-/// the tensors of a source, in the order of its rows. The source's scheme is
-/// found by looking its names up; a tensor with the very name of the parameter
-/// is preferred. Fails if a part is nowhere (all names looked for are listed)
-/// or if dimensions do not fit.
+/// Plans how the parameter `target` of dimensions `dims` is assembled from the
+/// tensors of a source, in the order of its rows. The source's scheme is found
+/// by looking up its names. A tensor with exactly the parameter's name is
+/// preferred. Fails if a part is missing (the error lists all names that were
+/// looked up) or if dimensions do not fit.
 llvm::Expected<std::vector<BlockCopy>>
 planParameter(llvm::StringRef target, llvm::ArrayRef<int64_t> dims,
               DimsLookup lookup, const ParameterLayout &layout);
@@ -260,8 +266,8 @@ planParameter(llvm::StringRef target, llvm::ArrayRef<int64_t> dims,
               const SafetensorsCheckpoint &checkpoint,
               const ParameterLayout &layout);
 
-/// Fills `to`, a parameter of `shape`, from a checkpoint under any of the
-/// schemes; floating point types convert.
+/// Fills `to`, a parameter of `shape`, from a checkpoint in any of the schemes.
+/// Floating-point types are converted.
 llvm::Error loadParameter(const SafetensorsCheckpoint &checkpoint,
                           llvm::StringRef target, const TensorShape &shape,
                           const ParameterLayout &layout,
@@ -277,11 +283,11 @@ struct NamedShape {
   }
 };
 
-/// The tensors that `parameters` become under `scheme`, for writing them with
-/// planParameter: in the order of the first part of each. A model whose layers
-/// predict more tokens gets the copies of embedding and head that `scheme` has
-/// for them. Fails on a parameter that no scheme or this one has no name for,
-/// and on one whose rows are not those of `layout`.
+/// Returns the tensors in `scheme` that hold `parameters`, in the order of
+/// their first parts, to be written by means of planParameter. A model with
+/// layers that predict additional tokens also gets the copies of embedding and
+/// head that `scheme` has for them. Fails on a parameter that has no name in
+/// any scheme or in this one, and on one whose rows do not match `layout`.
 llvm::Expected<std::vector<NamedShape>>
 convertParameterList(llvm::ArrayRef<NamedShape> parameters, NameScheme scheme,
                      const ParameterLayout &layout);

@@ -23,12 +23,12 @@
 //     "step_seconds": ..., "stages": [...], ...
 //   }
 //
-// Behind `ranks` is the last step in time, as that of a simulation is written
-// (mf/Perf/Timeline/Writers.h). Members are always in this order and all there,
-// but for `verification`, which a model has not, and `drop_rates`, which only
-// steps of experts with MoEDropRateCallback have; those of the inner objects
-// are sorted by name. fp32 values are written with the digits that read back to
-// the same bits; numbers that are not finite are null.
+// The members after `ranks` describe the times of the last step, in the format
+// of a simulation (mf/Perf/Timeline/Writers.h). All members are always present
+// and in this order, except for `verification`, which a model does not have,
+// and `drop_rates`, which only steps of experts with MoEDropRateCallback have.
+// The members of inner objects are sorted by name. fp32 values have the digits
+// that read back to the same bits. Numbers that are not finite are null.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,58 +50,58 @@ namespace mf {
 
 /// The measured values of one training step.
 struct StepMeasurement {
-  /// Number of the step, from 1.
+  /// The number of the step, from 1.
   int64_t step = 1;
-  /// None if the program reports no loss: null in the report.
+  /// The loss. Null in the report if the program reports none.
   std::optional<float> loss;
   double seconds = 0;
   float learningRate = 0;
-  /// The norm of all gradients; none if they are not clipped.
+  /// The norm of all gradients. Empty if they are not clipped.
   std::optional<float> globalNorm;
   float lossScale = 1;
   bool overflow = false;
-  /// Drop rates of the layers whose experts the training run logs; none by
-  /// default.
+  /// The drop rates of the layers whose experts the run logs. Empty by default.
   std::vector<DropRates> dropRates;
 };
 
-/// The memory and the waits of one rank, over the whole run.
+/// The memory and the waits of one rank over the whole run.
 struct RankMeasurement {
   int64_t rank = 0;
   int64_t stage = 0;
-  /// Size of the arena by the program's memory plan.
+  /// The size of the arena in the program's memory plan.
   int64_t plannedBytes = 0;
-  /// The most bytes that were allocated in the arena at one time.
+  /// The most bytes of the arena that were allocated at one time.
   int64_t peakBytes = 0;
-  /// Bytes of the arena that were ever written or read.
+  /// The bytes of the arena that were ever written or read.
   int64_t usedBytes = 0;
-  /// Size of pinned host memory as planned, and what of it was ever used.
+  /// The size of pinned host memory as planned, and the part of it that was
+  /// ever used.
   int64_t hostBytes = 0;
   int64_t hostUsedBytes = 0;
-  /// Bytes at the peak, by the category of memory.
+  /// The bytes at the peak, by category of memory.
   std::map<std::string, int64_t> bytesAtPeak;
-  /// Time that streams spent waiting for others, by stream.
+  /// The time that each stream spent waiting for others.
   std::map<std::string, double> stallSeconds;
-  /// The part of it on the compute stream, by the operator that had to wait.
+  /// The part of that time on the compute stream, by the operator that had to
+  /// wait.
   std::map<std::string, double> operatorStallSeconds;
 };
 
 struct RunReport {
   std::string program;
   uint64_t seed = 0;
-  /// Whether the program was proven before it ran; empty for a model.
+  /// The result of proving the program before it ran. Empty for a model.
   std::string verification;
   std::vector<StepMeasurement> steps;
   std::vector<RankMeasurement> ranks;
 };
 
-/// The report as JSON text with a line end.
+/// Returns the report as JSON text that ends with a newline.
 std::string
 toJson(const RunReport &report,
        llvm::function_ref<void(llvm::json::OStream &)> addMembers = nullptr);
 
-/// Writes it in one step (AtomicFile.h). `addMembers` writes more members
-/// behind its own.
+/// Writes the report atomically (AtomicFile.h). `addMembers` appends members.
 llvm::Error writeReport(
     llvm::StringRef path, const RunReport &report,
     llvm::function_ref<void(llvm::json::OStream &)> addMembers = nullptr);

@@ -29,8 +29,9 @@
 
 namespace mf {
 
-/// The element types a safetensors file may hold. More than a program computes
-/// with (DType): a file with, say, a BOOL mask in it still opens.
+/// The element types of safetensors files. There are more than a program
+/// computes with (DType): a file that has, for example, a BOOL mask can still
+/// be opened.
 enum class SafetensorsType : uint8_t {
   Bool,
   U8,
@@ -50,60 +51,61 @@ enum class SafetensorsType : uint8_t {
   C64
 };
 
-/// The format's spelling: "BF16".
+/// Returns the format's spelling, for example "BF16".
 llvm::StringRef getName(SafetensorsType type);
 int64_t getBytes(SafetensorsType type);
 std::optional<SafetensorsType> parseSafetensorsType(llvm::StringRef name);
 
-/// The program's type for it, if there is one.
+/// Returns the program's type for it, or none.
 std::optional<DType> toDType(SafetensorsType type);
 SafetensorsType toSafetensorsType(DType type);
 
-/// A tensor as it lies in a file.
+/// A tensor in a file.
 struct SafetensorsEntry {
   std::string name;
   SafetensorsType type = SafetensorsType::F32;
   llvm::SmallVector<int64_t, 4> dims;
-  /// Its bytes inside the mapped file. Not necessarily aligned to the element.
+  /// The tensor's bytes in the mapped file. They may be unaligned.
   llvm::ArrayRef<uint8_t> bytes;
 };
 
-/// Shape, type and bytes of a tensor whose type a program can hold. The bytes
-/// belong to the file they were found in and are not necessarily aligned.
+/// The shape, type and bytes of a tensor whose type a program supports. The
+/// file owns the bytes, which may be unaligned.
 struct TensorView {
   TensorShape shape;
   llvm::ArrayRef<uint8_t> bytes;
 };
 
-/// Copies `view` to `to`, which holds a tensor of `shape`; floating point types
-/// convert. Fails if the dimensions differ. `name` is for the error.
+/// Copies `view` to `to`, which holds a tensor of `shape`. Floating-point types
+/// are converted. Fails if the dimensions differ. `name` is used in the error.
 llvm::Error readTensor(llvm::StringRef name, const TensorView &view,
                        const TensorShape &shape,
                        llvm::MutableArrayRef<uint8_t> to);
 
-/// An open safetensors file, mapped into memory: pages are read when touched.
+/// An open safetensors file that is mapped into memory. Pages are read when
+/// they are accessed.
 class SafetensorsFile {
 public:
-  /// Maps and checks the file. An error names the file, the tensor and the
-  /// rule that is broken.
+  /// Maps and checks the file. The error names the file, the tensor and the
+  /// rule that is violated.
   static llvm::Expected<SafetensorsFile> open(llvm::StringRef path);
 
-  /// Checks a file that is in memory already; errors name it by the buffer's
-  /// identifier.
+  /// Checks a file that is in memory already. Errors use the buffer's
+  /// identifier as its name.
   static llvm::Expected<SafetensorsFile>
   parse(std::unique_ptr<llvm::MemoryBuffer> buffer);
 
-  /// All tensors, in the order of their bytes.
+  /// Returns all tensors in the order of their bytes.
   llvm::ArrayRef<SafetensorsEntry> getTensors() const { return tensors; }
 
-  /// The tensor called `name`, of any type, or null.
+  /// Returns the tensor `name` of any type, or null.
   const SafetensorsEntry *lookup(llvm::StringRef name) const;
 
-  /// The tensor called `name`. Fails if there is none (and suggests the name
-  /// nearest to it) or if its type is none of DType.
+  /// Returns the tensor `name`. Fails if there is none (and suggests the most
+  /// similar name) or if a program does not support its type.
   llvm::Expected<TensorView> find(llvm::StringRef name) const;
 
-  /// The "__metadata__" of the file; empty if there is none.
+  /// Returns the "__metadata__" of the file, which may be empty.
   const std::map<std::string, std::string> &getMetadata() const {
     return metadata;
   }
@@ -130,19 +132,20 @@ public:
   /// Fails if a file is missing or malformed, if a file lacks a tensor that the
   /// index puts there, or if two files of a directory hold the same name.
   static llvm::Expected<SafetensorsCheckpoint> open(llvm::StringRef path);
-  /// All of `paths` as one: of a name that several have the last one's tensor.
+  /// Opens all `paths` as one checkpoint. If several have a tensor of the same
+  /// name, that of the last path is used.
   static llvm::Expected<SafetensorsCheckpoint>
   openAll(llvm::ArrayRef<std::string> paths);
 
-  /// All names, sorted.
+  /// Returns all names, sorted.
   llvm::ArrayRef<std::string> getNames() const { return names; }
 
-  /// The entry "format" of the metadata of all files: `mf` for those that are
-  /// written here, `pt` for Hugging Face's. Empty if they have none, or
-  /// several.
+  /// Returns the entry "format" of the metadata of all files: `mf` for files
+  /// that mf has written, `pt` for Hugging Face's. Empty if the files have none
+  /// or differ.
   llvm::StringRef getFormat() const;
 
-  /// Looks a tensor up as SafetensorsFile does.
+  /// Look up a tensor as SafetensorsFile does.
   const SafetensorsEntry *lookup(llvm::StringRef name) const;
   llvm::Expected<TensorView> find(llvm::StringRef name) const;
 

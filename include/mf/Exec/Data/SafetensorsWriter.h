@@ -1,10 +1,9 @@
 //===- SafetensorsWriter.h - Writing safetensors files --------*- C++ -*-===//
 //
-// Writes a safetensors file (see Safetensors.h) piece by piece: every tensor is
-// declared first, which fixes the header, and its bytes are then written from
-// wherever they live, in any order and from any thread. No second copy of the
-// parameters exists at any time. The file appears under its name whole or not
-// at all (AtomicFile.h).
+// Writes a safetensors file (see Safetensors.h) in pieces. All tensors are
+// declared first, which fixes the header. Their bytes are then written in any
+// order and from any thread, without a second copy of the parameters. The file
+// appears under its name completely or not at all (AtomicFile.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,34 +21,35 @@
 
 namespace mf {
 
-/// declare... -> open -> write... -> commit. The bytes of the file depend only
-/// on the tensors and the metadata, not on the order of declaration: tensors
-/// are laid out by element size (large first, so that each is aligned) and
-/// name, and metadata is sorted by key.
+/// The order of calls is declare, open, write, commit. The bytes of the file
+/// depend only on the tensors and the metadata, not on the order of
+/// declaration. Tensors are ordered by element size (large first, so that each
+/// is aligned) and name, metadata by key.
 class SafetensorsWriter {
 public:
   SafetensorsWriter() = default;
   SafetensorsWriter(SafetensorsWriter &&) = default;
   SafetensorsWriter &operator=(SafetensorsWriter &&) = default;
 
-  /// Announces a tensor. Fails on a name that is taken, empty or reserved, on
+  /// Declares a tensor. Fails on a name that is taken, empty or reserved, on
   /// negative dimensions and on sizes over 2^63 bytes.
   llvm::Error declare(llvm::StringRef name, const TensorShape &shape);
 
-  /// Sets one entry of "__metadata__"; a key set again is replaced. Both must
-  /// be UTF-8.
+  /// Sets one entry of "__metadata__", replacing an earlier one. Key and value
+  /// must be UTF-8.
   void setMetadata(llvm::StringRef key, llvm::StringRef value);
 
-  /// Creates the file beside `path` and writes the header. Declaring is over.
+  /// Creates the temporary file next to `path` and writes the header. No tensor
+  /// may be declared afterwards.
   llvm::Error open(llvm::StringRef path);
 
-  /// Writes part of a tensor, `offset` bytes into it. Disjoint parts may be
-  /// written by several threads at once. Fails on parts outside of the tensor.
+  /// Writes a part of a tensor, starting at its byte `offset`. Several threads
+  /// may write disjoint parts. Fails on ranges outside of the tensor.
   llvm::Error write(llvm::StringRef name, llvm::ArrayRef<uint8_t> bytes,
                     uint64_t offset = 0);
 
-  /// Finishes the file. Fails, and leaves the old file at the path, if not
-  /// exactly as many bytes were written as each tensor has.
+  /// Finishes the file. Fails, and preserves an existing file at the path,
+  /// unless exactly the bytes of each tensor were written.
   llvm::Error commit();
 
 private:

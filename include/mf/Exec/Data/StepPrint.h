@@ -8,17 +8,17 @@
 
 namespace mf {
 
-/// Facts about a run that it does not measure itself.
+/// Properties of a run that are not measured.
 struct StepPrintOptions {
   int64_t steps = 1;
   /// As StepReport::teraflopsPerRank.
   std::optional<double> teraflopsPerRank;
-  /// The number of sequences in a step; none if no progress is printed.
+  /// The number of sequences in a step. Empty to print no progress.
   std::optional<int64_t> sequencesPerStep;
 };
 
 /// Prints a step as MFLossMonitor does (mf/Exec/Data/LossMonitor.h), with the
-/// rows that experts drop between its two lines.
+/// fractions of rows that experts drop between its two lines.
 void printStep(const StepMeasurement &step, const StepPrintOptions &options,
                llvm::raw_ostream &os);
 

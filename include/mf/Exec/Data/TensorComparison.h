@@ -1,4 +1,4 @@
-//===- TensorComparison.h - Which tensors of two runs differ ---*- C++ -*-===//
+//===- TensorComparison.h - Compares the tensors of two runs ----*- C++ -*-===//
 
 #ifndef MF_DATA_TENSORCOMPARISON_H
 #define MF_DATA_TENSORCOMPARISON_H
@@ -8,15 +8,15 @@
 
 namespace mf {
 
-/// Two tensors that should be the same.
+/// A pair of tensors that should be equal.
 struct ComparedTensor {
-  /// In the first file, and in the second.
+  /// The names in the first and in the second file.
   std::string ours, theirs;
-  /// Norm of the difference over the norm of the first file's tensor. 0 if both
-  /// are zero; infinite if one is, or if the second has a NaN or an infinity
-  /// where the first has something else.
+  /// The norm of the difference divided by the norm of the first file's tensor.
+  /// 0 if both are zero. Infinite if only one is zero, or if the second has a
+  /// NaN or an infinity where the first has another value.
   double error = 0;
-  /// The largest error that roundings explain.
+  /// The largest error that rounding explains.
   double tolerance = 0;
   int64_t depth = 0;
   double rounding = 0;
@@ -25,26 +25,28 @@ struct ComparedTensor {
 };
 
 struct TensorComparison {
-  /// In the order of the first file's trace.
+  /// The pairs in the order of the first file's trace.
   std::vector<ComparedTensor> tensors;
-  /// The names of the first file that are not compared.
+  /// The names in the first file that have no counterpart.
   std::vector<std::string> skipped;
 
-  /// The first tensor that is wrong, or null.
+  /// Returns the first tensor whose error exceeds its tolerance, or null.
   const ComparedTensor *findFirstWrong() const;
 };
 
 struct ComparisonRule {
-  /// Pairs names; null compares tensors of equal names.
+  /// Maps names of the first file to the second. Null compares tensors of equal
+  /// names.
   const NamePairs *names = nullptr;
-  /// Times rounding * sqrt(depth) is the tolerance: errors of operators add up
-  /// like a random walk.
+  /// The tolerance is factor * rounding * sqrt(depth), because the errors of
+  /// operators accumulate like a random walk.
   double factor = 8;
 };
 
-/// Compares the tensors of `theirs` with those of `ours`, which is a dump with
-/// a trace. Fails if shapes differ, if one is of integers and the other is not,
-/// if nothing can be compared, or if a line of the names fits nothing.
+/// Compares the tensors of `theirs` with those of `ours`, which must be a dump
+/// with a trace. Fails if shapes differ, if only one of two tensors has an
+/// integer type, if nothing can be compared, or if a line of the names matches
+/// nothing.
 llvm::Expected<TensorComparison> compareTensors(const SafetensorsFile &ours,
                                                 const SafetensorsFile &theirs,
                                                 const ComparisonRule &rule);

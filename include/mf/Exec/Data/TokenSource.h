@@ -1,6 +1,6 @@
 //===- TokenSource.h - Streams of token ids from files --------*- C++ -*-===//
 //
-// Training data as one long addressable sequence of token ids, read from
+// Training data as one long addressable sequence of token ids. It is read from
 //
 // - any file: its bytes are the tokens (0 to 255);
 // - NumPy .npy (versions 1 to 3): one- or two-dimensional array of integers,
@@ -23,32 +23,33 @@
 
 namespace mf {
 
-/// Token ids by position. Files are mapped, so a source costs memory only for
-/// the pages that are read. Reading is thread safe.
+/// Token ids by position. Files are mapped, so that only pages that are read
+/// use memory. Reading is thread-safe.
 class TokenSource {
 public:
   virtual ~TokenSource();
 
-  /// Opens `path` as the kind of file it is: by its first bytes (.npy, .idx),
-  /// else by its extension (.npy, .bin, .idx), else as bytes. A Megatron pair
-  /// may be named with either extension or with none. The whole structure of
-  /// the file is checked here.
+  /// Opens `path` with the format that its first bytes (.npy, .idx) or, failing
+  /// that, its extension (.npy, .bin, .idx) indicate. Other files are read as
+  /// bytes. A Megatron pair may be named with either extension or with none.
+  /// The structure of the whole file is checked.
   static llvm::Expected<std::unique_ptr<TokenSource>>
   open(llvm::StringRef path);
 
-  /// The file and its format, for messages: "corpus.npy (2-D array of int32)".
+  /// Returns the file and its format for messages, for example "corpus.npy (2-D
+  /// array of int32)".
   llvm::StringRef getDescription() const { return description; }
 
-  /// Number of tokens.
+  /// Returns the number of tokens.
   int64_t getNumTokens() const { return numTokens; }
 
-  /// Tokens per row if the data consists of rows of equal length (a 2-D array),
-  /// otherwise 0. A training sequence does not run over the end of a row.
+  /// Returns the tokens per row if the data consists of rows of equal length (a
+  /// 2-D array), otherwise 0. Training sequences do not cross the end of a row.
   int64_t getRowLength() const { return rowLength; }
 
-  /// Reads tokens [first, first + tokens.size()), which must be inside the
-  /// source. Values are as in the file, widened; nothing is checked against a
-  /// vocabulary here. 64-bit unsigned ids over 2^63 - 1 read as 2^63 - 1.
+  /// Reads tokens [first, first + tokens.size()), which must be inside of the
+  /// source. The values of the file are widened and not checked against a
+  /// vocabulary. 64-bit unsigned ids over 2^63 - 1 are read as 2^63 - 1.
   virtual void read(int64_t first,
                     llvm::MutableArrayRef<int64_t> tokens) const = 0;
 

@@ -1,7 +1,8 @@
 //===- Arena.h - One contiguous memory of a device ------------*- C++ -*-===//
 //
-// HBM or pinned host memory of an emulated NPU: exactly as many bytes as the
-// memory plan asks for, so that a plan that is too small cannot work by luck.
+// The HBM or pinned host memory of an emulated NPU. It has exactly as many
+// bytes as the memory plan requires, so that a plan that is too small is
+// detected.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,16 +23,17 @@ namespace mf {
 class Arena {
 public:
   struct Options {
-    /// Places the end against an inaccessible page, the start behind one, and
-    /// fills what lies between the pages and the arena with canaries.
+    /// If true, the end of the arena is followed, and its start preceded, by an
+    /// inaccessible page, and the bytes between these pages and the arena are
+    /// filled with canaries.
     bool guard = false;
     /// Enables `poison`.
     bool poison = false;
   };
 
-  /// Maps `bytes` bytes (0 is allowed), zero until written. `name` is for
-  /// messages. Fails if `bytes` is negative or the system has not that much
-  /// address space.
+  /// Maps `bytes` bytes (0 is allowed), which are initially zero. `name` is
+  /// used in messages. Fails if `bytes` is negative or the system does not have
+  /// enough address space.
   static llvm::Expected<std::unique_ptr<Arena>>
   create(llvm::StringRef name, int64_t bytes, const Options &options);
   ~Arena();
@@ -41,22 +43,24 @@ public:
   std::byte *getBase() const { return base; }
   int64_t getBytes() const { return bytes; }
 
-  /// Whether [address, address + bytes) lies in the arena.
+  /// Returns whether [address, address + bytes) is in the arena.
   bool contains(const void *address, int64_t bytes) const;
 
-  /// Fills the range with the 16-bit pattern 0x7fa0: a NaN as f32, bf16 and
-  /// f16 (a signalling one as f32 and bf16), an index out of any range as i32
-  /// and i64. Does nothing unless enabled. The range is cut to the arena.
+  /// Fills the range with the 16-bit pattern 0x7fa0. It is a NaN as f32, bf16
+  /// and f16 (a signalling one as f32 and bf16), and an index out of any range
+  /// as i32 and i64. Does nothing unless poisoning is enabled. The range is
+  /// clipped to the arena.
   void poison(int64_t offset, int64_t bytes);
 
-  /// Notes that a range was used. May be called by several threads.
+  /// Records that a range was used. Thread-safe.
   void touch(int64_t offset, int64_t bytes);
 
-  /// The end of the furthest range noted with `touch`; 0 if there was none.
+  /// Returns the highest end of a range recorded by `touch`; 0 if there was
+  /// none.
   int64_t getTouchedBytes() const { return touched.load(); }
 
-  /// With `guard`: fails if a byte next to the arena was overwritten, and says
-  /// where. Without, always succeeds.
+  /// With `guard`, fails if a byte next to the arena was overwritten, and
+  /// states its place. Without `guard`, always succeeds.
   llvm::Error checkCanaries() const;
 
 private:
@@ -69,7 +73,7 @@ private:
   Options options;
   std::byte *mapping = nullptr;
   size_t mappingBytes = 0;
-  /// The accessible part of the mapping, arena included.
+  /// The accessible part of the mapping, which includes the arena.
   std::byte *openBegin = nullptr;
   std::byte *openEnd = nullptr;
   std::atomic<int64_t> touched{0};

@@ -1,7 +1,7 @@
 //===- Device.h - One emulated NPU ----------------------------*- C++ -*-===//
 //
-// The host program's view of an Ascend device: one HBM arena, one arena of
-// pinned host memory, streams and events, after AscendCL.
+// The host program's view of an Ascend device, modelled after AscendCL: one HBM
+// arena, one arena of pinned host memory, streams and events.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,30 +24,30 @@ namespace mf {
 
 class CopyLink;
 
-/// One device of one rank. Streams live as long as the device; a stream must
-/// not be used after it.
+/// One device of one rank. It owns its streams, which must not be used after
+/// its destruction.
 class Device {
 public:
   struct Options {
     int64_t hbmBytes = 0;
     int64_t hostBytes = 0;
-    /// See Arena::Options; they hold for both arenas.
+    /// As Arena::Options, for both arenas.
     bool poison = false;
     bool guard = false;
-    /// Rates of the link to the host in bytes per second; 0 copies as fast as
-    /// the machine does.
+    /// The rates of the link to the host in bytes per second. 0 copies as fast
+    /// as the machine can.
     double hostToDeviceRate = 0;
     double deviceToHostRate = 0;
-    /// Decides when each task runs, and which fault happens; all devices that
-    /// wait for each other share it. Null lets threads run as they come.
+    /// Decides when each task runs and which faults happen. All devices that
+    /// wait for each other share it. Null runs threads freely.
     std::shared_ptr<FaultSchedule> faults;
-    /// The name of the device in what the schedule says.
+    /// The name of the device in messages of the fault schedule.
     std::string name;
   };
 
   static llvm::Expected<std::unique_ptr<Device>> create(const Options &options);
 
-  /// Aborts queued work and waits for the streams' threads.
+  /// Aborts queued work and waits for the threads of the streams.
   ~Device();
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
@@ -55,24 +55,25 @@ public:
   Arena &getHbm() const { return *hbm; }
   Arena &getHost() const { return *host; }
 
-  /// A new stream; `name` is for messages. The device owns it.
+  /// Creates a stream. The device owns it. `name` is used in messages.
   Stream &createStream(llvm::StringRef name);
 
   /// Waits for all streams. Returns the device's failure, if any.
   llvm::Error synchronize();
 
-  /// Puts the device into the state of failure, as failing work does: queued
-  /// work is dropped, streams of any device that wait for its events are
-  /// released (and fail their own device), nothing hangs. The first reason is
-  /// kept. Work that is running is not interrupted.
+  /// Puts the device into the failed state, as failing work does. Queued work
+  /// is dropped, and streams of any device that wait for its events are
+  /// released (and fail their own device), so that nothing hangs. Work that is
+  /// running is not interrupted. Only the first reason is kept.
   void abort(const llvm::Twine &reason);
 
   bool hasFailed() const { return failed.load(); }
-  /// The reason of the failure; empty if there is none.
+  /// Returns the reason of the failure; empty if there is none.
   std::string getFailure() const;
 
-  /// Called once, on the thread that failed first, after the failure is set:
-  /// the place to abort the other ranks. To be set before work is issued.
+  /// Sets a function that is called once, on the thread that failed first,
+  /// after the failure is set. It can abort the other ranks. Must be called
+  /// before work is issued.
   void setFailureHandler(std::function<void(const std::string &)> handler);
 
 private:

@@ -13,10 +13,10 @@ class Stream;
 struct EventRecord;
 
 /// An event of AscendCL made with ACL_EVENT_SYNC. `Stream::record` captures the
-/// stream's work so far; recording again captures anew, and a wait refers to
-/// the capture that was the latest when the wait was issued. May be used by
-/// several host threads, and destroyed before the captured work or a waiting
-/// stream is done: captures are shared.
+/// stream's work so far. Recording again replaces the capture, and a wait
+/// refers to the capture that was the latest when the wait was issued. Several
+/// host threads may use an event, and it may be destroyed before the captured
+/// work or a waiting stream is done, because captures are shared.
 class Event {
 public:
   Event();
@@ -24,12 +24,12 @@ public:
   Event(const Event &) = delete;
   Event &operator=(const Event &) = delete;
 
-  /// Whether the work captured last is done (or its stream has failed). False
-  /// if nothing was captured.
+  /// Returns whether the work that was captured last is done (or its stream has
+  /// failed). False if nothing was captured.
   bool isComplete() const;
 
-  /// Blocks the host until the work captured last is done. Fails if nothing was
-  /// captured or if the stream failed before.
+  /// Blocks the host until the work that was captured last is done. Fails if
+  /// nothing was captured or if the stream failed before.
   llvm::Error synchronize() const;
 
 private:

@@ -1,10 +1,10 @@
-//===- FaultSchedule.h - One seed decides what runs next ------*- C++ -*-===//
+//===- FaultSchedule.h - Seeded order of tasks, with faults -----*- C++ -*-===//
 //
-// The streams of all ranks of a process in turns: only the stream whose turn it
-// is runs, until its task is over or must wait. A seed decides who is next and
-// which faults happen when, so that a run can be repeated exactly. The clock is
-// virtual: it counts turns, and operations on files, which are written between
-// the steps.
+// Runs the streams of all ranks of a process in turns: only the stream whose
+// turn it is runs, until its task ends or must wait. A seed decides which
+// stream is next and which faults happen when, so that a run can be repeated
+// exactly. Time is virtual. It is counted in turns and, for files, which are
+// written between steps, in file operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,75 +26,77 @@
 namespace mf {
 
 enum class FaultKind {
-  /// A stream fails at one of its tasks, as where its rank dies.
+  /// A stream fails at one of its tasks, as if its rank died.
   Death,
-  /// A stream does not go on from one of its tasks.
+  /// A stream stops forever at one of its tasks.
   Freeze,
-  /// A stream does not go on for as many turns as all tasks of a step.
+  /// A stream pauses for as many turns as all tasks of a step take.
   Late,
-  /// A device gets no memory.
+  /// A device fails to allocate memory.
   MemoryRefused,
-  /// From one operation on a file on, all fail as on a full disk.
+  /// From some file operation on, all file operations fail as on a full disk.
   DiskFull,
-  /// From one operation on a file on, writes move few of their bytes.
+  /// From some file operation on, writes transfer only few of their bytes.
   ShortWrites,
-  /// The run ends at an operation on a file and leaves all as it is then.
+  /// The run ends at a file operation and leaves all files as they are then.
   FileCut,
 };
 
 llvm::StringRef getName(FaultKind kind);
-/// All kinds, in their order.
+/// Returns all kinds in their order.
 llvm::ArrayRef<FaultKind> getFaultKinds();
 
 /// A fault that was drawn.
 struct Fault {
   FaultKind kind = FaultKind::Death;
-  /// From which turn, or operation on a file, on it happens. A device is
-  /// refused memory when it asks for it.
+  /// The first turn or file operation at which it happens. MemoryRefused
+  /// happens when a device asks for memory.
   uint64_t instant = 0;
   bool injected = false;
-  /// The device, stream or file operation that it befell.
+  /// The device, stream or file operation that was hit.
   std::string victim;
 };
 
 class FaultSchedule : public FileFaults {
 public:
-  /// Draws an order of turns, and up to three faults of any kinds.
+  /// Draws an order of turns, and up to three faults of any kind.
   explicit FaultSchedule(uint64_t seed);
-  /// Draws an order of turns and has faults of these kinds.
+  /// Draws an order of turns. The run has one fault of each given kind.
   FaultSchedule(uint64_t seed, llvm::ArrayRef<FaultKind> kinds);
 
-  /// A device with its streams joins. False if memory is to be refused to it.
+  /// Registers a device. Returns false if its allocation of memory must fail.
   bool addDevice();
-  /// A stream joins; `fail` is called if it is to fail.
+  /// Registers a stream. `fail` is called to make it fail.
   size_t addStream(std::string name,
                    std::function<void(const std::string &)> fail);
 
-  /// A task is given to a stream.
+  /// Records that a task was issued to a stream.
   void noteIssued(size_t stream);
-  /// A device has all its tasks. Once all have, the turns begin: before, what
-  /// could run next would depend on how far threads are.
+  /// Records that a device has received all its tasks. The turns begin after
+  /// all devices have; before that, the set of streams that can run would
+  /// depend on the progress of threads.
   void arrive();
 
-  /// Called on the thread of a stream: waits for its turn, in which the stream
-  /// may fail.
+  /// Called on the thread of a stream. Waits for the stream's turn, in which it
+  /// may be made to fail.
   void beginTask(size_t stream);
   void endTask();
-  /// Called by the one whose turn it is: gives others turns until `isReady`,
-  /// which is called in turns of others.
+  /// Called on the thread whose turn it is. Gives turns to others until
+  /// `isReady` returns true; it is called during the turns of others.
   void waitUntil(llvm::function_ref<bool()> isReady);
 
   FileFault getNext() override;
   bool hasEnded() const override { return isCut; }
 
-  /// The schedule that the stream of the calling thread obeys; null if none.
+  /// The schedule that the stream of the calling thread follows; null if none.
   static FaultSchedule *&getOfThread();
 
   llvm::ArrayRef<Fault> getFaults() const { return faults; }
   uint64_t getNumTurns() const { return numTurns; }
-  /// A hash of all turns so far.
+  /// Returns a hash of all turns so far.
   uint64_t getTrace() const { return trace; }
-  /// Seed, turns, trace and the faults that happened in a line.
+  /// Returns one line with the seed, the turns, the trace and the faults that
+  /// happened.
   std::string describe() const;
 
 private:
@@ -105,14 +107,14 @@ private:
     uint64_t lateUntil = 0;
     bool frozen = false;
     llvm::function_ref<bool()> isReady;
-    /// Wakes its thread alone.
+    /// Wakes the thread of this stream only.
     std::condition_variable hasTurn;
   };
 
   uint64_t draw(uint64_t end) { return random() % end; }
   void addFaults(llvm::ArrayRef<FaultKind> kinds);
-  /// A fault of a kind that is due at `now` and has not happened; null if there
-  /// is none.
+  /// Returns a fault of a kind that is due at `now` and has not happened, or
+  /// null.
   Fault *findDue(FaultKind kind, uint64_t now);
   bool canRun(const Member &member) const;
   bool isDelayed() const;

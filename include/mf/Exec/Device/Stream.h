@@ -1,4 +1,4 @@
-//===- Stream.h - Queues of work beside the host ----------------*- C++ -*-===//
+//===- Stream.h - Queues of asynchronous work -------------------*- C++ -*-===//
 
 #ifndef MF_DEVICE_STREAM_H
 #define MF_DEVICE_STREAM_H
@@ -18,29 +18,29 @@ class Device;
 
 enum class CopyKind { HostToDevice, DeviceToHost, DeviceToDevice };
 
-/// Counts of the work that a stream did so far, with times in seconds of wall
-/// time.
+/// Statistics of the work that a stream has done so far. Times are in seconds
+/// of wall time.
 struct StreamStatistics {
-  /// Launches and copies that ran.
+  /// The launches and copies that ran.
   int64_t launches = 0, copies = 0;
   int64_t copiedBytes = 0;
-  /// Running launches and copies, the pacing of copies included.
+  /// The time in which launches and copies ran, including the pacing of copies.
   double busySeconds = 0;
-  /// Blocked in waits for events.
+  /// The time blocked in waits for events.
   double stallSeconds = 0;
 };
 
-/// When a stream ran something.
+/// The start and end of work on a stream.
 struct WorkTimes {
   std::chrono::steady_clock::time_point start, end;
 };
 
-/// A queue of work with a thread of its own that runs it in order. Issuing work
-/// never blocks. Any host thread may issue work.
+/// A queue of work with its own thread, which runs the work in order. Issuing
+/// work never blocks. Any host thread may issue work.
 ///
-/// Failure: work that fails puts the whole device into a state of failure (see
-/// Device). From then on work is dropped, waits are released, and `synchronize`
-/// says what went wrong first.
+/// Work that fails puts the whole device into the failed state (see Device).
+/// From then on work is dropped, waits are released, and `synchronize` returns
+/// the first failure.
 class Stream {
 public:
   ~Stream();
@@ -49,8 +49,8 @@ public:
 
   llvm::StringRef getName() const;
 
-  /// Runs `work()` when all before it is done. It returns nothing or an
-  /// llvm::Error; an error and an exception fail the device.
+  /// Runs `work()` after all earlier work of the stream. It returns void or an
+  /// llvm::Error. An error or an exception fails the device.
   template <typename Work> void launch(Work work) {
     if constexpr (std::is_void_v<decltype(work())>)
       launchFallible([work = std::move(work)]() mutable {
@@ -61,29 +61,29 @@ public:
       launchFallible(std::move(work));
   }
 
-  /// Copies `bytes` bytes when all before it is done. Device memory must lie in
-  /// the device's HBM, host memory in its pinned host memory; otherwise the
-  /// device fails. If the link of that direction has a rate, the copy takes at
-  /// least the time the link needs for it, after the copies already on it.
-  /// When it ran, or when the link carried it, is written to `*times` by the
-  /// stream's thread; read it after synchronising.
+  /// Copies `bytes` bytes after all earlier work of the stream. Device memory
+  /// must be in the device's HBM, and host memory in its pinned host memory;
+  /// otherwise the device fails. If the link of that direction has a rate, the
+  /// copy takes at least the time that the link needs for it, after the copies
+  /// that the link already has. The stream's thread stores in `*times` when the
+  /// copy ran, or when the link transferred it; read it after synchronising.
   void memcpyAsync(void *to, const void *from, int64_t bytes, CopyKind kind,
                    WorkTimes *times = nullptr);
 
   /// Captures the work issued so far in `event`.
   void record(Event &event);
 
-  /// Lets the work issued after this wait for what `event` has captured now.
-  /// A wait for an event that captured nothing fails the device: the program
-  /// has lost a record. The seconds spent blocked are added to
-  /// `*stallSeconds` by the stream's thread; read it after synchronising.
+  /// Lets the work that is issued afterwards wait for the work that `event` has
+  /// captured now. A wait for an event that captured nothing fails the device,
+  /// because the program lacks a record. The stream's thread adds the seconds
+  /// spent blocked to `*stallSeconds`; read it after synchronising.
   void wait(const Event &event, double *stallSeconds = nullptr);
 
   /// Blocks the host until all work issued so far is done or dropped. Returns
   /// the device's failure, if any.
   llvm::Error synchronize();
 
-  /// To be read when the stream is synchronised.
+  /// Must be called only when the stream is synchronised.
   StreamStatistics getStatistics() const;
 
 private:

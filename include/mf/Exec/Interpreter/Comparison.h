@@ -1,10 +1,10 @@
-//===- Comparison.h - Whether a rewrite computes the same ------*- C++ -*-===//
+//===- Comparison.h - Checks that a rewrite preserves results ---*- C++ -*-===//
 //
 // Runs a module before and after a rewrite on the same random data and initial
-// values. Values that both compute must be the same. Values that only the
-// rewritten one computes are compared with something else: gradients against
-// finite differences of the loss before, an update against AdamW written down
-// in plain doubles. Finite differences need a loss in fp32 throughout.
+// values. Values that both compute must be equal. Values that only the
+// rewritten module computes are compared with a reference: gradients with
+// finite differences of the loss before, updates with AdamW written in plain
+// doubles. Finite differences need a loss that is computed in fp32 throughout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,15 +23,17 @@ struct ComparisonOptions {
   /// The seed of initial values and data.
   uint64_t seed = 1;
   int threads = 0;
-  /// 0 asks for the same bits; else the largest difference's norm relative to
-  /// that of the value, for rewrites that change the order of sums.
+  /// If 0, values must have the same bits. Otherwise the largest norm of the
+  /// difference relative to that of the value, for rewrites that change the
+  /// order of sums.
   double tolerance = 0;
 };
 
 struct Comparison {
-  /// The kinds of values that were compared and are the same, such as "losses".
+  /// The kinds of values that were compared and are equal, for example
+  /// "losses".
   std::vector<std::string> same;
-  /// The kinds of values that could not be compared, and why.
+  /// The kinds of values that could not be compared, with the reasons.
   std::vector<std::string> skipped;
   /// One sentence for each difference.
   std::vector<std::string> differences;
@@ -40,8 +42,8 @@ struct Comparison {
   void print(llvm::raw_ostream &os) const;
 };
 
-/// Modules that cannot be run are a difference too; why is reported at their
-/// operations.
+/// Compares two modules. A module that cannot be run is a difference too. The
+/// reason is reported at its operations.
 Comparison compareModules(mlir::ModuleOp before, mlir::ModuleOp after,
                           const ComparisonOptions &options);
 

@@ -1,17 +1,17 @@
-//===- Interpreter.h - Runs models of mf as they are -----------*- C++ -*-===//
+//===- Interpreter.h - Runs models of the mf dialect ------------*- C++ -*-===//
 //
-// A reference for everything that rewrites: one operator at a time on plain
-// tensors, through the kernels that lowered programs run, with no plan of
-// memory and no streams. It runs a model at every level of the mf dialect:
+// The reference for all rewrites. It runs one operator at a time on plain
+// tensors, with the kernels that lowered programs use, but without a memory
+// plan and without streams. It runs a model at every level of the mf dialect:
 //
 //   mf.layer                 forward: the loss
 //   mf.chunk                 forward and backward: the loss and gradients
 //   mf.forward, mf.backward  the same; with mf.update the whole step
 //   mf.schedule              the step as each stage's schedule says
 //
-// A rank is what runs one stage, with parameters, gradients and optimizer state
-// of its own. Without schedules each micro-batch goes through all chunks and
-// back before the next one.
+// Each rank runs one stage, with its own parameters, gradients and optimizer
+// state. Without schedules, each micro-batch passes forward and backward
+// through all chunks before the next one starts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +23,10 @@
 
 namespace mf::interpreter {
 
-/// Runs steps of one model, which must not change meanwhile. An operation that
-/// cannot be run is reported there. A training run does with it what it does
-/// with a program; what only a lowered program has (memory, streams,
-/// checkpoints of ranks) is refused.
+/// Runs steps of one model, which must not change meanwhile. Errors are
+/// reported at the operation that cannot be run. Training runs use it like a
+/// program. Features that only lowered programs have (memory, streams,
+/// checkpoints of ranks) are rejected.
 class Interpreter : public ranks::RankEngine {
 public:
   static mlir::FailureOr<std::unique_ptr<Interpreter>>
@@ -39,10 +39,10 @@ public:
   llvm::Expected<ranks::StepOutput>
   runStep(const ranks::StepInput &input,
           llvm::function_ref<llvm::Error()> useGradients) override;
-  /// The gradients that ranks share out in fp32 are summed over the axes on
-  /// which the parameter is reduced.
+  /// Collects the gradients. Gradients that ranks share in fp32 are summed over
+  /// the axes over which the parameter is reduced.
   llvm::Expected<ranks::WholeTensors> collectGradients() const override;
-  /// The parameters that the steps so far read.
+  /// Collects the parameters that the steps so far have read.
   llvm::Expected<ranks::WholeTensors> collectParameters() const override;
   llvm::Expected<ranks::WholeTensors> collectTrained() const override;
 

@@ -8,20 +8,20 @@
 
 namespace mf::interpreter {
 
-/// Runs steps of one module, which must not change meanwhile: a model is
+/// Runs steps of one module, which must not change meanwhile. Models are
 /// interpreted, planned programs run on emulated devices.
 class ModuleEngine {
 public:
-  /// Reports what cannot be run at its operation.
+  /// Makes an engine. Reports what cannot be run at its operation.
   static mlir::FailureOr<std::unique_ptr<ModuleEngine>>
   create(mlir::ModuleOp module, const ranks::TrainingOptions &options);
 
   const ranks::TrainingFacts &getFacts() const { return facts; }
-  /// Whether the module says itself how many micro-batches a step has.
+  /// Returns whether the module defines the number of micro-batches in a step.
   bool knowsMicroBatches() const { return isTrained; }
 
   mlir::FailureOr<ranks::StepOutput> runStep(const ranks::StepInput &input);
-  /// The gradients of the last step, as backward left them.
+  /// Returns the gradients of the last step as backward computed them.
   const ranks::TensorValues &getGradients() const { return gradients; }
   mlir::FailureOr<ranks::TensorValues> getParameters() const;
 
@@ -33,7 +33,7 @@ private:
 
   mlir::ModuleOp module;
   const ranks::TrainingOptions options;
-  /// There is no program if the module is a model.
+  /// Empty if the module is a model.
   std::optional<program::DecodedProgram> decoded;
   std::unique_ptr<ranks::RankEngine> engine;
   ranks::TrainingFacts facts;

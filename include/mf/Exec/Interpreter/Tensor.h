@@ -11,20 +11,20 @@
 
 namespace mf::interpreter {
 
-/// A dense row-major tensor in memory of its own. Copies of a Tensor are the
-/// same memory, and so are its views.
+/// A dense row-major tensor. Copies and views of a Tensor share its memory.
 class Tensor {
 public:
-  /// No tensor.
+  /// Makes a null tensor.
   Tensor() = default;
-  /// All bytes are 0xff, which makes floats NaNs: what nobody writes is seen.
+  /// Allocates a tensor. All bytes are 0xff, so that floats are NaNs and reads
+  /// of values that were never written are noticed.
   explicit Tensor(const TensorShape &shape);
 
   explicit operator bool() const { return memory != nullptr; }
 
   const TensorShape &getShape() const { return shape; }
   llvm::MutableArrayRef<uint8_t> getBytes() const;
-  /// As elements of the C++ type that the element type stands for.
+  /// Returns the elements with the C++ type of the element type.
   template <typename Element>
   llvm::MutableArrayRef<Element> getElements() const {
     llvm::MutableArrayRef<uint8_t> bytes = getBytes();
@@ -32,9 +32,10 @@ public:
             bytes.size() / sizeof(Element)};
   }
 
-  /// The same memory, from `byteOffset` on, with another shape that fits in.
+  /// Returns a view of the same memory from `byteOffset` on, with another shape
+  /// that fits.
   Tensor getView(const TensorShape &viewShape, int64_t byteOffset = 0) const;
-  /// The same value in memory of its own.
+  /// Returns a copy with its own memory.
   Tensor clone() const;
   void fillWithZeros() const;
 
@@ -44,7 +45,7 @@ private:
   int64_t offset = 0;
 };
 
-/// An fp32 scalar.
+/// Makes an fp32 scalar.
 Tensor makeScalar(float value);
 
 } // namespace mf::interpreter

@@ -1,9 +1,10 @@
 //===- InstructionSet.h - Processor features that kernels use ---*- C++ -*-===//
 //
-// Kernels need an x86-64 processor with AVX2, and use AVX-512 and AMX where the
-// processor has them and the environment's ONEDNN_MAX_CPU_ISA allows it. This
-// variable limits oneDNN, which reads it, and all of our own loops and products
-// alike: with AVX2 a step runs as on a processor that has no more.
+// Kernels require an x86-64 processor with AVX2. They use AVX-512 and AMX if
+// the processor has them and the environment variable ONEDNN_MAX_CPU_ISA allows
+// it. The variable limits oneDNN, which reads it, as well as our own loops and
+// products: if it is set to AVX2, a step runs as on a processor without later
+// extensions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,12 +16,12 @@
 
 namespace mf {
 
-/// Limits the loops that Highway dispatches to what oneDNN may use, and refuses
-/// a processor that none of them was compiled for. Whoever makes a kernel calls
-/// it first; only the first call costs anything.
+/// Limits the loops that Highway dispatches to the instructions that oneDNN may
+/// use. Fails on a processor for which no loop was compiled. Code that makes
+/// kernels calls it first. Only the first call takes time.
 llvm::Error prepareInstructionSet();
 
-/// Names the instructions that the kernels of this process use: "AVX2",
+/// Returns the instructions that the kernels of this process use: "AVX2",
 /// "AVX-512" or "AVX-512 and AMX".
 llvm::StringRef getInstructionSetName();
 

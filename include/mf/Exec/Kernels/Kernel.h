@@ -1,8 +1,8 @@
 //===- Kernel.h - Kernels of aclnn on the host ------------------*- C++ -*-===//
 //
-// One kernel is one aclnn operator with its types, shapes and attributes fixed.
-// Making it checks the specification and builds whatever can be built once
-// (oneDNN primitives, tile grids); running it only computes.
+// A kernel is one aclnn operator with fixed types, shapes and attributes.
+// Making it checks the specification and builds everything that can be built
+// once (oneDNN primitives, tile grids). Running it only computes.
 //
 // Floating-point elements are f32, bf16 or f16. Arithmetic and accumulation are
 // in f32, results are rounded to nearest even, and a NaN stays a NaN.
@@ -23,27 +23,27 @@ namespace mf {
 
 /// The memory that a kernel works on: dense row-major tensors in the order of
 /// the specification, aligned to their element size (64 bytes is fastest), and
-/// the signature's getWorkspaceBytes() bytes of workspace, aligned to 4 bytes,
-/// whose contents mean nothing before and after.
+/// a workspace of the signature's getWorkspaceBytes() bytes, aligned to 4
+/// bytes. The workspace holds no values before and after the run.
 struct KernelOperands {
   llvm::ArrayRef<void *> inputs, outputs;
   void *workspace = nullptr;
 };
 
-/// A kernel ready to run. `run` may be called from several threads at once, on
-/// different memory.
+/// A kernel that is ready to run. Several threads may call `run` concurrently
+/// on different memory.
 class Kernel {
 public:
   virtual ~Kernel();
 
-  /// Computes the outputs. The kernel's signature says which outputs are read
-  /// as well, and which may be the very memory of an input of as many bytes;
-  /// nothing else may overlap.
+  /// Computes the outputs. The kernel's signature defines which outputs are
+  /// also read, and which may share the memory of an input of the same size.
+  /// Other operands may not overlap.
   virtual void run(const KernelOperands &operands, ThreadPool &pool) const = 0;
 };
 
-/// Makes the kernel that `spec` names. It is an error if
-/// `checkAgainstSignature` refuses it, or if a type or a shape does not fit.
+/// Makes the kernel that `spec` specifies. Fails if `checkAgainstSignature`
+/// rejects it, or if a type or a shape is not supported.
 llvm::Expected<std::unique_ptr<Kernel>> makeKernel(const KernelSpec &spec);
 
 } // namespace mf

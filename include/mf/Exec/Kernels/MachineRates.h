@@ -1,8 +1,8 @@
 //===- MachineRates.h - Measured peak rates of this machine -----*- C++ -*-===//
 //
-// Rates with which lower bounds of kernels are counted, measured with the
-// threads that run the kernels. Each takes a fraction of a second; nothing else
-// should run.
+// Measures the rates from which lower bounds of kernels are computed, with the
+// threads that run the kernels. Each measurement takes a fraction of a second.
+// Nothing else should run meanwhile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,15 +14,15 @@
 
 namespace mf {
 
-/// Seconds on some clock.
+/// Returns the time in seconds on some clock.
 using Clock = llvm::function_ref<double()>;
 
-/// FLOPs per second of a large product of square matrices, the fastest of a few
-/// runs. `type` is a floating-point type.
+/// Returns the FLOPs per second of a large product of square matrices, as the
+/// fastest of a few runs. `type` must be a floating-point type.
 double measureProductRate(DType type, ThreadPool &pool, Clock clock);
 
-/// Bytes per second, read and written together, of `c = a + b` on arrays of 64
-/// MiB each: a plain loop, no kernel. The fastest of a few runs.
+/// Returns the bytes read and written per second by `c = a + b` on arrays of 64
+/// MiB each, as the fastest of a few runs. The loop is not a kernel.
 double measureStreamingRate(ThreadPool &pool, Clock clock);
 
 } // namespace mf

@@ -1,9 +1,10 @@
-//===- CollectiveShare.h - What a collective computes ----------*- C++ -*-===//
+//===- CollectiveShare.h - Computation of collectives -----------*- C++ -*-===//
 //
-// Collectives apart from how bytes travel, for the runner's streams as for the
-// interpreter's tensors. A reduction takes the parts in the
-// order of the group, whoever comes first and whoever computes it, so
-// all_reduce and reduce_scatter of the same parts give the same bits.
+// The computation of collectives, independent of how bytes are transferred, for
+// the streams of the runner and the tensors of the interpreter. A reduction
+// combines the parts in the order of the group, whichever arrives first and
+// whichever member computes it, so that all_reduce and reduce_scatter of the
+// same parts have the same bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,50 +17,52 @@
 
 namespace mf::ranks {
 
-/// The memory that a member brings to a collective. Input and output are the
+/// The memory of one member of a collective. Input and output are either the
 /// same memory, which all_reduce and broadcast allow, or do not overlap.
 struct Contribution {
   const std::byte *input = nullptr;
   std::byte *output = nullptr;
   int64_t inputBytes = 0;
   int64_t outputBytes = 0;
-  /// The counts of an all_to_all_v, as many of each as the group has experts.
+  /// The counts of an all_to_all_v. Each array has an entry for every expert of
+  /// the group.
   const float *send = nullptr;
   const float *receive = nullptr;
 };
 
 /// Combines `parts`, each of `elements` elements, element by element in their
-/// order. Floating-point values are summed in fp32 and rounded once; integers
-/// wrap around; a maximum is as IEEE 754-2019 has `maximum`: a NaN if either is
-/// one, and +0 is larger than -0. `output` may be one of the parts.
+/// order. Floating-point values are summed in fp32 and rounded once. Integers
+/// wrap around. The maximum is `maximum` of IEEE 754-2019: a NaN if either
+/// operand is one, and +0 is larger than -0. `output` may be one of the parts.
 void reduceParts(llvm::ArrayRef<const std::byte *> parts, std::byte *output,
                  int64_t elements, DType type, Reduction reduction);
 
-/// Bytes of a member's input or output.
+/// A range of bytes of a member's input or output.
 struct ByteRange {
   int64_t begin = 0;
   int64_t bytes = 0;
 };
 
-/// Whether each member combines a share of all inputs (all_reduce,
-/// reduce_scatter, all_to_all). The others pass inputs on as they are.
+/// Returns whether each member combines one share of all inputs (all_reduce,
+/// reduce_scatter, all_to_all). Otherwise inputs are passed on unchanged.
 bool combinesShares(CollectiveKind kind);
 
-/// If so: what member `place` of `numMembers` takes of every input.
+/// Returns the share of every input that member `place` of `numMembers`
+/// combines. combinesShares must be true.
 ByteRange getShare(const program::Exchange &exchange, int64_t inputBytes,
                    size_t numMembers, size_t place);
 
-/// Combines that share of all inputs, in the order of the group, each of
-/// `bytes` bytes, at `output`: reduced, or one behind the other. A part that
-/// lies where it belongs stays there.
+/// Combines the shares of all inputs, each of `bytes` bytes, in the order of
+/// the group into `output`: they are reduced or concatenated. A part that is
+/// already in its place is not copied.
 void combineShare(const program::Exchange &exchange,
                   llvm::ArrayRef<const std::byte *> parts, int64_t bytes,
                   std::byte *output);
 
 /// Computes the share of member `place` in a collective, given the memory of
-/// all of them in the order of the group: its own output or, of an all_reduce,
-/// its part of every output. Members may do so at the same time; all outputs
-/// are complete when all are done.
+/// all members in the order of the group. The share is the member's own output
+/// or, for an all_reduce, its share of every output. Members may do so
+/// concurrently. All outputs are complete when all members are done.
 void computeShare(const program::Exchange &exchange,
                   llvm::ArrayRef<Contribution> members, size_t place);
 

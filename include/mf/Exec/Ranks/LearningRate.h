@@ -9,10 +9,10 @@
 
 namespace mf::ranks {
 
-/// The learning rate by step that a program's `lr_schedule` describes.
-/// `totalSteps` stands for a total_steps that is absent or negative: the steps
-/// of the whole run. Fails on values of another type than the key's and on
-/// schedules that do not exist.
+/// Returns the learning rate by step that a program's `lr_schedule` describes.
+/// `totalSteps`, the steps of the whole run, replaces a total_steps that is
+/// absent or negative. Fails on values of the wrong type and on unknown
+/// schedules.
 llvm::Expected<mf::LrSchedule>
 makeLrSchedule(const program::LearningRateRule &schedule, int64_t totalSteps);
 

@@ -7,8 +7,8 @@
 
 namespace mf::ranks {
 
-/// The scale of each step as MindSpore's loss scale cells compute it: fixed, or
-/// following overflows (program::LossScale). All arithmetic is in fp32.
+/// Computes the scale of each step as MindSpore's loss scale cells do: fixed,
+/// or adapted to overflows (program::LossScale). All arithmetic is in fp32.
 class LossScaler {
 public:
   explicit LossScaler(const program::LossScale &rule)
@@ -16,14 +16,14 @@ public:
 
   /// The scale of the next step.
   float getScale() const { return scale; }
-  /// Steps without overflow since the scale last changed.
+  /// The number of steps without overflow since the scale last changed.
   int64_t getCleanSteps() const { return cleanSteps; }
 
-  /// Goes on where another run was. A fixed scale stays the program's.
+  /// Continues from the state of another run. A fixed scale is not changed.
   void restore(float savedScale, int64_t savedCleanSteps);
 
-  /// Ends a step. An overflow leaves a scale of at least 1; a product that fp32
-  /// cannot hold leaves the scale as it is.
+  /// Ends a step. After an overflow the scale is at least 1. If the increased
+  /// scale does not fit fp32, the scale stays.
   void update(bool overflow);
 
 private:

@@ -1,8 +1,9 @@
 //===- RankEngine.h - Runs steps on ranks ----------------------*- C++ -*-===//
 //
-// A training run needs this of an engine that runs its steps. There are two
-// engines: the runner, which executes programs on emulated devices, and the
-// reference interpreter, which runs models one operator at a time.
+// The interface between a training run and the engine that runs its steps.
+// There are two engines: the runner, which executes programs on emulated
+// devices, and the reference interpreter, which runs models one operator at a
+// time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@
 
 namespace mf::ranks {
 
-/// An error that was reported already, at the operation to blame.
+/// An error that was already reported at the operation that caused it.
 class ReportedError : public llvm::ErrorInfo<ReportedError> {
 public:
   static char ID; // NOLINT(readability-identifier-naming): LLVM wants it
@@ -31,64 +32,63 @@ public:
   }
 };
 
-/// Facts about a program or model that a training run has to know.
+/// Properties of a program or model that a training run needs.
 struct TrainingFacts {
-  /// The word that messages use for it: "program" or "model".
+  /// The noun that messages use: "program" or "model".
   std::string kind;
   /// The data of a step.
   BatchOptions batch;
   bool readsData = true;
   std::optional<program::LearningRateRule> lrSchedule;
   program::LossScale lossScale;
-  /// Groups of parameters with learning rates of their own.
+  /// Returns the number of parameter groups with their own learning rates.
   size_t getNumRateGroups() const {
     return lrSchedule ? lrSchedule->groups.size() : 0;
   }
   bool hasBackward = true;
-  /// Whether a step changes parameters.
+  /// True if a step changes parameters.
   bool hasUpdate = true;
   int64_t numRanks = 1;
   int64_t ranksPerStage = 1;
-  /// FLOPs of all ranks in a step; 0 if nobody counted them.
+  /// The FLOPs of all ranks in a step; 0 if they are not known.
   double flopsPerStep = 0;
 };
 
-/// Something that must be the same in all processes: what it is called, and
-/// its value as text.
+/// The name and the text of a value that must be the same in all processes.
 using Fact = std::pair<std::string, std::string>;
 
-/// Takes remarks for the user.
+/// Receives remarks for the user.
 using NoteUser = llvm::function_ref<void(llvm::StringRef)>;
 
-/// Functions are called by all processes of a run, in the same order.
+/// Runs steps. All processes of a run call these functions in the same order.
 class RankEngine {
 public:
   virtual ~RankEngine();
 
   virtual TrainingFacts getFacts() const = 0;
 
-  /// Fails if the options cannot be followed, before anything is made.
+  /// Fails if the engine does not support the options. Called before start().
   virtual llvm::Error check() { return llvm::Error::success(); }
-  /// Gives all ranks their first values, of parameters those of a file if the
-  /// options name one.
+  /// Sets the initial values on all ranks. Parameters are loaded from a file if
+  /// the options name one.
   virtual llvm::Error start(NoteUser note) = 0;
 
   /// Runs one step. `useGradients`, if given, is called when all gradients are
-  /// summed: only then they may be collected.
+  /// summed. Gradients may be collected only during that call.
   virtual llvm::Expected<StepOutput>
   runStep(const StepInput &input,
           llvm::function_ref<llvm::Error()> useGradients) = 0;
 
-  /// The gradients as backward left them, neither clipped nor divided by the
-  /// loss scale; of tied parameters, each one's own.
+  /// Returns the gradients as backward computed them, neither clipped nor
+  /// divided by the loss scale. Tied parameters have separate gradients.
   virtual llvm::Expected<WholeTensors> collectGradients() const = 0;
-  /// The parameters; of tied ones the owner.
+  /// Returns the parameters. Tied parameters are represented by their owner.
   virtual llvm::Expected<WholeTensors> collectParameters() const = 0;
-  /// The parameters that steps change.
+  /// Returns the parameters that steps change.
   virtual llvm::Expected<WholeTensors> collectTrained() const = 0;
 
-  /// Saves what a checkpoint has of a rank, and loads the files of all ranks.
-  /// An engine without checkpoints refuses them in `check`.
+  /// Save a rank's part of a checkpoint, and load the files of all ranks. An
+  /// engine without checkpoints rejects them in `check`.
   virtual llvm::Error saveRank(int64_t rank, llvm::StringRef path) const {
     llvm_unreachable("checkpoints were refused");
   }
@@ -96,27 +96,29 @@ public:
     llvm_unreachable("checkpoints were refused");
   }
 
-  // An engine may know when what ran in the last step.
+  // An engine may record the times of the work in the last step.
   using Time = std::chrono::steady_clock::time_point;
-  /// Called before the step, and behind it with the times of its begin and end.
+  /// Called before the step, and after it with the times of its start and end.
   virtual void startRecord() {}
   virtual llvm::Error takeRecord(Time begin, Time end) {
     return llvm::Error::success();
   }
   /// Called once after the last step.
   virtual llvm::Error useRecord() { return llvm::Error::success(); }
-  /// Adds to a report what is known of ranks, and members behind them.
+  /// Adds the engine's data about ranks to a report, and further members after
+  /// them.
   virtual llvm::Error addRanks(RunReport &report) {
     return llvm::Error::success();
   }
   virtual void addMembers(llvm::json::OStream &json) const {}
 
   // The ranks of an engine may be in several processes.
-  /// Whether this process prints lines and writes files.
+  /// Returns whether this process prints lines and writes files.
   virtual bool isWriter() const { return true; }
-  /// Fails in all processes if `own` is a failure in one.
+  /// Fails in all processes if `own` is a failure in any of them.
   virtual llvm::Error agree(llvm::Error own) { return own; }
-  /// Fails in all processes if one has another value than the first process.
+  /// Fails in all processes if a value in one process differs from that in the
+  /// first.
   virtual llvm::Error expectSame(llvm::ArrayRef<Fact> facts) {
     return llvm::Error::success();
   }

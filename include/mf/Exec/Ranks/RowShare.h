@@ -1,4 +1,4 @@
-//===- RowShare.h - Rows that counts send to their experts -----*- C++ -*-===//
+//===- RowShare.h - Rows that are exchanged by counts -----------*- C++ -*-===//
 
 #ifndef MF_RANKS_ROWSHARE_H
 #define MF_RANKS_ROWSHARE_H
@@ -8,32 +8,34 @@
 
 namespace mf::ranks {
 
-/// The counts that a member of a group of `numMembers` brings.
+/// Returns the counts of a member of a group of `numMembers`.
 RowCounts getCounts(const program::Exchange &exchange,
                     const Contribution &member, size_t numMembers);
 
-/// Checks the counts of all members, which messages call `ranks`; gives none if
-/// the rows can be exchanged. The reason begins with the operator or,
-/// if that has no name, the channel. Inputs and outputs are as large as those
-/// of `own`.
+/// Checks the counts of all members, which messages name by `ranks`. Returns
+/// none if the rows can be exchanged. The reason begins with the operator or,
+/// if that has no name, with the channel. The inputs and outputs of all members
+/// must have the sizes of those of `own`.
 std::optional<RowCountError>
 findRowCountError(const program::Exchange &exchange, llvm::StringRef channel,
                   llvm::ArrayRef<RowCounts> counts,
                   llvm::ArrayRef<int64_t> ranks, const Contribution &own);
 
-/// The rows that a member sends to the one at `place`, in bytes of its input.
+/// Returns the rows that a member sends to the member at `place`, as bytes of
+/// its input.
 ByteRange getRowsFor(const program::Exchange &exchange, const RowCounts &counts,
                      size_t place);
-/// Where what the member at `place` sends to a member lies in its output.
+/// Returns the bytes of a member's output that it receives from the member at
+/// `place`.
 ByteRange getRowsFrom(const program::Exchange &exchange,
                       const RowCounts &counts, size_t place);
 
-/// Fills the output behind the rows that arrive.
+/// Fills the rows of the output after those that arrive.
 void fillRest(const program::Exchange &exchange, const RowCounts &counts,
               const Contribution &own);
 
-/// Computes the output of the member at `place`, given the memory of all. The
-/// counts must have been checked.
+/// Computes the output of the member at `place`, given the memory of all
+/// members. The counts must have been checked.
 void takeRows(const program::Exchange &exchange,
               llvm::ArrayRef<Contribution> members, size_t place);
 

@@ -11,36 +11,39 @@
 
 namespace mf::ranks {
 
-/// The names that statics of a program have in files: a parameter that which
-/// the program gives it (`of`), one that is tied to another the name of that,
-/// and a gradient that of its parameter.
+/// The names of a program's statics in files. A parameter has the name that the
+/// program gives it (`of`), a tied parameter the name of the parameter that it
+/// is tied to, and a gradient the name of its parameter.
 class StateNames {
 public:
-  /// Adds the statics of a stage, which must outlive the names. These are
-  /// complete once all stages are there.
+  /// Adds the statics of a stage, which must outlive this object. The names are
+  /// complete after all stages have been added.
   void add(llvm::ArrayRef<program::Static> statics);
 
-  /// The name of a parameter's first value, and of its tensor in a file.
+  /// Returns the name that determines a parameter's initial value, and that of
+  /// its tensor in a file.
   std::string getOwner(const program::Static &parameter) const;
-  /// The parameter that the one called `parameter` is a copy of, or itself.
+  /// Returns the parameter that `parameter` is a copy of, or itself.
   std::string getCopied(const std::string &parameter) const;
 
-  /// The names of all parameters, those of tied ones too.
+  /// Returns the names of all parameters, including tied ones.
   std::set<std::string> getParameters() const;
-  /// The names of the parameters that have moments.
+  /// Returns the names of the parameters that have moments.
   const std::set<std::string> &getTrained() const { return trained; }
 
-  /// The name of a static in a file of parameters, of those that have moments
-  /// and of gradients; empty if it is not in one. A tied parameter is in none.
+  /// Return the name of a static in a file of parameters, of trained parameters
+  /// (those with moments) and of gradients; empty if the file does not contain
+  /// it. Tied parameters are in no file.
   std::string getParameterName(const program::Static &buffer) const;
   std::string getTrainedName(const program::Static &buffer) const;
   static std::string getGradientName(const program::Static &buffer);
-  /// The name in a rank's file of a checkpoint, which has moments before the
-  /// names of their parameters; empty if the static is not in one.
+  /// Returns the name in a rank's file of a checkpoint, in which a prefix for
+  /// the moment precedes the name of its parameter. Empty if the file does not
+  /// contain the static.
   static std::string getCheckpointName(const program::Static &buffer);
 
 private:
-  /// By the name of a static, the parameter that it is.
+  /// Maps the names of statics to the parameters that they hold.
   llvm::StringMap<std::string> parameterOf;
   std::vector<const program::Static *> parameters;
   std::set<std::string> trained;

@@ -1,17 +1,17 @@
-//===- TensorDump.h - The values that operators make in a step -*- C++ -*-===//
+//===- TensorDump.h - Results of operators in a step ------------*- C++ -*-===//
 //
-// Both engines say here what each operator of the model makes. The values whose
-// names fit a pattern are kept, and written as safetensors with the order in
-// which they came and the roundings behind them (TensorTrace.h), so that a step
-// of another program can be compared operator by operator. Names:
+// Both engines report the results of each operator of the model here. Values
+// whose names match a pattern are kept and written as safetensors, with their
+// order and the roundings that they went through (TensorTrace.h), so that a
+// step of another program can be compared operator by operator. Names:
 //
-//   step.3/micro.0/layers.1.attention.wq.matmul       what forward makes
-//   step.3/micro.0/layers.1.attention.wq.matmul.grad  what its gradient makes
-//   step.3/gradient/layers.1.attention.wq.weight      summed over all
+//   step.3/micro.0/layers.1.attention.wq.matmul       result in forward
+//   step.3/micro.0/layers.1.attention.wq.matmul.grad  result of its gradient
+//   step.3/gradient/layers.1.attention.wq.weight      sum over all
 //
-// The second value of a name in a micro-batch is called `NAME#2`. A kernel with
-// several outputs gives each its own name behind a colon. Where a stage has
-// several ranks, `rank.N/` stands behind the step.
+// The second value of the same name in a micro-batch is called `NAME#2`.
+// Outputs of a kernel that has several of them append a colon and the output's
+// name. If a stage has several ranks, `rank.N/` follows the step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,42 +30,42 @@ namespace mf::ranks {
 struct OperatorRun {
   int64_t rank = 0;
   int64_t microBatch = 0;
-  /// Whether it runs in forward. Behind forward only gradients are new: other
-  /// operators are run again.
+  /// True if it runs in forward. Backward reports new gradients only; other
+  /// operators that run there are recomputed.
   bool isForward = true;
-  /// The operator's place in the model.
+  /// The operator's cell in the model.
   llvm::StringRef cell;
 };
 
-/// A value that an operator makes.
+/// A value that an operator computes.
 struct MadeTensor {
-  /// The kernel's name of it; empty if it is the only one.
+  /// The kernel's name for the output; empty if it is the only one.
   llvm::StringRef name;
   TensorShape shape;
-  /// The bytes, and how many there are: at least those of the shape.
+  /// The bytes of the value, at least those of the shape.
   llvm::ArrayRef<uint8_t> bytes;
 };
 
 class TensorDump {
 public:
-  /// `pattern` is a glob over names without the step, micro-batch and rank, as
-  /// `layers.0.*` or `*{norm,add}`.
+  /// `pattern` is a glob over names without the step, micro-batch and rank, for
+  /// example `layers.0.*` or `*{norm,add}`.
   static llvm::Expected<std::shared_ptr<TensorDump>>
   create(llvm::StringRef pattern, llvm::StringRef path);
 
   llvm::StringRef getPath() const { return path; }
 
-  /// Keeps values from now on.
+  /// Starts a step whose values are kept.
   void beginStep(int64_t step, int64_t ranksPerStage);
-  /// Whether a step is kept. Does not change while one runs.
+  /// Returns whether values are kept. Does not change while a step runs.
   bool isActive() const { return step > 0; }
 
-  /// May be called by several threads at once.
+  /// Adds the results of an operator. Thread-safe.
   void add(const OperatorRun &run, llvm::ArrayRef<MadeTensor> made);
   /// Adds the gradients of parameters, summed over micro-batches and ranks.
   void addGradients(TensorValues gradients);
 
-  /// Writes the file. Fails if no name fits the pattern.
+  /// Writes the file. Fails if no name matches the pattern.
   llvm::Error write();
 
 private:
@@ -74,8 +74,8 @@ private:
     TensorShape shape;
     std::vector<uint8_t> bytes;
   };
-  /// The operators of a micro-batch so far, on ranks that differ in their stage
-  /// alone.
+  /// The operators that have run of a micro-batch, on ranks that differ only in
+  /// their stage.
   struct Progress {
     int64_t depth = 0;
     double rounding = 0;
@@ -90,18 +90,19 @@ private:
   int64_t ranksPerStage = 1;
 
   std::mutex mutex;
-  /// By micro-batch and number of the rank in its stage.
+  /// The progress by micro-batch and index of the rank in its stage.
   std::map<std::pair<int64_t, int64_t>, Progress> microBatches;
-  /// How many values of a name there are so far.
+  /// The number of values of each name so far.
   std::map<std::string, int64_t> numbers;
-  /// By micro-batch; behind the last one the gradients of parameters.
+  /// The kept values by micro-batch. The gradients of parameters follow the
+  /// last one.
   std::map<int64_t, std::vector<Kept>> kept;
-  /// One that does not fit, to say what names look like.
+  /// A name that does not match, to show in messages what names look like.
   std::string otherName;
 };
 
-/// The outputs of a kernel that it overwrites, as what its run makes.
-/// `getBytes(i)` are those of output `i`.
+/// Returns the outputs that a kernel overwrites, as the results of its run.
+/// `getBytes(i)` returns the bytes of output `i`.
 llvm::SmallVector<MadeTensor, 2>
 describeOutputs(const KernelSignature &signature,
                 llvm::ArrayRef<TensorShape> shapes,

@@ -1,7 +1,7 @@
 //===- Training.h - A training run ----------------------------*- C++ -*-===//
 //
-// Batches in, loss-monitor lines, checkpoints, safetensors files and a report
-// out: what mf-run does once something runs the steps.
+// Runs the training of mf-run on an engine: it reads batches, prints
+// loss-monitor lines, and writes checkpoints, safetensors files and a report.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,74 +20,75 @@ class FaultSchedule;
 
 namespace mf::ranks {
 
-/// Empty paths mean that there is no such file.
+/// The options of a training run. An empty path disables its file.
 struct TrainingOptions {
-  /// Steps of the whole run, those before a resumed checkpoint included.
+  /// The number of steps of the whole run, including those before a resumed
+  /// checkpoint.
   int64_t steps = 1;
   uint64_t seed = 0;
   int threads = 0;
   bool debugMemory = false;
-  /// Rates of the link to the host in bytes per second; 0 is without limit.
+  /// The rates of the link to the host in bytes per second; 0 for no limit.
   double deviceToHostRate = 0;
   double hostToDeviceRate = 0;
-  /// Decides the order of a program's streams and which fault happens; null
-  /// lets threads run as they come.
+  /// Decides the order of a program's streams and which faults happen. Null
+  /// runs threads freely.
   std::shared_ptr<FaultSchedule> faults;
-  /// Gets what operators make in the last step, and is written behind it; null
-  /// if nothing is to be kept.
+  /// Receives the results of operators in the last step, and is written
+  /// afterwards. Null keeps nothing.
   std::shared_ptr<TensorDump> dump;
-  /// No loss-monitor lines and no notes.
+  /// Suppresses loss-monitor lines and remarks.
   bool quiet = false;
 
   /// The program's file, for the report.
   std::string programPath;
-  /// Whether the program was proven, for the report: "proven", "off", or empty
-  /// for a model, which is not a program.
+  /// For the report: "proven" or "off" for a program, empty for a model.
   std::string verification;
   std::string dataPath;
   std::string initParamsPath;
-  /// Adapters, which replace what the file of parameters has under their names.
+  /// Adapters, which override tensors of the same names in the file of
+  /// parameters.
   std::string initAdaptersPath;
 
   std::string saveParamsPath;
-  /// A file for those alone that the optimizer trains.
+  /// A file for the parameters that the optimizer trains.
   std::string saveTrainablePath;
   /// A file for the gradients of the last step.
   std::string dumpGradientsPath;
-  /// A folder that gets `step_000001.safetensors` and so on.
+  /// A folder for `step_000001.safetensors` and so on.
   std::string dumpGradientsFolder;
   std::string reportPath;
 
   std::string checkpointFolder;
-  /// 0: only at the end.
+  /// 0 writes a checkpoint only at the end.
   int64_t checkpointEvery = 0;
   /// 0 keeps all.
   int64_t keepCheckpoints = 5;
-  /// Goes on from the newest checkpoint, if there is one.
+  /// Continues from the newest checkpoint, if there is one.
   bool resume = false;
 
-  /// Records when what ran in the last step, also for a report.
+  /// Records the times of the work in the last step, also for a report.
   bool recordsStep = false;
-  /// Measures, behind the last step, what its kernels' lower bounds are counted
-  /// with (StepTimeline::rates): it must be recorded.
+  /// Measures, after the last step, the rates from which its kernels' lower
+  /// bounds are computed (StepTimeline::rates). Requires recordsStep.
   bool measuresRates = false;
-  /// The target whose peak utilisations are of; empty if there is none.
+  /// The target whose peak utilisations refer to; empty if there is none.
   std::string targetName;
   double peakFlopsPerSecond = 0;
 
-  // The members below are for comparisons of modules.
-  /// Micro-batches of a step, where a model has no training configuration that
-  /// says so.
+  // The members below are used by comparisons of modules.
+  /// The number of micro-batches in a step, if a model has no training
+  /// configuration that defines it.
   int64_t microBatches = 1;
   /// Called for each trained parameter.
   TensorChange changeParameter;
 
-  /// Whether gradients of some step are collected.
+  /// Returns whether gradients of any step are collected.
   bool dumpsGradients() const {
     return !dumpGradientsPath.empty() || !dumpGradientsFolder.empty() || dump;
   }
 
-  /// The files to start from, those that count last behind the others.
+  /// Returns the files of initial parameters. Later ones override earlier ones.
   std::vector<std::string> getInitPaths() const {
     std::vector<std::string> paths;
     for (const std::string &path : {initParamsPath, initAdaptersPath})
@@ -97,11 +98,12 @@ struct TrainingOptions {
   }
 };
 
-/// Trains what `engine` runs, which has been verified. Loss-monitor lines go to
-/// `out`, each whole; with `isTerminal`, a line of progress follows each.
-/// `note` is called with remarks for the user. Everything that can be checked
-/// before the first step is. If the engine's ranks are in several processes,
-/// all of them call it; only the first one has something to print.
+/// Runs a training on `engine`, whose program must have been verified.
+/// Loss-monitor lines are written whole to `out`; if `isTerminal` is true, a
+/// line of progress follows each. `note` receives remarks for the user.
+/// Everything that can be checked before the first step is checked then. If the
+/// engine's ranks are in several processes, all of them must call it; only the
+/// first one prints.
 llvm::Error train(RankEngine &engine, const TrainingOptions &options,
                   llvm::raw_ostream &out, bool isTerminal, NoteUser note);
 

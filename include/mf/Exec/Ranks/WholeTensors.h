@@ -1,4 +1,4 @@
-//===- WholeTensors.h - Tensors put together from slices -------*- C++ -*-===//
+//===- WholeTensors.h - Tensors assembled from slices -----------*- C++ -*-===//
 
 #ifndef MF_RANKS_WHOLETENSORS_H
 #define MF_RANKS_WHOLETENSORS_H
@@ -12,46 +12,48 @@
 
 namespace mf::ranks {
 
-/// The slice of a whole tensor that a rank holds, and how its bytes are read.
+/// The slice of a whole tensor that a rank holds, and a function that reads it.
 struct RankTensor {
   int64_t rank = 0;
   TensorShape shape;
-  /// There is no slice if the rank holds the whole.
+  /// Empty if the rank holds the whole tensor.
   std::optional<program::Slice> slice;
-  /// Ranks that hold other summands of the same elements have other numbers.
+  /// Identifies the summand. Ranks that hold different summands of the same
+  /// elements have different numbers.
   int64_t summand = 0;
   /// The location in the program, for errors.
   uint32_t location = 0;
-  /// Gives the bytes, which stay until the next call. If several processes put
-  /// tensors together, all of them call it for the same parts in the same
-  /// order, and only the writer gets bytes.
+  /// Returns the bytes, which are valid until the next call. If several
+  /// processes assemble tensors, all of them call it for the same parts in the
+  /// same order, and only the writer receives bytes.
   std::function<llvm::Expected<llvm::ArrayRef<uint8_t>>()> read;
 };
 
-/// A tensor's value on its own.
+/// The value of a tensor.
 struct TensorValue {
   TensorShape shape;
   std::vector<uint8_t> bytes;
 };
 using TensorValues = std::map<std::string, TensorValue>;
 
-/// Whole tensors by name, whose slices lie on ranks. The parts must stay as
-/// they are until they are read. One tensor at a time is put together.
+/// Whole tensors by name, whose slices are on ranks. The slices must not change
+/// until they are read. Only one tensor at a time is assembled.
 class WholeTensors {
 public:
   /// Only the writer holds whole tensors and writes a file.
   explicit WholeTensors(const program::Mesh &mesh, bool isWriter = true)
       : mesh(mesh), isWriter(isWriter) {}
 
-  /// Adds (part of) the tensor `name`. The first addition of each part counts,
-  /// or of each of its summands, which are added up in fp32 in the
-  /// order in which they came. Fails with a LocatedError if the whole has
-  /// another shape than before.
+  /// Adds (a part of) the tensor `name`. If a part, or one of its summands, is
+  /// added several times, only the first addition counts. Summands are added in
+  /// fp32 in the order of their additions. Fails with a LocatedError if the
+  /// whole shape differs from that of earlier parts.
   llvm::Error add(const std::string &name, RankTensor part);
 
-  /// Writes a safetensors file, or helps to. Fails if a part is missing.
+  /// Writes a safetensors file, or takes part in writing it. Fails if a part is
+  /// missing.
   llvm::Error write(llvm::StringRef path) const;
-  /// Fails if a part is missing.
+  /// Returns all tensors. Fails if a part is missing.
   llvm::Expected<TensorValues> get() const;
 
 private:
@@ -59,17 +61,17 @@ private:
   using Summands = std::vector<RankTensor>;
   struct Tensor {
     TensorShape shape;
-    /// The parts by the element of the whole where they begin.
+    /// The parts, keyed by their first element in the whole tensor.
     std::map<int64_t, Summands> parts;
   };
   using BytesUser =
       llvm::function_ref<llvm::Error(llvm::ArrayRef<uint8_t> bytes)>;
 
   llvm::Error checkWhole(const std::string &name, const Tensor &tensor) const;
-  /// The bytes of a part; a sum of several summands lies in `sum`.
+  /// Reads the bytes of a part. The sum of several summands is stored in `sum`.
   llvm::Expected<llvm::ArrayRef<uint8_t>> read(const Summands &summands,
                                                std::vector<uint8_t> &sum) const;
-  /// Puts a tensor together and, of the writer, hands it to `user`.
+  /// Assembles a tensor and, in the writer, passes it to `user`.
   llvm::Error use(const Tensor &tensor, BytesUser user) const;
 
   program::Mesh mesh;
@@ -77,7 +79,7 @@ private:
   std::map<std::string, Tensor> tensors;
 };
 
-/// Writes `tensors`, if they could be collected.
+/// Writes `tensors`, or returns the error that they hold.
 llvm::Error writeTensors(llvm::StringRef path,
                          llvm::Expected<WholeTensors> tensors);
 

@@ -10,31 +10,31 @@
 
 namespace mf::runner {
 
-/// The plan of a rank's arena as the program states it, in bytes.
+/// The memory plan of a rank as the program states it, in bytes.
 struct MemoryReport {
-  /// The arena.
+  /// The size of the arena.
   int64_t planned = 0;
-  /// The end of the furthest buffer that the step uses, its padding included.
+  /// The highest end of a buffer that the step uses, including its padding.
   int64_t used = 0;
-  /// Bytes alive at the moment when most are, by category, and as "unused"
-  /// what the arena has beyond them: padding and gaps.
+  /// The live bytes at the peak, by category. The entry "unused" is the rest of
+  /// the arena: padding and gaps.
   std::map<std::string, int64_t> atPeak;
-  /// Pinned host memory, and the end of the furthest buffer used there.
+  /// The size of pinned host memory, and the highest end of a buffer used
+  /// there.
   int64_t hostPlanned = 0;
   int64_t hostUsed = 0;
 };
 
-/// `end` with padding to mf::deviceBufferAlignment, inside an arena of
-/// `arenaBytes` bytes.
+/// Returns `end` padded to mf::deviceBufferAlignment, but at most `arenaBytes`.
 int64_t addPadding(int64_t end, int64_t arenaBytes);
 
-/// The same for all ranks of a stage.
+/// Returns the report for a stage, which is the same for all of its ranks.
 MemoryReport reportMemory(const program::StageProgram &stage);
 
 /// Fails with a LocatedError if the arena of a stage's ranks is larger than
-/// `hbmBytes`, or than the program's own limit if that is 0, and names the
-/// categories at the peak, the largest first; and fails if all ranks together
-/// need more memory than this machine has.
+/// `hbmBytes` or, if that is 0, than the program's own limit. The error names
+/// the categories at the peak, the largest first. Also fails if all ranks
+/// together need more memory than this machine has.
 llvm::Error checkMemoryLimit(const program::Program &program, int64_t hbmBytes);
 
 } // namespace mf::runner

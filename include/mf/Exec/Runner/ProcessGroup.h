@@ -1,8 +1,8 @@
 //===- ProcessGroup.h - Processes that run one program --------*- C++ -*-===//
 //
-// Several processes, each with an equal share of the ranks, that run one
-// program: they agree on what they run, on what went wrong before a step, and
-// the first one writes what all have.
+// Several processes that run one program, each with an equal number of its
+// ranks. They check that they run the same, agree on errors before a step, and
+// let the first process write shared files.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,58 +21,62 @@
 
 namespace mf::runner {
 
-/// All functions but those for reports are called by all processes in the same
-/// order, each by one thread.
+/// All processes call these functions in the same order, each on one thread,
+/// except for those that report errors.
 class ProcessGroup {
 public:
   explicit ProcessGroup(std::unique_ptr<Transport> transport);
-  /// Waits for the others.
+  /// Waits for the other processes.
   ~ProcessGroup();
 
   int64_t getNumProcesses() const { return transport->getNumProcesses(); }
-  /// Whether all of them are on this machine.
+  /// Returns whether all processes are on this machine.
   bool isOneMachine() const {
     return transport->getNumProcessesHere() == getNumProcesses();
   }
-  /// Whether this is the one that prints lines and writes files.
+  /// Returns whether this process prints lines and writes files.
   bool isFirst() const { return transport->getProcess() == 0; }
 
-  /// Gives each process as many consecutive ranks. Fails if that is not
-  /// possible, and says how many processes would do.
+  /// Assigns the same number of consecutive ranks to each process. Fails if
+  /// that is not possible, and states the numbers of processes that would work.
   llvm::Error placeRanks(int64_t numRanks);
-  /// The ranks of this process, ascending.
+  /// Returns the ranks of this process, ascending.
   std::vector<int64_t> getLocalRanks() const;
   int64_t getProcess(int64_t rank) const { return rank / ranksPerProcess; }
-  /// The name of a process in messages: "rank 1", "ranks 2 to 3", and before
-  /// ranks are placed "process 1".
+  /// Returns the name of a process for messages: "rank 1" or "ranks 2 to 3",
+  /// and "process 1" before ranks are placed.
   std::string describe(int64_t process) const {
     return describe(process, ranksPerProcess);
   }
 
-  /// Threads that compute here, if `threads` are wanted in all; 0 for what this
-  /// machine has, divided over the processes on it.
+  /// Returns the number of threads for this process if `threads` are requested
+  /// in total. 0 stands for those that this machine has, divided by the number
+  /// of its processes.
   int getThreads(int threads) const;
 
   llvm::Expected<std::shared_ptr<Communicator>>
   makeCommunicator(const program::Program &program);
 
-  /// Gives every process the values of all, by process.
+  /// Returns the values of all processes, by process.
   llvm::Expected<std::vector<std::string>> gatherAll(llvm::StringRef own);
 
-  /// Fails in all processes if `own` is a failure in one. If all failed, each
-  /// has its own error; else the error names the first process that failed.
+  /// Fails in all processes if `own` is a failure in any of them. A process
+  /// that failed returns its own error if all have failed; otherwise the error
+  /// names the first process that failed.
   llvm::Error agree(llvm::Error own);
 
-  /// Fails in all processes if one has another value than the first process.
-  /// The error names the ranks that do. All have facts of the same names.
+  /// Fails in all processes if a value in one process differs from that in the
+  /// first. The error names the ranks of that process. All processes must pass
+  /// facts of the same names.
   llvm::Error expectSame(llvm::ArrayRef<ranks::Fact> facts);
 
-  /// Brings bytes from another process to the first one, which receives.
+  /// Transfer bytes from another process to the first one, which calls
+  /// `receive`.
   llvm::Error sendToFirst(llvm::ArrayRef<uint8_t> bytes);
   llvm::Error receive(int64_t process, llvm::MutableArrayRef<uint8_t> bytes);
 
   /// Writes `text` to standard error, unless another process of this machine
-  /// has already said why the run ends; then ends all processes.
+  /// has already reported why the run ends. Then ends all processes.
   [[noreturn]] void fail(llvm::StringRef text);
 
 private:
@@ -80,7 +84,7 @@ private:
   llvm::Error exchange(llvm::MutableArrayRef<Message> messages);
 
   std::unique_ptr<Transport> transport;
-  /// 0 as long as they are not placed.
+  /// 0 until the ranks are placed.
   int64_t ranksPerProcess = 0;
 };
 

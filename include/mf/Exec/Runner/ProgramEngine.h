@@ -10,17 +10,18 @@
 
 namespace mf::runner {
 
-/// Runs a program on emulated devices for a training run. Its errors are
-/// LocatedErrors where a part of the program is to blame.
+/// Runs a program on emulated devices for a training run. Errors about a part
+/// of the program are LocatedErrors.
 class ProgramEngine : public ranks::RankEngine {
 public:
   /// Called with the timeline of the last step.
   using TimelineUser =
       std::function<llvm::Error(const timeline::StepTimeline &)>;
 
-  /// `program` and `options` must outlive it. With `processes`, in which ranks
-  /// are placed, all of them make one for the same program. `useTimeline` is
-  /// called, in the first process, if the options record the last step.
+  /// `program` and `options` must outlive the engine. With `processes`, whose
+  /// ranks must be placed, all of them make an engine for the same program.
+  /// `useTimeline` is called in the first process if the options record the
+  /// last step.
   ProgramEngine(const program::Program &program,
                 const ranks::TrainingOptions &options,
                 ProcessGroup *processes = nullptr,
@@ -28,7 +29,8 @@ public:
       : program(program), options(options), processes(processes),
         useTimeline(std::move(useTimeline)) {}
 
-  /// The experts that routers choose, instead of those with the highest scores.
+  /// Sets the experts that routers choose, instead of those with the highest
+  /// scores.
   void setRouterChoices(std::shared_ptr<RouterChoices> choices) {
     routerChoices = std::move(choices);
   }
@@ -74,7 +76,7 @@ private:
 
   const program::Program &program;
   const ranks::TrainingOptions &options;
-  /// Null for one process.
+  /// Null if there is a single process.
   ProcessGroup *processes;
   TimelineUser useTimeline;
   std::shared_ptr<RouterChoices> routerChoices;
@@ -82,7 +84,7 @@ private:
   std::unique_ptr<Runner> runner;
   std::optional<ModelState> state;
   StepRecord record;
-  /// The last step in time, once it is over.
+  /// The timeline of the last step, after it has ended.
   std::optional<timeline::StepTimeline> timeline;
 };
 

@@ -1,8 +1,9 @@
 //===- RouterChoices.h - Experts chosen by a scenario -----------*- C++ -*-===//
 //
-// Runs a program as if its routers chose the experts of a scenario, to see what
-// uneven choices do to a step. A token's gates are its own scores of these
-// experts, so losses and gradients are those of a model that chooses so.
+// Runs a program as if its routers chose the experts of a scenario, to study
+// the effect of uneven choices on a step. A token's gates are its own scores of
+// these experts, so that losses and gradients are those of a model that makes
+// these choices.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,21 +17,23 @@ namespace mf::runner {
 
 class RouterChoices {
 public:
-  /// An error if no kernel of the program chooses experts.
+  /// Fails if no kernel of the program chooses experts.
   static llvm::Expected<std::shared_ptr<RouterChoices>>
   create(simulator::RoutingScenario scenario, const program::Program &program);
 
   const simulator::RouterSize &getSize() const { return size; }
 
-  /// The kernel to run in place of `kernel`, which is made of `spec`: itself if
-  /// that chooses no experts. Must not outlive this.
+  /// Returns the kernel to run in place of `kernel`, which was made from
+  /// `spec`. It is `kernel` itself if that chooses no experts. This object must
+  /// outlive the returned kernel.
   std::unique_ptr<Kernel> replace(const KernelSpec &spec,
                                   std::unique_ptr<Kernel> kernel) const;
 
-  /// Draws the choices of a step, from 0 on. Not to be called during a step.
+  /// Draws the choices of a step, counted from 0. Must not be called during a
+  /// step.
   void startStep(int64_t step) { chosen = chooseExperts(scenario, size, step); }
 
-  /// The experts of a rank's tokens in this step, token after token.
+  /// Returns the experts of a rank's tokens in this step, token after token.
   llvm::ArrayRef<int32_t> getChosen() const { return chosen; }
 
 private:

@@ -1,8 +1,8 @@
 //===- Runner.h - Executes a program on emulated devices ------*- C++ -*-===//
 //
-// The embedded engine: every rank that lives in this process has a thread and a
-// device of its own, an arena and host memory of exactly the planned sizes and
-// a stream for each that its stage names. The others are reached through a
+// The embedded engine. Every rank that lives in this process has its own thread
+// and device, with an arena and host memory of exactly the planned sizes and
+// the streams that its stage names. Other ranks are reached through a
 // communicator. Results do not depend on the number of threads.
 //
 //===----------------------------------------------------------------------===//
@@ -29,30 +29,31 @@
 namespace mf::runner {
 
 struct RunnerOptions {
-  /// The ranks that live here, ascending; all if it is empty.
+  /// The ranks that live in this process, ascending. Empty for all ranks.
   std::vector<int64_t> localRanks;
-  /// Reaches all ranks of the program. Without, all ranks live here.
+  /// Connects all ranks of the program. Null if all ranks live in this process.
   std::shared_ptr<Communicator> communicator;
-  /// Threads that compute, shared by the ranks that live here: a rank that
-  /// waits lends its own. 0 takes as many as the machine has.
+  /// The number of threads that compute. The ranks of this process share them:
+  /// a rank that waits lends its threads to others. 0 uses as many as the
+  /// machine has.
   int threads = 0;
-  /// Divides them over the ranks instead, each at least one: how long a kernel
-  /// takes does not depend on what other ranks do, which is what a description
-  /// of one device is fitted to.
+  /// Divides the threads among the ranks instead, at least one for each. The
+  /// time of a kernel then does not depend on other ranks, as required for
+  /// fitting the description of one device.
   bool dividesThreads = false;
-  /// Guards the ends of the memories, fills them with NaNs before the first
-  /// step and what is free with NaNs again, and notes how far they are used.
+  /// Guards the ends of memory, fills memory with NaNs before the first step
+  /// and again when it is freed, and records how much of it is used.
   bool debugMemory = false;
-  /// Rates of the link to the host in bytes per second; 0 copies as fast as the
-  /// machine does.
+  /// The rates of the link to the host in bytes per second. 0 copies as fast as
+  /// the machine can.
   double deviceToHostRate = 0;
   double hostToDeviceRate = 0;
-  /// Decides the order of everything that streams do, and injects faults. Only
-  /// for runs whose ranks all live here.
+  /// Decides the order of all work of streams, and injects faults. Requires
+  /// that all ranks live in this process.
   std::shared_ptr<FaultSchedule> faults;
-  /// The experts that routers choose; null if they choose by their scores.
+  /// The experts that routers choose. Null if they choose by their scores.
   std::shared_ptr<RouterChoices> routerChoices;
-  /// Gets what operators make, where it is not null.
+  /// Receives the results of operators. May be null.
   std::shared_ptr<ranks::TensorDump> dump;
 };
 
@@ -61,11 +62,12 @@ struct StreamUse {
   StreamStatistics statistics;
 };
 
-/// Executes the steps of one program. The program must outlive it.
+/// Executes the steps of one program, which must outlive it.
 class Runner {
 public:
-  /// Makes the kernels and the devices; statics are zero. Fails with a
-  /// LocatedError if a kernel cannot be made, and if memory is short.
+  /// Makes the kernels and the devices. Statics are zero. Fails with a
+  /// LocatedError if a kernel cannot be made, and if there is not enough
+  /// memory.
   static llvm::Expected<std::unique_ptr<Runner>>
   create(const program::Program &program, const RunnerOptions &options);
   ~Runner();
@@ -74,50 +76,52 @@ public:
 
   const program::Program &getProgram() const;
 
-  /// The ranks that live here, ascending. Only these may be named below.
+  /// Returns the ranks that live in this process, ascending. The functions
+  /// below accept only these.
   llvm::ArrayRef<int64_t> getLocalRanks() const;
 
-  /// The bytes of static `number` of a rank's stage. Not to be used during a
-  /// step.
+  /// Returns the bytes of static `number` of a rank's stage. Must not be used
+  /// during a step.
   llvm::MutableArrayRef<uint8_t> getStatic(int64_t rank, uint32_t number);
 
-  /// The threads of a rank's compute stream. Not to be used during a step.
+  /// Returns the threads of a rank's compute stream. Must not be used during a
+  /// step.
   ThreadPool &getPool(int64_t rank);
 
   /// Runs `body(tile)` for tiles [0, tiles) on the threads of these ranks.
   void parallelFor(int64_t tiles, llvm::function_ref<void(int64_t)> body);
 
   /// Runs one step and waits for its end. `beforeUpdate`, if given, is called
-  /// when all gradients are summed and no parameter is changed yet: before the
-  /// first call of a routine that updates parameters, at the end of the step
-  /// where there is none. After a failure of any rank all ranks stop, and no
-  /// further step can be run; the error is the first failure. The output is of
-  /// the ranks that live here.
+  /// when all gradients are summed and no parameter has changed: before the
+  /// first call of a routine that updates parameters, or at the end of the step
+  /// if there is none. After a failure of any rank all ranks stop, and no
+  /// further step can be run. The error is the first failure. The output covers
+  /// the ranks that live in this process.
   llvm::Expected<ranks::StepOutput>
   runStep(const ranks::StepInput &input,
           llvm::function_ref<llvm::Error()> beforeUpdate = nullptr);
 
-  /// The reports of this process's ranks in the last step.
+  /// Returns the reports of this process's ranks in the last step.
   ranks::StepReports getReports() const;
 
-  /// Records the next step of some of the ranks that live here, ascending: when
-  /// each instruction ran.
+  /// Records when each instruction of the next step runs, on the given ranks of
+  /// this process, ascending.
   void recordNextStep(llvm::ArrayRef<int64_t> ranks);
-  /// The record of a step, once that step is over.
+  /// Returns the record of a step after that step has ended.
   std::vector<RankRecord> takeRecord();
 
-  /// Statistics of a rank's streams so far.
+  /// Returns the statistics of a rank's streams so far.
   std::vector<StreamUse> getStreamUse(int64_t rank) const;
 
-  /// Seconds that a rank's compute stream was blocked so far, by the operator
-  /// that had to wait and the stream that it waited for.
+  /// Returns the seconds for which a rank's compute stream was blocked so far,
+  /// by the operator that had to wait and the stream that it waited for.
   std::map<std::string, double> getStalls(int64_t rank) const;
 
-  /// With debugMemory: the end of the furthest byte that a rank used of its
-  /// arena, or host memory, so far.
+  /// With debugMemory, returns the highest end of a byte that a rank has used
+  /// of its arena or host memory.
   int64_t getTouchedBytes(int64_t rank, program::Space space) const;
 
-  /// With debugMemory: fails if memory next to an arena was written.
+  /// With debugMemory, fails if memory next to an arena was written.
   llvm::Error checkMemory() const;
 
 private:
@@ -126,8 +130,8 @@ private:
   std::unique_ptr<State> state;
 };
 
-/// Position in a stage's step of the first call of a routine that updates
-/// parameters; none if there is no such call.
+/// Returns the position in a stage's step of the first call of a routine that
+/// updates parameters, or none if there is no such call.
 std::optional<uint32_t> findUpdate(const program::StageProgram &stage);
 
 } // namespace mf::runner

@@ -1,4 +1,4 @@
-//===- StepRecord.h - When a step's work ran ------------------*- C++ -*-===//
+//===- StepRecord.h - Times of the work in a step ---------------*- C++ -*-===//
 
 #ifndef MF_RUNNER_STEPRECORD_H
 #define MF_RUNNER_STEPRECORD_H
@@ -12,21 +12,24 @@ namespace mf::runner {
 
 /// One instruction that a stream ran.
 struct RecordedWork {
-  /// Position in the step, of the instruction or of the call that it is in.
+  /// The position in the step of the instruction, or of the call that contains
+  /// it.
   uint32_t position = 0;
-  /// Number in the call's routine; none of one of the step itself.
+  /// The index in the call's routine. Empty for an instruction of the step
+  /// itself.
   std::optional<uint32_t> instruction;
   WorkTimes times;
 };
 
-/// The work that the streams of one rank ran in a step, each in its order.
+/// The work that the streams of one rank ran in a step, in the order of each
+/// stream.
 struct RankRecord {
   int64_t rank = 0;
-  /// By stream of the stage.
+  /// The work of each stream of the stage.
   std::vector<std::vector<RecordedWork>> streams;
 };
 
-/// One step of the ranks that were recorded, ascending.
+/// One step on the ranks that were recorded, ascending.
 struct StepRecord {
   WorkTimes step;
   std::vector<RankRecord> ranks;

@@ -1,9 +1,9 @@
 //===- Transport.h - Messages between processes -----------------*- C++ -*-===//
 //
 // The few functions of MPI that a run over several processes needs: messages of
-// known sizes, and one end for all. The implementation over MPI is a library of
-// its own that is loaded when a process is one of several, so that nothing else
-// needs MPI.
+// known sizes, and a common end. The implementation over MPI is a separate
+// library that is loaded only if there are several processes, so that nothing
+// else depends on MPI.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace mf {
 
-/// A message to another process, or one from there.
+/// A message to or from another process.
 struct Message {
   static Message makeSend(int64_t process, int64_t tag, const std::byte *from,
                           int64_t bytes) {
@@ -34,64 +34,65 @@ struct Message {
   bool isSend = false;
   int64_t process = 0;
   int64_t tag = 0;
-  /// The bytes to send or the place for received ones; sent bytes are only
-  /// read.
+  /// The bytes to send, which are only read, or the destination of received
+  /// ones.
   std::byte *data = nullptr;
   int64_t bytes = 0;
-  /// Set for a received message: the bytes that the sender sent. If they are
-  /// not `bytes`, `data` is not written.
+  /// For a received message, the bytes that the sender sent. If they differ
+  /// from `bytes`, `data` is not written.
   int64_t arrivedBytes = 0;
 };
 
-/// The way in which a process was lost.
+/// How a process was lost.
 enum class Loss : uint8_t {
   Ended,
-  /// None of its threads runs: it was stopped or frozen.
+  /// None of its threads runs, because it was stopped or frozen.
   Stopped
 };
 
 class Transport {
 public:
-  /// Ends in good order: waits for all processes to come here.
+  /// Ends in an orderly way: waits until all processes arrive here.
   virtual ~Transport();
 
-  /// The number of this process, from 0.
+  /// The index of this process, from 0.
   virtual int64_t getProcess() const = 0;
   virtual int64_t getNumProcesses() const = 0;
-  /// The number of processes that share this machine.
+  /// The number of processes on this machine.
   virtual int64_t getNumProcessesHere() const = 0;
-  /// Tags are from 0 to this.
+  /// The largest tag. Tags start at 0.
   virtual int64_t getMaximumTag() const = 0;
 
-  /// Moves all messages and blocks until they are done: sent bytes have met
-  /// their receiver, received bytes have arrived. Messages of one tag between
-  /// two processes arrive in the order of the calls. May be called by several
-  /// threads; for one tag, process and direction, by one at a time. False if
-  /// the transport was interrupted; then no memory is used any more.
+  /// Transfers all messages and blocks until they are done: sent bytes have
+  /// been received, and received bytes have arrived. Messages with the same tag
+  /// between two processes arrive in the order of the calls. Thread-safe, but
+  /// only one thread at a time may use a tag, process and direction. Returns
+  /// false if the transport was interrupted; then no memory is in use any more.
   virtual bool exchange(llvm::MutableArrayRef<Message> messages) = 0;
 
-  /// Ends all calls of `exchange` in this process, now and later.
+  /// Ends all current and future calls of `exchange` in this process.
   virtual void interrupt() = 0;
 
-  /// Calls `lost`, from another thread, if a process of this machine ends, or
-  /// does not run any more, without having come to the destructor; this process
-  /// ends behind the call.
+  /// Calls `lost` from another thread if a process of this machine ends or no
+  /// longer runs without having reached the destructor. This process ends after
+  /// the call.
   virtual void watch(std::function<void(int64_t process, Loss loss)> lost) = 0;
 
-  /// True for the first process of this machine that asks: it says why all end,
-  /// and then calls finishReport.
+  /// Returns true for the first process of this machine that asks. It reports
+  /// why all processes end and then calls finishReport.
   virtual bool claimReport() = 0;
   virtual void finishReport() = 0;
 
-  /// Ends all processes, this one included, once what was claimed is finished.
+  /// Ends all processes, including this one, after a claimed report is
+  /// finished.
   [[noreturn]] virtual void abort() = 0;
 };
 
-/// Whether Open MPI's mpirun started this process.
+/// Returns whether Open MPI's mpirun started this process.
 bool isStartedByMpirun();
 
-/// How many processes mpirun started together with this one; 1 if it did not
-/// start this one.
+/// Returns the number of processes that mpirun started together with this one;
+/// 1 if it did not start this one.
 int64_t countStartedProcesses();
 
 /// Loads the implementation over MPI from the library at `path` and joins the
