@@ -24,32 +24,34 @@ public:
     std::string path; ///< full dotted name; empty for the layer itself
     std::string name; ///< last component
     bool isCell = false;
-    /// Whether the model's own code recomputes this always (true) or never
-    /// (false), before any setting of the user; a cell's value holds for
-    /// everything in it.
+    /// Whether the model's own code always (true) or never (false) recomputes
+    /// this entry, unless the user's settings override it. The value of a cell
+    /// applies to everything in it.
     std::optional<bool> presetRecompute;
-    /// Cells and operators below, in insertion order.
+    /// The cells and operators directly below, in insertion order.
     std::vector<size_t> children;
   };
 
   CellTree() { entries.push_back({"", "", true, std::nullopt, {}}); }
 
-  /// A tree of operators given by their dotted names; every prefix is a cell,
+  /// Makes a tree of operators from their dotted names. Every prefix is a cell,
   /// in the order of first appearance.
   static CellTree fromOperators(llvm::ArrayRef<std::string> names);
 
-  /// Adds an operator or a cell, and the cells it is in. Adding a name again
-  /// changes nothing; an operator that gets something below becomes a cell.
+  /// Adds an operator or a cell, and the cells that contain it. Adding a name
+  /// again has no effect. An operator under which something is added becomes a
+  /// cell.
   size_t addOperator(llvm::StringRef path) { return add(path, false); }
   size_t addCell(llvm::StringRef path) { return add(path, true); }
   void setPreset(llvm::StringRef path, bool recompute);
 
-  /// All entries; the first is the layer itself.
+  /// Returns all entries. The first is the layer itself.
   llvm::ArrayRef<Entry> getEntries() const { return entries; }
   const Entry &get(size_t index) const { return entries[index]; }
   const Entry *find(llvm::StringRef path) const;
 
-  /// Same names in the same order with the same presets.
+  /// Returns whether both trees have the same names in the same order with the
+  /// same presets.
   bool operator==(const CellTree &other) const;
   size_t getHash() const;
 
@@ -60,10 +62,10 @@ private:
   llvm::StringMap<size_t> byPath;
 };
 
-/// Gives the tree the recompute marks that MindSpore Transformers' models set
-/// themselves: the input cast of every RMSNorm is recomputed, an MoE router's
-/// choices never are, and a true select_recompute without flash attention
-/// recomputes the whole score computation too.
+/// Sets the recompute marks that MindSpore Transformers' models set themselves.
+/// The input cast of every RMSNorm is recomputed, and the choices of an MoE
+/// router never are. If select_recompute is True without flash attention, the
+/// whole computation of the scores is recomputed too.
 void setModelPresets(CellTree &tree, bool selectRecompute,
                      bool useFlashAttention);
 

@@ -1,4 +1,4 @@
-//===- ConvertYaml.h - One format of the YAML as the other ------*- C++ -*-===//
+//===- ConvertYaml.h - Conversion between YAML formats ----------*- C++ -*-===//
 
 #ifndef MF_CONFIG_CONVERTYAML_H
 #define MF_CONFIG_CONVERTYAML_H
@@ -7,12 +7,12 @@
 
 namespace mf {
 
-/// The same training in the YAML of the other format: that of the dynamic graph
-/// for one of the static graph, and the other way round. Each setting for which
-/// the other format has no words is a warning. Empty with errors.
+/// Returns the same training in the other YAML format: that of the dynamic
+/// graph for one of the static graph, and vice versa. A setting that the other
+/// format cannot express is a warning. The result is empty if there are errors.
 std::string convertYaml(const Node &root, DiagnosticList &diagnostics);
 
-/// A tree as a text that reads as the same tree.
+/// Prints a tree as text that reads as the same tree.
 std::string printYaml(const Node &root);
 
 } // namespace mf

@@ -1,8 +1,7 @@
 //===- Diagnostic.h - Errors and warnings with their place ----*- C++ -*-===//
 //
-// A message of the readers of user input: its text, the place that it is about,
-// and notes at other places. Rendered as compilers do, `file:line:column:
-// error: text`.
+// A message of the readers of user input: its text, its place, and notes at
+// other places. It is printed as by compilers, `file:line:column: error: text`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +27,8 @@ struct Location {
   unsigned column = 0;
 
   bool isKnown() const { return line != 0; }
-  /// `file:line:column`, `file` if the line is unknown, or nothing.
+  /// Returns `file:line:column`, `file` if the line is unknown, or an empty
+  /// string.
   std::string str() const;
   bool operator==(const Location &other) const {
     return file == other.file && line == other.line && column == other.column;
@@ -37,8 +37,8 @@ struct Location {
 
 enum class Severity : uint8_t { Error, Warning, Note };
 
-/// One message. Lower case, no full stop; says what is wrong, what was
-/// expected and how to mend it.
+/// A message. It is lower case without a full stop, and states what is wrong,
+/// what was expected and how to mend it.
 struct Diagnostic {
   struct Note {
     std::string message;
@@ -50,13 +50,13 @@ struct Diagnostic {
   Location location;
   std::vector<Note> notes;
 
-  /// Adds a message about another place, or without one.
+  /// Adds a note about another place, or about none.
   Diagnostic &attachNote(const llvm::Twine &text, Location at = {});
   void print(llvm::raw_ostream &stream) const;
   std::string str() const;
 };
 
-/// The messages of one run, in the order they were found.
+/// The messages of one run in the order in which they were found.
 class DiagnosticList {
 public:
   Diagnostic &error(Location at, const llvm::Twine &text);
@@ -68,7 +68,7 @@ public:
   llvm::ArrayRef<Diagnostic> getAll() const { return list; }
   bool empty() const { return list.empty(); }
 
-  /// Prints every message on a line of its own, notes below it.
+  /// Prints every message on its own line, with its notes below it.
   void print(llvm::raw_ostream &stream) const;
   std::string str() const;
 
@@ -79,11 +79,12 @@ private:
   size_t errorCount = 0;
 };
 
-/// `text` with control characters escaped, so that it stays on its line.
+/// Returns `text` with control characters escaped, so that it stays on its
+/// line.
 std::string escapeControls(llvm::StringRef text);
 
-/// `text` in single quotes for a message: control characters escaped, long
-/// text cut at 80 bytes.
+/// Returns `text` in single quotes for a message. Control characters are
+/// escaped, and long text is cut at 80 bytes.
 std::string quote(llvm::StringRef text);
 
 } // namespace mf

@@ -1,8 +1,8 @@
 //===- FusionConfig.h - Operators that a device fuses -----------*- C++ -*-===//
 //
-// The keys of model_config and moe_config that say which operators a device
-// runs as one kernel. They change names, time and memory, not the result of a
-// model.
+// The keys of model_config and moe_config that select operators which a device
+// runs as one kernel. They affect names, time and memory, but not the result of
+// a model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 namespace mf {
 
-/// One kind of fusion, and the key that says so.
+/// One kind of fusion, and the key that selects it.
 struct FusionSwitch {
   bool isOn = false;
   llvm::StringRef key = "";
@@ -24,7 +24,8 @@ struct FusionSwitch {
 struct FusionConfig {
   FusionSwitch rotary; ///< rotary embedding
   FusionSwitch swiglu; ///< SiLU and its product
-  /// The products of all experts, which are one unless the YAML says no.
+  /// The products of all experts. They are one kernel unless the YAML disables
+  /// it.
   FusionSwitch groupMatmuls = {/*isOn=*/true, "", Location()};
   FusionSwitch permuteTokens; ///< sorting tokens by expert
   FusionSwitch route;         ///< the places of tokens in their experts
@@ -34,9 +35,9 @@ struct FusionConfig {
   }
 };
 
-/// The fusions that a YAML asks for. Layer classes of the mcore training graph
-/// (`isMcore`) read model_config alone, classic ones have experts in
-/// moe_config.
+/// Returns the fusions that a YAML selects. Layer classes of the mcore training
+/// graph (`isMcore`) read only model_config. Classic ones read those of experts
+/// from moe_config.
 FusionConfig readFusionConfig(const TrainingConfig &config, bool isMcore,
                               DiagnosticList &diagnostics);
 

@@ -1,4 +1,4 @@
-//===- KeyHelp.h - What an editor shows of a key ----------------*- C++ -*-===//
+//===- KeyHelp.h - Descriptions of keys for editors -------------*- C++ -*-===//
 
 #ifndef MF_CONFIG_KEYHELP_H
 #define MF_CONFIG_KEYHELP_H
@@ -9,28 +9,29 @@
 
 namespace mf {
 
-/// The record of one key in words.
+/// The description of one key.
 struct KeyHelp {
   std::string name;
-  /// The values that it takes, and the one that holds without it; empty for
-  /// sections and for keys with a form of their own.
+  /// The values that the key accepts, and its default. Empty for sections and
+  /// for keys with a format of their own.
   std::string takes, missing;
   std::string meaning;
-  /// The effect on a step, where it is not what the meaning says.
+  /// The effect on a step, if it differs from the meaning.
   std::string effect;
-  /// All values of a key that takes only a few.
+  /// All values of a key that accepts only a few.
   std::vector<std::string> values;
   bool isSection = false;
-  /// Its value is a map of patterns of operators.
+  /// True if the value is a map of patterns of operators.
   bool takesPatterns = false;
 };
 
-/// The keys of a section, given by the names of the maps around it, joined by
-/// dots; empty for the document. No keys for a section without records.
+/// Return the keys of a section, which is given by the names of the enclosing
+/// maps, joined by dots, or empty for the document. The result is empty for an
+/// unknown section.
 std::vector<KeyHelp> describeStaticKeys(llvm::StringRef section);
 std::vector<KeyHelp> describeDynamicKeys(llvm::StringRef section);
 
-/// Whether the document has sections of the dynamic graph's trainer.
+/// Returns whether the document has sections of the dynamic graph's trainer.
 bool hasDynamicSections(const Node &root);
 
 } // namespace mf

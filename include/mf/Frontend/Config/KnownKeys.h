@@ -12,16 +12,17 @@ namespace mf {
 
 struct MemorySettings;
 
-/// How a key is used. The unit test KnownKeysTest tries every key of every
-/// section and compares the effect with this use.
+/// How a key is used. The unit test KnownKeysTest changes every key of every
+/// section and compares the effect with this value.
 enum class KeyUse : uint8_t {
-  Used,        ///< another value gives another program, or a message
-  Section,     ///< a map whose keys have a table of their own
-  NotModelled, ///< would change the step; a warning unless it says nothing
+  Used,        ///< another value leads to another program, or to a message
+  Section,     ///< a map whose keys have their own table
+  NotModelled, ///< affects the step but is not modelled: a warning unless the
+               ///< value is neutral
 };
 
-/// The member of a TrainingConfig that has the value of a key; none where the
-/// part of the configuration is absent.
+/// A pointer to the member of a TrainingConfig that holds the value of a key.
+/// std::monostate if that part of the configuration is absent.
 using KeyField =
     std::variant<std::monostate, bool *, int64_t *, double *, std::string *,
                  std::optional<bool> *, std::optional<int64_t> *,
@@ -29,12 +30,12 @@ using KeyField =
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// The numbers that a key takes, and how a message calls them.
+/// The range of numbers that a key accepts, and its name in messages.
 struct NumberRange {
   llvm::StringLiteral words = "a number";
   double low = -infinity;
   double high = infinity;
-  /// The bounds themselves are not taken.
+  /// True if the bounds themselves are excluded.
   bool isOpen = false;
 };
 
@@ -42,41 +43,40 @@ using NameList = llvm::ArrayRef<llvm::StringRef> (*)();
 using NumberSetting = std::optional<int64_t> MemorySettings::*;
 using FlagSetting = std::optional<bool> MemorySettings::*;
 
-/// All that is known of one key. Its type and its default value are those of
-/// the member of TrainingConfig that `field` gives; keys without one are read
-/// by code of their own.
+/// The record of one key. Its type and default are those of the TrainingConfig
+/// member that `field` returns. Keys without `field` are read by separate code.
 struct KnownKey {
   llvm::StringLiteral name = "";
   KeyUse use = KeyUse::Used;
   llvm::StringLiteral meaning = "";
-  /// For NotModelled: Python spellings, separated by `|`, of values that ask
-  /// for the behaviour without the key.
+  /// For NotModelled: the values, in Python's spelling and separated by `|`,
+  /// that select the behaviour without the key.
   llvm::StringLiteral neutral = "";
   /// For a bool that is read but not lowered: what the program does instead of
-  /// what True asks for.
+  /// what True requests.
   llvm::StringLiteral instead = "";
   KeyField (*field)(TrainingConfig &config) = nullptr;
 
-  // The values that it takes, of those of its type.
+  // The values of the key's type that it accepts.
   int64_t smallest = 1;
   int64_t largest = std::numeric_limits<int32_t>::max();
   NumberRange range = {};
   NameList choices = nullptr;
-  bool takesNull = false;     ///< null is as if the key were not there
-  bool takesMinusOne = false; ///< and so is -1
-  bool takesPatterns = true;  ///< of settings of layers
+  bool takesNull = false;     ///< null means the same as an absent key
+  bool takesMinusOne = false; ///< -1 means the same as an absent key
+  bool takesPatterns = true;  ///< whether a setting of layers accepts patterns
 
-  /// Passes have messages about the value, so they are told its place.
+  /// True if passes have messages about the value, so that they need its place.
   bool hasPlace = false;
-  /// The planner's setting that is this key's value.
+  /// The planner's setting that corresponds to this key.
   NumberSetting number = nullptr;
   FlagSetting flag = nullptr;
 
-  /// `an int from 1 to 65536`; bounds that are those of the type are not said
-  /// unless `sayBoth`.
+  /// Returns a description such as `an int from 1 to 65536`. Bounds that are
+  /// those of the type are left out unless `sayBoth` is true.
   std::string describeNumbers(bool sayBoth) const;
 
-  /// The value that a configuration has; null if the key is of another type.
+  /// Returns the value in a configuration, or null if the key has another type.
   template <typename Value>
   const Value *getValue(const TrainingConfig &config) const {
     if (!field)
@@ -88,11 +88,11 @@ struct KnownKey {
   }
 };
 
-/// Keys that cannot matter to a training step.
+/// Keys that cannot affect a training step.
 struct IrrelevantKeys {
-  /// Their purpose, which shows that they cannot matter.
+  /// The purpose of the keys, which shows that they cannot affect a step.
   llvm::StringLiteral reason;
-  /// Separated by blanks.
+  /// The names, separated by blanks.
   llvm::StringLiteral names;
 
   llvm::SmallVector<llvm::StringRef> getNames() const;
@@ -100,16 +100,18 @@ struct IrrelevantKeys {
 
 struct KnownSection {
   llvm::StringLiteral name;
-  /// MindSpore Transformers raises KeyError for keys it does not know here.
+  /// True if MindSpore Transformers raises KeyError for unknown keys of this
+  /// section.
   bool isStrict;
   llvm::ArrayRef<KnownKey> keys;
   llvm::ArrayRef<IrrelevantKeys> irrelevant = {};
 
-  /// Null for a key that cannot matter, or that is not known.
+  /// Returns the record of a key, or null for a key that is unknown or cannot
+  /// affect a step.
   const KnownKey *find(llvm::StringRef key) const;
-  /// The names of all keys, those that cannot matter included.
+  /// Returns the names of all keys, including those that cannot affect a step.
   std::vector<llvm::StringRef> getNames() const;
-  /// The section's map in a document.
+  /// Returns the section's map in a document.
   Node getNode(const Node &root) const;
 };
 
@@ -135,13 +137,13 @@ extern const KnownSection dropRateCallbackSection;
 extern const KnownSection modelSection;
 extern const KnownSection topLevel;
 
-/// All of them, in the order of the file.
+/// Returns all sections in the order of the file.
 llvm::ArrayRef<const KnownSection *> getKnownSections();
 
-/// Words for the tables.
+/// Helpers to write the tables.
 namespace known {
 
-/// The part of a configuration of this type.
+/// Returns the part of a configuration that has this type.
 template <typename Part> Part *findPart(TrainingConfig &config) {
   Part *found = nullptr;
   auto offer = [&](auto *part) {
@@ -175,7 +177,8 @@ KeyField getField(TrainingConfig &config, Value Part::*member) {
   return part ? KeyField(&(part->*member)) : KeyField();
 }
 
-/// A property of a key, as `orNull`, that stands behind its meaning.
+/// A property of a key, such as `orNull`. It is an argument after the key's
+/// meaning.
 template <typename Value> struct Property {
   Value KnownKey::*member;
   Value value;
@@ -191,11 +194,11 @@ constexpr Property<int64_t> from(int64_t smallest) {
 constexpr Property<int64_t> upTo(int64_t largest) {
   return {&KnownKey::largest, largest};
 }
-/// The ranks of one axis: more than any machine has.
+/// A bound on the ranks along one axis, above that of any machine.
 inline constexpr Property<int64_t> ofRanks = upTo(int64_t{1} << 20);
-/// Tasks are made one by one for each.
+/// A bound on numbers for which tasks are made one by one.
 inline constexpr Property<int64_t> ofTasks = upTo(int64_t{1} << 16);
-/// Copies of the model, each of which is compiled.
+/// A bound on copies of the model, each of which is compiled.
 inline constexpr Property<int64_t> ofCopies = upTo(64);
 inline constexpr Property<NumberRange> positive = {
     &KnownKey::range, {"a positive number", 0, infinity, /*isOpen=*/true}};
@@ -219,7 +222,7 @@ constexpr Property<FlagSetting> plans(FlagSetting setting) {
   return {&KnownKey::flag, setting};
 }
 
-/// A key that code of its own reads.
+/// Makes the record of a key that separate code reads.
 template <typename... Values>
 constexpr KnownKey used(llvm::StringLiteral name,
                         llvm::StringLiteral meaning = "",
@@ -228,7 +231,8 @@ constexpr KnownKey used(llvm::StringLiteral name,
   ((key.*properties.member = properties.value), ...);
   return key;
 }
-/// A key whose value is `member` of its part of TrainingConfig.
+/// Makes the record of a key whose value is `member` of its part of
+/// TrainingConfig.
 template <auto member, typename... Values>
 constexpr KnownKey key(llvm::StringLiteral name, llvm::StringLiteral meaning,
                        Property<Values>... properties) {
@@ -244,7 +248,7 @@ constexpr KnownKey notModelled(llvm::StringLiteral name,
   return {name, KeyUse::NotModelled, "", neutral};
 }
 
-// Reasons.
+// Reasons of IrrelevantKeys.
 inline constexpr llvm::StringLiteral checkpoints =
     "checkpoints: mf-run and mf-translate have options for them";
 inline constexpr llvm::StringLiteral collectives =
@@ -291,11 +295,12 @@ inline constexpr llvm::StringLiteral weights =
 void checkKeys(const Node &section, const KnownSection &known,
                DiagnosticList &diagnostics);
 
-/// Prints all keys as a page of Markdown, with what they take, their defaults
-/// and meanings.
+/// Prints a Markdown page of all keys, with their accepted values, defaults and
+/// meanings.
 void printKeyPage(llvm::raw_ostream &out);
 
-/// Prints the fields of the dynamic graph's YAML as a second part of that page.
+/// Prints the fields of the dynamic graph's YAML as the second part of that
+/// page.
 void printDynamicKeyPage(llvm::raw_ostream &out);
 
 } // namespace mf

@@ -1,11 +1,12 @@
 //===- LayerPlan.h - Recompute and swap of each layer -----------*- C++ -*-===//
 //
-// Resolves recompute_config and swap_config over a stage map and the names of
-// every layer's operators: the layers that are recomputed whole, the operators
-// and cells that are recomputed one by one, those whose communication is
-// recomputed, those that are excluded, and those that are swapped, with their
-// prefetch. The plan is a plain value that prints; the log lines are those of
-// MindSpore Transformers as its public documentation shows them.
+// Resolves recompute_config and swap_config for a stage map and the names of
+// every layer's operators: the layers that are recomputed as a whole, the
+// operators and cells that are recomputed individually, those whose
+// communication is recomputed, those that are excluded, and those that are
+// swapped, with their prefetch distance. The plan is a plain value that can be
+// printed. Its log lines are those of MindSpore Transformers as its public
+// documentation shows them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,57 +20,60 @@
 
 namespace mf {
 
-/// How a model names its operators, which decides the default patterns.
+/// The naming of a model's operators, which determines the default patterns.
 enum class NameFamily : uint8_t {
   Classic, ///< Llama, Qwen, GLM, ...: feed_forward, attention
   Mcore,   ///< the mcore training graph: mlp, self_attention
 };
 
-/// The patterns that a select_recompute without names stands for.
+/// Returns the patterns that a select_recompute without names stands for.
 llvm::ArrayRef<llvm::StringRef> getDefaultSelectPatterns(NameFamily family);
-/// The patterns of select_comm_recompute in the same case.
+/// Returns the patterns that a select_comm_recompute without names stands for.
 llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns();
-/// The operators that are swapped where swap_config names neither layers nor
-/// operators.
+/// Returns the pattern of the operators that are swapped if swap_config names
+/// neither layers nor operators.
 llvm::StringRef getDefaultSwapPattern();
 
-/// A layer selection in the terms of one stage map. With swap off a matrix of
-/// layers per mini stage, counted from its first layer; with swap on all
-/// layers, or a list of layer indices.
+/// The layers that a setting covers, resolved for one stage map. With swap off
+/// it is a matrix with the number of layers of each mini stage, counted from
+/// its first layer. With swap on it is all layers, or a list of layer indices.
 struct NormalizedLayers {
   enum class Kind : uint8_t { Matrix, All, Indices };
   Kind kind = Kind::Matrix;
   std::vector<std::vector<int64_t>> matrix;
-  /// As written: True stands for layer 1 and False for layer 0, as in Python.
+  /// The list as written. True stands for layer 1 and False for layer 0, as in
+  /// Python.
   std::vector<LayerCount> indices;
-  /// For Indices: by layer, whether it is in the list.
+  /// For Indices, whether each layer is in the list.
   std::vector<bool> mask;
 
   bool covers(const StageMap &stages, int64_t layer) const;
-  /// As Python prints it, for the `Formative` lines.
+  /// Returns Python's representation, for the `Formative` lines.
   std::string repr() const;
 };
 
-/// A pattern and the layers it is for.
+/// A pattern and the layers that it applies to.
 struct PatternLayers {
   std::string pattern;
   NormalizedLayers layers;
   Location location;
   bool isDefault = false; ///< not written by the user
-  /// The pattern must match the whole path of a cell, dots included.
+  /// True if the pattern must match the whole path of a cell, including dots.
   bool meansWholePaths = false;
 };
 
-/// Something of a layer that a setting applies to: an operator, a cell with
-/// all in it, or (empty path) the whole layer.
+/// The part of a layer that a setting applies to: an operator, a cell with
+/// everything in it, or (empty path) the whole layer.
 struct LayerTarget {
   std::string path;
   bool isCell = false;
-  /// The setting, for messages: `select_recompute 'feed_forward\.mul'`.
+  /// The setting for messages, for example `select_recompute
+  /// 'feed_forward\.mul'`.
   std::string setting;
   Location location;
 
-  /// Whether the operator or cell at `other` is this or in this.
+  /// Returns whether the operator or cell at `other` is this one or inside of
+  /// it.
   bool contains(llvm::StringRef other) const;
 };
 
@@ -83,7 +87,7 @@ struct SwapTarget : LayerTarget {
   bool countsLayers = false; ///< `prefetch` counts layers, not kernels
 };
 
-/// Whether the collectives next to an operator are repeated in backward.
+/// Whether the collectives next to an operator are run again in backward.
 enum class CommunicationChoice : uint8_t {
   Repeat,  ///< named by select_comm_recompute, or in a recomputed cell
   Keep,    ///< in a recomputed cell, but mp_comm_recompute is False
@@ -97,46 +101,51 @@ struct LayerEffects {
   int64_t chunk = 0;
   int64_t commFusion = 1;
   bool fullRecompute = false;
-  /// Whether recomputed cells repeat their communication, too.
+  /// Whether recomputed cells run their communication again too.
   bool mpCommRecompute = true;
-  /// Each rank that has the recomputed layer's input keeps only a part of it.
+  /// True if each rank that has the recomputed layer's input keeps only a part
+  /// of it.
   bool sliceActivation = false;
-  /// In the order applied; for an operator the last one counts. Full
-  /// recompute is the first, with the layer itself as its target.
+  /// In the order of application; the last one that contains an operator
+  /// decides. Full recompute comes first, with the layer itself as its target.
   std::vector<RecomputeTarget> recompute;
   std::vector<RecomputeTarget> commRecompute;
-  /// Layer first, then the op_swap patterns; the last that contains an
-  /// operator counts.
+  /// The layer first, then the op_swap patterns. The last one that contains an
+  /// operator decides.
   std::vector<SwapTarget> swap;
-  /// Marks of the model itself (CellTree::Entry::presetRecompute).
+  /// The marks of the model itself (CellTree::Entry::presetRecompute).
   std::vector<RecomputeTarget> presets;
-  /// `Set ...` lines without the level.
+  /// The `Set ...` lines without the log level.
   std::vector<std::string> logLines;
 
-  /// Whether the operator at `path` runs again in backward. Its own mark
-  /// beats those of the cells it is in.
+  /// Returns whether the operator at `path` runs again in backward. Its own
+  /// mark overrides those of the cells that contain it.
   bool isRecomputed(llvm::StringRef path) const;
-  /// The user's mark on the communication of the operator, if there is one.
+  /// Returns the user's mark on the communication of the operator, if there is
+  /// one.
   std::optional<bool> getCommRecompute(llvm::StringRef path) const;
-  /// The choice for the collectives next to an operator, by its own settings or
-  /// those of the recomputed cells around it; none if they say nothing.
+  /// Returns the choice for the collectives next to an operator, from its own
+  /// settings or those of the recomputed cells that contain it. Empty if these
+  /// define none.
   std::optional<CommunicationChoice>
   getCommunicationChoice(llvm::StringRef path) const;
-  /// The prefetch of the operator's swap, or nothing. A recomputed operator is
-  /// not swapped.
+  /// Returns the prefetch distance of the operator's swap, or none. A
+  /// recomputed operator is not swapped.
   std::optional<int64_t> getSwapPrefetch(llvm::StringRef path) const;
-  /// The settings behind the two, for messages; null if there is none.
+  /// Return the settings that these choices come from, for messages. Null if
+  /// there is none.
   const RecomputeTarget *getRecomputeSetting(llvm::StringRef path) const;
   const RecomputeTarget *getCommunicationSetting(llvm::StringRef path) const;
   const SwapTarget *getSwapSetting(llvm::StringRef path) const;
 
-  /// The settings of the layer on one line, without its number and place.
+  /// Returns the settings of the layer on one line, without its number and
+  /// place.
   std::string describe() const;
 };
 
-/// The message about an operator whose swap has no effect because it, or
-/// `consumer` that reads its output, is recomputed by `recompute`; `consumer`
-/// may be empty.
+/// Warns that the swap of an operator has no effect, because it, or `consumer`
+/// that reads its output, is recomputed by `recompute`. `consumer` may be
+/// empty.
 void warnAboutSwapConflict(const LayerEffects &layer, llvm::StringRef path,
                            llvm::StringRef consumer,
                            const RecomputeTarget *recompute,
@@ -153,19 +162,21 @@ struct LayerPlan {
   std::vector<SwapConfig::OperatorSwap> opSwap;
   bool mpCommRecompute = true;
   bool parallelOptimizerCommRecompute = false;
-  /// The lines that are logged before the layers, without the level.
+  /// The lines that are logged before those of the layers, without the log
+  /// level.
   std::vector<std::string> initLines;
   std::vector<LayerEffects> layers;
 
-  /// `INFO - ...` lines: the normalised settings, then layer by layer.
+  /// Prints the `INFO - ...` lines: the normalised settings, then those of each
+  /// layer.
   void printLog(llvm::raw_ostream &stream) const;
   /// Prints one row per run of equal layers.
   void printTable(llvm::raw_ostream &stream) const;
   llvm::json::Value toJson() const;
 };
 
-/// A call of the layer setting: a layer and the names in it. A layer may come
-/// twice (a multi-token-prediction layer and its hidden fuser).
+/// One call of the layer setting, with a layer and the names in it. A layer may
+/// occur twice (a multi-token-prediction layer and its hidden fuser).
 struct PlannedLayer {
   int64_t layer = 0;
   const CellTree *tree = nullptr;
@@ -180,10 +191,10 @@ struct LayerPlanInput {
   int64_t gradientAggregationGroup = 4;
 };
 
-/// Resolves everything. The plan may only be used when no errors were added.
-/// Warnings: patterns that match nothing (with the nearest names), settings
-/// without effect, and each operator of each layer that is both recomputed
-/// and swapped.
+/// Resolves all settings. The plan may only be used if no errors were added.
+/// Warnings are added for patterns that match nothing (with the most similar
+/// names), for settings without effect, and for each operator of each layer
+/// that is both recomputed and swapped.
 LayerPlan planLayers(const LayerPlanInput &input, DiagnosticList &diagnostics);
 
 } // namespace mf

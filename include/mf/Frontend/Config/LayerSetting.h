@@ -1,8 +1,8 @@
 //===- LayerSetting.h - Values of recompute and swap keys -------*- C++ -*-===//
 //
-// The values that recompute_config and swap_config give per layer, as written:
-// how many layers of a stage (or, with swap on, which layers), for which
-// operators. LayerPlan applies them to a given stage map.
+// The values per layer of recompute_config and swap_config as written: a number
+// of layers of each stage (or, with swap on, layer indices), and the operators.
+// LayerPlan applies them to a stage map.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@
 
 namespace mf {
 
-/// A number of layers as users write it: an int, or True for all of them and
+/// A number of layers as users write it: an int, or True for all layers and
 /// False for none. With swap on, the same list item is a layer index.
 struct LayerCount {
   bool isBool = false;
@@ -31,11 +31,11 @@ struct LayerCount {
   }
 };
 
-/// `[1, True]` as Python prints it.
+/// Returns Python's representation, for example `[1, True]`.
 std::string reprCounts(llvm::ArrayRef<LayerCount> counts);
 
-/// A row of a two-dimensional setting: one count per stage, or one bool for
-/// the whole row.
+/// A row of a two-dimensional setting: one count per stage, or one bool for the
+/// whole row.
 struct LayerCountRow {
   std::optional<bool> whole;
   std::vector<LayerCount> counts;
@@ -55,7 +55,8 @@ struct LayerSelection {
   bool flag = false;
   std::vector<LayerCount> counts;
   std::vector<LayerCountRow> table;
-  /// In ascending order; a pattern for such layers means whole paths of cells.
+  /// In ascending order. Patterns for such layers must match whole paths of
+  /// cells.
   std::vector<int64_t> numbers;
   Location location;
 
@@ -64,7 +65,7 @@ struct LayerSelection {
     selection.flag = flag;
     return selection;
   }
-  /// The written value as Python prints it.
+  /// Returns Python's representation of the written value.
   std::string repr() const;
 };
 
@@ -76,8 +77,8 @@ struct LayerSetting {
 
   Kind kind = Kind::Selection;
   LayerSelection selection;
-  /// Patterns in the order written; those of a list cover all layers. The
-  /// location is the pattern's own.
+  /// The patterns in the order written. The patterns of a list cover all
+  /// layers. The location is that of the pattern.
   struct Pattern {
     std::string text;
     LayerSelection layers;
@@ -91,18 +92,20 @@ struct LayerSetting {
     setting.selection = LayerSelection::fromBool(flag);
     return setting;
   }
-  /// Python's truth of the written value: False, [] and {} are false.
+  /// Returns Python's truth value of the written value: False, [] and {} are
+  /// false.
   bool isTruthy() const;
 };
 
-/// Reads the layers a value covers: bool, list of ints and bools, list of
-/// such rows, list of strings. Anything else is an error that names `key`.
+/// Reads the layers that a value covers: a bool, a list of ints and bools, a
+/// list of such rows, or a list of strings. Anything else is an error that
+/// names `key`.
 std::optional<LayerSelection> readLayerSelection(const Node &node,
                                                  llvm::StringRef key,
                                                  DiagnosticList &diagnostics);
 
 /// Reads the value of a recompute_config key. `allowPatterns` is false for
-/// `recompute`, which is about whole layers only.
+/// `recompute`, which applies to whole layers only.
 std::optional<LayerSetting> readLayerSetting(const Node &node,
                                              llvm::StringRef key,
                                              bool allowPatterns,
@@ -110,10 +113,12 @@ std::optional<LayerSetting> readLayerSetting(const Node &node,
 
 /// One item of layer_swap, or one use of a name in op_swap.
 struct SwapEntry {
-  /// Kernels between the copy to the device and its first reader in backward.
+  /// The number of kernels between the copy to the device and its first reader
+  /// in backward.
   int64_t prefetch = 1;
   bool allLayers = false;
-  /// `prefetch` counts layers, and a pattern means whole paths of cells.
+  /// True if `prefetch` counts layers, and patterns must match whole paths of
+  /// cells.
   bool countsLayers = false;
   std::vector<int64_t> layers;
   Location location;

@@ -13,16 +13,17 @@
 
 namespace mf {
 
-/// Bytes of a size such as `59GB`, `54.5GB`, `512MB`, `64KB` or a plain number
-/// of bytes; GB is 2^30, as in MindSpore's max_device_memory. None if the text
-/// is no positive size.
+/// Returns the bytes of a size such as `59GB`, `54.5GB`, `512MB`, `64KB` or a
+/// plain number of bytes. GB is 2^30, as in MindSpore's max_device_memory. None
+/// if the text is not a positive size.
 std::optional<int64_t> parseMemorySize(llvm::StringRef text);
 
-/// A size for people to read: `61963264 bytes (0.06 GiB)`; without the second
-/// unit where that would be 0.00.
+/// Formats a size for messages: `61963264 bytes (0.06 GiB)`. The second unit is
+/// left out if it would be 0.00.
 std::string describeMemorySize(int64_t bytes);
 
-/// The categories that memory is spent on, largest first and then by name.
+/// Returns the categories of memory, sorted by descending size and then by
+/// name.
 std::vector<std::pair<std::string, int64_t>>
 sortBySize(const std::map<std::string, int64_t> &bytesByCategory);
 

@@ -13,12 +13,13 @@ namespace mf {
 /// A regular expression that is matched against one name.
 class NameRegex {
 public:
-  /// Compiles `text`; on failure there is a message and nothing matches.
+  /// Compiles `text`. If that fails, there is a message and nothing matches.
   explicit NameRegex(llvm::StringRef text);
 
-  /// Whether it matches the whole name, as Python's re.fullmatch.
+  /// Returns whether it matches the whole name, as Python's re.fullmatch does.
   bool fullMatch(llvm::StringRef name) const;
-  /// Whether it matches the name's start or all of it, as Python's re.match.
+  /// Returns whether it matches a prefix of the name, as Python's re.match
+  /// does.
   bool matchStart(llvm::StringRef name) const;
   bool isValid() const { return message.empty(); }
   const std::string &getMessage() const { return message; }
@@ -26,7 +27,7 @@ public:
 private:
   struct Compiled;
   std::shared_ptr<Compiled> compiled;
-  /// The text itself when it has no special characters.
+  /// The text itself if it has no special characters.
   std::optional<std::string> literal;
   std::string message;
 };

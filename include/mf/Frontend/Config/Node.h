@@ -1,10 +1,10 @@
 //===- Node.h - An immutable YAML tree --------------------------*- C++ -*-===//
 //
-// A YAML document as a tree of maps, lists and typed scalars that all know
-// their line and column. Scalars get the types PyYAML's safe loader gives
-// them (YAML 1.1), because that is what MindSpore Transformers loads with:
-// `yes` is a bool, `1.e-8` a float, `1e-8` a string, `010` is 8, and quoted
-// scalars stay strings. Anchors, aliases and merge keys are resolved.
+// A YAML document as a tree of maps, lists and typed scalars with their lines
+// and columns. Scalars get the types of PyYAML's safe loader (YAML 1.1), which
+// MindSpore Transformers uses: `yes` is a bool, `1.e-8` a float, `1e-8` a
+// string, `010` is 8, and quoted scalars stay strings. Anchors, aliases and
+// merge keys are resolved.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,16 +32,18 @@ enum class NodeKind : uint8_t {
   Map,
 };
 
-/// The name of a value of this kind in a message: `a list`, `an int`, ...
+/// Returns the name of a kind for messages: `a list`, `an int`, ...
 llvm::StringRef describe(NodeKind kind);
 
 class Node;
 
-/// Storage of one node, shared by all its aliases. Only readers make these.
+/// The storage of one node, which all its aliases share. Only readers create
+/// it.
 struct NodeData;
 
-/// A handle on one node of a document; cheap to copy, keeps the node alive. A
-/// default node is undefined and every question to it has an answer.
+/// A handle to one node of a document. It is cheap to copy and keeps the node
+/// alive. A default-constructed node is undefined, and all its functions can be
+/// called.
 class Node {
 public:
   struct Entry;
@@ -62,28 +64,32 @@ public:
   bool isList() const { return getKind() == NodeKind::List; }
   bool isMap() const { return getKind() == NodeKind::Map; }
 
-  /// Where the node starts. For an alias, where the anchored node starts.
+  /// Returns the place where the node starts. For an alias this is the place of
+  /// the anchored node.
   Location getLocation() const;
 
-  /// The text of a scalar as written, without quotes; empty for others.
+  /// Returns the text of a scalar as written, without quotes. Empty for other
+  /// kinds.
   llvm::StringRef getText() const;
   std::optional<bool> getBool() const;
-  /// The value of an int that fits 64 bits.
+  /// Returns the value of an int that fits 64 bits, or none.
   std::optional<int64_t> getInt() const;
-  /// The value of a float or an int.
+  /// Returns the value of a float or an int, or none.
   std::optional<double> getFloat() const;
 
-  /// Elements of a list; empty for others.
+  /// Returns the elements of a list. Empty for other kinds.
   const std::vector<Node> &getElements() const;
-  /// Entries of a map in PyYAML's order (merged keys first), every key once.
+  /// Returns the entries of a map in PyYAML's order (merged keys first), every
+  /// key once.
   const std::vector<Entry> &getEntries() const;
-  /// The value at `key` of a map, or undefined.
+  /// Returns the value at `key` of a map, or an undefined node.
   Node operator[](llvm::StringRef key) const;
-  /// The key node at `key` of a map, or undefined: for messages about keys.
+  /// Returns the node of the key `key` of a map, or an undefined node, for
+  /// messages about keys.
   Node getKeyNode(llvm::StringRef key) const;
 
-  /// The node as Python would print the loaded value: True, 'text', [1, 2],
-  /// {'a': None}; cut after about `longest` bytes.
+  /// Returns Python's representation of the loaded value: True, 'text', [1, 2],
+  /// {'a': None}. It is cut after about `longest` bytes.
   std::string repr(size_t longest = 200) const;
 
 private:
@@ -108,31 +114,32 @@ struct NodeData {
   double real = 0;
   std::vector<Node> elements;
   std::vector<Node::Entry> entries;
-  /// Nodes below and including this one with aliases written out.
+  /// The number of nodes below and including this one, with aliases expanded.
   uint64_t expandedSize = 1;
 };
 
-/// Limits that keep hostile input cheap. Real files have a few hundred lines.
+/// Limits that bound the cost of hostile input. Real files have a few hundred
+/// lines.
 struct YamlLimits {
   size_t maxBytes = 1 << 20;
   unsigned maxDepth = 64;
-  /// Nodes counted with aliases written out, so that nested aliases cannot
-  /// multiply without end.
+  /// The number of nodes with aliases expanded, so that nested aliases cannot
+  /// multiply without limit.
   uint64_t maxNodes = 1 << 18;
 };
 
-/// Reads the one document in `text`. Errors (syntax, a second document, an
-/// unknown tag or alias, a limit) go to `diagnostics` and give an undefined
-/// node; a repeated key is a warning and its last value counts, as in PyYAML.
-/// An empty document is a null node.
+/// Reads the single document in `text`. Errors (syntax, a second document, an
+/// unknown tag or alias, a limit) are added to `diagnostics`, and the result is
+/// an undefined node. A repeated key is a warning, and its last value counts,
+/// as in PyYAML. An empty document is a null node.
 Node parseYaml(llvm::StringRef text, llvm::StringRef fileName,
                DiagnosticList &diagnostics, const YamlLimits &limits = {});
 
-/// As `parseYaml` for a file on disk; `-` is standard input.
+/// Reads a file as `parseYaml` does; `-` is standard input.
 Node parseYamlFile(llvm::StringRef path, DiagnosticList &diagnostics,
                    const YamlLimits &limits = {});
 
-/// Gives a plain (unquoted, untagged) scalar the type PyYAML gives it.
+/// Sets the type that PyYAML gives to a plain (unquoted, untagged) scalar.
 void resolvePlainScalar(NodeData &data);
 
 } // namespace mf

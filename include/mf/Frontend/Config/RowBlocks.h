@@ -7,10 +7,10 @@
 
 namespace mf {
 
-/// Into how many blocks of rows norms and projections are cut, after
-/// model_config.fine_grain_interleave: 1 for none, and where no rank shares a
-/// layer's weights with another. An error where ranks share no rows of the
-/// residual stream, as MindSpore Transformers wants them to.
+/// Returns the number of blocks of rows into which norms and projections are
+/// cut by model_config.fine_grain_interleave. It is 1 without that key, and if
+/// no layer's weights are cut over ranks. Fails if the rows of the residual
+/// stream are not distributed over ranks, as MindSpore Transformers requires.
 int64_t resolveRowBlocks(const TrainingConfig &config, const RankLayout &ranks,
                          DiagnosticList &diagnostics);
 

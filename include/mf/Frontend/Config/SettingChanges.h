@@ -7,14 +7,15 @@
 
 namespace mf {
 
-/// Prints how one YAML differs from another, as lines of YAML: sections with
-/// the keys whose values differ, each with all of its new value; swap_config is
+/// Prints the differences between two YAMLs as lines of YAML: sections with the
+/// keys whose values differ, each with its whole new value. swap_config is
 /// printed as a whole. Removed keys are left out, except those of swap_config.
-/// Every line has `indent` blanks in front and a line end; the result is empty
-/// if there is no difference.
+/// Every line is indented by `indent` blanks and ends with a newline. The
+/// result is empty if there is no difference.
 std::string printSettingChanges(const Node &before, const Node &after,
                                 size_t indent = 0);
-/// The same of two texts that have been compiled, and so can be read.
+/// Does the same for two texts that have been compiled, so that they can be
+/// parsed.
 std::string printSettingChanges(llvm::StringRef before, llvm::StringRef after,
                                 size_t indent = 0);
 

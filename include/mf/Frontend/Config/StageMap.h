@@ -1,12 +1,12 @@
 //===- StageMap.h - Maps layers to stages and chunks ------------*- C++ -*-===//
 //
-// Where each layer lives when a model is cut into pipeline stages, and, with
-// interleaving, each stage into several chunks. A pair (chunk, stage) is a
-// mini stage. Layers are dealt evenly and `offset` moves them; numbering runs
-// over all stages of chunk 0, then of chunk 1, and so on. A chunk visits the
-// stages in the order that the schedule wants, mostly from the first to the
-// last. The embedding is on the stage visited first; final norm, head and loss
-// are on that visited last.
+// The placement of layers when a model is cut into pipeline stages and, with
+// interleaving, each stage into several chunks. A pair (chunk, stage) is a mini
+// stage. Layers are distributed evenly and then moved by `offset`. They are
+// numbered over all stages of chunk 0, then of chunk 1, and so on. A chunk
+// visits the stages in the order of the schedule, which is usually from the
+// first to the last. The embedding is on the stage that is visited first. The
+// final norm, head and loss are on the stage that is visited last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,53 +17,54 @@
 
 namespace mf {
 
-/// model_config.offset: one int for every mini stage, one per stage, or one
-/// per chunk and stage.
+/// The value of model_config.offset: one int for every mini stage, one per
+/// stage, or one per chunk and stage.
 struct StageOffset {
   enum class Kind : uint8_t { Scalar, PerStage, PerMiniStage };
   Kind kind = Kind::Scalar;
-  /// One row, one value for a scalar; a row per chunk otherwise.
+  /// One row for Scalar (one value) and PerStage, one row per chunk for
+  /// PerMiniStage.
   std::vector<std::vector<int64_t>> rows = {{0}};
   Location location;
 
   int64_t getSum() const;
-  /// The offset as Python prints it.
+  /// Returns Python's representation.
   std::string repr() const;
 };
 
-/// Reads `offset`; an undefined or null node is 0. Values that numpy casts to
-/// int are taken as it does (0.9 is 0, True is 1, "0" is 0).
+/// Reads `offset`. An undefined or null node is 0. Values that numpy casts to
+/// int are accepted with the same result (0.9 is 0, True is 1, "0" is 0).
 std::optional<StageOffset> readStageOffset(const Node &node,
                                            DiagnosticList &diagnostics);
 
-/// The numbers that a stage map is computed from.
+/// The numbers from which a stage map is computed.
 struct StageMapOptions {
-  /// Layers of the model, without those for multi-token prediction.
+  /// The layers of the model, without those for multi-token prediction.
   int64_t numLayers = 0;
-  /// Multi-token-prediction layers that the family counts as layers after the
-  /// last one (DeepSeek-V3 and the mcore models).
+  /// Multi-token-prediction layers that the model family counts as layers after
+  /// the last one (DeepSeek-V3 and the mcore models).
   int64_t mtpLayers = 0;
   int64_t pipelineStages = 1;
-  /// Chunks per stage; 1 unless interleaving is on.
+  /// The chunks per stage; 1 without interleaving.
   int64_t interleave = 1;
   StageOffset offset;
-  /// A model that occupies only `stageNum` stages from `startStage` on (parts
-  /// of multimodal models); 0 means all stages.
+  /// For a model that occupies only the `stageNum` stages from `startStage` on
+  /// (parts of multimodal models). 0 means all stages.
   int64_t startStage = 0;
   int64_t stageNum = 0;
   /// The stages of all mini stages in the order in which a micro-batch passes
-  /// through them, each stage once per chunk, as the schedule's policy gives it
-  /// (mf/Pipeline/Policy.h). Empty: each chunk from the first stage to the
-  /// last.
+  /// through them, each stage once per chunk, as the schedule's policy defines
+  /// it (mf/Pipeline/Policy.h). If empty, each chunk goes from the first stage
+  /// to the last.
   std::vector<int64_t> visits;
-  /// Where pipeline_stage is written, for messages about keys that are not.
+  /// The place of pipeline_stage, for messages about missing keys.
   Location location;
 };
 
-/// The options that a YAML gives, but for `visits`. `numLayers` and
-/// `mtpLayers` come from
-/// model_config under the names the families use (num_layers,
-/// num_hidden_layers; mtp_depth, num_nextn_predict_layers).
+/// Returns the options that a YAML defines, except for `visits`. `numLayers`
+/// and `mtpLayers` come from model_config, where their names depend on the
+/// model family (num_layers, num_hidden_layers; mtp_depth,
+/// num_nextn_predict_layers).
 StageMapOptions getStageMapOptions(const TrainingConfig &config,
                                    DiagnosticList &diagnostics);
 
@@ -71,64 +72,67 @@ StageMapOptions getStageMapOptions(const TrainingConfig &config,
 struct LayerPlace {
   int64_t stage = 0; ///< the pipeline stage, start_stage included
   int64_t chunk = 0;
-  /// Position among the layers of its mini stage.
+  /// The position among the layers of its mini stage.
   int64_t index = 0;
-  /// Its place among the stages that its chunk visits: the column of
-  /// StageMap::getLayersPerStage.
+  /// The position of its stage in the order in which its chunk visits the
+  /// stages: the column of StageMap::getLayersPerStage.
   int64_t position = 0;
 };
 
 class StageMap {
 public:
-  /// Deals the layers out. Errors, in the order MindSpore Transformers checks:
-  /// columns of the offset, its rows, its sum. An offset that MindSpore
-  /// Transformers takes although it leaves mini stages with no layers or with
-  /// fewer than none, or counts layers that do not exist, is a warning.
+  /// Distributes the layers. Errors are found in the order in which MindSpore
+  /// Transformers checks: columns of the offset, its rows, its sum. An offset
+  /// that MindSpore Transformers accepts although it leaves mini stages with
+  /// zero or fewer layers, or counts layers that do not exist, is a warning.
   static std::optional<StageMap> create(const StageMapOptions &options,
                                         DiagnosticList &diagnostics);
 
-  /// The map of layers that have their places already, of which `stage` (from
-  /// 0 to below `stages`) and `chunk` (below `chunks`) count. Where the layers
+  /// Makes the map of layers that are already placed. Only their `stage` (from
+  /// 0 to below `stages`) and `chunk` (below `chunks`) are read. If the layers
   /// of a chunk go from a stage to a lower one, the chunk visits the stages
   /// backwards.
   static StageMap fromPlaces(std::vector<LayerPlace> places, int64_t stages,
                              int64_t chunks);
 
   int64_t getNumLayers() const { return static_cast<int64_t>(places.size()); }
-  /// Stages that this model occupies, and the first of them.
+  /// Return the number of stages that this model occupies, and the first of
+  /// them.
   int64_t getNumStages() const { return numStages; }
   int64_t getStartStage() const { return startStage; }
   int64_t getNumChunks() const { return numChunks; }
-  /// The stage that is at `position` of those that `chunk` visits, counted
-  /// from getStartStage.
+  /// Returns the stage at `position` in the order in which `chunk` visits the
+  /// stages, counted from getStartStage.
   int64_t getStage(int64_t chunk, int64_t position) const {
     return visits[static_cast<size_t>(chunk * numStages + position)];
   }
-  /// Whether all chunks visit the stages in the same order.
+  /// Returns whether all chunks visit the stages in the same order.
   bool visitsAlike() const;
-  /// Whether both maps have the same layers on the same stages and chunks.
+  /// Returns whether both maps have the same layers on the same stages and
+  /// chunks.
   bool placesAlike(const StageMap &other) const;
 
   const LayerPlace &getPlace(int64_t layer) const {
     return places[static_cast<size_t>(layer)];
   }
-  /// Layers per mini stage [chunk][position], where position is the order in
-  /// which the chunk visits the stages; may be negative where the offset asks
-  /// for it.
+  /// Returns the layers per mini stage [chunk][position], where position is the
+  /// index in the order in which the chunk visits the stages. Numbers may be
+  /// negative, depending on the offset.
   const std::vector<std::vector<int64_t>> &getLayersPerStage() const {
     return layersPerStage;
   }
-  /// Running sums of getLayersPerStage in layer order.
+  /// Returns the running sums of getLayersPerStage in layer order.
   std::vector<std::vector<int64_t>> getAccumulated() const;
-  /// The layers of a mini stage; `stage` counts from getStartStage.
+  /// Returns the layers of a mini stage; `stage` counts from getStartStage.
   std::vector<int64_t> getLayers(int64_t stage, int64_t chunk) const;
 
-  /// The stage of the embedding, and that of final norm, head and loss.
+  /// Return the stage of the embedding, and that of the final norm, head and
+  /// loss.
   int64_t getFirstStage() const { return startStage + visits.front(); }
   int64_t getLastStage() const { return startStage + visits.back(); }
 
-  /// The communication fusion group that MindSpore Transformers gives the
-  /// gradients of a layer.
+  /// Returns the communication fusion group that MindSpore Transformers assigns
+  /// to the gradients of a layer.
   int64_t getCommFusion(int64_t layer, int64_t gradientAggregationGroup) const;
 
 private:
@@ -143,9 +147,9 @@ private:
   std::vector<LayerPlace> places;
 };
 
-/// The check that MindSpore Transformers makes after building a network: at
-/// least one layer per stage, and per mini stage when interleaving. Errors go
-/// to `diagnostics`; false if there was one.
+/// Makes the check that MindSpore Transformers makes after building a network:
+/// at least one layer per stage, and per mini stage with interleaving. Errors
+/// are added to `diagnostics`. Returns false if there was one.
 bool checkLayerCount(const StageMapOptions &options,
                      DiagnosticList &diagnostics);
 

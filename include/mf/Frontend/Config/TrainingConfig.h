@@ -1,10 +1,10 @@
 //===- TrainingConfig.h - A training YAML as typed values -------*- C++ -*-===//
 //
-// Reads an unmodified MindSpore Transformers training YAML, or one that holds
-// only some sections, into plain structs. Missing keys take MindSpore
-// Transformers' template defaults. Keys that are unknown in a section that
-// checks its keys are errors; keys that would change the training step but are
-// not modelled are warnings; keys that cannot matter are passed over.
+// Reads an unmodified MindSpore Transformers training YAML, or one with only
+// some of its sections, into plain structs. Missing keys get the defaults of
+// MindSpore Transformers' template. Unknown keys are errors in sections that
+// check their keys. Keys that would change the training step but are not
+// modelled are warnings. Keys that cannot affect a step are ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@
 
 namespace mf {
 
-/// recompute_config: which layers and operators run again in backward.
+/// recompute_config: the layers and operators that run again in backward.
 struct RecomputeConfig {
   LayerSetting recompute = LayerSetting::fromBool(false);
   LayerSetting selectRecompute = LayerSetting::fromBool(false);
@@ -27,21 +27,22 @@ struct RecomputeConfig {
   bool parallelOptimizerCommRecompute = false;
   bool mpCommRecompute = true;
   bool recomputeSliceActivation = false;
-  /// Parts of names of operators, in lower case, whose outputs recomputed cells
-  /// keep.
+  /// Substrings of names of operators, in lower case, whose outputs recomputed
+  /// cells keep.
   std::vector<std::string> keptOperators;
   Node node; ///< the section as written; undefined if absent
 };
 
-/// swap_config: which activations live in host memory between forward and
+/// swap_config: the activations that are in host memory between forward and
 /// backward.
 struct SwapConfig {
   bool swap = false;
   int64_t defaultPrefetch = 1;
-  /// Absent is not the same as empty: both lists absent asks for the default
-  /// policy, an empty list for nothing.
+  /// Absent differs from empty: if both lists are absent, the default policy
+  /// applies. An empty list swaps nothing.
   std::optional<std::vector<SwapEntry>> layerSwap;
-  /// Operator name pattern and its entries, names in order of first use.
+  /// A pattern of operator names and its entries. Patterns are in the order of
+  /// first use.
   struct OperatorSwap {
     std::string pattern;
     std::vector<SwapEntry> entries;
@@ -53,7 +54,7 @@ struct SwapConfig {
   Node node;
 };
 
-/// How ranks share the work, as the framework's parallel mode names it.
+/// The framework's parallel mode, which defines how ranks share the work.
 enum class ParallelMode : uint8_t {
   StandAlone,
   DataParallel,
@@ -64,35 +65,38 @@ enum class ParallelMode : uint8_t {
 
 llvm::StringRef getName(ParallelMode mode);
 
-/// When the whole weights of a layer are freed that data-parallel ranks share
-/// out among them.
+/// The time at which the gathered weights of a layer are freed, if they are
+/// sharded over data-parallel ranks.
 enum class ReshardPolicy : uint8_t {
-  Default, ///< after forward with one stage; not with several
-  Always,  ///< after forward; the head's too
+  Default, ///< after forward with one stage, after backward with several
+  Always,  ///< after forward, including the head's
   Never    ///< after backward
 };
 
-/// How data-parallel ranks share out parameters, each parameter by itself along
-/// its first dimension (FSDP; with several replicas HSDP). Ranks of
-/// context_parallel share out too: `shard` * context_parallel neighbours have
-/// a parameter between them, and `replicate` such groups have the same parts.
+/// How parameters are sharded over data-parallel ranks, each parameter
+/// separately along its first dimension (FSDP; with several replicas HSDP). The
+/// ranks of context_parallel take part: `shard` * context_parallel neighbouring
+/// ranks shard a parameter, and `replicate` such groups have the same shards.
 struct FullyShardedConfig {
   int64_t replicate = 1;
   int64_t shard = 1;
-  /// So many of these neighbours share out parameters other than experts, and
-  /// the rest of them have the same parts; absent means all.
+  /// The number of these neighbours over which parameters other than experts
+  /// are sharded. The rest of them have copies. Absent means all.
   std::optional<int64_t> denseShardSize;
   ReshardPolicy reshardAfterForward = ReshardPolicy::Default;
-  /// Summed gradients are divided by the ranks that share a parameter out.
+  /// True if summed gradients are divided by the number of ranks that shard the
+  /// parameter.
   bool dividesGradients = false;
 
-  /// Ranks that share one parameter out, experts apart.
+  /// Returns the number of ranks over which a parameter other than an expert is
+  /// sharded.
   int64_t getDenseShards(int64_t contextParallel) const {
     return denseShardSize.value_or(shard * contextParallel);
   }
 };
 
-/// parallel_config, and what `parallel` and the top level add to it.
+/// parallel_config, together with keys of the section `parallel` and of the top
+/// level.
 struct ParallelConfig {
   int64_t dataParallel = 1;
   int64_t modelParallel = 1;
@@ -103,31 +107,34 @@ struct ParallelConfig {
   int64_t seqSplitNum = 1;
   int64_t gradientAggregationGroup = 4;
   bool useSeqParallel = false;
-  /// Already false where MindSpore Transformers turns it off: with more than
-  /// one pipeline stage.
+  /// Already false if MindSpore Transformers disables it, which it does with
+  /// more than one pipeline stage.
   bool vocabEmbDp = true;
   std::string contextParallelAlgo = "colossalai_cp";
   int64_t ulyssesDegreeInCp = 1;
   Node node;
 
-  // Section `parallel`.
+  // The section `parallel`.
   ParallelMode parallelMode = ParallelMode::SemiAuto;
   bool fullBatch = true;
   bool gradientsMean = false;
   bool enableParallelOptimizer = false;
-  /// parallel_optimizer_config: smallest parameter (in KB) that is sharded,
-  /// ranks that share one parameter's states (-1: all), accumulated gradients.
+  /// parallel_optimizer_config: the smallest parameter (in KB) that is sharded,
+  /// the number of ranks over which the states of a parameter are sharded (-1:
+  /// all), and whether accumulated gradients are sharded.
   int64_t parallelOptimizerThreshold = 64;
   int64_t optimizerWeightShardSize = -1;
   bool gradientAccumulationShard = false;
-  /// In place of enable_parallel_optimizer and its keys; absent with one rank.
+  /// Replaces enable_parallel_optimizer and its keys. Absent with one rank.
   std::optional<FullyShardedConfig> fullySharded;
-  /// 1 to 3, as `level1`; follows gradient_accumulation_shard if not given.
+  /// 1 to 3, for example `level1`. Follows gradient_accumulation_shard if not
+  /// given.
   int64_t optimizerLevel = 1;
-  /// The number of devices that the launcher is said to start; 0 if not given.
+  /// The number of devices that the launcher starts according to the YAML; 0 if
+  /// not given.
   int64_t deviceNum = 0;
   bool pipelineInterleave = false;
-  /// There may be fewer micro-batches than stages.
+  /// True if there may be fewer micro-batches than stages.
   bool takesFewMicroBatches = false;
   std::string pipelineScheduler = "1f1b";
   Node parallelNode;
@@ -136,7 +143,7 @@ struct ParallelConfig {
   int64_t microBatchInterleaveNum = 1;
   Node useParallelNode;
 
-  /// Devices that the parallel sizes multiply to.
+  /// Returns the product of the parallel sizes.
   int64_t getDeviceCount() const;
   bool isSemiOrAuto() const {
     return parallelMode == ParallelMode::SemiAuto ||
@@ -152,7 +159,7 @@ struct RunnerConfig {
 };
 
 /// scale_sense of the wrapper: a constant factor on the loss, or one that
-/// follows overflows.
+/// adapts to overflows.
 struct LossScaleConfig {
   enum class Kind : uint8_t { Constant, Fixed, Dynamic, Adaptive };
   Kind kind = Kind::Constant;
@@ -168,15 +175,16 @@ struct LossScaleConfig {
 /// runner_wrapper: the training step around the network.
 struct RunnerWrapper {
   std::string type = "MFTrainOneStepCell";
-  /// As written; what counts when it is absent depends on the wrapper that is
-  /// really used (resolveBatch).
+  /// The value as written. Its default depends on the wrapper that is really
+  /// used (resolveBatch).
   std::optional<bool> useClipGrad;
   double maxGradNorm = 1.0;
   LossScaleConfig scaleSense;
   bool localNorm = false;
   bool calculatePerTokenLoss = false;
-  /// The loss of a micro-batch is the mean of the means of data-parallel and
-  /// context-parallel ranks, not the mean over the tokens of all of them.
+  /// True if the loss of a micro-batch is the mean of the means of
+  /// data-parallel and context-parallel ranks, instead of the mean over the
+  /// tokens of all of them.
   bool hasLocalLoss = false;
   bool useSkipDataByGlobalNorm = false;
   double globalNormSpikeThreshold = 1.0;
@@ -184,45 +192,45 @@ struct RunnerWrapper {
 };
 
 enum class OptimizerKind : uint8_t {
-  AdamW,                    ///< MindSpore Transformers' own, states in fp32
-  FP32StateAdamWeightDecay, ///< fp32 states whatever the parameters are
-  AdamWeightDecay,          ///< MindSpore's and its fused forms
-  AdamWeightDecayX,         ///< iFlytekSpark's: AdamW, eps is corrected too
-  PmaAdamW,                 ///< AdamW, and an average of each parameter
-  Muon,                     ///< Muon for matrices, AdamW for all others
-  Came,                     ///< second moments as means of rows and columns
-  Unsupported               ///< anything else: an error when a step is built
+  AdamW, ///< MindSpore Transformers' own, with states in fp32
+  FP32StateAdamWeightDecay, ///< fp32 states for parameters of any type
+  AdamWeightDecay,          ///< MindSpore's, including its fused forms
+  AdamWeightDecayX, ///< iFlytekSpark's: AdamW whose eps is corrected too
+  PmaAdamW,         ///< AdamW with an average of each parameter
+  Muon,             ///< Muon for matrices, AdamW for all other parameters
+  Came,             ///< second moments as means of rows and columns
+  Unsupported       ///< anything else: an error when a step is built
 };
 
-/// The average of each parameter that PmaAdamW keeps and applies.
+/// The average of each parameter that PmaAdamW maintains and applies.
 struct WeightAverageConfig {
   int64_t fusedNum = 10;
   int64_t interleaveStep = 1000;
-  /// fused_algo: sma, not ema.
+  /// True for fused_algo sma, false for ema.
   bool sums = false;
   double emaAlpha = 0.2;
 };
 
-/// The keys of Muon. Other members of the optimizer are then those of AdamW for
-/// the parameters that are no matrices.
+/// The keys of Muon. The other members of the optimizer then are those of AdamW
+/// for the parameters that are not matrices.
 struct MuonConfig {
   double momentum = 0.95;
   bool nesterov = true;
   double matchedAdamWRms = 0.2;
   /// Added to the norm of a matrix.
   double eps = 1e-7;
-  /// For each Newton-Schulz step.
+  /// The coefficients of each Newton-Schulz step.
   std::vector<std::array<double, 3>> coefficients;
-  /// comm_strategy: allgather_deredundency, not allgather.
+  /// True for comm_strategy allgather_deredundency, false for allgather.
   bool spreadsWeights = false;
   std::vector<std::string> adamwInclude;
 };
 
-/// The keys of Came, beside `beta1` and `weightDecay`, which are all that it
-/// has of the optimizer's other members.
+/// The keys of Came in addition to `beta1` and `weightDecay`, the only other
+/// members of the optimizer that it uses.
 struct CameConfig {
-  /// Added to the squares of gradients, and to those of differences between
-  /// updates and their running mean.
+  /// Added to the squares of gradients, and to the squares of the differences
+  /// between updates and their running mean.
   double eps = 1e-30, instabilityEps = 1e-16;
   double clipThreshold = 1.0;
   double decayRate = 0.8;
@@ -236,25 +244,26 @@ struct OptimizerConfig {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weightDecay = 0.0;
-  /// Parts of names, or wildcards, of parameters that decay whatever their rank
-  /// is, and of others that do not.
+  /// Substrings or wildcards of the names of parameters that decay whatever
+  /// their rank is, and of parameters that do not decay.
   std::vector<std::string> decayInclude, decayExclude;
   double learningRate = 5e-5;
   bool swap = false;
-  /// The averages of PmaAdamW; no other optimizer has them.
+  /// The averages of PmaAdamW. Empty for other optimizers.
   std::optional<WeightAverageConfig> average;
-  /// The keys that Muon alone has.
+  /// The keys that only Muon has.
   std::optional<MuonConfig> muon;
-  /// The keys that Came alone has.
+  /// The keys that only Came has.
   std::optional<CameConfig> came;
   Node node;
 
-  /// Whether moments are corrected for their begin at 0.
+  /// Returns whether moments are corrected for their initial value 0.
   bool correctsBias() const {
     return kind == OptimizerKind::AdamW || kind == OptimizerKind::PmaAdamW ||
            kind == OptimizerKind::Muon || correctsEps();
   }
-  /// Whether eps is added before the correction of moments, not behind it.
+  /// Returns whether eps is added before the correction of moments instead of
+  /// after it.
   bool correctsEps() const { return kind == OptimizerKind::AdamWeightDecayX; }
 };
 
@@ -270,10 +279,9 @@ enum class LrScheduleKind : uint8_t {
   Unsupported
 };
 
-/// The section lr_schedule. Steps are optimizer steps; `totalSteps` -1 is the
-/// length of the training run. Keys that the YAML leaves out have no value
-/// here, since each schedule has defaults of its own
-/// (mf/Exec/Data/LrSchedule.h).
+/// The section lr_schedule. Steps are optimizer steps. A `totalSteps` of -1 is
+/// the length of the training run. Keys that the YAML leaves out have no value,
+/// because each schedule has its own defaults (mf/Exec/Data/LrSchedule.h).
 struct LrScheduleConfig {
   std::string type = "CosineWithWarmUpLR";
   LrScheduleKind kind = LrScheduleKind::Cosine;
@@ -289,61 +297,65 @@ struct LrScheduleConfig {
   std::optional<double> decayRatio;
   std::optional<int64_t> decayStartSteps;
   std::optional<double> decayStartRatio;
-  /// For the two annealing schedules only.
+  /// The next members are for the two annealing schedules only.
   std::optional<int64_t> tMax;
   std::optional<int64_t> t0;
   std::optional<int64_t> tMult;
   std::optional<double> etaMin;
   Node node;
 
-  /// Warm-up steps of a run of `runSteps`: the ratio, if given, beats the
-  /// number.
+  /// Returns the warm-up steps of a run of `runSteps`. The ratio, if given,
+  /// overrides the number.
   int64_t getWarmupSteps(int64_t runSteps) const;
 };
 
-/// An item of grouped_lr_schedule: the rate of the parameters that match one of
-/// its patterns, each a part of a name or a wildcard as Python's fnmatch has
-/// them, and no pattern of an item before it.
+/// An item of grouped_lr_schedule: the learning rate of the parameters that
+/// match one of its patterns and no pattern of an earlier item. A pattern is a
+/// substring of a name, or a wildcard as in Python's fnmatch.
 struct LrGroup {
-  /// `params`, with their places.
+  /// The elements of `params`, with their places.
   std::vector<Node> patterns;
   LrScheduleConfig schedule;
 };
 
 struct ContextConfig {
-  /// Device memory a rank may use, in bytes (GB is 2^30 as in MindSpore).
+  /// The device memory that a rank may use, in bytes (GB is 2^30, as in
+  /// MindSpore).
   int64_t maxDeviceMemory = int64_t(58) << 30;
-  /// Whether the YAML says so, or the template.
+  /// True if the YAML has the key, false if the value is the template's.
   bool hasMaxDeviceMemory = false;
   std::string memoryOptimizeLevel = "O0";
   bool hasMemoryOptimizeLevel = false;
-  /// Vector operators are fused (jit_level O1, or enable_graph_kernel): makes a
-  /// step faster, and changes neither memory nor results here.
+  /// True if vector operators are fused (jit_level O1, or enable_graph_kernel).
+  /// This makes a step faster, and changes neither memory nor results here.
   bool graphKernelFusion = false;
   Node node;
 };
 
-/// The part of the model's section that concerns training: the importer reads
+/// The part of the model's section that concerns training. The importer reads
 /// the rest of model_config.
 struct ModelSection {
-  /// The network's class, as `LlamaForCausalLM`; empty if not given.
+  /// The class of the network, for example `LlamaForCausalLM`; empty if not
+  /// given.
   std::string arch;
   Node config; ///< model.model_config as written
   Node node;
 };
 
-/// moe_config, as far as it says how ranks share experts out.
+/// moe_config, as far as it defines how experts are distributed over ranks.
 struct MoeConfig {
   int64_t expertNum = 1;
-  /// Experts take all tokens that choose them, or up to a capacity.
+  /// True if experts process all tokens that choose them, false if only up to a
+  /// capacity.
   bool useGmm = false;
-  /// Ranks that cut each expert of a capacity; absent means model_parallel.
+  /// The number of ranks over which each expert with a capacity is cut. Absent
+  /// means model_parallel.
   std::optional<int64_t> expertModelParallel;
   Node node;
 };
 
-/// TopkBiasBalanceCallback: how the end of a step uses the load of experts. Its
-/// own arguments count, not those of moe_config.
+/// TopkBiasBalanceCallback, which defines how the end of a step uses the load
+/// of experts. Its own arguments are used, not those of moe_config.
 struct BalanceCallback {
   double rate = 0;
   int64_t expertNum = 1;
@@ -351,14 +363,15 @@ struct BalanceCallback {
   int64_t gradientAccumulationSteps = 1;
   Node node;
 
-  /// The load of an expert in a step where all have the same.
+  /// Returns the load of an expert in a step in which all experts have the same
+  /// load.
   double getTarget() const {
     return static_cast<double>(microBatchNum * gradientAccumulationSteps) /
            static_cast<double>(expertNum);
   }
 };
 
-/// MoEDropRateCallback: logs the rate of dropped tokens.
+/// MoEDropRateCallback, which logs the rate of dropped tokens.
 struct DropRateCallback {
   int64_t expertNum = 1;
   double capacityFactor = 1;
@@ -367,7 +380,7 @@ struct DropRateCallback {
   Node node;
 };
 
-/// callbacks, as far as they change a step or tell of its experts.
+/// callbacks, as far as they change a step or report about its experts.
 struct CallbackConfig {
   std::optional<BalanceCallback> balance;
   std::optional<DropRateCallback> dropRate;
@@ -386,27 +399,28 @@ struct TrainingConfig {
   std::vector<LrGroup> lrGroups;
   ContextConfig context;
   MoeConfig moe;
-  /// chunk_loss_num: into how many pieces of the sequence the loss is cut.
+  /// chunk_loss_num: the number of pieces of the sequence for which the loss is
+  /// computed separately.
   int64_t chunkLossNum = 1;
   CallbackConfig callbacks;
   ModelSection model;
-  /// Classic layer classes (Llama names) or, if false, those of the mcore
-  /// training graph; absent leaves it to the model.
+  /// True for classic layer classes (Llama names), false for those of the mcore
+  /// training graph. If absent, the model decides.
   std::optional<bool> useLegacy;
   Node root; ///< the whole document
 };
 
-/// Reads a whole YAML text. Always gives a config; it may only be used when
+/// Reads a whole YAML text. Always returns a config, which may only be used if
 /// `diagnostics` has no errors.
 TrainingConfig parseTrainingConfig(llvm::StringRef text,
                                    llvm::StringRef fileName,
                                    DiagnosticList &diagnostics);
 
-/// As parseTrainingConfig for a file; `-` is standard input.
+/// Reads a file; `-` is standard input.
 TrainingConfig parseTrainingConfigFile(llvm::StringRef path,
                                        DiagnosticList &diagnostics);
 
-/// As parseTrainingConfig for a document that is already a tree.
+/// Reads a document that is already a tree.
 TrainingConfig readTrainingConfig(const Node &root,
                                   DiagnosticList &diagnostics);
 

@@ -13,16 +13,17 @@
 
 namespace mf {
 
-/// Dotted names of all primitives of one layer of the model, with experts or
-/// with a dense feed forward, and of Cells that have none, in the order of
-/// registration: a Cell's own primitives before those of the Cells in it, Cells
-/// in the order their constructor makes them. A pattern finds them in that
-/// order.
+/// Returns the dotted names of all primitives of one layer of the model, with
+/// experts or with a dense feed forward, and of Cells without primitives, in
+/// the order of registration: a Cell's own primitives precede those of the
+/// Cells in it, and Cells are in the order in which the constructor makes them.
+/// A pattern finds them in that order.
 std::vector<std::string> getCellNames(const ModelSpec &spec,
                                       bool hasExperts = false);
 
-/// The same for the layer that joins hidden states with the embeddings of later
-/// tokens: a layer of its own, or all of the layer that predicts from both.
+/// Returns the names for the layer that joins hidden states with the embeddings
+/// of later tokens. It is a separate layer, or a part of the layer that
+/// predicts from both.
 std::vector<std::string> getNextTokenCellNames(const ModelSpec &spec);
 
 } // namespace mf

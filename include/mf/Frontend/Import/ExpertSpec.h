@@ -1,8 +1,9 @@
 //===- ExpertSpec.h - Layers with experts -----------------------*- C++ -*-===//
 //
-// The experts of a model by moe_config, or in the mcore training graph by
-// model_config, resolved to the computation of their layers: how tokens choose,
-// what happens to tokens that find no place, how many rows of tokens there are.
+// The experts of a model as defined by moe_config or, in the mcore training
+// graph, by model_config, resolved to the computation of their layers: how
+// tokens choose experts, what happens to tokens that are dropped, and how many
+// rows of tokens there are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,99 +17,107 @@
 
 namespace mf {
 
-/// The function that turns a router's products into scores.
+/// The function that converts a router's products to scores.
 enum class RouterScore : uint8_t { Softmax, Sigmoid };
 
-/// Tokens choose among the experts of a few groups.
+/// Restricts the choice of each token to the experts of a few groups.
 struct RoutingGroups {
-  /// Groups of neighbouring experts, and how many of them a token may use.
+  /// The number of groups of neighbouring experts, and the number of groups
+  /// that a token may use.
   int64_t num = 1;
   int64_t numKept = 1;
-  /// A group's score is the sum of so many of its experts' largest.
+  /// A group's score is the sum of this many of its largest scores.
   int64_t numSummed = 1;
-  /// Groups with the score of the last one kept stay too.
+  /// True if groups with the same score as the last one kept are kept too.
   bool keepsTies = false;
 };
 
-/// The bias on scores that evens out the load of experts.
+/// The bias on scores that balances the load of experts.
 struct LoadBias {
-  /// The step's end changes it, as TopkBiasBalanceCallback says; else it stays
-  /// 0.
+  /// True if the end of a step changes it, as TopkBiasBalanceCallback defines.
+  /// Otherwise it stays 0.
   bool isUpdated = true;
 };
 
-/// factor * E^2 * mean of P * f over rows and groups of experts. P is a row's
-/// mean score of a group's experts, f the mean share of choices that they get.
+/// The loss factor * E^2 * mean of P * f over rows and groups of experts. P is
+/// the mean score of a group's experts in a row, f the mean fraction of the
+/// choices that they receive.
 struct AuxiliaryLoss {
   double factor = 0.0;
-  /// Groups of neighbouring experts; the number of experts for one each.
+  /// The number of groups of neighbouring experts. It is the number of experts
+  /// if each is its own group.
   int64_t numGroups = 1;
-  /// So many neighbouring rows have one f, the mean of theirs; 0 for all rows.
+  /// The number of neighbouring rows that share one f, the mean of theirs; 0
+  /// for all rows.
   int64_t numSharedRows = 1;
 };
 
 struct RouterSpec {
   RouterScore score = RouterScore::Softmax;
-  /// k, experts per token.
+  /// k, the number of experts per token.
   int64_t numChosen = 1;
   std::optional<RoutingGroups> groups;
-  /// The gates of a token are divided by their sum.
+  /// True if the gates of a token are divided by their sum.
   bool normalizes = false;
-  /// The sum counts only gates that found a place: the gates of a token whose
-  /// other choices are dropped grow.
+  /// True if that sum includes only gates whose choice was not dropped, so that
+  /// the gates of a token with dropped choices grow.
   bool normalizesKept = false;
-  /// Added to sums that are divided by.
+  /// Added to sums that are divisors.
   double epsilon = 1e-9;
-  /// All gates are multiplied with it.
+  /// The factor on all gates.
   double scale = 1.0;
-  /// Scores and gates are computed in.
+  /// The type in which scores and gates are computed.
   DType type = DType::F32;
-  /// The weight is stored in.
+  /// The type in which the weight is stored.
   DType weightType = DType::F32;
-  /// Standard deviation of the initial weight.
+  /// The standard deviation of the initial weight.
   double initializerRange = 0.01;
   std::optional<LoadBias> bias;
   std::vector<AuxiliaryLoss> losses;
-  /// With a bias, the losses count the choice by the scores alone.
+  /// With a bias: true if the losses count the choices that scores without the
+  /// bias would make.
   bool lossesIgnoreBias = false;
-  /// Factor on the mean square of ln(sum of exp(products)); 0 for none.
+  /// The factor on the mean square of ln(sum of exp(products)); 0 for no such
+  /// loss.
   double zLossFactor = 0.0;
-  /// The shares of choices of the last micro-batch are kept for the log.
+  /// True if the fractions of choices in the last micro-batch are kept for the
+  /// log.
   bool recordsLoad = false;
 };
 
 /// Experts with a limited number of places each (MoEV2).
 struct CapacitySpec {
   double factor = 1.1;
-  /// Places are a multiple of it.
+  /// The number of places is a multiple of this.
   int64_t multiple = 1;
-  /// Whether a row's places go to its tokens in turn (sdrop), or to all first
-  /// choices before the second ones (kdrop).
+  /// True if the places in a row are given to its tokens in turn (sdrop), false
+  /// if all first choices precede the second ones (kdrop).
   bool byToken = false;
-  /// The down projection has a bias.
+  /// True if the down projection has a bias.
   bool hasBias = false;
-  /// Model-parallel ranks share each expert out.
+  /// True if each expert is cut over model-parallel ranks.
   bool cutsExperts = true;
-  /// Model-parallel ranks share whole experts out, beside the parts that they
-  /// are of (ep_extend_tp).
+  /// True if whole experts are distributed over the model-parallel ranks too,
+  /// in addition to the ranks of expert_parallel (ep_extend_tp).
   bool sharesWhole = false;
-  /// If not 0, gate and up projection are one weight: so many times the rows of
-  /// some gates, then those of their ups. Each model-parallel rank has one.
+  /// If not 0, gate and up projection are one weight that consists of this many
+  /// blocks, one for each model-parallel rank. A block has the rows of some
+  /// gates, followed by those of their ups.
   int64_t gateUpBlocks = 0;
-  /// n, places of an expert in each row.
+  /// n, the number of places of an expert in each row.
   int64_t places = 0;
 };
 
-/// Experts that take all of their tokens (MoEV3 and mcore).
+/// Experts that process all of their tokens (MoEV3 and mcore).
 struct DroplessSpec {
-  /// Each row has one zero token more for each expert.
+  /// True if each row has one additional zero token for each expert.
   bool safeTokens = false;
-  /// Rows of tokens that a rank has room for behind an exchange, by those it
-  /// sends.
+  /// The number of rows of tokens that fit on a rank after an exchange,
+  /// relative to those that it sends.
   double room = 2.0;
 };
 
-/// Operators that one kernel can do.
+/// Operators that are fused into one kernel.
 struct ExpertFusions {
   bool router = false;  ///< the places of tokens
   bool permute = false; ///< sorting tokens by expert
@@ -116,33 +125,34 @@ struct ExpertFusions {
 };
 
 struct ExpertSpec {
-  /// E, and I.
+  /// E, the number of experts, and I, the width of an expert.
   int64_t numExperts = 1;
   int64_t width = 0;
-  /// Body layers below this number have a dense feed forward.
+  /// Body layers with a lower index have a dense feed forward.
   int64_t firstLayer = 0;
-  /// If not empty, whether body layer i has experts; behind its end, all.
+  /// If not empty, whether body layer i has experts. Layers beyond the end have
+  /// experts.
   std::vector<bool> layers;
 
-  /// Width of the dense feed forward beside the experts; 0 for none.
+  /// The width of the dense feed forward parallel to the experts; 0 for none.
   int64_t sharedWidth = 0;
-  /// A sigmoid of the input scales the shared experts' result.
+  /// True if a sigmoid of the input scales the shared experts' result.
   bool gatesShared = false;
 
   RouterSpec router;
-  /// One of these two has a value.
+  /// Exactly one of these two has a value.
   std::optional<CapacitySpec> capacity;
   std::optional<DroplessSpec> dropless;
   ExpertFusions fusions;
-  /// Standard deviation of the experts' initial weights.
+  /// The standard deviation of the experts' initial weights.
   double initializerRange = 0.01;
 
-  /// P, the ranks that share experts out.
+  /// P, the number of ranks over which the experts are distributed.
   int64_t numParts = 1;
-  /// R and N: tokens go through a router row by row, N in each.
+  /// R and N: tokens go through a router in R rows of N tokens.
   int64_t numRows = 1;
-  /// Pieces of a sequence (seq_split_num), each of which has rows of its own
-  /// among these: a sequence has those of its first piece first.
+  /// The number of pieces of a sequence (seq_split_num). Each piece has its own
+  /// rows. The rows of a sequence are ordered by piece.
   int64_t numPieces = 1;
   int64_t rowLength = 0;
 
@@ -151,7 +161,7 @@ struct ExpertSpec {
       return layers[static_cast<size_t>(index)];
     return index >= firstLayer;
   }
-  /// Choices of a row, kN.
+  /// Returns the choices of a row, kN.
   int64_t getNumChoices() const { return router.numChosen * rowLength; }
 };
 

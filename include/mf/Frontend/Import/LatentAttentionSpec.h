@@ -1,9 +1,9 @@
 //===- LatentAttentionSpec.h - Multi-head latent attention ------*- C++ -*-===//
 //
-// Attention whose keys and values, and maybe queries, are projected from a
-// vector per token that is narrower than they are, the latent (DeepSeek-V2,
-// 2024). Some dimensions of a query or key rotate with the position, the others
-// have no position; the rotating ones of a key are shared by all heads.
+// Attention whose keys and values, and optionally queries, are projected from a
+// narrower vector per token, the latent (DeepSeek-V2, 2024). Some dimensions of
+// a query or key are rotated by the position; the others do not depend on it.
+// All heads share the rotated part of a key.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,37 +15,38 @@
 
 namespace mf {
 
-/// The projections that are stored together.
+/// The projections that are stored in one weight.
 enum class LatentLayout : uint8_t {
   Separate,     ///< a weight for each part (DeepSeekV2Attention)
-  DownTogether, ///< all that read the layer's input are one weight
+  DownTogether, ///< all projections that read the layer's input are one weight
                 ///< (MLASelfAttentionConcatenated)
-  QueryApart    ///< query, and key and value, have weights down and up of
-                ///< their own (MLASelfAttention)
+  QueryApart    ///< the query, and key and value, have separate down and up
+                ///< weights (MLASelfAttention)
 };
 
 struct LatentAttentionSpec {
   LatentLayout layout = LatentLayout::Separate;
-  /// Width of the query's latent; none where queries are projected at once.
+  /// The width of the query's latent. Empty if queries are projected directly.
   std::optional<int64_t> queryRank;
-  /// Width of the latent of keys and values.
+  /// The width of the latent of keys and values.
   int64_t keyValueRank = 0;
-  /// Dimensions of a query's or key's head that have no position, and that
-  /// rotate; and those of a value's head.
+  /// The dimensions of a query's or key's head that are not rotated and that
+  /// are rotated, and the dimensions of a value's head.
   int64_t plainSize = 0;
   int64_t rotarySize = 0;
   int64_t valueSize = 0;
-  /// RMSNorm of the latents.
+  /// True if the latents are normalized by RMSNorm.
   bool hasNorms = true;
-  /// Flash attention gets values with zeros up to the width of keys.
+  /// True if values are padded with zeros to the width of keys for flash
+  /// attention.
   bool padsValues = true;
-  /// The rotating part of a key is copied to all heads before it rotates, not
-  /// after.
+  /// True if the rotated part of a key is copied to all heads before the
+  /// rotation instead of after it.
   bool rotatesCopies = false;
   /// The factor on attention scores.
   double scale = 1.0;
 
-  /// The size of a query's or key's head.
+  /// Returns the size of a query's or key's head.
   int64_t getKeySize() const { return plainSize + rotarySize; }
 };
 

@@ -1,8 +1,8 @@
 //===- LoraSpec.h - Low-rank adapters of linear layers ----------*- C++ -*-===//
 //
-// model_config.pet_config with pet_type lora, resolved by release: which linear
-// layers get adapters, of what size and types, and which parameters of the
-// model are trained beside them.
+// model_config.pet_config with pet_type lora, resolved for a release: the
+// linear layers that get adapters, the sizes and types of adapters, and the
+// parameters of the model that are trained in addition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,19 +21,20 @@ namespace mf {
 struct LoraSpec {
   int64_t rank = 8;
   double alpha = 16;
-  /// The share of an adapter's input that is dropped at random.
+  /// The fraction of an adapter's input that is dropped at random.
   double dropout = 0.01;
-  /// A regular expression that matches from the start of a Cell's name.
+  /// A regular expression that matches a prefix of a Cell's name.
   std::string target;
-  /// Regular expressions of Cells that stay as they are, with all in them.
+  /// Regular expressions of Cells that, with everything in them, get no
+  /// adapters.
   std::vector<std::string> exclude;
-  /// Globs over names of parameters.
+  /// Globs that match names of parameters.
   std::vector<std::string> freezeInclude, freezeExclude;
-  /// The names of adapters, behind that of their Cell, begin with it.
+  /// The prefix of the names of adapters, which follows the name of their Cell.
   std::string prefix = "mindpet_delta_lora";
-  /// None stands for the types of the layer that an adapter is for.
+  /// If empty, the adapter has the types of its layer.
   std::optional<DType> paramType, computeType;
-  /// The place of the target in the YAML, or of what stands for it.
+  /// The place of the target in the YAML, or of the key that implies it.
   Location location;
 };
 

@@ -1,6 +1,7 @@
 //===- ModelBuilder.h - A model specification as IR -------------*- C++ -*-===//
 //
-// Writes a ModelSpec as `mf.model`: forward only, global shapes, unfused.
+// Builds an `mf.model` from a ModelSpec: forward only, with global shapes,
+// unfused.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,16 +14,16 @@
 
 namespace mf {
 
-/// Builds the layers `@embedding`, `@layers.0` and on, `@norm_out` and
-/// `@lm_head` with their parameters, named as in MindSpore Transformers'
-/// checkpoints, and one `mf.cell_tree @cells` for all body layers; one
-/// `@expert_cells` for those with experts.
+/// Builds the layers `@embedding`, `@layers.0` and so on, `@norm_out` and
+/// `@lm_head` with their parameters, which are named as in MindSpore
+/// Transformers' checkpoints. One `mf.cell_tree @cells` describes all body
+/// layers, and one `@expert_cells` those with experts.
 ///
-/// With B = microBatchSize and S = sequenceLength the embedding takes the
-/// tokens, tensor<BxSxi32>; layers pass tensor<BxSxhidden> on in the residual
-/// stream's type; `@lm_head` also takes the labels, tensor<(B*S)xi32>, and
+/// With B = microBatchSize and S = sequenceLength, the embedding takes the
+/// tokens, tensor<BxSxi32>. Layers pass on tensor<BxSxhidden> in the residual
+/// stream's type. `@lm_head` also takes the labels, tensor<(B*S)xi32>, and
 /// returns the loss. Operators are named relative to their layer. `spec` must
-/// come from readModelSpec or readHuggingFaceSpec, which check its sizes; the
+/// come from readModelSpec or readHuggingFaceSpec, which check its sizes. The
 /// mf dialect must be loaded.
 mlir::OwningOpRef<mlir::ModuleOp> buildModel(mlir::MLIRContext *context,
                                              const ModelSpec &spec);

@@ -1,10 +1,9 @@
 //===- ModelSpec.h - The shape of a dense transformer -----------*- C++ -*-===//
 //
-// A model by its model.arch and model.model_config (or a Hugging Face
-// config.json), resolved to one description that all families share: sizes,
-// element types, which weights are stored together, which projections have a
-// bias. Missing keys take the defaults of MindSpore Transformers' config
-// classes.
+// A model as defined by model.arch and model.model_config (or a Hugging Face
+// config.json), resolved to a description that all families share: sizes,
+// element types, weights that are stored together, and projections with a bias.
+// Missing keys get the defaults of MindSpore Transformers' config classes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,26 +25,26 @@
 
 namespace mf {
 
-/// Layer classes of MindSpore Transformers: they decide the names of Cells and
-/// parameters and the computation of a layer.
+/// The layer classes of MindSpore Transformers. They determine the names of
+/// Cells and parameters and the computation of a layer.
 enum class ModelFamily : uint8_t {
   Llama,     ///< LLamaDecodeLayer: Llama, CodeLlama, Yi, Qwen 1.5 to 2.5,
              ///< Baichuan2, InternLM
-  InternLm2, ///< InternLM2DecodeLayer; Llama's with one weight for query, key
-             ///< and value alone
-  Qwen,      ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
-  Telechat,  ///< TelechatDecodeLayer: TeleChat, TeleChat2
-  ChatGlm,   ///< ChatGLM2Block: GLM 2 to 4
-  DeepSeek,  ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
-  Glm,       ///< DeepNormWithGLULayer: the first GLM
-  Gpt2,      ///< GPTTransformerDecoderLayer: GPT-2
-  Spark,     ///< IFlytekSparkTransformerEncoderLayer: iFlytekSpark
-  Mcore      ///< TransformerLayer of the mcore training graph: Qwen3,
-             ///< DeepSeek-V3, TeleChat3
+  InternLm2, ///< InternLM2DecodeLayer: Llama's, but query, key and value are
+             ///< one weight
+  Qwen,     ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
+  Telechat, ///< TelechatDecodeLayer: TeleChat, TeleChat2
+  ChatGlm,  ///< ChatGLM2Block: GLM 2 to 4
+  DeepSeek, ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
+  Glm,      ///< DeepNormWithGLULayer: the first generation of GLM
+  Gpt2,     ///< GPTTransformerDecoderLayer: GPT-2
+  Spark,    ///< IFlytekSparkTransformerEncoderLayer: iFlytekSpark
+  Mcore     ///< TransformerLayer of the mcore training graph: Qwen3,
+            ///< DeepSeek-V3, TeleChat3
 };
 
-/// `llama`, `internlm2`, `qwen`, `telechat`, `chatglm`, `deepseek`, `glm`,
-/// `gpt2`, `spark`, `mcore`: the `family` of mf.model.
+/// Returns `llama`, `internlm2`, `qwen`, `telechat`, `chatglm`, `deepseek`,
+/// `glm`, `gpt2`, `spark` or `mcore`: the `family` of mf.model.
 llvm::StringRef getName(ModelFamily family);
 
 /// How the query, key and value weights are stored.
@@ -55,49 +54,53 @@ enum class ProjectionLayout : uint8_t {
   QueryKeyValue ///< all in one
 };
 
-/// The ranks that share out the rows of a vocabulary's table, the outer ones
+/// The ranks over which the rows of a vocabulary table are sharded, outermost
 /// first.
 enum class VocabularyCut : uint8_t {
-  None,            ///< each has all
+  None,            ///< each rank has all rows
   Model,           ///< model parallel
   ContextAndModel, ///< context and model parallel
   All              ///< data, context and model parallel: a whole stage
 };
 
-/// The nonlinearity of the feed forward.
+/// The activation function of the feed forward.
 enum class Activation : uint8_t { Silu, Gelu, FastGelu };
 
 /// Rotary position embedding (Su et al., 2021).
 struct RotarySpec {
-  /// Dimensions of a head that rotate; the others pass through.
+  /// The dimensions of a head that are rotated. The others are not changed.
   int64_t size = 0;
-  /// Base of the geometric series of wave lengths.
+  /// The base of the geometric series of wave lengths.
   double base = 10000.0;
   /// The factor on positions: 1 / scaling_factor for position interpolation.
   double positionScale = 1.0;
-  /// In place of the series of `base`, if not empty: one per pair of
-  /// dimensions.
+  /// If not empty, replaces the series of `base`. It has one frequency per pair
+  /// of dimensions.
   std::vector<double> frequencies;
   /// The factor on cosine and sine (YaRN).
   double amplitude = 1.0;
-  /// Neighbours rotate together (ChatGLM), not the two halves of a head.
+  /// True if neighbouring dimensions are rotated together (ChatGLM) instead of
+  /// the two halves of a head.
   bool rotatesPairs = false;
-  /// Neighbours are moved to the two halves of a head before these rotate
-  /// (latent attention of the mcore graph).
+  /// True if neighbouring dimensions are moved to the two halves of a head
+  /// before these are rotated (latent attention of the mcore graph).
   bool movesPairs = false;
-  /// Half of a head turns with the position in the prefix, which is that of its
-  /// last token behind it, and half with the position behind it, which is 0
-  /// within (Du et al., 2022). `size` is that of a half.
+  /// True for the two-dimensional positions of Du et al. (2022). One half of a
+  /// head is rotated by the position in the prefix, which after the prefix is
+  /// that of its last token. The other half is rotated by the position after
+  /// the prefix, which within it is 0. `size` is that of one half.
   bool isTwoDimensional = false;
 };
 
-/// The shares of elements that a training step drops at random.
+/// The fractions of elements that a training step drops at random.
 struct DropoutSpec {
-  /// Probabilities of dropping an element: `embedding` for the embedding's
-  /// result, `hidden` for the results that attention and feed forward give to
-  /// the residual stream, and the last for the probabilities of attention.
+  /// The probabilities of dropping an element: `embedding` for the embedding's
+  /// result, `hidden` for the results of attention and feed forward that are
+  /// added to the residual stream, and `attention` for the probabilities of
+  /// attention.
   double embedding = 0.0, hidden = 0.0, attention = 0.0;
-  /// Before the bias of the linear layer whose result is dropped.
+  /// True if dropout precedes the bias of the linear layer whose result is
+  /// dropped.
   bool precedesBias = false;
 };
 
@@ -106,7 +109,7 @@ struct ModelSpec {
   std::string name;
   ModelFamily family = ModelFamily::Llama;
 
-  /// Samples of one micro-batch, of all data-parallel ranks.
+  /// The samples of one micro-batch on all data-parallel ranks.
   int64_t microBatchSize = 1;
   int64_t sequenceLength = 0;
   int64_t vocabSize = 0;
@@ -116,85 +119,89 @@ struct ModelSpec {
   int64_t numKeyValueHeads = 0;
   int64_t headSize = 0;
   int64_t feedForwardSize = 0;
-  /// Experts in place of the feed forward, in some layers or all.
+  /// The experts that replace the feed forward in some or all layers.
   std::optional<ExpertSpec> experts;
   int64_t padTokenId = -1;
   int64_t ignoreTokenId = -100;
-  /// The token that ends a document, where attention keeps to documents.
+  /// The token that ends a document, if attention is restricted to documents.
   std::optional<int64_t> documentEnd;
 
   ProjectionLayout projections = ProjectionLayout::Separate;
   bool queryKeyValueBias = false;
   bool attentionOutputBias = false;
   bool feedForwardOutputBias = false;
-  /// The projections to the feed forward's width have biases.
+  /// True if the projections to the feed forward's width have biases.
   bool feedForwardInputBias = false;
-  /// Weights of the feed forward and of attention's output projection are
-  /// stored with the inputs as rows.
+  /// True if the weights of the feed forward and of attention's output
+  /// projection are stored with the inputs as rows.
   bool storesInputRows = false;
-  /// The feed forward is down(activation(gate(x)) * up(x)), else
-  /// down(activation(up(x))).
+  /// True if the feed forward is down(activation(gate(x)) * up(x)), false if it
+  /// is down(activation(up(x))).
   bool gatesFeedForward = true;
   Activation activation = Activation::Silu;
-  /// Gate and up projection of the feed forward are one weight.
+  /// True if gate and up projection of the feed forward are one weight.
   bool concatenatesFeedForward = false;
-  /// Layers of mixtral_extend: those of experts are too, and gates are either
-  /// normalised or scaled in any release.
+  /// True for the layer classes of mixtral_extend, including those of experts.
+  /// Their gates are either normalised or scaled, but not both, in all
+  /// releases.
   bool extendsMixtral = false;
-  /// Gate and up projection are taken apart in the activation's Cell, which
-  /// multiplies them too (hidden_act `swiglu` of the mcore graph).
+  /// True if gate and up projection are split in the activation's Cell, which
+  /// also multiplies them (hidden_act `swiglu` of the mcore graph).
   bool activationMultiplies = false;
-  /// RMSNorm of each query and key head.
+  /// True if each query and key head is normalized by RMSNorm.
   bool normalizesQueryKey = false;
-  /// Rows of the head's weight are divided by their length (Baichuan2).
+  /// True if the rows of the head's weight are divided by their length
+  /// (Baichuan2).
   bool normalizesHead = false;
   bool tiesWordEmbeddings = false;
-  /// Scores get slope * (key - query), one slope per head (ALiBi), in place of
-  /// rotary embedding.
+  /// True if scores get slope * (key - query), with one slope per head (ALiBi),
+  /// instead of rotary embedding.
   bool usesAlibi = false;
-  /// A trained table of positions is added to the embedding's result.
+  /// True if a trained table of positions is added to the embedding's result.
   bool learnsPositions = false;
   bool usesFlashAttention = false;
-  /// Without flash attention queries and keys are scaled in place of scores,
-  /// and scores are masked in the softmax's type.
+  /// True if, without flash attention, queries and keys are scaled instead of
+  /// scores, and scores are masked in the softmax's type.
   bool scalesHeads = false;
-  /// Queries are also divided by the layer's number, from 1, and scores
-  /// multiplied with it in the softmax's type.
+  /// True if queries are also divided by the layer's number, from 1, and scores
+  /// are multiplied by it in the softmax's type.
   bool scalesByLayer = false;
-  /// The token before which the prefix of a sample ends, which all tokens see.
+  /// The token that ends the prefix of a sample (exclusively). All tokens see
+  /// the prefix.
   std::optional<int64_t> prefixEnd;
 
-  /// Norms are LayerNorm, with a bias, in place of RMSNorm.
+  /// True if norms are LayerNorm with a bias, false if they are RMSNorm.
   bool usesLayerNorm = false;
-  /// Norms cast what they read to normType first.
+  /// True if norms cast their input to normType first.
   bool castsNormInput = true;
-  /// If it is not 0, the residual stream goes on from what norms give, times
-  /// this (DeepNorm, Wang et al., 2022).
+  /// If not 0, the residual stream continues from the outputs of norms,
+  /// multiplied by this (DeepNorm, Wang et al., 2022).
   double residualScale = 0.0;
-  /// The feed forward's activation is in the residual stream's type.
+  /// True if the feed forward's activation is computed in the residual stream's
+  /// type.
   bool widensActivation = false;
 
   RotarySpec rotary;
-  /// In place of `projections`. numKeyValueHeads is then numHeads, headSize
-  /// that of queries and keys and rotary.size a part of it.
+  /// Replaces `projections`. numKeyValueHeads is then numHeads, headSize is
+  /// that of queries and keys, and rotary.size is a part of it.
   std::optional<LatentAttentionSpec> latent;
   NextTokenSpec nextTokens;
   DropoutSpec dropout;
-  /// The model is fine-tuned: only adapters are trained.
+  /// If set, the model is fine-tuned and only adapters are trained.
   std::optional<LoraSpec> lora;
-  /// Or only keys and values before those of the tokens are.
+  /// If set, only keys and values that precede those of the tokens are trained.
   std::optional<PrefixSpec> prefix;
   double normEpsilon = 1e-5;
-  /// Standard deviation of the initial weights.
+  /// The standard deviation of the initial weights.
   double initializerRange = 0.01;
-  /// In its place, sqrt(2 / (inputs + outputs)) of each (Glorot and Bengio,
-  /// 2010).
+  /// True to use sqrt(2 / (inputs + outputs)) for each weight instead (Glorot
+  /// and Bengio, 2010).
   bool initializesXavier = false;
 
   DType computeType = DType::F16;
   DType paramType = DType::F16;
   DType embeddingType = DType::F16;
-  /// The type of the head's own weight, if it is not paramType.
+  /// The type of the head's own weight, if it differs from paramType.
   std::optional<DType> headType;
   DType normType = DType::F32;
   DType softmaxType = DType::F32;
@@ -202,25 +209,27 @@ struct ModelSpec {
   DType residualType = DType::F16;
 
   /// The operators that are fused into one kernel. The model is built unfused
-  /// all the same, but Cells register other names.
+  /// in any case, but Cells register other names.
   FusionConfig fusions;
 
-  /// The ranks that the model is for: what its sizes must divide into.
+  /// The ranks that the model is for. Its sizes must be divisible accordingly.
   RankLayout ranks;
   VocabularyCut tableCut = VocabularyCut::ContextAndModel;
   VocabularyCut headCut = VocabularyCut::Model;
-  /// Ranks with the same rows of the embedding's table may share them out.
+  /// True if the embedding's table may be sharded over ranks that hold the same
+  /// rows of it.
   bool parallelOptimizerTable = false;
 
-  /// The standard deviation of the initial values of a weight.
+  /// Returns the standard deviation of the initial values of a weight.
   double getInitialDeviation(int64_t numInputs, int64_t numOutputs) const;
   int64_t getQuerySize() const { return numHeads * headSize; }
-  /// The size of the rows that attention hands to its output projection.
+  /// Returns the size of the rows that attention passes to its output
+  /// projection.
   int64_t getAttendedSize() const {
     return numHeads * (latent ? latent->valueSize : headSize);
   }
   int64_t getKeyValueSize() const { return numKeyValueHeads * headSize; }
-  /// Whether body layer `index` has experts.
+  /// Returns whether body layer `index` has experts.
   bool hasExperts(int64_t index) const {
     return experts && experts->hasLayer(index);
   }
@@ -233,59 +242,58 @@ struct Release {
 inline bool operator==(const Release &lhs, const Release &rhs) {
   return lhs.major == rhs.major && lhs.minor == rhs.minor;
 }
-/// Whether `lhs` is older.
+/// Returns whether `lhs` is older.
 inline bool operator<(const Release &lhs, const Release &rhs) {
   return lhs.major != rhs.major ? lhs.major < rhs.major : lhs.minor < rhs.minor;
 }
 
-/// Reads `1.4`, `1.4.0` or `r1.4.0-beta2`; none if the text is no release.
+/// Parses `1.4`, `1.4.0` or `r1.4.0-beta2`. None if the text is not a release.
 std::optional<Release> parseRelease(llvm::StringRef text);
 
-/// Replaces sizes for experiments; sizes without a value stay.
+/// Sizes that replace those of the YAML, for experiments.
 struct ModelOverrides {
   std::optional<int64_t> numLayers;
   std::optional<int64_t> sequenceLength;
   /// The batch size of one data-parallel rank.
   std::optional<int64_t> batchSize;
-  /// Rows of tokens that routers see, of all ranks: as many as there are
+  /// The rows of tokens that routers see on all ranks. This is the number of
   /// data-, context- and model-parallel ranks in the run to be reproduced.
   std::optional<int64_t> routerRows = std::nullopt;
-  /// Rows of tokens that a rank has room for behind an exchange among ranks
-  /// with different experts, by those it sends.
+  /// The number of rows of tokens that fit on a rank after an exchange among
+  /// ranks with different experts, relative to those that it sends.
   std::optional<double> expertRoom = std::nullopt;
-  /// The release whose layers the model has, where releases differ; the newest
-  /// if not set.
+  /// The release whose layers the model has, if releases differ. Empty for the
+  /// newest.
   std::optional<Release> release = std::nullopt;
 };
 
-/// Width of LlamaFeedForward without intermediate_size: two thirds of 4 *
-/// `hiddenSize` (times `multiplier` + 0.01, if given), each step rounded
+/// Returns the width of LlamaFeedForward without intermediate_size: two thirds
+/// of 4 * `hiddenSize` (times `multiplier` + 0.01, if given), each step rounded
 /// down, then up to a multiple of `multipleOf`. None if it overflows.
 std::optional<int64_t> computeFeedForwardSize(int64_t hiddenSize,
                                               int64_t multipleOf,
                                               std::optional<double> multiplier);
 
-/// Parameters that are trained, tied ones counted once; none if the number
-/// overflows 64 bits.
+/// Returns the number of trained parameters; tied ones count once. None if the
+/// number overflows 64 bits.
 std::optional<int64_t> getParameterCount(const ModelSpec &spec);
 
 /// Adds the keys of a config.json to model_config, as the mcore training graph
-/// does with the one in pretrained_model_dir; keys that the YAML has win.
+/// does with the one in pretrained_model_dir. The YAML's keys take precedence.
 void addPretrainedConfig(const Node &root, TrainingConfig &config,
                          DiagnosticList &diagnostics);
 
-/// Reads the model of a training YAML. Errors (an unknown architecture,
-/// experts, latent attention, sizes that do not fit together) go to
-/// `diagnostics` and give none; a key with a value that is not modelled is a
-/// warning.
+/// Reads the model of a training YAML. Errors (such as an unknown architecture
+/// or sizes that do not fit together) are added to `diagnostics`, and none is
+/// returned. A key with a value that is not modelled is a warning.
 std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        const ModelOverrides &overrides,
                                        DiagnosticList &diagnostics);
 
-/// The model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3,
-/// Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2 and V3): parameters in fp32,
-/// computation in `torch_dtype`, flash attention, batch 1 and at most 4096
-/// tokens unless `overrides` says otherwise.
+/// Reads the model of a Hugging Face config.json (Llama, Mistral, Qwen2, Qwen3,
+/// Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2 and V3). Parameters are in fp32,
+/// and it computes in `torch_dtype` with flash attention, batch 1 and at most
+/// 4096 tokens, unless `overrides` defines otherwise.
 std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
                                              const ModelOverrides &overrides,
                                              DiagnosticList &diagnostics);

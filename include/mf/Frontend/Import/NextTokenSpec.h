@@ -1,8 +1,8 @@
 //===- NextTokenSpec.h - Layers that predict later tokens -------*- C++ -*-===//
 //
-// Multi-token prediction (DeepSeek-V3, 2024): behind the model each depth joins
-// the hidden state of every token with the embedding of the token after it,
-// runs one more layer, and predicts the token after that with the model's head.
+// Multi-token prediction (DeepSeek-V3, 2024): each additional layer joins the
+// hidden state of every token with the embedding of the next token, runs one
+// more layer, and predicts the token after that with the model's head.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,16 +14,18 @@
 namespace mf {
 
 struct NextTokenSpec {
-  /// Layers behind the model, each predicting one token further; 0 is none.
+  /// The number of additional layers, each of which predicts one token further;
+  /// 0 for none.
   int64_t depth = 0;
-  /// Weight of the mean of their losses beside the model's own.
+  /// The weight of the mean of their losses, which is added to the model's own
+  /// loss.
   double lossFactor = 0.3;
-  /// The first layer takes the hidden state behind the final norm, and the
-  /// joining is part of each layer (the mcore graph); else it is a layer of its
-  /// own before the final norm (DeepSeek's).
+  /// True if the first additional layer reads the hidden state after the final
+  /// norm and the joining is part of each layer (the mcore graph). False if the
+  /// joining is a separate layer before the final norm (DeepSeek's).
   bool followsNorm = false;
-  /// The head runs once, on the tokens of all depths one after another. Ranks
-  /// or pieces that share out the sequence have their own of each depth.
+  /// True if the head runs once, on the concatenated tokens of all depths.
+  /// Ranks or pieces that share the sequence have their own part of each depth.
   bool joinsHeads = false;
 };
 

@@ -1,8 +1,8 @@
 //===- PrefixSpec.h - Trained keys and values before the tokens -*- C++ -*-===//
 //
 // model_config.pet_config with pet_type prefixtuning or ptuning2: keys and
-// values of every layer that stand before those of the tokens, and that alone
-// are trained (Li and Liang, 2021; Liu et al., 2022).
+// values of every layer that precede those of the tokens. Only these are
+// trained (Li and Liang, 2021; Liu et al., 2022).
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +18,13 @@ namespace mf {
 struct PrefixSpec {
   /// The number of positions before the tokens.
   int64_t length = 128;
-  /// The hidden size of the two linear layers behind the table; 0 without them.
+  /// The hidden size of the two linear layers that follow the table; 0 without
+  /// them.
   int64_t middleSize = 0;
   double dropout = 0.0;
   DType tableType = DType::F16;
-  /// The Cell that makes them, and how the names of its parameters begin.
+  /// The Cell that computes them, and the prefix of the names of its
+  /// parameters.
   std::string cell, parameterPrefix;
 };
 
