@@ -1,6 +1,6 @@
-//===- AscendDevice.cpp - Meaning of device descriptions ------------------===//
+//===- AscendDevice.cpp - Checks and queries of device descriptions -------===//
 //
-// Verifiers, which are mf::target's checks, and DLTI queries.
+// Verifiers, which use the checks of mf::target, and DLTI queries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ static LogicalResult report(ErrorEmitter emitError, llvm::Error error) {
   return emitError() << llvm::toString(std::move(error));
 }
 
-/// Fails unless all entries are of one kind of attribute.
+/// Fails unless all entries have the given kind of attribute.
 template <typename AttributeKind>
 static LogicalResult verifyKind(ErrorEmitter emitError,
                                 ArrayRef<NamedAttribute> entries) {
@@ -53,7 +53,7 @@ LogicalResult EngineAttr::verify(ErrorEmitter emitError,
   return report(emitError, checkEntry(engine));
 }
 
-/// Reads the numbers of a part into `entry` and checks them.
+/// Reads the numbers of a part of the description into `entry` and checks them.
 template <typename Entry>
 static LogicalResult verifyNumbers(ErrorEmitter emitError, Entry &entry,
                                    ArrayRef<NamedAttribute> numbers) {
@@ -152,7 +152,7 @@ SmallVector<DataLayoutEntryInterface> DeviceAttr::makeEntries(
   auto make = [&](StringRef key, Attribute value) {
     return makeEntry(StringAttr::get(context, key), value);
   };
-  // "device_type" is DLTI's name for the name of a device.
+  // "device_type" is DLTI's key for the name of a device.
   SmallVector<DataLayoutEntryInterface> entries = {
       make("device_type", name),
       make("engines", makeMap(context, engines)),
@@ -165,7 +165,7 @@ SmallVector<DataLayoutEntryInterface> DeviceAttr::makeEntries(
   return entries;
 }
 
-/// The value that a key names.
+/// Returns the value of a key.
 static FailureOr<Attribute> queryEntries(DataLayoutEntryKey key,
                                          ArrayRef<NamedAttribute> entries) {
   for (NamedAttribute entry : entries)

@@ -1,8 +1,8 @@
 //===- AscendDevice.td - Description of a device -----------*- tablegen -*-===//
 //
-// The device description: engines, memory, kernels, links, as typed attributes
-// that implement MLIR's TargetDeviceSpecInterface. Names and ranges of the
-// numbers are those of mf/Perf/Target/TargetFields.h.
+// The device description as typed attributes that implement MLIR's
+// TargetDeviceSpecInterface: engines, memory, kernels and links. The names and
+// ranges of the numbers are those of mf/Perf/Target/TargetFields.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,18 +17,18 @@ def Ascend_Wiring : Ascend_Enum<"Wiring", "how the members of a network are join
   I32EnumAttrCase<"Switch", 1, "switch">
 ]>;
 
-// Names and what they stand for, in their order.
+// A list of names with attributes, in order.
 class Ascend_Entries<string what>
     : ArrayRefParameter<"::mlir::NamedAttribute", what> {}
 
-// All numbers of a part by name, those that a file leaves out included: f64 and i64
-// attributes in units of seconds, bytes and floating-point operations. The fields of
-// mf/Perf/Target/TargetFields.h say which numbers a part has, so that a new number is not
-// named here.
+// All numbers of a part by name, including those that a file leaves out. They
+// are f64 and i64 attributes in units of seconds, bytes and floating-point
+// operations. The fields of mf/Perf/Target/TargetFields.h define which numbers
+// a part has, so that a new number need not be listed here.
 def Ascend_Numbers : Ascend_Entries<"its numbers, in the order of its fields">;
 
-// A part of #ascend.device, `#ascend.NAME<key = value, ...>`; inside a device
-// the part before `<` is left out. DLTI finds its values by their keys.
+// A part of #ascend.device, written `#ascend.NAME<key = value, ...>`. Inside of
+// a device only `<...>` is written. DLTI queries find its values by their keys.
 class Ascend_DeviceAttrBase<string className, string attrMnemonic,
                             list<Trait> traits>
     : AttrDef<Ascend_Dialect, className, traits> {
@@ -39,7 +39,7 @@ class Ascend_DeviceAttrBase<string className, string attrMnemonic,
 class Ascend_DevicePart<string className, string attrMnemonic>
     : Ascend_DeviceAttrBase<className, attrMnemonic, [DLTIQueryInterface]> {
   let extraClassDeclaration = [{
-    /// The value of a key: a number or a word.
+    /// Returns the value of a key, which is a number or a word.
     ::mlir::FailureOr<::mlir::Attribute> query(::mlir::DataLayoutEntryKey key);
   }];
 }
@@ -171,14 +171,14 @@ def Ascend_DeviceAttr
     }]>
   ];
   let extraClassDeclaration = [{
-    /// The value of a key, all lists as #dlti.map.
+    /// Returns the value of a key. Lists are returned as #dlti.map.
     ::mlir::FailureOr<::mlir::Attribute>
     query(::mlir::DataLayoutEntryKey key) const {
       return ::llvm::cast<::mlir::TargetDeviceSpecInterface>(*this).queryHelper(
           key);
     }
 
-    /// The value of `entries` that matches the other parameters.
+    /// Returns the value of `entries` that corresponds to the other parameters.
     static ::llvm::SmallVector<::mlir::DataLayoutEntryInterface> makeEntries(
         ::mlir::StringAttr name,
         ::llvm::ArrayRef<::mlir::NamedAttribute> engines, MemoryAttr memory,

@@ -13,8 +13,8 @@ using target::Fields;
 // Printer
 //===----------------------------------------------------------------------===//
 
-/// Calls `handle` for the numbers that differ from those of a new entry or are
-/// required.
+/// Calls `handle` for the numbers that are required or differ from those of a
+/// new entry.
 template <typename Entry>
 static void forEachPrinted(Entry entry,
                            function_ref<void(const target::Field &)> handle) {
@@ -27,7 +27,7 @@ static void forEachPrinted(Entry entry,
 
 namespace {
 
-/// Prints `<key = value, ...>`, without the values of a new entry.
+/// Prints `<key = value, ...>` and leaves out the default values.
 class EntryPrinter {
 public:
   explicit EntryPrinter(AsmPrinter &printer) : printer(printer) {
@@ -37,7 +37,8 @@ public:
   EntryPrinter(const EntryPrinter &) = delete;
   EntryPrinter &operator=(const EntryPrinter &) = delete;
 
-  /// `key = `, behind a comma if needed; the value is the caller's.
+  /// Prints `key = `, preceded by a comma if needed. The caller prints the
+  /// value.
   AsmPrinter &printKey(StringRef key) {
     printer << (std::exchange(isFirst, false) ? "" : ", ") << key << " = ";
     return printer;
@@ -97,7 +98,7 @@ void NetworkAttr::print(AsmPrinter &printer) const {
   entries.printFields(mf::ascend::getNumbers(*this));
 }
 
-/// A line for each part, in braces.
+/// Prints the parts in braces, one per line.
 template <typename PartAttr>
 static void printParts(AsmPrinter &printer, StringRef key,
                        ArrayRef<NamedAttribute> parts) {

@@ -84,7 +84,8 @@ LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expected integer or float elements of static shape, "
                           "but got "
                        << tensor;
-  // More than any device has; sums of such sizes do not overflow.
+  // This is more than any device has, and small enough that sums of sizes do
+  // not overflow.
   constexpr int64_t maximum = int64_t(1) << 48;
   int64_t bytes = llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
   if (!llvm::is_contained(tensor.getShape(), 0))

@@ -1,6 +1,6 @@
 //===- AscendDialect.h - The ascend dialect --------------------*- C++ -*-===//
 //
-// The dialect of the lowered step, its types, attributes and operations.
+// The dialect of the lowered step with its types, attributes and operations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,10 +31,10 @@
 
 namespace mf::ascend {
 
-/// The work that an instruction gives its stream.
+/// The work that an instruction puts on its stream.
 enum class WorkKind { None, Kernel, Copy, Exchange };
 
-/// Memory that an instruction uses, and how.
+/// A buffer that an instruction uses, and how it uses it.
 struct BufferAccess {
   mlir::Value buffer;
   Access access = Access::In;
@@ -48,21 +48,21 @@ struct Cost {
 
 class InstructionOpInterface;
 
-/// No operations, and the bytes of all accesses.
+/// Returns a cost of no operations and the bytes of all accesses.
 Cost getAccessCost(InstructionOpInterface op);
 
-/// The exchange of an instruction with other ranks: a part in a collective of
-/// `group`, or one side of a transfer with `peer`.
+/// The exchange of an instruction with other ranks: its part in a collective
+/// over `group`, or one side of a transfer to or from `peer`.
 struct ExchangeRecord {
   /// Null for a transfer.
   GroupAttr group;
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
-  /// The other side of a transfer; null for a collective.
+  /// The other side of a transfer. Null for a collective.
   PeerAttr peer;
   bool isSend = false;
   mlir::StringAttr channel;
-  /// Set for an all_to_all_v.
+  /// The elements of a row of an all_to_all_v. 0 for other exchanges.
   int64_t rowElements = 0;
   double fill = 0;
 };

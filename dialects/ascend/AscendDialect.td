@@ -23,7 +23,7 @@ def Ascend_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
-  // Queries of #ascend.device answer #dlti.map.
+  // Queries of #ascend.device return #dlti.map.
   let dependentDialects = ["::mlir::DLTIDialect"];
 }
 
@@ -182,8 +182,8 @@ def Ascend_StepsAttr : Ascend_Attr<"Steps", "steps"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The steps as a kernel's specification has them, or none if there are
-    /// types or attributes that no kernel has.
+    /// Returns the steps in the form of a kernel's specification, or none if
+    /// kernels do not support some type or attribute.
     ::std::optional<::std::vector<::mf::KernelStep>> getSteps() const;
   }];
 }
@@ -201,7 +201,7 @@ def Ascend_BufferType : Ascend_Type<"Buffer", "buffer"> {
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Bytes without alignment.
+    /// Returns the size in bytes without alignment.
     int64_t getBytes() const;
   }];
 }

@@ -21,7 +21,7 @@ def DropoutGenMask : Kernel<"aclnnDropoutGenMask", "makeDropoutMask"> {
   let attributes = (attrs Double:$rate, Int:$key, Ints:$shape, Ints:$starts,
                           Ints:$cut_dims);
   let kind = "elementwise";
-  // Ten rounds of eight operations make four words.
+  // Ten rounds of eight operations compute four words.
   let flops = "20 * spec.outputs[0].getNumElements()";
 }
 

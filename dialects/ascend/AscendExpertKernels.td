@@ -1,10 +1,10 @@
 //===- AscendExpertKernels.td - Kernels of experts ---------*- tablegen -*-===//
 //
-// Part of AscendKernels.td: the kernels of a mixture of experts behind its
-// router. How many rows an expert has is known only when a step runs, so counts
-// are tensors. They are whole numbers in fp32; what is below 1 or NaN counts as
-// none, a fraction is dropped, and rows that a tensor does not have are not
-// there.
+// Part of AscendKernels.td: the kernels of a mixture of experts that follow its
+// router. The number of rows of an expert is known only when a step runs, so
+// counts are tensors. They are whole numbers in fp32. Values below 1 and NaNs
+// count as 0, fractions are truncated, and rows beyond the size of a tensor are
+// ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -80,10 +80,10 @@ def ExchangeTokens : Kernel<"mfExchangeTokens", "makeExchangeTokens"> {
 //===----------------------------------------------------------------------===//
 // Products of experts
 //
-// x is [groups, ranks, rows, in], the counts [groups, ranks, experts of a rank].
-// The first counts[g, p, 0] rows of x[g, p] belong to expert 0 of rank p, the
-// next counts[g, p, 1] rows to expert 1, and so on. FLOPs are those of all rows
-// of x: the most that there can be, since the counts are data.
+// The rows x are [groups, ranks, rows, in], the counts [groups, ranks, experts
+// of a rank]. The first counts[g, p, 0] rows of x[g, p] belong to expert 0 of
+// rank p, the next counts[g, p, 1] rows to expert 1, and so on. FLOPs count all
+// rows of x, which is an upper bound, since the counts are data.
 //===----------------------------------------------------------------------===//
 
 class ExpertMatmulKernel<string kernelName, string factory>
@@ -111,7 +111,7 @@ class ExpertWeightGradKernel<string kernelName, string factory>
   let engine = Cube;
   let kind = "grouped_matmul";
   let flops = "getExpertMatmulFlops(spec)";
-  // `rows` are those that a product sums over.
+  // `rows` is the dimension over which a product sums.
   let measures = [
     Measure<"experts", "getExperts(spec.outputs[0])">,
     Measure<"rows", "getMeanExpertRows(spec.inputs[0], spec.outputs[0])">,

@@ -1,6 +1,6 @@
 //===- AscendInstructions.cpp - Effects and checks of instructions --------===//
 //
-// The operations' answers to InstructionOpInterface.
+// The implementations of InstructionOpInterface.
 //
 //===----------------------------------------------------------------------===//
 
@@ -135,7 +135,8 @@ std::optional<ExchangeRecord> CollectiveOp::getExchange() {
 }
 Engine CollectiveOp::getEngine() { return Engine::Communication; }
 
-/// Checks the input of an all_to_all_v: one matrix, whose rows are sent.
+/// Checks the input of an all_to_all_v. It must be a matrix, whose rows are
+/// sent.
 static LogicalResult verifyMatrix(CollectiveOp op, StringRef name,
                                   RankedTensorType type) {
   ArrayRef<int64_t> shape = type.getShape();

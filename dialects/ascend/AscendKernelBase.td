@@ -1,13 +1,13 @@
-//===- AscendKernelBase.td - How kernels are described ---------*- tablegen -*-===//
+//===- AscendKernelBase.td - Classes of kernel records -----*- tablegen -*-===//
 //
-// mf-tblgen reads records of the class Kernel. It has no part of MLIR's ODS.
+// mf-tblgen reads records of the class Kernel. It does not use MLIR's ODS.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef ASCEND_KERNEL_BASE_TD
 #define ASCEND_KERNEL_BASE_TD
 
-// Operators of the lists of a kernel.
+// The operators of the DAGs that list a kernel's operands.
 def ins;
 def outs;
 def attrs;
@@ -25,22 +25,22 @@ class Operand<string kernelAccess, bit optional = false, bit variadic = false,
   list<string> sharedInputs = shares;
 }
 
-// Inputs are read only. Operands that may be left out, or stand for several,
-// are last.
+// Inputs are only read. Optional and variadic operands come last.
 def In : Operand<"In">;
 def OptionalIn : Operand<"In", true>;
 def VariadicIn : Operand<"In", false, true>;
-// None, or several.
+// Any number of operands, including none.
 def OptionalVariadicIn : Operand<"In", true, true>;
 
-// Overwritten whole, whatever it held; it shares no memory with an input...
+// The kernel overwrites all of the operand, whatever it held. It shares no
+// memory with an input.
 def Out : Operand<"Out">;
-// ...or may be the very memory of one of these inputs, where the bytes are as
-// many: the kernel reads an element before it writes it.
+// The same, but the operand may use exactly the memory of one of these inputs
+// if their sizes are equal: the kernel reads each element before it writes it.
 class OutOrSameAs<list<string> inputs> : Operand<"Out", false, false, inputs>;
-// Read and overwritten.
+// The operand is read and overwritten.
 def Updated : Operand<"Updated">;
-// Added to.
+// The kernel adds to the operand.
 def Accumulated : Operand<"Accumulated">;
 
 //===----------------------------------------------------------------------===//
@@ -74,8 +74,9 @@ class KernelEngine<string engineName> {
 def Cube : KernelEngine<"Cube">;
 def Vector : KernelEngine<"Vector">;
 
-// The kinds by which a target gives rates (mf::target::KernelRate): kernels of
-// one kind run alike. A record of another kind is an error of mf-tblgen.
+// The kinds for which a target defines rates (mf::target::KernelRate). Kernels
+// of one kind have similar performance. A record with another kind is an error
+// of mf-tblgen.
 def KernelKinds {
   list<string> names = [
     "matmul", "grouped_matmul", "attention", "attention_grad", "norm",
@@ -85,10 +86,11 @@ def KernelKinds {
   ];
 }
 
-// A number that the rate of a kernel may depend on, by name: a C++ expression
-// over `const KernelSpec &spec` that may call lib/Program/Signatures/KernelFormulas.h,
-// an integer that is above 0 unless an operand is empty. All kernels have
-// `flops`, `model_flops`, `bytes`, `largest_operand_bytes` and `element_bytes`.
+// A named number on which the rate of a kernel may depend. It is a C++
+// expression over `const KernelSpec &spec` that may call
+// lib/Program/Signatures/KernelFormulas.h. Its value is an integer above 0
+// unless an operand is empty. All kernels have `flops`, `full_flops`, `bytes`,
+// `largest_operand_bytes` and `element_bytes`.
 class Measure<string measureName, string measureFormula> {
   string name = measureName;
   string formula = measureFormula;
@@ -98,8 +100,8 @@ class Measure<string measureName, string measureFormula> {
 class Kernel<string kernelName, string kernelFactory> {
   string name = kernelName;
   string factory = kernelFactory;
-  // The computation in a line, and how it differs from the operator of CANN of
-  // that name.
+  // The computation in one line, and the differences from CANN's operator of
+  // the same name.
   string summary = ?;
   string description = "";
 
@@ -111,62 +113,68 @@ class Kernel<string kernelName, string kernelFactory> {
   // The kind, one of KernelKinds.
   string kind = ?;
 
-  // How ranks may share out dimensions of its operands: inputs, `->` and
-  // outputs, each with a letter for each dimension, as in einsum. Dimensions of
-  // one letter are cut alike. A small letter may be cut; an output that lacks it
-  // is a sum over it, so a part of it makes a partial sum. `*` stands for all
-  // leading dimensions, which may be cut; `.` has no dimension; `(hg)` is a
-  // dimension that is h and, inside of it, g, where h stands alone elsewhere.
-  // Before an operand stand
-  //   +  linear in all such operands at once: they may be partial sums together,
-  //      and an output that it is added to, with what is made of parts;
-  //   ^  linear in each such operand alone;
-  //   >  the output has the largest of a dimension that it lacks, not the sum;
-  //   ~  it has the Euclidean norm;
-  //   %  the output has the elements of the only input, its dimensions in
-  //      another order.
-  // `@v` says where a rank's part of v begins. `&b` says which part a rank takes
-  // of what it has whole; the outputs are then cut above b.
-  // Or a C++ expression over `const KernelSpec &spec` that makes such a line and
-  // may call lib/Program/Signatures/PartFormulas.h.
+  // The rule for sharded operands: inputs, `->` and outputs, with a letter for
+  // each dimension, as in einsum. Dimensions with the same letter must be cut
+  // alike. A small letter may be cut. An output that lacks the letter is a sum
+  // over the dimension, so that a part of it makes a partial sum. `*` stands
+  // for all leading dimensions, which may be cut; `.` is an operand without
+  // dimensions; `(hg)` is a dimension in which g is nested inside of h, where h
+  // is also a dimension of its own elsewhere. These prefixes of an operand are
+  // possible:
+  //   +  Linear in all such operands together: they may be summands at the same
+  //      time. An output with it accumulates: it may hold a summand to which
+  //      the result of sharded inputs is added.
+  //   ^  Linear in each such operand separately.
+  //   >  The output has the maximum over a dimension that it lacks, not the
+  //      sum.
+  //   ~  The output has the Euclidean norm over it.
+  //   %  The output has the elements of the only input with permuted
+  //      dimensions.
+  // `@v` is an operand with the index at which a rank's part of v begins. `&b`
+  // is an operand that tells which part of a whole each rank takes; the outputs
+  // are then cut just outside of b.
+  // Alternatively a C++ expression over `const KernelSpec &spec` that returns
+  // such a line and may call lib/Program/Signatures/PartFormulas.h.
   string parts = ?;
 
   // C++ expressions over `const KernelSpec &spec` that may call
-  // lib/Program/Signatures/KernelFormulas.h. `flops` are those that the device does:
-  // causal attention counts the keys that are seen. `fullFlops` count attention
-  // as published utilisations do, each query with all keys; without it they are
-  // the same. Without `bytes` each operand is moved once, twice if it is read and
-  // written; without `workspace` there is none.
+  // lib/Program/Signatures/KernelFormulas.h. `flops` are those that the device
+  // executes: causal attention counts the keys that are seen. `fullFlops` count
+  // attention as published utilisations do, each query with all keys; by
+  // default they equal `flops`. By default `bytes` counts each operand once,
+  // and twice if it is read and written. By default there is no `workspace`.
   string flops = "getLargestOutput(spec)";
   string fullFlops = "";
   string bytes = "";
   string workspace = "";
-  // Besides those that all kernels have.
+  // Measures in addition to those that all kernels have.
   list<Measure> measures = [];
 
-  // How it may be a step of a chain of kernels that runs as one: a C++
-  // expression over `const KernelSpec &spec` of type mf::StepKind, which may
-  // call lib/Program/Signatures/StepFormulas.h; never without one. `stepFactory` is then
-  // the function that makes a StepFunction (lib/Exec/Kernels/ChainSteps.h) from a
-  // KernelSpec that `factory` accepts.
+  // How the kernel may be a step of a chain (mfChain): a C++ expression over
+  // `const KernelSpec &spec` of type mf::StepKind, which may call
+  // lib/Program/Signatures/StepFormulas.h. If it is empty, the kernel may never
+  // be one. `stepFactory` is the function that makes a StepFunction
+  // (lib/Exec/Kernels/ChainSteps.h) from a KernelSpec that `factory` accepts.
   string step = "";
   string stepFactory = "";
 
-  // The kernel's names in the column Type of profilers of devices: no two
+  // The names of the kernel in the column Type of device profiles. No two
   // kernels share one.
   list<string> profiled = [];
-  // A C++ expression over `KernelSpec &spec`, which has the operands that a
-  // profiler shows and no attributes, that makes the record's of them and may
-  // call lib/Program/Signatures/ProfiledOperands.h; false if they do not say what was
-  // launched. Without it the device's operands begin with the record's.
+  // A C++ expression over `KernelSpec &spec` that converts the operands that a
+  // profiler lists, which come without attributes, to those of the record. It
+  // may call lib/Program/Signatures/ProfiledOperands.h, and is false if the
+  // operands do not identify the launch. By default the device's operands begin
+  // with those of the record.
   string fromProfile = "";
 
-  // How a program that is written against CANN runs it: the arguments of the
-  // aclnn function of the kernel's name, or statements that call several, over
-  // the operands and attributes by their names, and what
-  // lib/Cann/support/mf_cann.h has. A kernel without either has no counterpart.
-  // `cannHeaders` are what it includes beside aclnnop/aclnn_<name>.h, or in its
-  // stead where the name is none of a function.
+  // How a program that is written against CANN runs the kernel. `cann` has the
+  // arguments of the aclnn function with the kernel's name. `cannBody` has
+  // statements that call several functions. Both may use the operands and
+  // attributes by their names, and lib/Cann/support/mf_cann.h. A kernel without
+  // either has no counterpart. `cannHeaders` are included in addition to
+  // aclnnop/aclnn_<name>.h, or instead of it if no function has the kernel's
+  // name.
   string cann = "";
   string cannBody = "";
   list<string> cannHeaders = [];

@@ -1,16 +1,16 @@
 //===- AscendKernels.td - The kernels that programs launch -----*- tablegen -*-===//
 //
-// The only place that gives a kernel's operands, its use of their memory, and
-// its costs. The verification of `ascend.launch`, the accesses that programs
-// are proven with, the registry of the host's kernels and
-// docs/generated/kernels.md are derived from it. A new kernel is a record here,
-// a file in lib/Exec/Kernels and its tests.
+// Each record defines a kernel's operands, its use of their memory, and its
+// costs. The verification of `ascend.launch`, the accesses with which programs
+// are proven, the registry of the host's kernels and docs/generated/kernels.md
+// are derived from the records. A new kernel needs a record here, a file in
+// lib/Exec/Kernels and tests.
 //
-// Names and the order of operands are aclnn's, inputs and outputs each in their
-// order; a kernel that CANN does not have is called mf instead. A tensor on
-// which aclnn works in place is an output. Host arguments that the host kernel
-// has no use for are left out, among them workspaceSize and executor. Operands
-// that aclnn has in the middle of its list and that may be absent come last.
+// Names and the order of operands are those of aclnn, for inputs and outputs
+// separately. The name of a kernel that CANN does not have begins with mf. A
+// tensor that aclnn updates in place is an output. Host arguments that the host
+// kernel does not need are left out, including workspaceSize and executor.
+// Optional operands in the middle of aclnn's list come last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ class UnaryKernel<string kernelName> : Kernel<kernelName, "makeUnary"> {
   let stepFactory = "makeUnaryStep";
 }
 
-// `value` is a host scalar, of another name in each operator of aclnn.
+// `value` is a host scalar, whose name differs among the operators of aclnn.
 class ScalarKernel<string kernelName> : UnaryKernel<kernelName> {
   let attributes = (attrs Double:$value);
 }
@@ -293,7 +293,7 @@ def Chain : Kernel<"mfChain", "makeChain"> {
   let attributes = (attrs Steps:$steps);
   let kind = "elementwise";
   let flops = "getChainFlops(spec)";
-  // No profiler shows which steps these are.
+  // Profilers do not list the steps.
   let fromProfile = "false";
 }
 

@@ -61,8 +61,8 @@ static LogicalResult verifyAttributes(LaunchOp op,
   return success();
 }
 
-/// Checks sharing that one value alone shows; addresses are for the program's
-/// verifier.
+/// Checks operands that are the same value. Overlapping addresses are checked
+/// by the program's verifier.
 static LogicalResult verifySharing(LaunchOp op,
                                    const KernelSignature &signature) {
   for (auto [number, output] : llvm::enumerate(op.getOutputs())) {
@@ -107,7 +107,8 @@ static LogicalResult verifyWorkspace(LaunchOp op,
   return success();
 }
 
-/// Checks that steps agree with each other, with inputs and with the output.
+/// Checks that the steps agree with each other, with the inputs and with the
+/// output.
 static LogicalResult verifySteps(LaunchOp op,
                                  const KernelSignature &signature) {
   if (llvm::none_of(signature.attributes, [](const AttributeSignature &known) {

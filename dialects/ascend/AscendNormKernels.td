@@ -1,6 +1,6 @@
 //===- AscendNormKernels.td - Norms, gates and sums --------*- tablegen -*-===//
 //
-// Kernels that work on rows; a part of dialects/ascend/AscendKernels.td.
+// Part of AscendKernels.td: kernels that work on rows.
 //
 //===----------------------------------------------------------------------===//
 

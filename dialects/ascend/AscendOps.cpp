@@ -127,7 +127,8 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// As function_interface_impl::parseFunctionOp, which takes no empty body.
+/// Parses like function_interface_impl::parseFunctionOp, which does not accept
+/// an empty body.
 ParseResult RoutineOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   StringAttr name;
@@ -164,13 +165,14 @@ void RoutineOp::print(OpAsmPrinter &printer) {
       getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
-/// A frame of one part: its offset; of several: a list.
+/// Parses the offset of a frame with one part, or the list of offsets of
+/// several parts.
 static ParseResult parseOffsets(OpAsmParser &parser,
                                 DenseI64ArrayAttr &offsets) {
   SmallVector<int64_t> values;
   auto parse = [&] { return parser.parseInteger(values.emplace_back()); };
   if (succeeded(parser.parseOptionalLSquare())) {
-    // The list of no offset is printed, too, whatever a plan says to it.
+    // An empty list may be printed too, for a frame without parts.
     if (failed(parser.parseOptionalRSquare()) &&
         (parser.parseCommaSeparatedList(parse) || parser.parseRSquare()))
       return failure();

@@ -249,10 +249,11 @@ def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments,
     `:` functional-type($inputs, $outputs)
   }];
   let extraClassDeclaration = [{
-    /// The specification of the launch's kernel, or none if it has types that
-    /// no kernel computes with.
+    /// Returns the specification of the launch's kernel, or none if kernels do
+    /// not support some type.
     ::std::optional<::mf::KernelSpec> getKernelSpec();
-    /// The workspace that the kernel's signature asks for; 0 if none.
+    /// Returns the bytes of workspace that the kernel's signature requires; 0
+    /// for none.
     int64_t getWorkspaceBytes();
   }];
   let hasVerifier = 1;

@@ -46,10 +46,10 @@ def Matmul : Kernel<"aclnnMatmul", "makeMatmul"> {
   let fromProfile = "takeProfiledMatmul(spec)";
 }
 
-// FLOPs of causal attention are those of the keys that are seen, about half if
-// there are as many queries as keys: `causal` needs no share of a target's rate.
-// Full FLOPs count all pairs of a query and a key. Products are those over the
-// head size of keys, and over that of values.
+// FLOPs of causal attention count the keys that are seen, about half if there
+// are as many queries as keys, so that `causal` needs no factor in a target's
+// rate. Full FLOPs count all pairs of a query and a key. `products` are the
+// numbers of products over the head size of keys and over that of values.
 class AttentionKernel<string kernelName, string kernelFactory, string products>
     : Kernel<kernelName, kernelFactory> {
   let engine = Cube;
@@ -66,7 +66,8 @@ class AttentionScoreKernel<string kernelName>
   let kind = "attention";
 }
 
-// Two products for each of the two forward, and the scores once more.
+// Each of the two products of forward has two gradients, and the scores are
+// computed once more.
 class AttentionGradKernel<string kernelName>
     : AttentionKernel<kernelName, "makeFlashAttentionGrad", "3, 2"> {
   let kind = "attention_grad";

@@ -1,8 +1,8 @@
 //===- AscendRouterKernels.td - Kernels of expert routers --*- tablegen -*-===//
 //
-// Part of AscendKernels.td: scores of experts, the choice among them, and where
-// the chosen tokens go. Masks and counts are floating-point tensors, indices are
-// i32.
+// Part of AscendKernels.td: scores of experts, the choice among them, and the
+// destinations of the chosen tokens. Masks and counts are floating-point
+// tensors, indices are i32.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
-//===- AscendStepOps.td - What a step issues ---------------*- tablegen -*-===//
+//===- AscendStepOps.td - Operations of a step -------------*- tablegen -*-===//
 //
-// Calls, events, copies and messages; a part of dialects/ascend/AscendOps.td.
+// Part of AscendOps.td: calls, events, copies and messages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,9 +57,9 @@ def Ascend_WaitOp : Ascend_Op<"wait", [
   let assemblyFormat = "$stream `for` $event attr-dict";
 }
 
-// Work of a stream that is not the compute stream. It waits for the events
-// `after`, and `done` is recorded behind it: short for a wait for each before it
-// and a record behind it.
+// Work of a stream other than the compute stream. It waits for the events
+// `after` and records `done` when it ends. This abbreviates a wait for each
+// event before it and a record after it.
 class Ascend_TransferOp<string mnemonic, dag operands, list<string> answers,
                         list<Trait> traits = []>
     : Ascend_Op<mnemonic,

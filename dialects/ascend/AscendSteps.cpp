@@ -1,4 +1,4 @@
-//===- AscendSteps.cpp - Kernels that one launch runs ---------------------===//
+//===- AscendSteps.cpp - Steps of a chain ---------------------------------===//
 
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/ascend/KernelSpecs.h"
@@ -26,7 +26,7 @@ std::optional<std::vector<KernelStep>> StepsAttr::getSteps() const {
 // Syntax
 //===----------------------------------------------------------------------===//
 
-/// "in3" is 3, "t3" is ~3.
+/// Parses "in3" as 3 and "t3" as ~3.
 static ParseResult parseOperand(AsmParser &parser,
                                 SmallVectorImpl<int64_t> &operands) {
   StringRef name;

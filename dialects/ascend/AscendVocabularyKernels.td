@@ -95,10 +95,11 @@ def CrossEntropyLossGrad
 }
 
 //===----------------------------------------------------------------------===//
-// Embedding and loss of a vocabulary that ranks share out
+// Embedding and loss of a vocabulary that is sharded over ranks
 //
-// A rank's rows of the table, or columns of the logits, begin with number
-// `firstRow` of the vocabulary, a tensor, since all ranks run one program.
+// The rows of the table, or the columns of the logits, that a rank holds begin
+// at index `firstRow` of the vocabulary. It is a tensor, because all ranks run
+// one program.
 //===----------------------------------------------------------------------===//
 
 def EmbeddingPart : Kernel<"mfEmbeddingPart", "makeEmbedding"> {

@@ -33,7 +33,7 @@ LogicalResult assignNumbers(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-/// The entry with the numbers of an attribute that was verified.
+/// Returns the entry with the numbers of an attribute that was verified.
 template <typename Entry>
 static Entry getVerified(ArrayRef<NamedAttribute> numbers) {
   Entry entry;
@@ -120,7 +120,7 @@ target::Target getNumbers(DeviceAttr device) {
 // Attributes of numbers
 //===----------------------------------------------------------------------===//
 
-/// The numbers of an entry by their names.
+/// Returns the numbers of an entry with their names.
 template <typename Entry>
 static SmallVector<NamedAttribute> makeNumbers(MLIRContext *context,
                                                Entry entry) {
@@ -137,7 +137,7 @@ static SmallVector<NamedAttribute> makeNumbers(MLIRContext *context,
   return numbers;
 }
 
-/// An attribute by its name.
+/// Wraps an attribute and its name.
 static NamedAttribute makeEntry(MLIRContext *context, StringRef name,
                                 Attribute value) {
   return {StringAttr::get(context, name), value};

@@ -1,6 +1,7 @@
 //===- DeviceDescription.h - #ascend.device and its numbers ---*- C++ -*-===//
 //
-// Between the attributes of a device description and mf::target's structs.
+// Converts between the attributes of a device description and the structs of
+// mf::target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,8 +13,8 @@
 
 namespace mf::ascend {
 
-/// The numbers of an attribute. Names that are keys of the device (the engine,
-/// the kind, the measure, the network's name) are left empty.
+/// Return the numbers of an attribute. Names that are keys of the device (the
+/// engine, the kind, the measure, the name of the network) are left empty.
 target::ComputeEngine getNumbers(EngineAttr engine);
 target::Memory getNumbers(MemoryAttr memory);
 target::HostLink getNumbers(HostLinkAttr host);
@@ -21,8 +22,8 @@ target::Saturation getNumbers(SaturationAttr saturation);
 target::KernelRate getNumbers(KernelRateAttr rate);
 target::Network getNumbers(NetworkAttr network);
 target::Target getNumbers(DeviceAttr device);
-/// The numbers of a device with these parameters. Its engines must be cube and
-/// vector, its entries of the right kinds and its numbers complete.
+/// Returns the numbers of a device with these parameters. Its engines must be
+/// cube and vector, its entries of the right kinds and its numbers complete.
 target::Target getNumbers(mlir::StringAttr name,
                           mlir::ArrayRef<mlir::NamedAttribute> engines,
                           MemoryAttr memory, HostLinkAttr host,
@@ -30,14 +31,14 @@ target::Target getNumbers(mlir::StringAttr name,
                           mlir::ArrayRef<mlir::NamedAttribute> networks,
                           mlir::ArrayRef<mlir::NamedAttribute> numbers);
 
-/// Writes the numbers of a part's attribute into its fields. Fails unless they
-/// are all of the fields, in their order, and of the right types.
+/// Writes the numbers of a part's attribute into its fields. Fails unless there
+/// is a number of the right type for each field, in their order.
 mlir::LogicalResult
 assignNumbers(mlir::function_ref<mlir::InFlightDiagnostic()> emitError,
               mlir::ArrayRef<mlir::NamedAttribute> numbers,
               const target::Fields &fields);
 
-/// The attribute of numbers that check() accepts.
+/// Return the attribute of numbers that check() accepts.
 EngineAttr getAttribute(mlir::MLIRContext *context,
                         const target::ComputeEngine &engine);
 MemoryAttr getAttribute(mlir::MLIRContext *context,

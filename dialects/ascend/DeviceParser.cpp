@@ -1,6 +1,6 @@
 //===- DeviceParser.cpp - Parses descriptions of devices ------------------===//
 //
-// Keys and numbers, and the places of errors.
+// Parses keys and numbers, and records their places for errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -131,7 +131,7 @@ ParseResult DeviceParser::parseFields(StringRef path, const Fields &fields,
 
 ParseResult DeviceParser::parseNumber(StringRef path,
                                       const target::Field &field) {
-  // Errors about the number are placed at it.
+  // Errors about the number are reported at this place.
   places[path] = parser.getCurrentLocation();
   double number = 0;
   if (parseNumber(path, number))
@@ -143,8 +143,8 @@ ParseResult DeviceParser::parseNumber(StringRef path,
   return success();
 }
 
-/// Behind the digits of an integer: of `15e-6` MLIR reads 15, then a word `e`,
-/// and of `15e6` a word `e6`.
+/// Parses the rest of a number after the digits of an integer. MLIR lexes
+/// `15e-6` as 15 and a word `e`, and `15e6` as 15 and a word `e6`.
 ParseResult DeviceParser::parseExponent(int64_t digits, double &number) {
   const SMLoc place = parser.getCurrentLocation();
   StringRef word;
@@ -185,7 +185,7 @@ ParseResult DeviceParser::parseNumber(StringRef path, double &number) {
   auto integer = dyn_cast_if_present<IntegerAttr>(value);
   std::optional<int64_t> digits;
   if (integer && !isa<BoolAttr>(value))
-    // One bit more, so that unsigned values stay so.
+    // One more bit keeps unsigned values non-negative.
     digits = integer.getType().isUnsignedInteger()
                  ? integer.getValue()
                        .zext(integer.getValue().getBitWidth() + 1)

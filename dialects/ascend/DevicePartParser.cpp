@@ -41,7 +41,7 @@ ParseResult DeviceParser::parse(StringRef path, target::ComputeEngine &engine) {
       });
 }
 
-/// Parses the rest of entries that have only numbers.
+/// Rejects keys other than those of numbers.
 static ParseResult parseNothing(StringRef, StringRef) { return failure(); }
 
 ParseResult DeviceParser::parse(StringRef path, target::Memory &memory) {

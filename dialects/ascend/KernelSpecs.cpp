@@ -51,7 +51,7 @@ std::optional<AttributeKind> getAttributeKind(Attribute attribute) {
   return std::nullopt;
 }
 
-/// Converts an attribute that has a kind.
+/// Converts an attribute for which getAttributeKind returns a kind.
 static AttributeValue getAttributeValue(Attribute attribute) {
   using Result = AttributeValue;
   auto getInteger = [](Attribute integer) {

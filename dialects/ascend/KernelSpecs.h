@@ -1,7 +1,7 @@
 //===- KernelSpecs.h - Specifications of kernels from IR --------*- C++ -*-===//
 //
 // Converts MLIR's types and attributes to those of a kernel's signature. Both
-// dialects use it; it knows neither.
+// dialects use it, and it depends on neither.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,20 +14,20 @@
 
 namespace mf {
 
-/// The element type and shape of a tensor of static shape, or none if no kernel
-/// computes with such elements.
+/// Returns the element type and shape of a tensor of static shape, or none if
+/// kernels do not support its element type.
 std::optional<TensorShape> getTensorShape(mlir::RankedTensorType type);
 
-/// The type of a kernel's attribute, or none if kernels have no such
-/// attributes.
+/// Returns the type of a kernel's attribute, or none if kernels do not support
+/// it.
 std::optional<AttributeKind> getAttributeKind(mlir::Attribute attribute);
 
-/// The attributes that a dictionary gives a kernel, or none if kernels have no
-/// such attributes.
+/// Converts a dictionary to a kernel's attributes, or returns none if kernels
+/// do not support one of them.
 std::optional<AttributeMap> getAttributeMap(mlir::DictionaryAttr attributes);
 
-/// The specification of a kernel, or none if there are types or attributes that
-/// no kernel has.
+/// Returns the specification of a kernel, or none if kernels do not support
+/// some type or attribute.
 std::optional<KernelSpec>
 getKernelSpec(llvm::StringRef name,
               llvm::ArrayRef<mlir::RankedTensorType> inputs,

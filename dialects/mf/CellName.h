@@ -1,4 +1,4 @@
-//===- CellName.h - Places in the Cell tree --------------------*- C++ -*-===//
+//===- CellName.h - Names in the Cell tree ----------------------*- C++ -*-===//
 
 #ifndef MF_DIALECTS_MF_CELLNAME_H
 #define MF_DIALECTS_MF_CELLNAME_H
@@ -9,8 +9,8 @@
 
 namespace mf::ir {
 
-/// The layer that an operator of a chunk belongs to: `layers.3` of
-/// `layers.3.attention.wq.matmul`, the first name of any other.
+/// Returns the layer that an operator of a chunk belongs to: `layers.3` for
+/// `layers.3.attention.wq.matmul`, and the first component of any other name.
 inline llvm::StringRef getLayerOfCell(llvm::StringRef cell) {
   size_t end = cell.find('.');
   if (cell.take_front(end) == "layers" && end != llvm::StringRef::npos)
@@ -18,8 +18,8 @@ inline llvm::StringRef getLayerOfCell(llvm::StringRef cell) {
   return cell.take_front(end);
 }
 
-/// The number of the layer that an operator of a chunk belongs to: 3 of
-/// `layers.3.attention.wq.matmul`; nothing of any other.
+/// Returns the index of the layer that an operator of a chunk belongs to: 3 for
+/// `layers.3.attention.wq.matmul`, and none for any other name.
 inline std::optional<int64_t> getLayerNumberOfCell(llvm::StringRef cell) {
   llvm::StringRef layer = getLayerOfCell(cell);
   int64_t number = 0;

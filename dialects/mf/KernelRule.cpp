@@ -9,7 +9,8 @@ namespace mf::ir {
 
 namespace {
 
-/// Makes the rule of an operator of how a kernel treats parts of its operands.
+/// Converts a kernel's rule for sharded operands to the sharding rule of an
+/// operator.
 class KernelRule {
 public:
   KernelRule(const KernelParts &parts, const KernelSpec &spec)
@@ -26,14 +27,14 @@ private:
   const KernelParts &parts;
   const KernelSpec &spec;
   ShardingRule rule;
-  /// The dimensions that may be cut, and their factors.
+  /// The dimensions that may be cut, with their factors.
   SmallVector<std::pair<PartDim, unsigned>> known;
 };
 
 } // namespace
 
-/// The size of a dimension: operands with one element are repeated along it, so
-/// that outputs are asked first.
+/// Returns the size of a dimension. Outputs are searched first, because an
+/// operand with one element is broadcast along it.
 int64_t KernelRule::getExtent(const PartDim &dim) const {
   auto find = [&](ArrayRef<PartOperand> operands,
                   ArrayRef<TensorShape> shapes) -> std::optional<int64_t> {
@@ -51,8 +52,8 @@ int64_t KernelRule::getExtent(const PartDim &dim) const {
   return find(parts.inputs, spec.inputs).value_or(1);
 }
 
-/// The kind says what outputs that lack the dimension are if it is cut. No kind
-/// stands for another combination than a sum.
+/// Returns the kind, which defines what an output that lacks the dimension
+/// holds if it is cut. Kinds can only express sums, not other reductions.
 FactorKind KernelRule::getKind(const PartDim &dim) const {
   auto hasDim = [&](const PartOperand &output) {
     return llvm::any_of(output.dims, [&](const PartDim &other) {
@@ -102,7 +103,8 @@ ShardingRule KernelRule::make() && {
   return std::move(rule);
 }
 
-/// Every rank has all of all operands, which is always right.
+/// Returns the rule by which every rank holds the whole of all operands, which
+/// is valid for any operator.
 static ShardingRule getWholeRule(Operation *op) {
   ShardingRule rule;
   auto addWhole = [&](TypeRange types, SmallVectorImpl<FactorDims> &all) {

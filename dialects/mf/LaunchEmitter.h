@@ -1,7 +1,7 @@
 //===- LaunchEmitter.h - Interface for emitting launches --------*- C++ -*-===//
 //
-// The side of lowering that operators see: buffers of tensors and of a stage's
-// state, kernel launches and collectives.
+// The interface through which operators are lowered: buffers of tensors and of
+// a stage's state, kernel launches and collectives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,32 +15,32 @@
 
 namespace mf::ir {
 
-/// The statics that a stage keeps per parameter from step to step.
+/// The statics that a stage keeps for each parameter.
 enum class State {
   Parameter,
-  /// The gradient of the step, reduced over ranks, as the optimizer takes it.
+  /// The gradient of the step, reduced over ranks, which the optimizer reads.
   Gradient,
   FirstMoment,
   SecondMoment,
-  /// The running mean or sum of the parameter that PmaAdamW keeps.
+  /// The running mean or sum of the parameter for PmaAdamW.
   Average,
-  /// Means of the rows and of the columns of a moment, which Came keeps in
-  /// place of it: of squares of the gradient, and of squares of the difference
-  /// between an update and the first moment.
+  /// The means over the rows and columns of a moment, which Came keeps instead
+  /// of the moment: of squares of the gradient, and of squares of the
+  /// difference between an update and the first moment.
   SquareRows,
   SquareColumns,
   InstabilityRows,
   InstabilityColumns,
-  /// The buffer to which backward adds gradients. It is the memory of
-  /// `Gradient`, unless ranks share the sum out.
+  /// The buffer to which backward adds gradients. It shares the memory of
+  /// `Gradient`, unless the sum is sharded over ranks.
   Accumulated,
-  /// The parameter as layers read it. It is the memory of `Parameter`, unless
-  /// ranks share its storage out and gather it once in a step.
+  /// The parameter as layers read it. It shares the memory of `Parameter`,
+  /// unless the parameter is stored in shards and gathered once in a step.
   Gathered
 };
 
-/// A buffer as its emitter knows it. Operators only hand it on: lowering keeps
-/// a value of the program in it, the interpreter a tensor.
+/// A handle to a buffer. Operators only pass it on. Lowering stores a value of
+/// the program in it, the interpreter a tensor.
 class EmittedBuffer {
 public:
   EmittedBuffer() = default;
@@ -50,7 +50,7 @@ public:
 
   explicit operator bool() const { return handle; }
   const void *getHandle() const { return handle; }
-  /// The value that it was made from.
+  /// Returns the value from which it was made.
   mlir::Value getValue() const {
     return mlir::Value::getFromOpaquePointer(handle);
   }
@@ -59,17 +59,18 @@ private:
   const void *handle = nullptr;
 };
 
-/// A collective of the ranks that differ in the coordinates on `axes` alone
-/// and, if `stages` are given, are of these. Collectives of one `channel`
-/// happen in the same order on all of them.
+/// A collective of the ranks that differ only in the coordinates on `axes` and,
+/// if `stages` is not empty, are on these stages. All of its ranks issue the
+/// collectives of one `channel` in the same order.
 struct EmittedCollective {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
   EmittedBuffer input, output;
-  /// Counts of an all_to_all_v, in fp32: the rows for each expert of each
-  /// member, and those that each member sends for each expert of this rank.
+  /// The counts of an all_to_all_v in fp32: the rows for each expert of each
+  /// member, and the rows that each member sends for each expert of this rank.
   EmittedBuffer send, receive;
-  /// The value that an all_to_all_v puts behind the last row that arrives.
+  /// The value that fills the output of an all_to_all_v after the last row that
+  /// arrives.
   double fill = 0;
   llvm::SmallVector<llvm::StringRef, 2> axes;
   llvm::SmallVector<int64_t, 4> stages;
@@ -81,30 +82,30 @@ class LaunchEmitter {
 public:
   virtual ~LaunchEmitter() = default;
 
-  /// The buffer of a tensor value that was emitted before.
+  /// Returns the buffer of a tensor value that was emitted before.
   virtual EmittedBuffer getBuffer(mlir::Value tensor) = 0;
-  /// A new buffer for a tensor value.
+  /// Creates a buffer for a tensor value.
   virtual EmittedBuffer createBuffer(mlir::Value tensor) = 0;
-  /// A new buffer that no value stands for, in which the launches of one
+  /// Creates a buffer without a value, through which the launches of one
   /// operator pass results to each other.
   virtual EmittedBuffer createTemporary(mlir::RankedTensorType type) = 0;
-  /// This rank's number in the group of ranks that differ in their coordinates
-  /// on `axes` alone, a tensor<1xi32>.
+  /// Returns a tensor<1xi32> with this rank's index in the group of ranks that
+  /// differ only in their coordinates on `axes`.
   virtual EmittedBuffer getCoordinate(mlir::ArrayAttr axes) = 0;
   virtual EmittedBuffer getState(State state, llvm::StringRef parameter) = 0;
-  /// A tensor that the host reads at the end of the step.
+  /// Returns a tensor that the host reads at the end of the step.
   virtual EmittedBuffer getReport(llvm::StringRef quantity,
                                   mlir::RankedTensorType type) = 0;
-  /// Part of a buffer, from `byteOffset` on.
+  /// Returns the part of a buffer that begins at `byteOffset`.
   virtual EmittedBuffer getPart(EmittedBuffer buffer, int64_t byteOffset,
                                 mlir::RankedTensorType type) = 0;
   virtual void launch(llvm::StringRef kernel,
                       llvm::ArrayRef<EmittedBuffer> inputs,
                       llvm::ArrayRef<EmittedBuffer> outputs,
                       mlir::DictionaryAttr attributes = {}) = 0;
-  /// Emits this rank's part in a collective. It runs beside the launches that
-  /// follow, up to the first that reads its output or writes one of its
-  /// buffers.
+  /// Emits this rank's part of a collective. It runs concurrently with the
+  /// launches that follow, up to the first that reads its output or writes one
+  /// of its buffers.
   virtual void communicate(const EmittedCollective &collective) = 0;
 };
 

@@ -1,7 +1,7 @@
-//===- MfAttributeVerifiers.cpp - Well-formed marks and configurations ----===//
+//===- MfAttributeVerifiers.cpp - Verifiers of marks and configurations ---===//
 //
-// The settings of a YAML keep the form they are written in, so their
-// parameters are plain attributes; these verifiers say which forms there are.
+// The settings of a YAML keep the form in which they are written, so that their
+// parameters are untyped attributes. These verifiers define the valid forms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ static bool isInteger(Attribute attribute) {
   return integer && integer.getType().isSignlessInteger(64);
 }
 
-/// A number of layers: an integer, or a bool for all or none.
+/// Returns whether this is a number of layers: an integer, or a bool for all or
+/// none.
 static bool isCount(Attribute attribute) {
   return isInteger(attribute) || isa<BoolAttr>(attribute);
 }
@@ -33,15 +34,15 @@ static bool isListOf(Attribute attribute,
   return items && llvm::all_of(items, isItem);
 }
 
-/// Layers by their numbers, `array<i64: 0, 2>`.
+/// Returns whether this is a list of layer indices, `array<i64: 0, 2>`.
 static bool areLayerNumbers(Attribute attribute) {
   auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute);
   return numbers && llvm::all_of(numbers.asArrayRef(),
                                  [](int64_t layer) { return layer >= 0; });
 }
 
-/// Parts of names of operators that recomputed cells keep,
-/// `{operators = ["matmul"]}`.
+/// Returns whether this is a list of name parts of operators whose results
+/// recomputed cells keep, `{operators = ["matmul"]}`.
 static bool areKeptOperators(Attribute attribute) {
   auto kept = dyn_cast<DictionaryAttr>(attribute);
   if (!kept || kept.size() != 1 || !kept.get("operators"))
@@ -49,8 +50,8 @@ static bool areKeptOperators(Attribute attribute) {
   return isListOf(kept.get("operators"), llvm::IsaPred<StringAttr>);
 }
 
-/// A bool, a list of counts per stage, or a list of bools and such lists, one
-/// per chunk; or layers by their numbers.
+/// Returns whether this is a bool, a list of counts per stage, a list of bools
+/// and such lists (one per chunk), or a list of layer indices.
 static bool isSelection(Attribute attribute) {
   return isa<BoolAttr>(attribute) || areLayerNumbers(attribute) ||
          isListOf(attribute, isCount) || isListOf(attribute, [](Attribute row) {
@@ -58,15 +59,15 @@ static bool isSelection(Attribute attribute) {
          });
 }
 
-/// A selection or a list of patterns.
+/// Returns whether this is a selection or a list of patterns.
 static bool isSetting(Attribute attribute) {
   return isSelection(attribute) || isListOf(attribute, [](Attribute item) {
            return isa<PatternAttr>(item);
          });
 }
 
-/// An offset of a stage; more would be no number of layers, and sums of more
-/// could overflow.
+/// Returns whether this is an offset of a stage. It is limited, because larger
+/// values are not numbers of layers and their sums could overflow.
 static bool isOffset(Attribute attribute) {
   return isInteger(attribute) &&
          llvm::isInt<32>(cast<IntegerAttr>(attribute).getInt());
@@ -80,7 +81,7 @@ LogicalResult SwapAttr::verify(EmitError emitError, int64_t distance) {
   return verifySwapDistance(emitError, distance);
 }
 
-/// A list of texts, or none.
+/// Returns whether this is a list of strings, or null.
 static bool areNames(ArrayAttr names) {
   return !names || llvm::all_of(names, llvm::IsaPred<StringAttr>);
 }
@@ -152,8 +153,8 @@ LogicalResult ParallelAttr::verify(
   if (gradientGroups < 1)
     return emitError() << "expected gradient_groups to be positive, but got "
                        << gradientGroups;
-  // Far more than there are devices and samples in a batch; programs of that
-  // size still fit in memory.
+  // This limit is far above the number of devices and of samples in a batch,
+  // and programs of that size still fit in memory.
   constexpr int64_t maximum = 65536;
   if (rowBlocks < 1 || rowBlocks > maximum || copies < 1 || copies > maximum)
     return emitError() << "expected row_blocks and copies to be from 1 to "
@@ -322,14 +323,14 @@ SmallVector<ArrayAttr> LrScheduleAttr::getGroupPatterns() {
 bool LrScheduleAttr::matches(StringRef pattern, StringRef parameter) {
   if (parameter.contains(pattern))
     return true;
-  // A pattern that is no wildcard matches nothing else.
+  // A pattern that is not a valid wildcard matches nothing else.
   llvm::Expected<llvm::GlobPattern> wildcard =
       llvm::GlobPattern::create(pattern);
   if (!wildcard) {
     llvm::consumeError(wildcard.takeError());
     return false;
   }
-  // MindSpore Transformers' names begin with the model's own.
+  // Names in MindSpore Transformers begin with `model.`.
   return wildcard->match(parameter) ||
          wildcard->match(("model." + parameter).str());
 }

@@ -20,7 +20,8 @@ class Mf_Enum<string enumName, string enumSummary, list<I32EnumAttrCase> cases>
   let genSpecializedAttr = 0;
 }
 
-// A double that prints in full, so that it reads back as the same number.
+// A double that is printed with all digits, so that it reads back as the same
+// number.
 class Mf_Double<string default = "">
     : AttrOrTypeParameter<"::llvm::APFloat", ""> {
   let parser = "::mf::ir::parseDouble($_parser)";
@@ -230,12 +231,12 @@ def Mf_MatricesAttr : Mf_Attr<"Matrices", "matrices"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The sizes of the parts of a period.
+    /// Returns the sizes of the parts of a period.
     ::llvm::SmallVector<int64_t> getPeriod();
-    /// The sizes of the parts behind the periods.
+    /// Returns the sizes of the parts after the last period.
     ::llvm::SmallVector<int64_t> getTail();
-    /// The number of periods of a weight with so many rows or columns; nothing
-    /// if the parts do not fill them.
+    /// Returns the number of periods of a weight with `extent` rows or columns,
+    /// or none if the parts do not add up to it.
     std::optional<int64_t> countPeriods(int64_t extent);
   }];
 }

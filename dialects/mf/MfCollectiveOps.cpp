@@ -1,4 +1,4 @@
-//===- MfCollectiveOps.cpp - Operators of several ranks -------------------===//
+//===- MfCollectiveOps.cpp - Collective operators -------------------------===//
 
 #include "dialects/mf/MfOps.h"
 #include "mf/Program/Signatures/KernelSignature.h"
@@ -18,7 +18,7 @@ std::optional<int64_t> mf::ir::getGroupSize(Operation *op, ArrayAttr axes) {
   return size;
 }
 
-/// Without a mesh stages are the only axis.
+/// Checks the axes. Without a mesh, the stages are the only axis.
 LogicalResult mf::ir::verifyAxes(Operation *op, ArrayAttr axes) {
   MeshAttr mesh = MeshAttr::find(op);
   for (auto [index, axis] : llvm::enumerate(axes.getAsRange<StringAttr>())) {
@@ -73,8 +73,9 @@ bool isBetweenLayouts(Type type, Type other) {
   return LayoutAttr::find(type) || LayoutAttr::find(other);
 }
 
-/// Checks that `longer` is as many times `shorter` along dimension `dim` as the
-/// group has ranks, or that both are whole and have a layout.
+/// Checks that dimension `dim` of `longer` is that of `shorter` times the
+/// number of ranks in the group, or that both types are whole and have a
+/// layout.
 LogicalResult verifyParts(Operation *op, ArrayAttr axes, int64_t dim,
                           Type longer, Type shorter) {
   auto whole = cast<RankedTensorType>(longer);
@@ -110,20 +111,19 @@ LogicalResult verifyParts(Operation *op, ArrayAttr axes, int64_t dim,
 //===----------------------------------------------------------------------===//
 // Emission
 //
-// A collective knows one cut, into parts that lie behind each other; HCCL's
-// take no strides. Along another dimension than the first the parts of a tensor
-// are many short runs, and a kernel brings them together: before a collective
-// that cuts what a rank has, behind one that puts together what it gets. This
-// is one copy on one side, in a buffer of that side's size which lives no
-// longer than the operator; permuting the other side as well, to keep the
-// layout in between, would be a second copy of it. Where all dimensions before
-// are 1, as for a micro-batch of one row, the parts lie behind each other
-// already.
+// A collective splits or concatenates contiguous parts; HCCL's have no strides.
+// Along a dimension other than the first, the parts of a tensor are many short
+// runs, which a kernel makes contiguous: before a collective that splits its
+// input, and after one that concatenates its output. This costs one copy on one
+// side, in a buffer of that side's size that lives no longer than the operator.
+// To permute the other side as well, in order to keep the layout in between,
+// would cost a second copy of it. If all leading dimensions are 1, as for a
+// micro-batch of one row, the parts are contiguous already.
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// A tensor [before, parts, part, behind] along one dimension.
+/// A tensor viewed as [before, parts, part, behind] along one dimension.
 struct PartShape {
   PartShape(Type type, int64_t dim, int64_t parts) : parts(parts) {
     auto tensor = cast<RankedTensorType>(type);
@@ -137,7 +137,7 @@ struct PartShape {
   RankedTensorType getType() const {
     return RankedTensorType::get({before, parts, part}, element);
   }
-  /// The type with the parts behind each other.
+  /// Returns the type with contiguous parts.
   RankedTensorType getPartsType() const {
     return RankedTensorType::get({parts, before, part}, element);
   }
@@ -146,14 +146,14 @@ struct PartShape {
   int64_t before = 1, parts, part = 1;
 };
 
-/// Emits one collective and the permutations around it.
+/// Emits one collective with the permutations before and after it.
 class CollectiveEmitter {
 public:
   CollectiveEmitter(LaunchEmitter &emitter, Operation *op, ArrayAttr axes)
       : emitter(emitter), op(op), axes(axes) {}
 
-  /// The input is cut along `splitDim`, and what comes is put together along
-  /// `concatDim`, if they are given.
+  /// Emits the collective. The input is split along `splitDim`, and the output
+  /// is concatenated along `concatDim`, if they are given.
   void emit(CollectiveKind kind, std::optional<int64_t> splitDim,
             std::optional<int64_t> concatDim) {
     Value input = op->getOperand(0), result = op->getResult(0);
@@ -208,7 +208,7 @@ private:
 // AllReduceOp and MirrorOp
 //===----------------------------------------------------------------------===//
 
-/// The same in fp32.
+/// Casts the value to fp32.
 static Value widen(OpBuilder &builder, Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return builder.createOrFold<CastOp>(value.getLoc(),
@@ -283,8 +283,8 @@ void ReduceScatterOp::emitInstructions(LaunchEmitter &emitter) {
   CollectiveEmitter(emitter, *this, getAxes())
       .emit(CollectiveKind::ReduceScatter, getDim(), std::nullopt);
 }
-/// The part is chosen by a number that a rank has in memory, since all ranks
-/// run one program.
+/// The index of the part is a value in the rank's memory, because all ranks run
+/// one program.
 void OwnPartOp::emitInstructions(LaunchEmitter &emitter) {
   PartShape shape(getInput().getType(), getDim(),
                   getGroupSize(*this, getAxes()).value_or(1));
@@ -351,7 +351,7 @@ LogicalResult AllToAllOp::verify() {
            << input << ", but got " << split << " and " << concat;
   if (isBetweenLayouts(input, getType()))
     return mlir::verifyCompatibleShape(input, getType());
-  // The intermediate value: cut along `split`, not yet put together.
+  // The intermediate value is cut along `split` and not yet concatenated.
   std::optional<int64_t> size = getGroupSize(*this, getAxes());
   SmallVector<int64_t> shape(input.getShape());
   if (size && shape[split] % *size == 0) {

@@ -1,15 +1,15 @@
-//===- MfCollectiveOps.td - Operators of several ranks ---------*- tablegen -*-===//
+//===- MfCollectiveOps.td - Collective operators -----------*- tablegen -*-===//
 
 #ifndef MF_COLLECTIVE_OPS_TD
 #define MF_COLLECTIVE_OPS_TD
 
 include "dialects/mf/MfOpBase.td"
 
-// An exchange among the ranks of a group: those that differ in the coordinates
-// on `axes` of the module's mesh alone. Between the sharding passes types are
-// of whole tensors with an #mf.layout, so shapes do not change; after them they
-// are local, and a cut dimension is as many times smaller as the group has
-// ranks.
+// An exchange among the ranks of a group, which differ only in the coordinates
+// on `axes` of the module's mesh. Between the sharding passes, types are those
+// of whole tensors with an #mf.layout, so shapes do not change. After them
+// types are local, and a cut dimension is divided by the number of ranks in the
+// group.
 class Mf_GroupOp<string mnemonic, dag attributes, string format,
                  list<Trait> traits = [], TypeConstraint type = Mf_FloatTensor>
     : Mf_ComputeOp<mnemonic, "", (ins type:$input),
@@ -22,7 +22,7 @@ class Mf_GroupOp<string mnemonic, dag attributes, string format,
   let hasVerifier = 1;
 }
 
-// Along one dimension.
+// A group operator along one dimension.
 class Mf_AlongOp<string mnemonic, string format = "", list<Trait> traits = [],
                  TypeConstraint type = Mf_FloatTensor>
     : Mf_GroupOp<mnemonic, (ins DefaultValuedAttr<I64Attr, "0">:$dim),

@@ -37,19 +37,18 @@ enum class Engine : uint8_t;
 
 namespace mf::ir {
 
-/// The inherent attributes of `op` without its place in the Cell tree and its
-/// marks: what `ComputeOpInterface::getKernelAttributes` answers
-/// unless an operator says otherwise.
+/// Returns the inherent attributes of `op` without its cell and its marks. This
+/// is the default of `ComputeOpInterface::getKernelAttributes`.
 mlir::DictionaryAttr getDefaultKernelAttributes(mlir::Operation *op);
 
-/// The launch of `kernel` on the operator's operands and results; none if they
-/// or the attributes are of types that no kernel has.
+/// Returns the launch of `kernel` on the operator's operands and results, or
+/// none if kernels do not support their types or the attributes.
 std::optional<KernelSpec> getKernelSpec(mlir::Operation *op,
                                         llvm::StringRef kernel,
                                         mlir::DictionaryAttr attributes);
 
-/// The largest prefetch distance, in kernels: what backward_prefetch may be. No
-/// step has as many.
+/// The largest prefetch distance in kernels, which is the limit of
+/// backward_prefetch. No step has that many kernels.
 inline constexpr int64_t maximumSwapDistance = 2147483647;
 
 /// Reports a prefetch distance that is out of range.
@@ -57,46 +56,48 @@ mlir::LogicalResult
 verifySwapDistance(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
                    int64_t distance);
 
-/// The engine in the signature of `kernel`; views have no kernel, whose name is
-/// empty.
+/// Returns the engine in the signature of `kernel`. The name is empty for
+/// views, which have no kernel.
 Engine getKernelEngine(llvm::StringRef kernel);
 int64_t getKernelFlops(mlir::Operation *op, llvm::StringRef kernel,
                        mlir::DictionaryAttr attributes);
 
-/// Bytes of a ranked tensor type of static shape, or of such a tensor in host
-/// memory, without padding.
+/// Returns the bytes of a ranked tensor type of static shape, or of such a
+/// tensor in host memory, without padding.
 int64_t getTensorBytes(mlir::Type type);
 
-/// The type of a tensor as if no mesh cut it: its shape without a layout.
+/// Returns the type of a tensor as if no mesh cut it: its shape without a
+/// layout.
 mlir::RankedTensorType getGlobalType(mlir::Value tensor);
 
-/// The type of a rank's part; null if a dimension does not divide.
+/// Returns the type of a rank's shard, or null if a dimension is not divisible.
 mlir::RankedTensorType getLocalType(mlir::Type type, LayoutAttr layout,
                                     const MeshSizes &mesh);
 
-/// True if a ranked tensor type of static shape has at most 2^48 bytes: more
-/// than any device has, and few enough that sums of sizes do not overflow.
+/// Returns true if a ranked tensor type of static shape has at most 2^48 bytes.
+/// This is more than any device has, and small enough that sums of sizes do not
+/// overflow.
 bool hasAddressableSize(mlir::Type type);
 
-/// True if `type` is a tensor of floating-point numbers.
+/// Returns true if `type` is a tensor of floating-point numbers.
 bool isFloatTensor(mlir::Type type);
 
-/// The type of a draw: the seed, the number of the step's update, counted from
-/// 1, and that of the micro-batch in the step.
+/// Returns the type of a draw, which holds the seed, the number of the step's
+/// update (from 1) and the index of the micro-batch in the step.
 mlir::RankedTensorType getDrawType(mlir::MLIRContext *context);
 
-/// The kind of a layer's argument that no other layer gives: a draw, or the
-/// labels of a head, the tokens of another layer.
+/// Returns the kind of a layer's argument that is not a result of another
+/// layer: a draw, the labels of a head, or the tokens of any other layer.
 InputKind getStepInputKind(LayerKind kind, mlir::Type type);
 
-/// Among the step inputs `inputs` of a run, returns which of the step's
-/// micro-batches input `number` is: if several are of one kind, each copy of
-/// the model has one in turn.
+/// Returns the micro-batch of the step that input `number` of the step inputs
+/// `inputs` belongs to. If several inputs of a run are of one kind, each copy
+/// of the model has one of them in turn.
 int64_t getMicroBatchOfInput(mlir::ArrayAttr inputs, size_t number,
                              int64_t run);
 
-/// True if a layer's result, or a chunk's output, of this type is a loss: a
-/// scalar in fp32, which is added to the step's loss and handed to nobody.
+/// Returns true if a layer's result, or a chunk's output, of this type is a
+/// loss: a scalar in fp32, which is added to the step's loss and not passed on.
 bool isLoss(mlir::Type type);
 
 } // namespace mf::ir
@@ -119,23 +120,27 @@ mlir::LogicalResult verifyFactors(mlir::Operation *op);
 
 namespace mf::ir {
 
-/// The value whose memory `value` has: the one that it is a view of, or itself.
+/// Returns the value that owns the memory of `value`: the one that it is a view
+/// of, or itself.
 mlir::Value getViewedValue(mlir::Value value);
 
-/// Whether the operator's mark says that backward runs it again.
+/// Returns whether the operator is marked for recompute in backward.
 bool isMarkedForRecompute(ComputeOpInterface op);
 
-/// While values have a layout, the result is the operand in another one.
+/// An operator whose result is its operand in another layout, while values have
+/// layouts.
 template <typename ConcreteType>
 class ChangesLayout // NOLINT(bugprone-crtp-constructor-accessibility)
     : public mlir::OpTrait::TraitBase<ConcreteType, ChangesLayout> {};
 
-/// Adds up partial results of an operator: belongs to the operator before it.
+/// A collective that sums the partial results of the preceding operator. It is
+/// treated as a part of that operator.
 template <typename ConcreteType>
 class SumsParts // NOLINT(bugprone-crtp-constructor-accessibility)
     : public mlir::OpTrait::TraitBase<ConcreteType, SumsParts> {};
 
-/// Changes in steps: no gradient flows through it.
+/// An operator whose result is piecewise constant, so that no gradient flows
+/// through it.
 template <typename ConcreteType>
 class PiecewiseConstant // NOLINT(bugprone-crtp-constructor-accessibility)
     : public mlir::OpTrait::TraitBase<ConcreteType, PiecewiseConstant> {};

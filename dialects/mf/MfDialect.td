@@ -1,5 +1,4 @@
-//===- MfDialect.td - The mf dialect ---------------------------*- tablegen
-//-*-===//
+//===- MfDialect.td - The mf dialect ---------------------*- tablegen -*-===//
 
 #ifndef MF_DIALECT_TD
 #define MF_DIALECT_TD
@@ -27,7 +26,8 @@ def Mf_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let dependentDialects = [];
-  // The module's `mf.mesh`; every attribute of an operator is its own.
+  // The module's `mf.mesh` is verified. All attributes of operators are
+  // inherent.
   let hasOperationAttrVerify = 1;
 }
 

@@ -21,7 +21,7 @@ LogicalResult ir::verifyDropRate(Operation *op, const llvm::APFloat &value) {
 }
 
 /// Checks that a mask has a bit for each element of a tensor of `shape`, which
-/// is that of the input or made from it, and the rate.
+/// is that of the input or derived from it, and checks the rate.
 template <typename Op>
 static LogicalResult verifyDropout(Op op, ArrayRef<int64_t> shape) {
   if (getShape(op.getMask()) != shape)
@@ -30,7 +30,7 @@ static LogicalResult verifyDropout(Op op, ArrayRef<int64_t> shape) {
   return verifyDropRate(op, op.getRate());
 }
 
-/// The shape of the mask for `input`.
+/// Returns the shape of the mask for `input`.
 static SmallVector<int64_t> getMaskShape(Value input, int64_t columns) {
   SmallVector<int64_t> shape(ir::getShape(input));
   if (columns != 0 && !shape.empty())
@@ -90,7 +90,7 @@ bool DropoutMaskOp::isView() { return false; }
 bool DropoutMaskOp::mayRecompute() { return false; }
 Engine DropoutMaskOp::getEngine() { return getKernelEngine(maskKernel); }
 
-/// Counts FLOPs as the kernel's record does.
+/// Counts FLOPs by the kernel's record.
 int64_t DropoutMaskOp::getFlops() {
   KernelSpec spec;
   spec.name = maskKernel.str();
@@ -110,7 +110,7 @@ DictionaryAttr DropoutMaskOp::getKernelAttributes() {
   return attributes.getDictionary(getContext());
 }
 
-/// The input is not among the launch's operands, so that its memory is free.
+/// The input is not an operand of the launch, so that its memory may be reused.
 void DropoutMaskOp::emitInstructions(LaunchEmitter &emitter) {
   SmallVector<EmittedBuffer> inputs = {emitter.getBuffer(getDraw())};
   for (Value first : getFirsts())
@@ -121,7 +121,7 @@ void DropoutMaskOp::emitInstructions(LaunchEmitter &emitter) {
 
 ShardingRule DropoutMaskOp::getShardingRule() {
   ShardingRule rule = readShardingRule(*this, "*, D, I -> *");
-  // Columns have nothing to do with the last dimension of the input.
+  // The columns are independent of the input's last dimension.
   if (getColumns())
     rule.operands[0].back() = {
         rule.addFactor(FactorKind::Whole, ir::getShape(getInput()).back())};
@@ -143,8 +143,8 @@ void DropoutMaskOp::localize(ArrayRef<Layout> operands,
     setCutDims(dims);
 }
 
-/// A piece of the sequence is one of several parts of the same size. The keys
-/// behind its last query are not there yet, and have no columns.
+/// A piece of the sequence is one of several parts of the same size. Keys after
+/// its last query do not exist yet, and have no columns.
 void DropoutMaskOp::takePiece(WholeOperands &whole) {
   SmallVector<int64_t> own(ir::getShape(getMask())), starts;
   for (auto [size, all] : llvm::zip_equal(own, getShape()))
@@ -182,7 +182,8 @@ void DropoutOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                         getRate().convertToDouble());
 }
 
-/// A sum over ranks is made before, as MindSpore's layers have it.
+/// Summands must be reduced over ranks before dropout, as in MindSpore's
+/// layers.
 ShardingRule DropoutOp::getShardingRule() {
   ShardingRule rule = getKernelShardingRule(*this);
   rule.linearity.clear();

@@ -5,7 +5,8 @@
 using namespace mlir;
 using namespace mf::ir;
 
-/// `rhs` must be the trailing dimensions of `lhs`, or have one element there.
+/// Checks that `rhs` has the trailing dimensions of `lhs`, or one element in
+/// them.
 static LogicalResult verifyTrailingBroadcast(Operation *op, Value lhs,
                                              Value rhs) {
   auto lhsType = cast<RankedTensorType>(lhs.getType());
@@ -29,7 +30,7 @@ static LogicalResult verifyTrailingBroadcast(Operation *op, Value lhs,
   return success();
 }
 
-/// Sums `gradient` over the dimensions that `operand` was repeated over.
+/// Sums `gradient` over the dimensions along which `operand` was broadcast.
 static Value reduceToOperand(OpBuilder &builder, Location loc, Value gradient,
                              Value operand) {
   auto from = cast<RankedTensorType>(gradient.getType());
@@ -195,7 +196,7 @@ void SigmoidOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 void CastOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                            ArrayRef<bool> needed,
                            MutableArrayRef<Value> operandGradients) {
-  // A gradient may be in the input's type before it is that of the result.
+  // The gradient may have the input's type already.
   Value gradient = resultGradients.front();
   operandGradients[0] =
       gradient.getType() == getInput().getType()

@@ -112,7 +112,7 @@ def Mf_SigmoidGradOp : Mf_ComputeOp<"sigmoid_grad", "aclnnSigmoidBackward",
   let summary = "gradient of mf.sigmoid, from its result";
 }
 
-// Changes in steps: its gradient is zero wherever it has one.
+// A piecewise constant operator, whose gradient is zero wherever it is defined.
 class Mf_StepwiseOp<string mnemonic, string kernel, dag attributes,
                     list<string> overridden = []>
     : Mf_ComputeOp<mnemonic, kernel, (ins Mf_FloatTensor:$input), attributes,

@@ -19,7 +19,7 @@ static LogicalResult verifyType(Operation *op, Value value,
 // Rows by index
 //===----------------------------------------------------------------------===//
 
-/// [..., places, width].
+/// Returns the type [..., places, width].
 static RankedTensorType getGatheredType(RankedTensorType input,
                                         RankedTensorType indices) {
   SmallVector<int64_t> shape(indices.getShape());
@@ -34,7 +34,8 @@ void GatherRowsOp::build(OpBuilder &builder, OperationState &state, Value input,
         indices, nullptr, nullptr, nullptr);
 }
 
-/// Indices must have the leading dimensions of the rows that they name.
+/// Checks that the indices have the leading dimensions of the rows that they
+/// select.
 static LogicalResult verifyPlaces(Operation *op, Value rows, Value places) {
   RankedTensorType input = getGlobalType(rows), indices = getGlobalType(places);
   if (input.getRank() >= 2 && indices.getRank() == input.getRank() - 1 &&
@@ -116,8 +117,9 @@ void TokenUnpermuteOp::buildGradient(OpBuilder &builder,
 // Products by expert
 //===----------------------------------------------------------------------===//
 
-/// The product of rows [groups, ranks, rows, k] and weights [ranks, experts, k,
-/// n], whose last two dimensions may be stored the other way round.
+/// Returns the type of the product of rows [groups, ranks, rows, k] and weights
+/// [ranks, experts, k, n]. The last two dimensions of the weights may be
+/// transposed.
 static RankedTensorType getProductType(Value input, Value weight,
                                        bool transposed) {
   RankedTensorType type = getGlobalType(input);
@@ -126,7 +128,7 @@ static RankedTensorType getProductType(Value input, Value weight,
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-/// Checks [groups, ranks, rows, width] and [groups, ranks, experts].
+/// Checks the shapes [groups, ranks, rows, width] and [groups, ranks, experts].
 static LogicalResult verifyRows(Operation *op, Value input, Value counts) {
   RankedTensorType rows = getGlobalType(input), numbers = getGlobalType(counts);
   if (rows.getRank() == 4 && numbers.getRank() == 3 &&
@@ -177,7 +179,8 @@ template <typename Op> static LogicalResult verifyWeightGradient(Op op) {
                             input.getElementType()));
 }
 
-/// As of a plain product: dX = dY W^T, dW = X^T dY of each expert's rows.
+/// Builds the gradients as for a plain product, dX = dY W^T and dW = X^T dY,
+/// for each expert's rows.
 template <typename Op, typename WeightGradient>
 static void buildProductGradient(Op op, OpBuilder &builder, Value gradient,
                                  ArrayRef<bool> needed,
@@ -272,8 +275,8 @@ int64_t ExchangeTokensOp::getRoom() {
   return getGlobalType(getResult()).getDimSize(2);
 }
 
-/// Ranks send the rows that they have; on the way back most of the input is
-/// room.
+/// Ranks send the rows that they have. On the way back most rows of the input
+/// are unused, so the smaller size counts.
 int64_t ExchangeTokensOp::getMeanRows() {
   return std::min(getGlobalType(getInput()).getDimSize(2), getRoom());
 }

@@ -1,9 +1,9 @@
 //===- MfExpertOps.td - Moving tokens to experts and back --*- tablegen -*-===//
 //
-// Rows of tokens in the order of their experts, and what experts make of them.
-// [groups, ranks, rows, width]: a group of ranks shares the experts out, so
-// rank p of each group has as many, and the rows of each lie one after another,
-// as many as `counts` [groups, ranks, experts of a rank] says.
+// Operators on rows of tokens that are ordered by expert. Tensors are [groups,
+// ranks, rows, width]. The experts are distributed evenly over the ranks of a
+// group. The rows of the experts of rank p follow one another, and `counts`
+// [groups, ranks, experts of a rank] has their numbers.
 //
 //===----------------------------------------------------------------------===//
 

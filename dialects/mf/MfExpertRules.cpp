@@ -1,4 +1,4 @@
-//===- MfExpertRules.cpp - Routers and experts on parts of tensors --------===//
+//===- MfExpertRules.cpp - Sharding rules of routers and experts ----------===//
 
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ShapeFactors.h"
@@ -14,7 +14,7 @@ ShardingRule TrackLoadOp::getShardingRule() {
   ShardingRule rule;
   FactorDims input = addFactors(rule, FactorKind::Pass, getShape(getInput()));
   unsigned experts = rule.addFactor(FactorKind::Whole, getShape(getBias())[0]);
-  // Choices are cut like the values that they chose from.
+  // Choices are cut like the values among which they were made.
   FactorDims choices;
   for (auto [dim, size] : llvm::enumerate(getShape(getExperts()))) {
     bool isAlike = dim < input.size() && getShape(getInput())[dim] == size;
@@ -41,15 +41,15 @@ ShardingRule RecordOp::getShardingRule() {
 // Rows of tokens
 //===----------------------------------------------------------------------===//
 
-/// Places do not depend on the width, of which ranks may have parts.
+/// Places do not depend on the width, which may be cut over ranks.
 ShardingRule TokenPermuteOp::getShardingRule() {
   ShardingRule rule = readShardingRule(*this, "*Th, *T -> *Th, *T");
   rule.factors[rule.operands[0].back().front()].kind = FactorKind::Pass;
   return rule;
 }
 
-/// Each rank may have the rows of its own experts alone, which the kernel of a
-/// single rank does not know.
+/// A rank may hold only the rows of its own experts, which the kernel for a
+/// single rank does not support.
 ShardingRule ExchangeTokensOp::getShardingRule() {
   return readShardingRule(*this, "gpTc, gpML, gpML -> gpSc");
 }

@@ -22,9 +22,8 @@ StringRef LayerOp::getCell() {
   return name;
 }
 
-/// Whether `function` has as many arguments of earlier pieces, of
-/// `numArguments` that may be, and values for later ones, of `numResults`, as
-/// it says.
+/// Checks that the `past` arguments and the `future` results of `function` are
+/// not more than the numbers that it can have.
 template <typename OpT>
 static LogicalResult verifyPieces(OpT function, int64_t numArguments,
                                   int64_t numResults) {
@@ -42,7 +41,7 @@ std::string mf::ir::getPieceSuffix(int64_t piece) {
   return piece == 0 ? "" : ".piece" + std::to_string(piece);
 }
 
-/// Whether it is the type of a draw, which may have a layout.
+/// Returns whether this is the type of a draw, which may have a layout.
 static bool isDraw(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.dropEncoding() == getDrawType(type.getContext());
@@ -50,8 +49,8 @@ static bool isDraw(Type type) {
 
 LogicalResult LayerOp::verify() {
   ArrayRef<Type> arguments = getArgumentTypes();
-  // Hidden inputs come first; only one step input follows them, or stands
-  // alone, and at the end there may be a draw.
+  // Hidden inputs come first. At most one step input follows them, or is the
+  // only argument, and the last argument may be a draw.
   if (!arguments.empty() && isDraw(arguments.back()))
     arguments = arguments.drop_back();
   size_t numHidden = arguments.take_while(isFloatTensor).size();
@@ -72,7 +71,7 @@ LogicalResult LayerOp::verify() {
   return verifyPieces(*this, numHidden, getResultTypes().size());
 }
 
-/// Step inputs are different arguments of `function`.
+/// Checks that step inputs are different arguments of `function`.
 static LogicalResult verifyStepInputs(FunctionOpInterface function,
                                       ArrayAttr inputs, ArrayAttr indices) {
   if (inputs.size() != indices.size())
@@ -107,8 +106,8 @@ LogicalResult ChunkOp::verify() {
     return emitOpError("expected one mf.cut, but has ") << numCuts;
   size_t numResults = getResultTypes().size();
   size_t numHidden = getArgumentTypes().size() - getInputs().size();
-  // The first chunk that is trained makes no gradients of what the chunk before
-  // gives it, and those before it make none at all.
+  // The first chunk with trained parameters returns no gradients of its hidden
+  // inputs, and earlier chunks have no gradients at all.
   size_t numInputGradients = numResults - getGradients().size();
   if (numResults < getGradients().size() ||
       !llvm::is_contained({size_t(0), size_t(getPast()), numHidden},
@@ -134,7 +133,7 @@ LogicalResult ForwardOp::verify() {
   return verifyStepInputs(*this, getInputs(), getInputIndices());
 }
 
-/// `indices` are numbers of something of forward.
+/// Checks that `indices` are valid indices of `what` of forward.
 static LogicalResult verifyNumbers(FunctionOpInterface function,
                                    ArrayAttr indices, StringRef what) {
   for (auto index : indices.getAsRange<IntegerAttr>())
@@ -199,8 +198,8 @@ LogicalResult BackwardWeightsOp::verify() {
   return success();
 }
 
-/// The last results of `function`, but for `kept` values behind them, are the
-/// gradients of the parameters `names`.
+/// Checks that the last results of `function`, apart from the `kept` values
+/// after them, are the gradients of the parameters `names`.
 static LogicalResult verifyGradients(FunctionOpInterface function,
                                      ArrayAttr names,
                                      SymbolTableCollection &symbols,

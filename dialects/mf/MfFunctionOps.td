@@ -1,6 +1,6 @@
 //===- MfFunctionOps.td - Layers and chunks ----------------*- tablegen -*-===//
 //
-// Functions of a model; a part of dialects/mf/MfModelOps.td.
+// Part of MfModelOps.td: functions of a model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,18 +82,19 @@ def Mf_LayerOp : Mf_FunctionOp<"layer",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
-    /// The types of the results that the next layer takes: all but losses and
-    /// those that go to later pieces.
+    /// Returns the types of the results that the next layer takes: all except
+    /// losses and the values for later pieces.
     ::llvm::SmallVector<::mlir::Type> getHiddenResultTypes();
-    /// Whether it counts among the layers that stages are made of: of the body,
-    /// and joined to none.
+    /// Returns whether the layer counts among those that are distributed over
+    /// stages: body layers that are not joined to another layer.
     bool isNumbered() {
       return getKind() == LayerKind::Body && !getJoinsNext();
     }
-    /// The numbers of the arguments that come from earlier pieces begin here;
-    /// step inputs come behind them.
+    /// Returns the index of the first argument that comes from earlier pieces.
+    /// Step inputs follow these arguments.
     unsigned getFirstPast();
-    /// Its name without the piece: what operators' places are relative to.
+    /// Returns the name without the piece, which the cells of operators are
+    /// relative to.
     ::llvm::StringRef getCell();
   }];
 }
@@ -127,9 +128,10 @@ def Mf_ChunkOp : Mf_FunctionOp<"chunk",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
-    /// The `mf.cut` between the halves.
+    /// Returns the `mf.cut` between forward and backward.
     ::mf::ir::CutOp getCut();
-    /// How many operands of the cut are inputs of earlier pieces.
+    /// Returns the number of operands of the cut that are inputs from earlier
+    /// pieces.
     int64_t getNumPassedOn() { return getFuture() > 0 ? getPast() : 0; }
   }];
 }
@@ -182,9 +184,9 @@ def Mf_ForwardOp : Mf_FunctionOp<"forward",
     ::llvm::ArrayRef<::mlir::Type> getFutureTypes() {
       return getOutputTypes().take_back(getFuture());
     }
-    /// The types of the values whose gradients backward gets: the outputs, and
-    /// before the values for later pieces, if there are any, those of earlier
-    /// ones.
+    /// Returns the types of the values whose gradients backward receives: the
+    /// outputs other than those for later pieces and, if there are such, the
+    /// values from earlier pieces and those for later ones.
     ::llvm::SmallVector<::mlir::Type> getGradientTypes();
   }];
 }
@@ -213,8 +215,8 @@ def Mf_BackwardOp : Mf_FunctionOp<"backward",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
-    /// The types that a task passes: output gradients, then arguments and
-    /// outputs of forward. The residuals behind them are the frame's.
+    /// Returns the types that a task passes: output gradients, then arguments
+    /// and outputs of forward. The residuals after them come from the frame.
     ::llvm::ArrayRef<::mlir::Type> getPassedTypes() {
       return getArgumentTypes().take_front(getOutputs() +
                                            getForwardArguments().size() +
@@ -223,15 +225,15 @@ def Mf_BackwardOp : Mf_FunctionOp<"backward",
     ::llvm::ArrayRef<::mlir::Type> getResidualTypes() {
       return getArgumentTypes().drop_front(getPassedTypes().size());
     }
-    /// The types of the gradients of hidden inputs.
+    /// Returns the types of the gradients of hidden inputs.
     ::llvm::ArrayRef<::mlir::Type> getInputGradientTypes() {
       return getResultTypes().drop_back(getGradients().size() + getKept());
     }
     ::llvm::ArrayRef<::mlir::Type> getKeptTypes() {
       return getResultTypes().take_back(getKept());
     }
-    /// Whether it takes what the other functions of its placement give;
-    /// `recompute` may be null.
+    /// Checks that the arguments match the results of the other functions of
+    /// its placement. `recompute` may be null.
     ::llvm::LogicalResult verifyAgainst(::mf::ir::ForwardOp forward,
                                         ::mf::ir::RecomputeOp recompute);
   }];
@@ -257,13 +259,14 @@ def Mf_RecomputeOp : Mf_FunctionOp<"recompute",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
-    /// The types that a task passes: arguments and outputs of forward. The
-    /// residuals behind them are the frame's.
+    /// Returns the types that a task passes: arguments and outputs of forward.
+    /// The residuals after them come from the frame.
     ::llvm::ArrayRef<::mlir::Type> getPassedTypes() {
       return getArgumentTypes().take_front(getForwardArguments().size() +
                                            getForwardOutputs().size());
     }
-    /// Whether it takes what the forward function of its placement gives.
+    /// Checks that the arguments match the results of the forward function of
+    /// its placement.
     ::llvm::LogicalResult verifyAgainst(::mf::ir::ForwardOp forward);
   }];
 }
@@ -293,17 +296,20 @@ def Mf_BackwardWeightsOp : Mf_FunctionOp<"backward_weights",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
-    /// The types that a task passes: output gradients, then arguments of
-    /// forward. The residuals and kept values behind them are the frame's.
+    /// Returns the types that a task passes: output gradients, then arguments
+    /// of forward. The residuals and kept values after them come from the
+    /// frame.
     ::llvm::ArrayRef<::mlir::Type> getPassedTypes() {
       return getArgumentTypes().take_front(getOutputGradients().size() +
                                            getForwardArguments().size());
     }
-    /// Residuals of forward, then what was recomputed and what backward kept.
+    /// Returns the types of the residuals of forward, the recomputed values and
+    /// the values that backward kept.
     ::llvm::ArrayRef<::mlir::Type> getFrameTypes() {
       return getArgumentTypes().drop_front(getPassedTypes().size());
     }
-    /// Whether it takes what the other functions of its placement give.
+    /// Checks that the arguments match the results of the other functions of
+    /// its placement.
     ::llvm::LogicalResult verifyAgainst(::mf::ir::ForwardOp forward,
                                         ::mf::ir::RecomputeOp recompute,
                                         ::mf::ir::BackwardOp backward);

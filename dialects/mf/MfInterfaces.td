@@ -1,4 +1,4 @@
-//===- MfInterfaces.td - Interfaces that passes ask --------*- tablegen -*-===//
+//===- MfInterfaces.td - Interfaces for passes -------------*- tablegen -*-===//
 
 #ifndef MF_INTERFACES_TD
 #define MF_INTERFACES_TD

@@ -1,4 +1,4 @@
-//===- MfKeepPartOp.cpp - A value of which ranks keep parts ---------------===//
+//===- MfKeepPartOp.cpp - A value that ranks keep in shards ---------------===//
 
 #include "dialects/mf/MfOps.h"
 

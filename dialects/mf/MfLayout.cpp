@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mf::ir;
 
-/// `[dp, mp]`.
+/// Parses `[dp, mp]`.
 static ParseResult parseAxes(AsmParser &parser, ArrayAttr &axes) {
   SmallVector<Attribute> names;
   if (parser.parseCommaSeparatedList(

@@ -28,7 +28,7 @@ def Mf_LayoutAttr : AttrDef<Mf_Dialect, "Layout", [
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The layout in which a tensor type lies; null where it has none.
+    /// Returns the layout of a tensor type, or null if it has none.
     static LayoutAttr find(::mlir::Type type);
   }];
 }

@@ -12,7 +12,8 @@
 using namespace mlir;
 using namespace mf::ir;
 
-/// More ranks than any cluster has; products of sizes do not overflow.
+/// This is more than any cluster has, and small enough that products of sizes
+/// do not overflow.
 static constexpr int64_t maximumRanks = int64_t(1) << 24;
 
 Attribute MeshAttr::parse(AsmParser &parser, Type) {
@@ -85,8 +86,8 @@ int64_t MeshAttr::getNumRanks() const {
   return ranks;
 }
 
-/// Checks that the value names an order of samples that is known: the rows of
-/// the data that a replica reads.
+/// Checks that the value is the name of a known sample order, which defines the
+/// rows of the data that a replica reads.
 static LogicalResult verifySampleOrder(Operation *op, Attribute value) {
   auto name = dyn_cast<StringAttr>(value);
   if (!name || !mf::parseSampleOrder(name.getValue()))

@@ -22,9 +22,9 @@ def Mf_MeshAttr : AttrDef<Mf_Dialect, "Mesh"> {
   let extraClassDeclaration = [{
     /// The name of the module's attribute.
     static constexpr ::llvm::StringLiteral attributeName = "mf.mesh";
-    /// The mesh of the module around `op`, or null.
+    /// Returns the mesh of the module that contains `op`, or null.
     static MeshAttr find(::mlir::Operation *op);
-    /// The size of an axis; 1 if there is none of that name.
+    /// Returns the size of an axis; 1 if there is none of that name.
     int64_t getSize(::llvm::StringRef axis) const;
     int64_t getNumRanks() const;
   }];

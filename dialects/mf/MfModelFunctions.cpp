@@ -1,6 +1,6 @@
 //===- MfModelFunctions.cpp - Functions of a model ------------------------===//
 //
-// Syntax and verification of layers, chunks, forward, backward and update
+// The syntax and verification of layers, chunks, forward, backward and update
 // functions.
 //
 //===----------------------------------------------------------------------===//
@@ -89,7 +89,8 @@ void mf::ir::printModelFunction(OpAsmPrinter &printer,
                       /*printBlockTerminators=*/true);
 }
 
-/// Functions take and return tensors that have a size, on device or host.
+/// Checks that functions take and return tensors of bounded size, on the device
+/// or the host.
 static LogicalResult verifySignature(FunctionOpInterface function) {
   auto verifyType = [&](Type type) -> LogicalResult {
     if (isa<HostType>(type) || hasAddressableSize(type))
@@ -131,8 +132,8 @@ LogicalResult mf::ir::verifyModelFunction(FunctionOpInterface function) {
 // Values that the functions of a chunk take from each other
 //===----------------------------------------------------------------------===//
 
-/// Appends the types that `indices` of `types` name, or says on `user` which
-/// there are not.
+/// Appends the elements of `types` at `indices`, or emits an error at `user`
+/// for an index that is out of range.
 static LogicalResult appendTypes(FunctionOpInterface user, ArrayAttr indices,
                                  ArrayRef<Type> types, StringRef what,
                                  SmallVectorImpl<Type> &result) {
@@ -146,8 +147,8 @@ static LogicalResult appendTypes(FunctionOpInterface user, ArrayAttr indices,
   return success();
 }
 
-/// Appends the types of what `user` takes of its forward function: arguments,
-/// outputs and then all residuals.
+/// Appends the types of the values that `user` takes from its forward function:
+/// arguments, outputs and then all residuals.
 template <typename FunctionT>
 static LogicalResult appendForwardTypes(FunctionT user, ForwardOp forward,
                                         SmallVectorImpl<Type> &result) {

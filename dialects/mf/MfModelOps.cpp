@@ -22,8 +22,9 @@ static int64_t getPiece(LayerOp layer) {
   return placement ? placement.getPiece() : 0;
 }
 
-/// A layer takes what its versions for earlier pieces of the sequence give, of
-/// which `given` has the types so far.
+/// Checks that a layer takes the results that its versions for earlier pieces
+/// of the sequence return. Their types are in `given`, to which this layer's
+/// are appended.
 static LogicalResult verifyPast(LayerOp layer, SmallVectorImpl<Type> &given) {
   ArrayRef<Type> taken = layer.getArgumentTypes()
                              .drop_front(layer.getFirstPast())
@@ -37,7 +38,7 @@ static LogicalResult verifyPast(LayerOp layer, SmallVectorImpl<Type> &given) {
   return success();
 }
 
-/// A layer that joins the next is followed by a body layer.
+/// Checks that a layer that joins the next one is followed by a body layer.
 static LogicalResult verifyJoins(ModelOp model) {
   LayerOp joining;
   for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
@@ -50,16 +51,16 @@ static LogicalResult verifyJoins(ModelOp model) {
                  : success();
 }
 
-/// Each layer but the first takes the results of the layer before it, but for
-/// losses, first. An embedding in front may stand behind the layers for an
-/// earlier piece of the sequence.
+/// Checks that the first arguments of each layer but the first are the results
+/// of the layer before it, except for losses. An embedding at the start of a
+/// piece may follow the layers for an earlier piece of the sequence.
 static LogicalResult verifyLayerChain(ModelOp model) {
   LayerOp previous;
   llvm::StringMap<SmallVector<Type>> given;
   for (LayerOp layer : model.getBody().getOps<LayerOp>()) {
     if (failed(verifyPast(layer, given[layer.getCell()])))
       return failure();
-    // The layers for a piece stand behind all of the one before.
+    // The layers for one piece follow all layers for the previous piece.
     if (previous && getPiece(previous) != getPiece(layer))
       previous = {};
     const bool isFront =
@@ -87,7 +88,8 @@ static LogicalResult verifyLayerChain(ModelOp model) {
   return success();
 }
 
-/// The functions of one placement take values that the others return.
+/// Checks that the functions of one placement take the values that the others
+/// return.
 static LogicalResult verifyFunctionPairs(ModelOp model) {
   DenseMap<Attribute, ForwardOp> forwards;
   DenseMap<Attribute, BackwardOp> backwards;
@@ -149,7 +151,7 @@ LogicalResult ModelOp::verifyRegions() {
 // ParamOp and GetParamOp
 //===----------------------------------------------------------------------===//
 
-/// Each dimension is cut evenly, by axes of the mesh.
+/// Checks that axes of the mesh cut each dimension evenly.
 static LogicalResult verifyLayout(ParamOp param, LayoutAttr layout) {
   if (!layout)
     return success();
@@ -171,7 +173,7 @@ static LogicalResult verifyLayout(ParamOp param, LayoutAttr layout) {
   return success();
 }
 
-/// A list of names for each dimension.
+/// Checks that there is a list of names for each dimension.
 static LogicalResult verifyCuts(ParamOp param) {
   ArrayAttr cuts = param.getCutsAttr();
   auto isList = [](Attribute axes) {
@@ -233,7 +235,7 @@ LogicalResult GetParamOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto param = symbols.lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
   if (!param)
     return emitOpError("expected a parameter, but got '") << getParam() << "'";
-  // Between the sharding passes values are whole and have a layout.
+  // Between the sharding passes, values are whole and have a layout.
   RankedTensorType expected =
       LayoutAttr::find(getType()) ? param.getTensorType() : param.getReadType();
   if (cast<RankedTensorType>(getType()).dropEncoding() != expected) {

@@ -48,7 +48,7 @@ def Mf_ModelOp : Mf_Op<"model", [Symbol, SymbolTable, NoTerminator,
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// Number of `mf.layer`s of kind body that join no other.
+    /// Returns the number of `mf.layer`s of kind body that join no other.
     int64_t getNumBodyLayers();
   }];
 }
@@ -132,28 +132,32 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
           ::mlir::FloatAttr(), false, MatricesAttr());
   }]>];
   let extraClassDeclaration = [{
-    /// Whether backward makes a gradient for it.
+    /// Returns whether backward computes a gradient for it.
     bool needsGradient() { return !getFrozen() && !getUntrained(); }
-    /// The type of one rank's part of the parameter while layers use it.
+    /// Returns the type of one rank's shard of the parameter while layers use
+    /// it.
     ::mlir::RankedTensorType getLocalType();
-    /// The type of the part that one rank keeps of it, and of its moments.
+    /// Returns the type of the shard of it, and of its moments, that one rank
+    /// stores.
     ::mlir::RankedTensorType getStoredType();
-    /// The type of the result of mf.get_param.
+    /// Returns the type of the result of mf.get_param.
     ::mlir::RankedTensorType getReadType();
-    /// The type in which one rank adds gradients up.
+    /// Returns the type in which one rank accumulates gradients.
     ::mlir::RankedTensorType getAccumulatedType();
-    /// The layouts of these; null where each rank has the whole.
+    /// Returns the layout of the stored shard; null if each rank stores the
+    /// whole.
     ::mf::ir::LayoutAttr getStoredLayout() {
       return getStored() ? getStoredAttr() : getLayoutAttr();
     }
     ::mf::ir::LayoutAttr getAccumulatedLayout() {
       return scattersGradients() ? getStoredAttr() : getLayoutAttr();
     }
-    /// Whether gradients are shared out before they are added.
+    /// Returns whether gradients are reduce-scattered before they are
+    /// accumulated.
     bool scattersGradients() {
       return getStored() && (getScatterGradients() || !getGathered());
     }
-    /// The reduction of its gradient, whose summands ranks have.
+    /// Returns the reduction of its gradient, of which ranks hold summands.
     ::mf::ir::GradientReduction getReduction();
     ::mlir::RankedTensorType getTensorType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getType());

@@ -11,7 +11,7 @@ using namespace mf::ir;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Sizes of a matrix product as its operands are stored.
+/// The sizes of a matrix product, with its operands as they are stored.
 struct MatmulShape {
   SmallVector<int64_t> batch;
   int64_t m, n, k, rhsK;
@@ -79,7 +79,8 @@ void MatmulOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
   Value gradient = resultGradients.front();
   Value lhs = getLhs(), rhs = getRhs();
   bool transposeA = getTransposeA(), transposeB = getTransposeB();
-  // C = A B: dA = dC B^T, dB = A^T dC, each transposed if it is stored so.
+  // For C = A B: dA = dC B^T and dB = A^T dC, each transposed if the operand is
+  // stored so.
   if (needed[0])
     operandGradients[0] = transposeA
                               ? MatmulOp::create(builder, getLoc(), rhs,
@@ -101,7 +102,7 @@ void MatmulOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 // RmsNormOp, LayerNormOp and SoftmaxOp
 //===----------------------------------------------------------------------===//
 
-/// `shape` without its last dimension, in fp32.
+/// Returns the type without its last dimension, in fp32.
 static RankedTensorType getRowType(RankedTensorType type) {
   return RankedTensorType::get(type.getShape().drop_back(),
                                Float32Type::get(type.getContext()));
@@ -114,7 +115,7 @@ void RmsNormOp::build(OpBuilder &builder, OperationState &state, Value input,
         nullptr);
 }
 
-/// A norm's factors are as many as a row has elements.
+/// Checks that a norm has as many factors as a row has elements.
 static LogicalResult verifyNormFactors(Operation *op, Value input,
                                        Value factors, StringRef name) {
   RankedTensorType type = getGlobalType(input),
@@ -255,7 +256,8 @@ StringRef FlashAttentionGradOp::getKernelName() {
 bool FlashAttentionOp::isView() { return false; }
 bool FlashAttentionGradOp::isView() { return false; }
 
-/// A mask has a bit for each probability, and there is a rate with it.
+/// Checks that a mask has a bit for each probability, and that there is a rate
+/// if and only if there is a mask.
 static LogicalResult verifyDropMask(FlashAttentionOp op) {
   Value mask = op.getDropMask();
   if (!mask && !op.getRate())
@@ -377,7 +379,8 @@ void RotaryPositionEmbeddingOp::buildGradient(
       ValueRange{gradient, getCosine(), getSine()});
 }
 
-/// Without the dimension of gate and up projection.
+/// Returns the type without the dimension that separates gate and up
+/// projection.
 static RankedTensorType getGatedType(RankedTensorType input) {
   SmallVector<int64_t> shape(input.getShape());
   shape.erase(shape.end() - 2);

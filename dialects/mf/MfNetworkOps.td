@@ -178,7 +178,7 @@ def Mf_PrefixMaskOp : Mf_ComputeOp<"prefix_mask", "mfPrefixMask",
   let hasVerifier = 1;
 }
 
-// Attention, maybe on a rank that has part of the query rows.
+// Attention, possibly on a rank that holds a part of the query rows.
 class Mf_AttentionOp<string mnemonic, dag operands, dag outputs,
                      list<Trait> traits = []>
     : Mf_ComputeOp<mnemonic, "",
@@ -236,7 +236,8 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
                                  CArg<"::mlir::Value", "{}">:$slopes,
                                  CArg<"::mlir::Value", "{}">:$firstQuery)>];
   let extraClassDeclaration = [{
-    /// Drops probabilities at `rate`, where `mask` is 0.
+    /// Drops the probabilities at which `mask` is 0. `rate` is their expected
+    /// fraction.
     void setDropout(::mlir::Value mask, double rate);
   }];
 }
@@ -327,9 +328,10 @@ def Mf_SwiGluGradOp : Mf_ComputeOp<"swiglu_grad", "aclnnSwiGluGrad",
 // Embedding and loss
 //===----------------------------------------------------------------------===//
 
-// Operators on a vocabulary whose rows the ranks of a group may share out: those
-// that differ in the coordinates on `vocab_axes` of the module's mesh alone. A
-// rank has the rows from `first_row` on, one number, which it reads from a table.
+// Operators on a vocabulary whose rows may be sharded over the ranks of a
+// group, which differ only in the coordinates on `vocab_axes` of the module's
+// mesh. A rank holds the rows from `first_row` on, which is a single number
+// that it reads from a table.
 class Mf_VocabularyOp<string mnemonic, dag operands, dag attributes, dag outputs,
                       list<Trait> traits = [], list<string> overridden = []>
     : Mf_ComputeOp<mnemonic, "",

@@ -13,11 +13,11 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Mf_Op<string mnemonic, list<Trait> traits = []>
     : Op<Mf_Dialect, mnemonic, traits>;
 
-// An operator on tensors: pure, at a place in the Cell tree, with a kernel of
-// AscendKernels.td, whose inputs and outputs are the operands and results in
-// their order. `kernel` is empty for a view and for what emits no launch;
-// `overridden` lists the interface methods with a default that the operator
-// answers itself.
+// An operator on tensors. It is pure and has a cell in the Cell tree. Its
+// kernel is one of AscendKernels.td, whose inputs and outputs are the operands
+// and results in their order. `kernel` is empty for a view and for an operator
+// that emits no launch. `overridden` lists the interface methods with a default
+// that the operator implements itself.
 class Mf_ComputeOp<string mnemonic, string kernel, dag operands, dag attributes,
                    dag outputs, list<Trait> traits = [],
                    list<string> overridden = []>
@@ -41,27 +41,30 @@ class Mf_DifferentiableWith<list<string> overridden>
     : DeclareOpInterfaceMethods<Mf_DifferentiableOpInterface, overridden>;
 def Mf_Differentiable : Mf_DifferentiableWith<[]>;
 
-// An operator that changes with the parts of its operands that ranks have;
-// what these are, its kernel's record says.
+// An operator that is adapted to the shards of its operands that ranks hold.
+// The record of its kernel defines the sharding rule.
 class Mf_ShardableWith<list<string> overridden>
     : DeclareOpInterfaceMethods<Mf_ShardingRuleOpInterface, overridden>;
-// An operator with a rule of its own.
+// An operator with its own sharding rule.
 class Mf_OwnShardingRuleWith<list<string> overridden>
     : Mf_ShardableWith<!listconcat(["getShardingRule"], overridden)>;
 def Mf_OwnShardingRule : Mf_OwnShardingRuleWith<[]>;
 
-// While values have a layout, the result is the operand in another one.
+// An operator whose result is its operand in another layout, while values have
+// layouts.
 def Mf_ChangesLayout : NativeOpTrait<"ChangesLayout"> {
   let cppNamespace = "::mf::ir";
 }
 
-// Changes in steps, such as a comparison: no gradient flows through it.
+// A piecewise constant operator, such as a comparison. No gradient flows
+// through it.
 def Mf_PiecewiseConstant : NativeOpTrait<"PiecewiseConstant"> {
   let cppNamespace = "::mf::ir";
 }
 
-// Adds up what an operator made in parts: belongs to the operator before it,
-// where other collectives bring a value to its readers.
+// A collective that sums the partial results of the preceding operator. It is
+// treated as a part of that operator, whereas other collectives bring a value
+// to its readers.
 def Mf_SumsParts : NativeOpTrait<"SumsParts"> {
   let cppNamespace = "::mf::ir";
 }

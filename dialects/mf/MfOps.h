@@ -13,11 +13,11 @@
 
 namespace mf::ir {
 
-/// The suffix of function names for a piece of the sequence: `.piece1`, and
-/// nothing for the first.
+/// Returns the suffix of function names for a piece of the sequence, such as
+/// `.piece1`. Empty for the first piece.
 std::string getPieceSuffix(int64_t piece);
 
-/// Parses the form that all functions of a model share: `@name keyword? (%arg:
+/// Parses the common syntax of the functions of a model: `@name keyword? (%arg:
 /// type, ...) -> (types) attributes {...} region`. The keyword is the kind of a
 /// layer.
 mlir::ParseResult parseModelFunction(mlir::OpAsmParser &parser,
@@ -27,60 +27,65 @@ void printModelFunction(mlir::OpAsmPrinter &printer,
 /// Checks that the body ends in an `mf.return` of the function's result types.
 mlir::LogicalResult verifyModelFunction(mlir::FunctionOpInterface function);
 
-/// The ranks that differ in their coordinates on `axes` alone; none if the
-/// module has no mesh.
+/// Returns the number of ranks that differ only in their coordinates on `axes`;
+/// none if the module has no mesh.
 std::optional<int64_t> getGroupSize(mlir::Operation *op, mlir::ArrayAttr axes);
 /// Checks that `axes` are different axes of the module's mesh.
 mlir::LogicalResult verifyAxes(mlir::Operation *op, mlir::ArrayAttr axes);
-/// Checks too that they are in the mesh's order, in which a group's ranks are:
-/// the parts of a tensor that is cut over them then lie behind each other.
+/// Checks in addition that they are in the mesh's order, which is that of a
+/// group's ranks, so that the parts of a tensor that is cut over them are
+/// contiguous.
 mlir::LogicalResult verifyGroup(mlir::Operation *op, mlir::ArrayAttr axes);
-/// Checks that `position`, where a rank's part of a dimension begins, is one
-/// number, or a table of them that is still to be cut.
+/// Checks that `position`, at which a rank's part of a dimension begins, is a
+/// single number, or a table of such numbers that is not cut yet.
 mlir::LogicalResult verifyPosition(mlir::Operation *op, mlir::Value position);
 
-/// Checks that a share of dropped elements is above 0 and below 1.
+/// Checks that a fraction of dropped elements is above 0 and below 1.
 mlir::LogicalResult verifyDropRate(mlir::Operation *op,
                                    const llvm::APFloat &value);
-/// Names the group, and the channel, of a collective of the ranks of `axes`.
+/// Sets the group and the channel of a collective of the ranks of `axes`.
 void setAxes(EmittedCollective &collective, mlir::ArrayAttr axes);
 
 class ParamOp;
 
-/// The exchange of ranks with summands of a parameter's gradient. It is cut
-/// along the first dimension by `scatter` and then by `own`.
+/// The reduction of a parameter's gradient over the ranks that hold summands of
+/// it. The result is cut along the first dimension by `scatter` and then by
+/// `own`.
 struct GradientReduction {
-  /// Axes whose ranks have summands, and share the sum out.
+  /// Axes whose ranks hold summands, over which the sum is scattered.
   mlir::ArrayAttr scatter;
-  /// Axes whose ranks have the same gradient, and share it out.
+  /// Axes whose ranks hold the same gradient and each keep their own part of
+  /// it.
   mlir::ArrayAttr own;
-  /// Axes whose ranks have summands, and all get the sum.
+  /// Axes whose ranks hold summands and all receive the sum.
   mlir::ArrayAttr sum;
 };
 
-/// Appends what shares out the gradient of one micro-batch as the parameter is
-/// stored. Operators are called `name`.
+/// Appends the operators that reduce and scatter the gradient of one
+/// micro-batch to the layout in which the parameter is stored. Their cell is
+/// `name`.
 mlir::Value shareOutGradient(mlir::OpBuilder &builder, ParamOp param,
                              mlir::Value gradient, llvm::StringRef name);
 
-/// Emits what puts a parameter together that ranks store in parts, in the type
-/// in which layers read it.
+/// Emits the collectives that gather a parameter that is stored in shards, in
+/// the type in which layers read it.
 void emitGather(LaunchEmitter &emitter, ParamOp param);
 
-/// Whether ranks have something left to do for a gradient once all
-/// micro-batches have added to it.
+/// Returns whether the gradient must still be reduced over ranks after all
+/// micro-batches have been accumulated.
 bool needsReduction(ParamOp param);
 
-/// Checks that `gradient`, which `function` returns for `param`, is the sum
-/// over ranks where the parameter is reduced in backward.
+/// Checks that `gradient`, which `function` returns for `param`, is summed over
+/// ranks if the parameter is reduced in backward.
 mlir::LogicalResult verifySummed(mlir::Operation *function, ParamOp param,
                                  mlir::Value gradient);
 
-/// Checks that a parameter that is stored in parts says so consistently.
+/// Checks that the attributes of a parameter that is stored in shards are
+/// consistent.
 mlir::LogicalResult verifyStorage(ParamOp param);
 
-/// Checks that the update of each stage reduces each gradient of the stage that
-/// ranks have summands of, once and before anything else reads it.
+/// Checks that the update of each stage reduces each gradient of which ranks
+/// hold summands once, and before anything else reads it.
 mlir::LogicalResult verifyReductions(class ModelOp model);
 
 } // namespace mf::ir
@@ -90,7 +95,7 @@ mlir::LogicalResult verifyReductions(class ModelOp model);
 
 namespace mf::ir {
 
-/// The `mf.return` that ends `function`.
+/// Returns the `mf.return` that ends `function`.
 inline ReturnOp getReturn(mlir::FunctionOpInterface function) {
   return llvm::cast<ReturnOp>(
       function.getFunctionBody().front().getTerminator());

@@ -20,7 +20,7 @@ static bool isAnyOf(ArrayAttr patterns, StringRef parameter) {
 // MatricesAttr
 //===----------------------------------------------------------------------===//
 
-/// Larger parts are in no tensor, and their sum stays in 64 bits.
+/// No tensor has larger parts, and their sum fits 64 bits.
 static constexpr int64_t largestPart = int64_t(1) << 40;
 
 static bool areSizes(ArrayAttr sizes) {

@@ -47,7 +47,8 @@ static ArrayRef<Attribute> getAxes(LayoutAttr layout, unsigned dim) {
   return cast<ArrayAttr>(layout.getCuts()[dim]).getValue();
 }
 
-/// The axes that cut the stored part of a part, all along its first dimension.
+/// Returns the axes that shard the stored part of a parameter further, all
+/// along its first dimension.
 static ArrayRef<Attribute> getStorageAxes(ParamOp param) {
   if (!param.getStored())
     return {};
@@ -70,7 +71,7 @@ GradientReduction ParamOp::getReduction() {
   for (Attribute axis : reduced)
     if (!llvm::is_contained(scatter, axis))
       sum.push_back(axis);
-  // A group has its ranks in the order of the mesh.
+  // The ranks of a group are in the order of the mesh.
   MeshSizes mesh(MeshAttr::find(*this));
   auto getPlace = [&](Attribute axis) {
     return llvm::find_if(mesh.axes, [&](const auto &entry) {
@@ -85,7 +86,8 @@ GradientReduction ParamOp::getReduction() {
           builder.getArrayAttr(sum)};
 }
 
-/// The first dimension of `stored` is that of `layout`, cut further.
+/// Returns whether the first dimension of `stored` is that of `layout`, cut
+/// further.
 static bool cutsFurther(ParamOp param) {
   LayoutAttr stored = param.getStoredAttr(), layout = param.getLayoutAttr();
   if (param.getTensorType().getRank() == 0)
@@ -102,8 +104,8 @@ static bool cutsFurther(ParamOp param) {
   return !getStorageAxes(param).empty();
 }
 
-/// `gathered` is a rank's part, whole, in a type of its own; of a parameter
-/// that is not stored in parts it is a converted copy.
+/// Checks that `gathered` is the whole of a rank's part, in a type of its own.
+/// For a parameter that is not stored in shards it is a converted copy.
 static LogicalResult verifyGathered(ParamOp param) {
   std::optional<Type> gathered = param.getGathered();
   if (!gathered)
@@ -299,8 +301,8 @@ static SmallVector<Attribute> dropAxes(ArrayRef<Attribute> axes,
       axes, [&](Attribute axis) { return !llvm::is_contained(dropped, axis); });
 }
 
-/// The members of `axes` over which `gradient` is not summed. Its producers are
-/// followed through linear operators to collectives.
+/// Returns the elements of `axes` over which `gradient` is not summed. The
+/// search follows its producers through linear operators to collectives.
 static SmallVector<Attribute> findUnsummed(Value gradient,
                                            ArrayRef<Attribute> axes) {
   Operation *op = gradient.getDefiningOp();

@@ -5,7 +5,7 @@
 using namespace mlir;
 using namespace mf::ir;
 
-/// `type` with another last dimension.
+/// Returns `type` with another last dimension.
 static RankedTensorType withLast(RankedTensorType type, int64_t size) {
   SmallVector<int64_t> shape(type.getShape());
   shape.back() = size;

@@ -1,8 +1,7 @@
 //===- MfRouterOps.td - Operators that choose experts ------*- tablegen -*-===//
 //
-// The operators that a router of experts is made of: the best of a row,
-// comparisons with them, and places. Integers and comparisons carry no
-// gradient.
+// The operators of a router of experts: the largest elements of a row,
+// comparisons with them, and places. Integers and comparisons have no gradient.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,7 +91,7 @@ def Mf_TopKRouterOp : Mf_ComputeOp<"top_k_router", "mfTopKRouter",
 // Statistics of a step
 //===----------------------------------------------------------------------===//
 
-// Hands a value on, so that backward meets it.
+// Passes a value through, so that its backward is visited.
 class Mf_StatisticOp<string mnemonic, dag operands, dag attributes = (ins)>
     : Mf_ComputeOp<mnemonic, "", !con((ins Mf_FloatTensor:$input), operands),
                    attributes, (outs Mf_FloatTensor:$result),

@@ -5,8 +5,7 @@
 using namespace mlir;
 using namespace mf::ir;
 
-/// The verifiers' common ending: the result must have `shape` and the input's
-/// element type.
+/// Checks that the result has `shape` and the input's element type.
 static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> shape) {
   auto expected = RankedTensorType::get(
       shape, getGlobalType(op->getOperand(0)).getElementType());
@@ -16,7 +15,7 @@ static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> shape) {
   return success();
 }
 
-/// An attribute with one entry per dimension of the input.
+/// Checks that an attribute has one entry per dimension of the input.
 static LogicalResult verifyRank(Operation *op, ArrayRef<int64_t> entries,
                                 StringRef what) {
   int64_t rank = getGlobalType(op->getOperand(0)).getRank();
@@ -283,7 +282,7 @@ void SplitOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
   SmallVector<int64_t> low(input.getRank(), 0), high(low);
   SmallVector<int64_t> offsets = getOffsets();
   const int64_t extent = input.getDimSize(getAxis());
-  // Parts without a gradient are the zeros around those that have one.
+  // The gradients of parts that have none are zeros.
   SmallVector<Value> gradients;
   int64_t covered = 0;
   for (auto [index, gradient] : llvm::enumerate(resultGradients)) {
@@ -372,7 +371,8 @@ LogicalResult ReduceSumOp::verify() {
   return verifyResult(*this, getReducedShape(input.getShape(), getAxes()));
 }
 
-/// Each element of the gradient stands at all places that it was summed from.
+/// Each element of the gradient is copied to all places from which it was
+/// summed.
 void ReduceSumOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                 ArrayRef<bool> needed,
                                 MutableArrayRef<Value> operandGradients) {

@@ -92,7 +92,7 @@ def Mf_SplitOp : Mf_ComputeOp<"split", "",
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The offsets at which the parts begin on the axis.
+    /// Returns the offsets at which the parts begin on the axis.
     ::llvm::SmallVector<int64_t> getOffsets();
   }];
 }

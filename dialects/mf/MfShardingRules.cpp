@@ -1,4 +1,4 @@
-//===- MfShardingRules.cpp - The rules of operators of a model ------------===//
+//===- MfShardingRules.cpp - Sharding rules of operators ------------------===//
 
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ShapeFactors.h"
@@ -19,7 +19,8 @@ ShardingRule KeepPartOp::getShardingRule() {
 // Attention, vocabularies and loss
 //===----------------------------------------------------------------------===//
 
-/// Heads are those of keys times the group of queries that each serves.
+/// The number of heads is that of key heads times the queries that share each
+/// of them.
 ShardingRule FlashAttentionOp::getShardingRule() {
   ShardingRule rule;
   ArrayRef<int64_t> query = getShape(getQuery()), key = getShape(getKey());
@@ -61,8 +62,8 @@ void FlashAttentionOp::localize(ArrayRef<Layout> operands,
         tables.getFirstIndex(*this, rows, getShape(getQuery())[2]));
 }
 
-/// The rule is that of the kernel for ranks that have parts of the vocabulary:
-/// an operator of all of it can become one.
+/// The rule is that of the kernel for ranks that hold parts of the vocabulary,
+/// because an operator on the whole vocabulary can become one on a part.
 ShardingRule EmbeddingOp::getShardingRule() {
   return readShardingRule(*this, "vd, *, @v -> *d");
 }
@@ -117,18 +118,19 @@ void CrossEntropyOp::takePiece(WholeOperands &whole) {
 //===----------------------------------------------------------------------===//
 
 /// Dimensions that cover the same elements become the factors that both sides
-/// have in common; where sizes do not split, the rest is whole.
+/// have in common. From sizes that do not divide each other on, dimensions are
+/// whole.
 ShardingRule ReshapeOp::getShardingRule() {
   ShardingRule rule;
   rule.linearity = {Linearity::Together};
   ArrayRef<int64_t> from = getShape(getInput()), to = getShape(getResult());
   FactorDims input(from.size()), result(to.size());
   size_t i = 0, j = 0;
-  // The remaining factors of dimensions i and j.
+  // The parts of dimensions i and j that are not assigned to factors yet.
   int64_t left = from.empty() ? 1 : from[0], right = to.empty() ? 1 : to[0];
   while (i < from.size() && j < to.size()) {
     int64_t size = std::gcd(left, right);
-    // From here on no factors of the two shapes are known to agree.
+    // From here on, the factors of the two shapes are not known to agree.
     if (size == 0 || (size == 1 && left != 1 && right != 1))
       break;
     unsigned factor = rule.addFactor(FactorKind::Pass, size);

@@ -5,7 +5,8 @@
 using namespace mlir;
 using namespace mf::ir;
 
-/// The function of kind `OpT` named `symbol`, or an error on `user`.
+/// Returns the function of kind `OpT` named `symbol`, or emits an error on
+/// `user`.
 template <typename OpT>
 static OpT lookupFunction(Operation *user, SymbolTableCollection &symbols,
                           FlatSymbolRefAttr symbol) {
@@ -43,7 +44,7 @@ LogicalResult SendOp::verify() {
   return verifyRuns(*this, "behind", getBehind());
 }
 
-/// Whether `run` passes to and gets from `function` what that takes and gives.
+/// Checks that the operands and results of a run are those of `function`.
 static LogicalResult verifyTypes(Operation *run, FlatSymbolRefAttr function,
                                  TypeRange passed, TypeRange taken,
                                  const Twine &takenNote, TypeRange got,
@@ -73,7 +74,8 @@ LogicalResult RunForwardOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-/// Whether `frame` holds the values that a function of chunk `placement` reads.
+/// Checks that `frame` holds the values that a function of chunk `placement`
+/// reads.
 static LogicalResult verifyFrame(Operation *run, SymbolTableCollection &symbols,
                                  Value frame, PlacementAttr placement) {
   auto forward = lookupFunction<ForwardOp>(

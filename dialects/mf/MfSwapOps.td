@@ -5,7 +5,7 @@
 
 include "dialects/mf/MfOpBase.td"
 
-// Between a tensor and its copy in host memory.
+// A copy between a tensor and its copy in host memory.
 class Mf_SwapOp<string mnemonic, dag operands, dag outputs>
     : Mf_Op<mnemonic, [Pure, TypesMatchWith<
         "the host tensor has the type of the one on the device", "tensor", "host",

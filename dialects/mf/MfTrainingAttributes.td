@@ -1,6 +1,6 @@
 //===- MfTrainingAttributes.td - Settings of a YAML --------*- tablegen -*-===//
 //
-// A part of dialects/mf/MfAttributes.td.
+// Part of MfAttributes.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,8 +64,8 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Whether a gradient is complete as soon as backward has made it: one
-    /// micro-batch, on one stage.
+    /// Returns whether a gradient is complete after a single backward: there is
+    /// one micro-batch in one piece, and one stage.
     bool hasOneBackward() const {
       return getStages() == 1 && getMicroBatches() == 1 &&
              getSequencePieces() == 1;
@@ -173,7 +173,8 @@ def Mf_MuonAttr : Mf_Attr<"Muon", "muon"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Whether a parameter of this rank is updated by Muon, not AdamW.
+    /// Returns whether Muon, rather than AdamW, updates a parameter of this
+    /// rank (number of dimensions).
     bool trains(::llvm::StringRef parameter, int64_t rank);
   }];
 }
@@ -217,7 +218,8 @@ def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Whether weight decay applies to a parameter of this rank.
+    /// Returns whether weight decay applies to a parameter of this rank (number
+    /// of dimensions).
     bool decays(::llvm::StringRef parameter, int64_t rank);
   }];
 }
@@ -245,11 +247,12 @@ def Mf_LrScheduleAttr : Mf_Attr<"LrSchedule", "lr_schedule"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// The patterns of each group.
+    /// Returns the patterns of each group.
     ::llvm::SmallVector<::mlir::ArrayAttr> getGroupPatterns();
-    /// The rate of a parameter: 0, or 1 and up for that of a group.
+    /// Returns the index of a parameter's learning rate: 0, or that of its
+    /// group, from 1.
     int64_t getGroup(::llvm::StringRef parameter);
-    /// Whether a pattern of a group means a parameter.
+    /// Returns whether a pattern of a group matches a parameter.
     static bool matches(::llvm::StringRef pattern, ::llvm::StringRef parameter);
   }];
 }
@@ -334,7 +337,7 @@ def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
                         OptionalParameter<"::mlir::DictionaryAttr">:$locations);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
-    /// Whether the loss scale can be other than 1.
+    /// Returns whether the loss scale can differ from 1.
     bool scalesLoss() const {
       return getLossScaleUpdate() || !getLossScale().isExactlyValue(1.0);
     }

@@ -45,12 +45,12 @@ def Mf_IndexTensor : Mf_Tensor<[I32]>;
 def Mf_AnyTensor : Mf_Tensor<[F32, BF16, F16, I32]>;
 // A bit per element, packed as aclnnDropoutGenMask does.
 def Mf_MaskTensor : Mf_Tensor<[I1]>;
-// The values that random bits depend on besides their operator: seed, step,
-// micro-batch.
+// The values that seed the random bits of an operator: seed, step, micro-batch.
 def Mf_DrawTensor : Mf_Tensor<[I64]>;
 // A value that forward may keep for backward.
 def Mf_KeptTensor : Mf_Tensor<[F32, BF16, F16, I32, I1]>;
-// A value that the host gives to a micro-batch, and any that a run takes.
+// A value that the host provides to a micro-batch, and any value that a run
+// takes.
 def Mf_LoadedTensor : Mf_Tensor<[I32, I64]>;
 def Mf_PassedTensor : Mf_Tensor<[F32, BF16, F16, I32, I64]>;
 

@@ -107,13 +107,13 @@ void ReduceTiedOp::emitLaunches(LaunchEmitter &emitter) {
   llvm::append_range(collective.stages, holders);
   collective.channel = ("tied." + getOwner()).str();
   emitter.communicate(collective);
-  // Without the owner each has memory of its own.
+  // On a stage without the owner, each parameter has its own memory.
   if (stage != getStages().front())
     for (StringRef name : ArrayRef(names).drop_front())
       emitter.launch("aclnnInplaceCopy", sum, getGradient(name));
 }
 
-/// The parameters of a list of them.
+/// Returns the names in a list of parameters.
 static SmallVector<StringRef> getNames(ArrayAttr parameters) {
   return llvm::map_to_vector(
       parameters.getAsRange<FlatSymbolRefAttr>(),
@@ -155,7 +155,8 @@ SmallVector<StringRef> GradientNormsOp::getUsedGradients() {
   return getNames(getParameters());
 }
 
-/// A gradient and the factors that it is read times.
+/// Returns the buffers of a gradient and of the factors that it is multiplied
+/// by.
 static SmallVector<EmittedBuffer>
 getRead(LaunchEmitter &emitter, StringRef parameter, ValueRange factors) {
   SmallVector<EmittedBuffer> read = {
@@ -220,7 +221,8 @@ void AdamWOp::emitLaunches(LaunchEmitter &emitter) {
                  attributes.getDictionary(getContext()));
 }
 
-/// A tensor of an update that has the shape of the stored part of a parameter.
+/// Checks that a tensor of an update has the shape of the stored part of a
+/// parameter.
 static LogicalResult verifyDirection(Operation *op,
                                      SymbolTableCollection &symbols,
                                      FlatSymbolRefAttr name, Type direction) {

@@ -1,6 +1,6 @@
 //===- MfUpdateOps.td - Updates and state ------------------*- tablegen -*-===//
 //
-// A part of dialects/mf/MfStepOps.td.
+// Part of MfStepOps.td.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,7 @@ def Mf_ReduceTiedOp : Mf_StateOp<"reduce_tied", [
   let assemblyFormat = "$owner `,` $tied `stages` $stages attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Names of the parameters that `stage` holds, the owner first.
+    /// Returns the names of the parameters that `stage` holds, the owner first.
     ::llvm::SmallVector<::llvm::StringRef> getParametersOn(int64_t stage);
   }];
 }
@@ -282,7 +282,7 @@ def Mf_ReportOp : Mf_StateOp<"report"> {
   let assemblyFormat = "$quantity `,` $value attr-dict `:` type($value)";
 }
 
-// Scalar and vector arithmetic of the clipping coefficient.
+// Scalar and vector arithmetic for the clipping coefficient.
 class Mf_ScalarOp<string mnemonic, string kernel, dag attributes = (ins)>
     : Mf_ComputeOp<mnemonic, kernel, (ins Mf_FloatTensor:$input),
                    attributes, (outs Mf_FloatTensor:$result),

@@ -16,8 +16,8 @@ static RankedTensorType getFloats(MLIRContext *context,
   return RankedTensorType::get(shape, Float32Type::get(context));
 }
 
-/// The attributes of a kernel that takes `ignore_index` and, of part of a
-/// vocabulary, the number of `classes` of the whole.
+/// Returns the attributes of a kernel that takes `ignore_index` and, for a part
+/// of a vocabulary, the number of `classes` of the whole.
 static DictionaryAttr getLossAttributes(Operation *op, Attribute ignoreIndex,
                                         std::optional<int64_t> classes) {
   Builder builder(op->getContext());
@@ -28,7 +28,8 @@ static DictionaryAttr getLossAttributes(Operation *op, Attribute ignoreIndex,
   return attributes.getDictionary(op->getContext());
 }
 
-/// Columns of the whole vocabulary if `logits` are a rank's; none if whole.
+/// Returns the number of columns of the whole vocabulary if `logits` are a
+/// rank's part, or none if they are whole.
 template <typename Op> static std::optional<int64_t> getClasses(Op op) {
   if (!op.getFirstRow())
     return std::nullopt;
@@ -36,7 +37,8 @@ template <typename Op> static std::optional<int64_t> getClasses(Op op) {
          getGroupSize(op, *op.getVocabAxes()).value_or(1);
 }
 
-/// Part of a vocabulary has axes and a first row, the whole has neither.
+/// Checks that a part of a vocabulary has axes and a first row, and that the
+/// whole has neither.
 template <typename Op> static LogicalResult verifyVocabulary(Op op) {
   if (op.getVocabAxes().has_value() != (op.getFirstRow() != nullptr))
     return op.emitOpError("expected both vocab_axes and the number of the "
@@ -106,7 +108,7 @@ void CrossEntropyOp::build(OpBuilder &builder, OperationState &state,
         nullptr, nullptr, nullptr);
 }
 
-/// Whether the loss is a mean of means of several ranks.
+/// Returns whether the loss is a mean of the means of several ranks.
 static bool hasOwnMeans(CrossEntropyOp op) {
   return op.getOwnMeans() && op.getTokenAxes();
 }
@@ -140,7 +142,7 @@ LogicalResult CrossEntropyOp::verify() {
 
 bool CrossEntropyOp::isView() { return false; }
 
-/// With ranks that share rows or classes out there are several kernels.
+/// If ranks share rows or classes, several kernels are emitted.
 StringRef CrossEntropyOp::getKernelName() {
   return getFirstRow() || getTokenAxes() || getCounted()
              ? ""
@@ -151,8 +153,8 @@ DictionaryAttr CrossEntropyOp::getKernelAttributes() {
 }
 Engine CrossEntropyOp::getEngine() { return Engine::Vector; }
 
-/// Counts the kernels that read the logits: one for each row's maximum, three
-/// for its sum of exponentials.
+/// Counts the kernels that read the logits: one operation per element for each
+/// row's maximum, three for its sum of exponentials.
 int64_t CrossEntropyOp::getFlops() {
   StringRef kernel = getKernelName();
   return kernel.empty() ? 4 * getTensor(getLogits()).getNumElements()
@@ -161,7 +163,7 @@ int64_t CrossEntropyOp::getFlops() {
 
 namespace {
 
-/// Emits a rank's work for a loss whose rows or classes ranks share out.
+/// Emits a rank's work for a loss whose rows or classes are sharded over ranks.
 class LossEmitter {
 public:
   LossEmitter(CrossEntropyOp op, LaunchEmitter &emitter)
@@ -170,7 +172,8 @@ public:
 
   void emit() {
     const bool ownMeans = hasOwnMeans(op);
-    // A rank's own sums are a part of those of all ranks.
+    // With own means, the shape is that of one rank's part of the sums of all
+    // ranks.
     EmittedBuffer sums =
         emitter.createTemporary(ownMeans ? getFloats(op.getContext(), {1, 2})
                                          : getFloats(op.getContext(), {2}));
@@ -202,7 +205,7 @@ private:
     return getLossAttributes(op, op.getIgnoreIndexAttr(), getClasses(op));
   }
 
-  /// Over how many ranks a mean of means is.
+  /// Returns the number of ranks over which a mean of means is taken.
   DictionaryAttr getMeanAttributes(bool ownMeans) {
     Builder builder(op.getContext());
     if (!ownMeans)
@@ -220,12 +223,13 @@ private:
     emitter.communicate(collective);
   }
 
-  /// Three vectors with a number per row are all that ranks send each other.
+  /// The ranks exchange only three vectors with a number per row.
   void emitRows(EmittedBuffer sums, EmittedBuffer logSumExp) {
     RankedTensorType rows =
         getFloats(op.getContext(), getTensor(op.getLabels()).getShape());
     ArrayAttr axes = op.getVocabAxesAttr();
-    // The labels' logits need no maximum: their sum over ranks runs beside.
+    // The labels' logits do not need the maximum, so that their sum over ranks
+    // runs concurrently.
     EmittedBuffer picked = emitter.createTemporary(rows);
     EmittedBuffer max = emitter.createTemporary(rows);
     EmittedBuffer exponentials = emitter.createTemporary(rows);

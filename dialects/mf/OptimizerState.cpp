@@ -1,4 +1,4 @@
-//===- OptimizerState.cpp - What a rank keeps per parameter ---------------===//
+//===- OptimizerState.cpp - Per-parameter state of the optimizer ----------===//
 
 #include "dialects/mf/OptimizerState.h"
 #include "llvm/ADT/Sequence.h"
@@ -38,7 +38,7 @@ RankedTensorType getStateType(ParamOp param, State state) {
   SmallVector<int64_t> shape;
   for (int64_t dim : dims)
     shape.push_back(stored.getDimSize(dim));
-  // Came's have the type of the parameter, all others are wide.
+  // The states of Came have the type of the parameter, all others are in fp32.
   auto model = param->getParentOfType<ModelOp>();
   TrainingAttr training = model ? model.getTrainingAttr() : TrainingAttr();
   const bool isWide = !training || !training.getOptimizer().getCame();

@@ -1,4 +1,4 @@
-//===- OptimizerState.h - What a rank keeps per parameter -------*- C++ -*-===//
+//===- OptimizerState.h - Per-parameter state of the optimizer --*- C++ -*-===//
 
 #ifndef MF_DIALECTS_MF_OPTIMIZERSTATE_H
 #define MF_DIALECTS_MF_OPTIMIZERSTATE_H
@@ -7,12 +7,12 @@
 
 namespace mf::ir {
 
-/// The dimensions of a parameter that a state of it has: all of them, or those
-/// that a mean over rows or columns leaves.
+/// Returns the dimensions of a parameter that a state of it has: all of them,
+/// or those that remain after a mean over rows or columns.
 llvm::SmallVector<int64_t> getStateDims(ParamOp param, State state);
 
-/// The type of one rank's part of a state; null where the parameter has fewer
-/// than two dimensions and the state is means of rows or columns.
+/// Returns the type of one rank's part of a state. Null if the state is a mean
+/// over rows or columns and the parameter has fewer than two dimensions.
 mlir::RankedTensorType getStateType(ParamOp param, State state);
 
 } // namespace mf::ir

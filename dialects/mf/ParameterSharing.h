@@ -1,4 +1,4 @@
-//===- ParameterSharing.h - How ranks share a parameter out -----*- C++ -*-===//
+//===- ParameterSharing.h - Sharding of single parameters -------*- C++ -*-===//
 
 #ifndef DIALECTS_MF_PARAMETERSHARING_H
 #define DIALECTS_MF_PARAMETERSHARING_H
@@ -8,27 +8,28 @@
 
 namespace mf::ir {
 
-/// The attribute of one mf.param that overrides what the model's
-/// training asks for all parameters: `mf.sharing = {axes = ["dp"],
+/// The attribute of an mf.param that overrides what the model's training
+/// configuration defines for all parameters: `mf.sharing = {axes = ["dp"],
 /// gathers_again = true, must_divide = false, divides_gradients = false}`.
 struct ParameterSharing {
   static constexpr llvm::StringLiteral attributeName = "mf.sharing";
 
-  /// The ranks that share its storage out, along its first dimension; none if
-  /// it is empty.
+  /// The axes of the ranks over which its storage is sharded, along its first
+  /// dimension. Empty if it is not.
   llvm::SmallVector<llvm::StringRef> axes;
-  /// On one stage a layer gathers it for each micro-batch: whether it does so
-  /// in backward again, or keeps what it has gathered until then.
+  /// On one stage, a layer gathers the parameter for each micro-batch. True if
+  /// it is gathered again in backward, false if the gathered value is kept
+  /// until then.
   bool gathersAgain = false;
-  /// Whether a first dimension that does not divide is an error. Else each rank
-  /// keeps its part.
+  /// True if a first dimension that is not divisible is an error. Otherwise
+  /// each rank stores the whole of its part.
   bool mustDivide = false;
-  /// Whether the gradient is divided by the number of these ranks.
+  /// True if the gradient is divided by the number of these ranks.
   bool dividesGradients = false;
 
   static std::optional<ParameterSharing> find(mlir::Operation *param);
   void setOn(mlir::Operation *param) const;
-  /// Errors: an attribute of another form, or on another operation.
+  /// Fails if the attribute has another form or is on another operation.
   static mlir::LogicalResult verify(mlir::Operation *op, mlir::Attribute value);
 };
 

@@ -1,5 +1,4 @@
 //===- SampleOrderAttribute.h - The attribute of sample order ---*- C++ -*-===//
-//-*-//
 
 #ifndef DIALECTS_MF_SAMPLEORDERATTRIBUTE_H
 #define DIALECTS_MF_SAMPLEORDERATTRIBUTE_H
@@ -8,7 +7,7 @@
 
 namespace mf::ir {
 
-/// An attribute of a module with a mesh: the name of a mf::SampleOrder. Without
+/// The attribute of a module with a mesh that names a mf::SampleOrder. Without
 /// it all ranks read the whole batch.
 inline constexpr llvm::StringLiteral sampleOrderAttribute = "mf.sample_order";
 

@@ -8,7 +8,7 @@
 
 namespace mf::ir {
 
-/// The shape of a ranked tensor.
+/// Returns the shape of a ranked tensor.
 inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
 }

@@ -1,8 +1,8 @@
 //===- ShardingRule.h - Sharding rules of operators -------------*- C++ -*-===//
 //
-// A layout says by which axes of the mesh a tensor is cut; a rule says which
+// A layout defines the axes of the mesh that cut a tensor. A rule defines which
 // dimensions of an operator's operands and results must be cut alike, and what
-// its results are then.
+// its results then hold.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,40 +21,41 @@ namespace mf::ir {
 class LayoutAttr;
 class MeshAttr;
 
-/// Names of axes; who makes them keeps the strings.
+/// Names of axes. The strings must outlive them.
 using Axes = llvm::SmallVector<llvm::StringRef, 2>;
 
-/// The axes of a mesh in order, and their sizes.
+/// The axes of a mesh in order, with their sizes.
 struct MeshSizes {
   llvm::SmallVector<std::pair<llvm::StringRef, int64_t>, 4> axes;
 
   MeshSizes() = default;
-  /// No axes where there is no mesh.
+  /// Null gives a mesh without axes.
   explicit MeshSizes(MeshAttr mesh);
   /// Returns 1 if the mesh has no axis of this name.
   int64_t getSize(llvm::StringRef axis) const;
-  /// The parts into which `cut` cuts a dimension.
+  /// Returns the number of parts into which `cut` cuts a dimension.
   int64_t getNumParts(llvm::ArrayRef<llvm::StringRef> cut) const;
-  /// Whether `names` are in the order of the mesh, as ranks of a group are.
+  /// Returns whether `names` are in the order of the mesh, which is that of the
+  /// ranks in a group.
   bool isInOrder(llvm::ArrayRef<llvm::StringRef> names) const;
 };
 
-/// #mf.layout as a plain value: per dimension the axes that cut it, the outer
-/// one first; a summand on each rank of `partial`; the same on all ranks of
-/// `reduced`, with a summand of the gradient on each.
+/// #mf.layout as a plain value. `cuts` has for each dimension the axes that cut
+/// it, outermost first. The ranks along `partial` hold summands. The ranks
+/// along `reduced` hold the same value, but summands of its gradient.
 struct Layout {
   llvm::SmallVector<Axes, 4> cuts;
   Axes partial, reduced;
 
   Layout() = default;
-  /// Replicated.
+  /// Makes a replicated layout.
   explicit Layout(size_t rank) : cuts(rank) {}
-  /// Replicated where `attribute` is null.
+  /// Converts an attribute. Null gives a replicated layout.
   Layout(LayoutAttr attribute, size_t rank);
 
   bool cutsOver(llvm::StringRef axis) const;
   LayoutAttr getAttr(mlir::MLIRContext *context) const;
-  /// `[[dp], [cp, mp], []] partial [mp]`.
+  /// Prints, for example, `[[dp], [cp, mp], []] partial [mp]`.
   void print(llvm::raw_ostream &os) const;
   bool operator==(const Layout &other) const {
     return cuts == other.cuts && partial == other.partial &&
@@ -63,15 +64,16 @@ struct Layout {
   bool operator!=(const Layout &other) const { return !(*this == other); }
 };
 
-/// How the results that lack a factor depend on a rank's part of it.
+/// The kind defines what results without the factor hold if operands are cut.
 enum class FactorKind {
-  /// The factor is in all results.
+  /// All results have the factor.
   Pass,
-  /// The operator sums over it: a part makes a partial sum.
+  /// The operator sums over the factor, so that a part gives a partial sum.
   Sum,
-  /// The operator sums over it, and over its ranks too: a part makes the whole.
+  /// The operator sums over the factor and over its ranks, so that a part gives
+  /// the complete result.
   Own,
-  /// Operands must have all of it.
+  /// Operands must have the whole of the factor.
   Whole
 };
 
@@ -80,69 +82,72 @@ struct ShardingFactor {
   int64_t size;
 };
 
-/// For an operand or result, the factors of each dimension, the outer one
-/// first.
+/// The factors of each dimension of an operand or result, outermost first.
 using FactorDims = llvm::SmallVector<llvm::SmallVector<unsigned, 1>, 4>;
 
 struct ShardingRule {
   llvm::SmallVector<ShardingFactor> factors;
   llvm::SmallVector<FactorDims> operands, results;
-  /// By operand, how it may be partial; where it is empty none may be.
+  /// How each operand may be a summand. Empty if none may be.
   llvm::SmallVector<Linearity> linearity;
-  /// Factors of which ranks may exchange parts while the operator runs, cut by
-  /// the second instead of the first: attention by heads instead of by rows.
+  /// Two factors of which ranks may exchange parts while the operator runs, so
+  /// that it is cut by the second instead of the first: attention by heads
+  /// instead of by rows.
   std::optional<std::pair<unsigned, unsigned>> exchange;
-  /// Rows that need of the second, a whole factor of as many elements, only
-  /// those up to their own: causal attention.
+  /// A factor of rows, and a second factor of the same size that is whole. Each
+  /// row only needs the elements of the second up to its own index: causal
+  /// attention.
   std::optional<std::pair<unsigned, unsigned>> prefix;
-  /// The result for an element depends on its place among all, which ranks and
-  /// pieces of the sequence know, but not blocks of rows.
+  /// True if the result for an element depends on its index in the whole
+  /// tensor. Ranks and pieces of the sequence know that index, but blocks of
+  /// rows do not.
   bool dependsOnPlace = false;
 
   unsigned addFactor(FactorKind kind, int64_t size) {
     factors.push_back({kind, size});
     return factors.size() - 1;
   }
-  /// Whether all operands may be partial sums together, and the results then
-  /// are.
+  /// Returns whether all operands may be summands at the same time, so that the
+  /// results are summands too.
   bool isLinear() const;
 };
 
-/// The rule of any operator: its own, or that of its kernel.
+/// Returns the rule of any operator: its own, or that of its kernel.
 ShardingRule getShardingRule(mlir::Operation *op);
 
-/// The rule that the record of the operator's kernel gives; all whole if there
-/// is no kernel.
+/// Returns the rule that the record of the operator's kernel defines. If there
+/// is no kernel, all dimensions are whole.
 ShardingRule getKernelShardingRule(mlir::Operation *op);
 
-/// The rule for operands and results that are treated as a line says
-/// (AscendKernelBase.td), like the inputs and outputs of a kernel.
+/// Parses a rule line (AscendKernelBase.td), with operands as inputs and
+/// results as outputs.
 ShardingRule readShardingRule(mlir::Operation *op, llvm::StringRef line);
 
-/// Gives the axes of one dimension to its factors, the outer ones first; none
-/// if they do not divide. An axis goes on to the next factor only where it can
-/// not cut the one before any more.
+/// Distributes the axes of one dimension over its factors, outermost first;
+/// none if they do not divide them. An axis is only assigned to the next factor
+/// if it cannot cut the previous one any more.
 std::optional<llvm::SmallVector<Axes>>
 splitAxes(llvm::ArrayRef<llvm::StringRef> axes,
           llvm::ArrayRef<int64_t> factorSizes, const MeshSizes &mesh);
 
-/// Services to an operator while it becomes that of a piece.
+/// Services for an operator that is rewritten to work on a piece.
 class WholeOperands {
 public:
   virtual ~WholeOperands() = default;
-  /// Operand `number` for the whole sequence: a step input, or a value made of
-  /// step inputs and tables alone. Null for any other.
+  /// Returns operand `number` for the whole sequence. It must be a step input,
+  /// or a value computed from step inputs and tables alone. Null for any other
+  /// operand.
   virtual mlir::Value getWhole(unsigned number) = 0;
-  /// The number of the piece.
+  /// Returns the index of the piece.
   virtual int64_t getPiece() const = 0;
 };
 
-/// Services to an operator while it becomes that of a rank.
+/// Services for an operator that is rewritten to work on a rank's shard.
 class LocalTables {
 public:
   virtual ~LocalTables() = default;
-  /// An mf tensor of one i32: where this rank's part begins in a dimension that
-  /// `axes` cut into parts of `partSize`.
+  /// Returns an mf tensor of one i32, the index at which this rank's part
+  /// begins in a dimension that `axes` cut into parts of `partSize`.
   virtual mlir::Value getFirstIndex(mlir::Operation *user,
                                     llvm::ArrayRef<llvm::StringRef> axes,
                                     int64_t partSize) = 0;
