@@ -12,17 +12,17 @@
 
 namespace mf::passes {
 
-/// Whether mf-split-chunks splits backward.
+/// Whether mf-split-chunks splits backward into two halves.
 enum class SplitBackward : uint8_t {
-  /// As the model's schedule says; not, without one.
+  /// As the model's schedule requires; false without a schedule.
   Auto,
   Always,
   Never
 };
 
-/// Whether mf-split-chunks makes what is recomputed a function of its own.
+/// Whether mf-split-chunks puts recomputed operators into a separate function.
 enum class RecomputeTasks : uint8_t {
-  /// As the model's schedule says; not, without one.
+  /// As the model's schedule requires; false without a schedule.
   Auto,
   Always,
   Never
@@ -31,15 +31,16 @@ enum class RecomputeTasks : uint8_t {
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 
-/// Takes the report of the layers of a model, or of the stages of a step, as
+/// Receives the report of the layers of a model, or of the stages of a step, as
 /// one JSON object. May be called from the threads of a pass manager.
 using LayerReportHandler = std::function<void(llvm::json::Object)>;
 
-/// mf-mark-memory that also hands on its report of each layer.
+/// Creates mf-mark-memory with a handler for the report of each layer.
 std::unique_ptr<mlir::Pass> createMarkMemory(const MarkMemoryOptions &options,
                                              LayerReportHandler handler);
 
-/// ascend-print-memory that hands on its report as JSON instead of printing it.
+/// Creates ascend-print-memory that passes its report on as JSON instead of
+/// printing it.
 std::unique_ptr<mlir::Pass> createPrintMemory(LayerReportHandler handler);
 
 #define GEN_PASS_REGISTRATION

@@ -1,7 +1,7 @@
 //===- Passes.td - All passes, in pipeline order ---------------*- tablegen -*-===//
 //
-// Examples are excerpts of the passes' output for examples/two_layers.mlir;
-// test/docs/check_definitions.py says how they are written and checks them.
+// The examples are excerpts of the passes' output for examples/two_layers.mlir.
+// test/docs/check_definitions.py describes their format and checks them.
 //
 //===----------------------------------------------------------------------===//
 

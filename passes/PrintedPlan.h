@@ -1,8 +1,8 @@
 //===- PrintedPlan.h - Plans in the order of operations --------*- C++ -*-===//
 //
-// Passes run on threads, one operation each. They print through diagnostics
-// with a mark: MLIR puts the diagnostics of threads into the order of the
-// operations, and the code that started the pass prints those with the mark as
+// Passes run on threads, one operation each. They print plans as diagnostics
+// with a mark, because MLIR puts the diagnostics of threads into the order of
+// the operations. The code that started the pass prints marked diagnostics as
 // plain text.
 //
 //===----------------------------------------------------------------------===//
@@ -18,7 +18,7 @@
 
 namespace mf::passes {
 
-/// Collects text about an operation, and prints it at once on standard error
+/// Collects text about an operation, and prints it as a whole on standard error
 /// when it goes out of scope. The pass must be a PrintingPass.
 class PrintedPlan {
 public:
@@ -28,7 +28,7 @@ public:
   ~PrintedPlan() {
     if (text.empty())
       return;
-    // Not of the operation itself, which would be printed below it.
+    // A remark on the operation itself would print the operation below it.
     mlir::InFlightDiagnostic remark = mlir::emitRemark(op->getLoc());
     remark << llvm::Twine(text);
     remark.getUnderlyingDiagnostic()->getMetadata().emplace_back(
@@ -37,7 +37,7 @@ public:
 
   llvm::raw_ostream &os() { return stream; }
 
-  /// Prints the text of a plan; fails for any other diagnostic.
+  /// Prints the text of a plan. Fails for any other diagnostic.
   static mlir::LogicalResult print(mlir::Diagnostic &diagnostic) {
     if (!llvm::any_of(diagnostic.getMetadata(), isMark))
       return mlir::failure();
@@ -61,13 +61,14 @@ private:
   }
 };
 
-/// A pass, derived from the class that tablegen makes, that may use
+/// A base class between a pass and its ODS class. It allows the pass to use
 /// PrintedPlan.
 template <typename Base> class PrintingPass : public Base {
 public:
   using Base::Base;
 
-  /// Called before threads start; the passes on these are copies of this one.
+  /// Called before threads start. The passes on these threads are copies of
+  /// this one.
   mlir::LogicalResult initialize(mlir::MLIRContext *context) override {
     printer = std::make_shared<mlir::ScopedDiagnosticHandler>(
         context, [](mlir::Diagnostic &diagnostic) {

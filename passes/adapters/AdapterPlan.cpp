@@ -1,4 +1,4 @@
-//===- AdapterPlan.cpp - Layers with adapters, trained parameters ---------===//
+//===- AdapterPlan.cpp - Choice of adapted layers and trained parameters --===//
 
 #include "passes/adapters/AdapterPlan.h"
 #include "mf/Frontend/Config/Diagnostic.h"
@@ -17,15 +17,16 @@ namespace mf::passes {
 // Layers
 //===----------------------------------------------------------------------===//
 
-/// The parts of a network whose layers may get adapters: its head never does.
+/// Returns whether this is a part of the network whose layers may get adapters.
+/// The head never does.
 static bool isAdaptedPart(llvm::StringRef name) {
   return llvm::is_contained(
       {"backbone", "model", "transformer", "llm_model", "language_model"},
       name);
 }
 
-/// Walks down the Cells of `path`: one that is excluded, and one that matches
-/// but is no linear layer, ends the way.
+/// Visits the Cells of `path` from the outermost one. The search ends at an
+/// excluded Cell, and at a matching Cell that is not a linear layer.
 static bool isMatched(llvm::StringRef path, const NameRegex &target,
                       llvm::ArrayRef<NameRegex> exclude) {
   llvm::SmallVector<llvm::StringRef> names;
@@ -43,7 +44,8 @@ static bool isMatched(llvm::StringRef path, const NameRegex &target,
   return false;
 }
 
-/// The names of linear layers that may get adapters, each once.
+/// Returns the names of linear layers that may get adapters, without
+/// duplicates.
 static std::set<std::string>
 getLinearNames(const std::vector<LinearLayer> &layers) {
   std::set<std::string> names;
@@ -55,7 +57,8 @@ getLinearNames(const std::vector<LinearLayer> &layers) {
   return names;
 }
 
-/// Says that nothing matches. Each alternative may be a misspelt name.
+/// Describes that nothing matches. Each alternative of the pattern may be a
+/// misspelt name.
 static std::string describeMismatch(const AdapterRules &rules,
                                     const std::vector<LinearLayer> &layers) {
   std::set<std::string> names = getLinearNames(layers);
@@ -68,7 +71,7 @@ static std::string describeMismatch(const AdapterRules &rules,
     message += " and 'exclude_layers' leaves";
   std::vector<std::string> near;
   for (llvm::StringRef alternative : alternatives) {
-    // The letters of `.*wqq` are the name that the user had in mind.
+    // For `.*wqq` the letters are the name that the user meant.
     std::string name;
     for (char c : alternative)
       if (llvm::isAlnum(c) || c == '_')
@@ -88,7 +91,8 @@ static std::string describeMismatch(const AdapterRules &rules,
 // Parameters
 //===----------------------------------------------------------------------===//
 
-/// Whether one of `globs`, as Python's fnmatch has them, matches all of `name`.
+/// Returns whether one of `globs`, in the syntax of Python's fnmatch, matches
+/// all of `name`.
 static bool matchesGlob(llvm::ArrayRef<llvm::GlobPattern> globs,
                         llvm::StringRef name) {
   return llvm::any_of(
@@ -109,8 +113,9 @@ static bool compileGlobs(const std::vector<std::string> &texts,
   return true;
 }
 
-/// A parameter that both lists match, or none does, stays as the adapters leave
-/// it: it is not trained.
+/// Returns whether a parameter of the model stays trained. A parameter that
+/// both lists match, or neither, keeps the state that the adapters give it: it
+/// is not trained.
 static bool isStillTrained(llvm::StringRef name,
                            llvm::ArrayRef<llvm::GlobPattern> include,
                            llvm::ArrayRef<llvm::GlobPattern> exclude) {

@@ -1,7 +1,7 @@
-//===- AdapterPlan.h - Layers with adapters, trained parameters -*- C++ -*-===//
+//===- AdapterPlan.h - Adapted layers and trained parameters ----*- C++ -*-===//
 //
-// MindSpore Transformers' rules of which linear layers get low-rank adapters
-// and of which parameters are then trained. No IR.
+// MindSpore Transformers' rules about which linear layers get low-rank adapters
+// and which parameters are trained. This file does not depend on IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,21 +17,22 @@
 
 namespace mf::passes {
 
-/// The part of pet_config that is about names.
+/// The part of pet_config that concerns names.
 struct AdapterRules {
   int64_t rank = 8;
-  /// A regular expression that matches from the start of a Cell's name.
+  /// A regular expression that matches a prefix of a Cell's name.
   std::string target;
-  /// Regular expressions of Cells that stay as they are, with all in them.
+  /// Regular expressions of Cells that, with everything in them, get no
+  /// adapters.
   std::vector<std::string> exclude;
-  /// The names of adapters begin with it.
+  /// The prefix of the names of adapters.
   std::string prefix;
-  /// Globs over names of parameters.
+  /// Globs that match names of parameters.
   std::vector<std::string> freezeInclude, freezeExclude;
 };
 
-/// A linear layer by the path of its Cell from the network on, as in
-/// `model.layers.0.attention.wq`.
+/// A linear layer, identified by the path of its Cell from the network on, for
+/// example `model.layers.0.attention.wq`.
 struct LinearLayer {
   std::string path;
   int64_t numInputs = 0, numOutputs = 0;
@@ -43,13 +44,13 @@ struct WeightToTrain {
 };
 
 struct AdapterPlan {
-  /// By linear layer, whether it gets adapters.
+  /// For each linear layer, whether it gets adapters.
   std::vector<bool> isAdapted;
-  /// By parameter of the model before, whether it is trained.
+  /// For each parameter of the original model, whether it is trained.
   std::vector<bool> isTrained;
   int64_t numAdapted = 0;
-  /// Elements of the adapters, and of all other parameters that are trained or
-  /// not.
+  /// The number of elements of the adapters, and of all other parameters that
+  /// are trained or frozen.
   int64_t adapterElements = 0, trainedElements = 0, frozenElements = 0;
 
   int64_t getTrainedElements() const {
@@ -57,15 +58,16 @@ struct AdapterPlan {
   }
 };
 
-/// The plan, or with `error` none: a pattern that is no regular expression, or
-/// one that matches no linear layer; the message names near ones.
+/// Plans the adapters. Returns none and sets `error` if a pattern is not a
+/// regular expression or matches no linear layer. The message suggests similar
+/// names.
 std::optional<AdapterPlan>
 planAdapters(const AdapterRules &rules, const std::vector<LinearLayer> &layers,
              const std::vector<WeightToTrain> &parameters, std::string &error);
 
-/// Finds those operators of a layer, by name, that adapters add. MindSpore
-/// Transformers inserts these once patterns for recomputation and swap have
-/// been matched, so no pattern can name them.
+/// Returns those names of operators of a layer that adapters add. MindSpore
+/// Transformers inserts these after it has matched patterns for recomputation
+/// and swap, so that no pattern can match them.
 std::set<std::string>
 findAdapterOperators(const std::vector<std::string> &names);
 

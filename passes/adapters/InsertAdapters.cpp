@@ -23,12 +23,12 @@ struct LinearSite {
   LayerOp layer;
   MatmulOp product;
   ParamOp weight, bias;
-  /// The addition of the bias; null without one.
+  /// The addition of the bias; null without a bias.
   AddOp biasAdd;
-  /// The Cell's path from the network on, and that from its layer on.
+  /// The path of the Cell from the network on, and from its layer on.
   std::string path, cell;
 
-  /// The value that adapters add to.
+  /// Returns the value to which adapters add.
   Value getResult() {
     return biasAdd ? biasAdd.getResult() : product.getResult();
   }
@@ -40,7 +40,7 @@ struct LinearSite {
 // Finding linear layers
 //===----------------------------------------------------------------------===//
 
-/// The parameter that `value` is, maybe converted.
+/// Returns the parameter that `value` reads, possibly through a cast.
 static ParamOp findParameter(ModelOp model, Value value) {
   if (auto cast = value.getDefiningOp<CastOp>())
     value = cast.getInput();
@@ -48,7 +48,8 @@ static ParamOp findParameter(ModelOp model, Value value) {
   return read ? model.lookupSymbol<ParamOp>(read.getParam()) : ParamOp();
 }
 
-/// `name` without `suffix` at its end; empty if it does not end so.
+/// Returns `name` without `suffix`, or an empty name if it does not end with
+/// it.
 static StringRef dropSuffix(StringRef name, StringRef suffix) {
   return name.consume_back(suffix) ? name : StringRef();
 }
@@ -67,8 +68,8 @@ static AddOp findBiasAdd(ModelOp model, MatmulOp product, StringRef path,
   return add;
 }
 
-/// The linear layer whose product this is: its input times the transpose of a
-/// weight that is called `<path>.weight`.
+/// Returns the linear layer of a product: its input times the transpose of a
+/// weight that is named `<path>.weight`.
 static std::optional<LinearSite> matchLinear(ModelOp model, LayerOp layer,
                                              MatmulOp product) {
   LinearSite site;
@@ -162,8 +163,8 @@ void AdapterInserter::collect() {
         layers.push_back({site->path, shape[1], shape[0]});
         sites.push_back(std::move(*site));
       }
-  // Tables are constants, statistics are not the optimizer's, and a tied
-  // parameter is its owner.
+  // Tables are constants, statistics are not updated by the optimizer, and a
+  // tied parameter is represented by its owner.
   for (auto param : model.getBody().getOps<ParamOp>())
     if (!param.getFrozen() && !param.getUpdateRule() && !param.getTied()) {
       weights.push_back(param);
@@ -176,14 +177,14 @@ void AdapterInserter::collect() {
 // One linear layer
 //===----------------------------------------------------------------------===//
 
-/// `name` without its last `count` parts.
+/// Returns `name` without its last `count` components.
 static StringRef dropParts(StringRef name, unsigned count) {
   for (; count > 0; --count)
     name = name.contains('.') ? name.rsplit('.').first : StringRef();
   return name;
 }
 
-/// Linear layers side by side share the conversion of their input.
+/// Converts a value. Linear layers with the same input share its conversion.
 Value AdapterInserter::convert(Value value, Type element, LinearSite &site) {
   if (getElementTypeOrSelf(value.getType()) == element)
     return value;
@@ -201,7 +202,8 @@ Value AdapterInserter::convert(Value value, Type element, LinearSite &site) {
   return create<CastOp>(site, "cast", type.clone(element), value).getResult();
 }
 
-/// The conversion of the operand before is erased where nothing else reads it.
+/// Replaces an operand. If the previous operand is a cast without other
+/// readers, it is erased.
 static void replaceOperand(Operation *op, unsigned number, Value value) {
   Operation *before = op->getOperand(number).getDefiningOp();
   op->setOperand(number, value);
@@ -209,8 +211,8 @@ static void replaceOperand(Operation *op, unsigned number, Value value) {
     before->erase();
 }
 
-/// Computes the layer in `element`; what reads its result sees the type that it
-/// had.
+/// Computes the layer in `element`. The readers of its result still see the
+/// former type.
 void AdapterInserter::convertProduct(LinearSite &site, Type element) {
   auto before = cast<RankedTensorType>(site.getResult().getType());
   builder.setInsertionPoint(site.product);
@@ -255,8 +257,8 @@ Value AdapterInserter::addParameter(LinearSite &site, Operation *after,
   return convert(read, getElementTypeOrSelf(product.getType()), site);
 }
 
-/// The values that random bits depend on: an argument of the layer, which is
-/// the last one.
+/// Returns the values that seed random bits, which are the last argument of the
+/// layer.
 Value AdapterInserter::getDraw(LayerOp layer) {
   Type type = getDrawType(builder.getContext());
   for (BlockArgument argument : layer.getBody().getArguments())
@@ -279,7 +281,7 @@ Value AdapterInserter::dropInput(LinearSite &site, Value input) {
   return create<DropoutOp>(site, leaf, input, mask, rate).getResult();
 }
 
-/// alpha / rank as the type of the product has it.
+/// Returns alpha / rank, rounded to the type of the product.
 static double getFactor(LoraAttr lora, Type element) {
   llvm::APFloat factor(lora.getAlpha().convertToDouble() /
                        static_cast<double>(lora.getRank()));
@@ -304,7 +306,7 @@ void AdapterInserter::apply(LinearSite &site) {
   builder.setInsertionPointAfterValue(site.getResult());
   Value input = dropInput(site, site.product.getLhs());
   ParamOp paramA, paramB;
-  // HeUniform with a negative slope of sqrt(5).
+  // This is HeUniform with a negative slope of sqrt(5).
   auto initA = InitAttr::get(builder.getContext(), InitKind::Uniform,
                              1 / std::sqrt(static_cast<double>(inputs)));
   Operation *last = site.bias ? site.bias : site.weight;
@@ -327,7 +329,7 @@ void AdapterInserter::apply(LinearSite &site) {
 // The model
 //===----------------------------------------------------------------------===//
 
-/// A tied parameter is trained where its owner is.
+/// A tied parameter is trained if and only if its owner is.
 void AdapterInserter::freeze(const AdapterPlan &plan) {
   for (auto [param, isTrained] : llvm::zip_equal(weights, plan.isTrained))
     param.setUntrained(!isTrained);

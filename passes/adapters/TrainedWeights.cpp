@@ -1,4 +1,4 @@
-//===- TrainedWeights.cpp - What a model with a prefix trains -------------===//
+//===- TrainedWeights.cpp - Trained weights of a model with a prefix ------===//
 
 #include "passes/adapters/TrainedWeights.h"
 

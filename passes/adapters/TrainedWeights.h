@@ -1,4 +1,4 @@
-//===- TrainedWeights.h - What a model with a prefix trains -----*- C++ -*-===//
+//===- TrainedWeights.h - Trained weights of prefix models ------*- C++ -*-===//
 
 #ifndef MF_PASSES_ADAPTERS_TRAINEDWEIGHTS_H
 #define MF_PASSES_ADAPTERS_TRAINEDWEIGHTS_H
@@ -8,8 +8,9 @@
 
 namespace mf::passes {
 
-/// Says what is trained of a model whose layers get no adapters, but whose
-/// weights are not all trained: one with a prefix. Says nothing of others.
+/// Prints which weights are trained if the layers of a model get no adapters
+/// but not all of its weights are trained, as in a model with a prefix. Prints
+/// nothing for other models.
 void printTrained(ir::ModelOp model, llvm::raw_ostream &os);
 
 } // namespace mf::passes

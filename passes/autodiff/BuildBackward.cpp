@@ -15,8 +15,8 @@ using mf::passes::ChunkLayers;
 
 namespace {
 
-/// Groups layers by placement. Layers of a chunk are neighbours in the model:
-/// chunks are consecutive runs of layers.
+/// Groups layers by placement. A chunk consists of consecutive layers of the
+/// model.
 FailureOr<SmallVector<ChunkLayers>> groupLayers(ModelOp model) {
   SmallVector<ChunkLayers> chunks;
   DenseSet<Attribute> seen;
@@ -35,8 +35,8 @@ FailureOr<SmallVector<ChunkLayers>> groupLayers(ModelOp model) {
   return chunks;
 }
 
-/// The number of the first chunk that reads a weight which is trained; 0 where
-/// none does. Layers of later pieces of the sequence read the same weights.
+/// Returns the index of the first chunk that reads a trained weight; 0 if none
+/// does. Layers of later pieces of the sequence read the same weights.
 int64_t findFirstTrained(ArrayRef<ChunkLayers> chunks,
                          const SymbolTable &symbols) {
   auto readsTrained = [&](LayerOp layer) {
@@ -62,7 +62,7 @@ struct BuildBackwardPass
       return signalPassFailure();
     SymbolTable symbols(model);
     const int64_t firstTrained = findFirstTrained(*chunks, symbols);
-    // The pieces of a chunk have its number.
+    // All pieces of a chunk have its index.
     int64_t index = 0, piece = 0;
     for (ChunkLayers &chunk : *chunks) {
       if (std::exchange(piece, chunk.placement.getPiece()) !=

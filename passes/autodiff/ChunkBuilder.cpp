@@ -26,8 +26,8 @@ Value ChunkBuilder::addInput(LayerOp layer, size_t copy, unsigned argument) {
   return input;
 }
 
-/// Layers of a chunk read one part of the tokens: a second input of a kind
-/// would be another micro-batch.
+/// All layers of a chunk must read the same part of the tokens: a second input
+/// of a kind would belong to another micro-batch.
 LogicalResult ChunkBuilder::checkInputs() {
   for (ArrayRef<std::pair<InputKind, Value>> ofCopy : stepInputs)
     for (auto [number, input] : llvm::enumerate(ofCopy))
@@ -42,8 +42,8 @@ LogicalResult ChunkBuilder::checkInputs() {
   return success();
 }
 
-/// Arguments for what earlier pieces gave come behind all others: by piece,
-/// then by layer.
+/// Adds the arguments for values of earlier pieces after all others, ordered by
+/// piece and then by layer.
 void ChunkBuilder::addPast() {
   int64_t piece = source.placement.getPiece();
   if (piece == 0)
@@ -63,7 +63,7 @@ void ChunkBuilder::addPast() {
     }
 }
 
-/// The value that argument number `argument` of `layer` stands for.
+/// Returns the value that argument `argument` of `layer` is mapped to.
 Value ChunkBuilder::getArgument(LayerOp layer, size_t copy, unsigned argument) {
   unsigned firstPast = layer.getFirstPast();
   unsigned numHidden = std::min<size_t>(hidden[copy].size(), firstPast);
@@ -79,7 +79,8 @@ Value ChunkBuilder::getArgument(LayerOp layer, size_t copy, unsigned argument) {
               number % count];
 }
 
-/// All copies share the values that are made of parameters alone, `constants`.
+/// Inlines a layer for one copy of the model. All copies share `constants`, the
+/// values that are computed from parameters alone.
 void ChunkBuilder::inlineCopy(LayerOp layer, size_t copy,
                               IRMapping &constants) {
   IRMapping mapping(constants);
@@ -123,7 +124,8 @@ void ChunkBuilder::inlineLayer(LayerOp layer) {
     llvm::append_range(forward, copies.front());
     return;
   }
-  // The gradients of constants are known once all copies have added to them.
+  // The gradients of constants are complete after all copies have added to
+  // them.
   DenseSet<Value> shared;
   for (auto [from, to] : constants.getValueMap())
     shared.insert(to);
@@ -136,8 +138,8 @@ void ChunkBuilder::inlineLayer(LayerOp layer) {
     });
 }
 
-/// The value to add to the gradient of `param`: in its type, and shared out
-/// among ranks where that is done by micro-batch.
+/// Returns the value to add to the gradient of `param`: converted to its type,
+/// and reduce-scattered over ranks if this is done for each micro-batch.
 Value ChunkBuilder::makeSummand(ParamOp param, Value gradient) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfterValue(gradient);
@@ -155,10 +157,10 @@ Value ChunkBuilder::makeSummand(ParamOp param, Value gradient) {
   return divideByRanks(param, gradient, name);
 }
 
-/// The ranks by which a summand of the gradient of `param` is divided: those
-/// that share the parameter out where its sharing asks for that, or those that
-/// a mean is over, if the summand is their sum. Other sums are divided at the
-/// step's end.
+/// Returns the divisor of a summand of the gradient of `param`. It is the
+/// number of ranks that shard the parameter if its sharing requires that, or
+/// the number of ranks over which a mean is taken if the summand is their sum.
+/// Other sums are divided at the end of the step.
 int64_t ChunkBuilder::getDivisor(ParamOp param) {
   if (param.getUpdateRule())
     return 1;
@@ -186,7 +188,7 @@ Value ChunkBuilder::divideByRanks(ParamOp param, Value sum, StringRef name) {
   return mean;
 }
 
-/// Collects the chunk's results: gradients of hidden inputs, then of
+/// Collects the chunk's results: the gradients of hidden inputs, then those of
 /// parameters.
 LogicalResult ChunkBuilder::collectGradients(const GradientBuilder &gradients) {
   for (auto [index, input] : llvm::enumerate(gradientInputs)) {
@@ -209,8 +211,8 @@ LogicalResult ChunkBuilder::collectGradients(const GradientBuilder &gradients) {
   return success();
 }
 
-/// A view of several operands that is its first as it is, was there for what
-/// backward makes for the others.
+/// Removes views with several operands whose result is their first operand
+/// unchanged. They only served to give the other operands gradients.
 void ChunkBuilder::dropMarkers() {
   for (Operation &op : llvm::make_early_inc_range(*block)) {
     auto compute = dyn_cast<ComputeOpInterface>(op);

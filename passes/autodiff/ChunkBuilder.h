@@ -48,33 +48,34 @@ private:
   ir::ModelOp model;
   mlir::SymbolTable &symbols;
   ChunkLayers &source;
-  /// The chunk's number, and that of the first one with weights that are
-  /// trained, with which gradients end.
+  /// The index of the chunk, and that of the first chunk with trained weights,
+  /// at which gradients end.
   int64_t index, firstTrained;
   mlir::OpBuilder builder;
   std::unique_ptr<mlir::Region> body;
   mlir::Block *block = nullptr;
-  /// By copy of the model, the values that the last inlined layer hands to the
-  /// next one.
+  /// For each copy of the model, the values that the last inlined layer passes
+  /// to the next one.
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> hidden;
-  /// Tokens and labels by copy of the model.
+  /// Tokens and labels for each copy of the model.
   llvm::SmallVector<llvm::SmallVector<std::pair<ir::InputKind, mlir::Value>, 2>>
       stepInputs;
-  /// Operators in an order whose reverse has all copies of a layer one after
-  /// another, the first one first.
+  /// Operators in such an order that its reverse visits all copies of a layer
+  /// one after another, the first copy first.
   llvm::SmallVector<mlir::Operation *> forward;
   llvm::SmallVector<mlir::Value> losses, hiddenInputs;
-  /// The inputs that get gradients.
+  /// The inputs that have gradients.
   llvm::SmallVector<mlir::Value> gradientInputs;
-  /// Values that earlier pieces of the sequence gave, the first piece's before
-  /// the second's, and the values that this one gives.
+  /// The values received from earlier pieces of the sequence, ordered by piece,
+  /// and the values that this piece passes on.
   llvm::SmallVector<mlir::Value> past, future;
-  /// By layer of the chunk, its first place among a piece's values.
+  /// For each layer of the chunk, the index of its first value among those of a
+  /// piece.
   llvm::DenseMap<mlir::Operation *, int64_t> firstOfLayer;
   llvm::SmallVector<mlir::Attribute> inputs, inputIndices, gradientNames;
   llvm::SmallVector<std::pair<ir::GetParamOp, ir::ParamOp>> trained;
-  /// Reads of weights that are not trained, and the size of the gradients that
-  /// these do not have.
+  /// The number of reads of weights that are not trained, and the size of the
+  /// gradients that these would have.
   int64_t numFrozen = 0, frozenBytes = 0;
   llvm::SmallVector<mlir::Value> results;
 };

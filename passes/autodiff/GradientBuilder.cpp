@@ -1,4 +1,4 @@
-//===- GradientBuilder.cpp - The gradients of a chain of operators --------===//
+//===- GradientBuilder.cpp - Gradients of a sequence of operators ---------===//
 
 #include "GradientBuilder.h"
 
@@ -7,7 +7,7 @@ using namespace mf::ir;
 
 namespace mf::passes {
 
-/// Neither integers nor what changes in steps hand a gradient on.
+/// Integers and piecewise constant operators do not propagate gradients.
 void GradientBuilder::propagate(Block &forward) {
   for (Operation &op : forward) {
     if (op.hasTrait<PiecewiseConstant>() ||

@@ -1,4 +1,4 @@
-//===- GradientBuilder.h - Gradients of a chain of operators ----*- C++ -*-===//
+//===- GradientBuilder.h - Gradients of a sequence of operators -*- C++ -*-===//
 
 #ifndef MF_PASSES_AUTODIFF_GRADIENTBUILDER_H
 #define MF_PASSES_AUTODIFF_GRADIENTBUILDER_H
@@ -15,15 +15,15 @@ class GradientBuilder {
 public:
   GradientBuilder(mlir::OpBuilder &builder) : builder(builder) {}
 
-  /// Says that `value` (a hidden input, a trained parameter) needs a gradient.
+  /// Marks `value` (a hidden input, a trained parameter) as needing a gradient.
   void require(mlir::Value value) { needing.insert(value); }
   bool isRequired(mlir::Value value) const { return needing.contains(value); }
 
-  /// Marks what depends on a value that needs a gradient.
+  /// Marks all values that depend on a value that needs a gradient.
   void propagate(mlir::Block &forward);
 
-  /// Appends the gradients of `operators`, last one first. Each of `outputs`
-  /// has one of `outputGradients`.
+  /// Appends the gradients of `operators`, starting with the last one.
+  /// `outputGradients` has a gradient for each of `outputs`.
   mlir::LogicalResult run(llvm::ArrayRef<mlir::Operation *> operators,
                           mlir::ValueRange outputs,
                           mlir::ValueRange outputGradients);

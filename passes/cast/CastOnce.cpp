@@ -19,8 +19,9 @@ using namespace mf::passes;
 
 namespace {
 
-/// The share of the memory left that copies may take, so that offsets can be
-/// found for all: plans come this close to the bytes that are live.
+/// The fraction of the free memory that copies may use. The margin lets the
+/// planner find offsets for all buffers, because arenas are slightly larger
+/// than the live bytes.
 constexpr double usableShare = 0.99;
 
 struct CastOncePass
@@ -28,7 +29,7 @@ struct CastOncePass
   using PrintingPass::PrintingPass;
 
   void runOnOperation() override {
-    // Without --cast-once the pass has nothing to do but to say what it would.
+    // Without --cast-once the pass only reports what it would do.
     if (!apply && !printPlan && !getContext().getRemarkEngine())
       return;
     ascend::ProgramOp program = getOperation();
@@ -65,7 +66,7 @@ private:
     return described;
   }
 
-  /// The memory that the stage's limit leaves above its peak; none without a
+  /// Returns the memory between the stage's peak and its limit; none without a
   /// limit.
   LogicalResult getRoom(ascend::ProgramOp program,
                         std::optional<int64_t> &room) {
@@ -79,7 +80,7 @@ private:
     if (failed(decoded))
       return failure();
     StageProblem stage(*decoded);
-    // ascend-plan-memory says what is wrong.
+    // ascend-plan-memory reports the error.
     if (stage.getBrokenSlot())
       return success();
     if (llvm::Error error = stage.getDevice().check()) {

@@ -5,7 +5,7 @@
 
 namespace mf::passes {
 
-/// Exact: bytes of a step may have more digits than a double.
+/// Compares exactly: the bytes of a step may have more digits than a double.
 static bool isWorthMore(const ConvertedParameter &a,
                         const ConvertedParameter &b) {
   return static_cast<__int128>(a.getBytesSaved()) * b.bytesKept >

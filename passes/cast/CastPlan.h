@@ -1,8 +1,8 @@
 //===- CastPlan.h - Chooses parameters to convert once ----------*- C++ -*-===//
 //
-// A converted copy of a parameter takes memory up to its last reader in the
-// step, and saves all conversions but one. This decides which are worth it. No
-// IR.
+// A converted copy of a parameter uses memory until its last reader in the
+// step, and saves all conversions but one. This file decides which copies are
+// worth it. It does not depend on IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,34 +18,34 @@
 
 namespace mf::passes {
 
-/// A parameter that readers convert.
+/// A parameter that its readers convert.
 struct ConvertedParameter {
   std::string name;
-  /// Conversions in a step.
+  /// The number of conversions in a step.
   int64_t casts = 0;
-  /// Bytes that one of them reads and writes.
+  /// The bytes that one conversion reads and writes.
   int64_t bytesMoved = 0;
-  /// Bytes of its copy.
+  /// The bytes of a copy.
   int64_t bytesKept = 0;
 
   int64_t getBytesSaved() const { return (casts - 1) * bytesMoved; }
 };
 
 struct CastPlan {
-  /// Indices of the parameters that get a copy, in their order.
+  /// The indices of the parameters that get a copy, in their order.
   std::vector<size_t> copied;
   int64_t castsSaved = 0;
   int64_t bytesSaved = 0;
   int64_t bytesKept = 0;
-  /// Parameters that are converted several times and get none, for want of
-  /// memory.
+  /// The number of parameters that are converted several times but get no copy
+  /// for lack of memory.
   int64_t withoutRoom = 0;
 };
 
-/// Chooses copies in the order of bytes saved per byte kept, the first of
-/// equals first, as far as `room` goes, in bytes; without it, all. A copy that
-/// has no room leaves it to smaller ones behind it. A parameter that is
-/// converted once gets none.
+/// Chooses copies in descending order of bytes saved per byte kept, ties in
+/// their order, until `room` bytes are used; all copies if there is no limit. A
+/// copy that does not fit is skipped, so that smaller ones may still fit. A
+/// parameter that is converted once gets none.
 CastPlan planCasts(llvm::ArrayRef<ConvertedParameter> parameters,
                    std::optional<int64_t> room);
 

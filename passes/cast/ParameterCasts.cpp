@@ -19,7 +19,7 @@ static ascend::StepOp getStep(ascend::ProgramOp program) {
   return steps.empty() ? ascend::StepOp() : *steps.begin();
 }
 
-/// How often a step calls each routine before parameters change.
+/// Counts how often a step calls each routine before parameters change.
 static llvm::StringMap<int64_t> countRuns(ascend::ProgramOp program) {
   llvm::StringSet<> updating;
   for (auto routine : program.getBody().getOps<ascend::RoutineOp>())
@@ -30,7 +30,7 @@ static llvm::StringMap<int64_t> countRuns(ascend::ProgramOp program) {
   for (auto call : getStep(program).getBody().getOps<ascend::CallOp>()) {
     isUpdated |= updating.contains(call.getRoutine());
     int64_t &count = runs[call.getRoutine()];
-    // Conversions behind an update see other values.
+    // Conversions after an update read other values.
     if (isUpdated)
       count = -1;
     else if (count >= 0)
@@ -39,8 +39,8 @@ static llvm::StringMap<int64_t> countRuns(ascend::ProgramOp program) {
   return runs;
 }
 
-/// The parameter that `launch` converts to a temporary; null if it does
-/// something else.
+/// Returns the parameter that `launch` converts to a temporary; null for any
+/// other launch.
 static ascend::GlobalOp getConverted(ascend::LaunchOp launch) {
   const KernelSignature *signature = findKernelSignature(launch.getKernel());
   if (!signature || signature->kind != "cast" ||
@@ -50,7 +50,7 @@ static ascend::GlobalOp getConverted(ascend::LaunchOp launch) {
   return launch.getInputs().front().getDefiningOp<ascend::GlobalOp>();
 }
 
-/// Whether nothing but `writer` writes `buffer`, or a view of it.
+/// Returns whether only `writer` writes `buffer` or a view of it.
 static bool isOnlyWriter(ascend::LaunchOp writer, Value buffer) {
   return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
     if (user == writer)
@@ -107,7 +107,7 @@ mf::passes::findParameterCasts(ascend::ProgramOp program) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Numbers of launches, from 1 on, that are no longer in a routine.
+/// The numbers, from 1, of launches that were removed from each routine.
 using DroppedLaunches = llvm::StringMap<SmallVector<int64_t>>;
 
 static DroppedLaunches getDropped(ascend::ProgramOp program,
@@ -124,8 +124,8 @@ static DroppedLaunches getDropped(ascend::ProgramOp program,
   return dropped;
 }
 
-/// Makes `call` record its events behind the launches that are left. Events
-/// that would be the same become one.
+/// Renumbers the launches after which `call` records its events. Events that
+/// become equal are merged.
 static void renumberRecords(ascend::CallOp call, ArrayRef<int64_t> dropped) {
   ArrayRef<int64_t> records = call.getRecords().value_or(ArrayRef<int64_t>());
   if (records.empty())
@@ -134,7 +134,8 @@ static void renumberRecords(ascend::CallOp call, ArrayRef<int64_t> dropped) {
   SmallVector<size_t> places;
   for (int64_t record : records) {
     const int64_t before = llvm::upper_bound(dropped, record) - dropped.begin();
-    // Behind a launch in front of which nothing is left: behind the first.
+    // If no launch before it is left, the event is recorded after the first
+    // launch.
     const int64_t number = std::max<int64_t>(record - before, 1);
     if (numbers.empty() || numbers.back() != number)
       numbers.push_back(number);
@@ -152,7 +153,7 @@ static void renumberRecords(ascend::CallOp call, ArrayRef<int64_t> dropped) {
   call.erase();
 }
 
-/// The routine that runs first in each step.
+/// Returns the routine that runs first in each step.
 static ascend::RoutineOp getBegin(ascend::ProgramOp program) {
   for (auto routine : program.getBody().getOps<ascend::RoutineOp>())
     if (routine.getSymName() == names::begin)
@@ -172,7 +173,8 @@ static ascend::RoutineOp getBegin(ascend::ProgramOp program) {
   return routine;
 }
 
-/// In front of the waits for collectives, so that both run side by side.
+/// Returns a position before the waits for collectives, so that conversions and
+/// collectives run concurrently.
 static OpBuilder getPlaceInBegin(ascend::RoutineOp begin) {
   Block &body = begin.getBody().front();
   auto waits = body.getOps<ascend::WaitOp>();

@@ -8,22 +8,22 @@
 
 namespace mf::passes {
 
-/// The launches that convert one parameter to one type, in temporaries.
+/// The launches that convert one parameter to one type, into temporaries.
 struct ParameterCasts {
   ascend::StaticOp parameter;
   ascend::BufferType converted;
   llvm::SmallVector<ascend::LaunchOp> launches;
-  /// The number of times they run in a step.
+  /// How often they run in a step.
   int64_t runs = 0;
 };
 
-/// The conversions of parameters by routines that run before parameters are
-/// updated, in the order of the program; of each parameter those to the type
-/// that comes first.
+/// Returns the conversions of parameters by routines that run before parameters
+/// are updated, in the order of the program. For each parameter, only
+/// conversions to the first type are returned.
 std::vector<ParameterCasts> findParameterCasts(ascend::ProgramOp program);
 
-/// Replaces launches by copies that the step's begin makes: the statics that
-/// their readers read instead.
+/// Replaces launches by copies that are made at the start of the step. Their
+/// readers read the copies, which are statics.
 void convertOnce(ascend::ProgramOp program,
                  llvm::MutableArrayRef<ParameterCasts> casts);
 

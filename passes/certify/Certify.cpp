@@ -1,4 +1,4 @@
-//===- Certify.cpp - What each chunk has to compute -----------------------===//
+//===- Certify.cpp - Certificates of chunks -------------------------------===//
 
 #include "dialects/mf/CertificateAttribute.h"
 #include "mlir/IR/Remarks.h"
@@ -53,7 +53,8 @@ private:
 
 } // namespace
 
-/// Leaves out what earlier pieces of the sequence gave: it is there already.
+/// Outputs that were received from earlier pieces of the sequence are left out,
+/// because they exist already.
 void CertificateWriter::addOutputs() {
   CutOp cut = chunk.getCut();
   SmallVector<Value> values(cut.getOutputs());

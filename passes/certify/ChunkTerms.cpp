@@ -10,7 +10,7 @@ using namespace mf::passes;
 using ir::EmittedBuffer;
 using program::Term;
 
-/// As kernels and programs count them.
+/// Returns the size of a tensor as kernels and programs count it.
 static int64_t getSize(RankedTensorType type) {
   std::optional<TensorShape> shape = getTensorShape(type);
   return shape ? shape->getBytes() : 0;
@@ -86,8 +86,8 @@ ChunkTerms::View ChunkTerms::getStored(ir::ParamOp param) {
   return found->second;
 }
 
-/// A parameter as layers read it. Ranks that share its storage out gather it
-/// before the step's tasks.
+/// Returns a parameter as layers read it. If its storage is sharded over ranks,
+/// it is gathered before the step's tasks.
 ChunkTerms::View ChunkTerms::getStoredOrGathered(ir::ParamOp param) {
   if (!param.getGathered())
     return getStored(param);
@@ -171,7 +171,8 @@ void ChunkTerms::communicate(const ir::EmittedCollective &collective) {
 // Operators
 //===----------------------------------------------------------------------===//
 
-/// Recompute may put what is made of the saved form in the place of a result.
+/// Recompute may replace a result by the value that is computed from the saved
+/// form.
 LogicalResult ChunkTerms::runSavedForm(ir::SavedFormOpInterface op) {
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);

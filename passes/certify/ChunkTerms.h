@@ -11,18 +11,19 @@
 
 namespace mf::passes {
 
-/// Runs the operators of a chunk on terms, as they would be lowered one by one:
+/// Runs the operators of a chunk on terms, as if they were lowered one by one:
 /// each emits its launches, which find the terms of their operands in buffers.
 class ChunkTerms : public ir::LaunchEmitter {
 public:
   explicit ChunkTerms(ir::ChunkOp chunk);
 
-  /// Runs all operators of the chunk. Reports at an operator what has no term.
+  /// Runs all operators of the chunk. Reports an error at an operator that has
+  /// no term.
   mlir::LogicalResult run();
-  /// The term of a value of the chunk.
+  /// Returns the term of a value of the chunk.
   program::Term get(mlir::Value value);
-  /// The terms of what recompute may make in place of values, and those of the
-  /// values.
+  /// Returns pairs of terms: those by which recompute may replace values, and
+  /// those of the values.
   llvm::ArrayRef<std::pair<program::Term, program::Term>> getEqual() const {
     return equalTerms;
   }
@@ -64,7 +65,7 @@ private:
 
   ir::ChunkOp chunk;
   mlir::SymbolTable symbols;
-  /// The operator that runs.
+  /// The operator that is being run.
   mlir::Operation *current = nullptr;
   mlir::LogicalResult result = mlir::success();
   std::deque<program::BufferTerms> buffers;

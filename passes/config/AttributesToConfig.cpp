@@ -1,4 +1,4 @@
-//===- AttributesToConfig.cpp - Attributes as training configuration ------===//
+//===- AttributesToConfig.cpp - Attributes to training configuration ------===//
 
 #include "mf/Pipeline/Policy.h"
 #include "passes/config/ConfigAttributes.h"
@@ -28,7 +28,7 @@ static Location toLocation(Attribute attribute) {
   return location;
 }
 
-/// Where the YAML has `key`, if the training attribute says so.
+/// Returns the place of `key` in the YAML, if the training attribute has it.
 static Location getKeyLocation(TrainingAttr training, llvm::StringRef key) {
   mlir::DictionaryAttr locations = training.getLocations();
   return toLocation(locations ? locations.get(key) : Attribute());
@@ -162,8 +162,8 @@ SwapConfig passes::getSwapConfig(TrainingAttr training) {
 FusionConfig passes::getFusionConfig(TrainingAttr training) {
   FusionConfig config;
   FusionsAttr fusions = training.getFusions();
-  /// A switch is named by the last of `keys` that the YAML has, with its place;
-  /// by the first of them if it has none.
+  /// A switch gets the name and the place of the last of `keys` that the YAML
+  /// has, or the name of the first of them if it has none.
   auto set = [&](FusionSwitch &fusion, bool (FusionsAttr::*isOn)() const,
                  llvm::ArrayRef<llvm::StringLiteral> keys) {
     if (fusions)
@@ -216,8 +216,8 @@ StageOffset passes::getStageOffset(TrainingAttr training) {
   return offset;
 }
 
-/// The stage of each chunk, in the order of execution; empty if there is no
-/// such schedule.
+/// Returns the stage of each chunk in the order of execution; empty if there is
+/// no such schedule.
 static std::vector<int64_t> getVisits(TrainingAttr training,
                                       DiagnosticList &diagnostics) {
   ParallelAttr parallel = training.getParallel();
@@ -283,8 +283,8 @@ mlir::FailureOr<StageMap> passes::readStageMap(ModelOp model) {
   }
   StageMap placed = StageMap::fromPlaces(
       std::move(places), parallel.getStages(), parallel.getInterleave());
-  // An offset may ask for more layers than exist. MindSpore Transformers deals
-  // recompute counts by the numbers that the offset asks for, which placements
+  // An offset may count more layers than exist. MindSpore Transformers
+  // distributes recompute counts by the numbers of the offset, which placements
   // do not show.
   DiagnosticList ignored;
   std::optional<StageMap> asked = createStageMap(model, ignored);

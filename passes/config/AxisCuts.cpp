@@ -1,12 +1,12 @@
-//===- AxisCuts.cpp - Axes of ranks that are cut in factors ---------------===//
+//===- AxisCuts.cpp - Axes of ranks that are split into factors -----------===//
 
 #include "passes/config/AxisCuts.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf::passes {
 
-/// Cuts `axis` so that `size` neighbours are whole factors of it; false if it
-/// is cut already in a way that does not fit.
+/// Splits `axis` so that `size` neighbours are a product of whole factors.
+/// Returns false if it is already split in a way that does not fit.
 static bool cutAxis(NamedAxis &axis, int64_t size) {
   if (llvm::is_contained(axis.cuts, size))
     return true;

@@ -1,8 +1,8 @@
-//===- AxisCuts.h - Axes of ranks that are cut in factors ------*- C++ -*-===//
+//===- AxisCuts.h - Axes of ranks that are split into factors ---*- C++ -*-===//
 //
-// Experts and optimizer shards are for ranks that are neighbours, whatever axes
-// they are of. Where such a group ends within an axis, the mesh has that axis
-// in factors. No IR.
+// Experts and optimizer shards belong to ranks that are neighbours, whatever
+// axes these are on. If such a group ends within an axis, the mesh has that
+// axis as several factors. This file does not depend on IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,23 +15,23 @@
 
 namespace mf::passes {
 
-/// An axis of one key of parallel_config, and where it is cut in two: numbers
-/// of neighbours, each a divisor or a multiple of the others.
+/// The axis of one key of parallel_config, and where it is split: numbers of
+/// neighbouring ranks, each a divisor or a multiple of the others.
 struct NamedAxis {
   std::string name;
   int64_t size;
   llvm::SmallVector<int64_t> cuts;
 };
 
-/// Ranks along an axis: `size` of them, each `stride` from the next.
+/// A range of ranks along an axis: `size` ranks at distance `stride`.
 struct AxisSpan {
   NamedAxis *axis;
   int64_t stride, size;
 };
 
-/// Takes the `size` inner ranks off `spans` (the outer ones first) and cuts the
-/// axis within which they end. False, and nothing is changed, if they are no
-/// product of whole factors.
+/// Removes the `size` inner ranks from `spans` (outermost first) and splits the
+/// axis within which they end. Returns false, without changes, if they are not
+/// a product of whole factors.
 bool takeInnerRanks(llvm::SmallVectorImpl<AxisSpan> &spans, int64_t size);
 
 } // namespace mf::passes

@@ -1,4 +1,4 @@
-//===- ConfigAttributes.cpp - Training configuration as attributes --------===//
+//===- ConfigAttributes.cpp - Training configuration to attributes --------===//
 
 #include "passes/config/ConfigAttributes.h"
 #include "mf/Frontend/Config/KnownKeys.h"
@@ -120,7 +120,7 @@ static Attribute getOffset(Builder &builder, const StageOffset &offset) {
 // Training
 //===----------------------------------------------------------------------===//
 
-/// The value as an attribute; null for one that the YAML leaves out.
+/// Returns the value as an attribute; null if the YAML does not have it.
 static Attribute getNumber(Builder &builder, const KnownKey &key,
                            const TrainingConfig &config) {
   if (const auto *number = key.getValue<double>(config))
@@ -134,7 +134,8 @@ static Attribute getNumber(Builder &builder, const KnownKey &key,
   return {};
 }
 
-/// The keys of the YAML alone: the schedule itself knows the defaults.
+/// Returns the keys that the YAML has. The schedule itself defines the
+/// defaults.
 static mlir::NamedAttrList getRateParameters(Builder &builder,
                                              const TrainingConfig &config) {
   mlir::NamedAttrList parameters;
@@ -149,7 +150,7 @@ static LrScheduleAttr getLrSchedule(Builder &builder,
   mlir::NamedAttrList parameters = getRateParameters(builder, config);
   llvm::SmallVector<Attribute> groups;
   for (const LrGroup &group : config.lrGroups) {
-    // The records of keys name members of a whole configuration.
+    // The records of keys refer to members of a whole configuration.
     TrainingConfig own;
     own.lrSchedule = group.schedule;
     mlir::NamedAttrList keys = getRateParameters(builder, own);
@@ -167,8 +168,8 @@ static LrScheduleAttr getLrSchedule(Builder &builder,
                              parameters.getDictionary(builder.getContext()));
 }
 
-/// Excluded patterns, or parts of names of operators that recomputed cells
-/// keep.
+/// Returns excluded patterns, or name parts of operators whose results
+/// recomputed cells keep.
 static Attribute getExcluded(Builder &builder, const RecomputeConfig &config) {
   if (config.keptOperators.empty())
     return getSetting(builder, config.selectRecomputeExclude);
@@ -190,7 +191,7 @@ static RecomputeConfigAttr getRecompute(Builder &builder,
       config.recomputeSliceActivation);
 }
 
-/// Where the settings are that have no attribute of their own for it.
+/// Returns the places of settings that have no attribute with a place.
 static mlir::DictionaryAttr getLocations(Builder &builder,
                                          const TrainingConfig &config,
                                          const StageMapOptions &options,
@@ -216,7 +217,8 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
   return builder.getDictionaryAttr(locations);
 }
 
-/// The optimizer's keys that only matter where several ranks have copies.
+/// Returns the keys of the optimizer that only matter if several ranks have
+/// copies.
 static OptimizerShardAttr getOptimizerShard(MLIRContext *context,
                                             const ParallelConfig &config,
                                             bool hasReplicas) {
@@ -253,7 +255,7 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
       rowBlocks, batch.microBatchInterleaveNum);
 }
 
-/// Null if all switches have their default values.
+/// Returns null if all switches have their default values.
 static FusionsAttr getFusions(MLIRContext *context,
                               const FusionConfig &fusions) {
   auto get = [&](const FusionConfig &config) {

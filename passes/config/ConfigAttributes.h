@@ -1,8 +1,7 @@
-//===- ConfigAttributes.h - Training configuration as attributes -*- C++
-//-*-===//
+//===- ConfigAttributes.h - Attributes of the configuration -----*- C++ -*-===//
 //
-// Between the values that the Config library reads from a YAML and the typed
-// attributes that the passes hand on.
+// Converts between the values that the Config library reads from a YAML and the
+// typed attributes that passes use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +20,11 @@ namespace mf::passes {
 
 using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
 
-/// The `training` attribute of a model; null and an error where a size is out
-/// of bounds. `options` has pipeline_stage, offset and interleaving, `batch`,
-/// `ranks` and `rowBlocks` are the sizes as MindSpore Transformers resolves
-/// them, `schedule` is the policy that orders the stages' runs, `hasReplicas`
-/// tells whether stages have several ranks.
+/// Returns the `training` attribute of a model. Reports an error and returns
+/// null if a size is out of bounds. `options` has pipeline_stage, offset and
+/// interleaving; `batch`, `ranks` and `rowBlocks` are the sizes as MindSpore
+/// Transformers resolves them; `schedule` is the policy that orders the tasks
+/// of stages; `hasReplicas` tells whether stages have several ranks.
 ir::TrainingAttr
 getTrainingAttr(EmitError emitError, mlir::MLIRContext *context,
                 const TrainingConfig &config, const StageMapOptions &options,
@@ -33,38 +32,40 @@ getTrainingAttr(EmitError emitError, mlir::MLIRContext *context,
                 int64_t rowBlocks, const FusionConfig &fusions,
                 llvm::StringRef schedule, bool hasReplicas);
 
-/// The recompute_config that a `training` attribute holds.
+/// Returns the recompute_config that a `training` attribute contains.
 RecomputeConfig getRecomputeConfig(ir::TrainingAttr training);
 
-/// The swap_config that it holds.
+/// Returns the swap_config that it contains.
 SwapConfig getSwapConfig(ir::TrainingAttr training);
 
-/// The fusions that it holds, and where the YAML has their keys.
+/// Returns the fusions that it contains, with the places of their keys in the
+/// YAML.
 FusionConfig getFusionConfig(ir::TrainingAttr training);
 
-/// The offset that it holds.
+/// Returns the offset that it contains.
 StageOffset getStageOffset(ir::TrainingAttr training);
 
-/// The stage map that a model's `training` attribute asks for, with chunks on
-/// the stages where its schedule wants them; none if there was an error.
-/// mf-partition turns it into placements; all later passes read those.
+/// Returns the stage map that a model's `training` attribute defines, with
+/// chunks on the stages that its schedule requires; none if there was an error.
+/// mf-partition turns it into placements, which all later passes read.
 std::optional<StageMap> createStageMap(ir::ModelOp model,
                                        DiagnosticList &diagnostics);
 
-/// Reports a mesh with another number of stages than the `training` attribute.
+/// Reports a mesh whose number of stages differs from that of the `training`
+/// attribute.
 mlir::LogicalResult checkMesh(ir::ModelOp model);
 
-/// The stage map that the placements of a model's layers make. Reports layers
-/// without a placement, and stages and chunks that neither the `training`
-/// attribute nor the mesh has.
+/// Returns the stage map that the placements of a model's layers define.
+/// Reports layers without a placement, and stages and chunks that neither the
+/// `training` attribute nor the mesh has.
 mlir::FailureOr<StageMap> readStageMap(ir::ModelOp model);
 
-/// `location` as an MLIR location; unknown if it has no file.
+/// Returns `location` as an MLIR location, which is unknown if it has no file.
 mlir::Location getLocation(mlir::MLIRContext *context,
                            const Location &location);
 
 /// Emits every diagnostic with its location and notes. Diagnostics without a
-/// location of their own are about `fallback`. False if there was an error.
+/// location are emitted at `fallback`. Returns false if there was an error.
 bool emitDiagnostics(mlir::Location fallback, const DiagnosticList &list);
 
 } // namespace mf::passes

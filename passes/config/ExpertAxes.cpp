@@ -1,4 +1,4 @@
-//===- ExpertAxes.cpp - The axes that share experts out -------------------===//
+//===- ExpertAxes.cpp - Axes over which experts are distributed -----------===//
 
 #include "passes/config/ExpertAxes.h"
 #include "dialects/mf/ShardingRule.h"
@@ -58,8 +58,8 @@ takeReplicas(ParamOp param, int64_t expertParallel,
   return replicas;
 }
 
-/// The inner axes of `mesh` that do not cut `param` otherwise, of
-/// `expertParallel` ranks; getRankMesh has cut them so.
+/// Returns the inner axes of `mesh`, with `expertParallel` ranks in total, that
+/// do not cut `param` otherwise. getRankMesh has split the axes accordingly.
 static Axes getExpertAxes(ParamOp param, const MeshSizes &mesh,
                           int64_t expertParallel) {
   Axes axes;

@@ -1,9 +1,10 @@
-//===- ExpertAxes.h - The axes that share experts out ----------*- C++ -*-===//
+//===- ExpertAxes.h - Axes over which experts are distributed ---*- C++ -*-===//
 //
-// `ep` is no axis of its own but a name for factors of dp, cp and mp: the
-// expert_parallel inner ranks of those that do not cut an expert's weight
-// otherwise. So where mp cuts it too they have one place in mp, and else they
-// are neighbours, as in MindSpore Transformers.
+// `ep` is not an axis but a name for factors of dp, cp and mp. It stands for
+// the expert_parallel inner ranks of those that do not cut an expert's weight
+// otherwise. Hence, if mp also cuts the weight, these ranks have the same
+// position along mp, and otherwise they are neighbours, as in MindSpore
+// Transformers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,24 +20,26 @@ namespace mf::passes {
 /// The name of these axes in the cuts of expert weights.
 constexpr llvm::StringLiteral expertAxisName = "ep";
 
-/// Whether `cuts` names the axis, or one of which it is a factor.
+/// Returns whether `cuts` has the axis, or an axis of which it is a factor.
 bool isCutOver(mlir::ArrayAttr cuts, llvm::StringRef axis);
 
-/// The experts of a weight that `ep` cuts; none if it does not.
+/// Returns the number of experts of a weight that `ep` cuts; none if it does
+/// not.
 std::optional<int64_t> getNumExperts(ir::ParamOp param);
 
-/// How many experts a layer of `model` has; 1 if no weight is theirs.
+/// Returns the number of experts in a layer of `model`; 1 if it has none.
 int64_t getNumExperts(ir::ModelOp model);
 
-/// The ranks that have the same part of `param`, ranks of `axes`; those that
-/// share experts out left aside. None if expert_parallel ranks are no whole
-/// factors. Cuts axes where they end.
+/// Returns the ranks of `axes` that hold the same part of `param`, without
+/// those over which experts are distributed. None if expert_parallel ranks are
+/// not a product of whole factors. Splits axes where these ranks end.
 std::optional<llvm::SmallVector<AxisSpan>>
 takeReplicas(ir::ParamOp param, int64_t expertParallel,
              llvm::MutableArrayRef<NamedAxis> axes);
 
-/// Writes the axes of `mesh` for `ep` in the cuts of parameters and in the
-/// attributes of operators. Errors: weights for which it means others.
+/// Replaces `ep` by axes of `mesh` in the cuts of parameters and in the
+/// attributes of operators. Fails if it stands for different axes in different
+/// weights.
 mlir::LogicalResult resolveExpertAxes(ir::ModelOp model, ir::MeshAttr mesh,
                                       int64_t expertParallel);
 

@@ -1,4 +1,4 @@
-//===- FullSharding.cpp - Parameters that all data ranks share ------------===//
+//===- FullSharding.cpp - Parameters sharded over all data ranks ----------===//
 
 #include "passes/config/FullSharding.h"
 #include "dialects/mf/ParameterSharing.h"
@@ -11,7 +11,8 @@ using namespace mf::ir;
 
 namespace mf::passes {
 
-/// Whether ranks of this axis, or of a factor of it, have other tokens.
+/// Returns whether ranks along this axis, or a factor of it, have different
+/// tokens.
 static bool hasOwnTokens(StringRef axis) {
   return axis.starts_with("dp") || axis.starts_with("cp");
 }
@@ -20,7 +21,8 @@ static bool isSharedWeight(ParamOp param) {
   return !param.getFrozen() && !param.getUpdateRule();
 }
 
-/// The ranks that share a weight out, of `copies` that have the same part.
+/// Returns the number of ranks that shard a weight, of `copies` ranks that hold
+/// the same part.
 static int64_t getShards(bool isExpert, int64_t copies, const RankLayout &ranks,
                          const FullyShardedConfig &config) {
   return isExpert ? copies / config.replicate
@@ -59,7 +61,7 @@ SmallVector<ParamOp> getDistributedExperts(ModelOp model,
   return experts;
 }
 
-/// The inner axes of `mesh` that share `param` out.
+/// Returns the inner axes of `mesh` over which `param` is sharded.
 static Axes getSharingAxes(ParamOp param, const MeshSizes &mesh,
                            const RankLayout &ranks,
                            const FullyShardedConfig &config, bool isExpert) {
@@ -79,7 +81,7 @@ static Axes getSharingAxes(ParamOp param, const MeshSizes &mesh,
   return axes;
 }
 
-/// The parameters that the head reads, if it has one loss.
+/// Returns the parameters that the head reads, if it has one loss.
 static llvm::DenseSet<Operation *> getHeadWeights(ModelOp model) {
   llvm::DenseSet<Operation *> weights;
   const SymbolTable symbols(model);

@@ -1,8 +1,8 @@
-//===- FullSharding.h - Parameters that all data ranks share ----*- C++ -*-===//
+//===- FullSharding.h - Parameters sharded over all data ranks --*- C++ -*-===//
 //
-// Each parameter by itself is shared out along its first dimension over the
-// ranks that have other tokens, weights of norms too: FSDP, and with several
-// groups that have the same parts HSDP.
+// Each parameter, including the weights of norms, is sharded separately along
+// its first dimension over the ranks that have different tokens (FSDP). With
+// several groups that hold the same shards it is HSDP.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,20 +16,21 @@
 
 namespace mf::passes {
 
-/// Cuts `axes` where the ranks end that share a parameter of `model` out.
+/// Splits `axes` where the ranks end that shard a parameter of `model`.
 void cutForFullSharding(ir::ModelOp model, const RankLayout &ranks,
                         const FullyShardedConfig &config,
                         llvm::MutableArrayRef<NamedAxis> axes);
 
-/// The weights of experts that ranks of expert_parallel have between them; to
-/// be asked before `ep` is resolved to axes.
+/// Returns the weights of experts that are distributed over the ranks of
+/// expert_parallel. Must be called before `ep` is resolved to axes.
 llvm::SmallVector<ir::ParamOp> getDistributedExperts(ir::ModelOp model,
                                                      const RankLayout &ranks);
 
-/// Says of each weight in `model` over which axes of `mesh` it is shared out,
-/// and whether backward gathers it again: norms always, others as the policy
-/// of `config` says; the head's only if that is `always`, or if the head has
-/// several losses and so no moment of its own.
+/// Sets for each weight in `model` the axes of `mesh` over which it is sharded,
+/// and whether backward gathers it again. Norms always are gathered again,
+/// other weights by the policy of `config`. The head's weight is gathered again
+/// only if the policy is `always`, or if the head has several losses and hence
+/// no single point in time at which it runs.
 void setFullSharding(ir::ModelOp model, ir::MeshAttr mesh,
                      const RankLayout &ranks, const FullyShardedConfig &config,
                      llvm::ArrayRef<ir::ParamOp> experts);

@@ -9,19 +9,20 @@ using namespace mf;
 
 namespace {
 
-/// One warning per key, at its value.
+/// Emits one warning per key, at its value.
 class Requests {
 public:
   explicit Requests(DiagnosticList &diagnostics) : diagnostics(diagnostics) {}
 
-  /// Warns if `isAsked` and the YAML itself has the key: `instead` is the
-  /// program's behaviour. `sectionName` tells keys of one name apart.
+  /// Warns if `isAsked` is true and the YAML itself has the key. `instead` is
+  /// the program's behaviour. `sectionName` distinguishes keys of the same
+  /// name.
   void add(bool isAsked, const Node &section, llvm::StringRef key,
            const llvm::Twine &instead, llvm::StringRef sectionName = "") {
     Node value = section[key];
     if (!isAsked || !value)
       return;
-    // A flag needs no value in the message.
+    // The message need not contain the value of a flag.
     bool isPlain = value.isMap() || value.getBool().value_or(false);
     diagnostics.warning(value.getLocation(),
                         sectionName + key +
@@ -35,13 +36,14 @@ private:
 
 } // namespace
 
-/// Every rank is a replica, and the launcher says how many there are.
+/// Returns whether every rank is a replica and the launcher defines their
+/// number.
 static bool isDataParallelMode(const ParallelConfig &config) {
   return config.parallelMode == ParallelMode::DataParallel ||
          config.parallelMode == ParallelMode::Hybrid;
 }
 
-/// Checks the keys that cut a step among ranks.
+/// Checks the keys that distribute a step over ranks.
 static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
                        bool hasExperts, Requests &requests,
                        DiagnosticList &diagnostics) {
@@ -72,7 +74,7 @@ static void checkRanks(const ParallelConfig &config, const RankLayout &ranks,
                "expert_parallel", "a dense model has no experts to share out");
 }
 
-/// Checks which part of the pipeline runs, and in which pieces.
+/// Checks the keys for parts of the pipeline and for pieces of the sequence.
 static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
                           int64_t rowBlocks, bool hasExperts,
                           DiagnosticList &diagnostics) {
@@ -86,7 +88,7 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
   }
   if (parallel.seqSplitNum == 1)
     return;
-  // Each of these cuts a layer's input in its own way.
+  // Each of these keys cuts a layer's input in its own way.
   auto excludeWithPieces = [&](llvm::StringRef key, int64_t value) {
     if (value > 1)
       diagnostics.error(parallel.node["seq_split_num"].getLocation(),
@@ -105,7 +107,7 @@ static void checkPipeline(const TrainingConfig &config, const RankLayout &ranks,
                           " with use_gmm is not lowered; set it to 1");
 }
 
-/// Keys that turn on what has no counterpart in the program.
+/// Checks keys that enable features that the program does not have.
 static void checkStep(const TrainingConfig &config, Requests &requests) {
   const RunnerWrapper &wrapper = config.wrapper;
   Node threshold = wrapper.node["global_norm_spike_threshold"];
@@ -118,12 +120,12 @@ static void checkStep(const TrainingConfig &config, Requests &requests) {
       if (!key.instead.empty())
         requests.add(*key.getValue<bool>(config), section->getNode(config.root),
                      key.name, key.instead,
-                     // Other sections have a key of this name, too.
+                     // Other sections have a key of this name too.
                      section == &optimizerSection ? "optimizer." : "");
 }
 
-/// There is always a schedule: MindSpore Transformers has a default for the
-/// whole section.
+/// There is always a schedule, because MindSpore Transformers has a default for
+/// the whole section.
 static void checkLearningRate(const TrainingConfig &config,
                               DiagnosticList &diagnostics) {
   Node rate = config.optimizer.node["learning_rate"];

@@ -1,5 +1,4 @@
 //===- NotLowered.h - Settings that are not lowered -------------*- C++ -*-===//
-//-*-===//
 
 #ifndef MF_PASSES_CONFIG_NOTLOWERED_H
 #define MF_PASSES_CONFIG_NOTLOWERED_H
@@ -10,10 +9,10 @@
 namespace mf::passes {
 
 /// Warns, once per key, about settings of `config` that the program will not
-/// have, and names the program's behaviour instead. It is an error if layers
-/// would have other places than asked for. `ranks` is the distribution of a
-/// layer over ranks, `rowBlocks` the number of blocks in which layers run;
-/// `hasExperts` says whether a model has several experts.
+/// have, and states the program's behaviour instead. It is an error if layers
+/// would be placed differently than requested. `ranks` is the distribution of a
+/// layer over ranks, `rowBlocks` the number of blocks in which layers run, and
+/// `hasExperts` tells whether a model has several experts.
 void checkNotLowered(const TrainingConfig &config, const RankLayout &ranks,
                      int64_t rowBlocks, bool hasExperts,
                      DiagnosticList &diagnostics);

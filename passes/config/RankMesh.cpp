@@ -1,4 +1,4 @@
-//===- RankMesh.cpp - The mesh that a training YAML asks for --------------===//
+//===- RankMesh.cpp - The mesh of a training YAML -------------------------===//
 
 #include "passes/config/RankMesh.h"
 #include "dialects/mf/SampleOrderAttribute.h"
@@ -13,13 +13,14 @@ using namespace mf::ir;
 
 namespace mf::passes {
 
-/// How many ranks of model_parallel have the same head of keys and values: one,
-/// or more where the model's family copies them to ranks that outnumber them.
+/// Returns the number of ranks of model_parallel that hold the same key and
+/// value head. It is one, or more if the model's family copies heads to ranks
+/// that outnumber them.
 static int64_t getHeadCopies(ModelOp model, const RankLayout &ranks) {
   if (model.getFamily().value_or("") != "chatglm")
     return 1;
   int64_t heads = ranks.modelParallel;
-  // Heads of keys go into attention as they are, or are repeated for it.
+  // Key heads are either inputs of attention directly, or are repeated for it.
   model.walk([&](Operation *op) {
     Value key;
     if (auto attention = dyn_cast<FlashAttentionOp>(op))
@@ -36,8 +37,8 @@ static int64_t getHeadCopies(ModelOp model, const RankLayout &ranks) {
   return areCopied ? ranks.modelParallel / heads : 1;
 }
 
-/// Ranks that share a parameter out are neighbours: optimizer_weight_shard_size
-/// of those that have the same part.
+/// Splits axes for optimizer_weight_shard_size. The ranks that shard a
+/// parameter are neighbours, among those that hold the same part.
 static void cutForShards(ModelOp model, const RankLayout &ranks, int64_t size,
                          MutableArrayRef<NamedAxis> axes) {
   for (auto param : model.getBody().getOps<ParamOp>()) {
@@ -52,8 +53,9 @@ static void cutForShards(ModelOp model, const RankLayout &ranks, int64_t size,
   }
 }
 
-/// Ranks that share experts out are expert_parallel of those that do not cut
-/// their weights otherwise. Says why if they are no whole factors of axes.
+/// Splits axes for experts, which are distributed over expert_parallel of the
+/// ranks that do not cut their weights otherwise. Returns the problem if these
+/// are not a product of whole factors.
 static std::optional<std::string>
 cutForExperts(ModelOp model, const RankLayout &ranks,
               MutableArrayRef<NamedAxis> axes) {
@@ -120,14 +122,15 @@ FailureOr<MeshAttr> getRankMesh(ModelOp model, const RankLayout &ranks,
   return MeshAttr::get(context, axes, sizes);
 }
 
-/// Where the YAML has `key`, or else the model.
+/// Returns the place of `key` in the YAML, or else that of the model.
 static mlir::Location getPlace(ModelOp model, const Node &key) {
   mf::Location place = key.getLocation();
   return place.isKnown() ? getLocation(model.getContext(), place)
                          : model.getLoc();
 }
 
-/// A micro-batch has the rows of all replicas, as the importer makes it.
+/// Checks that a micro-batch has the rows of all replicas, as the importer
+/// builds it.
 static LogicalResult checkRows(ModelOp model, const TrainingConfig &config,
                                const RankLayout &ranks) {
   auto rows = static_cast<int64_t>(model.getMicroBatchSize());

@@ -1,4 +1,4 @@
-//===- ReadConfig.cpp - A training YAML into a typed attribute ------------===//
+//===- ReadConfig.cpp - Reads a training YAML into a typed attribute ------===//
 
 #include "passes/config/ReadConfig.h"
 #include "mf/Frontend/Config/PipelineRules.h"
@@ -23,8 +23,8 @@ using namespace mf;
 
 namespace {
 
-/// Reports settings that this compiler cannot lower, although MindSpore
-/// Transformers can.
+/// Reports settings that MindSpore Transformers supports but this compiler
+/// cannot lower.
 void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
   if (config.optimizer.kind == OptimizerKind::Unsupported)
     diagnostics.error(config.optimizer.node["type"].getLocation(),
@@ -53,13 +53,13 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
                       "max_grad_norm must be above 0");
 }
 
-/// Whether `model` is of the legacy layer classes, not of the mcore training
-/// graph.
+/// Returns whether `model` uses the legacy layer classes rather than the mcore
+/// training graph.
 bool isLegacy(ir::ModelOp model) {
   return !model.getFamily().value_or("").starts_with("mcore");
 }
 
-/// Whether layers get the names that the YAML asks for.
+/// Checks that the model's layers have the names that the YAML selects.
 void checkNames(ir::ModelOp model, const TrainingConfig &config,
                 DiagnosticList &diagnostics) {
   if (!config.useLegacy || !model.getFamily())
@@ -72,7 +72,7 @@ void checkNames(ir::ModelOp model, const TrainingConfig &config,
                                             : "of the mcore training graph"));
 }
 
-/// As MindSpore Transformers does, refuses a pattern that means no parameter.
+/// Rejects a pattern that matches no parameter, as MindSpore Transformers does.
 void checkGroups(ModuleOp module, const TrainingConfig &config,
                  DiagnosticList &diagnostics) {
   std::vector<std::string> names;
@@ -96,7 +96,7 @@ void checkGroups(ModuleOp module, const TrainingConfig &config,
                               suggestName(pattern.getText(), known));
 }
 
-/// How many parameters of the models are statistics of this kind.
+/// Returns how many parameters of the models are statistics of this kind.
 int64_t countStatistics(ModuleOp module, ir::UpdateRule rule) {
   int64_t count = 0;
   module.walk(
@@ -104,8 +104,9 @@ int64_t countStatistics(ModuleOp module, ir::UpdateRule rule) {
   return count;
 }
 
-/// Callbacks work on statistics of the model. In the mcore training graph the
-/// rate is the router's, and the callback only decides when it is applied.
+/// Resolves callbacks, which use statistics of the model. In the mcore training
+/// graph the rate is the router's, and the callback only decides when it is
+/// applied.
 void resolveCallbacks(ModuleOp module, TrainingConfig &config,
                       DiagnosticList &diagnostics) {
   CallbackConfig &callbacks = config.callbacks;
@@ -167,7 +168,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
                                  : parseTrainingConfigFile(file, diagnostics);
     if (diagnostics.hasErrors())
       return fail(diagnostics);
-    // Then all that a YAML must keep to is that of this schedule.
+    // The rules for YAMLs are then those of this schedule.
     if (!schedule.empty())
       config.parallel.pipelineScheduler = getSchedulerOf(schedule).str();
     std::optional<int64_t> accumulation;
@@ -215,11 +216,11 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
   }
 
 private:
-  /// The text to read in place of the file's.
+  /// The text to read instead of the file.
   std::optional<std::string> text;
 
-  /// Whether ranks have copies of anything: as the YAML says, or as a mesh that
-  /// the module has already.
+  /// Returns whether ranks have copies of anything, by the YAML or by a mesh
+  /// that the module already has.
   bool hasReplicas(const RankLayout &ranks) {
     auto mesh = getOperation()->getAttrOfType<ir::MeshAttr>(
         ir::MeshAttr::attributeName);

@@ -7,7 +7,7 @@
 
 namespace mf::passes {
 
-/// mf-read-config that reads `text` as the contents of `options.file`.
+/// Creates mf-read-config that reads `text` as the contents of `options.file`.
 std::unique_ptr<mlir::Pass> createReadConfig(const ReadConfigOptions &options,
                                              std::string text);
 

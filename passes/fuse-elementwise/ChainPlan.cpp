@@ -1,4 +1,4 @@
-//===- ChainPlan.cpp - Chooses kernels to run as one ----------------------===//
+//===- ChainPlan.cpp - Chooses kernels to fuse ----------------------------===//
 
 #include "passes/fuse-elementwise/ChainPlan.h"
 #include "mf/Program/Signatures/KernelChain.h"
@@ -11,8 +11,8 @@ namespace mf::passes {
 
 namespace {
 
-/// Steps of a chain, and launches from its first to its last: beyond that the
-/// trouble grows and nothing is gained.
+/// The most steps of a chain, and the most launches from its first to its last.
+/// Beyond these limits planning gets expensive without a benefit.
 constexpr size_t maximumSteps = 32;
 constexpr int64_t maximumDistance = 256;
 
@@ -36,12 +36,12 @@ private:
   const ChainBuffer &getBuffer(int64_t value) const {
     return graph.buffers[graph.values[value].buffer];
   }
-  /// Whether a launch may be joined with those of which one reads its result.
+  /// Returns whether a launch may join members, one of which reads its result.
   bool mayJoin(int64_t launch, const Members &members) const;
   std::optional<PlannedChain> grow(int64_t root);
   std::optional<PlannedChain> growStepByStep(int64_t root);
   void addProducers(int64_t launch, Members &candidates) const;
-  /// The chain of these launches, if there can be one.
+  /// Returns the chain of these launches, or none if they cannot form one.
   std::optional<PlannedChain> tryChain(const Members &members) const;
   PlannedChain makeChain(const Members &members) const;
   bool mayStandAt(int64_t position, const Members &members) const;
@@ -53,8 +53,8 @@ private:
   void apply(const PlannedChain &chain);
 
   ChainGraph graph;
-  /// For each value: the launch that makes it, -1 if none does; and its
-  /// readers.
+  /// For each value, the launch that computes it (-1 if none does) and the
+  /// launches that read it.
   std::vector<int64_t> producers;
   std::vector<llvm::SmallVector<int64_t, 2>> readers;
   BufferUses uses;
@@ -85,7 +85,7 @@ bool ChainPlanner::mayJoin(int64_t launch, const Members &members) const {
          });
 }
 
-/// All that may be, at once.
+/// Tries to add all possible producers at once.
 std::optional<PlannedChain> ChainPlanner::grow(int64_t root) {
   Members members = {root}, candidates;
   addProducers(root, candidates);
@@ -111,7 +111,7 @@ std::optional<PlannedChain> ChainPlanner::grow(int64_t root) {
   return growStepByStep(root);
 }
 
-/// One after another, where not all can be.
+/// Adds producers one by one, if not all of them can be added.
 std::optional<PlannedChain> ChainPlanner::growStepByStep(int64_t root) {
   Members members = {root}, candidates;
   std::optional<PlannedChain> best;
@@ -181,7 +181,7 @@ bool ChainPlanner::touches(const ChainLaunch &launch, int64_t buffer,
          (!onlyWrites && llvm::any_of(launch.inputs, isIn));
 }
 
-/// Whether the order of two launches counts.
+/// Returns whether the order of two launches matters.
 bool ChainPlanner::conflict(int64_t launch, int64_t other) const {
   const ChainLaunch &a = graph.launches[launch], &b = graph.launches[other];
   auto isTouched = [&](llvm::ArrayRef<int64_t> values, bool onlyWrites) {
@@ -207,7 +207,7 @@ std::optional<PlannedChain>
 ChainPlanner::tryChain(const Members &members) const {
   PlannedChain chain = makeChain(members);
   const int64_t output = graph.launches[*members.rbegin()].outputs.front();
-  // It reads another part of the buffer that it writes.
+  // This would read another part of the buffer that the chain writes.
   for (int64_t input : chain.inputs)
     if (input != output &&
         graph.values[input].buffer == graph.values[output].buffer)
@@ -249,7 +249,8 @@ void ChainPlanner::removeUses(int64_t launch) {
       uses[graph.values[value].buffer].erase(launch);
 }
 
-/// The chain stands where it is to stand; its launches do nothing any more.
+/// Applies a chain to the graph: it replaces one launch, and its other launches
+/// become empty.
 void ChainPlanner::apply(const PlannedChain &chain) {
   const int64_t output = graph.launches[chain.launches.back()].outputs.front();
   for (int64_t launch : chain.launches) {

@@ -1,6 +1,6 @@
-//===- ChainPlan.h - Chooses kernels to run as one --------------*- C++ -*-===//
+//===- ChainPlan.h - Chooses kernels to fuse --------------------*- C++ -*-===//
 //
-// The decision as a plain value. Knows no MLIR.
+// The decision as a plain value. This file does not depend on MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,33 +12,34 @@
 
 namespace mf::passes {
 
-/// Memory that launches use.
+/// A buffer that launches use.
 struct ChainBuffer {
   int64_t bytes = 0;
-  /// One launch writes it and nothing but inputs of launches reads it, whole:
-  /// it need not be, if they run as one.
+  /// True if one launch writes the whole buffer and only inputs of launches
+  /// read it. It is not needed if all of them are fused.
   bool isTemporary = false;
-  /// It is free for others behind its last use in the routine, and before its
-  /// first if that is a write.
+  /// True if its memory can be reused after its last use in the routine, and
+  /// before its first use if that is a write.
   bool isFreed = false;
-  /// It is live behind the routine; if it is freed, then only before its first
-  /// use.
+  /// True if it is live after the routine. If isFreed is true too, its memory
+  /// can only be reused before its first use.
   bool isKept = false;
 };
 
-/// A value that a launch names: a buffer, or a view of it.
+/// A value that a launch uses: a buffer, or a view of it.
 struct ChainValue {
   int64_t buffer = 0;
 };
 
-/// One launch, in program order.
+/// A launch. Launches are in program order.
 struct ChainLaunch {
-  /// The step that it would be in a chain, if its kernel may be one.
+  /// The step that it would be in a chain. Empty if its kernel may not be a
+  /// step.
   std::optional<KernelSpec> step;
-  /// Numbers of values; a workspace is an output.
+  /// Indices of values. A workspace is an output.
   llvm::SmallVector<int64_t, 3> inputs, outputs;
-  /// Launches between which something else happens, an event above all, have
-  /// different numbers.
+  /// Separates launches: those between which anything else happens, such as an
+  /// event, have different numbers.
   int64_t segment = 0;
 };
 
@@ -49,25 +50,25 @@ struct ChainGraph {
   std::vector<ChainLaunch> launches;
 };
 
-/// Launches that become one.
+/// Launches that are fused into one.
 struct PlannedChain {
-  /// In program order, the one whose result it makes last.
+  /// The launches in program order. The last one computes the result.
   llvm::SmallVector<int64_t, 8> launches;
-  /// Where it stands: in place of this one of them.
+  /// The launch that the chain replaces.
   int64_t position = 0;
-  /// A specification of kernel mfChain; and the values that it reads.
+  /// The specification of kernel mfChain, and the values that it reads.
   KernelSpec spec;
   llvm::SmallVector<int64_t, 4> inputs;
-  /// Bytes of buffers that this chain made unnecessary.
+  /// The bytes of buffers that the chain makes unnecessary.
   int64_t bytesGone = 0;
-  /// Bytes that no longer have to be read and written.
+  /// The bytes that are no longer read and written.
   int64_t bytesUnmoved = 0;
 
-  /// "aclnnSilu, aclnnMul".
+  /// Returns the names of the kernels: "aclnnSilu, aclnnMul".
   std::string getKind() const;
 };
 
-/// All chains of one kind.
+/// All chains with the same kernels.
 struct ChainKind {
   std::string kernels;
   int64_t chains = 0, launches = 0, bytesGone = 0, bytesUnmoved = 0;
@@ -76,21 +77,21 @@ struct ChainKind {
 struct ChainPlan {
   std::vector<PlannedChain> chains;
 
-  /// The kinds of chains in the order of their first chains.
+  /// Returns the kinds of chains in the order of their first chains.
   std::vector<ChainKind> getKinds() const;
 };
 
-/// Adds what chains of other routines are to these kinds.
+/// Adds the kinds of chains of another routine.
 void addKinds(std::vector<ChainKind> &kinds, llvm::ArrayRef<ChainKind> more);
 
 void printKinds(llvm::ArrayRef<ChainKind> kinds, llvm::raw_ostream &os);
 
-/// Joins a launch with all before it whose results nobody reads but launches
-/// that it is joined with, as far as they stay on one side of what is no
-/// launch, can be steps of one chain (KernelChain.h), pass no launch that uses
-/// the same memory, and no moment of the routine has more bytes alive than
-/// before; at a chain, than at one of its launches. Each launch is in one chain
-/// at most.
+/// Fuses a launch with all earlier launches whose results are read only by
+/// launches that it is fused with, as long as no other instruction is between
+/// them, they can be steps of one chain (KernelChain.h), they are not moved
+/// past a launch that uses the same memory, and the live bytes do not increase:
+/// not at any moment of the routine, and at the chain not above the maximum
+/// over its launches. Each launch is in at most one chain.
 ChainPlan planChains(ChainGraph graph);
 
 } // namespace mf::passes

@@ -8,16 +8,16 @@ namespace mf::passes {
 
 namespace {
 
-/// The buffers that a launch uses.
+/// A launch and the buffers that it uses.
 struct Moment {
   int64_t launch;
   llvm::SmallVector<int64_t, 4> reads, writes;
 };
 
-/// Launches of the window from a chain's first launch to its last.
+/// The launches from a chain's first launch to its last.
 using Window = std::vector<Moment>;
 
-/// Uses outside of the window.
+/// Whether a buffer is used before or after the window.
 struct Outside {
   bool before = false, behind = false;
 };
@@ -95,7 +95,7 @@ void WindowBytes::findOutside(const Window &window) {
   }
 }
 
-/// By launch: of buffers that the window uses.
+/// Returns the live bytes at each launch, of buffers that the window uses.
 std::map<int64_t, int64_t> WindowBytes::getBytes(const Window &window) const {
   struct Range {
     size_t begin, end;
@@ -120,7 +120,7 @@ std::map<int64_t, int64_t> WindowBytes::getBytes(const Window &window) const {
       if (range.begin <= place &&
           (place <= range.end || outside.at(buffer).behind))
         sum += graph.buffers[buffer].bytes;
-    // The result takes the place of a buffer that is read for the last time.
+    // The result replaces a buffer that is read for the last time.
     for (int64_t written : moment.writes) {
       const Range &range = ranges.at(written);
       const int64_t size = graph.buffers[written].bytes;

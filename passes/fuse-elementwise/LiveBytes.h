@@ -8,12 +8,12 @@
 
 namespace mf::passes {
 
-/// By buffer: the launches that use it.
+/// The launches that use each buffer.
 using BufferUses = std::vector<std::set<int64_t>>;
 
-/// Whether more bytes are alive at some launch with the chain than without it,
-/// or at the chain than at each of its launches. An output in the place of an
-/// input that nothing reads any more counts once.
+/// Returns whether more bytes are live at some launch with the chain than
+/// without it, or more at the chain than at each of its launches. An output
+/// that replaces an input without later readers counts once.
 bool needsMore(const ChainGraph &graph, const BufferUses &uses,
                const PlannedChain &chain);
 

@@ -18,8 +18,8 @@ static Value getRoot(Value value) {
   return value;
 }
 
-/// Whether each call passes a message of the step that it passes as no other
-/// argument.
+/// Returns whether each call passes a message of the step that it passes as no
+/// other argument.
 static bool isOwnMessage(BlockArgument argument,
                          ArrayRef<ascend::CallOp> calls) {
   return llvm::all_of(calls, [&](ascend::CallOp call) {
@@ -30,7 +30,8 @@ static bool isOwnMessage(BlockArgument argument,
   });
 }
 
-/// Whether it may be the memory of other buffers of the routine.
+/// Returns whether the value may share memory with other buffers of the
+/// routine.
 bool RoutineChains::isUnclear(Value value) {
   auto argument = dyn_cast<BlockArgument>(getRoot(value));
   if (!argument)
@@ -41,7 +42,8 @@ bool RoutineChains::isUnclear(Value value) {
   return found->second;
 }
 
-/// All values of one slot or one static have one number.
+/// Returns the index of a buffer. All values of one slot or one static share an
+/// index.
 int64_t RoutineChains::getBuffer(Value root) {
   auto add = [&] {
     graph.buffers.emplace_back();
@@ -69,7 +71,8 @@ int64_t RoutineChains::getValue(Value value) {
   return found->second;
 }
 
-/// The step that the launch would be in a chain, if its kernel may be one.
+/// Returns the step that the launch would be in a chain, or none if its kernel
+/// may not be a step.
 static std::optional<KernelSpec> getStep(ascend::LaunchOp launch) {
   const KernelSignature *signature = findKernelSignature(launch.getKernel());
   if (!signature || !signature->getStepKind)
@@ -92,7 +95,8 @@ void RoutineChains::addLaunch(ascend::LaunchOp launch) {
   launches.push_back(launch);
 }
 
-/// Whether one launch writes it and all that is left are inputs of launches.
+/// Returns whether one launch writes the value and all other uses are inputs of
+/// launches.
 static bool isTemporary(Value root) {
   if (!root.getDefiningOp<ascend::AllocOp>())
     return false;
@@ -115,8 +119,9 @@ void RoutineChains::describeBuffers() {
     const Value root = roots[number];
     buffer.bytes = cast<ascend::BufferType>(root.getType()).getBytes();
     buffer.isTemporary = isTemporary(root);
-    // A residual that is not made here is read here for the last time; one that
-    // is made here, or is a result for the caller, lives on.
+    // A residual that is not written in this routine is read here for the last
+    // time. One that is written here, or is a result for the caller, stays
+    // live.
     const bool isMade = written.count(static_cast<int64_t>(number)) > 0;
     const bool isSlot = root.getDefiningOp<ascend::SlotOp>() != nullptr;
     buffer.isKept = isMade && (isSlot || isa<BlockArgument>(root));
@@ -137,7 +142,7 @@ RoutineChains::RoutineChains(ascend::RoutineOp routine,
     positions[&op] = static_cast<int64_t>(position);
     if (auto launch = dyn_cast<ascend::LaunchOp>(op)) {
       addLaunch(launch);
-      // Nothing passes a launch whose memory may be any.
+      // No launch may be moved past one that may use any memory.
       const bool isAlone = llvm::any_of(
           op.getOperands(), [&](Value value) { return isUnclear(value); });
       segment += isAlone;
@@ -155,8 +160,9 @@ RoutineChains::RoutineChains(ascend::RoutineOp routine,
 // Replacing launches by chains
 //===----------------------------------------------------------------------===//
 
-/// Moves what makes a buffer's value in front of `op`. Operation's own order is
-/// not asked, since each move makes it count the routine anew.
+/// Moves the operation that makes a buffer's value before `op`. Positions are
+/// tracked here, because Operation::isBeforeInBlock would renumber the routine
+/// after each move.
 void RoutineChains::makeBefore(Value value, Operation *op) {
   Operation *maker = value.getDefiningOp();
   if (!maker || positions.at(maker) <= positions.at(op))
@@ -198,7 +204,7 @@ void RoutineChains::build(const PlannedChain &chain) {
   ascend::LaunchOp::create(
       builder, root.getLoc(), builder.getStringAttr(chain.spec.name), inputs,
       output, Value(), builder.getDictionaryAttr(named), root.getCellAttr());
-  // Readers go before the launches whose results they read.
+  // Readers are erased before the launches whose results they read.
   for (int64_t launch : llvm::reverse(chain.launches)) {
     const Value result = launches[launch].getOutputs().front();
     launches[launch].erase();

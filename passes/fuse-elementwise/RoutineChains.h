@@ -8,17 +8,17 @@
 
 namespace mf::passes {
 
-/// A routine as its plan sees it, and what becomes of it.
+/// A routine in the form of a ChainGraph, and the application of its plan.
 class RoutineChains {
 public:
-  /// `calls` are those of the routine.
+  /// `calls` must be all calls of the routine.
   RoutineChains(ascend::RoutineOp routine,
                 llvm::ArrayRef<ascend::CallOp> calls);
 
   const ChainGraph &getGraph() const { return graph; }
 
   /// Replaces the launches of each chain by one, which belongs to the operator
-  /// of its result, and counts launches anew where calls record events.
+  /// of its result, and renumbers launches where calls record events.
   void apply(const ChainPlan &plan);
 
 private:
@@ -35,14 +35,14 @@ private:
   llvm::SmallVector<ascend::CallOp> calls;
   ChainGraph graph;
   std::vector<ascend::LaunchOp> launches;
-  /// Values, and the buffers that they are or are parts of, by number.
+  /// Values, and the buffers that they are (parts of), by index.
   std::vector<mlir::Value> values, roots;
   llvm::DenseMap<mlir::Value, int64_t> valueNumbers;
   llvm::DenseMap<mlir::Attribute, int64_t> globals, slots;
   llvm::DenseMap<mlir::Value, int64_t> others;
   llvm::DenseMap<mlir::Value, bool> unclear;
-  /// Places in the routine; an operation that was moved has the place of the
-  /// one that it was moved in front of.
+  /// Positions in the routine. An operation that was moved has the position of
+  /// the one that it was moved before.
   llvm::DenseMap<mlir::Operation *, int64_t> positions;
 };
 

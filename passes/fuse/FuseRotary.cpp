@@ -17,7 +17,7 @@ using mf::passes::getOnlyReadOp;
 
 namespace {
 
-/// input cosine + (-second half, first half) sine.
+/// The pattern input * cosine + (-second half, first half) * sine.
 struct Rotation {
   Value input, cosine, sine;
 };
@@ -26,8 +26,8 @@ ArrayRef<int64_t> getShape(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// The value of which `value` is a half along the last dimension: the first or
-/// the second.
+/// Returns the value of which `value` is the first or the second half along the
+/// last dimension.
 Value getHalved(Value value, bool isSecond) {
   auto slice = getOnlyReadOp<SliceOp>(value);
   if (!slice)
@@ -43,8 +43,8 @@ Value getHalved(Value value, bool isSecond) {
   return fits ? slice.getInput() : Value();
 }
 
-/// The value of which `value` has the halves swapped and the first of them
-/// negated.
+/// Returns the value of which `value` has the halves swapped and the first of
+/// them negated.
 Value getTurned(Value value) {
   auto concat = getOnlyReadOp<ConcatOp>(value);
   if (!concat || concat.getInputs().size() != 2 ||
@@ -59,8 +59,8 @@ Value getTurned(Value value) {
   return isSame ? input : Value();
 }
 
-/// Whether `value` is made of frozen parameters alone, so that no gradient is
-/// wanted of it.
+/// Returns whether `value` is computed from frozen parameters alone, so that it
+/// needs no gradient.
 bool isTable(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto get = dyn_cast_or_null<GetParamOp>(op)) {
@@ -72,7 +72,8 @@ bool isTable(Value value) {
          llvm::all_of(op->getOperands(), isTable);
 }
 
-/// As mf.rotary_position_embedding wants its tables.
+/// Returns whether the tables have the form that mf.rotary_position_embedding
+/// requires.
 bool fits(const Rotation &rotation) {
   auto input = cast<RankedTensorType>(rotation.input.getType());
   auto table = cast<RankedTensorType>(rotation.cosine.getType());

@@ -18,12 +18,12 @@ using mf::passes::SwiGluSite;
 
 namespace {
 
-/// Whether tokens of a layer choose among experts.
+/// Returns whether the tokens of a layer choose among experts.
 bool hasRouter(LayerOp layer) {
   return !layer.getBody().getOps<TopKOp>().empty();
 }
 
-/// Whether one weight of each expert makes gate and up.
+/// Returns whether gate and up are computed with one weight of each expert.
 bool isOfExperts(const SwiGluSite &site) {
   Value value = site.whole;
   while (value && value.getDefiningOp<ReshapeOp>())
@@ -40,7 +40,8 @@ struct FuseSwiGluPass : mf::passes::PrintingPass<
     ModelOp model = getOperation();
     isMcore = model.getFamily().value_or("").starts_with("mcore");
     auto layers = model.getBody().getOps<LayerOp>();
-    // Classic layer classes with experts fuse only operators beside a router.
+    // Classic layer classes with experts only fuse operators of layers with a
+    // router.
     bool needsRouter = !isMcore && llvm::any_of(layers, hasRouter);
     Fusion fusion(model, SwiGluOp::getOperationName(), printPlan);
     for (LayerOp layer : layers) {
@@ -61,8 +62,9 @@ private:
   bool isMcore = false;
 };
 
-/// Classic classes have it beside the product, the training graph in the Cell
-/// of the activation. If it is one primitive there, it keeps that name.
+/// In classic classes the fused operator is a sibling of the product, in the
+/// training graph it is in the Cell of the activation. If it is a single
+/// primitive there, it keeps that name.
 FusionCandidate FuseSwiGluPass::getCandidate(SwiGluSite site) {
   StringRef silu = site.silu.getCellName();
   StringRef product = site.product.getCellName();

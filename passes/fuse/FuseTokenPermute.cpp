@@ -17,7 +17,7 @@ using mf::passes::FusionCandidate;
 
 namespace {
 
-/// Rows in the order of their keys, and back.
+/// Sorts rows by their keys, and back.
 struct Permutation {
   Value keys;
   GatherRowsOp forth, back;
@@ -25,8 +25,8 @@ struct Permutation {
   Value order, places;
 };
 
-/// The one gather by `indices` that `sort` makes, if these are all that is read
-/// of it beside `inverse`.
+/// Returns the single gather by the indices of `sort`, if these have no other
+/// readers except `inverse`.
 GatherRowsOp getGather(SortOp sort, CastOp *inverse) {
   if (!sort.getValues().use_empty())
     return {};
@@ -49,21 +49,21 @@ std::optional<Permutation> match(SortOp sort) {
   GatherRowsOp forth = getGather(sort, &inverse);
   if (!forth || !inverse || !inverse.getResult().hasOneUse())
     return std::nullopt;
-  // Ranks of rows are numbers, and sorting them undoes the order.
+  // The indices of the first sort are numbers; sorting these inverts the order.
   auto second = dyn_cast<SortOp>(*inverse.getResult().user_begin());
   GatherRowsOp back = second ? getGather(second, nullptr) : GatherRowsOp();
   if (!back)
     return std::nullopt;
   Permutation found{sort.getKeys(), forth, back, sort.getIndices(),
                     second.getIndices()};
-  // As many places as rows: none is left out or repeated.
+  // If there are as many places as rows, no row is left out or repeated.
   for (GatherRowsOp gather : {forth, back})
     if (gather.getInput().getType() != gather.getResult().getType())
       return std::nullopt;
   return found;
 }
 
-/// `value` in another element type; itself if it has that.
+/// Returns `value` in another element type, or itself if it has that type.
 Value convert(OpBuilder &builder, GatherRowsOp from, Value value, Type type) {
   auto tensor = cast<RankedTensorType>(value.getType());
   if (tensor.getElementType() == type)
@@ -94,7 +94,7 @@ SmallVector<Value, 1> build(OpBuilder &builder, Permutation found) {
 FusionCandidate getCandidate(Permutation found) {
   FusionCandidate candidate;
   candidate.site = Fusion::getSite(found.forth, found.forth.getCellName());
-  // Two sorts, a conversion between them and two gathers.
+  // These are two sorts, a conversion between them and two gathers.
   candidate.site.kernelsBefore = 5;
   bool isNarrow =
       cast<RankedTensorType>(found.forth.getType()).getElementType().isBF16();

@@ -19,8 +19,8 @@ using mf::passes::PlacesSite;
 
 namespace {
 
-/// The values that read the fused operator: the places, those of choices, and
-/// whether there is one.
+/// Returns the values that replace those of the site: dispatch and combine of
+/// the fused operator, and the mask of choices that have a place.
 SmallVector<Value, 1> build(OpBuilder &builder, PlacesSite site,
                             const std::string &cell) {
   mlir::Location loc = site.mask.getLoc();
@@ -47,7 +47,7 @@ FusionCandidate getCandidate(PlacesSite site) {
   FusionCandidate candidate;
   candidate.site = Fusion::getSite(site.mask, cell + "topkrouter");
   candidate.site.kernelsBefore = site.numKernels;
-  // The router, and three kernels for choices that have a place.
+  // These are the router and three kernels for choices that have a place.
   candidate.site.kernelsAfter = 4;
   candidate.site.keptBefore = mf::passes::getBytes(site.dispatch) +
                               mf::passes::getBytes(site.combine) +

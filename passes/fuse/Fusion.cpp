@@ -59,7 +59,7 @@ void Fusion::warn(const FusionSwitch &asked, const FusionPlan &plan) {
   emitDiagnostics(model.getLoc(), diagnostics);
 }
 
-/// Erases `op` and its producers, as far as nobody reads them.
+/// Erases `op` and its producers as long as they have no readers.
 static void eraseUnread(Operation *op) {
   SetVector<Operation *> worklist;
   worklist.insert(op);

@@ -10,38 +10,39 @@
 
 namespace mf::passes {
 
-/// The shape of a ranked tensor.
+/// Returns the shape of a ranked tensor.
 inline llvm::ArrayRef<int64_t> getShape(mlir::Value tensor) {
   return mlir::cast<mlir::RankedTensorType>(tensor.getType()).getShape();
 }
 
-/// Operators that match.
+/// A match of the pattern.
 struct FusionCandidate {
   FusionSite site;
-  /// Values of theirs that other operators read.
+  /// The values of the pattern that other operators read.
   llvm::SmallVector<mlir::Value, 1> results;
-  /// Builds a value in place of each result; the builder stands in front of the
-  /// producer of the first one.
+  /// Builds a value that replaces each result. The builder's position is before
+  /// the producer of the first one.
   std::function<llvm::SmallVector<mlir::Value, 1>(mlir::OpBuilder &)> build;
 };
 
-/// One fusion on its way through a model.
+/// One kind of fusion, applied to a model.
 class Fusion {
 public:
-  /// `what` is the operator that it makes, `category` its kind of remark.
+  /// `what` is the operator that it builds, `category` the category of its
+  /// remarks.
   Fusion(ir::ModelOp model, llvm::StringRef what, bool printPlan)
       : model(model), what(what), printPlan(printPlan) {}
 
   void add(FusionCandidate candidate) {
     candidates.push_back(std::move(candidate));
   }
-  /// A site in the layer that `root` is in.
+  /// Returns a site in the layer that contains `root`.
   static FusionSite getSite(mlir::Operation *root, llvm::StringRef name);
 
-  /// Plans, replaces the fused operators and erases those that nobody reads any
-  /// more. The model's `training` picks the switch; without one, all fusions
-  /// are asked for. A key that asks for operators which the model lacks is a
-  /// warning.
+  /// Makes the plan, replaces the fused operators and erases those without
+  /// readers. The model's `training` attribute has the switch; without it, all
+  /// fusions are selected. A key that selects a fusion for which the model has
+  /// no operators is a warning.
   void run(FusionSwitch FusionConfig::*which);
 
 private:
@@ -55,18 +56,19 @@ private:
   std::vector<FusionCandidate> candidates;
 };
 
-/// The Cell of a dotted name, with a dot at its end; empty without one.
+/// Returns the Cell of a dotted name with a trailing dot, or an empty string.
 std::string getCellPrefix(llvm::StringRef name);
 
-/// Bytes of a tensor value.
+/// Returns the bytes of a tensor value.
 int64_t getBytes(mlir::Value value);
 
-/// The operator that makes `value`, if it is an `Op` and nobody else reads it.
+/// Returns the operator that makes `value` if it is an `Op` and has no other
+/// reader.
 template <typename Op> Op getOnlyReadOp(mlir::Value value) {
   return value.hasOneUse() ? value.getDefiningOp<Op>() : Op();
 }
 
-/// Creates an operator with a place in the Cell tree.
+/// Creates an operator with a cell.
 template <typename Op, typename... Args>
 Op createNamed(mlir::OpBuilder &builder, mlir::Location loc,
                llvm::StringRef name, Args &&...args) {
@@ -76,7 +78,7 @@ Op createNamed(mlir::OpBuilder &builder, mlir::Location loc,
   return op;
 }
 
-/// `value` in another shape; itself if it has that shape.
+/// Returns `value` in another shape, or itself if it has that shape.
 mlir::Value reshapeNamed(mlir::OpBuilder &builder, mlir::Location loc,
                          llvm::StringRef name, mlir::Value value,
                          llvm::ArrayRef<int64_t> shape);

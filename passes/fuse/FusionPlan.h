@@ -1,6 +1,7 @@
 //===- FusionPlan.h - Chooses operators to fuse -----------------*- C++ -*-===//
 //
-// The decision of the fusions as a plain value. Knows no MLIR.
+// The decisions of the fusions as a plain value. This file does not depend on
+// MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,18 +15,18 @@
 
 namespace mf::passes {
 
-/// Operators of a layer that may become one.
+/// Operators of a layer that may be fused into one.
 struct FusionSite {
-  std::string layer; ///< of the model, as `layers.0`
-  std::string name;  ///< that the one operator gets
-  /// How many kernels run in place of how many.
+  std::string layer; ///< the layer of the model, for example `layers.0`
+  std::string name;  ///< the name of the fused operator
+  /// The numbers of kernels before and after the fusion.
   int64_t kernelsBefore = 1, kernelsAfter = 1;
-  /// Bytes that backward needs of them, and of the one.
+  /// The bytes that backward needs of the unfused and of the fused operators.
   int64_t keptBefore = 0, keptAfter = 0;
-  /// MindSpore Transformers has no other form of it.
+  /// True if MindSpore Transformers has no unfused form.
   bool isAlways = false;
-  /// Its layer class has no fused form: a dense layer beside layers with
-  /// experts.
+  /// True if its layer class has no fused form: a dense layer in a model that
+  /// has layers with experts.
   bool isNever = false;
   /// The decision.
   bool isFused = false;
@@ -35,15 +36,16 @@ struct FusionPlan {
   std::vector<FusionSite> sites;
 
   int64_t getNumFused() const;
-  /// Kernels that do not run any more, and bytes that are no longer kept.
+  /// Return the number of kernels that no longer run, and the bytes that are no
+  /// longer kept.
   int64_t getKernelsSaved() const;
   int64_t getBytesSaved() const;
 
-  /// `what` is the operator that is made.
+  /// `what` is the fused operator.
   void print(llvm::StringRef what, llvm::raw_ostream &os) const;
 };
 
-/// Fuses what `isAsked` for, and what always is.
+/// Fuses all sites if `isAsked` is true, and otherwise those that always are.
 FusionPlan planFusion(std::vector<FusionSite> sites, bool isAsked);
 
 } // namespace mf::passes

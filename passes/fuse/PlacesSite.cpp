@@ -9,8 +9,9 @@ using namespace mf::ir;
 namespace mf::passes {
 namespace {
 
-/// The operator of a kind that reads `value`; none if there are several. Every
-/// operator on the way is counted once.
+/// Follows chains of operators. `next` returns the single operator of a kind
+/// that reads `value`, or null if there are several. Every operator that is
+/// visited is counted once.
 class PlaceChain {
 public:
   template <typename Op> Op next(Value value) {
@@ -28,7 +29,7 @@ public:
     return found;
   }
 
-  /// The product of two values.
+  /// Returns the product of two values.
   MulOp product(Value lhs, Value rhs) {
     for (Operation *user : lhs.getUsers())
       if (auto op = dyn_cast<MulOp>(user);
@@ -40,7 +41,7 @@ public:
     return {};
   }
 
-  /// A comparison of `value` with a number, to 1 or 0.
+  /// Returns a comparison of `value` with a number, whose result is 1 or 0.
   CompareScalarOp compare(Value value, Comparison comparison, double number) {
     for (Operation *user : value.getUsers())
       if (auto op = dyn_cast<CompareScalarOp>(user);
@@ -62,7 +63,7 @@ private:
   llvm::SmallPtrSet<Operation *, 32> kernels;
 };
 
-/// Follows the operators on a mask of choices.
+/// Matches the operators that use a mask of choices.
 class PlacesMatcher {
 public:
   explicit PlacesMatcher(OneHotOp mask) : mask(mask) {}
@@ -74,13 +75,14 @@ private:
   bool matchNumbers();
   bool matchCombine();
   bool matchDispatch();
-  /// 0, 1, ... of each row, [rows, 1, choices].
+  /// Matches 0, 1, ... in each row: [rows, 1, choices].
   Value matchCounting();
-  /// Choices of each expert in ascending order behind `selected`.
+  /// Matches the choices of each expert in ascending order, computed from
+  /// `selected`.
   Value matchSorted(Value selected, Value counting);
   Value matchTokens(Value first);
   Value matchNumbered(Value first);
-  /// [rows, choices] as [rows, tokens, k].
+  /// Matches the reshape of [rows, choices] to [rows, tokens, k].
   Value restore(Value flat);
 
   OneHotOp mask;
@@ -104,7 +106,8 @@ static bool isTransposed(TransposeOp op) {
   return op && op.getPerm() == ArrayRef<int64_t>{0, 2, 1};
 }
 
-/// flat = [rows, k, tokens] or [rows, tokens, k] as [rows, choices].
+/// Matches the reshape of [rows, k, tokens] or [rows, tokens, k] to [rows,
+/// choices].
 bool PlacesMatcher::matchChoices() {
   chain.note(mask);
   auto flat = mask.getIndices().getDefiningOp<ReshapeOp>();
@@ -123,7 +126,8 @@ bool PlacesMatcher::matchChoices() {
   return true;
 }
 
-/// Sums of the mask where the mask is, if they are below capacity + 1.
+/// Matches the sums of the mask at its elements, where they are below capacity
+/// + 1.
 bool PlacesMatcher::matchNumbers() {
   auto sums = chain.next<CumsumOp>(mask);
   if (!sums || sums.getAxis() != 1)
@@ -161,7 +165,7 @@ Value PlacesMatcher::restore(Value flat) {
   return {};
 }
 
-/// expert * (capacity + 1) + place, and whether there is a place.
+/// Matches expert * (capacity + 1) + place, and whether there is a place.
 bool PlacesMatcher::matchCombine() {
   Value restored = restore(places);
   site.kept = restored ? chain.compare(restored, Comparison::Greater, 0.0)
@@ -210,7 +214,7 @@ Value PlacesMatcher::matchSorted(Value selected, Value counting) {
   return sort && sort.getIndices().use_empty() ? sort.getValues() : Value();
 }
 
-/// The token of each of the choices `first`, by their order.
+/// Matches the token of each of the choices `first`, by their order.
 Value PlacesMatcher::matchTokens(Value first) {
   ArrayRef<int64_t> chosen = getShape(site.chosen);
   if (site.isKMajor) {
@@ -225,7 +229,7 @@ Value PlacesMatcher::matchTokens(Value first) {
   return fits ? op.getResult() : Value();
 }
 
-/// 1 + the token of each choice that has a place, 0 without one.
+/// Matches 1 + the token of each choice that has a place, and 0 for others.
 Value PlacesMatcher::matchNumbered(Value first) {
   Value tokens = matchTokens(first);
   auto isChoice = chain.next<CompareScalarOp>(first);
@@ -233,7 +237,8 @@ Value PlacesMatcher::matchNumbered(Value first) {
   if (!isChoice || isChoice.getComparison() != Comparison::Less || !numbers ||
       numbers.getValue().convertToDouble() != 1.0)
     return {};
-  // The limit lies between the last choice and the first number of the others.
+  // The limit must be between the last choice and the first number of the
+  // others.
   double limit = isChoice.getValue().convertToDouble();
   if (limit < static_cast<double>(numChoices) || limit > firstOfOthers)
     return {};
@@ -241,7 +246,7 @@ Value PlacesMatcher::matchNumbered(Value first) {
   return numbered ? numbered.getResult() : Value();
 }
 
-/// Matches the choice that each place of an expert gets.
+/// Matches the choice that each place of an expert receives.
 bool PlacesMatcher::matchDispatch() {
   auto selected = chain.next<TransposeOp>(mask);
   Value counting = matchCounting();

@@ -7,26 +7,27 @@
 
 namespace mf::passes {
 
-/// The places of choices in experts of limited capacity, as operators of
-/// tensors [rows, choices, experts] compute them.
+/// The assignment of choices to places in experts of limited capacity, computed
+/// by operators on tensors [rows, choices, experts].
 struct PlacesSite {
   mf::ir::OneHotOp mask;
   mlir::Value chosen; ///< [rows, tokens, k], i32
-  /// Places go to all first choices before the second ones.
+  /// True if all first choices get places before the second ones.
   bool isKMajor = false;
   int64_t capacity = 0;
 
   /// 1 + the token of each place, 0 for none: [rows, experts, capacity], i32.
   mf::ir::CastOp dispatch;
-  /// (capacity + 1) per expert, plus the place: [rows, tokens, k], i32.
+  /// (capacity + 1) * expert + place: [rows, tokens, k], i32.
   mf::ir::CastOp combine;
   /// Whether a choice has a place: [rows, tokens, k].
   mf::ir::CompareScalarOp kept;
-  /// Kernels that are gone with it.
+  /// The number of kernels that the fusion removes.
   int64_t numKernels = 0;
 };
 
-/// The site whose choices `mask` spreads out, if it is one.
+/// Returns the site in which `mask` is the one-hot form of the choices, if it
+/// is one.
 std::optional<PlacesSite> matchPlaces(mf::ir::OneHotOp mask);
 
 } // namespace mf::passes

@@ -12,14 +12,15 @@ namespace mf::passes {
 // Matching
 //===----------------------------------------------------------------------===//
 
-/// The part that `value`, maybe seen in another shape, is.
+/// Returns the slice that `value` is, possibly through reshapes.
 static SliceOp getPart(Value value) {
   while (auto view = getOnlyReadOp<ReshapeOp>(value))
     value = view.getInput();
   return getOnlyReadOp<SliceOp>(value);
 }
 
-/// The one dimension that a part does not have whole, if there is one.
+/// Returns the only dimension along which a slice is smaller than its input, if
+/// there is exactly one.
 static std::optional<int64_t> getCutDim(SliceOp part) {
   ArrayRef<int64_t> whole = getShape(part.getInput());
   std::optional<int64_t> cut;
@@ -33,7 +34,7 @@ static std::optional<int64_t> getCutDim(SliceOp part) {
   return cut;
 }
 
-/// Finds what gate and up are halves of, if they are.
+/// Finds the value of which gate and up are halves, if there is one.
 static void findWhole(SwiGluSite &site) {
   SliceOp gate = getPart(site.gate), up = getPart(site.up);
   if (!gate || !up || gate.getInput() != up.getInput() ||
@@ -52,7 +53,7 @@ static void findWhole(SwiGluSite &site) {
 
 std::optional<SwiGluSite> matchSwiGlu(MulOp product) {
   Value lhs = product.getLhs(), rhs = product.getRhs();
-  // Nothing is repeated.
+  // The product must not broadcast.
   if (lhs.getType() != rhs.getType() || getShape(lhs).empty())
     return std::nullopt;
   for (auto [activated, other] : {std::pair(lhs, rhs), std::pair(rhs, lhs)})
@@ -74,7 +75,7 @@ bool SwiGluSite::alternates() const {
 // Building
 //===----------------------------------------------------------------------===//
 
-/// [..., 2, n, ...] with all dimensions from n on as one.
+/// Returns [..., 2, n, ...] with all dimensions from n on merged into one.
 static SmallVector<int64_t> getHalvedShape(ArrayRef<int64_t> whole,
                                            int64_t dim) {
   SmallVector<int64_t> shape(whole.take_front(dim));

@@ -7,25 +7,26 @@
 
 namespace mf::passes {
 
-/// silu(gate) * up.
+/// The pattern silu(gate) * up.
 struct SwiGluSite {
   mf::ir::MulOp product;
   mf::ir::SiluOp silu;
   mlir::Value gate, up;
-  /// The value of which both are halves, or none: along dimension `dim`, whose
-  /// first half is the gate.
+  /// The value of which both are halves, or null. They are halves along
+  /// dimension `dim`, the first of which is the gate.
   mlir::Value whole;
   int64_t dim = 0;
 
-  /// Whether gate and up alternate: there is nothing behind `dim`, which is 2.
+  /// Returns whether gate and up alternate: `dim` is the last dimension and has
+  /// size 2.
   bool alternates() const;
 };
 
-/// The site whose product is `product`, if it is one.
+/// Returns the site with this product, if it is one.
 std::optional<SwiGluSite> matchSwiGlu(mf::ir::MulOp product);
 
-/// [..., 2, width] of gate and up, for mf.swiglu. Operators are named for the
-/// Cell `cell`, or all of them `name` if it is not empty.
+/// Returns [..., 2, width] of gate and up for mf.swiglu. Operators are named
+/// for the Cell `cell`, or all get the name `name` if it is not empty.
 mlir::Value joinGateAndUp(mlir::OpBuilder &builder, const SwiGluSite &site,
                           llvm::StringRef cell, llvm::StringRef name);
 
