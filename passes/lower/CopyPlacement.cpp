@@ -5,7 +5,8 @@
 
 namespace mf::passes {
 
-/// Behind the copy out, MindSpore counts three times as many kernels.
+/// MindSpore waits three times the prefetch distance, in kernels, after a copy
+/// out.
 static constexpr int64_t releaseFactor = 3;
 
 int64_t placeRelease(int64_t kernelsBefore, int64_t distance) {

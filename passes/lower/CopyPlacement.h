@@ -1,10 +1,10 @@
 //===- CopyPlacement.h - Times of copies of swapped values ------*- C++ -*-===//
 //
-// The timing of activation swap as plain numbers, after MindSpore: one number
-// per value, its prefetch distance p, says when memory on the device is given
-// back in forward (3 * p kernels behind the copy out) and taken again in
-// backward (p kernels before the first reader). Copies are not counted. Knows
-// no MLIR.
+// The timing of activation swap as plain numbers, as in MindSpore. Each value
+// has one number, its prefetch distance p. It determines when the memory on the
+// device is released in forward (3 * p kernels after the copy out) and
+// allocated again in backward (p kernels before the first reader). Copies do
+// not count as kernels. This file does not depend on MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,21 +16,21 @@
 
 namespace mf::passes {
 
-/// The kernel of a task before which the device waits for a copy out that
-/// starts behind kernel `kernelsBefore - 1`; the caller cuts it to the task's
-/// end.
+/// Returns the kernel of a task before which the device waits for a copy out
+/// that starts after kernel `kernelsBefore - 1`. It may be beyond the end of
+/// the task; the caller limits it.
 int64_t placeRelease(int64_t kernelsBefore, int64_t distance);
 
-/// Where the copy back of a value starts whose first reader is kernel `reader`
-/// of its task: before kernel `kernel` of the same task, or `ahead` kernels
-/// before the task's start.
+/// The start of the copy back of a value whose first reader is kernel `reader`
+/// of a task: before kernel `kernel` of the same task, or `ahead` kernels
+/// before that task starts.
 struct PrefetchPlace {
   int64_t kernel = 0;
   int64_t ahead = 0;
 };
 PrefetchPlace placePrefetch(int64_t reader, int64_t distance);
 
-/// Before kernel `kernel` of task `task` in the order of a schedule.
+/// The point before kernel `kernel` of task `task` in the order of a schedule.
 struct SchedulePlace {
   int64_t task = 0;
   int64_t kernel = 0;
@@ -40,9 +40,9 @@ struct SchedulePlace {
   }
 };
 
-/// The place `ahead` kernels before the start of `task`, found by walking back
-/// over the tasks before it, but not into task `maker` or one before that.
-/// `lengths` are the tasks' numbers of kernels.
+/// Returns the point `ahead` kernels before the start of `task`. It is found by
+/// walking back over the preceding tasks, but not into task `maker` or an
+/// earlier one. `lengths` are the numbers of kernels of the tasks.
 SchedulePlace walkBack(llvm::ArrayRef<int64_t> lengths, int64_t task,
                        int64_t ahead, int64_t maker);
 

@@ -1,4 +1,4 @@
-//===- IssuePlan.cpp - Times of collectives on parameters -----------------===//
+//===- IssuePlan.cpp - Issue times of collectives on parameters -----------===//
 
 #include "passes/lower/IssuePlan.h"
 #include "llvm/ADT/STLExtras.h"
@@ -42,7 +42,8 @@ private:
 
 } // namespace
 
-/// Operators that produce its operands go first, if they are not placed yet.
+/// Operators that produce its operands are placed first, if they are not placed
+/// yet.
 void IssuePlanner::place(int64_t index) {
   llvm::SmallVector<int64_t> stack = {index};
   while (!stack.empty()) {

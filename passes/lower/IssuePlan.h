@@ -1,9 +1,9 @@
-//===- IssuePlan.h - Times of collectives on parameters ---------*- C++ -*-===//
+//===- IssuePlan.h - Issue times of collectives on parameters ---*- C++ -*-===//
 //
 // A layer that gathers a parameter does so right before it reads it, and the
-// sum of a gradient is read as soon as it is asked for. Neither would run
-// beside anything. This decides how much earlier gathers are issued, and how
-// much later sums are waited for. No IR.
+// sum of a gradient is read as soon as it is requested. Neither would overlap
+// with other work. This file decides how much earlier gathers are issued, and
+// how much later sums are waited for. It does not depend on IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,20 +18,20 @@
 
 namespace mf::passes {
 
-/// One operator of a function, in program order.
+/// One operator of a function. Operators are in program order.
 struct PlannedOperator {
-  /// Puts together a parameter that ranks store in parts.
+  /// True if it gathers a parameter that ranks store in shards.
   bool isGather = false;
-  /// Sums a gradient over ranks.
+  /// True if it sums a gradient over ranks.
   bool isReduction = false;
-  /// The operators, by index, whose results it uses.
+  /// The indices of the operators whose results it uses.
   llvm::SmallVector<int64_t, 2> producers;
-  /// For a reduction: the operators that lead from it to the function's result
-  /// and to nothing else, in order.
+  /// For a reduction: the operators, in order, that lead from it to the
+  /// function's result and have no other readers.
   llvm::SmallVector<int64_t, 2> tail;
 };
 
-/// The next item to lower: an operator, or the completion behind a reduction.
+/// The next item to lower: an operator, or the completion of a reduction.
 struct PlannedStep {
   enum class Kind { Operator, Completion };
   Kind kind = Kind::Operator;
@@ -50,12 +50,12 @@ struct IssuePlan {
   void print(llvm::raw_ostream &os) const;
 };
 
-/// Issues each gather, with its producers, where the gather stands that is
-/// `inFlight` before it, or at the begin. Completes each reduction, that is
-/// waits for it and runs its tail, behind the `inFlight`-th after it, or at the
-/// end. So at most `inFlight` parameters are held earlier, and as many summands
-/// of gradients longer, than without collectives in flight. 0 leaves all as it
-/// is. Linear in operators and uses.
+/// Issues each gather, with its producers, at the place of the gather that is
+/// `inFlight` before it, or at the start. Completes each reduction, which means
+/// to wait for it and to run its tail, after the `inFlight`-th reduction that
+/// follows, or at the end. Hence at most `inFlight` parameters are held
+/// earlier, and as many summands of gradients longer, than without collectives
+/// in flight. 0 keeps the order. Takes linear time in operators and uses.
 IssuePlan planIssue(llvm::ArrayRef<PlannedOperator> operators,
                     int64_t inFlight);
 

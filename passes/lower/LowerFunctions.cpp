@@ -14,13 +14,13 @@ std::string mf::passes::getLayoutName(StringRef forward) {
   return (forward + ".residuals").str();
 }
 
-/// A static scalar in fp32.
+/// Returns a static fp32 scalar.
 static ascend::StaticOp getScalar(ProgramBuilder &program, StringRef name,
                                   ascend::Role role) {
   return program.getStatic(name, program.getScalarType(), role);
 }
 
-/// The static to which losses are added.
+/// Returns the static to which losses are added.
 static ascend::StaticOp getLossSum(ProgramBuilder &program) {
   return getScalar(program, names::loss, ascend::Role::Constant);
 }
@@ -33,8 +33,8 @@ ascend::StaticOp mf::passes::getScaledGradient(ProgramBuilder &program) {
   return getScalar(program, "loss_gradient", ascend::Role::Constant);
 }
 
-/// Writes `value` to `target`: in place where its operator may write there,
-/// by a copy otherwise.
+/// Makes `value` available at `target`. Its operator writes it there if
+/// possible; otherwise it is copied.
 static void placeOutput(RoutineBuilder &routine, Value value, Value target) {
   Value root = ir::getViewedValue(value);
   if (routine.setStorage(root, target))
@@ -46,7 +46,7 @@ static void placeOutput(RoutineBuilder &routine, Value value, Value target) {
   });
 }
 
-/// The name of the operator whose result a slot keeps.
+/// Returns the name of the operator whose result a slot keeps.
 static StringRef getCellName(Value residual) {
   if (auto offload = residual.getDefiningOp<ir::OffloadOp>())
     return offload.getName().value_or("");
@@ -54,7 +54,7 @@ static StringRef getCellName(Value residual) {
   return op ? op.getCellName() : "";
 }
 
-/// Says which values of the chunk the first arguments of a routine are
+/// Returns the values of the chunk that the first arguments of a routine hold
 /// (mf/Program/Certificate.h).
 template <typename FunctionT>
 static Attribute getTaken(FunctionT function, const ChunkFunctions &chunk,
@@ -69,7 +69,7 @@ static Attribute getTaken(FunctionT function, const ChunkFunctions &chunk,
   };
   append(function.getForwardArguments(), numGradients,
          [](int64_t number) { return number; });
-  // Forward hands on what is no loss.
+  // Forward passes on outputs that are not losses.
   if constexpr (!std::is_same_v<FunctionT, ir::BackwardWeightsOp>)
     append(function.getForwardOutputs(),
            numGradients + static_cast<int64_t>(forward.getNumArguments()),
@@ -81,8 +81,8 @@ static Attribute getTaken(FunctionT function, const ChunkFunctions &chunk,
   return DenseI64ArrayAttr::get(forward.getContext(), taken);
 }
 
-/// The certificate of a chunk, with what its routines take; null if it has
-/// none.
+/// Returns the certificate of a chunk with the arguments of its routines; null
+/// if it has none.
 static DictionaryAttr getCertificate(const ChunkFunctions &chunk) {
   ir::ForwardOp forward = chunk.forward;
   auto computes =
@@ -127,7 +127,7 @@ static void createLayout(ProgramBuilder &program, const ChunkFunctions &chunk,
       getCertificate(chunk));
 }
 
-/// Makes a routine of `function` on frames of `forward`, with the arguments
+/// Makes a routine of `function` on frames of `forward`. It has the arguments
 /// that a task passes and one for each of `results`.
 static ascend::RoutineOp createRoutine(ProgramBuilder &program,
                                        FunctionOpInterface function,
@@ -191,8 +191,8 @@ LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
   return routine.lower(body);
 }
 
-/// The value that a gradient is converted from, if nothing else reads the
-/// converted one.
+/// Returns the value from which a gradient is converted, if the converted value
+/// has no other reader.
 static Value getUnconverted(Value value) {
   auto conversion = ir::getViewedValue(value).getDefiningOp<ir::CastOp>();
   if (!conversion || !conversion.getResult().hasOneUse())
@@ -201,13 +201,14 @@ static Value getUnconverted(Value value) {
   return root.getDefiningOp() ? root : Value();
 }
 
-/// Adds `value` to a gradient, or makes it the gradient.
+/// Adds `value` to a gradient, or stores it as the gradient.
 static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
                           Value value, StringRef parameter) {
   Value gradient = routine.getState(ir::State::Accumulated, parameter);
   if (!program.addsGradients())
     return placeOutput(routine, value, gradient);
-  // Right behind the operator that makes it, so that it does not stay alive.
+  // This is done right after the operator that makes the value, so that the
+  // value does not stay live.
   Value root = ir::getViewedValue(value);
   auto type = cast<RankedTensorType>(value.getType());
   const bool keepsLast = program.keepsLast(parameter);
@@ -228,7 +229,7 @@ static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
 }
 
 /// Binds the values that a task passes to the routine's first arguments, and
-/// the values behind them to the slots of the frame.
+/// the values after them to the slots of the frame.
 static void bindArguments(RoutineBuilder &routine, Block &body,
                           Block &routineBody, size_t numPassed) {
   for (auto [index, argument] : llvm::enumerate(body.getArguments())) {
@@ -309,9 +310,9 @@ LogicalResult mf::passes::lowerBackwardWeights(ProgramBuilder &program,
   return routine.lower(body, gradients);
 }
 
-/// The reductions of gradients over ranks and all further work beyond
-/// collectives that the step issues are a routine of their own, behind which
-/// gradients are those of the step.
+/// Lowers the reductions of gradients over ranks. Work other than collectives
+/// that the step issues forms a separate routine, after which gradients are
+/// those of the step.
 static LogicalResult
 lowerReductions(ProgramBuilder &program,
                 llvm::iterator_range<Block::iterator> reductions) {

@@ -1,4 +1,4 @@
-//===- PlainReduction.cpp - Sums of gradients that launch nothing ---------===//
+//===- PlainReduction.cpp - Gradient sums without launches ----------------===//
 
 #include "passes/lower/PlainReduction.h"
 
@@ -8,7 +8,7 @@ using namespace mf::passes;
 
 namespace {
 
-/// Takes down collectives between states, and whether there is anything else.
+/// Records collectives between states, and whether anything else is emitted.
 class ReductionRecorder : public ir::LaunchEmitter {
 public:
   ir::EmittedBuffer getState(ir::State state, StringRef) override {
@@ -41,7 +41,7 @@ public:
   SmallVector<StateCollective> collectives;
 
 private:
-  /// A buffer that stands for a state points at its number here.
+  /// A buffer that represents a state has a handle to the state's index.
   std::optional<ir::State> findState(ir::EmittedBuffer buffer) const {
     for (const auto &[number, state] : llvm::enumerate(states))
       if (buffer.getHandle() == &state)

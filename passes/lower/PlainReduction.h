@@ -1,8 +1,8 @@
-//===- PlainReduction.h - Sums of gradients that launch nothing *- C++ -*-===//
+//===- PlainReduction.h - Gradient sums without launches --------*- C++ -*-===//
 //
-// Summing a gradient over ranks often takes collectives alone. Then it need not
-// wait for a routine of its own: the step issues it as soon as the gradient is
-// complete, beside the rest of backward.
+// Summing a gradient over ranks often needs only collectives. Then no routine
+// is needed: the step issues them as soon as the gradient is complete,
+// concurrently with the rest of backward.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +19,8 @@ struct StateCollective {
   ir::State input = ir::State::Accumulated, output = ir::State::Gradient;
 };
 
-/// The collectives of `reduction`, in order; none if it is more than
-/// collectives, or if no routine of the program is known to add to the
-/// gradient.
+/// Returns the collectives of `reduction`, in order. None if it needs anything
+/// else, or if no routine of the program is known to add to the gradient.
 std::optional<llvm::SmallVector<StateCollective>>
 findPlainReduction(const ProgramBuilder &program,
                    ir::ReduceGradientOp reduction);

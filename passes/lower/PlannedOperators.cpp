@@ -1,4 +1,4 @@
-//===- PlannedOperators.cpp - A function as its plan sees it --------------===//
+//===- PlannedOperators.cpp - Input of the issue plan ---------------------===//
 
 #include "passes/lower/PlannedOperators.h"
 #include "mf/Program/Signatures/KernelSignature.h"
@@ -36,7 +36,8 @@ private:
 
 } // namespace
 
-/// A view, such as a barrier, is made of parameters if its first operand is.
+/// A view, such as a barrier, is computed from parameters if its first operand
+/// is.
 bool OperatorDescriber::isMadeOfParameters(Operation *op) {
   if (!op || isa<ir::GetParamOp>(op))
     return op;
@@ -54,8 +55,8 @@ bool OperatorDescriber::isMadeOfParameters(Operation *op) {
   return madeOfParameters[op] = isMade;
 }
 
-/// Follows a returned gradient back to the collective that has summed it, as
-/// long as nobody else reads the values in between.
+/// Follows a returned gradient back to the collective that summed it, as long
+/// as the values in between have no other readers.
 void OperatorDescriber::addReduction(Value gradient) {
   SmallVector<int64_t, 2> tail;
   std::optional<int64_t> reduction;
@@ -64,7 +65,7 @@ void OperatorDescriber::addReduction(Value gradient) {
     auto found = indices.find(op);
     if (found == indices.end() || op->getNumResults() != 1)
       break;
-    // The first of several stands where its summand is made.
+    // The first of several collectives is issued where its summand is computed.
     if (communicates(op)) {
       if (reduction)
         tail.push_back(*reduction);
@@ -72,7 +73,7 @@ void OperatorDescriber::addReduction(Value gradient) {
       value = op->getOperand(0);
       continue;
     }
-    // Go on to the producer of the summand.
+    // Continues at the producer of the summand.
     if (reduction || op->getNumOperands() != 1)
       break;
     tail.push_back(found->second);
@@ -89,7 +90,7 @@ std::vector<PlannedOperator> OperatorDescriber::run(ArrayRef<Value> gradients) {
     PlannedOperator &entry = described[index];
     entry.isGather = communicates(op) && isMadeOfParameters(op);
     auto compute = dyn_cast<ir::ComputeOpInterface>(op);
-    // The values that a barrier waits for are no data.
+    // The values that a barrier waits for are not data.
     OperandRange operands = op->getOperands();
     if (compute && compute.isView())
       operands = operands.take_front();

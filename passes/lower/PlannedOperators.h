@@ -1,4 +1,4 @@
-//===- PlannedOperators.h - A function as its plan sees it -----*- C++ -*-===//
+//===- PlannedOperators.h - Input of the issue plan -------------*- C++ -*-===//
 
 #ifndef MF_PASSES_LOWER_PLANNEDOPERATORS_H
 #define MF_PASSES_LOWER_PLANNEDOPERATORS_H
@@ -8,8 +8,8 @@
 
 namespace mf::passes {
 
-/// Describes `operators`, which follow each other in a block. `gradients` are
-/// those of parameters among the function's results.
+/// Describes `operators`, which are consecutive in a block. `gradients` are the
+/// gradients of parameters among the function's results.
 std::vector<PlannedOperator>
 describeOperators(llvm::ArrayRef<mlir::Operation *> operators,
                   llvm::ArrayRef<mlir::Value> gradients);

@@ -10,7 +10,7 @@ using ascend::BufferType;
 using ascend::Role;
 using ascend::StaticOp;
 
-/// The learning rate schedule as one dictionary, for the runner.
+/// Returns the learning rate schedule as one dictionary, for the runner.
 static DictionaryAttr getLrSchedule(ir::LrScheduleAttr schedule) {
   NamedAttrList attributes(schedule.getParameters());
   attributes.set("type", schedule.getType());
@@ -109,8 +109,8 @@ StaticOp ProgramBuilder::getStatic(StringRef name, BufferType type, Role role,
   return cast<StaticOp>(entry->second);
 }
 
-/// The part that a rank holds of the dimensions `dims` of a parameter; null if
-/// it is the whole.
+/// Returns the slice that a rank holds of the dimensions `dims` of a parameter;
+/// null if it holds the whole.
 static ascend::SliceAttr getSlice(ir::ParamOp param, ir::LayoutAttr layout,
                                   ArrayRef<int64_t> dims,
                                   RankedTensorType part) {
@@ -125,7 +125,8 @@ static ascend::SliceAttr getSlice(ir::ParamOp param, ir::LayoutAttr layout,
   return ascend::SliceAttr::get(param.getContext(), whole, axes);
 }
 
-/// The part of a parameter that a rank holds; null if it is the whole.
+/// Returns the slice of a parameter that a rank holds; null if it holds the
+/// whole.
 static ascend::SliceAttr getSlice(ir::ParamOp param, ir::LayoutAttr layout,
                                   RankedTensorType part) {
   auto dims =
@@ -133,7 +134,7 @@ static ascend::SliceAttr getSlice(ir::ParamOp param, ir::LayoutAttr layout,
   return getSlice(param, layout, dims, part);
 }
 
-/// A group is in the order of ranks, whatever the order of its axes.
+/// The axes of a group are in the order of ranks.
 static SmallVector<Attribute> getOrderedAxes(Operation *op, ArrayAttr axes) {
   SmallVector<Attribute> ordered;
   if (auto mesh = ir::MeshAttr::find(op))
@@ -210,7 +211,7 @@ StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
                    getSlice(param, param.getStoredLayout(), stored));
 }
 
-/// The reduced gradient has memory of its own only where it is smaller.
+/// The reduced gradient has its own memory only if it is smaller.
 StaticOp ProgramBuilder::getAccumulated(ir::ParamOp param) {
   StringRef parameter = param.getSymName();
   RankedTensorType type = param.getAccumulatedType();

@@ -1,6 +1,7 @@
 //===- ProgramBuilder.h - One stage's ascend program -----------*- C++ -*-===//
 //
-// The program under construction: its streams, static buffers and routines.
+// The program under construction, with its streams, static buffers and
+// routines.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,11 +14,11 @@
 
 namespace mf::passes {
 
-/// The name of the static that holds a rank's number in the group of ranks that
-/// differ in their coordinates on `axes`, in whatever order these are.
+/// Returns the name of the static that holds a rank's index in the group of
+/// ranks that differ in their coordinates on `axes`, which may be in any order.
 std::string getCoordinateName(mlir::Operation *op, mlir::ArrayAttr axes);
 
-/// Names that lowering gives to streams, routines and buffers.
+/// The names that lowering gives to streams, routines and buffers.
 namespace names {
 inline constexpr llvm::StringLiteral compute = "compute";
 inline constexpr llvm::StringLiteral hostToDevice = "h2d";
@@ -31,23 +32,26 @@ inline constexpr llvm::StringLiteral loss = "loss";
 } // namespace names
 
 /// A copy from host memory that starts before the routine that reads it. The
-/// routine takes the buffer as one of its last buffers, and the event of the
-/// copy's end as one of its events, both in the order of these.
+/// buffers of these copies are the routine's last buffer arguments, and the
+/// events of their ends are event arguments, both in the order of these copies.
 struct EarlyPrefetch {
-  /// Index of the slot in the frame, in host memory.
+  /// The index of the slot in the frame, in host memory.
   int64_t slot = 0;
-  /// Kernels between the copy's start and that of the routine.
+  /// The number of kernels between the start of the copy and that of the
+  /// routine.
   int64_t ahead = 0;
   ascend::BufferType type;
 };
 
-/// Where a routine has added all that it adds to a gradient: behind `launches`.
+/// The point at which a routine has added all its summands to a gradient: after
+/// `launches` launches.
 struct GradientPlace {
   std::string routine;
   int64_t launches = 0;
 };
 
-/// Makes the `ascend.program` of one stage and what its routines share.
+/// Builds the `ascend.program` of one stage and the parts that its routines
+/// share.
 class ProgramBuilder {
 public:
   ProgramBuilder(ir::ModelOp model, mlir::SymbolTable &modelSymbols,
@@ -57,64 +61,69 @@ public:
   ascend::ProgramOp getProgram() { return program; }
   ir::ModelOp getModel() { return model; }
   int64_t getStage() const { return stage; }
-  /// Runs of each chunk in a step.
+  /// The number of runs of each chunk in a step.
   int64_t getRuns() const { return runs; }
-  /// The number of micro-batches that a step reads: a run has one for each copy
+  /// The number of micro-batches that a step reads. A run has one for each copy
   /// of the model.
   int64_t getMicroBatches() const { return microBatches; }
-  /// Collectives of parameters that a routine has in flight at most.
+  /// The largest number of collectives on parameters that a routine has in
+  /// flight.
   int64_t getInFlight() const { return inFlight; }
-  /// Whether gradients are added to accumulators of a wider type as they are.
+  /// Whether gradients are added to wider accumulators without a cast.
   bool fusesAccumulation() const { return isAccumulationFused; }
   /// Whether several backwards add to each gradient.
   bool addsGradients() const { return addsUp; }
   mlir::MLIRContext *getContext() { return model.getContext(); }
 
-  /// Buffer type of a tensor type.
+  /// Returns the buffer type of a tensor type.
   ascend::BufferType getBufferType(mlir::Type tensor,
                                    ascend::Space space = ascend::Space::Hbm);
 
-  /// Buffer type of an fp32 scalar on the device.
+  /// Returns the buffer type of an fp32 scalar on the device.
   ascend::BufferType getScalarType();
 
-  /// Makes sure that a stream is declared.
+  /// Declares a stream unless it exists.
   llvm::StringRef getStream(llvm::StringRef name, ascend::StreamKind kind);
 
-  /// The static buffer that holds a parameter's state. A parameter tied to one
-  /// of the same stage shares its value.
+  /// Returns the static buffer that holds a parameter's state. A parameter tied
+  /// to one on the same stage shares its value.
   ascend::StaticOp getState(ir::State state, llvm::StringRef parameter);
 
-  /// A static buffer of this name, made with `type`, `role` and `init` if new.
+  /// Returns the static buffer of this name. If it is new, it gets `type`,
+  /// `role` and `init`.
   ascend::StaticOp getStatic(llvm::StringRef name, ascend::BufferType type,
                              ascend::Role role, llvm::StringRef of = {},
                              mlir::Attribute init = {},
                              llvm::StringRef tied = {},
                              ascend::SliceAttr slice = {});
 
-  /// The static buffer that holds a rank's number among those that differ in
-  /// their coordinates on `axes` alone.
+  /// Returns the static buffer that holds a rank's index among those that
+  /// differ only in their coordinates on `axes`.
   ascend::StaticOp getCoordinate(mlir::ArrayAttr axes);
 
-  /// Whether only the last micro-batch's value for a parameter counts.
+  /// Returns whether the last micro-batch's value for a parameter replaces the
+  /// others.
   bool keepsLast(llvm::StringRef parameter);
-  /// The device tensor of a quantity that the host reads after each step.
+  /// Returns the device tensor of a quantity that the host reads after each
+  /// step.
   ascend::StaticOp getReport(llvm::StringRef quantity,
                              mlir::RankedTensorType type);
-  /// The quantities reported so far, in order.
+  /// Returns the quantities reported so far, in order.
   llvm::ArrayRef<ascend::StaticOp> getReports() const { return reports; }
 
-  /// The gradients that this stage's backward functions add to.
+  /// Returns the gradients to which this stage's backward functions add.
   llvm::ArrayRef<ascend::StaticOp> getGradients() const { return gradients; }
-  /// The parameters that its routines read as the step's begin gathers them, in
-  /// the model's order.
+  /// Returns the parameters that are gathered at the start of the step for its
+  /// routines, in the model's order.
   llvm::SmallVector<ir::ParamOp> getGathered() const;
 
-  /// Says that a routine adds to the gradient of a parameter.
+  /// Records that a routine adds to the gradient of a parameter.
   void addGradientPlace(llvm::StringRef parameter, GradientPlace place) {
     gradientPlaces[parameter].push_back(std::move(place));
   }
-  /// Where routines do, in the order in which they were lowered. Each piece of
-  /// the sequence has a routine of its own.
+  /// Returns the points at which routines complete their summands, in the order
+  /// in which the routines were lowered. Each piece of the sequence has its own
+  /// routine.
   llvm::ArrayRef<GradientPlace>
   getGradientPlaces(llvm::StringRef parameter) const {
     auto found = gradientPlaces.find(parameter);
@@ -124,7 +133,7 @@ public:
   }
 
   bool hasRoutine(llvm::StringRef name);
-  /// Makes an empty routine behind those made before.
+  /// Makes an empty routine after the existing ones.
   ascend::RoutineOp createRoutine(llvm::StringRef name,
                                   llvm::ArrayRef<mlir::Type> arguments,
                                   mlir::FlatSymbolRefAttr layout = {});
@@ -141,13 +150,13 @@ public:
     return found->second;
   }
 
-  /// Launches of a routine that is complete.
+  /// Returns the number of launches of a routine that is complete.
   int64_t countLaunches(llvm::StringRef routine);
 
 private:
   ascend::StaticOp getAccumulated(ir::ParamOp param);
   ascend::StaticOp getGathered(ir::ParamOp param);
-  /// Moves `op` behind the declaration before it.
+  /// Moves `op` after the last declaration.
   mlir::Operation *declare(mlir::Operation *op);
   bool isTrainedHere(llvm::StringRef parameter) const {
     return trainedHere.contains(parameter);
@@ -160,7 +169,7 @@ private:
   bool addsUp;
   ascend::ProgramOp program;
   mlir::OpBuilder declarations, routines;
-  /// Streams and statics stand together at the beginning.
+  /// Streams and statics are declared together at the beginning.
   mlir::Operation *lastDeclaration = nullptr;
   llvm::StringMap<mlir::Operation *> declared;
   llvm::StringMap<bool> trainedHere;

@@ -153,8 +153,7 @@ void RoutineBuilder::launch(StringRef kernel, ValueRange inputs,
   swap.addLaunch(op);
 }
 
-/// Gives a launch the memory that its kernel needs while it runs, as words of
-/// 32 bits.
+/// Adds the workspace that a launch's kernel needs, as words of 32 bits.
 void RoutineBuilder::addWorkspace(ascend::LaunchOp op) {
   int64_t bytes = op.getWorkspaceBytes();
   if (bytes == 0)
@@ -183,7 +182,7 @@ LogicalResult RoutineBuilder::lowerCompute(ir::ComputeOpInterface op) {
 }
 
 void RoutineBuilder::lowerOffload(ir::OffloadOp op) {
-  // Nothing reads the copy if it has no slot.
+  // Without a slot, the copy has no reader.
   auto slot = hostSlots.find(op.getHost());
   if (slot == hostSlots.end())
     return;

@@ -10,10 +10,10 @@
 
 namespace mf::passes {
 
-/// Fills one routine with the launches of a function's operators. Where a
-/// value's memory is decided before its operator is reached (an output, a
-/// residual, a gradient), `setStorage` says so; all others get a buffer of
-/// their own.
+/// Fills one routine with the launches of a function's operators. If the memory
+/// of a value is determined before its operator is reached (an output, a
+/// residual, a gradient), `setStorage` sets it. All other values get their own
+/// buffer.
 class RoutineBuilder {
 public:
   RoutineBuilder(ProgramBuilder &program, ascend::RoutineOp routine);
@@ -22,43 +22,43 @@ public:
   void bind(mlir::Value tensor, mlir::Value buffer) {
     buffers[tensor] = buffer;
   }
-  /// Decides where the result `root` of an operator is written. False if that
-  /// is decided already.
+  /// Sets the buffer to which the result `root` of an operator is written.
+  /// Returns false if it is already set.
   bool setStorage(mlir::Value root, mlir::Value buffer);
-  /// Calls `action` once the operator that makes `value` has been lowered.
+  /// Calls `action` after the operator that makes `value` has been lowered.
   void callAfter(mlir::Value value, std::function<void()> action);
 
-  /// Leaves an operator out: nothing reads its results.
+  /// Skips an operator whose results have no readers.
   void skip(mlir::Operation *op) { skipped.insert(op); }
 
-  /// Says which slot holds a tensor in host memory.
+  /// Sets the slot that holds a tensor in host memory.
   void setHostSlot(mlir::Value host, int64_t index) { hostSlots[host] = index; }
 
-  /// Lowers all operators of a function body but its return. `gradients` are
-  /// the gradients of parameters that it returns.
+  /// Lowers all operators of a function body except its return. `gradients` are
+  /// the gradients of parameters that the function returns.
   mlir::LogicalResult lower(mlir::Block &body,
                             llvm::ArrayRef<mlir::Value> gradients = {});
   /// Lowers some operators of a body.
   mlir::LogicalResult lower(llvm::ArrayRef<mlir::Operation *> operators,
                             llvm::ArrayRef<mlir::Value> gradients = {});
 
-  /// Puts a parameter together that ranks store in parts.
+  /// Gathers a parameter that ranks store in shards.
   void gather(ir::ParamOp param);
-  /// Ends a routine whose operators `lower` did not lower.
+  /// Completes a routine whose operators were not lowered by `lower`.
   void finish();
 
-  /// How many launches the routine has so far.
+  /// Returns the number of launches of the routine so far.
   int64_t getNumLaunches() const { return numLaunches; }
   llvm::StringRef getName() { return routine.getSymName(); }
 
   mlir::Value getSlot(int64_t index, mlir::Type tensor);
   mlir::Value getGlobal(ascend::StaticOp buffer);
-  /// `buffer` with another shape of the same bytes.
+  /// Returns `buffer` with another shape of the same size.
   mlir::Value getReshaped(mlir::Value buffer, mlir::Type tensor);
 
   mlir::Value getBuffer(mlir::Value tensor);
   mlir::Value createBuffer(mlir::Value tensor);
-  /// A buffer that lives while the launches that are made next use it.
+  /// Returns a buffer for the launches that are emitted next.
   mlir::Value createTemporary(mlir::Type tensor);
   mlir::Value getCoordinate(mlir::ArrayAttr axes);
   mlir::Value getState(ir::State state, llvm::StringRef parameter);
@@ -85,7 +85,7 @@ private:
   RoutineSwap swap;
   RoutineExchanges exchanges;
   int64_t numLaunches = 0;
-  /// Name of the operator that is being lowered.
+  /// The name of the operator that is being lowered.
   llvm::StringRef cell;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<mlir::Value, mlir::Value> storage;

@@ -7,10 +7,10 @@
 
 namespace mf::passes {
 
-/// Puts collectives among a routine's launches, each on the stream of its
-/// communicator. It starts when the launches before it are over, and the
-/// compute stream waits for it before it first reads the collective's output,
-/// or writes a buffer that the collective uses.
+/// Places collectives among a routine's launches, each on the stream of its
+/// communicator. A collective starts after the launches before it. The compute
+/// stream waits for it before it first reads the collective's output, or writes
+/// a buffer that the collective uses.
 class RoutineExchanges {
 public:
   RoutineExchanges(ProgramBuilder &program, mlir::OpBuilder &builder)
@@ -19,17 +19,17 @@ public:
   void communicate(mlir::Location loc, const ir::EmittedCollective &collective,
                    llvm::StringRef cell);
 
-  /// To be called before the compute stream, or work that it starts, reads and
-  /// writes these buffers.
+  /// Must be called before the compute stream, or work that it starts, reads
+  /// and writes these buffers.
   void waitFor(mlir::ValueRange read, mlir::ValueRange written);
 
-  /// To be called at the routine's end.
+  /// Must be called at the end of the routine.
   void waitForAll();
 
 private:
-  /// A collective that the compute stream has not waited for.
+  /// A collective for which the compute stream has not waited yet.
   struct Pending {
-    /// The buffers that it reads and the one that it writes.
+    /// The buffers that it reads, and the one that it writes.
     llvm::SmallVector<mlir::Value, 3> inputs;
     mlir::Value output, done;
     mlir::Location loc;

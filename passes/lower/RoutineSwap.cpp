@@ -22,7 +22,7 @@ void RoutineSwap::beforeLaunch() {
   });
 }
 
-/// Copies once all launches so far are over; the event of the copy's end.
+/// Starts a copy after all launches so far. Returns the event of its end.
 Value RoutineSwap::startCopy(Location loc, StringRef name, StreamKind kind,
                              Value source, Value target) {
   StringRef stream = program.getStream(name, kind);

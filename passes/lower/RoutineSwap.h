@@ -7,9 +7,9 @@
 
 namespace mf::passes {
 
-/// Puts the copies between device and host among a routine's launches, with the
-/// events that order them. A copy that has to start before the routine becomes
-/// an argument, and is noted in the program as an early prefetch.
+/// Places the copies between device and host among a routine's launches, with
+/// the events that order them. A copy that must start before the routine
+/// becomes an argument, and is recorded in the program as an early prefetch.
 class RoutineSwap {
 public:
   RoutineSwap(ProgramBuilder &program, ascend::RoutineOp routine,
@@ -17,22 +17,23 @@ public:
       : program(program), routine(routine), builder(builder),
         numBufferArguments(routine.getArgumentTypes().size()) {}
 
-  /// To be called before each launch is made: waits for copies out whose
-  /// memory is given back here.
+  /// Must be called before each launch is made. Waits for copies out whose
+  /// memory is released here.
   void beforeLaunch();
-  /// To be called with each launch that is made.
+  /// Must be called with each launch that is made.
   void addLaunch(mlir::Operation *launch) { launches.push_back(launch); }
 
-  /// Copies `buffer` to `host` from here on.
+  /// Starts to copy `buffer` to `host` at this point.
   void copyOut(mlir::Location loc, mlir::Value buffer, mlir::Value host,
                int64_t distance);
 
-  /// A device buffer for `tensor` into which slot `slot` is copied before the
-  /// next launch, which is the first to read it.
+  /// Returns a device buffer for `tensor`. Slot `slot` is copied to it before
+  /// the next launch, which is the first to read it.
   mlir::Value copyBack(mlir::Location loc, int64_t slot, mlir::Type tensor,
                        int64_t distance);
 
-  /// Waits for the copies that are still out, and settles the routine's type.
+  /// Waits for the copies that are not complete yet, and sets the routine's
+  /// final type.
   void finish();
 
 private:

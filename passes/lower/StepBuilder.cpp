@@ -22,10 +22,10 @@ void StepBuilder::wait(StringRef stream, Value event) {
   ascend::WaitOp::create(builder, loc, stream, event);
 }
 
-/// The part of a step's tokens or labels that a rank has: its rows, cut over
-/// dp, of each micro-batch, and of these its part of the sequence, cut over cp
-/// and, where the head takes parts of the residual stream, over mp. Null if it
-/// has all.
+/// Returns the slice of a step's tokens or labels that a rank reads: its rows
+/// of each micro-batch, cut over dp, and its part of the sequence, cut over cp
+/// and, if the head reads parts of the residual stream, over mp. Null if it
+/// reads all.
 static ascend::SliceAttr getInputSlice(ir::ModelOp model, int64_t microBatches,
                                        RankedTensorType part) {
   int64_t rows = model.getMicroBatchSize(), length = model.getSequenceLength();
@@ -52,7 +52,7 @@ static ascend::SliceAttr getInputSlice(ir::ModelOp model, int64_t microBatches,
       model.getContext(), ArrayRef<int64_t>{microBatches, rows, length}, axes);
 }
 
-/// The role of the host buffer of a micro-batch's input.
+/// Returns the role of the host buffer of a micro-batch's input.
 static Role getRole(ir::InputKind kind) {
   switch (kind) {
   case ir::InputKind::Tokens:
@@ -64,8 +64,8 @@ static Role getRole(ir::InputKind kind) {
   }
 }
 
-/// The host buffer of a step input with one entry per micro-batch, and the
-/// part of one micro-batch.
+/// The host buffer of a step input has one entry per micro-batch. The load
+/// copies that of one micro-batch.
 Value StepBuilder::emitLoad(ir::LoadOp load, ValueRange after) {
   StringRef stream =
       program.getStream(names::hostToDevice, StreamKind::HostToDevice);
@@ -89,7 +89,7 @@ Value StepBuilder::emitLoad(ir::LoadOp load, ValueRange after) {
       .getDone();
 }
 
-/// The rank of another stage with this one's other coordinates.
+/// Returns the rank on another stage that has this one's other coordinates.
 ascend::PeerAttr StepBuilder::getPeer(int64_t stage) {
   return ascend::PeerAttr::get(program.getContext(),
                                builder.getStringAttr("pp"), stage,
@@ -175,7 +175,7 @@ ascend::CallOp StepBuilder::emitCall(size_t index, ValueRange after) {
 
 LogicalResult StepBuilder::placeTransfers() {
   issuedBefore.resize(calls.size());
-  // Messages of a channel arrive in the order of their receives.
+  // The messages of a channel arrive in the order of their receives.
   llvm::StringMap<std::pair<int64_t, Operation *>> last;
   for (auto [reader, call] : llvm::enumerate(calls)) {
     for (Operation *task : call.incoming) {
@@ -203,18 +203,18 @@ LogicalResult StepBuilder::placeTransfers() {
 }
 
 void StepBuilder::emit() {
-  // Events recorded behind a call, for what waits for it.
+  // For each call, the event that is recorded after it.
   std::vector<Value> done(calls.size());
-  // Events that must be over before a call.
+  // For each call, the events that must be over before it.
   std::vector<SmallVector<Value>> before(calls.size());
-  // The first call reads it, and the update again.
+  // The first call reads the scale, and the update reads it again.
   if (Value scale = globals.lookup("loss_scale"))
     before[0].push_back(emitInputCopy(scale, Role::LossScale));
   auto emitInputsOf = [&](size_t index) {
     if (index >= calls.size() || !calls[index].isUpdate)
       return;
     loc = calls[index].loc;
-    // One stream: the second copy is over last.
+    // Both copies are on one stream, so the second one ends last.
     emitInputCopy(calls[index].buffers[0], Role::LearningRate);
     before[index].push_back(
         emitInputCopy(calls[index].buffers[1], Role::StepNumber));
@@ -271,7 +271,8 @@ LogicalResult StepBuilder::build() {
   placeEarlyCopies();
   placeReductions();
   emit();
-  // Routines made last stand behind the step; they read better before it.
+  // Routines that were made last follow the step. They are easier to read
+  // before it.
   step->moveBefore(&program.getProgram().getBody().front(),
                    program.getProgram().getBody().front().end());
   return success();

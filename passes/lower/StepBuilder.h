@@ -10,14 +10,14 @@ namespace mf::passes {
 
 /// Lowers one schedule to an `ascend.step`.
 ///
-/// Routines run on the compute stream. A value that a call takes from elsewhere
-/// (loads, receives) is issued `ahead` calls before it, on a stream of its own,
-/// behind an event of the call before that: its buffer is taken no earlier. A
-/// value that a call sends must be gone before the call `behind` calls after
-/// it: its buffer is free from there. With 1 and 2 a transfer overlaps one
-/// whole call on either side, at the price of one more message in memory. A
-/// value that a call hands to a later one of the stage lies in one message all
-/// the time.
+/// Routines run on the compute stream. A transfer of a value into a call (load,
+/// receive) is issued on a separate stream `ahead` calls earlier, after an
+/// event of the call before that one, so its buffer is not needed earlier. A
+/// value that a call sends must have left before the call that is `behind`
+/// calls later, where its buffer becomes free. With 1 and 2, a transfer
+/// overlaps one whole call on either side, at the cost of one more message in
+/// memory. A value that a call passes to a later call of the stage stays in one
+/// message.
 class StepBuilder {
 public:
   StepBuilder(ProgramBuilder &program, ir::ScheduleOp schedule);
@@ -33,13 +33,13 @@ private:
     llvm::SmallVector<mlir::Value, 4> buffers = {};
     mlir::Value frame = {};
     mlir::IntegerAttr microBatch = {};
-    /// It takes what changes with every step.
+    /// True if it reads the values that change with every step.
     bool isUpdate = false;
-    /// Copies that end before the routine reads them.
+    /// Events of copies that must end before the routine reads their buffers.
     llvm::SmallVector<mlir::Value> events = {};
   };
-  /// The copy of a swapped value for call `reader`, `events[event]` of which it
-  /// records.
+  /// The copy of a swapped value for call `reader`. It records `events[event]`
+  /// of that call.
   struct EarlyCopy {
     int64_t kernel;
     size_t reader, event;
@@ -47,7 +47,7 @@ private:
     int64_t slot;
   };
 
-  /// A sum over ranks that starts behind some launches of a call.
+  /// A sum over ranks that starts after some launches of a call.
   struct StepReduction {
     int64_t launches;
     ir::ReduceGradientOp op;
@@ -56,16 +56,16 @@ private:
   mlir::LogicalResult collect();
   mlir::LogicalResult collectTask(mlir::Operation *task);
   void collectForward(ir::RunForwardOp run);
-  /// Collects a backward, one of its halves or what recomputes for it.
+  /// Collects a backward, one of its halves, or the recompute task for it.
   void collectBackward(llvm::StringRef routine, mlir::Operation *run,
                        mlir::IntegerAttr microBatch, mlir::Value frame,
                        mlir::ValueRange arguments);
   void collectUpdate(ir::RunUpdateOp run);
   void addLossGradient(ir::LossGradientOp loss);
-  /// Gives a call a buffer that it reads: that of the call that made `input`,
-  /// or a message for what arrives.
+  /// Passes a buffer that a call reads: that of the call which made `input`, or
+  /// a message for a received value.
   void addInput(Call &call, mlir::Value input);
-  /// Gives a call new messages that it writes.
+  /// Passes new messages that a call writes.
   void addMessages(Call &call, mlir::ValueRange tensors);
 
   mlir::LogicalResult placeTransfers();
@@ -77,20 +77,20 @@ private:
   void emitEarlyCopiesBefore(size_t index);
   void emitEarlyCopiesIn(size_t index, mlir::ValueRange started);
   void emitEarlyCopy(const EarlyCopy &copy, mlir::Value started);
-  /// The kernels of a call, rising, before which early copies start.
+  /// Returns the kernels of a call before which early copies start, ascending.
   llvm::SmallVector<int64_t> getEarlyKernels(size_t index) const;
 
-  // Sums of gradients beside the last backward (StepReductions.cpp).
+  // Sums of gradients concurrent with the last backward (StepReductions.cpp).
   void placeReductions();
   void placeReduction(ir::ReduceGradientOp op);
   void emitReductionsIn(size_t index, mlir::ValueRange recorded);
   void emitReduction(ir::ReduceGradientOp reduction, mlir::Value ready);
-  /// Launches of a call, rising, behind which it records an event.
+  /// Returns the launches of a call after which it records an event, ascending.
   llvm::SmallVector<int64_t> getRecords(size_t index) const;
 
   ascend::PeerAttr getPeer(int64_t stage);
   void emitIncoming(mlir::Operation *task, mlir::Value after);
-  /// These return the event of the transfer's end.
+  /// These functions return the event of the transfer's end.
   mlir::Value emitOutgoing(ir::SendOp send, mlir::Value after);
   mlir::Value emitLoad(ir::LoadOp load, mlir::ValueRange after);
   mlir::Value emitInputCopy(mlir::Value buffer, ascend::Role role);
@@ -105,22 +105,22 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   std::vector<Call> calls;
-  /// By call: the loads and receives that are issued right before it.
+  /// For each call, the loads and receives that are issued right before it.
   std::vector<llvm::SmallVector<mlir::Operation *, 2>> issuedBefore;
   /// For each call, the copies for later calls that start while it runs, by
   /// kernel.
   std::vector<std::vector<EarlyCopy>> earlyCopies;
-  /// Reductions by call, in the order of launches.
+  /// For each call, its reductions in the order of launches.
   std::vector<std::vector<StepReduction>> reductions;
-  /// By stream, the event of the last sum over ranks.
+  /// For each stream, the event of its last sum over ranks.
   llvm::MapVector<llvm::StringRef, mlir::Value> reduced;
   bool hasLoss = false;
-  /// The factor on the loss scale for backward; null if this stage has no
+  /// The factor on the loss scale for backward. Null if this stage has no
   /// scaled loss.
   mlir::FloatAttr scaledGradient;
-  /// Buffers of the schedule's tensors, frames of its frames.
+  /// The buffers of the schedule's tensors, and the frames of its frames.
   llvm::DenseMap<mlir::Value, mlir::Value> values;
-  /// Events that say that a tensor has arrived.
+  /// The events of the arrivals of tensors.
   llvm::DenseMap<mlir::Value, mlir::Value> arrivals;
   llvm::StringMap<mlir::Value> globals;
 };

@@ -1,7 +1,7 @@
-//===- StepPrefetch.cpp - Swapped values that come back ahead of time -----===//
+//===- StepPrefetch.cpp - Swapped values that are copied back early -------===//
 //
-// A copy that starts before the run which reads it belongs to the step: it
-// waits for an event of an earlier run, or of the moment before one.
+// A copy that starts before the run that reads it belongs to the step. It waits
+// for an event of an earlier run, or of the moment before one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ using namespace mf::passes;
 void StepBuilder::placeEarlyCopies() {
   earlyCopies.resize(calls.size());
   std::vector<int64_t> lengths;
-  // The first call with a frame makes the values that the others read.
+  // The first call with a frame computes the values that the others read.
   DenseMap<Value, int64_t> makers;
   for (auto [index, call] : llvm::enumerate(calls)) {
     lengths.push_back(program.countLaunches(call.routine));

@@ -1,8 +1,8 @@
-//===- StepReductions.cpp - Gradients summed beside the last backward -----===//
+//===- StepReductions.cpp - Gradient sums during the last backward --------===//
 //
-// A sum over ranks that takes collectives alone is issued by the step, behind
-// the launch of the last backward that completes the gradient. The update waits
-// for it.
+// A sum over ranks that needs only collectives is issued by the step, after the
+// launch of the last backward that completes the gradient. The update waits for
+// it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::passes;
 
-/// Behind the last call that adds to the gradient, and there behind the last
-/// launch that does.
+/// The reduction follows the last call that adds to the gradient, and within it
+/// the last launch that does.
 void StepBuilder::placeReduction(ir::ReduceGradientOp op) {
   ArrayRef<GradientPlace> places = program.getGradientPlaces(op.getParam());
   for (size_t index = calls.size(); index-- > 0;) {
@@ -24,7 +24,7 @@ void StepBuilder::placeReduction(ir::ReduceGradientOp op) {
         launches = std::max(launches.value_or(0), place.launches);
     if (!launches)
       continue;
-    // Reductions behind one launch stay in the order of the update.
+    // Reductions after the same launch stay in the order of the update.
     std::vector<StepReduction> &list = reductions[index];
     auto next = llvm::find_if(list, [&](const StepReduction &other) {
       return other.launches > *launches;
@@ -77,7 +77,7 @@ void StepBuilder::emitReduction(ir::ReduceGradientOp reduction, Value ready) {
         static_cast<ascend::Reduction>(collective.reduction),
         /*fill=*/FloatAttr(), collective.channel, StringAttr(), stream, ready);
     ready = op.getDone();
-    // A stream works in order: its last work is over last.
+    // A stream works in order, so its last work ends last.
     reduced[stream] = ready;
   }
 }

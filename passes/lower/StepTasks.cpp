@@ -88,7 +88,7 @@ void StepBuilder::collectUpdate(ir::RunUpdateOp run) {
     calls.emplace_back(Call{names::reduce.str(), run.getLoc()});
   Call &call = calls.emplace_back(Call{names::update.str(), run.getLoc()});
   call.isUpdate = true;
-  // A scalar, or an element for each group of parameters.
+  // The rates are a scalar, or have an element for each group of parameters.
   auto rates = cast<RankedTensorType>(update.getArgument(0).getType());
   call.buffers = {
       getGlobal(program.getStatic("learning_rate", program.getBufferType(rates),

@@ -1,4 +1,4 @@
-//===- CollectivePlan.cpp - Collectives that backward repeats -------------===//
+//===- CollectivePlan.cpp - Collectives that backward runs again ----------===//
 
 #include "passes/mark/CollectivePlan.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,7 +1,7 @@
-//===- CollectivePlan.h - Collectives that backward repeats -----*- C++ -*-===//
+//===- CollectivePlan.h - Collectives that backward runs again --*- C++ -*-===//
 //
-// The decision about one collective that sharding has put next to an operator,
-// as a plain value. Knows no MLIR.
+// The decision about a collective that sharding has inserted next to an
+// operator, as a plain value. This file does not depend on MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,40 +12,40 @@
 
 namespace mf::passes {
 
-/// A setting about the communication of a neighbour of a collective.
+/// A setting about the communication of an operator next to a collective.
 struct CollectiveRequest {
   CommunicationChoice choice = CommunicationChoice::Repeat;
   const RecomputeTarget *setting = nullptr;
 };
 
-/// A collective and the settings of its neighbours.
+/// A collective and the settings of the operators next to it.
 struct CollectiveSite {
-  /// It adds up partial results of the producer.
+  /// True if it sums partial results of the producer.
   bool sumsParts = false;
-  /// The producer itself runs again.
+  /// True if the producer itself runs again.
   bool isProducerRecomputed = false;
-  /// mp_comm_recompute: what runs again repeats its communication.
+  /// mp_comm_recompute: recomputed operators run their communication again.
   bool mpCommRecompute = true;
   std::optional<CollectiveRequest> producer;
-  /// In program order; of those about which something is said.
+  /// The requests of readers that have one, in program order.
   std::vector<CollectiveRequest> readers;
 };
 
 struct CollectiveDecision {
   enum class Kind : uint8_t {
-    None,   ///< nothing is said: what backward reads of it is kept
+    None,   ///< no setting applies: its result is kept if backward reads it
     Repeat, ///< it runs again in backward
     Keep,   ///< its result is kept although its neighbours run again
   };
   Kind kind = Kind::None;
-  /// The setting that decided, if one did.
+  /// The setting that decided, or null.
   const RecomputeTarget *setting = nullptr;
 };
 
-/// A collective that sums parts follows its producer, unless that keeps its
-/// communication. For one that brings a value to its readers, an exclude on
-/// either side comes first, then the choice of the first reader, then of the
-/// producer.
+/// Decides about a collective. One that sums partial results follows its
+/// producer, unless the producer keeps its communication. For one that brings a
+/// value to its readers, an exclude on either side takes precedence, then the
+/// choice of the first reader, then that of the producer.
 CollectiveDecision decideCollective(const CollectiveSite &site);
 
 } // namespace mf::passes

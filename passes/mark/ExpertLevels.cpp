@@ -13,18 +13,19 @@ static StringRef getKind(ComputeOpInterface op) {
   return signature ? signature->kind : StringRef();
 }
 
-/// Whether `op` multiplies the rows of each expert by its weight.
+/// Returns whether `op` multiplies the rows of each expert by the expert's
+/// weight.
 static bool isProductByExpert(ComputeOpInterface op) {
   return getKind(op) == "grouped_matmul";
 }
 
-/// Whether `op` only moves the rows of its first operand.
+/// Returns whether `op` only moves the rows of its first operand.
 static bool movesRows(ComputeOpInterface op) {
   return isa<BoundedRowsOpInterface>(op.getOperation()) ||
          getKind(op) == "permutation";
 }
 
-/// Whether a product by expert is behind another.
+/// Returns whether an operator depends on another product by expert.
 static bool isBehindProduct(ComputeOpInterface op,
                             const DenseSet<Operation *> &behind) {
   return llvm::any_of(op->getOperands(), [&](Value operand) {
@@ -59,8 +60,8 @@ ExpertLevels::ExpertLevels(LayerOp layer) {
   }
 }
 
-/// Finds the operators that bring the rows of a product to where they are
-/// multiplied.
+/// Finds the operators that move the rows of a product to the ranks and places
+/// where they are multiplied.
 void ExpertLevels::addWayIn(Operation *product) {
   SmallVector<Operation *> views;
   Value rows = product->getOperand(0);
@@ -78,7 +79,7 @@ void ExpertLevels::addWayIn(Operation *product) {
   }
 }
 
-/// Finds the operators between a product and the next ones.
+/// Finds the operators between a product and the products that follow it.
 void ExpertLevels::addActivation(Operation *product) {
   SmallVector<Operation *> open = {product};
   while (!open.empty())
@@ -95,7 +96,7 @@ void ExpertLevels::addNames(CellTree &tree) const {
       tree.addOperator(name);
 }
 
-/// The setting that names a level; null if none does.
+/// Returns the setting that names a level; null if there is none.
 const RecomputeTarget *ExpertLevels::findSetting(const LayerEffects &effects,
                                                  size_t level) const {
   const RecomputeTarget *setting =

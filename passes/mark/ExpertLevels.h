@@ -1,10 +1,9 @@
 //===- ExpertLevels.h - Memory levels of experts ----------------*- C++ -*-===//
 //
-// Chooses operators of experts that take all of their tokens to run again in
-// backward, by the levels of MindSpeed's --moe-zero-memory. MindSpore
-// Transformers has one name for all that these operators do, so the levels have
-// names of their own beside it, for patterns of select_recompute:
-// `feed_forward.ffn.level0`.
+// Chooses operators of dropless experts to run again in backward, by the levels
+// of MindSpeed's --moe-zero-memory. MindSpore Transformers has a single name
+// for all of these operators, so the levels get their own names for patterns of
+// select_recompute, such as `feed_forward.ffn.level0`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,14 +19,14 @@ namespace mf::passes {
 
 class ExpertLevels {
 public:
-  /// Empty for a layer without such experts.
+  /// The result is empty for a layer without such experts.
   explicit ExpertLevels(ir::LayerOp layer);
 
   /// Adds the names of the levels to those that patterns are matched against.
   void addNames(CellTree &tree) const;
-  /// Adds to a layer at level 1 that its shared experts run again.
+  /// Makes the shared experts of a layer at level 1 run again.
   void addShared(LayerEffects &effects) const;
-  /// Marks what the layer's level says, but for what is excluded.
+  /// Marks the operators of the layer's level, except excluded ones.
   void mark(const LayerEffects &effects) const;
 
 private:
@@ -39,11 +38,11 @@ private:
                                      size_t level) const;
 
   std::array<std::string, 2> names;
-  /// Level 0: what brings tokens to their experts, and what stands between the
-  /// two products of an expert. Both are computed from kept values: the tokens,
-  /// and the result of the first product.
+  /// Level 0: the operators that bring tokens to their experts, and those
+  /// between the two products of an expert. Both are recomputed from kept
+  /// values: the tokens, and the result of the first product.
   Operators dispatch, activation;
-  /// Level 1 runs these again, too.
+  /// The operators that level 1 runs again in addition.
   Operators firstProducts;
   /// The Cell of shared experts; empty if there are none.
   std::string shared;

@@ -6,8 +6,8 @@
 using namespace mf;
 using namespace mf::ir;
 
-/// The dynamic graph's name, in lower case, of the operator that launches a
-/// kernel; most are the kernel's.
+/// Returns the dynamic graph's name, in lower case, of the operator that
+/// launches a kernel. It usually is that of the kernel.
 static std::string getDynamicName(llvm::StringRef kernel) {
   kernel.consume_front("aclnn");
   return llvm::StringSwitch<llvm::StringRef>(kernel)

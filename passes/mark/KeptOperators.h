@@ -8,15 +8,15 @@
 
 namespace mf::passes {
 
-/// Whether the dynamic graph's name of what `op` launches has one of `parts`,
-/// which are in lower case. Views and what the framework never keeps have no
-/// such name.
+/// Returns whether the dynamic graph's name of the operator that `op` launches
+/// contains one of `parts`, which are in lower case. Views, and operators whose
+/// results the framework never keeps, have no such name.
 bool isKeptOperator(ir::ComputeOpInterface op,
                     llvm::ArrayRef<std::string> parts);
 
-/// Where a swap is to be ready some layers before its own, makes that a number
-/// of kernels: those that backward of these layers runs, two for each of
-/// forward and one more where the layer is recomputed as a whole.
+/// Converts prefetch distances that count layers to numbers of kernels: those
+/// that backward of these layers runs, which are two for each kernel of
+/// forward, and one more if the layer is recomputed as a whole.
 void countSwapKernels(llvm::ArrayRef<ir::LayerOp> layers,
                       std::vector<LayerEffects> &effects);
 

@@ -1,4 +1,4 @@
-//===- LayerCommunication.cpp - The collectives of a layer ----------------===//
+//===- LayerCommunication.cpp - Collectives of a layer --------------------===//
 
 #include "passes/mark/LayerCommunication.h"
 #include "mf/Program/Signatures/KernelSignature.h"
@@ -18,7 +18,7 @@ LayerCommunication::LayerCommunication(LayerOp layer) : layer(layer) {
   for (auto op : layer.getBody().getOps<ComputeOpInterface>())
     if (!changesLayout(op))
       names.insert(op.getCellName());
-  // An argument of a layer is resharded in the layer's own name.
+  // The reshard of a layer's argument has the name of the layer itself.
   for (auto op : layer.getBody().getOps<ComputeOpInterface>())
     if (changesLayout(op) && (names.contains(op.getCellName()) ||
                               op.getCellName() == layer.getSymName()))
@@ -32,18 +32,19 @@ ComputeOpInterface LayerCommunication::findProducer(Operation *op) const {
   return dyn_cast_or_null<ComputeOpInterface>(producer);
 }
 
-/// Whether the user names the operator itself, and not a Cell around it.
+/// Returns whether the user's setting names the operator itself rather than a
+/// Cell that contains it.
 static bool isNamed(const std::optional<CollectiveRequest> &request) {
   return request && !request->setting->isCell;
 }
 
-/// The Cell that an operator is in.
+/// Returns the Cell that contains an operator.
 static StringRef getCell(StringRef path) {
   return path.contains('.') ? path.rsplit('.').first : "";
 }
 
-/// An operator that the Cell tree names and the layer lacks, such as a reshape
-/// without effect, stands next to the operators of its Cell.
+/// An operator that the Cell tree has and the layer lacks, such as a reshape
+/// without effect, counts as a neighbour of the operators of its Cell.
 std::optional<CollectiveRequest>
 LayerCommunication::getRequest(ComputeOpInterface op,
                                const LayerEffects &effects) const {
@@ -62,14 +63,14 @@ LayerCommunication::getRequest(ComputeOpInterface op,
   return request;
 }
 
-/// Whether a value is still the same behind `op`: in another shape or type.
+/// Returns whether `op` passes its value on, in another shape or type.
 static bool passesOn(ComputeOpInterface op) {
   return op.isView() || isa<CastOpInterface>(op.getOperation());
 }
 
 void LayerCommunication::findReaders(Operation *op, const LayerEffects &effects,
                                      CollectiveSite &site) const {
-  // In program order, which users are not.
+  // Users are not in program order, so they are sorted.
   SmallVector<Operation *> users(op->getUsers());
   llvm::sort(users, [](Operation *a, Operation *b) {
     return a != b && a->isBeforeInBlock(b);
@@ -81,7 +82,7 @@ void LayerCommunication::findReaders(Operation *op, const LayerEffects &effects,
     std::optional<CollectiveRequest> request;
     if (!isInserted(user))
       request = getRequest(reader, effects);
-    // A named operator may stand behind others of the same Cell.
+    // The named operator may follow others of the same Cell.
     if (isInserted(user) || (passesOn(reader) && !isNamed(request)))
       findReaders(user, effects, site);
     if (request)
@@ -108,7 +109,7 @@ CollectiveSite LayerCommunication::describe(ComputeOpInterface op,
   return site;
 }
 
-/// The mark of an operator that runs again by `setting`.
+/// Returns the mark of an operator that runs again because of `setting`.
 static RecomputeKind getMark(const RecomputeTarget *setting) {
   return setting && setting->isCell && setting->path.empty()
              ? RecomputeKind::Full
@@ -130,8 +131,8 @@ void LayerCommunication::markRecompute(const LayerEffects &effects) {
   for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
     if (!isInserted(op))
       continue;
-    // Taking a rank's own part sends nothing: it follows the producer of the
-    // whole.
+    // An operator that takes a rank's own part sends nothing. It follows the
+    // producer of the whole.
     if (op.getEngine() != Engine::Communication) {
       ComputeOpInterface producer = findProducer(op);
       op.setRecomputeMark(producer ? producer.getRecomputeMark()

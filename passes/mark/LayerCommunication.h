@@ -1,4 +1,4 @@
-//===- LayerCommunication.h - The collectives of a layer -------*- C++ -*-===//
+//===- LayerCommunication.h - Collectives of a layer ------------*- C++ -*-===//
 
 #ifndef MF_PASSES_MARK_LAYERCOMMUNICATION_H
 #define MF_PASSES_MARK_LAYERCOMMUNICATION_H
@@ -9,23 +9,25 @@
 
 namespace mf::passes {
 
-/// The collectives that sharding has put between the operators of a layer. Each
-/// has the name of the operator that it is for; a collective with a name of its
-/// own is an operator like any other.
+/// The collectives that sharding has inserted between the operators of a layer.
+/// Each has the name of the operator that it serves. A collective with a name
+/// of its own is an operator like any other.
 class LayerCommunication {
 public:
   explicit LayerCommunication(ir::LayerOp layer);
 
   bool isInserted(mlir::Operation *op) const { return inserted.contains(op); }
-  /// The operator, maybe a view, that makes what `op` sends; null if an
-  /// argument of the layer is sent.
+  /// Returns the operator, possibly a view, that computes the value which `op`
+  /// sends; null if that is an argument of the layer.
   ir::ComputeOpInterface findProducer(mlir::Operation *op) const;
-  /// The number of collectives that run again, and of those that are kept
-  /// although an operator next to them runs again.
+  /// Returns the numbers of collectives that run again, and of those that are
+  /// kept although an operator next to them runs again.
   std::pair<int64_t, int64_t> countMarked();
-  /// Marks what runs again in backward, once all other operators are marked.
+  /// Marks the collectives that run again in backward. All other operators must
+  /// be marked already.
   void markRecompute(const LayerEffects &effects);
-  /// The setting that makes `op` run again; null if there is none.
+  /// Returns the setting because of which `op` runs again; null if there is
+  /// none.
   const RecomputeTarget *getSetting(mlir::Operation *op) const {
     return settings.lookup(op);
   }
@@ -39,7 +41,7 @@ private:
                    CollectiveSite &site) const;
 
   ir::LayerOp layer;
-  /// Names of operators, without those that sharding has put in.
+  /// The names of operators, without those that sharding has inserted.
   llvm::StringSet<> names;
   llvm::DenseSet<mlir::Operation *> inserted;
   llvm::DenseMap<mlir::Operation *, const RecomputeTarget *> settings;

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
 
-/// The settings of one operator; empty if there are none.
+/// Returns the settings of one operator; empty if there are none.
 static llvm::json::Object reportOperator(ComputeOpInterface op,
                                          const LayerEffects &effects) {
   StringRef path = op.getCellName();
@@ -30,7 +30,7 @@ static llvm::json::Object reportOperators(LayerOp layer,
     StringRef path = op.getCellName();
     if (path.empty() || communication.isInserted(op))
       continue;
-    // The first stands for those that share its name.
+    // The first operator represents all operators of the same name.
     llvm::json::Object object = reportOperator(op, effects);
     if (!object.empty())
       operators.try_emplace(path.str(), std::move(object));

@@ -1,7 +1,7 @@
 //===- LayerReport.h - Report of the layers' settings -----------*- C++ -*-===//
 //
-// The facts of a layer plan that only the model can add: which operators the
-// settings reached. For scripts as JSON, for tools as remarks.
+// The part of the report on a layer plan that needs the model: the operators to
+// which settings applied. Scripts get it as JSON, tools as remarks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +13,9 @@
 
 namespace mf::passes {
 
-/// `plan` with the name of the model and, per layer, every operator that got
-/// something. `layers` are the body layers, already marked. Keys print in the
-/// same order every time.
+/// Returns `plan` with the name of the model and, for each layer, every
+/// operator that has a setting. `layers` are the body layers, already marked.
+/// The order of keys is deterministic.
 llvm::json::Object makeLayerReport(ir::ModelOp model,
                                    llvm::ArrayRef<ir::LayerOp> layers,
                                    const LayerPlan &plan);

@@ -1,4 +1,4 @@
-//===- MarkMemory.cpp - Mark what is recomputed, and what is swapped ------===//
+//===- MarkMemory.cpp - Marks recomputed and swapped operators ------------===//
 
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "passes/Passes.h"
@@ -26,14 +26,15 @@ using mf::passes::LayerCommunication;
 
 namespace {
 
-/// True if `path` is `cell` or below it; every path is below the empty one.
+/// Returns true if `path` is `cell` or inside of it. Every path is inside of
+/// the empty one.
 bool isBelow(StringRef path, StringRef cell) {
   return path.consume_front(cell) &&
          (cell.empty() || path.empty() || path.starts_with("."));
 }
 
-/// True if a result of `op` leaves `cell`, maybe through views and collectives.
-/// A recomputed Cell keeps what leaves it.
+/// Returns true if a result of `op` leaves `cell`, possibly through views and
+/// collectives. A recomputed Cell keeps the values that leave it.
 bool escapes(Operation *op, StringRef cell,
              const LayerCommunication &communication) {
   for (Operation *user : op->getUsers()) {
@@ -47,7 +48,7 @@ bool escapes(Operation *op, StringRef cell,
   return false;
 }
 
-/// The names of one layer as patterns see them.
+/// Returns the names of one layer against which patterns are matched.
 CellTree buildCellTree(LayerOp layer, mlir::SymbolTable &symbols,
                        bool selectRecompute) {
   CellTree tree;
@@ -75,7 +76,7 @@ CellTree buildCellTree(LayerOp layer, mlir::SymbolTable &symbols,
   return tree;
 }
 
-/// Makes the plan of a model's body layers.
+/// Makes the plan for a model's body layers.
 class LayerMarker {
 public:
   explicit LayerMarker(ModelOp model)
@@ -83,9 +84,9 @@ public:
         recompute(mf::passes::getRecomputeConfig(model.getTrainingAttr())) {}
 
   std::optional<LayerPlan> plan();
-  /// The layers for the first piece of the sequence.
+  /// Returns the layers for the first piece of the sequence.
   ArrayRef<LayerOp> getLayers() const { return layers; }
-  /// The versions of layer `number` for every piece of the sequence.
+  /// Returns the versions of layer `number` for all pieces of the sequence.
   ArrayRef<LayerOp> getPieces(size_t number) const { return pieces[number]; }
 
 private:
@@ -99,7 +100,8 @@ private:
 std::optional<LayerPlan> LayerMarker::plan() {
   bool selects = recompute.selectRecompute.isTruthy();
   std::vector<CellTree> trees;
-  // By layer its number in the stage map: one that joins the next has its.
+  // The index of each layer in the stage map. A layer that joins the next one
+  // shares its index.
   std::vector<int64_t> stageNumbers;
   int64_t nextNumber = 0;
   llvm::StringMap<size_t> numbers;
@@ -138,7 +140,7 @@ std::optional<LayerPlan> LayerMarker::plan() {
   return plan;
 }
 
-/// Why `op` is recomputed or not, or none if nothing is said about it.
+/// Returns why `op` is recomputed, or none if no setting applies to it.
 std::optional<RecomputeKind> getMark(const LayerEffects &effects,
                                      const LayerCommunication &communication,
                                      ComputeOpInterface op,
@@ -157,7 +159,8 @@ std::optional<RecomputeKind> getMark(const LayerEffects &effects,
                                                         : RecomputeKind::Select;
 }
 
-/// A recomputed operator that reads a result of `op`, maybe through views.
+/// Returns a recomputed operator that reads a result of `op`, possibly through
+/// views.
 ComputeOpInterface findRecomputedReader(Operation *op) {
   for (Operation *user : op->getUsers()) {
     auto compute = dyn_cast<ComputeOpInterface>(user);
@@ -172,7 +175,7 @@ ComputeOpInterface findRecomputedReader(Operation *op) {
   return nullptr;
 }
 
-/// The result of a collective of a swapped value is swapped, too.
+/// The result of a collective on a swapped value is swapped too.
 std::optional<int64_t>
 getSentPrefetch(ComputeOpInterface op,
                 const LayerCommunication &communication) {
@@ -197,9 +200,10 @@ void warnAboutReader(const LayerEffects &effects, StringRef path,
   warnAboutSwapConflict(effects, path, name, setting, diagnostics);
 }
 
-/// Marks swapped operators once all recompute marks of the layer are set. Warns
-/// once for each name whose swap recompute undoes, unless the model itself
-/// wants the recompute: then there is nothing to mend.
+/// Marks swapped operators after all recompute marks of the layer are set.
+/// Warns once for each name whose swap has no effect because of recompute,
+/// unless the model itself requires the recompute, which the user cannot
+/// change.
 void markSwap(LayerOp layer, const LayerEffects &effects,
               const LayerCommunication &communication,
               DiagnosticList &diagnostics) {
@@ -244,7 +248,7 @@ struct MarkMemoryPass : mf::passes::PrintingPass<
       plan->printTable(text.os());
     }
     ArrayRef<LayerOp> layers = planner.getLayers();
-    // The diagnostics for the first piece hold for all.
+    // The diagnostics for the first piece apply to all pieces.
     DiagnosticList diagnostics, repeated;
     mf::passes::ActivationSlicer slicer(model);
     keptOperators =
@@ -269,7 +273,7 @@ private:
     for (auto op : layer.getBody().getOps<ComputeOpInterface>()) {
       if (communication.isInserted(op))
         continue;
-      // Without a setting, the mark of an earlier pass stays.
+      // If there is no setting, the mark of an earlier pass stays.
       std::optional<RecomputeKind> mark =
           getMark(effects, communication, op, keptOperators);
       if (mark || op.getRecomputeMark() != RecomputeKind::Preset)
@@ -283,7 +287,7 @@ private:
   }
 
   mf::passes::LayerReportHandler handler;
-  /// Parts of names of operators that recomputed cells keep.
+  /// Name parts of operators whose results recomputed cells keep.
   std::vector<std::string> keptOperators;
 };
 

@@ -10,7 +10,8 @@ using mf::passes::ActivationSlicer;
 using mf::passes::LayerCommunication;
 using mf::passes::SliceDecision;
 
-/// The hidden input; where a rank first takes its own part of it, that part.
+/// Returns the hidden input or, if a rank first takes its own part of it, that
+/// part.
 static Value findInput(LayerOp layer, const LayerCommunication &communication) {
   for (Value argument : layer.getArguments()) {
     if (!isFloatTensor(argument.getType()))

@@ -7,8 +7,8 @@
 
 namespace mf::passes {
 
-/// Lets ranks that have the same input of a recomputed layer keep a part of it
-/// each. Says once where that cannot be.
+/// Lets ranks that hold the same input of a recomputed layer each keep only a
+/// part of it. Reports once if that is not possible.
 class ActivationSlicer {
 public:
   explicit ActivationSlicer(ir::ModelOp model) : model(model) {}

@@ -1,6 +1,6 @@
 //===- SlicePlan.h - Parts of kept inputs on ranks --------------*- C++ -*-===//
 //
-// recompute_slice_activation as a plain value.
+// The decision of recompute_slice_activation as a plain value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,17 +13,17 @@
 namespace mf::passes {
 
 struct SliceDecision {
-  /// Over which ranks the kept input of a recomputed layer is cut along its
-  /// first dimension; empty if each keeps all of it.
+  /// The axes over which the kept input of a recomputed layer is cut along its
+  /// first dimension; empty if each rank keeps all of it.
   ir::Axes axes;
-  /// Why.
+  /// The reason for the decision.
   std::string reason;
-  /// The user asked for what cannot be.
+  /// True if the user requested something that is not possible.
   bool isWarning = false;
 };
 
-/// Decides for a tensor of `size` rows on each rank that lies as `layout`. Only
-/// ranks that have the same part of it can share that out.
+/// Decides for a tensor with layout `layout` and `size` rows on each rank. It
+/// can only be cut over ranks that hold the same part of it.
 SliceDecision planSlice(const ir::MeshSizes &mesh, const ir::Layout &layout,
                         int64_t size);
 

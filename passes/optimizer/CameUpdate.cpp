@@ -119,7 +119,8 @@ LogicalResult CameBuilder::update(ParamOp updated, Value rate) {
   if (std::optional<StringRef> owner = param.getTied()) {
     auto other = SymbolTable::lookupNearestSymbolFrom<ParamOp>(
         param, builder.getStringAttr(*owner));
-    // Means of other parts are rounded otherwise, so the copies would part.
+    // Means over different parts are rounded differently, so that the copies
+    // would diverge.
     if (other && other.getStoredLayout() != param.getStoredLayout())
       return param.emitOpError("is cut over other ranks than '")
              << *owner

@@ -8,8 +8,8 @@
 namespace mf::passes {
 
 /// Builds Came's update of parameters (Luo et al., 2023) as operators in fp32
-/// on a rank's own part. Means that run over what ranks share out are summed
-/// over these ranks, so the step is that of the whole parameter.
+/// on a rank's own part. Means over dimensions that are cut over ranks are
+/// summed over these ranks, so that the step is that of the whole parameter.
 class CameBuilder {
 public:
   CameBuilder(mlir::OpBuilder &builder, ir::OptimizerAttr optimizer,
@@ -20,8 +20,9 @@ public:
   mlir::LogicalResult update(ir::ParamOp param, mlir::Value rate);
 
 private:
-  /// The mean over `dims` of `value`, which disappear; `paramDims` are those of
-  /// the parameter. All ranks have it.
+  /// Returns the mean of `value` over `dims`, which are removed. `paramDims`
+  /// are the dimensions of the parameter that `value` has. All ranks hold the
+  /// result.
   mlir::Value buildMean(mlir::Value value, llvm::ArrayRef<int64_t> dims,
                         llvm::ArrayRef<int64_t> paramDims);
   mlir::Value buildAverage(ir::AveragedState state, mlir::Value value,
@@ -30,15 +31,17 @@ private:
   mlir::Value addConstant(mlir::Value value, const llvm::APFloat &constant);
   mlir::Value scale(mlir::Value value, double factor);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
-  /// `value` divided by the root of the moment that `rows` and `columns` stand
-  /// for: rows columns / (mean of rows).
+  /// Returns `value` divided by the square root of the moment that `rows` and
+  /// `columns` represent: rows * columns / (mean of rows).
   mlir::Value divideByRoot(mlir::Value value, mlir::Value rows,
                            mlir::Value columns);
-  /// `value` divided by the root of the running mean of `squares`.
+  /// Returns `value` divided by the square root of the running mean of
+  /// `squares`.
   mlir::Value divideByMoment(mlir::Value value, mlir::Value squares);
-  /// `update` such that its root mean square is at most the threshold.
+  /// Returns `update`, scaled such that its root mean square is at most the
+  /// threshold.
   mlir::Value clip(mlir::Value update);
-  /// The first moment divided by how far updates are from it.
+  /// Returns the first moment divided by the deviation of updates from it.
   mlir::Value weighByConfidence(mlir::Value update, mlir::Value moment);
 
   mlir::OpBuilder &builder;

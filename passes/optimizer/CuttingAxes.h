@@ -1,4 +1,4 @@
-//===- CuttingAxes.h - Ranks that have parts of a parameter -----*- C++ -*-===//
+//===- CuttingAxes.h - Axes that cut a parameter ----------------*- C++ -*-===//
 
 #ifndef MF_PASSES_OPTIMIZER_CUTTINGAXES_H
 #define MF_PASSES_OPTIMIZER_CUTTINGAXES_H
@@ -7,8 +7,8 @@
 
 namespace mf::passes {
 
-/// The axes of more than one rank that cut one of the dimensions `dims` of the
-/// stored part of a parameter, in the mesh's order.
+/// Returns the axes with more than one rank that cut one of the dimensions
+/// `dims` of the stored part of a parameter, in the mesh's order.
 inline mlir::ArrayAttr getCuttingAxes(ir::ParamOp param,
                                       llvm::ArrayRef<int64_t> dims) {
   llvm::SmallVector<mlir::Attribute> axes;

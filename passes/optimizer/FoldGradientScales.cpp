@@ -40,7 +40,7 @@ static void fold(ScaleGradientsOp scale, ArrayRef<size_t> readers,
   scale.erase();
 }
 
-/// Bytes that `scale` reads and writes.
+/// Returns the bytes that `scale` reads and writes.
 static int64_t getMovedBytes(mlir::SymbolTable &symbols,
                              ScaleGradientsOp scale) {
   int64_t bytes = 0;

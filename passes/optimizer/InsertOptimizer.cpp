@@ -19,17 +19,18 @@ using namespace mf::ir;
 
 namespace {
 
-/// Where trained parameters are: the stages whose backward makes their
-/// gradients, and their places in the vector of norms.
+/// The placement of trained parameters: the stages whose backward computes
+/// their gradients, and their positions in the vector of norms.
 struct ParameterMap {
   llvm::MapVector<int64_t, SmallVector<ParamOp>> byStage;
   llvm::StringMap<int64_t> stages;
-  /// Place of each parameter that counts for the norm; tied ones do not.
+  /// The position of each parameter that contributes to the norm. Tied ones do
+  /// not.
   llvm::StringMap<int64_t> positions;
   /// The parameters that are tied to each owner, in the model's order.
   struct Tied {
     SmallVector<Attribute> names;
-    /// The owner's stage, then that of each name.
+    /// The owner's stage, then the stage of each name.
     SmallVector<int64_t> stages;
   };
   llvm::MapVector<StringRef, Tied> tied;
@@ -109,7 +110,7 @@ private:
   Value buildSquares(ArrayRef<ParamOp> summands);
   Value buildGlobalNorm();
   void clip(Value norm, double maxNorm);
-  /// The learning rate of each group of parameters, as scalars.
+  /// Returns the learning rate of each group of parameters, as scalars.
   SmallVector<Value> splitRates(Value learningRates);
   LogicalResult update(ArrayRef<Value> rates, Value step, Value overflow);
   void updateStatistics();
@@ -119,13 +120,13 @@ private:
   bool sharesOwner(ParamOp param) {
     return param.getTied() && map.stages.lookup(*param.getTied()) == stage;
   }
-  /// Whether the optimizer trains it: a weight, and no other of this stage
-  /// that it is tied to.
+  /// Returns whether the optimizer updates the parameter: it is a weight, and
+  /// is not tied to another one of this stage.
   bool isTrained(ParamOp param) {
     return !sharesOwner(param) && !param.getUpdateRule();
   }
-  /// The gradients of this stage; of tied parameters on one stage only the
-  /// owner's.
+  /// Returns the gradients of this stage. If parameters are tied on one stage,
+  /// only the owner's gradient is included.
   ArrayAttr getGradients() {
     SmallVector<Attribute> names;
     for (ParamOp param : params)
@@ -133,7 +134,7 @@ private:
         names.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
     return builder.getArrayAttr(names);
   }
-  /// f(value) for a scalar function with a constant.
+  /// Applies a scalar function with a constant to `value`.
   template <typename OpT> Value apply(Value value, double constant) {
     return OpT::create(builder, loc, value, builder.getF64FloatAttr(constant),
                        nullptr, nullptr, nullptr);
@@ -148,7 +149,8 @@ private:
   Location loc;
 };
 
-/// Sums over ranks, in the model's order on all of them.
+/// Gradients are summed over ranks in the model's order, which is the same on
+/// all of them.
 void UpdateBuilder::reduceGradients() {
   bool isMean = training.getParallel().getGradientsMean();
   for (ParamOp param : model.getBody().getOps<ParamOp>())
@@ -161,8 +163,8 @@ void UpdateBuilder::reduceGradients() {
 }
 
 void UpdateBuilder::reduceTied() {
-  // In the model's order, so that all stages of a reduction make their
-  // reductions in the same order.
+  // The model's order makes all stages of a reduction emit their reductions in
+  // the same order.
   for (const auto &[owner, group] : map.tied)
     if (llvm::is_contained(group.stages, stage))
       ReduceTiedOp::create(builder, loc, owner,
@@ -175,8 +177,8 @@ void UpdateBuilder::unscale(Value lossScale) {
   ScaleGradientsOp::create(builder, loc, inverse, getGradients());
 }
 
-/// The square of the norm of each of `summands` that this rank has a part of,
-/// at its place.
+/// Returns a vector with the square of the norm of each of `summands` of which
+/// this rank holds a part, at its position.
 Value UpdateBuilder::buildSquares(ArrayRef<ParamOp> summands) {
   SmallVector<Attribute> names;
   SmallVector<int64_t> positions;
@@ -193,8 +195,9 @@ Value UpdateBuilder::buildSquares(ArrayRef<ParamOp> summands) {
   return MulOp::create(builder, loc, norms, norms);
 }
 
-/// The L2 norm of all gradients of all stages. Squares of parts are summed over
-/// the ranks that have the others, and over no more: every element counts once.
+/// Builds the L2 norm of all gradients of all stages. The squares of parts are
+/// summed only over the ranks that hold the other parts, so that every element
+/// counts once.
 Value UpdateBuilder::buildGlobalNorm() {
   llvm::MapVector<ArrayAttr, SmallVector<ParamOp>> byAxes;
   byAxes[builder.getArrayAttr({})];
@@ -287,8 +290,8 @@ LogicalResult UpdateBuilder::update(ArrayRef<Value> rates, Value step,
   return success();
 }
 
-/// The sum over experts of the amount by which their shares exceed `threshold`,
-/// by row.
+/// Reports, for each row, the sum over experts of the amount by which their
+/// shares exceed `threshold`.
 void UpdateBuilder::reportDropRate(ParamOp param, Value shares,
                                    StringRef quantity, double threshold) {
   Value above = apply<ClampMinOp>(apply<AddScalarOp>(shares, -threshold), 0.0);
@@ -324,8 +327,8 @@ void UpdateBuilder::updateStatistics() {
   }
 }
 
-/// Emits a remark on the stage's update, with the decisions made here: which
-/// parameters do not decay, which gradients are summed over stages.
+/// Emits a remark on the stage's update with the decisions made here: the
+/// parameters that do not decay, and the gradients that are summed over stages.
 void UpdateBuilder::emitRemark(UpdateOp function) {
   Region &body = function.getBody();
   auto steps = body.getOps<AdamWOp>();
@@ -362,7 +365,7 @@ LogicalResult UpdateBuilder::build() {
   auto scalar = RankedTensorType::get({}, builder.getF32Type());
   std::string name = "update" + std::to_string(stage);
   SmallVector<Type> arguments(training.scalesLoss() ? 3 : 2, scalar);
-  // A vector where groups of parameters have rates of their own.
+  // The rates are a vector if groups of parameters have their own rates.
   if (auto groups = training.getLrSchedule().getGroupPatterns();
       !groups.empty())
     arguments[0] = RankedTensorType::get(
@@ -377,7 +380,7 @@ LogicalResult UpdateBuilder::build() {
   reduceTied();
   if (training.scalesLoss())
     unscale(body->getArgument(2));
-  // A gradient that is not finite makes the norm so, on every stage.
+  // A gradient that is not finite makes the norm not finite on every stage.
   Value norm = buildGlobalNorm();
   Value overflow = NonFiniteOp::create(builder, loc, scalar, norm);
   if (stage == stages - 1)

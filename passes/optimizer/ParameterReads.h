@@ -7,16 +7,16 @@
 
 namespace mf::passes {
 
-/// The conversion through which all users of `read` read it; null if there is
-/// none. Its result is smaller to send, and to keep.
+/// Returns the cast through which all users of `read` read it; null if there is
+/// none. Its result is smaller to send and to keep.
 inline ir::CastOp getConversion(ir::GetParamOp read) {
   if (!llvm::hasSingleElement(read->getUsers()))
     return {};
   return llvm::dyn_cast<ir::CastOp>(*read->getUsers().begin());
 }
 
-/// The name of an operator on `read`: the parameter's name in its layer, and
-/// `what`.
+/// Returns the name of an operator on `read`: the parameter's name in its
+/// layer, followed by `what`.
 inline std::string getNameInLayer(ir::GetParamOp read, llvm::StringRef what) {
   llvm::StringRef name = read.getParam();
   if (auto layer = read->getParentOfType<ir::LayerOp>()) {

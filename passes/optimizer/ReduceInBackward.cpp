@@ -1,4 +1,4 @@
-//===- ReduceInBackward.cpp - Gradients summed where they are made --------===//
+//===- ReduceInBackward.cpp - Gradients summed in backward ----------------===//
 
 #include "dialects/mf/ParameterSharing.h"
 #include "mlir/IR/Remarks.h"
@@ -29,8 +29,8 @@ static ReducedParameter describe(ParamOp param) {
   return described;
 }
 
-/// Puts `read`, or its conversion, behind a mirror over the axes whose ranks
-/// all get the sum. The gather over the others exists already.
+/// Inserts a mirror after `read`, or after its cast, over the axes whose ranks
+/// all receive the sum. The gather over the other axes exists already.
 static void mirror(OpBuilder &builder, GetParamOp read, ParamOp param) {
   ArrayAttr axes = param.getReduction().sum;
   if (axes.empty() || read->use_empty())
@@ -46,7 +46,8 @@ static void mirror(OpBuilder &builder, GetParamOp read, ParamOp param) {
   value.replaceAllUsesExcept(op.getResult(), op);
 }
 
-/// One remark per place: how many parameters have their gradients summed there.
+/// Emits one remark per place with the number of parameters whose gradients are
+/// summed there.
 static void emitRemarks(ModelOp model, ArrayRef<ReducedParameter> parameters,
                         ArrayRef<ReductionPlace> places) {
   llvm::MapVector<ReductionPlace, int64_t> counts;

@@ -1,7 +1,8 @@
 //===- ReductionPlan.h - Reductions of gradients over ranks -----*- C++ -*-===//
 //
-// A parameter that several ranks have, or share out, has a gradient of which
-// each makes a summand. This decides where in a step they are summed. No IR.
+// If several ranks hold a parameter, or shards of it, each computes a summand
+// of its gradient. This file decides where in a step these are summed. It does
+// not depend on IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,33 +19,36 @@ namespace mf::passes {
 
 struct ReducedParameter {
   std::string name;
-  /// Ranks that have summands of its gradient; 1 if each has the whole.
+  /// The number of ranks that hold summands of its gradient; 1 if each holds
+  /// the whole.
   int64_t summands = 1;
-  /// Whether ranks share its storage out.
+  /// True if its storage is sharded over ranks.
   bool isShared = false;
-  /// Whether they share its gradient out before they add it up.
+  /// True if its gradient is reduce-scattered before it is accumulated.
   bool scattersGradients = false;
-  /// Whether the step's begin puts it together for all micro-batches.
+  /// True if it is gathered once at the start of the step for all
+  /// micro-batches.
   bool isGatheredOnce = false;
 };
 
 enum class ReductionPlace {
-  /// No ranks have summands.
+  /// No ranks hold summands.
   Nowhere,
-  /// The sum is where backward makes the gradient.
+  /// The gradient is summed where backward computes it.
   Backward,
-  /// Shared out where a micro-batch's backward makes it; what other axes have
-  /// is summed at the step's end.
+  /// The gradient is reduce-scattered where a micro-batch's backward computes
+  /// it. Summands along other axes are summed at the end of the step.
   MicroBatch,
-  /// The sum is at the step's end.
+  /// The gradient is summed at the end of the step.
   Step
 };
 
 llvm::StringRef getName(ReductionPlace place);
 
-/// The place of each parameter, in their order. A gradient is complete where
-/// backward makes it if the step has `runs` = 1 of it; then the whole gradient
-/// need not be kept. Otherwise it is summed over micro-batches first.
+/// Returns the place of each parameter, in their order. If the step has only
+/// `runs` = 1 backward, the gradient is complete where that computes it, and
+/// the whole gradient need not be kept. Otherwise it is accumulated over
+/// micro-batches first.
 std::vector<ReductionPlace>
 planReductions(int64_t runs, llvm::ArrayRef<ReducedParameter> parameters);
 

@@ -1,4 +1,4 @@
-//===- ScalePlan.cpp - Chooses scaled gradients to write ------------------===//
+//===- ScalePlan.cpp - Chooses scaled gradients to store ------------------===//
 
 #include "passes/optimizer/ScalePlan.h"
 #include "llvm/ADT/STLExtras.h"
@@ -32,9 +32,8 @@ static ScaleDecision decide(size_t scale, llvm::ArrayRef<GradientUser> users,
 
 std::vector<ScaleDecision> planScales(llvm::ArrayRef<GradientUser> users) {
   std::vector<ScaleDecision> decisions;
-  // A scale that is folded into its readers is no obstacle to those before it;
-  // so the loop goes from behind, since none can go in front of a scale that
-  // stays.
+  // A scale that is folded into its readers is no obstacle for earlier ones.
+  // The loop goes backwards, because no scale can be moved past one that stays.
   std::vector<bool> isGone(users.size());
   for (size_t i = users.size(); i-- > 0;) {
     if (users[i].kind != GradientUser::Kind::Scales)

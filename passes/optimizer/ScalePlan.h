@@ -1,8 +1,9 @@
-//===- ScalePlan.h - Chooses scaled gradients to write ----------*- C++ -*-===//
+//===- ScalePlan.h - Chooses scaled gradients to store ----------*- C++ -*-===//
 //
-// An update multiplies gradients by the loss scale's inverse and by what clips
-// them. This decides which of these products are computed where they are read,
-// so that they are not written back. No IR.
+// An update multiplies gradients by the inverse of the loss scale and by the
+// clipping factor. This file decides which of these products are computed by
+// the operators that read them, so that they are not written back. It does not
+// depend on IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +22,9 @@ namespace mf::passes {
 /// An operator of an update.
 struct GradientUser {
   enum class Kind {
-    /// Multiplies gradients in place.
+    /// The operator multiplies gradients in place.
     Scales,
-    /// Only reads them, and can do so times factors.
+    /// The operator only reads gradients, and can multiply them by factors.
     Reads,
     Other
   };
@@ -36,19 +37,19 @@ struct GradientUser {
 
 /// The decision on one operator that scales.
 struct ScaleDecision {
-  /// Its place among the operators.
+  /// Its index among the operators.
   size_t scale;
-  /// The first operator that needs the product in memory, if there is one; the
-  /// operator then stays.
+  /// The index of the first operator that needs the product in memory, if there
+  /// is one. In that case the operator stays.
   std::optional<size_t> obstacle;
-  /// Operators that read the product times its factor instead.
+  /// The operators that multiply by the factor themselves instead.
   std::vector<size_t> readers;
 };
 
-/// The decisions on all operators of `users` that scale, the last one first: so
-/// they are to be applied, each factor in front of those that a reader has.
-/// Operators are in the order in which they run. A reader whose gradients are
-/// not all scaled is an obstacle.
+/// Returns the decisions on all operators of `users` that scale, the last one
+/// first. They must be applied in that order, each factor in front of those
+/// that a reader has already. Operators are in the order in which they run. A
+/// reader of which only some gradients are scaled is an obstacle.
 std::vector<ScaleDecision> planScales(llvm::ArrayRef<GradientUser> users);
 
 void printScales(llvm::ArrayRef<GradientUser> users,

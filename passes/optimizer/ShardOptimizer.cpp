@@ -1,4 +1,4 @@
-//===- ShardOptimizer.cpp - Parameters that ranks share out ---------------===//
+//===- ShardOptimizer.cpp - Shards parameters over ranks ------------------===//
 
 #include "dialects/mf/ParameterSharing.h"
 #include "mlir/IR/Remarks.h"
@@ -20,7 +20,7 @@ using namespace mf::passes;
 
 namespace {
 
-/// A parameter and all that are tied to it: they have one storage.
+/// A parameter and all parameters that are tied to it. They have one storage.
 struct TiedGroup {
   SmallVector<ParamOp> params;
   SmallVector<GetParamOp> reads;
@@ -55,7 +55,7 @@ private:
   ModelOp model;
   OptimizerShardAttr settings;
   bool hasOneBackward, hasOneStage;
-  /// Recomputed layers gather in backward again, on any level.
+  /// True if recomputed layers gather again in backward, on any level.
   bool gathersAgain;
   bool printPlan;
   MeshSizes mesh;
@@ -97,8 +97,8 @@ UsedParameter OptimizerSharder::describe(TiedGroup &group) {
   return used;
 }
 
-/// The type that all readers convert the parameter to, or its own. Less is then
-/// sent, and kept.
+/// Returns the type to which all readers convert the parameter, or its own. A
+/// smaller type reduces the bytes that are sent and kept.
 Type OptimizerSharder::getGatheredElement(TiedGroup &group) {
   Type own = group.params.front().getTensorType().getElementType();
   Type common;
@@ -120,8 +120,8 @@ static bool isRecomputed(LayerOp layer) {
                       });
 }
 
-/// Whether backward gathers the parameter again, so that it need not live from
-/// forward to backward.
+/// Returns whether backward gathers the parameter again, so that it need not
+/// live from forward to backward.
 bool OptimizerSharder::isGatheredAgain(TiedGroup &group) {
   if (auto sharing = ParameterSharing::find(group.params.front()))
     return sharing->gathersAgain;
@@ -132,7 +132,7 @@ bool OptimizerSharder::isGatheredAgain(TiedGroup &group) {
          });
 }
 
-/// Layers read the parameter that the step's begin has put together.
+/// Makes layers read the parameter that was gathered at the start of the step.
 void OptimizerSharder::gatherOnce(TiedGroup &group) {
   Type element = getGatheredElement(group);
   for (ParamOp param : group.params) {
@@ -151,7 +151,8 @@ void OptimizerSharder::gatherOnce(TiedGroup &group) {
   }
 }
 
-/// A layer puts the parameter together itself; if `isAgain`, in backward too.
+/// Makes a layer gather the parameter itself and, if `isAgain` is true, again
+/// in backward.
 void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param,
                                      bool isAgain) {
   GradientReduction reduction = param.getReduction();
@@ -227,8 +228,8 @@ void OptimizerSharder::emitRemark(TiedGroup &group,
       << remark::metric("elements", param.getStoredType().getNumElements());
 }
 
-/// One warning for each reason, at the YAML's key, that names the first of the
-/// parameters.
+/// Emits one warning for each reason, at the YAML's key, which names the first
+/// of the parameters.
 void OptimizerSharder::warn(ArrayRef<UsedParameter> parameters,
                             ArrayRef<StorageDecision> decisions) {
   llvm::MapVector<StringRef, SmallVector<StringRef>> names;
@@ -305,7 +306,7 @@ struct ShardOptimizerPass
   }
 
 private:
-  /// A parameter that is gathered once in a step is whole for all
+  /// A parameter that is gathered once in a step stays whole for all
   /// micro-batches.
   static bool mayGatherAgain(TrainingAttr training) {
     constexpr StringLiteral key = "parallel_optimizer_comm_recompute";

@@ -1,4 +1,4 @@
-//===- StoragePlan.cpp - Parameters that ranks share out ------------------===//
+//===- StoragePlan.cpp - Parameters that are sharded over ranks -----------===//
 
 #include "passes/optimizer/StoragePlan.h"
 #include "llvm/ADT/STLExtras.h"
@@ -11,8 +11,8 @@ using namespace mf::ir;
 
 namespace mf::passes {
 
-/// The axes over which ranks have the same part, in the order of ranks. Stages
-/// have different parameters.
+/// Returns the axes along which ranks hold the same part, in the order of
+/// ranks. Stages have different parameters.
 static Axes getReplicas(const MeshSizes &mesh, const Layout &layout) {
   Axes axes;
   for (auto [axis, size] : mesh.axes)
@@ -21,8 +21,9 @@ static Axes getReplicas(const MeshSizes &mesh, const Layout &layout) {
   return axes;
 }
 
-/// The last of `axes`, with `size` ranks in all; none if they do not come to
-/// that. Ranks that share a parameter out are neighbours.
+/// Returns the innermost of `axes` with `size` ranks in total; none if no
+/// number of axes has that size. The ranks that shard a parameter are
+/// neighbours.
 static std::optional<Axes> takeInner(const MeshSizes &mesh,
                                      llvm::ArrayRef<llvm::StringRef> axes,
                                      int64_t size) {
@@ -35,8 +36,8 @@ static std::optional<Axes> takeInner(const MeshSizes &mesh,
   return Axes(axes.drop_front(first));
 }
 
-/// Axes with summands are shared out first, then those with equal values: the
-/// outer axes must be those with summands.
+/// Axes with summands are scattered first, then those with equal values, so the
+/// axes with summands must be the outer ones.
 static bool hasSummandsOutside(const Layout &layout,
                                llvm::ArrayRef<llvm::StringRef> axes) {
   auto isReduced = [&](llvm::StringRef axis) {
@@ -49,7 +50,7 @@ static constexpr llvm::StringLiteral mixedSummands =
     "its gradient is the same on ranks of an outer axis and summed over those "
     "of an inner one";
 
-/// The parameter's own wish needs neither size nor the model's consent.
+/// A parameter's own request overrides its size and the model's setting.
 static StorageDecision decideSharing(const MeshSizes &mesh,
                                      const UsedParameter &parameter) {
   const Axes &axes = *parameter.sharing;

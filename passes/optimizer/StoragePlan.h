@@ -1,7 +1,7 @@
-//===- StoragePlan.h - Parameters that ranks share out ----------*- C++ -*-===//
+//===- StoragePlan.h - Parameters that are sharded over ranks ---*- C++ -*-===//
 //
-// The rules of enable_parallel_optimizer: ranks that have the same part of a
-// parameter may each store a piece of it. No IR.
+// The rules of enable_parallel_optimizer: ranks that hold the same part of a
+// parameter may each store a shard of it. This file does not depend on IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +15,12 @@
 
 namespace mf::passes {
 
-/// parallel_optimizer_config of the YAML.
+/// The parallel_optimizer_config of the YAML.
 struct StorageSettings {
-  /// In KB; a whole parameter of as many is shared out.
+  /// The size in KB from which a whole parameter is sharded.
   int64_t threshold = 64;
-  /// Ranks that share one parameter out; -1 for all that have the same part.
+  /// The number of ranks that shard one parameter; -1 for all that hold the
+  /// same part.
   int64_t shardSize = -1;
 };
 
@@ -27,32 +28,33 @@ struct UsedParameter {
   std::string name;
   llvm::SmallVector<int64_t> shape;
   int64_t elementBytes = 4;
-  /// Whether the model lets ranks share it out.
+  /// True if the model allows it to be sharded.
   bool isOptedIn = true;
   /// The layout of the parameter as layers use it.
   ir::Layout layout;
-  /// The axes that it asks to be shared out over, whatever the settings are.
+  /// The axes over which it requests to be sharded, regardless of the settings.
   std::optional<ir::Axes> sharing;
-  /// A first dimension that does not divide over these is an error.
+  /// True if a first dimension that is not divisible by them is an error.
   bool mustDivide = false;
 };
 
 struct StorageDecision {
-  /// The axes that cut the stored part further, along the first dimension; none
-  /// where each rank keeps its part.
+  /// The axes that cut the stored part further along the first dimension; empty
+  /// if each rank keeps its part.
   ir::Axes axes;
-  /// Why so.
+  /// The reason for the decision.
   std::string reason;
-  /// Whether the user asked for something else.
+  /// True if the user requested something else.
   bool isWarning = false;
-  /// Whether the step cannot be built so.
+  /// True if the step cannot be built.
   bool isError = false;
 };
 
-/// One decision per parameter, by the rules of MindSpore: opted in, of at least
-/// `threshold` KB as a whole, the same on several ranks, and of a first
-/// dimension that divides over them. One that asks for axes itself gets these,
-/// if it divides.
+/// Returns one decision per parameter. By MindSpore's rules a parameter is
+/// sharded if it is opted in, has at least `threshold` KB as a whole, is the
+/// same on several ranks, and has a first dimension that is divisible by their
+/// number. A parameter that requests axes itself gets these if its dimension is
+/// divisible.
 std::vector<StorageDecision>
 planStorage(const ir::MeshSizes &mesh, const StorageSettings &settings,
             llvm::ArrayRef<UsedParameter> parameters);

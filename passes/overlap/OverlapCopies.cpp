@@ -1,4 +1,4 @@
-//===- OverlapCopies.cpp - Compute beside another copy's collectives ------===//
+//===- OverlapCopies.cpp - Overlaps copies' work and collectives ----------===//
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -17,7 +17,7 @@ using mf::passes::OverlapPlan;
 
 namespace {
 
-/// Forward or backward of a chunk, numbered.
+/// The numbered operations of forward or backward of a chunk.
 struct HalfGraph {
   SmallVector<Operation *> operations;
   std::vector<OrderedOperator> operators;

@@ -20,26 +20,27 @@ public:
 private:
   bool isDone(int64_t op) const { return position[op] >= 0; }
   bool isReady(int64_t op) const;
-  /// The last collective under way that `op` reads; -1 for none.
+  /// Returns the last pending collective that `op` reads; -1 for none.
   int64_t findAwaited(int64_t op) const;
   int64_t choose() const;
   void schedule(int64_t op);
   void awaitUpTo(int64_t collective);
 
   ArrayRef<OrderedOperator> operators;
-  /// The position of an operator in the new order; -1 where it has none yet.
+  /// The position of an operator in the new order; -1 if it has none yet.
   std::vector<int64_t> position;
   std::vector<bool> isPending;
-  /// Collectives under way, in the order in which they began.
+  /// Pending collectives in the order in which they began.
   std::vector<int64_t> pending;
-  /// All before it are done.
+  /// All operators before this index are done.
   int64_t head = 0;
   OverlapPlan plan;
 };
 
 } // namespace
 
-/// A value that is made of parameters alone comes with its reader.
+/// An operator that depends on parameters alone is scheduled together with its
+/// reader.
 bool CopyScheduler::isReady(int64_t op) const {
   return all_of(operators[op].producers, [&](int64_t producer) {
     return isDone(producer) || operators[producer].isConstant;
@@ -71,7 +72,7 @@ int64_t CopyScheduler::choose() const {
   return best;
 }
 
-/// Collectives that began before it are over, too.
+/// Collectives that began earlier are over too.
 void CopyScheduler::awaitUpTo(int64_t collective) {
   while (isPending[collective]) {
     isPending[pending.front()] = false;
@@ -90,7 +91,7 @@ void CopyScheduler::schedule(int64_t op) {
     awaitUpTo(awaited);
   position[op] = static_cast<int64_t>(plan.order.size());
   plan.order.push_back(op);
-  // Collectives on a value that a whole layer needs do not wait.
+  // Collectives on a value that the whole layer needs do not wait.
   if (operators[op].communicates && !operators[op].isConstant) {
     isPending[op] = true;
     pending.push_back(op);
@@ -100,7 +101,7 @@ void CopyScheduler::schedule(int64_t op) {
 OverlapPlan CopyScheduler::run() {
   auto count = static_cast<int64_t>(operators.size());
   while (true) {
-    // Operators on parameters stay with the one behind them.
+    // Operators on parameters stay with the operator that follows them.
     for (; head < count && (isDone(head) || operators[head].isConstant); ++head)
       if (!isDone(head))
         schedule(head);

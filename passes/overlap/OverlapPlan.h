@@ -1,7 +1,8 @@
 //===- OverlapPlan.h - Order of operators around collectives ----*- C++ -*-===//
 //
 // An order in which operators of one copy of a model run while another copy
-// communicates. No IR: a graph is its operators' producers.
+// communicates. This file does not depend on IR: the graph is given by the
+// producers of each operator.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,30 +18,31 @@
 
 namespace mf::passes {
 
-/// One operator, in the order in which it stands.
+/// One operator, in the original order.
 struct OrderedOperator {
   std::string name;
-  /// Whether it begins a collective, which its readers wait for.
+  /// True if it begins a collective, for which its readers wait.
   bool communicates = false;
-  /// Whether it is made of parameters alone: any copy may be its reader.
+  /// True if it depends on parameters alone. Any copy may read it.
   bool isConstant = false;
-  /// Numbers of operators whose results it reads, all below its own.
+  /// The indices of operators whose results it reads. They are lower than its
+  /// own.
   std::vector<int64_t> producers;
 };
 
 struct OverlapPlan {
   std::vector<int64_t> order;
-  /// How many operators run between a collective and its first reader, added
-  /// up over all collectives.
+  /// The number of operators between a collective and its first reader, summed
+  /// over all collectives.
   int64_t distance = 0;
 
   void print(llvm::ArrayRef<OrderedOperator> operators,
              llvm::raw_ostream &os) const;
 };
 
-/// Among the operators whose operands are known, the first runs that reads no
-/// collective that has just begun; if all read one, the reader of the
-/// collective that began first, which is then over.
+/// The next operator is the first one whose operands are available and that
+/// does not read a pending collective. If all of them read one, the reader of
+/// the collective that began first is chosen; that collective is then over.
 OverlapPlan planOverlap(llvm::ArrayRef<OrderedOperator> operators);
 
 } // namespace mf::passes

@@ -29,9 +29,10 @@ void emitRemarks(ModelOp model, const StageMap &map) {
     }
 }
 
-/// Warns about mini stages of `map` that no layer of `model` is placed on:
-/// MindSpore Transformers takes them, but there is no chunk to schedule. Mini
-/// stages with a negative number of layers had a warning already.
+/// Warns about mini stages of `map` on which no layer of `model` is placed.
+/// MindSpore Transformers accepts them, but there is no chunk to schedule. A
+/// warning about mini stages with a negative number of layers was already
+/// emitted.
 void warnAboutEmptyMiniStages(ModelOp model, const StageMap &map) {
   DenseSet<PlacementAttr> taken;
   for (LayerOp layer : model.getBody().getOps<LayerOp>())

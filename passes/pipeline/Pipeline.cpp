@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-/// Operators become one before anything speaks of them by name.
+/// Operators are fused before any setting refers to them by name.
 static void addFusions(OpPassManager &model,
                        const mf::passes::TrainingStepOptions &options) {
   using namespace mf::passes;
@@ -39,13 +39,13 @@ void mf::passes::buildMarkingPipeline(OpPassManager &manager,
                       : createReadConfig(readConfig));
 
   OpPassManager &model = manager.nest<ir::ModelOp>();
-  // Models whose importer was told of adapters have them here already.
+  // Models whose importer already inserted adapters are not changed.
   InsertAdaptersOptions adapters;
   adapters.printPlan = options.printPlan;
   model.addPass(createInsertAdapters(adapters));
   addFusions(model, options);
   model.addPass(createPartition());
-  // Whole sequences stay as they are.
+  // Whole sequences are not changed.
   SplitSequenceOptions splitSequence;
   splitSequence.printPlan = options.printPlan;
   model.addPass(createSplitSequence(splitSequence));
@@ -55,11 +55,12 @@ void mf::passes::buildMarkingPipeline(OpPassManager &manager,
   ChunkLossOptions chunkLoss;
   chunkLoss.chunks = options.lossChunks;
   model.addPass(createChunkLoss(chunkLoss));
-  // On a mesh of stages alone these and mf-localize leave the model as it is.
+  // On a mesh that has only stages, these passes and mf-localize do not change
+  // the model.
   model.addPass(createPropagateLayouts());
   model.addPass(createLowerReshards());
-  // Collectives are recomputed and swapped like other operators; whose ranks
-  // have the same value is known as long as there are layouts.
+  // Collectives are recomputed and swapped like other operators. The ranks that
+  // hold the same value are known only while there are layouts.
   MarkMemoryOptions mark;
   mark.quiet = options.quiet;
   model.addPass(createMarkMemory(mark, options.layerReportHandler));
@@ -77,7 +78,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   reduce.printPlan = options.printPlan;
   model.addPass(createReduceInBackward(reduce));
   model.addPass(createBuildBackward());
-  // For the proof of what the passes from here on leave.
+  // The certificate is for the proof of the results of all later passes.
   model.addPass(createCertify());
   InsertRecomputeOptions recompute;
   recompute.printPlan = options.printPlan;
@@ -118,7 +119,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   }
   PlanMemoryOptions plan;
   memory::StepPlanOptions effort = options.planEffort;
-  // Stages often have the same chunks.
+  // Stages often have the same chunks, so packings are cached.
   if (!effort.memo)
     effort.memo = std::make_shared<memory::PackMemo>();
   plan.hbm = options.hbm;

@@ -13,8 +13,8 @@
 
 namespace mf::passes {
 
-/// How a step is lowered, whoever compiles it: whatever is proposed for a step
-/// must be compiled as the step itself.
+/// How a step is lowered. Tools that propose settings for a step must compile
+/// it with the same options as the step itself.
 struct LoweringOptions {
   bool castOnce = false;
   bool foldGradientScales = true;
@@ -96,28 +96,27 @@ struct TrainingStepOptions
     forCann = lowering.forCann;
   }
 
-  /// The text of the file `config`; if there is none, the passes read the file.
+  /// The text of the file `config`. If it is empty, the passes read the file.
   std::optional<std::string> configText;
-  /// How much trouble is taken over the sizes of arenas.
+  /// The effort spent on making arenas small.
   memory::StepPlanOptions planEffort;
-  /// Called with the report of each layer; the textual options have no form for
-  /// it.
+  /// Called with the report of each layer. There is no textual option for it.
   LayerReportHandler layerReportHandler;
   /// Called with each stage's memory and exchanges (ascend-print-memory).
   LayerReportHandler stageReportHandler;
-  /// Called where a stage does not fit, beside the error.
+  /// Called if a stage does not fit, in addition to the error.
   MemoryLimitHandler memoryLimitHandler;
   /// Called with the problem of each stage's device memory.
   MemoryProblemHandler memoryProblemHandler;
 };
 
-/// From a model and a YAML to a model whose operators are marked: the passes
-/// that read what a user wrote.
+/// Builds the passes from a model and a YAML to a model with marked operators,
+/// which read the user's settings.
 void buildMarkingPipeline(mlir::OpPassManager &manager,
                           const TrainingStepOptions &options);
 
-/// From a model and a YAML to one planned `ascend` program per stage: all
-/// passes in the order of the folders of passes/.
+/// Builds the passes from a model and a YAML to one planned `ascend` program
+/// per stage: all passes in the order of the folders of passes/.
 void buildTrainingStepPipeline(mlir::OpPassManager &manager,
                                const TrainingStepOptions &options);
 

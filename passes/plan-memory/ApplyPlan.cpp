@@ -10,7 +10,7 @@ using mf::passes::PlannedProblem;
 namespace {
 
 /// Writes one plan. Its entries are in the order of its problem's parts, and
-/// each part says which operation it stands for.
+/// the id of each part selects the operation that it represents.
 class PlanWriter {
 public:
   PlanWriter(ArrayRef<Operation *> operations, const PlannedProblem &planned)
@@ -28,7 +28,7 @@ private:
   void writeSlots(ascend::FrameLayoutOp layout,
                   const memory::ResidualFrame &frame,
                   const memory::ResidualFrameLayout &planned);
-  /// The frame of a task's call, or null.
+  /// Returns the frame of a task's call, or null.
   ascend::FrameOp getFrame(const memory::TaskMemory &task) const {
     auto call = cast<ascend::CallOp>(operations[task.id]);
     return call.getFrame() ? call.getFrame().getDefiningOp<ascend::FrameOp>()
@@ -120,7 +120,7 @@ void PlanWriter::writeTasks() {
   }
 }
 
-/// A frame is one piece of host memory, if it has any there.
+/// A frame is contiguous in host memory, if it uses any.
 void PlanWriter::writeHostTasks() {
   for (auto [task, bases] : llvm::zip_equal(problem.tasks, plan.tasks))
     if (!bases.frameBases.empty())

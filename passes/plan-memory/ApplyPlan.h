@@ -8,15 +8,15 @@
 
 namespace mf::passes {
 
-/// A plan with the problem that it is for.
+/// A plan and its problem.
 struct PlannedProblem {
   const memory::StepProblem &problem;
   const memory::StepPlan &plan;
 };
 
-/// Writes both plans into a program: the place of each part of a problem to the
-/// operation that has its number among `operations` (StageProblem.h), and the
-/// sizes of the memories to the program.
+/// Writes both plans into a program. The place of each part of a problem is
+/// written to the operation at its id among `operations` (StageProblem.h), and
+/// the sizes of the memories to the program.
 void applyPlan(ascend::ProgramOp program,
                llvm::ArrayRef<mlir::Operation *> operations,
                const PlannedProblem &device, const PlannedProblem &host);

@@ -8,13 +8,13 @@
 
 namespace mf::passes {
 
-/// The value of an option `hbm` for memory without a limit, whatever the
-/// program's limit.
+/// The value of an option `hbm` that disables the limit, including that of the
+/// program.
 inline constexpr llvm::StringLiteral noMemoryLimit = "none";
 
-/// Bytes of device memory of a rank: `hbm`, a size as 54GB or noMemoryLimit, or
-/// the program's hbm_limit_bytes if that is empty; none for no limit. An error
-/// on `program` if `hbm` is neither.
+/// Returns the bytes of device memory of a rank: `hbm`, a size such as 54GB or
+/// noMemoryLimit, or the program's hbm_limit_bytes if `hbm` is empty; none for
+/// no limit. Emits an error on `program` if `hbm` is neither.
 mlir::FailureOr<std::optional<int64_t>>
 getMemoryLimit(ascend::ProgramOp program, llvm::StringRef hbm);
 

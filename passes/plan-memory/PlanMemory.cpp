@@ -83,8 +83,9 @@ private:
   mf::passes::MemoryPlanner planner = memory::planStep;
   mf::passes::MemoryProblemHandler problemHandler;
 
-  /// A plan that is proven to be one of this problem, or none and an error:
-  /// offsets that overlap would only show as wrong numbers.
+  /// Returns a plan that is proven to be legal for this problem, or reports an
+  /// error and returns none. Overlapping offsets would otherwise only show as
+  /// wrong numbers.
   std::optional<memory::StepPlan>
   planLegally(const memory::StepProblem &problem,
               const memory::StepPlanOptions &options, llvm::StringRef space) {
@@ -103,7 +104,7 @@ private:
     return std::move(*plan);
   }
 
-  /// A frame is one piece of host memory.
+  /// A frame is contiguous in host memory.
   static memory::StepPlanOptions getHostOptions() {
     memory::StepPlanOptions options;
     options.splitFrames = false;

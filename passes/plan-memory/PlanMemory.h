@@ -8,22 +8,22 @@
 
 namespace mf::passes {
 
-/// Takes the bytes of device memory that a stage may have, but which are not
-/// enough for it. May be called from the threads of a pass manager.
+/// Receives the bytes of device memory that a stage may use, if they are not
+/// enough. May be called from the threads of a pass manager.
 using MemoryLimitHandler = std::function<void(int64_t limitBytes)>;
 
 /// Plans one memory of a stage, as memory::planStep does.
 using MemoryPlanner = std::function<llvm::Expected<memory::StepPlan>(
     const memory::StepProblem &problem, const memory::StepPlanOptions &effort)>;
 
-/// Takes the problem of a stage's device memory once it is planned. May be
+/// Receives the problem of a stage's device memory after it is planned. May be
 /// called from the threads of a pass manager.
 using MemoryProblemHandler =
     std::function<void(int64_t stage, const memory::StepProblem &problem)>;
 
-/// ascend-plan-memory that takes as much trouble over arenas as `effort` says,
-/// and hands on the limit of a stage that does not fit; there may be no
-/// handlers. The plan of `planner` is proven legal before it is used.
+/// Creates ascend-plan-memory with the given effort for arenas and with
+/// handlers, which may be empty. The plan of `planner` is proven legal before
+/// it is used.
 std::unique_ptr<mlir::Pass> createPlanMemory(
     const PlanMemoryOptions &options, const memory::StepPlanOptions &effort,
     MemoryLimitHandler handler, MemoryPlanner planner = memory::planStep,

@@ -13,7 +13,7 @@ using namespace mf;
 
 namespace {
 
-// A pass on the module, because passes on programs print in any order.
+// This is a pass on the module, because passes on programs print in any order.
 struct PrintMemoryPass : mf::passes::impl::PrintMemoryBase<PrintMemoryPass> {
   using PrintMemoryBase::PrintMemoryBase;
   explicit PrintMemoryPass(mf::passes::LayerReportHandler handler)

@@ -38,8 +38,9 @@ void StageProblem::addSlack() {
     extend(frame.residuals);
 }
 
-/// Whether a static's memory may be another's before its first use. Statics
-/// that the first call makes stay: most of them live on to the end.
+/// Returns whether the memory of a static may be used otherwise before its
+/// first use. This is not done for statics that the first call writes, because
+/// most of them live until the end.
 bool StageProblem::comesInStep(uint32_t number) const {
   const program::MessageRange &range = liveness.statics[number];
   return range.isUsed && range.begin.call > 0 && range.begin < range.end;
@@ -74,7 +75,7 @@ void StageProblem::addRoutines() {
       std::string name;
       if (range.isUsed())
         name = getOperator(routine, lives.instructions[range.begin]);
-      // A buffer that nothing uses has a place too.
+      // A buffer without uses has a place too.
       target.temporaries.push_back(
           {std::move(name), buffer.bytes, range.isUsed() ? range.begin : 0,
            range.isUsed() ? range.end : 1, buffer.location});
@@ -92,7 +93,7 @@ void StageProblem::addTasks() {
     device.tasks.push_back(
         {static_cast<int64_t>(call.routine), instance, instruction.location});
   }
-  // Messages of a step without calls live through a task that does nothing.
+  // The messages of a step without calls live through an empty task.
   if (!device.tasks.empty())
     return;
   device.tasks.push_back({static_cast<int64_t>(device.routines.size()), 0});
@@ -133,8 +134,8 @@ void StageProblem::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
       if (const MomentRange &range = liveness.routines[routine].slots[index];
           range.isUsed())
         uses.push_back({static_cast<int64_t>(phase), range});
-    // A slot that the step copies is needed until the last routine begins: the
-    // routine that reads the copy may be any.
+    // A slot that the step copies is needed until the last routine begins,
+    // because any routine may read the copy.
     const int64_t last = static_cast<int64_t>(phases.size()) - 1;
     if (!uses.empty() && uses.back().first < last &&
         liveness.slotsOfStep[number][index]) {

@@ -1,9 +1,9 @@
 //===- StageProblem.h - Problem of a stage's memory -------------*- C++ -*-===//
 //
-// The one place that makes the planner's problems from the decoded program of a
-// stage: one for device memory and one for pinned host memory. Each part of a
-// problem carries the number of the operation that declares it, by which its
-// place is written back (ApplyPlan.h).
+// Makes the planner's problems from the decoded program of a stage: one for
+// device memory and one for pinned host memory. Each part of a problem has the
+// id of the operation that declares it, to which its place is written
+// (ApplyPlan.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +16,13 @@
 
 namespace mf::passes {
 
-/// The problems of a stage. The number of a part (memory::PartId) is an index
-/// into getOperations(), but that of a residual is its slot's in the layout.
+/// The problems of a stage. The id of a part (memory::PartId) is an index into
+/// getOperations(). The id of a residual is the index of its slot in the
+/// layout.
 class StageProblem {
 public:
-  /// With `slack`, each device buffer has the bytes behind it that CANN asks
-  /// for where a block of memory is divided.
+  /// With `slack`, each device buffer is followed by the bytes that CANN
+  /// requires if a block of memory is divided.
   explicit StageProblem(const program::UnplannedStage &decoded,
                         bool slack = false);
 
@@ -39,11 +40,11 @@ public:
   };
   std::optional<BrokenSlot> getBrokenSlot() const { return brokenSlot; }
 
-  /// The operator that runs at a moment, for messages.
+  /// Returns the operator that runs at a moment, for messages.
   std::string describe(memory::StepMoment moment) const;
 
-  /// The category of a live buffer: a static's role, "message", "residual" or
-  /// "temporary".
+  /// Returns the category of a live buffer: a static's role, "message",
+  /// "residual" or "temporary".
   std::string getCategory(const memory::LiveBuffer &buffer) const;
 
 private:

@@ -26,7 +26,7 @@ static void addStatics(ascend::ProgramOp program, StageReport &report) {
   }
 }
 
-/// The slots of a layout that are in `space`, if there are any.
+/// Adds the slots of a layout that are in `space`, if there are any.
 static void addSlots(ascend::FrameLayoutOp layout, ascend::Space space,
                      StageReport &report) {
   LayoutReport slots;
@@ -45,7 +45,7 @@ static void addSlots(ascend::FrameLayoutOp layout, ascend::Space space,
     report.layouts.push_back(std::move(slots));
 }
 
-/// In the mesh's order, whatever the program's.
+/// Returns the axes in the mesh's order.
 static std::string getAxes(ascend::GroupAttr group, ir::MeshAttr mesh) {
   SmallVector<StringRef> axes;
   for (StringAttr axis : group.getAxes())
@@ -55,7 +55,7 @@ static std::string getAxes(ascend::GroupAttr group, ir::MeshAttr mesh) {
       return axis.getValue() == name;
     });
   };
-  // No two axes have one place.
+  // No two axes have the same position.
   if (mesh)
     llvm::sort(axes, [&](StringRef a, StringRef b) {
       return getPlace(a) < getPlace(b);

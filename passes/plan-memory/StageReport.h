@@ -10,13 +10,14 @@
 
 namespace mf::passes {
 
-/// Exchanges of one kind, with the same ranks, of the same size.
+/// Exchanges of one kind, with the same ranks and of the same size.
 struct ExchangeKind {
-  /// "all_gather", "send".
+  /// The kind, for example "all_gather" or "send".
   std::string kind;
-  /// The axes of a group as "dp, mp", the peer of a transfer as "pp = 1".
+  /// The axes of a group, for example "dp, mp", or the peer of a transfer, for
+  /// example "pp = 1".
   std::string ranks;
-  /// Bytes of the whole tensor: its input or output, whichever is longer.
+  /// The bytes of the input or the output, whichever is larger.
   int64_t bytes = 0;
 
   bool operator<(const ExchangeKind &other) const {
@@ -25,10 +26,11 @@ struct ExchangeKind {
   }
 };
 
-/// Bytes of one layer's residuals of one micro-batch, in frames of one layout.
+/// The bytes of each layer's residuals for one micro-batch, in frames of one
+/// layout.
 struct LayoutReport {
   std::string name;
-  /// Whether it is in host memory, or else in the arena.
+  /// True if it is in host memory, false if it is in the arena.
   bool isHost = false;
   llvm::MapVector<llvm::StringRef, int64_t> layers;
   int64_t total = 0;
@@ -42,7 +44,8 @@ struct StageReport {
   int64_t arenaBytes = 0;
   int64_t maxLiveBytes = 0;
   int64_t hostBytes = 0;
-  /// Elements that a rank stores of the parameters; a tied one is another's.
+  /// The number of elements of the parameters that a rank stores. Tied
+  /// parameters do not count.
   int64_t parameters = 0;
   llvm::MapVector<ascend::Role, int64_t> statics;
   std::vector<LayoutReport> layouts;
@@ -53,7 +56,7 @@ struct StageReport {
   llvm::json::Object toJson() const;
 };
 
-/// The report of a planned program; an error if it is not planned.
+/// Returns the report of a planned program. Fails if it is not planned.
 mlir::FailureOr<StageReport> makeStageReport(ascend::ProgramOp program);
 
 } // namespace mf::passes
