@@ -27,7 +27,7 @@ bool isMarked(Operation *op) {
   return compute && compute.mayRecompute() && isMarkedForRecompute(compute);
 }
 
-/// The forward half of a chunk, numbered.
+/// The numbered operations of the forward half of a chunk.
 struct ForwardGraph {
   SmallVector<Operation *> operations;
   DenseMap<Operation *, int64_t> indices;
@@ -70,7 +70,7 @@ ForwardGraph::ForwardGraph(ChunkOp chunk) {
       }
 }
 
-/// Makes the clones of a plan.
+/// Inserts the clones of a plan.
 class CloneInserter {
 public:
   CloneInserter(ChunkOp chunk, const ForwardGraph &graph,
@@ -97,7 +97,8 @@ private:
   DenseMap<Value, Value> barriers;
 };
 
-/// A gradient that `user` reads: what tells that backward has come this far.
+/// Returns a gradient that `user` reads, on which a barrier makes clones wait
+/// until backward has reached this point.
 Value CloneInserter::getTrigger(Operation *user) {
   for (Value operand : user->getOperands())
     if (Operation *producer = operand.getDefiningOp())
@@ -120,8 +121,8 @@ Value CloneInserter::getBarrier(Value value, Operation *user) {
   return barrier;
 }
 
-/// Forward keeps another form of the result of `op`, and backward makes the
-/// result of that.
+/// Makes forward keep another form of the result of `op`, and backward compute
+/// the result from it.
 Operation *CloneInserter::restore(SavedFormOpInterface op, Operation *user) {
   OpBuilder forward(op->getContext());
   forward.setInsertionPointAfter(op);
@@ -145,7 +146,7 @@ Operation *CloneInserter::getClone(Operation *op, Operation *user) {
   return clone;
 }
 
-/// `value` of forward as a clone reads it.
+/// Returns the value that a clone reads for `value` of forward.
 Value CloneInserter::getInBackward(Value value, Operation *user) {
   Operation *producer = value.getDefiningOp();
   if (!producer)
@@ -171,7 +172,8 @@ void CloneInserter::run() {
   }
 }
 
-/// One remark per layer: what runs again and what need not be kept for it.
+/// Emits one remark per layer with the operators that run again and the values
+/// that need not be kept.
 void emitRemarks(ChunkOp chunk, const ForwardGraph &graph,
                  const RecomputePlan &plan) {
   struct LayerTotals {
@@ -198,7 +200,7 @@ void emitRemarks(ChunkOp chunk, const ForwardGraph &graph,
         << remark::metric("flops", totals.flops);
 }
 
-/// Whether the model's schedule lets a chunk recompute.
+/// Returns whether the model's schedule allows a chunk to recompute.
 bool mayRecompute(ChunkOp chunk) {
   TrainingAttr training = chunk->getParentOfType<ModelOp>().getTrainingAttr();
   if (!training)

@@ -1,13 +1,13 @@
-//===- RecomputePlan.cpp - Operators that backward repeats ----------------===//
+//===- RecomputePlan.cpp - Operators that backward runs again -------------===//
 
 #include "passes/recompute/RecomputePlan.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf::passes {
 
-/// Finds the values that backward, or an operator that runs again there, reads.
-/// Users come after producers, so one walk from the end sees every need before
-/// the operator that it is about.
+/// Finds the values that are read by backward, or by an operator that runs
+/// again there. Users follow producers, so a single walk from the end sees
+/// every use before the producer.
 static std::vector<bool> findNeeded(llvm::ArrayRef<ForwardOperator> operators) {
   std::vector<bool> needed(operators.size());
   for (int64_t index = static_cast<int64_t>(operators.size()) - 1; index >= 0;

@@ -1,8 +1,8 @@
-//===- RecomputePlan.h - Operators that backward repeats --------*- C++ -*-===//
+//===- RecomputePlan.h - Operators that backward runs again -----*- C++ -*-===//
 //
 // The decision of mf-insert-recompute as a plain value: the operators marked
-// for recompute whose results backward needs, and the values that they are
-// computed from. Knows no MLIR.
+// for recompute whose results backward needs, and the values from which they
+// are computed. This file does not depend on MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +22,19 @@ namespace mf::passes {
 /// One operator of a chunk's forward half.
 struct ForwardOperator {
   std::string name;
-  /// Backward is to compute it again rather than keep its results.
+  /// True if backward should compute it again instead of keeping its results.
   bool isMarked = false;
-  /// Costs nothing to make again: a view, or made of parameters alone.
+  /// True if it costs nothing to recompute: it is a view, or depends on
+  /// parameters alone.
   bool isFree = false;
-  /// Backward uses one of its results.
+  /// True if backward uses one of its results.
   bool isReadByBackward = false;
-  /// The operators, by index, whose results it uses.
+  /// The indices of the operators whose results it uses.
   llvm::SmallVector<int64_t, 2> producers;
-  /// Bytes of the results that backward uses.
+  /// The bytes of the results that backward uses.
   int64_t readBytes = 0;
-  /// Set if forward makes another form of the result, of so many bytes, which
-  /// is kept in place of the operands.
+  /// The bytes of another form of the result that forward can compute, which is
+  /// then kept instead of the operands. Empty if there is none.
   std::optional<int64_t> savedBytes;
   int64_t flops = 0;
 };
@@ -42,24 +43,24 @@ struct ForwardOperator {
 struct RecomputePlan {
   /// Marked operators that backward runs again, and free ones between them.
   std::vector<int64_t> clones;
-  /// Operators that are not cloned but whose results clones read: backward
-  /// needs them, and did not need all of them before.
+  /// Operators that are not cloned but whose results clones read. Backward
+  /// needs them now, and did not need all of them before.
   std::vector<int64_t> kept;
-  /// Bytes of results that backward used and now computes.
+  /// The bytes of results that backward used and now recomputes.
   int64_t droppedBytes = 0;
-  /// Bytes of other forms that are kept instead.
+  /// The bytes of other forms that are kept instead.
   int64_t savedBytes = 0;
-  /// Floating-point operations that run twice.
+  /// The floating-point operations that run twice.
   int64_t flops = 0;
 
   void print(llvm::ArrayRef<ForwardOperator> operators,
              llvm::raw_ostream &os) const;
 };
 
-/// Decides for `operators`, given in program order. A marked operator is cloned
-/// if backward, or a clone, reads it; values that clones read of operators that
-/// are not marked are kept. Free operators follow their producers. Linear in
-/// operators and uses.
+/// Makes the plan for `operators`, given in program order. A marked operator is
+/// cloned if backward or a clone reads it. Values of unmarked operators that
+/// clones read are kept. Free operators are cloned with their producers. Takes
+/// linear time in operators and uses.
 RecomputePlan planRecompute(llvm::ArrayRef<ForwardOperator> operators);
 
 } // namespace mf::passes

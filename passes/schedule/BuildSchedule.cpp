@@ -21,8 +21,8 @@ using mf::schedule::Policy;
 
 namespace {
 
-/// Checks that every stage has as many chunks as the training attribute asks
-/// for.
+/// Checks that every stage has the number of chunks that the training attribute
+/// defines.
 LogicalResult checkStages(ModelOp model, const ModelChunks &chunks) {
   ParallelAttr parallel = model.getTrainingAttr().getParallel();
   std::vector<int64_t> counts(chunks.pipeline.stages, 0);

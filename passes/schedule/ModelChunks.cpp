@@ -85,8 +85,8 @@ LogicalResult ChunkReader::addForward(ForwardOp forward) {
   return success();
 }
 
-/// Checks that each piece of the sequence has the chunks of the first, in their
-/// order.
+/// Checks that each piece of the sequence has the same chunks as the first one,
+/// in the same order.
 LogicalResult ChunkReader::checkPieces() {
   int64_t numChunks = result.pipeline.getNumChunks();
   for (auto [number, chunk] : llvm::enumerate(result.chunks)) {
@@ -113,8 +113,8 @@ LogicalResult ChunkReader::checkPieces() {
   return success();
 }
 
-/// A chunk takes the values that it gave for all earlier pieces, and gives some
-/// itself unless it is for the last piece.
+/// Checks that a chunk takes the values that it returned for all earlier
+/// pieces, and returns some itself unless it is for the last piece.
 LogicalResult ChunkReader::checkPast(int64_t number) {
   int64_t numChunks = result.pipeline.getNumChunks();
   ForwardOp forward = result.chunks[number].forward;
@@ -158,7 +158,7 @@ void ChunkReader::findFirstTrained() {
       number < result.pipeline.getNumChunks() ? number : 0;
 }
 
-/// A chunk recomputes for all pieces of the sequence or for none.
+/// A chunk must recompute for all pieces of the sequence or for none.
 LogicalResult ChunkReader::findRecompute() {
   const int64_t numChunks = result.pipeline.getNumChunks();
   for (auto [number, chunk] : llvm::enumerate(result.chunks)) {
@@ -175,7 +175,7 @@ LogicalResult ChunkReader::findRecompute() {
   return success();
 }
 
-/// A chunk may do without backward if there is nothing to train in it.
+/// Checks that a chunk without backward has no trained parameters.
 LogicalResult ChunkReader::checkWithoutBackward(ChunkFunctions &chunk) {
   if (chunk.backward || chunk.weights || chunk.recompute)
     return (chunk.backward  ? chunk.backward.getOperation()

@@ -1,7 +1,7 @@
 //===- ModelChunks.h - The chunks of a model as a pipeline -----*- C++ -*-===//
 //
 // The functions of each chunk, in the order in which a micro-batch passes
-// through the chunks, and where they live: read from the placements in the IR.
+// through the chunks, and their stages, as given by the placements in the IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,46 +16,48 @@ namespace mf::passes {
 /// The functions of one chunk.
 struct ChunkFunctions {
   ir::ForwardOp forward;
-  /// Null where nothing is recomputed, or in backward.
+  /// Null if nothing is recomputed, or if backward itself recomputes.
   ir::RecomputeOp recompute;
-  /// Null in chunks below all that is trained.
+  /// Null for chunks before the first one with trained parameters.
   ir::BackwardOp backward;
-  /// The backward of weights; null unless backward is split.
+  /// The backward of weights. Null unless backward is split.
   ir::BackwardWeightsOp weights;
 
-  /// The numbers of forward's arguments that are hidden inputs, but for those
-  /// that earlier pieces of the sequence give, which are the last arguments.
+  /// Returns the indices of forward's arguments that are hidden inputs, except
+  /// for those from earlier pieces of the sequence, which are the last
+  /// arguments.
   llvm::SmallVector<int64_t> getHiddenArguments();
-  /// How many outputs the next chunk takes; the others are losses, and what
-  /// later pieces of the sequence take.
+  /// Returns the number of outputs that the next chunk takes. The others are
+  /// losses and values for later pieces of the sequence.
   int64_t countHiddenOutputs();
-  /// The function of a phase.
+  /// Returns the function of a phase.
   mlir::Operation *getFunction(schedule::Phase phase) const;
 };
 
 /// All chunks of a model.
 struct ModelChunks {
-  /// In the order of execution, which is that of the forward functions: all
-  /// chunks for the first piece of the sequence, then for the next.
+  /// The chunks in the order of execution, which is that of the forward
+  /// functions: all chunks for the first piece of the sequence, then for the
+  /// next one.
   std::vector<ChunkFunctions> chunks;
   schedule::Pipeline pipeline;
 
-  /// The functions that run a task.
+  /// Returns the functions of a task's chunk.
   ChunkFunctions &get(const schedule::Task &task) {
     return chunks[task.piece * pipeline.getNumChunks() + task.chunk];
   }
 
-  /// The last chunk has a backward in any case.
+  /// The last chunk always has a backward.
   bool splitsBackward() const {
     return !chunks.empty() && chunks.back().weights;
   }
   int64_t getStage(int64_t chunk) const { return pipeline.stageOfChunk[chunk]; }
 };
 
-/// Reads the chunks of `model`, which has a training configuration. It is an
-/// error if a placement is taken twice or is of no stage, if a function misses
-/// its siblings or does not fit them, or if a chunk's inputs are not the
-/// outputs of the one before. Whether each stage has a chunk is not checked.
+/// Reads the chunks of `model`, which must have a training configuration. Fails
+/// if a placement occurs twice or has no stage, if a function lacks its
+/// siblings or does not match them, or if a chunk's inputs are not the outputs
+/// of the previous one. It does not check that each stage has a chunk.
 mlir::FailureOr<ModelChunks> readChunks(ir::ModelOp model);
 
 } // namespace mf::passes

@@ -10,8 +10,8 @@ using mf::passes::ScheduleBuilder;
 using mf::schedule::Phase;
 using mf::schedule::Task;
 
-/// `forward.2`, and `forward.2.1` for the second value: messages of the chunk
-/// that sends them.
+/// Returns the channel of a message: `forward.2`, and `forward.2.1` for the
+/// second value. The number is the chunk that sends the message.
 static std::string getChannel(Phase phase, int64_t chunk, int64_t value) {
   std::string channel = phase == Phase::Forward ? "forward." : "backward.";
   channel += std::to_string(chunk);
@@ -103,8 +103,8 @@ void ScheduleBuilder::addPast(const Task &task, Run &run) {
   }
 }
 
-/// The next piece has the gradients of all that it has read, of itself and of
-/// those behind it.
+/// Adds the gradients that the next piece returns for all values that it has
+/// read, which include the contributions of later pieces.
 void ScheduleBuilder::addFutureGradients(const Task &task, Run &run) {
   if (chunks.get(task).forward.getFuture() == 0)
     return;

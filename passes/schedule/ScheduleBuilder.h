@@ -17,11 +17,11 @@ public:
                   const schedule::Schedule &schedule,
                   llvm::ArrayRef<schedule::Transfer> transfers);
 
-  /// `update` runs at the end, if there is one.
+  /// Builds the schedule of a stage. `update` runs at the end, if there is one.
   void build(int64_t stage, ir::UpdateOp update);
 
 private:
-  /// For a chunk and a micro-batch: the values that its runs hand to others.
+  /// The values that the runs of a chunk for a micro-batch pass to others.
   struct Run {
     llvm::SmallVector<mlir::Value> inputs, outputs;
     llvm::SmallVector<mlir::Value> outputGradients, inputGradients;
@@ -35,18 +35,18 @@ private:
   void runBackwardWeights(const schedule::Task &task);
   void addInputs(const schedule::Task &task, Run &run);
   void addOutputGradients(const schedule::Task &task, Run &run);
-  /// Adds what a function takes of forward again: the arguments and outputs of
-  /// these numbers.
+  /// Adds the arguments and outputs of forward at these indices, which a
+  /// function takes again.
   static void addOfForward(const Run &run, mlir::ArrayAttr arguments,
                            mlir::ArrayAttr outputs,
                            llvm::SmallVectorImpl<mlir::Value> &values);
   mlir::Value load(const schedule::Task &task, int64_t argument);
-  /// Before each run of a piece: what earlier and later pieces hand to it.
+  /// Add the values that earlier and later pieces pass to a run.
   void addPast(const schedule::Task &task, Run &run);
   void addFutureGradients(const schedule::Task &task, Run &run);
   mlir::Value receive(const schedule::Task &task, int64_t value,
                       mlir::Type type);
-  /// Sends what `task` has made to the stage that reads it, if there is one.
+  /// Sends the results of `task` to the stage that reads them, if there is one.
   void send(const schedule::Task &task, mlir::ValueRange values);
   Run &getRun(const schedule::Task &task) {
     return runs[getPlace(task.chunk, task.microBatch, task.piece)];
@@ -68,12 +68,13 @@ private:
   mlir::OpBuilder builder;
   mlir::Location loc;
   std::vector<Run> runs;
-  /// Step inputs that all pieces of a micro-batch read, by chunk, micro-batch
-  /// of the step and kind: a run of several copies has as many micro-batches.
+  /// The step inputs that all pieces of a micro-batch read, by chunk,
+  /// micro-batch of the step and kind. A run of several copies has as many
+  /// micro-batches.
   llvm::DenseMap<std::tuple<int64_t, int64_t, ir::InputKind>, mlir::Value>
       loads;
-  /// By the number of the task: how early its inputs are received and how late
-  /// its outputs are sent.
+  /// For each task, how early its inputs are received and how late its outputs
+  /// are sent.
   llvm::DenseMap<int64_t, int64_t> ahead, behind;
 };
 

@@ -1,4 +1,4 @@
-//===- ScheduleReader.cpp - Schedules of the IR as a plain one ------------===//
+//===- ScheduleReader.cpp - Reads schedules from the IR -------------------===//
 
 #include "passes/schedule/ScheduleReader.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -29,7 +29,7 @@ private:
   ModelOp model;
   const ModelChunks &chunks;
   ModelSchedule result;
-  /// By name: the task that a function runs of micro-batch 0.
+  /// For each function, the task that it runs for micro-batch 0.
   llvm::StringMap<Task> functions;
 };
 

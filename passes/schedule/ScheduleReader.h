@@ -1,4 +1,4 @@
-//===- ScheduleReader.h - Schedules of the IR as a plain one ---*- C++ -*-===//
+//===- ScheduleReader.h - Reads schedules from the IR -----------*- C++ -*-===//
 
 #ifndef MF_PASSES_SCHEDULE_SCHEDULEREADER_H
 #define MF_PASSES_SCHEDULE_SCHEDULEREADER_H
@@ -10,24 +10,25 @@
 
 namespace mf::passes {
 
-/// By which sends and receives find each other: sending and receiving stage,
-/// channel, micro-batch and piece.
+/// The key by which sends and receives are matched: sending and receiving
+/// stage, channel, micro-batch and piece.
 using MessageKey =
     std::tuple<int64_t, int64_t, llvm::StringRef, int64_t, int64_t>;
 
-/// The `mf.schedule`s of a model, read back as one schedule.
+/// The `mf.schedule`s of a model as one schedule.
 struct ModelSchedule {
   schedule::Schedule schedule;
-  /// By stage and position: the operator that runs the task.
+  /// For each stage and position, the operator that runs the task.
   std::vector<std::vector<mlir::Operation *>> runs;
-  /// The task that each of these operators runs, stage by stage.
+  /// The task that each of these operators runs, by stage.
   llvm::MapVector<mlir::Operation *, schedule::Task> tasks;
   std::map<MessageKey, ir::SendOp> sends;
 };
 
-/// Reads the schedules of `model`, which has `chunks`. An error if a stage has
-/// two or is none of the pipeline's, if two messages are the same, or if an
-/// operator is no task. Whether the stages can run it is not looked at.
+/// Reads the schedules of `model`, which has `chunks`. Fails if a stage has two
+/// schedules or is not part of the pipeline, if two messages have the same key,
+/// or if an operator is not a task. It does not check that the stages can run
+/// the schedule.
 mlir::FailureOr<ModelSchedule> readSchedules(ir::ModelOp model,
                                              const ModelChunks &chunks);
 

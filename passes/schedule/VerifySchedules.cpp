@@ -61,7 +61,7 @@ private:
   std::vector<std::vector<Operation *>> &runs;
   llvm::MapVector<Operation *, Task> &tasks;
   std::map<MessageKey, SendOp> &sends;
-  /// Transfers that were found between runs.
+  /// The transfers that were found between runs.
   std::vector<schedule::Transfer> transfers;
   DenseSet<Operation *> received;
 };
@@ -74,7 +74,7 @@ void ScheduleVerifier::addTransfer(ReceiveOp receive, SendOp send,
                                    const Task &producer, const Task &reader) {
   auto ahead = static_cast<int64_t>(receive.getAhead());
   auto behind = static_cast<int64_t>(send.getBehind());
-  // If there are several messages between two runs, the strictest counts.
+  // If there are several messages between two runs, the strictest one counts.
   if (!transfers.empty() && transfers.back().reader == reader &&
       transfers.back().producer == producer) {
     transfers.back().ahead = std::min(transfers.back().ahead, ahead);
@@ -84,8 +84,8 @@ void ScheduleVerifier::addTransfer(ReceiveOp receive, SendOp send,
   transfers.push_back({producer, reader, ahead, behind});
 }
 
-/// `run` is to read result `number` of task `maker`, from its stage or by a
-/// message.
+/// Checks that `run` reads result `number` of task `maker`, directly on its
+/// stage or through a message.
 LogicalResult ScheduleVerifier::checkMessage(Operation *run, Value value,
                                              const Task &maker,
                                              int64_t number) {
@@ -149,7 +149,8 @@ LogicalResult ScheduleVerifier::checkForward(RunForwardOp run) {
   return checkLosses(run);
 }
 
-/// The last inputs are what earlier pieces of the sequence gave.
+/// Checks that the last inputs are the values that earlier pieces of the
+/// sequence returned.
 LogicalResult ScheduleVerifier::checkPast(RunForwardOp run) {
   const Task task = tasks[run];
   ValueRange past =
@@ -169,8 +170,8 @@ LogicalResult ScheduleVerifier::checkPast(RunForwardOp run) {
   return success();
 }
 
-/// The last gradients are those of all values of the sequence up to this piece,
-/// as the next piece has added them up.
+/// Checks that the last gradients are those of all values of the sequence up to
+/// this piece, as accumulated by the next piece.
 LogicalResult ScheduleVerifier::checkFutureGradients(RunBackwardOp run,
                                                      ValueRange gradients) {
   const Task task = tasks[run];
@@ -187,7 +188,7 @@ LogicalResult ScheduleVerifier::checkFutureGradients(RunBackwardOp run,
   return success();
 }
 
-/// The step's loss has each loss once.
+/// Checks that the step's loss includes each loss once.
 LogicalResult ScheduleVerifier::checkLosses(RunForwardOp run) {
   for (auto [number, output] : llvm::enumerate(run.getOutputs())) {
     int64_t added = llvm::count_if(output.getUsers(), [](Operation *user) {
@@ -340,7 +341,7 @@ LogicalResult ScheduleVerifier::checkRun(Operation *run) {
 // All stages
 //===----------------------------------------------------------------------===//
 
-/// Reports the library's error, and points at the runs that it names.
+/// Reports the library's error with notes at the runs that it names.
 LogicalResult ScheduleVerifier::report(llvm::Error error) {
   InFlightDiagnostic diagnostic =
       model.emitOpError("has schedules that cannot run: ");
@@ -367,7 +368,7 @@ LogicalResult ScheduleVerifier::checkRuns() {
 LogicalResult ScheduleVerifier::verify() {
   if (failed(checkLossGradients()))
     return failure();
-  // A model may have nothing but updates.
+  // A model may have only updates.
   if (!chunks.chunks.empty() && failed(checkRuns()))
     return failure();
   for (const auto &[key, send] : sends)

@@ -7,10 +7,10 @@
 
 namespace mf::passes {
 
-/// Verifies the `mf.schedule`s of a model together: one per stage; each run
-/// once, on its chunk's stage, behind the runs that it reads; values and
-/// messages between the right runs; and no stages that wait for one another.
-/// Errors name two runs and point at them.
+/// Verifies all `mf.schedule`s of a model together: there is one per stage;
+/// each run occurs once, on its chunk's stage, after the runs that it reads
+/// from; values and messages are passed between the right runs; and no stages
+/// wait for one another. Errors name two runs and refer to them in notes.
 mlir::LogicalResult verifySchedules(ir::ModelOp model, ModelChunks &chunks);
 
 } // namespace mf::passes

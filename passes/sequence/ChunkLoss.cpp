@@ -1,4 +1,4 @@
-//===- ChunkLoss.cpp - The loss by pieces of the sequence -----------------===//
+//===- ChunkLoss.cpp - Computes the loss by pieces of the sequence --------===//
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -24,7 +24,7 @@ RankedTensorType getTensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// Makes one loss that of pieces of its sequence.
+/// Replaces one loss by the losses of pieces of its sequence.
 class LossChunker {
 public:
   LossChunker(CrossEntropyOp loss, int64_t chunks)
@@ -34,7 +34,7 @@ public:
 
 private:
   bool findOperands();
-  /// The logits as the head makes them, before they become fp32 ones.
+  /// Returns the logits as the head computes them, before the cast to fp32.
   Value getLogits();
   void replaceLoss();
   Value cutLabels(int64_t start, int64_t size);
@@ -51,8 +51,8 @@ private:
   Value logits, labels;
 };
 
-/// Slices of logits that several losses share stand behind the cast; this one
-/// gets a slice before it.
+/// If several losses share the logits, each reads a slice after the cast. This
+/// loss gets a slice before the cast.
 Value LossChunker::getLogits() {
   Value value = stripReshapes(loss.getLogits());
   auto slice = value.getDefiningOp<SliceOp>();
@@ -94,8 +94,9 @@ Value LossChunker::cutLabels(int64_t start, int64_t size) {
   return rows;
 }
 
-/// The labels of the whole sequence, of which pieces of `size` tokens are
-/// pieces: they are made a multiple by labels that do not count.
+/// Returns the labels of the whole sequence, of which the labels of each piece
+/// of `size` tokens are a part. They are padded to a multiple of `size` with
+/// ignored labels.
 Value LossChunker::getCounted(int64_t size) {
   if (loss.getCounted())
     return loss.getCounted();
@@ -136,7 +137,7 @@ void LossChunker::replaceLoss() {
           builder, loc, getTensorType(piece).clone(builder.getF32Type()), piece,
           nullptr, nullptr, nullptr);
       wide.setName(getName("cast"));
-      // Backward makes it again, unless the YAML says that it is kept.
+      // Backward computes it again, unless the YAML requires that it is kept.
       cast<ComputeOpInterface>(*wide).setRecomputeMark(RecomputeKind::Preset);
       rows = wide;
     }
@@ -196,7 +197,7 @@ void LossChunker::run() {
   emitRemark({});
   Operation *op = loss->getBlock()->getTerminator();
   loss.erase();
-  // Nothing else reads what the whole loss alone has read.
+  // These values had no other readers than the whole loss.
   for (Operation &dead :
        llvm::make_early_inc_range(llvm::reverse(*op->getBlock())))
     if (isOpTriviallyDead(&dead))

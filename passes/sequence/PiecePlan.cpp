@@ -15,7 +15,7 @@ using ir::ShardingRule;
 
 namespace {
 
-/// The part of an operator that is cut: a factor, of `outer` times the
+/// The factor by which an operator is cut, with a size of `outer` times the
 /// sequence.
 struct CutFactor {
   unsigned factor = 0;
@@ -58,7 +58,8 @@ private:
 
 } // namespace
 
-/// The factor that `cut` cuts, among the factors of a value's dimensions.
+/// Returns the factor that `cut` cuts, among the factors of a value's
+/// dimensions.
 static std::optional<CutFactor> findFactor(const ShardingRule &rule,
                                            const FactorDims &dims,
                                            const PieceCut &cut) {
@@ -75,7 +76,7 @@ static std::optional<CutFactor> findFactor(const ShardingRule &rule,
   return std::nullopt;
 }
 
-/// Where a value with these dimensions is cut if `cut` is.
+/// Returns where a value with these dimensions is cut if the factor `cut` is.
 static std::optional<PieceCut> findCut(const ShardingRule &rule,
                                        const FactorDims &dims,
                                        const CutFactor &cut) {
@@ -92,7 +93,7 @@ static std::optional<PieceCut> findCut(const ShardingRule &rule,
   return std::nullopt;
 }
 
-/// Chooses the factor to cut: the one of an operand that is cut.
+/// Chooses the factor to cut: that of an operand that is cut.
 bool PiecePlanner::chooseFactor(const PieceOperator &op,
                                 std::optional<CutFactor> &chosen) {
   bool needsWhole = false;
@@ -132,7 +133,7 @@ bool PiecePlanner::readOperand(const PieceOperator &op, size_t operand,
   }
   if (!cut)
     return true;
-  // Only rows that depend on nothing behind them are known by now.
+  // Only rows that do not depend on later rows are known at this point.
   std::optional<CutFactor> needed = findFactor(op.rule, dims, *cut);
   if (!needed || !op.rule.prefix ||
       *op.rule.prefix != std::pair(chosen.factor, needed->factor))
@@ -161,7 +162,8 @@ bool PiecePlanner::readOperands(const PieceOperator &op,
   return true;
 }
 
-/// A sum over its own pieces is a loss, which nothing but the step reads.
+/// Plans the results. A sum over its own pieces is a loss, which only the step
+/// reads.
 bool PiecePlanner::placeResults(const PieceOperator &op,
                                 const std::optional<CutFactor> &chosen) {
   bool readsSummand = any_of(op.operands, [&](unsigned operand) {
@@ -186,8 +188,9 @@ bool PiecePlanner::isMadeOfData(const PieceOperator &op) const {
   });
 }
 
-/// Token ids that are moved along the sequence come from other pieces, but
-/// each piece has the whole: what has the shape of tokens is cut as they are.
+/// Token ids that are shifted along the sequence come from other pieces, but
+/// each piece has the whole sequence of them. A result with the shape of tokens
+/// is cut as they are.
 void PiecePlanner::planWhole(const PieceOperator &op) {
   plan.isWhole.back() = true;
   plan.reads.back().assign(op.operands.size(), PieceRead::Own);

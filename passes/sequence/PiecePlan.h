@@ -1,9 +1,10 @@
 //===- PiecePlan.h - Cuts a layer into pieces of the sequence ---*- C++ -*-===//
 //
-// One pass forward through a layer: the hidden states are cut along the
-// sequence, and the operators' rules decide the rest, as they do for ranks that
-// share a dimension out. If each row reads a whole dimension only up to its own
-// place, a piece gets the earlier part from earlier pieces. No IR.
+// A single forward pass over a layer. The hidden states are cut along the
+// sequence, and the sharding rules of operators determine the rest, as for
+// ranks that share a dimension. If each row reads a whole dimension only up to
+// its own index, a piece receives the earlier part from earlier pieces. This
+// file does not depend on IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,7 @@
 namespace mf::passes {
 
 /// Where a value is cut: at a dimension of `outer` times the sequence times
-/// something else.
+/// another size.
 struct PieceCut {
   unsigned dim = 0;
   int64_t outer = 1;
@@ -29,12 +30,12 @@ struct PieceCut {
 
 struct PieceValue {
   llvm::SmallVector<int64_t> shape;
-  /// The cut of a piece; none for values that each piece has whole.
+  /// The cut of a piece. Empty for values that each piece has as a whole.
   std::optional<PieceCut> cut = std::nullopt;
-  /// The pieces' values add up to that of the whole: a loss.
+  /// True if the pieces' values are summands of the whole: a loss.
   bool isSummand = false;
-  /// Made of tokens or labels alone, of which each piece has the whole
-  /// sequence, too.
+  /// True if the value is computed from tokens or labels alone, of which each
+  /// piece also has the whole sequence.
   bool isData = false;
 };
 
@@ -44,8 +45,8 @@ struct PieceOperator {
   llvm::SmallVector<unsigned> operands, results;
 };
 
-/// Values are numbered: arguments first. Their cuts are known before, those of
-/// the others are planned.
+/// Values are numbered, arguments first. The cuts of arguments are given, those
+/// of other values are planned.
 struct PieceLayer {
   std::vector<PieceValue> values;
   std::vector<PieceOperator> operators;
@@ -53,11 +54,11 @@ struct PieceLayer {
 
 /// The form in which an operator of a piece reads an operand.
 enum class PieceRead {
-  /// The value as the piece has it.
+  /// The value of the piece.
   Own,
-  /// Its part of a whole value.
+  /// The piece's part of a whole value.
   Part,
-  /// The values of all pieces up to it.
+  /// The values of all pieces up to this one.
   Prefix
 };
 
@@ -65,10 +66,10 @@ struct PiecePlan {
   std::vector<PieceValue> values;
   /// The form in which each operand is read, by operator and operand.
   std::vector<llvm::SmallVector<PieceRead>> reads;
-  /// By operator and operand: the cut that a part has.
+  /// The cut of a part, by operator and operand.
   std::vector<llvm::SmallVector<PieceCut>> cuts;
-  /// By operator: each piece makes its results of the whole sequence, and takes
-  /// its parts of them.
+  /// For each operator, whether each piece computes the results for the whole
+  /// sequence and takes its parts of them.
   std::vector<bool> isWhole;
   /// The values that later pieces read, in the order of their first readers.
   llvm::SmallVector<unsigned> kept;
@@ -76,13 +77,14 @@ struct PiecePlan {
   void print(const PieceLayer &layer, llvm::raw_ostream &os) const;
 };
 
-/// Why a layer cannot run in pieces.
+/// The reason why a layer cannot run in pieces.
 struct PieceError {
   std::string message;
   unsigned op = 0;
 };
 
-/// Plans one layer for `pieces` pieces, or says why not.
+/// Plans one layer for `pieces` pieces. Returns none and sets `error` if that
+/// is not possible.
 std::optional<PiecePlan> planPieces(const PieceLayer &layer, int64_t pieces,
                                     PieceError &error);
 

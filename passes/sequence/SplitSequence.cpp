@@ -1,4 +1,4 @@
-//===- SplitSequence.cpp - Layers to those of pieces of the sequence ------===//
+//===- SplitSequence.cpp - Splits layers into pieces of the sequence ------===//
 
 #include "PiecePlan.h"
 #include "dialects/mf/MfOps.h"
@@ -18,7 +18,7 @@ using namespace mf::passes;
 
 namespace {
 
-/// One layer, and what its plan's numbers stand for.
+/// One layer, and the values and operators that its plan's indices refer to.
 struct SplitLayer {
   LayerOp op;
   SmallVector<Value> values;
@@ -27,7 +27,7 @@ struct SplitLayer {
   PieceLayer layer;
   PiecePlan plan;
 
-  /// `hidden` are the cuts of the values from the layer before.
+  /// `hidden` has the cuts of the values from the previous layer.
   SplitLayer(LayerOp op, int64_t sequence,
              ArrayRef<std::optional<PieceCut>> hidden);
   LogicalResult makePlan(int64_t pieces);
@@ -63,12 +63,12 @@ private:
   OpBuilder &builder;
   int64_t piece, pieces;
   LayerOp layer;
-  /// The operator that is being made, of the whole sequence.
+  /// The operator that is being built, with operands for the whole sequence.
   Operation *now = nullptr;
-  /// By value of the whole layer: that of the piece, and that of the whole
-  /// sequence where the piece has it.
+  /// Map values of the whole layer to those of the piece and, where the piece
+  /// has them, to those of the whole sequence.
   IRMapping values, wholes;
-  /// For each value that is kept, the values of earlier pieces.
+  /// For each kept value, the values of earlier pieces.
   DenseMap<unsigned, SmallVector<Value>> past;
   DenseMap<unsigned, Value> prefixes;
   DenseMap<Value, Value> parts;
@@ -168,7 +168,7 @@ static void setName(Operation *op, StringRef name) {
   cast<ComputeOpInterface>(op).setCellName(name);
 }
 
-/// This piece's part of a whole value.
+/// Returns this piece's part of a whole value.
 Value PieceBuilder::getPart(Value value, const PieceCut &cut, StringRef name) {
   Value &part = parts[value];
   if (part)
@@ -183,8 +183,8 @@ Value PieceBuilder::getPart(Value value, const PieceCut &cut, StringRef name) {
   return part = slice;
 }
 
-/// A value of all pieces so far, one behind the other. Backward makes it again
-/// from values that are kept anyway.
+/// Returns the values of all pieces so far, concatenated. Backward recomputes
+/// them from values that are kept anyway.
 Value PieceBuilder::getPrefix(unsigned number, StringRef name) {
   Value own = values.lookup(source.values[number]);
   SmallVector<Value> all = past.lookup(number);
@@ -217,7 +217,7 @@ Value PieceBuilder::read(unsigned number, size_t operand) {
   return values.lookup(source.values[value]);
 }
 
-/// Made once more if it is made of step inputs and tables alone.
+/// Clones the value if it is computed from step inputs and tables alone.
 Value PieceBuilder::makeWhole(Value original) {
   if (Value known = wholes.lookupOrNull(original))
     return known;
@@ -231,7 +231,8 @@ Value PieceBuilder::makeWhole(Value original) {
   return wholes.lookup(original);
 }
 
-/// A value that is made of the whole sequence, or this piece's part of it.
+/// Maps a value that is computed for the whole sequence, or this piece's part
+/// of it.
 void PieceBuilder::makePart(unsigned number) {
   Value original = source.values[number], whole = makeWhole(original);
   const std::optional<PieceCut> &cut = source.plan.values[number].cut;

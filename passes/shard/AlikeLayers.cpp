@@ -1,5 +1,4 @@
-//===- AlikeLayers.cpp - Layers of which one plan is enough ---------------===//
-//----------------===//
+//===- AlikeLayers.cpp - Layers that can share a plan ---------------------===//
 
 #include "AlikeLayers.h"
 #include "llvm/ADT/STLExtras.h"
@@ -52,7 +51,8 @@ static bool areEqual(const ShardedLayer &one, const ShardedLayer &other) {
              });
 }
 
-/// Values of layers that read `parameters`, whose places in this order count.
+/// Returns whether two values of layers are equal. Parameters are compared by
+/// their index among `parameters`, the parameters that the layer reads.
 static bool areEqual(const ShardedValue &one, ArrayRef<unsigned> parameters,
                      const ShardedValue &other,
                      ArrayRef<unsigned> otherParameters) {
@@ -82,7 +82,7 @@ bool AlikeLayers::areAlike(const ShardedModel &model, unsigned one,
 }
 
 AlikeLayers::AlikeLayers(const ShardedModel &model) {
-  // One layer of each kind.
+  // The first layer of each kind.
   std::vector<unsigned> firsts;
   for (unsigned number = 0; number < model.layers.size(); ++number) {
     std::vector<unsigned> &read = parameters.emplace_back();

@@ -1,4 +1,4 @@
-//===- AlikeLayers.h - Layers of which one plan is enough ------*- C++ -*-===//
+//===- AlikeLayers.h - Layers that can share a plan -------------*- C++ -*-===//
 
 #ifndef MF_PASSES_SHARD_ALIKELAYERS_H
 #define MF_PASSES_SHARD_ALIKELAYERS_H
@@ -8,15 +8,16 @@
 namespace mf::passes {
 
 /// Groups the layers of a model that have the same operators on the same
-/// values. Layers
-/// of one kind may read different parameters of the same shapes and cuts.
+/// values. Layers of one kind may read different parameters of the same shapes
+/// and cuts.
 class AlikeLayers {
 public:
   explicit AlikeLayers(const ShardedModel &model);
 
-  /// Layers of one kind have the same number.
+  /// Returns the kind of a layer, as a number.
   unsigned getKind(unsigned layer) const { return kinds[layer]; }
-  /// The parameters that a layer reads, in the order of their first uses.
+  /// Returns the parameters that a layer reads, in the order of their first
+  /// uses.
   llvm::ArrayRef<unsigned> getParameters(unsigned layer) const {
     return parameters[layer];
   }

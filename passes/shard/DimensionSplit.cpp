@@ -30,8 +30,9 @@ Layout splitLayout(ArrayRef<int64_t> shape, const Layout &layout,
   return result;
 }
 
-/// Where axes in the middle of a dimension of `far` cut another one of `near`,
-/// those before them still this one, and those behind them none.
+/// Finds a dimension of `far` of which axes in the middle cut another dimension
+/// in `near`, while the axes before them still cut this dimension, and those
+/// after them none.
 static std::optional<DimensionSplit> findMoved(ArrayRef<int64_t> shape,
                                                const Layout &far,
                                                const Layout &near,

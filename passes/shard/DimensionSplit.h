@@ -1,10 +1,11 @@
 //===- DimensionSplit.h - Resharding a dimension in two parts --*- C++ -*-===//
 //
-// Where axes [dp, mp] cut a dimension, of which dp shall cut another one and mp
-// none, the ranks of dp cannot exchange parts before those of mp have put
-// theirs together: what they would get is no part of the dimension. Looked at
-// as two dimensions, cut by dp and by mp, it is one of each, and less is sent.
-// No IR.
+// Suppose that axes [dp, mp] cut a dimension, and that after a reshard dp cuts
+// another dimension and mp none. The ranks of dp cannot exchange parts before
+// those of mp have gathered theirs, because the received parts would not be
+// contiguous in the dimension. If it is viewed as two dimensions, cut by dp and
+// by mp, each needs one collective, and less is sent. This file does not depend
+// on IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,14 +16,14 @@
 
 namespace mf::passes {
 
-/// Dimension `dim` as `outer` times the rest.
+/// Views dimension `dim` as `outer` times the rest.
 struct DimensionSplit {
   size_t dim;
   int64_t outer;
 };
 
-/// How to look at a tensor of `shape` while it goes from one layout to the
-/// other; none if as it is.
+/// Returns how to view a tensor of `shape` during a reshard between two
+/// layouts; none if it needs no view.
 std::optional<DimensionSplit> findDimensionSplit(llvm::ArrayRef<int64_t> shape,
                                                  const ir::Layout &from,
                                                  const ir::Layout &to,
@@ -31,8 +32,8 @@ std::optional<DimensionSplit> findDimensionSplit(llvm::ArrayRef<int64_t> shape,
 llvm::SmallVector<int64_t> splitShape(llvm::ArrayRef<int64_t> shape,
                                       const DimensionSplit &split);
 
-/// The layout equal to `layout` on the dimension in two parts; `split` is one
-/// that findDimensionSplit has found for it.
+/// Returns the layout that is equal to `layout` on the view with two
+/// dimensions. `split` must be a result of findDimensionSplit for it.
 ir::Layout splitLayout(llvm::ArrayRef<int64_t> shape, const ir::Layout &layout,
                        const DimensionSplit &split, const ir::MeshSizes &mesh);
 

@@ -1,4 +1,4 @@
-//===- InterleaveRows.cpp - Layers block by block -------------------------===//
+//===- InterleaveRows.cpp - Runs layers block by block --------------------===//
 
 #include "ModelLayers.h"
 #include "RowBlockPlan.h"
@@ -18,8 +18,8 @@ using namespace mf::passes;
 
 namespace {
 
-/// The properties that an operator which only moves rows takes from the one
-/// that it works for.
+/// The properties that an operator which only moves rows takes from the
+/// operator that it serves.
 struct MovedFor {
   StringRef name;
   std::optional<RecomputeKind> recompute;
@@ -35,7 +35,7 @@ struct MovedFor {
   }
 };
 
-/// No rank has a part of anything yet.
+/// At this point no rank has a part of anything.
 class NoTables : public LocalTables {
 public:
   Value getFirstIndex(Operation *user, ArrayRef<StringRef> axes,
@@ -62,7 +62,7 @@ private:
   void takeBlocks();
   void giveBlocks();
   void visit(size_t number);
-  /// Clones the operators that are to run by blocks, one block after another.
+  /// Clones the pending operators block by block.
   void flush();
   void cloneFor(Operation *original, int64_t block);
   bool readsPending(Operation *reader) const;
@@ -80,7 +80,8 @@ private:
     cause.swap.reset();
     return cause;
   }
-  /// A shape whose dimension of rows is in two, `runs` by run.
+  /// Returns a shape in which the dimension of rows is split into two, the
+  /// outer of which counts the runs.
   SmallVector<int64_t> getRuns(unsigned value, ArrayRef<int64_t> shape);
 
   const RowBlockPlan &plan;
@@ -89,7 +90,7 @@ private:
   LayerOp op;
   OpBuilder builder;
   llvm::DenseMap<Value, unsigned> numbers;
-  /// By value, its blocks and the whole, where they are known.
+  /// The blocks and the whole of each value, as far as they have been built.
   std::vector<SmallVector<Value>> blocks;
   std::vector<Value> wholes;
   SmallVector<Operation *> pending;
@@ -215,7 +216,7 @@ void LayerCutter::flush() {
   for (Operation *original : pending)
     for (Value result : original->getResults())
       wholes[numbers.lookup(result)] = Value();
-  // Splits of operands stand before all clones.
+  // Splits of operands precede all clones.
   for (Operation *original : pending)
     for (Value operand : original->getOperands()) {
       auto number = numbers.find(operand);
@@ -242,7 +243,7 @@ void LayerCutter::visit(size_t number) {
     pending.push_back(original);
     return;
   }
-  // Operators that need none of it may stand before it.
+  // Operators that read none of the pending results may precede them.
   if (readsPending(original)) {
     builder.setInsertionPoint(original);
     flush();

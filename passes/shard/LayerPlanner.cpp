@@ -21,9 +21,9 @@ LayerPlanner::Outcome LayerPlanner::fail(const Twine &message, StringRef axis) {
   return Outcome::Failed;
 }
 
-/// The version of an operand that already exists and has the dimension whole
-/// that the operator sums over, so that ranks need not add up; else the
-/// operand.
+/// Returns an existing version of an operand that has the whole of the
+/// dimension over which the operator sums, so that ranks need not sum. Returns
+/// the operand if there is none.
 unsigned LayerPlanner::findWhole(const ShardedOperator &op,
                                  size_t operand) const {
   unsigned value = current[op.operands[operand]];
@@ -96,8 +96,8 @@ bool LayerPlanner::chooseFrom(const ShardedOperator &op, size_t operand,
   return true;
 }
 
-/// Parameters come first, as they are not moved; operands that are cut as
-/// wanted come last.
+/// Chooses the axes of the factors. Parameters come first, because they are not
+/// moved. Operands that already have the desired layout come last.
 bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
   axes.resize(op.rule.factors.size());
   std::vector<bool> isDecided(axes.size(), false);
@@ -111,7 +111,8 @@ bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
     for (auto [number, operand] : enumerate(op.operands))
       if (sources[operand] == source)
         operands.push_back(number);
-    // Where one lies as the stream does, others become parts of it.
+    // If one operand has the layout of the stream, the others are cut
+    // accordingly.
     llvm::sort(operands, [&](size_t a, size_t b) {
       return std::pair(!liesAsStream(a), a) < std::pair(!liesAsStream(b), b);
     });
@@ -175,7 +176,7 @@ LayerPlanner::Outcome LayerPlanner::bringOperands(unsigned number,
           wanted.reduced.push_back(axis);
       addMissing(wanted.reduced, lifted);
     }
-    // A value that lay as wanted before it was resharded needs no way back.
+    // A value that had the desired layout before a reshard is used directly.
     unsigned value =
         planned.layouts[operand] == wanted ? operand : current[operand];
     const bool isInOrder = planned.layouts[value].cuts == wanted.cuts ||
@@ -232,8 +233,8 @@ LayerPlanner::Outcome LayerPlanner::resolveResults(unsigned number,
     if (!wanted.partial.empty() && isStream(result) &&
         layer.position == LayerPosition::Body)
       wanted.cuts = stream.cuts;
-    // A value that was exchanged for an earlier operator goes back to its
-    // former layout.
+    // A value that was exchanged for an earlier operator returns to its former
+    // layout.
     if (auto home = homes.find(to_vector(layer.values[result].shape));
         home != homes.end() && !wanted.partial.empty() &&
         all_of(wanted.partial,
@@ -258,7 +259,7 @@ LayerPlanner::Outcome LayerPlanner::planOperator(unsigned number) {
   FactorAxes exchanged = axes;
   if (!exchangeFactors(op, exchanged))
     return Outcome::Failed;
-  // Where one operand's gradient will be partial, so will the result's.
+  // If the gradient of one operand is partial, so is that of the result.
   Axes used = getUsed(exchanged), lifted;
   for (unsigned operand : op.operands)
     for (StringRef axis : planned.layouts[current[operand]].reduced)

@@ -8,20 +8,20 @@
 
 namespace mf::passes {
 
-/// The demands of layers on parameters so far.
+/// The requirements of layers on parameters so far.
 struct ParameterStates {
-  /// Tables that some reader has cut.
+  /// For each table, whether a reader has determined its cut.
   std::vector<bool> isChosen;
   bool hasChanged = false;
 };
 
-/// By operator, the axes of its factors, where a reader of its integers wants
-/// them so.
+/// For each operator, the axes of its factors that a reader of its integers
+/// requires.
 using WantedFactors = std::map<unsigned, llvm::SmallVector<ir::Axes>>;
 
-/// Plans one layer, operator by operator. Where an operator wants a parameter,
-/// a table or the model's data otherwise, these change and the layer is planned
-/// once more.
+/// Plans one layer, operator by operator. If an operator requires another
+/// layout of a parameter, a table or the model's data, that layout is changed
+/// and the layer is planned again.
 class LayerPlanner {
 public:
   LayerPlanner(const ShardedModel &model, const ShardedLayer &layer,
@@ -33,8 +33,8 @@ public:
         gathered(gathered), parameters(parameters), states(states),
         arguments(arguments), wantedFactors(wantedFactors), error(error) {}
 
-  /// True once it is planned; false if something has changed and it must be
-  /// planned again by another planner; none for an error.
+  /// Returns true if the layer is planned, false if a layout has changed so
+  /// that another planner must plan it again, and none for an error.
   std::optional<bool> plan(llvm::ArrayRef<ir::Layout> hidden);
   LayerLayouts takePlan() { return std::move(planned); }
 
@@ -47,7 +47,7 @@ private:
   Outcome placeHidden(unsigned value, const ir::Layout &hidden);
   Outcome placeData(unsigned value);
   Outcome planOperator(unsigned number);
-  /// By which axes each factor of an operator is cut.
+  /// Chooses the axes that cut each factor of an operator.
   bool chooseFactors(const ShardedOperator &op, FactorAxes &axes);
   unsigned findWhole(const ShardedOperator &op, size_t operand) const;
   bool regroupsRows(const ShardedOperator &op) const;
@@ -69,28 +69,31 @@ private:
   void cutRegrouped(unsigned result, ir::Layout &wanted) const;
   void placeResults(const ShardedOperator &op, const FactorAxes &axes,
                     const ir::Axes &lifted);
-  /// Makes partial results whole, and returns exchanged values to their layout:
-  /// `axes` are those that the factors had before.
+  /// Completes partial results, and returns exchanged values to their former
+  /// layout. `axes` are those of the factors before the exchange.
   Outcome resolveResults(unsigned number, const FactorAxes &axes);
   Outcome returnLoss(unsigned value);
   Outcome returnResults();
 
-  /// Makes `value` a version of it that lies as `wanted`.
+  /// Replaces `value` by a version of it with layout `wanted`.
   Outcome bring(unsigned &value, const ir::Layout &wanted, unsigned before,
                 llvm::StringRef name);
   unsigned addVersion(unsigned value, const ir::Layout &layout, unsigned before,
                       llvm::StringRef name, llvm::ArrayRef<int64_t> view = {});
-  /// By way of two dimensions for one, where less is sent so.
+  /// Does the same through a view with two dimensions instead of one, if less
+  /// is sent that way.
   bool bringSplit(unsigned &value, const ir::Layout &wanted, unsigned before,
                   llvm::StringRef name);
-  /// Changes what `value` is made from so that it lies as `wanted`; false if it
-  /// was changed before, or nothing would change.
+  /// Requests that the sources of `value` have layouts from which it gets
+  /// layout `wanted`. Returns false if that was requested before or nothing
+  /// would change.
   bool ask(unsigned value, const ir::Layout &wanted);
   std::optional<FactorAxes> getFactors(const ShardedOperator &op,
                                        unsigned value,
                                        const ir::Layout &wanted) const;
-  /// Makes what gives integers run so that they lie as `wanted`; false if it
-  /// cannot, or does already.
+  /// Requests that the operators which compute an integer value run such that
+  /// it has layout `wanted`. Returns false if that is not possible or already
+  /// so.
   bool askForIntegers(unsigned value, const ir::Layout &wanted);
   bool askProducer(const ShardedOperator &op, unsigned value,
                    const ir::Layout &wanted);
@@ -101,7 +104,7 @@ private:
   const ShardedModel &model;
   const ShardedLayer &layer;
   ir::Layout stream;
-  /// Axes over which the hidden input, if they cut it, is gathered for a
+  /// The axes over which the hidden input, if they cut it, is gathered with a
   /// partial gradient.
   const ir::Axes &gathered;
   std::vector<ir::Layout> &parameters;
@@ -113,21 +116,23 @@ private:
   LayerLayouts planned;
   /// The operator that is being planned.
   std::optional<unsigned> now;
-  /// The origin of values.
+  /// The origin of a value.
   enum class Source { Activation, Parameter, Free };
   std::vector<Source> sources;
-  /// The value as readers see it, where its producer reshards it at once.
+  /// For each value, the version that readers see, if its producer reshards it
+  /// at once.
   std::vector<unsigned> current;
-  /// For a version, the value of the layer that it stands for.
+  /// For each version, the value of the layer that it is a version of.
   std::vector<unsigned> origins;
-  /// Axes of rows that the operator puts into other groups than ranks have.
+  /// The axes of rows that the operator groups differently than ranks hold
+  /// them.
   ir::Axes regrouped;
-  /// By shape, how an activation lay before an operator had its parts
-  /// exchanged.
+  /// For each shape, the layout that an activation had before its parts were
+  /// exchanged for an operator.
   std::map<llvm::SmallVector<int64_t>, ir::Layout> homes;
-  /// Values with a dimension whose elements lie in the order of ranks.
+  /// Values with a dimension whose elements are in the order of ranks.
   std::vector<bool> isRankOrdered;
-  /// The operator that makes a value; none for arguments and parameters.
+  /// The operator that computes each value. None for arguments and parameters.
   std::vector<std::optional<unsigned>> producers;
   std::vector<bool> isRead;
 };

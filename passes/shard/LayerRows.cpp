@@ -1,4 +1,4 @@
-//===- LayerRows.cpp - Rows that ranks exchange or put together -----------===//
+//===- LayerRows.cpp - Rows that ranks exchange or gather -----------------===//
 
 #include "LayerPlanner.h"
 #include "RuleAxes.h"
@@ -13,7 +13,8 @@ using ir::FactorDims;
 using ir::FactorKind;
 using ir::Layout;
 
-/// Whether `op` looks at the rows of the stream in other groups, or back.
+/// Returns whether `op` views the rows of the stream in other groups, or
+/// converts them back.
 bool LayerPlanner::regroupsRows(const ShardedOperator &op) const {
   auto hasSeveral = [](const FactorDims &dims) {
     return any_of(
@@ -28,8 +29,9 @@ bool LayerPlanner::regroupsRows(const ShardedOperator &op) const {
           planned.layouts[value].cuts == stream.cuts);
 }
 
-/// Whether a result has parts of `factor` within each element of a factor that
-/// is not cut as far: its elements would lie in the order of ranks.
+/// Returns whether a result would have parts of `factor` within each element of
+/// an outer factor that is not fully cut. Its elements would be in the order of
+/// ranks.
 bool LayerPlanner::isInterleaved(const ShardedOperator &op, unsigned factor,
                                  const FactorAxes &axes) const {
   if (axes[factor].empty())
@@ -44,15 +46,15 @@ bool LayerPlanner::isInterleaved(const ShardedOperator &op, unsigned factor,
   });
 }
 
-/// Whether the layer gives rows, beside losses of its own or not. Where it
-/// gives a loss alone their order is nothing.
+/// Returns whether the layer passes rows on, possibly in addition to losses. If
+/// it only returns a loss, their order does not matter.
 bool LayerPlanner::handsOnRows() const {
   return layer.position == LayerPosition::Body &&
          any_of(layer.results,
                 [&](unsigned result) { return isStream(result); });
 }
 
-/// Whether a result has both factors in one dimension.
+/// Returns whether a result has both factors in one dimension.
 static bool areTogether(const ShardedOperator &op, unsigned one,
                         unsigned other) {
   return any_of(op.rule.results, [&](const FactorDims &dims) {
@@ -62,8 +64,8 @@ static bool areTogether(const ShardedOperator &op, unsigned one,
   });
 }
 
-/// Rows of the stream in other groups than ranks have them are put together
-/// first.
+/// Gathers rows of the stream first if they are grouped differently than ranks
+/// hold them.
 void LayerPlanner::putTogetherRows(const ShardedOperator &op,
                                    FactorAxes &axes) {
   if (!regroupsRows(op))
@@ -83,7 +85,7 @@ void LayerPlanner::putTogetherRows(const ShardedOperator &op,
   }
 }
 
-/// Whether all of a dimension is there already, in another version.
+/// Returns whether another version has the whole of a dimension.
 bool LayerPlanner::isThereWhole(unsigned value, size_t dim) const {
   auto isWhole = [&](unsigned version) {
     const Layout &layout = planned.layouts[version];
@@ -96,14 +98,14 @@ bool LayerPlanner::isThereWhole(unsigned value, size_t dim) const {
          });
 }
 
-/// Where an operator needs all of a dimension that axes cut, and these cut no
-/// other one, ranks exchange its parts for parts of one further out that need
-/// not be whole, rather than all have all of it.
+/// Handles an operator that needs the whole of a dimension which is cut by axes
+/// that cut no other dimension. Instead of gathering it on all ranks, ranks
+/// exchange its parts for parts of an outer dimension that need not be whole.
 void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
   auto isWhole = [&](unsigned factor) {
     return op.rule.factors[factor].kind == FactorKind::Whole;
   };
-  /// Cuts a dimension in front of `dim` by the axis.
+  /// Cuts a dimension before `dim` by the axis.
   auto move = [&](const FactorDims &dims, size_t dim, StringRef axis) {
     for (ArrayRef<unsigned> factors : ArrayRef(dims).take_front(dim)) {
       // Parts of an inner factor are blocks only within single elements.
@@ -131,7 +133,7 @@ void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
     for (auto [dim, cut] : enumerate(planned.layouts[value].cuts)) {
       unsigned factor = dims[dim].front();
       if (all_of(dims[dim], isWhole)) {
-        // Blocks of rows that are taken apart or put together stay with them.
+        // Blocks of rows that are split or joined stay with their ranks.
         const bool joins =
             op.rule.isLinear() && op.operands.size() + op.results.size() > 2;
         if (joins || isThereWhole(value, dim))
@@ -150,8 +152,8 @@ void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
   }
 }
 
-/// Parts that are still within each element of an outer dimension, as there are
-/// too few elements to exchange parts for, are put together.
+/// Gathers parts that remain within each element of an outer dimension, because
+/// there are too few elements to exchange parts for.
 void LayerPlanner::gatherInterleaved(const ShardedOperator &op,
                                      FactorAxes &axes) {
   if (!regroupsRows(op) || !handsOnRows())
@@ -163,8 +165,8 @@ void LayerPlanner::gatherInterleaved(const ShardedOperator &op,
     }
 }
 
-/// Whether an element of `value` goes with one of another operand, whose
-/// elements lie in the order of ranks.
+/// Returns whether the elements of `value` correspond to those of another
+/// operand, whose elements are in the order of ranks.
 bool LayerPlanner::mustLieInRankOrder(const ShardedOperator &op, unsigned value,
                                       const FactorDims &dims) const {
   if (isRankOrdered[value])
@@ -185,8 +187,8 @@ bool LayerPlanner::mustLieInRankOrder(const ShardedOperator &op, unsigned value,
   return false;
 }
 
-/// Makes the operator that gives `value` put parts of inner factors together,
-/// as the one did whose elements lie in the order of ranks.
+/// Makes the producer of `value` cut inner factors, so that its elements are in
+/// the order of ranks like those of the other operand.
 LayerPlanner::Outcome LayerPlanner::bringInRankOrder(unsigned value,
                                                      const Layout &wanted) {
   const std::optional<unsigned> producer =
@@ -211,7 +213,7 @@ LayerPlanner::Outcome LayerPlanner::bringInRankOrder(unsigned value,
               " lie in the order of ranks");
 }
 
-/// Rows that all ranks have put together are shared out among them again.
+/// Cuts rows again that were gathered on all ranks.
 void LayerPlanner::cutRegrouped(unsigned result, Layout &wanted) const {
   if (regrouped.empty())
     return;

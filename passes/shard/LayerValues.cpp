@@ -26,7 +26,8 @@ static std::string toString(const Layout &layout) {
   return text;
 }
 
-/// The stream is what layers hand on: whole sequences or blocks of their rows.
+/// Returns whether the value is the stream, which layers pass on: whole
+/// sequences or blocks of their rows.
 bool LayerPlanner::isStream(unsigned value) const {
   ArrayRef<int64_t> shape = layer.values[value].shape;
   if (shape.size() != 3 || shape[0] != model.batch ||
@@ -95,7 +96,7 @@ bool LayerPlanner::bringSplit(unsigned &value, const Layout &wanted,
   return true;
 }
 
-/// Rows of the last dimension; none of a scalar.
+/// Returns the number of rows of the last dimension; none for a scalar.
 static int64_t countRows(ArrayRef<int64_t> shape) {
   if (shape.empty())
     return 0;
@@ -105,7 +106,8 @@ static int64_t countRows(ArrayRef<int64_t> shape) {
   return rows;
 }
 
-/// Whether each step takes of what a rank has, so that nothing is sent.
+/// Returns whether each step only takes a part of what a rank has, so that
+/// nothing is sent.
 static bool takesOwnParts(Layout from, ArrayRef<Layout> steps) {
   return all_of(steps, [&](const Layout &to) {
     std::optional<ReshardStep> step = getReshardStep(from, to);
@@ -132,8 +134,8 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
                 ", but they lie as " + toString(have) +
                 ", and ranks do not exchange integers");
   }
-  // Where there is no dp, tensors of experts may lie as the stream does. Rows
-  // of the stream, however they are grouped, have as many tokens as it.
+  // Without dp, tensors of experts may have the layout of the stream. Rows of
+  // the stream have the same number of tokens, however they are grouped.
   ArrayRef<int64_t> shape = layer.values[origin].shape;
   const bool isRows = countRows(shape) == model.batch * model.sequence;
   auto liesAsRows = [&](const Layout &layout) {
@@ -186,7 +188,7 @@ bool LayerPlanner::ask(unsigned value, const Layout &wanted) {
   return askProducer(layer.operators[*producers[value]], value, wanted);
 }
 
-/// The axes of factors with which result `value` lies as `wanted`.
+/// Returns the axes of factors with which result `value` has layout `wanted`.
 std::optional<LayerPlanner::FactorAxes>
 LayerPlanner::getFactors(const ShardedOperator &op, unsigned value,
                          const Layout &wanted) const {
@@ -215,7 +217,7 @@ bool LayerPlanner::askForIntegers(unsigned value, const Layout &wanted) {
   std::optional<FactorAxes> axes = getFactors(op, value, wanted);
   if (!axes)
     return false;
-  // Its operands may be integers, too.
+  // Its operands may be integers too.
   bool isChanged = false, hasOthers = false;
   for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands)) {
     if (layer.values[operand].isInteger)
@@ -274,7 +276,7 @@ void LayerPlanner::readValues() {
     isRead[result] = true;
 }
 
-/// Tokens or labels.
+/// Places tokens or labels.
 LayerPlanner::Outcome LayerPlanner::placeData(unsigned value) {
   size_t rank = layer.values[value].shape.size();
   sources[value] = Source::Free;
@@ -318,7 +320,7 @@ LayerPlanner::Outcome LayerPlanner::placeInputs(ArrayRef<Layout> hidden) {
   return Outcome::Done;
 }
 
-/// A loss has the gradient 1 on all ranks.
+/// The gradient of a loss is 1 on all ranks.
 LayerPlanner::Outcome LayerPlanner::returnLoss(unsigned value) {
   if (planned.layouts[value].reduced.empty())
     return Outcome::Done;

@@ -27,7 +27,7 @@ Axes getMeshAxes(StringRef name, const ir::MeshSizes &mesh) {
   return axes;
 }
 
-/// The stream [batch, sequence, hidden] as it comes out of a layer.
+/// Returns the layout of the stream [batch, sequence, hidden] after a layer.
 static Layout getStream(const ShardedModel &model, LayerPosition position) {
   Layout stream(3);
   stream.cuts[0] = getMeshAxes("dp", model.mesh);
@@ -39,11 +39,11 @@ static Layout getStream(const ShardedModel &model, LayerPosition position) {
 
 namespace {
 
-/// The facts beside its kind that the plan of a layer depends on.
+/// The inputs, in addition to its kind, on which the plan of a layer depends.
 struct LayerStart {
   std::vector<Layout> hidden;
   Axes gathered;
-  /// By parameter in the order of AlikeLayers.
+  /// The layouts of parameters in the order of AlikeLayers.
   std::vector<Layout> parameters;
   std::vector<bool> isChosen;
 
@@ -53,19 +53,20 @@ struct LayerStart {
   }
 };
 
-/// A layer that was planned: where its parameters lay before and after.
+/// A layer that was planned, with the layouts of its parameters before and
+/// after.
 struct PlannedStart {
   unsigned layer;
   LayerStart start, end;
   LayerLayouts planned;
-  /// Whether no parameter changed.
+  /// True if no parameter changed.
   bool isSettled;
 };
 
 class ModelPlanner {
 public:
-  /// `gathered` are by layer the axes over which its hidden input is gathered
-  /// for a partial gradient.
+  /// `gathered` has for each layer the axes over which its hidden input is
+  /// gathered with a partial gradient.
   ModelPlanner(const ShardedModel &model, std::vector<Axes> gathered,
                LayoutError &error)
       : model(model), gathered(std::move(gathered)), error(error),
@@ -76,7 +77,7 @@ public:
 private:
   bool placeParameters();
   bool planOnce(bool &isSettled);
-  /// Plans one layer until it settles; false for an error.
+  /// Plans one layer until it settles. Returns false for an error.
   bool planLayer(unsigned number, ArrayRef<Layout> hidden, bool &isSettled);
   LayerStart getStart(unsigned number, ArrayRef<Layout> hidden) const;
   bool takeFromAlike(unsigned number, const LayerStart &start, bool &isSettled);
@@ -87,13 +88,13 @@ private:
   LayoutPlan plan;
   ParameterStates states;
   AlikeLayers kinds;
-  /// By kind of layer, what was planned so far.
+  /// For each kind of layer, the layers planned so far.
   std::map<unsigned, std::vector<PlannedStart>> known;
 };
 
 } // namespace
 
-/// Parameters lie as their strategies cut them, if they divide.
+/// Cuts parameters as their strategies define, if they are divisible.
 bool ModelPlanner::placeParameters() {
   for (auto [number, parameter] : enumerate(model.parameters)) {
     Layout layout(parameter.shape.size());
@@ -135,15 +136,15 @@ LayerStart ModelPlanner::getStart(unsigned number,
   return start;
 }
 
-/// Repeats what became of a layer of the same kind that began alike. Models
-/// have many layers of few kinds.
+/// Reuses the result for a layer of the same kind with the same inputs, because
+/// models have many layers of few kinds.
 bool ModelPlanner::takeFromAlike(unsigned number, const LayerStart &start,
                                  bool &isSettled) {
   for (const PlannedStart &alike : known[kinds.getKind(number)]) {
     if (!(alike.start == start))
       continue;
     plan.layers.push_back(alike.planned);
-    // Reshards where a layer begins and ends have its name.
+    // Reshards at the begin and end of a layer have the layer's name.
     for (PlannedReshard &reshard : plan.layers.back().reshards)
       if (reshard.name == model.layers[alike.layer].name)
         reshard.name = model.layers[number].name;
@@ -165,7 +166,8 @@ bool ModelPlanner::planLayer(unsigned number, ArrayRef<Layout> hidden,
   LayerStart start = getStart(number, hidden);
   if (takeFromAlike(number, start, isSettled))
     return true;
-  // The demands of a layer on its arguments are known after a first try.
+  // The requirements of a layer on its arguments are known after a first
+  // attempt.
   std::vector<Layout> arguments(layer.numArguments);
   WantedFactors wanted;
   bool hasChanged = false;
@@ -197,7 +199,8 @@ bool ModelPlanner::planOnce(bool &isSettled) {
   isSettled = true;
   plan.layers.clear();
   std::vector<Layout> hidden;
-  // By first piece, the layouts of the values that pieces so far gave.
+  // For each layer of the first piece, the layouts of the values that the
+  // pieces so far returned.
   std::vector<std::vector<Layout>> past(model.layers.size());
   for (auto [number, layer] : enumerate(model.layers)) {
     hidden.resize(layer.numHidden - layer.numPast);
@@ -225,17 +228,18 @@ bool ModelPlanner::planOnce(bool &isSettled) {
 std::optional<LayoutPlan> ModelPlanner::run() {
   if (!placeParameters())
     return std::nullopt;
-  // Parameters that several layers read settle once all have asked.
+  // Parameters that several layers read settle after all of them have made
+  // their requests.
   for (bool isSettled = false; !isSettled;)
     if (!planOnce(isSettled))
       return std::nullopt;
   return std::move(plan);
 }
 
-/// A value that is gathered where a layer begins, and mirrored by this layer or
-/// a later one, can be gathered for a partial gradient at once: backward then
-/// has one reduce-scatter instead of an all-reduce of which each rank takes its
-/// part.
+/// Finds values that are gathered at the begin of a layer and mirrored by this
+/// or a later layer. These can be gathered with a partial gradient at once:
+/// backward then has one reduce-scatter instead of an all-reduce of which each
+/// rank takes its part.
 static std::vector<Axes> findGathered(const ShardedModel &model,
                                       const LayoutPlan &plan) {
   std::vector<Axes> found(model.layers.size());
@@ -243,7 +247,7 @@ static std::vector<Axes> findGathered(const ShardedModel &model,
   for (size_t number = model.layers.size(); number-- > 0;) {
     const LayerLayouts &layer = plan.layers[number];
     Axes entered;
-    // By hidden input, the version that the layer goes on with.
+    // For each hidden input, the version that the layer continues with.
     auto hidden = to_vector(seq<unsigned>(0, model.layers[number].numHidden));
     for (const PlannedReshard &reshard : layer.reshards) {
       if (!reshard.view.empty())
@@ -276,7 +280,7 @@ std::optional<LayoutPlan> planLayouts(const ShardedModel &model,
   gathered = findGathered(model, *plan);
   if (all_of(gathered, [](const Axes &axes) { return axes.empty(); }))
     return plan;
-  // It fails where something behind does not sum the gradient.
+  // This fails if a later operator does not sum the gradient.
   LayoutError unused;
   std::optional<LayoutPlan> better =
       ModelPlanner(model, gathered, unused).run();

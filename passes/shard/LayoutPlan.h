@@ -1,8 +1,9 @@
 //===- LayoutPlan.h - Layouts of a model's tensors on ranks -----*- C++ -*-===//
 //
-// One pass forward through the layers: parameters bring their layouts,
-// operators say by their rules what operands must have in common, and where a
-// value lies otherwise it is resharded. No IR: a model is its operators' rules.
+// A single forward pass over the layers. Parameters have given layouts, the
+// rules of operators define what operands must have in common, and a value with
+// another layout is resharded. This file does not depend on IR: a model is
+// given by the rules of its operators.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,22 +19,23 @@ namespace mf::passes {
 struct ShardedParameter {
   std::string name;
   llvm::SmallVector<int64_t> shape;
-  /// Tables have no gradient and are cut as their readers want.
+  /// Tables have no gradient and are cut as their readers require.
   bool isTable = false;
-  /// Per dimension the axes that cut it; empty means none at all.
+  /// The axes that cut each dimension. Empty if the parameter is not cut at
+  /// all.
   llvm::SmallVector<ir::Axes> cuts;
-  /// Where `cuts` do not divide, the parameter stays whole.
+  /// True if the parameter stays whole when it is not divisible by `cuts`.
   bool mayStayWhole = false;
 };
 
 struct ShardedValue {
   llvm::SmallVector<int64_t> shape;
-  /// Whether the gradient of the loss flows to the value.
+  /// True if the gradient of the loss flows to the value.
   bool needsGradient = false;
-  /// The parameter that it is, of the model's.
+  /// The index of the model's parameter that the value is, if any.
   std::optional<unsigned> parameter;
-  /// Indices, which ranks do not exchange: they exchange the values that
-  /// indices are made of.
+  /// True for indices. Ranks do not exchange these, but the values from which
+  /// they are computed.
   bool isInteger = false;
 };
 
@@ -45,20 +47,21 @@ struct ShardedOperator {
 
 enum class LayerPosition { Embedding, Body, Head };
 
-/// Values are numbered: arguments first.
+/// Values are numbered, arguments first.
 struct ShardedLayer {
   std::string name;
   LayerPosition position = LayerPosition::Body;
   unsigned numArguments = 1;
-  /// The first arguments: results of the layer before, in order.
+  /// The first arguments are the results of the previous layer, in order.
   unsigned numHidden = 1;
   std::vector<ShardedValue> values;
   std::vector<ShardedOperator> operators;
-  /// Losses among them are scalars.
+  /// Losses are scalars.
   llvm::SmallVector<unsigned> results;
-  /// Counts for the layer of a piece of the sequence: the last hidden inputs
-  /// are results of its versions for earlier pieces, the last results go to
-  /// later ones. All versions have the number of the first one.
+  /// For the layer of a piece of the sequence: the number of last hidden inputs
+  /// that are results of its versions for earlier pieces, the number of last
+  /// results for later pieces, and the index of the version for the first
+  /// piece.
   unsigned numPast = 0, numFuture = 0, firstPiece = 0;
 };
 
@@ -68,27 +71,28 @@ struct ShardedModel {
   std::vector<ShardedLayer> layers;
   int64_t batch = 1, sequence = 1;
   bool sequenceParallel = false;
-  /// Axes over which ranks exchange rows for heads (ulysses_cp, hybrid_cp).
+  /// The axes over which ranks exchange rows for heads (ulysses_cp, hybrid_cp).
   ir::Axes headAxes;
 };
 
-/// A new value: `from`, resharded by one collective or local part, or looked at
-/// in another shape.
+/// A new value: `from`, resharded by one collective or local part, or viewed in
+/// another shape.
 struct PlannedReshard {
   unsigned from, to;
-  /// The operator before which it stands; the number of operators for the end.
+  /// The operator before which it is placed. The number of operators for the
+  /// end.
   unsigned before;
-  /// For whom: the name of the operator that makes or reads the value.
+  /// The name of the operator that makes or reads the value.
   std::string name;
   /// The shape of a view; empty for a reshard.
   llvm::SmallVector<int64_t> view;
 };
 
 struct LayerLayouts {
-  /// Layouts of the layer's values and, behind them, of resharded ones.
+  /// The layouts of the layer's values, followed by those of resharded ones.
   std::vector<ir::Layout> layouts;
   std::vector<PlannedReshard> reshards;
-  /// By operator, the values that it reads.
+  /// The values that each operator reads.
   std::vector<llvm::SmallVector<unsigned>> operands;
   llvm::SmallVector<unsigned> results;
 };
@@ -96,7 +100,7 @@ struct LayerLayouts {
 struct LayoutPlan {
   std::vector<ir::Layout> parameters;
   std::vector<LayerLayouts> layers;
-  /// Warnings about dimensions that do not divide and may stay whole.
+  /// Warnings about dimensions that are not divisible and may stay whole.
   std::vector<std::string> warnings;
 
   void print(const ShardedModel &model, llvm::raw_ostream &os) const;
@@ -105,22 +109,23 @@ struct LayoutPlan {
 /// An error with its place.
 struct LayoutError {
   std::string message;
-  /// The axis that does not divide; empty if it is something else.
+  /// The axis by which a dimension is not divisible. Empty for other errors.
   std::string axis;
   std::optional<unsigned> layer, op, parameter;
 };
 
-/// Plans all layers, or says why not.
+/// Plans all layers. Returns none and sets `error` if that is not possible.
 std::optional<LayoutPlan> planLayouts(const ShardedModel &model,
                                       LayoutError &error);
 
-/// The axes of a mesh of more than one rank that one name of a strategy stands
-/// for: `cp` may be there in two factors, `cp_co` and `cp_ds`.
+/// Returns the axes of a mesh, with more than one rank, that a name in a
+/// strategy stands for. `cp` may be split into two factors, `cp_co` and
+/// `cp_ds`.
 ir::Axes getMeshAxes(llvm::StringRef name, const ir::MeshSizes &mesh);
 
-/// The layouts on the way between two, each one step from the one before: a
-/// collective over one group along one dimension, a local part or a view. None
-/// if there is no way.
+/// Returns the layouts from one to the other. Each differs from the previous
+/// one by one step: a collective over one group along one dimension, a local
+/// part or a view. None if there is no path.
 std::optional<std::vector<ir::Layout>> getReshardSteps(const ir::Layout &from,
                                                        const ir::Layout &to);
 

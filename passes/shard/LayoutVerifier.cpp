@@ -62,7 +62,7 @@ llvm::DenseSet<Value> findDifferentiated(LayerOp layer,
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// The step that a collective says it performs.
+/// Returns the step that a collective claims to perform.
 static std::optional<ReshardStep> describe(Operation *op) {
   ReshardStep step;
   auto setAxes = [&](ArrayAttr axes) {
@@ -132,7 +132,7 @@ static LogicalResult verifyStep(Operation *op, const ReshardStep &step) {
 
 namespace {
 
-/// One operator against its rule.
+/// Checks one operator against its rule.
 class OperatorVerifier {
 public:
   OperatorVerifier(Operation *op, const MeshSizes &mesh,
@@ -218,7 +218,7 @@ LogicalResult OperatorVerifier::verifyPartial() {
          << ", but is not linear in it; expected the sum";
 }
 
-/// An axis that cuts some operand makes the gradients of the others partial.
+/// An axis that cuts one operand makes the gradients of the others partial.
 LogicalResult OperatorVerifier::verifyReduced() {
   Axes used = getUsed(axes);
   for (Value operand : op->getOperands())
@@ -280,7 +280,8 @@ static LogicalResult verifyReshard(Operation *op, const MeshSizes &mesh) {
     return op->emitOpError("is an ")
            << getName(step->kind) << " of integers, of which a rank can only "
            << "take its own part";
-  // The ranks of a group are in the mesh's order, and parts in that of axes.
+  // The ranks of a group are in the mesh's order, and parts in that of the
+  // axes.
   if (isAlongDimension(step->kind) && !mesh.isInOrder(step->axes))
     return op->emitOpError("is over ")
            << llvm::join(step->axes, " and ")
@@ -288,7 +289,7 @@ static LogicalResult verifyReshard(Operation *op, const MeshSizes &mesh) {
   return success();
 }
 
-/// A loss has the gradient 1 on all ranks.
+/// The gradient of a loss is 1 on all ranks.
 static LogicalResult verifyLoss(ReturnOp end) {
   for (Value value : end.getValues()) {
     Layout layout = getLayout(value);

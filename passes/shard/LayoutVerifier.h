@@ -9,22 +9,22 @@
 namespace mf::passes {
 
 /// Checks a layer between mf-propagate-layouts and mf-localize: operands and
-/// results lie as each operator's rule says, nothing partial goes into an
-/// operator that is not linear, gradients that will be partial go to what is
-/// reduced, and collectives do what their types say. A layer without layouts
-/// has nothing to check. `symbols` finds parameters: a caller has one for all
-/// layers of a model, because a search through a model takes as long as the
-/// model is.
+/// results have the layouts that each operator's rule requires, operators that
+/// are not linear read no partial values, gradients that will be partial flow
+/// to values that are reduced, and collectives do what their types state. A
+/// layer without layouts has nothing to check. `symbols` finds parameters.
+/// Callers pass the same object for all layers of a model, because a search
+/// through a model takes linear time.
 mlir::LogicalResult verifyLayouts(ir::LayerOp layer,
                                   mlir::SymbolTableCollection &symbols);
 
-/// The layout that the type of a tensor carries.
+/// Returns the layout in the type of a tensor.
 Layout getLayout(mlir::Value value);
 
-/// Whether a layout is anywhere in the layer.
+/// Returns whether any value of the layer has a layout.
 bool hasLayouts(ir::LayerOp layer);
 
-/// The values of a layer to which the gradient of the loss goes.
+/// Returns the values of a layer to which the gradient of the loss flows.
 llvm::DenseSet<mlir::Value>
 findDifferentiated(ir::LayerOp layer, mlir::SymbolTableCollection &symbols);
 

@@ -1,4 +1,4 @@
-//===- Localize.cpp - Types of a rank's parts -----------------------------===//
+//===- Localize.cpp - Local types of shards -------------------------------===//
 
 #include "LayoutVerifier.h"
 #include "mlir/IR/Remarks.h"
@@ -15,7 +15,8 @@ using namespace mf::passes;
 
 namespace {
 
-/// Tables of where parts begin, one for each way in which something is cut.
+/// Tables with the indices at which parts begin. There is one for each set of
+/// axes and part size.
 class CoordinateTables : public LocalTables {
 public:
   CoordinateTables(ModelOp model, const MeshSizes &mesh)
@@ -137,8 +138,8 @@ LogicalResult Localizer::verifyDivides(Value value) {
          << MeshAttr::find(model) << ", but got " << type;
 }
 
-/// Reports the memory that an operator holds for rows that may come to this
-/// rank.
+/// Reports the memory that an operator reserves for rows that may arrive at
+/// this rank.
 static void reportRoom(LayerOp layer, BoundedRowsOpInterface op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   int64_t room = op.getRoom(), mean = op.getMeanRows();

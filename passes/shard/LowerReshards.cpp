@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mf::ir;
 using namespace mf::passes;
 
-/// The one operator that does what `reshard` says.
+/// Creates the operator that performs the step of `reshard`.
 static Operation *createStep(OpBuilder &builder, ReshardOp reshard,
                              const ReshardStep &step) {
   Location loc = reshard.getLoc();
@@ -40,7 +40,7 @@ static Operation *createStep(OpBuilder &builder, ReshardOp reshard,
   llvm_unreachable("unknown kind");
 }
 
-/// Groups have one order of their axes.
+/// Sorts axes in the mesh's order, which is that of the axes of groups.
 static Axes sortAsMesh(ArrayRef<StringRef> axes, MeshAttr mesh) {
   Axes sorted;
   for (auto axis : mesh.getAxes())

@@ -1,4 +1,4 @@
-//===- ModelLayers.cpp - A model as the layout plan sees it ---------------===//
+//===- ModelLayers.cpp - Input of the layout plan -------------------------===//
 
 #include "ModelLayers.h"
 #include "LayoutVerifier.h"
@@ -8,7 +8,7 @@ using namespace mf::ir;
 
 namespace mf::passes {
 
-/// An embedding among body layers hands the stream on as they do.
+/// An embedding among body layers passes the stream on as they do.
 static LayerPosition getPosition(LayerOp layer) {
   switch (layer.getKind()) {
   case LayerKind::Embedding:
@@ -22,10 +22,10 @@ static LayerPosition getPosition(LayerOp layer) {
   llvm_unreachable("unknown kind");
 }
 
-/// Where a layer behind the last body layer lies as they do, with the rows of
-/// the stream cut over mp: the final norm of GLM, of DeepSeek and of the mcore
-/// graph, which Llama's classes gather for first, and GLM's head of long
-/// sequences, whose weight nothing cuts.
+/// Returns whether a layer after the last body layer keeps the layout of the
+/// stream, whose rows are cut over mp. This is so for the final norm of GLM, of
+/// DeepSeek and of the mcore graph (Llama's classes gather before it), and for
+/// GLM's head for long sequences, whose weight is not cut.
 static bool keepsStream(ModelOp model, LayerOp layer) {
   const StringRef family = model.getFamily().value_or("");
   const bool isGlm = family == "chatglm";

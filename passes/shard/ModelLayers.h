@@ -1,4 +1,4 @@
-//===- ModelLayers.h - A model as the layout plan sees it ------*- C++ -*-===//
+//===- ModelLayers.h - Input of the layout plan -----------------*- C++ -*-===//
 
 #ifndef MF_PASSES_SHARD_MODELLAYERS_H
 #define MF_PASSES_SHARD_MODELLAYERS_H
@@ -9,7 +9,8 @@
 
 namespace mf::passes {
 
-/// A model, with what its numbers stand for.
+/// A model in the form of a layout plan's input, with the operations and values
+/// that its indices refer to.
 struct ModelLayers {
   ShardedModel model;
   llvm::SmallVector<ir::ParamOp> parameters;
@@ -25,7 +26,7 @@ struct ModelLayers {
 private:
   mlir::SymbolTableCollection symbols;
   llvm::StringMap<unsigned> parameterNumbers;
-  /// By name of a layer, its version for the first piece of the sequence.
+  /// For each name of a layer, its version for the first piece of the sequence.
   llvm::StringMap<unsigned> firstPieces;
 
   void addParameters(ir::ModelOp op);

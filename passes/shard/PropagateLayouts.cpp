@@ -18,7 +18,7 @@ using namespace mf::passes;
 
 namespace {
 
-/// Puts the plan of one layer into the IR.
+/// Applies the plan of one layer to the IR.
 class LayerWriter {
 public:
   LayerWriter(ModelOp model, const ModelLayers::Layer &layer,
@@ -41,7 +41,7 @@ private:
   const ModelLayers::Layer &layer;
   const LayerLayouts &planned;
   OpBuilder builder;
-  /// Values of the layer, and behind them resharded ones.
+  /// The values of the layer, followed by resharded ones.
   SmallVector<Value> values;
 };
 
@@ -103,7 +103,7 @@ void LayerWriter::write() {
                                              end->getOperandTypes()));
 }
 
-/// The YAML's key that makes an axis as long as it is.
+/// Returns the key of the YAML that determines the size of an axis.
 static StringRef getKey(StringRef axis) {
   if (axis == "mp" || axis.starts_with("mp_"))
     return "model_parallel";
@@ -141,7 +141,7 @@ static LogicalResult report(ModelOp model, const ModelLayers &known,
   return diagnostic << error.message << "; choose another " << key;
 }
 
-/// A model with collectives is written for a rank.
+/// A model that has collectives is already written for a single rank.
 static bool isSharded(ModelOp model) {
   WalkResult result = model.walk([](Operation *op) {
     return op->hasTrait<ChangesLayout>() ? WalkResult::interrupt()

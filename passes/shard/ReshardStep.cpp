@@ -15,7 +15,7 @@ static void removeAxes(Axes &axes, ArrayRef<StringRef> removed) {
   erase_if(axes, [&](StringRef axis) { return is_contained(removed, axis); });
 }
 
-/// Sets of axes are sorted.
+/// Sets of axes are kept sorted.
 static void addAxes(Axes &axes, ArrayRef<StringRef> added) {
   axes.append(added.begin(), added.end());
   sort(axes);
@@ -64,12 +64,12 @@ Layout applyStep(const Layout &from, const ReshardStep &step) {
 
 namespace {
 
-/// Goes from one layout to another, step by step.
+/// Finds a path of steps from one layout to another.
 class ReshardPath {
 public:
   ReshardPath(const Layout &from, const Layout &to) : at(from), to(to) {}
 
-  /// Finds the steps; false if there is no way.
+  /// Finds the steps. Returns false if there is no path.
   bool go();
 
   SmallVector<ReshardStep> steps;
@@ -114,7 +114,8 @@ void ReshardPath::reducePartial() {
     take({ReshardKind::AllReduce, left});
 }
 
-/// The dimension to which `count` axes of dimension `concat` belong, next.
+/// Returns the next dimension to which `count` axes of dimension `concat`
+/// belong.
 std::optional<size_t> ReshardPath::findSplit(size_t concat, size_t first,
                                              size_t count) {
   for (size_t split = 0; split < to.cuts.size(); ++split) {
@@ -126,7 +127,8 @@ std::optional<size_t> ReshardPath::findSplit(size_t concat, size_t first,
   return std::nullopt;
 }
 
-/// Moves the innermost axes of dimension `concat` to where they belong.
+/// Moves the innermost axes of dimension `concat` to the dimension to which
+/// they belong.
 bool ReshardPath::exchangeOne(size_t concat) {
   const Axes cut = at.cuts[concat];
   for (size_t first = getCommonPrefix(cut, to.cuts[concat]); first < cut.size();
@@ -140,8 +142,8 @@ bool ReshardPath::exchangeOne(size_t concat) {
   return false;
 }
 
-/// Moves axes behind which there are others that cut nothing in the end: these
-/// are gathered first, and the rest need not be.
+/// Moves axes that are followed by others which cut nothing in the end. Only
+/// those are gathered first.
 bool ReshardPath::exchangeBehind(size_t concat) {
   const Axes cut = at.cuts[concat];
   size_t last = cut.size();
@@ -165,8 +167,8 @@ void ReshardPath::exchange() {
     exchangeBehind(dim);
 }
 
-/// Gathers all but the `kept` outer axes of a dimension. Axes that end up alike
-/// are gathered at once, the innermost first.
+/// Gathers all but the `kept` outer axes of a dimension. Axes with the same
+/// final state are gathered together, innermost first.
 void ReshardPath::gatherTo(size_t dim, size_t kept) {
   auto isReplicated = [&](StringRef axis) {
     return !is_contained(to.reduced, axis);
@@ -187,8 +189,8 @@ void ReshardPath::gather() {
     gatherTo(dim, getCommonPrefix(at.cuts[dim], to.cuts[dim]));
 }
 
-/// A rank can take only its part of a value that has the same gradient on all
-/// ranks.
+/// Takes a rank's part of a value. This is only possible if the value has the
+/// same gradient on all ranks.
 bool ReshardPath::takeParts() {
   for (size_t dim = 0; dim < to.cuts.size(); ++dim) {
     Axes rest(ArrayRef(to.cuts[dim]).drop_front(at.cuts[dim].size()));

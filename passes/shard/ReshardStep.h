@@ -19,26 +19,27 @@ enum class ReshardKind {
 struct ReshardStep {
   ReshardKind kind;
   ir::Axes axes;
-  /// The dimension that is cut or gathered; of an all-to-all, that is cut.
+  /// The dimension that is cut or gathered. For an all-to-all, the one that is
+  /// cut.
   int64_t dim = 0;
   /// For an all-to-all, the dimension that is gathered.
   int64_t concat = 0;
-  /// For an all-gather: to replicated, else to reduced.
+  /// For an all-gather, whether the result is replicated rather than reduced.
   bool replicated = false;
 };
 
-/// The one step between two layouts; none if there is no such.
+/// Returns the single step between two layouts; none if one step is not enough.
 std::optional<ReshardStep> getReshardStep(const ir::Layout &from,
                                           const ir::Layout &to);
 
-/// The layout of the result of `step` on a tensor with layout `from`.
+/// Returns the layout of the result of `step` on a tensor with layout `from`.
 ir::Layout applyStep(const ir::Layout &from, const ReshardStep &step);
 
-/// Whether it cuts or gathers a dimension, in the order of its axes; if not,
-/// they are a set, and sorted.
+/// Returns whether the step cuts or gathers a dimension, in the order of its
+/// axes. Otherwise the axes are a sorted set.
 bool isAlongDimension(ReshardKind kind);
 
-/// "reduce_scatter".
+/// Returns the name, for example "reduce_scatter".
 llvm::StringRef getName(ReshardKind kind);
 
 } // namespace mf::passes

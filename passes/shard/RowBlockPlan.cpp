@@ -14,7 +14,7 @@ using ir::ShardingRule;
 
 namespace {
 
-/// A factor of a rule of which the rows are a part.
+/// A factor of a rule that includes the rows.
 struct RowFactor {
   unsigned factor;
   int64_t outer, inner;
@@ -46,7 +46,9 @@ private:
   const ShardedModel &model;
   const ShardedLayer &layer;
   RowBlockLayer planned;
-  /// By value: made of trained parameters alone; behind what mixes rows.
+  /// For each value, `isWeight` tells whether it is computed from trained
+  /// parameters alone, and `isBehind` whether it depends on an operator that
+  /// mixes rows.
   std::vector<bool> isWeight, isBehind;
   std::vector<bool> mayCut;
 };
@@ -61,7 +63,7 @@ static int64_t multiplySizes(const ShardingRule &rule,
   return product;
 }
 
-/// The factor of dimension `place.dim` that has all rows.
+/// Returns the factor of dimension `place.dim` that contains all rows.
 static std::optional<RowFactor> findFactor(const ShardingRule &rule,
                                            const FactorDims &dims,
                                            const RowPlace &place) {
@@ -111,8 +113,8 @@ void LayerRows::readWeights() {
   }
 }
 
-/// The factor by which an operator may be cut; none if it needs other rows than
-/// those that it computes.
+/// Returns the factor by which an operator may be cut; none if it needs other
+/// rows than those that it computes.
 std::optional<RowFactor> LayerRows::findCut(const ShardedOperator &op) const {
   std::optional<RowFactor> rows;
   if (op.rule.dependsOnPlace)
@@ -140,7 +142,7 @@ std::optional<RowFactor> LayerRows::findCut(const ShardedOperator &op) const {
   return all_of(op.rule.results, hasRows) ? rows : std::nullopt;
 }
 
-/// Where the rows of an operator's results are.
+/// Computes where the rows of an operator's results are.
 void LayerRows::follow(const ShardedOperator &op) {
   bool hasRows = false, behind = false;
   for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands)) {
@@ -169,8 +171,8 @@ bool LayerRows::isAllowed(const ShardedOperator &op, bool isFirst,
   return (behind || !isFirst) && (!behind || !isLast);
 }
 
-/// Between an operator that takes blocks or reads a weight, and one that gives
-/// blocks or reads a weight, all run by blocks.
+/// Selects all operators from one that takes blocks or reads a weight to one
+/// that returns blocks or reads a weight. These run by blocks.
 void LayerRows::chooseOperators(bool isFirst, bool isLast) {
   size_t count = layer.operators.size();
   std::vector<bool> fromBlocks(layer.values.size(), false),
@@ -209,7 +211,8 @@ RowBlockLayer LayerRows::plan(bool isFirst, bool isLast) {
   return std::move(planned);
 }
 
-/// Whether a body layer takes and gives one stream of whole sequences.
+/// Returns whether a body layer takes and returns a single stream of whole
+/// sequences.
 static bool hasOneStream(const ShardedModel &model, const ShardedLayer &layer) {
   auto isStream = [&](unsigned value) {
     ArrayRef<int64_t> shape = layer.values[value].shape;

@@ -1,8 +1,8 @@
 //===- RowBlockPlan.h - Operators that run block by block -------*- C++ -*-===//
 //
-// The rows of the residual stream, followed through a layer by the rules of its
-// operators: what works on each row by itself may run once per block of rows,
-// so that collectives of one block run beside the products of another.
+// Follows the rows of the residual stream through a layer by the rules of its
+// operators. Operators that work on each row separately may run once per block
+// of rows, so that collectives of one block overlap with products of another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 
 namespace mf::passes {
 
-/// Where the rows of the stream are in a value: dimension `dim` is `outer`
-/// times `size` rows times `inner`.
+/// The place of the stream's rows in a value: dimension `dim` is `outer` times
+/// `size` rows times `inner`.
 struct RowPlace {
   unsigned dim = 0;
   int64_t outer = 1, size = 1, inner = 1;
@@ -22,29 +22,31 @@ struct RowPlace {
 
 /// One layer.
 struct RowBlockLayer {
-  /// Whether its hidden input and its result are blocks.
+  /// Whether the hidden input, and the result, are blocks.
   bool takesBlocks = false, givesBlocks = false;
-  /// By value, where its rows are; empty for a layer that stays as it is.
+  /// The place of the rows in each value. Empty for a layer that is not
+  /// changed.
   std::vector<std::optional<RowPlace>> rows;
-  /// By operator, whether it runs once per block.
+  /// For each operator, whether it runs once per block.
   std::vector<bool> isCut;
 };
 
 struct RowBlockPlan {
   int64_t blocks = 1;
-  /// Parts into which context parallelism cuts the rows. Each part has rows of
-  /// all blocks, so that a rank's blocks are rows of its own.
+  /// The number of parts into which context parallelism cuts the rows. Each
+  /// part has rows of all blocks, so that a rank's blocks consist of its own
+  /// rows.
   int64_t runs = 1;
   std::vector<RowBlockLayer> layers;
 
   void print(const ShardedModel &model, llvm::raw_ostream &os) const;
 };
 
-/// Cuts what body layers do with rows into `blocks`. In front of what mixes
-/// rows, as attention does, that is everything up to the last operator that
-/// reads a weight, and behind it all from the first one on; the first layer
-/// takes whole rows and the last one gives them. None, and why in `error`,
-/// where that cannot be.
+/// Cuts the work of body layers on rows into `blocks`. Before operators that
+/// mix rows, such as attention, all operators up to the last one that reads a
+/// weight are cut; after them, all operators from the first one that reads a
+/// weight on. The first layer takes whole rows and the last one returns them.
+/// Returns none and sets `error` if that is not possible.
 std::optional<RowBlockPlan> planRowBlocks(const ShardedModel &model,
                                           int64_t blocks, std::string &error);
 

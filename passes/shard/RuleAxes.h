@@ -7,19 +7,20 @@
 
 namespace mf::passes {
 
-/// Adds axes to a set, which is sorted; true if that changes it.
+/// Adds axes to a sorted set. Returns true if that changes it.
 bool addMissing(ir::Axes &axes, llvm::ArrayRef<llvm::StringRef> added);
 
-/// The axes that cut any factor, as a set.
+/// Returns the axes that cut any factor, as a set.
 ir::Axes getUsed(llvm::ArrayRef<ir::Axes> axes);
 
-/// The cuts of an operand or result whose factors `axes` cut.
+/// Returns the cuts of an operand or result whose factors are cut by `axes`.
 ir::Layout getLayout(const ir::FactorDims &dims, llvm::ArrayRef<ir::Axes> axes);
 
 llvm::SmallVector<int64_t> getSizes(const ir::ShardingRule &rule,
                                     llvm::ArrayRef<unsigned> factors);
 
-/// The axes over which a result with dimensions `dims` is a partial sum.
+/// Returns the axes over which a result with dimensions `dims` is a partial
+/// sum.
 ir::Axes getSummed(const ir::ShardingRule &rule, const ir::FactorDims &dims,
                    llvm::ArrayRef<ir::Axes> axes);
 

@@ -20,7 +20,7 @@ using mf::simulator::TaskCosts;
 
 namespace {
 
-/// The most bytes of residuals on the device at one time.
+/// Returns the most bytes of residuals on the device at one time.
 int64_t getActivationPeak(const StageProgram &stage) {
   std::vector<Lifetime> lifetimes = computeLifetimes(stage);
   llvm::erase_if(lifetimes, [](const Lifetime &lifetime) {

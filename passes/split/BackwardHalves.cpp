@@ -1,4 +1,4 @@
-//===- BackwardHalves.cpp - Deals operators to halves of backward ---------===//
+//===- BackwardHalves.cpp - Assigns operators to halves of backward -------===//
 
 #include "passes/split/BackwardHalves.h"
 #include "passes/split/SplitPlan.h"
@@ -32,7 +32,7 @@ void BackwardHalves::sortInOrder(SmallVectorImpl<Value> &values) const {
 }
 
 //===----------------------------------------------------------------------===//
-// The half of each operator
+// Assignment of operators to halves
 //===----------------------------------------------------------------------===//
 
 ValueRange mf::passes::getDataOperands(Operation *op) {
@@ -70,9 +70,10 @@ void BackwardHalves::assign(bool splitsBackward) {
     get(inWeights ? Half::Weights : Half::Backward).insert(op);
 }
 
-/// Takes what depends on a barrier and on no gradient out of both halves: these
-/// operators are clones of forward's, and what is made of them alone. Operators
-/// that a half makes again for nothing stay where they are.
+/// Moves operators that depend on a barrier and on no gradient from both halves
+/// to the recompute part: clones of forward's operators, and operators that
+/// only depend on these. Operators that a half can recompute at no cost are not
+/// moved.
 void BackwardHalves::separateRecompute() {
   DenseSet<Operation *> waiting, again;
   for (Operation *op : behindCut) {
@@ -104,9 +105,9 @@ void BackwardHalves::separateRecompute() {
   }
 }
 
-/// Takes operators out of the first half that only the other reads and makes
-/// again: a copy back that nobody would wait for, a view of it. Operators that
-/// are dealt to the other half are read there.
+/// Removes operators from the first half that only the other half reads and
+/// recomputes, such as a copy back, or a view of it. Operators that belong to
+/// the other half read them there.
 void BackwardHalves::dropUnread() {
   for (Operation *op : llvm::reverse(behindCut)) {
     bool isRead = llvm::any_of(op->getUsers(), [&](Operation *user) {
@@ -126,15 +127,15 @@ SmallVector<Operation *> BackwardHalves::getOperators(Half half) {
 // Values that a half reads
 //===----------------------------------------------------------------------===//
 
-/// Whether a half that reads the result of `op`, of forward or of the other
-/// half, makes it again. A swapped value is copied back by each half: keeping
-/// it on the device from one to the other would cost the memory that swapping
-/// it saves.
+/// Returns whether a half that reads the result of `op`, which belongs to
+/// forward or to the other half, recomputes it. Each half copies a swapped
+/// value back itself: keeping it on the device between the halves would cost
+/// the memory that swapping it saves.
 bool BackwardHalves::isMadeAgain(Operation *op) {
   return isa<PrefetchOp>(op) || freeValues.isFree(op);
 }
 
-/// Follows values that are made again back to values that are handed over.
+/// Follows recomputed values back to values that are passed between functions.
 void BackwardHalves::visit(Value value, Half half, DenseSet<Value> &visited,
                            HalfReads &reads) {
   if (!visited.insert(value).second)

@@ -1,4 +1,4 @@
-//===- BackwardHalves.h - Deals operators to halves of backward -*- C++ -*-===//
+//===- BackwardHalves.h - Operators of the halves of backward ---*- C++ -*-===//
 
 #ifndef MF_PASSES_SPLIT_BACKWARDHALVES_H
 #define MF_PASSES_SPLIT_BACKWARDHALVES_H
@@ -7,8 +7,9 @@
 
 namespace mf::passes {
 
-/// The first half is all of backward unless that is split. Operators that
-/// recompute and wait for no gradient may be a part of their own, before both.
+/// The parts of backward. The first half is all of backward unless that is
+/// split. Operators that recompute and wait for no gradient may form a separate
+/// part that precedes both halves.
 enum class Half : uint8_t { Backward, Weights, Recompute };
 
 /// The values that the operators of a half read from outside of it, each in the
@@ -16,8 +17,8 @@ enum class Half : uint8_t { Backward, Weights, Recompute };
 struct HalfReads {
   llvm::SmallVector<mlir::Value> outputGradients;
   llvm::SmallVector<mlir::BlockArgument> arguments;
-  /// Values of forward: those that later pieces of the sequence read too, and
-  /// the others.
+  /// Values of forward that later pieces of the sequence also read, and the
+  /// other values of forward.
   llvm::SmallVector<mlir::Value> outputs, residuals;
   /// Values of the recompute part.
   llvm::SmallVector<mlir::Value> recomputed;
@@ -25,20 +26,20 @@ struct HalfReads {
   llvm::SmallVector<mlir::Value> kept;
 };
 
-/// The order that a barrier asks for ties nothing to a half: operators that it
-/// waits for may run in the other.
+/// Returns the operands of an operator that carry data. A barrier only defines
+/// an order: the operators that it waits for may run in the other half.
 mlir::ValueRange getDataOperands(mlir::Operation *op);
 
-/// Deals the operators behind a chunk's cut to the halves of backward.
+/// Assigns the operators after a chunk's cut to the halves of backward.
 class BackwardHalves {
 public:
   BackwardHalves(ir::ChunkOp chunk, bool splitsBackward,
                  bool separatesRecompute = false);
 
-  /// The operators of a half, in order.
+  /// Returns the operators of a half, in order.
   llvm::SmallVector<mlir::Operation *> getOperators(Half half);
-  /// The half that makes a value; the first for a value that no half makes,
-  /// such as an argument.
+  /// Returns the half that computes a value. For a value that no half computes,
+  /// such as an argument, it is the first half.
   Half getHalf(mlir::Value value) const {
     mlir::Operation *op = value.getDefiningOp();
     return weights.contains(op)     ? Half::Weights
@@ -46,11 +47,12 @@ public:
                                     : Half::Backward;
   }
   bool hasRecompute() const { return !recompute.empty(); }
-  /// `results` are values of the half that others read.
+  /// Returns the values that a half reads. `results` are values of the half
+  /// that others read.
   HalfReads findReads(Half half, llvm::ArrayRef<mlir::Value> results = {});
-  /// The chunk's results that a half makes.
+  /// Returns the chunk's results that a half computes.
   llvm::SmallVector<mlir::Value> getReturned(Half half);
-  /// Results of operators by their places in the chunk.
+  /// Sorts results of operators by their position in the chunk.
   void sortInOrder(llvm::SmallVectorImpl<mlir::Value> &values) const;
 
 private:

@@ -1,4 +1,4 @@
-//===- FreeValues.cpp - Values that backward repeats for nothing ----------===//
+//===- FreeValues.cpp - Values recomputed at no cost ----------------------===//
 
 #include "passes/split/FreeValues.h"
 #include "mf/Program/Signatures/KernelSignature.h"
@@ -25,7 +25,7 @@ bool mf::passes::FreeValues::isFree(Operation *op) {
   auto compute = dyn_cast<ComputeOpInterface>(op);
   if (compute && compute.isView())
     return true;
-  // Values that ranks have sent each other are kept, unless they are marked.
+  // Values that ranks have sent to each other are kept, unless they are marked.
   const bool communicates =
       compute && compute.getEngine() == mf::Engine::Communication;
   return !communicates && isMadeOfParameters(op);

@@ -1,4 +1,4 @@
-//===- FreeValues.h - Values that backward repeats for nothing --*- C++ -*-===//
+//===- FreeValues.h - Values recomputed at no cost --------------*- C++ -*-===//
 
 #ifndef MF_PASSES_SPLIT_FREEVALUES_H
 #define MF_PASSES_SPLIT_FREEVALUES_H
@@ -7,12 +7,12 @@
 
 namespace mf::passes {
 
-/// Tells which operators of forward backward makes again rather than keep
-/// their results: views, whose memory is their operand's, and what is computed
-/// from parameters alone, such as the cast of a weight. Parameters stay where
-/// they are through the whole step, so keeping something made of them per
-/// micro-batch would only spend memory. A parameter that ranks put together is
-/// not free, but what is made of it is.
+/// Finds the operators of forward that backward recomputes instead of keeping
+/// their results: views, whose memory is their operand's, and values computed
+/// from parameters alone, such as the cast of a weight. Parameters keep their
+/// values through the whole step, so keeping such values for each micro-batch
+/// would only waste memory. A gathered parameter is not free, but values
+/// computed from it are.
 class FreeValues {
 public:
   bool isFree(mlir::Operation *op);

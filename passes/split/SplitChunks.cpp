@@ -1,4 +1,4 @@
-//===- SplitChunks.cpp - Chunks to forward and backward -------------------===//
+//===- SplitChunks.cpp - Splits chunks into forward and backward ----------===//
 
 #include "dialects/mf/CertificateAttribute.h"
 #include "mf/Pipeline/Policy.h"
@@ -33,8 +33,8 @@ public:
 
   bool hasRecompute() const { return halves.hasRecompute(); }
   PlacementAttr getPlacement() { return chunk.getPlacement(); }
-  /// Makes the functions; one that recomputes if told so, even if it has
-  /// nothing to do.
+  /// Makes the functions. If `makesRecompute` is true, there is a recompute
+  /// function, even if it is empty.
   void run(bool makesRecompute);
 
 private:
@@ -57,9 +57,10 @@ private:
   bool hasBackward, splitsBackward;
   BackwardHalves halves;
   HalfReads recomputeReads, backwardReads, weightReads;
-  /// Residuals of both halves and of what is recomputed, in forward's order.
+  /// The residuals of both halves and of the recompute part, in forward's
+  /// order.
   SmallVector<Value> residuals;
-  /// Values of the recompute part that both halves read.
+  /// The values of the recompute part that both halves read.
   SmallVector<Value> recomputed;
 };
 
@@ -79,9 +80,9 @@ ArrayAttr ChunkSplitter::getGradientNames(Half half) {
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// `value` in the half that is being built; a value that is not handed over is
-/// made again there on first use. A barrier of the other half stands for its
-/// input: the functions are apart already.
+/// Returns `value` in the half that is being built. A value that is not passed
+/// to it is recomputed there at its first use. A barrier of the other half is
+/// replaced by its input, because the functions are ordered anyway.
 Value ChunkSplitter::getInHalf(Value value, IRMapping &mapping) {
   if (Value mapped = mapping.lookupOrNull(value))
     return mapped;
@@ -98,8 +99,8 @@ Value ChunkSplitter::getInHalf(Value value, IRMapping &mapping) {
   return mapping.lookup(value);
 }
 
-/// Fills a function's body with the operators of a half. `arguments` are what
-/// its arguments stand for.
+/// Fills a function's body with the operators of a half. `arguments` are the
+/// values that its arguments represent.
 void ChunkSplitter::cloneHalf(Block &block, Half half,
                               ArrayRef<Value> arguments,
                               ArrayRef<Value> results) {
@@ -144,8 +145,9 @@ static SmallVector<int64_t> getNumbers(ArrayRef<BlockArgument> arguments) {
   });
 }
 
-/// The results of forward besides residuals, without those that come from
-/// earlier pieces of the sequence: these exist already.
+/// Returns the results of forward other than residuals. Values that were
+/// received from earlier pieces of the sequence are left out, because they
+/// exist already.
 SmallVector<Value> ChunkSplitter::getOutputs() {
   SmallVector<Value> outputs(cut.getOutputs());
   Value *end = outputs.end() - chunk.getFuture();
@@ -287,7 +289,8 @@ void ChunkSplitter::emitRemarks() {
       << remark::metric("kept bytes", getBytes(weightReads.kept));
 }
 
-/// The values of both lists, once each and in the chunk's order.
+/// Returns the values of both lists without duplicates and in the chunk's
+/// order.
 SmallVector<Value> ChunkSplitter::getUnion(ArrayRef<Value> one,
                                            ArrayRef<Value> other) {
   SmallVector<Value> values(one);
@@ -355,13 +358,14 @@ struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
   }
 
 private:
-  /// The parts of backward that become functions of their own.
+  /// The parts of backward that become separate functions.
   struct BackwardParts {
     bool splitsBackward, separatesRecompute;
   };
 
-  /// Whether the chunk behind gives gradients, if there is one for the same
-  /// piece of the sequence. Chunks below all that is trained get none.
+  /// Returns whether the next chunk, if there is one for the same piece of the
+  /// sequence, returns gradients. Chunks before the first one with trained
+  /// parameters receive none.
   static bool getsGradients(ArrayRef<ChunkOp> chunks, size_t index) {
     if (index + 1 == chunks.size())
       return true;
@@ -371,7 +375,8 @@ private:
                next.getPast();
   }
 
-  /// As the options say, or else the schedule of `model`.
+  /// Returns the parts that the options or, by default, the schedule of `model`
+  /// require.
   FailureOr<BackwardParts> getParts(ModelOp model) {
     using mf::passes::RecomputeTasks, mf::passes::SplitBackward;
     BackwardParts result{splitBackward == SplitBackward::Always,

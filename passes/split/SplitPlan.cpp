@@ -6,8 +6,8 @@ namespace mf::passes {
 
 namespace {
 
-/// The values that an operator's results lead to: nothing, one of the chunk's
-/// results, or a reason to keep it in the first half.
+/// Tracks where an operator's results lead to: nowhere, to a single result of
+/// the chunk, or to a reason to keep the operator in the first half.
 class Reach {
 public:
   void add(int64_t result, bool isHidden) {
@@ -34,8 +34,8 @@ std::vector<bool> planWeightHalf(llvm::ArrayRef<BackwardOperator> operators,
   std::vector<bool> waits(operators.size());
   for (size_t index = operators.size(); index-- > 0;) {
     Reach &reach = reaches[index];
-    // Parameters' gradients are told apart only where there is nothing else to
-    // tell.
+    // Gradients of parameters are only distinguished in a chunk without hidden
+    // inputs.
     for (int64_t result : operators[index].returned)
       reach.add(numHiddenInputs > 0 ? 0 : result, result < numHiddenInputs);
     waits[index] = reach.mayWait();

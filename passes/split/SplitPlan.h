@@ -1,6 +1,7 @@
 //===- SplitPlan.h - Chooses the half of backward ---------------*- C++ -*-===//
 //
-// The decision of mf-split-chunks as a plain value. Knows no MLIR.
+// The decision of mf-split-chunks as a plain value. This file does not depend
+// on MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,22 +17,22 @@ namespace mf::passes {
 
 /// One operator of a chunk's backward half.
 struct BackwardOperator {
-  /// The operators of backward, by index, whose results it uses. They come
-  /// before it.
+  /// The indices of the operators of backward whose results it uses. They
+  /// precede it.
   llvm::SmallVector<int64_t, 2> producers;
-  /// The chunk's results, by number, that are results of it. The first ones are
-  /// the gradients of hidden inputs.
+  /// The indices of the chunk's results that are results of this operator. The
+  /// first ones are the gradients of hidden inputs.
   llvm::SmallVector<int64_t, 2> returned;
 };
 
-/// Whether each of `operators`, given in program order, only serves gradients
-/// of parameters and may therefore wait: it reaches no gradient of a hidden
-/// input. In a chunk without hidden inputs, for which no other stage waits,
-/// these are the operators that reach one result alone, so that the chain all
-/// of them hang on, as long as that of other chunks, is the other half. Only
-/// operators of the same kind read the result of such an operator. Linear in
-/// operators and uses. The split is that of zero-bubble pipelining (Qi et al.,
-/// 2024).
+/// Returns for each of `operators`, given in program order, whether it only
+/// serves gradients of parameters and therefore may wait: no gradient of a
+/// hidden input depends on it. In a chunk without hidden inputs, for which no
+/// other stage waits, these are the operators on which a single result depends.
+/// The chain on which all of them depend, which is as long as that of other
+/// chunks, then forms the other half. The result of an operator that may wait
+/// is only read by such operators. Takes linear time in operators and uses. The
+/// split is that of zero-bubble pipelining (Qi et al., 2024).
 std::vector<bool> planWeightHalf(llvm::ArrayRef<BackwardOperator> operators,
                                  int64_t numHiddenInputs);
 

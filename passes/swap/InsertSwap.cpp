@@ -20,7 +20,7 @@ using mf::passes::SwapPlan;
 
 namespace {
 
-/// Finds marked operators, and inserts the copies of a plan, in one chunk.
+/// Finds marked operators in one chunk, and inserts the copies of a plan.
 class ChunkSwapper {
 public:
   explicit ChunkSwapper(ChunkOp chunk)
@@ -44,17 +44,17 @@ private:
   OpBuilder builder;
   mf::passes::FreeValues freeValues;
   DenseSet<Operation *> forwardOps;
-  /// The candidates' values.
+  /// The values of the candidates.
   SmallVector<Value> values;
-  /// For swapped values: their copies in host memory and distances.
+  /// The copies of swapped values in host memory, with their distances.
   DenseMap<Value, OffloadOp> offloads;
-  /// Swapped values, and views of them, in backward.
+  /// Maps swapped values, and views of them, to those in backward.
   IRMapping inBackward;
 };
 
 } // namespace
 
-/// Looks at the users of `value` and of its views.
+/// Examines the users of `value` and of its views.
 void ChunkSwapper::findReaders(Value value, SwapCandidate &candidate) {
   for (Operation *user : value.getUsers()) {
     if (user == cut)
@@ -94,7 +94,7 @@ void ChunkSwapper::collect() {
     op.setSwapMark(std::nullopt);
     if (!distance || !isForward(op))
       continue;
-    // A view has no memory of its own: the value behind it is swapped.
+    // A view has no memory of its own, so the value that it views is swapped.
     for (Value result : op->getResults())
       addCandidate(getViewedValue(result), *distance);
   }
@@ -117,7 +117,8 @@ void ChunkSwapper::emitRemarks(const SwapPlan &plan) {
   }
 }
 
-/// `value` as backward reads it: the prefetched copy, or a view of it.
+/// Returns the value that backward reads for `value`: the prefetched copy, or a
+/// view of it.
 Value ChunkSwapper::getInBackward(Value value) {
   if (Value mapped = inBackward.lookupOrNull(value))
     return mapped;

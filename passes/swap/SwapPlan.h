@@ -1,6 +1,7 @@
 //===- SwapPlan.h - Chooses activations to swap -----------------*- C++ -*-===//
 //
-// The decision of mf-insert-swap as a plain value. Knows no MLIR.
+// The decision of mf-insert-swap as a plain value. This file does not depend on
+// MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,40 +18,42 @@
 
 namespace mf::passes {
 
-/// A value that forward makes and that a user wants swapped.
+/// A value computed by forward that is marked for swap.
 struct SwapCandidate {
-  /// The name of the operator that makes it.
+  /// The name of the operator that computes it.
   std::string name;
   int64_t bytes = 0;
-  /// Kernels between the start of the copy back and its first reader.
+  /// The number of kernels between the start of the copy back and its first
+  /// reader.
   int64_t distance = 1;
   bool isReadByBackward = false;
-  /// The value is made of parameters alone.
+  /// True if the value is computed from parameters alone.
   bool isMadeOfParameters = false;
-  /// An operator that backward runs again reads it.
+  /// True if an operator that backward runs again reads it.
   bool isReadByRecompute = false;
 };
 
 enum class SwapDecision {
-  /// Copied out in forward and back in backward.
+  /// The value is copied out in forward and copied back in backward.
   Swap,
-  /// Backward does not read it: it is gone after forward anyway.
+  /// Backward does not read the value, so it is released after forward anyway.
   NotRead,
-  /// Parameters stay on the device through the whole step.
+  /// The value depends on parameters alone, which stay on the device through
+  /// the whole step.
   Parameters,
-  /// MindSpore Transformers' second coupling rule: an operator whose output a
-  /// recomputed operator reads is not swapped.
+  /// MindSpore Transformers' second coupling rule: an operator whose output is
+  /// read by a recomputed operator is not swapped.
   ReadByRecompute
 };
 
-/// The reason for a decision, as remarks give it.
+/// Returns the reason for a decision, as remarks state it.
 llvm::StringRef getReason(SwapDecision decision);
 
 struct SwapPlan {
   /// The decision for each candidate.
   std::vector<SwapDecision> decisions;
   int64_t swappedBytes = 0;
-  /// Bytes that backward reads and that stay on the device.
+  /// The bytes that backward reads and that stay on the device.
   int64_t keptBytes = 0;
 
   void print(llvm::ArrayRef<SwapCandidate> candidates,

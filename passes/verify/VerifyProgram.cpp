@@ -22,13 +22,13 @@ struct VerifyProgramPass
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    // A pass manager may run it again.
+    // A pass manager may run the pass again.
     hasFailed = false;
     FailureOr<DecodedProgram> decoded = decodeProgram(getOperation());
     if (failed(decoded))
       return signalPassFailure();
-    // Each stage's first error, whether the ranks wait for each other, and of
-    // programs without such errors whether they belong together.
+    // Reports the first error of each stage, whether the ranks wait for each
+    // other, and, if there are no such errors, whether their programs match.
     for (llvm::Error &error : verifyStages(decoded->program))
       report(std::move(error), *decoded);
     report(verifyProgress(decoded->program), *decoded);
@@ -41,7 +41,7 @@ struct VerifyProgramPass
   }
 
 private:
-  /// Stages have memories of their own.
+  /// Stages have separate memories, so they are verified independently.
   std::vector<llvm::Error> verifyStages(const Program &program) {
     std::vector<std::optional<llvm::Error>> errors(program.stages.size());
     parallelFor(&getContext(), 0, errors.size(), [&](size_t stage) {
