@@ -53,6 +53,7 @@ CAMPAIGNS = [
     Campaign("ranks-match-one-rank", script("ranks_match_one_rank", "{part} {bin} examples/llama_tiny.yaml {work} {seed} {count}"), 60, 1),
     Campaign("options-never-change-bits", script("options_never_change_bits", "{part} {bin} {work} {seed} {count}"), 300, 1),
     Campaign("schedules-never-change-bits", script("schedules_never_change_bits", "{part} {bin} {work} {seed} {count}"), 200, 1),
+    Campaign("schedules-on-layouts", script("schedules_on_layouts", "{part} --seed {seed} --count {count} {bin} {work}"), 500, 2),
     Campaign("random-orders", script("random_orders", "{part} {bin} {work} {seed} {count}"), 300, 1),
     Campaign("planned-memory", script("planned_memory", "--seed {seed} --count {count} {bin} {work} test examples"), 200, 1),
     Campaign("plans-match-mip", script("plans_match_mip", "{part} {bin} {work} {seed} {count}"), 500, 1),

@@ -77,16 +77,21 @@ def fixed_cases():
         yield case(schedule, 2, 4, 4, scale_sense=DYNAMIC)
 
 
-def draw(generator):
-    schedule = generator.choice(SCHEDULES)
-    stages = generator.choice([2, 2, 3, 4])
-    interleave = schedule[2]
+def draw_offsets(generator, stages, interleave):
+    """Of mini stages with a layer more here and there, as a YAML has them, and how many more."""
     rows = [[generator.choice([0, 0, 1]) for _ in range(stages)] for _ in range(interleave)]
     # Layers that all mini stages have more are no offset.
     if all(map(all, rows)):
         rows[0][0] = 0
-    layers = stages * interleave + sum(map(sum, rows))
-    offset = str(rows if interleave > 1 else rows[0])
+    return str(rows if interleave > 1 else rows[0]), sum(map(sum, rows))
+
+
+def draw(generator):
+    schedule = generator.choice(SCHEDULES)
+    stages = generator.choice([2, 2, 3, 4])
+    interleave = schedule[2]
+    offset, more = draw_offsets(generator, stages, interleave)
+    layers = stages * interleave + more
     micro_batches = generator.randint(stages, 2 * stages + 1)
     if schedule[1] == "zero_bubble_v":
         micro_batches = 2 * stages + generator.randint(0, 1)

@@ -1,0 +1,127 @@
+"""Checks that schedules change no bit of models with experts, and of others, on layouts of ranks.
+
+usage: schedules_on_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--verbose] BIN_FOLDER WORK_FOLDER
+
+Each draw is a model with experts (expert_layouts.py) or without (layout_draws.py) on data, context, model and expert
+parallel ranks, and a schedule of two to four stages for it, with offsets, recompute in backward or in tasks of its own,
+and swap. Its losses, norms, gradients and parameters must be the bytes of the same layout on one stage with nothing
+recomputed; only losses of routers may be added in the order of stages, which is off by rounding in what is printed. Every
+rank must use at its peak the bytes that were planned. At the end stand the numbers of draws by schedule.
+"""
+
+import collections
+import sys
+
+import expert_layouts
+import layout_draws
+import numpy
+import step_results
+import training
+from drawn_cases import DrawnCases
+from schedules_never_change_bits import SCHEDULES, SWAP, draw_offsets
+
+MOST_RANKS, STEPS = 16, 2
+RECOMPUTES = [None, {"recompute": "True"}, {"recompute": "True"}, {"select_recompute": "True"}]
+LEVELS = [{"select_recompute": r"{'feed_forward\.routed_experts\.ffn\.level%d': True}" % level} for level in (0, 1)]
+ALONE = dict(
+    stages=1, schedule=None, scheduler="1f1b", interleave=1, offset="0", recompute=None, swap=None, lowering=[]
+)  # fmt: skip
+
+
+class Configuration:
+    """A layout on one stage, and the options of training.Tools.lower that change it."""
+
+    def __init__(self, layout, length, layers, micro_batches, changes):
+        self.layout, self.length, self.layers, self.micro_batches = layout, length, layers, micro_batches
+        self.changes = changes
+
+    def get_schedule(self):
+        return self.changes["schedule"] or "%(scheduler)s with %(interleave)d" % self.changes
+
+    def has_router_losses(self):
+        return getattr(self.layout, "losses", False)
+
+    def get_options(self, changes):
+        options = dict(self.layout.get_options(), micro_batches=self.micro_batches)
+        options["model"] = dict(options["model"], num_layers=self.layers)
+        # More than one stage turns it off.
+        options["ranks"] = dict(options["ranks"], vocab_emb_dp=False)
+        return dict(options, **changes)
+
+    def __str__(self):
+        return "%d layers, %d micro-batches, %s, of %s" % (self.layers, self.micro_batches, self.changes, self.layout)
+
+
+def draw_layout(generator, stages):
+    """A layout of one stage, the length of its sequences and its ways to recompute."""
+    while True:
+        if generator.random() < 0.6:
+            layout = expert_layouts.Draw.choose(generator, sorted(expert_layouts.FAMILIES)).change(pp=1)
+            ranks, length = layout.dp * layout.cp * layout.mp, expert_layouts.LENGTH
+            recomputes = RECOMPUTES + LEVELS * layout.dropless
+        else:
+            layout = layout_draws.Draw.choose(generator).change(pp=1, pieces=1)
+            ranks, length = layout.get_ranks(), layout_draws.SEQUENCE_LENGTH
+            recomputes = RECOMPUTES
+        if ranks * stages <= MOST_RANKS:
+            return layout, length, recomputes
+
+
+def draw(number, generator):
+    choose = generator.choice
+    schedule, stages = choose(SCHEDULES), choose([2, 2, 3, 4])
+    name, scheduler, interleave = schedule
+    offset, more = draw_offsets(generator, stages, interleave)
+    micro_batches = generator.randint(stages, 2 * stages + 1)
+    if scheduler == "zero_bubble_v":
+        micro_batches = 2 * stages + generator.randint(0, 1)
+    layout, length, recomputes = draw_layout(generator, stages)
+    recompute = choose(recomputes)
+    changes = dict(
+        stages=stages, schedule=name, scheduler=scheduler, interleave=interleave, offset=offset, recompute=recompute,
+        swap=choose([None, {"layer_swap": SWAP["layer_swap"] % choose([1, 7, 60])}]),
+        lowering=["--recompute-tasks"] if recompute and generator.random() < 0.5 else [],
+    )  # fmt: skip
+    return Configuration(layout, length, stages * interleave + more, micro_batches, changes)
+
+
+class Checks:
+    def __init__(self, tools):
+        self.tools, self.counts = tools, collections.Counter()
+
+    def run(self, configuration, changes):
+        tools, data = self.tools, self.tools.path("data.npy")
+        rows = numpy.random.RandomState(7).randint(0, 120, (301, configuration.length + 1), dtype=numpy.int32)
+        numpy.save(data, rows)
+        model, step = tools.lower("case", **configuration.get_options(changes))
+        tools.run("mf-opt", "--quiet", "--ascend-verify-program", step, "-o", "/dev/null")
+        return step_results.run(
+            tools, step, data, STEPS, step_results.initialize(tools, model), threads=configuration.layout.threads
+        )
+
+    def check(self, configuration, generator):
+        self.counts[configuration.get_schedule()] += 1
+        expected, actual = (self.run(configuration, changes) for changes in (ALONE, configuration.changes))
+        (losses, norms), (others, other_norms) = (zip(*result.printed) for result in (expected, actual))
+        if configuration.has_router_losses() and numpy.allclose(losses, others, rtol=1e-6, atol=0):
+            others = losses
+        for name, values, other in zip(
+            ("losses", "norms", "gradients", "parameters"),
+            (losses, norms, *expected.bytes), (others, other_norms, *actual.bytes),
+        ):  # fmt: skip
+            if values != other:
+                yield "other " + name
+
+
+def main():
+    cases = DrawnCases()
+    arguments = cases.parse()
+    checks = Checks(training.Tools(arguments.bin, arguments.work))
+    count, problems = cases.run(draw, checks.check)
+    print("%d configurations, %d problems: %s" % (
+        count, problems, ", ".join("%d %s" % (n, name) for name, n in sorted(checks.counts.items()))))  # fmt: skip
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
