@@ -51,6 +51,7 @@ config.substitutions += [
     ("%mf-source", config.mf_source_root),
     ("%mf-build", config.mf_build_root),
     ("%mf-plugin", config.mf_plugin),
+    ("%mf-cxx", config.mf_cxx),
     ("%llvm-tools", config.llvm_tools_dir),
     ("%llvm-include", config.llvm_include_dir),
 ]

@@ -102,7 +102,51 @@ def CrossEntropyLossGrad
 // one program.
 //===----------------------------------------------------------------------===//
 
+// For a program on CANN: makes `local`, the numbers in `indices` less that of
+// the first row, and `outside`, which tells where another rank has the row. CANN
+// reads garbage for an index that is none, so `local` is 0 there.
+class LocalIndices<string indices, string count> {
+  string text = !subst("COUNT", count, !subst("INDICES", indices, [{
+    const CannTensor local = stream.makeScratch(INDICES.dims, ACL_INT32);
+    const CannTensor outside = stream.makeScratch(INDICES.dims, ACL_BOOL);
+    const CannTensor above = stream.makeScratch(INDICES.dims, ACL_BOOL);
+    stream.call(MF_CANN(aclnnSub), tensor(INDICES), tensor(firstRow), integer(1),
+                tensor(local));
+    stream.call(MF_CANN(aclnnLtScalar), tensor(local), integer(0), tensor(outside));
+    stream.call(MF_CANN(aclnnGeScalar), tensor(local), integer(COUNT), tensor(above));
+    stream.call(MF_CANN(aclnnInplaceLogicalOr), tensor(outside), tensor(above));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(local),
+                tensor(outside), integer(0));
+}]));
+  list<string> headers = ["sub", "lt_scalar", "ge_scalar", "logical_or",
+                          "masked_fill_scalar"];
+}
+
+// For a program on CANN: makes `excluded`, which tells the rows that do not
+// count.
+class ExcludedRows {
+  string text = [{
+    const CannTensor excluded = stream.makeScratch(target.dims, ACL_BOOL);
+    const CannTensor beyond = stream.makeScratch(target.dims, ACL_BOOL);
+    stream.call(MF_CANN(aclnnEqScalar), tensor(target), integer(ignore_index),
+                tensor(excluded));
+    stream.call(MF_CANN(aclnnLtScalar), tensor(target), integer(0), tensor(beyond));
+    stream.call(MF_CANN(aclnnInplaceLogicalOr), tensor(excluded), tensor(beyond));
+    stream.call(MF_CANN(aclnnGeScalar), tensor(target), integer(classes),
+                tensor(beyond));
+    stream.call(MF_CANN(aclnnInplaceLogicalOr), tensor(excluded), tensor(beyond));
+}];
+  list<string> headers = ["eq_scalar", "lt_scalar", "ge_scalar", "logical_or",
+                          "masked_fill_scalar"];
+}
+
 def EmbeddingPart : Kernel<"mfEmbeddingPart", "makeEmbedding"> {
+  defvar indicesOfPart = LocalIndices<"indices", "weight.dims[0]">;
+  let cannBody = indicesOfPart.text # [{
+    stream.call(MF_CANN(aclnnEmbedding), tensor(weight), tensor(local), tensor(out));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(out),
+                tensor(withColumn(outside)), scalar(0));}];
+  let cannHeaders = indicesOfPart.headers # ["embedding"];
   let summary = "aclnnEmbedding of a rank's rows of the table";
   let parts = "vd, *, @v -> *d";
   let description = [{An index of another rank's rows, or of none, reads
@@ -116,6 +160,17 @@ def EmbeddingPart : Kernel<"mfEmbeddingPart", "makeEmbedding"> {
 
 def EmbeddingPartBackward
     : Kernel<"mfEmbeddingPartBackward", "makeEmbeddingBackward"> {
+  // Rows of other ranks add zeros to the first row.
+  defvar indicesOfPart = LocalIndices<"indices", "out.dims[0]">;
+  let cannBody = indicesOfPart.text # [{
+    const CannTensor kept = stream.makeScratch(grad.dims, grad.type);
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(kept), tensor(grad));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(kept),
+                tensor(withColumn(outside)), scalar(0));
+    stream.call(MF_CANN(aclnnEmbeddingDenseBackward), tensor(kept), tensor(local),
+                static_cast<uint64_t>(out.dims[0]), ~uint64_t{0}, false,
+                tensor(out));}];
+  let cannHeaders = indicesOfPart.headers # ["copy", "embedding_dense_backward"];
   let summary = "gradient of mfEmbeddingPart with respect to its rows";
   let parts = "+*d, *, @v -> vd";
   let inputs = (ins In:$grad, In:$indices, In:$firstRow);
@@ -124,6 +179,14 @@ def EmbeddingPartBackward
 }
 
 def RowMax : Kernel<"mfRowMax", "makeRowMax"> {
+  let cannBody = [{
+    const CannTensor largest = logits.type == ACL_FLOAT ? rowMax
+        : stream.makeScratch(rowMax.dims, logits.type);
+    stream.call(MF_CANN(aclnnAmax), tensor(logits), ints({1}), false,
+                tensor(largest));
+    if (largest.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(largest), ACL_FLOAT, tensor(rowMax));}];
+  let cannHeaders = ["amax", "cast"];
   let summary = "the largest logit of each row";
   let parts = "*c -> >*";
   let description = "aclnnAmax of the last dimension, in fp32.";
@@ -135,6 +198,17 @@ def RowMax : Kernel<"mfRowMax", "makeRowMax"> {
 
 def RowExponentialSum
     : Kernel<"mfRowExponentialSum", "makeRowExponentialSum"> {
+  let cannBody = [{
+    const CannTensor shifted = stream.makeScratch(logits.dims, ACL_FLOAT);
+    const CannTensor wide = logits.type == ACL_FLOAT ? logits : shifted;
+    if (logits.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(logits), ACL_FLOAT, tensor(wide));
+    stream.call(MF_CANN(aclnnSub), tensor(wide), tensor(withColumn(rowMax)),
+                scalar(1), tensor(shifted));
+    stream.call(MF_CANN(aclnnExp), tensor(shifted), tensor(shifted));
+    stream.call(MF_CANN(aclnnReduceSum), tensor(shifted), ints({1}), false,
+                ACL_FLOAT, tensor(sum));}];
+  let cannHeaders = ["cast", "sub", "exp", "reduce_sum"];
   let summary = "the sum of exp(logit - rowMax) of each row";
   let parts = "*c, * -> *";
   let inputs = (ins In:$logits, In:$rowMax);
@@ -146,6 +220,17 @@ def RowExponentialSum
 }
 
 def PickLogit : Kernel<"mfPickLogit", "makePickLogit"> {
+  defvar indicesOfPart = LocalIndices<"target", "logits.dims[1]">;
+  let cannBody = indicesOfPart.text # [{
+    const CannTensor found = logits.type == ACL_FLOAT ? picked
+        : stream.makeScratch(picked.dims, logits.type);
+    stream.call(MF_CANN(aclnnGather), tensor(logits), int64_t{1},
+                tensor(withColumn(local)), tensor(withColumn(found)));
+    if (found.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(found), ACL_FLOAT, tensor(picked));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(picked),
+                tensor(outside), scalar(0));}];
+  let cannHeaders = indicesOfPart.headers # ["gather", "cast"];
   let summary = "the logit of each row's label, or 0 if another rank has it";
   let parts = "*c, *, @c -> *";
   let inputs = (ins In:$logits, In:$target, In:$firstRow);
@@ -158,6 +243,24 @@ def PickLogit : Kernel<"mfPickLogit", "makePickLogit"> {
 }
 
 def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
+  defvar excludedRows = ExcludedRows<>;
+  let cannBody = excludedRows.text # [{
+    const CannTensor rows = stream.makeScratch(target.dims, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnLog), tensor(sum), tensor(logSumExp));
+    stream.call(MF_CANN(aclnnInplaceAdd), tensor(logSumExp), tensor(rowMax),
+                scalar(1));
+    stream.call(MF_CANN(aclnnSub), tensor(logSumExp), tensor(picked), scalar(1),
+                tensor(rows));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(rows),
+                tensor(excluded), scalar(0));
+    stream.call(MF_CANN(aclnnReduceSum), tensor(rows), ints({0}), true, ACL_FLOAT,
+                tensor(takeElement(sums, 0)));
+    stream.call(MF_CANN(aclnnLogicalNot), tensor(excluded), tensor(excluded));
+    stream.call(MF_CANN(aclnnCast), tensor(excluded), ACL_FLOAT, tensor(rows));
+    stream.call(MF_CANN(aclnnReduceSum), tensor(rows), ints({0}), true, ACL_FLOAT,
+                tensor(takeElement(sums, 1)));}];
+  let cannHeaders = excludedRows.headers # ["log", "add", "sub", "reduce_sum",
+                                            "logical_not", "cast"];
   let summary = "the loss of a rank's rows, not yet divided by their number";
   let parts = [{getLossParts("r, r, r, r -> S, r", spec.outputs[0])}];
   let description = [{From each row's maximum, its sum of exponentials and its
@@ -201,6 +304,19 @@ def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
 }
 
 def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
+  let cannBody = [{
+    const auto share = static_cast<double>(std::max<int64_t>(ranks, 1));
+    const CannTensor counted = takeElement(sums, 1);
+    const CannTensor divisor = stream.makeScratch({1}, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnAdds), tensor(counted), scalar(1e-8), scalar(1),
+                tensor(divisor));
+    stream.call(MF_CANN(aclnnDiv), tensor(takeElement(sums, 0)), tensor(divisor),
+                tensor(flatten(loss)));
+    stream.call(MF_CANN(aclnnDivs), tensor(flatten(loss)), scalar(share),
+                tensor(flatten(loss)));
+    stream.call(MF_CANN(aclnnMuls), tensor(counted), scalar(share),
+                tensor(flatten(count)));}];
+  let cannHeaders = ["add", "div", "mul"];
   let summary = "loss = sum / (count + 1e-8)";
   let parts = [{getLossParts("S -> ., N", spec.inputs[0])}];
   let description = [{From `sums` of the kernels above. With `ranks` they are
@@ -217,6 +333,35 @@ def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
 
 def CrossEntropyPartGrad
     : Kernel<"mfCrossEntropyPartGrad", "makeCrossEntropyLossGrad"> {
+  defvar indicesOfPart = LocalIndices<"target", "input.dims[1]">;
+  defvar excludedRows = ExcludedRows<>;
+  let cannBody = indicesOfPart.text # excludedRows.text # [{
+    // (exp(input - logSumExp) - 1 at the label) * gradLoss / (count + 1e-8).
+    const CannTensor factor = stream.makeScratch({1}, ACL_FLOAT);
+    const CannTensor shifted = stream.makeScratch(input.dims, ACL_FLOAT);
+    const CannTensor ones = stream.makeScratch(target.dims, ACL_FLOAT);
+    const CannTensor wide = input.type == ACL_FLOAT ? input : shifted;
+    const CannTensor result = stream.makeFloat(out);
+    stream.call(MF_CANN(aclnnAdds), tensor(flatten(count)), scalar(1e-8), scalar(1),
+                tensor(factor));
+    stream.call(MF_CANN(aclnnDiv), tensor(flatten(gradLoss)), tensor(factor),
+                tensor(factor));
+    if (input.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(input), ACL_FLOAT, tensor(wide));
+    stream.call(MF_CANN(aclnnSub), tensor(wide), tensor(withColumn(logSumExp)),
+                scalar(1), tensor(shifted));
+    stream.call(MF_CANN(aclnnExp), tensor(shifted), tensor(shifted));
+    stream.call(MF_CANN(aclnnCast), tensor(outside), ACL_FLOAT, tensor(ones));
+    stream.call(MF_CANN(aclnnAdds), tensor(ones), scalar(-1), scalar(1), tensor(ones));
+    stream.call(MF_CANN(aclnnScatterAdd), tensor(shifted), int64_t{1},
+                tensor(withColumn(local)), tensor(withColumn(ones)), tensor(result));
+    stream.call(MF_CANN(aclnnMul), tensor(result), tensor(factor), tensor(result));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(result),
+                tensor(withColumn(excluded)), scalar(0));
+    if (out.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(result), out.type, tensor(out));}];
+  let cannHeaders = indicesOfPart.headers # excludedRows.headers
+      # ["add", "div", "cast", "sub", "exp", "scatter_add", "mul"];
   let summary = "aclnnCrossEntropyLossGrad of a rank's columns of the logits";
   let parts = [{getLossParts("+., rc, r, r, N, @c -> rc", spec.inputs[4])}];
   let description = [{What the loss kept is of all ranks; `classes` is the whole

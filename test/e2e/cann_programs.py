@@ -1,13 +1,15 @@
 """Checks that emitted programs on CANN compute on the host's CANN what mf-run computes.
 
-usage: cann_programs.py BUILD_FOLDER WORK_FOLDER
+usage: cann_programs.py [--cxx=COMPILER] BUILD_FOLDER WORK_FOLDER CASE...
 
-A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, and on two stages,
-each a process. The program is written, compiled and run for three steps, with the checks of the host's CANN on. Parameters and gradients
-must be the bytes of mf-run's, and so must the printed losses and norms. A run of stages that one of the two began and left a checkpoint of
-is ended by the other.
+A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, on two stages, and on
+8 ranks that share weights, vocabulary, sequence and optimizer out; each rank is a process. The program is written, compiled and run for three
+steps, with the checks of the host's CANN on. Parameters and gradients must be the bytes of mf-run's, and so must the printed losses and norms.
+A run of stages that one of the two began and left a checkpoint of is ended by the other. Prints for each case what the program calls.
 """
 
+import argparse
+import collections
 import math
 import os
 import re
@@ -20,19 +22,25 @@ import training
 STEPS = 3
 SIZES = dict(training.MODEL, num_layers=2, seq_length=16)
 SWAP = {"layer_swap": "[{backward_prefetch: 5, layers: [1]}]"}
+RANKS = {"data_parallel": 2, "model_parallel": 2}
+SHARDS = {"enable_parallel_optimizer": True}
 CASES = {
     "plain": {},
     "options": dict(micro_batches=2, recompute={"recompute": "[0]"}, swap=SWAP),
     "stages": dict(stages=2, micro_batches=2),
-}
+    "ranks": dict(stages=2, micro_batches=2, ranks=dict(RANKS, use_seq_parallel=True), parallel=SHARDS),
+    "sharded": dict(stages=2, micro_batches=2, ranks=RANKS, parallel=SHARDS,
+                    optimizer_shard={"optimizer_level": "level3", "parallel_optimizer_threshold": 1}),
+}  # fmt: skip
+EXCHANGES = ["allReduce", "allGather", "reduceScatter", "allToAll", "broadcast", "send", "receive"]
 LIBRARIES = ["Step/libmfStep.a", "Exec/Ranks/libmfRanks.a", "Exec/Data/libmfData.a", "Program/libmfProgram.a",
              "Program/Signatures/libmfSignatures.a", "Pipeline/libmfPipeline.a", "Support/libmfSupport.a"]  # fmt: skip
 
 
-def compile_program(build, source, folder):
+def compile_program(build, source, folder, compiler="g++"):
     program, cann = os.path.join(folder, "step"), os.path.join(build, "host-cann", "lib")
     llvm = subprocess.run(["/usr/lib/llvm-22/bin/llvm-config", "--libdir"], capture_output=True, text=True, check=True)
-    command = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", os.path.join(source, "include"),
+    command = [compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", os.path.join(source, "include"),
                "-I", os.path.join(source, "lib", "HostCann", "include"), os.path.join(folder, "step.cpp"), "-o", program]  # fmt: skip
     command += [os.path.join(build, "lib", library) for library in LIBRARIES]
     command += ["-L" + cann, "-Wl,-rpath," + cann, "-lascendcl", "-lnnopbase", "-lopapi", "-lhccl"]
@@ -92,7 +100,18 @@ def check_capture(tools, program, ranks, data, files):
 
 
 def count_ranks(options):
-    return options.get("stages", 1) * math.prod(options.get("ranks", {}).values())
+    sizes = [options.get("ranks", {}).get(axis, 1) for axis in ("data_parallel", "model_parallel")]
+    return options.get("stages", 1) * math.prod(sizes)
+
+
+def describe_calls(folder, ranks):
+    """The ranks, and how often the program's text calls kernels and exchanges."""
+    with open(os.path.join(folder, "step.cpp")) as file:
+        text = file.read()
+    found = collections.Counter(re.findall(r"(?m)^  (\w+)\(\{rank, ", text))
+    exchanges = ["%d %s" % (found[name], name) for name in EXCHANGES if found[name]]
+    channels = len(re.findall("facts.channels.push_back", text))
+    return ", ".join(["%d ranks" % ranks, "%d kernels" % text.count("  kernels::"), "%d channels" % channels, *exchanges])
 
 
 def read_steps(text):
@@ -100,14 +119,14 @@ def read_steps(text):
     return re.findall(r"loss: ([0-9.e+-]+).*?global_norm: ([\[\]0-9.e+-]+)", text)
 
 
-def check(tools, build, source, name, options):
+def check(tools, build, source, name, options, compiler):
     _, step = tools.lower(name, SIZES, lowering=["--for-cann"], **options)
     folder, data = tools.path(name), tools.path("text.txt")
     tools.run("mf-translate", "--ascend-to-cpp", step, "-o", folder)
     files = [[tools.path(name + kind + end) for kind in (".parameters.", ".gradients.")] for end in ("mf", "cann")]
     expected = tools.run("mf-run", step, "--steps", STEPS, "--data", data, "--save-params", files[0][0],
                          "--dump-gradients", files[0][1])  # fmt: skip
-    program = compile_program(build, source, folder)
+    program = compile_program(build, source, folder, compiler)
     printed = run_program(program, count_ranks(options), data, files[1])
     problems = [] if read_steps(expected) else ["mf-run prints no steps"]
     if read_steps(printed) != read_steps(expected):
@@ -119,7 +138,7 @@ def check(tools, build, source, name, options):
         problems += check_capture(tools, program, count_ranks(options), data, files)
     if name == "stages":
         problems += check_checkpoints(tools, program, count_ranks(options), step, data, files[0][0])
-    print("%-10s %s" % (name, "ok" if not problems else "WRONG"))
+    print("%-10s %s: %s" % (name, "ok" if not problems else "WRONG", describe_calls(folder, count_ranks(options))))
     return problems
 
 
@@ -136,12 +155,21 @@ def check_death(program, data):
 
 
 def main():
-    build, work = map(os.path.abspath, sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--cxx", default="g++", help="the compiler of the programs")
+    parser.add_argument("build")
+    parser.add_argument("work")
+    parser.add_argument("cases", nargs="+", choices=list(CASES), metavar="CASE")
+    options = parser.parse_args()
+    build, work = os.path.abspath(options.build), os.path.abspath(options.work)
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     tools = training.Tools(os.path.join(build, "bin"), work)
     training.start_drawing(tools.path("text.txt"), 3)
-    problems = [problem for name, options in CASES.items() for problem in check(tools, build, source, name, options)]
-    problems += check_death(os.path.join(tools.path("stages"), "step"), tools.path("text.txt"))
+    problems = []
+    for name in options.cases:
+        problems += check(tools, build, source, name, CASES[name], options.cxx)
+        if name == "stages":
+            problems += check_death(os.path.join(tools.path("stages"), "step"), tools.path("text.txt"))
     if problems:
         sys.exit("\n".join(problems))
 

@@ -125,6 +125,11 @@ inline CannTensor takeColumn(CannTensor x) {
   return x;
 }
 
+/// One element, by its number, as a tensor of one.
+inline CannTensor takeElement(const CannTensor &x, int64_t number) {
+  return {x.data + number * getBytes(x.type), x.type, {1}, {}};
+}
+
 inline Dims repeatDims(const CannTensor &x, int64_t times) {
   Dims dims = x.dims;
   dims.push_back(times);
@@ -220,6 +225,12 @@ inline ListArgument list(const std::vector<CannTensor> &tensors) {
 inline ScalarArgument scalar(double value) {
   auto single = static_cast<float>(value);
   return ScalarArgument(aclCreateScalar(&single, ACL_FLOAT));
+}
+
+/// For tensors of integers.
+inline ScalarArgument integer(int64_t value) {
+  auto whole = static_cast<int32_t>(value);
+  return ScalarArgument(aclCreateScalar(&whole, ACL_INT32));
 }
 
 inline IntsArgument ints(const Dims &values) {

@@ -144,6 +144,32 @@ aclnnStatus aclnnAddsGetWorkspaceSize(const aclTensor *self,
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnAdds)
 
+aclnnStatus aclnnDivsGetWorkspaceSize(const aclTensor *self,
+                                      const aclScalar *other, aclTensor *out,
+                                      uint64_t *workspaceSize,
+                                      aclOpExecutor **executor) {
+  OperatorCall call("aclnnDivs", workspaceSize, executor);
+  call.requireThere(other, "other");
+  call.read(self, "self");
+  call.write(out, "out");
+  requireSameType(call);
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require(getKernelType(self->type).has_value() &&
+                   self->type != ACL_INT32 && out->dims == self->dims,
+               "tensors of integers, or of two shapes, are not in this host "
+               "library");
+  return call.finish(0, [type = self->type, count = self->getNumElements(),
+                         divisor = static_cast<float>(other->value)](
+                            llvm::ArrayRef<void *> places, void *) {
+    for (int64_t i = 0; i < count; ++i)
+      writeElement(places[1], type, i,
+                   readElement(places[0], type, i) / divisor);
+    return llvm::Error::success();
+  });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnDivs)
+
 aclnnStatus aclnnInplaceMulsGetWorkspaceSize(aclTensor *selfRef,
                                              const aclScalar *other,
                                              uint64_t *workspaceSize,
