@@ -21,7 +21,7 @@ bool CallSummaries::place(const Scope &scope, CallForm &form) {
     return std::tie(a.space, a.begin, a.end, a.base) <
            std::tie(b.space, b.begin, b.end, b.base);
   });
-  // Sets of bases; the first of a set stands for it.
+  // Disjoint sets of bases. The first base of a set represents it.
   llvm::SmallVector<uint32_t, 16> firsts;
   for (uint32_t base = 0; base < scope.bases.size(); ++base)
     firsts.push_back(base);

@@ -70,8 +70,8 @@ std::optional<std::vector<UsedBytes>> findBytes(const Routine &routine) {
 
 namespace {
 
-/// Walks a routine once, with bases of its addresses that do not overlap in
-/// memories of their own.
+/// Walks a routine once. The bases of its addresses are placed in separate
+/// memories, so that they do not overlap.
 class CallSummarizer {
 public:
   CallSummarizer(const StageProgram &stage, const Routine &routine);
@@ -83,7 +83,8 @@ private:
   using Demand = CallSummary::Demand;
   using Effect = CallSummary::Effect;
 
-  /// Far enough apart for the addresses of different bases.
+  /// The distance of different bases, which is larger than any range of
+  /// addresses.
   static constexpr int64_t baseBytes = int64_t{1} << 46;
   static constexpr uint32_t maxBases = 1U << 16;
   static bool isNear(int64_t bytes) {
@@ -95,7 +96,8 @@ private:
   void begin(const Instruction &instruction);
   bool read(const MemoryRange &range);
   bool write(const MemoryRange &range);
-  /// Bytes that the call has not touched become the caller's.
+  /// Bytes that the call has not accessed before count as written by the
+  /// caller.
   void addCallers(const MemoryRange &range);
   bool isOrdered(const Use &before) const {
     return clocks[current.stream].positions[before.stream] >=
@@ -121,10 +123,10 @@ private:
   CallSummary summary;
   std::vector<CallClock> clocks, events;
   MemoryMap map;
-  /// Where each buffer begins, by number.
+  /// The begin of each buffer, by its number.
   std::vector<int64_t> places;
   std::vector<Demand> demands;
-  /// The instruction being visited.
+  /// The instruction that is visited.
   Use current;
   llvm::SmallVector<MemoryRange, 8> ranges;
 };
@@ -144,7 +146,7 @@ CallSummarizer::CallSummarizer(const StageProgram &stage,
     clocks[stream].sources.set(stream);
 }
 
-/// Puts bases that overlap in a call where they are to each other.
+/// Places bases that overlap in a call at the distances that they have there.
 bool CallSummarizer::placeBuffers(const CallForm &form) {
   for (const Buffer &buffer : routine.body.buffers) {
     const uint32_t base = getBaseNumber(buffer.address, routine.numArguments);
@@ -289,7 +291,7 @@ CallSummary CallSummarizer::take() {
   return std::move(summary);
 }
 
-/// Keeps of reads of the same bytes those that know least.
+/// If several reads use the same bytes, keeps those whose sources know least.
 void CallSummarizer::simplifyReads(std::vector<Demand> demands) {
   auto getKey = [&](const Demand &demand) {
     return std::make_tuple(getPlace(demand.bytes), demand.bytes.bytes,
@@ -309,8 +311,8 @@ void CallSummarizer::simplifyReads(std::vector<Demand> demands) {
     const bool isImplied =
         llvm::any_of(llvm::ArrayRef(summary.demands).drop_front(first),
                      [&](const Demand &weaker) {
-                       // `test` tells whether the one has a bit that the other
-                       // has not.
+                       // `test` returns whether the first vector has a bit that
+                       // the second lacks.
                        return !summary.sources[weaker.sources].test(
                            summary.sources[demand.sources]);
                      });
@@ -319,7 +321,7 @@ void CallSummarizer::simplifyReads(std::vector<Demand> demands) {
   }
 }
 
-/// The bytes that are written are disjoint.
+/// The bytes that the joined writes cover are disjoint.
 void CallSummarizer::joinWrites(std::vector<Demand> demands) {
   llvm::sort(demands, [&](const Demand &a, const Demand &b) {
     return getPlace(a.bytes) < getPlace(b.bytes);
@@ -336,7 +338,7 @@ void CallSummarizer::joinWrites(std::vector<Demand> demands) {
   }
 }
 
-/// Adds a use that later writes must come after.
+/// Adds a use that later writes must follow.
 static void addUse(CallSummary::Effect &effect, const Use &use) {
   for (Use &read : effect.reads)
     if (read.stream == use.stream) {
@@ -347,8 +349,8 @@ static void addUse(CallSummary::Effect &effect, const Use &use) {
   effect.reads.push_back(use);
 }
 
-/// Nobody reads what a call leaves in temporaries, so adjoining ones are one
-/// effect.
+/// The caller does not read temporaries after the call, so adjacent ones form
+/// one effect.
 bool CallSummarizer::continues(const Effect &last, int64_t begin) const {
   return last.isWritten &&
          routine.body.buffers[last.bytes.buffer].kind ==

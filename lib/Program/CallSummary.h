@@ -1,9 +1,10 @@
-//===- CallSummary.h - What the calls of a routine share -------*- C++ -*-===//
+//===- CallSummary.h - Properties common to a routine's calls ---*- C++ -*-===//
 //
-// A step calls few routines many times, at other places of memory each time.
-// The instructions of a routine do the same to each other in all calls whose
-// buffers overlap alike, so that is proven once. A call itself has demands on
-// the memory and the order that it finds, and effects on both.
+// A step calls few routines many times, each time with other memory. The
+// instructions of a routine affect each other in the same way in all calls
+// whose buffers overlap alike, so that this is proven once. A call itself has
+// demands on the state of memory and on the order that it finds, and effects on
+// both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +18,9 @@
 namespace mf::program {
 
 /// The knowledge of a stream at some point of a call: how far each stream has
-/// come in the call (0: nothing of it is known to be over), and all that some
-/// sources knew before. Sources are the streams before the call, and behind
-/// them the events that the call passes.
+/// progressed in the call (0 if nothing of it is known to be over), and
+/// everything that some sources knew before. Sources are the streams before the
+/// call, followed by the events that the call passes.
 struct CallClock {
   llvm::SmallVector<uint32_t, 8> positions;
   llvm::SmallBitVector sources;
@@ -27,7 +28,7 @@ struct CallClock {
   void join(const CallClock &other);
 };
 
-/// Bytes that a routine uses, from a base of its addresses.
+/// A range of bytes that a routine uses, relative to a base of its addresses.
 struct UsedBytes {
   uint32_t base = 0;
   Space space = Space::Device;
@@ -35,19 +36,20 @@ struct UsedBytes {
   int64_t end = 0;
 };
 
-/// All such bytes, those of one base disjoint; none if a base has several
-/// spaces.
+/// Returns all such ranges; those of one base are disjoint. None if a base is
+/// used for several kinds of memory.
 std::optional<std::vector<UsedBytes>> findBytes(const Routine &routine);
 
-/// In what calls of a routine differ that have summaries of their own.
+/// The properties by which calls of a routine differ. Each combination has its
+/// own summary.
 struct CallForm {
-  /// The events of the step that the call records: behind which instructions of
+  /// The events of the step that the call records: after which instructions of
   /// its routine, and on which streams.
   llvm::SmallVector<std::pair<uint32_t, uint32_t>, 2> records;
-  /// For each base of the routine's addresses, the first base with bytes of
-  /// which its own overlap, directly or by others between, and how far behind
-  /// that it is. A result may be written to the very memory of what it is added
-  /// to, or of an argument that is not read again.
+  /// For each base of the routine's addresses, the first base whose bytes
+  /// overlap its own, directly or through other bases, and its distance from
+  /// that base. For example, a result may be written to the memory of a value
+  /// that it is added to, or of an argument that is not read again.
   llvm::SmallVector<std::pair<uint32_t, int64_t>, 16> places;
 
   bool operator==(const CallForm &other) const {
@@ -55,21 +57,22 @@ struct CallForm {
   }
 };
 
-/// The demands and effects that calls of one form have in common. Places are
-/// operands of the routine, which a call's scope resolves; an operand may go
-/// beyond its buffer. Positions on streams count from the call's begin.
+/// The demands and effects that all calls of one form have. Places are operands
+/// of the routine, which are resolved by the scope of a call; they may extend
+/// beyond their buffer. Positions on streams are relative to the start of the
+/// call.
 struct CallSummary {
-  /// The bytes that a call reads must have been written as the same buffer. All
-  /// writes of what it reads or writes, and all reads of what it writes, must
-  /// be known to the sources.
+  /// Bytes that a call reads must have been written through the same buffer.
+  /// All writes of bytes that it reads or writes, and all reads of bytes that
+  /// it writes, must be known to the sources.
   struct Demand {
     Operand bytes;
     bool isRead = false;
-    /// Place of the sources in `sources`.
+    /// An index into CallSummary::sources.
     uint32_t sources = 0;
   };
 
-  /// Bytes that the call writes last, or reads only.
+  /// Bytes for which the call has the last write, or that it only reads.
   struct Effect {
     Operand bytes;
     bool isWritten = false;
@@ -80,38 +83,40 @@ struct CallSummary {
   std::vector<llvm::SmallBitVector> sources;
   std::vector<Demand> demands;
   std::vector<Effect> effects;
-  /// The knowledge of each stream at the end.
+  /// The knowledge of each stream at the end of the call.
   std::vector<CallClock> streams;
   /// The knowledge that the recorded events of the step carry, in order.
   std::vector<CallClock> records;
 };
 
-/// None if instructions of the routine are in each other's way, or cannot be
-/// told apart from the caller's: its calls must be walked.
+/// Summarizes the calls of a routine. None if instructions of the routine
+/// conflict with each other, or cannot be distinguished from those of the
+/// caller; the calls must then be walked.
 std::optional<CallSummary> summarize(const StageProgram &stage,
                                      const Routine &routine,
                                      const CallForm &form);
 
-/// The first two accesses of an instruction that use the same bytes and may
-/// not; the first of them writes.
+/// Returns the first two accesses of an instruction that use the same bytes but
+/// may not. The first of the two writes.
 std::optional<std::pair<size_t, size_t>>
 findOverlap(const Instruction &instruction, llvm::ArrayRef<MemoryRange> ranges);
 
-/// Whether two accesses use one buffer at the same place.
+/// Returns whether two accesses use one buffer at the same place.
 bool isSameMemory(const MemoryRange &a, const MemoryRange &b);
 
-/// The summaries of a stage's routines, made when a routine is called again.
+/// The summaries of a stage's routines. A summary is made when a routine is
+/// called for the second time.
 class CallSummaries {
 public:
-  /// Refers to all.
+  /// Keeps references to all arguments.
   CallSummaries(const StageProgram &stage, const StepWalker &walker,
                 StreamClocks &clocks, MemoryMap &device, MemoryMap &host)
       : stage(stage), walker(walker), clocks(clocks), device(device),
         host(host), known(stage.routines.size()) {}
 
-  /// Lets clocks and memory pass a call whose demands are met. Otherwise, and
-  /// if there is no summary, returns false and changes nothing. The values of
-  /// temporaries are forgotten; their memory stays in use.
+  /// Applies a call to clocks and memory if its demands are met. Otherwise, or
+  /// if there is no summary, returns false without changes. The values of
+  /// temporaries are dropped, while their memory stays in use.
   bool pass(const Scope &scope);
 
 private:
@@ -125,11 +130,11 @@ private:
     std::optional<std::vector<UsedBytes>> bytes;
     llvm::SmallVector<Known, 1> forms;
   };
-  /// Calls of further forms are walked.
+  /// Calls of additional forms are walked.
   static constexpr size_t maxForms = 32;
 
   std::optional<CallForm> getForm(const Scope &scope);
-  /// Finds out which bases have bytes in common; false if bytes are outside of
+  /// Finds the bases that share bytes. Returns false if bytes are outside of
   /// memory.
   bool place(const Scope &scope, CallForm &form);
   const CallSummary *find(const Scope &scope);
@@ -138,7 +143,7 @@ private:
   void applyClocks(const CallSummary &summary, const Scope &scope);
   llvm::SmallVector<uint64_t, 8> bind(const CallClock &clock,
                                       const Scope &scope) const;
-  /// The knowledge of all sources together.
+  /// Returns the joined knowledge of all sources.
   llvm::SmallVector<uint64_t, 8> join(const llvm::SmallBitVector &sources,
                                       const Scope &scope) const;
 
@@ -151,13 +156,13 @@ private:
   StreamClocks &clocks;
   MemoryMap &device;
   MemoryMap &host;
-  /// By routine; found at the first call.
+  /// The forms of each routine, found at its first call.
   std::vector<std::optional<RoutineForms>> known;
-  /// Positions of the streams at the begin of the call.
+  /// The positions of the streams at the start of the call.
   llvm::SmallVector<uint64_t, 8> begins;
-  /// For each entry of a summary's sources, what they know.
+  /// The knowledge of each entry of a summary's sources.
   std::vector<llvm::SmallVector<uint64_t, 8>> knowledge;
-  /// The bytes of the call, in their memory.
+  /// The bytes of the call, as absolute ranges.
   std::vector<UsedBytes> placed;
 };
 

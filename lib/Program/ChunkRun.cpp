@@ -9,8 +9,8 @@ namespace mf::program {
 // Statics
 //===----------------------------------------------------------------------===//
 
-/// Parameters that are tied are one value, and those that ranks share out are
-/// known by what they are made of.
+/// Tied parameters have the same value. A parameter that is gathered from
+/// shards is identified by its parameter.
 Term StaticTerms::getInitial(const Static &buffer) {
   if (buffer.role != Role::Parameter && buffer.role != Role::Table)
     return getInputTerm("static", buffer.name);
@@ -19,7 +19,7 @@ Term StaticTerms::getInitial(const Static &buffer) {
                                                         : buffer.name);
 }
 
-/// Runs what the step calls before its first task.
+/// Runs the calls of the step before its first task.
 StaticTerms::StaticTerms(const Program &program, const StageProgram &stage) {
   for (const Static &buffer : stage.statics)
     statics.emplace_back(buffer.bytes, getInitial(buffer));
@@ -107,7 +107,7 @@ void ChunkRun::runInstruction(const InstructionList &list,
                            ranges[1].bytes);
   } else if (const Exchange *exchange = list.getExchange(instruction)) {
     const Channel &channel = program.channels[exchange->channel];
-    // No chunk's certificate has what a peer sends.
+    // The certificate of a chunk contains no values that a peer sends.
     if (channel.isTransfer) {
       if (!exchange->isSend)
         ranges[0].buffer->write(ranges[0].begin, ranges[0].bytes,

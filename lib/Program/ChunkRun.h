@@ -8,38 +8,38 @@
 
 namespace mf::program {
 
-/// The terms of a stage's statics, with those before the step's tasks.
+/// The terms of a stage's statics before the step's tasks.
 class StaticTerms {
 public:
   StaticTerms(const Program &program, const StageProgram &stage);
 
   const BufferTerms &get(uint32_t number) const { return statics[number]; }
-  /// The term that a static has before anything runs.
+  /// Returns the term of a static before anything runs.
   static Term getInitial(const Static &buffer);
 
 private:
   std::vector<BufferTerms> statics;
 };
 
-/// Runs routines on the slots of one frame. They alone see what they write to
-/// statics.
+/// Runs routines on the slots of one frame. Only they see the values that they
+/// write to statics.
 class ChunkRun {
 public:
-  /// Refers to all of them.
+  /// Keeps references to all arguments.
   ChunkRun(const Program &program, const StaticTerms &statics,
            const EqualTerms &equal)
       : program(program), base(statics), equal(equal) {}
 
-  /// Runs a routine. Arguments that it has more of are empty.
+  /// Runs a routine. Arguments that are not given are empty.
   void run(const Routine &routine, llvm::ArrayRef<TermRange> arguments);
-  /// The terms of a slot.
+  /// Returns the terms of a slot.
   BufferTerms &getSlot(uint32_t slot) { return slots[slot]; }
-  /// The statics that were used, by number.
+  /// Returns the statics that were used, by index.
   const std::map<uint32_t, BufferTerms> &getStatics() const { return statics; }
   BufferTerms &getStatic(uint32_t number);
 
-  /// The launch that made a term first, for errors. Empty unless it was asked
-  /// for.
+  /// Returns the launch that first computed a term, for errors. Empty unless
+  /// makers are recorded.
   std::string getMaker(Term term) const {
     auto found = makers.find(term);
     return found == makers.end() ? "" : found->second;
@@ -59,9 +59,9 @@ private:
   const StaticTerms &base;
   const EqualTerms &equal;
   std::map<uint32_t, BufferTerms> statics, slots;
-  /// Temporaries of the routine that runs.
+  /// The temporaries of the routine that is running.
   std::map<uint32_t, BufferTerms> temporaries;
-  /// For arguments that nobody passes.
+  /// Stands for arguments that are not passed.
   BufferTerms none;
   bool notesMakers = false;
   std::unordered_map<Term, std::string> makers;

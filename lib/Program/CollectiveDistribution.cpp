@@ -1,12 +1,12 @@
-//===- CollectiveDistribution.cpp - Distributions behind collectives ------===//
+//===- CollectiveDistribution.cpp - Distributions of collectives ----------===//
 
 #include "Distribution.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf::program {
 
-/// Checks what an axis of the group holds before the collective; gives the
-/// reason if that is not allowed.
+/// Checks the input's holding along an axis of the group. Returns the reason if
+/// it is not allowed.
 static std::optional<std::string>
 check(const Exchange &exchange, const AxisHolding &held, bool isStages) {
   const Holding holding = held.holding;
@@ -19,7 +19,7 @@ check(const Exchange &exchange, const AxisHolding &held, bool isStages) {
         return std::nullopt;
       return "expected the largest of a part";
     }
-    // The gradients of parameters that stages share.
+    // These are gradients of parameters that stages share.
     if (isStages && holding == Holding::Part)
       return std::nullopt;
     [[fallthrough]];
@@ -46,43 +46,46 @@ check(const Exchange &exchange, const AxisHolding &held, bool isStages) {
 
 namespace {
 
-/// A collective whose input has the right distribution.
+/// A collective whose input has a valid distribution.
 struct CollectiveStep {
   CollectiveKind kind;
   int64_t inputElements;
   int64_t outputElements;
-  /// Where the input's shares are cut: where its first dimension stood.
+  /// The place of the cut of the input's shares: the original place of its
+  /// first dimension.
   int64_t sharePlace;
-  /// Where they are cut if it stood there before.
+  /// The place of that cut if the dimension was the first one before, too.
   int64_t ownPlace;
-  /// A share has one element of the first dimension.
+  /// True if a share has one element of the first dimension.
   bool hasOneElement;
-  /// Where the group's axes cut the input.
+  /// The places at which the group's axes cut the input.
   llvm::SmallVector<int64_t, 2> gathered;
-  /// Whether these axes may cut outside of others that cut in the same place:
-  /// one of them cuts in one of several places, or a rank has one row.
+  /// Whether these axes may be outside of others that cut at the same place:
+  /// one of them cuts at one of several places, or a rank has one row.
   bool isOpen = false;
 
-  /// The output's holding along an axis of the group.
+  /// Returns the output's holding along an axis of the group.
   AxisHolding getMember() const {
     if (kind != CollectiveKind::ReduceScatter &&
         kind != CollectiveKind::AllToAll)
       return {Holding::Same, {}};
     AxisHolding share = {Holding::Part, {sharePlace}};
     share.isLoose = kind == CollectiveKind::AllToAll;
-    // The model may have put the dimension first, and not this collective.
+    // The model may have moved the dimension to the front, instead of this
+    // collective.
     if (ownPlace != sharePlace)
       share.places.push_back(ownPlace);
-    // One element of it may as well stand before what is put side by side.
+    // A dimension with one element may as well be in front of the concatenated
+    // parts.
     if (share.isLoose && hasOneElement)
       share.places.push_back(outputElements);
     llvm::sort(share.places);
     return share;
   }
 
-  /// The output's holding along another axis: a dimension that is cut outside
-  /// of the one that is concatenated is then cut above the first dimension, and
-  /// one that was cut above the shares is cut where these are.
+  /// Returns the output's holding along another axis. A dimension that is cut
+  /// outside of the concatenated one is then cut above the first dimension. One
+  /// that was cut above the shares is cut at their place.
   AxisHolding getOther(AxisHolding holding) const {
     if (holding.holding != Holding::Part)
       return holding;
@@ -99,7 +102,7 @@ struct CollectiveStep {
       if (isShared)
         holding.isLoose = kind == CollectiveKind::AllToAll;
       places.push_back(isShared ? sharePlace : place);
-      // Nothing has to be moved where shares have one element.
+      // Shares with one element need not be moved.
       if (isShared && holding.isLoose && hasOneElement)
         places.push_back(outputElements);
     }
@@ -151,7 +154,7 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
     const AxisHolding &holding = input.axes[number];
     const bool isSilent =
         axis.size == 1 || (holding.holding == Holding::Zero && !gathers);
-    // A parameter that some stages share is still their own.
+    // A parameter that only some stages share still belongs to them.
     const bool isOfStages =
         axis.name == stageAxis && holding.holding == Holding::Part;
     if (isMember(axis) && !isSilent && !isOfStages)
@@ -161,7 +164,7 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
     else
       output.axes.push_back(step.getOther(holding));
   }
-  // An all_reduce leaves its shares where they were.
+  // An all_reduce keeps its shares in place.
   if (exchange.kind == CollectiveKind::AllReduce)
     output.firstPlace = input.firstPlace;
   return std::nullopt;

@@ -1,7 +1,7 @@
-//===- ComputationVerifier.cpp - Do routines compute the model? -----------===//
+//===- ComputationVerifier.cpp - Checks that routines compute the model ---===//
 //
 // Runs the routines of each chunk on terms, forward, recompute and backward in
-// the step's order, and compares the terms of what they give to others with
+// the step's order, and compares the terms of the values that they pass on with
 // those of the chunk's certificate.
 //
 //===----------------------------------------------------------------------===//
@@ -19,10 +19,10 @@ namespace mf::program {
 
 namespace {
 
-/// How often a step adds to the gradient of each parameter.
+/// The number of times that a step adds to the gradient of each parameter.
 using GradientCounts = llvm::StringMap<int64_t>;
 
-/// The run of one frame, and what is said of it.
+/// Verifies one frame by running its events.
 class FrameVerifier {
 public:
   FrameVerifier(const Program &program, const StageProgram &stage,
@@ -34,7 +34,7 @@ public:
         chunk(program, statics, equal) {}
 
   Error verify();
-  /// To say in errors what makes a wrong term.
+  /// Records the launch that computes each term, for errors.
   void noteMakers() { chunk.noteMakers(); }
 
 private:
@@ -62,20 +62,21 @@ private:
   llvm::ArrayRef<FrameEvent> events;
   EqualTerms equal;
   ChunkRun chunk;
-  /// The terms of the step's buffers for this frame, by number.
+  /// The terms of the step's buffers for this frame, by index.
   std::map<uint32_t, BufferTerms> messages;
-  /// The buffers of forward's arguments and of gradients, once they are known.
+  /// The buffers of forward's arguments and of gradients, as soon as they are
+  /// known.
   std::vector<uint32_t> forwardArguments;
   std::map<int64_t, uint32_t> gradients;
-  /// Arguments that stand for values of the certificate.
+  /// Arguments that hold values of the certificate.
   std::map<int64_t, BufferTerms> values;
-  /// Gradients and losses that were found, by name; losses have none.
+  /// The gradients and losses that were found, by name. Losses have no name.
   llvm::StringMap<bool> given;
 };
 
 } // namespace
 
-/// The size of arguments is their routines' matter.
+/// The size of arguments is checked by their routines.
 static constexpr int64_t wholeBytes = int64_t(1) << 48;
 
 static std::string quote(llvm::StringRef text) {
@@ -142,8 +143,8 @@ Error FrameVerifier::runForward(const FrameEvent &event) {
   return Error::success();
 }
 
-/// Finds the value of the certificate that an argument has to be, and checks
-/// that the call passes that one.
+/// Finds the value of the certificate that an argument must hold, and checks
+/// that the call passes that value.
 Error FrameVerifier::bind(const FrameEvent &event,
                           const CertifiedArguments &taken, size_t number,
                           TermRange &argument) {
@@ -212,8 +213,8 @@ Error FrameVerifier::runBehind(const FrameEvent &event, bool isBackward) {
 // Statics
 //===----------------------------------------------------------------------===//
 
-/// A gradient is a sum from zero on, or what is written last where only one
-/// task writes it.
+/// A gradient is a sum that starts at zero, or the value that was written last
+/// if only one task writes it.
 Error FrameVerifier::checkGradient(const Static &buffer, Term before,
                                    Term after,
                                    llvm::ArrayRef<CertifiedResult> results,
@@ -273,7 +274,7 @@ Error FrameVerifier::checkStatic(uint32_t number, const BufferTerms &held) {
                                         describe(after));
 }
 
-/// Whether everything that the certificate has was found.
+/// Checks that everything in the certificate was found.
 Error FrameVerifier::checkGiven() {
   for (const auto *list : {&certificate.gradients, &certificate.records})
     for (const CertifiedResult &result : *list)
@@ -325,7 +326,8 @@ Error FrameVerifier::verify() {
   return checkGiven();
 }
 
-/// The second run of a frame that is wrong finds out what makes what it has.
+/// If a frame is wrong, it is run again to record which launches compute its
+/// terms.
 static Error verifyFrame(const Program &program, const StageProgram &stage,
                          const StaticTerms &statics,
                          const GradientCounts &counts,
@@ -353,7 +355,7 @@ static Error verifyStage(const Program &program, const StageProgram &stage) {
     if (const auto &computes = stage.layouts[frame.layout].computes)
       for (const CertifiedResult &result : computes->gradients)
         ++counts[result.name];
-  // Frames that are used alike hold the same terms.
+  // Frames with the same events hold the same terms.
   std::vector<std::vector<const std::vector<FrameEvent> *>> proven(
       stage.layouts.size());
   for (auto [frame, ofFrame] : llvm::zip_equal(stage.frames, events)) {

@@ -13,7 +13,7 @@ const Instruction &getInstruction(const StageProgram &stage, uint32_t position,
               : outer;
 }
 
-/// The name of its work alone.
+/// Returns the name of an instruction's work.
 static std::string getWorkName(const Program &program,
                                const InstructionList &list,
                                const Instruction &instruction) {

@@ -1,4 +1,4 @@
-//===- Distribution.cpp - Distributions behind kernels --------------------===//
+//===- Distribution.cpp - Distributions of kernel results -----------------===//
 
 #include "Distribution.h"
 #include "llvm/ADT/STLExtras.h"
@@ -26,7 +26,8 @@ llvm::StringRef describe(Holding holding) {
   llvm_unreachable("covered switch");
 }
 
-/// The places in both lists; a list without places stands for any.
+/// Returns the places that are in both lists. An empty list stands for any
+/// place.
 static llvm::SmallVector<int64_t, 2> intersect(llvm::ArrayRef<int64_t> a,
                                                llvm::ArrayRef<int64_t> b) {
   llvm::SmallVector<int64_t, 2> places;
@@ -101,7 +102,7 @@ void KernelDistribution::addOperand(const TensorShape &shape, PartOperand part,
   operands.push_back(std::move(operand));
 }
 
-/// Drops dimensions that an operand does not have: it is repeated along them.
+/// Removes dimensions that an operand lacks because it is broadcast along them.
 void KernelDistribution::dropBroadcast() {
   llvm::SmallVector<PartDim, 8> larger;
   for (const Operand &operand : operands)
@@ -146,8 +147,8 @@ KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
   return std::nullopt;
 }
 
-/// Merges the result of parts with that of summands. False if they differ too
-/// much to be followed together.
+/// Merges the result for parts with that for summands. Returns false if they
+/// differ too much to be tracked together.
 static bool joinReadings(AxisHolding &ofParts, const AxisHolding &ofSummands) {
   if (ofParts.holding == Holding::Part &&
       ofSummands.holding == Holding::Summand) {
@@ -157,8 +158,8 @@ static bool joinReadings(AxisHolding &ofParts, const AxisHolding &ofSummands) {
   return ofParts == ofSummands;
 }
 
-/// A value that may be a part or a summand is read as a part in all operands,
-/// and as a summand in all.
+/// A value that may be a part or a summand must be read as a part in all
+/// operands, or as a summand in all of them.
 std::optional<DistributionError>
 KernelDistribution::applyAxis(llvm::ArrayRef<const AxisHolding *> holdings,
                               bool isStages,
@@ -226,7 +227,7 @@ KernelDistribution::applyKnown(llvm::ArrayRef<const AxisHolding *> holdings,
   if (std::optional<size_t> mixed = findFirst(Holding::Mixed))
     return DistributionError{0, *mixed, "expected one kind of part"};
   if (std::optional<size_t> norm = findFirst(Holding::PartNorm)) {
-    // Squares of the norms of parts add up.
+    // The squares of the norms of parts can be added.
     const bool isSquare =
         numInputs == 2 && isLinear &&
         llvm::all_of(operands,
@@ -298,7 +299,7 @@ bool KernelDistribution::addsPartsToSummands(
   return hasParts;
 }
 
-/// If the inputs would give a summand, the output must be a summand, too.
+/// If the inputs give a summand, the output must be a summand too.
 std::optional<DistributionError>
 KernelDistribution::addParts(llvm::ArrayRef<const AxisHolding *> holdings,
                              std::vector<AxisHolding> &outputs) const {
@@ -350,8 +351,8 @@ KernelDistribution::applySummands(llvm::ArrayRef<const AxisHolding *> holdings,
   return std::nullopt;
 }
 
-/// A stage's own values stay its own; a single number that is computed from all
-/// of them belongs to this stage alone.
+/// A value of one stage stays a value of that stage. A scalar that is computed
+/// from all of them belongs to this stage only.
 void KernelDistribution::applyStageParts(
     std::vector<AxisHolding> &outputs) const {
   for (auto [result, output] :

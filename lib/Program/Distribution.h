@@ -1,15 +1,15 @@
 //===- Distribution.h - Distributions of values over ranks ------*- C++ -*-===//
 //
-// All ranks of a stage run one program on memory of their own. For each axis of
-// the mesh a distribution says how the contents of the ranks along it belong
-// together. The place of a cut is given in elements: the part of a rank is the
-// digit above `place` elements of the local tensor in memory order, which views
-// in other shapes do not change.
+// All ranks of a stage run one program on separate memories. For each axis of
+// the mesh, a distribution describes how the contents on the ranks along that
+// axis are related. The place of a cut is measured in elements: the index of a
+// rank's part is the digit above `place` elements of the local tensor in memory
+// order. Views in other shapes do not change it.
 //
-// A dimension of one element ends at the place where the one behind it ends:
-// where the latter is summed up, what is cut there is a part if the former is
-// cut, else a summand. The shapes do not say which, so both are followed, and
-// what follows has to agree with one.
+// A dimension with one element has the same place as the next dimension. If the
+// next dimension is summed, a cut at that place is a part if the former
+// dimension was cut, and otherwise a summand. Shapes do not tell which one it
+// is, so both readings are tracked, and later uses must agree with one of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,34 +22,34 @@
 namespace mf::program {
 
 enum class Holding : uint8_t {
-  /// Zeros, which are any of the others as well.
+  /// Zeros, which are also valid as any other holding.
   Zero,
   /// The value is the same on all ranks.
   Same,
-  /// A part of a whole.
+  /// Each rank holds a part of the value.
   Part,
-  /// A summand.
+  /// Each rank holds a summand of the value.
   Summand,
-  /// A candidate for the largest.
+  /// Each rank holds a candidate for the maximum.
   Candidate,
-  /// The Euclidean norm of a part.
+  /// Each rank holds the Euclidean norm of a part.
   PartNorm,
   /// The elements are held in different ways.
   Mixed
 };
 
-/// "a summand", "the same".
+/// Returns a description such as "a summand" or "the same".
 llvm::StringRef describe(Holding holding);
 
 struct AxisHolding {
   Holding holding = Holding::Same;
-  /// For a part: the places where it may be cut, ascending; any if there is
-  /// none.
+  /// For a part, the places where it may be cut, ascending. Empty if it may be
+  /// any place.
   llvm::SmallVector<int64_t, 2> places;
-  /// The cut is of a dimension that may have one element by now, so that it may
-  /// stand before or behind a dimension that a permutation moves to its place.
+  /// The cut dimension may have one element now, so that it may be before or
+  /// after a dimension that a permutation moves to its place.
   bool isLoose = false;
-  /// A part that may as well be a summand.
+  /// A part that may also be a summand.
   bool maySum = false;
 
   bool isSummand() const { return holding == Holding::Summand || maySum; }
@@ -70,8 +70,8 @@ struct AxisHolding {
 struct Distribution {
   /// The holding along each axis of the mesh.
   std::vector<AxisHolding> axes;
-  /// Where the first dimension stood before it was put first; of a summand, the
-  /// place where its shares will be cut.
+  /// The place of the first dimension before it was moved to the front. For a
+  /// summand, the place where its shares will be cut.
   std::optional<int64_t> firstPlace;
 
   bool operator==(const Distribution &other) const {
@@ -82,31 +82,31 @@ struct Distribution {
   }
 };
 
-/// The place of the cut between stages' own parameters: they are parts of the
+/// The place of the cut between stages' own parameters, which are parts of the
 /// model.
 inline constexpr int64_t stagePlace = -1;
 
-/// Merges the holdings of two sets of a value's elements.
+/// Merges the holdings of two sets of elements of a value.
 AxisHolding merge(const AxisHolding &a, const AxisHolding &b);
 
-/// Why an instruction does not compute what its ranks together should.
+/// The reason why an instruction does not compute the correct result on all
+/// ranks together.
 struct DistributionError {
   size_t axis = 0;
-  /// Index of the operand among those that were given.
+  /// The index of the operand among those that were passed.
   size_t operand = 0;
   std::string reason;
 };
 
-/// One kernel with its shapes, which maps distributions of its operands to
-/// those of its outputs.
+/// Maps distributions of a kernel's operands to those of its outputs.
 class KernelDistribution {
 public:
-  /// `parts` are those of the kernel's specification.
+  /// `parts` must be those of the kernel's specification.
   KernelDistribution(const LaunchedKernel &kernel, KernelParts parts);
 
-  /// The distributions of the outputs. `operands` are those of the inputs and
-  /// then of the former contents of the outputs, which count where the kernel
-  /// reads them.
+  /// Computes the distributions of the outputs. `operands` are those of the
+  /// inputs, followed by those of the former contents of the outputs, which
+  /// only matter if the kernel reads them.
   std::optional<DistributionError>
   apply(llvm::ArrayRef<const Distribution *> operands,
         llvm::ArrayRef<Axis> axes, std::vector<Distribution> &outputs) const;
@@ -115,21 +115,22 @@ private:
   struct Dim {
     PartDim dim;
     int64_t extent = 0;
-    /// Elements of the dimensions behind it, and those with its own.
+    /// The number of elements of all inner dimensions, without and with this
+    /// dimension.
     int64_t below = 0;
     int64_t place = 0;
 
-    /// Whether what has it may be repeated along it, as far as a rank's shape
-    /// tells.
+    /// Returns whether an operand that has the dimension may be broadcast along
+    /// it, as far as the shape on a rank tells.
     bool mayRepeat() const { return dim.isLeading && place == below; }
   };
-  /// Where a dimension is cut: above all of it, or above some elements of it,
-  /// as where two dimensions were joined and the second is cut.
+  /// Where a dimension is cut: above the whole dimension, or above some of its
+  /// elements if two dimensions were joined and the second one is cut.
   struct Cut {
     PartDim dim;
-    /// The number of elements; 0 for all of it.
+    /// The number of these elements; 0 for the whole dimension.
     int64_t elements = 0;
-    /// The place of the cut is unknown.
+    /// True if the place of the cut is not known.
     bool isUnknown = false;
 
     bool operator==(const Cut &other) const {
@@ -148,12 +149,12 @@ private:
   std::optional<DistributionError>
   applyAxis(llvm::ArrayRef<const AxisHolding *> holdings, bool isStages,
             std::vector<AxisHolding> &outputs) const;
-  /// Where no operand may be one or the other.
+  /// For operands none of which is ambiguous between a part and a summand.
   std::optional<DistributionError>
   applyKnown(llvm::ArrayRef<const AxisHolding *> holdings, bool isStages,
              std::vector<AxisHolding> &outputs) const;
-  /// Whether the kernel adds to summands, or writes over elements of them, what
-  /// it makes of parts.
+  /// Returns whether the kernel adds results of parts to summands, or
+  /// overwrites elements of summands with them.
   bool addsPartsToSummands(llvm::ArrayRef<const AxisHolding *> holdings) const;
   std::optional<DistributionError>
   addParts(llvm::ArrayRef<const AxisHolding *> holdings,
@@ -169,42 +170,43 @@ private:
               std::vector<AxisHolding> &outputs) const;
   void applyStageParts(std::vector<AxisHolding> &outputs) const;
   std::optional<Cut> getCut(const Dim &dim, int64_t place, bool isLoose) const;
-  /// How all operands that have the dimension may be cut there, if no other is.
+  /// Returns how all operands that have the dimension may be cut there, if no
+  /// other dimension is cut.
   llvm::SmallVector<Cut, 2>
   findCuts(llvm::ArrayRef<const AxisHolding *> holdings,
            const PartDim &dim) const;
   AxisHolding getOutput(const Operand &output, const Cut &cut) const;
 
-  /// Inputs and then outputs.
+  /// The inputs, followed by the outputs.
   std::vector<Operand> operands;
   size_t numInputs = 0;
   /// All dimensions that may be cut.
   std::vector<PartDim> dims;
   bool isPermutation = false;
-  /// Where a permutation finds the dimension that it puts first.
+  /// The original place of the dimension that a permutation moves to the front.
   std::optional<int64_t> firstPlace;
 };
 
-/// The inputs of a collective, in the order of its accesses, and the elements
-/// of its input and output.
+/// The inputs of a collective, in the order of its accesses, and the number of
+/// elements of its input and output.
 struct CollectiveOperands {
   llvm::SmallVector<const Distribution *, 3> inputs;
   int64_t inputElements = 0;
   int64_t outputElements = 0;
-  /// The size of the input's first dimension above one; 0 if it is part of
-  /// a buffer.
+  /// The size of the input's first dimension with more than one element; 0 if
+  /// the input is a part of a buffer.
   int64_t firstElements = 0;
-  /// The input's first dimension has one element.
+  /// True if the input's first dimension has one element.
   bool hasOneRow = false;
 };
 
-/// Computes the distribution of a collective's output on the members of a group
-/// of axes.
+/// Computes the distribution of a collective's output, given the axes of its
+/// group.
 std::optional<DistributionError>
 applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
                 const CollectiveOperands &operands, Distribution &output);
 
-/// The same for an all_to_all_v.
+/// Computes that of an all_to_all_v.
 std::optional<DistributionError>
 applyRowExchange(const Exchange &exchange, const Group &group, const Mesh &mesh,
                  const CollectiveOperands &operands, Distribution &output);

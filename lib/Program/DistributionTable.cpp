@@ -1,4 +1,4 @@
-//===- DistributionTable.cpp - Distributions by number --------------------===//
+//===- DistributionTable.cpp - Numbered distributions ---------------------===//
 
 #include "DistributionTable.h"
 #include "mf/Program/Signatures/KernelChain.h"
@@ -22,7 +22,8 @@ uint32_t DistributionTable::add(Distribution distribution) {
   return found->second;
 }
 
-/// Whether a static belongs to a parameter, which is a stage's own.
+/// Returns whether a static belongs to a parameter, so that it belongs to its
+/// stage.
 static bool isOfStage(Role role) {
   switch (role) {
   case Role::Parameter:
@@ -110,7 +111,7 @@ void DistributionTable::insert(Content &content, int64_t offset,
     return;
   const int64_t begin = offset + part.front().begin;
   const int64_t end = offset + part.back().end;
-  // Most buffers are written as a whole, and keep their memory here.
+  // Most buffers are written as a whole, so their memory is reused.
   if (content.empty() ||
       (begin <= content.front().begin && end >= content.back().end)) {
     content.assign(part.begin(), part.end());
@@ -194,8 +195,8 @@ DistributionTable::run(const Steps &steps, llvm::ArrayRef<uint32_t> operands,
                                   : &get(operands[operand]));
     if (std::optional<DistributionError> error =
             step.distribution.apply(given, program.mesh.getAxes(), outputs)) {
-      // For the result of a step, names the first operand that it was computed
-      // from.
+      // If the operand is the result of a step, the error names the first
+      // operand from which that was computed.
       int64_t operand = step.operands[error->operand];
       while (operand < 0)
         operand = steps[~operand].operands.front();

@@ -1,7 +1,8 @@
-//===- DistributionTable.h - Distributions by number -----------*- C++ -*-===//
+//===- DistributionTable.h - Numbered distributions -------------*- C++ -*-===//
 //
-// A step has few distributions and very many operations: each distribution has
-// a number, and the result of a kernel for given numbers is computed once.
+// A step has few distributions and very many operations. Therefore each
+// distribution has a number, and the result of a kernel for given numbers is
+// computed once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,13 +27,13 @@ struct ContentPiece {
   }
 };
 
-/// The contents of a buffer, as pieces in the order of their bytes; nothing was
-/// written elsewhere.
+/// The contents of a buffer as pieces in the order of their bytes. The bytes
+/// between them were not written.
 using Content = std::vector<ContentPiece>;
 
 class DistributionTable {
 public:
-  /// The number of zeros.
+  /// The number of the distribution of zeros.
   static constexpr uint32_t zero = 0;
 
   explicit DistributionTable(const Program &program);
@@ -40,14 +41,15 @@ public:
   uint32_t add(Distribution distribution);
   const Distribution &get(uint32_t number) const { return *numbered[number]; }
 
-  /// The contents of a static as the program declares them.
+  /// Returns the contents of a static as the program declares them.
   Content getStatic(const Static &buffer);
 
-  /// The one distribution of bytes of a buffer.
+  /// Returns the distribution of a range of bytes, which must have a single
+  /// one.
   uint32_t read(const Content &content, int64_t offset, int64_t bytes);
   void write(Content &content, int64_t offset, int64_t bytes,
              uint32_t distribution);
-  /// Bytes of a buffer as a buffer, and the other way round.
+  /// Convert a range of bytes of a buffer to a separate buffer, and back.
   Content extract(const Content &content, int64_t offset, int64_t bytes) const;
   void insert(Content &content, int64_t offset, const Content &part);
 
@@ -55,14 +57,14 @@ public:
     std::vector<uint32_t> outputs;
     std::optional<DistributionError> error;
   };
-  /// The distributions of a kernel's outputs, given those of its inputs and of
-  /// the former contents of its outputs. Fails where the kernel's signature
-  /// does not say.
+  /// Returns the distributions of a kernel's outputs, given those of its inputs
+  /// and of the former contents of its outputs. Fails if the kernel's signature
+  /// does not define them.
   llvm::Expected<const Outcome *> apply(uint32_t kernel,
                                         llvm::ArrayRef<uint32_t> operands);
 
 private:
-  /// A step of a launch: the launch itself, but for a chain of kernels.
+  /// A step of a launch. A launch has one step unless it is a chain of kernels.
   struct Step {
     KernelDistribution distribution;
     /// Operands of the launch, or ~i for the result of step i.
@@ -76,7 +78,7 @@ private:
 
   const Program &program;
   std::map<Distribution, uint32_t> numbers;
-  /// Keys of `numbers`, which stay where they are.
+  /// The keys of `numbers`, whose addresses are stable.
   std::vector<const Distribution *> numbered;
   std::map<uint32_t, Steps> kernels;
   std::map<std::vector<uint32_t>, Outcome> outcomes;

@@ -1,9 +1,8 @@
-//===- DistributionVerifier.cpp - Do ranks together compute the model? ----===//
+//===- DistributionVerifier.cpp - Checks the distributions of a step ------===//
 //
 // Runs the step on distributions instead of numbers, in the order in which each
-// stage issues it: events order what depends on each other at least so much.
-// All ranks of a stage are run at once, and the stages as far as messages
-// allow.
+// stage issues it, which satisfies all dependences. All ranks of a stage are
+// run at once, and each stage runs as far as messages allow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +17,8 @@ using llvm::Expected;
 
 namespace mf::program {
 
-/// The streams that each instruction of the step works on: a call on all those
-/// of its routine.
+/// Returns the streams on which each instruction of the step works. A call
+/// works on all streams of its routine.
 static std::vector<std::set<uint32_t>> findStreams(const StageProgram &stage) {
   std::vector<std::set<uint32_t>> ofRoutines, found;
   for (const Routine &routine : stage.routines) {
@@ -37,13 +36,14 @@ static std::vector<std::set<uint32_t>> findStreams(const StageProgram &stage) {
 
 namespace {
 
-/// The instructions of the step that work on one stream, and how many are done.
+/// The instructions of the step on one stream, and the number of those that are
+/// done.
 struct StreamRun {
   std::vector<uint32_t> positions;
   size_t next = 0;
 };
 
-/// A stage, and how far it has come.
+/// The progress of a stage.
 struct StageRun {
   StageRun(const Program &program, const StageProgram &stage,
            DistributionTable &table, TransferQueues &queues)
@@ -54,7 +54,7 @@ struct StageRun {
   const StageProgram &stage;
   StageDistributions distributions;
   std::vector<StreamRun> streams;
-  /// The streams that each instruction of the step works on.
+  /// The streams on which each instruction of the step works.
   std::vector<std::set<uint32_t>> worksOn;
   std::vector<bool> isRecorded;
 };
@@ -68,7 +68,7 @@ public:
 
 private:
   void begin(const StageProgram &stage);
-  /// Whether the stream came further.
+  /// Advances a stream. Returns whether it made progress.
   Expected<bool> advance(StageRun &run, StreamRun &stream);
   Error advanceAll();
   bool isReady(const StageRun &run, const Instruction &instruction) const;
@@ -117,8 +117,8 @@ Expected<bool> DistributionVerifier::advance(StageRun &run, StreamRun &stream) {
   while (stream.next < stream.positions.size()) {
     const uint32_t position = stream.positions[stream.next];
     const Instruction &instruction = step.instructions[position];
-    // Work that was issued before a call is done before the call's own work on
-    // the same stream.
+    // Work issued before a call is done before the call's own work on the same
+    // stream.
     const std::set<uint32_t> &streams = run.worksOn[position];
     auto isNext = [&](uint32_t number) {
       const StreamRun &other = run.streams[number];
@@ -139,7 +139,7 @@ Expected<bool> DistributionVerifier::advance(StageRun &run, StreamRun &stream) {
   return stream.next > first;
 }
 
-/// Advances all streams as far as they come.
+/// Advances all streams as far as possible.
 Error DistributionVerifier::advanceAll() {
   bool isMoving = true;
   while (isMoving) {
@@ -159,7 +159,7 @@ Error DistributionVerifier::advanceAll() {
 // The end of the step
 //===----------------------------------------------------------------------===//
 
-/// Whether what lies in a buffer as `held` may be said to lie as `declared`.
+/// Returns whether contents with holding `held` satisfy the declared holding.
 static bool agrees(const AxisHolding &held, const AxisHolding &declared) {
   if (held.holding == Holding::Zero)
     return true;
@@ -171,8 +171,8 @@ static bool agrees(const AxisHolding &held, const AxisHolding &declared) {
          });
 }
 
-/// A buffer in which gradients are added up holds summands, but for axes that
-/// cut it.
+/// A buffer in which gradients are accumulated holds summands, except along
+/// axes that cut it.
 Error DistributionVerifier::finishStatic(const StageRun &run, uint32_t number) {
   const Static &buffer = run.stage.statics[number];
   const Content declared = table.getStatic(buffer);
@@ -188,7 +188,7 @@ Error DistributionVerifier::finishStatic(const StageRun &run, uint32_t number) {
     if (buffer.role == Role::Accumulated && is.isSummand() &&
         should.holding == Holding::Same)
       continue;
-    // The host reads those of all ranks.
+    // The host reads the reports of all ranks.
     if (buffer.role == Role::Report && is.holding == Holding::Part)
       continue;
     return llvm::make_error<LocatedError>(

@@ -1,4 +1,4 @@
-//===- DropRates.cpp - Rates of tokens that experts dropped ---------------===//
+//===- DropRates.cpp - Fractions of tokens that experts dropped -----------===//
 
 #include "mf/Program/DropRates.h"
 #include "llvm/ADT/StringRef.h"

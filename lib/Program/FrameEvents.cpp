@@ -1,4 +1,4 @@
-//===- FrameEvents.cpp - What the step does with each frame ---------------===//
+//===- FrameEvents.cpp - Uses of frames in a step -------------------------===//
 
 #include "FrameEvents.h"
 #include <map>
@@ -7,7 +7,7 @@ namespace mf::program {
 
 namespace {
 
-/// Numbers the buffers of a frame's events.
+/// Assigns numbers to the buffers of a frame's events.
 class EventList {
 public:
   uint32_t getNumber(const Operand &operand) {

@@ -1,4 +1,4 @@
-//===- FrameEvents.h - What the step does with each frame -------*- C++ -*-===//
+//===- FrameEvents.h - Uses of frames in a step -----------------*- C++ -*-===//
 
 #ifndef MF_LIB_PROGRAM_FRAMEEVENTS_H
 #define MF_LIB_PROGRAM_FRAMEEVENTS_H
@@ -7,28 +7,29 @@
 
 namespace mf::program {
 
-/// Something that the step does with a frame: a call, or a copy of a slot to a
-/// buffer of the step.
+/// One use of a frame in the step: a call, or a copy of a slot to a buffer of
+/// the step.
 struct FrameEvent {
-  /// None for a copy.
+  /// Empty for a copy.
   std::optional<uint32_t> routine;
   /// The slot that is copied.
   uint32_t slot = 0;
-  /// The buffers that it passes or writes, numbered through the frame's events.
+  /// The buffers that it passes or writes, numbered in the order of the frame's
+  /// events.
   std::vector<uint32_t> arguments;
   uint32_t location = 0;
 
-  /// Whether both do the same; they may stand in different places.
+  /// Returns whether both do the same, possibly at different positions.
   bool operator==(const FrameEvent &other) const {
     return routine == other.routine && slot == other.slot &&
            arguments == other.arguments;
   }
 };
 
-/// For each frame of a stage what the step does with it, in order.
+/// Returns the uses of each frame of a stage, in order.
 std::vector<std::vector<FrameEvent>> findFrameEvents(const StageProgram &stage);
 
-/// The bytes of a routine's argument; 0 if the routine does not use it.
+/// Returns the bytes of a routine's argument; 0 if the routine does not use it.
 int64_t getArgumentBytes(const Routine &routine, uint32_t argument);
 
 } // namespace mf::program

@@ -1,4 +1,4 @@
-//===- KernelCuts.cpp - Where what kernels make of parts is cut -----------===//
+//===- KernelCuts.cpp - Cuts of kernel results ----------------------------===//
 
 #include "Distribution.h"
 #include "llvm/ADT/STLExtras.h"
@@ -6,7 +6,7 @@
 
 namespace mf::program {
 
-/// One of these places or of those.
+/// Adds the places of another list of alternatives.
 static void addPlaces(llvm::SmallVectorImpl<int64_t> &places,
                       llvm::ArrayRef<int64_t> more) {
   llvm::append_range(places, more);
@@ -28,7 +28,7 @@ KernelDistribution::getCut(const Dim &dim, int64_t place, bool isLoose) const {
 llvm::SmallVector<KernelDistribution::Cut, 2>
 KernelDistribution::findCuts(llvm::ArrayRef<const AxisHolding *> holdings,
                              const PartDim &dim) const {
-  // None yet, or those on which all operands so far agree.
+  // The cuts on which all operands so far agree. Empty if there was none yet.
   std::optional<llvm::SmallVector<Cut, 2>> cuts;
   for (auto [number, operand] : llvm::enumerate(operands)) {
     const AxisHolding &holding = *holdings[number];
@@ -41,7 +41,8 @@ KernelDistribution::findCuts(llvm::ArrayRef<const AxisHolding *> holdings,
         return {};
       continue;
     }
-    // Each rank has one element of it, and this operand one for all ranks.
+    // Each rank has one element of the dimension, and this operand has one for
+    // all ranks.
     if (!isPart && found && found->mayRepeat())
       continue;
     if (isPart != (found != nullptr))
@@ -68,7 +69,7 @@ AxisHolding KernelDistribution::getOutput(const Operand &output,
     return {Holding::Part,
             {cut.elements == 0 ? found->place : cut.elements * found->below}};
   }
-  // The cut of a dimension from which each rank takes a part of its own.
+  // The kernel has a dimension from which each rank takes its own part.
   for (const Operand &operand : operands)
     if (operand.part.ownPartAbove != 0)
       return {Holding::Part,
@@ -84,8 +85,8 @@ AxisHolding KernelDistribution::getOutput(const Operand &output,
   llvm_unreachable("covered switch");
 }
 
-/// Merges the results of a cut in one dimension or in another. False if they
-/// cannot be followed together.
+/// Merges the results of a cut in one of two dimensions. Returns false if they
+/// cannot be tracked together.
 static bool addCut(AxisHolding &known, const AxisHolding &next) {
   if (known.holding != next.holding) {
     if (!known.isSummand() && !next.isSummand())

@@ -57,7 +57,7 @@ static BufferCategory getCategory(Role role) {
 
 namespace {
 
-/// Puts the places of a plan to compact lifetimes.
+/// Combines the offsets of a plan with compact lifetimes.
 class InstanceList {
 public:
   InstanceList(const StageProgram &stage, const StepLiveness &liveness)
@@ -187,7 +187,7 @@ std::vector<int64_t> computeBytesAlive(const std::vector<Lifetime> &lifetimes,
   int64_t last = 0;
   for (const Lifetime &lifetime : lifetimes)
     last = std::max(last, lifetime.end);
-  // Lifetimes that end are subtracted before those that begin at the same time
+  // Lifetimes that end at a time are subtracted before those that begin at it
   // are added.
   std::vector<int64_t> changes(last + 1, 0);
   for (const Lifetime &lifetime : lifetimes) {

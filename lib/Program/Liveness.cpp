@@ -10,8 +10,8 @@ namespace mf::program {
 
 namespace {
 
-/// Uses by other streams that the compute stream does not know to be over, by
-/// stream in the order of their positions there.
+/// The uses by other streams that the compute stream does not know to be over.
+/// The uses of each stream are ordered by their positions on it.
 template <typename Buffer> class PendingUses {
 public:
   explicit PendingUses(size_t numStreams) : streams(numStreams) {}
@@ -20,8 +20,8 @@ public:
     streams[stream].push_back({position, buffer});
   }
 
-  /// Removes those that the compute stream knows to be over, and calls `visit`
-  /// with each.
+  /// Removes the uses that the compute stream knows to be over, and calls
+  /// `visit` with each of them.
   template <typename Visit>
   void settle(const StreamClocks &clocks, uint32_t compute, Visit visit) {
     for (uint32_t stream = 0; stream < streams.size(); ++stream) {
@@ -34,7 +34,7 @@ public:
     }
   }
 
-  /// Calls `visit` with each that is left and that is known to be over, and
+  /// Calls `visit` with each remaining use that is known to be over, and
   /// removes those for which it returns true.
   template <typename Visit>
   void eraseKnown(const StreamClocks &clocks, uint32_t compute, Visit visit) {
@@ -91,7 +91,7 @@ public:
   }
 
 private:
-  /// Null for what lives beyond the routine anyway.
+  /// Returns null for memory that lives beyond the routine.
   MomentRange *find(const Operand &operand) {
     const Buffer &buffer = routine.body.buffers[operand.buffer];
     switch (buffer.kind) {
@@ -141,8 +141,9 @@ private:
     clocks.end(scope, instruction);
   }
 
-  /// When what another stream is given now may start: behind the moments that
-  /// it waits for, which may be earlier than where it is issued.
+  /// Returns the earliest start of work that is issued to another stream now.
+  /// It follows the moments for which the stream waits, which may be earlier
+  /// than the moment of issue.
   int64_t getStart(uint32_t stream) const {
     return momentsBehind[clocks.getClock(stream, stage.computeStream)];
   }
@@ -152,7 +153,7 @@ private:
   Scope scope;
   StreamClocks clocks;
   PendingUses<MomentRange *> pending;
-  /// By position on the compute stream, from 1.
+  /// The moment after each position (from 1) on the compute stream.
   std::vector<int64_t> momentsBehind;
   int64_t moment = 0;
   RoutineLiveness result;
@@ -179,7 +180,8 @@ private:
   void useInCall(MessageRange &message, const MomentRange &use,
                  uint32_t position);
   void keepForHost();
-  /// The message, or static of the step, that an operand is of, or null.
+  /// Returns the message, or the static that lives for a part of the step, that
+  /// an operand uses; null for other operands.
   MessageRange *find(const Operand &operand) {
     const Buffer &buffer = stage.step.buffers[operand.buffer];
     if (buffer.kind == BufferKind::Message)
@@ -200,9 +202,9 @@ private:
   Scope scope;
   StreamClocks clocks;
   PendingUses<MessageRange *> pending;
-  /// Messages that other instructions than a call's on the compute stream use.
+  /// Messages with uses other than by calls on the compute stream.
   llvm::SmallPtrSet<const MessageRange *, 16> usedElsewhere;
-  /// Calls before the instruction that is visited.
+  /// The number of calls before the visited instruction.
   int64_t numCalls = 0;
   StepLiveness result;
 };
@@ -222,10 +224,10 @@ void StepAnalysis::collectCalls() {
   result.starts.push_back(time);
 }
 
-/// The earliest moment at which work that another stream is given now may
-/// start: beside the last moment of the compute stream that is known to be
-/// over. A later wait of the stream does not count, since it may still be going
-/// on.
+/// Returns the earliest moment at which work that is issued to another stream
+/// now may start: during the last moment of the compute stream that is known to
+/// be over. A later wait of the stream does not count, because it may still be
+/// pending.
 CallMoment StepAnalysis::getStart(uint32_t stream) const {
   const auto over =
       static_cast<int64_t>(clocks.getClock(stream, stage.computeStream));
@@ -295,7 +297,7 @@ void StepAnalysis::visitCall(const Call &call, const Instruction &instruction,
   clocks.setPosition(compute, start + routine.getLength());
   for (const uint32_t event : call.events)
     clocks.wait(compute, event);
-  // A message that the routine itself waits for is live up to its use there.
+  // A message for which the routine itself waits is live until its use there.
   pending.eraseKnown(clocks, compute, [&](MessageRange *message) {
     const auto isPassed = [&](const Operand &argument) {
       return find(argument) == message;
@@ -313,7 +315,7 @@ void StepAnalysis::visitOther(const Instruction &instruction) {
   const bool isCompute = instruction.stream == stage.computeStream;
   const auto before = clocks.getClock(instruction.stream, instruction.stream);
   const uint64_t position = clocks.begin(scope, instruction);
-  // The compute stream's clock counts the moments of calls.
+  // The clock of the compute stream counts the moments of calls.
   if (isCompute)
     clocks.setPosition(instruction.stream, before);
   for (const MemoryAccess &access : instruction.accesses) {
@@ -325,7 +327,7 @@ void StepAnalysis::visitOther(const Instruction &instruction) {
     message->onlyCompute = false;
     usedElsewhere.insert(message);
     const CallMoment start = getStart(instruction.stream);
-    // Between two calls the compute stream counts as working beside both.
+    // Between two calls, the compute stream counts as overlapping both of them.
     extend(*message, start,
            isCompute ? CallMoment{numCalls, numCalls < static_cast<int64_t>(
                                                            result.calls.size())

@@ -129,7 +129,7 @@ FailureOr<LearningRateRule> decodeLrSchedule(Operation *op,
         return failure();
       continue;
     }
-    // The lowering has already used the parameters of a group.
+    // Lowering has used the parameters of a group already.
     if (named.getName() == "params")
       continue;
     std::optional<ScheduleValue> value = decodeScheduleValue(named.getValue());

@@ -1,8 +1,8 @@
-//===- Channels.cpp - Do exchanges match? ---------------------------------===//
+//===- Channels.cpp - Checks that exchanges match -------------------------===//
 //
-// A channel's parties are the stages that use it, and of a transfer the side of
-// each. All ranks of a stage do the same, so parties match if their programs
-// do.
+// The parties of a channel are the stages that use it and, for a transfer,
+// their sides. All ranks of a stage do the same, so parties match if their
+// programs do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,11 @@ namespace mf::program {
 
 namespace {
 
-/// One use of a channel, in the order in which its stage issues them.
+/// One use of a channel. Uses are in the order in which a stage issues them.
 struct ChannelUse {
   const Instruction *instruction = nullptr;
   const Exchange *exchange = nullptr;
-  /// Bytes that are sent or received, or bytes of a collective's input.
+  /// The bytes that are sent or received, or the bytes of a collective's input.
   int64_t bytes = 0;
 };
 
@@ -116,7 +116,7 @@ void ChannelChecker::addUses(const StageProgram &stage,
   }
 }
 
-// On two streams the order of a channel's messages would be left to chance.
+// On two streams, the order of a channel's messages would be undefined.
 LogicalResult ChannelChecker::checkStreams(const Channel &channel,
                                            llvm::ArrayRef<Party> list) {
   for (const Party &party : list)
@@ -157,8 +157,8 @@ static int64_t getOutputBytes(const ChannelUse &use) {
   return use.instruction->accesses.back().operand.bytes;
 }
 
-/// Compares two members of an all_to_all_v, which must have the same room for
-/// rows.
+/// Returns whether two members of an all_to_all_v have the same room for rows,
+/// as they must.
 static bool haveSameRows(const ChannelUse &use, const ChannelUse &other) {
   const RowExchange &a = use.exchange->rows, &b = other.exchange->rows;
   return a.rowBytes == b.rowBytes && a.experts == b.experts &&

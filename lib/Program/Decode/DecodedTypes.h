@@ -9,7 +9,7 @@
 
 namespace mf::program {
 
-/// Bytes of any single buffer, arena or host memory stay below this, so that
+/// A limit on the bytes of any single buffer, arena or host memory, so that
 /// sums of a few of them cannot overflow.
 constexpr int64_t maximumBytes = int64_t{1} << 56;
 
@@ -20,15 +20,16 @@ struct BufferShape {
   Space space = Space::Device;
 };
 
-/// Reports at `op` an element type no kernel computes with, and a size beyond
-/// `maximumBytes`.
+/// Decodes a buffer type. Reports an element type that kernels do not support,
+/// and a size beyond `maximumBytes`, at `op`.
 mlir::FailureOr<BufferShape> decodeType(mlir::Operation *op, mlir::Type type);
 
-/// `value`, and `factor` and `window` or neither.
+/// Decodes a loss scale: `value`, and either both or none of `factor` and
+/// `window`.
 mlir::FailureOr<LossScale> decodeLossScale(mlir::Operation *op,
                                            mlir::DictionaryAttr attribute);
 
-/// The certificate of a chunk: results as lists of [name, term].
+/// Decodes the certificate of a chunk, whose results are lists of [name, term].
 mlir::FailureOr<Certificate> decodeCertificate(mlir::Operation *op,
                                                mlir::DictionaryAttr attribute);
 

@@ -8,7 +8,8 @@ using namespace mlir;
 
 namespace mf::program {
 
-/// The largest product of the step's sizes: tokens of one step.
+/// A limit on the product of the step's sizes, which are the tokens of one
+/// step.
 static constexpr int64_t maximumTokens = int64_t{1} << 40;
 
 static LogicalResult decodeHeader(ascend::ProgramOp op, Program &program) {
@@ -45,7 +46,7 @@ static LogicalResult decodeHeader(ascend::ProgramOp op, Program &program) {
   return success();
 }
 
-/// The programs in the order of their stages.
+/// Returns the programs in the order of their stages.
 static FailureOr<SmallVector<ascend::ProgramOp>> sortStages(ModuleOp module) {
   SmallVector<ascend::ProgramOp> given;
   for (Operation &op : module.getBody()->getOperations()) {

@@ -1,4 +1,4 @@
-//===- DecoderState.cpp - State while a module is decoded -----------------===//
+//===- DecoderState.cpp - State of decoding -------------------------------===//
 
 #include "DecoderState.h"
 #include "llvm/ADT/STLExtras.h"
@@ -7,8 +7,8 @@ using namespace mlir;
 
 namespace mf::program {
 
-/// The kernel of a launch. The operation's own verifier has checked it against
-/// the kernel's signature.
+/// Decodes the kernel of a launch. The operation's verifier has checked it
+/// against the kernel's signature.
 static FailureOr<LaunchedKernel> decodeKernel(ascend::LaunchOp op,
                                               uint32_t location) {
   LaunchedKernel kernel;
@@ -27,8 +27,8 @@ static FailureOr<LaunchedKernel> decodeKernel(ascend::LaunchOp op,
 
 FailureOr<uint32_t> DecoderState::getKernel(ascend::LaunchOp op,
                                             uint32_t location) {
-  // MLIR keeps one object for each distinct attribute and type, so equal
-  // launches have equal keys.
+  // MLIR has one object for each distinct attribute and type, so equal launches
+  // have equal keys.
   llvm::SmallVector<const void *, 8> key = {
       op.getKernelAttr().getAsOpaquePointer(),
       op.getKernelAttributesAttr().getAsOpaquePointer()};

@@ -1,4 +1,4 @@
-//===- DecoderState.h - State while a module is decoded ---------*- C++ -*-===//
+//===- DecoderState.h - State of decoding -----------------------*- C++ -*-===//
 
 #ifndef MF_LIB_PROGRAM_DECODE_DECODERSTATE_H
 #define MF_LIB_PROGRAM_DECODE_DECODERSTATE_H
@@ -15,11 +15,11 @@ namespace mf::program {
 /// The tables that all stages share.
 class DecoderState {
 public:
-  /// Before planning nothing has an offset, and none is asked for.
+  /// Before planning, offsets are neither present nor required.
   explicit DecoderState(bool isPlanned) : isPlanned(isPlanned) {}
 
   DecodedProgram result;
-  /// By location.
+  /// The operations by location index.
   std::vector<mlir::Operation *> operations;
   const bool isPlanned;
 
@@ -29,15 +29,15 @@ public:
     return result.locations.size() - 1;
   }
 
-  /// The kernel of a launch; equal ones are shared.
+  /// Returns the index of a launch's kernel. Equal kernels share an entry.
   mlir::FailureOr<uint32_t> getKernel(ascend::LaunchOp op, uint32_t location);
 
-  /// The entry of a channel; equal ones are shared.
+  /// Returns the index of a channel. Equal channels share an entry.
   uint32_t getChannel(Channel channel);
 
-  /// Reports an offset that is absent, not a multiple of `alignment`, or that
-  /// puts `bytes` bytes outside of `capacity` bytes of `memory`. Before
-  /// planning there is nothing to check.
+  /// Reports an offset that is missing, that is not a multiple of `alignment`,
+  /// or with which `bytes` bytes are outside of the `capacity` bytes of
+  /// `memory`. Does nothing before planning.
   mlir::LogicalResult checkOffset(mlir::Operation *op,
                                   std::optional<int64_t> offset, int64_t bytes,
                                   int64_t alignment, int64_t capacity,
@@ -50,7 +50,7 @@ private:
   std::map<ChannelKey, uint32_t> channels;
 };
 
-/// The symbols of one program and the stage they are decoded into.
+/// The symbols of one program, and the stage into which they are decoded.
 struct StageContext {
   StageProgram stage;
   llvm::StringMap<uint32_t> streams;
@@ -58,17 +58,18 @@ struct StageContext {
   llvm::StringMap<uint32_t> layouts;
   llvm::StringMap<uint32_t> routines;
 
-  /// Bytes of the arena or of the host memory.
+  /// Returns the bytes of the arena or of host memory.
   int64_t getCapacity(Space space) const {
     return space == Space::Device ? stage.arenaBytes : stage.hostBytes;
   }
 };
 
-/// Checks that a buffer at `offset` of a frame lies in one of its parts.
+/// Checks that a buffer at `offset` of a frame is inside of one of the frame's
+/// parts.
 mlir::LogicalResult checkPart(mlir::Operation *op, const FrameLayout &layout,
                               int64_t offset, int64_t bytes);
 
-/// Checks the offset of a buffer that lies in the arena or in host memory.
+/// Checks the offset of a buffer in the arena or in host memory.
 mlir::LogicalResult checkPlace(mlir::Operation *op,
                                std::optional<int64_t> offset,
                                const BufferShape &buffer,

@@ -1,7 +1,7 @@
-//===- InstructionOps.cpp - Decoding of what the host issues --------------===//
+//===- InstructionOps.cpp - Decoding of instructions ----------------------===//
 //
-// Instructions answer the questions of InstructionOpInterface; calls stand for
-// the instructions of a routine.
+// Instructions implement InstructionOpInterface. Calls represent the
+// instructions of a routine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ LogicalResult ListDecoder::decodeArguments(ascend::CallOp op,
   return success();
 }
 
-/// `records` counts launches; the tables count instructions.
+/// `records` counts launches, whereas the tables count instructions.
 LogicalResult ListDecoder::decodeRecords(ascend::CallOp op,
                                          const Routine &callee, Call &call) {
   ArrayRef<int64_t> records = op.getRecords().value_or(ArrayRef<int64_t>());

@@ -113,8 +113,8 @@ FailureOr<uint32_t> ListDecoder::getEvent(Operation *op, Value event) {
   return found->second;
 }
 
-// A temporary has no name in the IR: it is called after the operator that first
-// writes it, and a copy of a slot after that slot.
+// A temporary has no name in the IR. It gets the name of the operator that
+// first writes it, and a copy of a slot gets the name of that slot.
 void ListDecoder::nameTemporaries() {
   for (const Instruction &instruction : list.instructions)
     for (const MemoryAccess &access : instruction.accesses) {

@@ -13,8 +13,8 @@ public:
   ListDecoder(DecoderState &state, StageContext &context, Routine *routine)
       : state(state), context(context), routine(routine) {}
 
-  /// Reports the first operation that cannot be decoded. A stage whose decoding
-  /// failed midway is unusable.
+  /// Reports the first operation that cannot be decoded. If decoding fails, the
+  /// stage must not be used.
   mlir::FailureOr<InstructionList> decode(mlir::Region &body);
 
 private:
@@ -29,7 +29,7 @@ private:
   mlir::LogicalResult decode(ascend::CallOp op);
   mlir::LogicalResult decode(ascend::InstructionOpInterface op);
 
-  /// Reserves room for the instructions of a block: steps are long.
+  /// Reserves memory for the instructions of a block, because steps are long.
   void reserve(mlir::Block &block);
   mlir::LogicalResult decodeArguments(mlir::Block &block);
   mlir::LogicalResult decodeArguments(ascend::CallOp op, const Routine &callee,
@@ -38,8 +38,7 @@ private:
                                     Call &call);
   mlir::LogicalResult decodeAccesses(ascend::InstructionOpInterface op,
                                      Instruction &instruction);
-  /// Fills in an instruction's work, and which of its accesses may share
-  /// memory.
+  /// Sets an instruction's work, and which of its accesses may share memory.
   mlir::LogicalResult decodeWork(ascend::InstructionOpInterface op,
                                  Instruction &instruction);
   mlir::LogicalResult decodeKernel(ascend::LaunchOp op,
@@ -47,7 +46,7 @@ private:
   mlir::LogicalResult decodeExchange(ascend::InstructionOpInterface op,
                                      const ascend::ExchangeRecord &exchange,
                                      Instruction &instruction);
-  /// The channel of a send or receive.
+  /// Returns the channel of a send or receive.
   mlir::FailureOr<uint32_t> getTransfer(mlir::Operation *op,
                                         const ascend::ExchangeRecord &exchange);
   mlir::FailureOr<Channel>
@@ -60,14 +59,14 @@ private:
   mlir::LogicalResult addAwaited(mlir::Operation *op, mlir::ValueRange events,
                                  Instruction &instruction);
 
-  /// Makes `value` the buffer of this kind and number, which is shared with
+  /// Maps `value` to the buffer of this kind and index, which it shares with
   /// earlier values of the same one.
   void defineBuffer(mlir::Value value, Buffer buffer);
   mlir::FailureOr<Operand> getOperand(mlir::Operation *op, mlir::Value value);
-  /// As getOperand, and reports a buffer that is not in device memory.
+  /// Like getOperand, but reports a buffer that is not in device memory.
   mlir::FailureOr<Operand> getDeviceOperand(mlir::Operation *op,
                                             mlir::Value value);
-  /// The compute stream if `stream` is null.
+  /// Returns a stream's index; that of the compute stream if `stream` is null.
   mlir::FailureOr<uint32_t> getStream(mlir::Operation *op,
                                       mlir::FlatSymbolRefAttr stream);
   mlir::FailureOr<uint32_t> getEvent(mlir::Operation *op, mlir::Value event);
@@ -78,14 +77,14 @@ private:
   StageContext &context;
   Routine *routine;
   InstructionList list;
-  /// Location of the operation being decoded.
+  /// The location of the operation that is being decoded.
   uint32_t location = 0;
   uint32_t numTemporaries = 0;
   uint32_t numMessages = 0;
   llvm::DenseMap<mlir::Value, Operand> operands;
   llvm::DenseMap<mlir::Value, uint32_t> events;
   llvm::DenseMap<mlir::Value, uint32_t> frames;
-  /// Numbers of buffers, by kind, index and frame.
+  /// The numbers of buffers, by kind, index and frame.
   llvm::DenseMap<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> buffers;
   /// The channels of transfers, by peer, name and side.
   llvm::DenseMap<std::tuple<const void *, const void *, unsigned>, uint32_t>

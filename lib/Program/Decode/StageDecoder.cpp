@@ -10,8 +10,9 @@ namespace mf::program {
 
 namespace {
 
-/// Symbols may be used before they stand in the file, so each kind of
-/// declaration is decoded for the whole program before the next kind.
+/// Decodes one program. Symbols may be used before their declaration in the
+/// file, so each kind of declaration is decoded for the whole program before
+/// the next kind.
 class StageDecoder {
 public:
   StageDecoder(ascend::ProgramOp program, DecoderState &state)
@@ -202,7 +203,7 @@ LogicalResult StageDecoder::decodeLayout(ascend::FrameLayoutOp op) {
   FrameLayout layout;
   layout.name = op.getSymName().str();
   layout.location = state.addLocation(op);
-  // A new plan ignores an earlier one.
+  // A new plan ignores the existing one.
   layout.bytes = state.isPlanned ? op.getBytes().value_or(0) : 0;
   if (layout.bytes < 0 || layout.bytes > context.stage.arenaBytes)
     return op.emitError("a frame of ")

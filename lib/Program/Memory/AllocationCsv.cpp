@@ -38,7 +38,7 @@ private:
 
   CsvReader csv;
   StringRef fileName;
-  /// By meaning: which cell of a row holds it, or -1.
+  /// For each column's meaning, the index of its cell in a row, or -1.
   std::array<int, NumColumns> columns;
   size_t numCells = 0;
   bool endIsInclusive = false;

@@ -18,8 +18,8 @@ namespace {
 
 using Status = CapacitySearchResult::Status;
 
-/// Searches within `capacity` and takes the plan that is found. Long problems
-/// are searched window after window of time.
+/// Searches within `capacity` and stores the plan that is found. Long problems
+/// are searched in successive windows of time.
 Status search(const AllocationProblem &problem, int64_t capacity, int64_t work,
               AllocationPlan &plan) {
   constexpr size_t manyBuffers = 1000;
@@ -44,13 +44,13 @@ Status search(const AllocationProblem &problem, int64_t capacity, int64_t work,
   return result.status;
 }
 
-/// Looks for a lower peak: at the bound, then halving the range between; at
-/// last just below the peak, where a search that ends proves that there is
-/// none.
+/// Searches for a lower peak: first at the bound, then by bisection. The last
+/// search is for a peak just below the current one; if it ends, no lower peak
+/// exists.
 void improve(const AllocationProblem &problem, AllocationPlan &plan,
              const AllocationPlanOptions &options) {
   constexpr int attempts = 6;
-  // No peak is below `proven`; those below `lowest` are not worth more work.
+  // No peak is below `proven`. Peaks below `lowest` are not worth more work.
   int64_t proven = plan.bound.bytes;
   if (plan.isProvenInfeasible)
     proven = std::max(proven, *problem.capacity + 1);

@@ -51,8 +51,8 @@ static Error checkBuffer(const AllocationBuffer &buffer) {
   return Error::success();
 }
 
-/// Finds two buffers that are alive together and share an address; looks at
-/// the buffers of `indices` only.
+/// Finds two buffers among `indices` that are live at the same time and share
+/// an address.
 static Error findOverlap(llvm::ArrayRef<AllocationBuffer> buffers,
                          llvm::ArrayRef<int64_t> offsets,
                          llvm::ArrayRef<size_t> indices) {
@@ -147,8 +147,8 @@ LiveBound AllocationProblem::maxLive() const {
   std::sort(events.begin(), events.end(), [](const Event &a, const Event &b) {
     return std::tie(a.time, a.isBegin) < std::tie(b.time, b.isBegin);
   });
-  // One buffer is the topmost and needs no room above its own bytes; the bound
-  // grants that to the one for which it saves most.
+  // The topmost buffer needs no padding after its bytes. The bound assumes that
+  // this is the buffer for which it saves most.
   std::multiset<int64_t> slacks;
   LiveBound bound;
   int64_t live = 0;

@@ -9,11 +9,11 @@
 
 namespace mf::memory {
 
-/// Disjoint address ranges, each with the name of its owner.
+/// Disjoint address ranges, each with an owner.
 template <typename Owner> class AddressMap {
 public:
-  /// Adds [offset, offset + size), size > 0; if it overlaps another range,
-  /// adds nothing and returns the owner of one such range.
+  /// Adds [offset, offset + size) with size > 0. If it overlaps another range,
+  /// nothing is added and the owner of such a range is returned.
   std::optional<Owner> insert(int64_t offset, int64_t size, Owner owner) {
     auto after = ranges.lower_bound(offset);
     if (after != ranges.end() && after->first < offset + size)

@@ -8,7 +8,7 @@ namespace mf::memory {
 
 Placement solveFirstFit(const AllocationProblem &problem,
                         const FirstFitOptions &options) {
-  // Sizes rounded up leave no gaps too small or too oddly placed for use.
+  // Rounding sizes up avoids gaps that are too small or misaligned for use.
   PackProblem pack = compressLifetimes(problem.buffers);
   int64_t granule = getGranule(pack);
   for (PackItem &item : pack.items)

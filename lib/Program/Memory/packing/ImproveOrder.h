@@ -8,11 +8,11 @@
 
 namespace mf::memory {
 
-/// Repeats a list heuristic, each time moving the items that stick out above
-/// `goodPeak` to the front of the order ("squeaky wheel": Joslin and Clements,
-/// 1999), as long as one of `patience` tries in a row helps. `current` is the
-/// first packing of the order; `pack(order)` packs again, or gives nothing if
-/// the budget is spent.
+/// Repeats a list heuristic, each time moving the items that exceed `goodPeak`
+/// to the front of the order ("squeaky wheel": Joslin and Clements, 1999),
+/// until `patience` successive attempts bring no improvement. `current` is the
+/// first packing of the order. `pack(order)` packs again, and returns nothing
+/// if the budget is spent.
 template <typename Item, typename Pack>
 void improveOrder(const std::vector<Item> &items, std::vector<int32_t> order,
                   PackResult current, int64_t goodPeak, int patience, Pack pack,

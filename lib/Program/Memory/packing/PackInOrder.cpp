@@ -11,7 +11,7 @@ namespace mf::memory {
 
 namespace {
 
-/// An item at an address.
+/// An item with its address.
 struct AddressedItem {
   AddressRange address;
   int32_t begin;
@@ -22,11 +22,11 @@ struct AddressedItem {
   }
 };
 
-/// The items already placed, by lifetime, and by address once most of them are
-/// alive at a time.
+/// The items placed so far, indexed by lifetime and, once most of them are live
+/// at the same time, by address.
 class PlacedItems {
 public:
-  /// Reads the offset of an item from `offsets` once it is placed.
+  /// `offsets` has the offset of each item that has been placed.
   PlacedItems(const PackProblem &problem, const std::vector<int64_t> &offsets)
       : items(problem.items), offsets(offsets),
         byBegin(getSortedIndices<int32_t>(items.size(),
@@ -61,8 +61,8 @@ public:
     }
   }
 
-  /// Sets `conflicts` to the addresses of the placed items that are alive
-  /// somewhere in [begin, end), ascending.
+  /// Sets `conflicts` to the address ranges of the placed items that are live
+  /// anywhere in [begin, end), ascending.
   void findConflicts(int32_t begin, int32_t end,
                      std::vector<AddressRange> &conflicts) {
     conflicts.clear();
@@ -77,7 +77,7 @@ public:
       });
       std::sort(conflicts.begin(), conflicts.end());
     }
-    // The next item likely has as many conflicts.
+    // The number of conflicts is likely similar for the next item.
     constexpr size_t sortCost = 8;
     areManyAlive =
         conflicts.size() * sortCost > byAddress.size() + fresh.size();
@@ -88,7 +88,7 @@ private:
     return {offsets[index], offsets[index] + items[index].size};
   }
 
-  /// Moves fresh items to their places by address.
+  /// Merges fresh items into the order by address.
   void sortFresh() {
     std::sort(fresh.begin(), fresh.end());
     std::vector<AddressedItem> merged(byAddress.size() + fresh.size());
@@ -98,8 +98,8 @@ private:
     fresh.clear();
   }
 
-  /// Calls `visit` for every placed item alive somewhere in [begin, end): those
-  /// alive in the first section, and those that begin in a later one.
+  /// Calls `visit` for every placed item that is live anywhere in [begin, end):
+  /// those live in the first section, and those that begin in a later one.
   template <typename Visit>
   void forEachOverlapping(int32_t begin, int32_t end, Visit visit) const {
     for (int32_t node = begin + leaves; node >= 1; node /= 2)
@@ -125,19 +125,21 @@ private:
   const std::vector<int64_t> &offsets;
   std::vector<int32_t> byBegin;
   std::vector<int32_t> rank;
-  /// By section: how many items begin before it.
+  /// For each section, the number of items that begin before it.
   std::vector<int32_t> firstAtOrAfter;
-  /// By rank, a bit for each placed item.
+  /// A bit for each placed item, by rank.
   std::vector<uint64_t> placed;
   int32_t leaves = 1;
-  /// Segment tree over sections: each placed item at the nodes that make it up.
+  /// A segment tree over sections. Each placed item is stored at the nodes that
+  /// make up its lifetime.
   std::vector<std::vector<int32_t>> covering;
-  /// All placed items: those in order of address, and those placed since.
+  /// The placed items: those in order of address, and those placed since the
+  /// last sort.
   std::vector<AddressedItem> byAddress, fresh;
   bool areManyAlive = false;
 };
 
-/// Fixed items that follow each other by address.
+/// Consecutive fixed items in order of address.
 struct FixedBlock {
   explicit FixedBlock(llvm::ArrayRef<AddressedItem> items)
       : first(items.front().address), last(items.back().address),
@@ -152,23 +154,23 @@ struct FixedBlock {
     }
   }
 
-  /// Whether all of them are alive somewhere in [begin, end) of time.
+  /// Returns whether all of them are live somewhere in [begin, end) of time.
   bool areAllAlive(int32_t begin, int32_t end) const {
     return lastBegin < end && firstEnd > begin;
   }
 
   /// The lowest and the highest address range.
   AddressRange first, last;
-  /// The end of the addresses, and the largest gap between them.
+  /// The highest end, and the largest gap between the items.
   int64_t end, largestGap = 0;
   /// The extremes of the lifetimes.
   int32_t firstBegin = std::numeric_limits<int32_t>::max(), lastBegin = 0;
   int32_t firstEnd = std::numeric_limits<int32_t>::max(), lastEnd = 0;
 };
 
-/// The fixed items, kept where finding those in conflict with an item costs
-/// less: in order of address if most are alive at any time, else among the
-/// placed items, by lifetime.
+/// The fixed items, stored where conflicts with an item are found at lower
+/// cost: in order of address if most are live at any time, otherwise among the
+/// placed items by lifetime.
 class FixedItems {
 public:
   FixedItems(const PackProblem &problem, PlacedItems &placed) {
@@ -198,8 +200,8 @@ public:
 
   /// Fixed items in order of address.
   llvm::ArrayRef<AddressedItem> getByAddress() const { return items; }
-  /// The first of them from `index` on that is alive somewhere in [begin, end);
-  /// their number if there is none.
+  /// Returns the index of the first fixed item from `index` on that is live
+  /// somewhere in [begin, end), or the number of items if there is none.
   size_t findNext(size_t index, int32_t begin, int32_t end) const {
     while (index < items.size()) {
       const FixedBlock &block = blocks[index / perBlock];
@@ -212,17 +214,17 @@ public:
     }
     return items.size();
   }
-  /// The block that begins with item `index`; null if none does.
+  /// Returns the block that begins with item `index`, or null.
   const FixedBlock *getBlockAt(size_t index) const {
     return index % perBlock == 0 && index < items.size()
                ? &blocks[index / perBlock]
                : nullptr;
   }
-  /// The number of the first item behind the block of item `index`.
+  /// Returns the index of the first item after the block of item `index`.
   size_t getEndOfBlock(size_t index) const {
     return std::min((index / perBlock + 1) * perBlock, items.size());
   }
-  /// End of the highest one.
+  /// Returns the end of the highest item.
   int64_t getPeak() const { return peak; }
 
 private:
@@ -233,15 +235,15 @@ private:
   int64_t peak = 0;
 };
 
-/// Finds the lowest offset at which an item fits between address ranges that
-/// are visited in order of their begin.
+/// Finds the lowest offset at which an item fits between address ranges, which
+/// must be visited in ascending order.
 class GapFinder {
 public:
   GapFinder(const PackItem &item, llvm::ArrayRef<int64_t> walls)
       : item(item), walls(walls) {}
   /// Returns true when the item fits below `range`.
   bool visit(const AddressRange &range) {
-    // Rounding up only takes space away.
+    // This check is made before rounding up, which only reduces the space.
     if (end + item.size <= range.begin &&
         getOffset() + item.size <= range.begin)
       return true;
@@ -270,8 +272,8 @@ private:
   int64_t end = 0;
 };
 
-/// The lowest offset at which an item fits, and how many fixed items were
-/// passed to find it.
+/// The lowest offset at which an item fits, and the number of fixed items that
+/// were passed to find it.
 struct FoundOffset {
   int64_t offset;
   size_t passed;

@@ -12,7 +12,7 @@ namespace {
 
 using Indices = std::vector<size_t>;
 
-/// How many of the items are alive in each section.
+/// Returns the number of given items that are live in each section.
 std::vector<int64_t> getDepth(const PackProblem &problem,
                               const Indices &indices) {
   std::vector<int64_t> depth(problem.numSections + 1, 0);
@@ -30,9 +30,9 @@ int64_t getLargest(const std::vector<int64_t> &values) {
 }
 
 /// Chooses items such that in each section at least `least` and at most `most`
-/// of them are alive. The chosen items are the arcs of a flow of `most` units
-/// through time: a unit is a slot, which holds an item or stands empty, and so
-/// many slots may be empty as the sections allow.
+/// of them are live. The chosen items are the arcs of a flow of `most` units
+/// through time. A unit is a slot, which holds an item or is empty. The
+/// sections limit the number of empty slots.
 class SlotFlow {
 public:
   SlotFlow(const PackProblem &problem, const Indices &candidates,
@@ -49,7 +49,7 @@ public:
     }
   }
 
-  /// The chosen items, or nothing if there is no such choice.
+  /// Returns the chosen items, or nothing if there is no such choice.
   std::optional<Indices> run() {
     for (int64_t unit = 0; unit < most; ++unit)
       if (!augment())
@@ -62,8 +62,8 @@ public:
   }
 
 private:
-  /// How a node (the start of a section) was reached: along a candidate, with
-  /// or against time, or along the empty slot of a section.
+  /// How a node (the start of a section) was reached: along a candidate,
+  /// forward or backward in time, or along the empty slot of a section.
   struct Step {
     enum Kind { None, Start, Item, ItemBack, Empty, EmptyBack } kind = None;
     size_t arc = 0;
@@ -84,9 +84,9 @@ private:
   int64_t most;
   std::vector<char> isChosen;
   std::vector<int64_t> emptySlots;
-  /// By section: how many slots may be empty.
+  /// For each section, the number of slots that may be empty.
   std::vector<int64_t> capacity;
-  /// By node: candidates that begin and end there.
+  /// For each node, the candidates that begin and end there.
   std::vector<std::vector<size_t>> beginning;
   std::vector<std::vector<size_t>> ending;
   std::vector<Step> steps;
@@ -94,7 +94,8 @@ private:
 };
 
 void SlotFlow::visitNeighbours(int32_t node) {
-  // The last one reached is looked at first: forward along items.
+  // The node that was reached last is visited first, so that the search moves
+  // forward along items.
   if (node > 0 && emptySlots[node - 1] > 0)
     reach(node - 1, Step::EmptyBack, node - 1, node);
   for (size_t arc : ending[node])
@@ -130,11 +131,11 @@ bool SlotFlow::augment() {
   return true;
 }
 
-/// Gives the items (in order of begin) slots of one size from `base` on;
-/// returns the end of the last slot.
+/// Assigns the items (in order of begin) to slots of one size from `base` on.
+/// Returns the end of the last slot.
 int64_t fillSlots(const PackProblem &problem, const Indices &indices,
                   int64_t base, int64_t slotSize, PackResult &result) {
-  /// By slot: when it is free again.
+  /// For each slot, the time at which it is free again.
   std::vector<int32_t> freeFrom;
   for (size_t index : indices) {
     const PackItem &item = problem.items[index];
@@ -150,17 +151,18 @@ int64_t fillSlots(const PackProblem &problem, const Indices &indices,
   return base + static_cast<int64_t>(freeFrom.size()) * slotSize;
 }
 
-/// Takes members of `rest` that are at most `size` large and can fill slots of
-/// that size, such that `numSlots` in all are enough and as many as possible
-/// are of that size. `numSlots` becomes the number left for the others.
+/// Takes members of `rest` with a size of at most `size` that can fill slots of
+/// that size, such that `numSlots` slots in total are enough and as many as
+/// possible have that size. `numSlots` is set to the number left for the
+/// others.
 Indices takeForSlots(const PackProblem &problem, int64_t size, Indices &rest,
                      int64_t &numSlots) {
   Indices candidates, others;
   for (size_t index : rest)
     (problem.items[index].size <= size ? candidates : others).push_back(index);
   std::vector<int64_t> depth = getDepth(problem, rest);
-  // With more slots for the others it only gets easier: a path of the flow can
-  // be taken out.
+  // More slots for the others make it easier, because a path of the flow can be
+  // removed. Hence bisection works.
   int64_t low = getLargest(getDepth(problem, others)), high = numSlots;
   Indices taken;
   while (low < high) {

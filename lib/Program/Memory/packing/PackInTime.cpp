@@ -10,7 +10,7 @@ namespace mf::memory {
 
 namespace {
 
-/// The free part of an address space without end, as an allocator that always
+/// The free blocks of an unbounded address space, for an allocator that always
 /// takes the smallest block that is large enough.
 class FreeBlocks {
 public:
@@ -25,7 +25,7 @@ public:
       insert(offset + size, begin + blockSize - offset - size);
       return offset;
     }
-    // The block at the top may grow; otherwise the space above `top` is used.
+    // The topmost block may grow. Otherwise the space above `top` is used.
     int64_t begin = top;
     if (!byAddress.empty()) {
       auto last = std::prev(byAddress.end());

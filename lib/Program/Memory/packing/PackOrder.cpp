@@ -62,10 +62,10 @@ std::vector<int64_t> getLiveProfile(const PackProblem &problem) {
 
 namespace {
 
-/// The largest profile value in the sections of each item.
+/// Returns the largest profile value in the sections of each item.
 std::vector<int64_t> getContention(const PackProblem &problem,
                                    llvm::ArrayRef<int64_t> profile) {
-  // Sparse table: levels[k][i] is the maximum of 2^k sections from i on.
+  // A sparse table: levels[k][i] is the maximum of 2^k sections from i on.
   std::vector<std::vector<int64_t>> levels(1, profile.vec());
   for (size_t width = 2; width <= profile.size(); width *= 2) {
     const std::vector<int64_t> &below = levels.back();
@@ -90,7 +90,7 @@ std::vector<int64_t> getContention(const PackProblem &problem,
 std::vector<int32_t> getOrder(const PackProblem &problem, PackOrder order,
                               llvm::ArrayRef<int64_t> profile) {
   const std::vector<PackItem> &items = problem.items;
-  // Keys compare descending, then the begin ascending.
+  // Keys compare in descending order, then begins in ascending order.
   struct Key {
     double first, second;
     int32_t begin, index;

@@ -1,7 +1,7 @@
 //===- Packing.h - List heuristics on compressed lifetimes ----*- C++ -*-===//
 //
-// The heuristics shared by the planner of buffers and the planner of steps, on
-// items whose lifetimes are ranges of sections: a section is a maximal span of
+// The heuristics that the planners of buffers and of steps share. They work on
+// items whose lifetimes are ranges of sections. A section is a maximal span of
 // time in which nothing begins or ends.
 //
 //===----------------------------------------------------------------------===//
@@ -14,13 +14,13 @@
 
 namespace mf::memory {
 
-/// Alive in sections [begin, end), begin < end.
+/// An item that is live in sections [begin, end), begin < end.
 struct PackItem {
   int32_t begin = 0;
   int32_t end = 0;
   int64_t size = 0;
   int64_t alignment = 1;
-  /// The offset it must have, or -1.
+  /// The offset that it must have, or -1.
   int64_t fixedOffset = -1;
   /// An offset that may be good, or -1.
   int64_t hint = -1;
@@ -38,7 +38,7 @@ struct PackResult {
   int64_t peak = 0;
 };
 
-/// Work in elementary steps that may still be spent.
+/// The work in elementary steps that may still be spent.
 class WorkBudget {
 public:
   explicit WorkBudget(int64_t steps) : steps(steps) {}
@@ -62,7 +62,7 @@ struct AddressRange {
   }
 };
 
-/// `value` rounded up to a multiple of `alignment`.
+/// Returns `value` rounded up to a multiple of `alignment`.
 inline int64_t alignUp(int64_t value, int64_t alignment) {
   if (alignment == 1)
     return value;
@@ -70,51 +70,52 @@ inline int64_t alignUp(int64_t value, int64_t alignment) {
   return remainder == 0 ? value : value + (alignment - remainder);
 }
 
-/// Numbers the points of time at which something begins or ends; `times`, if
-/// given, gets the first time of each section.
+/// Converts lifetimes to sections. `times`, if given, is set to the first time
+/// of each section.
 PackProblem compressLifetimes(llvm::ArrayRef<AllocationBuffer> buffers,
                               std::vector<int64_t> *times = nullptr);
 
-/// The greatest common divisor of the alignments of all items that have a size;
-/// 1 if there are none.
+/// Returns the greatest common divisor of the alignments of all items with a
+/// size; 1 if there are none.
 int64_t getGranule(const PackProblem &problem);
 
-/// Sum of the sizes alive in each section. Sizes must be rounded up already.
+/// Returns the sum of the sizes that are live in each section. Sizes must be
+/// rounded up already.
 std::vector<int64_t> getLiveProfile(const PackProblem &problem);
 
-/// Orders in which items are taken.
+/// The orders in which items are placed.
 enum class PackOrder {
-  /// By the fullest section that the item lives in, then by size.
+  /// By the fullest section in which the item is live, then by size.
   Contention,
   Size,
   /// By size times length of life.
   Area,
   Lifetime,
-  /// By begin; of those that begin together the longest first.
+  /// By begin. If several begin at the same time, the longest comes first.
   Begin,
   End,
-  /// By hint, items without hint last.
+  /// By hint. Items without a hint come last.
   Hint,
 };
 
-/// The order as indices of items.
+/// Returns the order as indices of items.
 std::vector<int32_t> getOrder(const PackProblem &problem, PackOrder order,
                               llvm::ArrayRef<int64_t> profile);
 
-/// Takes items in the given order, each to the lowest address where it fits
-/// between the fixed items and those placed before. Nothing if the budget ends
-/// before that is done.
+/// Places items in the given order, each at the lowest address where it fits
+/// between the fixed items and those placed before. Returns nothing if the
+/// budget is spent before all items are placed.
 std::optional<PackResult> packInOrder(const PackProblem &problem,
                                       llvm::ArrayRef<int32_t> order,
                                       WorkBudget &budget);
 
-/// Goes through time and gives each item that begins the smallest free block
-/// that holds it. O(n log n). Knows neither fixed items nor walls.
+/// Visits items in order of time and gives each one the smallest free block
+/// that holds it. Takes O(n log n). Does not support fixed items and walls.
 PackResult packInTime(const PackProblem &problem);
 
-/// The best of several orders, each improved by moving to its front what
-/// sticks out. Stops when the peak is at most `goodPeak`. A first order is
-/// finished whatever it costs.
+/// Returns the best packing of several orders, each of which is improved by
+/// moving items that exceed the peak to its front. Stops when the peak is at
+/// most `goodPeak`. The first order is completed regardless of the budget.
 PackResult packInBestOrder(const PackProblem &problem, int64_t goodPeak,
                            WorkBudget &budget);
 

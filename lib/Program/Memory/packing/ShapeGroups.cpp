@@ -1,4 +1,4 @@
-//===- ShapeGroups.cpp - Buffers that are packed together -----------------===//
+//===- ShapeGroups.cpp - Buffers that are packed as a group ---------------===//
 
 #include "ShapeGroups.h"
 #include "llvm/ADT/MapVector.h"

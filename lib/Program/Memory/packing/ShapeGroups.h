@@ -1,9 +1,9 @@
-//===- ShapeGroups.h - Buffers that are packed together ---------*- C++ -*-===//
+//===- ShapeGroups.h - Buffers that are packed as a group -------*- C++ -*-===//
 //
-// Buffers that are prefetched for one task come and go together: packed by
-// themselves first, they are one shape, which repeats from micro-batch to
-// micro-batch and leaves no gaps that only some buffers of another one fit
-// into.
+// Buffers that are prefetched for one task are live at about the same time. If
+// they are packed by themselves first, they form one shape, which repeats for
+// every micro-batch and leaves no gaps that only some buffers of another group
+// fit into.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,9 @@ namespace mf::memory {
 
 /// The arrangement of the items of a group.
 enum class GroupLayout {
-  /// Items lie as tightly as heuristics get them.
+  /// Items are packed as tightly as the heuristics can.
   Tight,
-  /// Items that end last are lowest, so that room comes free from the top down.
+  /// Items that end last are lowest, so that memory is freed from the top down.
   LastLowest,
   /// Items that end last are highest.
   LastHighest
@@ -27,16 +27,16 @@ enum class GroupLayout {
 
 class ShapeGroups {
 public:
-  /// Items that have the same number become one; those with -1 stay alone.
-  /// Items of a group have one piece with one range.
+  /// Items with the same group number become one item. Items with -1 stay
+  /// separate. Each item of a group must have one piece with one range.
   ShapeGroups(const ShapeProblem &problem, llvm::ArrayRef<int64_t> groupOf,
               GroupLayout layout, WorkBudget &budget);
-  // The groups' pieces point into it.
+  // The pieces of the groups point into this object.
   ShapeGroups(const ShapeGroups &) = delete;
   ShapeGroups &operator=(const ShapeGroups &) = delete;
 
   const ShapeProblem &getProblem() const { return grouped; }
-  /// A packing of the groups as one of the items.
+  /// Converts a packing of the groups to one of the items.
   PackResult expand(const PackResult &result) const;
 
 private:
@@ -46,7 +46,7 @@ private:
                  ShapeItem &item);
 
   ShapeProblem grouped;
-  /// By item of the problem: the grouped item, and the offset in it.
+  /// For each item of the problem, the grouped item and the offset in it.
   std::vector<std::pair<int32_t, int64_t>> places;
   std::deque<std::vector<AddressRange>> pool;
 };

@@ -8,8 +8,8 @@
 
 namespace mf::memory {
 
-/// The addresses taken, as a segment tree over sections, so that what lives
-/// long costs little more than what lives short.
+/// The occupied addresses as a segment tree over sections, so that shapes with
+/// long lifetimes cost little more than those with short ones.
 class ShapeOccupancy {
   using Ranges = std::vector<AddressRange>;
 
@@ -35,7 +35,8 @@ public:
                {offset + range.begin, offset + range.end}, budget);
   }
 
-  /// The lowest offset at which the item shares no address with placed items.
+  /// Returns the lowest offset at which the item shares no address with placed
+  /// items.
   int64_t findLowest(const ShapeItem &item, WorkBudget &budget) {
     collectTaken(item);
     int64_t offset = 0;
@@ -55,8 +56,8 @@ public:
     return offset;
   }
 
-  /// The highest such offset at which the item ends at or below `ceiling`;
-  /// nothing if there is none.
+  /// Returns the highest such offset at which the item ends at or below
+  /// `ceiling`, or nothing if there is none.
   std::optional<int64_t> findHighest(const ShapeItem &item, int64_t ceiling,
                                      WorkBudget &budget) {
     collectTaken(item);
@@ -65,7 +66,8 @@ public:
       hasMoved = false;
       forEachTaken(
           budget, [&](const AddressRange &wanted, const Ranges &taken) {
-            // Ranges that begin below the end of the wanted one, highest first.
+            // Ranges that begin below the end of the requested one are visited
+            // from the highest down.
             auto other =
                 llvm::lower_bound(taken, offset + wanted.end,
                                   [](const AddressRange &range, int64_t end) {
@@ -105,7 +107,7 @@ private:
       add(somewhere[node], range);
       budget.spend(4);
     });
-    // All nodes above are above the first or the last section.
+    // All ancestors of these nodes contain the first or the last section.
     int32_t low = begin + leaves, high = end - 1 + leaves;
     for (int32_t width = 2; low > 1; width *= 2) {
       low /= 2, high /= 2;
@@ -122,7 +124,7 @@ private:
     }
   }
 
-  /// Keeps ranges that touch as one.
+  /// Adds a range. Ranges that touch are merged.
   static void add(Ranges &ranges, AddressRange added) {
     auto first = std::lower_bound(ranges.begin(), ranges.end(), added.begin,
                                   [](const AddressRange &range, int64_t begin) {
@@ -141,7 +143,7 @@ private:
     ranges.erase(first + 1, last);
   }
 
-  /// The ranges that are taken while a piece of the item is live.
+  /// The ranges that are occupied while a piece of the item is live.
   struct TakenRanges {
     llvm::ArrayRef<AddressRange> wanted;
     const Ranges *taken;
@@ -159,8 +161,8 @@ private:
       });
   }
 
-  /// Calls `visit` with each wanted range and the ranges that are taken
-  /// meanwhile, until it returns false.
+  /// Calls `visit` with each requested range and the ranges that are occupied
+  /// at the same time, until it returns false.
   template <typename Visit> void forEachTaken(WorkBudget &budget, Visit visit) {
     int64_t count = 0;
     for (const TakenRanges &candidate : candidates) {
@@ -181,7 +183,8 @@ private:
   }
 
   int32_t leaves = 1;
-  /// By node: taken in some of its sections, and in all of them.
+  /// For each node, the ranges that are occupied in some of its sections, and
+  /// in all of them.
   std::vector<Ranges> somewhere, throughout;
   std::vector<TakenRanges> candidates;
 };

@@ -26,14 +26,14 @@ ItemMeasures measure(const ShapeItem &item,
   return measures;
 }
 
-/// Items of at least this part of the peak that is aimed at are large.
+/// Items whose size is at least this fraction of the desired peak are large.
 constexpr int64_t largePart = 16;
 constexpr int64_t largePartInReverse = 32;
 
 using OrderKey = std::array<int64_t, 3>;
 
-/// A task's scratch comes before buffers that are brought back for the task,
-/// which may end a little later.
+/// A task's scratch comes before buffers that are copied back for the task,
+/// which may end slightly later.
 int64_t getEndInReverse(const ItemMeasures &item) {
   int64_t length = item.end - item.begin;
   return item.kind == ShapeItem::Kind::Scratch ? item.end + length : item.end;

@@ -7,10 +7,11 @@
 
 namespace mf::memory {
 
-/// The kinds of items that come first; frames do, unless any kind may.
+/// The kinds of items that are placed first. These are frames, unless the order
+/// does not depend on kinds.
 enum class KindOrder { Any, FramesFirst, ScratchFirst, ScratchLast };
 
-/// The measure by which items of a kind are ordered.
+/// The measure by which items of one kind are ordered.
 enum class ShapeMeasure {
   Contention,
   Size,
@@ -19,9 +20,9 @@ enum class ShapeMeasure {
   Lifetime,
   End,
   Death,
-  /// The large ones in order of their begin, then the others by lifetime.
+  /// Large items in order of their begin, then the others by lifetime.
   LargeInTime,
-  /// The large ones, the last to end first, then the others by lifetime.
+  /// Large items in descending order of their end, then the others by lifetime.
   LargeInReverse,
 };
 
@@ -29,11 +30,12 @@ enum class ShapeMeasure {
 struct ShapeRule {
   KindOrder kinds = KindOrder::ScratchLast;
   ShapeMeasure measure = ShapeMeasure::Contention;
-  /// Buffers go to the highest place below the peak that is aimed at.
+  /// True if buffers are placed at the highest possible address below the
+  /// desired peak.
   bool isFromTop = false;
 };
 
-/// A measure of an item: of its fullest section, its size, ...
+/// Measures of an item, such as its fullest section and its size.
 struct ItemMeasures {
   ShapeItem::Kind kind = ShapeItem::Kind::Buffer;
   int64_t contention = 0;

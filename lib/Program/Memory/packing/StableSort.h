@@ -10,7 +10,7 @@
 
 namespace mf::memory {
 
-/// Sorts indices by `less`, and those that it leaves equal by their number.
+/// Sorts indices by `less`, and equal ones by their value.
 template <typename Index, typename Less>
 void sortIndices(std::vector<Index> &indices, Less less) {
   std::sort(indices.begin(), indices.end(), [&](Index a, Index b) {
@@ -22,7 +22,7 @@ void sortIndices(std::vector<Index> &indices, Less less) {
   });
 }
 
-/// The indices 0 to count - 1, sorted by `less`.
+/// Returns the indices 0 to count - 1, sorted by `less`.
 template <typename Index, typename Less>
 std::vector<Index> getSortedIndices(size_t count, Less less) {
   std::vector<Index> indices(count);
@@ -31,8 +31,9 @@ std::vector<Index> getSortedIndices(size_t count, Less less) {
   return indices;
 }
 
-/// Moves the indices for which `goesFirst` to the front; otherwise the order
-/// stays. (std::stable_partition uses what C++17 deprecates.)
+/// Moves the indices for which `goesFirst` is true to the front, and keeps the
+/// order otherwise. (std::stable_partition uses features that are deprecated in
+/// C++17.)
 template <typename Index, typename Predicate>
 void moveToFront(std::vector<Index> &indices, Predicate goesFirst) {
   std::vector<Index> next;

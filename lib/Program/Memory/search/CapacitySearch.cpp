@@ -30,7 +30,7 @@ constexpr RunRules runRules[] = {
     {SectionRule::Tightest, PriorityRule::Size, false},
 };
 
-/// Runs in order until one decides.
+/// Runs searches in order until one decides.
 class Portfolio {
 public:
   Portfolio(const SearchProblem &problem, int64_t workLimit, int32_t horizon)
@@ -52,11 +52,11 @@ private:
   int32_t horizon;
   FailedStates failed;
   SearchTree tree;
-  /// By section: bytes alive in it.
+  /// For each section, the bytes that are live in it.
   std::vector<int64_t> contention;
 };
 
-/// A number in [0, 1) that depends on its arguments only.
+/// Returns a number in [0, 1) that depends on the arguments only.
 double getNoise(uint64_t round, uint64_t index) {
   uint64_t value = round * 0x9e3779b97f4a7c15 + index * 0xd1b54a32d192ed03;
   value = (value ^ (value >> 32)) * 0xd6e8feb86659fd93;
@@ -91,7 +91,8 @@ std::vector<double> Portfolio::getPriorities(PriorityRule rule,
       break;
     }
     }
-    // The first round of each rule is exact; later ones stray by a factor.
+    // The first round of each rule is exact. Later ones multiply priorities by
+    // a random factor.
     if (round > 0)
       priority *= std::exp(getNoise(round, i) - 0.5);
     priorities.push_back(priority);

@@ -1,4 +1,4 @@
-//===- GradualPacking.h - Ever better packings of one problem --*- C++ -*-===//
+//===- GradualPacking.h - Successively better packings ----------*- C++ -*-===//
 
 #ifndef MF_MEMORY_GRADUALPACKING_H
 #define MF_MEMORY_GRADUALPACKING_H
@@ -8,33 +8,35 @@
 
 namespace mf::memory {
 
-/// packThenSearch() that can be asked again for another acceptable peak, and
-/// then answers as if that had been asked first.
+/// A resumable form of packThenSearch(). It can be queried with another
+/// acceptable peak, and then returns the same result as if that had been the
+/// first query.
 class GradualPacking {
 public:
-  /// `problem` must outlive this.
+  /// `problem` must outlive this object.
   GradualPacking(const PackProblem &problem, int64_t goodPeak,
                  WorkBudget heuristics, WorkBudget search);
 
-  /// The first packing found that is acceptable; the best one if none is.
+  /// Returns the first packing found that is acceptable, or the best one if
+  /// there is none.
   const PackResult &get(int64_t acceptablePeak);
 
-  /// The budgets that are left.
+  /// The remaining budget of the heuristics.
   WorkBudget getHeuristics() const { return heuristics; }
   WorkBudget getSearch() const { return search; }
 
 private:
   const PackProblem &problem;
-  /// No packing below was found.
+  /// No packing below this was found.
   int64_t low;
   WorkBudget heuristics, search;
   bool hasTriedSlots = false;
   int attempt = 0;
-  /// Each better than the one before.
+  /// The packings found, each better than the previous one.
   std::vector<PackResult> results;
 
   void keepIfBetter(std::optional<PackResult> result);
-  /// Tries the next way to pack. False if there is none.
+  /// Tries the next way to pack. Returns false if there is none.
   bool advance();
 };
 

@@ -1,4 +1,4 @@
-//===- PackInWindows.cpp - Search window after window of time -------------===//
+//===- PackInWindows.cpp - Search in successive windows of time -----------===//
 
 #include "PackSearch.h"
 #include "lib/Program/Memory/packing/StableSort.h"
@@ -41,16 +41,17 @@ private:
   int64_t capacity;
   WorkBudget &budget;
   std::vector<int64_t> offsets;
-  /// Fixed items and the others, by begin.
+  /// The fixed items and the others, by begin.
   std::vector<size_t> fixed;
   std::vector<size_t> order;
-  /// Items in the order of `order` before this one are placed for good.
+  /// The number of items, in the order of `order`, whose places are final.
   size_t numPlaced = 0;
-  /// Items in that range before this one have ended.
+  /// The number of those items, from the start, that have ended.
   size_t numEnded = 0;
 };
 
-/// Adds placed items that are live somewhere in [begin, end), cut to it.
+/// Adds placed items that are live somewhere in [begin, end), clipped to that
+/// range.
 void WindowPacker::addObstacles(int32_t begin, int32_t end,
                                 PackProblem &window) const {
   auto add = [&](size_t index) {
@@ -70,7 +71,8 @@ void WindowPacker::addObstacles(int32_t begin, int32_t end,
   }
 }
 
-/// Searches offsets for the items from `first` to before `last` of the order.
+/// Searches for offsets of the items from `first` until before `last` of the
+/// order.
 bool WindowPacker::solve(size_t first, size_t last) {
   int32_t begin = problem.items[order[first]].begin, end = 0;
   PackProblem window;
@@ -84,7 +86,8 @@ bool WindowPacker::solve(size_t first, size_t last) {
   }
   window.numSections = end - begin;
   addObstacles(begin, end, window);
-  // A state costs some steps for every item, and many states should do.
+  // A state costs several steps for every item, and the budget should allow
+  // many states.
   int64_t count = static_cast<int64_t>(last - first);
   int64_t work =
       std::min(240 * count * static_cast<int64_t>(window.items.size()),
@@ -99,7 +102,8 @@ bool WindowPacker::solve(size_t first, size_t last) {
   return true;
 }
 
-/// The largest number of items, fixed ones aside, alive at one time.
+/// Returns the largest number of items, without fixed ones, that are live at
+/// one time.
 size_t WindowPacker::getLargestCrowd() const {
   std::vector<int64_t> crowd(problem.numSections + 1, 0);
   for (size_t index : order) {
@@ -111,7 +115,8 @@ size_t WindowPacker::getLargestCrowd() const {
 }
 
 std::optional<PackResult> WindowPacker::run() {
-  // Wide enough that the first half has ended, mostly, when the last begins.
+  // The window is so wide that most of its first half has ended when the last
+  // item begins.
   size_t smallest = std::max<size_t>(48, 2 * getLargestCrowd());
   size_t largest = 4 * smallest;
   size_t width = smallest;
@@ -123,14 +128,14 @@ std::optional<PackResult> WindowPacker::run() {
       ++numEnded;
     size_t last = std::min(numPlaced + width, order.size());
     if (solve(numPlaced, last)) {
-      // The second half was only there to see what comes.
+      // The second half was only a look-ahead.
       numPlaced = last == order.size() ? last : numPlaced + width / 2;
       width = smallest;
       continue;
     }
     if (width >= largest)
       return std::nullopt;
-    // Take back as much as is added in front.
+    // Go back by as much as is added at the front.
     numPlaced -= std::min(numPlaced, width / 2);
     numEnded = 0;
     width *= 2;

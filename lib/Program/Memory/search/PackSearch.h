@@ -17,34 +17,35 @@ struct SearchResult {
   int64_t work = 0;
 };
 
-/// solveAtCapacity() on items; also honours walls. `horizon`: how many items
-/// to look at from the first section not yet complete. In a long problem, where
-/// what happens now matters little to what happens much later, a short horizon
-/// makes states cheap and keeps decisions that affect each other together.
+/// Like solveAtCapacity() on items, but also honours walls. `horizon` is the
+/// number of items to consider from the first incomplete section on. In a long
+/// problem, in which items that are far apart in time hardly affect each other,
+/// a short horizon makes states cheap and keeps related decisions close to each
+/// other.
 SearchResult
 searchWithin(const PackProblem &pack, int64_t capacity, int64_t work,
              int32_t horizon = std::numeric_limits<int32_t>::max());
 
-/// Searches window after window of time, each with the items placed before as
-/// obstacles and with a look ahead. Made for long problems in which items that
-/// are far apart in time matter little to each other. Gives up where a window
-/// has no fit.
+/// Searches in successive windows of time, each with the items placed before as
+/// obstacles and with a look-ahead. It is meant for long problems in which
+/// items that are far apart in time hardly affect each other. Returns nothing
+/// if a window has no fit.
 std::optional<PackResult> packInWindows(const PackProblem &problem,
                                         int64_t capacity, WorkBudget &budget);
 
-/// Puts the items into slots: address ranges, each as large as its largest item
-/// and as many as items are alive at one time. Made for items of a few similar
-/// sizes, such as the frames of a pipeline's chunks. Nothing if there are many
-/// sizes, or fixed items or walls.
+/// Places the items in slots: address ranges, each as large as its largest
+/// item, and as many as items are live at one time. It is meant for items of a
+/// few similar sizes, such as the frames of a pipeline's chunks. Returns
+/// nothing if there are many sizes, fixed items or walls.
 ///
 /// The items for the slots of the smallest size, such that as many slots as
-/// possible are small, are found exactly: they are the flow of a network along
-/// time (as in Arkin and Silverberg, "Scheduling jobs with fixed start and end
-/// times", 1987). The rest goes to larger slots in the same way.
+/// possible are small, are found exactly as a flow in a network along time (as
+/// in Arkin and Silverberg, "Scheduling jobs with fixed start and end times",
+/// 1987). The others are assigned to larger slots in the same way.
 std::optional<PackResult> packInSlots(const PackProblem &problem);
 
-/// packInBestOrder(), and if that leaves its peak above `acceptablePeak` slots,
-/// then a search in windows. `goodPeak` is a lower bound on the peak.
+/// Runs packInBestOrder() and, if its peak is above `acceptablePeak`, packing
+/// in slots, then a search in windows. `goodPeak` is a lower bound on the peak.
 PackResult packThenSearch(const PackProblem &problem, int64_t goodPeak,
                           int64_t acceptablePeak, WorkBudget &heuristics,
                           WorkBudget &search);

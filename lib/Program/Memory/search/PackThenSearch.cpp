@@ -17,7 +17,8 @@ void GradualPacking::keepIfBetter(std::optional<PackResult> result) {
 }
 
 bool GradualPacking::advance() {
-  // At the bound, which often is possible; then halving the range between.
+  // The first attempt is at the bound, which often is possible. Further ones
+  // bisect the remaining range.
   constexpr int attempts = 7;
   if (!hasTriedSlots) {
     hasTriedSlots = true;

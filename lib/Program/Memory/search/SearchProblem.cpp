@@ -8,8 +8,8 @@
 
 namespace mf::memory {
 
-/// By section: the maximal section that it belongs to. A new one starts when
-/// something begins after something has ended.
+/// For each section, returns the maximal section to which it belongs. A new one
+/// starts when something begins after something has ended.
 static std::vector<int32_t> getMaximalSections(const PackProblem &pack) {
   std::vector<char> begins(pack.numSections + 1, 0);
   std::vector<char> ends(pack.numSections + 1, 0);
@@ -33,7 +33,7 @@ static std::vector<int32_t> getMaximalSections(const PackProblem &pack) {
   return maximal;
 }
 
-/// Joins obstacles that lie on one another through the same sections.
+/// Merges adjacent obstacles that have the same sections.
 static void mergeObstacles(std::vector<Obstacle> &obstacles) {
   std::sort(obstacles.begin(), obstacles.end(),
             [](const Obstacle &a, const Obstacle &b) {
@@ -53,7 +53,7 @@ static void mergeObstacles(std::vector<Obstacle> &obstacles) {
   obstacles = std::move(merged);
 }
 
-/// Sorts the buffers by begin and fills the tables by section.
+/// Sorts the buffers by begin and fills the tables of sections.
 static void indexByBegin(SearchProblem &search) {
   std::vector<size_t> order =
       getSortedIndices<size_t>(search.buffers.size(), [&](size_t a, size_t b) {

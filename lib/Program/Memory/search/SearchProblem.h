@@ -7,7 +7,7 @@
 
 namespace mf::memory {
 
-/// A buffer alive in sections [begin, end), with its size rounded up.
+/// A buffer that is live in sections [begin, end), with its size rounded up.
 struct SearchBuffer {
   int32_t begin = 0;
   int32_t end = 0;
@@ -15,8 +15,8 @@ struct SearchBuffer {
   int64_t alignment = 1;
 };
 
-/// Addresses that are taken. If `low` equals `high` it takes nothing, but no
-/// buffer may straddle it.
+/// Occupied addresses. If `low` equals `high` it occupies none, but no buffer
+/// may straddle it.
 struct Obstacle {
   int32_t begin = 0;
   int32_t end = 0;
@@ -24,25 +24,25 @@ struct Obstacle {
   int64_t high = 0;
 };
 
-/// The items to be placed and the sections that matter: those in which a set
-/// of buffers is alive that is in no other section's set. Sections in between
-/// add no constraint.
+/// The items to be placed, and the sections that matter: those in which a set
+/// of buffers is live that is not a subset of another section's set. Other
+/// sections add no constraint.
 struct SearchProblem {
-  /// Buffers in the order of their begins.
+  /// The buffers in the order of their begins.
   std::vector<SearchBuffer> buffers;
-  /// By buffer: its index in the packing problem.
+  /// For each buffer, its index in the packing problem.
   std::vector<size_t> indices;
-  /// Obstacles in the order of their low ends.
+  /// The obstacles in the order of their low ends.
   std::vector<Obstacle> obstacles;
   int32_t numSections = 0;
-  /// By section, and one past the last: how many buffers begin before it, and
-  /// where the last of those to end does.
+  /// For each section, and one past the last: the number of buffers that begin
+  /// before it, and the highest end of these buffers.
   std::vector<int32_t> numBegunBefore;
   std::vector<int32_t> lastEndBefore;
   int64_t capacity = 0;
-  /// All alignments are equal, so that nothing is lost to rounding.
+  /// True if all alignments are equal, so that rounding loses nothing.
   bool isUniform = true;
-  /// A fit that does not exist for this problem does not exist at all.
+  /// True if a fit that does not exist for this problem does not exist at all.
   bool isExact = true;
 };
 

@@ -59,7 +59,7 @@ SearchTree::Step SearchTree::enter(const Stretch &whole) {
     findValleys(view, stretch.end);
     int32_t section = chooseSection(view);
     if (section < 0) {
-      // The skyline falls all through the view: its lowest part is beyond.
+      // The skyline falls throughout the view, so its lowest part is beyond.
       stretch.horizon = 2 * (view.lastBuffer - view.firstBuffer);
       continue;
     }
@@ -71,8 +71,8 @@ SearchTree::Step SearchTree::enter(const Stretch &whole) {
   }
 }
 
-/// A part is solved, hence all that was decided in it stays; goes on with the
-/// next part of the innermost split.
+/// Handles a solved part, whose decisions all stay. Continues with the next
+/// part of the innermost split.
 SearchTree::Step SearchTree::advance() {
   Level &level = levels[depth - 1];
   if (!level.isSplit || level.next == level.parts.size()) {
@@ -83,9 +83,9 @@ SearchTree::Step SearchTree::advance() {
   return Step::Enter;
 }
 
-/// Undoes the innermost decision and takes the next alternative. The parts of
-/// a split do not depend on each other: if one has no solution, others have no
-/// say in it.
+/// Undoes the innermost decision and takes the next alternative. The parts of a
+/// split are independent: if one has no solution, changing the others does not
+/// help.
 SearchTree::Step SearchTree::retry() {
   Level &level = levels[depth - 1];
   skyline.undo(level.mark);
@@ -133,7 +133,7 @@ SearchTree::Step SearchTree::openSplit(const Stretch &stretch, const View &view,
   Level &level = pushLevel(stretch, view);
   level.isSplit = true;
   level.parts = parts;
-  // The part that is most likely to fail goes first, but not before the parts
+  // The part that is most likely to fail comes first, but not before the parts
   // in view.
   std::vector<int64_t> slacks;
   for (const Stretch &part : parts) {
@@ -149,7 +149,7 @@ SearchTree::Step SearchTree::openSplit(const Stretch &stretch, const View &view,
   return advance();
 }
 
-/// Marks the sections of all valleys and counts, in each, the buffers that can
+/// Marks the sections of all valleys and counts for each the buffers that can
 /// be at its bottom.
 void SearchTree::findValleys(const View &view, int32_t stretchEnd) {
   Stretch stretch = {view.begin, stretchEnd, 0};
@@ -178,8 +178,8 @@ void SearchTree::findValleys(const View &view, int32_t stretchEnd) {
   work += 4 * (view.end - view.begin);
 }
 
-/// The buffer can be at the bottom of the valley that it begins in: it lies in
-/// the valley as a whole, and no obstacle keeps it up.
+/// Returns whether the buffer can be at the bottom of the valley in which it
+/// begins: it is inside of the valley as a whole, and no obstacle prevents it.
 bool SearchTree::isAtBottom(int32_t index) const {
   const SearchBuffer &buffer = problem.buffers[index];
   if (!inValley[buffer.begin])
@@ -187,7 +187,7 @@ bool SearchTree::isAtBottom(int32_t index) const {
   int64_t bottom = skyline.getFloor(buffer.begin);
   if (problem.isUniform)
     return skyline.getLowest(index) == bottom;
-  // With mixed alignments the bottom may be unaligned for it.
+  // With mixed alignments, the bottom may be misaligned for it.
   for (int32_t s = buffer.begin; s < buffer.end; ++s)
     if (skyline.getFloor(s) != bottom)
       return false;
@@ -263,7 +263,7 @@ void SearchTree::openChoices(const Stretch &stretch, const View &view,
             });
   for (const Candidate &candidate : candidates) {
     const SearchBuffer &buffer = problem.buffers[candidate.buffer];
-    // One of several buffers that are alike is enough.
+    // One of several equal buffers is enough.
     bool isRepeated = llvm::any_of(level.choices, [&](const Choice &choice) {
       const SearchBuffer &other = problem.buffers[choice.buffer];
       return other.begin == buffer.begin && other.end == buffer.end &&

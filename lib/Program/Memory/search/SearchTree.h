@@ -7,8 +7,8 @@
 
 namespace mf::memory {
 
-/// States known to have no solution. If two fall into one slot, the later one
-/// stays.
+/// States that are known to have no solution. If two have the same slot, the
+/// later one is kept.
 class FailedStates {
 public:
   FailedStates() : slots(1 << 10) {}
@@ -31,30 +31,32 @@ private:
         slots[hash.low & (slots.size() - 1)] = hash;
   }
 
-  /// Their number is a power of two.
+  /// The number of slots is a power of two.
   std::vector<StateHash> slots;
   size_t numInserted = 0;
 };
 
-/// The rule by which the search chooses the valley's section to branch on.
+/// The rule by which the search chooses the section of a valley to branch on.
 enum class SectionRule {
-  /// Fewest buffers that can be next, then least slack, then lowest.
+  /// The fewest buffers that can be next, then the least slack, then the
+  /// lowest.
   FewestChoices,
-  /// Least slack, then fewest choices, then lowest.
+  /// The least slack, then the fewest choices, then the lowest.
   Tightest,
-  /// Lowest, then fewest choices, then least slack.
+  /// The lowest, then the fewest choices, then the least slack.
   LowestFewest,
 };
 
 /// The rules for the choices of one run of the search.
 struct SearchRun {
   SectionRule sectionRule = SectionRule::FewestChoices;
-  /// By buffer: the larger the earlier it is tried.
+  /// For each buffer, its priority. Higher ones are tried earlier.
   std::vector<double> priorities;
-  /// Try first what fills a valley's corner or ends level with its wall.
+  /// True to first try buffers that fill a valley's corner or end level with
+  /// its wall.
   bool preferCorners = false;
-  /// How many buffers to look at from the first section not yet complete; those
-  /// that begin later wait.
+  /// The number of buffers to consider from the first incomplete section on.
+  /// Buffers that begin later wait.
   int32_t horizon = std::numeric_limits<int32_t>::max();
   int64_t nodeLimit = 0;
 };
@@ -68,11 +70,11 @@ public:
       : problem(problem), skyline(problem), failed(failed),
         choiceCounts(problem.numSections + 1) {}
 
-  /// Starts over; ends when a limit is reached: on nodes, or on work counted
-  /// over all runs.
+  /// Restarts the search. It ends when a limit is reached: on nodes, or on the
+  /// total work of all runs.
   Outcome run(const SearchRun &run, int64_t workLimit);
 
-  /// Offsets of the solution, by buffer of the problem.
+  /// Returns the offsets of the solution, by buffer of the problem.
   std::vector<int64_t> getOffsets() const;
   int64_t getNodes() const { return nodes; }
   int64_t getWork() const { return skyline.getWork() + work; }
@@ -84,7 +86,7 @@ private:
     int64_t offset;
   };
   /// A point to return to: alternatives for a section of a stretch, or parts
-  /// to be solved one after the other.
+  /// that are solved one after another.
   struct Level {
     bool isSplit = false;
     Stretch stretch;
@@ -126,7 +128,8 @@ private:
   std::vector<Level> levels;
   size_t depth = 0;
   Stretch entered;
-  /// By section: how many buffers can be next at the bottom of its valley.
+  /// For each section, the number of buffers that can be next at the bottom of
+  /// its valley.
   std::vector<int32_t> choiceCounts;
   std::vector<char> inValley;
   int64_t nodes = 0;

@@ -64,7 +64,7 @@ int64_t Skyline::findLowest(int32_t index) const {
   for (int32_t s = buffer.begin; s < buffer.end; ++s)
     offset = std::max(offset, floors[s]);
   offset = alignUp(offset, buffer.alignment);
-  // Obstacles come in order of their low ends, so one pass is enough.
+  // Obstacles are in order of their low ends, so one pass is enough.
   for (const Obstacle &obstacle : obstaclesBeside[index]) {
     if (obstacle.low >= offset + buffer.size)
       break;
@@ -96,9 +96,9 @@ bool Skyline::isComplete(const View &view) const {
                      [](int64_t offset) { return offset >= 0; });
 }
 
-/// Raises each section to the lowest offset of any buffer left in it. Once is
-/// enough: no section is raised above the lowest offset of a buffer in it, so
-/// those offsets stay.
+/// Raises each section to the lowest offset of any remaining buffer in it. One
+/// pass is enough: no section is raised above the lowest offset of a buffer in
+/// it, so those offsets do not change.
 bool Skyline::raiseFloors(const View &view) {
   constexpr int64_t sky = std::numeric_limits<int64_t>::max();
   std::fill(raised.begin() + view.begin, raised.begin() + view.lastEnd, sky);
@@ -115,7 +115,7 @@ bool Skyline::raiseFloors(const View &view) {
   }
   work += view.lastEnd - view.begin + (view.lastBuffer - view.firstBuffer) / 4;
   for (int32_t s = view.begin; s < view.lastEnd; ++s) {
-    // Beyond the view there may be buffers that were not looked at.
+    // Beyond the view there may be buffers that were not considered.
     if (s < view.end && raised[s] != sky && raised[s] > floors[s]) {
       save(s);
       floors[s] = raised[s];
@@ -126,8 +126,8 @@ bool Skyline::raiseFloors(const View &view) {
   return true;
 }
 
-/// Tells whether a buffer left would fit into space left empty. The solution
-/// with the smallest sum of offsets has no such buffer.
+/// Returns whether a remaining buffer would fit into space that was left empty.
+/// The solution with the smallest sum of offsets has no such buffer.
 bool Skyline::isDominated(const View &view) const {
   if (!problem.obstacles.empty() || !problem.isUniform)
     return false;
@@ -153,7 +153,7 @@ bool Skyline::propagate(const View &view) {
 std::vector<Stretch> Skyline::split(const Stretch &stretch, const View &view) {
   std::fill(spanning.begin() + view.begin, spanning.begin() + view.lastEnd + 1,
             0);
-  // How many buffers left span the border below each section.
+  // The number of remaining buffers that span the border before each section.
   for (int32_t index = view.firstBuffer; index < view.lastBuffer; ++index) {
     if (isPlaced(index))
       continue;
@@ -207,8 +207,8 @@ int64_t Skyline::getHeightAboveBottom(const View &view, int32_t section) {
       height = std::min(height, lowest[index]);
       continue;
     }
-    // It must stand on something that does not reach into the section: a
-    // buffer left on one side of it, or an obstacle.
+    // It must rest on a buffer or obstacle that does not extend into the
+    // section: a remaining buffer on one side of it, or an obstacle.
     for (int32_t other : left) {
       const SearchBuffer &support = problem.buffers[other];
       bool isAside = (support.begin > section && support.begin < buffer.end) ||
@@ -216,7 +216,7 @@ int64_t Skyline::getHeightAboveBottom(const View &view, int32_t section) {
       if (isAside)
         height = std::min(height, lowest[other] + support.size);
     }
-    // It may stand on one that begins beyond the view, too.
+    // It may also rest on a buffer that begins beyond the view.
     if (buffer.end > view.end)
       height = std::min(height, bottom + smallest);
     for (const Obstacle &obstacle : problem.obstacles)

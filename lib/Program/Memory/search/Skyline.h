@@ -8,18 +8,18 @@
 
 namespace mf::memory {
 
-/// A stretch of sections that no buffer left reaches into from outside, and how
-/// many buffers to look at from its begin on.
+/// A stretch of sections into which no remaining buffer extends from outside,
+/// and the number of buffers to consider from its begin on.
 struct Stretch {
   int32_t begin = 0;
   int32_t end = 0;
   int32_t horizon = 0;
 };
 
-/// The part of a stretch that is looked at: its sections up to `end`, the
-/// buffers that begin in them (a range of the problem's, of which some may be
-/// placed already), and the section at which the last of those ends. Nothing
-/// beyond that has been touched.
+/// The part of a stretch that is considered: its sections up to `end`, the
+/// buffers that begin in them (a range of the problem's buffers, some of which
+/// may be placed already), and the section at which the last of those ends.
+/// Nothing beyond that has been changed.
 struct View {
   int32_t begin = 0;
   int32_t end = 0;
@@ -28,7 +28,7 @@ struct View {
   int32_t lastEnd = 0;
 };
 
-/// 128 bits that tell states apart.
+/// A 128-bit hash that identifies a state.
 struct StateHash {
   uint64_t low = 0;
   uint64_t high = 0;
@@ -37,33 +37,33 @@ struct StateHash {
   }
 };
 
-/// The heights that the sections have reached, the buffers left, and what
-/// follows from them. Changes can be undone.
+/// The heights that the sections have reached, the remaining buffers, and data
+/// derived from them. Changes can be undone.
 class Skyline {
 public:
   explicit Skyline(const SearchProblem &problem);
 
-  /// Forgets all placements.
+  /// Removes all placements.
   void reset();
 
   View getView(const Stretch &stretch) const;
-  /// Whether all buffers of the view are placed.
+  /// Returns whether all buffers of the view are placed.
   bool isComplete(const View &view) const;
 
   bool isPlaced(int32_t buffer) const { return offsets[buffer] >= 0; }
 
-  /// Infers bounds in the view. False if there is no solution.
+  /// Infers bounds in the view. Returns false if there is no solution.
   bool propagate(const View &view);
 
-  /// Where the view shows that the stretch falls into parts that no buffer left
-  /// spans: the parts, without those in which nothing is left.
+  /// If no remaining buffer spans some border within the view, returns the
+  /// parts of the stretch, without those in which no buffer remains.
   std::vector<Stretch> split(const Stretch &stretch, const View &view);
 
-  /// Puts the buffer at `offset`.
+  /// Places the buffer at `offset`.
   void place(int32_t buffer, int64_t offset);
 
-  /// The lowest offset at which a buffer left in a valley's section can be if
-  /// none of them is at the bottom of the valley.
+  /// Returns the lowest offset that a remaining buffer in a valley's section
+  /// can have if none is at the bottom of the valley.
   int64_t getHeightAboveBottom(const View &view, int32_t section);
 
   /// Leaves the section empty up to `height`.
@@ -75,26 +75,27 @@ public:
 
   StateHash getHash(const View &view) const;
 
-  /// Lower bound on the offset of whatever is placed next in the section.
+  /// Returns a lower bound on the offset of the next buffer in the section.
   int64_t getFloor(int32_t section) const { return floors[section]; }
-  /// Bytes of the buffers left in the section.
+  /// Returns the bytes of the remaining buffers in the section.
   int64_t getLeft(int32_t section) const { return bytesLeft[section]; }
-  /// Bytes that may still be left empty in the section.
+  /// Returns the bytes that may still be left empty in the section.
   int64_t getSlack(int32_t section) const {
     return problem.capacity - floors[section] - bytesLeft[section] -
            getObstaclesAbove(section);
   }
-  /// The floor, or the sky if nothing is left in the section.
+  /// Returns the floor, or the sky if no buffer remains in the section.
   int64_t getHeight(int32_t section) const {
     return bytesLeft[section] > 0 ? floors[section]
                                   : std::numeric_limits<int64_t>::max();
   }
-  /// Lowest offset of a buffer left, as of the last propagate().
+  /// Returns the lowest offset of a remaining buffer, as of the last
+  /// propagate().
   int64_t getLowest(int32_t buffer) const { return lowest[buffer]; }
-  /// Offset of a placed buffer.
+  /// Returns the offset of a placed buffer.
   int64_t getOffset(int32_t buffer) const { return offsets[buffer]; }
 
-  /// Elementary steps spent so far.
+  /// Returns the elementary steps spent so far.
   int64_t getWork() const { return work; }
 
 private:
@@ -117,22 +118,23 @@ private:
 
   const SearchProblem &problem;
   std::vector<int64_t> floors;
-  /// Where the highest placed buffer of the section ends; the floor is above
+  /// For each section, the end of its highest placed buffer. The floor is above
   /// it if space was left empty.
   std::vector<int64_t> tops;
   std::vector<int64_t> bytesLeft;
   std::vector<int64_t> lowest;
-  /// Offsets by buffer, -1 if it is not placed yet.
+  /// The offset of each buffer; -1 if it is not placed yet.
   std::vector<int64_t> offsets;
   std::vector<Change> trail;
-  /// By section: obstacles that touch it.
+  /// For each section, the obstacles that touch it.
   std::vector<std::vector<int32_t>> obstaclesOf;
-  /// By buffer: obstacles alive at some time with it, by their low ends.
+  /// For each buffer, the obstacles that are live with it at some time, by
+  /// their low ends.
   std::vector<std::vector<Obstacle>> obstaclesBeside;
   std::vector<StateHash> bufferHashes;
-  /// Size of the smallest buffer.
+  /// The size of the smallest buffer.
   int64_t smallest;
-  /// Scratch, by section.
+  /// Temporary values, by section.
   std::vector<int64_t> raised;
   std::vector<int32_t> spanning;
   int64_t work = 0;
