@@ -7,7 +7,7 @@
 namespace mf::program {
 
 MemoryMap::Known &MemoryMap::getKnown(int64_t begin) {
-  // Buffers lie at multiples of a power of two: the upper bits of a product
+  // Buffers are at multiples of a power of two. The upper bits of the product
   // depend on all bits of the address.
   constexpr uint64_t factor = 0x9E3779B97F4A7C15;
   constexpr unsigned shift = 64 - llvm::ConstantLog2<numKnown>();
@@ -96,7 +96,7 @@ bool MemoryMap::write(int64_t begin, int64_t end, uint64_t instance,
   }
   if (first->first < begin)
     first = split(first, begin);
-  // `first` begins inside the range: it becomes the new segment.
+  // `first` begins inside of the range and becomes the new segment.
   if (first->second.end > end)
     split(first, end);
   auto segment = first->second.end < end ? std::next(first) : segments.end();

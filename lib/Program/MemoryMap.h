@@ -11,22 +11,23 @@
 
 namespace mf::program {
 
-/// One instruction of the expanded step as the user of some memory.
+/// An instruction of the expanded step as the user of some memory.
 struct Use {
-  /// `host` stands for the host's writes before the step.
+  /// The value of `stream` that represents writes of the host before the step.
   static constexpr uint32_t host = ~uint32_t{0};
 
   uint32_t stream = host;
-  /// Place in the step; of the call, if it is inside one.
+  /// The position in the step, of the instruction or of the call that contains
+  /// it.
   uint32_t position = 0;
-  /// Place in the routine.
+  /// The index in the routine.
   uint32_t instruction = 0;
-  /// Place on its stream, from 1.
+  /// The position on its stream, from 1.
   uint32_t streamPosition = 0;
 };
 
-/// Bytes with one history: the last write, the buffer instance it was for, and
-/// for each stream the last read since.
+/// Bytes with the same history: the last write, the buffer instance that it was
+/// made through, and for each stream the last read since.
 struct Segment {
   int64_t end = 0;
   uint64_t instance = 0;
@@ -35,44 +36,45 @@ struct Segment {
 };
 
 /// The written parts of one memory as disjoint segments by address. Writes
-/// merge what they cover, so the map stays as coarse as the buffers are. Most
-/// uses begin and end where a segment does: those are found without a search,
-/// and their neighbours are not looked at.
+/// merge the segments that they cover, so the map is as coarse as the buffers
+/// are. Most uses begin and end where a segment does. Such segments are found
+/// without a search.
 class MemoryMap {
 public:
   using Visitor = llvm::function_ref<bool(int64_t begin, const Segment &)>;
 
-  /// Visits the segments that hold bytes of [begin, end), in order. Stops at
-  /// once when `visit` returns false; returns whether it never did.
+  /// Visits the segments with bytes of [begin, end), in order. Stops when
+  /// `visit` returns false. Returns false in that case.
   bool visit(int64_t begin, int64_t end, Visitor visit);
   bool visitAll(Visitor visit) const;
 
-  /// Notes that `use` reads [begin, end), after `visit` has seen the segments
-  /// that hold these bytes, in order. Stops at once when it returns false.
+  /// Records that `use` reads [begin, end), after `visit` has been called with
+  /// the segments that hold these bytes, in order. Stops when it returns false.
   bool read(int64_t begin, int64_t end, const Use &use, Visitor visit);
 
-  /// Puts one new segment at [begin, end), after `visit` has seen the segments
-  /// that it replaces.
+  /// Stores one new segment at [begin, end), after `visit` has been called with
+  /// the segments that it replaces.
   bool write(int64_t begin, int64_t end, uint64_t instance, const Use &use,
              Visitor visit);
 
 private:
   using Map = std::map<int64_t, Segment>;
 
-  /// Where a segment that began at an address was found last; it is forgotten
-  /// before the segment goes.
+  /// Caches the segment that begins at an address. Entries are removed before
+  /// their segment is.
   struct Known {
     int64_t begin = -1;
     Map::iterator segment;
   };
   static constexpr size_t numKnown = 4096;
 
-  /// The first segment that ends behind `address`.
+  /// Returns the first segment that ends after `address`.
   Map::iterator find(int64_t address);
   Known &getKnown(int64_t begin);
-  /// Nothing begins there any more.
+  /// Removes the entry of an address at which no segment begins any more.
   void forget(int64_t begin);
-  /// Cuts a segment in two so that one begins at `address`, which is inside.
+  /// Splits a segment so that one begins at `address`, which must be inside of
+  /// it.
   Map::iterator split(Map::iterator segment, int64_t address);
 
   Map segments;

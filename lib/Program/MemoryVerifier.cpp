@@ -1,4 +1,4 @@
-//===- MemoryVerifier.cpp - Every access ordered and in its place ---------===//
+//===- MemoryVerifier.cpp - Verifies all accesses to memory ---------------===//
 
 #include "CallSummary.h"
 #include "mf/Program/Description.h"
@@ -13,7 +13,7 @@ namespace {
 
 class MemoryVerifier {
 public:
-  /// Summaries forget what temporaries held, so errors may differ.
+  /// Summaries do not keep the contents of temporaries, so errors may differ.
   MemoryVerifier(const Program &program, const StageProgram &stage,
                  CallProof calls)
       : program(program), stage(stage), table(stage), walker(stage, table),
@@ -39,7 +39,7 @@ private:
   bool isOrdered(const Use &before) const;
 
   bool fail(uint32_t location, const llvm::Twine &message);
-  /// Fails at the instruction being visited, which `verb`s a buffer.
+  /// Fails at the visited instruction, which `verb`s a buffer.
   bool failUse(const MemoryRange &access, llvm::StringRef verb,
                const llvm::Twine &reason);
   bool failOrder(const MemoryRange &access, llvm::StringRef verb,
@@ -59,7 +59,7 @@ private:
   StreamClocks clocks;
   MemoryMap device, host;
   std::optional<CallSummaries> summaries;
-  /// The instruction being visited.
+  /// The visited instruction.
   Use current;
   const Instruction *instruction = nullptr;
   /// The ranges of its accesses.
@@ -93,7 +93,8 @@ bool MemoryVerifier::walk() {
   return true;
 }
 
-/// Whether a static on the device is what the host gives anew for each step.
+/// Returns whether the host provides the contents of a static on the device for
+/// each step.
 static bool isCopiedByStep(const Static &buffer) {
   switch (buffer.role) {
   case Role::Tokens:
@@ -108,8 +109,8 @@ static bool isCopiedByStep(const Static &buffer) {
   }
 }
 
-/// The host has written all statics but reports, which it reads, and statics
-/// that the step makes itself or copies from it.
+/// The host has written all statics except reports, which it reads, and statics
+/// that the step computes itself or copies from the host.
 bool MemoryVerifier::initialize() {
   for (uint32_t i = 0; i < stage.statics.size(); ++i) {
     const Static &buffer = stage.statics[i];
@@ -159,7 +160,8 @@ bool MemoryVerifier::checkAccesses() {
   return true;
 }
 
-/// The host reads reports, and the next step finds the statics.
+/// Checks the end of the step: the host reads reports, and the next step reads
+/// the statics.
 bool MemoryVerifier::finish() {
   for (uint32_t i = 0; i < stage.statics.size(); ++i) {
     const Static &buffer = stage.statics[i];
@@ -210,8 +212,8 @@ bool MemoryVerifier::checkBounds(const MemoryRange &access) {
                      " bytes");
 }
 
-/// Nothing that an instruction writes overlaps what else it uses, unless it is
-/// the very memory of something that it may be.
+/// Checks that memory which an instruction writes overlaps other memory that it
+/// uses only if both are the same memory and its signature allows that.
 bool MemoryVerifier::checkOverlap() {
   const auto found = findOverlap(*instruction, ranges);
   if (!found)

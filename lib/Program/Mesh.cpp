@@ -81,7 +81,8 @@ int64_t Mesh::getNumMembers(const Group &group) const {
 
 std::vector<int64_t> Mesh::getMembers(const Group &group, int64_t rank) const {
   std::vector<int64_t> members = {rank};
-  // Axes in the mesh's order, the later ones faster: ascending ranks.
+  // Axes in the mesh's order, of which later ones vary faster, give ascending
+  // ranks.
   for (const Axis &axis : axes) {
     if (!llvm::is_contained(group.axes, axis.name))
       continue;

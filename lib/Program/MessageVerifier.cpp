@@ -1,8 +1,8 @@
-//===- MessageVerifier.cpp - Do calls pass the right messages? ------------===//
+//===- MessageVerifier.cpp - Verifies messages between calls --------------===//
 //
-// Follows the messages of the step from where they are made (loads, outputs of
+// Follows the messages of the step from their origins (loads, outputs of
 // forward, gradients of inputs), through sends and receives, to the calls that
-// take them.
+// read them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace mf::program {
 
 namespace {
 
-/// Where a message comes from.
+/// The origin of a message.
 struct Origin {
   enum class Kind : uint8_t {
     Nowhere,
@@ -28,12 +28,12 @@ struct Origin {
     Receive
   };
   Kind kind = Kind::Nowhere;
-  /// The static or layout.
+  /// The name of the static or layout.
   std::string name;
-  /// The number of the output, of the input or of the message on its channel;
-  /// of a load the bytes of the static.
+  /// The index of the output, of the input, or of the message on its channel.
+  /// For a load, the bytes of the static.
   int64_t number = 0;
-  /// The micro-batch of a call, the offset of a load or the channel.
+  /// The micro-batch of a call, the offset of a load, or the channel.
   int64_t place = 0;
 
   bool operator==(const Origin &other) const {
@@ -42,7 +42,7 @@ struct Origin {
   }
 };
 
-/// A message that a call takes: an argument of forward, or the gradient of an
+/// A message that a call reads: an argument of forward, or the gradient of an
 /// output.
 struct TakenMessage {
   const Frame *frame = nullptr;
@@ -82,7 +82,7 @@ private:
   const Program &program;
   const StageProgram &stage;
   SentMessages &sent;
-  /// How many calls each frame had, without those that recompute.
+  /// The number of calls of each frame, without those that recompute.
   std::vector<int64_t> calls;
   std::map<Key, Origin> origins;
   std::map<uint32_t, int64_t> received;
@@ -128,7 +128,7 @@ void StageMessages::runBackward(const Call &call, uint32_t location) {
     const llvm::ArrayRef<Operand> rest =
         llvm::ArrayRef(call.arguments)
             .drop_front(std::min(entry.values.size(), call.arguments.size()));
-    // Buffers of values that are copied back ahead may follow.
+    // Buffers of values that are copied back early may follow.
     const size_t results =
         std::min(computes.inputGradients.size(), rest.size());
     for (auto [number, operand] : llvm::enumerate(rest.take_front(results)))
@@ -199,8 +199,8 @@ static std::string describe(const Origin &origin) {
   return "nothing that a task makes";
 }
 
-/// A received message is what was sent; one that passes on what it received
-/// has no origin.
+/// The origin of a received message is that of the sent one. A message that
+/// passes on a received one has no origin.
 static Origin resolve(const Origin &origin, const SentMessages &sent) {
   if (origin.kind != Origin::Kind::Receive)
     return origin;
@@ -213,7 +213,7 @@ static Origin resolve(const Origin &origin, const SentMessages &sent) {
 
 namespace {
 
-/// Compares what the frames of one stage take.
+/// Compares the messages that the frames of one stage read.
 class TakenVerifier {
 public:
   TakenVerifier(const StageProgram &stage, const SentMessages &sent)
@@ -227,8 +227,8 @@ public:
 private:
   const SentMessages &sent;
   std::map<const FrameLayout *, int64_t> numFrames;
-  /// The origins of what the first frame of a layout takes, as of micro-batch
-  /// 0.
+  /// The origins of the messages that the first frame of a layout reads,
+  /// shifted to micro-batch 0.
   std::map<std::tuple<const FrameLayout *, bool, int64_t>, Origin> first;
 };
 

@@ -1,4 +1,4 @@
-//===- MessageVerifier.h - Do calls pass the right messages? ----*- C++ -*-===//
+//===- MessageVerifier.h - Verifies messages between calls ------*- C++ -*-===//
 
 #ifndef MF_LIB_PROGRAM_MESSAGEVERIFIER_H
 #define MF_LIB_PROGRAM_MESSAGEVERIFIER_H
@@ -8,9 +8,9 @@
 
 namespace mf::program {
 
-/// Proves of a program whose chunks all have certificates that each forward
-/// takes loads and outputs, and each backward gradients, of its own
-/// micro-batch, and that all micro-batches take the same of the same chunks.
+/// Proves, for a program whose chunks all have certificates, that each forward
+/// reads loads and outputs, and each backward gradients, of its own
+/// micro-batch, and that all micro-batches read them from the same chunks.
 llvm::Error verifyMessages(const Program &program);
 
 } // namespace mf::program

@@ -1,17 +1,18 @@
-//===- ProgressVerifier.cpp - Do all exchanges come to their end? ---------===//
+//===- ProgressVerifier.cpp - Verifies that all exchanges complete --------===//
 //
-// Runs the stages' streams on the two things alone that can block: events and
-// exchanges. Their order makes no difference to whether all streams come to
-// their end, since each event and each exchange has but one source.
+// Runs the stages' streams on events and exchanges, the only instructions that
+// can block. The order in which they run does not affect whether all streams
+// complete, because each event and each exchange has only one source.
 //
 // All ranks of a stage run the same program, and groups and peers are named by
-// axes, so the ranks that differ in other axes than `pp` are in the same state
-// all the time: an exchange among them is one of a rank with itself.
+// axes. Hence ranks that differ only in axes other than `pp` are always in the
+// same state, and an exchange among them is one of a rank with itself.
 //
-// In a call without exchanges among stages, streams wait for each other and for
-// the events that it passes alone, and each event is recorded before others
-// wait for it: a stream comes to the end of the call exactly if all those that
-// it waits for, directly or not, come to the begin. Such calls are run as that.
+// In a call without exchanges among stages, streams only wait for each other
+// and for the events that the call passes, and each event is recorded before
+// others wait for it. Therefore a stream reaches the end of the call exactly if
+// all streams that it waits for, directly or indirectly, reach its begin. Such
+// calls are run in that shorter form.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,11 +28,11 @@ namespace mf::program {
 
 namespace {
 
-/// Something a stream does that others wait for, or that waits for others.
+/// An action of a stream that others wait for, or that waits for others.
 struct Item {
   uint32_t position = 0;
   uint32_t instruction = 0;
-  /// Counted through the expanded step.
+  /// Events are numbered through the expanded step.
   llvm::SmallVector<uint64_t, 1> awaited;
   std::optional<uint64_t> recorded;
   const Exchange *exchange = nullptr;
@@ -40,7 +41,7 @@ struct Item {
 struct StreamState {
   std::vector<Item> items;
   size_t next = 0;
-  /// The next item has announced itself to its channel.
+  /// True if the next item has arrived at its channel.
   bool hasArrived = false;
 };
 
@@ -49,17 +50,17 @@ struct StageState {
   std::vector<bool> isRecorded;
 };
 
-/// Parties that have come to the exchange which is next: stages, or the sending
-/// and the receiving side of one.
+/// The parties that have arrived at the next exchange: stages, or the sending
+/// and the receiving side of one stage.
 struct ChannelState {
   size_t numParties = 0;
   size_t numArrived = 0;
   uint64_t generation = 0;
 };
 
-/// A wait of a stream for sources that it has not waited for in the routine
-/// before: streams, by the begin of the call, and behind them the events that
-/// the call passes.
+/// A wait of a stream for sources that it has not waited for before in the
+/// routine. Sources are streams, at the begin of the call, followed by the
+/// events that the call passes.
 struct CallWait {
   uint32_t instruction = 0;
   uint32_t stream = 0;
@@ -67,11 +68,11 @@ struct CallWait {
 };
 
 struct RoutineWaits {
-  /// Instructions at which a stream may have to wait, or after which another
-  /// may go on.
+  /// The instructions at which a stream may have to wait, or after which
+  /// another stream may continue.
   std::vector<uint32_t> numbers;
-  /// The routine has no exchange among stages, so its calls are begins of
-  /// streams and waits for them.
+  /// True if the routine has no exchange among stages, so that its calls can be
+  /// represented by the begins of streams and waits for them.
   bool isShort = false;
   std::vector<CallWait> waits;
   /// The streams that others wait for.
@@ -96,14 +97,15 @@ private:
                     const RoutineWaits &waits) const;
   void addItem(StageState &state, const Scope &scope,
                const Instruction &instruction, uint32_t number) const;
-  /// An exchange among stages; null if there is none. Others never wait.
+  /// Returns the instruction's exchange among stages, or null. Other exchanges
+  /// never block.
   const Exchange *findExchange(const InstructionList &list,
                                const Instruction &instruction) const {
     const Exchange *exchange = list.getExchange(instruction);
     return exchange && channels[exchange->channel].numParties > 1 ? exchange
                                                                   : nullptr;
   }
-  /// Whether the stream did anything.
+  /// Advances a stream. Returns whether it made progress.
   bool advance(size_t stage, StreamState &stream);
   bool tryItem(size_t stage, StreamState &stream, const Item &item);
   bool tryExchange(size_t stage, StreamState &stream, const Exchange &exchange);
@@ -113,7 +115,8 @@ private:
   CallProof calls;
   std::vector<StageState> stages;
   std::vector<ChannelState> channels;
-  /// For each stage, channel and side, how many exchanges it has finished.
+  /// For each stage, channel and side, the number of exchanges that have
+  /// completed.
   std::vector<std::map<std::pair<uint32_t, bool>, uint64_t>> generations;
 };
 
@@ -132,8 +135,8 @@ ProgressVerifier::ProgressVerifier(const Program &program, CallProof calls)
   }
 }
 
-/// The instructions of a list at which a stream may have to wait, or after
-/// which another may go on.
+/// Returns the instructions of a list at which a stream may have to wait, or
+/// after which another stream may continue.
 std::vector<uint32_t>
 ProgressVerifier::findNumbers(const InstructionList &list) const {
   std::vector<uint32_t> numbers;

@@ -1,4 +1,4 @@
-//===- RowDistribution.cpp - Distributions behind exchanges of rows -------===//
+//===- RowDistribution.cpp - Distributions of row exchanges ---------------===//
 
 #include "Distribution.h"
 #include "llvm/ADT/STLExtras.h"
@@ -14,8 +14,8 @@ struct RowOperands {
   const AxisHolding &receive;
 };
 
-/// An all_to_all_v. Each rank has rows of its own before and behind it; where
-/// the input is cut above all of its rows, so is the output.
+/// An all_to_all_v. Each rank has different rows before and after it. If the
+/// input is cut above all of its rows, so is the output.
 class RowStep {
 public:
   RowStep(const Exchange &exchange, const CollectiveOperands &operands)
@@ -24,7 +24,8 @@ public:
         inputElements(operands.inputElements),
         outputElements(operands.outputElements) {}
 
-  /// The first is for an axis of the group, the second for another.
+  /// Compute the output's holding for an axis of the group, and for another
+  /// axis.
   std::optional<DistributionError> applyMember(const RowOperands &operands,
                                                AxisHolding &output) const;
   std::optional<DistributionError> applyOther(const RowOperands &operands,
@@ -46,7 +47,7 @@ static DistributionError makeError(size_t operand, const char *reason) {
   return {0, operand, reason};
 }
 
-/// Ranks may have counts of their own; sums that are not complete are none.
+/// Ranks may have different counts, but not incomplete sums.
 static std::optional<DistributionError>
 checkCounts(const RowOperands &operands) {
   for (auto [operand, counts] :
@@ -78,7 +79,7 @@ RowStep::applyMember(const RowOperands &operands, AxisHolding &output) const {
   return std::nullopt;
 }
 
-/// A part that is cut above its rows, or all of whose rows are cut.
+/// Handles a part that is cut above its rows, or whose rows are all cut.
 std::optional<DistributionError> RowStep::applyPart(const RowOperands &operands,
                                                     AxisHolding &output) const {
   const bool haveOwn = haveOwnCounts(operands);
@@ -140,7 +141,7 @@ applyRowExchange(const Exchange &exchange, const Group &group, const Mesh &mesh,
                               operands.inputs[1]->axes[number],
                               operands.inputs[2]->axes[number]};
     AxisHolding &made = output.axes.emplace_back();
-    // A single rank has all of it.
+    // A single rank has the whole.
     if (axis.size == 1)
       continue;
     const bool isMember = llvm::is_contained(group.axes, axis.name);

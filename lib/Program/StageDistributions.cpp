@@ -108,7 +108,7 @@ void StageDistributions::runTransfer(const Exchange &exchange,
   }
 }
 
-/// The size of the first dimension that has more than one element.
+/// Returns the size of the first dimension that has more than one element.
 static int64_t getFirstElements(const TensorShape &shape) {
   const auto *found =
       llvm::find_if(shape.dims, [](int64_t extent) { return extent != 1; });
@@ -184,8 +184,8 @@ Error StageDistributions::run(uint32_t position) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// The memory that a call of a routine reads or writes beyond its temporaries,
-/// and the part of it that it writes.
+/// Returns the memory other than temporaries that a call of a routine reads or
+/// writes, and the part of it that it writes.
 StageDistributions::SharedRanges
 StageDistributions::findShared(Frameset &frameset, uint32_t routine) {
   SharedRanges ranges;
@@ -199,8 +199,8 @@ StageDistributions::findShared(Frameset &frameset, uint32_t routine) {
   return ranges;
 }
 
-/// The ranges one behind the other, and the other way round. Routines have
-/// hundreds of them: pieces are put behind each other, never inserted.
+/// Concatenate the ranges, and the inverse. Routines have hundreds of ranges,
+/// so pieces are appended, never inserted.
 Content StageDistributions::collect(llvm::ArrayRef<BufferRange> ranges) {
   Content all;
   int64_t offset = 0;
@@ -225,7 +225,7 @@ void StageDistributions::spread(const Content &all,
   Content part;
   for (const BufferRange &range : ranges) {
     part.clear();
-    // collect() cut the pieces at the ends of ranges.
+    // collect() has cut the pieces at the ends of ranges.
     for (; piece != end && piece->begin < offset + range.bytes; ++piece)
       part.push_back(
           {piece->begin - offset, piece->end - offset, piece->distribution});

@@ -1,6 +1,6 @@
-//===- StageDistributions.h - What a stage's buffers hold ------*- C++ -*-===//
+//===- StageDistributions.h - Contents of a stage's buffers -----*- C++ -*-===//
 //
-// The instructions of a stage, run on distributions instead of numbers.
+// Runs the instructions of a stage on distributions instead of numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,20 +13,20 @@
 
 namespace mf::program {
 
-/// For each channel of the program that is a transfer, the contents that were
-/// sent and not received yet.
+/// For each transfer among the program's channels, the contents that were sent
+/// and not yet received.
 using TransferQueues = std::vector<std::deque<Content>>;
 
-/// All ranks of a stage at once. The table and the queues are those of all
+/// Represents all ranks of a stage. The table and the queues are shared by all
 /// stages.
 class StageDistributions {
 public:
   StageDistributions(const Program &program, const StageProgram &stage,
                      DistributionTable &table, TransferQueues &queues);
 
-  /// Runs the instruction of the step at `position`; a call runs as a whole. A
-  /// receive needs a message in its queue. A LocatedError if ranks together do
-  /// not compute the same as one rank would.
+  /// Runs the instruction of the step at `position`. A call runs as a whole. A
+  /// receive requires a message in its queue. Fails with a LocatedError if the
+  /// ranks together do not compute the same as one rank would.
   llvm::Error run(uint32_t position);
 
   const Content &getStatic(uint32_t number) const {
@@ -34,7 +34,7 @@ public:
   }
 
 private:
-  /// Bytes of a buffer of the step or of a call.
+  /// A range of bytes of a buffer of the step or of a call.
   struct BufferRange {
     Content *content = nullptr;
     int64_t offset = 0;
@@ -43,18 +43,18 @@ private:
   struct SharedRanges {
     std::vector<BufferRange> all, written;
   };
-  /// A buffer of a routine that is not its own.
+  /// A buffer that a routine uses but does not own.
   struct SharedBuffer {
     uint32_t number = 0;
     bool isWritten = false;
   };
-  /// A list that is run, with what a call of it holds in its temporaries.
+  /// The list that is run, and the contents of a call's temporaries.
   struct Frameset {
     Scope scope;
     std::vector<Content> temporaries;
   };
-  /// An instruction that is run, and its place: that of the call in the step,
-  /// and in its routine.
+  /// The instruction that is run, and its place: the position of the call in
+  /// the step, and the index in its routine.
   struct Place {
     const Instruction &instruction;
     uint32_t position = 0;
@@ -84,10 +84,10 @@ private:
   TransferQueues &queues;
   const InstanceTable instances;
   const StepWalker walker;
-  /// By instance: statics, messages and slots.
+  /// The contents of each instance: statics, messages and slots.
   std::vector<Content> contents;
-  /// By routine: the buffers that it shares, and for their contents those of
-  /// the ones that it writes.
+  /// For each routine, the buffers that it shares and, for each combination of
+  /// their contents, those of the buffers that it writes.
   std::vector<std::vector<SharedBuffer>> shared;
   std::vector<std::map<Content, Content>> made;
 };

@@ -5,7 +5,7 @@
 
 namespace mf::program {
 
-/// The buffers of one kind that a list declares, by index.
+/// Returns the buffers of one kind that a list declares, by index.
 static std::vector<const Buffer *> findBuffers(const InstructionList &list,
                                                BufferKind kind) {
   std::vector<const Buffer *> found;
@@ -81,7 +81,8 @@ const Buffer &InstanceTable::getTemporary(const Origin &origin) const {
   return *temporaries[call.routine][origin.index];
 }
 
-/// Where a base of a call's own memory lies. Arguments are the caller's.
+/// Returns the offset of a base of a call's own memory. Arguments belong to the
+/// caller.
 static int64_t getBaseOffset(const StageProgram &program, const Call &call,
                              Base base, uint32_t number) {
   switch (base) {
@@ -156,7 +157,7 @@ std::string InstanceTable::getName(uint64_t instance) const {
   return messages[origin.index]->name;
 }
 
-/// The bases that all lists have, by Base.
+/// Adds the bases that all lists have, in the order of Base.
 static void addFixedBases(Scope &scope, int64_t hostFrame, int64_t scratch) {
   scope.bases = {{Space::Device, 0},
                  {Space::Host, 0},

@@ -1,10 +1,10 @@
 //===- StreamClocks.h - Order among streams as vector clocks ---*- C++ -*-===//
 //
-// Lamport's happened-before for a stage's streams: instructions of one stream
-// are in order, and what follows a wait comes after what its event captured.
-// Position n on stream s happened before the next instruction of stream t if
-// t's clock for s has reached n (Mattern, Virtual Time and Global States of
-// Distributed Systems, 1989).
+// Lamport's happened-before for a stage's streams. The instructions of one
+// stream are ordered, and whatever follows a wait comes after the work that its
+// event captured. Position n on stream s happened before the next instruction
+// of stream t if t's clock for s has reached n (Mattern, Virtual Time and
+// Global States of Distributed Systems, 1989).
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +22,13 @@ public:
   explicit StreamClocks(const StageProgram &program)
       : StreamClocks(program, program.step) {}
 
-  /// For one list on its own: events that a call would pass are never awaited.
+  /// For a single list. Events that a call would pass are never awaited.
   StreamClocks(const StageProgram &program, const InstructionList &list)
       : numStreams(program.streams.size()), clocks(numStreams * numStreams, 0),
         stepEvents(list.numEvents * numStreams, 0) {}
 
-  /// Lets the instruction's stream wait for the instruction's events, and puts
-  /// it on its stream; its position there counts from 1.
+  /// Makes the instruction's stream wait for the instruction's events, and adds
+  /// the instruction to the stream. Returns its position there, from 1.
   uint64_t begin(const Scope &scope, const Instruction &instruction) {
     for (const AwaitedEvent &awaited : instruction.awaited)
       if (!awaited.isArgument)
@@ -50,28 +50,29 @@ public:
                 events.begin() + begin);
   }
 
-  /// Lets a stream wait for an event of the step.
+  /// Makes a stream wait for an event of the step.
   void wait(uint32_t stream, uint32_t stepEvent) {
     join(stream, stepEvents, stepEvent);
   }
 
-  /// Puts a stream's latest instruction at `position`.
+  /// Sets the position of a stream's latest instruction.
   void setPosition(uint32_t stream, uint64_t position) {
     at(stream, stream) = position;
   }
 
-  /// Whether the instruction at `position` of `from` is over when the latest
-  /// instruction of `stream` starts.
+  /// Returns whether the instruction at `position` of `from` is over when the
+  /// latest instruction of `stream` starts.
   bool isOrdered(uint32_t from, uint64_t position, uint32_t stream) const {
     return getClock(stream, from) >= position;
   }
 
-  /// How much of `from` is over when the latest of `stream` starts.
+  /// Returns up to which position `from` is over when the latest instruction of
+  /// `stream` starts.
   uint64_t getClock(uint32_t stream, uint32_t from) const {
     return clocks[stream * numStreams + from];
   }
 
-  /// The clock of the latest instruction of `stream`.
+  /// Returns the clock of the latest instruction of `stream`.
   llvm::ArrayRef<uint64_t> getClocks(uint32_t stream) const {
     return llvm::ArrayRef(clocks).slice(stream * numStreams, numStreams);
   }
@@ -79,7 +80,7 @@ public:
     llvm::copy(values, clocks.begin() + stream * numStreams);
   }
 
-  /// The clock of an event of the step.
+  /// Returns the clock of an event of the step.
   llvm::ArrayRef<uint64_t> getStepEvent(uint32_t event) const {
     return llvm::ArrayRef(stepEvents).slice(event * numStreams, numStreams);
   }
@@ -88,14 +89,14 @@ public:
   }
 
 private:
-  /// One clock behind another, `numStreams` numbers each: a step has too many
-  /// events for a vector each.
+  /// Concatenated clocks of `numStreams` numbers each. A step has too many
+  /// events for separate vectors.
   using Clocks = std::vector<uint64_t>;
 
   uint64_t &at(uint32_t stream, uint32_t other) {
     return clocks[stream * numStreams + other];
   }
-  /// An event that nothing has recorded is the beginning of time.
+  /// An event that has not been recorded is at the start of time.
   void join(uint32_t stream, const Clocks &events, uint32_t event) {
     const size_t begin = size_t{event} * numStreams;
     if (begin >= events.size())
@@ -104,14 +105,14 @@ private:
       at(stream, i) = std::max(at(stream, i), events[begin + i]);
   }
 
-  // A routine records each event before it waits for it, so calls may share
-  // one table.
+  // A routine records each event before it waits for it, so calls may share one
+  // table.
   Clocks &getEvents(const Scope &scope) {
     return scope.call ? routineEvents : stepEvents;
   }
 
   size_t numStreams;
-  /// Number s is the clock of stream s.
+  /// Clock s is that of stream s.
   Clocks clocks;
   /// The clock of each event, by its number.
   Clocks stepEvents;

@@ -43,7 +43,8 @@ std::string describeTerm(Term term) {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-/// Puts a piece where others may lie, of which what it does not cover stays.
+/// Stores a piece over existing ones. The parts of those that it does not cover
+/// stay.
 void BufferTerms::put(int64_t begin, const Piece &piece) {
   const int64_t end = begin + piece.bytes;
   auto next = pieces.lower_bound(begin);
@@ -154,8 +155,8 @@ static void addShape(TermHash &hash, const TensorShape &shape, bool isFlat) {
     hash.add(static_cast<uint64_t>(extent));
 }
 
-/// Whether each element of the results is made of the same element of all
-/// operands, so that their shape says nothing.
+/// Returns whether each element of the results depends on the same element of
+/// all operands, so that their shape does not matter.
 static bool worksOnElements(const KernelSpec &spec,
                             const KernelSignature &signature) {
   if (!signature.getStepKind ||
@@ -167,7 +168,7 @@ static bool worksOnElements(const KernelSpec &spec,
          llvm::all_of(spec.outputs, isAlike);
 }
 
-/// Hashes what a kernel does, without its operands.
+/// Hashes the computation of a kernel, without its operands.
 static TermHash hashKernel(const KernelSpec &spec,
                            const KernelSignature &signature) {
   TermHash hash(spec.name);
@@ -189,7 +190,7 @@ static Term normalize(Term term, const EqualTerms &equal) {
   return found == equal.end() ? term : found->second;
 }
 
-/// `spec` makes one value of others.
+/// Returns the term of a value that `spec` computes from others.
 static Term makeValue(const KernelSpec &spec, llvm::ArrayRef<Term> operands,
                       const EqualTerms &equal) {
   const KernelSignature *signature = findKernelSignature(spec.name);
@@ -271,7 +272,7 @@ void runCollective(const TermCollective &collective,
   llvm::sort(axes);
   for (const std::string &axis : axes)
     hash.add(axis);
-  // Groups inside of a stage are of that stage.
+  // A group within a stage belongs to that stage.
   if (collective.group.crossesStages())
     for (int64_t stage : collective.group.stages)
       hash.add(static_cast<uint64_t>(stage));

@@ -34,7 +34,7 @@ double getSentShare(CollectiveKind kind, int64_t members) {
   const double others = static_cast<double>(members - 1) / members;
   switch (kind) {
   case CollectiveKind::AllReduce:
-    // Scattered and gathered.
+    // The data is scattered and then gathered.
     return 2 * others;
   case CollectiveKind::AllGather:
   case CollectiveKind::ReduceScatter:

@@ -45,7 +45,7 @@ void ReductionCut::addLoops(llvm::ArrayRef<int64_t> dims,
   std::reverse(reduced.begin(), reduced.end());
 }
 
-/// Fewer groups than this do not occupy the threads; more results than this
+/// Fewer groups than this do not occupy all threads. More results than this
 /// would make the workspace large.
 static constexpr int64_t fewGroups = 16;
 static constexpr int64_t mostSplitResults = 16384;

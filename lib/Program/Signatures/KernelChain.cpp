@@ -1,4 +1,4 @@
-//===- KernelChain.cpp - Kernels that run as one --------------------------===//
+//===- KernelChain.cpp - Kernels that are fused into one ------------------===//
 
 #include "mf/Program/Signatures/KernelChain.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,8 +16,8 @@ static llvm::ArrayRef<KernelStep> getSteps(const KernelSpec &spec) {
   return steps ? llvm::ArrayRef(*steps) : llvm::ArrayRef<KernelStep>();
 }
 
-/// The shape of an operand of step `step`, or null if no earlier step or input
-/// has its number.
+/// Returns the shape of an operand of step `step`, or null if no earlier step
+/// or input has its number.
 static const TensorShape *findOperand(const KernelSpec &chain,
                                       llvm::ArrayRef<KernelStep> steps,
                                       size_t step, int64_t operand) {
@@ -83,7 +83,7 @@ static llvm::ArrayRef<int64_t> getLeading(const TensorShape &shape) {
   return llvm::ArrayRef(shape.dims).drop_back(shape.dims.empty() ? 0 : 1);
 }
 
-/// Whether the results of both have the same rows.
+/// Returns whether both shapes have the same rows.
 static bool hasRowsOf(const TensorShape &shape, const TensorShape &other) {
   return shape.dims.size() == other.dims.size() &&
          getLeading(shape) == getLeading(other);
@@ -154,8 +154,8 @@ llvm::Error checkChain(const KernelSpec &chain) {
   const TensorShape &output = chain.outputs[0];
   if (steps.back().result != output)
     return makeError("the last step makes another tensor than the output");
-  // It may lie where the output does, whose rows are written while others of
-  // the input are yet to be read.
+  // An input may share memory with the output, whose rows are written while
+  // other rows of the input are still to be read.
   for (auto [number, input] : llvm::enumerate(chain.inputs))
     if (input != output && input.getBytes() == output.getBytes())
       return makeError("in" + llvm::Twine(number) +

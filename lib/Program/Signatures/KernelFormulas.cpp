@@ -17,7 +17,8 @@ static int64_t multiply(std::initializer_list<int64_t> factors) {
   return product;
 }
 
-/// The dimension `fromLast` places before the last, or 1.
+/// Returns the dimension `fromLast` places before the last, or 1 if there is
+/// none.
 static int64_t getDimension(const TensorShape &shape, size_t fromLast) {
   const size_t rank = shape.dims.size();
   return fromLast < rank ? shape.dims[rank - 1 - fromLast] : 1;
@@ -39,7 +40,8 @@ int64_t getLargestOutput(const KernelSpec &spec) {
 int64_t getMatmulFlops(const KernelSpec &spec) {
   const TensorShape &a = spec.inputs[0], &b = spec.inputs[1];
   const bool transposeB = getFlag(spec, "transpose_b", false);
-  // The batch, rows and columns of `a` are its elements in either order.
+  // The number of elements of `a` is the product of batch, rows and columns in
+  // either order.
   return multiply({2, a.getNumElements(), getDimension(b, transposeB ? 1 : 0)});
 }
 
@@ -59,7 +61,7 @@ MatmulSize getMatmulSize(const KernelSpec &spec) {
   return size;
 }
 
-/// `keysOfQuery` are twice the keys that a query sees, in the mean.
+/// `keysOfQuery` is twice the mean number of keys that a query sees.
 static int64_t getAttentionFlops(const KernelSpec &spec, int64_t keyProducts,
                                  int64_t valueProducts, int64_t keysOfQuery) {
   const TensorShape &query = spec.inputs[0], &value = spec.inputs[2];
@@ -76,7 +78,7 @@ int64_t getAttentionFlops(const KernelSpec &spec, int64_t keyProducts,
                           int64_t valueProducts) {
   const int64_t queries = getDimension(spec.inputs[0], 1);
   const int64_t keys = getDimension(spec.inputs[1], 1);
-  // Shapes that the kernel refuses may have more queries than keys.
+  // Shapes that the kernel rejects may have more queries than keys.
   const int64_t unseen =
       getFlag(spec, "causal", true) ? std::min(queries, keys) : 0;
   return getAttentionFlops(spec, keyProducts, valueProducts,
@@ -182,8 +184,8 @@ int64_t getRmsNormWorkspace(const KernelSpec &spec) {
   return getWideGammaBytes(spec.inputs[0], spec.inputs[1]);
 }
 
-/// The factors of a norm in fp32, if they are not, and `sums` sums per column
-/// for each block of rows of `x`.
+/// Returns the bytes of a norm's factors in fp32, if they have another type,
+/// and of `sums` sums per column for each block of rows of `x`.
 static int64_t getNormGradBytes(const TensorShape &x, const TensorShape &gamma,
                                 int64_t sums) {
   const int64_t elements = x.getNumElements(), columns = getDimension(x, 0);

@@ -1,8 +1,7 @@
 //===- KernelFormulas.h - FLOPs and bytes of kernels ------------*- C++ -*-===//
 //
 // The functions that formulas in AscendKernels.td call. They saturate instead
-// of overflowing and take any shapes; a dimension that a shape does not have
-// counts as 1.
+// of overflowing and accept any shapes. A missing dimension counts as 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,88 +12,91 @@
 
 namespace mf {
 
-/// A bool attribute of a kernel, or `whenAbsent`.
+/// Returns a bool attribute of a kernel, or `whenAbsent`.
 bool getFlag(const KernelSpec &spec, llvm::StringRef name, bool whenAbsent);
 
-/// Elements of the largest output.
+/// Returns the elements of the largest output.
 int64_t getLargestOutput(const KernelSpec &spec);
 
-/// 2 m n k for each product of a batch; `transpose_a` and `transpose_b` say how
-/// the operands are stored.
+/// Returns 2 m n k for each product of a batch. `transpose_a` and `transpose_b`
+/// define how the operands are stored.
 int64_t getMatmulFlops(const KernelSpec &spec);
 
-/// How products of matrices are cut for the cube: `batch` of [rows, inner] x
-/// [inner, columns]. Leading dimensions that share the second operand are rows;
-/// the sum is over `inner`.
+/// The form of a matrix product for the cube: `batch` products of [rows, inner]
+/// x [inner, columns]. Leading dimensions that share the second operand count
+/// as rows. The sum is over `inner`.
 struct MatmulSize {
   int64_t batch, rows, inner, columns;
 };
 MatmulSize getMatmulSize(const KernelSpec &spec);
 
-/// FLOPs of `keyProducts` matrix products over the size of a query's head and
-/// `valueProducts` over that of a value's, between the queries and the keys
-/// that they see: if causal, query i of q sees the first k - q + i + 1 of k
-/// keys, which is counted as k - q / 2 for each.
+/// Returns the FLOPs of `keyProducts` matrix products over the size of a
+/// query's head and `valueProducts` over that of a value's, between the queries
+/// and the keys that they see. With a causal mask, query i of q sees the first
+/// k - q + i + 1 of k keys, which counts as k - q / 2 for each.
 int64_t getAttentionFlops(const KernelSpec &spec, int64_t keyProducts,
                           int64_t valueProducts);
-/// The same if each query sees all keys.
+/// Returns the same if each query sees all keys.
 int64_t getFullAttentionFlops(const KernelSpec &spec, int64_t keyProducts,
                               int64_t valueProducts);
-/// Heads times queries of a batch element.
+/// Returns the heads times the queries of a batch element.
 int64_t getQueryRows(const KernelSpec &spec);
 
-/// 2 m n k where all rows of x belong to an expert: of a product, or of its
-/// gradient with respect to the weight.
+/// Returns 2 m n k if all rows of x belong to an expert, for a product or for
+/// its gradient with respect to the weight.
 int64_t getExpertMatmulFlops(const KernelSpec &spec);
 
-/// The number of experts of a weight, [ranks, experts, in, out].
+/// Returns the number of experts of a weight [ranks, experts, in, out].
 int64_t getExperts(const TensorShape &weight);
-/// Rows of all experts by their number, rounded up.
+/// Returns the number of rows divided by that of experts, rounded up.
 int64_t getMeanExpertRows(const TensorShape &x, const TensorShape &weight);
 
-/// The last dimension, and the product of the others.
+/// Returns the last dimension, and the product of the others.
 int64_t getColumns(const TensorShape &shape);
 int64_t getRows(const TensorShape &shape);
-/// The last dimension but one.
+/// Returns the second to last dimension.
 int64_t getRowsOfMatrix(const TensorShape &shape);
-/// Bytes that stay side by side when dimensions are permuted.
+/// Returns the bytes that stay contiguous when dimensions are permuted.
 int64_t getPermutedRunBytes(const KernelSpec &spec);
-/// Bytes of the largest input or output.
+/// Returns the bytes of the largest input or output.
 int64_t getLargestOperandBytes(const KernelSpec &spec);
 
-/// Bytes of an element of the type that the kernel works in.
+/// Returns the bytes of an element of the type that the kernel works in.
 int64_t getElementBytes(const KernelSpec &spec);
 
 int64_t getBytes(llvm::ArrayRef<TensorShape> shapes);
 
-/// All operands once, those outputs twice whose bit is set in `readOutputs`:
-/// they are read as well.
+/// Returns the bytes of all operands. Outputs whose bit is set in `readOutputs`
+/// count twice, because they are also read.
 int64_t getMovedBytes(const KernelSpec &spec, uint32_t readOutputs);
 
-/// The mean over steps of what every `interval`-th takes `amount` of, and
-/// others nothing.
+/// Returns the mean over steps of a quantity that is `amount` in every
+/// `interval`-th step and 0 in others.
 int64_t getMeanOfSteps(const KernelSpec &spec, int64_t amount);
 
-/// The workspace of kernels that never need one.
+/// Returns 0, for kernels that never need a workspace.
 int64_t getNoWorkspace(const KernelSpec &spec);
 
-/// Gamma in fp32, if it is not.
+/// Returns the bytes of gamma in fp32, if it has another type.
 int64_t getRmsNormWorkspace(const KernelSpec &spec);
-/// The same, and a sum of gradients of gamma for each block of rows.
+/// Returns the same plus the bytes of a sum of gradients of gamma for each
+/// block of rows.
 int64_t getRmsNormGradWorkspace(const KernelSpec &spec);
-/// Weight and bias in fp32, if they are not.
+/// Returns the bytes of weight and bias in fp32, if they have another type.
 int64_t getLayerNormWorkspace(const KernelSpec &spec);
-/// Weight in fp32, if it is not, and for each block of rows a sum of gradients
-/// of weight and one of those of bias.
+/// Returns the bytes of the weight in fp32, if it has another type, and of a
+/// sum of gradients of the weight and one of those of the bias for each block
+/// of rows.
 int64_t getLayerNormBackwardWorkspace(const KernelSpec &spec);
-/// A sum for each block of elements.
+/// Returns the bytes of a sum for each block of elements.
 int64_t getNormWorkspace(const KernelSpec &spec);
-/// The results of each block of units, if there are several blocks.
+/// Returns the bytes of the results of each block of units, if there are
+/// several blocks.
 int64_t getReduceSumWorkspace(const KernelSpec &spec);
-/// Two lists of a row's elements for each group of rows.
+/// Returns the bytes of two lists of a row's elements for each group of rows.
 int64_t getSortWorkspace(const KernelSpec &spec);
-/// In each batch, the places of the index in the order of the rows they read,
-/// and where each row's begin.
+/// Returns the bytes, for each batch, of the places of the index in the order
+/// of the rows that they read, and of the begin of each row's places.
 int64_t getGatherRowsGradWorkspace(const KernelSpec &spec);
 
 } // namespace mf

@@ -5,7 +5,7 @@
 
 namespace mf {
 
-/// Reads letters and pairs of them: `b(hg)D`.
+/// Parses letters and pairs of letters: `b(hg)D`.
 static std::optional<llvm::SmallVector<PartDim, 4>>
 parseLetters(llvm::StringRef text) {
   llvm::SmallVector<PartDim, 4> dims;
@@ -20,7 +20,7 @@ parseLetters(llvm::StringRef text) {
   return dims;
 }
 
-/// Reads one operand of the line.
+/// Parses one operand of the line.
 static llvm::Expected<PartOperand> parseOperand(llvm::StringRef text,
                                                 const TensorShape &shape) {
   PartOperand operand;
@@ -76,7 +76,7 @@ static llvm::Error parseSide(llvm::StringRef text,
   return llvm::Error::success();
 }
 
-/// The size of a dimension where it stands alone.
+/// Returns the size of a dimension where it is not fused with another.
 static std::optional<int64_t> findExtent(const KernelParts &parts,
                                          const KernelSpec &spec,
                                          const PartDim &dim) {
@@ -87,7 +87,7 @@ static std::optional<int64_t> findExtent(const KernelParts &parts,
   return std::nullopt;
 }
 
-/// Sizes of dimensions that are one with another.
+/// Finds the sizes of the dimensions that are fused with others.
 static llvm::Error findInnerExtents(KernelParts &parts,
                                     const KernelSpec &spec) {
   auto find = [&](llvm::MutableArrayRef<PartOperand> operands,

@@ -124,7 +124,7 @@ bool KernelSignature::mayShareMemory(size_t output, size_t input) const {
 // Checks
 //===----------------------------------------------------------------------===//
 
-/// "2 inputs", "3 to 4 inputs", "at least 1 input".
+/// Returns, for example, "2 inputs", "3 to 4 inputs" or "at least 1 input".
 static std::string describeCount(size_t least, size_t most, bool isBounded,
                                  llvm::StringRef noun) {
   std::string text =

@@ -7,7 +7,7 @@
 
 namespace mf {
 
-/// A letter for each dimension, from `first` on.
+/// Returns a letter for each dimension, starting with `first`.
 static std::string getLetters(size_t rank, char first = 'a') {
   std::string letters;
   for (size_t i = 0; i < rank; ++i)
@@ -30,7 +30,8 @@ std::string getResizedParts(const KernelSpec &spec) {
   for (size_t i = 0; i < from.size() && i < to.size(); ++i)
     if (from[i] != to[i])
       input[i] = output[i] = static_cast<char>('A' + i);
-  // A sum of summands that have a value around them has more of it.
+  // If summands are padded with a value, their sum has a multiple of that
+  // value.
   auto value = spec.attributes.find("value");
   const bool isLinear =
       value == spec.attributes.end() || std::get<int64_t>(value->second) == 0;
@@ -41,7 +42,7 @@ std::string getConcatenatedParts(const KernelSpec &spec) {
   const size_t rank = spec.outputs[0].dims.size();
   std::string letters = getLetters(rank);
   const auto axis = std::get<int64_t>(spec.attributes.at("axis"));
-  // Kernels refuse an axis that does not exist.
+  // Kernels reject an axis that does not exist.
   if (const size_t dim = axis < 0 ? axis + rank : axis; dim < rank)
     letters[dim] = static_cast<char>('A' + dim);
   return "+" + letters + " -> " + letters;
@@ -106,9 +107,10 @@ static char getQueryRows(const KernelSpec &spec, bool hasFirstQuery) {
   return hasFirstQuery || !getFlag(spec, "causal", true) ? 'q' : 'Q';
 }
 
-/// A head of keys has a group of queries, which ranks may share out where all
-/// have that head. Where it has one query, that part has the shape of rows that
-/// are cut: of fewer rows than keys it is taken for one if that may be.
+/// A head of keys has a group of queries, which ranks may share if all of them
+/// hold that head. If a rank's part of a group is one query head, its shape
+/// does not tell it from a part whose rows are cut. With fewer rows than keys,
+/// it is taken for a part of a group if that is possible.
 static std::string getHeads(const KernelSpec &spec, bool hasFirstQuery) {
   const auto &query = spec.inputs[0].dims, &key = spec.inputs[1].dims;
   const bool isGroup =
@@ -116,8 +118,9 @@ static std::string getHeads(const KernelSpec &spec, bool hasFirstQuery) {
   return isGroup ? "(hg)" : "h";
 }
 
-/// The inputs of attention behind the first `inputs`: of a part the position of
-/// its first row, then the optional ones. `rows` are batch, heads and rows.
+/// Returns the inputs of attention after the first `inputs`: for a part the
+/// position of its first row, then the optional ones. `rows` are batch, heads
+/// and rows.
 static std::string getLastInputs(const KernelSpec &spec, size_t inputs,
                                  bool hasFirstQuery, const std::string &heads,
                                  const std::string &rows) {
@@ -131,7 +134,8 @@ static std::string getLastInputs(const KernelSpec &spec, size_t inputs,
     last += ", " + rows + "K";
   if (found.starts)
     last += std::string(", ") + rows.front() + rows.back();
-  // A rule without optional inputs names the slopes, which then say nothing.
+  // A rule without optional inputs still names the slopes, which then have no
+  // effect.
   return line + (last.empty() ? ", " + heads : last);
 }
 
@@ -161,7 +165,7 @@ std::string getDropoutMaskParts(const KernelSpec &spec) {
   std::string input = "Z",
               output = getLetters(spec.outputs[0].dims.size(), 'A');
   for (int64_t dim : getIntegers(spec, "cut_dims")) {
-    // Kernels refuse one that does not exist.
+    // Kernels reject a dimension that does not exist.
     if (dim < 0 || dim >= static_cast<int64_t>(output.size()))
       continue;
     output[dim] = static_cast<char>('a' + dim);

@@ -1,7 +1,7 @@
-//===- PartFormulas.h - Rules for parts, by attributes ----------*- C++ -*-===//
+//===- PartFormulas.h - Sharding rules that use attributes ------*- C++ -*-===//
 //
-// How kernels treat parts of tensors (AscendKernelBase.td), where attributes
-// decide it.
+// Rules for sharded operands (AscendKernelBase.td) that depend on the kernel's
+// attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,39 +12,45 @@
 
 namespace mf {
 
-/// Dimension by dimension; one whose size changes must be whole.
+/// Returns a rule by which dimensions are cut one by one. A dimension whose
+/// size changes must be whole.
 std::string getResizedParts(const KernelSpec &spec);
-/// The same but for dimension `axis`, which must be whole.
+/// Returns the same, except that dimension `axis` must be whole.
 std::string getConcatenatedParts(const KernelSpec &spec);
-/// Dimension by dimension, however often an element is repeated.
+/// Returns a rule by which dimensions are cut one by one, however often their
+/// elements are repeated.
 std::string getRepeatedParts(const KernelSpec &spec);
-/// Gate and value, whole, side by side in the last dimension or in the one in
-/// front of it.
+/// Returns the rule for gate and value, each whole, side by side in the last
+/// dimension or the second to last one.
 std::string getGatedParts(const KernelSpec &spec);
 std::string getGatedGradParts(const KernelSpec &spec);
-/// The input's dimensions in the order of `perm`.
+/// Returns the rule for the input's dimensions in the order of `perm`.
 std::string getPermutedParts(const KernelSpec &spec);
-/// Sums over `axes`.
+/// Returns the rule for sums over `axes`.
 std::string getReducedParts(const KernelSpec &spec);
-/// Sums over the inner dimension, and over the batch if it is contracted.
+/// Returns the rule for sums over the inner dimension, and over the batch if it
+/// is contracted.
 std::string getMatmulParts(const KernelSpec &spec);
-/// Attention, whose query rows may be cut if `hasFirstQuery` says where they
-/// begin, or all see all keys. Heads that share keys may be.
+/// Returns the rule for attention. Query rows may be cut if `hasFirstQuery` is
+/// true, so that an operand defines their begin, or if all queries see all
+/// keys. Heads that share keys may be cut.
 std::string getAttentionParts(const KernelSpec &spec, bool hasFirstQuery);
 std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery);
-/// Rank by rank and group by group; columns of the weight may be cut, and those
-/// of x make a partial sum. An expert's rows depend on all counts before it.
+/// Returns the rule for products by rank and group. Columns of the weight may
+/// be cut; cut columns of x give a partial sum. An expert's rows depend on all
+/// earlier counts.
 std::string getExpertMatmulParts(const KernelSpec &spec);
-/// The rule for each group by itself. Linear if the fill behind the tokens is
-/// 0.
+/// Returns the rule for each group separately. It is linear if the fill value
+/// is 0.
 std::string getTokenExchangeParts(const KernelSpec &spec);
-/// The mask's dimensions `cut_dims` may be cut.
+/// Returns the rule for a mask whose dimensions `cut_dims` may be cut.
 std::string getDropoutMaskParts(const KernelSpec &spec);
-/// `line` for a loss's sums S, a pair, and number of rows N. If `shape`, that
-/// of one of them, begins with 1, they are those of a rank's rows r, and a part
-/// of what all ranks have.
+/// Returns `line` for a loss with sums S, a pair, and number of rows N. If
+/// `shape`, the shape of one of them, begins with 1, they are those of a rank's
+/// rows r, and a part of the sums of all ranks.
 std::string getLossParts(llvm::StringRef line, const TensorShape &shape);
-/// Rows whole, and nothing partial: what holds for any chain.
+/// Returns the rule by which rows are whole and no operand is partial, which is
+/// valid for any chain.
 std::string getChainParts(const KernelSpec &spec);
 
 } // namespace mf

@@ -23,8 +23,8 @@ const KernelSignature *findProfiledKernel(StringRef type) {
   return kernels.lookup(type);
 }
 
-/// Something for an attribute that shapes do not tell; neither FLOPs nor bytes
-/// depend on it.
+/// Returns a value for an attribute that shapes do not determine. Neither FLOPs
+/// nor bytes depend on it.
 static AttributeValue getUnknown(AttributeKind kind) {
   switch (kind) {
   case AttributeKind::Bool:
@@ -41,7 +41,8 @@ static AttributeValue getUnknown(AttributeKind kind) {
   llvm_unreachable("covered switch");
 }
 
-/// Leaves as many operands as the kernel has; false if there are fewer.
+/// Removes operands beyond those of the kernel. Returns false if there are
+/// fewer.
 static bool cut(SmallVectorImpl<TensorShape> &operands,
                 ArrayRef<OperandSignature> signatures) {
   const size_t required = count_if(
@@ -54,9 +55,9 @@ static bool cut(SmallVectorImpl<TensorShape> &operands,
   return true;
 }
 
-/// Whether elements and bytes can be counted.
+/// Returns whether elements and bytes can be counted.
 static bool isCountable(const TensorShape &shape) {
-  // FLOPs are products of three such sizes, at most.
+  // FLOPs are products of at most three such sizes.
   constexpr int64_t maximumElements = int64_t{1} << 40;
   int64_t elements = 1;
   for (int64_t dim : shape.dims) {

@@ -11,7 +11,8 @@ namespace mf {
 // Products of matrices
 //===----------------------------------------------------------------------===//
 
-/// Whether the shapes are those of a product with the spec's transpositions.
+/// Returns whether the shapes are those of a product with the specification's
+/// transpositions.
 static bool isProduct(const KernelSpec &spec) {
   const TensorShape &a = spec.inputs[0], &b = spec.inputs[1],
                     &out = spec.outputs[0];
@@ -24,7 +25,7 @@ static bool isProduct(const KernelSpec &spec) {
              (sharesB ? 1 : size.batch) * size.inner * size.columns;
 }
 
-/// Sizes follow from the elements alone if the result is a matrix.
+/// If the result is a matrix, sizes follow from the numbers of elements alone.
 static bool takeAsMatrices(KernelSpec &spec) {
   TensorShape &a = spec.inputs[0], &b = spec.inputs[1];
   const TensorShape &out = spec.outputs[0];
@@ -42,7 +43,7 @@ static bool takeAsMatrices(KernelSpec &spec) {
 }
 
 bool takeProfiledMatmul(KernelSpec &spec) {
-  // A bias may stand behind them.
+  // A bias may follow them.
   if (spec.inputs.size() < 2 || spec.outputs.empty())
     return false;
   spec.inputs.resize(2);
@@ -76,7 +77,7 @@ bool takeProfiledGroupedMatmul(KernelSpec &spec) {
   const int64_t inner = getColumns(spec.inputs[0]);
   const bool isTransposed = inner != spec.inputs[1].dims[2];
   spec.attributes = {{"transpose_weight", isTransposed}};
-  // The output of a gradient of weights has the shape of weights.
+  // The output of a gradient of weights has the shape of the weights.
   return spec.inputs[1].dims[isTransposed ? 3 : 2] == inner &&
          getRows(spec.outputs[0]) == getRows(spec.inputs[0]) &&
          getColumns(spec.outputs[0]) ==
@@ -94,9 +95,9 @@ static bool isSoftmaxMaximum(const TensorShape &shape) {
          shape.dims[3] == copies;
 }
 
-/// Makes [batch, heads, sequence, size] of a query, key or value in BNSD, BSND,
-/// BSH or SBH; `softmax` has the batch and the query's heads and sequence. The
-/// size of a head is known from the query, or 0 for it itself.
+/// Converts a query, key or value in BNSD, BSND, BSH or SBH to [batch, heads,
+/// sequence, size]. `softmax` has the batch and the query's heads and sequence.
+/// The size of a head is known from the query; it is 0 for the query itself.
 static bool normalize(TensorShape &operand, const TensorShape &softmax,
                       bool isQuery, int64_t headSize) {
   const int64_t batch = softmax.dims[0], heads = softmax.dims[1],
@@ -105,8 +106,8 @@ static bool normalize(TensorShape &operand, const TensorShape &softmax,
   if (dims.size() == 4) {
     const bool isHeadsFirst = dims[1] == heads && dims[2] == sequence;
     const bool isSequenceFirst = dims[1] == sequence && dims[2] == heads;
-    // Keys and values have other heads and sequences; they are told by the
-    // query.
+    // Keys and values have other numbers of heads and rows, which are
+    // determined with the help of the query.
     if (dims[0] != batch || (isQuery && !isHeadsFirst && !isSequenceFirst))
       return false;
     if (isQuery && !isHeadsFirst)
@@ -124,7 +125,7 @@ static bool normalize(TensorShape &operand, const TensorShape &softmax,
   return true;
 }
 
-/// Brings query, key and value, and `dy` if there are four, into BNSD.
+/// Converts query, key and value, and `dy` if there are four operands, to BNSD.
 static bool normalizeAll(llvm::MutableArrayRef<TensorShape> operands,
                          const TensorShape &softmax) {
   const int64_t rows = getRows(softmax);
@@ -152,7 +153,8 @@ bool takeProfiledAttention(KernelSpec &spec) {
   if (!isSoftmaxMaximum(softmax))
     return softmax.dims.size() == 3 && spec.inputs[0].dims.size() == 4;
   spec.inputs.resize(3);
-  // Between the sums and the result the device has the softmax, of no elements.
+  // Between the sums and the result the device lists the softmax, which has no
+  // elements.
   spec.outputs[2] = TensorShape(spec.outputs.back());
   spec.outputs.resize(3);
   return normalizeAll(spec.inputs, softmax);
@@ -191,7 +193,8 @@ bool takeProfiledPermutation(KernelSpec &spec) {
   if (from.size() != to.size())
     return false;
   std::vector<int64_t> permutation;
-  // From the last on, since what stays last tells the most.
+  // The search starts at the last dimension, because a dimension that stays
+  // last determines the most.
   for (size_t i = to.size(); i-- > 0;) {
     size_t source = from.size();
     while (source-- > 0)

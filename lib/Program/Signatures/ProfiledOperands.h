@@ -1,10 +1,9 @@
 //===- ProfiledOperands.h - Operands of kernels from profiles ---*- C++ -*-===//
 //
 // The functions that records of kernels name as `fromProfile`. Each takes a
-// specification with the operands that a profiler showed, all that the device
-// had, and leaves the operands of the record; it returns false if it cannot
-// tell what was launched. Operands that are the record's already stay as they
-// are.
+// specification with all operands of the device, as a profiler lists them, and
+// converts them to the operands of the record. It returns false if the launch
+// is not determined. Operands that already are the record's are not changed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,25 +14,26 @@
 
 namespace mf {
 
-/// A product of matrices, its transpositions found from the shapes. Operands in
-/// the cube's own format (FRACTAL_NZ) become matrices.
+/// Converts a matrix product, whose transpositions follow from the shapes.
+/// Operands in the cube's own format (FRACTAL_NZ) become matrices.
 bool takeProfiledMatmul(KernelSpec &spec);
 
-/// Attention with operands in any layout that the softmax's maxima
-/// [batch, heads, sequence, 8] tell apart. Masks and other extras go.
+/// Converts attention with operands in any layout that the softmax's maxima
+/// [batch, heads, sequence, 8] distinguish. Masks and other extras are removed.
 bool takeProfiledAttention(KernelSpec &spec);
-/// Its gradient, whose operands are query, key, value, dy, extras, the
-/// softmax's maxima and sums, and what attention gave.
+/// Converts its gradient, whose operands are query, key, value, dy, extras, the
+/// softmax's maxima and sums, and the output of attention.
 bool takeProfiledAttentionGrad(KernelSpec &spec);
 
-/// A permutation of dimensions, found from the shapes.
+/// Converts a permutation of dimensions, which follows from the shapes.
 bool takeProfiledPermutation(KernelSpec &spec);
 
-/// x [rows, in], weight [experts, in, out] and the rows of experts, which stand
-/// last.
+/// Converts x [rows, in], weight [experts, in, out] and the rows of experts,
+/// which come last.
 bool takeProfiledGroupedMatmul(KernelSpec &spec);
 
-/// AdamW, whose inputs are parameter, moments and then the gradient.
+/// Converts AdamW, whose inputs are the parameter, the moments and then the
+/// gradient.
 bool takeProfiledAdam(KernelSpec &spec);
 
 } // namespace mf

@@ -32,7 +32,7 @@ private:
 
 } // namespace
 
-/// Also NaN is no whole number.
+/// Returns whether a count is a whole number, which a NaN is not.
 static bool isWhole(float count) {
   return count >= 0 && std::isfinite(count) && std::trunc(count) == count;
 }
@@ -40,7 +40,7 @@ static bool isWhole(float count) {
 std::optional<std::string> CountChecker::checkSent(size_t member,
                                                    int64_t rows) const {
   llvm::ArrayRef<float> counts = members[member].send;
-  // Counts may be too large for integers, until they are compared.
+  // Counts may be too large for integers until they are compared.
   double sum = 0;
   for (auto [expert, count] : llvm::enumerate(counts)) {
     if (!isWhole(count))
@@ -74,7 +74,7 @@ std::optional<std::string> CountChecker::checkAgreement(size_t member) const {
   return std::nullopt;
 }
 
-/// To be called when all else is checked.
+/// Must be called after all other checks.
 std::optional<RowCountError> CountChecker::checkRoom(int64_t room) const {
   size_t fullest = 0;
   int64_t most = -1;

@@ -9,7 +9,7 @@ StepKind getResizedStep(const KernelSpec &spec) {
   const llvm::ArrayRef<int64_t> to = spec.outputs[0].dims;
   const bool isInRows = !from.empty() && from.size() == to.size() &&
                         from.drop_back() == to.drop_back();
-  // Around the rows there may be nothing but zeros.
+  // The padding around the rows must be zero.
   auto value = spec.attributes.find("value");
   const bool hasZeros =
       value == spec.attributes.end() || std::get<int64_t>(value->second) == 0;

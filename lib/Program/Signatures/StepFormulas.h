@@ -1,6 +1,6 @@
 //===- StepFormulas.h - Kernels as steps of a chain -------------*- C++ -*-===//
 //
-// The functions that expressions for `step` in AscendKernels.td call.
+// The functions that the expressions `step` in AscendKernels.td call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,10 +11,10 @@
 
 namespace mf {
 
-/// The step of a kernel with one operand, of which the last dimension alone
-/// changes its size; around the operand is zero.
+/// Returns the step of a kernel with one operand that only changes the size of
+/// the last dimension, with zeros as padding.
 StepKind getResizedStep(const KernelSpec &spec);
-/// Along the last dimension.
+/// Returns the step of a concatenation along the last dimension.
 StepKind getConcatenatedStep(const KernelSpec &spec);
 
 } // namespace mf

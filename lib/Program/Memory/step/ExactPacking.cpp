@@ -20,9 +20,10 @@ enum class ScratchLayout { AsPacked, Mirrored, ByEnd, ByEndMirrored };
 
 struct VariantRule {
   ScratchLayout scratch = ScratchLayout::AsPacked;
-  /// Task buffers that come and go together are one shape.
+  /// How task buffers that are live at the same times are merged into one
+  /// shape; empty if they are not.
   std::optional<GroupLayout> groups;
-  /// Frames are where they were packed by themselves.
+  /// True if frames stay where they were packed by themselves.
   bool isFixed = false;
 
   bool operator<(const VariantRule &other) const {
@@ -31,7 +32,7 @@ struct VariantRule {
   }
 };
 
-/// A problem of shapes and the inputs for packing it.
+/// A packing problem of shapes, with its inputs.
 class Variant {
 public:
   Variant(const LaidOutStep &step, const PackResult &frames,
@@ -63,9 +64,10 @@ private:
   std::unique_ptr<ShapePacker> packer;
 };
 
-/// The task that a task buffer is brought back for, in the order of the shapes,
-/// else -1: what begins after the first phase of a frame has begun is a value
-/// of that frame, and not a message that the frame's values are made from.
+/// For each shape in order, the task for which a task buffer is copied back, or
+/// -1. A buffer that begins after the first phase of a frame has begun is a
+/// value of that frame, and not a message from which the frame's values are
+/// computed.
 std::vector<int64_t> getGroups(const LaidOutStep &step,
                                const ShapeProblem &shapes) {
   std::vector<int64_t> groups(
@@ -128,7 +130,7 @@ Variant::Variant(const LaidOutStep &step, const PackResult &frames,
   packer = std::make_unique<ShapePacker>(groups->getProblem());
 }
 
-/// A variant of the problem and the order in which its shapes are taken.
+/// A variant of the problem, and the order in which its shapes are placed.
 struct Attempt {
   VariantRule variant;
   ShapeRule order;
@@ -141,8 +143,8 @@ using Scratch = ScratchLayout;
 using Kinds = KindOrder;
 using Measure = ShapeMeasure;
 
-/// In the order in which they were found to help most, each beside those before
-/// it, on the programs of benchmarks/memory/gaps.py.
+/// The attempts are in the order in which they helped most, each in addition to
+/// the previous ones, on the programs of benchmarks/memory/gaps.py.
 constexpr Attempt attempts[] = {
     {{Scratch::AsPacked, {}, true}, {Kinds::ScratchLast, Measure::Contention}},
     {{Scratch::ByEnd, {}, true}, {Kinds::ScratchFirst, Measure::Size}},
@@ -170,7 +172,7 @@ constexpr Attempt attempts[] = {
      {Kinds::ScratchLast, Measure::Contention, true}},
 };
 
-/// Makes attempts, then improves the orders of the best.
+/// Makes attempts, then improves the orders of the best ones.
 class ExactSearch {
 public:
   ExactSearch(const LaidOutStep &step, const PackResult &frames,
@@ -178,7 +180,7 @@ public:
       : step(step), frames(frames), goodPeak(goodPeak), plan(plan),
         budget(work) {}
 
-  /// Lowers `best`; gives the layouts that it is for, if it does.
+  /// Improves `best`. Returns the layouts to which it belongs if it did.
   const std::vector<RoutineLayout> *run(PackResult &best);
 
 private:
@@ -191,8 +193,8 @@ private:
   void settle(const Outcome &outcome, PackResult &best);
   void improve(const Outcome &outcome, PackResult &best);
   void consider(Variant &variant, const PackResult &result, PackResult &best);
-  /// Parts of frames have few holes, and are many: where blocks miss by little,
-  /// shapes hardly do better, and cost much.
+  /// The parts of frames have few holes and are many. If blocks miss the goal
+  /// only slightly, shapes hardly do better and cost much time.
   bool isHopeless(const PackResult &best) const {
     constexpr int64_t patience = 4, little = 50;
     return plan.hasParts() && numFutile >= patience &&
@@ -207,7 +209,7 @@ private:
   int64_t goodPeak;
   const StepPlan &plan;
   WorkBudget budget;
-  /// Attempts in a row that were not the best.
+  /// The number of successive attempts that did not improve the best.
   int64_t numFutile = 0;
   std::map<VariantRule, std::unique_ptr<Variant>> variants;
   Variant *bestVariant = nullptr;
@@ -229,8 +231,8 @@ void ExactSearch::consider(Variant &variant, const PackResult &result,
   bestVariant = &variant;
 }
 
-/// Packs the task buffers of an outcome one by one, the lowest first: buffers
-/// that others of their group held up come down.
+/// Packs the task buffers of an outcome one by one, from the lowest, so that
+/// buffers that were held up by others of their group move down.
 void ExactSearch::settle(const Outcome &outcome, PackResult &best) {
   VariantRule rule = outcome.attempt->variant;
   PackResult placed = getVariant(rule).expand(outcome.result);
@@ -250,7 +252,8 @@ void ExactSearch::settle(const Outcome &outcome, PackResult &best) {
   consider(variant, improved, best);
 }
 
-/// Takes first what sticks out of an outcome, as long as that helps.
+/// Places shapes that exceed the peak of an outcome first, as long as that
+/// helps.
 void ExactSearch::improve(const Outcome &outcome, PackResult &best) {
   Variant &variant = getVariant(outcome.attempt->variant);
   PackResult improved = outcome.result;

@@ -1,8 +1,8 @@
 //===- ExactPacking.h - Packs the exact shapes of a step --------*- C++ -*-===//
 //
-// Packs frame instances, scratch and task buffers with their holes, in rounds:
-// a round is a rule for the order in which shapes are taken, and within it come
-// the variants of the problem.
+// Packs frame instances, scratch and task buffers with their holes, in rounds.
+// A round has a rule for the order in which shapes are placed, and tries all
+// variants of the problem with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,18 +16,19 @@
 
 namespace mf::memory {
 
-/// The parts of a step from which it is packed.
+/// The parts of a step that are packed.
 struct LaidOutStep {
   const StepProblem &problem;
   const StepPlaces &timeline;
   const StepSections &sections;
 };
 
-/// Looks for offsets of the shapes of `plan`'s layouts (frame instances, then
-/// the scratch of each task, then task buffers) that are lower than `best`,
-/// which it replaces, and ends when `goodPeak` is reached or `work` is spent.
-/// `frames`: where the frame instances are if they are packed by themselves.
-/// Layouts of scratch may become others of the same size or a little larger.
+/// Searches for offsets of the shapes of `plan`'s layouts (frame instances,
+/// then the scratch of each task, then task buffers) with a lower peak than
+/// `best`, which it replaces. Ends when `goodPeak` is reached or `work` is
+/// spent. `frames` has the offsets of the frame instances if they are packed by
+/// themselves. Layouts of scratch may be replaced by others of the same size or
+/// slightly more.
 void packExactly(const LaidOutStep &step, const PackResult &frames,
                  int64_t goodPeak, int64_t work, StepPlan &plan,
                  PackResult &best);

@@ -48,8 +48,8 @@ PackProblem getTemporaries(const StepProblem &problem,
   return items;
 }
 
-/// Appends the residuals that are alive in the phase, fixed at their offsets,
-/// with instruction 0 of the phase at section `start`.
+/// Appends the residuals that are live in the phase, fixed at their offsets.
+/// Instruction 0 of the phase is section `start`.
 void addResiduals(const StepProblem &problem, const ResidualFrame &frame,
                   const ResidualFrameLayout &layout, int64_t phase,
                   int64_t length, int64_t start, PackProblem &items) {
@@ -64,8 +64,8 @@ void addResiduals(const StepProblem &problem, const ResidualFrame &frame,
   }
 }
 
-/// The temporaries of a phase, then, fixed, the residuals of `layout` and its
-/// parts while they are not there.
+/// Returns the temporaries of a phase, followed by fixed items: the residuals
+/// of `layout`, and its parts while they are not in the arena.
 PackProblem getPhaseItems(const StepProblem &problem,
                           const ResidualFrame &frame,
                           const ResidualFrameLayout &layout, int64_t phase) {
@@ -119,7 +119,7 @@ RoutineLayout packPhase(const StepProblem &problem, const ResidualFrame &frame,
                    layout.size);
 }
 
-/// The cost to minimize: the largest scratch, then the sum of all.
+/// Returns the cost to minimize: the largest scratch, then the sum of all.
 std::pair<int64_t, int64_t> getCost(const ChunkLayout &layout) {
   std::pair<int64_t, int64_t> cost = {0, 0};
   for (const RoutineLayout &phase : layout.phases) {
@@ -129,7 +129,8 @@ std::pair<int64_t, int64_t> getCost(const ChunkLayout &layout) {
   return cost;
 }
 
-/// The scratch that no layout of a frame of its residuals' size can avoid.
+/// Returns the scratch size that no layout can avoid if the frame has the size
+/// of its residuals.
 int64_t getScratchBound(const StepProblem &problem, const ResidualFrame &frame,
                         const ResidualFrameLayout &layout) {
   int64_t bound = 0;
@@ -163,7 +164,7 @@ ChunkLayout packSeparately(const StepProblem &problem,
 
 ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
                          const PackEffort &effort) {
-  // One line of time: the phases one after the other.
+  // A common time line with the phases one after another.
   PackProblem items;
   std::vector<int64_t> starts;
   int64_t length = 0;

@@ -13,43 +13,45 @@
 
 namespace mf::memory {
 
-/// A frame and the routines that are its phases, laid out.
+/// The layouts of a frame and of the routines that are its phases.
 struct ChunkLayout {
   ResidualFrameLayout frame;
   std::vector<RoutineLayout> phases;
 };
 
-/// Elementary steps to spend on one packing.
+/// The elementary steps to spend on one packing.
 struct PackEffort {
   int64_t heuristicWork = 0;
   int64_t searchWork = 0;
-  /// Bytes by which a packing may stay above its bound.
+  /// The bytes by which a packing may exceed its bound.
   int64_t acceptableExcess = 0;
-  /// Where the same packing may have been made before; may be null.
+  /// A cache of packings; may be null.
   PackMemo *memo = nullptr;
 };
 
-/// Makes a layout in which the frame holds the residuals and nothing more, so
-/// that many instances can be live at little cost; temporaries go to holes or
+/// Makes a layout in which the frame holds only the residuals, so that many
+/// instances can be live at little cost. Temporaries are placed in holes or
 /// scratch. Minimizes the largest scratch of all phases. With three phases,
-/// residuals that come or go in the second do so in `numSteps` steps; 0: the
-/// frame is one part.
+/// residuals that are born or die in the second one are divided into `numSteps`
+/// steps; 0 means that the frame is one part.
 ChunkLayout packSeparately(const StepProblem &problem,
                            const ResidualFrame &frame, int64_t numSteps,
                            const PackEffort &effort);
 
-/// Layout in which residuals and temporaries of all phases share one region,
-/// the frame. Good where at most one frame is alive at a time.
+/// Makes a layout in which residuals and temporaries of all phases share one
+/// region, the frame. This is good if at most one frame is live at a time.
 ChunkLayout packTogether(const StepProblem &problem, const ResidualFrame &frame,
                          const PackEffort &effort);
 
-/// Layout of a routine without frame: all in scratch.
+/// Makes the layout of a routine without a frame. All of its temporaries are in
+/// scratch.
 RoutineLayout packRoutine(const StepProblem &problem,
                           const RoutineMemory &routine,
                           const PackEffort &effort);
 
-/// Another layout of a routine of `plan`, in which the buffers that end last
-/// are lowest in scratch. As it was if scratch would become larger.
+/// Makes another layout of a routine of `plan`, in which the buffers that end
+/// last are lowest in scratch. Returns the existing layout if scratch would
+/// become larger.
 RoutineLayout packByEnd(const StepProblem &problem, const StepPlaces &timeline,
                         const StepPlan &plan, int64_t routine);
 

@@ -84,7 +84,7 @@ Error LayoutVerifier::verifyShapes() {
   return Error::success();
 }
 
-/// The parts of a frame make it up, one after the other.
+/// Checks that the parts of a frame cover it, one after another.
 Error LayoutVerifier::verifyParts(size_t index) {
   const ResidualFrame &frame = problem.frames[index];
   const ResidualFrameLayout &layout = plan.frames[index];
@@ -115,7 +115,8 @@ Error LayoutVerifier::verifyParts(size_t index) {
   return Error::success();
 }
 
-/// In one part of the frame, which is there for as long as the block.
+/// Checks that a block is inside of one part of the frame, which is in the
+/// arena for as long as the block is live.
 Error LayoutVerifier::verifyPart(const MemoryBlock &block, size_t frame,
                                  PhaseMoment first, PhaseMoment last) {
   if (block.size == 0)
@@ -140,7 +141,7 @@ Error LayoutVerifier::verifyRoutine(size_t index) {
   const RoutineMemory &routine = problem.routines[index];
   const RoutineLayout &layout = plan.routines[index];
   int64_t frame = timeline.getFrame(index);
-  // Addresses inside the routine: the frame first, then scratch.
+  // Addresses inside of the routine: the frame first, then scratch.
   int64_t frameSize = frame >= 0 ? plan.frames[frame].size : 0;
   std::vector<MemoryBlock> blocks;
   if (layout.scratchSize < 0 || layout.scratchSize % problem.alignment != 0)
@@ -188,7 +189,8 @@ Error LayoutVerifier::verifyBetweenPhases(size_t index) {
   std::vector<MemoryBlock> blocks;
   for (const auto &[residual, offset] :
        llvm::zip(frame.residuals, layout.residualOffsets)) {
-    // Alive from the end of its birth phase to the start of its death phase.
+    // The residual is live from the end of its birth phase to the start of its
+    // death phase.
     blocks.push_back(
         {"residual '" + residual.name + "' of frame '" + frame.name + "'",
          offset,

@@ -1,6 +1,6 @@
 //===- LayoutVerify.h - Legality of the layouts of a step -------*- C++ -*-===//
 //
-// Checks that hold whatever the bases of the tasks are.
+// Checks that do not depend on the bases of the tasks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,9 +12,9 @@
 
 namespace mf::memory {
 
-/// An error unless the plan has an entry for all that the problem has, and no
-/// two buffers of a frame or of the scratch of a routine share an address while
-/// both are alive.
+/// Fails unless the plan has an entry for everything in the problem, and no two
+/// buffers of a frame, or of the scratch of a routine, share an address while
+/// both are live.
 llvm::Error verifyLayouts(const StepProblem &problem, const StepPlan &plan,
                           const StepPlaces &timeline);
 

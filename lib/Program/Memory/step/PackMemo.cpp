@@ -1,4 +1,4 @@
-//===- PackMemo.cpp - Packings that were found before ---------------------===//
+//===- PackMemo.cpp - Cache of packings -----------------------------------===//
 
 #include "lib/Program/Memory/step/Packings.h"
 #include "llvm/ADT/Hashing.h"

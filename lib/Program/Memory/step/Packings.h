@@ -12,7 +12,7 @@ namespace mf::memory {
 
 class PackMemo::Packings {
 public:
-  /// As packThenSearch() with budgets of so much work.
+  /// Packs like packThenSearch() with budgets of the given work.
   PackResult pack(const PackProblem &problem, int64_t goodPeak,
                   int64_t acceptablePeak, int64_t heuristicWork,
                   int64_t searchWork);
@@ -21,13 +21,13 @@ private:
   struct Entry {
     PackProblem problem;
     int64_t goodPeak, heuristicWork, searchWork;
-    /// Held while the packing is worked on.
+    /// Held while the packing is computed.
     std::mutex isPacking;
     std::optional<GradualPacking> packing;
   };
 
   std::mutex isUsing;
-  /// By a hash of all that an entry is for.
+  /// The entries by a hash of their keys.
   std::unordered_multimap<size_t, std::unique_ptr<Entry>> entries;
 
   Entry &getEntry(const PackProblem &problem, int64_t goodPeak,

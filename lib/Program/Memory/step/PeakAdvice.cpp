@@ -12,9 +12,9 @@ namespace {
 
 enum class Remedy { Recompute, Swap };
 
-/// How long a value that is not kept stays on the device in forward, where it
-/// is read or copied, and how long before its last use a copy is back, if the
-/// prefetch distance is 1.
+/// The number of instructions for which a value that is not kept stays on the
+/// device in forward, where it is read or copied, and for which a copy is back
+/// before its last use if the prefetch distance is 1.
 constexpr int64_t instructionsInUse = 4;
 
 /// A layer's residuals in the frame of its chunk.
@@ -22,7 +22,8 @@ struct Layer {
   int64_t number = 0;
   size_t frame = 0;
   std::vector<size_t> residuals;
-  /// The residual that a recomputed next layer, or what follows, needs.
+  /// The residual that the next layer, or whatever follows, needs even if it is
+  /// recomputed.
   std::optional<size_t> output;
   int64_t recomputeBytes = 0;
   int64_t swapBytes = 0;
@@ -79,8 +80,9 @@ void Adviser::collectLayers() {
   }
 }
 
-/// The output is born last and, since the next layer reads it, dies first. The
-/// output of the chunk's last residuals is read by no later layer.
+/// Finds the layer's output. It is born last and, because the next layer reads
+/// it, dies first. The output of the chunk's last layer is read by no later
+/// layer.
 void Adviser::findOutput(Layer &layer) {
   const std::vector<Residual> &residuals =
       problem.frames[layer.frame].residuals;
@@ -99,14 +101,14 @@ void Adviser::findOutput(Layer &layer) {
 }
 
 void Adviser::measureSavings() {
-  // Bytes at the peak by frame and by name of the residual.
+  // The bytes at the peak by frame and by name of the residual.
   std::map<std::pair<llvm::StringRef, llvm::StringRef>, int64_t> instances;
   for (const LiveBuffer &buffer : problem.liveAt(problem.maxLive().moment))
     if (buffer.kind == LiveBuffer::Kind::Residual)
       instances[{buffer.owner, buffer.name}] += buffer.size;
   for (Layer &layer : layers) {
     const ResidualFrame &frame = problem.frames[layer.frame];
-    // Residuals may share a name, and then share its bytes.
+    // Residuals may have the same name. They then share its bytes.
     std::map<llvm::StringRef, int64_t> sizes;
     for (size_t index : layer.residuals)
       sizes[frame.residuals[index].name] +=
@@ -159,9 +161,9 @@ static void addTemporary(StepProblem &problem, int64_t routine,
         {residual.name, residual.size, begin, end});
 }
 
-/// Turns the layer's residuals into temporaries: alive where they are born, and
-/// again from where the layer's backward begins (recompute) or shortly before
-/// their last use (swap).
+/// Converts the layer's residuals to temporaries. They are live where they are
+/// born, and again from the start of the layer's backward (recompute) or from
+/// shortly before their last use (swap).
 void Adviser::apply(StepProblem &changed, const Layer &layer,
                     Remedy remedy) const {
   const ResidualFrame &frame = problem.frames[layer.frame];
@@ -205,7 +207,8 @@ AdviceResult Adviser::findEnough(Remedy remedy) const {
   result.bytes = getPeak(order, remedy);
   if (result.bytes > limit)
     return result;
-  // More layers never need more, but for what comes back in backward.
+  // Treating more layers never needs more memory, except for values that are
+  // live again in backward.
   size_t low = 0, high = order.size();
   while (low < high) {
     size_t middle = low + (high - low) / 2;

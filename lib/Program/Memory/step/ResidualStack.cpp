@@ -36,10 +36,11 @@ std::vector<size_t> getStackOrder(const ResidualFrame &frame,
   });
 }
 
-/// Residuals, by number, that are placed together.
+/// Indices of residuals that are placed together.
 using ResidualGroup = std::vector<size_t>;
 
-/// Cuts a list of residuals into at most `count` of about the same bytes.
+/// Divides a list of residuals into at most `count` groups of about the same
+/// size.
 std::vector<ResidualGroup> cutEvenly(const ResidualFrame &frame,
                                      const ResidualGroup &residuals,
                                      int64_t count) {
@@ -49,7 +50,8 @@ std::vector<ResidualGroup> cutEvenly(const ResidualFrame &frame,
   std::vector<ResidualGroup> groups(count);
   for (size_t index : residuals) {
     int64_t size = frame.residuals[index].size;
-    // Where its middle lies; halves, so that nothing overflows.
+    // The group that contains the middle of the residual. Halves avoid
+    // overflow.
     int64_t group = (before + size / 2) / (total / count + 1);
     groups[std::min(group, count - 1)].push_back(index);
     before += size;
@@ -59,9 +61,9 @@ std::vector<ResidualGroup> cutEvenly(const ResidualFrame &frame,
   return groups;
 }
 
-/// Cuts a list of residuals, in the order in which they come or go, where
-/// layers end: layers are alike, and parts of few different sizes are easy to
-/// pack. Residuals that belong to no layer go with the ones before them.
+/// Divides a list of residuals, in the order of their births or deaths, at the
+/// ends of layers. Layers are alike, and parts of few different sizes are easy
+/// to pack. Residuals that belong to no layer stay with the preceding ones.
 std::vector<ResidualGroup> cutByLayer(const ResidualFrame &frame,
                                       const ResidualGroup &residuals,
                                       int64_t numSteps) {
@@ -89,8 +91,9 @@ std::vector<ResidualGroup> cutByLayer(const ResidualFrame &frame,
   return groups;
 }
 
-/// The residuals that live through all phases, and, of each other pair of first
-/// and last phase, what comes and goes in one of `numSteps` steps.
+/// Groups the residuals that live through all phases and, for each other pair
+/// of first and last phase, those that are born or die in one of `numSteps`
+/// steps.
 std::vector<ResidualGroup> groupResiduals(const ResidualFrame &frame,
                                           int64_t numSteps) {
   ResidualGroup all(frame.residuals.size());
@@ -121,8 +124,8 @@ std::vector<ResidualGroup> groupResiduals(const ResidualFrame &frame,
   return groups;
 }
 
-/// When the part that holds the residuals is there: as long as they, but for
-/// the first and the last phase as a whole.
+/// Returns the part that holds the residuals. It is in the arena for as long as
+/// they are live, extended to the whole of the first and the last phase.
 FramePart getPart(const StepProblem &problem, const ResidualFrame &frame,
                   const ResidualGroup &group) {
   FramePart part = getWholeFrame(problem, frame, 0);

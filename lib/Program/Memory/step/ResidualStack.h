@@ -1,7 +1,7 @@
 //===- ResidualStack.h - Residuals of a frame, in parts ---------*- C++ -*-===//
 //
-// A frame that holds its residuals and nothing more: each at its own offset,
-// with those that come and go together in one part.
+// A frame that holds only its residuals, each at its own offset. Residuals that
+// are born and die together are in one part.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,17 +12,19 @@
 
 namespace mf::memory {
 
-/// Orders in which the residuals are stacked from the bottom of the frame up.
-/// Births ascending leave one hole, at the top, all through forward; deaths
-/// descending do so in backward.
+/// The orders in which the residuals are stacked from the bottom of the frame
+/// up. With ascending births there is a single hole, at the top, throughout
+/// forward; with descending deaths there is one in backward.
 enum class StackOrder { Birth, Death, Life };
 
-/// A part that is there from the first to the last instruction of all phases.
+/// Returns a part that is in the arena from the first to the last instruction
+/// of all phases.
 FramePart getWholeFrame(const StepProblem &problem, const ResidualFrame &frame,
                         int64_t size);
 
 /// Stacks the residuals, part by part. Residuals that do not live through all
-/// phases come or go in `numSteps` steps; 0: the frame is one part.
+/// phases are divided into `numSteps` steps; 0 means that the frame is one
+/// part.
 ResidualFrameLayout stackResiduals(const StepProblem &problem,
                                    const ResidualFrame &frame, StackOrder order,
                                    int64_t numSteps);

@@ -14,7 +14,7 @@
 
 namespace mf::memory {
 
-/// A range of addresses that is taken from `begin` to before `end`.
+/// A range of addresses that is occupied from `begin` until before `end`.
 struct MemoryBlock {
   std::string name;
   int64_t offset = 0;
@@ -23,11 +23,11 @@ struct MemoryBlock {
   StepMoment end;
 };
 
-/// An error unless the block is aligned and within [0, size) of its region.
+/// Fails unless the block is aligned and within [0, size) of its region.
 llvm::Error verifyPlace(const MemoryBlock &block, int64_t alignment,
                         const llvm::Twine &region, int64_t size);
 
-/// An error if two blocks are taken at the same time and share an address.
+/// Fails if two blocks are occupied at the same time and share an address.
 llvm::Error findOverlap(llvm::ArrayRef<MemoryBlock> blocks);
 
 } // namespace mf::memory

@@ -8,13 +8,14 @@ namespace mf::memory {
 
 namespace {
 
-/// Bytes alive at each instruction of a routine, and the first largest.
+/// The bytes live at each instruction of a routine, and the first instruction
+/// with the most.
 struct RoutineProfile {
   std::vector<int64_t> bytes;
   int64_t largest = 0;
 };
 
-/// A task buffer begins (bytes > 0) or ends (bytes < 0).
+/// The begin (bytes > 0) or end (bytes < 0) of a task buffer.
 struct BufferEvent {
   StepMoment moment;
   int64_t bytes;
@@ -34,7 +35,7 @@ std::vector<BufferEvent> getBufferEvents(const StepProblem &problem) {
   return events;
 }
 
-/// Walks through the tasks and keeps the sum of the buffers that are live
+/// Visits the tasks in order and tracks the sum of the buffers that are live
 /// outside of the current one.
 class BoundFinder {
 public:
@@ -93,7 +94,7 @@ private:
         outside += events[nextEvent].bytes;
       update(task, i, profile.bytes[i]);
     }
-    // A buffer that begins or ends after the last instruction is left to the
+    // A buffer that begins or ends after the last instruction is handled at the
     // next task.
   }
 
@@ -106,7 +107,8 @@ private:
   StepPlaces timeline;
   std::vector<BufferEvent> events;
   std::vector<RoutineProfile> profiles;
-  /// By frame and phase: bytes alive from that phase to the next one.
+  /// For each frame and phase, the bytes that are live from that phase to the
+  /// next one.
   std::vector<std::vector<int64_t>> bytesAfter;
   size_t nextEvent = 0;
   int64_t outside = 0;

@@ -1,6 +1,7 @@
-//===- StepPlaces.h - Places of buffers in a training step ------*- C++ -*-===//
+//===- StepPlaces.h - Derived data of a training step -----------*- C++ -*-===//
 //
-// Facts about a well-formed StepProblem that bound, planner and verifier share.
+// Data derived from a well-formed StepProblem that the bound, the planner and
+// the verifier share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +19,8 @@ struct FrameInstance {
   std::vector<int64_t> tasks;
 };
 
-/// The moment of an instance at which an instruction of a phase is next; behind
-/// the last one, it is the start of the next task.
+/// Returns the moment of an instance at which an instruction of a phase runs.
+/// After the last instruction, it is the start of the next task.
 StepMoment getMoment(const StepProblem &problem, const FrameInstance &instance,
                      PhaseMoment moment);
 
@@ -27,13 +28,14 @@ class StepPlaces {
 public:
   explicit StepPlaces(const StepProblem &problem);
 
-  /// The frame whose phase the routine is, or -1; and which phase.
+  /// Return the frame of which the routine is a phase, or -1, and the index of
+  /// that phase.
   int64_t getFrame(int64_t routine) const { return phaseOf[routine].first; }
   int64_t getPhase(int64_t routine) const { return phaseOf[routine].second; }
 
-  /// All instances, in the order of their first tasks.
+  /// Returns all instances in the order of their first tasks.
   const std::vector<FrameInstance> &getInstances() const { return instances; }
-  /// The instance that the task works on, or -1.
+  /// Returns the instance that the task works on, or -1.
   int64_t getInstance(int64_t task) const { return instanceOfTask[task]; }
 
 private:
@@ -42,18 +44,18 @@ private:
   std::vector<int64_t> instanceOfTask;
 };
 
-/// The instructions [begin, end) of phase `phase` at which the residual is
-/// alive; nothing if it is not.
+/// Returns the instructions [begin, end) of phase `phase` at which the residual
+/// is live, or nothing if it is not live then.
 std::optional<std::pair<int64_t, int64_t>>
 getLiveRange(const Residual &residual, int64_t phase, int64_t routineLength);
 
-/// Bytes (rounded up) of the frame's residuals that are alive between phase
-/// `phase` and the next one.
+/// Returns the bytes (rounded up) of the frame's residuals that are live
+/// between phase `phase` and the next one.
 int64_t getBytesAfterPhase(const StepProblem &problem,
                            const ResidualFrame &frame, int64_t phase);
 
-/// Bytes alive at each instruction of a routine: its temporaries, and the
-/// residuals of its own frame's instance.
+/// Returns the bytes that are live at each instruction of a routine: its
+/// temporaries, and the residuals of its own frame's instance.
 std::vector<int64_t> getRoutineProfile(const StepProblem &problem,
                                        const StepPlaces &timeline,
                                        int64_t routine);

@@ -48,10 +48,10 @@ int64_t StepPlan::getFrameAddress(int64_t task, int64_t frame,
 
 namespace {
 
-/// Packs chunks, then the blocks that tasks need of the arena: a block per
+/// Packs chunks, then the blocks of the arena that tasks need: one for each
 /// part of a frame instance, scratch and task buffer. Fast heuristics come
-/// first; then the chunk that makes the fullest task is packed again with more
-/// effort, and so on until the plan is good enough or nothing helps.
+/// first. Then the chunk that determines the fullest task is packed again with
+/// more effort, and so on until the plan is good enough or nothing helps.
 class StepPlanner {
 public:
   StepPlanner(const StepProblem &problem, const StepPlanOptions &options)
@@ -71,7 +71,7 @@ public:
   }
 
 private:
-  /// A task and the bytes of all blocks taken while it runs.
+  /// A task, and the bytes of all blocks that are occupied while it runs.
   struct FullestTask {
     int64_t task = -1;
     int64_t bytes = 0;
@@ -101,9 +101,9 @@ private:
   StepPlaces timeline;
   StepSections sections;
   StepPlan plan;
-  /// Bytes by which the arena may stay above the bound.
+  /// The bytes by which the arena may exceed the bound.
   int64_t acceptableExcess = 0;
-  /// By frame and by routine: packed with all effort.
+  /// For each frame and each routine, whether it was packed with full effort.
   std::vector<char> triedFrames;
   std::vector<char> triedRoutines;
 };
@@ -137,8 +137,8 @@ void StepPlanner::layOutQuickly() {
                                     getEffort(0)));
 }
 
-/// The blocks that tasks need: the parts of frame instances, then the scratch
-/// of each task, then task buffers.
+/// Returns the blocks that tasks need: the parts of frame instances, then the
+/// scratch of each task, then task buffers.
 PackProblem StepPlanner::getBlocks() const {
   PackProblem pack;
   pack.numSections = sections.getNumSections();
@@ -178,8 +178,8 @@ StepPlanner::findFullestTask(std::optional<int64_t> frame) const {
   return fullest;
 }
 
-/// Packs the routine of the fullest task once more, with search. False if that
-/// is not needed or was done before.
+/// Packs the routine of the fullest task again, with search. Returns false if
+/// that is not needed or was done before.
 bool StepPlanner::improveFullestTask() {
   FullestTask fullest = findFullestTask();
   if (fullest.task < 0 ||
@@ -225,9 +225,9 @@ bool StepPlanner::improveFrame(size_t index, int64_t bytes) {
   return true;
 }
 
-/// Lets what comes and goes in the second phase do so in more steps. Other
-/// frames may make other tasks as full, so what counts is the frame's own
-/// tasks.
+/// Divides residuals that are born or die in the second phase into more steps.
+/// Other frames may make other tasks equally full, so only the frame's own
+/// tasks are considered.
 void StepPlanner::improveSteps(size_t index, ChunkLayout &best) {
   useLayout(index, best);
   int64_t bytes = findFullestTask(index).bytes;
@@ -254,15 +254,15 @@ int64_t getLargest(const std::vector<int64_t> &values) {
   return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
 
-/// Packs the frames by themselves, then the rest around them: frames are few,
-/// large and alive for long, and a small block in a gap between two of them
-/// would keep the next frame out.
+/// Packs the frames by themselves, then the rest around them. Frames are few,
+/// large and live long, and a small block in a gap between two of them would
+/// leave no room for the next frame.
 PackResult StepPlanner::packBlocks(const PackProblem &blocks,
                                    PackResult &placed) {
   size_t numFrames =
       blocks.items.size() - problem.tasks.size() - problem.taskBuffers.size();
   int64_t bound = getLargest(getLiveProfile(blocks));
-  // Parts are too many for a window of the search to see what comes.
+  // There are too many parts for a window of the search to look ahead.
   WorkBudget heuristics(options.packingWork),
       search(plan.hasParts() ? options.searchWork / 10 : options.searchWork);
   PackProblem frames = blocks;
@@ -285,7 +285,8 @@ void StepPlanner::placeBlocks() {
   PackResult result = packBlocks(getBlocks(), frames);
   int64_t goodPeak =
       problem.alignedSize(plan.bound.bytes - plan.arenaSize + acceptableExcess);
-  // Shapes cost time with every task; blocks that miss by little are as good.
+  // Shapes cost time for every task. If blocks miss the goal only slightly,
+  // they are as good.
   if (result.peak > goodPeak + acceptableExcess)
     packExactly({problem, timeline, sections}, frames, goodPeak,
                 options.shapeWork, plan, result);

@@ -14,7 +14,7 @@ namespace mf::memory {
 namespace {
 
 /// Checks a problem part by part, in an order in which each part may rely on
-/// those before it.
+/// the previous ones.
 class Checker {
 public:
   explicit Checker(const StepProblem &problem) : problem(problem) {}
@@ -33,9 +33,9 @@ private:
   Error addBytes(const Twine &owner, int64_t size, int64_t count);
 
   const StepProblem &problem;
-  /// By routine: the frame and phase that it is, or -1.
+  /// For each routine, the frame and the phase that it is, or -1.
   std::vector<std::pair<int64_t, int64_t>> phaseOf;
-  /// By frame and by routine: how often the tasks use it.
+  /// For each frame and each routine, how often the tasks use it.
   std::vector<int64_t> instancesOf;
   std::vector<int64_t> runsOf;
   int64_t totalBytes = 0;
@@ -125,7 +125,7 @@ Error Checker::checkFrames() {
 Error Checker::checkTasks() {
   instancesOf.assign(problem.frames.size(), 0);
   runsOf.assign(problem.routines.size(), 0);
-  /// Phases done by (frame, instance).
+  /// The number of phases done, by (frame, instance).
   std::map<std::pair<int64_t, int64_t>, int64_t> done;
   for (const auto &[index, task] : llvm::enumerate(problem.tasks)) {
     if (task.routine < 0 ||

@@ -1,4 +1,4 @@
-//===- StepRegions.cpp - Blocks of a step and what lies in them -----------===//
+//===- StepRegions.cpp - Blocks of a step and their contents --------------===//
 
 #include "StepRegions.h"
 #include "llvm/ADT/STLExtras.h"
@@ -133,7 +133,7 @@ std::vector<size_t> AddressRanges::find(int64_t begin, int64_t end) const {
   for (const auto &[number, ranges] : llvm::enumerate(classes)) {
     if (ranges.empty())
       continue;
-    // None of the class is that large.
+    // No range of the class is that large.
     const int64_t bound =
         number < 62 ? int64_t{1} << number : std::max<int64_t>(begin, 0) + 1;
     for (auto range = ranges.lower_bound({begin - bound, 0});

@@ -1,8 +1,8 @@
-//===- StepRegions.h - Blocks of a step and what lies in them ---*- C++ -*-===//
+//===- StepRegions.h - Blocks of a step and their contents ------*- C++ -*-===//
 //
-// The check of a step's plan compares regions that share addresses at a time.
-// Both finding them and looking into them take time for what they share, not
-// for all that is alive or lies in them.
+// The check of a step's plan compares regions that share addresses at the same
+// time. Both finding such regions and comparing their contents take time in
+// proportion to what they share, not to all that is live or that they contain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +16,12 @@
 
 namespace mf::memory {
 
-/// A block whose inside may be free at times.
+/// A block that may be partly free at times.
 struct Region {
   enum class Kind { Frame, Scratch, Buffer };
   Kind kind;
   MemoryBlock block;
-  /// The number of the frame instance or of the task.
+  /// The index of the frame instance or of the task.
   size_t index = 0;
   /// The part of the frame.
   size_t part = 0;
@@ -30,17 +30,18 @@ struct Region {
 /// The residuals and temporaries of frames and scratch.
 class RegionContents {
 public:
-  /// Refers to all.
+  /// Keeps references to all arguments.
   RegionContents(const StepProblem &problem, const StepPlan &plan,
                  const StepPlaces &timeline);
 
-  /// Adds what a region has in [begin, end), without names unless `hasNames`.
+  /// Adds the contents of a region in [begin, end). They have names only if
+  /// `hasNames` is true.
   void add(const Region &region, int64_t begin, int64_t end, bool hasNames,
            std::vector<MemoryBlock> &blocks) const;
 
 private:
-  /// A buffer in a part of a frame or in scratch: `offset` counts from there,
-  /// and moments from the phases of the frame or from the task.
+  /// A buffer in a part of a frame or in scratch. `offset` is relative to it,
+  /// and moments are relative to the phases of the frame or to the task.
   struct Content {
     int64_t offset = 0;
     int64_t size = 0;
@@ -49,10 +50,10 @@ private:
     const std::string *name = nullptr;
     bool isResidual = false;
   };
-  /// Contents by offset.
+  /// Contents in order of offset.
   struct SortedContents {
     std::vector<Content> contents;
-    /// The greatest end of a content and those before it.
+    /// For each content, the highest end of it and the preceding ones.
     std::vector<int64_t> reaches;
 
     void sort();
@@ -63,25 +64,26 @@ private:
   const StepProblem &problem;
   const StepPlan &plan;
   const StepPlaces &timeline;
-  /// By frame and part, and by routine.
+  /// The contents by frame and part, and by routine.
   std::vector<std::vector<SortedContents>> frames;
   std::vector<SortedContents> scratches;
 };
 
-/// Ranges of addresses that may overlap, by number. Ranges of about one size
-/// are kept apart, by address: an address is within few of them.
+/// Numbered ranges of addresses that may overlap. Ranges of similar size are
+/// stored together, by address, so that few of them contain a given address.
 class AddressRanges {
 public:
   void insert(size_t number, int64_t begin, int64_t end);
   void erase(size_t number, int64_t begin, int64_t end);
-  /// Numbers of the ranges that share an address with [begin, end), ascending.
+  /// Returns the numbers of the ranges that share an address with [begin, end),
+  /// ascending.
   std::vector<size_t> find(int64_t begin, int64_t end) const;
 
 private:
   static unsigned getClass(int64_t size);
 
-  /// Each power of two has the ranges that are smaller and not smaller than its
-  /// half, with their ends.
+  /// For each power of two, the ranges that are smaller than it but not than
+  /// its half, with their ends.
   std::array<std::map<std::pair<int64_t, size_t>, int64_t>, 65> classes;
 };
 

@@ -1,4 +1,4 @@
-//===- StepSections.cpp - A step's time cut into sections -----------------===//
+//===- StepSections.cpp - Sections of a step's time -----------------------===//
 
 #include "StepSections.h"
 #include "llvm/ADT/STLExtras.h"

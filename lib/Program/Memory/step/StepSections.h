@@ -1,9 +1,9 @@
-//===- StepSections.h - A step's time cut into sections ---------*- C++ -*-===//
+//===- StepSections.h - Sections of a step's time ---------------*- C++ -*-===//
 //
 // A section is a part of a task in which no task buffer and no part of a frame
-// begins or ends: the
-// time of packing problems in which a task buffer lives exactly as long as it
-// does, while frames and scratch are known by task and part of a task.
+// begins or ends. Packing problems use sections as their time: a task buffer
+// has its exact lifetime, while frames and scratch are known by task and part
+// of a task.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +21,13 @@ public:
                llvm::ArrayRef<ResidualFrameLayout> frames);
 
   int32_t getNumSections() const { return firsts.back(); }
-  /// The first section of a task; `task` may be one past the last.
+  /// Returns the first section of a task; `task` may be one past the last.
   int32_t getFirst(int64_t task) const { return firsts[task]; }
-  /// The section that begins where a task begins, or a task buffer or a part of
-  /// a frame begins or ends.
+  /// Returns the section that begins at a moment. A task must begin there, or a
+  /// task buffer or a part of a frame begin or end.
   int32_t get(StepMoment moment) const;
-  /// The instructions at which the sections of a task begin; the first is 0,
-  /// the last may be behind the last instruction.
+  /// Returns the instructions at which the sections of a task begin. The first
+  /// one is 0; the last one may be past the last instruction.
   llvm::ArrayRef<int64_t> getCuts(int64_t task) const { return cuts[task]; }
 
 private:

@@ -27,7 +27,8 @@ StepShapes::Ranges StepShapes::keep(std::vector<AddressRange> ranges) {
   return pool.emplace_back(std::move(ranges));
 }
 
-/// Splits the ranges of a frame by its parts, counting from each part's begin.
+/// Splits the ranges of a frame by its parts. They become relative to the
+/// parts.
 std::vector<StepShapes::Ranges>
 StepShapes::splitByPart(int64_t frame,
                         const std::vector<AddressRange> &ranges) {
@@ -44,7 +45,7 @@ StepShapes::splitByPart(int64_t frame,
   return kept;
 }
 
-/// The residuals of a frame in order of their offsets.
+/// Returns the residuals of a frame in order of their offsets.
 llvm::ArrayRef<int32_t> StepShapes::getByOffset(int64_t frame) {
   auto [entry, isNew] = byOffset.try_emplace(frame);
   llvm::ArrayRef<int64_t> offsets = layouts.frames[frame].residualOffsets;
@@ -99,7 +100,8 @@ const StepShapes::RoutinePart &StepShapes::getPart(int64_t index, int64_t begin,
   return entry->second;
 }
 
-/// The ranges of a frame that are live after a phase and before the next one.
+/// Returns the ranges of a frame that are live after a phase and before the
+/// next one.
 const std::vector<StepShapes::Ranges> &
 StepShapes::getBetweenPhases(int64_t index, int64_t phase) {
   auto [entry, isNew] = between.try_emplace({index, phase});
@@ -135,7 +137,7 @@ void StepShapes::addFramePart(const FrameInstance &instance, size_t number) {
     if (ranges.empty() || begin == end)
       return;
     item.size = std::max(item.size, ranges.back().end);
-    // Most parts take the same from one section to the next.
+    // Most parts use the same ranges in successive sections.
     if (!item.pieces.empty() && item.pieces.back().end == begin &&
         item.pieces.back().ranges == ranges)
       item.pieces.back().end = end;

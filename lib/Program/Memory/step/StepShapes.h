@@ -1,8 +1,8 @@
 //===- StepShapes.h - Shapes of a laid out step -----------------*- C++ -*-===//
 //
-// Once frames and routines are laid out, a frame instance, the scratch of a
+// Given the layouts of frames and routines, a frame instance, the scratch of a
 // task and a task buffer are rigid shapes in address and time. Within a
-// section, everything that is alive at one of its instructions counts.
+// section, everything that is live at one of its instructions counts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ class StepShapes {
 public:
   StepShapes(const StepProblem &problem, const StepPlaces &timeline,
              const StepSections &sections, const StepPlan &layouts);
-  // The shapes point into it.
+  // The shapes point into this object.
   StepShapes(const StepShapes &) = delete;
   StepShapes &operator=(const StepShapes &) = delete;
 
@@ -32,8 +32,8 @@ public:
 
 private:
   using Ranges = llvm::ArrayRef<AddressRange>;
-  /// The ranges that instructions [begin, end) of a routine use: in each part
-  /// of its frame, and in scratch.
+  /// The ranges that instructions [begin, end) of a routine use, in each part
+  /// of its frame and in scratch.
   struct RoutinePart {
     std::vector<Ranges> frame;
     Ranges scratch;
@@ -49,7 +49,8 @@ private:
   void addFramePart(const FrameInstance &instance, size_t part);
   void addScratch(int64_t task);
   void addBuffer(const TaskBuffer &buffer);
-  /// Calls `visit` with each section of the task and what its routine takes.
+  /// Calls `visit` with each section of the task and the ranges that its
+  /// routine uses.
   template <typename Visit> void forEachSection(int64_t task, Visit visit);
 
   const StepProblem &problem;

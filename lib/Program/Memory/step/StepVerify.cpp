@@ -59,7 +59,8 @@ Error StepVerifier::verifyBases() {
   return Error::success();
 }
 
-/// Behind the last instruction of a task is where the next one starts.
+/// The moment after the last instruction of a task is the start of the next
+/// one.
 StepMoment StepVerifier::getStart(StepMoment moment) const {
   if (moment.task < static_cast<int64_t>(problem.tasks.size()) &&
       moment.instruction ==
@@ -116,7 +117,7 @@ std::vector<Region> StepVerifier::getRegions() {
   return regions;
 }
 
-/// Looks into two regions that share addresses.
+/// Compares the contents of two regions that share addresses.
 static Error findSharedAddress(const RegionContents &contents, const Region &a,
                                const Region &b) {
   const int64_t begin = std::max(a.block.offset, b.block.offset);
@@ -135,7 +136,7 @@ static Error findSharedAddress(const RegionContents &contents, const Region &a,
   return find(/*hasNames=*/true);
 }
 
-/// Goes through time and looks into the regions that share addresses.
+/// Visits regions in order of time and compares those that share addresses.
 Error StepVerifier::verifyRegions() {
   std::vector<Region> regions = getRegions();
   for (const Region &region : regions)
@@ -151,7 +152,7 @@ Error StepVerifier::verifyRegions() {
     return regions[a].block.end < regions[b].block.end;
   });
   AddressRanges alive;
-  // By region, its number in the order of begins.
+  // For each region, its index in the order of begins.
   std::vector<size_t> places(regions.size());
   size_t nextEnd = 0;
   for (const auto &[number, index] : llvm::enumerate(begins)) {
