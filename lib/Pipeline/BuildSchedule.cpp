@@ -14,13 +14,13 @@ namespace mf::schedule {
 
 namespace {
 
-/// A task that waits for nothing but its stage. The least is the best.
+/// A task that only waits for its stage. The least tuple is scheduled first.
 using ReadyTask = std::tuple<int64_t, int32_t, int32_t, int64_t>;
 template <typename T>
 using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
 /// Kahn's algorithm with one queue of ready tasks per stage, driven by unit
-/// times: a stage that gets free starts the best of its ready tasks.
+/// times: a stage that becomes free starts the best of its ready tasks.
 class Sorter {
 public:
   Sorter(const Policy &policy, const Pipeline &pipeline)
@@ -49,7 +49,7 @@ private:
   const Policy &policy;
   const Pipeline &pipeline;
   TaskGraph graph;
-  /// Tasks that run as one slot, by the number of the first.
+  /// The tasks that run as one slot, by the index of the first.
   llvm::DenseMap<int64_t, std::vector<Task>> slots;
   /// Slots, one of several tasks as one.
   int64_t numTasks = 0, numEnded = 0;
@@ -58,7 +58,7 @@ private:
   std::vector<bool> isBusy;
   /// Stages that have got free or have got a ready task.
   std::vector<int64_t> mayStart;
-  /// When tasks end that have started.
+  /// The end times of running tasks.
   LeastFirst<std::pair<int64_t, int64_t>> running;
 };
 
@@ -149,7 +149,7 @@ void Sorter::finish(int64_t number) {
   release(number);
 }
 
-/// Tells what waits for a task that it is done.
+/// Marks a task as done for the tasks that wait for it.
 void Sorter::release(int64_t number) {
   ++numEnded;
   graph.forEachSuccessor(number, [&](int64_t successor) {
@@ -158,8 +158,8 @@ void Sorter::release(int64_t number) {
   });
 }
 
-/// Appends the tasks of a slot to their stage, behind the recompute tasks that
-/// belong to them, and returns how long all of these take.
+/// Appends the tasks of a slot to their stage, after the recompute tasks that
+/// belong to them. Returns the total duration.
 int64_t Sorter::append(int64_t stage, llvm::ArrayRef<Task> tasks,
                        Schedule &schedule) const {
   int64_t time = 0;
@@ -207,7 +207,7 @@ llvm::Expected<Schedule> Sorter::sort() {
   }
   startTasks(0, schedule);
   while (!running.empty()) {
-    // All that end now, before anything starts.
+    // All tasks that end now are handled before any task starts.
     int64_t time = running.top().first;
     for (; !running.empty() && running.top().first == time; running.pop())
       finish(running.top().second);

@@ -30,7 +30,7 @@ bool ErrorBuilder::follows(int64_t node, int64_t waitedFor) const {
   if (graph.getStage(task) != graph.getStage(other))
     return false;
   const int64_t distance = graph.getPosition(task) - graph.getPosition(other);
-  // Behind a slot of several tasks the next one is further away.
+  // After a slot of several tasks the next one is further away.
   return distance == 1 ||
          (distance > 1 &&
           !llvm::is_contained(getInputs(graph.getPipeline(), task), other));
@@ -38,7 +38,7 @@ bool ErrorBuilder::follows(int64_t node, int64_t waitedFor) const {
 
 ErrorBuilder &ErrorBuilder::addCycle(std::vector<int64_t> cycle,
                                      llvm::ArrayRef<Transfer> transfers) {
-  // Begin behind the last of some steps along a stage.
+  // Starts after the last of some consecutive steps along a stage.
   for (size_t turn = 0; turn < cycle.size(); ++turn) {
     if (follows(cycle.back(), cycle.front()) &&
         !follows(cycle[0], cycle[1 % cycle.size()]))
@@ -56,8 +56,8 @@ ErrorBuilder &ErrorBuilder::addCycle(std::vector<int64_t> cycle,
   llvm::StringRef joint;
   for (size_t index = 0; index < cycle.size(); ++index) {
     bool isStep = follows(at(index), at(index + 1));
-    // All steps along a stage are told as one, and so are all that a chain of
-    // inputs leads to.
+    // Consecutive steps along a stage are described as one, and so are
+    // consecutive steps along a chain of inputs.
     bool goesOn = index + 1 < cycle.size() && isTask(at(index)) &&
                   isTask(at(index + 1)) && isTask(at(index + 2)) &&
                   follows(at(index + 1), at(index + 2)) == isStep;

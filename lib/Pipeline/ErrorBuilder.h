@@ -19,12 +19,12 @@ public:
     message += text.str();
     return *this;
   }
-  /// `F0.3 of stage 0 (task 4)`.
+  /// Appends a task, for example `F0.3 of stage 0 (task 4)`.
   ErrorBuilder &operator<<(const Task &task);
   ErrorBuilder &operator<<(const Transfer &transfer);
 
-  /// Says how the nodes of a cycle of the graph wait for one another. Transfer
-  /// i is the i-th node behind the tasks.
+  /// Describes how the nodes of a cycle of the graph wait for one another.
+  /// Transfer i is the i-th node after the tasks.
   ErrorBuilder &addCycle(std::vector<int64_t> cycle,
                          llvm::ArrayRef<Transfer> transfers = {});
 
@@ -35,7 +35,7 @@ public:
 
 private:
   bool isTask(int64_t node) const { return node < graph.getNumTasks(); }
-  /// `node` runs right behind `waitedFor` on its stage.
+  /// Returns whether `node` runs right after `waitedFor` on its stage.
   bool follows(int64_t node, int64_t waitedFor) const;
 
   const TaskGraph &graph;

@@ -1,4 +1,4 @@
-//===- Policy.cpp - How schedules are made --------------------------------===//
+//===- Policy.cpp - Policies that make schedules --------------------------===//
 
 #include "mf/Pipeline/Policy.h"
 #include "policies/Policies.h"

@@ -11,7 +11,7 @@ using llvm::Twine;
 
 namespace mf::schedule {
 
-/// Far beyond real steps, and what memory holds with ease.
+/// This limit is far above real steps, and such schedules easily fit in memory.
 static constexpr int64_t maxRuns = 10'000'000;
 
 char getLetter(Phase phase) { return "FBIWR"[static_cast<int>(phase)]; }
@@ -112,8 +112,8 @@ int64_t Schedule::getSlotBegin(int64_t stage, int64_t position) const {
   return position;
 }
 
-/// The same as without slots, but tasks of a slot start behind one another when
-/// the slot does.
+/// Like the function for schedules without slots, but the tasks of a slot start
+/// one after another when the slot does.
 static std::vector<std::vector<int64_t>>
 getStartsOfSlots(const Schedule &schedule) {
   const TaskGraph graph(schedule, TaskGraph::InputEdges::FromOtherStages);

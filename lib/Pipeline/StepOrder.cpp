@@ -13,8 +13,8 @@ StepOrder::StepOrder(const Schedule &schedule)
   const llvm::ArrayRef<Phase> phases = graph.getPhases();
   std::vector<int32_t> nodeOfTask(graph.getNumTasks(), -1);
   nodes.reserve(nodeOfTask.size());
-  // Round robin: neighbours in the order do not wait for one another, which
-  // lets the processor overlap them.
+  // The order is round robin over stages, so that neighbouring nodes do not
+  // wait for one another and the processor can overlap them.
   std::vector<size_t> next(schedule.stages.size(), 0);
   for (bool goesOn = true; goesOn;) {
     goesOn = false;

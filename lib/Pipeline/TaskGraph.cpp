@@ -1,4 +1,4 @@
-//===- TaskGraph.cpp - The tasks of a step and what they wait for ---------===//
+//===- TaskGraph.cpp - Tasks of a step and their dependences --------------===//
 
 #include "mf/Pipeline/TaskGraph.h"
 #include "llvm/ADT/STLExtras.h"
@@ -16,7 +16,7 @@ static std::optional<Task> getNeighbour(const Pipeline &pipeline, Task task,
                                         int32_t step) {
   if (task.phase == Phase::WeightGradient || task.phase == Phase::Recompute)
     return std::nullopt;
-  // Gradients go the other way.
+  // Gradients pass in the opposite direction.
   task.chunk += task.phase == Phase::Forward ? step : -step;
   if (task.chunk < 0 || task.chunk >= pipeline.getNumChunks() ||
       !pipeline.runs(task.phase, task.chunk))

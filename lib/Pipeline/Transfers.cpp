@@ -1,4 +1,4 @@
-//===- Transfers.cpp - When the messages of a schedule are issued ---------===//
+//===- Transfers.cpp - Issue times of a schedule's messages ---------------===//
 
 #include "mf/Pipeline/Transfers.h"
 #include "mf/Pipeline/TaskGraph.h"
@@ -15,7 +15,7 @@ public:
       : schedule(schedule), graph(schedule, TaskGraph::InputEdges::None),
         starts(schedule.getUnitStarts()) {}
 
-  /// When the slot of a task ends.
+  /// Returns the end time of the slot of a task.
   int64_t getEnd(const Task &task) const {
     const int64_t stage = graph.getStage(task);
     const int64_t last =
@@ -32,9 +32,10 @@ private:
   const std::vector<std::vector<int64_t>> starts;
 };
 
-/// The receive is issued by the time at which the message is made, so that the
-/// message waits at the receiver and holds up nobody, and at least beside the
-/// slot before the reader's. The sender goes on beside its next slot.
+/// The receive is issued no later than the message is computed, so that the
+/// message waits at the receiver and blocks nobody, and at the latest during
+/// the slot before the reader's. The sender overlaps the transfer with its next
+/// slot.
 Transfer SlotEnds::plan(const Task &producer, const Task &reader) const {
   Transfer transfer{producer, reader};
   const int64_t stage = graph.getStage(reader);

@@ -1,4 +1,4 @@
-//===- VerifySchedule.cpp - Whether the stages can run a schedule ---------===//
+//===- VerifySchedule.cpp - Verifies that stages can run a schedule -------===//
 
 #include "ErrorBuilder.h"
 #include "llvm/ADT/STLExtras.h"
@@ -18,7 +18,7 @@ Error reportMissing(const Pipeline &pipeline, const Task &task) {
                            ", expected every task once");
 }
 
-/// Verifies that every task is there once, and on the stage of its chunk.
+/// Verifies that every task occurs once, and on the stage of its chunk.
 Error verifyTasks(const Schedule &schedule) {
   const Pipeline &pipeline = schedule.pipeline;
   TaskGraph graph(pipeline, schedule.splitsBackward);
@@ -68,8 +68,8 @@ Error verifyTasks(const Schedule &schedule) {
   return Error::success();
 }
 
-/// The tasks that a stage must run before a task, whatever the other stages do,
-/// and why.
+/// Returns the tasks that a stage must run before a task, regardless of other
+/// stages, with the reasons.
 llvm::SmallVector<std::pair<Task, const char *>, 3>
 getEarlierTasks(const Pipeline &pipeline, const Task &task) {
   llvm::SmallVector<std::pair<Task, const char *>, 3> earlier;
@@ -109,7 +109,8 @@ Error verifyOrderOnStages(const Schedule &schedule, const TaskGraph &graph) {
   return Error::success();
 }
 
-/// Whether a task may share the slot of a forward, right behind `before`.
+/// Returns whether a task may share the slot of a forward, right after
+/// `before`.
 bool mayJoin(const Task &forward, const Task &before, const Task &task) {
   const bool isOther = task.chunk != forward.chunk ||
                        task.microBatch != forward.microBatch ||
@@ -117,15 +118,15 @@ bool mayJoin(const Task &forward, const Task &before, const Task &task) {
   if (task.phase == Phase::Forward || task.phase == Phase::Recompute ||
       !isOther)
     return false;
-  // Both halves of a backward may be there.
+  // The slot may contain both halves of a backward.
   Task input = task;
   input.phase = Phase::InputGradient;
   return before == forward ||
          (task.phase == Phase::WeightGradient && before == input);
 }
 
-/// Checks that every task has a mark, and the last one of a stage no partner
-/// behind it.
+/// Checks that every task has a mark, and that the last task of a stage is not
+/// paired with a next one.
 Error checkMarks(const Schedule &schedule) {
   if (schedule.pairs.empty())
     return Error::success();

@@ -1,4 +1,4 @@
-//===- VerifyTransfers.cpp - Whether all messages of a schedule arrive ----===//
+//===- VerifyTransfers.cpp - Verifies that all messages arrive ------------===//
 
 #include "ErrorBuilder.h"
 #include "llvm/ADT/STLExtras.h"
@@ -34,7 +34,8 @@ private:
   std::vector<std::vector<int64_t>> channels;
 };
 
-/// Verifies that there is one transfer for every input from another stage.
+/// Verifies that there is exactly one transfer for every input from another
+/// stage.
 Error TransferChecker::checkMessages() const {
   const Pipeline &pipeline = schedule.pipeline;
   std::vector<bool> isSent(graph.getNumTasks(), false);

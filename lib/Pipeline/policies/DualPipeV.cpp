@@ -1,14 +1,15 @@
-//===- DualPipeV.cpp - Forward beside backward along a V ------------------===//
+//===- DualPipeV.cpp - Concurrent forward and backward along a V ----------===//
 //
 // DeepSeek-AI, DualPipe (the V-shaped form of DeepSeek-V3's schedule), 2025;
-// MindSpore's zero_bubble_v has the same steps. The second chunk of each stage
-// comes back in reverse order of the stages. In the steady state a forward of
-// one chunk runs with a backward of the other, so that the one may compute
-// while the other communicates. Weight gradients fill the bubbles of warm-up
-// and cool-down, and none in between.
+// MindSpore's zero_bubble_v has the same steps. The second chunks of the stages
+// are visited in reverse order. In the steady state a forward of one chunk runs
+// with a backward of the other, so that one can compute while the other
+// communicates. Weight gradients fill the bubbles of warm-up and cool-down; in
+// between, backwards are whole.
 //
-// The paired form runs such a forward and backward as one slot, but for the
-// first ones of the last stage: the forward does not wait for its partner.
+// The paired form runs such a forward and backward as one slot, except for the
+// first ones of the last stage, where the forward does not wait for its
+// partner.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,14 +39,14 @@ public:
     tasks.push_back(queue.front());
     queue.pop_front();
   }
-  /// A whole backward: its weight gradient follows at once.
+  /// Runs a whole backward, whose weight gradient follows immediately.
   void backward(int side) {
     inputGradient(side);
     tasks.push_back(queue.back());
     queue.pop_back();
   }
 
-  /// A forward of one side beside a whole backward of the other.
+  /// Runs a forward of one side together with a whole backward of the other.
   void pair(int forwardSide, int backwardSide) {
     const size_t begin = tasks.size();
     forward(forwardSide);

@@ -1,18 +1,19 @@
 //===- Interleaved.cpp - 1F1B over several chunks per stage ---------------===//
 //
 // Narayanan et al., Efficient Large-Scale Language Model Training on GPU
-// Clusters Using Megatron-LM, 2021. A stage goes through its chunks with a
-// group of micro-batches, then with the next: groups are as large as there are
-// stages, the first takes what is over. With fewer micro-batches than stages
-// there is one group. Backwards visit the chunks in reverse.
+// Clusters Using Megatron-LM, 2021. A stage runs all of its chunks for a group
+// of micro-batches, then for the next group. Groups have as many micro-batches
+// as there are stages; the first also has the remainder. With fewer
+// micro-batches than stages there is one group. Backwards visit the chunks in
+// reverse.
 //
-// With pieces of the sequence (Sun et al., Seq1F1B, 2024), a group has as many
-// micro-batches as have at least one piece for each stage.
+// With pieces of the sequence (Sun et al., Seq1F1B, 2024), a group has enough
+// micro-batches for one piece per stage.
 //
-// Two orders of MindSpeed have recompute tasks: recompute-in-advance makes all
-// that is recomputed before the gradient arrives, recompute-in-bubble keeps the
-// activations of most micro-batches and recomputes as many as make the stages
-// hold no more than 2P chunks.
+// Two schedules of MindSpeed have recompute tasks. recompute-in-advance
+// recomputes everything before the gradient arrives. recompute-in-bubble keeps
+// the activations of most micro-batches and recomputes enough of them that no
+// stage holds more than 2P chunks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +30,8 @@ namespace {
 
 class Interleaved : public Policy {
 public:
-  /// `lead` is how many more forwards a stage runs ahead than the one behind
-  /// it.
+  /// `lead` is the number of additional forwards that a stage runs ahead of the
+  /// next stage.
   Interleaved(llvm::StringRef name, llvm::StringRef summary, int64_t lead,
               bool hasPieces = false)
       : name(name), summary(summary), lead(lead), hasPieces(hasPieces) {}
@@ -88,7 +89,7 @@ public:
                     2) {}
 
   bool separatesRecompute() const override { return true; }
-  /// The gradient of the last chunk is there at once.
+  /// The gradient of the last chunk is available immediately.
   bool mayRecompute(const Pipeline &pipeline, int64_t chunk) const override {
     return chunk + 1 < pipeline.getNumChunks();
   }
@@ -160,8 +161,8 @@ public:
   }
 
 private:
-  /// Whether number `index` of a group of micro-batches is recomputed in the
-  /// first chunk of a stage.
+  /// Returns whether micro-batch `index` of a group is recomputed in the first
+  /// chunk of a stage.
   static bool isChosen(int64_t stages, int64_t groups, int64_t stage,
                        int64_t group, int64_t index) {
     const int64_t ahead = stages - 2 * stage - 1;

@@ -1,16 +1,16 @@
-//===- PairedOneForwardOneBackward.cpp - Forward beside backward ----------===//
+//===- PairedOneForwardOneBackward.cpp - 1F1B of pairs --------------------===//
 //
-// 1F1B of one or more chunks per stage in which a backward and the forward
-// behind it run as one slot: the one may compute while the other communicates
+// 1F1B of one or more chunks per stage in which a backward and the following
+// forward run as one slot, so that one can compute while the other communicates
 // (pipeline_parallel_overlap_b_f of MindSpore Transformers, moe-fb-overlap of
-// MindSpeed). A stage of P runs 2 (P - p - 1) + (v - 1) P forwards and one more
-// alone, then pairs, then the last backward and those that are left: with one
-// chunk per stage twice the warm-up of 1F1B, since a pair's results go on when
-// all of it has run.
+// MindSpeed). Stage p of P runs 2 (P - p - 1) + (v - 1) P forwards and one more
+// separately, then pairs, then the last backward and the remaining ones. With
+// one chunk per stage this is twice the warm-up of 1F1B, because the results of
+// a pair are passed on only when all of it has run.
 //
-// In the split form (enable_dxdw_split) the weight gradient runs behind the
-// slot, so that what the slot has made may be sent beside it. The first stage
-// sends no gradient, and keeps it in the slot.
+// In the split form (enable_dxdw_split) the weight gradient runs after the
+// slot, so that the results of the slot can be sent at the same time. The first
+// stage sends no gradient, so there it stays in the slot.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- Policies.cpp - What built-in policies share ------------------------===//
+//===- Policies.cpp - Shared parts of the built-in policies ---------------===//
 
 #include "Policies.h"
 #include "llvm/ADT/STLExtras.h"

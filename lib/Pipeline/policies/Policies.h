@@ -48,13 +48,14 @@ inline void appendPieces(std::vector<Task> &tasks, Phase phase, int32_t chunk,
                        phase == Phase::Forward ? piece : pieces - 1 - piece});
 }
 
-/// The forwards and the backwards of a stage that goes through its chunks with
-/// a group of micro-batches, then with the next. Groups are as large as there
-/// are stages, or as have a piece for each stage; the first takes what is over.
-/// Backwards visit the chunks in reverse.
+/// The forwards and the backwards of a stage that runs all of its chunks for a
+/// group of micro-batches, then for the next. A group has as many micro-batches
+/// as there are stages, or as are needed for one piece per stage. The first
+/// group also has the remainder. Backwards visit the chunks in reverse.
 struct GroupedRuns {
   std::vector<Task> forwards, backwards;
-  /// Forwards of the last stage up to the one with which backward begins.
+  /// The number of forwards of the last stage up to the one after which
+  /// backward begins.
   int64_t untilFirstBackward = 0;
 };
 GroupedRuns getGroupedRuns(const Pipeline &pipeline,
@@ -64,10 +65,11 @@ GroupedRuns getGroupedRuns(const Pipeline &pipeline,
 llvm::Error checkOneChunkPerStage(const Policy &policy,
                                   const Pipeline &pipeline);
 
-/// Refuses a pipeline whose chunks are on other stages than the policy's.
+/// Rejects a pipeline whose chunks are on other stages than those of the
+/// policy.
 llvm::Error checkPlacement(const Policy &policy, const Pipeline &pipeline);
 
-/// The stage of a chunk where chunks go down the stages and come back up.
+/// Returns the stage of a chunk if chunks go down the stages and come back up.
 int64_t getStageOfV(int64_t chunk, int64_t stages);
 
 /// Refuses a pipeline without two chunks per stage, placed as a V, or with

@@ -1,10 +1,10 @@
 //===- SequenceOneForwardOneBackward.cpp - 1F1B of sequence pieces --------===//
 //
 // Sun et al., Seq1F1B: Efficient Sequence-Level Pipeline Parallelism for Large
-// Language Model Training, 2024. 1F1B whose unit is a piece of a micro-batch's
-// sequence. Backward begins with the last piece, so a stage runs as many more
-// forwards ahead as a sequence has further pieces; each holds one piece's
-// activations. With one piece it is 1F1B.
+// Language Model Training, 2024. This is 1F1B whose unit is a piece of a
+// micro-batch's sequence. Backward begins with the last piece, so a stage runs
+// additional forwards ahead, one for each further piece of a sequence. Each
+// holds the activations of one piece. With one piece it equals 1F1B.
 //
 //===----------------------------------------------------------------------===//
 

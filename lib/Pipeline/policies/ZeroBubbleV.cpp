@@ -1,10 +1,11 @@
 //===- ZeroBubbleV.cpp - Down and back up the stages without a bubble -----===//
 //
 // Qi et al., Pipeline Parallelism with Controllable Memory, 2024, schedule
-// ZB-V. The second chunk of each stage comes in reverse order of the stages, so
-// the last stage hands over to itself and losses are made on the first. With
-// equal times of the three phases no stage idles between its first task and its
-// last, with as many activations in flight as 1F1B on its first stage.
+// ZB-V. The second chunks are placed in reverse order of the stages, so the
+// last stage passes values on to itself and losses are computed on the first.
+// With equal times of the three phases, no stage idles between its first task
+// and its last, with as many activations in flight as 1F1B has on its first
+// stage.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +36,8 @@ public:
                 Rules &rules) const override;
 };
 
-/// Appends micro-batches of two chunks in turn: `turns` times one of `first`
-/// and one of `second`, from the given ones on.
+/// Appends micro-batches of two chunks alternately: `turns` times one of
+/// `first` and one of `second`, starting with the given ones.
 void appendInTurn(std::vector<Task> &tasks, Task first, Task second,
                   int32_t turns) {
   for (int32_t turn = 0; turn < turns; ++turn) {
@@ -53,7 +54,8 @@ void ZeroBubbleV::addRules(const Pipeline &pipeline, int64_t stage,
   int32_t down = stage, up = 2 * stages - 1 - stage;
   // The way of a micro-batch down to the turn and back.
   int32_t way = 2 * (stages - stage) - 1;
-  // Micro-batches that are back before the first backward comes up here.
+  // The number of micro-batches that return before the first backward arrives
+  // here.
   int32_t lead = stages - stage;
 
   std::vector<Task> forwards;

@@ -7,7 +7,7 @@
 
 namespace mf::planner {
 
-/// Something additive: what layers and extras contribute to it.
+/// A cost that is a sum of contributions of layers and extras.
 class AdditiveCost {
 public:
   AdditiveCost(size_t numKinds, size_t numTreatments)

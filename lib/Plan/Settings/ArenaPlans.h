@@ -1,8 +1,8 @@
 //===- ArenaPlans.h - Arenas as mf-opt plans them ---------------*- C++ -*-===//
 //
-// Steps that were compiled quickly have arenas that are some per cent too
-// large. Where it matters, the arenas of single stages are planned with all
-// effort, without compiling the step again: addresses change nothing else.
+// The arenas of steps that were compiled quickly are some per cent too large.
+// If that matters, the arenas of single stages are planned with full effort,
+// without compiling the step again, because addresses change nothing else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 
 namespace mf::planner {
 
-/// Replaces the arenas of `stages`, whose problems are among `problems`, by
-/// those of mf-opt. An error if the planner makes an illegal plan.
+/// Replaces the arenas of `stages`, whose problems are in `problems`, by those
+/// of mf-opt. Fails if the planner makes an illegal plan.
 llvm::Error refineArenas(const CompilerInput &input,
                          llvm::ArrayRef<memory::StepProblem> problems,
                          llvm::ArrayRef<size_t> stages, StepMeasure &measure);

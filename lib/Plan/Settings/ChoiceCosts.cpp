@@ -1,4 +1,4 @@
-//===- ChoiceCosts.cpp - What MindSpore's choices cost --------------------===//
+//===- ChoiceCosts.cpp - Costs of MindSpore's choices ---------------------===//
 
 #include "mf/Plan/Settings/ChoiceCosts.h"
 #include "dialects/ascend/AscendDialect.h"
@@ -41,8 +41,8 @@ struct ParsedModel {
 
 } // namespace
 
-/// The narrower value that a softmax in fp32 is of, if all that reads its
-/// result converts it back; null if there is none.
+/// Returns the narrower value from which the input of an fp32 softmax was cast,
+/// if all readers of its result cast it back. Null if there is none.
 static mlir::Value findNarrowInput(ir::SoftmaxOp softmax) {
   auto widen = softmax.getInput().getDefiningOp<ir::CastOp>();
   if (!widen)
@@ -78,8 +78,8 @@ static void narrowSoftmax(mlir::ModuleOp module) {
   llvm::for_each(wide, narrow);
 }
 
-/// Whether ranks may share out the states of a parameter that has none of its
-/// own reasons against it.
+/// Returns whether the states of a parameter could be sharded, because nothing
+/// about the parameter forbids it.
 static bool isLeftWhole(ir::ParamOp param) {
   return !param.getParallelOptimizer() && !param.getFrozen() &&
          !param.getUpdateRule();

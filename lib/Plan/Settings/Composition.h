@@ -21,7 +21,7 @@ struct PlanContext {
   size_t getNumKinds() const;
 };
 
-/// A compiled step, and what it was compiled from.
+/// A compiled step, and the assignment from which it was compiled.
 struct LayerObservation {
   Assignment assignment;
   StepMeasure measure;
@@ -35,8 +35,9 @@ struct LayerRun {
 
 std::vector<LayerRun> findRuns(llvm::ArrayRef<ModelLayer> layers);
 
-/// How many layers of each kind and treatment something has, and which extras:
-/// 0 is the embedding in the first chunk, 1 the head in the last one.
+/// The number of layers of each kind and treatment in a part of the model, and
+/// its extras: 0 is the embedding in the first chunk, 1 the head in the last
+/// one.
 struct Composition {
   std::map<std::pair<size_t, size_t>, int64_t> layers;
   std::set<size_t> extras;
@@ -51,8 +52,8 @@ std::vector<Composition> composeChunks(const PlanContext &context,
 std::vector<Composition> composeStages(const PlanContext &context,
                                        const Assignment &assignment);
 
-/// The assignment as a plan of a problem whose kinds are the model's runs, and
-/// back.
+/// Convert an assignment to a plan of a problem whose kinds are the model's
+/// runs of layers, and back.
 plan::Plan toPlan(const PlanContext &context, const Assignment &assignment);
 Assignment toAssignment(const plan::Plan &plan);
 

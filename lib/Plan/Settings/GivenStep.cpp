@@ -1,4 +1,4 @@
-//===- GivenStep.cpp - The step that a YAML asks for as it is -------------===//
+//===- GivenStep.cpp - The step of an unchanged YAML ----------------------===//
 
 #include "lib/Plan/Settings/GivenStep.h"
 #include "lib/Plan/Settings/PipelineShape.h"

@@ -1,4 +1,4 @@
-//===- GivenStep.h - The step that a YAML asks for as it is ----*- C++ -*-===//
+//===- GivenStep.h - The step of an unchanged YAML --------------*- C++ -*-===//
 
 #ifndef MF_PLANNER_GIVENSTEP_H
 #define MF_PLANNER_GIVENSTEP_H
@@ -13,7 +13,7 @@ struct GivenStep {
   int64_t limitBytes = 0;
 };
 
-/// Compiles the YAML of a request as it is, quickly.
+/// Compiles the unchanged YAML of a request, quickly.
 llvm::Expected<GivenStep> compileGiven(const PlanRequest &request);
 
 } // namespace mf::planner

@@ -135,8 +135,8 @@ plan::Problem planner::makeProblem(const PlanContext &context,
 
 /// The peak of a stage beyond `known`.
 static double getRest(const StepMeasure &measure, size_t stage, double known) {
-  // A quick plan wastes memory that a better one does not: the better one comes
-  // this near.
+  // A quick plan wastes memory that a full one does not. A full plan typically
+  // is this close to the live bytes.
   constexpr double usualGap = 1.002;
   const StageMeasure &own = measure.stages[stage];
   const auto peak = static_cast<double>(own.peakBytes);
@@ -147,7 +147,8 @@ static double getRest(const StepMeasure &measure, size_t stage, double known) {
   return likely - known;
 }
 
-/// Peaks of a problem whose transients are not known yet, by stage.
+/// Returns the peaks of a problem, by stage, without transients, which are not
+/// known yet.
 static std::vector<double> getKnownPeaks(const PlanContext &context,
                                          const plan::Problem &problem,
                                          const LayerObservation &observation) {
@@ -219,7 +220,7 @@ fitTransient(const PlanContext &context, const plan::Problem &problem,
   return costs;
 }
 
-/// Whether layers of a stage are swapped, by stage.
+/// Returns for each stage whether layers are swapped.
 static std::vector<bool> findSwapping(const PlanContext &context,
                                       const Assignment &assignment) {
   std::vector<bool> swapping;

@@ -14,7 +14,7 @@
 
 namespace mf::planner {
 
-/// All costs that add up over layers.
+/// All costs that are sums over layers.
 struct AdditiveCosts {
   AdditiveCost forward, backward, weightGradient, frame, parameters, update;
 
@@ -24,8 +24,8 @@ struct AdditiveCosts {
         parameters(kinds, 1), update(kinds, 1) {}
 };
 
-/// Memory that stages need beyond the parts that add up: as much as the one of
-/// their parts that needs most.
+/// Memory that stages need in addition to the sums: the maximum over the
+/// stage's parts.
 struct TransientCosts {
   std::map<std::pair<size_t, size_t>, double> ofLayers;
   std::vector<double> ofExtras = {0, 0};
@@ -38,18 +38,19 @@ struct LayerCosts {
   double transferTime = 0;
 };
 
-/// The costs that explain the observations best; there must be some.
+/// Returns the costs that explain the observations best. There must be at least
+/// one.
 LayerCosts fitCosts(const PlanContext &context,
                     llvm::ArrayRef<LayerObservation> observations);
 
-/// The problem of a context whose layers cost that. The schedule may be another
-/// than that of the observations.
+/// Returns the problem of a context with these costs of layers. The schedule
+/// may differ from that of the observations.
 plan::Problem makeProblem(const PlanContext &context, const LayerCosts &costs);
 
-/// Corrects the memory of stages beside layers, so that peaks are right for the
-/// last observation behind the first `numProbes`; or else in the middle of
-/// those. Copies change peaks differently in other plans, and are left out
-/// there.
+/// Corrects the constant memory of stages, so that peaks are right for the last
+/// observation after the first `numProbes`, or else on average for those
+/// probes. Copies change peaks differently in other plans, so steps with copies
+/// are ignored.
 void correctPeaks(const PlanContext &context,
                   llvm::ArrayRef<LayerObservation> observations,
                   size_t numProbes, plan::Problem &problem);

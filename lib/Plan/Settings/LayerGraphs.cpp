@@ -105,8 +105,8 @@ private:
 
 } // namespace
 
-/// The layer to look at for each kind: not the first of its chunk where there
-/// is another, whose input then is a value like any other.
+/// Returns the layer to examine for each kind. If possible it is not the first
+/// of its chunk, so that its input is a value like any other.
 static Expected<std::vector<LayerSite>> findSites(const CompiledStep &step) {
   std::map<std::string, size_t> kinds;
   size_t numKinds = 0;
@@ -152,7 +152,8 @@ static Expected<std::vector<LayerSite>> findSites(const CompiledStep &step) {
   return sites;
 }
 
-/// By operator, and whether it is its communication: seconds in a forward.
+/// For each operator, and whether it is its communication, the time in a
+/// forward in seconds.
 static std::map<std::string, std::map<bool, double>>
 sumForward(const timeline::StepTimeline &timeline, size_t stage) {
   std::map<std::string, std::map<bool, double>> seconds;

@@ -9,10 +9,10 @@
 
 namespace mf::planner {
 
-/// The forward of one layer of each kind: the values that its operators read
-/// and write, their times on the target, and the values that backward needs.
-/// `step` should recompute nothing: recomputed values look as if nobody needed
-/// them.
+/// Returns the forward of one layer of each kind: the values that its operators
+/// read and write, their times on the target, and the values that backward
+/// needs. `step` must recompute nothing, because recomputed values look as if
+/// they had no readers.
 llvm::Expected<std::vector<LayerGraph>>
 buildLayerGraphs(const CompiledStep &step, const target::Target &target);
 

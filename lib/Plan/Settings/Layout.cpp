@@ -122,9 +122,9 @@ private:
     }
   }
 
-  /// Where nothing is cut there is nothing to share out.
+  /// If nothing is cut, there are no rows to distribute.
   void addSequence(DeviceLayout layout) {
-    // Experts want rows shared out.
+    // Experts require that rows are distributed.
     if (layout.modelParallel == 1 || rules.experts <= 1)
       addSharding(layout);
     layout.sequenceParallel = true;

@@ -18,7 +18,7 @@ using llvm::Expected;
 
 double LayoutFacts::getLeastBytes(const DeviceLayout &layout) const {
   const auto count = static_cast<double>(parameters);
-  // Experts are shared out among more ranks than all else.
+  // Experts are distributed over more ranks than all other parameters.
   const double own =
       count / static_cast<double>(layout.stages * layout.modelParallel *
                                   layout.expertParallel);
@@ -56,13 +56,13 @@ double LayoutFacts::getEvenSeconds(const DeviceLayout &layout,
 // Reading
 //===----------------------------------------------------------------------===//
 
-/// The rules that come from the model.
+/// Reads the rules that depend on the model.
 static void readModel(const TrainingConfig &config, const ModelSpec &spec,
                       LayoutFacts &facts) {
   LayoutRules &rules = facts.rules;
   rules.layers = spec.numLayers;
   rules.heads = spec.numHeads;
-  // ChatGLM's key and value heads are repeated where there are too few.
+  // ChatGLM repeats key and value heads if there are too few.
   rules.keyValueHeads = spec.family == ModelFamily::ChatGlm
                             ? spec.numHeads
                             : spec.numKeyValueHeads;
@@ -76,8 +76,9 @@ static void readModel(const TrainingConfig &config, const ModelSpec &spec,
   }
   facts.parameters = getParameterCount(spec).value_or(0);
   facts.parameterBytes = getBytes(spec.paramType);
-  // States are fp32 whatever the parameters are; swapped ones are not on the
-  // device. Muon's matrices, which are nearly all, have a momentum alone.
+  // States are in fp32 whatever the type of parameters, and swapped states are
+  // not on the device. Muon has only a momentum for matrices, which are nearly
+  // all parameters.
   const int64_t states = config.optimizer.muon      ? 1
                          : config.optimizer.average ? 3
                                                     : 2;

@@ -20,25 +20,29 @@ struct LayoutFacts {
   DeviceLayout given;
   /// Chunks per stage.
   int64_t interleave = 1;
-  /// Trained parameters, and bytes of each of them and of its optimizer state.
+  /// The number of trained parameters, and the bytes of each of them and of its
+  /// optimizer state.
   int64_t parameters = 0;
   int64_t parameterBytes = 2;
   int64_t stateBytes = 0;
-  /// Bytes of each parameter that stay through a step of several passes: its
-  /// gradient's sum, and the gathered parameter where the optimizer is sharded.
+  /// The bytes of each parameter that are held through a step of several
+  /// passes: the sum of its gradients, and the gathered parameter if the
+  /// optimizer is sharded.
   int64_t gradientBytes = 0, gatheredBytes = 0;
-  /// Sums of gradients are sharded as the optimizer is.
+  /// True if the sums of gradients are sharded like the optimizer.
   bool shardsGradients = false;
   /// The peak of a device's cube.
   double peakFlopsPerSecond = 0;
 
-  /// The fullest stage has no less than that: its own part of what all stages
-  /// have.
+  /// Returns a lower bound on the memory of the fullest stage: the memory of
+  /// all stages, divided by their number.
   double getLeastBytes(const DeviceLayout &layout) const;
-  /// A step takes no less, of so many floating-point operations of all ranks.
+  /// Returns a lower bound on the time of a step, given the floating-point
+  /// operations of all ranks.
   double getLeastSeconds(const DeviceLayout &layout, double flops) const;
-  /// The step whose stages all work for `seconds` in each pass, summed over the
-  /// stages: fill and drain, and no waiting besides.
+  /// Returns the time of a step whose stages are evenly loaded and only wait
+  /// during fill and drain. `seconds` is the time of a pass, summed over the
+  /// stages.
   double getEvenSeconds(const DeviceLayout &layout, double seconds) const;
 };
 

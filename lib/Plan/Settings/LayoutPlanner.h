@@ -23,10 +23,11 @@ struct LayoutSetting {
 
 /// Layouts whose layers are cut alike.
 struct LayerClass {
-  /// Forwards and backwards of a pass, over all stages, with nothing
-  /// recomputed; 0 if no layout was compiled yet.
+  /// The time of the forwards and backwards of a pass, over all stages, without
+  /// recompute; 0 if no layout was compiled yet.
   double seconds = 0;
-  /// Knows what layers cost; null if nobody does yet.
+  /// The planner that has learned the costs of layers; null if there is none
+  /// yet.
   const VariantPlanner *learned = nullptr;
 };
 
@@ -38,19 +39,20 @@ public:
   const DeviceLayout &getLayout() const { return layout; }
   const LayerClass &getClass() const { return layerClass; }
 
-  /// No step of this layout is known to be shorter, in seconds: bounds at
-  /// first, then what costs promise. `flops` are those of a step, 0 if they are
+  /// Returns a lower estimate of the step's time in seconds: a bound at first,
+  /// then an estimate from costs. `flops` are those of a step, 0 if they are
   /// not known.
   double getExpectedSeconds(double flops) const;
-  /// The step's time that the costs promise; none if it is not known.
+  /// Returns the step's time as estimated from costs; none if it is not known.
   std::optional<double> getEstimate() const { return estimate; }
-  /// Whether the result of the next advance() is also about other layouts.
+  /// Returns whether the result of the next advance() is also valid for other
+  /// layouts.
   bool teachesClass() const;
 
-  /// Finds out more, within so many seconds. An error is why this layout cannot
-  /// be.
+  /// Continues planning for at most the given seconds. The error is the reason
+  /// why this layout is impossible.
   llvm::Error advance(double seconds);
-  /// Whether there is nothing more to find out.
+  /// Returns whether planning is complete.
   bool isPlanned() const { return getBest() != nullptr; }
   /// The plan, compiled in full; null if it was not planned.
   const CompiledPlan *getBest() const;
@@ -58,7 +60,8 @@ public:
   int64_t getCompiledSteps() const {
     return variant ? variant->getCompiledSteps() : 0;
   }
-  /// FLOPs of a step with nothing recomputed, of all ranks; 0 if not compiled.
+  /// Returns the FLOPs of a step without recompute, of all ranks; 0 if it was
+  /// not compiled.
   double getFlops() const { return untreated ? untreated->flops : 0; }
 
 private:
@@ -69,7 +72,7 @@ private:
   PlanRequest request;
   PlanClock clock;
   std::unique_ptr<VariantPlanner> variant;
-  /// The step with nothing recomputed.
+  /// The measure of the step without recompute.
   std::optional<StepMeasure> untreated;
   std::optional<double> estimate;
 

@@ -19,7 +19,7 @@ using llvm::Expected;
 bool PlannedLayout::isLimitedByMemory() const {
   return llvm::any_of(plan.chunks, [](const plan::ChunkPlan &chunk) {
     return llvm::any_of(chunk.counts, [](const std::vector<int64_t> &counts) {
-      // The last treatment is none.
+      // The last treatment is to treat nothing.
       return std::any_of(counts.begin(), counts.end() - 1,
                          [](int64_t count) { return count > 0; });
     });
@@ -56,7 +56,7 @@ private:
   /// The members of `planners` about which more can be learned.
   std::vector<LayoutPlanner *> open;
   std::vector<const LayoutPlanner *> planned;
-  /// FLOPs of a step with nothing recomputed.
+  /// The FLOPs of a step without recompute.
   double flops = 0;
   std::map<std::string, std::vector<DeviceLayout>> skipped;
 
@@ -79,15 +79,17 @@ private:
 
 } // namespace
 
-/// Layouts that are worked on side by side; not as many as the machine has
-/// processors, so that the same ones are looked at everywhere.
+/// The number of layouts that are processed concurrently. It does not depend on
+/// the number of processors, so that the same layouts are examined on all
+/// machines.
 static constexpr size_t mostAtOnce = 2;
 
 //===----------------------------------------------------------------------===//
 // Begin
 //===----------------------------------------------------------------------===//
 
-/// Compiles the YAML as it is: in full if it is for as many devices.
+/// Compiles the unchanged YAML, with full effort if it is for the requested
+/// number of devices.
 Error LayoutSearch::readGiven() {
   const bool isOwn = facts.given.getNumRanks() == devices;
   Expected<GivenStep> read = compileGiven(request);
@@ -112,7 +114,7 @@ Error LayoutSearch::readGiven() {
   return Error::success();
 }
 
-/// Lists by stage make no sense once there are other stages.
+/// Removes lists by stage, which are meaningless for other numbers of stages.
 Error LayoutSearch::dropLists() {
   MemorySettings settings;
   settings.recompute =
@@ -168,7 +170,7 @@ bool LayoutSearch::isGiven(const LayoutPlanner &planner) const {
   return answer.given && planner.getLayout() == facts.given;
 }
 
-/// The given layout is planned whatever it promises.
+/// The given layout is planned regardless of its estimate.
 double LayoutSearch::getKey(const LayoutPlanner &planner) const {
   return isGiven(planner) ? 0 : planner.getExpectedSeconds(flops);
 }
@@ -187,9 +189,9 @@ void LayoutSearch::sortOpen() {
   });
 }
 
-/// Chooses the layouts that promise most, unless they would learn the same. One
-/// of them is ready to be planned, if there is one: plans are the measure for
-/// others.
+/// Chooses the layouts with the best estimates, except those that would learn
+/// the same. One of them is ready to be planned, if there is such a layout,
+/// because plans set the limit for others.
 std::vector<LayoutPlanner *> LayoutSearch::chooseNext() const {
   std::vector<LayoutPlanner *> chosen;
   auto choose = [&](LayoutPlanner *planner) {
@@ -304,7 +306,7 @@ Error LayoutSearch::checkAnswer() const {
     return llvm::make_error<plan::NoPlanError>(
         "no layout was planned before the search ended; give it a longer "
         "--time-limit");
-  // Most say the same: what fits nowhere.
+  // The most frequent error says what fits nowhere.
   const auto most =
       llvm::max_element(skipped, [](const auto &a, const auto &b) {
         return a.second.size() < b.second.size();

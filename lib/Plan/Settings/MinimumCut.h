@@ -17,8 +17,8 @@ public:
 
   void addEdge(size_t from, size_t to, double capacity);
 
-  /// By node: whether it is on the side of the source in the minimum cut that
-  /// has fewest nodes on that side.
+  /// Returns for each node whether it is on the source side of the minimum cut
+  /// with the fewest nodes on that side.
   std::vector<bool> cut();
 
 private:

@@ -1,4 +1,4 @@
-//===- ModuleGroups.cpp - Layers as modules that run again ----------------===//
+//===- ModuleGroups.cpp - Layers as modules that are recomputed -----------===//
 
 #include "lib/Plan/Settings/ModuleGroups.h"
 #include "llvm/ADT/StringRef.h"
@@ -6,8 +6,8 @@
 using namespace mf;
 using namespace mf::planner;
 
-/// The first names of a path, without the operator's own; empty if there are
-/// fewer.
+/// Returns the first names of a path, without that of the operator; empty if
+/// there are fewer.
 static std::string getModule(llvm::StringRef path, size_t depth) {
   llvm::StringRef rest = path;
   rest.consume_front("transformer_layer.");

@@ -1,4 +1,4 @@
-//===- ModuleGroups.h - Layers as modules that run again --------*- C++ -*-===//
+//===- ModuleGroups.h - Layers as modules that are recomputed ---*- C++ -*-===//
 
 #ifndef MF_PLANNER_MODULEGROUPS_H
 #define MF_PLANNER_MODULEGROUPS_H
@@ -7,10 +7,10 @@
 
 namespace mf::planner {
 
-/// The same layer for a YAML whose patterns name whole modules: operators
-/// belong to modules of `depth` names, `mlp` or `mlp.experts`, and those that
-/// are in no such module do not run again. The layer within a layer that
-/// predicts later tokens, `transformer_layer`, does not count as a name.
+/// Returns the layer for a YAML whose patterns name whole modules. Operators
+/// belong to modules of `depth` names, such as `mlp` or `mlp.experts`.
+/// Operators in no such module are never recomputed. `transformer_layer`, the
+/// layer within a layer that predicts later tokens, does not count as a name.
 LayerGraph groupByModules(LayerGraph graph, size_t depth);
 
 } // namespace mf::planner

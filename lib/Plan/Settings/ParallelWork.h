@@ -10,12 +10,12 @@
 
 namespace mf::planner {
 
-/// As many threads as there are processors, at least one.
+/// Returns the number of processors, at least one.
 size_t getNumProcessors();
 
 /// Calls `work` once for each number below `count`, in any order, on at most
-/// `numThreads` threads, of which the caller's is one. Returns the text of each
-/// call's error by number; the text is empty where there was none.
+/// `numThreads` threads including the caller's. Returns the text of each call's
+/// error, by number; it is empty if there was none.
 std::vector<std::string>
 runInParallel(size_t count, llvm::function_ref<llvm::Error(size_t)> work,
               size_t numThreads = getNumProcessors());

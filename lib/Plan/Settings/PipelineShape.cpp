@@ -1,4 +1,4 @@
-//===- PipelineShape.cpp - The pipeline that a YAML asks for --------------===//
+//===- PipelineShape.cpp - The pipeline of a YAML -------------------------===//
 
 #include "lib/Plan/Settings/PipelineShape.h"
 #include "lib/Plan/Settings/Errors.h"
@@ -11,7 +11,7 @@ using namespace mf::planner;
 using llvm::Error;
 using llvm::Expected;
 
-/// The chunks of the shape, placed as its policy wants.
+/// Places the chunks of the shape by its policy.
 static Expected<schedule::Pipeline> place(const PipelineShape &shape) {
   Expected<const schedule::Policy *> policy =
       schedule::findPolicy(shape.schedule);

@@ -1,4 +1,4 @@
-//===- PipelineShape.h - The pipeline that a YAML asks for -----*- C++ -*-===//
+//===- PipelineShape.h - The pipeline of a YAML -----------------*- C++ -*-===//
 
 #ifndef MF_PLANNER_PIPELINESHAPE_H
 #define MF_PLANNER_PIPELINESHAPE_H
@@ -20,7 +20,8 @@ struct PipelineShape {
   int64_t pieces = 1;
   /// max_device_memory; 0 if there is none.
   int64_t memoryLimit = 0;
-  /// By chunk in the order of execution, as the YAML's offset deals them.
+  /// The number of layers of each chunk, in the order of execution, by the
+  /// YAML's offset.
   std::vector<int64_t> layers;
 
   /// The order of the tasks.

@@ -8,9 +8,9 @@
 
 namespace mf::planner {
 
-/// Assignments in which every kind of layer gets every treatment and chunks
-/// have different numbers of layers, as far as the model has them: one for each
-/// treatment.
+/// Returns assignments, one for each treatment, in which every kind of layer
+/// gets every treatment and chunks have different numbers of layers, as far as
+/// the model allows.
 std::vector<Assignment> makeProbes(const PlanContext &context,
                                    llvm::ArrayRef<int64_t> layersOfChunk,
                                    bool keepsLayers);
@@ -22,15 +22,15 @@ struct CompiledAssignment {
   CompiledStep step;
 };
 
-/// Compiles assignments and measures them, some at a time on as many threads as
-/// the machine has.
+/// Compiles assignments and measures them, several at a time on the machine's
+/// threads.
 class AssignmentCompiler {
 public:
   AssignmentCompiler(const CompilerInput &input, std::string yaml,
                      const target::Target &target)
       : input(input), yaml(std::move(yaml)), target(target) {}
 
-  /// The settings of an assignment, without those that the user keeps.
+  /// Returns the settings of an assignment, without those that the user keeps.
   std::function<MemorySettings(const Assignment &)> makeSettings;
 
   llvm::Expected<CompiledAssignment> compile(const Assignment &assignment,
@@ -39,8 +39,9 @@ public:
   /// Tells whether to stop; may be empty.
   std::function<bool()> isOver;
 
-  /// Compiled quickly and measured; in the order of the assignments, without
-  /// those that were not begun when it was time to stop.
+  /// Compiles quickly and measures. Results are in the order of the
+  /// assignments, without those that were not started before the search had to
+  /// stop.
   llvm::Expected<std::vector<LayerObservation>>
   measure(llvm::ArrayRef<Assignment> assignments) const;
 

@@ -1,4 +1,4 @@
-//===- RecomputeCut.cpp - Chooses operators of a layer to repeat ----------===//
+//===- RecomputeCut.cpp - Chooses operators of a layer to recompute -------===//
 
 #include "lib/Plan/Settings/RecomputeCut.h"
 #include "lib/Plan/Settings/MinimumCut.h"
@@ -12,10 +12,9 @@ using namespace mf::planner;
 
 namespace {
 
-/// The nodes of the cut: two for each value, as it comes about and as it is in
-/// backward, and one for each operator. Nodes on the side of the sink are
-/// computed in backward, but for values whose first node is not: those are
-/// kept.
+/// The nodes of the cut: two for each value, for its form in forward and in
+/// backward, and one for each operator. Nodes on the sink side are computed in
+/// backward. A value whose first node is on the source side is kept.
 class CutNodes {
 public:
   explicit CutNodes(const LayerGraph &graph) : graph(graph) {}
@@ -93,8 +92,9 @@ RecomputeChoice planner::chooseRecompute(const LayerGraph &graph,
   return choice;
 }
 
-/// The most even spread over kept bytes: of more than `count` choices, those go
-/// first whose neighbours are nearest. The first and the last stay.
+/// Spreads the choices evenly over kept bytes. If there are more than `count`,
+/// those with the nearest neighbours are removed first. The first and the last
+/// stay.
 static void spread(std::vector<RecomputeChoice> &choices, size_t count) {
   while (choices.size() > std::max<size_t>(count, 2)) {
     size_t nearest = 1;
@@ -113,8 +113,8 @@ static void spread(std::vector<RecomputeChoice> &choices, size_t count) {
 
 std::vector<RecomputeChoice> planner::findChoices(const LayerGraph &graph,
                                                   size_t count) {
-  // From a price at which nothing is worth repeating to one at which all is:
-  // 1 s buys a PiB, and a MiB.
+  // The prices range from one at which nothing is worth recomputing to one at
+  // which everything is: 1 s buys a PiB, and a MiB.
   constexpr int steps = 120;
   const double lowest = std::ldexp(1.0, -50), highest = std::ldexp(1.0, -20);
   const RecomputeChoice none = chooseRecompute(graph, lowest / 1024);
@@ -129,7 +129,7 @@ std::vector<RecomputeChoice> planner::findChoices(const LayerGraph &graph,
     RecomputeChoice choice = chooseRecompute(graph, price);
     const int64_t last =
         choices.empty() ? none.keptBytes : choices.back().keptBytes;
-    // Where little is left to give, full recompute is as good.
+    // If little memory is left to save, full recompute is as good.
     if (choice.keptBytes >= last - step ||
         choice.keptBytes <= all.keptBytes + step)
       continue;

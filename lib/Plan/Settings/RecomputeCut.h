@@ -1,10 +1,10 @@
-//===- RecomputeCut.h - Chooses operators of a layer to repeat --*- C++ -*-===//
+//===- RecomputeCut.h - Chooses operators to recompute ----------*- C++ -*-===//
 //
-// Chooses the operators of a layer to run again in backward so that least time
-// buys most memory: a minimum cut between what is kept and what is computed
-// anew. The same question, with the same answer, as in Tarnawski et al. and in
-// PyTorch's min-cut partitioner, but with a price on memory: as the price
-// rises, the sets of operators grow and each holds those before it.
+// Chooses the operators of a layer to run again in backward such that the least
+// time saves the most memory, as a minimum cut between kept and recomputed
+// values. The problem and its solution are those of Tarnawski et al. and of
+// PyTorch's min-cut partitioner, but with a price on memory. As the price
+// rises, the sets of operators grow, and each contains the previous ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +22,7 @@ namespace mf::planner {
 struct LayerGraph {
   struct Value {
     int64_t bytes = 0;
-    /// The operators that write it; none for what comes from outside of the
-    /// layer.
+    /// The operators that write it. Empty for values from outside of the layer.
     std::vector<size_t> producers;
     /// Backward reads it.
     bool isNeeded = false;
@@ -38,22 +37,23 @@ struct LayerGraph {
     double seconds = 0;
     /// Values that it reads.
     std::vector<size_t> inputs;
-    /// False where no pattern can name it.
+    /// False if no pattern can name it.
     bool mayRepeat = true;
-    /// The module that patterns name instead of it, `mlp.experts`: all of a
-    /// module runs again, or nothing. Empty if they name the operator.
+    /// The module that patterns name instead of it, such as `mlp.experts`:
+    /// either all or none of a module's operators are recomputed. Empty if
+    /// patterns name the operator.
     std::string module = {};
   };
   std::vector<Value> values;
   std::vector<Operator> operators;
-  /// The operator that multiplies the rows of each expert, where experts take
-  /// all of their tokens.
+  /// The operator that multiplies the rows of each expert, if experts are
+  /// dropless.
   std::optional<size_t> experts = std::nullopt;
 };
 
 /// Operators that run again, their time, and the memory that is then kept.
 struct RecomputeChoice {
-  /// Whether each operator is repeated.
+  /// Whether each operator is recomputed.
   std::vector<bool> isRepeated;
   double seconds = 0;
   int64_t keptBytes = 0;
@@ -64,10 +64,10 @@ struct RecomputeChoice {
 /// The choice of least seconds + secondsPerByte * kept bytes.
 RecomputeChoice chooseRecompute(const LayerGraph &graph, double secondsPerByte);
 
-/// Choices for rising prices of memory, each a superset of that before it: at
-/// most `count` (two, if that is 1), spread over the range between the memory
-/// that is kept if nothing and if everything is repeated. Neither of these is
-/// among them.
+/// Returns choices for rising prices of memory, each of which is a superset of
+/// the previous one. There are at most `count` (two, if that is 1), spread over
+/// the range between the memory that is kept if nothing and if everything is
+/// recomputed. Neither of these extremes is included.
 std::vector<RecomputeChoice> findChoices(const LayerGraph &graph, size_t count);
 
 } // namespace mf::planner

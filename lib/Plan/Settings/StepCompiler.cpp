@@ -77,9 +77,10 @@ importModel(const CompilerInput &input, llvm::StringRef yaml,
   return buildModel(&context, *spec);
 }
 
-/// A copy of a layer without what layers of one kind have of their own: its
-/// name, the names and first values of its parameters, which are numbered in
-/// the order of their uses, and what its random bits are drawn for.
+/// Returns a copy of a layer without the properties in which layers of one kind
+/// differ: its name, the names and initial values of its parameters, which are
+/// numbered in the order of their uses, and the names that seed its random
+/// bits.
 static OwningOpRef<ir::LayerOp>
 copyWithoutNames(ir::LayerOp layer, mlir::SymbolTableCollection &symbols) {
   OwningOpRef<ir::LayerOp> copy(layer.clone());
@@ -130,15 +131,15 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
                       llvm::StringRef yaml, PlanEffort effort,
                       passes::MemoryProblemHandler problemHandler) {
   passes::TrainingStepOptions options;
-  // Nothing runs what is compiled here; the step of the answer is proven where
-  // it is compiled to be written.
+  // The result is not executed. The step of the answer is verified when it is
+  // compiled to be written.
   options.verify = false;
   options.config = input.fileName;
   options.configText = yaml.str();
   options.schedule = input.schedule;
   options.gradientAccumulationSteps = input.gradientAccumulationSteps;
   options.setLowering(input.lowering);
-  // Whether it fits is asked of the result.
+  // Callers check whether the result fits.
   options.hbm = passes::noMemoryLimit.str();
   options.quiet = true;
   options.memoryProblemHandler = std::move(problemHandler);
@@ -152,7 +153,7 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   passes::buildTrainingStepPipeline(manager, options);
 }
 
-/// The model that steps are made of.
+/// Returns the model from which steps are compiled.
 static Expected<OwningOpRef<mlir::ModuleOp>>
 readModel(const CompilerInput &input, llvm::StringRef yaml,
           mlir::MLIRContext &context) {

@@ -15,7 +15,8 @@ using llvm::Expected;
 
 namespace {
 
-/// The shortest run of each phase of a chunk: the one that waits least.
+/// The shortest run of each phase of a chunk, which is the one that waits
+/// least.
 struct ShortestTasks {
   double forward = std::numeric_limits<double>::infinity();
   double backward = forward, input = forward, weight = forward;
@@ -43,7 +44,7 @@ static int64_t getStaticBytes(const program::StageProgram &stage) {
   return bytes;
 }
 
-/// How long any stream works behind `begin`.
+/// Returns the time for which any stream works after `begin`.
 static double sumWork(const timeline::StageTimeline &stage, double begin) {
   std::vector<std::pair<double, double>> spans;
   for (const timeline::StreamTimeline &stream : stage.streams)
@@ -59,7 +60,7 @@ static double sumWork(const timeline::StageTimeline &stage, double begin) {
   return work;
 }
 
-/// The average time of a message, from when both sides are there.
+/// Returns the average time of a message, from the arrival of both sides.
 static double getTransferTime(const timeline::StepTimeline &timeline) {
   double seconds = 0, count = 0;
   for (const timeline::StageTimeline &stage : timeline.stages)

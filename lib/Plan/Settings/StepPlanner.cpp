@@ -18,8 +18,8 @@ using llvm::Expected;
 
 namespace {
 
-/// Pipelines whose micro-batches have the same size share the learned costs of
-/// layers.
+/// Plans a YAML. Pipelines whose micro-batches have the same size share the
+/// learned costs of layers.
 class Planning {
 public:
   explicit Planning(const PlanRequest &request)
@@ -34,7 +34,7 @@ private:
   std::vector<ModelLayer> layers;
   std::vector<std::unique_ptr<VariantPlanner>> variants;
 
-  /// The measure of the YAML as it is, once its arenas are planned.
+  /// The measure of the unchanged YAML, available after its arenas are planned.
   std::future<Expected<StepMeasure>> given;
 
   Error readGiven();
@@ -54,7 +54,7 @@ private:
 
 } // namespace
 
-/// Reads what the YAML asks for, and begins to compile it as it is.
+/// Reads the YAML, and starts to compile it without changes.
 Error Planning::readGiven() {
   clock.report("compiling the given settings");
   Expected<std::vector<ModelLayer>> read =
@@ -84,8 +84,8 @@ Expected<StepMeasure> Planning::measureGiven() const {
   return std::move(*measure);
 }
 
-/// The error of the YAML as it is, if it has one: what went wrong meanwhile is
-/// due to that.
+/// Returns the error of the unchanged YAML, if it has one, because other errors
+/// follow from it.
 Error Planning::preferGiven(Error error) {
   if (Error first = finishGiven()) {
     llvm::consumeError(std::move(error));
@@ -94,7 +94,7 @@ Error Planning::preferGiven(Error error) {
   return error;
 }
 
-/// Notes in the answer what was measured of the YAML as it is.
+/// Stores the measure of the unchanged YAML in the answer.
 Error Planning::finishGiven() {
   Expected<StepMeasure> measure = given.get();
   if (!measure)
@@ -116,8 +116,8 @@ Error Planning::addOwnVariant() {
   return variants.front()->learn();
 }
 
-/// The settings of a pipeline at the same global batch; `samples` are those of
-/// a step.
+/// Returns the settings of a pipeline at the same global batch. `samples` are
+/// those of a step.
 static MemorySettings makePipeline(const PipelineShape &own, size_t numLayers,
                                    int64_t interleave, int64_t microBatches) {
   MemorySettings settings;
@@ -136,15 +136,16 @@ static MemorySettings makePipeline(const PipelineShape &own, size_t numLayers,
   return settings;
 }
 
-/// Tries a pipeline beside the YAML's own; one that cannot be is skipped. An
-/// empty name is the YAML's schedule.
+/// Adds a pipeline to try in addition to the YAML's own, unless it is
+/// impossible. An empty name stands for the YAML's schedule.
 Error Planning::addVariant(llvm::StringRef schedule, int64_t interleave,
                            int64_t microBatches) {
   MemorySettings settings = makePipeline(
       variants.front()->getShape(), layers.size(), interleave, microBatches);
   llvm::StringRef unnamed;
   if (!schedule.empty()) {
-    // With one and with several chunks on a stage it may have two names.
+    // A schedule may have different names with one and with several chunks per
+    // stage.
     const llvm::StringRef scheduler = getSchedulerOf(
         schedule == "interleaved" ? llvm::StringRef("1f1b") : schedule);
     settings.scheduler = scheduler.str();
@@ -177,7 +178,7 @@ Error Planning::addVariant(llvm::StringRef schedule, int64_t interleave,
   return Error::success();
 }
 
-/// `first` and then the others, each value once.
+/// Returns `first` and then the others, without duplicates.
 template <typename Value>
 static std::vector<Value> prepend(Value first, const std::vector<Value> &rest) {
   std::vector<Value> all;
@@ -188,8 +189,8 @@ static std::vector<Value> prepend(Value first, const std::vector<Value> &rest) {
   return all;
 }
 
-/// The numbers of chunks on a stage to try with a schedule: two as well where
-/// it takes none of those that were asked for.
+/// Returns the numbers of chunks per stage to try with a schedule. Two is
+/// included if the schedule supports none of the requested numbers.
 std::vector<int64_t> Planning::findChunks(llvm::StringRef schedule,
                                           int64_t microBatches) const {
   const PipelineShape &own = variants.front()->getShape();
@@ -209,7 +210,8 @@ std::vector<int64_t> Planning::findChunks(llvm::StringRef schedule,
   return chunks;
 }
 
-/// All that may be tried beside the YAML's own, at the same global batch.
+/// Adds everything that may be tried in addition to the YAML's own pipeline, at
+/// the same global batch.
 Error Planning::addVariants() {
   const PipelineShape own = variants.front()->getShape();
   const int64_t samples = own.batchSize * own.microBatches;
@@ -277,7 +279,7 @@ Error Planning::search() {
   return Error::success();
 }
 
-/// If the time ended before there was a plan, the given one is the best so far.
+/// If time ran out before a plan was found, the given one is the best so far.
 Error Planning::keepGiven(Error error) {
   return llvm::handleErrors(
       std::move(error), [&](std::unique_ptr<plan::NoPlanError> none) -> Error {

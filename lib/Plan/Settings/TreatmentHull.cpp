@@ -21,7 +21,7 @@ std::vector<size_t> planner::findHull(llvm::ArrayRef<double> memory,
   for (const size_t next : order) {
     if (!hull.empty() && memory[next] >= memory[hull.back()])
       continue;
-    // The last one is above the line from the one before it to the next.
+    // The last point is above the line from the previous one to the next.
     while (hull.size() > 1) {
       const size_t last = hull.back(), before = hull[hull.size() - 2];
       const double share =
@@ -35,8 +35,8 @@ std::vector<size_t> planner::findHull(llvm::ArrayRef<double> memory,
   return hull;
 }
 
-/// Drops points of a hull until `most` are left: first those whose neighbours
-/// do nearly as well.
+/// Removes points of a hull until `most` are left, starting with those whose
+/// neighbours are nearly as good.
 static void thin(std::vector<size_t> &hull, llvm::ArrayRef<double> memory,
                  llvm::ArrayRef<double> time, size_t most) {
   while (hull.size() > most) {
@@ -67,8 +67,9 @@ static const plan::LayerKind &findMainKind(const plan::Problem &problem) {
       });
 }
 
-/// Stages of several chunks have combinations of these: there a chunk has one
-/// layer more or less than the average, and else up to twice as many.
+/// Restricts the numbers of layers. If stages have several chunks, a chunk may
+/// have one layer more or less than the average, because their combinations are
+/// many. Otherwise it may have up to twice the average.
 static void restrictLayers(plan::Problem &problem) {
   const schedule::Pipeline &pipeline = problem.schedule.pipeline;
   const int64_t numChunks = pipeline.getNumChunks();

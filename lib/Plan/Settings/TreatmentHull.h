@@ -8,17 +8,16 @@
 
 namespace mf::planner {
 
-/// Among treatments that keep `memory` and take `time`, returns the numbers of
-/// those on the lower convex hull, from most memory to least. A mixture of the
-/// others takes longer than one of two neighbours on the hull that keeps as
-/// much.
+/// Returns the indices of the treatments on the lower convex hull of `memory`
+/// and `time`, in descending order of memory. A mixture of other treatments
+/// takes longer than one of two neighbours on the hull that keeps as much.
 std::vector<size_t> findHull(llvm::ArrayRef<double> memory,
                              llvm::ArrayRef<double> time);
 
-/// Lets a chunk mix two neighbours of the hull, and swap with them, and nothing
-/// else: of layers that are alike, more different treatments gain next to
-/// nothing, and are more to read in a YAML. Nor do chunks have more than twice
-/// the average of layers; where stages have several, one more or less.
+/// Allows a chunk to mix only two neighbours of the hull, and swap with them.
+/// For equal layers, additional treatments gain next to nothing and make a YAML
+/// harder to read. Also limits a chunk to twice the average number of layers
+/// or, if stages have several chunks, to one more or less than it.
 void restrictMixtures(const PlanContext &context, plan::Problem &problem);
 
 } // namespace mf::planner

@@ -41,7 +41,8 @@ static std::pair<double, double> sumLayer(const LayerGraph &graph) {
   return {bytes, seconds};
 }
 
-/// Swap of layers with a distance in which all of a layer can come back.
+/// Makes the treatment that swaps layers, with a distance in which all of a
+/// layer can be copied back.
 static LayerTreatment makeSwap(llvm::ArrayRef<LayerGraph> graphs,
                                size_t mainKind, const CopyRates &rates,
                                LayerWords words) {
@@ -87,9 +88,9 @@ static LayerTreatment makeSelection(llvm::StringRef name,
   return treatment;
 }
 
-/// Whether a layer's copies could be hidden behind its forward and backward,
-/// which takes about twice as long. If they cannot, they hold up whatever comes
-/// next, and by how much depends on all of it.
+/// Returns whether a layer's copies can overlap with its forward and its
+/// backward, which takes about twice as long. Otherwise they delay all later
+/// work, by an amount that depends on all layers.
 static bool isLinkFast(const LayerGraph &graph, const CopyRates &rates) {
   if (rates.out <= 0 || rates.in <= 0)
     return false;
@@ -106,8 +107,8 @@ struct PricedSelection {
 };
 } // namespace
 
-/// The layers as the YAML's words take them apart: by operators, or by modules
-/// and by the modules in these.
+/// Returns the layers in the units of the YAML: operators, or modules and the
+/// modules in these.
 static std::vector<std::vector<LayerGraph>>
 getWordings(llvm::ArrayRef<LayerGraph> graphs, LayerWords words) {
   if (words == LayerWords::Operators)
@@ -121,8 +122,8 @@ getWordings(llvm::ArrayRef<LayerGraph> graphs, LayerWords words) {
   return wordings;
 }
 
-/// At most `count` selections of the main kind for each wording, those that
-/// keep least first.
+/// Returns at most `count` selections of the main kind for each form of the
+/// YAML, in ascending order of kept memory.
 static std::vector<PricedSelection>
 findSelections(llvm::ArrayRef<std::vector<LayerGraph>> wordings,
                size_t mainKind, size_t count) {
@@ -143,9 +144,9 @@ findSelections(llvm::ArrayRef<std::vector<LayerGraph>> wordings,
   return useful;
 }
 
-/// Adds the levels of experts, whose names patterns know beside the operator
-/// that multiplies their rows, on top of what `base` recomputes; null if that
-/// is nothing.
+/// Adds the levels of experts, for which there are names of patterns in
+/// addition to the operator that multiplies their rows, to the operators that
+/// `base` recomputes. `base` may be null.
 static void addExpertLevels(llvm::ArrayRef<LayerGraph> graphs,
                             const PricedSelection *base,
                             std::vector<LayerTreatment> &treatments) {
@@ -222,8 +223,8 @@ std::vector<int64_t> planner::fromTable(const StageTable &table,
   return byChunk;
 }
 
-/// For each chunk the number of its first layers up to the last one that
-/// `isCovered`.
+/// For each chunk, returns the number of its first layers up to the last one
+/// for which `isCovered` is true.
 static std::vector<int64_t>
 countCovered(const Assignment &assignment,
              llvm::function_ref<bool(size_t)> isCovered) {
@@ -249,7 +250,8 @@ static StageTable makeOffset(const Assignment &assignment,
   return toTable(offsets, pipeline);
 }
 
-/// A pattern for one or several operators of the same Cell: `a\.b\.(c|d)`.
+/// Returns a pattern for one or several operators of the same Cell:
+/// `a\.b\.(c|d)`.
 static std::string makePattern(llvm::StringRef cell,
                                llvm::ArrayRef<llvm::StringRef> names) {
   std::string pattern;
@@ -261,8 +263,8 @@ static std::string makePattern(llvm::StringRef cell,
   return pattern + "(" + llvm::join(names, "|") + ")";
 }
 
-/// Patterns with their tables; operators of one Cell with the same table share
-/// one.
+/// Returns patterns with their tables. Operators of one Cell with the same
+/// table share a pattern.
 static std::vector<OperatorCounts>
 makeCounts(const std::map<std::string, StageTable> &tables) {
   std::map<std::pair<llvm::StringRef, StageTable>, std::vector<llvm::StringRef>>

@@ -11,22 +11,22 @@
 
 namespace mf::planner {
 
-/// One way to treat a layer that the YAML can say.
+/// A treatment of a layer that a YAML can express.
 struct LayerTreatment {
-  /// `full`, `select 2`, `none`.
+  /// The name, for example `full`, `select 2` or `none`.
   std::string name;
   /// The whole layer is recomputed.
   bool isFull = false;
-  /// All that the layer keeps goes to host memory, and back so many kernels
-  /// before it is read; 0 if nothing does.
+  /// The number of kernels before its use at which each kept value is copied
+  /// back from host memory; 0 if the layer is not swapped.
   int64_t prefetch = 0;
-  /// `prefetch` counts layers instead; a layer behind which there are not as
-  /// many stays.
+  /// True if `prefetch` counts layers. A layer that is not followed by that
+  /// many layers stays on the device.
   bool countsLayers = false;
-  /// By kind of layer: the seconds of these copies.
+  /// For each kind of layer, the times of its copies in seconds.
   std::vector<double> copyOut, copyIn;
-  /// By kind of layer: the operators or modules that are recomputed, and the
-  /// operators whose communication is.
+  /// For each kind of layer, the operators or modules that are recomputed, and
+  /// the operators whose communication is.
   std::vector<std::set<std::string>> operators, communication;
 };
 
@@ -39,17 +39,19 @@ struct CopyRates {
 
 /// The words that a YAML has for parts of layers.
 enum class LayerWords {
-  /// Operators, and kernels in front of a swapped value: the static graph.
+  /// The static graph: operators are recomputed, and kernels precede a swapped
+  /// value's use.
   Operators,
-  /// Whole modules, and layers in front of a swapped one: the dynamic graph.
+  /// The dynamic graph: whole modules are recomputed, and layers precede a
+  /// swapped one's use.
   Modules,
 };
 
-/// Swap first, whose copies have most time at the begin of a chunk; then from
-/// full recompute by ever fewer operators (at most `count` such sets, which
-/// minimum cuts of the layers give) to none. With `withExpertLevels` the memory
-/// levels of experts stand where all that is cheaper than the experts runs
-/// again.
+/// Returns the treatments. Swap comes first, because copies have most time at
+/// the start of a chunk. Full recompute follows, then ever smaller sets of
+/// recomputed operators (at most `count`, from minimum cuts of the layers), and
+/// finally none. With `withExpertLevels`, the memory levels of experts are
+/// added to the set in which everything cheaper than the experts is recomputed.
 std::vector<LayerTreatment> makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
                                            llvm::ArrayRef<ModelLayer> layers,
                                            size_t count, const CopyRates &rates,
@@ -59,8 +61,8 @@ std::vector<LayerTreatment> makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
 /// Makes the treatment that recomputes and swaps nothing.
 LayerTreatment makeNoTreatment(size_t numKinds);
 
-/// Numbers by chunk as a table of the YAML, with a column for each stage, and
-/// back.
+/// Convert numbers by chunk to a table of the YAML, with a column for each
+/// stage, and back.
 StageTable toTable(llvm::ArrayRef<int64_t> byChunk,
                    const schedule::Pipeline &pipeline);
 std::vector<int64_t> fromTable(const StageTable &table,
@@ -70,7 +72,8 @@ std::vector<int64_t> fromTable(const StageTable &table,
 struct Assignment {
   /// The number of layers by chunk, in the order of execution.
   std::vector<int64_t> layersOfChunk;
-  /// By layer; numbers of treatments do not fall within a chunk.
+  /// The treatment of each layer. Indices of treatments do not decrease within
+  /// a chunk.
   std::vector<size_t> treatments;
 
   bool operator==(const Assignment &other) const {
@@ -79,9 +82,9 @@ struct Assignment {
   }
 };
 
-/// The settings that the YAML needs for an assignment on a pipeline. Operators
-/// of the first layers of a chunk are recomputed up to the last layer that
-/// wants it.
+/// Returns the settings of the YAML for an assignment on a pipeline. Operators
+/// of the first layers of a chunk are recomputed up to the last layer whose
+/// treatment includes them.
 MemorySettings makeSettings(const Assignment &assignment,
                             const schedule::Pipeline &pipeline,
                             llvm::ArrayRef<ModelLayer> layers,

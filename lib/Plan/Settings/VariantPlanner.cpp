@@ -11,7 +11,8 @@ using namespace mf::planner;
 using llvm::Error;
 using llvm::Expected;
 
-/// So many sets of recomputed operators are told apart, beside all and none.
+/// The number of sets of recomputed operators that are distinguished, in
+/// addition to all and none.
 static constexpr size_t numSelections = 5;
 
 /// The settings of an assignment that may be written.
@@ -69,7 +70,8 @@ Error VariantPlanner::prepare() {
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// Nothing is recomputed or swapped: the last treatment is none.
+/// Returns the assignment without recompute and swap, whose treatment is the
+/// last one.
 static Assignment makeUntreated(const PipelineShape &shape,
                                 const PlanContext &context) {
   Assignment assignment;

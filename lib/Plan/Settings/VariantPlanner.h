@@ -18,7 +18,7 @@
 
 namespace mf::planner {
 
-/// The time that planning has, and who wants to know how it goes.
+/// The time limit of planning, and the function that reports progress.
 class PlanClock {
 public:
   explicit PlanClock(const PlanRequest &request) : request(request) {}
@@ -27,7 +27,7 @@ public:
     return request.timeLimit -
            std::chrono::duration<double>(Clock::now() - begin).count();
   }
-  /// The time begins anew.
+  /// Restarts the time.
   void restart() { begin = Clock::now(); }
   bool isOver() const {
     return (request.stop && *request.stop) || getSecondsLeft() <= 0;
@@ -45,8 +45,8 @@ private:
 
 class VariantPlanner {
 public:
-  /// `yaml` asks for the pipeline, with any settings, but for a schedule for
-  /// which it has no name: that is `schedule`, and else empty.
+  /// `yaml` defines the pipeline, with any settings. `schedule` is the name of
+  /// a schedule that a YAML cannot select; otherwise it is empty.
   VariantPlanner(const PlanRequest &request, const PlanClock &clock,
                  std::string yaml, std::vector<ModelLayer> layers,
                  int64_t limitBytes, llvm::StringRef schedule = {});
@@ -54,23 +54,23 @@ public:
   /// Reads the pipeline.
   llvm::Error prepare();
 
-  /// Compiles the step with nothing recomputed or swapped.
+  /// Compiles the step without recompute and swap.
   llvm::Expected<StepMeasure> measureUntreated();
   /// The words that the YAML has for parts of layers.
   LayerWords getWords() const;
   /// Learns costs from compiled steps.
   llvm::Error learn();
-  /// Takes them from a pipeline with micro-batches of the same size.
+  /// Uses the costs of a pipeline whose micro-batches have the same size.
   void borrow(const VariantPlanner &other);
-  /// Notes the measure that costs should explain: of the step with nothing
-  /// recomputed or swapped. After learning or borrowing.
+  /// Adds the measure of the step without recompute and swap, which costs
+  /// should explain. Must be called after learning or borrowing.
   void observeUntreated(const StepMeasure &measure);
-  /// The step's time that the costs promise, in seconds, without compiling
-  /// anything; a NoPlanError if nothing fits.
+  /// Estimates the step's time in seconds from costs, without compiling. Fails
+  /// with a NoPlanError if nothing fits.
   llvm::Expected<double> estimate();
 
-  /// Solves and compiles until the plan stays the same. Plans that the model
-  /// expects to take `cutoff` or more are not compiled.
+  /// Solves and compiles until the plan does not change any more. Plans whose
+  /// expected time is `cutoff` or more are not compiled.
   llvm::Error search(double cutoff);
 
   const PipelineShape &getShape() const { return shape; }
@@ -78,19 +78,20 @@ public:
   std::string getUnnamedSchedule() const {
     return input.schedule == request.input.schedule ? "" : input.schedule;
   }
-  /// Whether both have micro-batches of the same size, and tasks of the same
-  /// kinds: what layers cost is the same then.
+  /// Returns whether both have micro-batches of the same size and tasks of the
+  /// same kinds, so that the costs of layers are equal.
   bool costsLike(const VariantPlanner &other) const;
-  /// The shortest that fits; nothing if none does.
+  /// Returns the shortest plan that fits, or nothing.
   const std::optional<CompiledPlan> &getBest() const { return best; }
   const plan::Problem &getProblem() const { return problem; }
   const plan::SolveResult &getResult() const { return result; }
   /// The model's time of the best plan.
   double getModelSeconds() const { return modelSeconds; }
-  /// No settings give a shorter step; 0 if nothing was solved.
+  /// Returns a lower bound on the step's time with any settings; 0 if nothing
+  /// was solved.
   double getBoundSeconds() const { return boundSeconds; }
   int64_t getCompiledSteps() const { return compiledSteps; }
-  /// Why there is no plan.
+  /// Returns an error with the reason why there is no plan.
   llvm::Error makeNoPlanError() const;
 
 private:
@@ -101,7 +102,7 @@ private:
   AssignmentCompiler compiler;
   PipelineShape shape;
   PlanContext context;
-  /// Graphs of the step with nothing recomputed; empty if it was not compiled.
+  /// The graphs of the step without recompute. Empty if it was not compiled.
   std::vector<LayerGraph> graphs;
   std::optional<LayerCosts> costs;
   bool areCostsOwn = false;
@@ -109,16 +110,17 @@ private:
   std::vector<LayerObservation> observations;
   /// So many of them were compiled to learn from.
   size_t numProbes = 0;
-  /// By chunk: the layers that the YAML recomputes, if they are kept.
+  /// For each chunk, the number of layers that the YAML recomputes, if that
+  /// setting is kept.
   std::vector<int64_t> keptRecompute;
   /// Plans that were compiled.
   std::vector<Assignment> tried;
-  /// Choices of stages that were compiled and do not fit.
+  /// Choices of stages that were compiled and did not fit.
   std::vector<plan::ForbiddenStage> forbidden;
-  /// Plans that did not fit.
+  /// The number of plans that did not fit.
   int misfits = 0;
-  /// The number of plans tried beside the model's best, and the problem and
-  /// solution before them.
+  /// The number of plans tried in addition to the model's best one, and the
+  /// problem and solution before them.
   int explored = 0;
   plan::Problem settledProblem;
   plan::SolveResult settledResult;
@@ -137,8 +139,8 @@ private:
 
   llvm::Expected<CompiledAssignment> compileUntreated();
   llvm::Expected<plan::SolveResult> solveProblem(double cutoff);
-  /// With the layers fully recomputed that the user's YAML recomputes so, if
-  /// they are kept.
+  /// Returns the assignment with full recompute for the layers for which the
+  /// user's YAML has it, if that setting is kept.
   Assignment keepRecomputed(Assignment assignment) const;
   llvm::Error readKept();
   void fixKept(plan::Problem &made) const;
@@ -155,7 +157,7 @@ private:
   llvm::Error takeObserved();
   llvm::Expected<bool> solveNext(double cutoff);
   bool fits(const StepMeasure &measure) const;
-  /// Whether a better plan of the arenas could fit.
+  /// Returns whether the step could fit with a better plan of the arenas.
   bool mayFit(const StepMeasure &measure) const;
 };
 

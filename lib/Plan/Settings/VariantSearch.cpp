@@ -1,4 +1,4 @@
-//===- VariantSearch.cpp - Solving and compiling in turn ------------------===//
+//===- VariantSearch.cpp - Alternates solving and compiling ---------------===//
 
 #include "lib/Plan/Settings/VariantPlanner.h"
 #include "mf/Frontend/Config/MemorySize.h"
@@ -18,10 +18,11 @@ using llvm::Expected;
 static constexpr int mostRounds = 8;
 /// Seconds after which a round of solving ends with the plan it has.
 static constexpr double longestSolve = 6;
-/// The share of the limit that is left free for each plan too many that did not
-/// fit.
+/// The fraction of the limit that is left free for each additional plan that
+/// did not fit.
 static constexpr double roomOfMisfits = 0.002;
-/// So many plans are compiled at most beside the model's best.
+/// The largest number of plans that are compiled in addition to the model's
+/// best one.
 static constexpr int mostExplored = 4;
 /// Shares of the limit: plans for less memory are dealt differently.
 static constexpr std::array<double, mostExplored + 1> exploredLimits = {
@@ -41,8 +42,8 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
                   plan::evaluate(made, toPlan(context, last.assignment)).time;
   }
   made.forbidden = forbidden;
-  // Errors in peaks are not the same for all plans: if corrections do not help,
-  // leave room for them.
+  // Errors in peaks differ between plans. If corrections do not help, a margin
+  // is left for them.
   for (plan::StageMemory &stage : made.stages)
     stage.limit *= (1 - roomOfMisfits * std::max(0, misfits - 2)) *
                    exploredLimits[static_cast<size_t>(explored)];
@@ -70,7 +71,7 @@ void VariantPlanner::forbidStage(const plan::Plan &plan, size_t stage) {
   forbidden.push_back(std::move(entry));
 }
 
-/// A plan that does not fit is not chosen again.
+/// Excludes a plan that did not fit.
 void VariantPlanner::forbid(const plan::Plan &plan,
                             const StepMeasure &measure) {
   for (size_t stage = 0; stage < measure.stages.size(); ++stage)
@@ -96,7 +97,8 @@ Error VariantPlanner::compilePlan(const plan::Plan &plan,
   return Error::success();
 }
 
-/// A quick arena that does not fit says nothing, unless it cannot fit.
+/// A quick arena that does not fit is not conclusive, unless its live bytes do
+/// not fit either.
 Error VariantPlanner::refineMisfits() {
   if (!mayFit(current.measure))
     return Error::success();
@@ -132,7 +134,8 @@ Error VariantPlanner::tryPlan(const plan::Plan &plan,
   return Error::success();
 }
 
-/// Plans the memory of the best as mf-opt does. False if it does not fit so.
+/// Plans the memory of the best plan as mf-opt does. Returns false if it does
+/// not fit then.
 Expected<bool> VariantPlanner::confirmBest() {
   if (!best || best->measure.isExact())
     return true;
@@ -146,7 +149,7 @@ Expected<bool> VariantPlanner::confirmBest() {
   return false;
 }
 
-/// Drops the error that nothing fits, which getBest() reports.
+/// Drops the error that nothing fits, which getBest() shows.
 static Error skipNoPlan(Error error) {
   return llvm::handleErrors(std::move(error), [](const plan::NoPlanError &) {});
 }
@@ -183,7 +186,7 @@ Expected<double> VariantPlanner::estimate() {
   return result.time + restSeconds;
 }
 
-/// True if there is a plan that was not compiled yet.
+/// Returns true if there is a plan that was not compiled yet.
 Expected<bool> VariantPlanner::solveNext(double cutoff) {
   Expected<plan::SolveResult> solved = solveProblem(cutoff);
   if (!solved) {
@@ -240,8 +243,9 @@ bool VariantPlanner::leaveLast() {
   return true;
 }
 
-/// Solves and compiles until the plan stays the same, and then some that the
-/// model expects to be nearly as short: it is not quite right about time.
+/// Solves and compiles until the plan does not change any more. Then tries some
+/// plans whose expected time is nearly as short, because the model's times are
+/// not exact.
 Error VariantPlanner::searchRounds(double cutoff) {
   for (int round = 0; round < mostRounds + explored && !clock.isOver();
        ++round) {
@@ -264,7 +268,7 @@ Error VariantPlanner::searchRounds(double cutoff) {
       continue;
     if (Error error = takeObserved())
       return error;
-    // Its memory corrects what costs have wrong: there may be a better one.
+    // Its memory corrects the costs, so that there may be a better plan.
     if (!best)
       return Error::success();
   }
