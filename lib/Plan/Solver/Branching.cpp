@@ -91,7 +91,8 @@ struct StageMixture {
   }
 };
 
-/// How far apart both halves are, times the share of the smaller one.
+/// Returns the distance between both halves, multiplied by the weight of the
+/// smaller one.
 double getDistance(const StageOptions &options, const StageMixture &mixture,
                    const GameResult &game, const Decision &decision) {
   std::vector<double> low(options.numDurations, 0), high = low;
@@ -114,8 +115,8 @@ double getDistance(const StageOptions &options, const StageMixture &mixture,
   return distance * std::min(lowShare, highShare);
 }
 
-/// Where the mixture has no say: a stage with several options, cut by the first
-/// number in which they differ.
+/// Chooses a decision if the mixture defines none: a stage with several
+/// options, split by the first feature in which they differ.
 std::optional<Decision> chooseAny(const OptionChain &chain) {
   for (auto [index, options] : llvm::enumerate(chain.getStages())) {
     llvm::ArrayRef<int32_t> active = chain.getOptions(index);
@@ -136,7 +137,8 @@ std::optional<Decision> chooseAny(const OptionChain &chain) {
 
 } // namespace
 
-/// The thresholds that cut the mixture: all numbers of layers, or the mean.
+/// Returns the thresholds that may split the mixture: all numbers of layers, or
+/// the mean.
 static std::vector<double> getThresholds(const StageOptions &options,
                                          const StageMixture &mixture,
                                          size_t feature) {
@@ -167,8 +169,8 @@ std::optional<Decision> chooseDecision(const OptionChain &chain,
       continue;
     for (size_t feature = 0; feature + 1 < getNumFeatures(options); ++feature) {
       bool isLayers = isLayerFeature(options, feature);
-      // With a single kind of layers, the numbers of this kind are those of the
-      // chunk, which come first.
+      // With a single kind of layers, the numbers of this kind equal those of
+      // the chunk, which come first.
       size_t chunks = options.compositions.front().layers.size();
       if (isLayers && feature > chunks &&
           options.compositions.front().totals.size() == 1)

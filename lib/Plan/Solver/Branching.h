@@ -20,21 +20,22 @@ struct Decision {
   bool allows(const StageOptions &options, int32_t option) const;
 };
 
-/// Layers of the stage, then of its chunks, then of its chunks by kind, then
-/// its durations, then the number of the option.
+/// Returns a feature of an option. Features are the layers of the stage, those
+/// of its chunks, those of its chunks by kind, its durations, and the index of
+/// the option.
 double getFeature(const StageOptions &options, int32_t option, size_t feature);
 size_t getNumFeatures(const StageOptions &options);
 
-/// By how much bounds have risen behind decisions of one sort, so far.
+/// Tracks how much bounds have risen after decisions of each sort.
 class DecisionHistory {
 public:
   /// Starts a history for chunks with this mean number of layers.
   explicit DecisionHistory(double meanLayers) : meanLayers(meanLayers) {}
 
-  /// As a share of the bound that is sought.
+  /// Adds a gain, as a fraction of the desired bound.
   void add(const Decision &decision, bool isLayers, double gain);
-  /// The mean. Without any, chunks with more layers than most are expected to
-  /// be worth most.
+  /// Returns the mean gain. Without data, chunks with more layers than most are
+  /// expected to gain most.
   double getGain(const Decision &decision, bool isLayers) const;
 
 private:
@@ -49,12 +50,12 @@ private:
   std::map<Sort, Gains> gains;
 };
 
-/// Whether a feature is a number of layers.
+/// Returns whether a feature is a number of layers.
 bool isLayerFeature(const StageOptions &options, size_t feature);
 
-/// The decision in which the plans of a mixture differ most, measured along its
-/// cut, and with which bounds have risen most; nothing if each stage has one
-/// option.
+/// Returns the decision in which the plans of a mixture differ most, measured
+/// along its cut, and with which bounds have risen most. Returns nothing if
+/// each stage has one option.
 std::optional<Decision> chooseDecision(const OptionChain &chain,
                                        const GameResult &game,
                                        const DecisionHistory &history);

@@ -40,7 +40,7 @@ ChunkChoices::ChunkChoices(const TickProblem &problem, Aim aim,
   }
 }
 
-/// Whether each number of one is at most that of the other.
+/// Returns whether each number of one plan is at most that of the other.
 static bool isCovered(const ChunkPlan &one, const ChunkPlan &other) {
   for (size_t kind = 0; kind < one.counts.size(); ++kind)
     for (size_t treatment = 0; treatment < one.counts[kind].size(); ++treatment)
@@ -67,7 +67,7 @@ bool ChunkChoices::isNoWorse(const TickCosts &one,
           one.times[2] <= other.times[2]);
 }
 
-/// Tells whether one may stand for the other whatever layers follow.
+/// Returns whether one part may replace the other, whatever layers follow.
 bool ChunkChoices::isBetter(const Part &one, const Part &other) const {
   if (!isNoWorse(one.costs, other.costs) ||
       (one.exclusive & ~other.exclusive) != 0)
@@ -91,7 +91,8 @@ bool ChunkChoices::isBetter(const Part &one, const Part &other) const {
          getIn(one.costs) <= getIn(other.costs);
 }
 
-/// The least first, and of equals the one with more layers of early treatments.
+/// Orders choices by their costs and, if these are equal, puts the one with
+/// more layers of early treatments first.
 template <typename Choice>
 static bool isOrdered(const Choice &one, const Choice &other) {
   if (one.costs.times != other.costs.times)
@@ -103,7 +104,7 @@ static bool isOrdered(const Choice &one, const Choice &other) {
   return one.plan.counts > other.plan.counts;
 }
 
-/// Removes what another stands for.
+/// Removes choices that another one may replace.
 template <typename Choice, typename Better>
 static void keepBest(std::vector<Choice> &choices, Better isBetter) {
   llvm::sort(choices, isOrdered<Choice>);
@@ -118,8 +119,8 @@ static void keepBest(std::vector<Choice> &choices, Better isBetter) {
   choices = std::move(best);
 }
 
-/// Among parts that differ in backward and activations alone, drops those that
-/// another is no worse than. Takes no longer than sorting.
+/// If parts differ only in backward and activations, removes the parts that
+/// another one dominates. Takes no longer than sorting.
 void ChunkChoices::dropWorse(int64_t forbiddenGroup,
                              std::vector<Part> &made) const {
   using Key = std::vector<int64_t>;
@@ -137,7 +138,7 @@ void ChunkChoices::dropWorse(int64_t forbiddenGroup,
         key.push_back(part.plan.getTreated(treatment));
     return key;
   };
-  // Parts come in the order of their times.
+  // The parts are in the order of their times.
   std::map<Key, int64_t> leastActivations;
   llvm::erase_if(made, [&](const Part &part) {
     auto [least, isFirst] =
@@ -197,7 +198,7 @@ std::vector<ChunkChoices::Part> ChunkChoices::makeParts(int64_t forbiddenGroup,
       if (excludedBy[treatment] != 0)
         next.exclusive |= uint64_t(1) << treatment;
     }
-  // Layers may be added in any order; those of the same numbers are the same.
+  // Layers may be added in any order. Parts with the same numbers are equal.
   llvm::sort(made, isOrdered<Part>);
   made.erase(llvm::unique(made,
                           [](const Part &one, const Part &other) {

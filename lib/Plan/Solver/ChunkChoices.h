@@ -13,26 +13,27 @@ namespace mf::plan {
 /// One way to treat the layers of a chunk.
 struct ChunkChoice {
   ChunkPlan plan;
-  /// Costs, including those of the chunk beside its layers.
+  /// The costs, including those of the chunk in addition to its layers.
   TickCosts costs;
 };
 
-/// Makes the ways to treat the layers of a chunk that the rules allow and of
-/// which none is as good as another in every task, in activations and in
-/// transient memory; or in memory alone.
+/// Makes the ways to treat the layers of a chunk that the rules allow and that
+/// no other way dominates: in every task, in activations and in transient
+/// memory, or in memory alone.
 class ChunkChoices {
 public:
   /// The quality by which choices are kept.
   enum class Aim : uint8_t { Times, Memory };
-  /// `isOver` tells whether to stop; it may be empty.
+  /// `isOver` tells whether to stop. It may be empty.
   explicit ChunkChoices(const TickProblem &problem, Aim aim = Aim::Times,
                         std::function<bool()> isOver = {});
 
-  /// Whether it was stopped: then choices are missing.
+  /// Returns whether it was stopped, so that choices are missing.
   bool isCutShort() const { return cutShort; }
 
-  /// By the numbers of layers of each kind. The best choices of a chunk that
-  /// appear in a forbidden stage keep nothing else out. Stays where it is.
+  /// Returns the choices of a chunk, given the number of layers of each kind.
+  /// The best choices of a chunk that occur in a forbidden stage exclude no
+  /// others. References stay valid.
   const std::vector<ChunkChoice> &get(int64_t chunk,
                                       llvm::ArrayRef<int64_t> layers);
 
@@ -62,15 +63,16 @@ private:
   Aim aim;
   std::function<bool()> isOver;
   bool cutShort = false;
-  /// Whether the order of treatments says which layers have them. This does not
-  /// matter if all layers are of one kind.
+  /// True if the order of treatments determines which layers have them. This
+  /// does not matter if all layers are of one kind.
   bool isOrderKept = false;
   bool hasCopies = false;
-  /// By treatment: whether some chunk may have it.
+  /// For each treatment, whether some chunk may have it.
   std::vector<bool> isPossible;
-  /// By treatment: those that exclude it, as bits; 0 if none.
+  /// For each treatment, the bits of those that exclude it; 0 if there are
+  /// none.
   std::vector<uint64_t> excludedBy;
-  /// By chunk: a number for each chunk with forbidden plans, -1 for others.
+  /// For each chunk, an index if it has forbidden plans, otherwise -1.
   std::vector<int64_t> forbiddenGroups;
   std::vector<std::vector<ChunkPlan>> forbiddenPlans;
   std::map<std::pair<int64_t, Layers>, std::vector<Part>> parts;

@@ -21,7 +21,7 @@ Value toJson(const ChunkTable &table) {
   Array rows;
   for (const std::vector<int64_t> &row : table)
     rows.push_back(Array(row));
-  // As files have them where every stage has one chunk.
+  // The result has the form of files if every stage has one chunk.
   return rows.size() == 1 ? Value(std::move(rows.front()))
                           : Value(std::move(rows));
 }

@@ -11,12 +11,13 @@ namespace mf::plan {
 /// Row r has the numbers of chunk r of every stage.
 using ChunkTable = std::vector<std::vector<int64_t>>;
 
-/// From numbers in the order of execution; stages have as many chunks each.
+/// Makes a table from numbers in the order of execution. All stages have the
+/// same number of chunks.
 ChunkTable makeTable(const schedule::Pipeline &pipeline,
                      llvm::ArrayRef<int64_t> numbers);
 
-/// A list over the stages if there is one row, and a list of such lists
-/// otherwise.
+/// Returns a list over the stages if there is one row, and otherwise a list of
+/// such lists.
 llvm::json::Value toJson(const ChunkTable &table);
 
 } // namespace mf::plan

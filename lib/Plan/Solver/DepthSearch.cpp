@@ -38,7 +38,7 @@ double DepthSearch::getSpent(const PathCut &cut, size_t depth) const {
   return spent;
 }
 
-/// In the place of the one that has been of least use.
+/// Replaces the cut that was least useful so far.
 void DepthSearch::addCut(PathCut cut, size_t depth) {
   constexpr size_t most = 16;
   PricedCut priced;
@@ -59,8 +59,8 @@ void DepthSearch::addCut(PathCut cut, size_t depth) {
   *worst = std::move(priced);
 }
 
-/// By the step with the least durations of the stages to come, and by the least
-/// that these can be together on its longest path.
+/// Bounds the step with the least durations of the remaining stages, and by the
+/// least value that these can have together on its longest path.
 bool DepthSearch::isRefused(size_t depth, int32_t node) {
   if (static_cast<double>(graph.getMakespan(durations)) >= limit)
     return true;

@@ -1,8 +1,8 @@
 //===- DepthSearch.h - Depth first, stage by stage ------------*- C++ -*-===//
 //
-// Chooses an option for one stage after the other. Bounds the remaining stages
-// by cuts and by the step with their least durations, whose longest path is a
-// cut of its own.
+// Chooses an option for one stage after another. Bounds the remaining stages by
+// cuts and by the step with their least durations, whose longest path gives
+// another cut.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,11 +19,11 @@ public:
   DepthSearch(OptionChain &chain, StepGraph &graph, const TickProblem &problem,
               Incumbent &incumbent, llvm::ArrayRef<PathCut> cuts);
 
-  /// True if all plans are searched; false if that takes more choices, or if
-  /// the search is over.
+  /// Returns true if all plans were searched, and false if that takes more
+  /// choices or the search is over.
   bool run(int64_t mostChoices);
-  /// The best plan of less than so many ticks that is found with so many
-  /// choices.
+  /// Returns the best plan of fewer than `ticks` ticks that is found with at
+  /// most the given number of choices.
   std::optional<LocalPlan> findBetter(int64_t ticks, int64_t mostChoices);
   int64_t getNumChoices() const { return numChoices; }
   /// Cuts that served to refuse choices.
@@ -54,9 +54,10 @@ private:
   StepGraph &graph;
   Incumbent &incumbent;
   std::vector<PricedCut> cuts;
-  /// By stage: the least of each duration.
+  /// For each stage, the least value of each of its durations.
   std::vector<std::vector<double>> least;
-  /// Durations of the chosen options, and the least ones of the stages to come.
+  /// The durations of the chosen options, and the least ones of the remaining
+  /// stages.
   std::vector<int64_t> durations;
   OptionList chosen;
   /// The search looks for plans of fewer ticks than this.

@@ -1,4 +1,4 @@
-//===- Explain.cpp - Why stages have no better option ---------------------===//
+//===- Explain.cpp - Explains why stages have no better option ------------===//
 
 #include "ChunkChoices.h"
 #include "StepGraph.h"

@@ -19,8 +19,8 @@ struct RefusalAttempt {
   int64_t peak = 0;
 };
 
-/// Limits the work of attempts to some seconds, counted such that an
-/// explanation ends, and is the same on every machine.
+/// Limits the work of attempts to some seconds. Work is counted, so that an
+/// explanation always ends and is the same on every machine.
 class TryBudget {
 public:
   bool isSpent() const { return left < 0; }

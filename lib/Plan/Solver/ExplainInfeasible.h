@@ -7,9 +7,9 @@
 
 namespace mf::plan {
 
-/// Explains why no plan solves the problem: names the stage that lacks most
-/// memory if the layers are dealt and treated such that this is least, or the
-/// rule that leaves no plan.
+/// Explains why no plan is feasible. The error names the stage that lacks most
+/// memory if the layers are distributed and treated such that this lack is
+/// least, or the rule that excludes all plans.
 llvm::Error explainInfeasible(const TickProblem &problem);
 
 } // namespace mf::plan

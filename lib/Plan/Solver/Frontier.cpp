@@ -1,4 +1,4 @@
-//===- Frontier.cpp - The step's time against the limit -------------------===//
+//===- Frontier.cpp - Step time over memory limits ------------------------===//
 
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "mf/Plan/Solver/Solver.h"
@@ -9,7 +9,7 @@
 
 namespace mf::plan {
 
-/// All limits moved by the same, so that the largest becomes `limit`.
+/// Shifts all limits by the same amount, so that the largest becomes `limit`.
 static Problem withLimit(const Problem &problem, double limit) {
   double largest = -std::numeric_limits<double>::infinity();
   for (const StageMemory &stage : problem.stages)

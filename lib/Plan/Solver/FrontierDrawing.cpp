@@ -1,8 +1,8 @@
 //===- FrontierDrawing.cpp - Step time against memory, as an SVG ----------===//
 //
-// Above the step against the limit: a plan goes on to fit where the limit is
-// higher, so that the curve has steps. Below, for each limit, how many layers
-// are treated in which way.
+// The upper part shows the step's time over the limit. A plan also fits higher
+// limits, so the curve has steps. The lower part shows for each limit how many
+// layers get each treatment.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +23,13 @@ constexpr double curveTop = 40, curveBottom = 260;
 constexpr double barsTop = 320, barsBottom = 400;
 
 constexpr llvm::StringLiteral curveColor = "#1f5fa8", boundColor = "#b5332c";
-/// Colours of treatments, in their order; they start anew if there are more.
+/// The colours of treatments, in their order. They repeat if there are more
+/// treatments.
 constexpr std::array<llvm::StringLiteral, 8> barColors = {
     "#9db8d9", "#b5332c", "#e0a458", "#5b8c5a",
     "#7a5195", "#8c6d46", "#4f9da6", "#888888"};
 
-/// One drawing of one frontier.
+/// The drawing of one frontier.
 class Drawing {
 public:
   Drawing(const Problem &problem, llvm::ArrayRef<FrontierPoint> points,
@@ -58,7 +59,7 @@ private:
   const Problem &problem;
   /// The points of the frontier that have a plan.
   std::vector<FrontierPoint> solved;
-  /// The largest limit that has none: below it there is none.
+  /// The largest limit that is infeasible. All lower limits are too.
   std::optional<double> unsolved;
   const PlanUnits &units;
   PlotAxis limits, times;
@@ -167,7 +168,7 @@ void Drawing::addPoints() {
 
 void Drawing::addBars() {
   const double layers = std::max<double>(1, problem.getNumLayers());
-  // As wide as the distance between limits allows.
+  // The bars are as wide as the distance between limits allows.
   double barWidth = 30;
   for (size_t i = 1; i < solved.size(); ++i)
     barWidth = std::min(

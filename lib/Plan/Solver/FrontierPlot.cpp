@@ -33,8 +33,7 @@ static Curve getCurve(llvm::ArrayRef<FrontierPoint> points,
   return curve;
 }
 
-/// A plan goes on to fit where the limit is higher, so that its line goes on to
-/// the next one.
+/// A plan also fits higher limits, so its line continues to the next plan.
 static std::vector<std::string> draw(const Curve &curve, const PlotAxis &limits,
                                      const PlotAxis &times) {
   std::vector<std::string> rows(plotLines, std::string(plotColumns, ' '));

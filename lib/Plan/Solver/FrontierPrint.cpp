@@ -18,7 +18,8 @@ std::vector<int64_t> mf::plan::countTreatments(const Problem &problem,
   return layers;
 }
 
-/// The problem of a point: stages whose limit is lower keep their distance.
+/// Returns the problem of a point. Stages with a lower limit keep their
+/// distance.
 static Problem setLimit(const Problem &problem, double limit) {
   double largest = 0;
   for (const StageMemory &stage : problem.stages)
@@ -46,7 +47,8 @@ static std::string describeGap(const SolveResult &result) {
                          : formatv("{0:f2} %", result.getGap() * 100).str();
 }
 
-/// Names of treatments as columns; those that no plan uses are left out.
+/// Returns the treatments that are shown as columns. Treatments that no plan
+/// uses are left out.
 static std::vector<size_t> getUsed(const Problem &problem,
                                    llvm::ArrayRef<FrontierPoint> points) {
   std::vector<size_t> used;

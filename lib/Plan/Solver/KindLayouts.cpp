@@ -62,8 +62,8 @@ void KindLayouts::addLayouts(Layout &layout) {
     (index <= layout.size() ? before : behind) += counts[kind];
   for (int64_t chunk = layout.empty() ? 0 : layout.back(); chunk < numChunks;
        ++chunk) {
-    // The layers up to the end must fit into the chunks up to it and fill those
-    // before, and so must those behind.
+    // The layers up to the end must fit into the chunks up to it and fill the
+    // chunks before it. The same must hold for the layers after it.
     if (sum(0, chunk, &LayerRange::least) >= before ||
         sum(0, chunk + 1, &LayerRange::most) < before ||
         sum(chunk + 1, numChunks, &LayerRange::least) > behind ||

@@ -1,8 +1,8 @@
 //===- KindLayouts.h - Chunks in which kinds of layers end ------*- C++ -*-===//
 //
-// Kinds of layers follow one another. Once it is given in which chunk each kind
-// ends, it is known which kinds a chunk may have, and nothing but the numbers
-// of layers of each kind ties the stages together.
+// Layers of the same kind are consecutive. Given the chunks in which each kind
+// ends, the kinds of each chunk are known, and the stages only depend on each
+// other through the numbers of layers of each kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 namespace mf::plan {
 
-/// Numbers of layers, both included.
+/// A range of numbers of layers, with both ends included.
 struct LayerRange {
   int64_t least = 0, most = 0;
 
@@ -22,15 +22,16 @@ struct LayerRange {
   }
 };
 
-/// By chunk: all numbers of layers that can be.
+/// Returns all possible numbers of layers of each chunk.
 std::vector<LayerRange> getAllRanges(const TickProblem &problem);
-/// The ranges restricted to numbers at most `width` from the mean.
+/// Returns the ranges, restricted to numbers at most `width` from the mean.
 std::vector<LayerRange> getMeanRanges(const TickProblem &problem,
                                       int64_t width);
 
 class KindLayouts {
 public:
-  /// All layouts that chunks with numbers of layers in the given ranges allow.
+  /// Makes all layouts that are possible if chunks have numbers of layers in
+  /// the given ranges.
   KindLayouts(const TickProblem &problem, std::vector<LayerRange> ranges);
 
   size_t size() const { return layouts.size(); }
@@ -39,7 +40,7 @@ public:
   /// Tells whether a chunk may have these layers of each kind.
   bool allows(size_t layout, int64_t chunk,
               llvm::ArrayRef<int64_t> layers) const;
-  /// Whether some layout allows this.
+  /// Returns whether any layout allows these layers of a chunk.
   bool allows(int64_t chunk, llvm::ArrayRef<int64_t> layers) const;
 
 private:

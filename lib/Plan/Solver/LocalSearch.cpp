@@ -23,7 +23,8 @@ std::vector<double> LocalSearch::getBestDurations() const {
 /// Returns true if a better plan was found.
 bool LocalSearch::tryAround(llvm::ArrayRef<double> center) {
   // The distances by which a duration may move for its gain, and the softnesses
-  // of the path that gives the gain: fractions of the step's time.
+  // of the path from which the gain is computed, as fractions of the step's
+  // time.
   constexpr double reaches[] = {.02, .05, .1, .2, .4, .8, 1.6, 3.2};
   constexpr double softnesses[] = {1e-4, 1e-3, 5e-3, 2e-2};
   double mean = std::accumulate(center.begin(), center.end(), 0.0) /
@@ -64,7 +65,7 @@ void LocalSearch::roundOff(llvm::ArrayRef<double> center, int64_t rounds) {
   }
 }
 
-/// All plans that differ in the stages of a part only.
+/// Tries all plans that differ only in the stages of a part.
 bool LocalSearch::tryPart(llvm::ArrayRef<size_t> part) {
   constexpr int64_t mostChoices = 100;
   OptionChain near = chain;

@@ -1,4 +1,4 @@
-//===- Makespan.cpp - What a plan comes to --------------------------------===//
+//===- Makespan.cpp - Evaluates a plan ------------------------------------===//
 
 #include "StepGraph.h"
 #include "llvm/ADT/STLExtras.h"
@@ -18,8 +18,8 @@ Phase getPhase(const TickProblem &problem, int64_t number) {
   return phases[number];
 }
 
-/// The path, with tasks that follow one another on a stage added up by what
-/// they are.
+/// Returns the path. Consecutive tasks on a stage are merged by chunk and
+/// phase.
 std::vector<MakespanStep> summarize(const TickProblem &problem,
                                     llvm::ArrayRef<StepGraph::PathTask> path,
                                     llvm::ArrayRef<int64_t> durations) {
@@ -58,7 +58,7 @@ std::vector<TickCosts> getCosts(const TickProblem &ticks, const Plan &plan) {
   return costs;
 }
 
-/// By stage.
+/// Returns the peak of each stage.
 std::vector<double> getPeaks(const TickProblem &ticks,
                              llvm::ArrayRef<TickCosts> costs) {
   std::vector<double> peaks;

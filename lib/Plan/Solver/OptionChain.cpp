@@ -38,7 +38,7 @@ void OptionChain::addNodes(const TickProblem &problem,
   numNodes.push_back(nodes.size());
   for (const StageOptions &stage : stages) {
     llvm::ArrayRef<int32_t> chunks = problem.getChunks(stage.stage);
-    // By layout: the compositions that it allows.
+    // For each layout, the compositions that it allows.
     std::vector<std::vector<int32_t>> allowed(layouts.size());
     for (size_t layout = 0; layout < layouts.size(); ++layout)
       for (auto [index, composition] : llvm::enumerate(stage.compositions)) {
@@ -63,7 +63,7 @@ void OptionChain::addNodes(const TickProblem &problem,
           rest[kind] -= count;
           isEnough &= rest[kind] >= 0;
         }
-        // Behind the last stage there is nothing left.
+        // No layers remain after the last stage.
         bool isLast = stage.stage + 1 == problem.getNumStages();
         if (!isEnough ||
             (isLast && llvm::any_of(rest, [](int64_t one) { return one > 0; })))
@@ -270,7 +270,7 @@ double OptionChain::eliminate(const PathCut &cut, double limit) {
   runBackward();
   limit -= cut.transfers;
   for (size_t stage = 0; stage < stages.size(); ++stage) {
-    // By composition: the least that all other stages take.
+    // For each composition, the least value of all other stages.
     std::vector<double> others(stages[stage].compositions.size(), infinity);
     llvm::erase_if(arcs[stage], [&](const ChainArc &arc) {
       double rest = forward[stage][arc.from] + backward[stage + 1][arc.to];

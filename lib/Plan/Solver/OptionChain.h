@@ -1,10 +1,10 @@
 //===- OptionChain.h - All plans as paths from stage to stage -*- C++ -*-===//
 //
-// A plan is an option for every stage such that all layers are dealt. Taken
-// stage by stage, all that stages need to know of one another is how many
-// layers of each kind are left (and in which chunks the kinds end), so plans
-// are paths through a small graph. A path cut is a sum over stages, and its
-// least value over all plans a shortest path.
+// A plan has an option for every stage, such that all layers are distributed.
+// If stages are chosen one by one, they depend on each other only through the
+// number of remaining layers of each kind (and the chunks in which the kinds
+// end), so plans are paths through a small graph. A path cut is a sum over
+// stages, and its least value over all plans is a shortest path.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,13 +17,14 @@
 
 namespace mf::plan {
 
-/// An arc from the layers left before a stage to those left behind it.
+/// An arc from the layers that remain before a stage to those that remain after
+/// it.
 struct ChainArc {
   int32_t from = 0, to = 0, composition = 0;
 };
 
-/// Makes plans dearer the farther they are from given durations: by the square
-/// of the distance in each, times the weight.
+/// Penalizes plans by their distance from given durations: the square of the
+/// difference in each duration, times the weight.
 struct Attraction {
   llvm::ArrayRef<double> center;
   double weight = 0;
@@ -34,23 +35,25 @@ using OptionList = std::vector<int32_t>;
 
 /// The values of a cut.
 struct ChainPrices {
-  /// By stage and position among the options that are looked at.
+  /// For each stage, its values by index of the option among those that are
+  /// considered.
   std::vector<std::vector<double>> options;
-  /// By stage and node before it: the least of the stages from there on.
+  /// For each stage and node before it, the least value of the stages from
+  /// there on.
   std::vector<std::vector<double>> rest;
 };
 
-/// The plans that are still looked at: some of the options of each stage, and
-/// how these fit together. Refers to the options.
+/// The plans that are still considered: some of the options of each stage, and
+/// how these can be combined. Keeps a reference to the options.
 class OptionChain {
 public:
-  /// All plans of the options; none if it takes more tries to find how they
-  /// fit together.
+  /// Makes the chain of all plans. It is empty if finding the combinations
+  /// takes more tries than allowed.
   OptionChain(llvm::ArrayRef<StageOptions> stages, const TickProblem &problem,
               const KindLayouts &layouts,
               int64_t mostTries = std::numeric_limits<int64_t>::max());
 
-  /// Whether there were not enough tries.
+  /// Returns whether there were not enough tries.
   bool isCutShort() const { return triesLeft < 0; }
   int64_t getTriesLeft() const { return triesLeft; }
 
@@ -67,15 +70,15 @@ public:
   void filter(size_t stage, llvm::function_ref<bool(int32_t)> keep);
   /// Leaves a stage one option.
   void keepOnly(size_t stage, int32_t option) { active[stage] = {option}; }
-  /// Removes what leads nowhere: arcs without options, options without arcs.
+  /// Removes arcs without options and options without arcs.
   void clean();
 
-  /// The least value of a cut over all plans; infinite if there are none. The
-  /// best plan, if wanted.
+  /// Returns the least value of a cut over all plans, which is infinite if
+  /// there are none. Stores the best plan in `best`, if it is given.
   double getLeast(const PathCut &cut, OptionList *best = nullptr);
 
-  /// The plan with the least sum of a cut and an attraction; there must be
-  /// plans.
+  /// Returns the plan with the least sum of a cut and an attraction. There must
+  /// be a plan.
   OptionList getNearest(const PathCut &cut, const Attraction &attraction);
 
   /// Removes arcs and options with which a cut is at least `limit`. Returns the
@@ -85,8 +88,8 @@ public:
   ChainPrices getPrices(const PathCut &cut);
   /// The nodes before the first stage.
   int32_t getNumStarts() const { return isEmpty() ? 0 : numNodes.front(); }
-  /// All options of a stage behind a node, with their positions among
-  /// getOptions() and the nodes behind them.
+  /// Visits all options of a stage after a node, with their indices in
+  /// getOptions() and the nodes after them.
   void forEachOption(
       size_t stage, int32_t node,
       llvm::function_ref<void(int32_t option, size_t position, int32_t to)>
@@ -104,14 +107,15 @@ private:
   /// Arcs by stage, in the order of `from`.
   std::vector<std::vector<ChainArc>> arcs;
   int64_t triesLeft;
-  /// By stage: before it; one more behind the last.
+  /// The number of nodes before each stage, and after the last one.
   std::vector<size_t> numNodes;
 
   /// Costs under the last cut: by stage and active option, by stage and
   /// composition.
   std::vector<std::vector<double>> optionCosts, compositionCosts;
   std::vector<std::vector<int32_t>> bestOptions;
-  /// By stage and node: the least up to it, from it on, and the best arc to it.
+  /// For each stage and node: the least value up to it and from it on, and the
+  /// best arc to it.
   std::vector<std::vector<double>> forward, backward;
   std::vector<std::vector<int32_t>> bestArcs;
 };

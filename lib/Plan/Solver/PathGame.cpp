@@ -62,7 +62,7 @@ private:
   double lastShare = 0.5, mixShare = 0.3;
 };
 
-/// From the samples, or from the plan of least work.
+/// The average is that of the samples, or the plan of least work.
 void PathGame::setAverage() {
   if (result.samples.empty()) {
     PathCut all;
@@ -106,8 +106,8 @@ double PathGame::searchShare(llvm::ArrayRef<double> direction,
   return bestShare;
 }
 
-/// From all samples: as far as the soft maximum falls, or by less from round to
-/// round.
+/// Adds an answer to all samples: as far as the soft maximum decreases, or by a
+/// smaller amount in every round.
 void PathGame::add(OptionList answer, int64_t round, double softness) {
   std::vector<double> direction = getWholeDurations(answer);
   for (size_t number = 0; number < direction.size(); ++number)
@@ -123,7 +123,7 @@ void PathGame::add(OptionList answer, int64_t round, double softness) {
   result.samples.push_back({std::move(answer), share});
 }
 
-/// Moves the best cut towards another one, if that makes it better.
+/// Moves the best cut towards another one, if that improves it.
 void PathGame::mixIn(const PathCut &cut) {
   constexpr double least = 0.01, most = 0.6;
   if (result.cut.counts.empty())

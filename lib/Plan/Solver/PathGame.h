@@ -1,11 +1,12 @@
 //===- PathGame.h - The best mixture of paths -------------------*- C++ -*-===//
 //
-// The best bound that path cuts can give is the value of a game: one side mixes
-// paths, the other answers with the plan that is shortest on them. The plan's
-// side moves a mixture of its answers towards each new one (Frank and Wolfe),
-// and the path's side answers with the slope of a soft maximum of all paths at
-// the mean of that mixture, which sharpens round by round. Every answer of the
-// one side is a cut and bounds all plans, every answer of the other is a plan.
+// The best bound that path cuts can give is the value of a game: one player
+// mixes paths, the other answers with the plan that is shortest on them. The
+// player of plans moves a mixture of its answers towards each new one (Frank
+// and Wolfe). The player of paths answers with the gradient of a soft maximum
+// over all paths at the mean of that mixture, which is sharpened in every
+// round. Every answer of the latter is a cut that bounds all plans, and every
+// answer of the former is a plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,18 +33,17 @@ struct GameResult {
   double bound = 0;
   /// The cut of that bound.
   PathCut cut;
-  /// The mean of the mixture, by duration.
+  /// The mean of the mixture, for each duration.
   std::vector<double> average;
   std::vector<PlanSample> samples;
 };
 
 /// How far the mixture moves towards an answer.
 enum class StepRule : uint8_t {
-  /// As far as the soft maximum falls: the bounds are good soon.
+  /// As far as the soft maximum decreases. Bounds become good quickly.
   Searched,
-  /// Less from round to round: the mean is amid all good plans, from where
-  /// whole
-  /// plans are near.
+  /// By a smaller amount in every round. The mean is central among all good
+  /// plans, and whole plans are close to it.
   Shrinking
 };
 

@@ -22,7 +22,7 @@ using schedule::Pipeline;
 
 /// Parts of a path beyond that are not read.
 constexpr size_t mostVisits = 16;
-/// With more chunks than this, the chunks of a part are not named.
+/// If there are more chunks than this, the chunks of a part are not listed.
 constexpr size_t mostNamedChunks = 4;
 
 std::string count(int64_t number, llvm::StringRef what) {
@@ -34,7 +34,7 @@ std::string count(int64_t number, llvm::StringRef what) {
 // Table
 //===----------------------------------------------------------------------===//
 
-/// Numbers of a stage's chunks: `4` or `2,3`.
+/// Joins numbers of a stage's chunks: `4` or `2,3`.
 template <typename Function>
 std::string joinChunks(llvm::ArrayRef<int32_t> chunks, Function getNumber) {
   std::string text;
@@ -74,15 +74,15 @@ std::string getTaskName(schedule::Phase phase) {
   return names[static_cast<size_t>(phase)];
 }
 
-/// `a, b and c`.
+/// Joins texts: `a, b and c`.
 std::string enumerate(std::vector<std::string> parts) {
   const std::string last = parts.back();
   parts.pop_back();
   return parts.empty() ? last : llvm::join(parts, ", ") + " and " + last;
 }
 
-/// `12 forwards and 11 backwards`, of which chunk where a stage has several; of
-/// how many where they would be a long list.
+/// Describes a visit: `12 forwards and 11 backwards`. The chunk is named if a
+/// stage has several, or their number if the list would be long.
 std::string describeTasks(const Pipeline &pipeline, const Visit &visit) {
   const bool namesChunks = visit.counts.size() <= mostNamedChunks;
   std::map<schedule::Phase, int64_t> sums;
@@ -111,8 +111,8 @@ struct Passage {
   size_t visits = 0;
 };
 
-/// How many of the visits are one task of the same phase each, on stages that
-/// follow one another.
+/// Returns how many of the visits are single tasks of the same phase on
+/// consecutive stages.
 size_t getWaveLength(llvm::ArrayRef<Visit> visits) {
   const schedule::Phase phase = visits.front().counts.begin()->first.second;
   size_t length = 0;

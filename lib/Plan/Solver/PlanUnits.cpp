@@ -10,7 +10,7 @@ static std::string name(const std::string &what, const std::string &unit) {
   return unit.empty() ? what : what + ", " + unit;
 }
 
-/// Numbers of problems are exact, measured ones are not.
+/// Numbers of problems are exact, measured numbers are not.
 static std::string count(double value, const std::string &unit) {
   return unit.empty() ? formatAmount(value) : formatRounded(value);
 }

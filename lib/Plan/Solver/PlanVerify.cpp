@@ -1,7 +1,7 @@
 //===- PlanVerify.cpp - Checks a plan -------------------------------------===//
 //
-// The referee of everything that makes plans: states each rule once, in the
-// plainest way, and shares nothing with the solver.
+// Checks all plans that are made anywhere. It states each rule once and as
+// simply as possible, and shares no code with the solver.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace mf::plan;
 
 namespace {
 
-/// Sums of the same numbers in another order may differ by that much.
+/// Sums of the same numbers in different orders may differ by this fraction.
 constexpr double roundingShare = 1e-9;
 
 bool exceeds(double value, double limit) {

@@ -24,12 +24,13 @@ PlotAxis::PlotAxis(const std::vector<double> &values, int most) {
   }
   // An axis that crosses a round number needs three ticks.
   most = std::max(most, 3);
-  // A single value, also one up to rounding errors, gets room around it.
+  // The axis of a single value, or of values that are equal up to rounding, is
+  // widened.
   const double size = std::max(std::abs(low), std::abs(high));
   const double range =
       high - low > 1e-9 * size ? high - low : std::max(size / 2, 1e-9);
   double step = roundUp(range / (most - 1));
-  // Rounding both ends outwards may take a tick more.
+  // Rounding both ends outwards may add a tick.
   while (std::ceil(high / step) - std::floor(low / step) > most - 1)
     step = roundUp(step * 1.5);
   const double first = std::floor(low / step);

@@ -7,17 +7,17 @@
 
 namespace mf::plan {
 
-/// From the first to the last of its ticks, which are as far from one another
-/// as 1, 2 or 5 times a power of ten.
+/// An axis from its first to its last tick. The distance of ticks is 1, 2 or 5
+/// times a power of ten.
 class PlotAxis {
 public:
-  /// Covers all of `values`, of which there may be none, with at least two and
-  /// at most `most` ticks, which may be three or more.
+  /// Makes an axis that covers all of `values`, which may be empty, with at
+  /// least two and at most `most` ticks. `most` must be at least three.
   PlotAxis(const std::vector<double> &values, int most);
 
   const std::vector<double> &getTicks() const { return ticks; }
 
-  /// Where a value is if the axis goes from `begin` to `end`.
+  /// Returns the place of a value if the axis is drawn from `begin` to `end`.
   double place(double value, double begin, double end) const {
     return begin + (value - ticks.front()) / (ticks.back() - ticks.front()) *
                        (end - begin);

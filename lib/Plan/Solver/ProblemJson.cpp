@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned maximumDepth = 16;
 constexpr int64_t mostStages = 1 << 12;
-/// Tasks beyond that are hardly meant, and need gigabytes.
+/// More tasks than this are probably a mistake, and need gigabytes.
 constexpr int64_t mostTasks = 1 << 22;
 
 const schedule::Policy *readPolicy(JsonObject &top, int64_t chunksPerStage,
@@ -42,7 +42,7 @@ const schedule::Policy *readPolicy(JsonObject &top, int64_t chunksPerStage,
   return nullptr;
 }
 
-/// False, and a complaint, if there is no such schedule.
+/// Reads the schedule. Reports an unknown schedule and returns false.
 bool readSchedule(JsonObject &top, schedule::Schedule &schedule,
                   Complaint &complaint) {
   const int64_t stages = top.demandInteger("pipeline_stage", 1, mostStages);

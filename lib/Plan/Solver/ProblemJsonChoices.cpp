@@ -18,7 +18,7 @@ namespace {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The numbers of the first, the middle and the last stages.
+/// Reads numbers for the first, the middle and the last stages.
 std::vector<double> readByPlace(const JsonPlace &place, size_t stages,
                                 FieldRange range, Complaint &complaint) {
   JsonObject object(place, complaint);
@@ -62,8 +62,9 @@ public:
       : pipeline(pipeline), chunks(pipeline.getChunksOfStages()),
         complaint(complaint) {}
 
-  /// Numbers by chunk, in the order of execution; from one for all, a list over
-  /// the stages, or such a list for every row of chunks.
+  /// Reads a number for each chunk, in the order of execution, from a single
+  /// number for all, a list over the stages, or such a list for every row of
+  /// chunks.
   std::vector<int64_t> read(const JsonPlace &place, int64_t least) const;
 
 private:
@@ -161,7 +162,7 @@ ChoiceReader::findTreatment(StringRef name, const Twine &path,
   return std::nullopt;
 }
 
-/// Layers beyond, or short of, as many for every chunk.
+/// Reads differences from an equal number of layers in every chunk.
 void ChoiceReader::readOffset(const JsonPlace &place) {
   const int64_t layers = problem.getNumLayers();
   const int64_t chunks = problem.schedule.pipeline.getNumChunks();
@@ -304,7 +305,7 @@ void readChoices(JsonObject &top, Problem &problem, Complaint &complaint) {
   if (std::optional<JsonPlace> forbidden = top.find("forbidden"))
     reader.readForbidden(*forbidden);
   problem.treatmentsInOrder = top.getFlag("treatments_in_order", false);
-  // A chunk is given no layers on purpose.
+  // A chunk without layers must be requested explicitly.
   int64_t least = 1;
   for (int64_t layers : problem.fixedLayers)
     least = std::min(least, layers);

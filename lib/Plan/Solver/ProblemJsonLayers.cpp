@@ -8,7 +8,7 @@ namespace mf::plan {
 
 namespace {
 
-/// A backward without given time.
+/// The ratio for a backward without a given time.
 constexpr double usualBackwardRatio = 2;
 /// The share of the weight gradient in a backward that is split.
 constexpr double usualWeightGradientRatio = 0.5;
@@ -25,7 +25,7 @@ public:
 
   void readKinds(const JsonPlace &place);
   void readExtras(const JsonPlace &place);
-  /// Reads the extra costs of a chunk, or of the one that the object names.
+  /// Reads the extra costs of a chunk, or of the chunk that the object names.
   void readExtra(const JsonPlace &place, std::optional<int64_t> chunk);
 
 private:

@@ -37,7 +37,7 @@ std::string JsonPlace::describe() const {
 
 namespace {
 
-/// The upper end goes without saying unless a number is beyond it.
+/// The upper end is only mentioned if a number is beyond it.
 std::string describeRange(double least, double most, bool isBeyond = false) {
   std::string text = "from " + formatAmount(least);
   if (isBeyond || most < FieldRange().most)
@@ -127,7 +127,7 @@ std::optional<JsonPlace> JsonObject::find(StringRef name) {
 std::optional<JsonPlace> JsonObject::demand(StringRef name,
                                             const Twine &expected) {
   std::optional<JsonPlace> member = find(name);
-  // If a name is misspelt, the spelling is the better complaint.
+  // If a name may be misspelt, that is the better message.
   if (!member && object) {
     std::string others;
     for (StringRef other : getNames())

@@ -15,7 +15,8 @@ namespace mf::plan {
 /// The first error that was found in a file.
 class Complaint {
 public:
-  /// `place` is a path such as `layers[1].forward`; the whole file if empty.
+  /// Adds a problem. `place` is a path such as `layers[1].forward`, or empty
+  /// for the whole file.
   void add(const llvm::Twine &place, const llvm::Twine &problem);
   bool isThere() const { return !text.empty(); }
   const std::string &getText() const { return text; }
@@ -29,44 +30,45 @@ struct JsonPlace {
   const llvm::json::Value *value = nullptr;
   std::string path;
 
-  /// As messages show it: `"text"`, `[...]`, `{...}`, `1.5`.
+  /// Returns the value as messages show it: `"text"`, `[...]`, `{...}`, `1.5`.
   std::string describe() const;
 };
 
-/// Numbers that a value may have.
+/// The range of numbers that a value may have.
 struct FieldRange {
   double least = 0;
-  /// Sums over all tasks of all layers stay far from the ends of doubles and,
-  /// beside each other, within what ticks tell apart.
+  /// The limit keeps sums over all tasks of all layers far from the limits of
+  /// doubles, and differences between them large enough for ticks.
   double most = 1e18;
 };
 
 /// The range of ratios between two numbers.
 constexpr FieldRange ratioRange = {0, 1e6};
 
-/// Readers of one value: it, or nothing and a complaint.
+/// Read one value. They report a problem and return nothing if it is not valid.
 std::optional<double> readNumber(const JsonPlace &place, FieldRange range,
                                  Complaint &complaint);
 std::optional<int64_t> readInteger(const JsonPlace &place, int64_t least,
                                    int64_t most, Complaint &complaint);
 std::optional<std::string> readText(const JsonPlace &place,
                                     Complaint &complaint);
-/// Reads the elements of a list; nothing and a complaint that names the
-/// `expected` value if it is no list.
+/// Reads the elements of a list. If it is not a list, reports that `expected`
+/// was expected and returns nothing.
 std::optional<std::vector<JsonPlace>> readList(const JsonPlace &place,
                                                const llvm::Twine &expected,
                                                Complaint &complaint);
 
-/// Reads an object by the names of its members. Members that nobody asked for
-/// are a complaint in the end. Where something is wrong, the default is read.
+/// Reads an object by the names of its members. Members that were never
+/// requested are reported by finish(). If a member is invalid, the default is
+/// used.
 class JsonObject {
 public:
   JsonObject(JsonPlace place, Complaint &complaint);
 
   /// A member that may be missing.
   std::optional<JsonPlace> find(llvm::StringRef name);
-  /// A member that must be there, with a complaint that names the `expected`
-  /// value.
+  /// Returns a member that must exist. If it does not, reports that `expected`
+  /// was expected.
   std::optional<JsonPlace> demand(llvm::StringRef name,
                                   const llvm::Twine &expected);
 
@@ -83,11 +85,11 @@ public:
   std::string getText(llvm::StringRef name, llvm::StringRef otherwise);
   bool getFlag(llvm::StringRef name, bool otherwise);
 
-  /// At most one of two members may be there.
+  /// Reports an error if both members exist.
   void exclude(llvm::StringRef first, llvm::StringRef second);
   /// Complains of a member by its name.
   void complain(llvm::StringRef name, const llvm::Twine &problem);
-  /// Complains of members that nobody asked for.
+  /// Reports members that were never requested.
   void finish();
 
   const std::string &getPath() const { return place.path; }

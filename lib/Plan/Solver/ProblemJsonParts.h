@@ -16,7 +16,7 @@ void readLayers(JsonObject &top, Problem &problem, Complaint &complaint);
 /// schedule.
 void readMemory(JsonObject &top, Problem &problem, Complaint &complaint);
 
-/// Reads what may be chosen into a problem that has its layers.
+/// Reads the choices into a problem that already has its layers.
 void readChoices(JsonObject &top, Problem &problem, Complaint &complaint);
 
 /// Treatments by name, with the number of layers, for each kind of a chunk;

@@ -1,4 +1,4 @@
-//===- RefusalPrint.cpp - Why stages have no better option ----------------===//
+//===- RefusalPrint.cpp - Reasons against other options -------------------===//
 
 #include "mf/Plan/Solver/RefusalPrint.h"
 #include "llvm/ADT/STLExtras.h"
@@ -9,7 +9,7 @@ using llvm::formatv;
 
 namespace {
 
-/// How many layers of a chunk are treated in a way, now and with the option.
+/// The number of layers of a chunk with a treatment, now and with the option.
 struct Change {
   int32_t chunk = 0;
   size_t kind = 0, treatment = 0;
@@ -34,8 +34,8 @@ static std::vector<Change> getChanges(llvm::ArrayRef<int32_t> chunks,
   return changes;
 }
 
-/// "moe full 4 -> 3, moe keep 0 -> 1", with the chunk where a stage has several
-/// and the kind where there are several.
+/// Returns, for example, "moe full 4 -> 3, moe keep 0 -> 1". The chunk is named
+/// if a stage has several, and the kind if there are several.
 static std::string describe(const Problem &problem,
                             llvm::ArrayRef<Change> changes, bool namesChunks) {
   std::string text;

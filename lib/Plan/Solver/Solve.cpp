@@ -51,8 +51,8 @@ Solver::makePlans(std::vector<LayerRange> ranges) {
   return plans;
 }
 
-/// A good plan with numbers of layers near the mean, where there are few to
-/// choose from: it keeps most of the rest out of the search.
+/// Finds a good plan with numbers of layers near the mean, where there are few
+/// plans. It excludes most other plans from the search.
 void Solver::findFirst() {
   std::vector<LayerRange> all = getAllRanges(problem);
   for (int64_t width = 1; !incumbent.isOver(); width *= 2) {
@@ -94,7 +94,7 @@ llvm::Expected<SolveResult> Solver::run(llvm::ArrayRef<Plan> incumbents) {
   if (!incumbent.hasPlan())
     findFirst();
   std::unique_ptr<Plans> plans = makePlans(getAllRanges(problem));
-  // If not all plans are known, no bound can be given.
+  // If not all plans are known, there is no bound.
   if (choices.isCutShort()) {
     finish(0);
     return result;
@@ -113,7 +113,7 @@ llvm::Expected<SolveResult> Solver::run(llvm::ArrayRef<Plan> incumbents) {
 
 } // namespace
 
-/// Whether no plan takes any time.
+/// Returns whether no plan takes any time.
 static bool takesNoTime(const Problem &problem) {
   auto isTimed = [](const auto &part) {
     return part.forward > 0 || part.backward > 0;
@@ -127,8 +127,8 @@ static bool takesNoTime(const Problem &problem) {
          });
 }
 
-/// Then every plan that fits is the shortest. Paths, by which plans are
-/// compared, need some time: each layer takes 1, and copies still fit nowhere.
+/// In that case every plan that fits is optimal. Plans are compared by paths,
+/// which need some time, so each layer takes 1; copies still fit nowhere.
 static llvm::Expected<SolveResult> solveUntimed(Problem problem,
                                                 const SolveOptions &options) {
   const auto tooLong = static_cast<double>(problem.getNumLayers() + 1);

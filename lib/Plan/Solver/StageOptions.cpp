@@ -22,11 +22,11 @@ std::vector<int32_t> getDurationNumbers(const TickProblem &problem,
   return numbers;
 }
 
-/// The layers of the first chunks of a stage, and what may be done with them.
+/// The layers of the first chunks of a stage, and their possible treatments.
 struct OptionMaker::Partial {
   std::vector<std::vector<int64_t>> layers;
   std::vector<const std::vector<ChunkChoice> *> choices;
-  /// The least that the bound comes to so far.
+  /// The least value of the bound so far.
   double bound = 0;
 };
 
@@ -87,7 +87,7 @@ private:
   int64_t stage;
   const OptionBound &bound;
   llvm::ArrayRef<const std::vector<ChunkChoice> *> choices;
-  /// By position: the least that chunks from there on add.
+  /// For each position, the least value that chunks from there on add.
   std::vector<double> leastBound;
   std::vector<int64_t> leastActivation;
   std::vector<const ChunkChoice *> chosen;
@@ -112,7 +112,7 @@ Combiner::Combiner(const TickProblem &problem, int64_t stage,
   }
 }
 
-/// With the least activations of the chunks that are not chosen yet.
+/// Checks with the least activations of the chunks that are not chosen yet.
 bool Combiner::fits(size_t position) const {
   int64_t base = problem.getConstant(stage), transient = 0, most = 0;
   for (auto [index, ofChunk] : llvm::enumerate(choices)) {
@@ -165,8 +165,8 @@ void Combiner::addChunk(size_t position, double boundSoFar) {
     addCombination();
     return;
   }
-  // The choices of a chunk are in the order of their times: of those of the
-  // last chunk that fit, most are no better than the first.
+  // The choices of a chunk are in the order of their times, so most choices of
+  // the last chunk that fit do not improve on the first one.
   bool isLast = position + 1 == choices.size();
   std::vector<const ChunkChoice *> added;
   for (const ChunkChoice &choice : *choices[position]) {
@@ -231,8 +231,8 @@ void OptionMaker::addOptions(StageOptions &options, const OptionBound &bound,
   options.compositions.push_back(std::move(composition));
 }
 
-/// Tells whether the first chunks of a stage fit with their least activations,
-/// and adds their least to the bound.
+/// Returns whether the first chunks of a stage fit with their least
+/// activations, and adds their least values to the bound.
 static bool canFit(const TickProblem &problem, int64_t stage,
                    llvm::ArrayRef<const std::vector<ChunkChoice> *> choices) {
   int64_t base = problem.getConstant(stage), most = 0;
@@ -252,15 +252,15 @@ static bool canFit(const TickProblem &problem, int64_t stage,
   return base + most <= problem.getLimit(stage);
 }
 
-/// Adds a chunk with these layers, and those behind it; false if these layers
-/// are too many already.
+/// Adds a chunk with these layers, and then the following chunks. Returns false
+/// if these layers already are too many.
 bool OptionMaker::addChunk(StageOptions &options, const OptionBound &bound,
                            const std::vector<int64_t> &layers,
                            Partial &partial) {
   size_t position = partial.layers.size();
   int64_t chunk = problem.getChunks(options.stage)[position];
   const std::vector<ChunkChoice> &ofChunk = choices.get(chunk, layers);
-  // Copies may be hidden behind more layers.
+  // Copies may be hidden by more layers.
   if (ofChunk.empty())
     return true;
   double least = std::numeric_limits<double>::infinity();
@@ -305,8 +305,8 @@ void OptionMaker::addCompositions(StageOptions &options,
       if (addChunk(options, bound, layers, partial))
         isTooMuch = false;
     }
-    // More layers take more time and memory: with one layer less, of a kind
-    // that has several, they are among those that were too many.
+    // More layers take more time and memory: if one layer fewer, of a kind with
+    // several, was too much, these layers are too.
     if (isPossible && isTooMuch && count >= numKinds)
       break;
   }
@@ -349,7 +349,8 @@ std::vector<OptionBound> getStageBounds(const TickProblem &problem,
                                         const KindLayouts &layouts,
                                         double limit) {
   std::vector<int64_t> least = getLeastDurations(problem, layouts);
-  // As large as all others together, so that the longest path stays there.
+  // The number is as large as all others together, so that the longest path
+  // stays there.
   int64_t large = graph.getMakespan(least) + 1;
   std::vector<OptionBound> bounds;
   for (int64_t stage = 0; stage < problem.getNumStages(); ++stage) {

@@ -1,8 +1,8 @@
 //===- StageOptions.h - Options of a stage ----------------------*- C++ -*-===//
 //
-// An option of a stage is a choice for each of its chunks that fits into the
-// stage's memory, and than which no other with the same layers is as good in
-// every task.
+// An option of a stage has a choice for each of its chunks, fits into the
+// stage's memory, and is not dominated in every task by another option with the
+// same layers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,9 @@ namespace mf::plan {
 
 /// Options with the same layers.
 struct OptionComposition {
-  /// By chunk of the stage and kind.
+  /// The layers by chunk of the stage and kind.
   std::vector<std::vector<int64_t>> layers;
-  /// Numbers of layers by kind.
+  /// The number of layers of each kind.
   std::vector<int64_t> totals;
   int32_t begin = 0, end = 0;
 
@@ -33,7 +33,7 @@ struct StageOptions {
   /// The number of durations of a stage: one for each task of its chunks, one
   /// after the other, and one for its update.
   size_t numDurations = 0;
-  /// Where the stage's durations are among all.
+  /// The indices of the stage's durations among all durations.
   std::vector<int32_t> durationNumbers;
   /// Option by option; whole numbers.
   std::vector<double> durations;
@@ -51,16 +51,16 @@ struct StageOptions {
   }
 };
 
-/// A bound that options must stay below: `rest` and as often as `counts` says
-/// each duration of the stage.
+/// A bound that options must stay below: `rest` plus the sum of the stage's
+/// durations, each times its entry of `counts`.
 struct OptionBound {
   double rest = 0;
   std::vector<double> counts;
   double limit = 0;
 };
 
-/// By stage: a path through all its tasks, with the least that the others can
-/// take.
+/// For each stage, returns the bound of a path through all its tasks, with the
+/// least durations of the others.
 std::vector<OptionBound> getStageBounds(const TickProblem &problem,
                                         StepGraph &graph,
                                         const KindLayouts &layouts,
@@ -69,12 +69,12 @@ std::vector<OptionBound> getStageBounds(const TickProblem &problem,
 /// Enumerates the options of stages.
 class OptionMaker {
 public:
-  /// With numbers of layers of the chunks in the given ranges.
+  /// Makes options whose chunks have numbers of layers in the given ranges.
   OptionMaker(const TickProblem &problem, ChunkChoices &choices,
               const KindLayouts &layouts)
       : problem(problem), choices(choices), layouts(layouts) {}
 
-  /// All options of a stage that stay below the bound.
+  /// Returns all options of a stage that stay below the bound.
   StageOptions make(int64_t stage, const OptionBound &bound);
 
 private:

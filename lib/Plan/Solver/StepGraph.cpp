@@ -1,4 +1,4 @@
-//===- StepGraph.cpp - How long the tasks of a step take ------------------===//
+//===- StepGraph.cpp - Durations of a step's tasks ------------------------===//
 
 #include "StepGraph.h"
 #include "llvm/ADT/STLExtras.h"
@@ -76,7 +76,8 @@ double StepGraph::getSoftMakespan(llvm::ArrayRef<double> durations,
 PathCut StepGraph::getSoftCut(llvm::ArrayRef<double> durations,
                               double softness) {
   double longest = getSoftMakespan(durations, softness);
-  // Backwards: the share of all paths that goes through a task.
+  // The loop goes backwards and computes the fraction of all paths that passes
+  // through each task.
   PathCut cut{std::vector<double>(durations.size(), 0)};
   const llvm::ArrayRef<StepOrder::Node> nodes = order.getNodes();
   flow.assign(nodes.size(), 0);

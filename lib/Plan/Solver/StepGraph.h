@@ -1,7 +1,7 @@
-//===- StepGraph.h - How long the tasks of a step take ----------*- C++ -*-===//
+//===- StepGraph.h - Durations of a step's tasks ----------------*- C++ -*-===//
 //
-// With a duration for every phase of every chunk, and for every update, it says
-// when the step ends, and why.
+// Given a duration for every phase of every chunk and for every update,
+// computes when the step ends, and its longest path.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@
 
 namespace mf::plan {
 
-/// How often each duration lies on a path through the step (or on several
-/// paths, each with its share): no plan takes less than the sum.
+/// The number of times that each duration occurs on a path through the step (or
+/// on several weighted paths). No plan takes less time than the sum.
 struct PathCut {
   std::vector<double> counts;
   /// The time of the transfers on the path.
@@ -25,11 +25,10 @@ class StepGraph {
 public:
   explicit StepGraph(const TickProblem &problem);
 
-  /// When the last stage ends, its update included.
+  /// Returns the end of the last stage, including its update.
   int64_t getMakespan(llvm::ArrayRef<int64_t> durations);
 
-  /// Stages and durations of a longest path, from its start; calls back once
-  /// for each task and once for the update at the end.
+  /// A task of a longest path: its stage and its duration.
   struct PathTask {
     int64_t stage = 0, duration = 0;
   };
@@ -38,10 +37,12 @@ public:
   /// A longest path as a cut.
   PathCut getCriticalCut(llvm::ArrayRef<int64_t> durations);
 
-  /// A share of every path that falls exponentially with what it lacks to the
-  /// longest one: to 1/e if it lacks as much as `softness`.
+  /// Returns a weighted sum of all paths. The weight of a path decreases
+  /// exponentially with its difference from the longest one: to 1/e if the
+  /// difference is `softness`.
   PathCut getSoftCut(llvm::ArrayRef<double> durations, double softness);
-  /// The soft maximum of the times of all paths, of which that is the slope.
+  /// Returns the soft maximum of the times of all paths, of which getSoftCut()
+  /// is the gradient.
   double getSoftMakespan(llvm::ArrayRef<double> durations, double softness);
 
 private:
@@ -57,8 +58,9 @@ private:
   const TickProblem &problem;
   schedule::StepOrder order;
   std::vector<int64_t> ends;
-  /// For the soft maximum: when tasks end, the share of the way along the stage
-  /// among both ways to a task, and that of all paths that goes through it.
+  /// For the soft maximum: the ends of tasks, for each task the fraction of its
+  /// paths that come along its stage, and the fraction of all paths that pass
+  /// through it.
   std::vector<double> softEnds, shares, flow;
 };
 

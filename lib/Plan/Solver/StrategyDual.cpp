@@ -7,7 +7,7 @@
 
 namespace mf::plan {
 
-/// Edges between the same nodes become one.
+/// Edges between the same nodes are merged.
 StrategyDual::StrategyDual(const StrategyProblem &problem)
     : problem(problem), links(problem.nodes.size()) {
   std::vector<int64_t> times;
@@ -32,8 +32,8 @@ StrategyDual::StrategyDual(const StrategyProblem &problem)
   }
 }
 
-/// Takes all that edges can give to a node, and gives what is above the least
-/// to the edges that lead on.
+/// Moves as much cost as possible from edges to a node, and moves costs above
+/// the least one to the edges that lead on.
 void StrategyDual::pass(size_t node, bool isForth) {
   std::vector<double> &own = nodes[node];
   size_t numNext = 0;

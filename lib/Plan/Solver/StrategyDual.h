@@ -11,7 +11,7 @@ namespace mf::plan {
 struct StrategyLink {
   size_t edge = 0;
   size_t other = 0;
-  /// Whether the node is the edge's `from`.
+  /// True if the node is the edge's `from`.
   bool isFrom = false;
 };
 
@@ -55,7 +55,7 @@ private:
 
   const StrategyProblem &problem;
   std::vector<std::vector<double>> nodes, edges;
-  /// By edge: the strategies of its `to`.
+  /// For each edge, the number of strategies of its `to`.
   std::vector<size_t> strides;
   std::vector<std::vector<StrategyLink>> links;
   std::vector<std::pair<size_t, size_t>> sections;

@@ -45,7 +45,8 @@ private:
 
 } // namespace
 
-/// Sums of all costs fit into 64 bits, and in doubles to about one.
+/// With this limit, sums of all costs fit into 64 bits, and into doubles up to
+/// an error of about one.
 static constexpr int64_t mostNumber = int64_t{1} << 53;
 
 const llvm::json::Array &

@@ -47,8 +47,8 @@ private:
 
 } // namespace
 
-/// The search of all choices, and the bound before it, take at most this share
-/// of the time.
+/// The largest fraction of the time for the search of all choices and the
+/// preceding bound.
 static constexpr double shareOfAll = 0.25;
 
 void StrategyChooser::raiseBound() {
@@ -67,7 +67,7 @@ void StrategyChooser::raiseBound() {
   }
 }
 
-/// Keeps choices that are better than what is known.
+/// Stores choices that improve on the best ones.
 bool StrategyChooser::note(llvm::ArrayRef<int64_t> choices) {
   llvm::Expected<int64_t> cost = checkStrategies(problem, choices);
   if (!cost) {
@@ -81,7 +81,7 @@ bool StrategyChooser::note(llvm::ArrayRef<int64_t> choices) {
   return true;
 }
 
-/// True if nothing better can be.
+/// Returns true if nothing better can exist.
 bool StrategyChooser::searchAll(int64_t work) {
   // Costs are whole numbers.
   constexpr double least = 0.5;
@@ -123,7 +123,7 @@ double StrategyChooser::sumAround(llvm::ArrayRef<size_t> order,
   for (const auto &[place, node] : llvm::enumerate(order)) {
     sum += static_cast<double>(problem.nodes[node].costs[choices[node]]);
     for (const StrategyLink &link : dual.getLinks(node)) {
-      // Edges within count once, at the later node.
+      // Edges within the neighbourhood count once, at the later node.
       if (llvm::is_contained(order.drop_front(place + 1), link.other))
         continue;
       sum += static_cast<double>(
@@ -134,9 +134,9 @@ double StrategyChooser::sumAround(llvm::ArrayRef<size_t> order,
   return sum;
 }
 
-/// Changes one node after the other, with the best choices of its neighbours
-/// while all others keep theirs. Dearer choices are taken, too, the less likely
-/// the longer the search runs.
+/// Changes one node after another, with the best choices of its neighbours,
+/// while all others stay the same. Worse choices are accepted too, with a
+/// probability that decreases during the search.
 void StrategyChooser::improve() {
   constexpr size_t smallest = 2, sizes = 12;
   constexpr int64_t work = 2000;

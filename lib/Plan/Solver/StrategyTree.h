@@ -12,22 +12,23 @@ namespace mf::plan {
 /// Searches choices of some nodes while the others keep theirs.
 class StrategyTree {
 public:
-  /// With `dual` all costs are its; else those of the problem.
+  /// If `dual` is given, all costs are those of the dual, otherwise those of
+  /// the problem.
   StrategyTree(const StrategyProblem &problem, const StrategyDual &links,
                bool usesDual);
 
   struct Outcome {
-    /// All choices that could be better were looked at.
+    /// True if all choices that could be better were searched.
     bool isComplete = false;
     /// Something better was found; it is in `choices`.
     bool isBetter = false;
   };
 
-  /// Searches choices of `order`, in this order, where the first node may not
-  /// take `banned`, until `work` nodes were
-  /// entered or `isOver`. `isKept` says of complete choices, which fit, whether
-  /// they are better than what is known, and then changes `threshold`: sums of
-  /// costs that reach it are not looked at.
+  /// Searches choices for the nodes of `order`, in this order, until `work`
+  /// nodes were entered or `isOver` returns true. The first node may not choose
+  /// `banned`. `isKept` tells whether complete choices, which fit, are better
+  /// than the best ones, and then updates `threshold`. Choices whose cost
+  /// reaches the threshold are not searched.
   Outcome search(llvm::ArrayRef<size_t> order, std::vector<int64_t> &choices,
                  std::optional<int64_t> banned, int64_t work, double &threshold,
                  llvm::function_ref<bool(double sum)> isKept,
@@ -48,7 +49,8 @@ private:
   double getNodeCost(size_t node, int64_t choice) const;
   double getPairCost(const StrategyLink &link, int64_t own,
                      int64_t other) const;
-  /// Whether a link is paid for at this node: the other one is chosen before.
+  /// Returns whether the cost of a link counts at this node, because the other
+  /// node is chosen before.
   bool isPaid(size_t node, const StrategyLink &link) const {
     return places[link.other] < places[node];
   }
@@ -67,11 +69,11 @@ private:
   std::vector<int64_t> current;
   /// Memory by section: of nodes that are chosen, and the least of the others.
   std::vector<int64_t> usages;
-  /// By node: what `usages` has of it before anything is chosen.
+  /// For each node, the usage that `usages` has before anything is chosen.
   std::vector<int64_t> held;
-  /// By node: -1 if it is not searched, else its place in the order.
+  /// For each node, its index in the order; -1 if it is not searched.
   std::vector<int64_t> places;
-  /// By place: the least that nodes from there on cost.
+  /// For each index, the least cost of the nodes from there on.
   std::vector<double> rests;
 };
 

@@ -1,4 +1,4 @@
-//===- Ticks.cpp - A problem in whole numbers -----------------------------===//
+//===- Ticks.cpp - Problems in whole numbers ------------------------------===//
 
 #include "Ticks.h"
 #include "llvm/ADT/STLExtras.h"
@@ -93,7 +93,7 @@ TickProblem::TickProblem(const Problem &problem)
   setScales();
   auto pieces = static_cast<double>(problem.schedule.pipeline.pieces);
   bool isSplit = problem.schedule.splitsBackward;
-  // Tasks and activations are pieces, of which each has its share.
+  // Tasks and activations are those of pieces, each of which has its fraction.
   auto convert = [&](auto &cost) {
     TickCosts ticks;
     int64_t weight = isSplit ? toTime(cost.weightGradient / pieces) : 0;
@@ -127,7 +127,7 @@ TickProblem::TickProblem(const Problem &problem)
 void TickProblem::setLimits() {
   for (const StageMemory &stage : problem.stages) {
     int64_t limit = toMemory(stage.limit);
-    // Not more than was asked for, if the limit is between two ticks.
+    // If the limit is between two ticks, it is rounded down.
     if (getMemory(limit) > stage.limit)
       --limit;
     limits.push_back(limit);

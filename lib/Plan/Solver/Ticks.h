@@ -1,4 +1,4 @@
-//===- Ticks.h - A problem in whole numbers -------------------*- C++ -*-===//
+//===- Ticks.h - Problems in whole numbers ----------------------*- C++ -*-===//
 //
 // Times and memory as multiples of a small decimal unit, so that sums do not
 // depend on their order, decimal costs are exact, and equal is equal.
@@ -13,7 +13,7 @@
 
 namespace mf::plan {
 
-/// The costs of layers, or of a chunk beside its layers.
+/// The costs of layers, or of a chunk in addition to its layers.
 struct TickCosts {
   /// Forward, backward (or its input gradient), weight gradient.
   std::array<int64_t, 3> times = {};
@@ -42,8 +42,8 @@ public:
     return chunksOfStages[stage];
   }
 
-  /// Durations are numbered: those of the tasks of chunks like the works of a
-  /// schedule::StepOrder, then the updates of stages.
+  /// Returns the number of durations. The tasks of chunks come first, numbered
+  /// like the works of a schedule::StepOrder. The updates of stages follow.
   int64_t getNumDurations() const {
     return getNumChunks() * getNumPhases() + getNumStages();
   }
@@ -66,8 +66,9 @@ public:
       limit += memory;
   }
   int64_t getConstant(int64_t stage) const { return constants[stage]; }
-  /// Numbers of activations of each chunk of a stage that it may hold at once:
-  /// those to which no other is as large in all chunks.
+  /// Returns the maximal combinations of the numbers of activations of each
+  /// chunk that a stage holds at once: those that no other combination exceeds
+  /// in all chunks.
   const std::vector<std::vector<int64_t>> &getInFlight(int64_t stage) const {
     return inFlight[stage];
   }
@@ -75,7 +76,7 @@ public:
   /// The costs of some layers and the chunk's extras. Transient memory is the
   /// largest.
   TickCosts getCosts(int64_t chunk, const ChunkPlan &plan) const;
-  /// The durations of a plan whose chunks cost that.
+  /// Returns the durations of a plan whose chunks have these costs.
   std::vector<int64_t> getDurations(llvm::ArrayRef<TickCosts> chunks) const;
   /// The peak of a stage with these costs of its chunks.
   int64_t getPeak(int64_t stage, llvm::ArrayRef<TickCosts> chunks) const;

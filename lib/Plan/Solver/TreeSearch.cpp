@@ -62,8 +62,8 @@ void TreeSearch::applyCuts(OptionChain &chain, Node &node) {
     }
 }
 
-/// For each stage, a path that stays on it as long as it can: the longest one
-/// of a good plan if that stage were slower.
+/// For each stage, adds a path that stays on it as long as possible: the
+/// longest path of a good plan if that stage were slower.
 void TreeSearch::addStageCuts(OptionChain &chain,
                               llvm::ArrayRef<int64_t> durations) {
   constexpr std::array<double, 2> factors = {1.03, 1.3};
@@ -138,7 +138,7 @@ GameResult TreeSearch::play(OptionChain &chain, Node &node) {
                                  {std::move(node.samples), node.cut},
                                  node.isRoot() ? rootRounds : rounds);
   if (node.isRoot() && !rootPlan.empty() && !chain.isEmpty()) {
-    // All sets inherit this bound: once more, from another side.
+    // All sets inherit this bound, so it is improved by a second game.
     GameResult again = playPathGame(chain, graph, problem, incumbent,
                                     {{{rootPlan, 1}}, game.cut}, rootRounds);
     if (again.bound > game.bound)
@@ -262,7 +262,7 @@ void TreeSearch::expand(Node node) {
   branch(chain, std::move(game), node);
 }
 
-/// For good plans.
+/// Searches for good plans.
 void TreeSearch::searchLocally(OptionChain &chain, bool isRoot) {
   const int64_t rounds = isRoot ? 200 : 60, roundOffs = isRoot ? 20 : 5;
   constexpr double near = 1.02;
@@ -343,7 +343,7 @@ double TreeSearch::run() {
     again.number = node.number;
     again.decisions = node.decisions;
     expand(std::move(node));
-    // A set whose search was broken off counts as not searched.
+    // A set whose search was interrupted counts as not searched.
     if (incumbent.isOver())
       open.insert(std::move(again));
   }

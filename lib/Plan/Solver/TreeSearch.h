@@ -15,8 +15,8 @@ public:
   TreeSearch(OptionChain root, StepGraph &graph, const TickProblem &problem,
              Incumbent &incumbent);
 
-  /// Until the end, or until the incumbent says that the search is over.
-  /// Returns the bound in ticks: no plan of the root takes less.
+  /// Searches until the end, or until the incumbent says that the search is
+  /// over. Returns the bound in ticks: no plan of the root takes less.
   double run();
   /// Looks for good plans, without cutting in two.
   void runRoot();
