@@ -13,7 +13,8 @@ namespace mf::timeline {
 
 namespace {
 
-/// "0 1 2 3"; of many, the first ones and their number.
+/// Returns the ranks, for example "0 1 2 3". If there are many, only the first
+/// ones and their number.
 std::string getRanks(const Activity &activity) {
   constexpr size_t maxListed = 16;
   const llvm::ArrayRef<int64_t> ranks = activity.ranks;

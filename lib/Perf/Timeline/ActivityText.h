@@ -8,10 +8,10 @@
 
 namespace mf::timeline {
 
-/// JSON that all spans of an activity share: it is made once.
+/// The JSON that all spans of an activity share, which is made once.
 struct ActivityText {
   std::string name;
-  /// Members of an object that tell where the activity belongs.
+  /// Members of an object that identify the activity's place in the model.
   std::string brief;
   /// Members with its inputs and outputs.
   std::string details;
@@ -19,8 +19,8 @@ struct ActivityText {
 
 ActivityText makeText(const Activity &activity);
 
-/// A member with the rate that a span reaches: of FLOPs on the cube, else of
-/// bytes. Empty if there is none. It is kept in `storage`.
+/// Returns a member with the rate of a span: of FLOPs on the cube, and
+/// otherwise of bytes. Empty if there is none. The text is stored in `storage`.
 llvm::StringRef makeRate(const Activity &activity, Nanoseconds duration,
                          llvm::SmallVectorImpl<char> &storage);
 

@@ -13,12 +13,12 @@ namespace mf::timeline {
 
 namespace {
 
-/// 100 years, whose nanoseconds an int64_t can hold.
+/// 100 years, whose nanoseconds fit in an int64_t.
 constexpr double maxSeconds = 100.0 * 365 * 24 * 3600;
 
 bool isTime(double seconds) { return std::abs(seconds) < maxSeconds; }
 
-/// `time` in units of 10^digits nanoseconds.
+/// Prints `time` in units of 10^digits nanoseconds.
 void printPadded(raw_ostream &os, Nanoseconds time, unsigned digits) {
   if (time < 0) {
     os << '-';

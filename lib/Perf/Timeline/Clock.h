@@ -20,13 +20,13 @@ using Nanoseconds = int64_t;
 /// The nearest; of a finite time of less than 100 years.
 Nanoseconds toNanoseconds(double seconds);
 
-/// As microseconds, without zeros at the end: "12.5".
+/// Prints microseconds without trailing zeros: "12.5".
 void printMicroseconds(llvm::raw_ostream &os, Nanoseconds time);
 
-/// As microseconds with three digits behind the point: "12.500".
+/// Prints microseconds with three decimals: "12.500".
 void printPaddedMicroseconds(llvm::raw_ostream &os, Nanoseconds time);
 
-/// As milliseconds with six digits behind the point.
+/// Prints milliseconds with six decimals.
 void printPaddedMilliseconds(llvm::raw_ostream &os, Nanoseconds time);
 
 /// Tells whether times are finite, no span or task ends before it begins, spans

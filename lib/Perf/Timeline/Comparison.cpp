@@ -1,4 +1,4 @@
-//===- Comparison.cpp - Differences between two steps in time -------------===//
+//===- Comparison.cpp - Compares the timelines of two steps ---------------===//
 
 #include "ReportReader.h"
 #include "mf/Perf/Timeline/Writers.h"
@@ -25,7 +25,7 @@ struct ComparedRow {
   double getDifference() const { return now - before; }
 };
 
-/// Numbers of one unit.
+/// A section with numbers of one unit.
 class Section {
 public:
   Section(std::string title, int fewestDecimals)
@@ -35,7 +35,8 @@ public:
     rows.push_back({std::move(name), before, now});
   }
 
-  /// The largest difference first; numbers that look the same are left out.
+  /// Prints the numbers, the largest difference first. Numbers that look equal
+  /// are left out.
   void print(raw_ostream &os);
 
 private:

@@ -1,4 +1,4 @@
-//===- DeviceTasks.cpp - A step as a profiler of a device sees it ---------===//
+//===- DeviceTasks.cpp - A step in the form of a device's profile ---------===//
 
 #include "DeviceTasks.h"
 #include "mf/Program/Signatures/Collective.h"
@@ -13,9 +13,9 @@ namespace mf::timeline {
 
 namespace {
 
-/// Where nothing is under way on the device, by the end of each such time. Only
-/// a receive that begins then can have been waited for: all else of the device
-/// that its stream might wait for is over.
+/// Returns the intervals in which the device is idle, by their ends. Only a
+/// receive that begins at such an end can have been waited for, because all
+/// other work of the device that its stream might wait for is over.
 std::vector<Interval<Nanoseconds>> getIdleTimes(const StageTimeline &stage) {
   std::vector<Interval<Nanoseconds>> busy;
   for (const StreamTimeline &stream : stage.streams)
@@ -146,7 +146,7 @@ double getSentBytes(const Activity &activity) {
   const auto members = static_cast<double>(activity.ranks.size());
   if (activity.category != Category::Collective || activity.ranks.empty())
     return bytes;
-  // Each rank has a part of its own: it sends or gets all but that.
+  // Each rank already has its own part, and sends or receives all others.
   const double allButOwn = bytes * (members - 1) / members;
   if (activity.name == getName(CollectiveKind::Broadcast))
     return bytes;

@@ -1,10 +1,10 @@
-//===- DeviceTasks.h - A step as a profiler of a device sees it *- C++ -*-===//
+//===- DeviceTasks.h - A step in the form of a device's profile -*- C++ -*-===//
 //
 // The tasks that MindSpore's profiler would record on a rank. They differ from
 // the timeline in two ways. On a device, a receive is a task that begins when
-// its stream comes to it: the time in which the device is idle until a message
-// comes belongs to the receive, and the profiler calls it the bubble. And a
-// collective that holds up the device is no task of the stream that it holds
+// its stream reaches it. The time in which the device is idle until a message
+// arrives belongs to the receive, and the profiler calls it the bubble. A
+// collective that holds up the device is not a task of the stream that it holds
 // up.
 //
 //===----------------------------------------------------------------------===//
@@ -18,30 +18,32 @@
 
 namespace mf::timeline {
 
-/// One task of a device: a row of kernel_details.csv, unless it copies to or
-/// from the host.
+/// One task of a device. It is a row of kernel_details.csv, unless it copies to
+/// or from the host.
 struct DeviceTask {
   const Activity *activity = nullptr;
   uint32_t stream = 0;
   Nanoseconds start = 0;
   Nanoseconds end = 0;
-  /// When bytes begin to move; `start` but for receives.
+  /// The time at which bytes begin to move. It equals `start` except for
+  /// receives.
   Nanoseconds transferStart = 0;
   /// Since the task before it on its stream.
   Nanoseconds wait = 0;
 
   bool isCommunication() const;
-  /// Whether it copies between device and host.
+  /// Returns whether it copies between device and host.
   bool isCopy() const;
   bool isComputing() const { return !isCommunication() && !isCopy(); }
 };
 
-/// All tasks of a rank in the order of their starts, and when it does what.
+/// All tasks of a rank in the order of their starts, and intervals by kind of
+/// work.
 struct DeviceTasks {
   DeviceTasks(const StepTimeline &timeline, const StageTimeline &stage);
 
   std::vector<DeviceTask> tasks;
-  /// From the begin of the step to its end; a rank may be done before.
+  /// The duration of the step. A rank may be done earlier.
   Nanoseconds step = 0;
   Intervals<Nanoseconds> computing;
   /// Collectives, sends and receives.
@@ -53,16 +55,16 @@ struct DeviceTasks {
   Intervals<Nanoseconds> receiving;
 };
 
-/// "AI_CORE", "AI_VECTOR_CORE", "MIX_AIC" or "COMMUNICATION", by the engine and
-/// the kind of work.
+/// Returns "AI_CORE", "AI_VECTOR_CORE", "MIX_AIC" or "COMMUNICATION", depending
+/// on the engine and the kind of work.
 llvm::StringRef getAcceleratorCore(const Activity &activity);
 
 /// The operator type: a kernel's name; a collective or message as HCCL calls it
 /// ("hcom_allGather_").
 std::string getOperatorType(const Activity &activity);
 
-/// Bytes of a collective or message that the rank sends; Activity::bytes if the
-/// number of ranks is not known.
+/// Returns the bytes of a collective or message that the rank sends, or
+/// Activity::bytes if the number of ranks is not known.
 double getSentBytes(const Activity &activity);
 
 } // namespace mf::timeline

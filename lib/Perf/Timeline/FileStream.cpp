@@ -1,4 +1,4 @@
-//===- FileStream.cpp - Text that appears whole or not at all -------------===//
+//===- FileStream.cpp - Text files that are written atomically ------------===//
 
 #include "FileStream.h"
 

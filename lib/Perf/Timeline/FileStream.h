@@ -1,4 +1,4 @@
-//===- FileStream.h - Text that appears whole or not at all ---*- C++ -*-===//
+//===- FileStream.h - Text files that are written atomically ----*- C++ -*-===//
 
 #ifndef MF_LIB_TIMELINE_FILESTREAM_H
 #define MF_LIB_TIMELINE_FILESTREAM_H
@@ -9,8 +9,8 @@
 
 namespace mf::timeline {
 
-/// Calls `print` with a stream whose bytes become the file at `path` in one
-/// step, however many they are: nothing is kept but a buffer.
+/// Calls `print` with a stream whose bytes become the file at `path`
+/// atomically. Only a buffer is held in memory.
 llvm::Error
 writeFileInOneStep(llvm::StringRef path,
                    llvm::function_ref<void(llvm::raw_ostream &)> print);

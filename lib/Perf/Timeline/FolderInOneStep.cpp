@@ -1,4 +1,4 @@
-//===- FolderInOneStep.cpp - Folders that appear whole or not at all ------===//
+//===- FolderInOneStep.cpp - Folders that are written atomically ----------===//
 
 #include "FolderInOneStep.h"
 #include "mf/Support/AtomicFile.h"
@@ -22,7 +22,7 @@ namespace mf::timeline {
 
 namespace {
 
-/// Removes a folder that did not get its name.
+/// Removes the folder unless it was renamed.
 class TemporaryFolder {
 public:
   explicit TemporaryFolder(StringRef name) : name(name) {}

@@ -1,5 +1,4 @@
-//===- FolderInOneStep.h - Folders that appear whole or not at all *- C++
-//-*-===//
+//===- FolderInOneStep.h - Folders written atomically -----------*- C++ -*-===//
 
 #ifndef MF_LIB_TIMELINE_FOLDERINONESTEP_H
 #define MF_LIB_TIMELINE_FOLDERINONESTEP_H
@@ -10,17 +9,16 @@
 
 namespace mf::timeline {
 
-/// An error if there is something at `path` other than an empty folder.
+/// Fails if there is anything at `path` other than an empty folder.
 llvm::Error checkNewFolder(llvm::StringRef path);
 
-/// Calls `write` with a hidden folder beside `path`, and gives it this name if
-/// there was no error; else removes it. Fails where checkNewFolder
-/// does.
+/// Calls `write` with a hidden folder next to `path`. Renames it to `path` if
+/// there was no error, and otherwise removes it. Fails if checkNewFolder does.
 llvm::Error
 writeFolderInOneStep(llvm::StringRef path,
                      llvm::function_ref<llvm::Error(llvm::StringRef)> write);
 
-/// Creates a folder and those that it is in, if they are not there.
+/// Creates a folder and its parents if they do not exist.
 llvm::Error createFolders(llvm::StringRef path);
 
 } // namespace mf::timeline

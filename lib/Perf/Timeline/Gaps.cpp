@@ -14,7 +14,7 @@ namespace {
 
 using Times = Intervals<double>;
 
-/// The cause that a span is of a gap; none for a kernel.
+/// Returns the cause of a gap that a span represents; none for a kernel.
 std::optional<GapCause> getCause(Category category) {
   switch (category) {
   case Category::Kernel:
@@ -31,7 +31,8 @@ std::optional<GapCause> getCause(Category category) {
   llvm_unreachable("unknown category");
 }
 
-/// `taken`, and when a stream of the stage does something of that cause.
+/// Returns `taken` and the times at which a stream of the stage does work of
+/// the given cause.
 Times addStreams(Times taken, const StepTimeline &timeline,
                  const StageTimeline &stage, std::optional<GapCause> cause) {
   for (const StreamTimeline &stream : stage.streams) {

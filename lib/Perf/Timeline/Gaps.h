@@ -18,7 +18,8 @@ struct Gap {
   GapCause cause = GapCause::Bubble;
 };
 
-/// In order, within the step. Takes time linear in the stage's spans.
+/// Returns the gaps in order, within the step. Takes time linear in the stage's
+/// spans.
 std::vector<Gap> findGaps(const StepTimeline &timeline,
                           const StageTimeline &stage);
 

@@ -9,7 +9,7 @@ using namespace llvm;
 
 namespace mf::timeline {
 
-/// JSON has `<` within strings alone, where nothing may end the script.
+/// JSON has `<` only within strings, where it must not end the script.
 static std::string escapeForScript(StringRef text) {
   std::string escaped;
   for (char c : text)

@@ -15,12 +15,12 @@ template <typename Time> struct Interval {
   Time end = 0;
 };
 
-/// Intervals that neither overlap nor touch, in the order of time. All takes
-/// time linear in their number, but for ordering those that are not.
+/// Intervals that neither overlap nor touch, in the order of time. All
+/// operations take linear time, except for sorting unordered intervals.
 template <typename Time> class Intervals {
 public:
   Intervals() = default;
-  /// The times that are in any of them; empty and reversed ones have none.
+  /// Makes the union of intervals. Empty and reversed ones are ignored.
   explicit Intervals(std::vector<Interval<Time>> unordered) {
     if (!std::is_sorted(unordered.begin(), unordered.end(), startsBefore))
       std::sort(unordered.begin(), unordered.end(), startsBefore);

@@ -1,4 +1,4 @@
-//===- KernelTable.cpp - Kernels beside their lower bounds ----------------===//
+//===- KernelTable.cpp - Kernels and their lower bounds -------------------===//
 
 #include "mf/Perf/Timeline/KernelTable.h"
 #include "TimelineParts.h"
@@ -20,7 +20,7 @@ struct KernelUse {
 
 } // namespace
 
-/// By activity; of kernels alone.
+/// Sums the spans of kernels by activity.
 static std::vector<KernelUse> sumSpans(const StepTimeline &timeline) {
   std::vector<KernelUse> uses(timeline.activities.size());
   for (const StageTimeline &stage : timeline.stages)
@@ -72,8 +72,8 @@ void KernelWork::add(const KernelWork &work) {
   bound += work.bound;
 }
 
-/// The values of a map, largest excess first, and in its order where that is
-/// the same.
+/// Returns the values of a map in descending order of excess, and in the map's
+/// order if that is equal.
 template <typename Key>
 static std::vector<KernelWork> sort(std::map<Key, KernelWork> works) {
   std::multimap<double, KernelWork, std::greater<>> byExcess;

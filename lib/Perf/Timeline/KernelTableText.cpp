@@ -14,7 +14,8 @@ namespace {
 /// its bound by less, has no line of its own.
 constexpr double smallestShare = 0.005;
 
-/// "1190 GFLOP/s in bf16, 30.1 GB/s (measured on 2 threads with AVX2)".
+/// Returns, for example, "1190 GFLOP/s in bf16, 30.1 GB/s (measured on 2
+/// threads with AVX2)".
 std::string describeRates(const BoundRates &rates) {
   constexpr double giga = 1e9;
   auto format = [&](double rate) {

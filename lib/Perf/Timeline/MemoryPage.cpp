@@ -16,12 +16,12 @@
 //       "buffers": [name, begin, length, offset, bytes, micro-batch, ...]},
 //      ...]}
 //
-// A limit is 0 and a micro-batch -1 where there is none. Moments are those of
-// mf/Program/Liveness.h; `times`, for a simulated step as `target`, says when
-// some of them are, both rising. The `bytes` of a name are those of its largest
-// instance. Kept bytes and those that are computed again are of the first
-// micro-batch: residuals, and results of forward operators in backward (what
-// backward itself computes is named `.grad`).
+// A limit is 0, and a micro-batch -1, if there is none. Moments are those of
+// mf/Program/Liveness.h. `times`, for a simulation on `target`, maps some of
+// them to times; both ascend. The `bytes` of a name are those of its largest
+// instance. Kept bytes and recomputed bytes are those of the first micro-batch:
+// residuals, and results of forward operators in backward (results of backward
+// itself are named `.grad`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,7 +51,7 @@ static constexpr size_t mostOfStage = 12000, mostOfPage = 120000;
 
 namespace {
 
-/// All instances of one name together.
+/// All instances of the same name.
 struct NamedBuffer {
   BufferCategory category = BufferCategory::Temporary;
   Space space = Space::Device;
@@ -71,7 +71,7 @@ public:
         table(stage), liveness(computeLiveness(stage)),
         lifetimes(computeLifetimes(stage, liveness)) {}
 
-  /// To be called first.
+  /// Must be called first.
   Error findStepTasks();
   void write();
 
@@ -106,7 +106,7 @@ StageWriter::Key StageWriter::getKey(const Lifetime &lifetime) const {
           lifetime.category, lifetime.space};
 }
 
-/// -1 if it is of none.
+/// Returns -1 if it belongs to no micro-batch.
 int64_t StageWriter::getMicroBatch(const Lifetime &lifetime) const {
   const InstanceTable::Origin origin = table.getOrigin(lifetime.instance);
   if (origin.kind == BufferKind::Slot)
@@ -117,8 +117,8 @@ int64_t StageWriter::getMicroBatch(const Lifetime &lifetime) const {
       ->microBatch.value_or(-1);
 }
 
-/// Whether it is the result of an operator of forward that backward computes
-/// again.
+/// Returns whether it is the result of an operator of forward that backward
+/// computes again.
 bool StageWriter::isRepeated(const Lifetime &lifetime) const {
   const InstanceTable::Origin origin = table.getOrigin(lifetime.instance);
   if (origin.kind != BufferKind::Temporary)
@@ -161,7 +161,7 @@ void StageWriter::collectNames() {
     entry.second.number = number;
 }
 
-/// Writes when each task begins and ends; what is between tasks waits or is
+/// Writes the begin and the end of each task. Time between tasks is a wait or
 /// the update.
 void StageWriter::writeTimes() {
   double last = 0;
@@ -211,7 +211,8 @@ void StageWriter::writeNames() {
   });
 }
 
-/// Writes the buffers that take most bytes for longest, these first.
+/// Writes the buffers with the largest product of size and lifetime, in
+/// descending order.
 void StageWriter::writeBuffers() {
   erase_if(lifetimes, [](const Lifetime &lifetime) {
     return lifetime.space == Space::Host || lifetime.bytes == 0;

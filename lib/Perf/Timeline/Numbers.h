@@ -9,8 +9,8 @@
 
 namespace mf::timeline {
 
-/// Returns formatExact, or "null" for what is not finite, which JSON cannot
-/// say.
+/// Returns formatExact, or "null" for numbers that are not finite, which JSON
+/// cannot represent.
 std::string formatJsonNumber(double value);
 
 /// Adds a member to an open object.

@@ -68,7 +68,7 @@ double findResolution(const StepTimeline &timeline, size_t limit) {
   }
   if (spans <= limit)
     return 0;
-  // Two blocks side by side of one task are longer than the resolution, which
+  // Two adjacent blocks of one task are longer than the resolution, which
   // therefore need not be much coarser than this.
   double resolution = timeline.seconds * static_cast<double>(streams) /
                       static_cast<double>(limit) / 64;

@@ -1,7 +1,8 @@
 //===- PageBlocks.h - Reduces a step to the size of a page ------*- C++ -*-===//
 //
-// A step may have millions of spans, a page shows as many as a screen can:
-// short spans are joined with their neighbours, as few as a limit needs.
+// A step may have millions of spans, but a page only shows as many as fit a
+// screen. Short spans are merged with their neighbours, as few as possible
+// within a limit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +35,9 @@ std::vector<PageBlock> joinSpans(const std::vector<Span> &spans,
 /// different tasks stay apart, so that any resolution can exceed the limit.
 double findResolution(const StepTimeline &timeline, size_t limit);
 
-/// A curve of no more than about `limit` points with the same maximum: of the
-/// points in each of equal parts of the step, the highest and the last.
+/// Returns a curve of at most about `limit` points with the same maximum. The
+/// step is divided into equal parts, and the highest and the last point of each
+/// are kept.
 std::vector<MemoryPoint> thinOut(const std::vector<MemoryPoint> &points,
                                  double seconds, size_t limit);
 

@@ -27,7 +27,7 @@ constexpr size_t mostGaps = 40000;
 /// Ticks of a step, at least.
 constexpr double fewestTicks = 1e8;
 
-/// Numbers by texts, in the order in which they come.
+/// Assigns indices to texts in the order of their first use.
 class Names {
 public:
   unsigned find(StringRef text) {
@@ -43,8 +43,8 @@ private:
   std::vector<StringRef> list;
 };
 
-/// The gaps of each stage, without the shortest if there are more than `limit`
-/// (or as many as are equally long).
+/// Returns the gaps of each stage. If there are more than `limit`, the shortest
+/// are left out; gaps of equal length are all kept or all left out.
 std::vector<std::vector<Gap>> findLongestGaps(const StepTimeline &timeline,
                                               size_t limit) {
   std::vector<std::vector<Gap>> gaps;

@@ -19,11 +19,11 @@
 //       "streams": [{"name": "compute", "blocks":
 //           [gap, length, activity, task, spans, idle, ...]}, ...]}, ...]}
 //
-// Categories, engines and causes are numbers of their enumerations. Where there
-// is a gap it is the time since the end of the one before; `time`
-// is since the point before, `task` less that of the block before. Names, kinds
-// and cells are numbers in `names`, phases letters (F, B, I, W). Gaps are the
-// longest of Gaps.h.
+// Categories, engines and causes are the values of their enumerations. `gap` is
+// the time since the end of the previous entry, `time` is relative to the
+// previous point, and `task` is the difference from that of the previous block.
+// Names, kinds and cells are indices into `names`, phases are letters (F, B, I,
+// W). Gaps are the longest ones of Gaps.h.
 //
 //===----------------------------------------------------------------------===//
 

@@ -7,7 +7,7 @@
 
 namespace mf::timeline {
 
-/// The text of a file of lib/Perf/Timeline/page, as it was when this was built.
+/// Returns the text of a file of lib/Perf/Timeline/page at build time.
 llvm::StringRef getPageFile(llvm::StringRef name);
 
 } // namespace mf::timeline

@@ -1,4 +1,4 @@
-//===- Profile.cpp - A step as MindSpore's profiler writes it -------------===//
+//===- Profile.cpp - Writes a profile like MindSpore's profiler -----------===//
 
 #include "FileStream.h"
 #include "FolderInOneStep.h"
@@ -31,9 +31,9 @@ constexpr ProfileFile profileFiles[] = {
     {"communication.json", printCommunication},
     {"trace_view.json", printTraceView}};
 
-/// `rank0008_00000000000000_ascend_ms`: where the profiler has the host, its
-/// process and a time of day, a rank and the begin of the step, so that the
-/// same step has the same names.
+/// Returns a name such as `rank0008_00000000000000_ascend_ms`. The profiler has
+/// the host, its process and a time of day in it. A rank and the start of the
+/// step take their place, so that names are reproducible.
 std::string getFolderName(const StageTimeline &stage) {
   std::string name;
   llvm::raw_string_ostream(name)
@@ -95,7 +95,7 @@ RankProfile::RankProfile(const StepTimeline &timeline,
 std::string RankProfile::nameGroup(const Activity &activity) {
   std::string name = "p2p";
   if (activity.category == Category::Collective)
-    // "all_gather over dp, mp".
+    // For example "all_gather over dp, mp".
     name = llvm::join(
         llvm::split(StringRef(activity.kind).split(" over ").second, ", "),
         "_");

@@ -73,8 +73,8 @@ void CommunicationPrinter::printTimes(Nanoseconds start, Nanoseconds elapsed,
 void CommunicationPrinter::printBandwidth(const Activity &activity,
                                           Nanoseconds time) {
   json.attributeObject("Communication Bandwidth Info", [&] {
-    // If there are several networks, their shares of the bytes are not known:
-    // they count as one.
+    // If there are several networks, their shares of the bytes are not known,
+    // so they count as one.
     const std::string networks =
         activity.networks.empty()
             ? "UNKNOWN"

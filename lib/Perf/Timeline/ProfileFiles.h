@@ -1,9 +1,9 @@
 //===- ProfileFiles.h - The files of a profile ----------------*- C++ -*-===//
 //
 // The files that MindSpore Profiler 2.5 writes into ASCEND_PROFILER_OUTPUT, in
-// its columns and units: a function for each file. All times begin with the
-// step, where the profiler's begin with 1970; MB are 2^20 bytes, but 10^6 in
-// communication.json, as there.
+// its columns and units, with a function for each file. Times start with the
+// step, whereas those of the profiler start in 1970. MB are 2^20 bytes, but
+// 10^6 in communication.json, as in the profiler.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +22,11 @@ struct RankProfile {
   const StepTimeline &timeline;
   const StageTimeline &stage;
   DeviceTasks device;
-  /// By task: "layers.0.attention.wq/aclnnMatmul", "hcom_allGather__mp_0_1".
+  /// The name of each task: "layers.0.attention.wq/aclnnMatmul",
+  /// "hcom_allGather__mp_0_1".
   std::vector<std::string> names;
-  /// By task: who communicates, "mp" or "p2p_0_8"; empty for other tasks.
+  /// The group of each task that communicates: "mp" or "p2p_0_8". Empty for
+  /// other tasks.
   std::vector<std::string> groups;
   /// The ranks of groups, as far as they are known.
   std::map<std::string, std::vector<int64_t>> groupRanks;
@@ -34,40 +36,42 @@ private:
   std::string nameGroup(const Activity &activity);
 };
 
-/// The number of the step in a profile: it has one.
+/// The number of the step in a profile, which has a single step.
 constexpr int profiledStep = 1;
 
-/// kernel_details.csv: a line for each task but copies between device and host.
+/// Prints kernel_details.csv: a line for each task except copies between device
+/// and host.
 void printKernelDetails(const RankProfile &profile, llvm::raw_ostream &os);
 
-/// op_statistic.csv: counts and times by type, longest first.
+/// Prints op_statistic.csv: counts and times by type, longest first.
 void printOperatorStatistic(const RankProfile &profile, llvm::raw_ostream &os);
 
-/// step_trace_time.csv: the parts of the step's time. Computing,
+/// Prints step_trace_time.csv: the parts of the step's time. Computing,
 /// Communication(Not Overlapped) and Free add up to the step, and so do Stage
 /// and Bubble, the time in receives. Preparing is the part of Free before the
 /// first task.
 void printStepTraceTime(const RankProfile &profile, llvm::raw_ostream &os);
 
-/// memory_record.csv: a line each time the level changes. The reserved bytes
-/// are those of the arena.
+/// Prints memory_record.csv: a line for each change of the level. The reserved
+/// bytes are those of the arena.
 void printMemoryRecord(const RankProfile &profile, llvm::raw_ostream &os);
 
-/// operator_memory.csv: a line for each rise of the level, named after the
-/// kernel that begins with it; the level at the step's begin is called
-/// `statics`. It ends with the first fall by as many bytes that no rise before
-/// has ended with; if there is none, the duration is empty.
+/// Prints operator_memory.csv: a line for each rise of the level, named after
+/// the kernel that begins with it. The level at the start of the step is called
+/// `statics`. An allocation ends with the first fall by the same number of
+/// bytes that ends no earlier one. If there is none, the duration is empty.
 void printOperatorMemory(const RankProfile &profile, llvm::raw_ostream &os);
 
-/// communication.json: for each collective and message its times, and the bytes
-/// that the rank sends and the rate on the networks that carry them.
+/// Prints communication.json: for each collective and message its times, the
+/// bytes that the rank sends, and the rate on the networks that carry them.
 void printCommunication(const RankProfile &profile, llvm::raw_ostream &os);
 
-/// profiler_metadata.json, which is beside the folder: the ranks of groups.
+/// Prints profiler_metadata.json, which is next to the folder: the ranks of
+/// groups.
 void printMetadata(const RankProfile &profile, llvm::raw_ostream &os);
 
-/// trace_view.json: streams, communicators, tasks of the schedule, memory, and
-/// what overlaps.
+/// Prints trace_view.json: streams, communicators, tasks of the schedule,
+/// memory, and overlaps.
 void printTraceView(const RankProfile &profile, llvm::raw_ostream &os);
 
 } // namespace mf::timeline

@@ -14,7 +14,7 @@ namespace mf::timeline {
 
 namespace {
 
-/// Bytes in units of 2^`exponent`, exactly: the digits needed are few.
+/// Prints bytes in units of 2^`exponent` exactly. Few digits are needed.
 void printScaled(raw_ostream &os, int64_t bytes, int exponent) {
   char digits[64];
   const auto result =
@@ -28,19 +28,19 @@ void printMegabytes(raw_ostream &os, int64_t bytes) {
   printScaled(os, bytes, 20);
 }
 
-/// A rise of the level, from when to when it stands.
+/// A rise of the level, with the interval of the allocation.
 struct Allocation {
   int64_t bytes = 0;
   Nanoseconds start = 0;
   std::optional<Nanoseconds> end;
-  /// The level behind the rise and behind the fall that ends it.
+  /// The levels after the rise, and after the fall that ends it.
   int64_t levelAtStart = 0;
   int64_t levelAtEnd = 0;
 };
 
 std::vector<Allocation> getAllocations(const StageTimeline &stage) {
   std::vector<Allocation> allocations;
-  // By bytes, the allocations that have not ended.
+  // The allocations that have not ended, by size.
   std::map<int64_t, std::deque<size_t>> open;
   int64_t level = 0;
   for (const MemoryPoint &point : stage.memory) {

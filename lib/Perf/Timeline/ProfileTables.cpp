@@ -79,7 +79,7 @@ void printKernelDetails(const RankProfile &profile, raw_ostream &os) {
     if (task.isCopy())
       continue;
     const Activity &activity = *task.activity;
-    // A model of this number is none: kernels are launched one by one.
+    // This model number means none: kernels are launched one by one.
     os << profiledStep << ',' << profile.stage.rank << ",4294967295," << number
        << ',' << task.stream << ',';
     printCsvText(os, profile.names[number]);
@@ -91,7 +91,7 @@ void printKernelDetails(const RankProfile &profile, raw_ostream &os) {
     printPaddedMicroseconds(os, task.end - task.start);
     os << ',';
     printPaddedMicroseconds(os, task.wait);
-    // How a kernel is spread over cores is not known.
+    // The distribution of a kernel over cores is not known.
     os << ",0,0,NO,";
     printOperands(os, activity.inputs);
     os << ',';
@@ -130,7 +130,7 @@ void printOperatorStatistic(const RankProfile &profile, raw_ostream &os) {
       printPaddedMicroseconds(os, time);
     }
     os << ',';
-    // Thousandths of a percent, which have as many digits as nanoseconds.
+    // Thousandths of a percent have as many digits as nanoseconds.
     const double share =
         total > 0 ? static_cast<double>(type.total) / total : 0;
     printPaddedMicroseconds(os, toNanoseconds(share * 1e-4));

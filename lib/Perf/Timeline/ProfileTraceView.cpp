@@ -1,7 +1,7 @@
 //===- ProfileTraceView.cpp - The trace in a profile ----------------------===//
 //
-// The processes that MindSpore's profiler shows, in its order: those of which a
-// step in time knows something.
+// The processes that MindSpore's profiler shows, in its order, as far as a
+// timeline has data for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ namespace mf::timeline {
 
 namespace {
 
-/// Numbers of processes: where they stand in the profiler's order.
+/// The numbers of processes, which are their positions in the profiler's order.
 enum ProcessNumber : int64_t {
   ScopeLayer = 4,
   AscendHardware = 5,
@@ -90,8 +90,8 @@ void TraceViewPrinter::addStreams() {
 
 void TraceViewPrinter::addCommunication() {
   nameProcess(Communication, "Communication", "NPU");
-  // By communicator, in the order of names, and by stream, since messages of
-  // several streams overlap.
+  // Threads by communicator, in the order of names, and by stream, because
+  // messages of several streams overlap.
   std::map<std::pair<StringRef, uint32_t>, int64_t> threads;
   const std::vector<DeviceTask> &tasks = profile.device.tasks;
   auto getKey = [&](size_t number) {

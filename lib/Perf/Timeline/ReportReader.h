@@ -31,8 +31,9 @@ struct ReportedStep {
 /// The report's numbers for a timeline.
 ReportedStep makeReportedStep(const StepTimeline &timeline);
 
-/// Reads a file in the form of Writers.h; members that are not needed may be
-/// missing, and others there. An error says which member is wrong, and where.
+/// Reads a file in the format of Writers.h. Members that are not needed may be
+/// missing, and unknown ones are ignored. The error names the invalid member
+/// and its place.
 llvm::Expected<ReportedStep> readReport(llvm::StringRef path);
 
 } // namespace mf::timeline

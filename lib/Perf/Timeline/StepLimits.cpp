@@ -1,4 +1,4 @@
-//===- StepLimits.cpp - Describes in words what limits a step -------------===//
+//===- StepLimits.cpp - Describes what limits a step ----------------------===//
 
 #include "StepLimits.h"
 #include "llvm/ADT/STLExtras.h"
@@ -33,8 +33,8 @@ StringRef getAxisWord(StringRef axis) {
       .Default("");
 }
 
-/// "data- and context-parallel communication"; the axes as they are called if
-/// one has no word of its own.
+/// Returns, for example, "data- and context-parallel communication". If an axis
+/// has no such word, the names of the axes are used.
 std::string describeCommunication(StringRef axes) {
   SmallVector<StringRef> names;
   axes.split(names, ',');

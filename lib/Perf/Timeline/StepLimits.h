@@ -1,4 +1,4 @@
-//===- StepLimits.h - Describes in words what limits a step -----*- C++ -*-===//
+//===- StepLimits.h - Describes what limits a step --------------*- C++ -*-===//
 
 #ifndef MF_LIB_TIMELINE_STEPLIMITS_H
 #define MF_LIB_TIMELINE_STEPLIMITS_H
@@ -10,32 +10,33 @@
 
 namespace mf::timeline {
 
-/// A kind of work (Activity::kind, CriticalShare::kind) as people say it:
-/// "tensor-parallel communication" for "all_gather over mp", "attention
+/// Returns the name of a kind of work (Activity::kind, CriticalShare::kind) for
+/// users: "tensor-parallel communication" for "all_gather over mp", "attention
 /// gradient" for "attention_grad".
 std::string describeKind(llvm::StringRef kind);
 
 /// The critical path by describeKind, largest first.
 std::vector<CriticalShare> getLimits(const StepTimeline &timeline);
 
-/// "the step is limited by matmul (61 %), ..., others (4 %)"; empty if the
-/// critical path is not known.
+/// Returns a sentence such as "the step is limited by matmul (61 %), ...,
+/// others (4 %)". Empty if the critical path is not known.
 std::string describeLimits(const StepTimeline &timeline);
 
 /// The effect of an increase of one of the target's numbers on the step.
 struct Gain {
-  /// "networks.hccs.collective_share".
+  /// The path of the number, for example "networks.hccs.collective_share".
   std::string path;
   /// The relative change of the step's time for 10 % more of the number;
   /// negative where it becomes shorter.
   double change = 0;
 };
 
-/// The gains that matter, largest first; none if the step's sensitivity is not
-/// known.
+/// Returns the relevant gains, largest first; none if the step's sensitivity is
+/// not known.
 std::vector<Gain> getGains(const StepTimeline &timeline);
 
-/// "10 % more of networks.hccs.collective_share: 1.8 % faster".
+/// Returns, for example, "10 % more of networks.hccs.collective_share: 1.8 %
+/// faster".
 std::string describe(const Gain &gain);
 
 } // namespace mf::timeline

@@ -42,7 +42,8 @@ StepSummary summarize(const StepTimeline &timeline) {
       static_cast<double>(timeline.numRanks) * timeline.seconds;
   summary.tokensPerSecondPerNpu =
       divide(static_cast<double>(timeline.tokens), rankSeconds);
-  // All ranks of a stage do the same, and stages have as many of them.
+  // All ranks of a stage do the same, and all stages have the same number of
+  // ranks.
   const double stagePeak = timeline.peakFlopsPerSecond * timeline.seconds *
                            static_cast<double>(timeline.stages.size());
   summary.modelFlopsUtilization = divide(modelFlops, stagePeak);

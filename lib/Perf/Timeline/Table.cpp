@@ -75,7 +75,7 @@ void printTimes(const StepTimeline &timeline, const StepSummary &summary,
   table.print(os);
 }
 
-/// In percent, with digits that count where it is small.
+/// Formats percent, with more digits for small values.
 std::string formatShare(double share) {
   return formatFixed(100 * share, getDecimals(1e4 * share, 1)) + " %";
 }

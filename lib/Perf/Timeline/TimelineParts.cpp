@@ -1,4 +1,4 @@
-//===- TimelineParts.cpp - Code that traces and profiles share ------------===//
+//===- TimelineParts.cpp - Shared code of traces and profiles -------------===//
 
 #include "TimelineParts.h"
 #include "llvm/ADT/STLExtras.h"
@@ -38,7 +38,7 @@ TaskNames::TaskNames(const StepTimeline &timeline) {
   for (const StageTimeline &stage : timeline.stages)
     for (const TaskSpan &task : stage.tasks)
       last = std::max(last, task.chunk);
-  // Names of tasks depend on the number of chunks alone.
+  // The names of tasks depend only on the number of chunks.
   pipeline.stageOfChunk.resize(last + 1);
 }
 

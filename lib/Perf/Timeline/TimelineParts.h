@@ -1,4 +1,4 @@
-//===- TimelineParts.h - Code that traces and profiles share ----*- C++ -*-===//
+//===- TimelineParts.h - Shared code of traces and profiles -----*- C++ -*-===//
 //
 // Names of tracks and tasks, and the order in which they are shown.
 //
@@ -11,8 +11,8 @@
 
 namespace mf::timeline {
 
-/// Names of a step's tasks as its schedule has them: `F0`, or `F1.0` where
-/// there are more chunks than stages.
+/// The names of a step's tasks as in its schedule: `F0`, or `F1.0` if there are
+/// more chunks than stages.
 class TaskNames {
 public:
   explicit TaskNames(const StepTimeline &timeline);
@@ -22,33 +22,37 @@ private:
   schedule::Pipeline pipeline;
 };
 
-/// Streams in the order in which they are shown: the compute stream, others
-/// that compute, those that communicate, and copies to and from the host.
+/// Returns the streams in the order in which they are shown: the compute
+/// stream, other streams that compute, those that communicate, and copies to
+/// and from the host.
 std::vector<uint32_t> getStreamOrder(const StageTimeline &stage);
 
-/// Tasks in the order of time, each on the first lane that is free: what
-/// overlaps on one thread of a trace is not shown right. Mostly one lane.
+/// Distributes tasks in order of time, each to the first lane that is free,
+/// because overlapping tasks on one thread of a trace are not displayed
+/// correctly. There is usually one lane.
 std::vector<std::vector<uint32_t>> makeLanes(llvm::ArrayRef<TaskSpan> tasks);
 
-/// A kernel by its name, and what holds the device up ("held by all_gather");
-/// all else by its kind, which says more ("all_gather over mp").
+/// Returns the name of a kernel, or the kind of any other work, which is more
+/// informative ("all_gather over mp"). For spans that hold up the device, it is
+/// "held by all_gather" or similar.
 llvm::StringRef getSpanName(const Activity &activity);
 
-/// `bf16[1024,4096]`.
+/// Returns, for example, `bf16[1024,4096]`.
 std::string getShape(const TensorShape &shape);
 
-/// `bf16[1024,4096] f32[4096] -> bf16[1024]`; empty if there are no operands.
+/// Returns, for example, `bf16[1024,4096] f32[4096] -> bf16[1024]`. Empty if
+/// there are no operands.
 std::string getShapes(const Activity &activity);
 
-/// Bytes alive from a time on.
+/// The number of bytes that are live from a time on.
 struct MemoryLevel {
   Nanoseconds time = 0;
   int64_t bytes = 0;
 };
 
-/// The points of memory up to the step's end, where the last level stands
-/// again. Changes within a nanosecond are shown by the highest and the last
-/// level.
+/// Returns the points of memory up to the end of the step, at which the last
+/// level is repeated. If the level changes within a nanosecond, only the
+/// highest and the last level are returned.
 std::vector<MemoryLevel> getMemoryLevels(const StepTimeline &timeline,
                                          const StageTimeline &stage);
 

@@ -26,9 +26,9 @@ namespace mf::timeline {
 
 namespace {
 
-/// Up to so many spans, each has all of its details. A trace with more has
-/// operands, sizes and FLOPs at the first span of an activity on a rank alone,
-/// which halves the bytes that a viewer has to read.
+/// Up to this number of spans, each one has all of its details. In a longer
+/// trace, operands, sizes and FLOPs are only written at the first span of an
+/// activity on a rank, which halves the bytes that a viewer has to read.
 constexpr size_t maxDetailedSpans = 250'000;
 
 StringRef getPhaseName(schedule::Phase phase) {
@@ -51,7 +51,7 @@ StringRef getPhaseName(schedule::Phase phase) {
 // Ranks
 //===----------------------------------------------------------------------===//
 
-/// A rank that is shown as what stands for its stage does.
+/// A rank, which is shown with the times of the rank that represents its stage.
 struct ShownRank {
   int64_t rank = 0;
   /// Index into StepTimeline::stages.
@@ -86,8 +86,8 @@ getShownRanks(const StepTimeline &timeline, const program::Mesh &mesh,
 // Tracks
 //===----------------------------------------------------------------------===//
 
-/// The threads of a stage's ranks: one for tasks, more where tasks overlap, and
-/// behind them one for each stream.
+/// The threads of a stage's ranks: one for tasks, or more if tasks overlap,
+/// followed by one for each stream.
 struct StageTracks {
   /// For each lane, its tasks in the order of time.
   std::vector<std::vector<uint32_t>> lanes;
@@ -140,8 +140,8 @@ public:
   }
 
 private:
-  /// Threads have numbers that no process has: viewers take a thread with the
-  /// number of its process for its main one.
+  /// Threads have numbers that no process has, because viewers take a thread
+  /// with the number of its process for the main thread.
   TrackId getTrack(const ShownRank &rank, size_t thread) const {
     return {rank.rank, firstThread + static_cast<int64_t>(thread)};
   }
@@ -249,7 +249,7 @@ void TraceWriter::addFlows() {
   for (const ShownRank &rank : ranks)
     rankOf[{rank.stage, rank.line}] = &rank;
   for (const Flow &flow : timeline.flows) {
-    // The program does not say which rank of its own stage gets a message.
+    // The program does not tell which rank of its own stage receives a message.
     if (flow.from.stage == flow.to.stage)
       continue;
     for (const ShownRank &from : ranks)
@@ -268,8 +268,8 @@ void TraceWriter::addFlow(const Flow &flow, const ShownRank &from,
   // Within the target, and not before the begin.
   const Nanoseconds end = std::min(std::max(toNanoseconds(target.start), begin),
                                    toNanoseconds(target.end) - 1);
-  // An arrow has no slices to bind to where one takes no time, and none goes
-  // back in time, as it would between clocks that are apart.
+  // An arrow needs slices at both ends, which messages without duration do not
+  // have. It must not go back in time, which could happen if clocks differ.
   if (begin == toNanoseconds(source.end) || end < begin)
     return;
   events.addFlowBegin(getTrack(from, flow.from), begin, numFlows);
@@ -277,7 +277,7 @@ void TraceWriter::addFlow(const Flow &flow, const ShownRank &from,
   ++numFlows;
 }
 
-/// The step in numbers, for who opens the file by hand.
+/// Writes the step's numbers, for users who open the file in an editor.
 void printStep(const StepTimeline &timeline, llvm::raw_ostream &os) {
   os << "{\"program\":" << quoteJson(timeline.program)
      << ",\"simulated\":" << (timeline.isSimulated ? "true" : "false");

@@ -25,16 +25,16 @@ struct TrackId {
   int64_t thread = 0;
 };
 
-/// Writes a JSON array of events. Texts whose names begin with `quoted` are
-/// JSON already (quoteJson), since they are written many times.
+/// Writes a JSON array of events. Parameters whose names begin with `quoted`
+/// must be JSON already (quoteJson), because they are written many times.
 class TraceEvents {
 public:
   explicit TraceEvents(llvm::raw_ostream &os);
   /// Ends the array.
   void finish();
 
-  /// Names a process and says where it stands among others; `labels` are shown
-  /// beside the name and may be empty.
+  /// Names a process and sets its position among others. `labels` are shown
+  /// next to the name and may be empty.
   void nameProcess(int64_t process, llvm::StringRef name, int64_t position,
                    llvm::StringRef labels);
   void nameThread(TrackId track, llvm::StringRef name, int64_t position);
@@ -54,8 +54,9 @@ public:
   void addArgs(llvm::StringRef args);
   void endSlice();
 
-  /// The two ends of an arrow between slices: one that is open at `time` on
-  /// `track` each. All ends of sources come before those of targets.
+  /// Write the two ends of an arrow between slices. At each end, a slice must
+  /// be open at `time` on `track`. All sources must be written before all
+  /// targets.
   void addFlowBegin(TrackId track, Nanoseconds time, int64_t id);
   void addFlowEnd(TrackId track, Nanoseconds time, int64_t id);
 
@@ -64,7 +65,7 @@ public:
                   llvm::StringRef quotedUnit, int64_t value);
 
 private:
-  /// `{"ph":"X","pid":1`, behind a comma.
+  /// Writes `{"ph":"X","pid":1`, preceded by a comma.
   void begin(char phase, int64_t process);
   void addTrackAndTime(TrackId track, Nanoseconds time);
   void addMetadata(llvm::StringRef name, int64_t process, const int64_t *thread,
