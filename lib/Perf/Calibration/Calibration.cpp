@@ -55,7 +55,7 @@ static double getSeconds(const Observation &observation) {
   return seconds;
 }
 
-/// Drops observations for which the target has no rate, since nothing can be
+/// Drops observations for which the target has no rate, because nothing can be
 /// fitted to them.
 void Calibrator::dropWithoutRate() {
   std::optional<target::Topology> topology;
@@ -78,7 +78,8 @@ void Calibrator::dropWithoutRate() {
   });
 }
 
-/// The rows that were seen instead, most frequent first: "MatMulV9 (12 rows)".
+/// Describes the rows that exist instead, most frequent first: "MatMulV9 (12
+/// rows)".
 static std::string describeRows(const std::map<std::string, int64_t> &rows) {
   constexpr size_t shown = 5;
   std::vector<std::pair<int64_t, StringRef>> order;
@@ -112,8 +113,9 @@ Error Calibrator::checkAny() const {
   return llvm::createStringError(message);
 }
 
-/// All kinds count by their launches, and in a kind the launches that take the
-/// most time count more: they decide the time of a step.
+/// All kinds are weighted by their number of launches. Within a kind, launches
+/// that take more time have more weight, because they determine the time of a
+/// step.
 std::vector<FitObservation> Calibrator::weigh() const {
   constexpr double least = 0.25, most = 4;
   const auto kinds = numberKinds(observations.all);

@@ -12,7 +12,7 @@ using llvm::StringRef;
 
 namespace mf::calibration {
 
-/// "2.3 %".
+/// Formats a fraction, for example "2.3 %".
 static std::string formatShare(double share) {
   return formatFixed(share * 100, 1) + " %";
 }
@@ -29,7 +29,8 @@ static void printKinds(const Calibration &calibration, raw_ostream &os) {
   table.print(os);
 }
 
-/// "2.3 %", or that the number is only a bound.
+/// Formats the error, for example "2.3 %", or states that the number is only a
+/// bound.
 static std::string formatError(const CalibratedNumber &number) {
   if (number.state == FitState::AtBound)
     return "at its end";

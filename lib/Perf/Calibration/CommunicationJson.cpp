@@ -135,7 +135,7 @@ Error CommunicationReader::readSteps(const json::Object &steps) {
         const json::Object *object = transfer->getAsObject();
         if (!object)
           return fail("expected an object '" + key + "'");
-        // The sums over all of them stand beside them.
+        // This entry has the sums over all others.
         if (key.starts_with("Total Op Info"))
           continue;
         if (Error error = readTransfer(key, *object, step))

@@ -8,8 +8,8 @@
 
 namespace mf::calibration {
 
-/// From so many spreads on residuals count by their size. If they are normal,
-/// errors are some 5 % larger than those of squares.
+/// Residuals above this number of spreads count linearly. If residuals are
+/// normal, errors are about 5 % larger than with squares.
 static constexpr double linearFrom = 1.5;
 
 static double getLoss(double residual) {
@@ -115,10 +115,10 @@ double Descent::getCost() const {
 // Moves
 //===----------------------------------------------------------------------===//
 
-/// Where one number alone had best be, of places far to both sides, and by how
-/// much that lowers the cost.
+/// Returns the best place of one number if all others stay, among places far to
+/// both sides, and by how much it lowers the cost.
 std::pair<double, double> Descent::findBest(size_t index) {
-  // By factors up to 55.
+  // The places differ by factors of up to 55.
   constexpr int steps = 20;
   constexpr double width = 0.2, smallest = 1e-3;
   const FitParameter &parameter = parameters[index];
@@ -135,7 +135,8 @@ std::pair<double, double> Descent::findBest(size_t index) {
   };
   for (int i = -steps; i <= steps; ++i)
     attempt(from + i * width);
-  // Else the number whose place is nearest to one of these would win.
+  // Without this refinement, the number that happens to be nearest to one of
+  // these places would win.
   double side = width / 2;
   while (side > smallest) {
     for (double to : {best + side, best - side})
@@ -147,7 +148,7 @@ std::pair<double, double> Descent::findBest(size_t index) {
 }
 
 void Descent::scan() {
-  // The parameter that explains the most goes first, so that others need not
+  // The parameter that explains the most moves first, so that others need not
   // move.
   std::vector<std::pair<double, size_t>> order;
   for (size_t index = 0; index < parameters.size(); ++index)
@@ -159,7 +160,8 @@ void Descent::scan() {
       move(index, findBest(index).first);
 }
 
-/// How the logarithms of times change with those of the numbers.
+/// Returns the derivatives of the logarithms of times with respect to those of
+/// the numbers.
 Eigen::MatrixXd Descent::getJacobian(const std::vector<size_t> &of) {
   constexpr double width = 1e-5;
   Eigen::MatrixXd jacobian =
@@ -177,8 +179,8 @@ Eigen::MatrixXd Descent::getJacobian(const std::vector<size_t> &of) {
   return jacobian;
 }
 
-/// Where the cost goes. With bounds, numbers that it would push out of their
-/// ranges do not move.
+/// Returns the derivatives of the cost. With bounds, numbers that would be
+/// pushed out of their ranges do not move.
 Descent::Slopes Descent::getSlopes(bool withBounds) {
   Slopes slopes;
   for (size_t i = 0; i < parameters.size(); ++i)

@@ -8,10 +8,10 @@
 
 namespace mf::calibration {
 
-/// Numbers on their way to the minimum of
-///   sum of weight * loss(residual / spread) + sum of (offset / belief)^2 / 2
-/// where the loss of r is r^2 / 2 near 0 and grows like |r| further out: half
-/// of the observations cannot pull more than the other half.
+/// The numbers during the minimization of the sum of weight * loss(residual /
+/// spread) plus the sum of (offset / belief)^2 / 2. The loss of r is r^2 / 2
+/// near 0 and grows like |r| further out, so that half of the observations
+/// cannot outweigh the other half.
 class Descent {
 public:
   Descent(FitModel &model, llvm::ArrayRef<FitParameter> parameters,
@@ -30,10 +30,11 @@ public:
   void setSpreads(std::vector<double> spreads);
 
   double getCost() const;
-  /// By how much times fit worse if a number is changed alone.
+  /// Returns how much worse times fit if a single number is changed.
   double getLossOfMove(size_t parameter, double change);
-  /// Moves each number in turn to the best of places far around it: times are
-  /// the larger of several terms, and on the wrong one there is no slope.
+  /// Moves each number in turn to the best of places far around it. Times are
+  /// the maximum of several terms, and a term that is not the largest has no
+  /// slope.
   void scan();
   /// Levenberg and Marquardt's method on the reweighted squares.
   void minimize();
@@ -60,8 +61,8 @@ private:
   llvm::ArrayRef<FitParameter> parameters;
   llvm::ArrayRef<FitObservation> observations;
   std::vector<bool> active;
-  /// Parameters that few observations depend on come first: effects that all
-  /// observations share are left for the others.
+  /// Parameters on which few observations depend come first. Effects that all
+  /// observations share are left to the others.
   std::vector<size_t> scanOrder;
   std::vector<double> values, predictions, spreads;
   double beliefScale = 1;

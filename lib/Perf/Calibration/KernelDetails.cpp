@@ -22,7 +22,7 @@ static std::optional<DType> parseProfiledType(StringRef name) {
       .Default(parseDType(name.lower()));
 }
 
-/// How an optional operand that is not there is shown.
+/// Returns whether this is how an absent optional operand is shown.
 static bool isAbsent(StringRef type) {
   return type.empty() || type == "N/A" || type == "NULL" ||
          type.contains("UNDEFINED");
@@ -85,7 +85,7 @@ Error KernelRows::findColumns() {
   return Error::success();
 }
 
-/// "4096,5120"; nothing for a scalar.
+/// Parses dimensions such as "4096,5120"; an empty text is a scalar.
 Error KernelRows::readDims(int column, StringRef text,
                            llvm::SmallVectorImpl<int64_t> &dims) const {
   llvm::SmallVector<StringRef, 4> parts;
@@ -109,8 +109,8 @@ Error KernelRows::readDims(int column, StringRef text,
   return Error::success();
 }
 
-/// Shapes and types of operands, divided by semicolons; some profilers put
-/// quotes around all of it.
+/// Parses shapes and types of operands, which are separated by semicolons. Some
+/// profilers put quotes around the whole list.
 Error KernelRows::readOperands(
     OperandColumns columns,
     llvm::SmallVectorImpl<ProfiledOperand> &operands) const {
@@ -119,7 +119,7 @@ Error KernelRows::readOperands(
   llvm::SmallVector<StringRef, 8> shapes, types;
   shapeText.split(shapes, ';');
   typeText.split(types, ';');
-  // A semicolon may stand behind the last.
+  // A semicolon may follow the last operand.
   if (types.back().empty())
     types.pop_back();
   if (shapes.size() > types.size() && shapes.back().empty())

@@ -9,8 +9,8 @@
 
 namespace mf::calibration {
 
-/// No model of a device is better than this, whatever its residuals are; and
-/// times that are far off still count more than the prior belief.
+/// No model of a device is more exact than the smaller number, whatever its
+/// residuals are. Times that are far off still count more than the prior.
 static constexpr double smallestMisfit = 0.01, largestMisfit = 0.25;
 
 namespace {
@@ -55,7 +55,8 @@ void LogFit::approach() {
   }
 }
 
-/// Active numbers that nothing but observations of the set depend on.
+/// Returns the number of active parameters on which only observations of the
+/// set depend.
 size_t LogFit::countOwnParameters(uint32_t set) const {
   size_t count = 0;
   for (const auto &[index, parameter] : llvm::enumerate(parameters))
@@ -66,7 +67,8 @@ size_t LogFit::countOwnParameters(uint32_t set) const {
   return count;
 }
 
-/// From the median of each set's residuals, which outliers do not move.
+/// Estimates the spreads from the median of each set's residuals, which is
+/// robust to outliers.
 std::vector<double> LogFit::estimateSpreads() const {
   constexpr double deviationOverMedian = 1.4826;
   uint32_t numSets = 0;
@@ -83,7 +85,7 @@ std::vector<double> LogFit::estimateSpreads() const {
       continue;
     const auto middle = all.begin() + static_cast<ptrdiff_t>(all.size() / 2);
     std::nth_element(all.begin(), middle, all.end());
-    // If there are enough numbers, the remaining error is misfit all the same.
+    // Even with enough parameters, the remaining error counts as misfit.
     const size_t size = all.size(), free = size > own ? size - own : size;
     misfits[set] = std::clamp(
         deviationOverMedian * *middle *
@@ -96,17 +98,18 @@ std::vector<double> LogFit::estimateSpreads() const {
   return spreads;
 }
 
-/// Fixes numbers of which no more is known than before; false if there are
-/// none. Several that only together say something are left to their beliefs, so
-/// those that are all but unknown go at once, others one by one.
+/// Fixes numbers about which no more is known than before. Returns false if
+/// there are none. If several numbers are only determined together, they keep
+/// their priors. Therefore those that are almost unknown are fixed at once,
+/// others one by one.
 bool LogFit::fixUndetermined(llvm::ArrayRef<double> deviations) {
   constexpr double unknown = 0.97, hardlyKnown = 0.8, farAway = 2;
   bool hasFixed = false;
   size_t worst = parameters.size();
   double worstRatio = hardlyKnown;
   for (const auto &[index, parameter] : llvm::enumerate(parameters)) {
-    // A parameter that times have pushed far away is known not to be where it
-    // was, even if they do not tell how much farther it could be.
+    // A parameter that times have moved far away is known not to have its old
+    // value, even if they do not determine its new one.
     if (!descent.isActive(index) ||
         std::abs(descent.getValue(index) - parameter.start) >
             farAway * parameter.belief)

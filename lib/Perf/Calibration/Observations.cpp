@@ -112,7 +112,7 @@ getShapes(llvm::ArrayRef<ProfiledOperand> operands) {
 }
 
 void Observer::observeLaunch(const ProfiledLaunch &launch) {
-  // communication.json has more of them than this row.
+  // communication.json has more details about these than this row.
   if (launch.core == "COMMUNICATION" || launch.core == "HCCL")
     return;
   const auto rows = static_cast<int64_t>(launch.times.size());
@@ -140,7 +140,7 @@ void Observer::observeLaunch(const ProfiledLaunch &launch) {
     observations.all.push_back(std::move(observation));
 }
 
-/// "allreduce" of "hcom_allReduce__623_0_1".
+/// Returns, for example, "allreduce" for "hcom_allReduce__623_0_1".
 static std::string getOperation(StringRef name) {
   name.consume_front("hcom_");
   return name.split("__").first.rtrim('_').lower();
@@ -167,12 +167,12 @@ Observer::getTransfer(const ProfiledTransfer &transfer) const {
   observed.collective = findCollective(operation);
   if (!observed.collective) {
     const bool isMessage = operation == "send" || operation == "receive";
-    // With more than two ranks, the profile does not say which two exchange the
-    // message.
+    // With more than two ranks, the profile does not tell which two exchange
+    // the message.
     if (!isMessage || observed.ranks.size() != 2)
       return std::nullopt;
   }
-  // SDMA has the bytes of HCCS, PCIE and SIO once more.
+  // SDMA repeats the bytes of HCCS, PCIE and SIO.
   const bool hasSum = transfer.bytesByLink.count("SDMA") != 0;
   double sent = 0;
   for (const auto &[link, bytes] : transfer.bytesByLink)

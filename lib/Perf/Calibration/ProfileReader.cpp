@@ -37,7 +37,7 @@ static Expected<std::vector<std::string>> getSubfolders(StringRef folder) {
   return names;
 }
 
-/// All ASCEND_PROFILER_OUTPUT that `folder` is or has.
+/// Returns all ASCEND_PROFILER_OUTPUT folders that `folder` is or contains.
 static Expected<std::vector<std::string>> findOutputs(StringRef folder) {
   if (!fs::exists(folder))
     return llvm::createStringError(folder + ": no such folder");
@@ -64,7 +64,7 @@ static Expected<std::vector<std::string>> findOutputs(StringRef folder) {
   return outputs;
 }
 
-/// Maps a file for reading; none if it is not there and need not be.
+/// Maps a file for reading. None if the file does not exist and is optional.
 static Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(StringRef path,
                                                               bool isRequired) {
   if (!fs::exists(path) && !isRequired)
@@ -106,7 +106,7 @@ static Error readFolder(uint32_t number, llvm::StringMap<size_t> &known,
                                                     profile);
                          }))
     return error;
-  // The file lies beside the folder.
+  // The file is next to the folder.
   return read(
       joinPath(llvm::sys::path::parent_path(folder), "profiler_metadata.json"),
       false, [&](StringRef path, StringRef text) {

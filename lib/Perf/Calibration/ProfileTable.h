@@ -13,7 +13,7 @@ namespace mf::calibration {
 /// microseconds: sums over a whole file stay finite.
 constexpr double mostOfProfile = 1e18;
 
-/// Whether a number is one from 0 to `most`; NaN is not.
+/// Returns whether a number is from 0 to `most`. False for NaN.
 inline bool isWithin(double number, double most) {
   return number >= 0 && number <= most;
 }
@@ -28,8 +28,9 @@ public:
   /// Reads the header.
   llvm::Error open();
 
-  /// Returns the cell of a row that belongs to the column of this name. Without
-  /// such a column it is an error if `isRequired`, else -1.
+  /// Returns the index of the cell in a row that belongs to the column of this
+  /// name. If there is no such column, fails if `isRequired` is true, and
+  /// otherwise returns -1.
   llvm::Expected<int> findColumn(llvm::StringRef name, bool isRequired) const;
 
   /// Goes to the next row; false at the end.
@@ -39,7 +40,7 @@ public:
   llvm::StringRef getText(int column) const;
   /// A number from 0 to mostOfProfile.
   llvm::Expected<double> getNumber(int column) const;
-  /// The number of a step; leaves `step` as it is if the cell is empty.
+  /// Reads the number of a step. `step` is not changed if the cell is empty.
   llvm::Error readStep(int column, int64_t &step) const;
   /// An error at a cell of the row.
   llvm::Error fail(int column, const llvm::Twine &message) const;
@@ -52,8 +53,8 @@ private:
   llvm::SmallVector<CsvCell, 32> cells;
 };
 
-/// Adds the rows of kernel_details.csv to a profile. `known` has the launches
-/// of the profile by what makes rows alike.
+/// Adds the rows of kernel_details.csv to a profile. `known` maps the
+/// properties that equal rows share to launches of the profile.
 llvm::Error readKernelDetails(llvm::StringRef path, llvm::StringRef text,
                               uint32_t folder, llvm::StringMap<size_t> &known,
                               Profile &profile);

@@ -1,4 +1,4 @@
-//===- StepLatency.cpp - Time of a step outside of its work ---------------===//
+//===- StepLatency.cpp - Step time without device work --------------------===//
 
 #include "StepLatency.h"
 #include "llvm/ADT/STLExtras.h"
@@ -10,7 +10,7 @@ namespace mf::calibration {
 
 namespace {
 
-/// When a device does something.
+/// An interval in which a device is busy.
 struct BusySpan {
   double start = 0;
   double end = 0;
@@ -20,8 +20,8 @@ using Spans = std::vector<BusySpan>;
 
 } // namespace
 
-/// When devices do something, by step; none if a row does not say when it
-/// starts.
+/// Returns the intervals in which devices are busy, by step. None if a row has
+/// no start time.
 static std::optional<std::map<int64_t, Spans>>
 getBusySpans(const Profile &profile) {
   std::map<int64_t, Spans> spans;
@@ -35,8 +35,9 @@ getBusySpans(const Profile &profile) {
   return spans;
 }
 
-/// The time in which a device does something, or is held up behind
-/// communication: that is the networks' (`hidden`), not the host's.
+/// Returns the time in which a device is busy, or is held up after
+/// communication. The latter is attributed to the networks (`hidden`), not to
+/// the host.
 static double getBusyLength(Spans spans) {
   llvm::sort(spans, [](const BusySpan &a, const BusySpan &b) {
     return std::tie(a.start, a.end, a.isCommunication) <
@@ -55,8 +56,8 @@ static double getBusyLength(Spans spans) {
   return length;
 }
 
-/// The time of each step in which no device does anything; empty if the files
-/// do not say.
+/// Returns the time of each step in which no device is busy. Empty if the files
+/// do not contain it.
 static std::map<int64_t, double> getIdleTimes(const Profile &profile) {
   const auto spans = getBusySpans(profile);
   if (!spans)

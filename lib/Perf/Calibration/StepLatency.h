@@ -1,4 +1,4 @@
-//===- StepLatency.h - Time of a step outside of its work -------*- C++ -*-===//
+//===- StepLatency.h - Step time without device work ------------*- C++ -*-===//
 
 #ifndef MF_LIB_CALIBRATION_STEPLATENCY_H
 #define MF_LIB_CALIBRATION_STEPLATENCY_H
@@ -11,15 +11,15 @@ struct StepLatency {
   double seconds = 0;
   /// Its standard error, relative to it; 0 for a single step.
   double relativeError = 0;
-  /// The number of steps that the median is taken of.
+  /// The number of steps whose median is taken.
   int64_t steps = 0;
 };
 
-/// The part of a step in which no rank's device is busy, other than the part
-/// after a communication, as the median over steps: a rank that waits for
-/// another or for a network is not held up by its host. With three steps or
-/// more the first is left out. Without start times, it is the free time of the
-/// rank that has the least. None if there is no step_trace_time.csv.
+/// Returns the part of a step in which no rank's device is busy, except after a
+/// communication, as the median over steps. A rank that waits for another or
+/// for a network is not delayed by its host. With three or more steps the first
+/// one is ignored. Without start times, it is the smallest free time of any
+/// rank. None if there is no step_trace_time.csv.
 std::optional<StepLatency> findStepLatency(const Profile &profile);
 
 } // namespace mf::calibration

@@ -20,7 +20,7 @@ namespace mf::calibration {
 
 namespace {
 
-/// How far numbers of a name may be off before a profile is seen, as a standard
+/// The uncertainty of numbers of a name before a profile is read, as a standard
 /// deviation of their logarithms.
 struct Belief {
   StringRef section;
@@ -48,14 +48,15 @@ static constexpr Belief beliefs[] = {
     {"networks", "message_latency", 1.0},
 };
 
-/// Only the rate of memory over a kind's passes shows in times. A target with
-/// one pass means it, and the rate takes the error that all such kinds share.
+/// Only the rate of memory divided by a kind's passes affects times. A target
+/// with one pass is probably exact, so the rate gets the error that all such
+/// kinds share.
 static constexpr double beliefInOnePass = 0.1;
 /// The belief in the peak of a further element type: shares are relative to an
 /// engine's first peak, and times show only the product of peak and share.
 static constexpr double beliefInPeak = 0.1;
 
-/// None if the number is not fitted.
+/// Returns none if the number is not fitted.
 static std::optional<double> getBelief(StringRef path, double value) {
   const auto [section, rest] = path.split('.');
   const StringRef name =
@@ -143,8 +144,8 @@ TargetModel::TargetModel(Target start, llvm::ArrayRef<Observation> observations)
     findDependents(i);
 }
 
-/// An observation depends on a number if it would take another time with one
-/// that is 20 times as large or as small.
+/// An observation depends on a number if its time changes when the number is 20
+/// times as large or as small.
 void TargetModel::findDependents(size_t parameter) {
   constexpr double far = 20;
   const double number = *numbers[parameter];

@@ -10,11 +10,11 @@
 
 namespace mf::calibration {
 
-/// A target whose numbers change, and its predictions for observations.
+/// A target with variable numbers, and its predictions for observations.
 class TargetModel : public FitModel {
 public:
-  /// Observations must be such that `predictSeconds` has no error for them;
-  /// they must outlive the model.
+  /// `predictSeconds` must succeed for all observations, which must outlive the
+  /// model.
   TargetModel(target::Target start, llvm::ArrayRef<Observation> observations);
   TargetModel(const TargetModel &) = delete;
   TargetModel &operator=(const TargetModel &) = delete;
@@ -47,8 +47,8 @@ private:
 /// Ranks of the largest group, or 0.
 int64_t countRanks(llvm::ArrayRef<Observation> observations);
 
-/// The time that a target predicts. It is an error if the target has no rate
-/// for the kernel's kind or does not join the ranks; `topology` may be null if
+/// Returns the time that a target predicts. Fails if the target has no rate for
+/// the kernel's kind or does not join the ranks. `topology` may be null if
 /// there are no transfers.
 llvm::Expected<double> predictSeconds(const target::Target &target,
                                       const target::Topology *topology,

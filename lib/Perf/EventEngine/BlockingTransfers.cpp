@@ -30,8 +30,8 @@ using schedule::Task;
 
 namespace {
 
-/// How many more forwards a stage runs ahead than the one behind it; nothing if
-/// it does not alternate between forwards and backwards.
+/// Returns how many more forwards a stage runs ahead than the next one; nothing
+/// if it does not alternate between forwards and backwards.
 std::optional<int64_t> getLead(const Schedule &schedule) {
   if (!schedule.pipeline.recomputed.empty())
     return std::nullopt;
@@ -54,12 +54,13 @@ private:
     size_t before, producer;
   };
 
-  /// In the part of the stage's tasks where forwards and backwards alternate.
+  /// Returns whether this is in the part of the stage's tasks in which forwards
+  /// and backwards alternate.
   bool isSteady(size_t index) const {
     return index >= steadyBegin && index < steadyEnd;
   }
   bool isInterleaved() const { return chunksPerStage > 1; }
-  /// In the order in which they are issued.
+  /// Returns the sends in the order in which they are issued.
   std::vector<Send> getSends() const;
   size_t getLateness(size_t index) const;
   bool sendsFirst(size_t index, size_t numSends) const;
@@ -69,7 +70,8 @@ private:
   llvm::ArrayRef<Task> tasks;
   int64_t stage;
   int64_t chunksPerStage;
-  /// Micro-batches that do not fill a group, and those of the first group.
+  /// The number of micro-batches that do not fill a group, and the size of the
+  /// first group.
   int64_t remainder, firstGroup;
   size_t steadyBegin, steadyEnd;
 };
@@ -128,14 +130,15 @@ bool StageTransfers::sendsFirst(size_t index, size_t numSends) const {
   // All forwards have run before the first backward.
   if (turnsToBackwards && index == steadyBegin)
     return true;
-  // 1F1B: both are with the same neighbour, and gradients go before forwards.
+  // In 1F1B both transfers are with the same neighbour, and gradients precede
+  // forwards.
   if (!isInterleaved() && isSteady(index) && turnsToBackwards)
     return false;
   if (!isInterleaved() && isSteady(index) && turnsToForwards)
     return true;
   if (numSends > 1)
     return true;
-  // With a single neighbour that must send late, both stages turn around.
+  // If the only neighbour must send late, both stages swap their order.
   if (isInterleaved() && pipeline.stages == 2 && remainder != 0)
     return stage == 1;
   return stage % 2 == 0;
@@ -164,11 +167,12 @@ std::vector<Block> StageTransfers::place() const {
   return blocks;
 }
 
-/// Puts what a stage transfers between two tasks in the order in which its only
-/// neighbour does.
+/// Puts the transfers of a stage between two tasks in the order that its only
+/// neighbour has.
 void followNeighbour(const Pipeline &pipeline, llvm::ArrayRef<Block> neighbour,
                      std::vector<Block> &blocks) {
-  // By reader: forwards or not, chunk, micro-batch.
+  // The key of a message: whether its reader is a forward, the reader's chunk
+  // and its micro-batch.
   auto getMessage = [&](const Block &block) {
     Task reader = block.kind == BlockKind::Send
                       ? *getReader(pipeline, block.task)

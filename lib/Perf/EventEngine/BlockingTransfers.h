@@ -16,8 +16,8 @@ namespace mf::sim {
 std::vector<std::vector<Block>>
 placeBlockingTransfers(const schedule::Schedule &schedule);
 
-/// The time that blocking transfers of length 1 add to a step if all chunks
-/// take the same; nothing for a schedule without a closed form.
+/// Returns the time that blocking transfers of length 1 add to a step if all
+/// chunks take the same time; nothing for a schedule without a closed formula.
 std::optional<double>
 getBlockingTransferTime(const schedule::Schedule &schedule);
 

@@ -1,4 +1,4 @@
-//===- CriticalPath.cpp - What the end of a simulation waits for ----------===//
+//===- CriticalPath.cpp - Critical path of a simulation -------------------===//
 
 #include "mf/Perf/EventEngine/CriticalPath.h"
 #include <algorithm>
@@ -16,13 +16,14 @@ public:
 private:
   double getStart(ItemId item) const { return timeline.getStart(item); }
   ItemId findLast() const;
-  /// The item whose end decides when this one ends; on its own queue unless
-  /// that one came earlier.
+  /// Returns the item whose end determines the end of this one. It is the
+  /// previous one on its own queue unless that one ended earlier.
   ItemId getCause(ItemId item) const;
 
   const Queues &queues;
   const Timeline &timeline;
-  /// The item that records each event, and the last to come to each rendezvous.
+  /// The item that records each event, and the last one to join each
+  /// rendezvous.
   std::vector<ItemId> recordOfEvent, lastOfGroup;
 };
 

@@ -1,4 +1,4 @@
-//===- Deadlock.cpp - Who waits for whom ----------------------------------===//
+//===- Deadlock.cpp - Deadlocks of queues ---------------------------------===//
 
 #include "Deadlock.h"
 #include "llvm/ADT/STLExtras.h"
@@ -11,7 +11,7 @@ namespace mf::sim {
 
 namespace {
 
-/// A queue that waits, and what it waits for.
+/// Finds what each stuck queue waits for.
 class WaitsFor {
 public:
   WaitsFor(const Queues &queues, llvm::ArrayRef<int32_t> positions);
@@ -20,8 +20,8 @@ public:
     return positions[queue] < queues.getNumItems(queue);
   }
   ItemId getItem(QueueId queue) const { return {queue, positions[queue]}; }
-  /// The item that the queue's waits for, further back in the queue returned;
-  /// none if nothing records the event.
+  /// Returns the item for which the queue's item waits, which is further back
+  /// in that queue; none if nothing records the event.
   std::optional<ItemId> getAwaited(QueueId queue) const;
 
 private:
@@ -72,8 +72,8 @@ llvm::Error explainDeadlock(const Queues &queues,
   while (!waits.stands(queue))
     ++queue;
 
-  // Every queue that stands waits for another that does, so following them
-  // comes back to one already seen, unless an event is never recorded.
+  // Every stuck queue waits for another stuck queue, so following them leads
+  // back to one already visited, unless an event is never recorded.
   std::vector<QueueId> path;
   while (!llvm::is_contained(path, queue)) {
     path.push_back(queue);

@@ -1,4 +1,4 @@
-//===- Deadlock.h - Who waits for whom --------------------------*- C++ -*-===//
+//===- Deadlock.h - Deadlocks of queues -------------------------*- C++ -*-===//
 
 #ifndef MF_LIB_SIM_DEADLOCK_H
 #define MF_LIB_SIM_DEADLOCK_H
@@ -7,8 +7,8 @@
 
 namespace mf::sim {
 
-/// The error for queues that stand at `positions`, at least one of them before
-/// its end.
+/// Returns the error for queues that are stuck at `positions`. At least one of
+/// them must be before its end.
 llvm::Error explainDeadlock(const Queues &queues,
                             llvm::ArrayRef<int32_t> positions,
                             llvm::function_ref<std::string(ItemId)> getName);

@@ -1,9 +1,9 @@
 //===- Periods.cpp - Queues whose items repeat ----------------------------===//
 //
-// The items between two marks of a queue get a number by what they do, but not
-// with which events and groups. The shortest period of these numbers in a
-// window of the queue is a guess, which is then checked item by item and
-// extended to both sides.
+// The items between two marks of a queue get a number that depends on their
+// actions, but not on their events and groups. The shortest period of these
+// numbers in a window of the queue is a guess, which is then checked item by
+// item and extended in both directions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,7 @@ private:
   };
   Window getWindow(QueueId queue, int64_t size) const;
   uint64_t getNumber(QueueId queue, int32_t begin, int32_t end) const;
-  /// Marks of a period; 0 if none is found.
+  /// Returns the number of marks in a period; 0 if none is found.
   int64_t getPeriod(QueueId queue) const;
   int64_t getPeriod(QueueId queue, int64_t windowSize) const;
   /// The run with that many marks in a period.
@@ -84,7 +84,8 @@ uint64_t RunFinder::getNumber(QueueId queue, int32_t begin, int32_t end) const {
     ItemId item{queue, index};
     auto time = llvm::bit_cast<uint64_t>(queues.getDuration(item));
     uint64_t what = time ^ static_cast<uint64_t>(queues.getKind(item));
-    // Multiplication by an odd number keeps what differs different.
+    // Multiplication by an odd number is injective, so different values stay
+    // different.
     number = (llvm::rotl(number, 23) ^ what) * 0x9e3779b97f4a7c15;
   }
   return number;
@@ -95,7 +96,7 @@ int64_t RunFinder::getPeriod(QueueId queue) const {
   for (int64_t size : windowSizes) {
     if (int64_t period = getPeriod(queue, size))
       return period;
-    // The window does not get larger.
+    // The window does not grow further.
     if (size * windowShare >= marks)
       break;
   }
@@ -117,8 +118,9 @@ int64_t RunFinder::getPeriod(QueueId queue, int64_t windowSize) const {
   return period * fewestPeriods <= size ? period : 0;
 }
 
-/// Whether the kinds of three periods from an item on are the same and their
-/// numbers of durations, events and groups go on in the same steps.
+/// Returns whether three periods from an item on have the same kinds of items,
+/// and whether the indices of their durations, events and groups increase by
+/// equal steps.
 bool RunFinder::isLinear(QueueId queue, int32_t first, int32_t items) const {
   const uint32_t *codes = queues.queues[queue].codes.data() + first;
   uint32_t differences = 0;
@@ -130,7 +132,7 @@ bool RunFinder::isLinear(QueueId queue, int32_t first, int32_t items) const {
   return differences == 0;
 }
 
-/// Whether work takes the same in two periods whose kinds are the same.
+/// Returns whether work takes the same time in two periods with the same kinds.
 bool RunFinder::haveSameWork(QueueId queue, int32_t first,
                              int32_t items) const {
   auto isWork = [&](int32_t index) {
@@ -162,7 +164,7 @@ Run RunFinder::getRun(QueueId queue, int64_t period) const {
   run.items = marks[window.begin + period] - begin;
   if (run.items == 0)
     return {};
-  // In three equal periods, each takes as long as the next.
+  // Three equal periods take equally long.
   auto isLinearFrom = [&](int32_t first) {
     return first >= positions[queue] && first + 3 * run.items <= size &&
            isLinear(queue, first, run.items);

@@ -7,10 +7,10 @@
 
 namespace mf::sim {
 
-/// Periods of a queue, one behind the other, with as many items each. Items at
-/// one place of them are of one kind, work takes the same, and the numbers of
-/// events and groups differ by the same from each period to the next. Times
-/// of rendezvous are not compared.
+/// Successive periods of a queue with equal numbers of items. Items at the same
+/// place in them are of the same kind, work takes the same time, and the
+/// indices of events and groups differ by a constant between successive
+/// periods. Durations of rendezvous are not compared.
 struct Run {
   int32_t first = 0;
   /// Items of a period; 0 if the queue has no run.
@@ -20,9 +20,9 @@ struct Run {
   int32_t getEnd() const { return first + items * periods; }
 };
 
-/// The run of each queue, from its position on, that goes through the middle of
-/// a window at `share` of its marks (0 to 1). All queues have the same number
-/// of marks in a period. Empty if there is nothing that repeats a few times.
+/// Returns for each queue the run, from its position on, that covers the middle
+/// of a window at `share` of its marks (0 to 1). All queues have the same
+/// number of marks in a period. Empty if nothing repeats several times.
 std::vector<Run> findRuns(const Queues &queues,
                           llvm::ArrayRef<int32_t> positions, double share);
 

@@ -31,8 +31,8 @@ using schedule::TaskPlace;
 
 namespace {
 
-/// The blocks of the stages as nodes of a graph: a task by its number, the
-/// message of a task as many nodes behind it as there are tasks.
+/// The blocks of the stages as nodes of a graph. A task is numbered by its
+/// index, its message by that index plus the number of tasks.
 class BlockTimer {
 public:
   BlockTimer(const Schedule &schedule, const PipelineCosts &costs)
@@ -179,8 +179,8 @@ Error BlockTimer::explainDeadlock(llvm::ArrayRef<int32_t> order) const {
   int64_t stage = 0;
   while (find(stage) == blocks[stage].end())
     ++stage;
-  // Every stage that stands waits for another that does, so following them
-  // comes back to one already seen.
+  // Every stuck stage waits for another stuck stage, so following them leads
+  // back to one already visited.
   std::vector<int64_t> path;
   while (!llvm::is_contained(path, stage)) {
     path.push_back(stage);

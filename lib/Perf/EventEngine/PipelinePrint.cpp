@@ -31,7 +31,7 @@ double getUnit(const PipelineTimeline &timeline) {
   return unit > 0 ? unit : 1;
 }
 
-/// How many of the first blocks are tasks that run together.
+/// Returns how many of the first blocks are tasks that run together.
 size_t countSlot(llvm::ArrayRef<Block> blocks) {
   const Block &first = blocks.front();
   size_t count = 1;
@@ -43,7 +43,7 @@ size_t countSlot(llvm::ArrayRef<Block> blocks) {
   return count;
 }
 
-/// `F1&B0` for the first blocks.
+/// Returns the name of a slot of the first blocks, for example `F1&B0`.
 std::string getSlotName(const schedule::Pipeline &pipeline,
                         llvm::ArrayRef<Block> blocks) {
   std::string name;

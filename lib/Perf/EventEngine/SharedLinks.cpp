@@ -1,10 +1,10 @@
 //===- SharedLinks.cpp - Transfers that share links -----------------------===//
 //
-// Changes at one time are processed together: first all transfers that end
-// leave their links, then those that start join theirs, then shares change. So
-// nothing depends on the order of transfers or links. Only differences of times
-// go into how long a transfer takes, so with a tick a shift in time changes no
-// bit.
+// Changes at the same time are processed together: first all transfers that end
+// leave their links, then those that start join theirs, then shares change.
+// Thus nothing depends on the order of transfers or links. The duration of a
+// transfer depends only on differences of times, so with a tick a shift in time
+// changes no bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ SharedLinks::SharedLinks(const Queues &queues)
 }
 
 /// A queue that is part of all transfers over a link lets only one of them
-/// start at a time. Looks at two queues of each.
+/// start at a time. Two queues of each transfer are checked.
 void SharedLinks::findSharedLinks() {
   constexpr QueueId none = -1, any = -2;
   std::vector<std::array<QueueId, 2>> common(queues.getNumLinks(), {any, any});

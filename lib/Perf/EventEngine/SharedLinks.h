@@ -1,7 +1,7 @@
 //===- SharedLinks.h - Transfers that share links ---------------*- C++ -*-===//
 //
-// Processor sharing: n transfers that use a link have an n-th of it each, and a
-// transfer moves as fast as the smallest of its shares lets it.
+// Processor sharing: each of n transfers that use a link gets an n-th of it,
+// and a transfer moves at the speed of its smallest share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,15 +12,16 @@
 
 namespace mf::sim {
 
-/// The transfers that are to move or do. Goes from one time to the next at
-/// which one starts to move or ends; what starts later is to be added in time.
+/// The transfers that are about to move or are moving. Advances from one time
+/// to the next at which a transfer starts to move or ends. Transfers that start
+/// later must be added in order of time.
 class SharedLinks {
 public:
   explicit SharedLinks(const Queues &queues);
 
-  /// Whether the transfer may meet others on its links. Else it lasts as long
-  /// as it does alone: it has no links, or each has a queue that is part of all
-  /// transfers over it.
+  /// Returns whether the transfer may share its links with others. Otherwise it
+  /// takes as long as it does alone: it has no links, or each link has a queue
+  /// that is part of all transfers over it.
   bool isShared(GroupId group) const;
 
   /// The transfer moves from `time` on, which is not before the last time that
@@ -33,12 +34,14 @@ public:
   /// that end.
   void advance(std::vector<GroupId> &ended);
 
-  /// The state that decides how a transfer goes on, by the first of its queues.
+  /// The state that determines how a transfer continues, identified by its
+  /// first queue.
   struct State {
     QueueId queue = 0;
     /// 0 if it has not begun to move.
     int32_t share = 0;
-    /// Relative to a given time: from when on it has the share, or is to move.
+    /// Relative to a given time: when it got its share, or when it will start
+    /// to move.
     double since = 0;
     double remaining = 0;
 
@@ -59,7 +62,7 @@ private:
     /// It has the `share`-th part of a link since then; 0 before it has one.
     int32_t share = 0;
     double since = 0;
-    /// The time that it would take from then on, alone.
+    /// The time that it would take alone from then on.
     double remaining = 0;
     /// Counts changes of its end.
     uint32_t version = 0;

@@ -141,7 +141,7 @@ void Simulation::addEvents(QueueId queue, int32_t items, int32_t count,
        ++index)
     if (queues.getKind({queue, index}) == ItemKind::Record)
       records.push_back(index);
-  // In the order of their numbers, so of memory.
+  // In ascending order of indices, which is that of memory.
   for (int32_t repeat = 1; repeat <= count; ++repeat)
     for (int32_t record : records) {
       int32_t index = record + repeat * items;
@@ -156,7 +156,7 @@ void Simulation::waitAgain(QueueId queue) {
   if (queues.getKind(item) == ItemKind::Wait)
     wait(queue, events[operand].queue);
   else
-    // If it is the last, the transfer is under way.
+    // If this is the last member, the transfer starts.
     join(queue, clocks[queue], operand);
 }
 

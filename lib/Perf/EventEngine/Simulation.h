@@ -8,30 +8,32 @@
 
 namespace mf::sim {
 
-/// Runs each queue until it has to wait, and again when what it waits for has
-/// happened. A queue waits for one thing at a time, so those that wait for the
-/// same are a list linked through the queues.
+/// Runs each queue until it has to wait, and continues when what it waits for
+/// has happened. A queue waits for one thing at a time, so the queues that wait
+/// for the same thing form a linked list.
 ///
-/// Transfers that may meet others on their links are processed in the order of
-/// time: once no queue can go on, the earliest of their starts and ends is
-/// next. Whatever starts later is behind a transfer that is known, so not
-/// before it.
+/// Transfers that may share links are processed in order of time: when no queue
+/// can continue, the earliest of their starts and ends is next. A transfer that
+/// starts later follows a known one, so it does not start earlier.
 class Simulation {
 public:
   explicit Simulation(const Queues &queues);
 
-  /// Goes on until no queue can, or may, go on: queues stop before the item of
-  /// their limit. Transfers then are under way that could meet what queues do
-  /// behind their limits. How far all is depends on the limits alone.
+  /// Runs until no queue can or may continue. Queues stop before the item of
+  /// their limit. Transfers that could be affected by actions of queues after
+  /// their limits stay in progress. The resulting state depends on the limits
+  /// alone.
   void run(llvm::ArrayRef<int32_t> limits);
-  /// To the end, if queues do not wait for ever.
+  /// Runs to the end, unless queues wait forever.
   void run();
 
-  /// The item at which each queue stands: one after its last if it is through.
+  /// Returns the item at which each queue is. It is one past the last if the
+  /// queue is done.
   llvm::ArrayRef<int32_t> getPositions() const { return positions; }
-  /// When a queue came to the item at which it stands.
+  /// Returns the time at which a queue reached its current item.
   double getClock(QueueId queue) const { return clocks[queue]; }
-  /// Whether a queue waits for others, rather than at its limit or end.
+  /// Returns whether a queue waits for others, rather than being at its limit
+  /// or end.
   bool waits(QueueId queue) const { return positions[queue] < limits[queue]; }
   /// The end of an item that was simulated since the last skip of its queue.
   double getEnd(QueueId queue, int32_t index) const {
@@ -44,9 +46,9 @@ public:
   }
   const SharedLinks &getLinks() const { return links; }
 
-  /// Stands as it would after `count` times what it did since each queue began
-  /// the last `items[queue]` items before it, which takes `period` each time
-  /// and is what the queues' next items say. Queues with 0 items stay.
+  /// Advances the state by `count` periods, each of which takes `period`. A
+  /// period of a queue is its last `items[queue]` items, which its next items
+  /// must repeat. Queues with 0 items do not move.
   void skip(llvm::ArrayRef<int32_t> items, int32_t count, double period);
 
   Timeline takeTimeline() { return std::move(timeline); }
@@ -66,7 +68,7 @@ private:
     nextWaiting[queue] = list;
     list = queue;
   }
-  /// Lets a queue wait for its rendezvous; tells whether it was the last.
+  /// Makes a queue join its rendezvous. Returns whether it was the last member.
   bool join(QueueId queue, double time, GroupId group);
   void begin(GroupId group);
   void end(GroupId group, double time);
@@ -77,7 +79,8 @@ private:
 
   struct Event {
     double time = hasNotHappened;
-    /// The first that waits for it or, once it has happened, that recorded it.
+    /// The first queue that waits for the event or, after it has happened, the
+    /// queue that recorded it.
     QueueId queue = none;
     int32_t index = -1;
   };

@@ -11,18 +11,18 @@ namespace mf::sim {
 
 namespace {
 
-/// Limits after which a state is compared with earlier ones, at most: what
-/// repeats only after more is not found.
+/// The largest number of limits after which a state is compared with earlier
+/// ones. Longer repetitions are not found.
 constexpr int32_t mostRounds = 64;
-/// Below that many periods there is nothing to win.
+/// With fewer periods, skipping does not pay off.
 constexpr int32_t fewestRounds = 4;
-/// Parts of the queues where runs are looked for: one phase of a schedule that
-/// has several goes through each.
+/// The places in the queues where runs are searched. A schedule with several
+/// phases has one of them at each place.
 constexpr double windows[] = {0.25, 0.5, 0.75};
 /// Ticks up to which sums of times are exact, with some to spare.
 constexpr double mostTicks = 0x1p52;
 
-/// How all queues stand at the limits of a round.
+/// The state of all queues at the limits of a round.
 struct QueueSnapshot {
   /// The clock of the first queue with a run.
   double now = 0;
@@ -54,28 +54,28 @@ private:
   int32_t countRounds();
   bool repeats(QueueId queue) const { return runs[queue].items > 0; }
   void runRound(int32_t round);
-  /// Finds `rounds`, after which the state was the last time what it is now.
+  /// Finds `rounds`, the number of rounds since the state was last the same.
   void compare(int32_t round);
 
-  /// How often what was since then can be skipped, `most` times at most: 0 if
-  /// it is not proven.
+  /// Returns how many times, at most `most`, the period since then can be
+  /// skipped; 0 if that is not proven.
   int32_t prove(int32_t most);
   int32_t getPosition(QueueId queue) const {
     return simulation.getPositions()[queue];
   }
-  /// How much later the item is than that of the period before.
+  /// Returns how much later the item is than that of the previous period.
   double getDelay(QueueId queue, int32_t index) const {
     return simulation.getEnd(queue, index) -
            simulation.getEnd(queue, index - items[queue]);
   }
-  /// By how much the number of an event or group differs from that of the
-  /// period before.
+  /// Returns the difference of the index of an event or group from that of the
+  /// previous period.
   int32_t getStep(QueueId queue, int32_t index) const {
     return queues.getOperand({queue, index}) -
            queues.getOperand({queue, index - runs[queue].items});
   }
-  /// The first item from which on each is later by the period than the one
-  /// before.
+  /// Returns the first item from which on each item is later by the period than
+  /// the one before.
   int32_t findBegin(QueueId queue) const;
   bool waitsRepeat() const;
   bool waitRepeats(QueueId queue, int32_t index) const;
@@ -194,7 +194,7 @@ int32_t SteadyState::prove(int32_t most) {
     if (!repeats(queue))
       continue;
     items[queue] = rounds * runs[queue].items;
-    // Items in `rounds` are compared with those of the period before.
+    // The items of `rounds` are compared with those of the previous period.
     if (getPosition(queue) - items[queue] <
         runs[queue].first + runs[queue].items)
       return 0;
@@ -206,8 +206,8 @@ int32_t SteadyState::prove(int32_t most) {
   return limitByOthers(limitByRendezvous(limitByWaits(most)));
 }
 
-/// Queues without runs may wait, for what queues with runs do later than they
-/// came.
+/// Queues without runs may wait, for events of queues with runs that are later
+/// than their own arrival.
 bool SteadyState::othersStay() const {
   double earliest = std::numeric_limits<double>::infinity();
   for (QueueId queue = 0; queue < numQueues; ++queue)
@@ -281,7 +281,7 @@ bool SteadyState::costsTheSame(GroupId one, GroupId other) const {
          queues.getLinks(one) == queues.getLinks(other);
 }
 
-/// How many times the group that many steps further is like this one.
+/// Returns how many times the group at that many further steps equals this one.
 int32_t SteadyState::limitByCosts(GroupId group, int32_t step,
                                   int32_t most) const {
   for (int32_t time = 1; time <= most; ++time)
@@ -312,7 +312,8 @@ int32_t SteadyState::limitByRendezvous(int32_t most) const {
       if (isNew)
         most = limitByCosts(group, step, most);
     }
-    // One that it waits for goes on as the last one that will take its place.
+    // An item that it waits for continues as the last one that will take its
+    // place.
     ItemId next{queue, end};
     if (simulation.waits(queue) && queues.getKind(next) == ItemKind::Rendezvous)
       most = limitByCosts(queues.getOperand(next), rounds * getStep(queue, end),
@@ -324,7 +325,7 @@ int32_t SteadyState::limitByRendezvous(int32_t most) const {
   return most;
 }
 
-/// Until what queues without runs wait for.
+/// Limits the count by what queues without runs wait for.
 int32_t SteadyState::limitByOthers(int32_t most) const {
   std::vector<std::pair<ItemKind, int32_t>> awaited;
   for (QueueId queue = 0; queue < numQueues; ++queue) {

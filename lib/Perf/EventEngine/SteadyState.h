@@ -1,8 +1,8 @@
 //===- SteadyState.h - Periods that need no simulation ----------*- C++ -*-===//
 //
-// Queues that do the same again and again come to a state from which all that
-// they do is what they did before, later by a constant. It is looked for where
-// queues are marked (Queues::markPeriod) and taken only if it is proven:
+// Queues that repeat their actions reach a state from which everything happens
+// as before, later by a constant. Such a state is searched where queues are
+// marked (Queues::markPeriod), and is only used if it is proven:
 //
 // - The queues' items repeat: see Periods.h.
 // - Simulated period by period (Simulation::run with limits), at two of these
@@ -14,8 +14,9 @@
 //   recorded is later by that time; or it has long happened.
 // - In the end, too, what queues wait for is still to come.
 //
-// How queues go on is a function of just that, and of differences of times
-// only, which a tick makes exact. So the next period ends in that state again.
+// The future of the queues depends only on this state and on differences of
+// times, which a tick makes exact. Therefore the next period ends in the same
+// state again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +27,8 @@
 
 namespace mf::sim {
 
-/// Simulates the runs of marked queues, if there is a tick, and skips what
-/// repeats. Leaves what is behind them.
+/// Simulates the runs of marked queues, if there is a tick, and skips
+/// repetitions. Items after the runs are not simulated.
 void skipPeriods(const Queues &queues, Simulation &simulation);
 
 } // namespace mf::sim

@@ -1,4 +1,4 @@
-//===- TaskTimes.cpp - What the tasks of a schedule take ------------------===//
+//===- TaskTimes.cpp - Durations of a schedule's tasks --------------------===//
 
 #include "TaskTimes.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- TaskTimes.h - What the tasks of a schedule take ---------*- C++ -*-===//
+//===- TaskTimes.h - Durations of a schedule's tasks ------------*- C++ -*-===//
 
 #ifndef MF_LIB_PERF_EVENTENGINE_TASKTIMES_H
 #define MF_LIB_PERF_EVENTENGINE_TASKTIMES_H
@@ -15,8 +15,8 @@ inline double getOrZero(llvm::ArrayRef<double> numbers, size_t index) {
   return numbers.empty() ? 0 : numbers[index];
 }
 
-/// The durations of a schedule's tasks. Pieces of a sequence take the same,
-/// though those behind read more.
+/// The durations of a schedule's tasks. All pieces of a sequence take the same
+/// time, although later ones read more.
 class TaskTimes {
 public:
   TaskTimes(const schedule::Schedule &schedule, const PipelineCosts &costs);

@@ -12,7 +12,7 @@ using namespace program;
 CriticalWork::CriticalWork(const Program &program, const StepQueues &queues,
                            const sim::Timeline &times, const StepCosts &costs)
     : kernelCounts(program.kernels.size(), 0) {
-  // By queue, the items on the path and their times on it.
+  // For each queue, the items on the path with their times on it.
   std::vector<std::map<int32_t, double>> onPath(
       queues.getQueues().getNumQueues());
   for (const sim::PathStep &step :
@@ -106,7 +106,7 @@ CriticalWork::getShares(const Program &program, const StepCosts &costs) const {
   std::vector<timeline::CriticalShare> shares;
   for (const auto &[kind, seconds] : byKind)
     shares.push_back({kind, seconds});
-  // Kinds are in the order of their names, and each is there once.
+  // Kinds are in the order of their names, each once.
   llvm::sort(shares, [](const auto &left, const auto &right) {
     return std::tie(right.seconds, left.kind) <
            std::tie(left.seconds, right.kind);
@@ -117,7 +117,8 @@ CriticalWork::getShares(const Program &program, const StepCosts &costs) const {
 llvm::Expected<std::map<std::string, double>>
 computeSensitivity(const Program &program, const target::Target &target,
                    const CriticalWork &work, const StepCosts &costs) {
-  // Costs are smooth but for the larger of two times, so a small step will do.
+  // Costs are smooth except at the maximum of two times, so a small step is
+  // enough.
   constexpr double step = 1e-4;
   std::map<std::string, double> sensitivity;
   target::Target changed = target;

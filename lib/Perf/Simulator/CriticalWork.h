@@ -9,14 +9,14 @@
 
 namespace mf::simulator {
 
-/// How often the critical path of a step goes through each kind of work. The
-/// step's time is the sum, as long as the path stays the same.
+/// How often the critical path of a step contains each kind of work. The step's
+/// time is the sum, as long as the path does not change.
 class CriticalWork {
 public:
   CriticalWork(const program::Program &program, const StepQueues &queues,
                const sim::Timeline &times, const StepCosts &costs);
 
-  /// The seconds of all of it, if instructions take what `costs` says.
+  /// Returns the total time in seconds if instructions have the given costs.
   double getSeconds(const StepCosts &costs) const;
 
   /// The shares by kind of work, largest first.
@@ -38,7 +38,8 @@ private:
     std::string kind;
     int64_t count = 0;
     int64_t heldCount = 0;
-    /// Time beyond that of the transfer alone: others use its links.
+    /// The time in addition to that of the transfer alone, because others use
+    /// its links.
     double shared = 0;
   };
 
@@ -50,8 +51,9 @@ private:
   std::map<CopyKey, int64_t> copies;
 };
 
-/// For each number of the target by its path, how the step's time changes with
-/// its logarithm; those that do not matter are left out.
+/// For each number of the target, by its path, returns the derivative of the
+/// step's time with respect to its logarithm. Numbers without effect are left
+/// out.
 llvm::Expected<std::map<std::string, double>>
 computeSensitivity(const program::Program &program,
                    const target::Target &target, const CriticalWork &work,

@@ -1,4 +1,4 @@
-//===- ExpertGroups.cpp - Who shares out experts in a program -------------===//
+//===- ExpertGroups.cpp - Groups of expert parallelism in a program -------===//
 
 #include "StepCosts.h"
 #include "mf/Perf/Simulator/TokenRouting.h"
@@ -20,7 +20,7 @@ struct RowsByExpert {
   int64_t expertsOfRank = 0;
 };
 
-/// Bytes of an exchange of rows, and the members of its group.
+/// The bytes of an exchange of rows, and the members of its group.
 struct ExpertExchange {
   int64_t ownBytes = 0;
   int64_t roomBytes = 0;

@@ -9,7 +9,7 @@ namespace mf::simulator {
 
 using namespace program;
 
-/// When the moments of a step's liveness are.
+/// Returns the times of the moments of a step's liveness.
 static std::vector<double> getMomentTimes(const StageProgram &stage,
                                           const StepLiveness &liveness,
                                           StartTime getStart) {
@@ -23,8 +23,8 @@ static std::vector<double> getMomentTimes(const StageProgram &stage,
         liveness.routines[routine].instructions;
     for (int64_t moment = 0; moment < liveness.routines[routine].getLength();
          ++moment) {
-      // Moments are those of the compute stream: they do not go back, though
-      // what another stream does may start before.
+      // Moments are those of the compute stream. Their times must not decrease,
+      // although work of another stream may start earlier.
       if (moment < static_cast<int64_t>(moments.size()))
         last = std::max(last, getStart(position, moments[moment]));
       times[liveness.starts[call] + moment] = last;
@@ -41,7 +41,7 @@ std::vector<timeline::MemoryPoint> computeMemoryCurve(const StageProgram &stage,
   const std::vector<double> times = getMomentTimes(stage, liveness, getStart);
   std::vector<int64_t> alive =
       computeBytesAlive(computeLifetimes(stage, liveness), Space::Device);
-  // At the end only statics are left; without any, nothing is.
+  // At the end only statics are left, if there are any.
   alive.resize(times.size(), 0);
   std::vector<timeline::MemoryPoint> curve = {{0, alive.back()}};
   for (auto [time, bytes] : llvm::zip_equal(times, alive))

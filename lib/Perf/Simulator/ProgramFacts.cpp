@@ -1,4 +1,4 @@
-//===- ProgramFacts.cpp - Facts of a program for its timeline -------------===//
+//===- ProgramFacts.cpp - Properties of a program in its timeline ---------===//
 
 #include "mf/Perf/Simulator/ProgramFacts.h"
 #include "mf/Program/Liveness.h"
@@ -35,11 +35,11 @@ static int64_t countFlops(const Program &program, const InstructionList &list) {
   return flops;
 }
 
-/// FLOPs of the model: those of forwards, and of the gradients that backwards
-/// make. A backward's launches for an operator of the forward itself are
+/// Counts the FLOPs of the model: those of forwards, and of the gradients that
+/// backwards compute. A backward's launches of operators of forward are
 /// recomputation. The gradients of a product of two operands take as much as
-/// two products; what an operator's gradients take beyond that (attention's
-/// scores) is computed again, too.
+/// two products. Additional FLOPs of an operator's gradients (attention's
+/// scores) are recomputation too.
 static int64_t countModelFlops(const Program &program,
                                const StageProgram &stage,
                                llvm::ArrayRef<StepTask> tasks) {
@@ -125,8 +125,8 @@ std::vector<timeline::Flow> MessageTable::getFlows() const {
   return flows;
 }
 
-/// Tokens of all micro-batches and ranks: the sizes of the tensors that the
-/// host gives to the stage that reads tokens.
+/// Counts the tokens of all micro-batches and ranks, by the sizes of the
+/// tensors that the host provides to the stage that reads tokens.
 static int64_t countTokens(const Program &program) {
   for (const StageProgram &stage : program.stages) {
     int64_t tokens = 0;

@@ -129,7 +129,7 @@ findGroups(const Program &program, size_t stage, const Channel &channel) {
   return groups;
 }
 
-/// Ranks run the same program side by side, so all wait for the slowest group.
+/// Ranks run the same program concurrently, so all wait for the slowest group.
 void StepCosts::findSlowestGroups(const Program &program,
                                   const target::Topology &topology) {
   std::map<std::pair<size_t, uint32_t>, std::vector<std::vector<int64_t>>>

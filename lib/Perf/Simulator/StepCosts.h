@@ -14,19 +14,19 @@ namespace mf::simulator {
 /// alike share an entry.
 class StepCosts {
 public:
-  /// An error if a kernel has no rate, located at its first launch, or the
-  /// target does not join as many ranks as there are.
+  /// Fails if a kernel has no rate, at the location of its first launch, or if
+  /// the target joins fewer ranks than there are.
   static llvm::Expected<StepCosts> create(const program::Program &program,
                                           const target::Target &target,
                                           double expertLoad = 1);
 
-  /// Kernels take their FLOPs, messages between stages a time of their own;
-  /// nothing else takes any.
+  /// Makes costs in which kernels take time in proportion to their FLOPs,
+  /// messages between stages take a constant time, and nothing else takes any.
   static StepCosts createOfFlops(const program::Program &program,
                                  double flopsPerUnit, double messageTime);
 
-  /// The same with a target whose numbers differ; which group of ranks is the
-  /// slowest stays.
+  /// Updates the costs for a target with other numbers. The slowest groups of
+  /// ranks are not determined again.
   llvm::Error update(const program::Program &program,
                      const target::Target &target);
 
@@ -81,13 +81,13 @@ private:
   target::HostLink host;
   double memoryBytesPerSecond = 0;
   bool copiesTakeTime = true;
-  /// Tokens of the fullest rank's experts, over the mean.
+  /// The tokens of the fullest rank's experts, divided by the mean.
   double expertLoad = 1;
 };
 
-/// Bytes of an exchange: of a message its own; of a collective those of the
-/// largest tensor. An exchange of rows counts the rows of a rank itself, as if
-/// they were spread evenly, and not the room for them.
+/// Returns the bytes of an exchange: those of a message, or of the largest
+/// tensor of a collective. For an exchange of rows, they are the rows of a rank
+/// if these were spread evenly, not the room for rows.
 int64_t getTransferBytes(const program::InstructionList &list,
                          const program::Instruction &instruction);
 

@@ -15,7 +15,7 @@ public:
       : stage(stage), number(number), costs(costs), list(list),
         lastOfStream(stage.streams.size(), none) {}
 
-  /// `recordedBehind` are instructions behind which a call may record events.
+  /// `recordedBehind` marks instructions after which a call may record events.
   std::vector<Op> read(const std::vector<bool> &recordedBehind);
 
 private:
@@ -42,7 +42,7 @@ private:
 
 Op &ListReader::add(OpKind kind, uint32_t stream, uint32_t instruction) {
   // An exchange holds up the next work or wait. Events that are recorded before
-  // it are not delayed: the work that they stand for is done.
+  // that are not delayed, because the work that they represent is done.
   if (stream == stage.computeStream &&
       (kind == OpKind::Kernels || kind == OpKind::Wait))
     addHeld();

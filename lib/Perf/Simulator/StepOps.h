@@ -1,8 +1,8 @@
 //===- StepOps.h - Operations of an instruction list on streams -*- C++ -*-===//
 //
 // An instruction list in the form from which the simulator makes items. A
-// routine is read once, however often it is called, and kernels that follow one
-// another on a stream become one piece of work.
+// routine is converted once, however often it is called, and successive kernels
+// on a stream are merged into one item.
 //
 //===----------------------------------------------------------------------===//
 

@@ -69,8 +69,8 @@ void StepQueues::addItem(size_t stage, const Emitted &emitted) {
   }
 }
 
-/// A network has links of its own in the simulation where several streams of a
-/// stage use it, and so may get in each other's way.
+/// The links of a network are simulated if several streams of a stage use it,
+/// so that their transfers may overlap.
 void StepQueues::addLinks(size_t stage) {
   constexpr uint32_t noStream = ~0u;
   constexpr sim::LinkId noLink = -1;
@@ -131,7 +131,7 @@ void StepQueues::addExchange(size_t stage, sim::QueueId queue,
   const Channel &channel = program.channels[exchange.channel];
   const target::TransferCost &cost = costs.getTransfer(emitted.op->operand);
   if (!channel.isTransfer && !channel.group.crossesStages()) {
-    // The others of the group do the same at the same time.
+    // The other ranks of the group do the same at the same time.
     queues.addRendezvous(queue, addGroup(stage, channel, cost));
     return;
   }

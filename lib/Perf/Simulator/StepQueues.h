@@ -1,7 +1,7 @@
 //===- StepQueues.h - A step on the queues of the simulator -----*- C++ -*-===//
 //
 // Each stream of each stage is a queue. All ranks of a stage run the same
-// program at the same time, so one stands for all
+// program at the same time, so one rank represents them all
 // (lib/Program/ProgressVerifier.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -17,7 +17,7 @@
 
 namespace mf::simulator {
 
-/// Something that is put in a queue.
+/// An item that is put on a queue.
 struct Emitted {
   const Op *op = nullptr;
   /// The list that it is of, and the call that runs it; null in the step.
@@ -46,7 +46,7 @@ public:
   }
 
   /// Calls `visit(emitted)` for each item of a stage, in the order in which
-  /// they were put in queues; the k-th of a stream is item k of its queue.
+  /// they were put on queues. The k-th item of a stream is item k of its queue.
   template <typename Visitor> void walk(size_t stage, Visitor visit) const;
 
   /// The instruction or call of an item, for messages.
@@ -57,8 +57,8 @@ public:
 private:
   void addStage(size_t stage);
   void addLinks(size_t stage);
-  /// The links of the networks that a transfer uses, on the sending or on the
-  /// receiving stage; links that one stream alone uses are left out.
+  /// Returns the links of the networks that a transfer uses, on the sending or
+  /// on the receiving stage. Links that only one stream uses are left out.
   void getLinks(size_t stage, const target::TransferCost &cost, bool isSend,
                 llvm::SmallVectorImpl<sim::LinkId> &links) const;
   sim::GroupId addGroup(size_t stage, const program::Channel &channel,
@@ -82,10 +82,10 @@ private:
   /// The first queue of each stage.
   std::vector<sim::QueueId> firstQueues;
   std::vector<sim::EventId> firstEvents;
-  /// By stage, network and direction (sent, received): the link, or -1.
+  /// For each stage, network and direction (sent, received), the link, or -1.
   std::vector<std::vector<std::array<sim::LinkId, 2>>> links;
-  /// By channel, the rendezvous of its uses between stages, and, by stage and
-  /// side, how many each has come to.
+  /// For each channel, the rendezvous of its uses between stages and, for each
+  /// stage and side, the number of those that it has reached.
   std::vector<std::vector<sim::GroupId>> groups;
   std::vector<std::vector<std::array<uint32_t, 2>>> numExchanges;
 };

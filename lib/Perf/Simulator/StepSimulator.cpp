@@ -23,7 +23,8 @@ static constexpr double tick = 0x1p-40;
 
 namespace {
 
-/// Seconds of an instruction list's work, by kind; the same whenever it runs.
+/// The time of an instruction list's work in seconds, by kind. It is the same
+/// in every call.
 using ListWork = std::map<std::string, double>;
 
 class StepSimulator {
@@ -59,7 +60,7 @@ void StepSimulator::readMemory(const StageProgram &stage,
   result.limitBytes = stage.hbmLimitBytes.value_or(target.memory.bytes);
   if (!options.withSpans)
     return;
-  // Finer than can be seen.
+  // Finer points would not be visible.
   constexpr double shownPoints = 1e5;
   result.memory = computeMemoryCurve(
       stage,
@@ -119,7 +120,7 @@ Error StepSimulator::readStage(size_t number, const StepCosts &costs,
   for (const timeline::StreamTimeline &stream : timeline.streams)
     if (!stream.spans.empty())
       timeline.end = std::max(timeline.end, stream.spans.back().end);
-  // The peak and its contents are the plan's, whatever the times are.
+  // The peak and its contents are those of the plan, independent of times.
   addStageFacts(program, stage, *tasks, timeline);
   readMemory(stage, spans, timeline);
   readWork(number, costs, timeline);

@@ -10,7 +10,8 @@ using namespace program;
 using timeline::Span;
 using timeline::StageTimeline;
 
-/// When the last of each rendezvous has come: then it begins.
+/// Returns the time at which the last member of each rendezvous arrives, which
+/// is its start.
 static std::vector<double> getGroupStarts(const sim::Queues &queues,
                                           const sim::Timeline &times) {
   std::vector<double> starts(queues.getNumGroups(), 0);
@@ -56,7 +57,7 @@ void SpanReader::noteStart(const Emitted &emitted, uint32_t instruction,
     return;
   std::vector<double> &ofCall = starts[emitted.position];
   ofCall.resize(emitted.list->instructions.size());
-  // A wait comes before the work that needs it.
+  // A wait precedes the work that needs it.
   if (ofCall[instruction] == 0)
     ofCall[instruction] = time;
 }

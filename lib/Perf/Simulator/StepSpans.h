@@ -11,7 +11,7 @@
 
 namespace mf::simulator {
 
-/// Reads off queues that have been simulated what happened when.
+/// Reads the times of activities from queues that have been simulated.
 class SpanReader {
 public:
   SpanReader(const program::Program &program, const StepQueues &queues,
@@ -22,8 +22,9 @@ public:
   void read(size_t stage, llvm::ArrayRef<program::StepTask> tasks,
             timeline::StageTimeline &result);
 
-  /// When streams came to the instructions of the call at `position` of the
-  /// stage that was read last, by instruction; only if each kernel has a span.
+  /// Returns the times at which streams reached the instructions of the call at
+  /// `position` of the stage that was read last. Requires that each kernel has
+  /// a span.
   llvm::ArrayRef<double> getStarts(uint32_t position) const;
 
   /// The messages between the stages that have been read.
@@ -44,11 +45,11 @@ private:
   const StepCosts &costs;
   const ActivityTable &activities;
   bool spanOfEachKernel;
-  /// By rendezvous, when the last has come.
+  /// For each rendezvous, the time at which the last member arrived.
   std::vector<double> groupStarts;
-  /// The task of the stage that is being read whose call is at `position`.
+  /// The task, on the stage that is being read, whose call is at `position`.
   int32_t task = -1;
-  /// Whether a kernel of it that takes time has been.
+  /// True if a kernel of the task with a duration has been read.
   bool hasKernel = false;
   /// For each call of this stage, the start of each instruction.
   llvm::DenseMap<uint32_t, std::vector<double>> starts;

@@ -60,12 +60,11 @@ static double findUnit(const std::vector<StageTasks> &stages) {
   return static_cast<double>(longest);
 }
 
-/// When the tasks run, with chunks numbered.
+/// Simulates the tasks and numbers their chunks.
 static Expected<StepTimeline> runTasks(const Program &program,
                                        const std::vector<StageTasks> &stages,
                                        const StepCosts &costs) {
-  // Units are kept as they are, so that work of equal length ends at the same
-  // time.
+  // Units are not rounded, so that work of equal length ends at the same time.
   const StepQueues queues(program, costs, /*tick=*/0);
   Expected<sim::Timeline> times = queues.simulate();
   if (!times)

@@ -62,15 +62,15 @@ int64_t RoutedLoad::getFullest() const { return *llvm::max_element(rankRows); }
 
 namespace {
 
-/// The generator of torch.Generator on a CPU, whose numbers are the same with
-/// every standard library.
+/// The generator of torch.Generator on a CPU, whose numbers do not depend on
+/// the standard library.
 class Draw {
 public:
   explicit Draw(uint32_t seed) : bits(seed) {}
   int64_t below(int64_t count) {
     return static_cast<int64_t>(static_cast<uint32_t>(bits())) % count;
   }
-  /// In (0, 1).
+  /// Returns a number in (0, 1).
   double unit() {
     const uint64_t high = bits(), low = bits();
     return (static_cast<double>((high << 32 | low) >> 11) + 0.5) * 0x1p-53;
@@ -97,7 +97,7 @@ public:
       prepareTrace();
   }
 
-  /// The experts of all tokens, those of a token ascending.
+  /// Returns the experts of all tokens, in ascending order for each token.
   std::vector<int32_t> run();
 
 private:
@@ -124,7 +124,8 @@ private:
   Draw draw;
   /// Scratch of draws, and the places of experts in a trace.
   std::vector<int32_t> order;
-  /// By place in `order`: the sum of the shares up to there, times the choices.
+  /// For each index in `order`, the sum of the shares up to there, times the
+  /// choices.
   std::vector<double> sums;
   std::vector<int32_t> chosen;
 };
@@ -137,7 +138,7 @@ bool TokenRouter::isHot(int64_t token) const {
   return token % 4 != 0;
 }
 
-/// Draws distinct experts of `count`, each `stride` behind the one before.
+/// Draws distinct experts among `count` experts at distance `stride`.
 void TokenRouter::chooseFrom(int64_t first, int64_t count, int64_t stride) {
   draw.permute(llvm::MutableArrayRef(order).take_front(count));
   for (int64_t choice = 0; choice < size.choices; ++choice)
@@ -158,7 +159,7 @@ void TokenRouter::chooseZipf() {
     chosen.push_back(keys[choice].second);
 }
 
-/// The 8, 16, 32 and 64 busiest of 256 experts take these shares of tokens.
+/// The 8, 16, 32 and 64 busiest of 256 experts receive these shares of tokens.
 void TokenRouter::prepareTrace() {
   constexpr std::array<std::pair<double, double>, 5> bands = {
       {{8, 0.356}, {16, 0.465}, {32, 0.585}, {64, 0.712}, {256, 1.0}}};
@@ -174,7 +175,7 @@ void TokenRouter::prepareTrace() {
   };
   const auto count = static_cast<double>(size.experts);
   for (int64_t number = 1; number <= size.experts; ++number)
-    // No expert can get more than one choice of each token.
+    // An expert can receive at most one choice of each token.
     sums.push_back(
         std::min(getShare(static_cast<double>(number) * 256 / count) *
                      static_cast<double>(size.choices),
@@ -182,7 +183,8 @@ void TokenRouter::prepareTrace() {
   draw.permute(order);
 }
 
-/// Systematic draws: each expert with exactly its share, none twice.
+/// Draws systematically: each expert receives exactly its share, and a token
+/// chooses no expert twice.
 void TokenRouter::chooseTrace() {
   const double offset = draw.unit();
   for (int64_t choice = 0; choice < size.choices; ++choice) {

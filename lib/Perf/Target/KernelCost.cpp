@@ -13,7 +13,7 @@ using namespace llvm;
 
 namespace mf::target {
 
-/// "kernel 'aclnnMatmul' of kind 'matmul'".
+/// Returns, for example, "kernel 'aclnnMatmul' of kind 'matmul'".
 static std::string describe(const KernelSignature &signature) {
   return ("kernel '" + signature.name + "' of kind '" + signature.kind + "'")
       .str();
@@ -40,7 +40,7 @@ static double getFilledRows(const KernelSignature &signature,
   return takesCounts ? compilation.filledRows : 1;
 }
 
-/// Whether a measure grows with the number of rows.
+/// Returns whether a measure grows with the number of rows.
 static bool isOfRows(StringRef measure) {
   return is_contained({"rows", "flops", "full_flops"}, measure);
 }

@@ -14,15 +14,16 @@ struct NumberPlaces {
   struct Span {
     size_t begin = 0, end = 0;
   };
-  /// The text behind `key =`, up to its end.
+  /// For each key, the text after `key =` up to its end.
   llvm::StringMap<Span> values;
   /// The end of an entry's last value: where another can follow. The device
   /// itself is "".
   llvm::StringMap<size_t> ends;
 };
 
-/// Finds them in `#ascend.device<...>`, whose comments must be blank. Parts
-/// that are attributes defined elsewhere have a value, but no places inside.
+/// Finds the places in `#ascend.device<...>`, whose comments must be blanked.
+/// Parts that are attributes defined elsewhere have a value, but no places
+/// inside of it.
 NumberPlaces findNumberPlaces(llvm::StringRef text);
 
 } // namespace mf::target

@@ -1,4 +1,4 @@
-//===- TargetEdit.cpp - Other numbers in the file of a target -------------===//
+//===- TargetEdit.cpp - Replaces numbers in a target's file ---------------===//
 
 #include "NumberPlaces.h"
 #include "TargetText.h"
@@ -27,8 +27,8 @@ static std::map<std::string, double> getNumbers(Target target) {
   return numbers;
 }
 
-/// The edits that turn the numbers of `from` into those of `to`, or none if the
-/// text has no place for one.
+/// Returns the edits that change the numbers of `from` to those of `to`, or
+/// none if the text has no place for one of them.
 static std::optional<std::vector<Replacement>>
 findReplacements(StringRef text, const Target &from, const Target &to) {
   const NumberPlaces places = findNumberPlaces(blankComments(text));
@@ -64,14 +64,14 @@ std::string editTarget(StringRef text, const Target &from, const Target &to,
                        mlir::MLIRContext &context, StringRef comment) {
   if (auto replacements = findReplacements(text, from, to)) {
     std::string edited = text.str();
-    // From the back, so that the offsets before stay.
+    // Edits are applied from the end, so that earlier offsets stay valid.
     sort(*replacements, [](const Replacement &a, const Replacement &b) {
       return std::tie(b.begin, b.text) < std::tie(a.begin, a.text);
     });
     for (const Replacement &replacement : *replacements)
       edited.replace(replacement.begin, replacement.end - replacement.begin,
                      replacement.text);
-    // Errors are dropped: the target is then printed anew.
+    // Errors are dropped, because the target is then printed anew.
     mlir::ScopedDiagnosticHandler handler(&context, [](mlir::Diagnostic &) {});
     SourceMgr sources;
     sources.AddNewSourceBuffer(MemoryBuffer::getMemBufferCopy(edited), SMLoc());

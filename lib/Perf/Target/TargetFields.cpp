@@ -55,11 +55,11 @@ double Field::getNumber() const {
 std::string formatTargetNumber(double number) {
   if (!std::isfinite(number))
     return std::isnan(number) ? "nan" : number > 0 ? "inf" : "-inf";
-  // Not -0, which as an integer is another number.
+  // -0 would be another number than the integer 0.
   if (number == 0)
     return "0";
   std::string text = formatExact(number);
-  // To MLIR 4e-06 is the integer 4 and something else.
+  // MLIR lexes 4e-06 as the integer 4 and a word.
   if (const size_t exponent = text.find('e');
       exponent != std::string::npos && text.find('.') == std::string::npos)
     text.insert(exponent, ".0");

@@ -50,7 +50,7 @@ Expected<std::unique_ptr<MemoryBuffer>> openTarget(StringRef nameOrPath) {
 // Modules
 //===----------------------------------------------------------------------===//
 
-/// "it has devices CPU, GPU".
+/// Returns, for example, "it has devices CPU, GPU".
 static std::string describeDevices(mlir::TargetSystemSpecInterface system) {
   std::string text;
   for (mlir::DataLayoutEntryInterface entry : system.getEntries())
@@ -59,7 +59,8 @@ static std::string describeDevices(mlir::TargetSystemSpecInterface system) {
   return text.empty() ? "it has none" : text;
 }
 
-/// The description in a module, or null behind an error.
+/// Returns the description in a module. Reports an error and returns null if
+/// there is none.
 static DeviceAttr findDevice(mlir::ModuleOp module, mlir::Location place) {
   mlir::Attribute spec = module->getAttr(specName);
   if (!spec) {

@@ -20,8 +20,8 @@ std::string makeComment(StringRef text) {
   return comment;
 }
 
-/// The offset behind the string that begins at `offset`; strings end with their
-/// line at the latest.
+/// Returns the offset after the string that begins at `offset`. Strings end at
+/// the end of their line at the latest.
 static size_t skipString(StringRef text, size_t offset) {
   for (++offset; offset < text.size() && text[offset] != '\n'; ++offset) {
     if (text[offset] == '"')

@@ -1,8 +1,7 @@
 //===- TargetText.h - Prepares a target's file for parsing ------*- C++ -*-===//
 //
-// MLIR looks for the end of an attribute before it parses it, and takes
-// brackets and quotes in comments for its own. People write comments as they
-// like.
+// MLIR searches for the end of an attribute before it parses it, and
+// misinterprets brackets and quotes in comments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +14,7 @@
 
 namespace mf::target {
 
-/// Each line of a text as a `//` line; nothing for no text.
+/// Returns each line of a text as a `//` line; empty for an empty text.
 std::string makeComment(llvm::StringRef text);
 
 /// The text with blanks for its comments: all else stays in its place.
@@ -24,13 +23,13 @@ std::string blankComments(llvm::StringRef text);
 /// A bracket that has no partner, or is too deep for MLIR's recursive parser.
 struct WrongBracket {
   size_t offset = 0;
-  /// "'{' is not closed".
+  /// The message, for example "'{' is not closed".
   std::string message;
 };
 
-/// The first in a text without comments that is closed by another kind, closes
-/// nothing or is inside of more than 100 others; else the innermost that the
-/// text ends in.
+/// Returns the first bracket in a text without comments that is closed by
+/// another kind, closes nothing, or is nested more than 100 deep. Otherwise
+/// returns the innermost bracket that is not closed at the end of the text.
 std::optional<WrongBracket> findWrongBracket(llvm::StringRef text);
 
 } // namespace mf::target

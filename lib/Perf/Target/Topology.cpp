@@ -28,7 +28,7 @@ struct Level {
   bool isUneven() const { return fewest != most; }
 };
 
-/// A place, and how many ranks of a group are there.
+/// A place, and the number of ranks of a group that are there.
 using Place = std::pair<int64_t, int64_t>;
 } // namespace
 
@@ -119,8 +119,8 @@ static double getCollectiveRate(const Network &network) {
   return network.bytesPerSecond * network.collectiveShare;
 }
 
-/// An all_gather or reduce_scatter of `bytes` among members of one group of a
-/// network, all at once.
+/// Returns the duration of an all_gather or reduce_scatter of `bytes` among
+/// members of one group of a network.
 static double getPhaseSeconds(const Network &network, double bytes,
                               int64_t members) {
   const auto count = static_cast<double>(members);
@@ -129,7 +129,8 @@ static double getPhaseSeconds(const Network &network, double bytes,
                                         : bytes * (count - 1) / count / rate;
 }
 
-/// How many phases of getPhaseSeconds a collective has in each network.
+/// Returns the number of phases of getPhaseSeconds that a collective has in
+/// each network.
 static double getNumPhases(CollectiveKind kind) {
   switch (kind) {
   case CollectiveKind::AllGather:
@@ -146,7 +147,7 @@ static double getNumPhases(CollectiveKind kind) {
 }
 
 namespace {
-/// Adds up what phases of a collective take.
+/// Sums the durations of the phases of a collective.
 class Phases {
 public:
   explicit Phases(const Target &target) : target(target) {}
@@ -156,7 +157,8 @@ public:
     hiddenSeconds += seconds * target.networks[network].hidden;
   }
 
-  /// The cost of all of them in these networks, each of which is set up once.
+  /// Returns the cost of all phases in these networks. Each network's latency
+  /// counts once.
   TransferCost finish(ArrayRef<Level> levels) {
     TransferCost cost;
     cost.seconds = total;
@@ -177,8 +179,9 @@ private:
 };
 } // namespace
 
-/// Each part straight to its peer, over all networks at once: on a mesh the
-/// busiest link goes to the group with the most ranks.
+/// Returns the cost if each part is sent directly to its peer, over all
+/// networks at once. In a mesh the busiest link leads to the group with the
+/// most ranks.
 static TransferCost getExchangeCost(const Target &target, double bytes,
                                     size_t numRanks, ArrayRef<Level> levels) {
   const double part = bytes / static_cast<double>(numRanks);
@@ -200,8 +203,8 @@ static TransferCost getExchangeCost(const Target &target, double bytes,
   return phases.finish(levels);
 }
 
-/// Around one ring of all ranks, whose slowest links all wait for: where groups
-/// have different numbers of them.
+/// Returns the cost of one ring of all ranks, which all wait for its slowest
+/// links. It is used if groups have different numbers of ranks.
 static TransferCost getRingCost(const Target &target, CollectiveKind kind,
                                 double bytes, size_t numRanks,
                                 ArrayRef<Level> levels) {
