@@ -141,6 +141,36 @@ def CastOnce : Pass<"ascend-cast-once", "::mf::ascend::ProgramOp"> {
   let dependentDialects = ["::mf::ascend::AscendDialect"];
 }
 
+def LegalizeForCann : Pass<"ascend-legalize-for-cann", "::mf::ascend::ProgramOp"> {
+  let summary = "Plan the memory that functions of CANN need beside operands";
+  let description = [{
+    CANN takes labels as INT64, makes masks of BOOL, gradients of norms in fp32 and
+    statistics of softmax eight times over, and some kernels are several of its
+    functions. What lies between them follows from the statements of the kernels'
+    records (AscendKernels.td, `cannBody`), run on shapes alone: each launch gets it
+    as a workspace, each temporary with the alignment and the slack of a buffer. A
+    workspace that our kernel needs serves both. Memory is then planned for it like
+    for all else, and `mf-translate --ascend-to-cpp` lends it to the kernel. Launches
+    with steps, as chains, become launches of their steps.
+
+    What functions of CANN ask for by themselves is known only on the device; the
+    program asks when it starts. A remark says of each kernel what it needs, and
+    which kernels CANN has not.
+
+    ```mlir
+    ascend.launch "aclnnCrossEntropyLoss"(%logits, %labels) -> (%loss, %sum, %count) {...} cell "loss" : ...
+    // becomes
+    %w = ascend.alloc : <256xi32, hbm>
+    ascend.launch "aclnnCrossEntropyLoss"(%logits, %labels) -> (%loss, %sum, %count) workspace(%w : !ascend.buffer<256xi32, hbm>) {...} cell "loss" : ...
+    ```
+  }];
+  let options = [
+    Option<"printPlan", "print-plan", "bool", /*default=*/"false",
+           "print on standard error what each kernel needs">
+  ];
+  let dependentDialects = ["::mf::ascend::AscendDialect"];
+}
+
 def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
   let summary = "Give every buffer of a program an offset in one arena";
   let description = [{

@@ -82,6 +82,7 @@ static LogicalResult verifySharing(LaunchOp op,
 
 static LogicalResult verifyWorkspace(LaunchOp op,
                                      const KernelSignature &signature) {
+  // It may be larger than our kernel needs: programs on CANN have more there.
   Value workspace = op.getWorkspace();
   if (!workspace && !signature.mayNeedWorkspace())
     return success();
@@ -91,10 +92,6 @@ static LogicalResult verifyWorkspace(LaunchOp op,
                             << needed << " bytes, but got none";
   if (!workspace)
     return success();
-  if (needed == 0)
-    return op.emitOpError() << signature.name
-                            << ": has a workspace, but needs none for these "
-                               "operands";
   auto type = cast<BufferType>(workspace.getType());
   if (type.getSpace() != Space::Hbm || type.getBytes() < needed)
     return op.emitOpError()

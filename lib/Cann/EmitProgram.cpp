@@ -22,7 +22,7 @@ static std::string makeKernelHeader(const std::set<std::string> &kernels) {
   }
   std::string text =
       "// The kernels of the program, each as calls of aclnn.\n\n"
-      "#ifndef MF_KERNELS_H\n#define MF_KERNELS_H\n\n#include \"mf_cann.h\"\n";
+      "#ifndef MF_KERNELS_H\n#define MF_KERNELS_H\n\n#include \"mf_rank.h\"\n";
   for (const std::string &header : headers)
     text += "#include \"aclnnop/aclnn_" + header + ".h\"\n";
   return text + "\nnamespace kernels {\n\nusing namespace mf_cann;\n" +

@@ -189,9 +189,14 @@ llvm::Error StepEmitter::emitLaunch(const InstructionList &list,
                                           "CANN has no counterpart of '" +
                                               kernel.spec.name + "'" +
                                               getMending(kernel.spec.name));
+  const Operand &last = instruction.accesses.back().operand;
+  llvm::Expected<std::string> workspace = getWorkspace(
+      instruction, kernel, getPlace(list.buffers[last.buffer], last.offset));
+  if (!workspace)
+    return workspace.takeError();
   kernels.insert(kernel.spec.name);
-  os << llvm::formatv("  kernels::{0}(rank.stream({1}), {2}", call->function,
-                      instruction.stream, quote(instruction.cell))
+  os << llvm::formatv("  kernels::{0}(rank.stream({1}{2}), {3}", call->function,
+                      instruction.stream, *workspace, quote(instruction.cell))
      << getOperands(list, instruction, kernel);
   if (!kernel.signature->attributes.empty())
     os << ",\n      "

@@ -27,6 +27,14 @@ llvm::Error emitExchange(const program::Program &program,
                          llvm::ArrayRef<std::string> places,
                          llvm::raw_ostream &os);
 
+/// The memory that a launch has for what CANN needs beside the operands, as
+/// arguments behind its stream: ", call.scratch + 512, 640", or nothing. `last`
+/// is the place of its last access. Fails with a LocatedError if there is too
+/// little.
+llvm::Expected<std::string>
+getWorkspace(const program::Instruction &instruction,
+             const program::LaunchedKernel &kernel, llvm::StringRef last);
+
 /// A number of C++ that has the bits of `value`.
 std::string getNumber(double value);
 

@@ -117,6 +117,11 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
     manager.addNestedPass<ascend::ProgramOp>(
         createFuseElementwise(elementwise));
   }
+  if (options.forCann) {
+    LegalizeForCannOptions legalize;
+    legalize.printPlan = options.printPlan;
+    manager.addNestedPass<ascend::ProgramOp>(createLegalizeForCann(legalize));
+  }
   PlanMemoryOptions plan;
   memory::StepPlanOptions effort = options.planEffort;
   // Stages often have the same chunks, so packings are cached.

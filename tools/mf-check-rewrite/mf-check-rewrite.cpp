@@ -41,6 +41,9 @@ static cl::opt<double> tolerance(
 static cl::opt<bool>
     castOnce("cast-once", cl::cat(category),
              cl::desc("Convert parameters once per step, as mf-opt does"));
+static cl::opt<bool>
+    forCann("for-cann", cl::cat(category),
+            cl::desc("Lower to kernels that CANN has, as mf-opt does"));
 static cl::opt<int64_t>
     lossChunks("loss-chunks", cl::value_desc("n"), cl::cat(category),
                cl::init(0),
@@ -78,6 +81,7 @@ static int checkPasses(mlir::ModuleOp module) {
   options.verify = false;
   options.config = config;
   options.castOnce = castOnce;
+  options.forCann = forCann;
   options.lossChunks = lossChunks;
   options.recomputeTasks = recomputeTasks;
   mf::passes::buildTrainingStepPipeline(manager, options);

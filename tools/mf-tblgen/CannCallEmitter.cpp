@@ -119,8 +119,54 @@ static void emitCannCalls(const llvm::RecordKeeper &records, raw_ostream &os) {
   }
 }
 
+/// A function that runs the statements on shapes alone.
+static void emitMeasure(raw_ostream &os, const KernelRecord &kernel) {
+  os << "void measure_" << kernel.name
+     << "(NeedsStream &stream, const KernelSpec &spec) {\n"
+        "  OperandShapes givenInputs(spec.inputs), "
+        "givenOutputs(spec.outputs);\n";
+  auto takeAll = [&](llvm::ArrayRef<OperandRecord> operands,
+                     llvm::StringRef from) {
+    for (const OperandRecord &operand : operands)
+      os << "  const auto " << operand.name << " = " << from
+         << (operand.isVariadic ? ".takeRest();\n" : ".take();\n");
+  };
+  takeAll(kernel.inputs, "givenInputs");
+  takeAll(kernel.outputs, "givenOutputs");
+  for (const AttributeRecord &attribute : kernel.attributes)
+    os << "  const auto " << attribute.name << " = getAttributeValue<"
+       << llvm::StringSwitch<llvm::StringRef>(attribute.kind)
+              .Case("Bool", "bool")
+              .Case("Int", "int64_t")
+              .Case("Double", "double")
+              .Default("Dims")
+       << ">(spec, \"" << attribute.name << "\");\n";
+  os << "  " << getStatements(kernel) << "\n}\n\n";
+}
+
+static void emitCannNeeds(const llvm::RecordKeeper &records, raw_ostream &os) {
+  llvm::emitSourceFileHeader("What kernels need on CANN", os, records);
+  const std::vector<KernelRecord> kernels = readKernels(records);
+  auto needsMemory = [](const KernelRecord &kernel) {
+    return kernel.cannBody.contains("stream.make");
+  };
+  for (const KernelRecord &kernel : kernels)
+    if (needsMemory(kernel))
+      emitMeasure(os, kernel);
+  os << "constexpr LaunchedOnCann launchedOnCann[] = {\n";
+  for (const KernelRecord &kernel : kernels)
+    if (!kernel.cann.empty() || !kernel.cannBody.empty())
+      os << "    {\"" << kernel.name << "\", "
+         << (needsMemory(kernel) ? "measure_" + kernel.name.str() : "nullptr")
+         << "},\n";
+  os << "};\n";
+}
+
 static llvm::TableGen::Emitter::Opt cannEmitter(
     "gen-cann-calls", emitCannCalls,
     "Generate the functions by which programs call kernels of CANN");
+static llvm::TableGen::Emitter::Opt
+    needsEmitter("gen-cann-needs", emitCannNeeds,
+                 "Generate the functions that say what kernels need on CANN");
 
 } // namespace mf

@@ -276,6 +276,4 @@ inline size_t getRoom(size_t bytes) {
 
 } // namespace mf_cann
 
-#include "mf_rank.h"
-
 #endif // MF_CANN_H

@@ -9,7 +9,7 @@
 #ifndef MF_CAPTURE_H
 #define MF_CAPTURE_H
 
-#include "mf_cann.h"
+#include "mf_rank.h"
 
 namespace mf_cann {
 

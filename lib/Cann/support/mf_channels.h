@@ -10,7 +10,7 @@
 
 #include "hccl/hccl.h"
 #include "mf/Step/StepRun.h"
-#include "mf_cann.h"
+#include "mf_rank.h"
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

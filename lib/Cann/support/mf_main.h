@@ -4,9 +4,9 @@
 #define MF_MAIN_H
 
 #include "mf/Step/StepRun.h"
-#include "mf_cann.h"
 #include "mf_capture.h"
 #include "mf_channels.h"
+#include "mf_rank.h"
 #include <cstdlib>
 #include <functional>
 #include <iostream>

@@ -38,8 +38,12 @@ public:
       throw std::runtime_error(describe(name) + ": " + message);
   }
 
-  /// Memory until the kernel has run. The next one may use it: operators of a
-  /// stream run one after another.
+  /// Gives the kernel that follows what is planned for its temporaries.
+  void lend(char *memory, size_t bytes) {
+    lent = memory;
+    lentBytes = bytes;
+  }
+  /// A part of that.
   CannTensor makeScratch(const Dims &dims, aclDataType type);
   /// `x` itself if it is fp32.
   CannTensor makeFloat(const CannTensor &x) {
@@ -82,7 +86,8 @@ private:
   const char *name = "";
   const char *place = "";
   CannBlock workspace;
-  size_t scratchBytes = 0;
+  char *lent = nullptr;
+  size_t lentBytes = 0, scratchBytes = 0;
   size_t neededBytes = 0;
   std::string needyPlace;
   std::map<const char *, bool> flags;
@@ -111,7 +116,11 @@ public:
   CannRank &operator=(const CannRank &) = delete;
   ~CannRank();
 
-  CannStream &stream(size_t number) { return *streams[number]; }
+  /// The stream, with the planned memory for the next kernel's temporaries.
+  CannStream &stream(size_t number, char *memory = nullptr, size_t bytes = 0) {
+    streams[number]->lend(memory, bytes);
+    return *streams[number];
+  }
   char *device(int64_t offset) const { return arena.get() + offset; }
   char *host(int64_t offset) const { return hostMemory.get() + offset; }
 
@@ -237,9 +246,12 @@ inline CannTensor CannStream::makeScratch(const Dims &dims, aclDataType type) {
   const size_t begin = scratchBytes;
   const auto bytes = static_cast<size_t>(count(dims) * getBytes(type));
   scratchBytes += getRoom(bytes);
-  // While sizes are asked for, any address will do.
-  char *base = rank.asks() ? rank.device(0) : workspace.get() + begin;
-  return {base, type, dims, {}};
+  if (scratchBytes > lentBytes)
+    throw std::runtime_error(describe(name) + ": needs " +
+                             std::to_string(scratchBytes) +
+                             " bytes for temporaries, but the plan has " +
+                             std::to_string(lentBytes));
+  return {lent + begin, type, dims, {}};
 }
 
 inline void CannStream::requireHost() const {
@@ -289,23 +301,20 @@ void CannStream::call(const char *function,
   }
   const uint64_t bytes = executor->getWorkspaceBytes();
   if (rank.asks()) {
-    const size_t needed = scratchBytes + (bytes ? getRoom(bytes) : 0);
+    const size_t needed = bytes ? getRoom(bytes) : 0;
     if (needed > neededBytes) {
       neededBytes = needed;
       needyPlace = describe(function);
     }
-    // Scratch memory has its place only when all sizes are known.
-    if (scratchBytes == 0)
-      executors.keep(std::move(made));
+    executors.keep(std::move(made));
     return;
   }
-  if (scratchBytes + bytes > workspace.getSize())
+  if (bytes > workspace.getSize())
     throw std::runtime_error(
-        describe(function) + ": needs " + std::to_string(scratchBytes + bytes) +
-        " bytes of workspace, but at the start it needed " + "at most " +
+        describe(function) + ": needs " + std::to_string(bytes) +
+        " bytes of workspace, but at the start it needed at most " +
         std::to_string(workspace.getSize()));
-  if (const aclnnStatus status =
-          executor->run(run, workspace.get() + scratchBytes, handle))
+  if (const aclnnStatus status = executor->run(run, workspace.get(), handle))
     fail(describe(function), status);
 }
 

@@ -69,14 +69,6 @@ ascend.launch "aclnnRmsNorm"(%x, %x) -> (%y, %y) {epsilon = 1.0 : f64} : (!ascen
 
 // -----
 
-%x = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
-%y = "test.buffer"() : () -> !ascend.buffer<4xf32, hbm>
-%w = "test.buffer"() : () -> !ascend.buffer<4xi32, hbm>
-// expected-error @below {{aclnnNeg: has a workspace, but needs none for these operands}}
-ascend.launch "aclnnNeg"(%x) -> (%y) workspace(%w : !ascend.buffer<4xi32, hbm>) {} : (!ascend.buffer<4xf32, hbm>) -> !ascend.buffer<4xf32, hbm>
-
-// -----
-
 %x = "test.buffer"() : () -> !ascend.buffer<100000xf32, hbm>
 %y = "test.buffer"() : () -> !ascend.buffer<f32, hbm>
 %w = "test.buffer"() : () -> !ascend.buffer<1xi32, hbm>

@@ -169,6 +169,7 @@ class Cases:
         two_layers = self.example("two_layers.mlir")
         yield two_layers, self.example("two_layers.yaml")
         yield two_layers, self.example("two_layers_swap.yaml")
+        yield two_layers, self.example("two_layers.yaml"), "--for-cann"
         yield self.cut_matrices(two_layers), self.write("sharded.yaml", SHARDED)
         yield self.cut_matrices(two_layers), self.write("copies.yaml", COPIES)
         yield self.cut_matrices(two_layers), self.write("once.yaml", STORED % ("model_parallel", 1))

@@ -3,6 +3,7 @@
 #ifndef MF_TEST_UNIT_INTERPRETER_LOWEREDSTEPS_H
 #define MF_TEST_UNIT_INTERPRETER_LOWEREDSTEPS_H
 
+#include "WrongRewrites.h"
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mlir/AsmParser/AsmParser.h"
@@ -65,6 +66,7 @@ struct LoweredSteps : QuietContext {
     passes::TrainingStepOptions options;
     options.config = path.str().str();
     options.castOnce = true;
+    options.forCann = yaml == cannYaml;
     options.lossChunks = lossChunks;
     // The proofs rewrite nothing; wrong rewrites are to be found by running.
     options.verify = false;

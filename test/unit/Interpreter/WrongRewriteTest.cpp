@@ -15,6 +15,7 @@
 
 using namespace mlir;
 using mf::tools::adaptedYaml;
+using mf::tools::cannYaml;
 using mf::tools::castsYaml;
 using mf::tools::copiesYaml;
 using mf::tools::fusedYaml;
@@ -30,7 +31,7 @@ using mf::tools::WrongRewrite;
 namespace {
 
 LoweredSteps &getSteps(llvm::StringRef yaml) {
-  static LoweredSteps stages(stagesYaml), swaps(swapsYaml),
+  static LoweredSteps stages(stagesYaml), swaps(swapsYaml), cann(cannYaml),
       sharded(shardedYaml, /*isSharded=*/true),
       summands(summandsYaml, /*isSharded=*/true),
       copies(copiesYaml, /*isSharded=*/false, /*hasCuts=*/true),
@@ -47,6 +48,8 @@ LoweredSteps &getSteps(llvm::StringRef yaml) {
     return pieces;
   if (yaml == castsYaml)
     return casts;
+  if (yaml == cannYaml)
+    return cann;
   if (yaml == adaptedYaml)
     return adapted;
   if (yaml == fusedYaml)

@@ -522,6 +522,8 @@ const WrongRewrite list[] = {
      takesAnotherStep, "loss of step"},
     {"ascend-cast-once", "ConvertsAnotherParameter", castsYaml,
      convertsAnotherParameter, "loss of step 1"},
+    {"ascend-legalize-for-cann", "LaunchesWithSwappedInputs", cannYaml,
+     launchesWithSwappedInputs, "gradient 'embedding.weight'"},
     {"ascend-plan-memory", "GivesTwoParametersOnePlace", stagesYaml,
      givesTwoParametersOnePlace, "loss of step"},
     {"ascend-plan-memory", "GivesAllTemporariesOnePlace", stagesYaml,

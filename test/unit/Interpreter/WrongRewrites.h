@@ -65,6 +65,12 @@ inline constexpr llvm::StringLiteral castsYaml = R"(
 runner_config: {gradient_accumulation_steps: 2}
 )";
 
+/// Lowered to kernels that CANN has.
+inline constexpr llvm::StringLiteral cannYaml = R"(
+runner_config: {gradient_accumulation_steps: 2}
+runner_wrapper: {type: MFTrainOneStepCell, scale_sense: 8, use_clip_grad: True}
+)";
+
 /// For a model with adapters.
 inline constexpr llvm::StringLiteral adaptedYaml = R"(
 runner_config: {gradient_accumulation_steps: 1}

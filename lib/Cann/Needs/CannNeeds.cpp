@@ -1,0 +1,155 @@
+//===- CannNeeds.cpp - What CANN needs beside operands --------------------===//
+
+#include "mf/Cann/Needs/CannNeeds.h"
+#include "mf_cann.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+// The names that statements use are those of programs.
+namespace mf_cann {
+
+namespace {
+
+using mf::DType;
+using mf::KernelSpec;
+using mf::TensorShape;
+using mf::cann::CannNeeds;
+
+aclDataType getCannType(DType type) {
+  switch (type) {
+  case DType::F32:
+    return ACL_FLOAT;
+  case DType::BF16:
+    return ACL_BF16;
+  case DType::F16:
+    return ACL_FLOAT16;
+  case DType::I32:
+    return ACL_INT32;
+  case DType::I64:
+    return ACL_INT64;
+  case DType::I1:
+    return ACL_UINT8;
+  }
+  return ACL_DT_UNDEFINED;
+}
+
+llvm::StringRef getTypeName(aclDataType type) {
+  switch (type) {
+  case ACL_FLOAT:
+    return "f32";
+  case ACL_BF16:
+    return "bf16";
+  case ACL_FLOAT16:
+    return "f16";
+  case ACL_INT32:
+    return "i32";
+  case ACL_INT64:
+    return "i64";
+  case ACL_BOOL:
+    return "bool";
+  default:
+    return "u8";
+  }
+}
+
+/// Takes the operands of a launch in their order, without memory.
+class OperandShapes {
+public:
+  explicit OperandShapes(llvm::ArrayRef<TensorShape> given) : rest(given) {}
+
+  /// A tensor that is not there if none is left.
+  CannTensor take() {
+    if (rest.empty())
+      return {};
+    const TensorShape &shape = rest.front();
+    rest = rest.drop_front();
+    Dims dims(shape.dims.begin(), shape.dims.end());
+    // Eight bits of a mask lie in a byte.
+    if (shape.type == DType::I1)
+      dims = {(shape.getNumElements() + 7) / 8};
+    return {nullptr, getCannType(shape.type), std::move(dims), {}};
+  }
+  std::vector<CannTensor> takeRest() {
+    std::vector<CannTensor> taken;
+    while (!rest.empty())
+      taken.push_back(take());
+    return taken;
+  }
+
+private:
+  llvm::ArrayRef<TensorShape> rest;
+};
+
+/// 0, false or an empty list for an attribute that is not given.
+template <typename Value>
+Value getAttributeValue(const KernelSpec &spec, const char *name) {
+  auto given = spec.attributes.find(name);
+  if (given == spec.attributes.end())
+    return Value();
+  const auto *value = std::get_if<Value>(&given->second);
+  return value ? *value : Value();
+}
+
+/// Stands for a program's stream, and counts what it is asked for.
+class NeedsStream {
+public:
+  explicit NeedsStream(CannNeeds &found) : needs(found) {}
+
+  void require(bool, const char *) const {}
+  void skip() const {}
+  static CannTensor getCausalMask() { return {}; }
+  static float getHostValue(const CannTensor &) { return 0; }
+  static bool isSet(const CannTensor &) { return false; }
+  CannTensor makeScratch(const Dims &dims, aclDataType type) {
+    std::string text = getTypeName(type).str() + "[";
+    for (const int64_t size : dims)
+      text += (text.back() == '[' ? "" : "x") + std::to_string(size);
+    needs.temporaries += (needs.temporaries.empty() ? "" : ", ") + text + "]";
+    needs.bytes += static_cast<int64_t>(
+        getRoom(static_cast<size_t>(count(dims) * getBytes(type))));
+    return {nullptr, type, dims, {}};
+  }
+  CannTensor makeFloat(const CannTensor &x) {
+    return x.type == ACL_FLOAT ? x : makeScratch(x.dims, ACL_FLOAT);
+  }
+
+private:
+  CannNeeds &needs;
+};
+
+/// A kernel that programs can launch; null if it needs nothing.
+struct LaunchedOnCann {
+  llvm::StringLiteral kernel;
+  void (*measure)(NeedsStream &, const KernelSpec &);
+};
+
+// Nothing is called, and so no argument is made.
+#define call(...) skip()
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused"
+#include "CannNeeds.inc"
+#pragma GCC diagnostic pop
+#undef call
+
+CannNeeds find(const KernelSpec &spec) {
+  CannNeeds needs;
+  const auto *found =
+      llvm::find_if(launchedOnCann, [&](const LaunchedOnCann &launched) {
+        return launched.kernel == spec.name;
+      });
+  if (found == std::end(launchedOnCann))
+    return needs;
+  needs.isOnCann = true;
+  NeedsStream stream(needs);
+  if (found->measure)
+    found->measure(stream, spec);
+  return needs;
+}
+
+} // namespace
+
+} // namespace mf_cann
+
+mf::cann::CannNeeds mf::cann::getCannNeeds(const KernelSpec &spec) {
+  return mf_cann::find(spec);
+}

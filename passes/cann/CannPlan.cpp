@@ -1,0 +1,48 @@
+//===- CannPlan.cpp - What CANN needs of a program ------------------------===//
+
+#include "passes/cann/CannPlan.h"
+#include "mf/Cann/Needs/CannNeeds.h"
+#include "llvm/ADT/STLExtras.h"
+#include <map>
+
+namespace mf::passes {
+
+CannPlan planForCann(llvm::ArrayRef<LaunchForCann> launches) {
+  CannPlan plan;
+  std::map<std::string, KernelOnCann> kernels;
+  std::map<std::string, int64_t> missing;
+  for (const auto &[number, launch] : llvm::enumerate(launches)) {
+    const cann::CannNeeds needs = cann::getCannNeeds(launch.spec);
+    if (!needs.isOnCann)
+      ++missing[launch.spec.name];
+    if (needs.bytes == 0)
+      continue;
+    KernelOnCann &kernel = kernels[launch.spec.name];
+    kernel.name = launch.spec.name;
+    ++kernel.launches;
+    if (needs.bytes > kernel.bytes) {
+      kernel.bytes = needs.bytes;
+      kernel.temporaries = needs.temporaries;
+    }
+    if (needs.bytes <= launch.workspaceBytes)
+      continue;
+    ++kernel.changed;
+    plan.workspaces.push_back({number, needs.bytes});
+  }
+  for (auto &[name, kernel] : kernels)
+    plan.kernels.push_back(std::move(kernel));
+  for (const auto &[name, count] : missing)
+    plan.missing.push_back({name, count});
+  return plan;
+}
+
+void printCannPlan(const CannPlan &plan, llvm::raw_ostream &os) {
+  for (const KernelOnCann &kernel : plan.kernels)
+    os << "  " << kernel.launches << " x " << kernel.name << ": up to "
+       << kernel.bytes << " bytes, " << kernel.temporaries << "\n";
+  for (const MissingKernel &kernel : plan.missing)
+    os << "  " << kernel.launches << " x " << kernel.name
+       << ": CANN has no counterpart\n";
+}
+
+} // namespace mf::passes

@@ -1,0 +1,52 @@
+// Launches get what functions of CANN need beside the operands as their workspace.
+// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %s | FileCheck %s
+// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann{print-plan=true}))' --remarks-filter=cann %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=SAID
+// Nothing is left to do behind the pass.
+// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %s -o %t.once
+// RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %t.once -o %t.twice
+// RUN: diff %t.once %t.twice && FileCheck %s < %t.twice
+
+// SAID-DAG: Remark="aclnnCrossEntropyLoss has i64[4], f32[4x8] in its workspace", launches=1, most bytes=256
+// SAID-DAG: Remark="mfNonFiniteCheck has bool[80], f32[80], f32[1] in its workspace", launches=1, most bytes=576
+// SAID-DAG: Remark="CANN has no counterpart of mfDocumentStarts", launches=1
+// SAID:      stage 0: on CANN
+// SAID-NEXT:   1 x aclnnCrossEntropyLoss: up to 256 bytes, i64[4], f32[4x8]
+// SAID-NEXT:   1 x aclnnRmsNormGrad: up to 64 bytes, f32[8]
+// SAID-NEXT:   1 x mfNonFiniteCheck: up to 576 bytes, bool[80], f32[80], f32[1]
+// SAID-NEXT:   1 x mfDocumentStarts: CANN has no counterpart
+ascend.program @step stage 0 attributes {
+    micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 4 : i64,
+    vocab_size = 8 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
+  ascend.stream @compute compute
+  // CHECK-LABEL: ascend.routine @forward
+  ascend.routine @forward(%logits: !ascend.buffer<4x8xf32, hbm>, %labels: !ascend.buffer<4xi32, hbm>, %loss: !ascend.buffer<f32, hbm>) {
+    %sum = ascend.alloc : !ascend.buffer<4xf32, hbm>
+    %count = ascend.alloc : !ascend.buffer<f32, hbm>
+    // The labels take 32 bytes and the logarithms 128, each with 32 bytes behind it, up to a multiple of 64.
+    // CHECK:      %[[W:.*]] = ascend.alloc : <64xi32, hbm>
+    // CHECK-NEXT: ascend.launch "aclnnCrossEntropyLoss"(%{{.*}}, %{{.*}}) -> (%{{.*}}, %{{.*}}, %{{.*}}) workspace(%[[W]] : !ascend.buffer<64xi32, hbm>)
+    ascend.launch "aclnnCrossEntropyLoss" (%logits, %labels) -> (%loss, %sum, %count) {ignore_index = -100 : i64}
+        : (!ascend.buffer<4x8xf32, hbm>, !ascend.buffer<4xi32, hbm>)
+          -> (!ascend.buffer<f32, hbm>, !ascend.buffer<4xf32, hbm>, !ascend.buffer<f32, hbm>)
+    // CANN has no mfDocumentStarts. Kernels without temporaries stay.
+    // CHECK: ascend.launch "mfDocumentStarts"(%{{.*}}) -> (%{{.*}}) {end = 1 : i64}
+    %rows = ascend.view %labels : !ascend.buffer<4xi32, hbm> to !ascend.buffer<1x4xi32, hbm>
+    ascend.launch "mfDocumentStarts" (%rows) -> (%rows) {end = 1 : i64} : (!ascend.buffer<1x4xi32, hbm>) -> !ascend.buffer<1x4xi32, hbm>
+  }  // CHECK-LABEL: ascend.routine @backward
+  ascend.routine @backward(%x: !ascend.buffer<4x8xbf16, hbm>, %rstd: !ascend.buffer<4xf32, hbm>, %gamma: !ascend.buffer<8xbf16, hbm>,
+                           %gradient: !ascend.buffer<2x40xf32, hbm>, %found: !ascend.buffer<f32, hbm>) {
+    %dx = ascend.alloc : !ascend.buffer<4x8xbf16, hbm>
+    %dgamma = ascend.alloc : !ascend.buffer<8xbf16, hbm>
+    // A workspace of ours that is as large stays.
+    // CHECK:      %[[OURS:.*]] = ascend.alloc : <16xi32, hbm>
+    // CHECK-NEXT: ascend.launch "aclnnRmsNormGrad"({{.*}}) -> ({{.*}}) workspace(%[[OURS]] :
+    %ours = ascend.alloc : !ascend.buffer<16xi32, hbm>
+    ascend.launch "aclnnRmsNormGrad" (%x, %x, %rstd, %gamma) -> (%dx, %dgamma) workspace(%ours : !ascend.buffer<16xi32, hbm>) {}
+        : (!ascend.buffer<4x8xbf16, hbm>, !ascend.buffer<4x8xbf16, hbm>, !ascend.buffer<4xf32, hbm>, !ascend.buffer<8xbf16, hbm>)
+          -> (!ascend.buffer<4x8xbf16, hbm>, !ascend.buffer<8xbf16, hbm>)
+    // A BOOL is a byte.
+    // CHECK-NEXT: %[[W:.*]] = ascend.alloc : <144xi32, hbm>
+    // CHECK-NEXT: ascend.launch "mfNonFiniteCheck"(%{{.*}}) -> (%{{.*}}) workspace(%[[W]] :
+    ascend.launch "mfNonFiniteCheck" (%gradient) -> (%found) {} : (!ascend.buffer<2x40xf32, hbm>) -> !ascend.buffer<f32, hbm>
+  }
+}
