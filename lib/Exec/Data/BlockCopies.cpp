@@ -28,7 +28,7 @@ public:
   }
 
 private:
-  /// Makes the target's neighbours those of a row, and joins rows that are
+  /// Makes the target's neighbours those of a row, and merges rows that are
   /// contiguous on both sides.
   void turn() {
     if (copy.columns > 1 && copy.to.columnStride != 1) {
@@ -60,8 +60,8 @@ private:
     return Error::success();
   }
 
-  /// A column of the source is contiguous, and so is a row of the target: a few
-  /// rows are moved at a time, so that bytes which are read together are used
+  /// A column of the source is contiguous, and so is a row of the target. A few
+  /// rows are moved at a time, so that bytes on the same cache line are used
   /// together.
   Error moveTransposed() {
     constexpr int64_t rowsAtOnce = 64;

@@ -12,8 +12,9 @@ namespace mf {
 using BlockWriter =
     llvm::function_ref<llvm::Error(int64_t, llvm::ArrayRef<uint8_t>)>;
 
-/// Reads `copy` from the source's `bytes`, of type `from`, and hands it to
-/// `write` as `to`, each element once. Holds about a million elements at most.
+/// Reads `copy` from the source's `bytes`, of type `from`, and passes it to
+/// `write` as type `to`, each element once. Holds at most about a million
+/// elements.
 llvm::Error copyBlock(const BlockCopy &copy, llvm::ArrayRef<uint8_t> bytes,
                       DType from, DType to, BlockWriter write);
 

@@ -53,7 +53,7 @@ std::string join(StringRef directory, StringRef name) {
   return std::string(path);
 }
 
-/// A name in `directory` that nobody uses: `.checkpoint-PID-COUNT`.
+/// Returns an unused name in `directory`: `.checkpoint-PID-COUNT`.
 std::string makeHiddenPath(StringRef directory) {
   static std::atomic<unsigned> counter = 0;
   for (;;) {
@@ -66,9 +66,9 @@ std::string makeHiddenPath(StringRef directory) {
   }
 }
 
-/// Holds a folder for as long as it lives: the lock goes with the process,
-/// however that ends. (Process numbers would not do: in a container the next
-/// run may well have the same.)
+/// Locks a folder for the lifetime of the object. The lock is released when the
+/// process ends in any way. (Process ids would not work: in a container the
+/// next run may have the same one.)
 class FolderLock {
 public:
   explicit FolderLock(const std::string &path)

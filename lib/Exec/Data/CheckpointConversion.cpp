@@ -14,7 +14,7 @@ namespace mf {
 
 namespace {
 
-/// A tensor to write and where its rows come from.
+/// A tensor to write, and the source of its rows.
 struct PlannedTensor {
   const NamedShape *target = nullptr;
   TensorShape shape;
@@ -103,9 +103,9 @@ private:
     return createStringError("no parameter of the model takes " + list);
   }
 
-  /// Whether `name` has the very bytes of a tensor that stands for it: a tied
-  /// head those of the embedding, the embedding and head of layers that predict
-  /// more tokens those of the model.
+  /// Returns whether `name` has exactly the bytes of the tensor that it is a
+  /// copy of: a tied head those of the embedding, the embedding and head of
+  /// layers that predict additional tokens those of the model.
   bool isCopy(StringRef name) const {
     const std::optional<ParameterPart> part = getOnlyPart(name);
     if (!part)

@@ -29,7 +29,7 @@ llvm::Error checkState(const CheckpointState &state);
 
 std::string printManifest(const CheckpointManifest &manifest);
 
-/// Reads what `printManifest` printed; the error has no path.
+/// Parses the output of `printManifest`. The error has no path.
 llvm::Expected<CheckpointManifest> parseManifest(llvm::StringRef text);
 
 } // namespace mf

@@ -19,8 +19,7 @@ namespace {
 
 using Part = ParameterPart;
 
-/// Attention without latent vectors, where the name means something else with
-/// them.
+/// Attention without latent vectors. With them the name has another meaning.
 constexpr uint8_t onlyHeads = 0b0001;
 constexpr uint8_t onlyTransposed = 0b1000;
 
@@ -139,7 +138,7 @@ constexpr ParameterPattern densePatterns[] = {
      {Part::Down}},
     {firstGlm, "transformer.final_layernorm.~", {Part::FinalNorm}},
     {hfFirstGlm, "transformer.final_layernorm.*", {Part::FinalNorm}},
-    // GPT-2 of MindSpore Transformers. The weights behind attention and in the
+    // GPT-2 of MindSpore Transformers. The weights after attention and in the
     // feed forward are [in, out] as in Hugging Face's.
     {gpt2,
      "backbone.embedding.word_embedding.embedding_table",
@@ -217,7 +216,7 @@ constexpr ParameterPattern densePatterns[] = {
     {hf, "model.layers.#.mlp.up_proj.*", {Part::Up}},
     {hf, "model.layers.#.mlp.down_proj.*", {Part::Down}},
     {hf, "model.norm.weight", {Part::FinalNorm}},
-    // Qwen's own class: w2 goes through the activation.
+    // Qwen's own class: the result of w2 goes through the activation.
     {hfQwen | hfGpt2, "transformer.wte.weight", {Part::Embedding}},
     {hfQwen, "transformer.h.#.ln_1.weight", {Part::AttentionNorm}},
     {hfQwen,

@@ -23,9 +23,9 @@ float fromBits(uint32_t bits) {
   return value;
 }
 
-// One functor per type: how it is stored and how it becomes and is made from
-// a float. Every bf16 and f16 value is a float, so that going through float
-// rounds once.
+// One functor per type with its storage type and its conversions from and to
+// float. Every bf16 and f16 value is a float, so that a conversion through
+// float rounds once.
 struct Float32 {
   using Storage = float;
   static float load(float stored) { return stored; }
@@ -78,7 +78,8 @@ float bfloat16ToFloat(uint16_t bits) {
 
 uint16_t floatToBfloat16(float value) {
   const uint32_t bits = toBits(value);
-  if ((bits & 0x7FFFFFFF) > 0x7F800000) // NaN: keep it one by setting quiet
+  if ((bits & 0x7FFFFFFF) >
+      0x7F800000) // NaN: set the quiet bit so that it stays a NaN
     return static_cast<uint16_t>((bits >> 16) | 0x0040);
   return static_cast<uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
 }
@@ -88,7 +89,7 @@ float halfToFloat(uint16_t bits) {
   const uint32_t magnitude = bits & 0x7FFF;
   if (magnitude >= 0x7C00) // infinity and NaN
     return fromBits(sign | 0x7F800000 | (magnitude & 0x03FF) << 13);
-  if (magnitude >= 0x0400) // normal: the exponent's bias goes from 15 to 127
+  if (magnitude >= 0x0400) // normal: the exponent's bias changes from 15 to 127
     return fromBits(sign | ((magnitude << 13) + (uint32_t{112} << 23)));
   // Subnormal and zero: magnitude units of 2^-24.
   const float scaled = static_cast<float>(magnitude) * 0x1p-24F;
@@ -101,7 +102,8 @@ uint16_t floatToHalf(float value) {
   const uint32_t magnitude = bits & 0x7FFFFFFF;
   if (magnitude > 0x7F800000)
     return static_cast<uint16_t>(sign | 0x7E00 | ((magnitude >> 13) & 0x03FF));
-  if (magnitude >= 0x47800000) // 65536 and above, where all rounds to infinity
+  if (magnitude >=
+      0x47800000) // 65536 and above, where all values round to infinity
     return sign | 0x7C00;
   if (magnitude >= 0x38800000) { // 2^-14 and above: normal
     // A carry out of the mantissa moves into the exponent, up to infinity.

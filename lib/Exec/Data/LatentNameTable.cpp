@@ -1,10 +1,10 @@
 //===- LatentNameTable.cpp - Names of latent attention --------------------===//
 //
-// And of the layers that predict more tokens, which the same models have.
-// MindSpore Transformers: research/deepseek3/deepseek2_model.py and
-// deepseek3_model_train.py, multi_latent_attention.py and
-// multi_token_prediction.py of parallel_core/training_graph/transformer;
-// Hugging Face: DeepSeek-V2 and V3.
+// The names of latent attention, and of the layers that predict additional
+// tokens, which the same models have. MindSpore Transformers:
+// research/deepseek3/deepseek2_model.py and deepseek3_model_train.py,
+// multi_latent_attention.py and multi_token_prediction.py of
+// parallel_core/training_graph/transformer; Hugging Face: DeepSeek-V2 and V3.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +31,8 @@ constexpr ParameterPattern halves(uint32_t schemes, const char *name,
           TensorForm::Rows, anyLatent};
 }
 
-/// Rows as DeepSeek has them: pairs rotate, and parts are stored together head
-/// by head if `order` says so.
+/// The rows as in DeepSeek: pairs are rotated, and parts are stored together
+/// head by head if `order` is Grouped.
 constexpr ParameterPattern pairs(uint32_t schemes, const char *name,
                                  PartList parts,
                                  RowOrder order = RowOrder::Contiguous,
@@ -59,7 +59,7 @@ constexpr ParameterPattern patterns[] = {
            Part::KeyNope),
     halves(llamaExperts, "model.layers.#.attention.lkv2kv_v.weight",
            Part::ValueUp),
-    // The mcore training graph, whose rows are as DeepSeek's.
+    // The mcore training graph, whose rows are those of DeepSeek.
     pairs(mcoreConcatenated,
           "decoder.layers.#.self_attention.linear_qkv.weight",
           {Part::QueryDown, Part::KeyValueDown, Part::KeyRope},
@@ -107,7 +107,7 @@ constexpr ParameterPattern patterns[] = {
           {Part::KeyNope, Part::ValueUp}, RowOrder::Grouped),
 };
 
-/// Parts beside each other.
+/// Parts that are side by side.
 constexpr ParameterPattern columns(uint32_t schemes, const char *name,
                                    PartList parts) {
   return {schemes, name, parts, RowOrder::Contiguous, TensorForm::Columns};

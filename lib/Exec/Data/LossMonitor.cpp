@@ -33,7 +33,7 @@ struct ShortestDecimal {
         digits += c;
   }
 
-  /// "1.25e-05" or, with nothing after the point, "1" + `bare` + "e-05".
+  /// Returns "1.25e-05" or, without decimals, "1" + `bare` + "e-05".
   std::string getScientific(StringRef bare) const {
     std::string text;
     raw_string_ostream out(text);
@@ -46,7 +46,7 @@ struct ShortestDecimal {
     return text;
   }
 
-  /// "12.5" or, with nothing after the point, "12." + `bare`.
+  /// Returns "12.5" or, without decimals, "12." + `bare`.
   std::string getPositional(StringRef bare) const {
     std::string text = digits;
     if (exponent < 0)
@@ -67,8 +67,8 @@ std::optional<std::string> formatNonFinite(float value) {
   return std::nullopt;
 }
 
-/// As NumPy prints a float32 array of one element: at most eight digits after
-/// the point, no zero behind it, exponents below 1e-4 and from 1e8 on.
+/// Formats a number as NumPy prints a float32 array with one element: at most
+/// eight decimals, no trailing zeros, exponents below 1e-4 and from 1e8 on.
 std::string formatFloat32Array(float value) {
   if (std::optional<std::string> text = formatNonFinite(value))
     return "[" + *text + "]";
@@ -88,7 +88,7 @@ std::string formatFloat32Array(float value) {
   return "[" + sign + text + "]";
 }
 
-/// As Python prints datetime.timedelta(seconds=...).
+/// Formats a duration as Python prints datetime.timedelta(seconds=...).
 std::string formatDuration(int64_t seconds) {
   std::string text;
   raw_string_ostream out(text);
@@ -128,7 +128,8 @@ std::string formatStepLine(const StepReport &report) {
                 static_cast<long long>(report.stepsPerEpoch));
   if (!report.loss)
     out << " None";
-  else if (std::isnan(*report.loss)) // C may print a sign, Python does not
+  else if (std::isnan(
+               *report.loss)) // C may print a sign, whereas Python does not
     out << "  nan";
   else
     out << format("%5.3f", *report.loss);

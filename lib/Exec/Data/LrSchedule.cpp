@@ -25,7 +25,8 @@ Error checkRate(StringRef key, double value) {
   return keyError(key, value, "a number of 0 or more");
 }
 
-/// A number of steps given as such or as a share of the total.
+/// Reads a number of steps that is given directly or as a fraction of the
+/// total.
 Error readSteps(StringRef key, std::optional<int64_t> steps, StringRef ratioKey,
                 std::optional<double> ratio, std::optional<int64_t> total,
                 double &result) {

@@ -82,7 +82,7 @@ public:
     if (tokens.empty())
       return;
     const char *data = dataFile->getBufferStart();
-    if (starts.empty()) { // the sequences lie one after the other
+    if (starts.empty()) { // the sequences are stored one after another
       decodeTokens(index.type, data + first * index.type.bytes, tokens);
       return;
     }
@@ -105,8 +105,8 @@ private:
   std::unique_ptr<MemoryBuffer> indexFile;
   std::unique_ptr<MemoryBuffer> dataFile;
   MegatronIndex index;
-  /// The first token of each sequence, or nothing if NAME.bin holds just the
-  /// sequences in order.
+  /// The first token of each sequence. Empty if NAME.bin holds the sequences in
+  /// order.
   std::vector<int64_t> starts;
 };
 
@@ -135,8 +135,7 @@ Expected<MegatronIndex> readIndex(const MemoryBuffer &file) {
   index.numBounds = support::endian::read64le(rest.data() + 17);
   rest = rest.drop_front(fixedBytes);
 
-  // Each count is checked against the bytes that are there before it is
-  // multiplied.
+  // Each count is checked against the available bytes before it is multiplied.
   const uint64_t available = rest.size();
   if (index.numSequences > available / 12 || index.numBounds > available / 8 ||
       index.numSequences * 12 + index.numBounds * 8 > available)

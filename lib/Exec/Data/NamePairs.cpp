@@ -9,8 +9,8 @@ using namespace llvm;
 
 namespace mf {
 
-/// Finds the texts that the stars of `pattern` stand for in `name`, each as
-/// short as it can be. Two stars never stand side by side.
+/// Finds the texts in `name` that match the stars of `pattern`, each as short
+/// as possible. Two stars are never adjacent.
 static bool matchStars(StringRef pattern, StringRef name,
                        SmallVectorImpl<StringRef> &stars) {
   const size_t star = pattern.find('*');

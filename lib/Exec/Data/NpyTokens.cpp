@@ -26,8 +26,8 @@ struct NpyHeader {
   std::optional<SmallVector<int64_t, 2>> shape;
 };
 
-/// Reads the one dict literal that a header is. Each function returns false if
-/// the text is not of its form.
+/// Parses the single dict literal of a header. Each function returns false if
+/// the text does not have its form.
 class NpyHeaderParser {
 public:
   explicit NpyHeaderParser(StringRef text) : rest(text) {}
@@ -91,7 +91,7 @@ private:
       rest = rest.ltrim();
       if (rest.consumeInteger(10, integer) || integer < 0)
         return false;
-      rest.consume_front("L"); // as Python 2 wrote it
+      rest.consume_front("L"); // as written by Python 2
       integers.push_back(integer);
       if (!consume(","))
         return consume(")");
@@ -133,7 +133,7 @@ private:
   const char *data;
 };
 
-/// The text of the header and what follows it.
+/// Returns the text of the header and the bytes after it.
 Expected<std::pair<StringRef, StringRef>> splitNpy(StringRef path,
                                                    StringRef file) {
   if (!file.consume_front(npyMagic) || file.size() < 2)

@@ -27,8 +27,8 @@ static bool consumeNumber(StringRef &name, int64_t &number) {
   return true;
 }
 
-/// Takes the wildcard for weight or bias from the end of `pattern` and returns
-/// what it calls them; empty names if there is none.
+/// Removes the wildcard for weight or bias from the end of `pattern` and
+/// returns the names that it stands for; empty names if there is none.
 static std::pair<StringRef, StringRef> consumeKinds(StringRef &pattern) {
   if (pattern.consume_back("*"))
     return {"weight", "bias"};
@@ -52,7 +52,7 @@ static bool match(StringRef pattern, StringRef name,
     if (!consumeNumber(name, pattern[0] == '@' ? where.expert : where.layer))
       return false;
     if (pattern[0] == '%') {
-      // Without the number of layers nobody knows which layer it is.
+      // Without the number of layers, the layer is not known.
       constexpr int64_t limit = int64_t{1} << 32;
       if (layout.numLayers <= 0 || where.layer > limit)
         return false;
@@ -66,12 +66,12 @@ static bool match(StringRef pattern, StringRef name,
   return where.isBias || name == weight;
 }
 
-/// In mcore the layers that predict more tokens have names of their own.
+/// In mcore the layers that predict additional tokens have their own names.
 static constexpr StringLiteral decoderLayers = "decoder.layers.";
 static constexpr StringLiteral predictionLayers = "mtp.layers.";
 static constexpr StringLiteral transformerLayer = ".transformer_layer.";
 
-/// "mtp.layers.0.transformer_layer.x" as "decoder.layers.61.x".
+/// Converts "mtp.layers.0.transformer_layer.x" to "decoder.layers.61.x".
 static std::string countBehindDecoder(StringRef name,
                                       const ParameterLayout &layout) {
   StringRef rest = name;

@@ -9,7 +9,7 @@
 
 namespace mf {
 
-/// One to three parts, in the order in which they lie in a tensor.
+/// One to three parts, in their order in a tensor.
 struct PartList {
   constexpr PartList(ParameterPart first) : parts{first}, count(1) {}
   constexpr PartList(ParameterPart first, ParameterPart second)
@@ -24,7 +24,7 @@ struct PartList {
   size_t count;
 };
 
-/// Where the queries of an attention come from.
+/// The source of the queries, keys and values of an attention.
 enum class AttentionKind : uint8_t {
   Heads,  ///< queries, keys and values of heads, all from the hidden state
   Latent, ///< all from latent vectors
@@ -33,15 +33,16 @@ enum class AttentionKind : uint8_t {
 };
 
 /// One name, in the schemes that have it. In `pattern`, '#' stands for the
-/// layer's number, '%' for its number among those that predict more tokens, '@'
-/// for the expert's, '*' for weight or bias and '~' for gamma or beta.
+/// index of the layer, '%' for its index among those that predict additional
+/// tokens, '@' for the expert's, '*' for weight or bias and '~' for gamma or
+/// beta.
 struct ParameterPattern {
   uint32_t schemes;
   const char *pattern;
   PartList parts;
   RowOrder order = RowOrder::Contiguous;
   TensorForm form = TensorForm::Rows;
-  /// Set for each AttentionKind that gives the name this meaning.
+  /// Has a bit for each AttentionKind with which the name has this meaning.
   uint8_t kinds = 0b1111;
   bool rotatesPairs = false;
 
@@ -55,22 +56,24 @@ struct ParameterPattern {
     return llvm::is_contained(parts.get(), part);
   }
 
-  /// The name of the weight or bias of `where`'s layer and expert; empty if the
-  /// pattern has no bias and one is asked for, or no such layer.
+  /// Returns the name of the weight or bias in `where`'s layer and for its
+  /// expert. Empty if a bias is requested and the pattern has none, or if there
+  /// is no such layer.
   std::string getName(const ParameterName &where,
                       const ParameterLayout &layout) const;
 
-  /// The parameter that the name stands for in `where`'s layer and expert.
+  /// Returns the parameter that the name has in `where`'s layer and for its
+  /// expert.
   ParameterName describe(const ParameterName &where) const;
 };
 
-/// Every pattern that `layout` gives a meaning. A scheme has at most one for
-/// each part.
+/// Returns the patterns that have a meaning with `layout`. A scheme has at most
+/// one for each part.
 llvm::ArrayRef<const ParameterPattern *>
 getParameterPatterns(const ParameterLayout &layout);
 
-/// The pattern that `name` fits, with what stands for '#', '@', '*' and '~' in
-/// `where`; null if there is none.
+/// Returns the pattern that `name` matches, and stores the values of '#', '@',
+/// '*' and '~' in `where`; null if there is none.
 const ParameterPattern *matchParameterPattern(llvm::StringRef name,
                                               const ParameterLayout &layout,
                                               ParameterName &where);

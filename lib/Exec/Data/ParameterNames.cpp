@@ -76,7 +76,8 @@ std::optional<ParameterName> parseParameterName(StringRef name,
   return pattern->describe(where);
 }
 
-/// The names in `scheme` of the parts of `parsed`; empty if one has none.
+/// Returns the names in `scheme` of the parts of `parsed`; empty if one of them
+/// has none.
 static std::vector<std::string> translate(const ParameterName &parsed,
                                           NameScheme scheme,
                                           const ParameterLayout &layout) {

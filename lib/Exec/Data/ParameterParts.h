@@ -8,13 +8,12 @@
 
 namespace mf {
 
-/// The shapes of the parts around one tensor: of those in it and of those that
-/// are as large. Each is a matrix, or a vector, which is a matrix of one
-/// column.
+/// The shapes of the parts of a tensor, and of parts of the same size. Each is
+/// a matrix, or a vector, which is a matrix of one column.
 class PartShapes {
 public:
-  /// Fails if the tensor called `name` of dimensions `dims` cannot hold the
-  /// parts that its name says, given the sizes of `layout`.
+  /// Fails if the tensor `name` of dimensions `dims` cannot hold the parts that
+  /// its name implies, given the sizes of `layout`.
   static llvm::Expected<PartShapes> create(llvm::StringRef name,
                                            const ParameterName &parsed,
                                            llvm::ArrayRef<int64_t> dims,
@@ -36,7 +35,7 @@ private:
 
   ParameterLayout layout;
   int64_t columns = 1;
-  /// Rows of a part that the layout says nothing of.
+  /// The number of rows of a part whose size the layout does not define.
   int64_t other = 0;
   bool isVector = false;
 };
@@ -51,8 +50,8 @@ struct PartSegment {
   BlockPlace place;
 };
 
-/// All of a tensor called `name`; segments of a part are in the order of its
-/// rows.
+/// Lists all segments of a tensor `name`. The segments of a part are in the
+/// order of its rows.
 std::vector<PartSegment> listSegments(const ParameterName &name,
                                       const PartShapes &shapes,
                                       const ParameterLayout &layout);

@@ -1,4 +1,4 @@
-//===- ParameterPlan.cpp - Putting parameters together --------------------===//
+//===- ParameterPlan.cpp - Assembles parameters ---------------------------===//
 
 #include "BlockCopies.h"
 #include "ParameterNameTable.h"
@@ -57,11 +57,11 @@ public:
   }
 
 private:
-  /// The order of a tensor's rows: its scheme's, or the given one for names
-  /// that stand for two.
+  /// Returns the order of a tensor's rows: its scheme's, or the given one for
+  /// names that occur with two orders.
   RowOrder getOrder(StringRef name, RowOrder order, RowOrder given) const {
-    // Ranks do not share out the rows of a latent linear_qkv, and the first
-    // GLM has one order of query_key_value everywhere.
+    // The rows of a latent linear_qkv are not distributed over ranks, and the
+    // first GLM has a single order of query_key_value.
     bool standsForTwo =
         order == RowOrder::Contiguous &&
         !(layout.latent && name.contains(".linear_qkv.")) &&
@@ -71,7 +71,7 @@ private:
     return standsForTwo ? given : order;
   }
 
-  /// Whether the tensor of the same name has its rows elsewhere.
+  /// Returns whether the tensor of the same name has its rows in another order.
   bool changesOrder(const ParameterName &parsed) const {
     return getOrder(target, parsed.order, layout.sourceOrder) !=
            getOrder(target, parsed.order, layout.targetOrder);
@@ -124,8 +124,8 @@ private:
     return parts;
   }
 
-  /// The name that the expert's tensor would have beside the one that expert 0
-  /// has.
+  /// Returns the name that the expert's tensor would have according to that of
+  /// expert 0.
   std::string findMissing(const ParameterName &wanted,
                           ParameterPart part) const {
     ParameterName first = wanted;
@@ -136,7 +136,8 @@ private:
     return {};
   }
 
-  /// Looks for `part` under each of its names; notes those that are not there.
+  /// Looks for `part` under each of its names, and records the names that do
+  /// not exist.
   std::optional<Expected<Source>> lookUpPart(const ParameterName &wanted,
                                              ParameterPart part,
                                              const PartShapes &shapes,

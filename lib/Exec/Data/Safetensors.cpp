@@ -76,8 +76,8 @@ Error readIntegers(StringRef name, const json::Object &object, StringRef key,
   return Error::success();
 }
 
-/// Turns one member of the header into an entry; `data` is what follows the
-/// header.
+/// Converts one member of the header to an entry. `data` are the bytes after
+/// the header.
 Expected<SafetensorsEntry> readEntry(StringRef name, const json::Value &value,
                                      ArrayRef<uint8_t> data) {
   const json::Object *object = value.getAsObject();
@@ -262,7 +262,7 @@ SafetensorsFile::parse(std::unique_ptr<MemoryBuffer> buffer) {
   std::vector<StringRef> names;
   for (const auto &member : *object)
     names.push_back(member.first);
-  llvm::sort(names); // so that of several errors always the same is reported
+  llvm::sort(names); // sorted so that the reported error is deterministic
   for (StringRef name : names) {
     const json::Value &value = *object->get(name);
     if (name == "__metadata__") {

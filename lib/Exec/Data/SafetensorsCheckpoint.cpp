@@ -96,7 +96,8 @@ Error SafetensorsCheckpoint::openIndex(StringRef indexPath) {
     return fileError(indexPath, "expected an object 'weight_map' of tensor "
                                 "names and file names");
 
-  // By file, so that each is opened once; sorted, so that errors are stable.
+  // The names in each file. Each file is opened once, and sorting makes errors
+  // deterministic.
   std::map<std::string, std::vector<std::string>> namesOfFile;
   for (const auto &member : *map) {
     const std::optional<StringRef> file = member.second.getAsString();

@@ -1,4 +1,4 @@
-//===- TensorComparison.cpp - Which tensors of two runs differ ------------===//
+//===- TensorComparison.cpp - Compares the tensors of two runs ------------===//
 
 #include "mf/Exec/Data/TensorComparison.h"
 #include "mf/Exec/Data/ElementConversion.h"
@@ -32,8 +32,8 @@ static Expected<TensorTrace> getTrace(const SafetensorsFile &file) {
   return trace;
 }
 
-/// Calls `use(element)` for all elements of a tensor, which need not lie
-/// aligned, as doubles.
+/// Calls `use(element)` for all elements of a tensor as doubles. The tensor may
+/// be unaligned.
 template <typename Use>
 static void forEachElement(const TensorView &view, Use use) {
   const uint8_t *at = view.bytes.data(), *const end = view.bytes.end();
@@ -86,7 +86,7 @@ static double measureError(const TensorView &ours, const TensorView &theirs) {
   return norm == 0 ? infinity : std::sqrt(difference / norm);
 }
 
-/// Compares one pair, and adds what the second file's trace knows of it.
+/// Compares one pair, and adds the data of the second file's trace about it.
 static Error compare(const SafetensorsFile &ours, const SafetensorsFile &theirs,
                      const TracedTensor *theirTrace, double factor,
                      ComparedTensor &tensor) {

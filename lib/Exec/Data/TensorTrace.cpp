@@ -40,7 +40,7 @@ std::string printTrace(ArrayRef<TracedTensor> trace) {
   return text;
 }
 
-/// None unless it is a list of name, depth and rounding.
+/// Returns none unless the value is a list of name, depth and rounding.
 static std::optional<TracedTensor> readTraced(const json::Value &value) {
   const json::Array *list = value.getAsArray();
   if (!list || list->size() != 3)

@@ -12,16 +12,16 @@
 
 namespace mf {
 
-/// How one token id is stored, always little endian.
+/// The format of a token id, which is always little endian.
 struct TokenType {
   unsigned bytes = 1;
   bool isSigned = false;
 
-  /// "int32", "uint16".
+  /// Returns, for example, "int32" or "uint16".
   std::string getName() const;
 };
 
-/// Widens `tokens.size()` ids that lie one after the other at `data`.
+/// Widens `tokens.size()` consecutive ids at `data`.
 void decodeTokens(TokenType type, const char *data,
                   llvm::MutableArrayRef<int64_t> tokens);
 
@@ -34,7 +34,7 @@ constexpr llvm::StringLiteral megatronMagic =
 llvm::Expected<std::unique_ptr<TokenSource>>
 openNpyTokens(std::unique_ptr<llvm::MemoryBuffer> file);
 
-/// Reads a Megatron pair, given both files.
+/// Opens a Megatron pair, given both files.
 llvm::Expected<std::unique_ptr<TokenSource>>
 openMegatronTokens(std::unique_ptr<llvm::MemoryBuffer> index,
                    std::unique_ptr<llvm::MemoryBuffer> data);

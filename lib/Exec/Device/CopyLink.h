@@ -11,14 +11,14 @@
 
 namespace mf {
 
-/// A link that carries one copy after the other at a fixed rate. Times are
-/// nominal: a copy that is queued behind another starts when the link is free,
-/// not when a thread woke up, so that small delays do not add up.
+/// A link that executes one copy after another at a fixed rate. Times are
+/// nominal: a copy that is queued starts when the link becomes free, not when a
+/// thread wakes up, so that small delays do not accumulate.
 class CopyLink {
 public:
   using Clock = std::chrono::steady_clock;
 
-  /// Bytes per second; 0 is without limit.
+  /// `rate` is in bytes per second; 0 means no limit.
   explicit CopyLink(double rate) : rate(rate) {}
 
   bool isPaced() const { return rate > 0; }

@@ -41,8 +41,8 @@ llvm::Expected<std::unique_ptr<Device>> Device::create(const Options &options) {
 Device::~Device() {
   setFailureHandler(nullptr);
   abort("the device is gone");
-  // Streams wait for each other's events, so all must be told to give up (by
-  // the abort) before the first is joined.
+  // Streams wait for each other's events, so all must be told to stop (by the
+  // abort) before the first is joined.
   streams.clear();
 }
 

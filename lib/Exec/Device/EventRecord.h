@@ -10,7 +10,8 @@
 
 namespace mf {
 
-/// Completed once by the stream that captured it; waited for by any thread.
+/// The state of a capture. The stream that captured it completes it once; any
+/// thread may wait for it.
 struct EventRecord {
   using Clock = std::chrono::steady_clock;
 
@@ -31,7 +32,7 @@ struct EventRecord {
     completed.notify_all();
   }
 
-  /// Makes waiting threads look again at what else they wait for.
+  /// Makes waiting threads re-evaluate their other conditions.
   void wakeWaiters() const {
     {
       std::lock_guard<std::mutex> lock(mutex);

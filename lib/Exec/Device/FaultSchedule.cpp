@@ -1,4 +1,4 @@
-//===- FaultSchedule.cpp - One seed decides what runs next ----------------===//
+//===- FaultSchedule.cpp - Seeded order of tasks, with faults -------------===//
 
 #include "mf/Exec/Device/FaultSchedule.h"
 #include "llvm/ADT/STLExtras.h"
@@ -52,8 +52,9 @@ FaultSchedule::FaultSchedule(uint64_t seed, llvm::ArrayRef<FaultKind> kinds)
 }
 
 void FaultSchedule::addFaults(llvm::ArrayRef<FaultKind> kinds) {
-  // A run that writes one file has few operations, one with checkpoints of
-  // several ranks about as many as this. Early ones are more likely.
+  // A run that writes one file has few operations; one with checkpoints of
+  // several ranks has about as many as this. Early operations are more likely
+  // to fail.
   constexpr uint64_t maxFileOperations = 64;
   for (const FaultKind kind : kinds) {
     Fault &fault = faults.emplace_back();
@@ -146,7 +147,7 @@ void FaultSchedule::chooseNext(std::unique_lock<std::mutex> &lock) {
     if (canRun(member))
       ready.push_back(index);
   if (ready.empty() && isDelayed()) {
-    // Nothing else happens until then, so the virtual clock goes on to it.
+    // Nothing else happens until then, so the virtual clock advances to it.
     for (Member &member : members)
       member.lateUntil = 0;
     return chooseNext(lock);
@@ -169,8 +170,8 @@ void FaultSchedule::chooseNext(std::unique_lock<std::mutex> &lock) {
   members[next].hasTurn.notify_one();
 }
 
-/// Ends a step in which no stream can go on: who waits is told by the failure
-/// of a stream that does, and is ready then.
+/// Ends a step in which no stream can continue. One of the waiting streams is
+/// made to fail, which makes the others ready.
 void FaultSchedule::reportStall(std::unique_lock<std::mutex> &lock) {
   std::string text = "no stream can go on";
   const Member *first = nullptr;

@@ -58,7 +58,7 @@ void Stream::State::waitUntilIdle() {
 }
 
 void Stream::State::loop() {
-  // Paced copies end on a timer; the default slack of 50 us would be seen.
+  // Paced copies end on a timer. The default slack of 50 us would be visible.
   (void)prctl(PR_SET_TIMERSLACK, 1UL);
   FaultSchedule::getOfThread() = faults;
   std::vector<Task> batch;

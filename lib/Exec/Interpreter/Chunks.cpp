@@ -62,8 +62,8 @@ private:
   ir::LayerOp layer;
 };
 
-/// The embedding takes the tokens, the head the labels too; all but the first
-/// layer take hidden states first.
+/// The embedding takes the tokens, and the head takes the labels too. All but
+/// the first layer take hidden states first.
 FailureOr<SmallVector<Tensor>>
 LayerChunk::runForward(Rank &rank, int64_t microBatch,
                        llvm::ArrayRef<Tensor> hidden) {
@@ -90,7 +90,8 @@ LayerChunk::runForward(Rank &rank, int64_t microBatch,
 // A joint graph
 //===----------------------------------------------------------------------===//
 
-/// Forward are the operators before the cut, backward those behind it.
+/// A chunk whose forward consists of the operators before the cut, and whose
+/// backward of those after it.
 class JointChunk : public Chunk {
 public:
   explicit JointChunk(ir::ChunkOp chunk)
@@ -116,7 +117,7 @@ public:
               llvm::ArrayRef<Tensor> outputGradients) override;
 
 private:
-  /// Without what earlier pieces gave.
+  /// Returns the outputs without the values from earlier pieces.
   SmallVector<Value> getOutputs() {
     SmallVector<Value> outputs(cut.getOutputs());
     Value *end = outputs.end() - chunk.getFuture();
@@ -176,8 +177,9 @@ JointChunk::runBackward(Rank &rank, int64_t microBatch,
 // Forward and backward functions
 //===----------------------------------------------------------------------===//
 
-/// Recompute runs right before backward, and the half of a split backward that
-/// makes gradients of parameters right behind the other one.
+/// A chunk of functions. Recompute runs right before backward, and the half of
+/// a split backward that computes gradients of parameters right after the other
+/// one.
 class FunctionChunk : public Chunk {
 public:
   FunctionChunk(ir::ForwardOp forward, ir::RecomputeOp recompute,
@@ -204,8 +206,8 @@ public:
               llvm::ArrayRef<Tensor> outputGradients) override;
 
 private:
-  /// Appends what `user` takes of the forward function: its arguments and its
-  /// outputs, by number.
+  /// Appends the arguments and outputs of the forward function that `user`
+  /// takes, by index.
   LogicalResult appendForward(FunctionOpInterface user,
                               ArrayAttr argumentNumbers,
                               ArrayAttr outputNumbers,
@@ -305,7 +307,8 @@ FunctionChunk::runBackward(Rank &rank, int64_t microBatch,
 // The chain
 //===----------------------------------------------------------------------===//
 
-/// The function of kind `OpT` at the placement of `forward`, if there is one.
+/// Returns the function of kind `OpT` at the placement of `forward`, if there
+/// is one.
 template <typename OpT>
 static OpT findPartner(ir::ModelOp model, ir::ForwardOp forward) {
   for (auto function : model.getBody().getOps<OpT>())
@@ -314,8 +317,8 @@ static OpT findPartner(ir::ModelOp model, ir::ForwardOp forward) {
   return {};
 }
 
-/// Chunks run as they stand, whatever their stages. The layers of one chunk are
-/// neighbours; of functions there is one for each chunk.
+/// Chunks run in program order, whatever their stages. The layers of one chunk
+/// are neighbours. There is one function of each kind for each chunk.
 static LogicalResult
 checkPlaces(llvm::ArrayRef<std::unique_ptr<Chunk>> chunks) {
   llvm::DenseMap<Attribute, size_t> last;

@@ -1,4 +1,4 @@
-//===- ComparedSteps.cpp - What some steps of a module give ---------------===//
+//===- ComparedSteps.cpp - Results of steps of a module -------------------===//
 
 #include "ComparedSteps.h"
 #include "mf/Exec/Data/ElementConversion.h"
@@ -18,7 +18,7 @@ struct RandomBatch {
 
 } // namespace
 
-/// Every fifth label does not count, nor do those of padding.
+/// Every fifth label is ignored, and so are those of padding.
 static RandomBatch drawBatch(const BatchOptions &sizes,
                              std::mt19937_64 &random) {
   const int64_t count =

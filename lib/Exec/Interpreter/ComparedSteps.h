@@ -1,4 +1,4 @@
-//===- ComparedSteps.h - What some steps of a module give ------*- C++ -*-===//
+//===- ComparedSteps.h - Results of steps of a module -----------*- C++ -*-===//
 
 #ifndef MF_LIB_INTERPRETER_COMPAREDSTEPS_H
 #define MF_LIB_INTERPRETER_COMPAREDSTEPS_H
@@ -20,7 +20,7 @@ struct ComparedSteps {
   ranks::TensorValues parameters;
 };
 
-/// Runs steps on random tokens, which depend on the seed and the sizes alone.
+/// Runs steps on random tokens, which depend only on the seed and the sizes.
 mlir::FailureOr<ComparedSteps> runSteps(ModuleEngine &engine, int64_t steps,
                                         uint64_t seed, float lossScale);
 
@@ -36,8 +36,8 @@ void compareWithDifferences(mlir::ModuleOp before, mlir::ModuleOp after,
                             const ranks::TrainingOptions &base,
                             Comparison &comparison);
 
-/// Compares parameters after one step with those that AdamW, as the model's
-/// training configuration has it, makes of the parameters and gradients of
+/// Compares the parameters after one step with those that AdamW, by the model's
+/// training configuration, computes from the parameters and gradients of
 /// `before`.
 void compareWithAdamW(ir::ModelOp model, const ComparedSteps &before,
                       const ranks::TensorValues &updated, float lossScale,

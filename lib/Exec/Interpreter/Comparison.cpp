@@ -1,4 +1,4 @@
-//===- Comparison.cpp - Whether a rewrite computes the same ---------------===//
+//===- Comparison.cpp - Checks that a rewrite preserves results -----------===//
 
 #include "mf/Exec/Interpreter/Comparison.h"
 #include "ComparedSteps.h"
@@ -24,7 +24,7 @@ void Comparison::print(llvm::raw_ostream &os) const {
 
 namespace {
 
-/// One comparison of two modules.
+/// Compares two modules.
 class Comparer {
 public:
   Comparer(ModuleOp before, ModuleOp after, const ComparisonOptions &options)
@@ -44,7 +44,7 @@ private:
                      llvm::ArrayRef<float> actual);
   void compareTensors(llvm::StringRef what, const ranks::TensorValues &expected,
                       const ranks::TensorValues &actual);
-  /// True if the values are as near as was asked for.
+  /// Returns whether the values differ by at most the tolerance.
   bool isNear(const ranks::TensorValue &expected,
               const ranks::TensorValue &actual, double &difference) const;
   void differ(const llvm::Twine &what) {

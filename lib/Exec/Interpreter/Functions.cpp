@@ -8,7 +8,7 @@ namespace mf::interpreter {
 
 static LogicalResult runCompute(Rank &rank, ir::ComputeOpInterface op,
                                 Environment &values) {
-  // Without a kernel it says itself what it does.
+  // An operator without a kernel emits its launches itself.
   if (!op.isView() && op.getKernelName().empty())
     return runEmitted(rank, op, values);
   SmallVector<Tensor> operands, results;
@@ -32,7 +32,7 @@ LogicalResult runOperator(Rank &rank, Operation *op, Environment &values) {
     values[read.getResult()] = *value;
     return success();
   }
-  // A copy there and a copy back: who mixes up two of them gets other values.
+  // Data is copied there and back, so that mixing up two values is detected.
   if (auto offload = dyn_cast<ir::OffloadOp>(op)) {
     values[offload.getHost()] = values.lookup(offload.getTensor()).clone();
     return success();

@@ -12,7 +12,7 @@ namespace mf::interpreter {
 mlir::LogicalResult runOperator(Rank &rank, mlir::Operation *op,
                                 Environment &values);
 
-/// Binds the arguments of `function`; their shapes must be those of its types.
+/// Binds the arguments of `function`. Their shapes must be those of its types.
 mlir::LogicalResult bindArguments(mlir::FunctionOpInterface function,
                                   llvm::ArrayRef<Tensor> arguments,
                                   Environment &values);
@@ -23,17 +23,18 @@ runFunction(Rank &rank, mlir::FunctionOpInterface function,
             llvm::ArrayRef<Tensor> arguments,
             llvm::SmallVectorImpl<Tensor> *results = nullptr);
 
-/// Runs what a chunk recomputes for backward on what a task passes (the
+/// Runs the recompute function of a chunk on the values that a task passes (the
 /// arguments and outputs of forward that it reads) and on the residuals of
 /// `frame`, to which it appends its results.
 mlir::LogicalResult runRecomputeFunction(Rank &rank, ir::RecomputeOp recompute,
                                          llvm::ArrayRef<Tensor> passed,
                                          llvm::SmallVectorImpl<Tensor> &frame);
 
-/// Runs backward of a chunk on what a task passes (the gradients of its
-/// outputs, and what it reads of forward's arguments) and on the values of
-/// `frame`, to which it appends what it keeps for the other half. Adds the
-/// gradients of parameters to the rank's and gives those of the hidden inputs.
+/// Runs backward of a chunk on the values that a task passes (the gradients of
+/// its outputs, and the arguments of forward that it reads) and on the values
+/// of `frame`, to which it appends those that it keeps for the other half. Adds
+/// the gradients of parameters to the rank's, and returns those of the hidden
+/// inputs.
 mlir::FailureOr<llvm::SmallVector<Tensor>>
 runBackwardFunction(Rank &rank, ir::BackwardOp backward,
                     llvm::ArrayRef<Tensor> passed,
@@ -51,12 +52,12 @@ mlir::LogicalResult addGradients(Rank &rank, mlir::Operation *op,
                                  mlir::ArrayAttr parameters,
                                  llvm::ArrayRef<Tensor> gradients);
 
-/// Runs what an operator on tensors emits, such as a collective.
+/// Runs the launches and collectives that an operator on tensors emits.
 mlir::LogicalResult runEmitted(Rank &rank, ir::ComputeOpInterface op,
                                Environment &values);
 
-/// Runs the kernels of an operator on parameters, gradients and optimizer
-/// state at once.
+/// Runs the kernels of an operator on parameters, gradients and optimizer state
+/// immediately.
 mlir::LogicalResult runUpdateOperator(Rank &rank, ir::UpdateOpInterface op,
                                       Environment &values);
 

@@ -1,4 +1,4 @@
-//===- GradientCheck.cpp - Gradients against finite differences -----------===//
+//===- GradientCheck.cpp - Checks gradients by finite differences ---------===//
 
 #include "ComparedSteps.h"
 #include "mf/Exec/Data/ElementConversion.h"
@@ -14,7 +14,7 @@ namespace mf::interpreter {
 
 namespace {
 
-/// A step of one parameter, all its elements at once.
+/// A step of one parameter, with all its elements at once.
 struct Move {
   std::string parameter;
   std::vector<double> direction;
@@ -24,7 +24,7 @@ struct Move {
 } // namespace
 
 /// Adds N(0, 0.3^2) to a parameter, so that no gradient is tiny, and `move` to
-/// the one that it moves.
+/// the parameter that it moves.
 static llvm::Error spread(uint64_t seed, const Move *move, llvm::StringRef name,
                           const TensorShape &shape,
                           llvm::MutableArrayRef<uint8_t> bytes) {
@@ -50,7 +50,7 @@ static llvm::Error spread(uint64_t seed, const Move *move, llvm::StringRef name,
   return convertElements(DType::F32, getBytes(values), shape.type, bytes);
 }
 
-/// One step with parameters that are spread, and moved if `move` is given.
+/// Runs one step with spread parameters, moved if `move` is given.
 static FailureOr<ComparedSteps>
 runMoved(ModuleOp module, ranks::TrainingOptions options, const Move *move) {
   const uint64_t seed = options.seed;
@@ -87,8 +87,8 @@ sumByOwner(ModuleOp module, const ranks::TensorValues &gradients) {
   return sums;
 }
 
-/// Along the gradient, where a wrong factor shows, and across it, where what is
-/// missing does.
+/// Chooses a direction with a component along the gradient, which reveals wrong
+/// factors, and one across it, which reveals missing terms.
 static Move chooseMove(const std::string &parameter,
                        llvm::ArrayRef<double> gradient, double norm,
                        std::mt19937_64 &random) {
@@ -108,7 +108,7 @@ static double getProduct(llvm::ArrayRef<double> a, llvm::ArrayRef<double> b) {
   return sum;
 }
 
-/// Whether a value is rounded to less than fp32.
+/// Returns whether any value is rounded to less than fp32.
 static bool roundsValues(ModuleOp module) {
   return module
       .walk([](ir::ComputeOpInterface op) {
@@ -121,7 +121,8 @@ static bool roundsValues(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// The loss is a mean over copies of the model, and the gradient of their sum.
+/// The loss is a mean over copies of the model, whereas the gradient is that of
+/// their sum.
 static double countCopies(ModuleOp module) {
   double copies = 1;
   module.walk([&](ir::ModelOp model) {

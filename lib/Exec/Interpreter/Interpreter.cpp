@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - Runs models of mf as they are --------------------===//
+//===- Interpreter.cpp - Runs models of the mf dialect --------------------===//
 
 #include "mf/Exec/Interpreter/Interpreter.h"
 #include "Chunks.h"
@@ -24,14 +24,14 @@ public:
   ranks::StepOutput getOutput() const;
 
   World world;
-  /// Either a schedule for each stage, or chunks; of each rank its own, as
-  /// ranks take turns while a chunk runs.
+  /// Either a schedule for each stage, or chunks. Each rank has its own chunks,
+  /// because ranks take turns while a chunk runs.
   SmallVector<ir::ScheduleOp> schedules;
   std::vector<std::vector<std::unique_ptr<Chunk>>> chunksOfRanks;
   SmallVector<ir::UpdateOp> updates;
   std::vector<Rank> ranks;
   ranks::TrainingFacts facts;
-  /// The file of first values, if there is one.
+  /// The file of initial values, if there is one.
   std::optional<SafetensorsCheckpoint> parameters;
 
 private:
@@ -40,7 +40,7 @@ private:
   LogicalResult runRank(Rank &rank);
 };
 
-/// Orders schedules by stage; there must be one for each.
+/// Orders schedules by stage. There must be one for each.
 LogicalResult Interpreter::State::collectSchedules() {
   for (auto schedule : world.model.getBody().getOps<ir::ScheduleOp>())
     schedules.push_back(schedule);
@@ -55,7 +55,8 @@ LogicalResult Interpreter::State::collectSchedules() {
   return success();
 }
 
-/// A model whose layers have no places yet is whole on the ranks of one stage.
+/// A model whose layers have no placement yet is whole on the ranks of one
+/// stage.
 static FailureOr<program::Mesh> decodeMesh(ir::ModelOp model,
                                            int64_t numStages) {
   auto module = model->getParentOfType<ModuleOp>();
@@ -286,7 +287,7 @@ Interpreter::runStep(const ranks::StepInput &input,
   return state->getOutput();
 }
 
-/// A gradient that nothing has reduced is a sum over the ranks.
+/// A gradient that has not been reduced is a sum over the ranks.
 llvm::Expected<ranks::WholeTensors> Interpreter::collectGradients() const {
   ranks::WholeTensors gradients(state->world.mesh);
   for (const Rank &rank : state->ranks)

@@ -9,23 +9,24 @@
 
 namespace mf::interpreter {
 
-/// The shape of a ranked tensor type, or of such a tensor in host memory.
+/// Returns the shape of a ranked tensor type, or of such a tensor in host
+/// memory.
 mlir::FailureOr<TensorShape> getTensorShape(mlir::Operation *op,
                                             mlir::Type type);
 
-/// Makes kernels and runs them at once.
+/// Makes kernels and runs them immediately.
 class KernelRunner {
 public:
   explicit KernelRunner(int threads) : pool(threads) {}
 
-  /// Runs the kernel `name`. Reports at `op` what is wrong with it.
+  /// Runs the kernel `name`. Reports errors at `op`.
   mlir::LogicalResult launch(mlir::Operation *op, llvm::StringRef name,
                              llvm::ArrayRef<Tensor> inputs,
                              llvm::ArrayRef<Tensor> outputs,
                              mlir::DictionaryAttr attributes);
 
-  /// The results of an operator, from `operands`: what its kernel computes,
-  /// in new memory, or the view that it is.
+  /// Returns the results of an operator on `operands`: those of its kernel in
+  /// new memory, or its view.
   mlir::LogicalResult compute(ir::ComputeOpInterface op,
                               llvm::ArrayRef<Tensor> operands,
                               llvm::SmallVectorImpl<Tensor> &results);

@@ -1,4 +1,4 @@
-//===- Rank.cpp - What one rank has and knows -----------------------------===//
+//===- Rank.cpp - The state of one rank -----------------------------------===//
 
 #include "Rank.h"
 #include "Functions.h"
@@ -122,7 +122,8 @@ llvm::Error Rank::addParameters(ranks::WholeTensors &tensors,
         (trainedOnly && !param.needsGradient()))
       continue;
     ranks::RankTensor part = getPart(param, param.getStoredLayout(), tensor);
-    // Only gradients are summands; ranks with the same part hold the same.
+    // Only gradients are summands. Ranks with the same part hold the same
+    // value.
     part.summand = 0;
     if (llvm::Error error = tensors.add(key.second, std::move(part)))
       return error;

@@ -1,4 +1,4 @@
-//===- Rank.h - What one rank has and knows --------------------*- C++ -*-===//
+//===- Rank.h - The state of one rank ---------------------------*- C++ -*-===//
 
 #ifndef MF_LIB_INTERPRETER_RANK_H
 #define MF_LIB_INTERPRETER_RANK_H
@@ -26,8 +26,8 @@ struct World {
   TensorExchange exchange;
   program::Mesh mesh;
   int64_t microBatches = 1;
-  /// Runs of each chunk in a step, each of as many micro-batches as it has
-  /// copies of the model.
+  /// The number of runs of each chunk in a step. Each run has one micro-batch
+  /// for each copy of the model.
   int64_t runs = 1;
   /// The input of the step that runs.
   ranks::StepInput input;
@@ -36,8 +36,8 @@ struct World {
 /// Tensors of values of the IR.
 using Environment = llvm::DenseMap<mlir::Value, Tensor>;
 
-/// One rank: its state from step to step, by parameter, and what it sums up in
-/// a step.
+/// One rank: its state by parameter, which is kept from step to step, and the
+/// sums of a step.
 class Rank {
 public:
   /// `trained` are the parameters whose gradients the rank computes.
@@ -58,15 +58,15 @@ public:
   mlir::FailureOr<Tensor> getState(mlir::Operation *user, ir::State kind,
                                    llvm::StringRef parameter);
 
-  /// Says what the rank runs next: operators of forward, or of backward, of a
-  /// micro-batch. `layer` is the cell that they lie in, if they do not say so
-  /// themselves.
+  /// Sets what the rank runs next: operators of forward or backward of a
+  /// micro-batch. `layer` is the cell that contains them, if their names do not
+  /// have it.
   void beginTask(int64_t microBatch, bool isForward,
                  llvm::StringRef layer = "") {
     task = {microBatch, isForward, layer};
   }
-  /// Keeps the outputs of a kernel that `op` ran, or of its collective, if they
-  /// are wanted.
+  /// Dumps the outputs of a kernel, or of the collective, that `op` ran, if
+  /// they are wanted.
   void dump(mlir::Operation *op, llvm::StringRef kernel,
             llvm::ArrayRef<Tensor> outputs) const;
   void dump(mlir::Operation *op, CollectiveKind kind,
@@ -84,9 +84,10 @@ public:
   void forEachReport(
       llvm::function_ref<void(const std::string &, const Tensor &)> action)
       const;
-  /// Keeps the gradients as they are, then runs what updates the parameters.
+  /// Stores the gradients as they are, then runs the update of the parameters.
   mlir::LogicalResult runUpdate(ir::UpdateOp update);
-  /// Makes the mean of the losses, and keeps the gradients if no update did.
+  /// Computes the mean of the losses, and stores the gradients if no update
+  /// did.
   mlir::LogicalResult endStep();
 
   /// Tokens or labels of one micro-batch.
@@ -96,8 +97,8 @@ public:
   mlir::FailureOr<Tensor> getLossGradient(mlir::Operation *op, double value,
                                           bool isScaled, mlir::Type type);
 
-  /// Adds what the rank has of the parameters that are neither tables nor tied,
-  /// and of the gradients that were kept.
+  /// Adds the rank's parts of the parameters that are neither tables nor tied,
+  /// and of the stored gradients.
   llvm::Error addParameters(ranks::WholeTensors &tensors,
                             bool trainedOnly = false) const;
   llvm::Error addGradients(ranks::WholeTensors &tensors) const;
@@ -112,8 +113,8 @@ private:
   void dump(mlir::Operation *op, llvm::ArrayRef<ranks::MadeTensor> made) const;
   mlir::LogicalResult initialize(mlir::Operation *user, ir::ParamOp param,
                                  const Tensor &part);
-  /// The slice of a micro-batch's rows and sequences that a tensor of `shape`
-  /// holds; none if it is not cut.
+  /// Returns the slice of a micro-batch's rows and sequences that a tensor of
+  /// `shape` holds; none if it is not cut.
   std::optional<program::Slice> getInputSlice(const TensorShape &shape) const;
   void keepGradients();
   /// The slice of the parameter, or of its gradient, that `tensor` holds.
@@ -129,7 +130,7 @@ private:
   /// Parameters with a gradient in this step.
   llvm::StringSet<> summed;
   std::map<std::string, Tensor> keptGradients;
-  /// The sum of the step's losses, and where the last one came from.
+  /// The sum of the step's losses, and the location of the last one.
   Tensor loss;
   mlir::Operation *lossOp = nullptr;
   bool hasKeptGradients = false;

@@ -1,8 +1,8 @@
 //===- RankScheduler.h - Ranks that run one at a time -----------*- C++ -*-===//
 //
-// Every rank is straight-line code on a thread of its own, but only the rank
-// whose turn it is runs: it goes on until it must wait for another rank. No two
-// ranks ever compute at once, so nothing depends on the machine's timing.
+// Every rank is straight-line code on its own thread, but only the rank whose
+// turn it is runs, until it must wait for another rank. No two ranks ever
+// compute at the same time, so nothing depends on the timing of the machine.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +21,15 @@ namespace mf::interpreter {
 class RankScheduler {
 public:
   /// Calls `body(rank)` for ranks [0, ranks) in turns, beginning with rank 0.
-  /// Fails if one fails; the others end where they next wait. If all that are
-  /// not done wait, none can go on: that is reported with what each waits for.
+  /// Fails if one of them fails; the others end at their next wait. If all
+  /// remaining ranks wait, this is a deadlock, which is reported with what each
+  /// rank waits for.
   mlir::LogicalResult run(size_t ranks,
                           llvm::function_ref<mlir::LogicalResult(size_t)> body);
 
-  /// Called by the rank whose turn it is: gives other ranks a turn until
-  /// `isReady`. `op` and `what` ("a message ...") say what it waits for. Fails
-  /// if the run is over before.
+  /// Called by the rank whose turn it is. Gives other ranks a turn until
+  /// `isReady` returns true. `op` and `what` ("a message ...") describe what it
+  /// waits for. Fails if the run ends before.
   mlir::LogicalResult waitUntil(mlir::Operation *op, std::string what,
                                 llvm::function_ref<bool()> isReady);
 
@@ -44,7 +45,7 @@ private:
   bool canRun(const Rank &rank) const {
     return !rank.isDone && (!rank.isReady || rank.isReady());
   }
-  /// Gives the turn to the next rank that can run; ends the run if there is
+  /// Gives the turn to the next rank that can run. Ends the run if there is
   /// none.
   void passTurn();
   void reportDeadlock() const;

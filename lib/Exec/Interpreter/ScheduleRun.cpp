@@ -10,7 +10,7 @@ namespace mf::interpreter {
 
 namespace {
 
-/// One run of a schedule.
+/// Runs a schedule once.
 class ScheduleRun {
 public:
   explicit ScheduleRun(Rank &rank) : rank(rank), world(rank.getWorld()) {}
@@ -30,8 +30,8 @@ public:
 private:
   /// Values that a micro-batch keeps from a task of a chunk for later tasks.
   struct Frame {
-    /// Residuals, and behind them what is recomputed and what backward keeps
-    /// for its weights' half.
+    /// The residuals, followed by recomputed values and values that backward
+    /// keeps for the half of the weights.
     SmallVector<Tensor> values;
     bool hasRunBackward = false;
   };
@@ -46,7 +46,7 @@ private:
     return llvm::map_to_vector(
         range, [this](Value value) { return values.lookup(value); });
   }
-  /// Binds the first tensors, and gives the others.
+  /// Binds the first tensors of a range, and returns the others.
   llvm::ArrayRef<Tensor> bindAll(ValueRange range,
                                  llvm::ArrayRef<Tensor> tensors) {
     for (auto [value, tensor] : llvm::zip(range, tensors))
@@ -156,7 +156,7 @@ private:
   Rank &rank;
   World &world;
   Environment values;
-  /// By the frame of the IR.
+  /// The frames by the values of the IR.
   llvm::DenseMap<Value, Frame> frames;
 };
 

@@ -10,7 +10,8 @@ namespace mf::interpreter {
 
 namespace {
 
-/// Runs what one operator emits. After the first failure nothing runs.
+/// Runs the launches that one operator emits. After the first failure nothing
+/// more runs.
 class StateEmitter : public ir::LaunchEmitter {
 public:
   StateEmitter(Rank &rank, Operation *op, Environment &values)

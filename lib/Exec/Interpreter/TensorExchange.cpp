@@ -83,7 +83,7 @@ getContribution(const TensorExchange::Member &member) {
   return own;
 }
 
-/// Computes the outputs of all members, who have all come.
+/// Computes the outputs of all members, after all of them have arrived.
 LogicalResult TensorExchange::compute(Operation *op,
                                       const ir::EmittedCollective &collective,
                                       const Collective &arrived) {
@@ -133,7 +133,8 @@ LogicalResult TensorExchange::communicate(Operation *op, int64_t rank,
                                [&collective, before = collective.numDone] {
                                  return collective.numDone != before;
                                });
-  // The others wait, so that nobody changes what the last one to come reads.
+  // The other members wait, so that their inputs do not change before the last
+  // member has read them.
   if (failed(compute(op, what, collective)))
     return failure();
   collective.members.clear();

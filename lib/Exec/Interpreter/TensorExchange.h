@@ -24,26 +24,26 @@ struct Route {
   }
 };
 
-/// Everything that ranks pass to each other. A rank that has to wait gives up
+/// The values that ranks pass to each other. A rank that has to wait gives up
 /// its turn. Errors are reported at the operation that sends or receives.
 class TensorExchange {
 public:
   explicit TensorExchange(RankScheduler &scheduler) : scheduler(scheduler) {}
 
-  /// Forgets what the last step left.
+  /// Discards what the last step left.
   void clear();
 
   /// Leaves a copy of `value` for the receiver.
   void send(mlir::Operation *op, const Route &route, int64_t microBatch,
             const Tensor &value);
 
-  /// The next message of the route, which must be the one of `microBatch` and
-  /// have `shape`.
+  /// Receives the next message of the route, which must belong to `microBatch`
+  /// and have `shape`.
   mlir::FailureOr<Tensor> receive(mlir::Operation *op, const Route &route,
                                   int64_t microBatch, const TensorShape &shape);
 
-  /// The tensors that a rank brings to a collective and gets from it. Input and
-  /// output may be one tensor where the kind allows it.
+  /// The tensors of one rank in a collective. Input and output may be one
+  /// tensor if the kind allows it.
   struct Member {
     Tensor input, output;
     /// The counts of an all_to_all_v.
@@ -56,15 +56,15 @@ public:
     }
   };
 
-  /// One rank's part in a collective of `members`, in their order. All of them
-  /// must call it with one channel, kind and list. The last one to come
+  /// Takes part in a collective of `members`, in their order. All of them must
+  /// call it with the same channel, kind and list. The last one to arrive
   /// computes the outputs of all.
   mlir::LogicalResult communicate(mlir::Operation *op, int64_t rank,
                                   llvm::ArrayRef<int64_t> members,
                                   const ir::EmittedCollective &collective,
                                   const Member &own);
 
-  /// Reports messages that nobody received.
+  /// Reports messages that were never received.
   mlir::LogicalResult checkAllReceived() const;
 
 private:
@@ -76,9 +76,9 @@ private:
   struct Collective {
     CollectiveKind kind = CollectiveKind::AllReduce;
     std::vector<int64_t> ranks;
-    /// The members that have come, by rank.
+    /// The members that have arrived, by rank.
     std::map<int64_t, Member> members;
-    /// How often all had come.
+    /// The number of collectives for which all members have arrived.
     int64_t numDone = 0;
   };
 
