@@ -20,8 +20,8 @@ HWY_INLINE int64_t countVisible(const ScoreBlock &block, int64_t row) {
                              block.columns);
 }
 
-/// The last vector of a row of scores: rows lie far enough apart that it can be
-/// read and written whole.
+/// The last vector of a row of scores. Rows are far enough apart that it can be
+/// read and written as a whole.
 struct PaddedVector {
   int64_t count;
 
@@ -46,7 +46,7 @@ HWY_INLINE void forEachPaddedVector(int64_t count, const Step &step) {
     step(i, PaddedVector{count - i});
 }
 
-/// Zeros behind the vectors that hold the first `count` elements.
+/// Writes zeros after the vectors that hold the first `count` elements.
 template <typename T>
 HWY_INLINE void clearBehind(T *row, int64_t count, int64_t columns) {
   const int64_t lanes = getLanes();
@@ -58,9 +58,9 @@ HWY_INLINE float exponentialOf(float x) {
   return hn::GetLane(exponential(hn::Set(floats, x)));
 }
 
-/// The factor of the scores of a row that is still to be applied. With a slope
-/// the row becomes scale * score + bias first, so that the loops behind it know
-/// nothing of slopes.
+/// Returns the factor that must still be applied to the scores of a row. With a
+/// slope, the row first becomes scale * score + bias, so that later loops need
+/// not handle slopes.
 HWY_INLINE float addPositions(const ScoreBlock &block, int64_t row,
                               int64_t visible) {
   if (block.slope == 0)

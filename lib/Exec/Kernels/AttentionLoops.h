@@ -1,8 +1,9 @@
 //===- AttentionLoops.h - Rows of a block of attention scores -*- C++ -*-===//
 //
-// A block of scores is `rows` rows of `columns` f32 numbers, `stride` apart.
-// The results take the block's place: row by row, in the element type of the
-// operands, from the same addresses on (a bf16 row fills half of its place).
+// A block of scores has `rows` rows of `columns` f32 numbers at distance
+// `stride`. The results replace the block row by row, in the element type of
+// the operands, from the same addresses on (a bf16 row fills half of its
+// place).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +15,10 @@
 
 namespace mf {
 
-/// A block of scores and a limit to which of them count: row r sees the columns
-/// below `visible` + r * `visibleStep`, as far as they exist. The others are
-/// taken as minus infinity. The softmax is taken of `scale` * score + `slope` *
-/// (`distance` + column - row).
+/// A block of scores, of which row r sees the columns below `visible` + r *
+/// `visibleStep`, as far as they exist. The others count as minus infinity. The
+/// softmax is computed of `scale` * score + `slope` * (`distance` + column -
+/// row).
 struct ScoreBlock {
   float *scores;
   int64_t rows, columns, stride;
@@ -27,9 +28,9 @@ struct ScoreBlock {
   int64_t distance;
 };
 
-/// One step of the online softmax (Milakov and Gimelshein, 2018): scores become
-/// exp(scale * score - max), `max` and `sum` of each row are brought up to
-/// date, and the rows of `result` (each `width` long) are multiplied by the
+/// Runs one step of the online softmax (Milakov and Gimelshein, 2018). Scores
+/// become exp(scale * score - max), `max` and `sum` of each row are updated,
+/// and the rows of `result` (each `width` long) are multiplied by the
 /// correction for the old maximum.
 void runAttentionSoftmax(DType type, const ScoreBlock &block, float *max,
                          float *sum, float *result, int64_t width);
@@ -40,11 +41,11 @@ void runAttentionSoftmaxGrad(DType type, const ScoreBlock &block,
                              float *gradients, const float *max,
                              const float *sum, const float *delta);
 
-/// delta[row] = sum(a * b) over rows of `columns` elements.
+/// Computes delta[row] = sum(a * b) over rows of `columns` elements.
 void runRowProducts(DType type, const void *a, const void *b, float *delta,
                     int64_t rows, int64_t columns);
 
-/// y = x / divisor[row] over rows of `columns` elements of x.
+/// Computes y = x / divisor[row] for rows of `columns` elements of x.
 void runDivideRows(DType type, const float *x, const float *divisor, void *y,
                    int64_t rows, int64_t columns);
 

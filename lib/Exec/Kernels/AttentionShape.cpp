@@ -93,9 +93,9 @@ void hideOtherDocuments(const AttentionShape &shape,
                         float *scores) {
   if (!shape.optional.starts)
     return;
-  // A power of two, whose product with the scale is exact: a block in which a
-  // row sees nothing has exp(0) for it, which the first key that it does see
-  // multiplies by 0, and no overflow.
+  // A power of two, whose product with the scale is exact. If a row sees no key
+  // of a block, its scores become exp(0), which the first key that it does see
+  // multiplies by 0 without overflow.
   const float hidden = std::copysign(0x1p100F, -shape.scale);
   const auto *starts =
       static_cast<const int32_t *>(inputs[*shape.optional.starts]);

@@ -14,8 +14,9 @@
 namespace mf {
 
 /// softmax(scale * q k^T) v for query heads [batch, heads, queries, dim] and
-/// key heads [batch, keyHeads, keys, dim], values [.., valueDim]. With slopes,
-/// slope * (key - query) is added to each scaled score of a head (ALiBi).
+/// key heads [batch, keyHeads, keys, dim], with values [.., valueDim]. With
+/// slopes, slope * (key - query) is added to each scaled score of a head
+/// (ALiBi).
 struct AttentionShape {
   DType type = DType::F32;
   int64_t batch = 0, heads = 0, keyHeads = 0;
@@ -23,8 +24,8 @@ struct AttentionShape {
   float scale = 1;
   /// The last query sees all keys, each one before it one key less.
   bool causal = true;
-  /// With part of the query rows the tensors hold `partQueries` of `queries`,
-  /// and as many queries as keys make the whole.
+  /// True if the tensors hold only `partQueries` of the `queries` rows. The
+  /// whole then has as many queries as keys.
   bool isPart = false;
   int64_t partQueries = 0;
   AttentionInputs optional;
@@ -40,15 +41,15 @@ struct AttentionBlock {
   int64_t firstQuery, queries, firstKey, keys;
 };
 
-/// From the position of query `query` to that of key `key`: the last query has
-/// the position of the last key.
+/// Returns the distance from the position of query `query` to that of key
+/// `key`. The last query has the position of the last key.
 inline int64_t getDistance(const AttentionShape &shape, int64_t query,
                            int64_t key) {
   return key - query - (shape.keys - shape.queries);
 }
 
-/// The block's scores, whose rows are `stride` apart, and which of them count.
-/// `slope` is that of the head, 0 without ALiBi.
+/// Returns the block's scores, whose rows are at distance `stride`, with the
+/// columns that count. `slope` is that of the head, 0 without ALiBi.
 inline ScoreBlock getScores(const AttentionShape &shape,
                             const AttentionBlock &block, float *scores,
                             int64_t stride, float slope) {
@@ -68,8 +69,8 @@ class AttentionBlocks {
 public:
   static constexpr int64_t queriesPerBlock = 64;
   static constexpr int64_t keysPerBlock = 512;
-  /// From one row of a block of scores to the next; not a power of two, whose
-  /// multiples would share sets of the caches.
+  /// The distance between rows of a block of scores. It is not a power of two,
+  /// whose multiples would share sets of the caches.
   static constexpr int64_t scoreStride = keysPerBlock + 16;
 
   explicit AttentionBlocks(const AttentionShape &shape)
@@ -79,7 +80,7 @@ public:
   int64_t getNumQueryBlocks() const { return queryTiles.count; }
   int64_t getNumKeyBlocks() const { return keyTiles.count; }
 
-  /// With 0 keys if none of them is seen.
+  /// Returns a block, which has 0 keys if none of them is seen.
   AttentionBlock get(int64_t queryBlock, int64_t keyBlock) const {
     auto [firstQuery, queries] = queryTiles[queryBlock];
     auto [firstKey, keys] = keyTiles[keyBlock];
@@ -102,13 +103,13 @@ private:
 
 /// The query rows [first, first + count) that a kernel has in its tensors. A
 /// part is computed in the blocks of the whole, where rows that are elsewhere
-/// are zeros: so a row has the same place in products of the same size, and the
-/// same bits. Nothing is copied where a part begins and ends with a block.
+/// are zeros, so that a row has the same place in products of the same size,
+/// and the same bits. Nothing is copied if a part begins and ends with a block.
 struct QueryRows {
   int64_t first, count;
 
-  /// All, or the part that begins where input `index` says; a place outside of
-  /// the keys is taken for the nearest inside.
+  /// All rows, or the part that begins at the value of input `index`. A value
+  /// outside of the keys is clamped.
   QueryRows(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
             size_t index);
 
@@ -121,8 +122,8 @@ struct QueryRows {
            getFirstBlock();
   }
 
-  /// The rows of a block that are here: the number of the first in the block,
-  /// its row in a tensor of all heads, and how many there are.
+  /// The rows of a block that this kernel has: the index of the first in the
+  /// block, its row in a tensor of all heads, and their number.
   struct Own {
     int64_t inBlock, row, size;
   };
@@ -147,7 +148,7 @@ public:
   using MakeSpec = ProductSpec (*)(const AttentionShape &,
                                    const AttentionBlock &);
 
-  /// False if oneDNN has no such product.
+  /// Returns false if oneDNN has no such product.
   bool prepare(const AttentionShape &shape, MakeSpec makeSpec);
 
   void run(const AttentionBlock &block, const void *a, const void *b,
@@ -165,10 +166,10 @@ ProductSpec getScoreProduct(const AttentionShape &shape,
                             const AttentionBlock &block);
 
 class SpecChecker;
-/// Checks what stands behind `inputs` inputs: of a part the position of the
-/// first query, then maybe the slopes, the mask of dropout and the starts of
+/// Checks the inputs after the first `inputs`: for a part the position of the
+/// first query, then optionally the slopes, the dropout mask and the starts of
 /// documents. Reads `scale`, `causal`, `rate` and the shapes of q, k and v, the
-/// first inputs. Says whether the shape can be used.
+/// first inputs. Returns whether the shape is valid.
 bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                         SpecChecker &checker, AttentionShape &shape);
 
@@ -181,18 +182,18 @@ inline float getSlope(llvm::ArrayRef<void *> inputs,
              : 0.0f;
 }
 
-/// Hides from the rows of a block of scores the keys before their documents, as
-/// `starts` says: behind the softmax such a score is 0. `head` is one of all
-/// batches.
+/// Hides keys before their documents from the rows of a block of scores, as
+/// `starts` defines. After the softmax such a score is 0. `head` is an index
+/// over all batches.
 void hideOtherDocuments(const AttentionShape &shape,
                         llvm::ArrayRef<void *> inputs, const QueryRows &rows,
                         const AttentionBlock &block, int64_t head,
                         float *scores);
 
-/// Drops what the mask says of a block of probabilities or their gradients, of
-/// `type` in rows of scoreStride floats, and multiplies the others by the
-/// factor of what is kept. `rows` are the query rows that the tensors have,
-/// `head` is one of all batches.
+/// Drops the elements of a block of probabilities or their gradients that the
+/// mask drops, and multiplies the others by the factor of kept ones. The block
+/// has type `type` in rows of scoreStride floats. `rows` are the query rows of
+/// the tensors, and `head` is an index over all batches.
 void dropBlock(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
                const QueryRows &rows, const AttentionBlock &block, int64_t head,
                DType type, void *scores);

@@ -12,8 +12,8 @@ namespace {
 
 MF_BEGIN_AVX512
 
-/// The lines of cells that rows of `Source` make; f32 cells if they are not of
-/// the same type.
+/// The lines of cells that are made from rows of `Source`. They are f32 cells
+/// if the types differ.
 template <typename Source, bool MakesSingles> struct PackedLines {
   static constexpr int64_t elements =
       MakesSingles || sizeof(Source) == sizeof(Cell) ? 1 : 2;
@@ -22,8 +22,8 @@ template <typename Source, bool MakesSingles> struct PackedLines {
       : data(static_cast<const Source *>(x.data)), begin(x.begin), end(x.end),
         columns(x.columns), stride(x.stride) {}
 
-  /// 64 bytes of a row from cell `cell` on; what lies behind its end or in a
-  /// row that does not exist is zero.
+  /// Returns 64 bytes of a row from cell `cell` on. Bytes past its end, or of a
+  /// row that does not exist, are zero.
   HWY_INLINE __m512i load(int64_t row, int64_t cell) const {
     const int64_t left = columns - cell * elements;
     if (row < begin || row >= end || left <= 0)
@@ -33,7 +33,7 @@ template <typename Source, bool MakesSingles> struct PackedLines {
                         (uint64_t{1} << std::min<int64_t>(left, 32)) - 1));
   }
 
-  /// `Count` lines below one another.
+  /// Loads `Count` lines, one below another.
   template <int Count>
   HWY_INLINE void loadBelow(int64_t row, int64_t cell,
                             std::array<__m512i, Count> &lines) const {
@@ -111,7 +111,7 @@ struct Pairs {
   __m512i first, second;
 };
 HWY_INLINE Pairs interleave(__m512i even, __m512i odd) {
-  // Columns of whole vectors: unpacking works in each quarter by itself.
+  // Columns of whole vectors. Unpacking works in each quarter separately.
   const __m512i low = _mm512_unpacklo_epi16(even, odd);
   const __m512i high = _mm512_unpackhi_epi16(even, odd);
   const __m512i firsts = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);

@@ -16,7 +16,7 @@ namespace mf {
 /// the block exist, from `data` on; all others are zeros.
 struct RowBlock {
   DType type;
-  /// f32, or bf16 if `type` is.
+  /// F32, or BF16 if `type` is.
   DType cellType;
   const void *data;
   int64_t begin, end;
@@ -25,20 +25,22 @@ struct RowBlock {
   int64_t stride = columns;
 };
 
-/// a = x: `rows` rows, a multiple of 16, `stride` cells apart.
+/// Computes a = x with `rows` rows, a multiple of 16, at distance `stride`
+/// cells.
 void packRows(const RowBlock &x, Cell *a, int64_t rows, int64_t stride);
 
-/// a = x^T with `rows` rows of x, a multiple of 32: as many rows as x has
-/// columns, rounded up to a multiple of 32, `stride` cells apart.
+/// Computes a = x^T from `rows` rows of x, a multiple of 32. It has as many
+/// rows as x has columns, rounded up to a multiple of 32, at distance `stride`
+/// cells.
 void packRowsOfColumns(const RowBlock &x, Cell *a, int64_t rows,
                        int64_t stride);
 
-/// b = x with `rows` rows of x, a multiple of 32: a panel for each 16 columns,
-/// `stride` cells apart, up to a multiple of 32 columns.
+/// Computes b = x from `rows` rows of x, a multiple of 32: a panel for each 16
+/// columns, at distance `stride` cells, up to a multiple of 32 columns.
 void packPanels(const RowBlock &x, Cell *b, int64_t rows, int64_t stride);
 
-/// b = x^T with `rows` rows of x, a multiple of 16: a panel for each 16 rows,
-/// `stride` cells apart.
+/// Computes b = x^T from `rows` rows of x, a multiple of 16: a panel for each
+/// 16 rows, at distance `stride` cells.
 void packPanelsOfRows(const RowBlock &x, Cell *b, int64_t rows, int64_t stride);
 
 } // namespace mf

@@ -9,8 +9,7 @@ namespace {
 
 MF_BEGIN_AVX512
 
-/// The product of `Rows` rows and `Panels` panels, whose sums stay in
-/// registers.
+/// Multiplies `Rows` rows and `Panels` panels. The sums stay in registers.
 template <int Rows, int Panels>
 void multiply(const BlockProduct &product, int64_t row, int64_t panel) {
   const float *a =

@@ -1,16 +1,16 @@
 //===- BlockProduct.h - Products of packed blocks -------------*- C++ -*-===//
 //
-// c = a b or c += a b for blocks that lie in the caches, bf16 or f32, with f32
-// sums. The operands are made of cells of 4 bytes: an f32, or a pair of bf16
-// that follow each other along the dimension that is summed over.
+// c = a b or c += a b for blocks in the caches, bf16 or f32, with f32 sums. The
+// operands consist of cells of 4 bytes: an f32, or a pair of bf16 that are
+// adjacent along the summed dimension.
 //
-//   a: rows of cells, `aStride` cells apart.
-//   b: panels of 16 columns, one behind the other; a panel has 16 cells, one of
-//      each column, for each cell of a row of a.
+// a has rows of cells at distance `aStride` cells. b has consecutive panels of
+// 16 columns; for each cell of a row of a, a panel has 16 cells, one of each
+// column.
 //
-// Rows, columns and cells are multiples of 16; zeros fill what is missing. An
-// element of c is summed in the order of the cells, whatever block it is
-// computed in.
+// Rows, columns and cells are multiples of 16; missing ones are zeros. An
+// element of c is summed in the order of the cells, in whichever block it is
+// computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +35,7 @@ inline int64_t getCellElements(DType type) {
   return type == DType::F32 ? 1 : 2;
 }
 
-/// `count` rounded up to a multiple of `multiple`.
+/// Returns `count` rounded up to a multiple of `multiple`.
 constexpr int64_t roundUpTo(int64_t count, int64_t multiple) {
   return (count + multiple - 1) / multiple * multiple;
 }
@@ -67,11 +67,11 @@ class ProductQueue {
 public:
   explicit ProductQueue(DType cellType) : cellType(cellType) {}
 
-  /// Adds a product behind the others, which may read what those write.
+  /// Appends a product. It may read the results of earlier ones.
   void add(const BlockProduct &product);
   /// The number of steps left.
   int64_t getSteps() const { return steps; }
-  /// Computes the next `count` steps, if there are as many.
+  /// Computes the next `count` steps, as far as there are any.
   void step(int64_t count);
 
 private:

@@ -1,8 +1,8 @@
-//===- Chain.cpp - Several kernels on a few rows at a time ----------------===//
+//===- Chain.cpp - Several kernels on blocks of rows ----------------------===//
 //
 // Each step runs its own loop on a block of rows that stays in the first-level
-// cache, and rounds its result to its own type: the bits are those of one
-// kernel after another.
+// cache, and rounds its result to its own type, so that the bits are those of
+// separate kernels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +19,16 @@
 namespace mf {
 namespace {
 
-/// Elements that a step makes at a time: so many that the cost of a call does
-/// not count, so few that several blocks fit a first-level cache.
+/// The number of elements that a step computes at a time: large enough that the
+/// cost of a call does not matter, small enough that several blocks fit a
+/// first-level cache.
 constexpr int64_t elementsPerBlock = 2048;
 
-/// The result of a step, or an input as it is seen by steps that repeat it.
+/// The result of a step, or an input in the form that steps which broadcast it
+/// see.
 struct ChainBlock {
   int64_t rowBytes = 0;
-  /// Where in a thread's scratch memory, in slots.
+  /// The place in a thread's scratch memory, in slots.
   int64_t slot = 0;
 };
 
@@ -34,14 +36,14 @@ struct ChainBlock {
 struct Load {
   size_t input = 0;
   TensorShape shape;
-  /// The rows that are repeated; none if it has all of the rows.
+  /// The rows that are repeated. Empty if the input has all rows.
   std::optional<RepeatedRows> repeated;
 };
 
 struct ChainStep {
   KernelSpec spec;
   StepFunction run;
-  /// Numbers of blocks: those of loads, then those of steps.
+  /// The indices of blocks: those of loads, followed by those of steps.
   llvm::SmallVector<size_t, 3> operands;
 };
 
@@ -77,8 +79,8 @@ private:
   int64_t rows, columns = 1, rowsPerBlock, slotBytes = 0, numSlots = 0;
 };
 
-/// Whether all that is read and made has one shape, so that a row may be an
-/// element.
+/// Returns whether all inputs and results have one shape, so that a row may be
+/// a single element.
 bool hasOneShape(llvm::ArrayRef<KernelSpec> specs) {
   const auto &dims = specs.back().outputs[0].dims;
   return llvm::all_of(specs, [&](const KernelSpec &spec) {
@@ -103,8 +105,8 @@ bool isElements(const KernelSpec &spec) {
          StepKind::Elements;
 }
 
-/// Cuts long rows into shorter ones of one size, if there is one of some
-/// hundred elements and more.
+/// Splits long rows into shorter ones of equal size, if there is a size of at
+/// least some hundred elements.
 void splitRows(std::vector<KernelSpec> &specs) {
   const int64_t columns = getRowSize(specs.back().outputs[0]);
   int64_t size = elementsPerBlock;
@@ -161,7 +163,7 @@ ChainKernel::ChainKernel(const KernelSpec &chain) {
   assignSlots();
 }
 
-/// The number of the input's block where it is repeated to `seen`.
+/// Returns the index of the input's block in which it is repeated to `seen`.
 size_t ChainKernel::addLoad(size_t input, const TensorShape &from,
                             TensorShape seen) {
   for (auto [number, load] : llvm::enumerate(loads))
@@ -176,7 +178,7 @@ size_t ChainKernel::addLoad(size_t input, const TensorShape &from,
   return loads.size() - 1;
 }
 
-/// Blocks lie where others lay that no step reads any more. The last step
+/// Blocks reuse the slots of those that no later step reads. The last step
 /// writes to the output itself.
 void ChainKernel::assignSlots() {
   std::vector<size_t> lastReader(blocks.size(), 0);
@@ -198,8 +200,8 @@ void ChainKernel::assignSlots() {
     const ChainStep &step = steps[number];
     ChainBlock &block = blocks[loads.size() + number];
     const KernelSignature &signature = *findKernelSignature(step.spec.name);
-    // In place where the kernel may work so; else the operands are free behind
-    // it.
+    // The result is written in place if the kernel allows it. Otherwise the
+    // operands' slots are free afterwards.
     std::optional<int64_t> own;
     llvm::SmallVector<int64_t, 3> freed;
     for (auto [position, operand] : llvm::enumerate(step.operands)) {

@@ -14,9 +14,10 @@
 
 namespace mf {
 
-/// Makes so many rows of the output, the last dimension, of as many rows of the
-/// inputs, each dense. Inputs that the specification repeats come repeated. The
-/// memory of output and inputs may be shared as the kernel's signature says.
+/// Computes the given number of rows of the output, the last dimension, from
+/// the same number of rows of the inputs, all dense. Inputs that the
+/// specification broadcasts are repeated already. Output and inputs may share
+/// memory as the kernel's signature allows.
 using StepFunction = std::function<void(llvm::ArrayRef<const void *> inputs,
                                         void *output, int64_t rows)>;
 
@@ -25,7 +26,7 @@ inline int64_t getRowSize(const TensorShape &shape) {
   return shape.dims.empty() ? 1 : shape.dims.back();
 }
 
-/// The step that `spec` names, or nothing if its kernel is never one.
+/// Returns the step of `spec`, or nothing if its kernel never is one.
 StepFunction makeStep(const KernelSpec &spec);
 
 #define GET_STEP_FACTORY_DECLARATIONS

@@ -1,7 +1,7 @@
 //===- ConvertedProduct.cpp - Matrix products by conversion to f32 --------===//
 //
-// For f16, and for bf16 on processors without AVX-512, where oneDNN has no
-// product: blocks of the operands are converted to f32 and multiplied there.
+// Used for f16, and for bf16 on processors without AVX-512, where oneDNN has no
+// product. Blocks of the operands are converted to f32 and then multiplied.
 //
 //===----------------------------------------------------------------------===//
 

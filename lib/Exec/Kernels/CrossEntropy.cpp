@@ -1,6 +1,6 @@
 //===- CrossEntropy.cpp - Mean negative log-likelihood of labels ----------===//
 //
-// As MindSpore Transformers' CrossEntropyLoss: the mean over the rows that
+// As in MindSpore Transformers' CrossEntropyLoss, the mean over the rows that
 // count divides by (count + 1e-8).
 //
 //===----------------------------------------------------------------------===//
@@ -52,8 +52,8 @@ LossSum sumLosses(const LossShape &shape, const KernelOperands &operands,
                   float *logSumExp, ThreadPool &pool) {
   const void *logits = operands.inputs[0];
   const auto *labels = static_cast<const int32_t *>(operands.inputs[1]);
-  // Long rows get a few per tile, too: the next one is fetched while one is
-  // summed up.
+  // A tile has a few long rows too, because the next one is fetched while one
+  // is summed.
   const int64_t fewRows = std::clamp<int64_t>(shape.rows / 16, 1, 4);
   Tiles tiles(shape.rows, std::max(fewRows, elementsPerTile / shape.columns));
   pool.parallelFor(tiles.count, [&](int64_t tile) {
@@ -61,8 +61,8 @@ LossSum sumLosses(const LossShape &shape, const KernelOperands &operands,
     runLogSumExpRows(shape.type, at(logits, shape.type, begin * shape.columns),
                      logSumExp + begin, size, shape.columns);
   });
-  // One addition a row: in order, on the calling thread, in double so that the
-  // order hardly matters.
+  // Needs one addition per row. They are made in order on the calling thread,
+  // in double, so that the order hardly matters.
   double sum = 0;
   int64_t counted = 0;
   for (int64_t row = 0; row < shape.rows; ++row) {

@@ -1,8 +1,8 @@
 //===- CrossEntropyPart.cpp - Cross entropy of a rank's classes -----------===//
 //
-// The steps between the collectives of a loss whose classes are shared out: a
-// rank's share of the sums of each row, and the loss from the sums of all
-// ranks. They round as the operators of CANN do that they are on a device
+// The steps between the collectives of a loss whose classes are distributed
+// over ranks: a rank's part of the sums of each row, and the loss from the sums
+// of all ranks. They round like the CANN operators that run them on a device
 // (cannBody of their records).
 //
 //===----------------------------------------------------------------------===//

@@ -26,7 +26,7 @@ public:
   }
 
 private:
-  /// A token may lie where its start is written.
+  /// The starts may be written to the memory of the tokens.
   void fillRow(const int32_t *tokens, int32_t *starts) const {
     int32_t start = 0;
     for (int64_t i = 0; i < length; ++i) {

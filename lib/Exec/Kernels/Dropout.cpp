@@ -1,4 +1,4 @@
-//===- Dropout.cpp - Random masks and what they leave ---------------------===//
+//===- Dropout.cpp - Random masks and dropout -----------------------------===//
 //
 // A bit depends on the number of its element in the whole tensor, not on the
 // part that a rank has of it, nor on earlier draws.
@@ -17,7 +17,7 @@
 namespace mf {
 namespace {
 
-/// Bits that lie together in memory whatever the shape.
+/// Bits that are adjacent in memory whatever the shape.
 constexpr int64_t bitsOfUnit = 128;
 
 struct MaskShape {
@@ -82,8 +82,8 @@ public:
 private:
   static constexpr int64_t bytesOfTile = 32 * bitsOfUnit / 8;
 
-  /// Draws for elements from `element` on that lie behind each other in the
-  /// whole tensor, and returns how many there are.
+  /// Draws the elements from `element` on that are contiguous in the whole
+  /// tensor, and returns their number.
   int64_t drawRun(const ElementWords &words, llvm::ArrayRef<int64_t> starts,
                   int64_t element, int64_t end, uint8_t *mask) const {
     int64_t number = 0, stride = 1, rest = element;
@@ -141,7 +141,7 @@ private:
   float factor;
 };
 
-/// Checks where the part lies, as far as attributes say.
+/// Checks the place of the part, as far as attributes define it.
 void checkPlace(SpecChecker &checker, const KernelSpec &spec,
                 const MaskShape &shape) {
   const size_t rank = shape.sizes.size();

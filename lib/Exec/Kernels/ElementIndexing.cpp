@@ -1,7 +1,7 @@
 //===- ElementIndexing.cpp - Elements of rows by index --------------------===//
 //
-// Along the last dimension. An index outside of a row reads zero, and nothing
-// is written there.
+// Indexing along the last dimension. An index outside of a row reads zero and
+// writes nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 namespace mf {
 namespace {
 
-/// Rows of `columns` elements, of which each has `choices` indices.
+/// Rows of `columns` elements, with `choices` indices for each row.
 struct IndexedShape {
   DType type;
   int64_t rows, columns, choices;
@@ -131,8 +131,8 @@ private:
   uint32_t one = 0;
 };
 
-/// Requires that `rows` [.., columns] and `indices` [.., choices] differ in the
-/// last dimension alone.
+/// Requires that `rows` [.., columns] and `indices` [.., choices] differ only
+/// in the last dimension.
 void requireIndexed(SpecChecker &checker, const TensorShape &rows,
                     const llvm::Twine &role, const TensorShape &indices) {
   if (checker.hasFailed())

@@ -64,13 +64,13 @@ private:
 };
 
 /// One loop of a broadcast: neighbouring dimensions along which each operand
-/// either moves throughout or stands still.
+/// either advances everywhere or stays at the same element.
 struct BroadcastLoop {
   int64_t size;
   bool firstMoves, secondMoves;
 };
 
-/// The loops of z = op(x, y) from the outermost in, or none if the shapes do
+/// Returns the loops of z = op(x, y), outermost first, or none if the shapes do
 /// not broadcast to `z`.
 std::optional<llvm::SmallVector<BroadcastLoop, 4>>
 planBroadcast(llvm::ArrayRef<int64_t> x, llvm::ArrayRef<int64_t> y,
@@ -114,7 +114,8 @@ public:
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     Tiles tiles(count, elementsPerTile);
     void *z = operands.outputs[0];
-    // In place, the output is in the caches as soon as the input is read.
+    // If the operation is in place, the output is in the caches once the input
+    // has been read.
     const bool streamed = isStreamed(count * getBytes(type)) &&
                           z != operands.inputs[0] && z != operands.inputs[1];
     pool.parallelFor(tiles.count, [&](int64_t tile) {
@@ -213,7 +214,7 @@ BinaryOp getActivationBackwardOp(const KernelSpec &spec) {
       .Case("aclnnSigmoidBackward", BinaryOp::SigmoidBackward);
 }
 
-/// Checks the value as it is in f32.
+/// Checks the value after rounding to f32.
 void requireDivisor(SpecChecker &checker, double value) {
   const auto divisor = static_cast<float>(value);
   checker.require(std::isfinite(divisor) && divisor != 0,

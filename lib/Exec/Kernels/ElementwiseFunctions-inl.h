@@ -1,7 +1,7 @@
 //===- ElementwiseFunctions-inl.h - Functions of f32 vectors --*- C++ -*-===//
 //
 // The functions that elementwise kernels apply to a vector. Included once for
-// each instruction set, as Simd-inl.h is.
+// each instruction set, like Simd-inl.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -149,7 +149,7 @@ struct LessThan {
   }
 };
 
-/// True for NaN, which Highway's Ne is not on every target.
+/// True for NaN, which is not the case for Highway's Ne on every target.
 struct NotEqual {
   FloatVector scalar;
   HWY_INLINE FloatVector operator()(FloatVector x) const {
@@ -169,8 +169,8 @@ HWY_INLINE FloatVector forEachLane(FloatVector x, FloatVector scalar,
   return hn::LoadU(floats, lanes);
 }
 
-/// The quotient as an integer and what remains, both exact but for the last
-/// rounding, where quotients are small and products are not rounded.
+/// The quotient as an integer, and the remainder. Both are exact except for the
+/// last rounding, if quotients are small and products are not rounded.
 struct Quotient {
   FloatVector quotient, remainder;
   bool isExact;

@@ -237,7 +237,8 @@ void runCastLoop(DType from, DType to, const void *x, void *y, int64_t count) {
   bool narrowTo = to == DType::BF16 || to == DType::F16;
   if (!narrowFrom && !narrowTo)
     return convertWide(from, to, x, y, count);
-  // bf16 and f16 meet the integers in f32, a block at a time.
+  // bf16 and f16 are converted from and to integers through f32, a block at a
+  // time.
   constexpr int64_t block = 1024;
   float wide[block];
   for (int64_t i = 0; i < count; i += block) {

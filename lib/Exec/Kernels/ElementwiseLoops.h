@@ -23,7 +23,7 @@ enum class UnaryOp {
   Sigmoid,
   Exp,
   Log,
-  // The ones from here on take a scalar.
+  // The operations from here on take a scalar.
   AddScalar,
   MulScalar,
   ClampMin,
@@ -38,8 +38,8 @@ enum class UnaryOp {
 
 inline bool takesScalar(UnaryOp op) { return op >= UnaryOp::AddScalar; }
 
-/// The backward ones take the gradient of the output first, then the input;
-/// that of the sigmoid takes its output.
+/// The backward operations take the gradient of the output first, then the
+/// input. The backward of the sigmoid takes its output.
 enum class BinaryOp {
   Add,
   Sub,
@@ -55,17 +55,18 @@ enum class BinaryOp {
 /// The operands of a binary loop that advance; the other is one element.
 enum class Advance { Both, OnlyFirst, OnlySecond };
 
-/// y[i] = op(x[i]) for `count` elements of a floating-point type; `scalar` is
-/// the second operand of the scalar operations.
+/// Computes y[i] = op(x[i]) for `count` elements of a floating-point type.
+/// `scalar` is the second operand of the scalar operations.
 void runUnaryLoop(UnaryOp op, DType type, const void *x, void *y, int64_t count,
                   float scalar);
 
-/// z[i] = op(x[i], y[i]) for `count` elements of a floating-point type.
+/// Computes z[i] = op(x[i], y[i]) for `count` elements of a floating-point
+/// type.
 void runBinaryLoop(BinaryOp op, Advance advance, DType type, const void *x,
                    const void *y, void *z, int64_t count);
 
-/// y[i] = x[i] in another element type. Floating-point to integer truncates
-/// and saturates, NaN becomes 0; i64 to i32 keeps the low half.
+/// Computes y[i] = x[i] in another element type. Floating-point to integer
+/// truncates and saturates, NaN becomes 0. i64 to i32 keeps the low half.
 void runCastLoop(DType from, DType to, const void *x, void *y, int64_t count);
 
 } // namespace mf

@@ -24,7 +24,8 @@ struct TableShape {
   int64_t vocabulary, width, indices;
 };
 
-/// The number of the table's first row: 0, or the value of the third input.
+/// Returns the index of the table's first row: 0, or the value of the third
+/// input.
 int64_t getFirstRow(const KernelOperands &operands) {
   return operands.inputs.size() > 2
              ? *static_cast<const int32_t *>(operands.inputs[2])
@@ -58,9 +59,10 @@ private:
   TableShape shape;
 };
 
-/// A tile is a range of the table's rows. It looks for their indices among all
-/// of them and adds the gradients of each row in their order, in f32. Rows that
-/// have none, most of a large table's, are only filled with zeros.
+/// A tile is a range of the table's rows. It searches all indices for those of
+/// its rows and adds the gradients of each row in their order, in f32. Rows
+/// without gradients, which are most of a large table, are only filled with
+/// zeros.
 class EmbeddingBackwardKernel : public Kernel {
 public:
   explicit EmbeddingBackwardKernel(const TableShape &shape)
@@ -94,13 +96,13 @@ public:
 private:
   static constexpr int64_t elementsOfTile = 524288;
 
-  /// An index that is that of a row, and where it stands.
+  /// An index of a row, and its place.
   struct Use {
     int64_t row, place;
   };
 
-  /// The indices of the rows [begin, begin + size): in the order of the rows,
-  /// those of a row in their own.
+  /// Returns the uses of the rows [begin, begin + size), ordered by row and,
+  /// for each row, by place.
   llvm::ArrayRef<Use> findUses(const KernelOperands &operands, int64_t begin,
                                int64_t size) const {
     const int32_t *indices = static_cast<const int32_t *>(operands.inputs[1]);

@@ -1,10 +1,10 @@
 //===- ExpertMatmul.cpp - Rows of experts times their weights -------------===//
 //
-// How many rows an expert has is known only when the kernel runs. Both forms
-// compute the same tiles, those that aclnnMatmul would cut each expert's
-// product into, and so the same bits: one form expert after expert, the other
-// all at once, so that experts of few rows, whose products are a tile each, run
-// side by side.
+// The number of rows of an expert is known only when the kernel runs. Both
+// forms compute the same tiles, which are those into which aclnnMatmul would
+// cut each expert's product, and hence the same bits. One form runs expert
+// after expert, the other all at once, so that experts with few rows, whose
+// products are a single tile, run concurrently.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 namespace mf {
 namespace {
 
-/// The rows of an expert in one group, or rows of none.
+/// The rows of an expert in one group, or rows of no expert.
 struct Rows {
   static constexpr int64_t none = -1;
 
@@ -111,7 +111,8 @@ private:
                   column * (transposed ? shape.in : 1));
   }
 
-  /// `later` is what this thread is likely to take next, if that are few rows.
+  /// `later` are the rows that this thread will probably process next, if they
+  /// are few.
   void multiplyTile(const KernelOperands &operands, const Rows &rows,
                     const Rows *later, int64_t tile) const {
     const Tiles rowTiles = getRowTiles(rows);
@@ -147,8 +148,8 @@ private:
     multiplyPadded(spec, row, own.size, a, b, c);
   }
 
-  /// The product has more rows than there are: what comes of those that follow
-  /// in x, or of zeros behind its end, is dropped.
+  /// The product has more rows than there are. The results of additional rows
+  /// of x, or of zeros past its end, are dropped.
   void multiplyPadded(const ProductSpec &spec, int64_t row, int64_t size,
                       const void *a, const void *b, void *c) const {
     const int64_t resultBytes = getBytes(shape.resultType);
@@ -171,7 +172,7 @@ private:
   }
 
   static constexpr int64_t scratchAlignment = 64;
-  /// Enough to lie side by side in memory, few enough for several threads.
+  /// Enough columns to be contiguous in memory, few enough for several threads.
   static constexpr int64_t fewRowsColumns = 1024;
 
   ExpertShape shape;

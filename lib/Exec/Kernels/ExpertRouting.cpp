@@ -14,8 +14,8 @@ struct RouterShape {
   int64_t rows, tokens, choices, experts, capacity;
 };
 
-/// Rows are independent of each other. Inside of one, choices take the slots of
-/// their experts one after the other.
+/// Rows are independent. Within a row, choices take the slots of their experts
+/// one after another.
 class TopKRouterKernel : public Kernel {
 public:
   TopKRouterKernel(const RouterShape &shape, bool kMajor)

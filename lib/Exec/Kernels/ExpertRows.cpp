@@ -37,7 +37,7 @@ ExpertShape readExpertShape(const KernelSpec &spec, SpecChecker &checker) {
 }
 
 int64_t readRowCount(float count, int64_t most) {
-  // Written so that a NaN is none.
+  // The condition is written such that it holds for NaN.
   if (!(count >= 1))
     return 0;
   return static_cast<double>(count) < static_cast<double>(most)

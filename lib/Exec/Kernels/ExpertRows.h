@@ -1,7 +1,7 @@
 //===- ExpertRows.h - Ranges of rows of experts -----------------*- C++ -*-===//
 //
 // Shared by the products of experts and their gradients: shapes, the rows of
-// each expert as the counts say them, and the order in which tiles run.
+// each expert by the counts, and the order in which tiles run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ struct ExpertShape {
 /// the caller's.
 ExpertShape readExpertShape(const KernelSpec &spec, SpecChecker &checker);
 
-/// Whole rows that a count says, from none to `most`.
+/// Returns the number of rows that a count stands for, clamped to [0, most].
 int64_t readRowCount(float count, int64_t most);
 
 /// The rows of one expert in one group, counted over all groups and ranks.
@@ -48,7 +48,7 @@ public:
   ExpertRows get(int64_t group, int64_t rank, int64_t expert) const {
     return rows[(group * shape.ranks + rank) * shape.experts + expert];
   }
-  /// The rows behind those of the rank's last expert.
+  /// Returns the rows after those of the rank's last expert.
   ExpertRows getRest(int64_t group, int64_t rank) const;
 
 private:
@@ -56,7 +56,7 @@ private:
   std::vector<ExpertRows> rows;
 };
 
-/// Whether one product follows another or all their tiles run together.
+/// Whether products run one after another or all their tiles run together.
 enum class ExpertOrder { OneByOne, AllAtOnce };
 
 /// Calls `run(product, tile)` for the tiles of each product, which are
@@ -65,18 +65,18 @@ void runExpertTiles(ExpertOrder order, llvm::ArrayRef<int64_t> tileCounts,
                     ThreadPool &pool,
                     llvm::function_ref<void(size_t, int64_t)> run);
 
-/// Whether oneDNN multiplies these types itself.
+/// Returns whether oneDNN multiplies these types directly.
 bool multipliesDirectly(DType operandType, DType resultType);
 
 /// Products whose sizes are known only when counts are. They are made when they
-/// are first asked for and kept. There are few, since sizes that come from
-/// counts are rounded up to multiples of `granule`.
+/// are first requested, and then kept. There are few, because sizes that come
+/// from counts are rounded up to multiples of `granule`.
 class ProductCache {
 public:
   static constexpr int64_t granule = 8;
 
-  /// Ends the program where oneDNN fails, as it does when it runs; that it
-  /// multiplies the types at all is known before.
+  /// Ends the program if oneDNN fails. Callers have checked that it supports
+  /// the types.
   const Product &get(const ProductSpec &spec) const;
 
 private:

@@ -1,10 +1,10 @@
 //===- ExpertWeightGrad.cpp - Gradients of the weights of experts ---------===//
 //
-// The gradient of a weight is x^T dy over the rows of its expert, of all groups
-// one after another. They are taken in blocks of a fixed depth, whose products
-// are added up in f32; a block whose rows are not all neighbours, or fewer, is
-// gathered and filled up with zeros. Both forms compute the same tiles of each
-// gradient and so the same bits.
+// The gradient of a weight is x^T dy over the rows of its expert in all groups.
+// Rows are processed in blocks of a fixed depth, whose products are added in
+// f32. A block with fewer rows, or whose rows are not contiguous, is gathered
+// and padded with zeros. Both forms compute the same tiles of each gradient and
+// hence the same bits.
 //
 //===----------------------------------------------------------------------===//
 

@@ -17,19 +17,19 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET <= HWY_AVX3
 
-/// Rows of b that are packed together: panels of them stay in the first-level
-/// cache, and all columns of as many rows, which lie side by side in memory, in
-/// the second-level one.
+/// The number of rows of b that are packed together. Panels of them stay in the
+/// first-level cache, and all columns of these rows, which are contiguous in
+/// memory, in the second-level cache.
 constexpr int64_t blockDepth = 64;
 
 /// The shape of a block in registers: 24 sums, 6 vectors of b and one of a.
 constexpr int64_t blockRows = 4, blockVectors = 6;
 
-/// Fetches data that are read later into the second-level cache, line after
-/// line as they lie in memory, some in each step of the work.
+/// Fetches data that are read later into the second-level cache, line by line
+/// in memory order, some in each step of the work.
 class Fetch {
 public:
-  /// `rows` rows of `columns` elements, in `steps` steps.
+  /// Fetches `rows` rows of `columns` elements in `steps` steps.
   Fetch(const float *from, int64_t stride, int64_t rows, int64_t columns,
         int64_t steps)
       : line(from), rowEnd(from + columns), columns(columns),
@@ -58,7 +58,7 @@ private:
   int64_t columns, gap, rows, linesPerStep;
 };
 
-/// `Vectors` vectors of columns of b, packed, and of c; the last vector of c
+/// `Vectors` vectors of columns of b, packed, and of c. The last vector of c
 /// has `last` lanes.
 struct Panel {
   const float *b;
@@ -70,7 +70,7 @@ template <int Rows, int Vectors>
 HWY_INLINE void multiplyBlock(const FewRows &product, const float *a,
                               int64_t depth, const Panel &panel, bool isFirst,
                               Fetch &later) {
-  // In registers while it is in use.
+  // A copy that stays in registers while it is used.
   Fetch fetch = later;
   const int64_t lanes = getLanes();
   FloatVector sums[Rows][Vectors];
@@ -129,8 +129,8 @@ HWY_NOINLINE void multiplyPanel(const FewRows &product, int64_t k,
   }
 }
 
-/// Vectors of `columns` columns at b, one row behind the other, zeros in the
-/// lanes behind the last column.
+/// Packs vectors of `columns` columns at b, row after row, with zeros in the
+/// lanes after the last column.
 HWY_INLINE void packPanel(const float *b, int64_t stride, int64_t depth,
                           int64_t columns, float *to) {
   for (int64_t k = 0; k < depth; ++k, b += stride)

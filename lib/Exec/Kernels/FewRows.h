@@ -1,8 +1,8 @@
 //===- FewRows.h - Products of few rows ------------------------*- C++ -*-===//
 //
-// With few rows a matrix product is the reading of its second operand. oneDNN
-// first packs that and then multiplies; here the next part of it is fetched
-// while the part before is multiplied. Single-threaded, in f32.
+// With few rows, the time of a matrix product is that of reading its second
+// operand. oneDNN first packs it and then multiplies. Here the next part of it
+// is fetched while the previous one is multiplied. Single-threaded, in f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,26 +13,26 @@
 
 namespace mf {
 
-/// c[rows, columns] = a[rows, depth] b[depth, columns]; strides are elements
-/// from a row to the next.
+/// c[rows, columns] = a[rows, depth] b[depth, columns]. Strides are elements
+/// between rows.
 struct FewRows {
   const float *a, *b;
   float *c;
   int64_t aStride, bStride, cStride;
   int64_t rows, columns, depth;
-  /// The b of the product that this thread is likely to compute next, of the
-  /// same shape, to be fetched at the end; or null.
+  /// The b of the product that this thread will probably compute next, of the
+  /// same shape, which is fetched at the end; or null.
   const float *next;
 };
 
-/// Whether this processor is faster this way for up to `mostFewRows` rows: it
-/// takes the registers of AVX-512.
+/// Returns whether this processor is faster this way for up to `mostFewRows`
+/// rows. It needs the registers of AVX-512.
 bool multipliesFewRows();
 
 constexpr int64_t mostFewRows = 128;
 
 /// Each element is one chain of fused multiply-adds along the depth, so that
-/// its bits depend on its row of a and its column of b alone.
+/// its bits depend only on its row of a and its column of b.
 void multiplyFewRows(const FewRows &product);
 
 } // namespace mf

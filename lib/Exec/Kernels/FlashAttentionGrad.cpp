@@ -153,9 +153,9 @@ private:
     return work;
   }
 
-  /// The rows of a block and, in `work`, their delta. Rows that are not here
-  /// have p = exp(0 - 0) / 0, which must not be: they get a sum of 1, and then
-  /// add p * 0 and 0 * q to gradients.
+  /// Returns the rows of a block and computes their delta in `work`. Rows that
+  /// are not present would have p = exp(0 - 0) / 0, so they get a sum of 1, and
+  /// then add p * 0 and 0 * q to gradients.
   Rows readRows(const KernelOperands &operands, const QueryRows &queries,
                 const AttentionBlock &block, int64_t head,
                 const Work &work) const {
@@ -183,9 +183,9 @@ private:
               row * columns);
   }
 
-  /// p and ds of a block of query head `head` in the places of `work.scores`
-  /// and `work.slopes`. `key` is the block's first key among all heads.
-  /// With dropout p becomes what values were multiplied by.
+  /// Computes p and ds of a block of query head `head` in `work.scores` and
+  /// `work.slopes`. `key` is the block's first key among all heads. With
+  /// dropout, p becomes the factor that values were multiplied by.
   void computeBlock(const KernelOperands &operands, const QueryRows &queryRows,
                     const AttentionBlock &block, int64_t head,
                     const Rows &queries, int64_t key, const Work &work) const {
@@ -206,8 +206,9 @@ private:
               work.scores);
   }
 
-  /// dk and dv of the key blocks [begin, end) of a key head, and dq of all
-  /// query heads that share it if `withQueries` (then all blocks are swept).
+  /// Computes dk and dv of the key blocks [begin, end) of a key head and, if
+  /// `withQueries` is true, dq of all query heads that share it. In that case
+  /// all blocks must be swept.
   void sweepKeys(const KernelOperands &operands, const QueryRows &queries,
                  int64_t keyHead, int64_t begin, int64_t end,
                  bool withQueries) const {

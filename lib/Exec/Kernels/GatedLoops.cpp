@@ -57,8 +57,8 @@ void rotaryOfType(const void *xs, const void *cosines, const void *sines,
   const Table *sin = static_cast<const Table *>(sines);
   T *y = static_cast<T *>(ys);
   const int64_t half = columns / 2;
-  // Each product is rounded, as separate operators round it: the bits are those
-  // of the operators that this one stands for.
+  // Each product is rounded as by separate operators, so the bits are those of
+  // the operators that this one replaces.
   auto turn = [&](FloatVector a, FloatVector b, FloatVector cosA,
                   FloatVector cosB, FloatVector sinA,
                   FloatVector sinB) HWY_ATTR {

@@ -1,9 +1,9 @@
 //===- HighwayTargets.h - Instruction sets compiled for -------*- C++ -*-===//
 //
-// AVX-512, and AVX2 for every other processor that kernels run on
-// (InstructionSet.h refuses the rest). Highway's baseline, one element at a
-// time, and the sets in between would take three quarters of the time that it
-// takes to compile loops. Include before Highway's own headers.
+// AVX-512, and AVX2 for every other supported processor (InstructionSet.h
+// rejects the rest). Highway's baseline, one element at a time, and the sets in
+// between would take three quarters of the time to compile loops. Include this
+// before Highway's own headers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -10,7 +10,7 @@ namespace mf {
 /// The sets that loops are compiled for beyond AVX2, and that imply it.
 static constexpr int64_t beyondAvx2 = HWY_AVX3 | HWY_AVX3_DL;
 
-/// Whether the processor has what every loop needs.
+/// Returns whether the processor has the instructions that every loop needs.
 static bool limitLoops() {
   if (getUnlimitedMatrixUnit() == MatrixUnit::None)
     hwy::DisableTargets(beyondAvx2);

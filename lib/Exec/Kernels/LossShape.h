@@ -8,7 +8,7 @@
 namespace mf {
 
 /// Logits [rows, columns] and labels [rows]. A label outside of the classes is
-/// never used as an index: such a row does not count, like one with the ignored
+/// never used as an index. Such a row does not count, like one with the ignored
 /// label.
 struct LossShape {
   DType type = DType::F32;
@@ -22,14 +22,14 @@ struct LossShape {
   }
 };
 
-/// Divides a sum over rows by the number of those that count, as MindSpore
+/// Divides a sum over rows by the number of rows that count, as MindSpore
 /// Transformers does.
 inline float divideByCount(float sum, float count) {
   return sum / (count + 1e-8f);
 }
 
-/// The shape of `sums`: those of all ranks, [2], or of a rank's own rows, [1,
-/// 2]; the former if it is neither.
+/// Returns the shape of `sums`: [2] for those of all ranks, or [1, 2] for those
+/// of a rank's own rows; the former for any other shape.
 inline TensorShape getSumsShape(const TensorShape &sums) {
   TensorShape shape{DType::F32, {2}};
   if (sums.dims.size() == 2)

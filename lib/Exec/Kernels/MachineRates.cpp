@@ -10,8 +10,8 @@
 
 namespace mf {
 
-/// The best of as many runs as fit into a time, and of three at least: the
-/// first one finds neither its memory mapped nor its code loaded.
+/// Returns the best of as many runs as fit into a time limit, and at least
+/// three: in the first one, memory is not mapped and code is not loaded yet.
 static double timeBest(Clock clock, llvm::function_ref<void()> work) {
   constexpr int fewestRuns = 3;
   constexpr double enough = 0.1;

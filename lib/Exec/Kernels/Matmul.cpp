@@ -85,7 +85,8 @@ private:
   MatmulTiles grid;
   Tiles rowTiles, columnTiles;
   MatrixLayout a, b;
-  /// By whether the tile is in the last row and in the last column of tiles.
+  /// Indexed by whether the tile is in the last row, and in the last column, of
+  /// tiles.
   std::shared_ptr<const Product> products[2][2];
 };
 
@@ -118,8 +119,8 @@ int64_t productOf(llvm::ArrayRef<int64_t> dims) {
   return product;
 }
 
-/// c[k_a, n] = sum over the leading dimensions and m of a[..., m, k_a]^T
-/// b[..., m, n]: the leading dimensions lengthen the contracted one.
+/// c[k_a, n] = sum over the leading dimensions and m of a[..., m, k_a]^T b[...,
+/// m, n]. The leading dimensions extend the contracted one.
 void readContractedBatch(const KernelSpec &spec, SpecChecker &checker,
                          ProductShape &shape) {
   llvm::ArrayRef<int64_t> a = spec.inputs[0].dims, b = spec.inputs[1].dims;

@@ -13,8 +13,8 @@ namespace {
 /// Below this, handing a tile to another thread costs more than it saves.
 constexpr int64_t fewestMultiplications = int64_t{1} << 21;
 
-/// Enough tiles for the threads of one stream to share evenly; more would each
-/// pack the same operands again.
+/// Enough tiles for the threads of one stream to share evenly. With more tiles,
+/// the same operands would be packed more often.
 constexpr int64_t wantedTiles = 4;
 
 /// Rows of a tile: within these, more are better.
@@ -35,8 +35,8 @@ MatmulTiles chooseMatmulTiles(int64_t batch, int64_t m, int64_t n, int64_t k,
   if (direct && work <= fewestMultiplications)
     return {m, n, std::min(batch, fewestMultiplications / work)};
 
-  // A whole row of c at a time packs b once for many rows; a very long k or n
-  // would push the packed panels out of the second-level cache.
+  // A whole row of c at a time packs b once for many rows. A very long k or n
+  // would evict the packed panels from the second-level cache.
   int64_t columns = k > 8192 ? 384 : n <= 2048 ? n : 512;
   int64_t rows = mostRows;
   if (!direct)

@@ -8,17 +8,17 @@
 
 namespace mf {
 
-/// How the result of a (batched) matrix product is cut. Chosen from the product
-/// alone, never from the number of threads, because oneDNN's order of
-/// accumulation depends on the shape of a tile.
+/// How the result of a (batched) matrix product is cut into tiles. It depends
+/// only on the product, never on the number of threads, because oneDNN's order
+/// of accumulation depends on the shape of a tile.
 struct MatmulTiles {
   int64_t rows, columns;
   /// Products of a batch that one tile computes, if they are whole tiles.
   int64_t batches;
 };
 
-/// `direct` says that oneDNN multiplies this type itself; otherwise tiles are
-/// bounded by `convertedTile`.
+/// `direct` is true if oneDNN multiplies this type directly. Otherwise tiles
+/// are bounded by `convertedTile`.
 MatmulTiles chooseMatmulTiles(int64_t batch, int64_t m, int64_t n, int64_t k,
                               bool direct);
 

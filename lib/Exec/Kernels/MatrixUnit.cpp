@@ -11,7 +11,8 @@
 namespace mf {
 namespace {
 
-/// Linux lets a process use the registers of AMX only after it has asked.
+/// Linux lets a process use the registers of AMX only after it has requested
+/// them.
 bool askForTiles() {
   constexpr long requestPermission = 0x1023, tileData = 18;
   return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;

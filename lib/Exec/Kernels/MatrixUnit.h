@@ -1,7 +1,7 @@
 //===- MatrixUnit.h - Matrix units of processors ----------------*- C++ -*-===//
 //
-// The processor's instructions for our own products of blocks. oneDNN is asked
-// for them, so that its limit, ONEDNN_MAX_CPU_ISA, is ours too.
+// The processor's instructions for our own products of blocks. They are queried
+// from oneDNN, so that its limit, ONEDNN_MAX_CPU_ISA, applies to them too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,11 +10,11 @@
 
 namespace mf {
 
-/// From the least able: each has what those before it have.
+/// In ascending order: each unit supports all that the previous ones do.
 enum class MatrixUnit {
   None,
   /// AVX-512's products of f32. Its dot products of bf16 pairs take four times
-  /// as long, and so are no unit: bf16 is better made f32.
+  /// as long and are not used: bf16 is converted to f32 instead.
   Avx512,
   /// Tiles of 16 rows of 64 bytes, for bf16.
   Amx
@@ -26,8 +26,8 @@ MatrixUnit getMatrixUnit();
 /// The same without the bound of tests.
 MatrixUnit getUnlimitedMatrixUnit();
 
-/// For tests: bounds what getMatrixUnit() says as long as it lives. Not while
-/// another thread makes kernels.
+/// For tests: limits the result of getMatrixUnit() for its lifetime. Must not
+/// be used while another thread makes kernels.
 class MatrixUnitLimit {
 public:
   explicit MatrixUnitLimit(MatrixUnit most);
@@ -36,8 +36,8 @@ public:
   MatrixUnitLimit &operator=(const MatrixUnitLimit &) = delete;
 };
 
-/// Readies the calling thread for products on `unit` as long as it lives. AMX
-/// needs a shape for its tiles, and oneDNN leaves behind another or none.
+/// Prepares the calling thread for products on `unit` for its lifetime. AMX
+/// needs a shape for its tiles, and oneDNN leaves another or none.
 class MatrixUnitUse {
 public:
   explicit MatrixUnitUse(MatrixUnit unit);

@@ -1,7 +1,7 @@
 //===- MemoryAhead.h - Prefetching into caches ------------------*- C++ -*-===//
 //
-// Lines of memory far away come while something is computed, if few are asked
-// for at a time: a processor waits when too many are on their way.
+// Cache lines arrive from memory during computation if few are requested at a
+// time. A processor stalls when too many requests are pending.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ namespace mf {
 /// Pieces of memory that are going to be read or written.
 class MemoryAhead {
 public:
-  /// `count` elements of a tensor from element `first` on.
+  /// Adds `count` elements of a tensor from element `first` on.
   void add(DType type, const void *tensor, int64_t first, int64_t count) {
     if (count <= 0)
       return;
@@ -27,10 +27,10 @@ public:
     waiting += lines;
   }
 
-  /// How many lines have not been asked for.
+  /// Returns the number of lines that have not been requested yet.
   int64_t getWaiting() const { return waiting; }
 
-  /// Asks for the next lines, `count` if there are as many.
+  /// Requests the next `count` lines, as far as there are any.
   void fetch(int64_t count) {
     while (count > 0 && !pieces.empty()) {
       Piece &piece = pieces.back();
