@@ -32,7 +32,7 @@ int64_t dot(llvm::ArrayRef<int64_t> a, llvm::ArrayRef<int64_t> b) {
   return sum;
 }
 
-/// One copy from a part of the input to the output.
+/// One copy of a part of the input to the output.
 class CopyKernel : public Kernel {
 public:
   CopyKernel(DType type, llvm::ArrayRef<StridedCopy::Dimension> dimensions,
@@ -168,7 +168,7 @@ private:
   int64_t bytes;
 };
 
-/// One entry for each dimension of input 0.
+/// Requires one entry for each dimension of input 0.
 bool requireRank(SpecChecker &checker, const KernelSpec &spec,
                  llvm::StringRef name, llvm::ArrayRef<int64_t> values) {
   checker.require(values.size() == spec.inputs[0].dims.size(),

@@ -34,7 +34,8 @@ const float *getWideGamma(const NormShape &shape, const void *gamma,
   return static_cast<float *>(workspace);
 }
 
-/// Adds up what blocks of rows have, in place, and stores it in gamma's type.
+/// Sums the partial sums of all blocks of rows in place, and stores the result
+/// in gamma's type.
 void storeSum(const NormShape &shape, float *sums, int64_t numBlocks,
               void *result) {
   for (int64_t block = 1; block < numBlocks; ++block)
@@ -78,7 +79,7 @@ public:
     const int64_t columns = shape.columns;
     const float *gamma =
         getWideGamma(shape, operands.inputs[3], operands.workspace);
-    // The sums lie behind gamma, if the workspace has it.
+    // The sums follow gamma, if the workspace has it.
     float *sums = static_cast<float *>(operands.workspace) +
                   (shape.gammaType == DType::F32 ? 0 : columns);
     const float *rstd = static_cast<const float *>(operands.inputs[2]);

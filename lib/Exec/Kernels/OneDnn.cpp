@@ -24,9 +24,9 @@ const dnnl::engine &getEngine() {
   return engine;
 }
 
-/// The calling thread's way into oneDNN. The first use on a thread tells
-/// libgomp that oneDNN gets this thread only; both the primitives' choice of
-/// blocking and their execution depend on it.
+/// Returns the calling thread's stream of oneDNN. The first use on a thread
+/// tells libgomp that oneDNN may only use this thread. The primitives' choice
+/// of blocking and their execution both depend on it.
 dnnl::stream &getThreadStream() {
   struct Entrance {
     dnnl::stream stream;

@@ -1,9 +1,9 @@
 //===- OneDnn.h - Single-threaded matrix products by oneDNN ---*- C++ -*-===//
 //
-// The only place that multiplies by oneDNN (MatrixUnit.cpp asks it for the
-// instructions that may be used). It is called on one thread at a time for
-// one tile of a result; the parallelism is ours. oneDNN accumulates in f32 in
-// an order that depends on the shape and strides of the product only.
+// All products by oneDNN are made here (MatrixUnit.cpp queries it for the
+// instructions that may be used). It is called on one thread at a time for one
+// tile of a result; the parallelism is ours. oneDNN accumulates in f32 in an
+// order that depends only on the shape and strides of the product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,16 +33,16 @@ struct ProductSpec {
   bool accumulate = false;
 };
 
-/// A product prepared for one shape. `run` may be called by several threads at
-/// once.
+/// A product prepared for one shape. Several threads may call `run`
+/// concurrently.
 class Product {
 public:
   virtual ~Product();
   virtual void run(const void *a, const void *b, void *c) const = 0;
 };
 
-/// The product, shared with all others of the same specification, or null if
-/// oneDNN has none for these types on this processor.
+/// Returns the product, which is shared by all users of the same specification,
+/// or null if oneDNN does not support these types on this processor.
 std::shared_ptr<const Product> getOneDnnProduct(const ProductSpec &spec);
 
 /// The product in any floating-point types: packed panels for bf16 on AMX

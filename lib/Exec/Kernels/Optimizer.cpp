@@ -111,14 +111,12 @@ struct AdamWOptions {
   bool correctsEps = false;
 };
 
-/// Without bias correction MindSpore's AdamWeightDecay:
-///   w -= lr (m / (sqrt(v) + eps) + weight_decay w).
-/// With it PyTorch's AdamW (Loshchilov and Hutter, 2019):
-///   w -= lr (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps)
-///            + weight_decay w),
-/// or with a corrected eps that of iFlytekSpark's AdamWeightDecayX, where
-///   (sqrt(v) + eps) / sqrt(1 - beta2^t)
-/// is in place of the root and eps.
+/// Without bias correction this is MindSpore's AdamWeightDecay: w -= lr (m /
+/// (sqrt(v) + eps) + weight_decay w). With it, it is PyTorch's AdamW
+/// (Loshchilov and Hutter, 2019): w -= lr (m / (1 - beta1^t) / (sqrt(v / (1 -
+/// beta2^t)) + eps) + weight_decay w). With a corrected eps, it is
+/// iFlytekSpark's AdamWeightDecayX, in which (sqrt(v) + eps) / sqrt(1 -
+/// beta2^t) replaces the root plus eps.
 class AdamWKernel : public Kernel {
 public:
   AdamWKernel(const AdamWOptions &options, DType gradientType,
@@ -175,7 +173,7 @@ struct AverageOptions {
   bool sums = false;
 };
 
-/// The average of a parameter that PmaAdamW keeps behind AdamW's steps.
+/// The average of a parameter that PmaAdamW maintains after AdamW's steps.
 class AverageWeightKernel : public Kernel {
 public:
   AverageWeightKernel(const AverageOptions &options, const TensorShape &weight)
@@ -270,7 +268,7 @@ KernelOrError makeAdamW(const KernelSpec &spec) {
     checker.requireFloatInput(0);
     checker.requireFloatOutput(0);
     checker.requireInput(0, {spec.inputs[0].type, weight.dims});
-    // The fourth is a flag: not zero leaves all as it is.
+    // The fourth scalar is a flag. If it is not zero, nothing is changed.
     requireScalars(checker, spec, /*first=*/1);
     checker.requireOutput(1, {DType::F32, weight.dims});
     checker.requireOutput(2, {DType::F32, weight.dims});

@@ -14,9 +14,9 @@ HWY_BEFORE_NAMESPACE();
 namespace mf {
 namespace HWY_NAMESPACE {
 
-/// Elements between the computed and the fetched ones: a page ends every 1024,
-/// where the processor's own prefetching stops, and several arrays at once are
-/// more than it follows well. Reading past the end is harmless.
+/// The distance in elements between the computed and the prefetched ones. The
+/// processor's own prefetching stops at the end of a page, every 1024 elements,
+/// and cannot follow several arrays well. Prefetching past the end is harmless.
 constexpr int64_t fetchedAhead = 512;
 
 template <typename... Elements>

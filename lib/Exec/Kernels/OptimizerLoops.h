@@ -9,9 +9,9 @@
 
 namespace mf {
 
-/// One AdamW step with everything that is the same for all elements folded:
-/// m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2,
-/// w = decay w - stepSize m / (rootScale sqrt(v) + eps).
+/// One AdamW step with all factors that are the same for all elements combined:
+/// m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2, w = decay w -
+/// stepSize m / (rootScale sqrt(v) + eps).
 struct AdamWCoefficients {
   float beta1, oneMinusBeta1, beta2, oneMinusBeta2;
   float decay, stepSize, rootScale, eps;
@@ -24,8 +24,8 @@ void runAdamWLoop(const AdamWCoefficients &coefficients,
                   DType weightType, const void *gradient, void *weight,
                   float *m, float *v, int64_t count);
 
-/// average = kept average + added w; if `applies` then w = average / divisor
-/// and average = 0.
+/// average = kept average + added w; if `applies`, w = average / divisor and
+/// average = 0.
 struct AverageCoefficients {
   float kept, added, divisor;
   bool applies;
@@ -51,7 +51,7 @@ void runStepLoop(float decay, float stepSize, DType directionType,
                  DType weightType, const void *direction, void *weight,
                  int64_t count);
 
-/// out = gradient, which is multiplied as by runAdamWLoop.
+/// out = gradient, which is multiplied by the factors as in runAdamWLoop.
 void runGradientLoop(llvm::ArrayRef<float> factors, DType gradientType,
                      const void *gradient, float *out, int64_t count);
 

@@ -1,10 +1,11 @@
 //===- PackedAttention.cpp - Attention on a matrix unit -------------------===//
 //
-// A tile of work is some positions of the queries of all heads that share a key
-// head. It goes through the keys block by block: keys and values are packed
+// A tile of work has some positions of the queries of all heads that share a
+// key head. It processes the keys block by block. Keys and values are packed
 // once for all of the tile's queries, whose state (Dao et al., 2022) stays in
-// the second cache, and 32 rows of scores at a time go through the first one.
-// Keys that none of 32 queries sees are left out by 32.
+// the second-level cache, and 32 rows of scores at a time pass through the
+// first-level one. Keys that none of 32 queries sees are skipped in units of
+// 32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -147,7 +148,7 @@ private:
         shape.dim};
     packRows(rows, tile.cells(places.q) + row * dimCells,
              roundUpTo(block.queries, 16), dimCells);
-    // The next block of the head, if there is one, but nothing behind the rows.
+    // The next block of the head, if there is one, but no rows past the end.
     const int64_t behind =
         std::min(softmaxRows, tile.queries.first + tile.queries.count -
                                   (block.firstQuery + block.queries));
@@ -155,8 +156,9 @@ private:
               behind * shape.dim);
   }
 
-  /// Packs the missing keys of [packed, end) of the block that begins with key
-  /// `first`, as many as are computed together. Returns the new end.
+  /// Packs the keys of [packed, end) that are not packed yet, of the block that
+  /// begins with key `first`, in units that are computed together. Returns the
+  /// new end.
   int64_t packKeys(const Tile &tile, int64_t first, int64_t packed,
                    int64_t end) const {
     end = std::min(first + roundUpTo(end - first, 32), shape.keys);
@@ -251,7 +253,7 @@ private:
   DType cellType;
   /// Cells of a row of queries or keys.
   int64_t dimCells;
-  /// Columns of the result, with zeros behind those of the values.
+  /// The columns of the result, with zeros after those of the values.
   int64_t width;
   /// Cells of a block's keys, which are summed over.
   int64_t keyCells;

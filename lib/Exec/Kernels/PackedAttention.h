@@ -24,7 +24,7 @@ std::unique_ptr<Kernel> makePackedAttentionGrad(const AttentionShape &shape,
 /// Pieces of scratch memory, laid out one after another.
 class ScratchPlan {
 public:
-  /// A piece of `count` floats or cells; says where it begins.
+  /// Reserves `count` floats or cells and returns where they begin.
   int64_t add(int64_t count) {
     const int64_t begin = size;
     size += roundUpTo(count, lineCells);

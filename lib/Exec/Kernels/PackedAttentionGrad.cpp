@@ -29,7 +29,7 @@ constexpr int64_t blockQueries = 128;
 constexpr int64_t blockKeys = 256;
 constexpr int64_t sliceKeys = 32;
 
-/// From block `begin` to before block `end`.
+/// The blocks from `begin` until before `end`.
 struct BlockRange {
   int64_t begin, end;
 };
@@ -116,8 +116,8 @@ private:
     int64_t scores, slopes;
   };
 
-  /// Where everything is in scratch memory: of a block of keys, of a block of
-  /// queries, of two slices of keys, and the sums of dq.
+  /// The places of all data in scratch memory: of a block of keys, of a block
+  /// of queries, of two slices of keys, and of the sums of dq.
   struct Places {
     int64_t kRows, vRows, kColumns, dk, dv;
     int64_t qColumns, doutColumns, q, dout, max, norm, delta;
@@ -192,8 +192,8 @@ private:
               count, shape.valueDim);
   }
 
-  /// Asks for what comes behind a block of queries: the next one of the head,
-  /// or the results of the block of keys and the next one.
+  /// Prefetches what follows a block of queries: the next one of the head, or
+  /// the results of the block of keys and the next one.
   void askForNext(const Sweep &work, const AttentionBlock &block, int64_t head,
                   MemoryAhead &ahead) const {
     const auto ask = [&](const void *tensor, int64_t columns, int64_t row,
@@ -301,8 +301,8 @@ private:
   }
 
   /// Computes p and ds of all keys of a block, slice by slice, and adds their
-  /// products to dk and dv. The products of the slices before and behind are
-  /// computed while the softmax of one is.
+  /// products to dk and dv. The products of the previous and the next slice are
+  /// computed interleaved with the softmax of a slice.
   void addSlices(const Sweep &work, const AttentionBlock &block, int64_t head,
                  MemoryAhead &ahead) const {
     ProductQueue products(cellType);
@@ -415,7 +415,7 @@ private:
   int64_t elements;
   /// Cells of a row of queries or keys, and of one of values.
   int64_t dimCells, valueCells;
-  /// Columns of the sums, with zeros behind those of the tensors.
+  /// The columns of the sums, with zeros after those of the tensors.
   int64_t dimWidth, valueWidth;
   Tiles queryTiles, keyTiles;
   bool oneSweep;

@@ -35,7 +35,7 @@ struct QueryColumns {
   }
 };
 
-/// p and ds of a key and 16 queries.
+/// Computes p and ds of one key and 16 queries.
 template <typename Element, bool HasSlope>
 HWY_INLINE void getLanes(const PackedGradBlock &block, int64_t row,
                          int64_t column, __m512 max, __m512 norm, __m512 delta,
@@ -75,7 +75,7 @@ HWY_INLINE KeyAndQueries getRow(const PackedGradBlock &block, int64_t row,
   return result;
 }
 
-/// Writes what two keys add to panels of 16 queries, from `to` on.
+/// Writes the columns of two keys to panels of 16 queries, from `to` on.
 template <typename Element>
 HWY_INLINE void putPanels(const Columns &even, const Columns &odd, Cell *to,
                           int64_t panelStride);
@@ -124,7 +124,7 @@ void softmaxGradOfColumns(const PackedGradBlock &block, Cell *panels,
   constexpr int64_t linesPerStep = 4;
   const QueryColumns queries(block, column, Exponential<Element>::unit);
   panels += column / panelColumns * panelStride;
-  // Cells are written behind the numbers that are read.
+  // Cells are written after the numbers in their place have been read.
   Cell *p = reinterpret_cast<Cell *>(block.scores) + column / elements;
   Cell *ds = reinterpret_cast<Cell *>(block.gradients) + column / elements;
   for (int64_t row = 0; row < block.rows; row += 2) {

@@ -33,8 +33,8 @@ void addPositions(const ScoreBlock &block, int64_t row) {
 }
 
 /// The columns of a row. `whole` of them, a multiple of 32, are seen by every
-/// row of the block: so all rows take the same way through the loops, which the
-/// processor foresees.
+/// row of the block, so that all rows take the same branches, which the
+/// processor predicts.
 struct RowColumns {
   int64_t whole, visible;
 };
@@ -57,7 +57,7 @@ HWY_INLINE float findMax(const float *scores, int64_t columns,
   return _mm512_reduce_max_ps(_mm512_max_ps(max, other));
 }
 
-/// exp(scale * score - shift) of 16 scores.
+/// Returns exp(scale * score - shift) of 16 scores.
 template <typename Element>
 HWY_INLINE __m512 getExponentials(const float *scores, __m512 scale,
                                   __m512 shift) {
@@ -70,7 +70,7 @@ template <typename Element>
 HWY_INLINE __m512 exponentiate(float *scores, int64_t columns,
                                const RowColumns &row, float scale,
                                float shift) {
-  // Cells are written behind the scores that are read.
+  // Cells are written after the scores in their place have been read.
   Cell *to = reinterpret_cast<Cell *>(scores);
   const __m512 factor = _mm512_set1_ps(scale);
   const __m512 shifts = _mm512_set1_ps(shift);
@@ -101,8 +101,8 @@ HWY_INLINE __m512 exponentiate(float *scores, int64_t columns,
 
 using PerRow = std::array<float, softmaxRows>;
 
-/// The factors by which the sums so far are corrected: 1 where the maximum is
-/// as it was.
+/// Returns the factors that correct the previous sums. A factor is 1 if the
+/// maximum has not changed.
 template <typename Element>
 void getCorrections(const float *old, const PerRow &max, int64_t rows,
                     PerRow &corrections) {
@@ -130,7 +130,7 @@ template <typename Element>
 void softmax(const ScoreBlock &block, const SoftmaxRows &state, bool isFirst,
              MemoryAhead &ahead) {
   float scale = block.scale;
-  // Only a positive factor can be taken out of the maximum.
+  // Only a positive factor commutes with the maximum.
   const bool inPlace = block.slope != 0 || !(scale > 0);
   if (inPlace)
     scale = 1;

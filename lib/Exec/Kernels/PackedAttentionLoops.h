@@ -30,10 +30,10 @@ struct SoftmaxRows {
   int64_t width;
 };
 
-/// One step of the online softmax for up to `softmaxRows` rows, a multiple of
-/// 16: `probabilities` get exp(scale * score - max) as rows of cells, `stride`
-/// apart, with zeros up to the next multiple of 32 columns. With the first
-/// block of keys the state is begun, and `result` left alone.
+/// Runs one step of the online softmax for up to `softmaxRows` rows, a multiple
+/// of 16. `probabilities` get exp(scale * score - max) as rows of cells at
+/// distance `stride`, with zeros up to the next multiple of 32 columns. With
+/// the first block of keys, the state is initialized and `result` is not read.
 void runPackedSoftmax(DType cellType, const ScoreBlock &block,
                       const SoftmaxRows &state, bool isFirst,
                       MemoryAhead &ahead);
@@ -47,21 +47,21 @@ struct PackedGradBlock {
   float *scores, *gradients;
   int64_t stride;
   int64_t rows, columns;
-  /// The rows that stand for keys, if fewer; the others get zeros.
+  /// The number of rows that represent keys. Additional rows get zeros.
   int64_t keys;
   /// One value for each query.
   const float *max, *norm, *delta;
   float scale, slope;
-  /// From the position of the first column's query to that of the first row's
-  /// key. With `causal` keys behind a query are not seen.
+  /// The distance from the position of the first column's query to that of the
+  /// first row's key. With `causal`, keys after a query are not seen.
   int64_t distance;
   bool causal;
 };
 
 /// Scores become p = norm * exp(scale * s + slope * distance - max), and their
-/// gradients ds = scale * p * (dp - delta): rows of cells that begin where
-/// those of the numbers did. `panels` get ds as pairs of keys, a panel for each
-/// 16 queries, `panelStride` cells apart.
+/// gradients ds = scale * p * (dp - delta), as rows of cells that begin where
+/// the numbers did. `panels` get ds as pairs of keys: a panel for each 16
+/// queries, at distance `panelStride` cells.
 void runPackedSoftmaxGrad(DType cellType, const PackedGradBlock &block,
                           Cell *panels, int64_t panelStride, MemoryAhead &ahead,
                           ProductQueue &products);

@@ -14,12 +14,12 @@ namespace {
 /// Rows and columns of the result that stay in the registers of AMX.
 constexpr int64_t square = 32;
 
-/// Rows and columns of a block of the result: its sums and the panels that are
-/// multiplied for it fit a second-level cache of 2 MiB.
+/// The rows and columns of a block of the result. Its sums and the panels that
+/// are multiplied for it fit a second-level cache of 2 MiB.
 constexpr int64_t mostBlock = 512;
 
-/// Panels of a square that are this deep take half of a first-level cache of
-/// 48 KiB.
+/// The depth of a square of panels that takes half of a first-level cache of 48
+/// KiB.
 constexpr int64_t mostDepth = 384;
 
 /// Rows of a that are packed at a time.
@@ -31,9 +31,8 @@ int64_t cut(int64_t total, int64_t most) {
   return llvm::alignTo(llvm::divideCeil(total, pieces), square);
 }
 
-/// A part of an operand of `count` rows (of b: columns) and `depth` elements of
-/// each, as rows in memory; `alongDepth` says whether those run along the
-/// depth.
+/// A part of an operand with `count` rows (of b: columns) of `depth` elements,
+/// as rows in memory. `alongDepth` tells whether these run along the depth.
 struct OperandPart {
   RowBlock rows;
   bool alongDepth;

@@ -19,7 +19,7 @@ MF_BEGIN_AVX512
 
 template <typename Element> struct Exponential;
 
-/// 2^x, so that log2(e) is a part of factors that are there anyway.
+/// Uses 2^x, so that log2(e) is merged into factors that exist anyway.
 template <> struct Exponential<BFloat16> {
   static constexpr float unit = 1.44269504f;
 
@@ -37,7 +37,7 @@ template <> struct Exponential<BFloat16> {
   }
 };
 
-/// e^x with Cephes' polynomial, as in Simd-inl.h.
+/// Uses e^x with Cephes' polynomial, as in Simd-inl.h.
 template <> struct Exponential<float> {
   static constexpr float unit = 1.0f;
 

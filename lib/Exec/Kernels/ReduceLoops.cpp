@@ -147,7 +147,7 @@ template <typename T> bool nonFiniteOfType(const void *xs, int64_t count) {
   const auto largest = hn::Set(floats, std::numeric_limits<float>::max());
   bool found = false;
   forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {
-    // False for NaN, too.
+    // False for NaN too.
     auto isFinite = hn::Le(hn::Abs(part.get(x + i)), largest);
     found |= !hn::AllTrue(floats, isFinite);
   });

@@ -20,15 +20,15 @@ void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count);
 void runAccumulateRowsLoop(DType type, const void *x, int64_t stride,
                            int64_t rows, float *sums, int64_t count);
 
-/// y[i] = x[0] + ... + x[i] for i below `length`, `width` times side by side;
-/// steps are `stride` elements apart. `y` may be `x`.
+/// Computes y[i] = x[0] + ... + x[i] for i below `length`, `width` times side
+/// by side. Successive elements are at distance `stride`. `y` may be `x`.
 void runCumsumLoop(DType type, const void *x, void *y, int64_t length,
                    int64_t stride, int64_t width);
 
 /// The sum in f32; `count` should not exceed `elementsPerSum` by much.
 float runSumLoop(DType type, const void *x, int64_t count);
 
-/// Sums of runs are added up in groups of as many.
+/// The number of runs whose sums are added in one group.
 constexpr int64_t runsPerSum = 64;
 
 /// The sum of a row in the order in which aclnnReduceSum adds it up, where it
@@ -50,7 +50,7 @@ template <typename Sum> float sumRow(int64_t columns, const Sum &sum) {
 float runSumOfSquaresLoop(DType type, const void *x, int64_t count,
                           llvm::ArrayRef<float> factors);
 
-/// Whether an element is infinite or NaN.
+/// Returns whether an element is infinite or NaN.
 bool runNonFiniteLoop(DType type, const void *x, int64_t count);
 
 } // namespace mf

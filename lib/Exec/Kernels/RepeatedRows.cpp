@@ -1,4 +1,4 @@
-//===- RepeatedRows.cpp - Rows of a tensor that is repeated ---------------===//
+//===- RepeatedRows.cpp - Rows of a broadcast tensor ----------------------===//
 
 #include "RepeatedRows.h"
 #include <cstring>

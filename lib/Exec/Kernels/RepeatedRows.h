@@ -1,4 +1,4 @@
-//===- RepeatedRows.h - Rows of a tensor that is repeated -----*- C++ -*-===//
+//===- RepeatedRows.h - Rows of a broadcast tensor --------------*- C++ -*-===//
 
 #ifndef MF_LIB_KERNELS_REPEATEDROWS_H
 #define MF_LIB_KERNELS_REPEATEDROWS_H
@@ -11,11 +11,13 @@ namespace mf {
 /// by row.
 class RepeatedRows {
 public:
-  /// `from` is repeated over dimensions of `to` that it lacks or has one of.
+  /// `from` is broadcast over dimensions of `to` that it lacks or that have
+  /// size one.
   RepeatedRows(const TensorShape &from, llvm::ArrayRef<int64_t> to);
 
-  /// Rows [first, first + count) of the repeated `source`: their place in it,
-  /// if they lie there together, else `scratch`, filled with them.
+  /// Returns rows [first, first + count) of the broadcast `source`: their place
+  /// in it if they are contiguous there, and otherwise `scratch`, filled with
+  /// them.
   const void *get(const void *source, int64_t first, int64_t count,
                   void *scratch) const;
 
@@ -25,8 +27,8 @@ private:
   bool liesTogether(int64_t first, int64_t count) const;
   void copyRow(const char *source, char *target) const;
 
-  /// Leading dimensions from the last one on: how many rows, and how many rows
-  /// of the source they are apart; 0 if they are the same.
+  /// A leading dimension, from the last one on: its number of rows, and their
+  /// distance in rows of the source; 0 if they are the same row.
   struct Loop {
     int64_t size, stride;
   };

@@ -13,13 +13,13 @@
 namespace mf {
 namespace {
 
-/// x is [runs, sequence, dim]; the tables have the dimensions behind the runs,
-/// and for some of those in front a table each.
+/// x is [runs, sequence, dim]. The tables have the dimensions after the runs,
+/// and there may be a table for each element of some leading dimensions.
 struct RotaryShape {
   DType type, tableType;
   int64_t runs = 1, sequence = 1, dim = 0;
-  /// The dimensions that runs are made of, and how far apart the tables of
-  /// neighbours in each are: 0 where they share one.
+  /// The dimensions of which runs consist, and the distance between the tables
+  /// of neighbours in each; 0 if they share one.
   std::vector<int64_t> sizes, strides;
 
   /// The first element of the table of `run`.
@@ -63,7 +63,8 @@ private:
   Tiles positions;
 };
 
-/// Whether `table` is as `dims` from behind, or has dimensions of one element.
+/// Returns whether `table` has the trailing dimensions of `dims`, or dimensions
+/// of one element.
 bool isRepeated(llvm::ArrayRef<int64_t> table, llvm::ArrayRef<int64_t> dims) {
   if (table.empty() || table.size() > dims.size() ||
       table.back() != dims.back())
@@ -75,8 +76,8 @@ bool isRepeated(llvm::ArrayRef<int64_t> table, llvm::ArrayRef<int64_t> dims) {
                       });
 }
 
-/// Cuts the dimensions of x into those of a table, at the end, and those that
-/// tables are repeated over or that each has a table for.
+/// Splits the dimensions of x into those of a table, at the end, and leading
+/// ones over which tables are broadcast or for which there are several tables.
 void setRuns(RotaryShape &shape, llvm::ArrayRef<int64_t> dims,
              llvm::ArrayRef<int64_t> table) {
   shape.dim = dims.back();

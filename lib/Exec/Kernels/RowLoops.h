@@ -27,8 +27,8 @@ void runLayerNormRows(DType type, const void *x, const float *weight,
                       const float *bias, void *y, float *mean, float *rstd,
                       int64_t rows, int64_t columns, float epsilon);
 
-/// The gradient of x, and those of weight and bias added to `weightGradient`
-/// and `biasGradient`.
+/// Computes the gradient of x, and adds those of weight and bias to
+/// `weightGradient` and `biasGradient`.
 void runLayerNormBackwardRows(DType type, const void *dy, const void *x,
                               const float *mean, const float *rstd,
                               const float *weight, void *dx,
@@ -42,7 +42,7 @@ void runSoftmaxRows(DType type, const void *x, void *y, int64_t rows,
 void runSoftmaxBackwardRows(DType type, const void *dy, const void *y, void *dx,
                             int64_t rows, int64_t columns);
 
-/// log(sum(exp(x))) of each row.
+/// Computes log(sum(exp(x))) of each row.
 void runLogSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
                       int64_t columns);
 
@@ -50,24 +50,26 @@ void runLogSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
 void runRowMax(DType type, const void *x, float *max, int64_t rows,
                int64_t columns);
 
-/// y = exp(x - shift), in fp32.
+/// Computes y = exp(x - shift) in fp32.
 void runExponentials(DType type, const void *x, float shift, float *y,
                      int64_t columns);
 
-/// dx = factor * (exp(x - logSumExp) - [column == label]) for one row. A label
-/// of -1 is none of the columns.
+/// Computes dx = factor * (exp(x - logSumExp) - [column == label]) for one row.
+/// A label of -1 matches no column.
 void runCrossEntropyGradRow(DType type, const void *x, int64_t label,
                             float logSumExp, float factor, void *dx,
                             int64_t columns);
 
-/// y = silu(first half) * second half, of rows of x with 2 * columns elements.
+/// Computes y = silu(first half) * second half of rows of x with 2 * columns
+/// elements.
 void runSwiGluRows(DType type, const void *x, void *y, int64_t rows,
                    int64_t columns);
 void runSwiGluGradRows(DType type, const void *dy, const void *x, void *dx,
                        int64_t rows, int64_t columns);
 
-/// y = x * cos + rotate(x) * sin with rotate([a, b]) = [-b, a] on halves of a
-/// row; the tables advance with the rows. `backward` rotates the other way.
+/// Computes y = x * cos + rotate(x) * sin with rotate([a, b]) = [-b, a] on
+/// halves of a row. The tables advance with the rows. `backward` rotates in the
+/// opposite direction.
 void runRotaryRows(DType type, DType tableType, const void *x, const void *cos,
                    const void *sin, void *y, int64_t rows, int64_t columns,
                    bool backward);

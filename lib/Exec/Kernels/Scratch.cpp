@@ -1,4 +1,4 @@
-//===- Scratch.cpp - Memory that a thread keeps for its tiles -------------===//
+//===- Scratch.cpp - Scratch memory of threads ----------------------------===//
 
 #include "Scratch.h"
 #include "llvm/Support/MemAlloc.h"

@@ -1,8 +1,8 @@
-//===- Scratch.h - Memory that a thread keeps for its tiles ---*- C++ -*-===//
+//===- Scratch.h - Scratch memory of threads --------------------*- C++ -*-===//
 //
-// The host's stand-in for on-chip memory. HBM temporaries are the compiler's to
-// plan, so nothing of the size of a tensor belongs here, and nothing that all
-// tiles of a kernel share: that is its workspace.
+// The host's counterpart of on-chip memory. The compiler plans temporaries in
+// HBM, so nothing of the size of a tensor may be here, and nothing that all
+// tiles of a kernel share, for which there is the workspace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ namespace mf {
 enum class ScratchUse {
   /// Private to the tile being computed.
   Tile,
-  /// oneDNN's scratchpad.
+  /// For oneDNN's scratchpad.
   Library,
   /// Blocks converted to f32 for a matrix product.
   Conversion,
@@ -27,9 +27,9 @@ enum class ScratchUse {
 };
 constexpr size_t scratchUses = 4;
 
-/// At least `bytes` bytes, aligned to 64, with unspecified contents. Valid
-/// until this thread asks for more of the same use. A failed allocation ends
-/// the program, as it does in LLVM's allocators.
+/// Returns at least `bytes` bytes, aligned to 64, with unspecified contents.
+/// They are valid until this thread requests more for the same use. A failed
+/// allocation ends the program, as in LLVM's allocators.
 void *getScratch(ScratchUse use, size_t bytes);
 
 } // namespace mf

@@ -12,7 +12,7 @@
 namespace mf {
 namespace {
 
-/// to[i] = from[elements[i].index], and the indices.
+/// Computes to[i] = from[elements[i].index], and the indices.
 template <typename Bits>
 void takeOfSize(const void *from, const SortedElement *elements, void *to,
                 int32_t *indices, int64_t count) {
@@ -59,8 +59,8 @@ private:
   Tiles tiles;
 };
 
-/// Radix sort from the lowest digit; its passes keep the order of equal digits.
-/// Leaves the result in `elements` or in `other`, and says where.
+/// Radix sort from the lowest digit. Its passes keep the order of equal digits.
+/// Returns whether the result is in `elements` or in `other`.
 SortedElement *sortByDigits(SortedElement *elements, SortedElement *other,
                             int64_t count) {
   constexpr int digitBits = 11, passes = 3;

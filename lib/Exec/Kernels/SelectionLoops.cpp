@@ -19,8 +19,8 @@ namespace HWY_NAMESPACE {
 
 using BitsVector = hn::Vec<BitsTag>;
 
-/// Negative numbers are ordered against their bits, behind them come the
-/// positive ones.
+/// The bits of negative numbers are in reverse order, and positive numbers
+/// follow them.
 HWY_INLINE BitsVector getOrders(FloatVector x) {
   const auto sign = hn::Set(floatBits, 0x80000000u);
   auto isZero = hn::Eq(x, hn::Zero(floats));
@@ -45,7 +45,8 @@ void ordersOfType(const void *xs, uint32_t *orders, int64_t count) {
   std::copy(last, last + (count - i), orders + i);
 }
 
-/// Puts an element behind those that are not smaller; the last one drops out.
+/// Inserts an element after those that are not smaller. The last one is
+/// dropped.
 HWY_INLINE void insert(SortedElement element, SortedElement *best, int64_t k) {
   int64_t place = k - 1;
   for (; place > 0 && best[place - 1].order < element.order; --place)
@@ -66,7 +67,7 @@ void topkOfType(const void *xs, int64_t count, SortedElement *best, int64_t k) {
     hn::StoreMaskBits(floatBits, hn::Gt(orders, last), maskBits);
     uint64_t larger;
     std::memcpy(&larger, maskBits, sizeof(larger));
-    // A tail has zeros behind its elements.
+    // A tail has zeros after its elements.
     if (count - i < lanes)
       larger &= (uint64_t{1} << (count - i)) - 1;
     if (larger == 0)

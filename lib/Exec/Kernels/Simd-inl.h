@@ -2,7 +2,7 @@
 //
 // Included once for each instruction set by the files that Highway compiles
 // several times (see foreach_target.h). Every element goes through the same
-// vector instructions wherever it lies in a row: tails are loaded into a whole
+// vector instructions wherever it is in a row. Tails are loaded into a whole
 // vector, so that results do not depend on where tiles are cut.
 //
 //===----------------------------------------------------------------------===//
@@ -102,7 +102,7 @@ template <typename Half> HWY_INLINE void store(FloatVector value, Half *to) {
 // Tails: the first `count` lanes, zero in the others
 //===----------------------------------------------------------------------===//
 
-/// All ones in the first `count` lanes.
+/// Returns all ones in the first `count` lanes.
 HWY_INLINE auto firstLanes(int64_t count) {
   return hn::FirstN(floats, static_cast<size_t>(count));
 }
@@ -167,8 +167,9 @@ template <typename T> HWY_INLINE FloatVector rounded(FloatVector value) {
     return widen(narrow(value, T()), T());
 }
 
-/// `value`, an element of type T, times one factor after another, each product
-/// rounded to T: the same bits as products that are stored in between.
+/// Returns `value`, an element of type T, multiplied by one factor after
+/// another. Each product is rounded to T, so that the bits are those of
+/// products that are stored in between.
 template <typename T>
 HWY_INLINE FloatVector multiplied(FloatVector value,
                                   llvm::ArrayRef<float> factors) {
@@ -181,7 +182,8 @@ HWY_INLINE FloatVector multiplied(FloatVector value,
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// How a step of `forEachVector` reaches its elements: a whole vector.
+/// The way in which a step of `forEachVector` accesses its elements: a whole
+/// vector.
 struct WholeVector {
   template <typename T> HWY_INLINE FloatVector get(const T *from) const {
     return load(from);
@@ -189,7 +191,8 @@ struct WholeVector {
   template <typename T> HWY_INLINE void put(FloatVector value, T *to) const {
     store(value, to);
   }
-  /// The lanes of `value` that stand for elements, `other` in the rest.
+  /// Returns the lanes of `value` that represent elements, and `other` in the
+  /// rest.
   HWY_INLINE FloatVector only(FloatVector value, float /*other*/) const {
     return value;
   }
@@ -246,8 +249,9 @@ alignas(64) constexpr float powersOfTwo[] = {
 /// Beyond these e^x is 0 and infinity.
 constexpr float leastExponent = -105, mostExponent = 89;
 
-/// e^x for x that is not far beyond those, or NaN: e^x = 2^n e^r, n in
-/// sixteenths and |r| <= log(2) / 32, where four terms of the series do.
+/// Returns e^x for x that is not far beyond those limits, or NaN: e^x = 2^n
+/// e^r, with n in sixteenths and |r| <= log(2) / 32, for which four terms of
+/// the series are enough.
 HWY_INLINE FloatVector boundedExponential(FloatVector x) {
   // The sum is so large that its last place is a sixteenth.
   const auto large = hn::Set(floats, 0x1.8p19f);
@@ -265,9 +269,10 @@ HWY_INLINE FloatVector boundedExponential(FloatVector x) {
       _mm512_scalef_ps(hn::MulAdd(power, rest, power).raw, n.raw)};
 }
 
-/// e^x to about 1 ulp; 0 and infinity where it leaves the range; NaN for NaN.
+/// Returns e^x with an error of about 1 ulp; 0 and infinity out of range; NaN
+/// for NaN.
 HWY_INLINE FloatVector exponential(FloatVector x) {
-  // The operands of Min and Max are in the order in which x86 hands on a NaN.
+  // Min and Max have their operands in the order in which x86 propagates a NaN.
   return boundedExponential(
       hn::Min(hn::Set(floats, mostExponent),
               hn::Max(hn::Set(floats, leastExponent), x)));

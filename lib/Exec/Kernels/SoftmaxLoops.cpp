@@ -37,8 +37,8 @@ template <typename T> HWY_INLINE void prefetch(const T *from, int64_t count) {
     __builtin_prefetch(from + i, /*rw=*/0, intoSecondLevel);
 }
 
-/// sum(exp(x - max)). Meanwhile the row at `next` is fetched, if that is not
-/// null: here the processor calculates more than it reads.
+/// Returns sum(exp(x - max)). Meanwhile the row at `next`, if it is not null,
+/// is prefetched, because this loop computes more than it reads.
 template <typename T>
 HWY_INLINE float getExponentialSum(const T *x, int64_t columns, float max,
                                    const T *next) {
@@ -150,7 +150,7 @@ void crossEntropyGradOfType(const void *xs, int64_t label, float logSumExp,
       dx, x);
   if (label < 0)
     return;
-  // The label's column has its one taken off before rounding.
+  // The one at the label's column is subtracted before rounding.
   auto atLabel = hn::Sub(exponential(hn::Sub(loadTail(x + label, 1), shift)),
                          hn::Set(floats, 1.0f));
   storeTail(hn::Mul(atLabel, scale), dx + label, 1);

@@ -9,28 +9,27 @@
 
 namespace mf {
 
-/// "4x5xbf16", as MLIR prints it.
+/// Returns, for example, "4x5xbf16", as MLIR prints it.
 std::string toString(const TensorShape &shape);
 
-/// Reads a specification that agrees with its kernel's signature, and keeps the
-/// first thing that is wrong with it.
-/// After a failure the checks that follow do nothing and the getters return
-/// defaults; a kernel's factory asks `hasFailed` before it uses a shape by an
-/// index it has not checked, and `takeError` at the end.
+/// Reads a specification that matches its kernel's signature, and keeps the
+/// first error. After an error, further checks do nothing and the getters
+/// return defaults. A kernel's factory calls `hasFailed` before it accesses a
+/// shape by an index that it has not checked, and `takeError` at the end.
 class SpecChecker {
 public:
   explicit SpecChecker(const KernelSpec &spec) : spec(spec) {}
 
   bool hasFailed() const { return message.has_value(); }
 
-  /// The error, or success. To be called once.
+  /// Returns the error, or success. Must be called once.
   llvm::Error takeError() const;
 
-  /// Fails with `what` unless `condition` holds.
+  /// Records the error `what` unless `condition` holds.
   void require(bool condition, const llvm::Twine &what);
 
-  /// Requires that each tensor has 1 or more elements whose bytes can be
-  /// counted. Returns false if not.
+  /// Requires that each tensor has at least one element and that its bytes can
+  /// be counted. Returns false if not.
   bool requireTensors();
 
   void requireFloatInput(size_t index);
@@ -39,7 +38,7 @@ public:
   void requireOutput(size_t index, const TensorShape &expected);
   void requireInputType(size_t index, DType expected);
   void requireOutputType(size_t index, DType expected);
-  /// At least `rank` dimensions.
+  /// Requires at least `rank` dimensions.
   void requireInputRank(size_t index, size_t rank);
 
   bool getBool(llvm::StringRef name, bool whenAbsent) const;

@@ -17,9 +17,9 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Stores vectors that `get(i)` yields for byte i, from the first cache line
-/// that begins in `bytes` bytes to the last that ends there, and says where
-/// those are. A line of AVX-512 is one store: it never leaves in parts.
+/// Stores vectors that `get(i)` returns for byte i, from the first cache line
+/// that begins within `bytes` bytes to the last that ends there, and returns
+/// that range. A line of AVX-512 is one store, so it is never written in parts.
 template <typename Get>
 HWY_INLINE std::pair<int64_t, int64_t> streamLines(uint8_t *to, int64_t bytes,
                                                    const Get &get) {

@@ -12,19 +12,20 @@
 
 namespace mf {
 
-/// Whether an output of so many bytes is better written past the caches.
+/// Returns whether an output of this size should bypass the caches.
 inline bool isStreamed(int64_t bytes) { return bytes > (int64_t{32} << 20); }
 
 /// Copies `bytes` to memory that need not be aligned, past the caches.
 void streamCopy(const void *from, void *to, int64_t bytes);
 /// Writes zeros, likewise.
 void streamZeros(void *to, int64_t bytes);
-/// To be called after those, before others may read the written elements.
+/// Must be called after such stores, before others may read the written
+/// elements.
 void finishStreaming();
 
 /// Calls `compute(begin, size, to)` to write the elements [begin, begin + size)
-/// of `count` elements at `target`: all at once, or if `streamed` in pieces to
-/// a small buffer.
+/// of `count` elements at `target`: all at once or, if `streamed` is true, in
+/// pieces to a small buffer.
 template <typename Compute>
 void writeOutput(bool streamed, DType type, void *target, int64_t count,
                  const Compute &compute) {

@@ -9,16 +9,17 @@
 
 namespace mf {
 
-/// A copy between two strided tensors: what permutations, slices,
-/// concatenations and repetitions come down to.
+/// A copy between two strided tensors, as needed by permutations, slices,
+/// concatenations and repetitions.
 class StridedCopy {
 public:
-  /// One dimension, strides in elements. A source stride of 0 repeats.
+  /// One dimension, with strides in elements. A source stride of 0 repeats an
+  /// element.
   struct Dimension {
     int64_t size, sourceStride, targetStride;
   };
 
-  /// `dimensions` from the outermost in, in the order of the target.
+  /// `dimensions` are in the order of the target, outermost first.
   StridedCopy(int64_t elementBytes, llvm::ArrayRef<Dimension> dimensions);
 
   void run(const void *source, void *target, ThreadPool &pool) const;
@@ -32,8 +33,8 @@ private:
   int64_t elementBytes;
   /// The innermost dimension of the target.
   Dimension inner;
-  /// For elements that lie apart in the source: the dimension along which they
-  /// lie together there, or one element.
+  /// For elements that are not contiguous in the source: the dimension along
+  /// which they are contiguous there, or one element.
   Dimension across{1, 0, 0};
   llvm::SmallVector<Dimension, 4> outer;
   int64_t outerCount = 1;

@@ -51,8 +51,9 @@ private:
   Tiles tiles;
 };
 
-/// The shape of the result for an input whose last dimension, or the two rows
-/// in front of it if the result has a dimension less, has gate and value.
+/// Returns the shape of the result for an input that has gate and value in its
+/// last dimension or, if the result has one dimension fewer, in the two rows
+/// before it.
 TensorShape getHalf(SpecChecker &checker, const KernelSpec &spec, size_t index,
                     size_t resultRank) {
   checker.requireFloatInput(index);

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 static std::atomic<int> busyThreads{0};
 
 static thread_local bool insideParallelFor = false;
-/// How many Computing objects this thread has made.
+/// The number of Computing objects of this thread.
 static thread_local int computingDepth = 0;
 
 static void relax() {
@@ -40,8 +40,8 @@ static bool isCrowded() {
   return busyThreads.load(std::memory_order_relaxed) > processors;
 }
 
-/// Waits a short while for `ready`; says whether it became true. The caller is
-/// one of the busy threads.
+/// Waits a short while for `ready`. Returns whether it became true. The caller
+/// is one of the busy threads.
 template <typename Predicate> static bool spinUntil(Predicate ready) {
   constexpr std::chrono::microseconds spinTime(30);
   if (ready())
@@ -63,7 +63,7 @@ template <typename Predicate> static bool spinUntil(Predicate ready) {
 
 /// A call of parallelFor.
 struct ThreadPool::State {
-  /// Held by the one caller that runs tiles.
+  /// Held by the single caller that runs tiles.
   std::mutex callers;
 
   // The work that a helper finds when it joins, under the team's mutex.
@@ -75,7 +75,8 @@ struct ThreadPool::State {
   std::atomic<int> helpers{0};
   std::condition_variable helpersLeft;
 
-  /// Runs tiles until there are no more, or `mayGoOn` is false before one.
+  /// Runs tiles until there are no more, or until `mayGoOn` returns false
+  /// before one.
   template <typename Predicate> void runTiles(Predicate mayGoOn) {
     insideParallelFor = true;
     while (mayGoOn()) {
@@ -102,23 +103,24 @@ struct ThreadTeam::State {
   std::vector<Job *> jobs;
   bool stopping = false;
 
-  /// How many there are of `jobs`, and helpers that sleep: written under the
-  /// mutex.
+  /// The numbers of `jobs` and of helpers that sleep. They are written under
+  /// the mutex.
   std::atomic<int> numJobs{0};
   std::atomic<int> sleepers{0};
   /// Callers and helpers that compute.
   std::atomic<int> computing{0};
 
-  /// When a caller last stopped while others computed, in ticks of the clock.
+  /// The time at which a caller last stopped while others computed, in ticks of
+  /// the clock.
   std::atomic<Clock::rep> lastStop{0};
 
-  /// Whether there is something to do for one helper more.
+  /// Returns whether there is work for an additional helper.
   bool canHelp() const {
     return numJobs.load() > 0 && computing.load() < numThreads;
   }
 
-  /// From when on a helper may take the place of a caller that stopped: most
-  /// come back at once, and would find their processor taken.
+  /// Returns the time from which a helper may replace a caller that stopped.
+  /// Most callers come back immediately, and would find their processor taken.
   Clock::time_point getEndOfGrace() const {
     constexpr std::chrono::microseconds grace(100);
     return Clock::time_point(Clock::duration(lastStop.load())) + grace;
@@ -133,8 +135,8 @@ struct ThreadTeam::State {
     busyThreads.fetch_sub(1);
     if (computing.fetch_sub(1) > 1)
       lastStop.store(Clock::now().time_since_epoch().count());
-    // A helper counts itself before its last look at `computing`, so either it
-    // sees the thread that is free now or is seen here.
+    // A helper counts itself before its last look at `computing`. Therefore
+    // either it sees the thread that is free now, or it is seen here.
     if (sleepers.load() == 0 || !canHelp())
       return;
     std::lock_guard<std::mutex> lock(mutex);
@@ -164,7 +166,8 @@ struct ThreadTeam::State {
       helpWanted.notify_all();
   }
 
-  /// Waits for those who have joined, and never for one who slept through it.
+  /// Waits for the helpers that have joined, but not for those that were
+  /// asleep.
   void finish(Job &job) {
     {
       std::lock_guard<std::mutex> lock(mutex);
@@ -180,8 +183,8 @@ struct ThreadTeam::State {
     job.helpersLeft.wait(lock, left);
   }
 
-  /// Under the mutex: the oldest job that has tiles, joined; null if there is
-  /// none or no thread to spare.
+  /// Under the mutex: joins and returns the oldest job that has tiles; null if
+  /// there is none or no thread is available.
   Job *join() {
     while (!jobs.empty() && !jobs.front()->hasTiles())
       close(*jobs.front());
@@ -203,7 +206,7 @@ struct ThreadTeam::State {
       job.helpersLeft.notify_one();
   }
 
-  /// Until there may be a job, or the team ends; false then.
+  /// Waits until there may be a job. Returns false if the team ends.
   bool waitForJob() {
     busyThreads.fetch_add(1);
     if (!isCrowded())

@@ -1,6 +1,6 @@
 //===- TokenExchange.cpp - Tokens between the ranks of a group ------------===//
 //
-// The exchange of expert parallelism where one rank has the rows of all: the
+// The exchange of expert parallelism if one rank has the rows of all. It is the
 // reference for the collective, and the kernel of a program whose groups are
 // whole.
 //
@@ -25,12 +25,13 @@ struct ExchangeShape {
   int64_t width = 1;
 };
 
-/// Rows that a destination gets from one source, as rows of all.
+/// The rows that a destination receives from one source, as indices into all
+/// rows.
 struct Delivery {
   int64_t from, to, size;
 };
 
-/// The rows that the destinations of all groups get.
+/// The rows that the destinations of all groups receive.
 class Deliveries {
 public:
   Deliveries(const ExchangeShape &shape, const float *send,

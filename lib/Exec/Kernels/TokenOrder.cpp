@@ -33,7 +33,8 @@ class TokenPermuteKernel : public Kernel {
 public:
   explicit TokenPermuteKernel(const RowShape &shape) : shape(shape) {}
 
-  /// `order` is the tokens in their new order, its inverse the second output.
+  /// `order` has the tokens in their new order. Its inverse is the second
+  /// output.
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const float *indices = static_cast<const float *>(operands.inputs[1]);
     int32_t *sortedIndices = static_cast<int32_t *>(operands.outputs[1]);

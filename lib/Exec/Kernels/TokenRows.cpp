@@ -119,8 +119,8 @@ public:
   }
 
 private:
-  /// `list` becomes the ends of the rows' places among the places that follow;
-  /// while they are filled in, an end is where the next place goes.
+  /// `list` becomes the ends of the rows' lists among the places that follow.
+  /// While these are filled, an end is the position of the next place.
   void listPlaces(const int32_t *index, int32_t *list) const {
     int32_t *ends = list + 1, *places = ends + shape.rows;
     std::memset(list, 0, (shape.rows + 1) * sizeof(int32_t));

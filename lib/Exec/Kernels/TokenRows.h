@@ -8,8 +8,8 @@
 
 namespace mf {
 
-/// In each batch `rows` rows of `width` elements, and `places` that name one of
-/// them each.
+/// In each batch, `rows` rows of `width` elements, and `places` places that
+/// each name one of them.
 struct RowShape {
   DType type = DType::F32;
   int64_t batches = 1, rows = 1, places = 1, width = 1;
@@ -21,7 +21,8 @@ struct RowShape {
 };
 
 /// Reads `table` [..., rows, width] and `index` [..., places], whose leading
-/// dimensions agree. `tableRole` and `indexRole` are what messages call them.
+/// dimensions must agree. `tableRole` and `indexRole` are their names in
+/// messages.
 RowShape readRowShape(SpecChecker &checker, const TensorShape &table,
                       const llvm::Twine &tableRole, const TensorShape &index,
                       const llvm::Twine &indexRole);
@@ -29,7 +30,8 @@ RowShape readRowShape(SpecChecker &checker, const TensorShape &table,
 /// The tensor with a row for each place of `index`.
 TensorShape getPlacedRows(const RowShape &shape, const TensorShape &index);
 
-/// Row `index[i]` of its batch to each place i; zeros if it is none of them.
+/// Copies row `index[i]` of its batch to each place i; zeros if there is no
+/// such row.
 void gatherRows(const RowShape &shape, const void *from, const int32_t *index,
                 void *to, ThreadPool &pool);
 

@@ -1,12 +1,12 @@
 //===- VectorPairs-inl.h - Loops over two vectors at a time ---*- C++ -*-===//
 //
-// Included once for each instruction set, as Simd-inl.h is.
+// Included once for each instruction set, like Simd-inl.h.
 //
-// A vector of bf16 elements is two of f32, and the cheapest two to take apart
-// and to put together are the elements at even and those at odd places. So the
-// loops here, which do not care which element is in which lane, go two vectors
-// at a time, in the order of their narrowest type. The result for an element
-// does not depend on its lane.
+// A vector of bf16 elements corresponds to two of f32, and the cheapest way to
+// split and merge them is by even and odd elements. The loops here do not
+// depend on which element is in which lane, so they process two vectors at a
+// time, in the order of their narrowest type. The result for an element does
+// not depend on its lane.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ struct FloatPair {
 // Orders
 //===----------------------------------------------------------------------===//
 
-/// One vector after the other, of any types.
+/// Processes one vector after the other, of any types.
 template <typename Order> struct PairsOf {
   template <typename T> static HWY_INLINE FloatPair load(const T *from) {
     return {HWY_NAMESPACE::load(from), HWY_NAMESPACE::load(from + getLanes())};
@@ -69,8 +69,9 @@ template <> struct PairsOf<BFloat16> {
         _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_srli_epi32(even, 16), odd);
     const __m512i lower =
         _mm512_mask_blend_epi16(0xaaaaaaaa, even, _mm512_slli_epi32(odd, 16));
-    // Up where the lower half is more than a half, or one and the upper half is
-    // odd, which then makes it more.
+    // Rounds up if the lower half is more than one half, or if it is exactly
+    // one half and the upper half is odd, in which case adding the odd bit
+    // makes it more.
     const __m512i one = _mm512_set1_epi16(1);
     constexpr int aOrBothBAndC = 0xf8;
     const __m512i excess =
@@ -111,8 +112,8 @@ template <> struct PairsOf<BFloat16> {
 //===----------------------------------------------------------------------===//
 
 /// Prefetches memory that a loop which is at `at` with a pair of vectors reads
-/// or writes a little later; it need not exist. The processor would prefetch by
-/// itself, but not so early that a loop with much to calculate never waits.
+/// or writes a little later; it need not exist. The processor's own prefetching
+/// is not early enough for a compute-heavy loop to never stall.
 template <bool isWritten, typename T> HWY_INLINE void fetchAhead(const T *at) {
   constexpr int64_t distance = 1024, line = 64;
   constexpr int intoFirstLevel = 3;
@@ -122,7 +123,7 @@ template <bool isWritten, typename T> HWY_INLINE void fetchAhead(const T *at) {
     __builtin_prefetch(address + i, isWritten, intoFirstLevel);
 }
 
-/// Where instructions for it are lacking, pairs would only lengthen the build.
+/// Without instructions for pairs, they would only lengthen the build.
 constexpr bool goesInPairs = HWY_TARGET <= HWY_AVX3;
 
 /// to[i] = function(from[i]...), in f32.
