@@ -30,8 +30,8 @@ std::string CheckpointParts::describe(llvm::ArrayRef<int64_t> whole,
   return text;
 }
 
-/// Reads what `describe` writes; none if it is not that, or if a part of `dims`
-/// does not lie in it.
+/// Parses the output of `describe`. None if the text has another form, or if a
+/// part of `dims` is not inside of the tensor.
 static std::optional<TensorPart> parsePart(llvm::StringRef text,
                                            llvm::ArrayRef<int64_t> dims) {
   int64_t firstElement = 0, elements = 1;
@@ -94,7 +94,8 @@ CheckpointParts::open(llvm::ArrayRef<std::string> paths) {
   return parts;
 }
 
-/// Copies what two parts of a tensor have in common; returns the elements.
+/// Copies the intersection of two parts of a tensor, and returns its number of
+/// elements.
 static int64_t copyCommon(const TensorPart &from, const uint8_t *source,
                           const TensorPart &to, uint8_t *target,
                           int64_t elementBytes) {
@@ -172,7 +173,7 @@ CheckpointParts::readStatic(const StateNames &names, const Mesh &mesh,
                             const Static &buffer, int64_t rank,
                             llvm::MutableArrayRef<uint8_t> to) const {
   std::string name = StateNames::getCheckpointName(buffer);
-  // Where a copy is on its owner's stage it is not saved.
+  // A copy that is on its owner's stage is not saved.
   if (!contains(name) && !buffer.of.empty())
     name = name.substr(0, name.size() - buffer.of.size()) +
            names.getCopied(buffer.of);

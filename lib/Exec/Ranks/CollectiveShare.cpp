@@ -1,4 +1,4 @@
-//===- CollectiveShare.cpp - What a collective computes -------------------===//
+//===- CollectiveShare.cpp - Computation of collectives -------------------===//
 
 #include "mf/Exec/Ranks/CollectiveShare.h"
 #include "mf/Exec/Data/ElementConversion.h"
@@ -116,7 +116,7 @@ ByteRange getShare(const Exchange &exchange, int64_t inputBytes,
   const int64_t elements = inputBytes / elementBytes;
   const auto count = static_cast<int64_t>(numMembers);
   const auto number = static_cast<int64_t>(place);
-  // All but all_reduce have parts of one size.
+  // All collectives except all_reduce have parts of equal size.
   const int64_t first = elements * number / count;
   const int64_t end = elements * (number + 1) / count;
   return {first * elementBytes, (end - first) * elementBytes};
@@ -164,7 +164,7 @@ struct Share {
 
 } // namespace
 
-/// Where inputs are outputs too, only this member reads its part of them.
+/// If inputs are outputs too, only this member reads its part of them.
 static void allReduce(const Share &share) {
   const ByteRange range = share.getRange();
   std::byte *result = share.own().output + range.begin;

@@ -1,4 +1,4 @@
-//===- InitialValues.cpp - First values of statics ------------------------===//
+//===- InitialValues.cpp - Initial values of statics ----------------------===//
 
 #include "mf/Exec/Ranks/InitialValues.h"
 #include "mf/Exec/Data/ElementConversion.h"
@@ -28,9 +28,10 @@ static double getRotary(const InitialValue &value, int64_t row, int64_t column,
                                 : std::sin(angle));
 }
 
-/// The slope of a head (Press et al., 2022): a geometric series for a power of
-/// two of heads, from 2^(-8/heads) down to 2^-8; the heads beyond the largest
-/// power of two take every other element of the series of twice as many.
+/// Returns the slope of a head (Press et al., 2022). For a power of two of
+/// heads it is a geometric series from 2^(-8/heads) down to 2^-8. The heads
+/// beyond the largest power of two take every other element of the series for
+/// twice that power.
 static double getAlibiSlope(int64_t head, int64_t heads) {
   int64_t power = 1;
   while (2 * power <= heads)
@@ -85,7 +86,7 @@ static llvm::Error fillTable(const InitialValue &value,
                          shape.type, bytes);
 }
 
-/// The first element is `value`, each one behind it `step` more.
+/// Fills with `value` and multiples of `step` added to it.
 template <typename Element>
 static void fillIntegers(double value, double step,
                          llvm::MutableArrayRef<uint8_t> bytes) {

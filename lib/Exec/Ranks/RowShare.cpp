@@ -1,4 +1,4 @@
-//===- RowShare.cpp - Rows that counts send to their experts --------------===//
+//===- RowShare.cpp - Rows that are exchanged by counts -------------------===//
 
 #include "mf/Exec/Ranks/RowShare.h"
 #include "mf/Exec/Data/ElementConversion.h"

@@ -1,4 +1,4 @@
-//===- SliceRuns.cpp - Where a rank's slice lies in the whole -------------===//
+//===- SliceRuns.cpp - Runs of elements of a slice ------------------------===//
 
 #include "mf/Exec/Ranks/SliceRuns.h"
 #include <cstring>
@@ -21,7 +21,8 @@ SliceRuns::SliceRuns(const Mesh &mesh, const TensorShape &shape,
                      const std::optional<Slice> &slice, int64_t rank) {
   const llvm::SmallVector<int64_t, 4> &local = shape.dims;
   const TensorShape whole = getWholeShape(shape, slice);
-  // From the inside out; runs reach to the innermost dimension that is cut.
+  // From the innermost dimension out. Runs extend to the innermost dimension
+  // that is cut.
   bool isCut = false;
   int64_t stride = 1;
   for (size_t i = local.size(); i-- > 0;) {

@@ -1,4 +1,4 @@
-//===- StepValues.cpp - What a step takes and gives -----------------------===//
+//===- StepValues.cpp - Inputs and outputs of a step ----------------------===//
 
 #include "mf/Exec/Ranks/StepValues.h"
 #include "llvm/ADT/STLExtras.h"
@@ -24,8 +24,8 @@ static double getMean(llvm::ArrayRef<float> values) {
   return sum / static_cast<double>(values.size());
 }
 
-/// The sum over the stages, each of which reports the losses of its chunks, of
-/// the mean over the ranks of a stage.
+/// Returns the loss: the mean over the ranks of a stage of its chunks' losses,
+/// summed over the stages.
 static std::optional<float> getLoss(const StepReports::ByStage &reports) {
   if (reports.empty())
     return std::nullopt;
@@ -35,7 +35,7 @@ static std::optional<float> getLoss(const StepReports::ByStage &reports) {
   return static_cast<float>(loss);
 }
 
-/// The mean over all ranks.
+/// Returns the mean over all ranks.
 static std::optional<float> getGlobalNorm(const StepReports::ByStage &reports) {
   std::vector<float> norms;
   for (const auto &[stage, values] : reports)

@@ -1,4 +1,4 @@
-//===- TensorDump.cpp - The values that operators make in a step ----------===//
+//===- TensorDump.cpp - Results of operators in a step --------------------===//
 
 #include "mf/Exec/Ranks/TensorDump.h"
 #include "mf/Exec/Data/ElementConversion.h"
@@ -47,7 +47,7 @@ void TensorDump::add(const OperatorRun &run, llvm::ArrayRef<MadeTensor> made) {
     const int64_t number = ++numbers[place + name];
     if (number > 1)
       name += "#" + std::to_string(number);
-    // Masks are bits, of which files have no type.
+    // Masks are bits, for which files have no type.
     if (!pattern.match(name) || tensor.shape.type == DType::I1) {
       otherName = name;
       continue;

@@ -14,7 +14,7 @@ namespace mf::ranks {
 
 namespace {
 
-/// The files of a run, and how far it has come.
+/// The files of a run and its progress.
 class TrainingRun {
 public:
   TrainingRun(RankEngine &engine, const TrainingOptions &options,
@@ -74,8 +74,8 @@ private:
 // Before the first step
 //===----------------------------------------------------------------------===//
 
-/// Where a file's folder does not exist or cannot be written, a run should not
-/// find out at its end.
+/// A run should not discover at its end that a file's folder does not exist or
+/// is not writable.
 static llvm::Error checkWritable(llvm::StringRef path) {
   if (path.empty())
     return llvm::Error::success();
@@ -179,7 +179,8 @@ llvm::Error TrainingRun::prepare() {
   return options.resume ? resume() : llvm::Error::success();
 }
 
-/// Checks what processes may find different although they were started alike.
+/// Checks conditions that processes may see differently although they were
+/// started alike.
 llvm::Error TrainingRun::checkStart() {
   uint64_t dataBytes = 0;
   // Data that is not one file of this name is not compared.

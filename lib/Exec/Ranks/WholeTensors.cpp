@@ -1,4 +1,4 @@
-//===- WholeTensors.cpp - Tensors put together from slices ----------------===//
+//===- WholeTensors.cpp - Tensors assembled from slices -------------------===//
 
 #include "mf/Exec/Ranks/WholeTensors.h"
 #include "mf/Exec/Data/SafetensorsWriter.h"
@@ -10,7 +10,7 @@ using namespace mf::program;
 
 namespace mf::ranks {
 
-/// "8x16xf32"
+/// Returns, for example, "8x16xf32".
 static std::string printShape(const TensorShape &shape) {
   std::string text;
   for (int64_t dim : shape.dims)

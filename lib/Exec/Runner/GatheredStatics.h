@@ -11,14 +11,15 @@ namespace mf::runner {
 /// Brings statics to the process that writes files, one at a time.
 class GatheredStatics {
 public:
-  /// `processes` is null if all ranks of interest live here.
+  /// `processes` is null if all ranks of interest live in this process.
   GatheredStatics(Runner &runner, ProcessGroup *processes)
       : runner(runner), processes(processes) {}
 
   bool isWriter() const { return !processes || processes->isFirst(); }
 
-  /// The bytes of a static, until the next call, for the writer; nothing for
-  /// the others. All processes call it for the same statics in the same order.
+  /// Returns the bytes of a static, until the next call, in the writer, and
+  /// nothing in other processes. All processes call it for the same statics in
+  /// the same order.
   llvm::Expected<llvm::ArrayRef<uint8_t>> get(int64_t rank, uint32_t number);
 
 private:

@@ -1,4 +1,4 @@
-//===- GroupBarrier.h - Where threads of a group meet -----------*- C++ -*-===//
+//===- GroupBarrier.h - Barrier of the threads of a group -------*- C++ -*-===//
 
 #ifndef MF_LIB_RUNNER_GROUPBARRIER_H
 #define MF_LIB_RUNNER_GROUPBARRIER_H
@@ -31,13 +31,14 @@ struct GroupBarrier {
   const std::vector<int64_t> members;
   std::mutex mutex;
   std::condition_variable changed;
-  /// The first contribution to a transfer is what is sent.
+  /// For a transfer, the first contribution is the sent one.
   std::vector<Contribution> contributions;
   size_t numArrived = 0;
-  /// Counts how often all had come, or messages that were taken.
+  /// The number of times that all have arrived, or of messages that were
+  /// received.
   uint64_t generation = 0;
-  /// When all had come last, or the last message moved. Stays until all come
-  /// again, so that each can still read it.
+  /// The times of the last exchange. They stay until all arrive again, so that
+  /// each thread can still read them.
   WorkTimes times;
 
   size_t getPlace(int64_t rank) const {
@@ -55,8 +56,8 @@ struct GroupBarrier {
     lock.lock();
   }
 
-  /// Waits until all have come, or the next message is taken. False if
-  /// `aborted` released the ranks without.
+  /// Waits until all have arrived, or the next message is received. Returns
+  /// false if `aborted` released the ranks before.
   bool waitForAll(std::unique_lock<std::mutex> &lock,
                   const std::atomic<bool> &aborted) {
     if (aborted.load())
@@ -76,15 +77,16 @@ struct GroupBarrier {
     return generation != before;
   }
 
-  /// Waits for the one who says why all end.
+  /// Waits for the member that reports why the run ends.
   void waitForAbort(const std::atomic<bool> &aborted) {
     std::unique_lock<std::mutex> lock(mutex);
     waitUntil(lock, [&] { return aborted.load(); });
   }
 
-  /// Checks the counts of all members of an all_to_all_v, which messages call
-  /// `ranks`. Where they cannot be, the member that they are about, if it is
-  /// the one at `place`, fails; any other waits until the run is aborted.
+  /// Checks the counts of all members of an all_to_all_v, which messages name
+  /// by `ranks`. If they are invalid, the member that the error is about fails,
+  /// if it is the one at `place`. Any other member waits until the run is
+  /// aborted.
   llvm::Error checkRows(const program::Channel &channel,
                         const program::Exchange &exchange,
                         llvm::ArrayRef<RowCounts> counts, size_t place,
@@ -100,9 +102,9 @@ struct GroupBarrier {
     return makeAborted(channel);
   }
 
-  /// Releases everyone who waits, once `aborted` is set.
+  /// Releases all waiting threads after `aborted` is set.
   void release() {
-    // Taking the lock orders the store before the waiters' next look.
+    // Taking the lock orders the store before the waiters' next check.
     std::lock_guard<std::mutex> lock(mutex);
     changed.notify_all();
   }

@@ -1,4 +1,4 @@
-//===- HostStatics.cpp - What the host tells and asks ranks ---------------===//
+//===- HostStatics.cpp - Host values of a step on ranks -------------------===//
 
 #include "HostStatics.h"
 #include "mf/Exec/Ranks/SliceRuns.h"
@@ -52,20 +52,20 @@ static llvm::Error writeElements(const Mesh &mesh, RankExecutor &rank,
   return llvm::Error::success();
 }
 
-/// A scalar may be wanted in several places.
+/// A scalar may have several copies.
 static void writeScalar(llvm::MutableArrayRef<uint8_t> bytes, float value) {
   for (size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float))
     std::memcpy(bytes.data() + i, &value, sizeof(float));
 }
 
-/// The rates that there is room for: the static has an element for each.
+/// Writes as many rates as fit: the static has an element for each.
 static void writeRates(llvm::MutableArrayRef<uint8_t> bytes,
                        llvm::ArrayRef<float> rates) {
   std::memcpy(bytes.data(), rates.data(),
               std::min(bytes.size(), rates.size() * sizeof(float)));
 }
 
-/// One draw for each micro-batch, in their order.
+/// Writes one draw for each micro-batch, in their order.
 static llvm::Error writeDraws(const Static &draws,
                               llvm::MutableArrayRef<uint8_t> bytes,
                               const StepInput &input) {

@@ -1,4 +1,4 @@
-//===- HostStatics.h - What the host tells and asks ranks ------*- C++ -*-===//
+//===- HostStatics.h - Host values of a step on ranks -----------*- C++ -*-===//
 
 #ifndef MF_LIB_RUNNER_HOSTSTATICS_H
 #define MF_LIB_RUNNER_HOSTSTATICS_H

@@ -1,4 +1,4 @@
-//===- IssueList.cpp - A stage's step, ready to issue ---------------------===//
+//===- IssueList.cpp - A stage's step in a form to issue ------------------===//
 
 #include "IssueList.h"
 #include "IssuedWork.h"
@@ -11,10 +11,10 @@ namespace mf::runner {
 
 IssuedWork::~IssuedWork() = default;
 
-/// Instructions of a list behind which some call records an event.
+/// Instructions of a list after which some call records an event.
 using Cuts = std::set<uint32_t>;
 
-/// Whether the stream goes from the item straight to the instruction.
+/// Returns whether the stream runs the instruction right after the item.
 static bool isDirectlyBehind(const IssueItem &item,
                              const Instruction &instruction, const Cuts &cuts) {
   return item.work && item.stream == instruction.stream && !item.recorded &&

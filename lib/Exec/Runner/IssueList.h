@@ -1,9 +1,9 @@
-//===- IssueList.h - A stage's step, ready to issue ------------*- C++ -*-===//
+//===- IssueList.h - A stage's step in a form to issue ----------*- C++ -*-===//
 //
-// A StageProgram with kernels in place of their numbers and operands as a base
-// and an offset, so that issuing costs next to nothing. Kernels that follow
-// each other in a list become one piece of work of their stream. All ranks of a
-// stage share its lists.
+// A StageProgram with kernels instead of their indices, and operands as a base
+// and an offset, so that issuing costs next to nothing. Successive kernels in a
+// list are merged into one piece of work of their stream. All ranks of a stage
+// share its lists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,14 +32,14 @@ struct WorkSource;
 // Addresses
 //===----------------------------------------------------------------------===//
 
-/// `bytes` bytes, `offset` bytes from the base of that number on.
+/// The `bytes` bytes from `offset` on, relative to the base of that index.
 struct OperandAddress {
   uint32_t base = 0;
   int64_t offset = 0;
   int64_t bytes = 0;
 };
 
-/// Where the bases of a list are on a device, by program::getBaseNumber.
+/// The addresses of the bases of a list on a device, by program::getBaseNumber.
 struct BaseTable {
   std::vector<std::byte *> bases;
 
@@ -70,8 +70,7 @@ struct IssueContext {
   const program::Call *call = nullptr;
 };
 
-/// The work that one instruction, or several that go together, give to a
-/// stream.
+/// The work that one instruction, or several that are merged, put on a stream.
 class IssuedWork {
 public:
   virtual ~IssuedWork();
@@ -80,8 +79,8 @@ public:
   virtual void issue(RankExecutor &rank, const IssueContext &context,
                      const IssueItem &item) const = 0;
 
-  /// Takes in the next instruction, number `number` of the list, if that goes
-  /// with the ones before.
+  /// Merges instruction `number` of the list, which is the next one, with the
+  /// previous ones if possible.
   virtual bool append(const WorkSource &source,
                       const program::Instruction &instruction,
                       uint32_t number) {
@@ -105,11 +104,11 @@ struct IssueItem {
 struct IssueList {
   std::vector<IssueItem> items;
   uint32_t numEvents = 0;
-  /// Number of the routine; none of the step.
+  /// The index of the routine. Empty for the step.
   std::optional<uint32_t> routine;
 };
 
-/// A stage's lists, and what else does not depend on the rank.
+/// A stage's lists, and other data that do not depend on the rank.
 struct PreparedStage {
   const program::Program *program = nullptr;
   const program::StageProgram *stage = nullptr;
@@ -122,7 +121,7 @@ struct PreparedStage {
   std::unique_ptr<PoisonPlan> poison;
 };
 
-/// `kernels[i]` is the kernel number i of the program.
+/// `kernels[i]` must be kernel i of the program.
 PreparedStage prepareStage(const program::Program &program,
                            const program::StageProgram &stage,
                            llvm::ArrayRef<std::unique_ptr<Kernel>> kernels,

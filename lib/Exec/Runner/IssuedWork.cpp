@@ -72,7 +72,7 @@ public:
 private:
   struct Launch {
     const Kernel *kernel = nullptr;
-    /// Inputs, outputs and what else the kernel needs follow each other.
+    /// Inputs, outputs and other operands of the kernel are consecutive.
     uint32_t firstOperand = 0;
     uint32_t numInputs = 0;
     uint32_t numOutputs = 0;
@@ -88,7 +88,7 @@ private:
     }
   }
 
-  /// `record` is that of the first launch; those of the others follow.
+  /// `record` is that of the first launch. The records of the others follow.
   void runRecorded(RankExecutor &rank, const IssueContext &context,
                    RecordedWork *record) const {
     auto now = std::chrono::steady_clock::now();
@@ -129,7 +129,7 @@ private:
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Where the times of a record are; null if there is none.
+/// Returns where the times of a record are stored; null if there is none.
 static WorkTimes *getTimes(RecordedWork *record) {
   return record ? &record->times : nullptr;
 }

@@ -7,19 +7,20 @@
 
 namespace mf::runner {
 
-/// The list that an instruction is of, and what its numbers stand for.
+/// The list that an instruction belongs to, and the objects that its indices
+/// refer to.
 struct WorkSource {
   const program::Program &program;
   const program::InstructionList &list;
-  /// How many buffers the list takes.
+  /// The number of buffers that the list takes as arguments.
   uint32_t numArguments = 0;
   /// Knows where calls have their memory.
   const program::StepWalker &walker;
   llvm::ArrayRef<std::unique_ptr<Kernel>> kernels;
 };
 
-/// The work of `instruction`, number `number` of the list; null if it has none.
-/// The program and the kernels must outlive it.
+/// Returns the work of `instruction`, instruction `number` of the list; null if
+/// it has none. The program and the kernels must outlive it.
 std::unique_ptr<IssuedWork> makeWork(const WorkSource &source,
                                      const program::Instruction &instruction,
                                      uint32_t number);

@@ -39,7 +39,7 @@ private:
   const std::vector<Channel> channels;
   std::atomic<bool> aborted{false};
   std::mutex mutex;
-  /// By channel and members; made when first used.
+  /// Groups by channel and members, made when they are first used.
   std::map<std::pair<uint32_t, std::vector<int64_t>>,
            std::unique_ptr<GroupBarrier>>
       barriers;
@@ -134,7 +134,7 @@ llvm::Error LocalCommunicator::collective(uint32_t channel, int64_t rank,
   if (times)
     times->start = barrier.times.start;
   lock.unlock();
-  // Until all have come again, nobody changes the contributions.
+  // The contributions do not change until all members have arrived again.
   if (llvm::Error error = checkMembers(channel, exchange, barrier, place))
     return error;
   computeShare(exchange, barrier.contributions, place);

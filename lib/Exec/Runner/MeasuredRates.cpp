@@ -1,4 +1,4 @@
-//===- MeasuredRates.cpp - What a rank's threads can do -------------------===//
+//===- MeasuredRates.cpp - Measured rates of a rank's threads -------------===//
 
 #include "MeasuredRates.h"
 #include "mf/Exec/Kernels/InstructionSet.h"

@@ -1,4 +1,4 @@
-//===- MeasuredRates.h - What a rank's threads can do ----------*- C++ -*-===//
+//===- MeasuredRates.h - Measured rates of a rank's threads -----*- C++ -*-===//
 
 #ifndef MF_LIB_RUNNER_MEASUREDRATES_H
 #define MF_LIB_RUNNER_MEASUREDRATES_H
@@ -9,8 +9,8 @@
 namespace mf::runner {
 
 /// Measures the rates that a step's kernels could reach on the threads of a
-/// rank while nothing else runs: products in the types that the step's are in,
-/// and memory that streams. Takes a fraction of a second.
+/// rank while nothing else runs: matrix products in the types that the step
+/// has, and memory streaming. Takes a fraction of a second.
 timeline::BoundRates measureRates(const timeline::StepTimeline &timeline,
                                   ThreadPool &pool);
 

@@ -1,4 +1,4 @@
-//===- OperatorDump.cpp - What instructions make, by operator -------------===//
+//===- OperatorDump.cpp - Dumps results of instructions -------------------===//
 
 #include "OperatorDump.h"
 #include "mf/Program/StepTasks.h"

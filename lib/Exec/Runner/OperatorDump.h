@@ -1,4 +1,4 @@
-//===- OperatorDump.h - What instructions make, by operator ----*- C++ -*-===//
+//===- OperatorDump.h - Dumps results of instructions -----------*- C++ -*-===//
 
 #ifndef MF_LIB_RUNNER_OPERATORDUMP_H
 #define MF_LIB_RUNNER_OPERATORDUMP_H
@@ -8,7 +8,7 @@
 
 namespace mf::runner {
 
-/// Says to a TensorDump what the instructions of a stage's chunks make.
+/// Reports the results of instructions in a stage's chunks to a TensorDump.
 class OperatorDump {
 public:
   /// Fails where the calls of a frame are no tasks. The dump and the program
@@ -17,7 +17,7 @@ public:
                                              const program::StageProgram &stage,
                                              ranks::TensorDump &dump);
 
-  /// To be called right behind instruction `number` of a list, on the stream
+  /// Must be called right after instruction `number` of a list, on the stream
   /// that ran it.
   void add(int64_t rank, const IssueContext &context, uint32_t number) const;
 
@@ -33,7 +33,7 @@ private:
   const program::Program *program;
   const program::StageProgram *stage;
   ranks::TensorDump *dump;
-  /// By position in the step: whether a call is the forward of a chunk.
+  /// For each position in the step, whether it is a call of a chunk's forward.
   std::vector<bool> isForward;
 };
 

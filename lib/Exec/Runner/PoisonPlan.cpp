@@ -1,4 +1,4 @@
-//===- PoisonPlan.cpp - What to poison after which instruction ------------===//
+//===- PoisonPlan.cpp - Memory to poison after instructions ---------------===//
 
 #include "PoisonPlan.h"
 #include "mf/Program/Liveness.h"

@@ -1,4 +1,4 @@
-//===- PoisonPlan.h - What to poison after which instruction ---*- C++ -*-===//
+//===- PoisonPlan.h - Memory to poison after instructions -------*- C++ -*-===//
 
 #ifndef MF_LIB_RUNNER_POISONPLAN_H
 #define MF_LIB_RUNNER_POISONPLAN_H
@@ -9,9 +9,9 @@
 
 namespace mf::runner {
 
-/// Device memory that the compute stream used last when an instruction ends,
-/// and that nobody may read again. Buffers that other streams use are left out:
-/// the compute stream may be ahead of those.
+/// The device memory whose last use on the compute stream ends with an
+/// instruction, and that nobody may read again. Buffers that other streams use
+/// are left out, because the compute stream may be ahead of those.
 class PoisonPlan {
 public:
   struct Range {
@@ -21,7 +21,8 @@ public:
 
   explicit PoisonPlan(const program::StageProgram &stage);
 
-  /// `position` in the step, of a call, and place in the routine called there.
+  /// Returns the ranges for an instruction of the routine called at `position`
+  /// of the step.
   llvm::ArrayRef<Range> getRanges(uint32_t position,
                                   uint32_t instruction) const;
 

@@ -74,11 +74,11 @@ private:
   Transport &transport;
   const int64_t ranksPerProcess;
   const int64_t firstTag;
-  /// For what does not leave this process.
+  /// For exchanges within this process.
   const std::unique_ptr<Communicator> local;
   std::atomic<bool> aborted{false};
   std::mutex mutex;
-  /// By channel and members; made when first used.
+  /// Groups by channel and members, made when they are first used.
   std::map<std::pair<uint32_t, std::vector<int64_t>>,
            std::unique_ptr<SpreadGroup>>
       groups;
@@ -90,8 +90,8 @@ private:
 // Messages
 //===----------------------------------------------------------------------===//
 
-/// Moves messages; `senders` are the ranks that sent what is received, in the
-/// order of `messages`.
+/// Transfers messages. `senders` are the ranks that sent the received ones, in
+/// the order of `messages`.
 llvm::Error ProcessCommunicator::move(uint32_t channel,
                                       llvm::MutableArrayRef<Message> messages,
                                       llvm::ArrayRef<int64_t> senders) {
@@ -166,7 +166,8 @@ bool ProcessCommunicator::meet(SpreadGroup &group) {
   return group.barrier->waitForAll(lock, aborted);
 }
 
-/// Checks the members of this process; the messages tell about the others.
+/// Checks the members of this process. The messages have the data about the
+/// others.
 llvm::Error ProcessCommunicator::checkSizes(const MemberPart &part) const {
   const GroupBarrier &barrier = *part.group.barrier;
   for (auto [rank, other] : llvm::zip(barrier.members, barrier.contributions))
@@ -178,8 +179,8 @@ llvm::Error ProcessCommunicator::checkSizes(const MemberPart &part) const {
   return llvm::Error::success();
 }
 
-/// Sends every other process what its members combine of this member's input,
-/// and combines this one's share.
+/// Sends every other process the shares of this member's input that its members
+/// combine, and combines this member's share.
 llvm::Error ProcessCommunicator::combine(const MemberPart &part) {
   const std::vector<int64_t> &members = part.group.members;
   const int64_t rank = members[part.place];
@@ -215,7 +216,7 @@ llvm::Error ProcessCommunicator::combine(const MemberPart &part) {
   return llvm::Error::success();
 }
 
-/// Brings every member all blocks: once to each process, where the other
+/// Sends all blocks to every member: once to each process, where the other
 /// members copy them.
 llvm::Error ProcessCommunicator::spread(const MemberPart &part) {
   SpreadGroup &group = part.group;
@@ -255,9 +256,9 @@ llvm::Error ProcessCommunicator::spread(const MemberPart &part) {
   return llvm::Error::success();
 }
 
-/// Brings every member the counts of all: what each sends and receives, in the
-/// order of the group. They are small, and who has them all finds the same
-/// errors as the others.
+/// Sends the counts of all members to every member: what each sends and
+/// receives, in the order of the group. They are small, and all members that
+/// have them find the same errors.
 llvm::Expected<std::vector<float>>
 ProcessCommunicator::gatherCounts(const MemberPart &part) {
   const std::vector<int64_t> &members = part.group.members;
@@ -359,7 +360,7 @@ llvm::Error ProcessCommunicator::collective(uint32_t channel, int64_t rank,
   if (takesRows || combinesShares(exchange.kind)) {
     if (llvm::Error error = takesRows ? takeRows(part) : combine(part))
       return error;
-    // Behind this nobody reads inputs any more.
+    // After this no member reads inputs any more.
     if (!meet(group))
       return makeAborted(channels[channel]);
   }

@@ -8,12 +8,12 @@
 
 namespace mf::runner {
 
-/// For ranks that are threads of several processes, `ranksPerProcess`
-/// consecutive ones in each. Exchanges within a process go through
-/// makeLocalCommunicator. In a collective over processes, each member gets the
-/// shares of the others' inputs that it combines; results that all members want
-/// (all_gather, broadcast, all_reduce) come once to each process, whose members
-/// copy them. Tags of the transport from `firstTag` on are used;
+/// Makes a communicator for ranks that are threads of several processes, with
+/// `ranksPerProcess` consecutive ones in each. Exchanges within a process use
+/// makeLocalCommunicator. In a collective over processes, each member receives
+/// the shares of the others' inputs that it combines. Results that all members
+/// need (all_gather, broadcast, all_reduce) are sent once to each process,
+/// whose members copy them. Uses tags of the transport from `firstTag` on, and
 /// fails if there are not enough. The transport must outlive it.
 llvm::Expected<std::unique_ptr<Communicator>> makeProcessCommunicator(
     program::Mesh mesh, std::vector<program::Channel> channels,

@@ -17,8 +17,8 @@ namespace mf::runner {
 static constexpr int64_t controlTag = 0;
 static constexpr int64_t firstChannelTag = 1;
 
-/// Writes to standard error at once, so that no other process's text gets in
-/// between.
+/// Writes to standard error at once, so that text of other processes is not
+/// interleaved.
 static void writeError(llvm::StringRef text) {
   while (!text.empty()) {
     const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
@@ -84,7 +84,7 @@ std::string ProcessGroup::describe(int64_t process, int64_t ranksPerProcess) {
 int ProcessGroup::getThreads(int threads) const {
   int64_t processes = getNumProcesses(), number = transport->getProcess();
   if (threads <= 0) {
-    // Where mpirun binds processes to cores, each counts its own.
+    // If mpirun binds processes to cores, each one counts its own.
     threads = static_cast<int>(std::thread::hardware_concurrency());
     if (threads < sysconf(_SC_NPROCESSORS_ONLN))
       return std::max(1, threads);

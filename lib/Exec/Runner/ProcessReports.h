@@ -9,11 +9,11 @@
 
 namespace mf::runner {
 
-/// Makes `reports`, of the ranks of this process, those of all ranks, in all
+/// Extends `reports` from the ranks of this process to all ranks, in all
 /// processes.
 llvm::Error gatherReports(ProcessGroup &processes, ranks::StepReports &reports);
 
-/// The same for what the ranks measured.
+/// Does the same for the measurements of ranks.
 llvm::Error gatherMeasurements(ProcessGroup &processes,
                                std::vector<RankMeasurement> &ranks);
 

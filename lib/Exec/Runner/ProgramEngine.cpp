@@ -59,8 +59,8 @@ llvm::Error ProgramEngine::check() {
         "reads a learning rate, but has no lr_schedule");
   if (!options.dumpsGradients() || !isWriter())
     return llvm::Error::success();
-  // The ranks stop before their updates, so all messages before must be able to
-  // come to their end by then.
+  // The ranks stop before their updates, so all messages before that point must
+  // be able to complete.
   std::vector<uint32_t> ends;
   for (const StageProgram &stage : program.stages)
     ends.push_back(findUpdate(stage).value_or(stage.step.instructions.size()));
@@ -83,7 +83,8 @@ llvm::Error ProgramEngine::createRunner() {
   runnerOptions.faults = options.faults;
   runnerOptions.routerChoices = routerChoices;
   runnerOptions.dump = options.dump;
-  // Operators of several stages come in an order only if they run in turns.
+  // Operators of several stages only have a deterministic order if they run in
+  // turns.
   if (options.dump && !options.faults)
     runnerOptions.faults = std::make_shared<FaultSchedule>(
         options.seed, llvm::ArrayRef<FaultKind>());
@@ -139,8 +140,9 @@ ProgramEngine::runStep(const StepInput &input,
   return output;
 }
 
-/// One rank of each stage, which stands for all of them; of several processes
-/// all ranks, since a process does not know when those of others have come.
+/// One rank of each stage is recorded, which represents all of its ranks. With
+/// several processes all ranks are, because a process does not know when ranks
+/// of others have arrived.
 void ProgramEngine::startRecord() {
   if (!recordsSteps())
     return;

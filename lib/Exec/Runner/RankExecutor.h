@@ -33,8 +33,8 @@ public:
 
   llvm::MutableArrayRef<uint8_t> getStatic(uint32_t number) const;
 
-  /// Issues the step, its part up to the first update of parameters, or that
-  /// from there on, and waits until all streams are done.
+  /// Issue the step, the part of it before the first update of parameters, or
+  /// the part from there on, and wait until all streams are done.
   llvm::Error runStep();
   llvm::Error runUntilUpdate();
   llvm::Error runFromUpdate();
@@ -43,13 +43,13 @@ public:
   void issueCall(const program::Call &call, uint32_t position,
                  std::shared_ptr<const BaseTable> bases);
 
-  /// If memory is debugged: notes that an operand is used, and fills with NaNs
-  /// what instruction `instruction` of a list was the last to use.
+  /// If memory is debugged: record that an operand is used, and fill memory
+  /// whose last use was in instruction `instruction` of a list with NaNs.
   void touch(const BaseTable &bases, const OperandAddress &operand) const;
   void poisonAfter(const IssueContext &context, uint32_t instruction) const;
 
-  /// Keeps what instruction `instruction` of a list made, if it is wanted. To
-  /// be called on the stream that ran it, right behind it.
+  /// Dumps the results of instruction `instruction` of a list, if they are
+  /// wanted. Must be called on the stream that ran it, right after it.
   void dump(const IssueContext &context, uint32_t instruction) const {
     if (operatorDump)
       operatorDump->add(rank, context, instruction);
@@ -59,8 +59,8 @@ public:
   void startRecording() { recorder.emplace(*prepared.stage); }
   /// Ends that. To be called when no step is running.
   RankRecord takeRecord();
-  /// Where the times of an instruction of a list, which is given to the stream
-  /// of `item` next, are to be written; null if nothing is recorded.
+  /// Returns where to store the times of the instruction of a list that is
+  /// issued next to the stream of `item`; null if nothing is recorded.
   RecordedWork *record(const IssueContext &context, const IssueItem &item,
                        uint32_t instruction) {
     return recorder ? add(context, item, instruction) : nullptr;

@@ -110,7 +110,7 @@ private:
     return list.getExchange(list.instructions[*work.instruction]);
   }
 
-  /// A channel is used on one stream, so the order there counts.
+  /// A channel is used on one stream, so its uses are numbered in order.
   Meet getMeet(const Exchange &exchange) {
     const Channel &channel = program.channels[exchange.channel];
     const bool isSend = !channel.isTransfer || exchange.isSend;

@@ -13,8 +13,8 @@ namespace mf::runner {
 /// must be one: they are of one machine.
 llvm::Error gatherRecords(ProcessGroup &processes, StepRecord &record);
 
-/// Lets messages and collectives start when the last of their ranks has come,
-/// where a communicator could not know that; the record has all ranks.
+/// Moves the starts of messages and collectives to the arrival of their last
+/// rank, which a communicator may not know. The record must have all ranks.
 void alignExchanges(const program::Program &program, StepRecord &record);
 
 } // namespace mf::runner

@@ -7,8 +7,8 @@ using mf::simulator::RouterSize;
 
 namespace mf::runner {
 
-/// Where a kernel chooses the largest of a token's scores: those of experts, or
-/// of groups of them.
+/// Returns the sizes if a kernel chooses the largest of a token's scores: those
+/// of experts, or of groups of them.
 static std::optional<RouterSize> getChoice(const KernelSpec &spec) {
   if (spec.name != "aclnnTopk" || spec.inputs.front().dims.size() < 2)
     return std::nullopt;
@@ -34,7 +34,7 @@ public:
     auto *indices = static_cast<int32_t *>(operands.outputs[1]);
     const llvm::ArrayRef<int32_t> chosen = choices.getChosen();
     for (int64_t token = 0; token < numTokens; ++token) {
-      // Every row of tokens has the same choices.
+      // All rows of tokens have the same choices.
       const int64_t drawn = token % size.tokens * size.choices;
       for (int64_t choice = 0; choice < size.choices; ++choice) {
         const int32_t expert = chosen[drawn + choice];

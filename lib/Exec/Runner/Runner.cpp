@@ -49,12 +49,12 @@ public:
   std::vector<int64_t> localRanks;
   std::vector<std::unique_ptr<Kernel>> kernels;
   std::shared_ptr<Communicator> communicator;
-  /// By stage; null for one that has no rank here.
+  /// For each stage; null for one without ranks in this process.
   std::vector<std::unique_ptr<PreparedStage>> stages;
-  /// All threads of these ranks, and what gives them work between steps.
+  /// All threads of these ranks, and the pool for work between steps.
   std::shared_ptr<ThreadTeam> threads;
   ThreadPool pool;
-  /// As localRanks.
+  /// In the order of localRanks.
   std::vector<std::unique_ptr<RankExecutor>> ranks;
   /// The ranks whose steps are recorded.
   std::vector<int64_t> recordedRanks;

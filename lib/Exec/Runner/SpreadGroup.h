@@ -8,19 +8,20 @@
 
 namespace mf::runner {
 
-/// A group whose ranks are in several processes, as one of them sees it.
+/// A group whose ranks are in several processes, from the view of one process.
 struct SpreadGroup {
   std::vector<int64_t> members;
-  /// Places of those that live here; the first of them receives for all.
+  /// The places of the members in this process. The first of them receives for
+  /// all.
   std::vector<size_t> here;
-  /// Places of those that do not.
+  /// The places of the other members.
   std::vector<size_t> elsewhere;
   /// The first place of `elsewhere` in each process.
   std::vector<size_t> receivers;
   std::optional<GroupBarrier> barrier;
 };
 
-/// One member's part in one collective.
+/// One member's part in a collective.
 struct MemberPart {
   SpreadGroup &group;
   size_t place;
@@ -33,8 +34,8 @@ struct MemberPart {
   ranks::ByteRange getShareOf(size_t member) const {
     return ranks::getShare(exchange, own.inputBytes, getNumMembers(), member);
   }
-  /// Whether `member` has a block of what all members want; in a broadcast only
-  /// the first one has.
+  /// Returns whether `member` has a block of the data that all members need. In
+  /// a broadcast only the first one does.
   bool hasBlock(size_t member) const {
     return exchange.kind != CollectiveKind::Broadcast || member == 0;
   }
@@ -45,7 +46,7 @@ struct MemberPart {
       return {static_cast<int64_t>(member) * own.inputBytes, own.inputBytes};
     return {0, own.inputBytes};
   }
-  /// Where a member that lives here has its block.
+  /// Returns the block of a member of this process.
   const std::byte *getBlockData(size_t member,
                                 const Contribution &contribution) const {
     return exchange.kind == CollectiveKind::AllReduce

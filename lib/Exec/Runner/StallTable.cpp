@@ -1,4 +1,4 @@
-//===- StallTable.cpp - Which operators waited, and for what --------------===//
+//===- StallTable.cpp - Waits of operators --------------------------------===//
 
 #include "StallTable.h"
 #include "llvm/ADT/STLExtras.h"
@@ -7,7 +7,7 @@ using namespace mf::program;
 
 namespace mf::runner {
 
-/// For each event of a list, the stream that records it.
+/// Returns the stream that records each event of a list.
 static std::vector<uint32_t> getRecordingStreams(const InstructionList &list) {
   std::vector<uint32_t> streams(list.numEvents);
   auto add = [&](const Instruction &instruction) {
@@ -37,7 +37,7 @@ StallTable::StallTable(const StageProgram &stage) {
     addList(stage, routine.body, routine.name, streams);
 }
 
-/// The name of an instruction that had to wait; empty if it has none.
+/// Returns the name of an instruction that had to wait; empty if it has none.
 static std::string getOperator(const StageProgram &stage,
                                const InstructionList &list,
                                const Instruction &instruction) {
@@ -53,7 +53,7 @@ void StallTable::addList(const StageProgram &stage, const InstructionList &list,
   std::vector<Places> &places =
       this->places.emplace_back(list.instructions.size());
   std::map<std::string, double *> byName;
-  // Back to front, so that the first operator behind a wait is at hand.
+  // From back to front, so that the first operator after a wait is known.
   std::string next = "end of " + title.str();
   for (size_t i = list.instructions.size(); i-- > 0;) {
     const Instruction &instruction = list.instructions[i];
@@ -63,7 +63,7 @@ void StallTable::addList(const StageProgram &stage, const InstructionList &list,
       next = std::move(name);
     for (const AwaitedEvent &awaited : instruction.awaited) {
       double *&place = places[i].emplace_back(nullptr);
-      // A routine that nothing calls waits for nothing.
+      // A routine that is never called does not wait.
       if (awaited.isArgument && passedStreams.empty())
         continue;
       const uint32_t stream = awaited.isArgument ? passedStreams[awaited.event]

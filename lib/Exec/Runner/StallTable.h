@@ -1,4 +1,4 @@
-//===- StallTable.h - Which operators waited, and for what -----*- C++ -*-===//
+//===- StallTable.h - Waits of operators ------------------------*- C++ -*-===//
 
 #ifndef MF_LIB_RUNNER_STALLTABLE_H
 #define MF_LIB_RUNNER_STALLTABLE_H
@@ -10,16 +10,16 @@
 
 namespace mf::runner {
 
-/// Seconds that the compute stream of a rank is blocked in waits, by the
-/// operator behind the wait and the stream that it waits for. All calls of a
+/// The seconds for which the compute stream of a rank is blocked in waits, by
+/// the operator after the wait and the stream that it waits for. All calls of a
 /// routine add to the same entries.
 class StallTable {
 public:
   explicit StallTable(const program::StageProgram &stage);
 
-  /// Where instruction `number` of a routine's list, or of the step's if
-  /// `routine` is none, counts its seconds in the wait for the event at `place`
-  /// of those it waits for; null if it is not of the compute stream.
+  /// Returns where instruction `number` of a routine's list, or of the step's
+  /// if `routine` is empty, adds its seconds in the wait for the event at
+  /// `place` among those it waits for; null if it is not on the compute stream.
   double *find(std::optional<uint32_t> routine, uint32_t number,
                size_t place) const {
     const Places &found = places[routine ? *routine + 1 : 0][number];
@@ -31,7 +31,7 @@ public:
   std::map<std::string, double> getSeconds() const;
 
 private:
-  /// One for each event that an instruction waits for.
+  /// One entry for each event that an instruction waits for.
   using Places = llvm::SmallVector<double *, 1>;
 
   void addList(const program::StageProgram &stage,
@@ -39,7 +39,7 @@ private:
                llvm::ArrayRef<uint32_t> passedStreams);
 
   std::deque<std::pair<std::string, double>> entries;
-  /// By list, the step before the routines, and instruction.
+  /// The entries by list, with the step before the routines, and instruction.
   std::vector<std::vector<Places>> places;
 };
 

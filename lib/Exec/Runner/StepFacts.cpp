@@ -1,4 +1,4 @@
-//===- StepFacts.cpp - What a program says about its step -----------------===//
+//===- StepFacts.cpp - Properties of a program's step ---------------------===//
 
 #include "StepFacts.h"
 #include "mf/Exec/Ranks/SliceRuns.h"

@@ -1,4 +1,4 @@
-//===- StepFacts.h - What a program says about its step --------*- C++ -*-===//
+//===- StepFacts.h - Properties of a program's step -------------*- C++ -*-===//
 
 #ifndef MF_LIB_RUNNER_STEPFACTS_H
 #define MF_LIB_RUNNER_STEPFACTS_H
@@ -7,13 +7,13 @@
 
 namespace mf::runner {
 
-/// Whether a stage has a static of this role.
+/// Returns whether a stage has a static of this role.
 bool hasStatic(const program::Program &program, program::Role role);
 
-/// Whether the host writes (or reads) a static of this role.
+/// Returns whether the host writes (or reads) a static of this role.
 bool usesHostStatic(const program::Program &program, program::Role role);
 
-/// Sequences of a micro-batch, those of all ranks together.
+/// Returns the sequences of a micro-batch on all ranks together.
 int64_t countBatchRows(const program::Program &program);
 
 /// FLOPs of all kernels of all ranks in a step, recomputation included.

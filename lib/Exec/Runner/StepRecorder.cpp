@@ -1,4 +1,4 @@
-//===- StepRecorder.cpp - Takes down when work ran ------------------------===//
+//===- StepRecorder.cpp - Records when work ran ---------------------------===//
 
 #include "StepRecorder.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-//===- StepRecorder.h - Takes down when work ran ---------------*- C++ -*-===//
+//===- StepRecorder.h - Records when work ran -------------------*- C++ -*-===//
 
 #ifndef MF_LIB_RUNNER_STEPRECORDER_H
 #define MF_LIB_RUNNER_STEPRECORDER_H
@@ -8,19 +8,20 @@
 
 namespace mf::runner {
 
-/// The record of one rank's step. Whoever issues work adds its place, in the
-/// order of the stream; the stream's thread writes the times there. Nothing is
-/// locked and nothing moves: there is room for a whole step from the begin.
+/// The record of one rank's step. The issuing thread adds an entry, in the
+/// order of the stream, and the stream's thread writes the times there. Nothing
+/// is locked and no entry moves: memory for a whole step is reserved at the
+/// start.
 class StepRecorder {
 public:
   explicit StepRecorder(const program::StageProgram &stage);
 
-  /// Adds a place for the record of an instruction, for one step at most. For
-  /// one thread; the place stays until `take`.
+  /// Adds an entry for the record of an instruction, for at most one step. Only
+  /// one thread may call it. The entry is valid until `take`.
   RecordedWork *add(uint32_t stream, uint32_t position,
                     std::optional<uint32_t> instruction);
 
-  /// To be called when all streams are synchronised.
+  /// Must be called when all streams are synchronised.
   std::vector<std::vector<RecordedWork>> take() { return std::move(streams); }
 
 private:

@@ -10,7 +10,8 @@ namespace mf {
 /// The longest message that is sent as one; MPI counts in ints.
 static constexpr int64_t longestPiece = int64_t(1) << 30;
 
-/// How often the thread asks in vain before it sleeps, and for how long then.
+/// The number of polls without success after which the thread sleeps, and the
+/// time for which it then sleeps.
 static constexpr int busyTurns = 500;
 static constexpr auto shortSleep = std::chrono::microseconds(20);
 
@@ -78,7 +79,8 @@ void MpiTraffic::run() {
   }
 }
 
-/// Takes over what ranks asked for; false if there is nothing more to do.
+/// Takes over the requests of ranks. Returns false if there is nothing more to
+/// do.
 bool MpiTraffic::takeQueued(bool mayWait) {
   std::vector<Piece> taken;
   {
@@ -111,7 +113,8 @@ bool MpiTraffic::takeQueued(bool mayWait) {
       continue;
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    // Synchronous: as in one process, a send ends when its receiver is there.
+    // A synchronous send ends when its receiver has arrived, as within one
+    // process.
     MPI_Issend(message.data + piece.offset, static_cast<int>(piece.bytes),
                MPI_BYTE, process, tag, communicator, &request);
     requests.push_back(request);
@@ -135,7 +138,7 @@ void MpiTraffic::receive(const Piece &piece, const Arrival &arrival) {
   moving.push_back(piece);
 }
 
-/// Matches messages that have come; false if none has.
+/// Matches messages that have arrived. Returns false if there are none.
 bool MpiTraffic::probe() {
   bool any = false;
   while (!wanted.empty()) {

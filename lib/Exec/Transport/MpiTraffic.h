@@ -1,9 +1,9 @@
 //===- MpiTraffic.h - The thread that calls MPI ----------------*- C++ -*-===//
 //
-// All messages of a process go through one thread. MPI's own blocking calls
-// keep a core busy each, and with several ranks in a process many threads wait
-// at a time; here they sleep, one thread asks for all of them, and it sleeps
-// as well when nothing comes for a while.
+// All messages of a process go through one thread. Each blocking call of MPI
+// keeps a core busy, and with several ranks in a process many threads wait at
+// the same time. Here they sleep, and a single thread polls for all of them. It
+// sleeps as well if nothing arrives for a while.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,7 +75,8 @@ private:
   std::vector<MPI_Request> requests;
   /// The pieces of `requests`, in their order.
   std::vector<Piece> moving;
-  /// Pieces that ranks wait for, and messages that came before anyone did.
+  /// Pieces that ranks wait for, and messages that arrived before they were
+  /// expected.
   std::map<Source, std::deque<Piece>> wanted;
   std::map<Source, std::deque<Arrival>> arrived;
   std::vector<Piece> completed;

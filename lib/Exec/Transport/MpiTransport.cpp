@@ -15,16 +15,16 @@ namespace mf {
 
 namespace {
 
-/// How long the others wait for the one that says why all end.
+/// How long the others wait for the process that reports why all end.
 constexpr auto longestReport = std::chrono::seconds(1);
 
 enum ReportState : int { Unclaimed, Claimed, Finished };
 
-/// The interval at which a process says that it runs.
+/// The interval at which a process signals that it runs.
 constexpr auto pulse = std::chrono::milliseconds(100);
-/// A process that has said nothing for so long, while another one did so many
-/// times, does not run. Its watcher has a thread to itself, so kernels may take
-/// any time.
+/// A process that has not signalled for this long, while another one did so
+/// many times, is not running. Its watcher has its own thread, so kernels may
+/// take any time.
 constexpr auto longestSilence = std::chrono::milliseconds(1500);
 constexpr int leastPulses = 10;
 /// The longest time in which a process knows that it ran itself.
@@ -32,8 +32,8 @@ constexpr auto longestPulse = std::chrono::seconds(1);
 /// Pulses of a process that is not watched: not yet, or not any more.
 constexpr int unwatched = -1;
 
-/// A descriptor that can be read once the process has ended; -1 if it has. The
-/// header of glibc 2.36 does not declare its function for C++.
+/// Returns a descriptor that becomes readable when the process ends; -1 if it
+/// has ended. The header of glibc 2.36 does not declare the function for C++.
 int openProcess(pid_t process) {
   return static_cast<int>(syscall(SYS_pidfd_open, process, 0));
 }
@@ -43,7 +43,8 @@ struct Peer {
   int process = 0;
   int descriptor = -1;
   std::atomic<int> *pulses = nullptr;
-  /// How many there were, since when, and how many of our own there were since.
+  /// The number of pulses, when it last changed, and the number of our own
+  /// pulses since then.
   int known = unwatched;
   std::chrono::steady_clock::time_point since;
   int ownSince = 0;
@@ -102,8 +103,8 @@ MpiTransport::MpiTransport() {
   if (isSet)
     maximumTag = *bound;
   findPeers();
-  // When a process dies, mpirun ends the others with this signal; the watcher
-  // takes it, so that what happened is said first.
+  // When a process dies, mpirun ends the others with this signal. The watcher
+  // takes it, so that the cause is reported first.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -114,8 +115,8 @@ MpiTransport::MpiTransport() {
 }
 
 MpiTransport::~MpiTransport() {
-  // Behind this point nobody is missed: MPI_Finalize lets no process go before
-  // all have come.
+  // After this point no process counts as lost: in MPI_Finalize all processes
+  // wait for each other.
   ownPulses->store(unwatched);
   if (watcher.joinable()) {
     const uint64_t one = 1;
@@ -147,7 +148,7 @@ void MpiTransport::findPeers() {
     }
 
   void *base = nullptr;
-  // Who reports, and behind it the pulses of each process.
+  // The process that reports, followed by the pulses of each process.
   const int words = 1 + numHere;
   MPI_Aint size = place == 0 ? words * sizeof(std::atomic<int>) : 0;
   MPI_Win_allocate_shared(size, 1, MPI_INFO_NULL, here,
@@ -189,8 +190,8 @@ void MpiTransport::waitForReport() const {
 
 void MpiTransport::abort() {
   waitForReport();
-  // MPI has something to say for each process that aborts. One is enough: the
-  // watcher ends this one when another does.
+  // MPI prints a message for each process that aborts. One is enough, because
+  // the watcher ends this process when another one does.
   if (!hasClaimed)
     std::this_thread::sleep_for(longestReport);
   traffic->interrupt();
@@ -202,8 +203,9 @@ void MpiTransport::watch(std::function<void(int64_t, Loss)> lost) {
   watcher = std::thread([this, lost = std::move(lost)] { watchPeers(lost); });
 }
 
-/// A process that has said nothing for so long that it cannot run, or -1. Time
-/// in which this one did not run itself says nothing of others.
+/// Returns a process that has not signalled for so long that it cannot be
+/// running, or -1. Time in which this process itself did not run does not
+/// count.
 int MpiTransport::findSilentPeer(std::chrono::steady_clock::time_point now,
                                  bool wasAway) {
   for (Peer &peer : peers) {
@@ -221,8 +223,8 @@ int MpiTransport::findSilentPeer(std::chrono::steady_clock::time_point now,
 }
 
 void MpiTransport::watchPeers(const std::function<void(int64_t, Loss)> &lost) {
-  // poll passes over descriptors that are negative: processes that ended before
-  // they could be watched, of which mpirun tells.
+  // poll ignores negative descriptors. They stand for processes that ended
+  // before they could be watched, which mpirun reports.
   std::vector<pollfd> events = {{stopDescriptor, POLLIN, 0},
                                 {signalDescriptor, POLLIN, 0}};
   for (const Peer &peer : peers)
@@ -245,8 +247,8 @@ void MpiTransport::watchPeers(const std::function<void(int64_t, Loss)> &lost) {
   for (size_t i = 0; i < peers.size(); ++i)
     if (events[i + 2].revents != 0)
       lost(peers[i].process, Loss::Ended);
-  // Where nobody died before, mpirun itself was told to end: nobody is to blame
-  // for what ends from here on.
+  // If no process died before, mpirun itself was told to end, and no process is
+  // the cause.
   if (claimReport())
     finishReport();
   waitForReport();

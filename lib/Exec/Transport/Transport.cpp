@@ -9,7 +9,7 @@ namespace mf {
 
 Transport::~Transport() = default;
 
-/// The variable in which mpirun gives its processes their number.
+/// The variable in which mpirun stores the number of processes.
 static constexpr char sizeVariable[] = "OMPI_COMM_WORLD_SIZE";
 
 bool isStartedByMpirun() { return std::getenv(sizeVariable) != nullptr; }
@@ -23,8 +23,8 @@ int64_t countStartedProcesses() {
 }
 
 llvm::Expected<std::unique_ptr<Transport>> loadTransport(llvm::StringRef path) {
-  // The components that MPI loads in turn look for its symbols globally. The
-  // library stays until the process ends, as MPI must.
+  // The components that MPI loads search its symbols globally. The library
+  // stays loaded until the process ends, as MPI requires.
   void *library = dlopen(path.str().c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library)
     return llvm::createStringError(
