@@ -4,8 +4,9 @@
 
 namespace mf {
 
-/// Numbers from MindSpore Transformers' documentation of auto parallel for each
-/// of its models, with the names from the comments of its files.
+/// The number of ranks of a stage that MindSpore Transformers' documentation of
+/// auto parallel assumes for each of its models. The names come from the
+/// comments in its YAML files.
 static constexpr int64_t ranksOfStage = 8;
 
 static int64_t countReplicas(const ParallelConfig &parallel) {
@@ -15,7 +16,8 @@ static int64_t countReplicas(const ParallelConfig &parallel) {
   return std::max<int64_t>(1, parallel.deviceNum / others);
 }
 
-/// With full_batch, batch_size is the rows of all replicas.
+/// Divides batch_size by the number of replicas: with full_batch it is the
+/// number of rows of all replicas.
 static void shareOutBatch(TrainingConfig &config, DiagnosticList &diagnostics) {
   Node rows = config.runner.node["batch_size"];
   const int64_t replicas = config.parallel.dataParallel;

@@ -7,11 +7,11 @@
 
 namespace mf {
 
-/// In auto parallel MindSpore searches a layout for each operator, which this
-/// project does not repeat: the step is that of semi-auto parallel with the
-/// layout of parallel_config. Without one there, all ranks of a stage are
-/// replicas, and share out batch_size, which then is that of a stage. Warns at
-/// parallel_mode.
+/// In auto parallel, MindSpore searches a layout for each operator. This
+/// project does not repeat that search: the step is that of semi-auto parallel
+/// with the layout of parallel_config. Without a layout there, all ranks of a
+/// stage are replicas, and batch_size, which then is the batch size of the
+/// stage, is divided among them. Emits a warning at parallel_mode.
 void resolveAutoLayout(TrainingConfig &config, DiagnosticList &diagnostics);
 
 } // namespace mf

@@ -60,7 +60,7 @@ static int64_t resolveMicroBatches(const TrainingConfig &config,
   return 1;
 }
 
-/// Multiplies sizes that come from the user.
+/// Multiplies sizes that come from the user and may overflow.
 static int64_t multiply(std::initializer_list<int64_t> factors,
                         const Location &place, DiagnosticList &diagnostics) {
   int64_t product = 1;

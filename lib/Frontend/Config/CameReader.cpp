@@ -4,8 +4,8 @@
 
 namespace mf {
 
-/// `[of squares, of parameters' norms, of instability]`. The second is that of
-/// scale_parameter.
+/// Reads two lists: `[of squares, of parameters' norms, of instability]`. The
+/// second element is the epsilon that scale_parameter uses.
 static void readConstants(SectionReader &reader, CameConfig &came) {
   Node eps = reader.get("eps");
   if (eps.isUndefinedOrNull())

@@ -7,8 +7,9 @@
 
 namespace mf {
 
-/// Reads the keys of Came that have no member of their own, and refuses those
-/// that it does not take. Its keys get a warning if the optimizer is another.
+/// Reads the keys of Came that have no member of their own, and rejects
+/// unsupported ones. Emits a warning for Came's keys if another optimizer is
+/// selected.
 void readCame(SectionReader &reader, OptimizerConfig &config);
 
 } // namespace mf

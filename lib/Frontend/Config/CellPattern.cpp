@@ -108,8 +108,8 @@ static std::string toPattern(llvm::StringRef path) {
   return pattern;
 }
 
-/// The distance of a name from the user's text, in percent of the longer one; a
-/// name that ends the same way is nearer.
+/// Returns the distance of a name from the user's text, in percent of the
+/// length of the longer one. A name with the same ending is nearer.
 static unsigned getDistance(llvm::StringRef wanted, llvm::StringRef name) {
   auto longer = static_cast<unsigned>(std::max(wanted.size(), name.size()));
   unsigned distance = wanted.edit_distance(name) * 100 / std::max(longer, 1U);

@@ -9,14 +9,14 @@
 
 namespace mf {
 
-/// A pattern as in recompute_config and op_swap: components split at `\.`,
-/// each of which must match one whole name of the path. The path must be as
-/// deep as the pattern.
+/// A pattern as in recompute_config and op_swap. Its components, split at `\.`,
+/// must each match one whole name of the path, and the path must be as deep as
+/// the pattern.
 class CellPattern {
 public:
   explicit CellPattern(llvm::StringRef text);
-  /// A pattern that must match the whole path of a cell. The outer one counts
-  /// where one such cell is in another.
+  /// Returns a pattern that must match the whole path of a cell. If one
+  /// matching cell is inside another, the outer one is used.
   static CellPattern ofWholePaths(llvm::StringRef text);
 
   const std::string &getText() const { return text; }
@@ -24,7 +24,7 @@ public:
   std::string getError() const;
 
   struct Match {
-    size_t entry; ///< index in the tree
+    size_t entry; ///< The index in the tree.
     bool isCell;
   };
   struct Result {
@@ -37,9 +37,9 @@ public:
   };
   Result match(const CellTree &tree) const;
 
-  /// Whether the two patterns are as deep and each pair of components matches
-  /// one way or the other: the test by which an exclude drops a select
-  /// pattern.
+  /// True if both patterns have the same depth and, in each pair of components,
+  /// one matches the other. An exclude pattern drops a select pattern by this
+  /// test.
   bool conflictsWith(const CellPattern &other) const;
 
 private:
@@ -54,8 +54,8 @@ private:
   bool isWholePath = false;
 };
 
-/// `; nearest names: 'a\.b', 'c'` for a pattern that matches nothing in
-/// `trees`, written as a user would have to write them.
+/// Returns `; nearest names: 'a\.b', 'c'` for a pattern that matches nothing in
+/// `trees`. The names are spelt as a user would have to write them.
 std::string suggestPatterns(llvm::StringRef pattern,
                             llvm::ArrayRef<const CellTree *> trees);
 

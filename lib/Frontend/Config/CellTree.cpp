@@ -81,7 +81,8 @@ void setModelPresets(CellTree &tree, bool selectRecompute,
       for (llvm::StringRef choice : {"topk", "afb_topk", "tc_topk", "assign"})
         tree.setPreset(cell + "." + choice.str(), false);
   }
-  // IFlytekSparkAttention, whatever is recomputed around it.
+  // IFlytekSparkAttention never recomputes this operator, even if the enclosing
+  // cell is recomputed.
   tree.setPreset("attention.core_attention.flash_attention.flash_attention",
                  false);
   if (!selectRecompute)

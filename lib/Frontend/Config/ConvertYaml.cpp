@@ -1,4 +1,4 @@
-//===- ConvertYaml.cpp - One format of the YAML as the other --------------===//
+//===- ConvertYaml.cpp - Conversion between the two YAML formats ----------===//
 
 #include "mf/Frontend/Config/ConvertYaml.h"
 #include "DynamicConfig.h"
@@ -14,8 +14,8 @@ namespace mf {
 // The static graph's sections
 //===----------------------------------------------------------------------===//
 
-/// The table that says which layers are recomputed as a whole, if they are the
-/// first ones of their chunks.
+/// Returns the table of the layers that are recomputed as a whole, or none if
+/// they are not the first layers of their chunks.
 static std::optional<StageTable>
 getRecomputeTable(const TrainingConfig &config) {
   DiagnosticList ignored;
@@ -31,7 +31,8 @@ static void warnNoWords(const Node &value, llvm::StringRef what,
                             format + " graph, and is left out");
 }
 
-/// The sections of the static graph, and a warning for what they cannot say.
+/// Returns the sections of the static graph. Emits a warning for each setting
+/// that they cannot express.
 static Node convertToStatic(const Node &root, DiagnosticList &diagnostics) {
   DiagnosticList reading;
   checkDynamicFields(root, reading);

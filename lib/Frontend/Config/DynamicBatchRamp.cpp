@@ -10,7 +10,7 @@ struct RampNumbers {
   int64_t start = 0, increment = 0, samples = 0, most = 0;
 
   int64_t getNumLevels() const { return (most - start) / increment; }
-  /// The batch size once `consumed` samples were seen.
+  /// Returns the batch size after `consumed` samples.
   int64_t getBatchSize(int64_t consumed) const {
     const int64_t levels = getNumLevels();
     if (consumed > samples || levels == 0 || samples == 0)
@@ -100,7 +100,8 @@ std::vector<BatchRamp> readBatchRamp(const Node &root, int64_t baseUnits,
       levels.push_back({size, 0, size / baseUnits});
     if (size == ramp.most)
       break;
-    // Steps until the size may change are counted at once.
+    // All steps before the next possible change of the size are counted in one
+    // iteration.
     const double perLevel = static_cast<double>(ramp.samples) /
                             static_cast<double>(ramp.getNumLevels());
     const int64_t level = (size - ramp.start) / ramp.increment + 1;

@@ -79,8 +79,9 @@ void StaticSections::writeRanks() {
   writeSharding(reader);
 }
 
-/// The nearest that the parallel optimizer has: weights are shared out over
-/// data-parallel ranks, gradients once per micro-batch with one stage.
+/// Writes the parallel optimizer's closest equivalent: weights are sharded over
+/// the data-parallel ranks, and with one stage gradients are reduced once per
+/// micro-batch.
 void StaticSections::writeSharding(const DynamicReader &reader) {
   if (layout.data * layout.context == 1)
     return;
@@ -209,7 +210,7 @@ void StaticSections::writeBatch() {
                               "0; its code multiplies all of them by 0");
 }
 
-/// Its keys have the same names, but not all of the same defaults.
+/// The keys have the same names in both formats, but some defaults differ.
 void StaticSections::writeMuon(const DynamicReader &reader) {
   const Node &section = reader.getNode();
   for (llvm::StringRef key : {"momentum", "nesterov", "matched_adamw_rms",
@@ -283,7 +284,8 @@ void StaticSections::writeRates() {
                             steps.repr(60));
 }
 
-/// The bias of experts moves once per step, whatever runs beside it.
+/// Writes the callback that updates the bias of the experts once per step, with
+/// a pipeline or with gradient accumulation.
 void StaticSections::writeBalance(const Node &model) {
   Node bias = model["moe_router_enable_expert_bias"];
   if (!bias)

@@ -7,13 +7,13 @@
 
 namespace mf {
 
-/// Whether the sections of a document are those of the dynamic-graph trainer.
-/// It is an error if some are and others are not.
+/// True if the sections of a document are those of the dynamic-graph trainer.
+/// It is an error if only some of them are.
 bool isDynamicFormat(const Node &root, DiagnosticList &diagnostics);
 
-/// The same configuration in the sections of the static graph, whose values
-/// point to where they come from. The rest, for which those sections have no
-/// words, is added by addDynamicSettings.
+/// Returns the same configuration in the sections of the static graph. Values
+/// point to their origin in the document. addDynamicSettings adds the settings
+/// that these sections cannot express.
 Node translateDynamicFormat(const Node &root, const DynamicLayout &layout,
                             DiagnosticList &diagnostics);
 void addDynamicSettings(const Node &root, const DynamicLayout &layout,
@@ -23,7 +23,8 @@ void addDynamicSettings(const Node &root, const DynamicLayout &layout,
 Node readDynamicModel(const Node &root, const DynamicLayout &layout,
                       DiagnosticList &diagnostics);
 DynamicDepth readDynamicDepth(const Node &model);
-/// chunk_loss_num: the pieces of the sequence by which the loss is computed.
+/// Reads chunk_loss_num, the number of pieces of the sequence in which the loss
+/// is computed.
 int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics);
 
 } // namespace mf

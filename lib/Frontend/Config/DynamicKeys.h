@@ -16,33 +16,33 @@ namespace mf {
 
 /// A type that the trainer checks values against, by its name in messages.
 struct DynamicType {
-  /// As Python prints it; empty for one that nothing checks.
+  /// The name as Python prints it; empty for a type that nothing checks.
   llvm::StringLiteral name;
   /// The kinds of values that it takes.
   bool takesBool = false, takesInt = false, takesFloat = false;
   bool takesString = false, takesMap = false;
   bool takesNull = false;
   bool takesList = false;
-  /// The type of a list's elements; none if nothing checks them.
+  /// The type of a list's elements; null if nothing checks them.
   const DynamicType *element = nullptr;
 };
 
 /// The use of a field's value.
 enum class DynamicUse : uint8_t {
-  Used,     ///< another value gives another program, or a message
-  NoEffect, ///< a step does not depend on it
-  Section   ///< its fields have a table of their own
+  Used,     ///< Another value changes the program or produces a message.
+  NoEffect, ///< The step does not depend on the value.
+  Section   ///< The fields of the section have their own table.
 };
 
 struct DynamicKey {
   llvm::StringLiteral name = "";
   DynamicType type;
-  /// As a YAML writes it; empty where there is none.
+  /// The default as a YAML writes it; empty if there is none.
   llvm::StringLiteral missing = "";
   llvm::StringLiteral meaning = "";
   DynamicUse use = DynamicUse::Used;
-  /// The trainer's behaviour whatever the value is; another value than the
-  /// default gets a warning with these words.
+  /// The trainer's behaviour, which does not depend on the value. A value other
+  /// than the default produces a warning with this text.
   llvm::StringLiteral instead = "";
   /// The trainer fails without it.
   bool isRequired = false;
@@ -61,7 +61,8 @@ struct DynamicSection {
   const DynamicKey *find(llvm::StringRef key) const;
 };
 
-/// All of them, in the order of the documentation; the document is the first.
+/// Returns all sections in the order of the documentation. The first is the
+/// document itself.
 llvm::ArrayRef<const DynamicSection *> getDynamicSections();
 /// The section of this name, which exists.
 const DynamicSection &getDynamicSection(llvm::StringRef name);

@@ -12,7 +12,7 @@ struct LayerSpan {
 
 } // namespace
 
-/// A range such as '5' or '0-19', digits alone.
+/// Parses a range such as '5' or '0-19', in which only digits are allowed.
 static std::optional<LayerSpan> parseLayerSpan(llvm::StringRef text) {
   auto [first, last] = text.split('-');
   const bool isRange = text.contains('-');
@@ -46,7 +46,8 @@ std::optional<std::vector<int64_t>>
 readLayerNumbers(const Node &list, const std::string &label,
                  const DynamicDepth &depth, int64_t prefetch, bool checksRange,
                  DiagnosticList &diagnostics) {
-  /// Where the trainer does not look, no layer behind the model counts.
+  /// If the trainer does not check the range, layers after the last one of the
+  /// model are ignored.
   const int64_t numLayers = depth.getAll();
   std::vector<int64_t> numbers;
   LayerSpan previous = {-1, -1};
@@ -151,7 +152,7 @@ static bool isEmpty(const Node &value) {
   return value.getElements().empty() && value.getEntries().empty();
 }
 
-/// Reads mode, or says that it is none.
+/// Reads `mode`; emits an error for an unknown one.
 static std::string readRecomputeMode(const DynamicReader &reader) {
   Node mode = reader.getNode()["mode"];
   if (!mode)

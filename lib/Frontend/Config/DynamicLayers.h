@@ -7,9 +7,9 @@
 
 namespace mf {
 
-/// Reads lists of layers such as ['5', '0-19']. Errors are the trainer's and
-/// begin with `label`. With a `prefetch`, layers that far behind the last must
-/// exist.
+/// Reads lists of layers such as ['5', '0-19']. Errors have the trainer's text
+/// after `label`. With a `prefetch`, the layer at that distance after the last
+/// listed one must exist.
 std::optional<std::vector<int64_t>>
 readLayerNumbers(const Node &list, const std::string &label,
                  const DynamicDepth &depth, int64_t prefetch, bool checksRange,

@@ -6,7 +6,8 @@
 
 namespace mf {
 
-/// Far more ranks than there are; a limit for hostile input.
+/// A limit for hostile input, far above the number of ranks of any real
+/// cluster.
 static constexpr int64_t mostRanks = 1 << 20;
 
 static int64_t getLaunchedRanks() {
@@ -28,7 +29,8 @@ static int64_t readDegree(const DynamicReader &reader, llvm::StringRef key) {
   return 1;
 }
 
-/// As few data-parallel ranks as divide the experts' ranks.
+/// Returns the smallest number of data-parallel ranks with which the number of
+/// ranks is a multiple of the number of the experts' ranks.
 static int64_t getFewestReplicas(const DynamicLayout &layout, int64_t shard) {
   if (shard > 0)
     return std::min(shard, mostRanks);

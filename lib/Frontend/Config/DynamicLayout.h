@@ -20,18 +20,19 @@ struct DynamicLayout {
   int64_t interleave = 1;
   /// Micro-batches of a step.
   int64_t microBatches = 1;
-  /// The launcher says how many ranks there are.
+  /// True if the launcher sets the number of ranks.
   bool isLaunched = false;
 
   int64_t getNumRanks() const { return tensor * context * pipeline * data; }
-  /// The trainer applies neither recompute nor swap to one rank. Without a
-  /// launcher what is asked for counts.
+  /// True if recompute and swap are applied. The trainer applies neither on a
+  /// single rank. Without a launcher the settings of the YAML are applied.
   bool appliesMemorySettings() const {
     return !isLaunched || getNumRanks() > 1;
   }
 };
 
-/// Layers of the model, without and with those of multi-token prediction.
+/// The number of layers of the model, without and with those of multi-token
+/// prediction.
 struct DynamicDepth {
   int64_t layers = 0;
   int64_t nextTokens = 0;
@@ -39,13 +40,13 @@ struct DynamicDepth {
   int64_t getAll() const { return layers + nextTokens; }
 };
 
-/// Makes the mesh of the ranks that the environment's RANK_SIZE says, or of as
-/// few as the YAML can do with, and checks it as the trainer does.
+/// Returns the mesh of the number of ranks in the environment's RANK_SIZE, or
+/// of the smallest number that the YAML allows. Applies the trainer's checks.
 DynamicLayout resolveDynamicLayout(const Node &root,
                                    DiagnosticList &diagnostics);
 
-/// A growing global_batch_size: a number of sequences for so many steps, the
-/// last one for all that follow.
+/// One level of a growing global_batch_size: the number of sequences for a
+/// number of steps. The last level applies to all later steps.
 struct BatchRamp {
   int64_t batchSize = 0;
   int64_t steps = 0;

@@ -84,7 +84,7 @@ private:
     if (!settings.recompute)
       return counts;
     const std::vector<int64_t> layers = getLayers(*settings.recompute);
-    // With modules an old list would count, too.
+    // An old list would take effect again if modules are set.
     if (!layers.empty() || isFilled(given))
       set(dynamic::fullPath, given, makeLayerList(layers));
     return !layers.empty();

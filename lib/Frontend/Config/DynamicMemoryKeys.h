@@ -12,9 +12,9 @@ namespace mf {
 /// Prints layers as the format has them: '5' or '0-19', both ends included.
 std::string printLayerRange(int64_t first, int64_t last);
 
-/// Returns the keys of the dynamic graph's YAML for layers and modules that are
-/// recomputed, in a config whose other keys are final. Patterns of settings
-/// name whole modules. `document` is the YAML as it is.
+/// Returns the keys of the dynamic graph's YAML for recomputed layers and
+/// modules. All other keys of the config are final. Patterns of the settings
+/// name whole modules. `document` is the unchanged YAML.
 SettingValue getDynamicRecomputeKeys(const MemorySettings &settings,
                                      const MemorySettings &old,
                                      const Node &document,

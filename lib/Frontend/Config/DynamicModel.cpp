@@ -7,9 +7,10 @@ namespace mf {
 
 namespace {
 
-/// The value of a key of which the YAML has none of the names.
+/// The value of a key if the YAML contains none of the key's names.
 struct ModelDefault {
-  llvm::StringLiteral keys; ///< separated by blanks, the first is set
+  llvm::StringLiteral keys; ///< The names, separated by blanks; the default is
+                            ///< set for the first.
   llvm::StringLiteral value;
 };
 
@@ -187,7 +188,7 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
     return {};
   NodeBuilder model(written);
   model.setAll(written);
-  // The loss is cut behind the import.
+  // A pass after the import splits the loss.
   model.remove("chunk_loss_num");
   const DynamicClass *found = findDynamicClass(written, diagnostics);
   if (!found)

@@ -67,7 +67,7 @@ static std::string checkDynamicType(const Node &value, const DynamicType &type,
   std::string wrong =
       "Expected " + type.name.str() + " for '" + name + "', got ";
   wrong += getPythonType(value);
-  // Only of scalars is the value said too.
+  // The message contains the value only for scalars.
   if (isUnion || !type.takesList)
     wrong += " (" + getPythonText(value) + ")";
   if (!takesKind(type, value.getKind()))
@@ -112,7 +112,7 @@ static void checkUnknownFields(const Node &map, const DynamicSection &section,
                                  hints);
 }
 
-/// Whether both are the same value, however it is written.
+/// True if both have the same value, in any spelling.
 static bool isSameValue(const Node &value, const Node &other) {
   if (value.getFloat() && other.getFloat())
     return *value.getFloat() == *other.getFloat();

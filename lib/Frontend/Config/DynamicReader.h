@@ -9,7 +9,7 @@
 namespace mf {
 
 /// Checks the names and types of all fields of a document, with the trainer's
-/// messages. Warns where a value asks for what the trainer does not do.
+/// messages. Warns about values that the trainer does not implement.
 void checkDynamicFields(const Node &root, DiagnosticList &diagnostics);
 
 /// The values of one section that was checked. A field that is missing, or has
@@ -21,7 +21,8 @@ public:
 
   /// The value as written, or the default with the section's place.
   Node get(llvm::StringRef key) const;
-  /// The value as written; undefined if it is not there, or null.
+  /// Returns the value as written, or an undefined node if it is missing or
+  /// null.
   Node getWritten(llvm::StringRef key) const;
   int64_t getInt(llvm::StringRef key) const;
   double getFloat(llvm::StringRef key) const;

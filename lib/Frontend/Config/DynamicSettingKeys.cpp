@@ -96,8 +96,8 @@ void DynamicSettingKeys::setSizes() {
                  settings.dataParallel.value_or(old.dataParallel.value_or(1))));
 }
 
-/// Layers of multi-token prediction are behind the last of those that ranges
-/// name.
+/// The ranges do not name layers of multi-token prediction: these follow the
+/// last named layer.
 void DynamicSettingKeys::setStages() {
   const DynamicDepth depth = readDynamicDepth(config.model.config);
   const StageTable &offset = *settings.offset;

@@ -8,17 +8,17 @@
 
 namespace mf {
 
-/// Returns the keys of the dynamic graph's YAML, read as `config`, that make
-/// what differs from the `old` settings as asked for: sizes, batches, schedule
-/// and layers per stage. It is an error if settings change for which the format
-/// has no words: collectives to recompute, and some schedules.
+/// Returns the keys of the dynamic graph's YAML, read as `config`, that change
+/// the `old` settings into the requested ones: sizes, batches, schedule and
+/// layers per stage. It is an error if a changed setting cannot be expressed in
+/// the format: recompute of collectives, and some schedules.
 SettingValue getDynamicLayoutKeys(const MemorySettings &settings,
                                   const MemorySettings &old,
                                   const TrainingConfig &config,
                                   llvm::StringRef fileName,
                                   DiagnosticList &diagnostics);
 
-/// Whether a setting is given and is not as it was.
+/// True if a setting is given and differs from the old one.
 template <typename Value>
 bool isChanged(const std::optional<Value> &wanted,
                const std::optional<Value> &old) {

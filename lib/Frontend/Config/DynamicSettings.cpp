@@ -1,4 +1,4 @@
-//===- DynamicSettings.cpp - What the static graph cannot say -------------===//
+//===- DynamicSettings.cpp - Settings only of the dynamic graph -----------===//
 
 #include "DynamicConfig.h"
 #include "DynamicLayers.h"

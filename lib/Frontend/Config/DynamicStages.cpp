@@ -18,7 +18,7 @@ static bool parseLayerNumber(llvm::StringRef text, int64_t &number) {
   return !text.trim().getAsInteger(10, number);
 }
 
-/// Says what is wrong with a range, as the trainer does.
+/// Returns the trainer's message about an invalid range; empty if it is valid.
 static std::string parseChunkRange(llvm::StringRef text, ChunkRange &range) {
   llvm::SmallVector<llvm::StringRef> ends;
   text.trim().split(ends, '-');

@@ -4,7 +4,8 @@
 
 namespace mf {
 
-/// The maps of a list; nothing and an error for another form.
+/// Returns the maps of a list. Emits an error and returns none for another
+/// form.
 static std::optional<std::vector<Node>>
 getSwapItems(const DynamicReader &reader, llvm::StringRef key,
              llvm::ArrayRef<llvm::StringRef> keys) {

@@ -17,7 +17,8 @@ public:
   FusionConfig read();
 
 private:
-  /// The first of `keys` that `section` has decides; `missing` if it has none.
+  /// Returns the value of the first of `keys` in `section`, or `missing` if it
+  /// has none of them.
   FusionSwitch readSwitch(const Node &section,
                           llvm::ArrayRef<llvm::StringLiteral> keys,
                           bool missing = false);
@@ -53,7 +54,8 @@ FusionSwitch FusionReader::readSwitch(const Node &section,
   return result;
 }
 
-/// The training graph also asks by the name of the activation.
+/// The training graph can also request the fusion by the name of the
+/// activation.
 void FusionReader::readActivation(FusionSwitch &swiglu) {
   Node activation = model["hidden_act"];
   llvm::StringRef name = activation.getText();
@@ -82,7 +84,7 @@ FusionConfig FusionReader::read() {
     fusions.permuteTokens = readSwitch(model, {"moe_permute_fusion"});
     return fusions;
   }
-  // A dense model may have the section all the same.
+  // The YAML of a dense model may contain the section, too.
   if (numExperts <= 1)
     return fusions;
   fusions.groupMatmuls = readSwitch(moe, {"use_gmm"}, /*missing=*/true);

@@ -1,7 +1,7 @@
 //===- KnownKeys.cpp - The keys of each section and their use -------------===//
 //
-// Key names are those of MindSpore Transformers' configuration template and
-// those seen in its YAML files.
+// The key names come from MindSpore Transformers' configuration template and
+// from its YAML files.
 //
 //===----------------------------------------------------------------------===//
 

@@ -72,7 +72,8 @@ static constexpr IrrelevantKeys optimizerRest[] = {
 constexpr KnownSection optimizerSection = {"optimizer", false, optimizerKeys,
                                            optimizerRest};
 
-// An item of grouped_lr_schedule has the keys of a schedule behind the first.
+// After the first key, an item of grouped_lr_schedule has the keys of a
+// schedule.
 static constexpr KnownKey lrGroupKeys[] = {
     used("params", "parts of names of parameters, or wildcards"),
     key<&Rate::type>("type", "the class of the schedule"),

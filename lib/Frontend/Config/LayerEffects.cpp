@@ -15,8 +15,9 @@ bool LayerTarget::contains(llvm::StringRef other) const {
 
 const RecomputeTarget *
 LayerEffects::getRecomputeSetting(llvm::StringRef path) const {
-  // An operator's own mark, the user's before the model's, then those of the
-  // cells around it. A cell cannot be excluded, so any that is on decides.
+  // An operator's own mark has precedence over the marks of the enclosing
+  // cells, and the user's marks over the model's. A cell cannot be excluded, so
+  // any enabled cell decides.
   for (const std::vector<RecomputeTarget> *targets : {&recompute, &presets})
     for (const RecomputeTarget &target : llvm::reverse(*targets))
       if (!target.isCell && target.path == path)
@@ -52,7 +53,8 @@ const RecomputeTarget *
 LayerEffects::getCommunicationSetting(llvm::StringRef path) const {
   if (const RecomputeTarget *target = findNamed(commRecompute, path))
     return target;
-  // An operator that is excluded is in the cell all the same.
+  // A cell's setting for collectives also applies to an operator that is
+  // excluded from recompute.
   for (const RecomputeTarget &target : recompute)
     if (target.isCell && target.enabled && target.contains(path))
       return &target;

@@ -58,7 +58,7 @@ NormalizedLayers LayerNormalizer::normalize(const LayerSelection &selection,
                   : normalizeMatrix(selection, what);
 }
 
-/// The reader has checked that these layers are there.
+/// The reader has checked that these layers exist.
 NormalizedLayers
 LayerNormalizer::normalizeNumbers(const LayerSelection &selection) const {
   NormalizedLayers normalized;
@@ -107,7 +107,8 @@ LayerNormalizer::normalizeMatrix(const LayerSelection &selection,
   return normalized;
 }
 
-/// One count per stage, dealt round over the chunks from the first on.
+/// Distributes one count per stage over the chunks in turn, starting with the
+/// first.
 bool LayerNormalizer::dealCounts(const LayerSelection &selection,
                                  llvm::StringRef what, Matrix &matrix) {
   const Matrix &layers = stages.getLayersPerStage();
@@ -154,7 +155,7 @@ bool LayerNormalizer::dealCounts(const LayerSelection &selection,
   return true;
 }
 
-/// One count per mini stage, each no more than its layers.
+/// Limits one count per mini stage to the number of its layers.
 bool LayerNormalizer::clampTable(const LayerSelection &selection,
                                  llvm::StringRef what, Matrix &matrix) {
   const Matrix &layers = stages.getLayersPerStage();
@@ -200,7 +201,8 @@ bool LayerNormalizer::clampTable(const LayerSelection &selection,
   return true;
 }
 
-/// With swap on there are no stages: a list holds layer indices.
+/// With swap enabled, settings do not refer to stages: a list contains layer
+/// indices.
 NormalizedLayers
 LayerNormalizer::normalizeIndices(const LayerSelection &selection,
                                   llvm::StringRef what) {

@@ -14,7 +14,8 @@ public:
                   DiagnosticList &diagnostics)
       : stages(stages), isSwapOn(isSwapOn), diagnostics(diagnostics) {}
 
-  /// `what` names the setting in messages. An error gives no layers.
+  /// `what` is the name of the setting in messages. The result is empty after
+  /// an error.
   NormalizedLayers normalize(const LayerSelection &selection,
                              llvm::StringRef what);
 
@@ -34,7 +35,7 @@ private:
   DiagnosticList &diagnostics;
 };
 
-/// `[1, 2]` and `[[1, 2], [3]]` as Python prints them.
+/// Returns `[1, 2]` or `[[1, 2], [3]]`, as Python prints them.
 std::string reprList(const std::vector<int64_t> &values);
 std::string reprMatrix(const std::vector<std::vector<int64_t>> &rows);
 

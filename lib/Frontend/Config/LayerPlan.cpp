@@ -9,7 +9,7 @@
 
 namespace mf {
 
-/// Far more than real files ask for; a limit for hostile input.
+/// A limit for hostile input, far above what real files request.
 static constexpr size_t mostPatternLayers = 1 << 17;
 
 namespace {
@@ -165,7 +165,7 @@ void LayerSettingPlanner::planSwap() {
   plan.initLines.push_back("Formative op swap: " + reprOpSwap(plan.opSwap));
 }
 
-/// Says what is wrong with patterns, once the layers are known.
+/// Reports invalid patterns. The layers must be known.
 void LayerSettingPlanner::checkSettings() {
   auto check = [&](std::vector<ActivePattern> &patterns) {
     checkPatterns(patterns, input.stages, layers,
@@ -192,7 +192,8 @@ void LayerSettingPlanner::checkSettings() {
                 diagnostics);
 }
 
-/// Applies what covers the layer; the paths touched, in the order touched.
+/// Applies the patterns that cover the layer. Returns the affected paths in the
+/// order of application.
 std::vector<std::string>
 LayerSettingPlanner::applyPatterns(std::vector<ActivePattern> &patterns,
                                    MatchUse use, const CellTree &tree,
@@ -250,7 +251,8 @@ void LayerSettingPlanner::applyRecompute(const CellTree &tree,
     target.setting = "recompute_config.recompute";
     target.location = input.recompute.recompute.location;
     effects.recompute.push_back(std::move(target));
-    // With swap on and recompute simply True, nothing is logged.
+    // With swap enabled and a recompute setting of True, MindSpore Transformers
+    // logs nothing.
     if (plan.recompute.kind != NormalizedLayers::Kind::All)
       effects.logLines.push_back("Set full recompute at layer " +
                                  std::to_string(effects.layer));
@@ -313,10 +315,10 @@ void LayerSettingPlanner::applySwap(const CellTree &tree,
   logPaths(effects, "Set op_swap", items);
 }
 
-/// Names each thing of the layer that is both recomputed and swapped, once:
-/// of two nested ones the inner.
+/// Reports each cell or operator of the layer that is both recomputed and
+/// swapped once; of two nested ones, the inner one.
 void LayerSettingPlanner::warnAboutConflicts(const LayerEffects &effects) {
-  // Many patterns may name the same thing.
+  // Several patterns may match the same cell or operator.
   llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> swapped;
   llvm::SmallMapVector<llvm::StringRef, const LayerTarget *, 4> recomputed;
   for (const SwapTarget &target : effects.swap)

@@ -83,7 +83,7 @@ static llvm::json::Value toJson(const NormalizedLayers &layers) {
   return rows;
 }
 
-/// llvm::json wants valid UTF-8; names come from the user.
+/// llvm::json requires valid UTF-8, but names come from the user.
 static std::string makeUtf8(llvm::StringRef text) {
   return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
 }

@@ -70,8 +70,8 @@ static constexpr llvm::StringLiteral acceptedForms =
     "a bool, a list of ints (layers per stage) or a list of such lists (one "
     "per interleave)";
 
-/// An int or a bool of a list; an int that needs more than 64 bits is clamped,
-/// because every count is clamped to the layers there are.
+/// Reads an int or a bool of a list. An int of more than 64 bits is clamped, as
+/// every count is clamped to the number of layers later.
 static std::optional<LayerCount> readCount(const Node &node) {
   if (std::optional<bool> flag = node.getBool())
     return LayerCount::fromBool(*flag);

@@ -17,7 +17,7 @@ struct NameRegex::Compiled {
 static std::string findCost(llvm::StringRef text) {
   if (text.size() > 256)
     return "longer than 256 characters";
-  // It would not fit the number that the library reads it into.
+  // The library reads such a number into an int, which would overflow.
   size_t digits = 0;
   for (char c : text) {
     digits = llvm::isDigit(c) ? digits + 1 : 0;
@@ -54,7 +54,7 @@ NameRegex::NameRegex(llvm::StringRef text) {
   message = findCost(text);
   if (!message.empty())
     return;
-  // The breadth-first matcher takes polynomial time whatever the pattern.
+  // The breadth-first matcher needs polynomial time for every pattern.
   auto flags = std::regex::ECMAScript | std::regex::optimize;
 #ifdef __GLIBCXX__
   flags |= std::regex_constants::__polynomial;

@@ -1,4 +1,4 @@
-//===- NodeBuilder.cpp - Trees of YAML that no file has -------------------===//
+//===- NodeBuilder.cpp - YAML trees that are not in a file ----------------===//
 
 #include "NodeBuilder.h"
 #include "llvm/ADT/STLExtras.h"

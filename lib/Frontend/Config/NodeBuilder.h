@@ -1,4 +1,4 @@
-//===- NodeBuilder.h - Trees of YAML that no file has -----------*- C++ -*-===//
+//===- NodeBuilder.h - YAML trees that are not in a file --------*- C++ -*-===//
 
 #ifndef MF_LIB_CONFIG_NODEBUILDER_H
 #define MF_LIB_CONFIG_NODEBUILDER_H
@@ -9,25 +9,26 @@
 
 namespace mf {
 
-/// A scalar that `text` gives where a YAML has it without quotes. Messages
-/// about it point to `origin`, from which it follows.
+/// Returns the scalar that a YAML has for the unquoted `text`. Messages about
+/// it point to `origin`, from which it is derived.
 Node makeScalar(const Node &origin, const llvm::Twine &text);
-/// The same for text that is a string, whatever it looks like.
+/// Returns a string, even if `text` looks like another scalar.
 Node makeString(const Node &origin, const llvm::Twine &text);
 Node makeList(const Node &origin, std::vector<Node> elements);
-/// One row of numbers as a list, several as a list of lists.
+/// Returns a list for one row of numbers and a list of lists for several.
 Node makeNumberTable(const Node &origin,
                      const std::vector<std::vector<int64_t>> &table);
 
-/// Puts a map together whose values come from other documents or are computed.
+/// Builds a map from values of other documents and computed values.
 class NodeBuilder {
 public:
   explicit NodeBuilder(Node origin) : origin(std::move(origin)) {}
 
-  /// Sets the value at `path`, names separated by dots; maps on the way are
-  /// made. An undefined value changes nothing.
+  /// Sets the value at `path`, whose names are separated by dots. Missing maps
+  /// on the path are created. An undefined value changes nothing.
   void set(llvm::StringRef path, const Node &value);
-  /// As set, with a scalar of this text that follows from `origin`.
+  /// As the other `set`, with a scalar of this text that is derived from
+  /// `origin`.
   void set(llvm::StringRef path, const llvm::Twine &text, const Node &origin);
   /// Takes all entries of a map.
   void setAll(const Node &map);

@@ -28,7 +28,7 @@ static constexpr SchedulerKey schedulers[] = {
     {"zero_bubble_v", "dualpipe-v", true, false},
 };
 
-/// An unknown name was an error when the YAML was read; it is taken for the
+/// The reader has already reported an unknown name; it is treated as the
 /// default.
 static const SchedulerKey &getScheduler(const ParallelConfig &config) {
   const SchedulerKey *found =
@@ -55,7 +55,7 @@ bool needsInterleave(llvm::StringRef scheduler) {
 }
 
 llvm::StringRef getScheduleName(const ParallelConfig &config) {
-  // One stage accumulates gradients, one micro-batch after the other.
+  // A single stage accumulates gradients over its micro-batches in sequence.
   if (config.pipelineStage == 1)
     return config.seqSplitNum > 1 ? "seq1f1b" : schedulers[0].schedule;
   return getScheduler(config).schedule;
@@ -65,7 +65,7 @@ llvm::StringRef getScheduleName(llvm::StringRef schedule, int64_t interleave) {
   const bool isInterleaved = interleave > 1;
   if (schedule == "1f1b" && isInterleaved)
     return "interleaved";
-  // With one chunk per stage, all policies for sequence pieces give the same
+  // With one chunk per stage, all policies for sequence pieces produce the same
   // order.
   if (schedule == "seq1f1b" && isInterleaved)
     return "seq1f1b-interleaved";
@@ -74,7 +74,7 @@ llvm::StringRef getScheduleName(llvm::StringRef schedule, int64_t interleave) {
   return schedule;
 }
 
-/// Whether a schedule brings the second chunks back up the stages.
+/// True if the second chunks visit the stages in reverse order.
 static bool isV(llvm::StringRef schedule) {
   llvm::Expected<const schedule::Policy *> policy =
       schedule::findPolicy(schedule);
@@ -84,7 +84,7 @@ static bool isV(llvm::StringRef schedule) {
   return false;
 }
 
-/// Whether a V takes so few micro-batches.
+/// True if a V-shaped schedule supports this number of micro-batches.
 static bool takesMicroBatches(llvm::StringRef schedule, int64_t stages,
                               int64_t microBatches) {
   const schedule::Policy &policy =
@@ -141,7 +141,7 @@ static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options,
   rules.require(options.pipelineStages >= 2, parallel.node["pipeline_stage"],
                 "at least 2 stages",
                 "pipeline_stage is " + llvm::Twine(options.pipelineStages));
-  // Without interleaving there are no chunks to count.
+  // Chunks exist only with interleaving.
   if (parallel.pipelineInterleave)
     rules.require(options.interleave == 2,
                   rules.config.model.config["pp_interleave_num"],
@@ -160,8 +160,8 @@ static void checkZeroBubbleV(KeyRules &rules, const StageMapOptions &options,
                 "it is " + options.offset.repr());
 }
 
-/// MindSpore's compiler refuses a pipeline that is not filled, whatever its
-/// order.
+/// MindSpore's compiler rejects fewer micro-batches than stages, with every
+/// schedule.
 static void checkMicroBatches(const ParallelConfig &parallel,
                               DiagnosticList &diagnostics) {
   if (parallel.pipelineStage == 1 || !parallel.isSemiOrAuto() ||
@@ -182,8 +182,8 @@ void checkPipelineRules(const TrainingConfig &config,
                         llvm::StringRef schedule, DiagnosticList &diagnostics) {
   const ParallelConfig &parallel = config.parallel;
   KeyRules rules(config, schedule, diagnostics);
-  // The order of one stage's micro-batches is nobody's choice, but
-  // zero_bubble_v asks for more stages.
+  // With a single stage the schedule has no effect, but zero_bubble_v requires
+  // more stages.
   const SchedulerKey &asked = getScheduler(parallel);
   const SchedulerKey &scheduler =
       parallel.pipelineStage == 1 && asked.cutsSequences ? schedulers[0]
@@ -198,7 +198,7 @@ void checkPipelineRules(const TrainingConfig &config,
                           " needs pipeline_scheduler seqpipe, seqvpp or "
                           "seqsmartvpp, but it is '" +
                           parallel.pipelineScheduler + "'");
-  // This schedule needs twice as many micro-batches.
+  // This schedule requires twice as many micro-batches.
   if (scheduler.name == "zero_bubble_v")
     checkZeroBubbleV(rules, options,
                      schedule.empty() ? llvm::StringRef(asked.schedule)

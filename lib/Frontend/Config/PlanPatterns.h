@@ -20,7 +20,7 @@ public:
                     : CellPattern(this->layers.pattern)) {}
 
   const CellPattern::Result &matchIn(const CellTree &tree);
-  /// `select_recompute 'feed_forward\.mul'`.
+  /// Returns `select_recompute 'feed_forward\.mul'`, for example.
   std::string describe() const;
   const CellPattern &getPattern() const { return pattern; }
   llvm::StringRef getKey() const { return key; }
@@ -33,32 +33,35 @@ private:
   llvm::DenseMap<const CellTree *, CellPattern::Result> results;
 };
 
-/// The patterns of one key with the layers of each. Without names the
-/// defaults stand for them. Nothing is checked against the model here.
+/// Returns the patterns of one key with the layers of each. A setting without
+/// names has the default patterns. The patterns are not checked against the
+/// model here.
 std::vector<ActivePattern>
 resolvePatterns(const LayerSetting &setting, llvm::StringRef key,
                 llvm::ArrayRef<llvm::StringRef> defaults,
                 LayerNormalizer &normalizer, DiagnosticList &diagnostics);
 
-/// Drops from `selected` what `excluded` conflicts with: for each exclude the
-/// first select pattern of the same depth. Adds a log line for each.
+/// Drops the patterns from `selected` that conflict with `excluded`: for each
+/// exclude pattern, the first select pattern of the same depth. Adds a log line
+/// for each.
 void dropExcluded(std::vector<ActivePattern> &selected,
                   const std::vector<ActivePattern> &excluded,
                   std::vector<std::string> &logLines);
 
-/// Reports patterns that are invalid or have no effect: no regular expression,
-/// broken off at Python's names, or matching nothing in their layers.
+/// Reports patterns that are invalid or have no effect: those that are not
+/// regular expressions, that match Python's own attributes (`__class__`), or
+/// that match nothing in their layers.
 void checkPatterns(std::vector<ActivePattern> &patterns, const StageMap &stages,
                    llvm::ArrayRef<PlannedLayer> planned, bool allowWildcard,
                    DiagnosticList &diagnostics);
 
-/// Where patterns mean whole paths, a cell in another one that is recomputed is
-/// recomputed with it.
+/// Drops a cell inside another recomputed cell if patterns match whole paths:
+/// it is recomputed with the outer one.
 void dropInnerCells(llvm::ArrayRef<ActivePattern> patterns,
                     LayerEffects &effects, std::vector<std::string> &paths);
 
-/// `planned` with one tree for all layers that have the same names, so that
-/// patterns are matched once for them.
+/// Returns `planned` with one shared tree for all layers with the same names,
+/// so that patterns are matched once for them.
 std::vector<PlannedLayer> shareTrees(llvm::ArrayRef<PlannedLayer> planned);
 
 } // namespace mf

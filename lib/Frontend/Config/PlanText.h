@@ -7,8 +7,8 @@
 
 namespace mf {
 
-/// `{'pattern': layers, ...}`, with the backslashes of a pattern as the
-/// documentation prints them: single.
+/// Returns `{'pattern': layers, ...}`. A backslash of a pattern is printed
+/// once, as in the documentation, and not escaped.
 std::string reprPatterns(const std::vector<PatternLayers> &patterns);
 std::string reprSwapEntries(const std::vector<SwapEntry> &entries);
 std::string reprOpSwap(const std::vector<SwapConfig::OperatorSwap> &swaps);

@@ -21,8 +21,8 @@ static int64_t resolveHeadParallel(const ParallelConfig &parallel,
   return 1;
 }
 
-/// Without full_batch each replica has a dataset of its own, which
-/// dataset_strategy must say too.
+/// Without full_batch each replica has its own dataset. dataset_strategy must
+/// agree.
 static void checkDatasetStrategy(const ParallelConfig &parallel,
                                  DiagnosticList &diagnostics) {
   Node strategy = parallel.parallelNode["dataset_strategy"];
@@ -61,7 +61,7 @@ RankLayout resolveRanks(const TrainingConfig &config,
   RankLayout ranks;
   ranks.pipelineStages = parallel.pipelineStage;
   if (!parallel.isSemiOrAuto()) {
-    // Every rank is a replica; parallel_config says how many are meant.
+    // Every rank is a replica, and parallel_config sets their number.
     if (parallel.parallelMode != ParallelMode::StandAlone)
       ranks.dataParallel = parallel.getDeviceCount() / parallel.pipelineStage;
     if (ranks.dataParallel > 1)

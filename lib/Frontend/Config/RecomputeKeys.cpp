@@ -40,7 +40,7 @@ public:
     keys.set(recomputePath, isNone ? SettingValue::fromBool(false) : layers);
   }
 
-  /// `given` is what `setting` comes to, and `defaults` are the patterns of
+  /// `given` is the normalized `setting`, and `defaults` are the patterns of
   /// settings without names.
   void setOperators(StringRef path, ArrayRef<OperatorCounts> list,
                     const std::optional<std::vector<OperatorCounts>> &given,
@@ -82,7 +82,7 @@ private:
             setting.selection.kind == LayerSelection::Kind::Table);
   }
 
-  /// Whether a setting without names says it, too.
+  /// True if a setting without names can express `wanted`.
   static bool areDefaults(ArrayRef<OperatorCounts> wanted,
                           ArrayRef<StringRef> defaults) {
     return wanted.size() == defaults.size() &&
@@ -92,8 +92,9 @@ private:
            });
   }
 
-  /// Whether the form is one for swap, on or off as it is to be. MindSpore
-  /// Transformers refuses bools of patterns with swap on.
+  /// True if the form of the setting is valid with the requested swap switch.
+  /// MindSpore Transformers rejects bools as the layers of patterns with swap
+  /// enabled.
   bool canStay(const LayerSetting &setting) const {
     if (setting.kind == LayerSetting::Kind::Selection &&
         setting.selection.kind == LayerSelection::Kind::Bool)

@@ -39,7 +39,8 @@ static bool allOf(llvm::StringRef text, llvm::StringRef allowed) {
   return text.find_first_not_of(allowed) == llvm::StringRef::npos;
 }
 
-/// Splits `90:15:30` into its base-60 places; false if it is no such number.
+/// Splits `90:15:30` into its base-60 digits. Returns false if the text is no
+/// such number.
 static bool splitSexagesimal(llvm::StringRef text,
                              llvm::SmallVectorImpl<llvm::StringRef> &places) {
   text.split(places, ':');
@@ -116,7 +117,7 @@ static bool resolveInt(NodeData &data) {
   return true;
 }
 
-/// Whether `text` is empty or an exponent with its sign, as PyYAML wants it.
+/// True if `text` is empty or an exponent with the sign that PyYAML requires.
 static bool isExponent(llvm::StringRef text) {
   if (text.empty())
     return true;
@@ -158,7 +159,7 @@ static bool resolveFloat(NodeData &data) {
                          /*endptr=*/nullptr);
     return setFloat(data, isNegative ? -value : value);
   }
-  // `.5` may not carry a sign in PyYAML and needs a digit after the point.
+  // In PyYAML, `.5` may not have a sign and requires a digit after the point.
   if (whole.empty() &&
       (isSigned || rest.empty() || !llvm::isDigit(rest.front())))
     return false;

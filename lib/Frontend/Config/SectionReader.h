@@ -7,8 +7,8 @@
 
 namespace mf {
 
-/// One section of the YAML and the defaults for its missing keys. A value of
-/// the wrong type is an error at its place and the default is returned.
+/// One section of the YAML and the defaults of its missing keys. A value of the
+/// wrong type is an error at its location, and the default is returned.
 class SectionReader {
 public:
   /// Takes `parent[known.name]`, where an empty section is a missing one, and
@@ -21,12 +21,12 @@ public:
                 DiagnosticList &diagnostics);
 
   const Node &getNode() const { return section; }
-  /// Whether the section says anything; an empty one is a missing one.
+  /// True if the section has entries. An empty section counts as missing.
   bool isPresent() const { return !section.getEntries().empty(); }
   Node get(llvm::StringRef key) const { return section[key]; }
 
-  /// Reads all keys whose values are members of `config`, which keeps its value
-  /// where a key is missing.
+  /// Reads all keys with a member in `config`. The member is unchanged if the
+  /// key is missing.
   void readAll(TrainingConfig &config);
   void read(llvm::StringRef key, TrainingConfig &config);
 
@@ -38,7 +38,7 @@ public:
   std::string readString(llvm::StringRef key, llvm::StringRef missing,
                          llvm::ArrayRef<llvm::StringRef> choices = {});
 
-  /// The error for a value that is not what its key wants.
+  /// Emits the error for a value that its key does not accept.
   void rejectValue(llvm::StringRef key, const Node &value,
                    const llvm::Twine &wanted);
 
@@ -51,16 +51,17 @@ private:
   const KnownSection &known;
 };
 
-/// The error for a `value` that is not what is `wanted`.
+/// Emits the error for a `value` that is not what is `wanted`.
 void rejectValue(const Node &value, const llvm::Twine &wanted,
                  DiagnosticList &diagnostics);
 
-/// A float as users write it: a float, an int, or text such as `1e-5` that
-/// YAML 1.1 takes for a string because it lacks the point.
+/// Returns the value of a float, an int, or text such as `1e-5`, which YAML 1.1
+/// reads as a string because it lacks the point.
 std::optional<double> getLenientFloat(const Node &node);
 
-/// These sections take the template's defaults only when absent as a whole;
-/// keys missing from a present one take those of the class it names.
+/// If the whole section is missing, the template's defaults apply. For a
+/// missing key in an existing section, the defaults of the class apply that the
+/// section names.
 void readRunnerWrapper(const Node &root, TrainingConfig &config,
                        DiagnosticList &diagnostics);
 void readOptimizer(const Node &root, TrainingConfig &config,

@@ -35,8 +35,9 @@ static SettingValue toValue(const Node &node) {
   return toScalar(node);
 }
 
-/// Whether what stands at a path is one setting, not a section of several. The
-/// keys of swap_config only make sense together.
+/// True if the value at a path is a single setting and not a section of
+/// several. The keys of swap_config are one setting, as they depend on each
+/// other.
 static bool isSetting(StringRef path) {
   return path == "swap_config" || llvm::is_contained(getSettingPaths(), path);
 }

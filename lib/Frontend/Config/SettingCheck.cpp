@@ -1,4 +1,4 @@
-//===- SettingCheck.cpp - Settings that no YAML can have ------------------===//
+//===- SettingCheck.cpp - Settings that no YAML can express ---------------===//
 
 #include "SettingKeys.h"
 #include "llvm/ADT/StringSet.h"

@@ -13,7 +13,7 @@ namespace mf {
 
 namespace {
 
-/// One YAML and the settings to write into it.
+/// A YAML and the settings to write into it.
 class SettingEditor {
 public:
   SettingEditor(StringRef text, StringRef fileName,
@@ -47,7 +47,7 @@ private:
   StringRef fileName;
   std::optional<NameFamily> names;
   DiagnosticList diagnostics;
-  /// The YAML as it is, whose sections those of `before` may stand for.
+  /// The unchanged YAML. The sections of `before` may be a translation of it.
   Node document;
   TrainingConfig before;
   std::optional<SpanNode> span;
@@ -133,7 +133,8 @@ void SettingEditor::findDynamicKeys(const MemorySettings &settings) {
   keys.merge(getDynamicSwapKeys(settings, old, config, diagnostics));
 }
 
-/// Reads a text with other settings, whose errors are those of the settings.
+/// Reads a text with new settings. Its errors are reported as errors of the
+/// settings.
 SettingEditor::Reading SettingEditor::readEdited(StringRef edited) {
   DiagnosticList problems;
   Reading reading;
@@ -157,8 +158,9 @@ TrainingConfig SettingEditor::readWithKeys() {
   return readEdited(editor.apply()).config;
 }
 
-/// With swap on, lists of recompute settings name layers; with swap off they
-/// count them. Rewrites the settings of `config` in the other way.
+/// With swap enabled, lists of recompute settings contain layer indices;
+/// otherwise they contain counts. Rewrites the settings of `config` in the
+/// other form.
 void SettingEditor::keepRecompute(const TrainingConfig &config, bool isSwapOn,
                                   MemorySettings &settings) {
   DiagnosticList problems;
@@ -228,8 +230,8 @@ Location SettingEditor::findAlias(StringRef path) const {
   return {fileName.str(), at->line, at->column};
 }
 
-/// Reads the edited text and checks that it has the new settings, and nothing
-/// else changed.
+/// Reads the edited text and checks that it has the new settings and that
+/// nothing else has changed.
 void SettingEditor::check(const std::string &edited,
                           const ValueEditor &editor) {
   const Node after = readEdited(edited).document;

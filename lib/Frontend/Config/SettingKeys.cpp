@@ -91,7 +91,7 @@ static void setInterleave(const MemorySettings &settings, StringRef scheduler,
     keys.set(switchPath, SettingValue::fromBool(true));
   if (!needsSwitch && isOn && given > 1)
     keys.set(switchPath, SettingValue::fromBool(false));
-  // A key that has no effect may stay as it is if nothing changes.
+  // A key without effect is kept if nothing changes.
   if (given != wanted && (isOn || needsSwitch))
     keys.set(interleavePath, SettingValue::fromInt(wanted));
 }
@@ -101,7 +101,8 @@ SettingValue getScheduleKeys(const MemorySettings &settings,
                              DiagnosticList &diagnostics) {
   SettingValue keys;
   const ParallelConfig &parallel = config.parallel;
-  // Numbers come first where sections are added to a file.
+  // Numbers are set first because new keys of a section are written in this
+  // order.
   for (const auto &[path, key] : getSettingKeys())
     if (key->number)
       if (auto wanted = settings.*key->number;
@@ -133,7 +134,7 @@ SettingValue getTableValue(const StageTable &table) {
   return rows;
 }
 
-/// Whether the layers stand where they are asked to already.
+/// True if the layers already have the requested places.
 static bool hasOffset(const StageTable &offset, const TrainingConfig &config,
                       DiagnosticList &diagnostics) {
   DiagnosticList ignored;

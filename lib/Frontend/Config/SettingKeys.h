@@ -47,23 +47,23 @@ struct SettingKey {
 };
 llvm::ArrayRef<SettingKey> getSettingKeys();
 
-/// One row as a list, several as a list of lists.
+/// Returns a list for one row and a list of lists for several.
 SettingValue getTableValue(const StageTable &table);
 
-/// All paths of keys that a setting is written to.
+/// Returns all paths of keys that settings may be written to.
 llvm::ArrayRef<llvm::StringRef> getSettingPaths();
 
 /// Adds an error for each setting that no YAML can have.
 void checkSettings(const MemorySettings &settings, llvm::StringRef fileName,
                    DiagnosticList &diagnostics);
 
-/// The keys that make `config` have the sizes and the schedule asked for.
+/// Returns the keys that give `config` the requested sizes and schedule.
 SettingValue getScheduleKeys(const MemorySettings &settings,
                              const TrainingConfig &config,
                              DiagnosticList &diagnostics);
 
-/// The key that makes the layers stand as asked for, in a config whose sizes
-/// and schedule are as they are to be.
+/// Returns the key that assigns the layers to stages as requested. The sizes
+/// and the schedule of the config are final.
 SettingValue getOffsetKeys(const StageTable &offset,
                            const TrainingConfig &config,
                            DiagnosticList &diagnostics);
@@ -72,8 +72,8 @@ SettingValue getOffsetKeys(const StageTable &offset,
 SettingValue getSwapKeys(llvm::ArrayRef<SwapItem> items,
                          const TrainingConfig &config);
 
-/// The keys for recompute, in a config whose other keys are final; only
-/// `isSwapOn` says whether swap is to be on.
+/// Returns the keys for recompute. All other keys of the config are final, but
+/// `isSwapOn` says whether swap will be enabled.
 SettingValue getRecomputeKeys(const MemorySettings &settings,
                               const TrainingConfig &config, bool isSwapOn,
                               std::optional<NameFamily> names,

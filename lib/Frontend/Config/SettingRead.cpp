@@ -58,7 +58,8 @@ static StageTable orderByStage(const StageMap &stages,
   return table;
 }
 
-/// As a table, if the layers covered are the first ones of their mini stages.
+/// Returns a table, or none if the covered layers are not the first ones of
+/// their mini stages.
 static std::optional<StageTable> getTable(const StageMap &stages,
                                           const NormalizedLayers &layers) {
   if (layers.kind == NormalizedLayers::Kind::Matrix)
@@ -77,7 +78,7 @@ static std::optional<StageTable> getTable(const StageMap &stages,
   return table;
 }
 
-/// One row is a list per stage, as a list of the YAML is.
+/// A single row is a list with one count per stage, as in the YAML.
 static NormalizedLayers normalize(const StageMap &stages,
                                   const StageTable &table, StringRef what,
                                   const Location &location,

@@ -146,7 +146,7 @@ std::string printFlow(const SettingValue &value, const FlowStyle &style) {
   return (isList ? "[" : "{") + inside + (isList ? "]" : "}");
 }
 
-/// Whether a value stands on lines of its own in block style.
+/// True if block style prints the value on several lines.
 static bool hasLines(const SettingValue &value) {
   if (value.kind == SettingValue::Kind::List)
     return llvm::any_of(value.elements, [](const SettingValue &element) {

@@ -13,7 +13,7 @@ struct SettingValue {
     Scalar,
     List,
     Map,
-    Section, ///< a map whose other keys stay as they are
+    Section, ///< A map of which the other keys are kept.
   };
   using Entry = std::pair<std::string, SettingValue>;
 
@@ -21,7 +21,8 @@ struct SettingValue {
   /// A scalar's text, without quotes.
   std::string text;
   bool isString = false;
-  /// A string that is written with quotes where none has been.
+  /// True for a string that is written in quotes, also if the YAML has no
+  /// quotes at its place.
   bool isQuoted = false;
   std::vector<SettingValue> elements;
   std::vector<Entry> entries;
@@ -39,19 +40,20 @@ struct SettingValue {
   bool isMapOrSection() const {
     return kind == Kind::Map || kind == Kind::Section;
   }
-  /// The section at `key` of this one, made if there is none.
+  /// Returns the section at `key` of this one. Creates it if it is missing.
   SettingValue &getSection(llvm::StringRef key);
   /// Adds the value at a path of keys, `parallel_config.pipeline_stage`.
   void set(llvm::StringRef path, SettingValue value);
   const SettingValue *find(llvm::StringRef key) const;
-  /// Adds to this section all of another; what both say, the other wins.
+  /// Adds all values of another section to this one. The other section's value
+  /// wins if both have one.
   void merge(const SettingValue &other);
 
 private:
   static SettingValue makeCollection(Kind kind);
 };
 
-/// Whether `node` says this already.
+/// True if `node` already has this value.
 bool says(const Node &node, const SettingValue &value);
 
 /// The spaces in the lists of a file.
@@ -66,8 +68,8 @@ struct FlowStyle {
 std::string printKey(llvm::StringRef key);
 /// The value on one line.
 std::string printFlow(const SettingValue &value, const FlowStyle &style = {});
-/// A map as lines, each after `indent` blanks and without the last line end;
-/// lists of numbers stand in brackets.
+/// Returns a map as lines, each indented by `indent` blanks and the last
+/// without a line end. Lists of numbers are in brackets.
 std::string printBlock(const SettingValue &value, size_t indent, size_t step,
                        llvm::StringRef lineEnd);
 /// An element of a block list, from `- ` on; lines after the first have

@@ -91,7 +91,8 @@ static bool checkOffset(const StageOffset &offset, int64_t layers,
   return true;
 }
 
-/// The order in which chunks visit the stages, as asked for or upwards.
+/// Returns the order in which chunks visit the stages: the requested one or the
+/// ascending one.
 static std::optional<std::vector<int64_t>>
 getVisits(const StageMapOptions &options, int64_t stages,
           DiagnosticList &diagnostics) {
@@ -172,7 +173,8 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
                                             llvm::Twine(stages * interleave));
     return std::nullopt;
   }
-  // An offset that nobody wrote is 0 because of the stages.
+  // A missing offset defaults to 0, so errors about it point to the number of
+  // stages.
   StageOffset offset = options.offset;
   if (!offset.location.isKnown())
     offset.location = options.location;
@@ -202,7 +204,8 @@ std::optional<StageMap> StageMap::create(const StageMapOptions &options,
   map.firstOffset = offset.rows[0][0];
   warnAboutCounts(map, layers, offset, diagnostics);
 
-  // A layer belongs to the first mini stage whose running sum exceeds it.
+  // A layer belongs to the first mini stage whose prefix sum exceeds the
+  // layer's index.
   int64_t next = 0;
   int64_t sum = 0;
   for (int64_t chunk = 0; chunk < interleave; ++chunk) {

@@ -8,19 +8,19 @@
 
 namespace mf {
 
-/// The stage map of a YAML whose model_config says how many layers there are;
-/// an error otherwise.
-/// `offset`, if given, stands for the YAML's.
+/// Returns the stage map of a YAML. Emits an error and returns none if
+/// model_config does not contain the number of layers. `offset`, if given,
+/// replaces the YAML's.
 std::optional<StageMap> makeStageMap(const TrainingConfig &config,
                                      DiagnosticList &diagnostics,
                                      const StageTable *offset = nullptr);
 
-/// How many layers more than the average each mini stage has.
+/// For each mini stage, returns the number of its layers minus the average.
 StageTable getOffsets(const StageMap &stages);
 
-/// Limits a recompute table to the layers that exist, with a row for each
-/// chunk. It is an error at `location` if the table, called `what`, has the
-/// wrong shape.
+/// Limits the counts of a recompute table to the existing layers. The result
+/// has a row for each chunk. It is an error at `location` if the table, called
+/// `what` in the message, has the wrong shape.
 StageTable normalizeTable(const StageMap &stages, const StageTable &table,
                           llvm::StringRef what, const Location &location,
                           DiagnosticList &diagnostics);

@@ -103,7 +103,8 @@ static OptimizerKind getOptimizerKind(llvm::StringRef type) {
       .Default(OptimizerKind::Unsupported);
 }
 
-/// `betas: [b1, b2]`, or the keys `beta1` and `beta2`; of Muon `adamw_betas`.
+/// Reads `betas: [b1, b2]`, or the keys `beta1` and `beta2`. Muon has
+/// `adamw_betas` instead.
 static void readBetas(SectionReader &reader, OptimizerConfig &config) {
   const char *key = config.muon ? "adamw_betas" : "betas";
   Node betas = reader.get(key);
@@ -122,7 +123,7 @@ static void readBetas(SectionReader &reader, OptimizerConfig &config) {
                              "expected both betas of the optimizer in [0, 1)");
 }
 
-/// `fused_algo` says which kind of average; only PmaAdamW has one.
+/// `fused_algo` is the kind of average. Only PmaAdamW has one.
 static void readAverageKind(SectionReader &reader, OptimizerConfig &config) {
   if (config.average) {
     const std::string algorithm = reader.readString("fused_algo", "ema");

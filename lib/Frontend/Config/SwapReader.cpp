@@ -33,7 +33,8 @@ private:
 
 } // namespace
 
-/// The dicts of a list of dicts; one dict stands for a list of one.
+/// Returns the dicts of a list of dicts. A single dict is accepted in place of
+/// a list.
 std::optional<std::vector<Node>> SwapListReader::getItems(const Node &value,
                                                           llvm::StringRef key) {
   if (value.isUndefinedOrNull())
@@ -111,7 +112,7 @@ bool SwapListReader::readLayers(const Node &item, llvm::StringRef key,
   }
   for (const Node &layer : value.getElements()) {
     std::optional<int64_t> index = layer.getInt();
-    // Lists of lists are refused only once they are used.
+    // Lists of lists are rejected only if they are used.
     if (!index && !isSwapOn && layer.isList())
       continue;
     if (!index) {
@@ -135,12 +136,12 @@ std::optional<SwapEntry> SwapListReader::readEntry(const Node &item,
   return entry;
 }
 
-/// Once an item covers all layers, every item must ask for the same prefetch,
-/// and then the whole list is that one item.
+/// If an item covers all layers, every item must have the same prefetch, and
+/// that item replaces the whole list.
 void SwapListReader::mergeEntries(std::vector<SwapEntry> &entries,
                                   llvm::StringRef name) {
   bool coversAll = false;
-  size_t checked = 1; // pairs up to this entry are known to agree
+  size_t checked = 1; // The entries before this one are known to agree.
   for (size_t i = 0; i < entries.size(); ++i) {
     coversAll |= entries[i].allLayers;
     for (; coversAll && checked <= i; ++checked) {
@@ -235,7 +236,7 @@ void readSwapConfig(const Node &root, TrainingConfig &config,
   reader.read("swap", config);
   swap.location = reader.get("swap").getLocation();
   swap.prefetchLocation = reader.get("default_prefetch").getLocation();
-  // MindSpore Transformers looks at the value only with swap on.
+  // MindSpore Transformers reads the value only with swap enabled.
   if (swap.swap)
     reader.read("default_prefetch", config);
   SwapListReader lists(swap.swap, diagnostics);

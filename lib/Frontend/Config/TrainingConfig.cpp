@@ -37,7 +37,7 @@ int64_t ParallelConfig::getDeviceCount() const {
   return count;
 }
 
-/// Reads a section all of whose keys are members of its part of `config`.
+/// Reads a section of which all keys are members of its part of `config`.
 template <typename Part>
 static void readSection(const Node &root, const KnownSection &section,
                         Part TrainingConfig::*part, TrainingConfig &config,
@@ -101,7 +101,7 @@ static void readParallelConfig(const Node &root, TrainingConfig &config,
     parallel.vocabEmbDp = false;
 }
 
-/// jit_level stands in jit_config, or in older files beside it.
+/// jit_level is in jit_config, or in older files in the enclosing section.
 static bool readGraphKernelFusion(SectionReader &context,
                                   DiagnosticList &diagnostics) {
   SectionReader jit(context.getNode(), "jit_config", jitConfigSection,
@@ -193,7 +193,8 @@ static void readTopLevel(const Node &root, TrainingConfig &config,
   }
 }
 
-/// With swap on, lists hold layer indices: a list of names says no layers.
+/// With swap enabled, lists contain layer indices, so a list of names selects
+/// no layers.
 static void rejectNamesWithSwap(const RecomputeConfig &recompute,
                                 DiagnosticList &diagnostics) {
   auto check = [&](const LayerSelection &layers, llvm::StringRef what,
@@ -256,7 +257,8 @@ static TrainingConfig readStaticFormat(const Node &root,
   return config;
 }
 
-/// Reads the sections of the dynamic graph by way of those of the static one.
+/// Translates the sections of the dynamic graph into those of the static graph
+/// and reads the result.
 static TrainingConfig readDynamicFormat(const Node &root,
                                         DiagnosticList &diagnostics) {
   checkDynamicFields(root, diagnostics);

@@ -16,8 +16,8 @@ ValueEditor::NodePlace ValueEditor::getPlace(const Node &node) {
   return {location.line, location.column, node.getKind()};
 }
 
-/// The line end of the line that has `offset`; the last line may have none and
-/// takes that of the first.
+/// Returns the line end of the line at `offset`. If it is the last line and has
+/// none, returns that of the first line.
 StringRef ValueEditor::getLineEndAt(size_t offset) const {
   const size_t end = getLineEnd(text, offset);
   if (end == text.size())
@@ -146,8 +146,8 @@ void ValueEditor::resizeBlockList(const SpanNode &span,
   add(at, at, lines);
 }
 
-/// Whether the entries can be changed one by one. Entries that are not wanted
-/// can be taken away where each has lines of its own.
+/// True if the entries can be changed one by one. Unwanted entries can be
+/// removed if each has its own lines.
 bool ValueEditor::canKeepMap(const SpanNode &span, const Node &node,
                              const SettingValue &wanted) const {
   if (span.entries.empty() && !span.isFlow)
@@ -157,7 +157,8 @@ bool ValueEditor::canKeepMap(const SpanNode &span, const Node &node,
   size_t kept = 0;
   for (const Node::Entry &entry : node.getEntries())
     kept += wanted.find(entry.key.getText()) != nullptr;
-  // Merged entries cannot be taken away here, and those given twice would stay.
+  // Merged entries cannot be removed here, and of duplicate keys one would
+  // remain.
   if (node.getEntries().size() != span.entries.size() || span.find("<<"))
     return false;
   return kept == span.entries.size() ||
@@ -198,7 +199,7 @@ void ValueEditor::editMap(const SpanNode &span, const Node &node,
     addEntries(span, last, missing);
 }
 
-/// Adds entries behind the last one.
+/// Adds entries after the last one.
 void ValueEditor::addEntries(const SpanNode &map, const SpanEntry *last,
                              const SettingValue &missing) {
   if (!map.isFlow) {
@@ -244,7 +245,8 @@ void ValueEditor::replace(const SpanNode &span, const Node &node,
     replaceInline(span, wanted, place);
 }
 
-/// Where what stands behind a key can start: behind the colon, or an anchor.
+/// Returns the earliest start of the value of a key: after the colon or after
+/// an anchor.
 static size_t getValueStart(const SpanNode &span, const SpanEntry *entry) {
   if (span.propertiesEnd > span.begin || !entry)
     return span.propertiesEnd;
@@ -287,14 +289,14 @@ void ValueEditor::replaceByLines(const SpanNode &span,
 void ValueEditor::removeLines(size_t begin, size_t end) {
   size_t start = getLineStart(text, begin);
   const size_t stop = getNextLine(text, end);
-  // A file without a last line end keeps none.
+  // A file without a line end at its end keeps none.
   if (stop == text.size() && !text.ends_with("\n") && start > 0)
     start = getLineEnd(text, start - 1);
   add(start, stop, "");
 }
 
 std::string ValueEditor::apply() const {
-  // At one offset in the order in which they came.
+  // Replacements at the same offset keep the order in which they were added.
   std::multimap<size_t, const Replacement *> sorted;
   for (const Replacement &replacement : replacements)
     sorted.emplace(replacement.begin, &replacement);

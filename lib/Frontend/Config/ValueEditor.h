@@ -10,8 +10,9 @@
 
 namespace mf {
 
-/// Makes a text say other values with as few bytes changed as can be. Values of
-/// the same shape are replaced one by one, so that layout and comments stay.
+/// Changes values in a text with as few changed bytes as possible. Values of
+/// the same shape are replaced one by one, so that layout and comments are
+/// kept.
 class ValueEditor {
 public:
   /// A text that replaces that between two offsets.
@@ -24,8 +25,8 @@ public:
 
   ValueEditor(llvm::StringRef text, DiagnosticList &diagnostics);
 
-  /// Collects the edits that make the document, whose spans and tree are given,
-  /// say `wanted`. It is an error to change text that stands in an alias.
+  /// Collects the edits that change the document, given by its spans and its
+  /// tree, to `wanted`. It is an error to change text inside an alias.
   void editDocument(const SpanNode &span, const Node &node,
                     const SettingValue &wanted);
 
@@ -33,7 +34,8 @@ public:
   std::string apply() const;
 
   bool isReplaced(const Node &node) const { return has(replaced, node); }
-  /// Whether the map gets this key; a merge may have brought it before.
+  /// True if the key is added to the map, which may have had it only through a
+  /// merge.
   bool isAdded(const Node &map, llvm::StringRef key) const {
     return added.count({getPlace(map), key.str()}) != 0;
   }
@@ -87,7 +89,7 @@ private:
 
   llvm::StringRef text;
   DiagnosticList &diagnostics;
-  /// By how much sections of this file are indented.
+  /// The indentation of sections in this file.
   size_t step = 2;
   std::vector<Replacement> replacements;
   std::set<NodePlace> replaced;

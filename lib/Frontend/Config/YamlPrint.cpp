@@ -7,7 +7,7 @@
 
 namespace mf {
 
-/// Whether a string reads as itself without quotes.
+/// True if a string without quotes is read as the same string.
 static bool isPlainWord(llvm::StringRef text) {
   if (text.empty() || !llvm::isAlpha(text.front()) ||
       !llvm::all_of(text, [](char c) {

@@ -100,7 +100,8 @@ private:
     return tag;
   }
 
-  /// `?` is yaml-cpp's tag of a plain scalar, `!` that of a quoted one.
+  /// `?` is yaml-cpp's tag of a plain scalar, and `!` is the tag of a quoted
+  /// one.
   static void resolveScalar(NodeData &data, const std::string &tag,
                             const YAML::Mark &mark) {
     if (tag.empty() || tag == "?")
@@ -180,13 +181,13 @@ private:
   struct MapEntries {
     std::vector<Node::Entry> entries;
     llvm::StringMap<size_t> index;
-    /// How many of the entries came by merge keys.
+    /// The number of entries that merge keys added.
     size_t merged = 0;
   };
 
-  /// Flattens a mapping as PyYAML does: keys that `<<` brings come first, and
-  /// the map's own keys override them. If several maps are merged, the first
-  /// that has a key wins.
+  /// Flattens a mapping as PyYAML does: entries of `<<` come first, and the
+  /// map's own keys override them. If several maps are merged, the first one
+  /// with a key wins.
   void buildMap(Frame &frame) {
     MapEntries map;
     for (size_t i = 0; i + 1 < frame.flat.size(); i += 2) {
@@ -210,8 +211,8 @@ private:
   }
 
   static bool isMergeKey(const Node &key) {
-    // A quoted '<<' resolves to a string as well, and PyYAML takes only the
-    // plain one; nobody has a key of that name.
+    // A quoted '<<' is resolved to the same string, but PyYAML merges only the
+    // plain one. No real file has a key of that name.
     return key.isString() && key.getText() == "<<";
   }
 
@@ -264,7 +265,8 @@ private:
 
 } // namespace
 
-/// yaml-cpp's messages are sentences of its own; ours are lower case.
+/// The messages of yaml-cpp start with upper case, those of this project with
+/// lower case.
 static std::string lowerFirst(llvm::StringRef message) {
   std::string text = message.str();
   if (text.size() > 1 && text[1] >= 'a' && text[1] <= 'z')

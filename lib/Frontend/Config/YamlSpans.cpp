@@ -1,7 +1,8 @@
 //===- YamlSpans.cpp - Positions of values in a YAML ----------------------===//
 //
-// yaml-cpp's events say where values start. Where they end is found here: of a
-// scalar by its text or quotes, of a collection behind its last value.
+// The events of yaml-cpp contain the start of each value. This file finds the
+// ends: that of a scalar by its text or quotes, and that of a collection after
+// its last value.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,8 +56,8 @@ const SpanEntry *SpanNode::find(StringRef key) const {
   return found;
 }
 
-/// Matches a plain scalar as read with its text, where line ends have become
-/// blanks. The end in the text, or nothing.
+/// Matches the value of a plain scalar, in which line ends have become blanks,
+/// with its text. Returns the end in the text, or none.
 static std::optional<size_t> findPlainEnd(StringRef text, size_t offset,
                                           StringRef value) {
   for (size_t at = 0; at < value.size();) {
@@ -183,7 +184,7 @@ private:
     SpanNode node = start(kind, mark);
     skipProperties(node);
     node.isFlow = node.content < text.size() && text[node.content] == bracket;
-    // `[key: value]` has a map without brackets.
+    // `[key: value]` contains a map without brackets.
     node.isFlow |= !stack.empty() && stack.back().isFlow;
     node.end = node.content;
     stack.push_back(std::move(node));
@@ -275,7 +276,7 @@ private:
     list.elements.push_back(std::move(node));
   }
 
-  /// Keys and values come in turn.
+  /// Keys and values arrive alternately.
   void addToMap(SpanNode &map, SpanNode node) {
     if (map.entries.empty() || map.entries.back().value.line != 0) {
       if (node.kind == SpanNode::Kind::Null)
@@ -293,8 +294,8 @@ private:
     entry.value = std::move(node);
   }
 
-  /// yaml-cpp gives empty values the mark of a neighbour; a null that is
-  /// written (`~`, `null`) or has an anchor stands from `earliest` on.
+  /// yaml-cpp gives an empty value the position of a neighbour. A null that is
+  /// written (`~`, `null`) or has an anchor starts at `earliest` or later.
   void placeNull(SpanNode &node, size_t earliest) {
     SpanNode empty = node;
     if (node.begin >= earliest) {
@@ -315,7 +316,7 @@ private:
   }
 
   StringRef text;
-  /// yaml-cpp does not count the byte order mark.
+  /// The size of the byte order mark, which yaml-cpp does not count.
   size_t shift;
   bool hasFailed = false;
   std::vector<SpanNode> stack;

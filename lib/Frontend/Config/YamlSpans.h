@@ -13,19 +13,19 @@ namespace mf {
 
 struct SpanEntry;
 
-/// A value as it stands in a text, by byte offsets. Aliases are not followed.
+/// A value's position in a text, in byte offsets. Aliases are not followed.
 struct SpanNode {
   enum class Kind : uint8_t { Null, Scalar, List, Map, Alias };
 
   Kind kind = Kind::Null;
   /// A list or map in brackets.
   bool isFlow = false;
-  /// Where an anchor or a tag starts, or the value itself.
+  /// The start of an anchor or a tag, or of the value itself if it has neither.
   size_t begin = 0;
-  /// Behind the last anchor or tag; `begin` without one.
+  /// The end of the last anchor or tag; `begin` if there is none.
   size_t propertiesEnd = 0;
-  /// Where the value itself starts and ends. For an empty value both are where
-  /// it could stand.
+  /// The start and the end of the value itself. For an empty value, both are
+  /// the place where it could be inserted.
   size_t content = 0, end = 0;
   /// The position by yaml-cpp's mark, as Node has it.
   unsigned line = 0, column = 0;
@@ -37,14 +37,14 @@ struct SpanNode {
   bool isCollection() const { return kind == Kind::List || kind == Kind::Map; }
   bool isBlock() const { return isCollection() && !isFlow; }
   bool hasText() const { return end > content; }
-  /// The entry that counts: the last one of this key; none if there is none.
+  /// Returns the last entry with this key, which overrides the others, or null.
   const SpanEntry *find(llvm::StringRef key) const;
 };
 
 struct SpanEntry {
   SpanNode key;
   SpanNode value;
-  /// Behind the colon, or nothing where a flow map leaves it out.
+  /// The offset after the colon; none if a flow map omits it.
   std::optional<size_t> colonEnd;
 };
 
@@ -53,7 +53,7 @@ size_t skipBlanksAndComments(llvm::StringRef text, size_t offset);
 /// The start of the line that has `offset`, and its end before the line end.
 size_t getLineStart(llvm::StringRef text, size_t offset);
 size_t getLineEnd(llvm::StringRef text, size_t offset);
-/// Behind the line end of the line that has `offset`.
+/// Returns the offset after the line end of the line at `offset`.
 size_t getNextLine(llvm::StringRef text, size_t offset);
 
 /// The spans of the document in `text`, which parseYaml has read without
