@@ -63,7 +63,7 @@ CAMPAIGNS = [
     Campaign("tables-of-the-docs", "{python} test/docs/check_examples.py --nightly {bin} docs/memory.md docs/schedules.md docs/recipes.md", 5),
     # Programs that are broken on purpose, and their verifiers.
     Campaign("collective-mutations", script("collective_mutations", "{part} {bin} examples/llama_tiny.yaml {work}"), 300),
-    Campaign("damaged-inputs", "{python} test/fuzz/mutate_inputs.py --tools {bin} --seed {seed} --count {count}", 100000, 1),
+    Campaign("damaged-inputs", "{python} test/fuzz/mutate_inputs.py --tools {bin} --tests {work}/tests --seed {seed} --count {count}", 100000, 1),
     Campaign("cann-faults", script("cann_faults", "--seed {seed} --count {count} {build} {work}"), 1000, 1),
     Campaign("row-exchange-mutations", script("row_exchange_mutations", "--seed={seed} --count={count} {bin} {work}"), 2000),
     Campaign("drawn-settings", "{python} test/tools/mf-opt/Inputs/draw_settings.py {work} {seed} {count}", 3000, 20251120),

@@ -26,6 +26,8 @@ import tempfile
 import threading
 from pathlib import Path
 
+import minimise
+
 ROOT = Path(__file__).resolve().parents[2]
 INPUTS = ROOT / "test" / "e2e" / "Inputs"
 PROFILE = ROOT / "test" / "data" / "profile" / "ours"
@@ -178,8 +180,8 @@ class ForkServer:
 class Campaign:
     """What is damaged, and what reads it."""
 
-    def __init__(self, tools, folder, limit):
-        self.tools, self.folder, self.limit = Path(tools), Path(folder), limit
+    def __init__(self, tools, folder, limit, tests=None):
+        self.tools, self.folder, self.limit, self.tests = Path(tools), Path(folder), limit, tests
         self.library = self.tools.parent / "lib" / "libmfForkServer.so"
         # Each thread has tools of its own.
         self.thread, self.servers = threading.local(), []
@@ -309,11 +311,15 @@ class Campaign:
         work = self.folder / f"{kind}-{number}"
         work.mkdir()
         commands = self.kinds[kind](random.Random(f"{seed}:{number}"), work)
+        damaged = [path for path in work.rglob("*") if path.is_file()]
         executed = (self.execute(command, work) for command in commands)
         problem = next(filter(None, executed), None)
         if problem is None or problem == "refused":
             shutil.rmtree(work)
             return problem
+        if self.tests and problem.startswith("crash"):
+            test, origin = Path(self.tests, f"{kind}-{number}.test"), f"Mutation {number} of seed {seed} made a tool crash"
+            problem += "\n  " + minimise.write_crash_test(test, commands, damaged, self.folder, origin)
         return f"{kind} {number}: {problem}"
 
     def start(self, command, errors):
@@ -358,10 +364,11 @@ def main():
     parser.add_argument("--limit", type=float, default=120, help="in seconds")
     parser.add_argument("--tools", default=ROOT / "build" / "bin")
     parser.add_argument("--keep", help="folder for what crashed or hung")
+    parser.add_argument("--tests", help="folder for tests of crashes, with what is left of their inputs")
     options = parser.parse_args()
     folder = Path(options.keep or tempfile.mkdtemp(prefix="mutations-"))
     folder.mkdir(parents=True, exist_ok=True)
-    campaign = Campaign(options.tools, folder, options.limit)
+    campaign = Campaign(options.tools, folder, options.limit, options.tests)
     kinds = options.kinds.split(",") if options.kinds else sorted(campaign.kinds)
     for kind in kinds:
         if kind not in campaign.kinds:
