@@ -7,7 +7,8 @@ A campaign is a script of test/ or a GoogleTest with a seed and a number of case
 another night draws other cases; --scale multiplies the numbers of cases. Below 1, campaigns with fixed cases run a part of
 those, too. Prints a line for each campaign, with the command that runs it alone if it failed, and its output into
 nightly.log; behind them the detection table: what campaigns broke on purpose, how much of it was refused, how much gave
-the same bits all the same, and how much was missed. Returns 1 if a campaign failed. The fuzzer of YAML (scripts/fuzz-yaml.sh) needs a build of its own.
+the same bits all the same, and how much was missed. What made a tool crash is minimised and written as a test (test/fuzz/minimise.py)
+into the campaign's folder. Sanitizers are skipped where the compiler has no run-time library for them. Returns 1 if a campaign failed. The fuzzer of YAML (scripts/fuzz-yaml.sh) needs a build of its own.
 """
 
 import argparse
@@ -76,6 +77,9 @@ CAMPAIGNS = [
     Campaign("fault-schedules", unit("mfRunnerTest", "FaultScheduleTest.*"), 1000000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("faulty-training", unit("mfRunnerTest", "FaultyTrainingTest.*"), 50000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
     Campaign("wrong-programs", unit("mfInterpreterTest", "WrongProgramTest.*"), 10000, 1, MF_SEED="{seed}", MF_COUNT="{count}"),
+    # Tests without MLIR, built with sanitizers in folders of their own. They count their cases themselves.
+    Campaign("address-sanitizer", "{python} scripts/sanitize.py address {build}-address", 0),
+    Campaign("thread-sanitizer", "{python} scripts/sanitize.py thread {build}-thread", 0),
     # The planner beside trying all plans.
     Campaign("planner-oracle", unit("mfSolverTest", "OracleTest.*"), 20000, 0, MF_SEED="{seed}", MF_COUNT="{count}"),
 ]  # fmt: skip
@@ -95,8 +99,20 @@ class Result:
         """Class and counts (injected, detected, harmless, missed) of each class of faults that it injected."""
         return [(name, [int(count) for count in counts]) for name, *counts in DETECTION.findall(self.text)]
 
+    def get_cases(self):
+        """The number that was asked for, or that the campaign says where that is 0."""
+        ran = re.search(r"^(\d+) tests\b", self.text, re.MULTILINE)
+        return int(ran[1]) if ran and not self.cases else self.cases
+
+    def get_reason(self):
+        """Why the campaign did nothing, if it says so."""
+        found = re.search(r"^skipped: (.*)", self.text, re.MULTILINE)
+        return found[1] if found else None
+
     def __str__(self):
-        return "%-30s%12s%10s%10d%10.0f" % (self.campaign.name, self.seed, self.cases, self.get_failures(), self.seconds)
+        if self.get_reason():
+            return "%-30s%12s%10s  %s" % (self.campaign.name, self.seed, "skipped", self.get_reason())
+        return "%-30s%12s%10s%10d%10.0f" % (self.campaign.name, self.seed, self.get_cases(), self.get_failures(), self.seconds)
 
 
 class Nightly:
@@ -156,8 +172,9 @@ class Nightly:
                     failures += 1
                     print("    failed: %s\n    %s" % (result.command, "\n    ".join(result.text.splitlines()[-10:])), flush=True)
         self.print_detections(results)
-        print("\n%d campaigns, %d failed, %.0f s (seed %d, scale %g)"
-              % (len(campaigns), failures, time.monotonic() - begin, self.options.seed, self.options.scale))  # fmt: skip
+        skipped = sum(result.get_reason() is not None for result in results)
+        print("\n%d campaigns, %d failed, %d skipped, %.0f s (seed %d, scale %g)"
+              % (len(campaigns), failures, skipped, time.monotonic() - begin, self.options.seed, self.options.scale))  # fmt: skip
         return failures
 
 
