@@ -91,9 +91,9 @@ class Checker(dropout_masks.Checker):
                 worst = max(worst, numpy.linalg.norm(ours[name].astype(numpy.float64) - value) / norm)
         return losses, worst
 
-    def run_torch(self):
+    def run_torch(self, precision=torch.float64):
         """Loss and gradients of each step."""
-        model = self.reference(self.model, self.parameters)
+        model = self.reference(self.model, self.parameters, precision)
         optimizer = torch_llama.make_optimizer(model, 1e-3)
         for step, batches in enumerate(dropout_masks.read_batches(self.data, self.model["seq_length"]), 1):
             optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""GPT-2, the first GLM and iFlytekSpark in plain PyTorch, in fp64, under MindSpore Transformers' parameter names.
+"""GPT-2, the first GLM and iFlytekSpark in plain PyTorch, in fp64 unless told otherwise, under MindSpore Transformers' parameter names.
 
 GPT-2 is written from Radford et al., 2019: LayerNorm before each half of a layer, learned positions, a feed forward with
 GELU and no gate, a tied head. GLM (Du et al., 2022) has rotary positions in two dimensions, a prefix that all tokens of the
@@ -19,9 +19,9 @@ class LayerNormModel:
     # Filled in by each: the names of the table, of the final norm, of layers and of a layer's two norms.
     table = final = layers = norms = None
 
-    def __init__(self, config, parameters):
+    def __init__(self, config, parameters, precision=torch.float64):
         self.config = config
-        self.params = {name: torch.nn.Parameter(torch.tensor(value).double()) for name, value in parameters.items()}
+        self.params = {name: torch.nn.Parameter(torch.tensor(value).to(precision)) for name, value in parameters.items()}
         self.head = config["hidden_size"] // config["num_heads"]
 
     def unique_parameters(self):
@@ -90,7 +90,8 @@ class Glm(LayerNormModel):
     def rotate(self, x, positions):
         inverse = 1e4 ** (-torch.arange(0, x.shape[-1], 2).double() / x.shape[-1])
         angles = positions.double()[:, None, :, None] * inverse
-        pairs = torch.complex(*x.chunk(2, -1)) * torch.polar(torch.ones_like(angles), angles)
+        pairs = torch.complex(*x.chunk(2, -1))
+        pairs = pairs * torch.polar(torch.ones_like(angles), angles).to(pairs.dtype)
         return torch.cat((pairs.real, pairs.imag), -1)
 
     def rotate_halves(self, x, lengths):
@@ -144,7 +145,8 @@ class Spark(LayerNormModel):
     def rotate(self, x):
         inverse = 1e6 ** (-torch.arange(0, self.head, 2).double() / self.head)
         angles = torch.outer(torch.arange(x.shape[-2]).double(), inverse)
-        pairs = torch.complex(*x.chunk(2, -1)) * torch.polar(torch.ones_like(angles), angles)
+        pairs = torch.complex(*x.chunk(2, -1))
+        pairs = pairs * torch.polar(torch.ones_like(angles), angles).to(pairs.dtype)
         return torch.cat((pairs.real, pairs.imag), -1)
 
     def attention(self, x, prefix, drop):
