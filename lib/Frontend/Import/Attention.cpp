@@ -14,7 +14,8 @@ namespace mf {
 // Rotary embedding
 //===----------------------------------------------------------------------===//
 
-/// x cos + rotate(x) sin, where rotate swaps the halves and negates the first.
+/// Computes x cos + rotate(x) sin, where rotate swaps the halves of x and
+/// negates the first one.
 static Value rotateHalves(CellBuilder &cells, Value heads, Value cosine,
                           Value sine, const RotaryNames &names) {
   CellBuilder::Cell cell(cells, names.cell);
@@ -86,8 +87,9 @@ static Value selectRows(CellBuilder &cells, Value table, Value positions) {
   return cells.reshape(rows, {batch, 1, length, size}, "rotary_emb.squeeze");
 }
 
-/// Rotates queries and keys, each half of a head as a whole one: the first by
-/// the position in the sample's prefix, the second by that behind it.
+/// Rotates each half of a head of queries and keys as if it were a whole head:
+/// the first half by the position in the sample's prefix, the second half by
+/// the position after the prefix.
 static void addPrefixRotary(CellBuilder &cells, AttentionHeads &heads,
                             const RotaryNames &names) {
   const ModelSpec &spec = cells.spec;
@@ -134,17 +136,18 @@ Value addRotary(CellBuilder &cells, Value heads, const RotaryNames &names) {
 // Projections
 //===----------------------------------------------------------------------===//
 
-/// The axes that cut heads of keys and values, and so their weights: ChatGLM
-/// copies them to neighbours where there are fewer than ranks.
+/// Returns the axes that shard the heads of keys and values, and thus their
+/// weights. ChatGLM copies heads to neighbouring ranks if there are fewer heads
+/// than ranks.
 static StringRef getKeyValueAxis(const ModelSpec &spec) {
   bool areCopied = spec.family == ModelFamily::ChatGlm &&
                    spec.numKeyValueHeads < spec.ranks.modelParallel;
   return areCopied ? "mp_kv" : "mp";
 }
 
-/// Splits a weight's result that is stored together: [batch, sequence, key and
-/// value heads * sum of `widths`] into one value per width. All values of a
-/// head of keys and values lie together, so that ranks can share heads out.
+/// Splits the result of a weight that is stored as one: [batch, sequence, key
+/// and value heads * sum of `widths`] into one value per width. All values of
+/// one head of keys and values are adjacent, so that ranks can shard the heads.
 static SmallVector<Value> splitByHead(CellBuilder &cells, Value together,
                                       ArrayRef<int64_t> widths,
                                       StringRef split) {
@@ -204,8 +207,8 @@ static AttentionHeads addProjections(CellBuilder &cells, Value input) {
   llvm_unreachable("unknown layout");
 }
 
-/// [batch, sequence, heads * head size] to [batch, heads, sequence, head
-/// size]. `norm`, if not empty, is a Cell that normalises each head.
+/// Reshapes [batch, sequence, heads * head size] to [batch, heads, sequence,
+/// head size]. `norm`, if not empty, is a Cell that normalises each head.
 static Value splitHeads(CellBuilder &cells, Value value, int64_t numHeads,
                         StringRef norm) {
   const ModelSpec &spec = cells.spec;

@@ -44,8 +44,8 @@ Value addFeedForward(CellBuilder &cells, Value input,
     input = cells.cast(input, spec.computeType, names.cast);
   Value gate, up;
   if (spec.concatenatesFeedForward) {
-    // Gate and up of a neuron lie together, so that ranks can share neurons
-    // out.
+    // Gate and up outputs of a neuron are adjacent, so that ranks can shard the
+    // neurons.
     LinearTraits pairTraits;
     pairTraits.matrices = {0, {1, 1}, {}};
     Value both = addLinear(names.gateUp, input, 2 * size, pairTraits);

@@ -14,13 +14,15 @@ inline constexpr llvm::StringLiteral causalMaskTable = "causal_mask";
 /// Masks add this to a score that does not count.
 inline constexpr double hiddenScore = -10000.0;
 
-/// The bias of all scores, and the slopes that flash attention makes it of.
+/// Symbols of the bias of all scores, and of the slopes from which flash
+/// attention computes it.
 inline constexpr llvm::StringLiteral alibiTable = "alibi";
 inline constexpr llvm::StringLiteral alibiSlopes = "alibi_slopes";
 
-/// Norm, attention and residual addition, then norm, feed forward, maybe with
-/// experts, and residual addition; `hidden` is [batch, sequence, hidden] in the
-/// residual type. Returns the same and, if experts give one, their loss.
+/// Adds a norm, attention and a residual addition, then a norm, a feed forward
+/// (with experts if `hasExperts`) and a residual addition. `hidden` is [batch,
+/// sequence, hidden] in the residual type. Returns the new hidden state and the
+/// loss of the experts, if they have one.
 llvm::SmallVector<mlir::Value, 2>
 addBodyLayer(CellBuilder &cells, mlir::Value hidden, bool hasExperts = false);
 
@@ -35,8 +37,8 @@ struct FeedForwardTraits {
   llvm::StringRef fused = "";
 };
 
-/// down(silu(gate(x)) * up(x)), the SwiGLU of Shazeer, 2020, on tensors of
-/// three dimensions; or with GELU, or without the gate.
+/// Returns down(silu(gate(x)) * up(x)), the SwiGLU of Shazeer, 2020, for
+/// tensors with three dimensions; or a variant with GELU or without the gate.
 mlir::Value addFeedForward(CellBuilder &cells, mlir::Value input,
                            const FeedForwardTraits &traits);
 
@@ -53,12 +55,12 @@ mlir::Value addRotary(CellBuilder &cells, mlir::Value heads,
 /// The inputs of attention, each [batch, heads, sequence, head size].
 struct AttentionHeads {
   mlir::Value query, key, value;
-  /// Positions behind the prefix of each sample, which all tokens see, [batch,
-  /// sequence]; null if there are no prefixes.
+  /// The positions relative to the end of each sample's prefix, [batch,
+  /// sequence]; all tokens attend to the prefix. Null without prefixes.
   mlir::Value behindPrefix = {};
 };
 
-/// softmax(query * key^T * scale + mask) * value, one operator after another,
+/// Returns softmax(query * key^T * scale + mask) * value, as separate operators
 /// in the open attention Cell.
 mlir::Value addScores(CellBuilder &cells, AttentionHeads heads, double scale);
 

@@ -14,12 +14,12 @@ namespace mf {
 /// The element type in MLIR.
 mlir::FloatType getFloatType(mlir::MLIRContext *context, DType type);
 
-/// Per dimension the axes of ranks that may cut a parameter; none at all for
-/// one that all ranks have whole.
+/// For each dimension, the axes of ranks that may shard a parameter; empty for
+/// a parameter that all ranks have whole.
 using Cuts = llvm::SmallVector<llvm::SmallVector<llvm::StringRef, 2>, 2>;
 
-/// The properties of a parameter besides its shape.
-/// The matrices that a weight holds, if it has `sizes`: as #mf.matrices.
+/// The matrices that a weight consists of, if `sizes` is not empty; see
+/// #mf.matrices.
 struct Matrices {
   int64_t dim = 0;
   llvm::SmallVector<int64_t> sizes, rest;
@@ -32,7 +32,7 @@ struct ParameterTraits {
   Cuts cuts;
   /// It stays whole where the cuts do not divide.
   bool mayStayWhole = false;
-  /// The optimizer's ranks may share it out.
+  /// True if the parallel optimizer may shard the parameter.
   bool parallelOptimizer = true;
   /// A statistic of steps in place of a weight.
   std::optional<mf::ir::UpdateRule> updateRule = std::nullopt;
@@ -89,11 +89,12 @@ public:
               mlir::TypeRange results);
 
   mlir::Value getArgument(unsigned index) const;
-  /// The tokens [batch, sequence] that a body layer takes behind what the layer
-  /// before it gives, from here on.
+  /// Returns the tokens [batch, sequence]. The first call adds them to the
+  /// arguments of a body layer, after the results of the previous layer.
   mlir::Value getTokens();
   void setCellTree(llvm::StringRef symbol);
-  /// The layer stands with the next and has its settings.
+  /// Assigns the layer to the stage of the next one, with that layer's
+  /// settings.
   void joinNext();
   /// Ends the layer.
   void returnValues(mlir::ValueRange values);
@@ -111,7 +112,8 @@ public:
   mlir::Value getParameter(llvm::StringRef symbol);
   mf::ir::InitAttr getInit(mf::ir::InitKind kind, double value = 0.0,
                            double scale = 1.0);
-  /// The initial value of weights with so many inputs and outputs.
+  /// Returns the initial value of weights with this number of inputs and
+  /// outputs.
   mf::ir::InitAttr getWeightInit(int64_t numInputs, int64_t numOutputs);
   /// The bias on a router's scores, [experts], and the shares of choices that
   /// each row had in the last micro-batch, [rows, experts]: statistics that a
@@ -125,9 +127,9 @@ public:
   // Operators; `leaf` may have several components
   //===--------------------------------------------------------------------===//
 
-  /// Nothing if the type is right already; a second cast of one value to one
-  /// type is the first, as MindSpore's common subexpression elimination makes
-  /// it.
+  /// Returns the value itself if it already has the type. A second cast of a
+  /// value to the same type returns the first one, as after MindSpore's common
+  /// subexpression elimination.
   mlir::Value cast(mlir::Value value, DType type, llvm::StringRef leaf);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape,
                       llvm::StringRef leaf);
@@ -139,8 +141,8 @@ public:
   /// Elements `start` to `start + size` of dimension `axis`.
   mlir::Value slice(mlir::Value value, int64_t axis, int64_t start,
                     int64_t size, llvm::StringRef leaf);
-  /// Token ids [batch, sequence], each the one `distance` tokens behind; `fill`
-  /// where there is none.
+  /// Returns token ids [batch, sequence], each the one `distance` tokens later,
+  /// or `fill` after the last.
   mlir::Value shiftTokens(mlir::Value tokens, int64_t distance, int64_t fill);
   mlir::Value concatLast(mlir::ValueRange values, llvm::StringRef leaf);
   mlir::Value add(mlir::Value lhs, mlir::Value rhs, llvm::StringRef leaf);
@@ -163,7 +165,8 @@ public:
   /// Drops a share of the elements at random; the value itself if that is 0. A
   /// Cell may do so several times: each time draws bits of its own.
   mlir::Value drop(mlir::Value value, double rate, llvm::StringRef leaf);
-  /// For each token the position where its document starts, [batch, sequence].
+  /// For each token, returns the start position of its document, [batch,
+  /// sequence].
   mlir::Value addDocumentStarts();
   /// Causal attention in tiles, with the model's dropout of probabilities and
   /// within its documents.
@@ -202,8 +205,8 @@ private:
   /// The values that random bits depend on, the layer's last argument from here
   /// on.
   mlir::Value getDraw();
-  /// Random bits for a tensor as `value`, or one of so many `columns` if they
-  /// are not 0.
+  /// Returns random bits for a tensor with the shape of `value`, or with
+  /// `columns` columns if that is not 0.
   mlir::Value drawMask(mlir::Value value, double rate, llvm::StringRef leaf,
                        int64_t columns = 0);
   mlir::Type getType(llvm::ArrayRef<int64_t> shape, DType type);
@@ -213,10 +216,10 @@ private:
   mlir::Location loc;
   mf::ir::LayerOp layer;
   std::string parameterPrefix;
-  std::string prefix; ///< of the open Cell, with a dot at its end
+  std::string prefix; ///< The names of the open Cells, with a dot at the end.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> casts;
   mlir::Value tokens, draw;
-  /// By the name of a dropout, how many there are.
+  /// For each name of a dropout, the number of its uses.
   llvm::StringMap<unsigned> numDropouts;
 };
 

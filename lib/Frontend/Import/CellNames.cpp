@@ -242,7 +242,7 @@ public:
       tree.addNames(getLatentCellNames(spec));
     else
       addAttention();
-    // Two Cells of this layer have no primitives.
+    // Two Cells of this layer contain no primitives.
     tree.add({"pre_cross_attn_layernorm", "cross_attention"});
     tree.addCell("pre_mlp_layernorm", {"norm", "cast"});
     if (hasExperts)
@@ -341,8 +341,8 @@ std::vector<std::string> getCellNames(const ModelSpec &spec, bool hasExperts) {
   llvm_unreachable("unknown family");
 }
 
-/// The Cell that joins hidden states and embeddings: a layer of its own, or the
-/// outer Cell of the layer behind it.
+/// Returns the names in the Cell that joins hidden states and embeddings: a
+/// layer of its own, or the outer Cell of the layer that follows.
 std::vector<std::string> getNextTokenCellNames(const ModelSpec &spec) {
   TreeWriter tree;
   if (!spec.nextTokens.followsNorm) {

@@ -23,7 +23,8 @@ static void rejectVariants(SpecReader &reader) {
               ": the other kind of layer is not supported");
 }
 
-/// The head's rows are shared out over a whole stage where they divide.
+/// The head's rows are sharded over all ranks of a stage if their number is
+/// divisible.
 static VocabularyCut getHeadCut(const ModelSpec &spec) {
   constexpr int64_t longSequence = 32768;
   const RankLayout &ranks = spec.ranks;

@@ -1,7 +1,7 @@
 //===- ClassicExperts.cpp - moe_config, for classic layer classes ---------===//
 //
-// MoEV2 with TopkRouterV2, whose experts have a capacity, and with use_gmm
-// MoEV3, whose experts take all tokens.
+// MoEV2 with TopkRouterV2 has experts with a capacity. With use_gmm, MoEV3 has
+// experts without one, which process all of their tokens.
 //
 //===----------------------------------------------------------------------===//
 
@@ -135,7 +135,7 @@ void ClassicReader::readDropless() {
         "'enable_deredundency' in moe_config is not modelled; tokens go to "
         "each of their experts on their own");
   reader.markRead({"npu_nums_per_device"});
-  // The fusion itself warns that a model has no such operators.
+  // The pass that fuses operators warns if a model has none of these.
   reader.markRead({"use_fused_ops_topkrouter"});
   constexpr llvm::StringLiteral why = "with use_gmm";
   ignore("topk_method", "'greedy'", why);
@@ -184,7 +184,7 @@ void ClassicReader::readCapacity() {
   readExtension(capacity);
   if (spec.extendsMixtral && spec.concatenatesFeedForward)
     capacity.gateUpBlocks = capacity.cutsExperts ? parts : 1;
-  // Ranks of mp then share out the output of an expert, place by place.
+  // The ranks of mp shard the output of an expert by places in this case.
   if (parts > 1 && !spec.ranks.sequenceParallel)
     capacity.multiple = std::lcm(capacity.multiple, parts);
   readGroups();
@@ -192,15 +192,15 @@ void ClassicReader::readCapacity() {
   constexpr llvm::StringLiteral why = "without use_gmm";
   if (!rules.readsDropless)
     ignore("use_gmm", "False", "on TeleChat's layers");
-  // The fusion itself warns that a model has no such operators.
+  // The pass that fuses operators warns if a model has none of these.
   reader.markRead({"use_fused_ops_permute"});
   ignore("enable_gmm_safe_tokens", "False", why);
   ignore("enable_deredundency", "False", why);
   ignore("npu_nums_per_device", "1", why);
 }
 
-/// TeleChat builds its experts for data_parallel * model_parallel ranks of
-/// which none is model parallel.
+/// TeleChat builds its experts for data_parallel * model_parallel ranks and
+/// without model parallelism.
 void ClassicReader::readExtension(CapacitySpec &capacity) {
   const bool hasRows = spec.ranks.sequenceParallel;
   if (rules.readsDropless || !hasRows || spec.ranks.modelParallel == 1) {
@@ -313,7 +313,7 @@ void ClassicReader::addLoss(const NamedFactor &loss) {
 }
 
 void ClassicReader::readLosses() {
-  // Only its range is checked, and nobody reads it.
+  // The class checks the range of the value but does not use it.
   std::optional<double> unused = reader.readNumber({"aux_loss_factor"});
   const bool isInRange = !unused || (*unused > 0 && *unused < 1);
   if (!isInRange)

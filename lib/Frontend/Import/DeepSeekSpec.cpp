@@ -36,7 +36,8 @@ static void readPadding(SpecReader &reader, ModelSpec &spec) {
             "enable_fa_var_len: True for others");
 }
 
-/// How much a longer context sharpens the softmax, by scaling_factor alone.
+/// Returns the factor by which scaling_factor, for a longer context, scales the
+/// scores before the softmax.
 static double readSharpness(SpecReader &reader) {
   Node scaling = reader.getNode()["scaling_factor"];
   if (!scaling.isMap())

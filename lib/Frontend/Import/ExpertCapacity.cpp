@@ -1,7 +1,8 @@
 //===- ExpertCapacity.cpp - Experts with a limited number of places -------===//
 //
 // MoEV2 with TopkRouterV2: each expert has `capacity` places in each row, and
-// choices that find none are dropped. Places are computed in fp32, exactly.
+// choices without a free place are dropped. Places are computed in fp32, which
+// is exact for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,11 +14,12 @@ using namespace mf::ir;
 namespace mf {
 namespace {
 
-/// Where choices go, and where places get their tokens from.
+/// The place of each choice and the token of each place.
 struct Places {
-  Value dispatch; ///< [rows, experts * capacity], 1 + token, 0 for none
-  Value combine;  ///< [rows, tokens * k], among (capacity + 1) per expert
-  Value kept;     ///< [rows, tokens, k], 1 or 0
+  Value dispatch; ///< [rows, experts * capacity]: 1 + token, or 0 for an empty
+                  ///< place
+  Value combine;  ///< [rows, tokens * k], of (capacity + 1) places per expert
+  Value kept;     ///< [rows, tokens, k]: 1 or 0
 };
 
 class PlaceBuilder {
@@ -50,7 +52,8 @@ private:
 
 } // namespace
 
-/// [rows, tokens, k] in the order in which choices get places: [rows, choices].
+/// Reshapes [rows, tokens, k] to [rows, choices], in the order in which choices
+/// are assigned places.
 Value PlaceBuilder::flatten(Value chosen) {
   if (!byToken)
     chosen = cells.transpose(chosen, {0, 2, 1}, "transpose_3d");
@@ -75,8 +78,8 @@ Value PlaceBuilder::numberWithinExperts(Value mask) {
   return cells.reduceSum(places, {2}, "reduce_sum");
 }
 
-/// For each expert its choices in ascending order, then numbers that are too
-/// large for one: [rows, experts, choices].
+/// For each expert, returns its choices in ascending order, followed by numbers
+/// that are too large for a choice: [rows, experts, choices].
 Value PlaceBuilder::sortChoices(Value mask, Value places) {
   const double safe = 2.0 * static_cast<double>(numChoices);
   Value selected = cells.transpose(mask, {0, 2, 1}, "transpose_3d");
@@ -142,9 +145,9 @@ static SmallVector<StringRef, 2> getExpertAxes(const ExpertSpec &experts) {
   return axes;
 }
 
-/// Tokens [experts, places of all rows, in] times the weights of their experts,
-/// stored [experts, out, in]. Model-parallel ranks share out outputs, or with
-/// `cutsInputs` inputs.
+/// Multiplies tokens [experts, places of all rows, in] with the weights of
+/// their experts, stored as [experts, out, in]. Model-parallel ranks shard the
+/// outputs or, with `cutsInputs`, the inputs.
 static Value addExpertLinear(CellBuilder &cells, StringRef name, Value tokens,
                              int64_t outSize, bool cutsInputs,
                              const Matrices &matrices = {}) {
@@ -166,9 +169,9 @@ static Value addExpertLinear(CellBuilder &cells, StringRef name, Value tokens,
       cells.create<MatmulOp>("matmul", tokens, weight, false, true).getResult();
   if (!cutsInputs || !experts.capacity->hasBias)
     return result;
-  // Where ranks sum an expert's outputs up, places are back at their rows when
-  // the bias is added, and those have places of all experts. Else it is added
-  // where the expert is.
+  // If ranks sum the outputs of an expert, places are already sharded by rows
+  // when the bias is added, so each rank adds the biases of all experts.
+  // Otherwise the rank of the expert adds its bias.
   ParameterTraits biasTraits;
   biasTraits.parallelOptimizer = false;
   if (!experts.capacity->cutsExperts) {
@@ -211,7 +214,7 @@ static Value addConcatenatedFeedForward(CellBuilder &cells, Value tokens) {
                          true);
 }
 
-/// down(silu(gate(x)) * up(x)) of each expert's places.
+/// Returns down(silu(gate(x)) * up(x)) for the places of each expert.
 static Value addExpertFeedForward(CellBuilder &cells, StringRef fused,
                                   Value tokens) {
   int64_t width = cells.spec.experts->width;

@@ -14,10 +14,10 @@ namespace {
 /// The condition under which a constructor registers a name.
 enum class ExpertWhen : uint8_t {
   Always,
-  HasBias,    ///< on scores, for the load of experts
-  SafeTokens, ///< zero tokens are added
-  Fused,      ///< SwiGLU is one kernel
-  Unfused,    ///< or it is not
+  HasBias,    ///< Scores have a bias that balances the load of the experts.
+  SafeTokens, ///< Zero tokens are added.
+  Fused,      ///< SwiGLU is a single kernel.
+  Unfused,    ///< SwiGLU is several operators.
 };
 
 struct Name {

@@ -7,8 +7,9 @@
 
 namespace mf {
 
-/// Names of the primitives of a feed forward with experts, and of Cells that
-/// have none, in the order of registration; relative to the layer.
+/// Returns the names of the primitives of a feed forward with experts, and of
+/// Cells without primitives, in the order of registration. They are relative to
+/// the layer.
 std::vector<std::string> getExpertCellNames(const ModelSpec &spec);
 
 } // namespace mf

@@ -1,7 +1,7 @@
-//===- ExpertDropless.cpp - Experts that take all of their tokens ---------===//
+//===- ExpertDropless.cpp - Experts that process all of their tokens ------===//
 //
-// MoEV3 and mcore: tokens are sorted by expert, exchanged among the ranks that
-// share experts out, and multiplied expert by expert.
+// MoEV3 and mcore: tokens are sorted by expert, exchanged among the ranks of
+// the experts, and multiplied with the weights of each expert.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +16,10 @@ namespace {
 
 /// Tokens on their way, in the order of their experts.
 struct SortedTokens {
-  Value rows;   ///< [rows, choices, hidden]
-  Value ids;    ///< their experts, [rows, choices], fp32
-  Value counts; ///< of each expert, [rows, experts], fp32
+  Value rows; ///< [rows, choices, hidden]
+  Value ids;  ///< The experts of the rows: [rows, choices], fp32.
+  Value
+      counts; ///< The number of choices of each expert: [rows, experts], fp32.
 };
 
 class DroplessBuilder {
@@ -46,7 +47,7 @@ private:
                   const Matrices &matrices = {});
   int64_t getRoom(int64_t sent) const;
 
-  /// Where the rows that a sort put in order were: undoes it.
+  /// Returns the inverse of the permutation that a sort applied.
   Value invert(Value order, StringRef sort) {
     Value keys = cells.cast(order, DType::F32, names.cast);
     return cells.create<SortOp>(sort, keys).getIndices();
@@ -60,9 +61,10 @@ private:
   const ModelSpec &spec;
   const ExpertSpec &experts;
   const DroplessSpec &dropless;
-  /// numRows are numGroups of numParts ranks, each with numOwn experts.
+  /// numRows is the product of numGroups and numParts, the ranks of a group.
+  /// Each rank has numOwn experts.
   const int64_t numRows, numChoices, numParts, numGroups, numOwn;
-  /// Where a token's choices are among the sorted ones: [rows, tokens * k].
+  /// The places of a token's choices in sorted order: [rows, tokens * k].
   Value places;
 };
 
@@ -92,7 +94,8 @@ SortedTokens DroplessBuilder::sortByExpert(Value tokens, Value chosen) {
   return sorted;
 }
 
-/// A zero token for each expert in front of all, sorted in; returns the order.
+/// Sorts a zero token for each expert in before the expert's tokens. Returns
+/// the order.
 Value DroplessBuilder::addZeroTokens(SortedTokens &sorted) {
   // 0, 1, ... up to the number of experts, in each row.
   Value ids =
@@ -101,7 +104,7 @@ Value DroplessBuilder::addZeroTokens(SortedTokens &sorted) {
   ids = cells.addScalar(ids, -1.0, names.safeIds);
   ids = cells.concatLast({ids, sorted.ids}, names.safeIds);
   auto sort = cells.create<SortOp>(names.safeSort, ids);
-  // Rows in front of the first are zeros.
+  // Rows with a negative index are zeros.
   Value source = cells.cast(sort.getIndices(), DType::F32, names.cast);
   source = cells.addScalar(source, -static_cast<double>(experts.numExperts),
                            names.safeGather);
@@ -158,8 +161,8 @@ Value DroplessBuilder::addWeight(StringRef leaf, int64_t in, int64_t out,
   return cells.reshape(weight, {numParts, numOwn, in, out}, names.morph);
 }
 
-/// down(silu(gate(x)) * up(x)) of [groups, ranks, rows, hidden]; the columns of
-/// the gate stand before those of the up projection.
+/// Returns down(silu(gate(x)) * up(x)) for [groups, ranks, rows, hidden]. The
+/// columns of the gate precede those of the up projection.
 Value DroplessBuilder::multiplyByExpert(Value rows, Value counts) {
   const int64_t width = experts.width, hidden = spec.hiddenSize;
   StringRef leaf = names.morph;
@@ -180,7 +183,7 @@ Value DroplessBuilder::multiplyByExpert(Value rows, Value counts) {
       .getResult();
 }
 
-/// [rows, choices, hidden], sorted by expert, through the experts.
+/// Applies the experts to [rows, choices, hidden], sorted by expert.
 Value DroplessBuilder::runExperts(const SortedTokens &sorted) {
   StringRef leaf = names.morph;
   SmallVector<int64_t> shape(getShape(sorted.rows));
@@ -195,7 +198,7 @@ Value DroplessBuilder::runExperts(const SortedTokens &sorted) {
       numParts == 1 ? send : cells.transpose(send, {0, 2, 1, 3}, leaf);
 
   rows = exchange(rows, send, receive, room, 0.0);
-  // Behind the last one that a rank gets stands what sorts last.
+  // Places after the last received row get an id that is sorted to the end.
   ids = exchange(ids, send, receive, room,
                  static_cast<double>(experts.numExperts));
   ids = cells.reshape(ids, {numGroups, numParts, room}, leaf);

@@ -18,9 +18,9 @@ bool hasExpertLoss(const ModelSpec &spec) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Shapes on the way from [batch, sequence, hidden] to [rows, tokens, hidden].
-/// A data-parallel rank's samples are put one after another before they are
-/// cut, so that a rank keeps the rows that it has.
+/// Returns the shapes between [batch, sequence, hidden] and [rows, tokens,
+/// hidden]. The samples of a data-parallel rank are concatenated before they
+/// are split into rows, so that a rank keeps its own rows.
 static SmallVector<SmallVector<int64_t>> getRowShapes(const ModelSpec &spec) {
   const ExpertSpec &experts = *spec.experts;
   int64_t replicas = spec.ranks.dataParallel, hidden = spec.hiddenSize;

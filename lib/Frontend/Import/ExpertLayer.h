@@ -18,18 +18,18 @@ struct ExpertResult {
   mlir::Value hidden, loss;
 };
 
-/// Whether layers with experts give a loss.
+/// True if layers with experts return a loss.
 bool hasExpertLoss(const ModelSpec &spec);
 
-/// Routed experts and, if there are any, shared ones on a normalised input
-/// [batch, sequence, hidden], in the compute type.
+/// Applies the routed experts and the shared ones, if there are any, to a
+/// normalised input [batch, sequence, hidden] in the compute type.
 ExpertResult addExperts(CellBuilder &cells, mlir::Value input);
 
-/// The experts that a token goes to.
+/// The experts that process each token.
 struct Choice {
-  mlir::Value gates;   ///< [rows, tokens, k], the router's type
-  mlir::Value experts; ///< [rows, tokens, k], ints
-  mlir::Value loss;    ///< as in ExpertResult
+  mlir::Value gates;   ///< [rows, tokens, k], in the router's type
+  mlir::Value experts; ///< [rows, tokens, k], integers
+  mlir::Value loss;    ///< As in ExpertResult.
 };
 
 /// Scores, and the experts that they choose, of tokens [rows, tokens, hidden],
@@ -37,18 +37,19 @@ struct Choice {
 Choice addRouter(CellBuilder &cells, const RouterNames &names,
                  mlir::Value tokens);
 
-/// Auxiliary and z losses as one scalar, of a router's products with its weight
-/// and their scores, both [rows, tokens, experts], and of the shares of choices
-/// that experts get.
+/// Returns the auxiliary and z losses as one scalar. Their operands are the
+/// products of the router's input with its weight and their scores, both [rows,
+/// tokens, experts], and the share of the choices of each expert.
 mlir::Value addRouterLoss(CellBuilder &cells, const RouterNames &names,
                           mlir::Value products, mlir::Value scores,
                           mlir::Value shares);
 
-/// The share of a row's choices that each expert gets: [rows, experts], fp32.
+/// For each expert, returns its share of a row's choices: [rows, experts],
+/// fp32.
 mlir::Value addShares(CellBuilder &cells, const RouterNames &names,
                       mlir::Value chosen);
 
-/// `values` divided by their sums over the last dimension.
+/// Returns `values` divided by their sums over the last dimension.
 mlir::Value divideBySum(CellBuilder &cells, const RouterNames &names,
                         mlir::Value values);
 
@@ -56,7 +57,7 @@ mlir::Value divideBySum(CellBuilder &cells, const RouterNames &names,
 mlir::Value addCapacityExperts(CellBuilder &cells, const ExpertNames &names,
                                mlir::Value tokens, const Choice &choice);
 
-/// Tokens through experts that take all, and back.
+/// Sends tokens to experts that process all of them, and the results back.
 mlir::Value addDroplessExperts(CellBuilder &cells, const DroplessNames &names,
                                mlir::Value tokens, const Choice &choice);
 

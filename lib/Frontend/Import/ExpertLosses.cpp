@@ -7,7 +7,7 @@ using namespace mf::ir;
 
 namespace mf {
 
-/// The mean over a dimension, which disappears.
+/// Returns the mean over a dimension, which is removed.
 static Value addMean(CellBuilder &cells, Value value, int64_t axis,
                      StringRef leaf) {
   double size = static_cast<double>(getShape(value)[static_cast<size_t>(axis)]);
@@ -23,7 +23,7 @@ Value addShares(CellBuilder &cells, const RouterNames &names, Value chosen) {
   return addMean(cells, places, 1, names.meanShares);
 }
 
-/// The mean over each group of neighbouring experts: [rows, groups].
+/// Returns the mean over each group of adjacent experts: [rows, groups].
 static Value meanOverGroups(CellBuilder &cells, Value value, int64_t groups,
                             StringRef leaf) {
   ArrayRef<int64_t> shape = getShape(value);
@@ -57,7 +57,8 @@ static Value addAuxiliaryLoss(CellBuilder &cells, const RouterNames &names,
   return cells.scale(sum, loss.factor * size * size / mean, names.lossFactor);
 }
 
-/// The mean square of ln(sum of exp(product)), without a maximum taken off.
+/// Returns the mean square of ln(sum of exp(product)). The maximum is not
+/// subtracted first.
 static Value addZLoss(CellBuilder &cells, Value products) {
   const ExpertSpec &experts = *cells.spec.experts;
   CellBuilder::Cell cell(cells, "router.router.z_loss_func");

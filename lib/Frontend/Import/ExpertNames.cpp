@@ -62,8 +62,8 @@ static RouterNames getDroplessRouter() {
 }
 
 /// TopKRouter of mcore. Its product with the weight is a function without a
-/// name of its own; it goes with what reads it. The later releases that limit
-/// tokens to groups have no names for it here.
+/// name of its own, so it has the name of its user. The later releases that
+/// limit tokens to groups have no names for the groups here.
 static RouterNames getMcoreRouter() {
   RouterNames names;
   names.weightCell = "router";
@@ -118,7 +118,7 @@ static DroplessNames getClassicDropless() {
   return names;
 }
 
-/// All from the sort to the sum is one Morph.
+/// All operators from the sort to the sum are one Morph.
 static DroplessNames getMcoreDropless() {
   DroplessNames names;
   for (llvm::StringRef *name :

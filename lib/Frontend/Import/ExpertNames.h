@@ -28,7 +28,7 @@ struct DroplessNames {
   llvm::StringRef sort, remainder, gather, oneHot, transposePlaces;
   llvm::StringRef safeIds, safeSort, safeGather, safeCounts, safeSlice;
   llvm::StringRef castWeight;
-  /// All that one operator does behind a function of its own (Morph).
+  /// The name of all operators that MindSpore has as one function (Morph).
   llvm::StringRef morph;
   llvm::StringRef gatherBack, weigh, sum;
   // Parameters.

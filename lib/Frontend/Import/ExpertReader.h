@@ -10,9 +10,11 @@ namespace mf {
 
 /// The keys of moe_config that the layer classes of a family read.
 struct ExpertRules {
-  /// moe_intermediate_size, first_k_dense_replace and use_fused_swiglu.
+  /// True if moe_intermediate_size, first_k_dense_replace and use_fused_swiglu
+  /// are read.
   bool isDeepSeek = false;
-  /// use_gmm and shared_expert_num (not TeleChat).
+  /// True if use_gmm and shared_expert_num are read, which TeleChat does not
+  /// have.
   bool readsDropless = true;
   /// Gates are either divided by their sum or multiplied with
   /// routed_scaling_factor, and divided by that of the choices that found a
@@ -21,13 +23,13 @@ struct ExpertRules {
   bool normalizesOrScales = false;
   /// Auxiliary and z losses are added to the loss (not Llama).
   bool addsLosses = true;
-  /// Standard deviation of the router's initial weight, and of experts without
-  /// capacity; the model's if not given.
+  /// The standard deviation of the initial weights of the router and of experts
+  /// without a capacity; the model's if not given.
   std::optional<double> initializerRange;
 };
 
-/// Experts of a family with classic layer classes, from moe_config; none if it
-/// has one expert. `model` reads model_config.
+/// Returns the experts of a family with classic layer classes, read from
+/// moe_config, or none if there is only one expert. `model` reads model_config.
 std::optional<ExpertSpec> readClassicExperts(const TrainingConfig &config,
                                              const ExpertRules &rules,
                                              const ModelSpec &spec,
@@ -38,12 +40,12 @@ std::optional<ExpertSpec> readMcoreExperts(const TrainingConfig &config,
                                            const ModelSpec &spec,
                                            SpecReader &model);
 
-/// The experts of `spec`'s family, or errors if it has none but the YAML asks
-/// for them.
+/// Reads the experts of `spec`'s family. Emits errors if the family has none
+/// but the YAML requests them.
 void readExperts(const TrainingConfig &config, std::optional<Release> release,
                  SpecReader &model, ModelSpec &spec);
 
-/// Rows, places and ranks, once the batch is known.
+/// Computes rows, places and ranks from the batch.
 void resolveExpertSizes(const TrainingConfig &config,
                         const ModelOverrides &overrides, ModelSpec &spec,
                         DiagnosticList &diagnostics);
@@ -52,9 +54,9 @@ void resolveExpertSizes(const TrainingConfig &config,
 // Parts of the readers
 //===----------------------------------------------------------------------===//
 
-/// A value of `key`, or none; a warning says that it has no effect, unless it
-/// is the default `neutral`, which Python prints so; `why` follows `has no
-/// effect `.
+/// Reads `key`, whose value is not used. Warns that a value has no effect
+/// unless it is the default `neutral`, given as Python prints it. The message
+/// continues after `has no effect ` with `why`.
 void warnWithoutEffect(SpecReader &reader, llvm::StringLiteral key,
                        llvm::StringRef neutral, const llvm::Twine &why);
 

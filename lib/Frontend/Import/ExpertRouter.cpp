@@ -61,8 +61,8 @@ Value RouterBuilder::addScores(Value products) {
       .getResult();
 }
 
-/// The bias affects the choice beside the scores: it is a statistic, which no
-/// gradient changes.
+/// The bias affects the choice of experts but not the gates. It is a statistic,
+/// so gradients do not change it.
 Value RouterBuilder::addBias(Value scores) {
   if (!router.bias)
     return scores;
@@ -165,7 +165,7 @@ void RouterBuilder::addStatistics(Value shares) {
   }
   if (!router.recordsLoad)
     return;
-  // With a bias the shares are not those of the choices.
+  // With a bias, the recorded shares differ from those of the choices.
   std::optional<double> capacityShare;
   if (experts.capacity && !router.bias)
     capacityShare = static_cast<double>(experts.capacity->places) /

@@ -114,8 +114,9 @@ static Location locateExpertCount(const TrainingConfig &config) {
   return config.model.node.getLocation();
 }
 
-/// The place of the size that makes a row longer than `most` tokens: that of a
-/// sequence which is too long by itself, otherwise the number of sequences.
+/// Returns the location of the size that makes a row longer than `most` tokens:
+/// the sequence length if a single sequence is too long, otherwise the number
+/// of sequences.
 static Location locateRowLength(const TrainingConfig &config, int64_t most) {
   Node length = config.model.config["seq_length"];
   Node rows = config.runner.node["batch_size"];
@@ -125,7 +126,7 @@ static Location locateRowLength(const TrainingConfig &config, int64_t most) {
   return rows ? rows.getLocation() : config.model.node.getLocation();
 }
 
-/// Whether products of them fit 64 bits.
+/// True if products of the sizes fit into 64 bits.
 bool SizeResolver::checkCounts() {
   constexpr int64_t mostExperts = int64_t(1) << 16;
   constexpr int64_t mostTokens = int64_t(1) << 22;

@@ -122,8 +122,8 @@ static FamilyNames getChatGlmNames() {
   attention.splitQueryKeyValue = "split_qkv";
   attention.splitHeads = "reshape";
   attention.transposeHeads = "transpose";
-  // The class takes the pairs apart by indexing, which has no name of its own;
-  // it goes with the reshape before it.
+  // The class separates the pairs by indexing, which has no name of its own. It
+  // has the name of the preceding reshape.
   attention.rotary = {"apply_rotary_emb_classic",
                       "apply_rotary_emb_classic.cast",
                       "reshape",

@@ -1,8 +1,8 @@
 //===- FamilyNames.h - Names of Cells and parameters per family -*- C++ -*-===//
 //
 // The names that MindSpore Transformers' layer classes give their Cells and
-// primitives. The layers compute the same; users' patterns and checkpoints see
-// the names.
+// primitives. The classes compute the same layers, but users' patterns and
+// checkpoints contain the names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ struct RotaryNames {
 struct ScoreNames {
   llvm::StringRef repeat, product, scale, mask, castIn, softmax, castOut,
       weightedSum;
-  llvm::StringRef alibi; ///< empty for families without
+  llvm::StringRef alibi; ///< Empty for families without it.
   llvm::StringRef dropout = {};
   /// The scales of query and key, where they have them in place of scores.
   llvm::StringRef scaleHeads = {};
@@ -64,24 +64,25 @@ struct FeedForwardNames {
   llvm::StringRef cast;
   llvm::StringRef gate, up, gateUp, reshape, split, down;
   llvm::StringRef activation, concatenatedActivation, multiply;
-  llvm::StringRef fastActivation; ///< in place of it, if it is another Cell
-  llvm::StringRef dropout;        ///< as in AttentionNames
-  /// In place of `split` and `multiply` where the activation's Cell does both.
+  llvm::StringRef
+      fastActivation;      ///< Replaces `activation` if it is another Cell.
+  llvm::StringRef dropout; ///< As in AttentionNames.
+  /// Replace `split` and `multiply` if the activation's Cell does both.
   llvm::StringRef activationSplit, activationMultiply;
-  llvm::StringRef castResult; ///< relative to the layer
+  llvm::StringRef castResult; ///< Relative to the layer.
 };
 
 /// Names of layers that predict later tokens.
 struct NextTokenNames {
-  /// Prefixes of parameters, before the number: of the table, of the layer that
-  /// joins the hidden state with it, and of the norm behind the layer. The
-  /// table's name stands behind the number.
+  /// Prefixes of parameters before the index: of the table, of the layer that
+  /// joins it with the hidden state, and of the norm after the layer. The name
+  /// of the table follows the index.
   llvm::StringRef embedding, table;
   llvm::StringRef fuser, outputNorm;
   llvm::StringRef hiddenNorm, embeddingNorm, concat, join;
   /// The Cell of the layer, if it is one within another.
   llvm::StringRef layer;
-  /// The norm behind it, if it is a Cell of that other.
+  /// The norm after the layer, if it is a Cell inside the outer one.
   llvm::StringRef innerNorm;
 };
 
@@ -100,10 +101,10 @@ struct FamilyNames {
   /// The cast back from the norm's type; the cast into it is `cast`.
   llvm::StringRef normCastOut;
   llvm::StringRef biasAdd;
-  /// Names of the dropout operators: for results of the output projections of
-  /// attention and feed forward, relative to these; for the layer, where the
-  /// residual stream gets these results; and for the embedding's result. Empty
-  /// for families without.
+  /// Names of the dropout operators: for the results of the output projections
+  /// of attention and feed forward, relative to these; for the addition of
+  /// these results to the residual stream, relative to the layer; and for the
+  /// result of the embedding. Empty for families without them.
   llvm::StringRef linearDropout, residualDropout, embeddingDropout;
   AttentionNames attention;
   FeedForwardNames feedForward;

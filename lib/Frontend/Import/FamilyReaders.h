@@ -1,8 +1,8 @@
 //===- FamilyReaders.h - One reader per config class ------------*- C++ -*-===//
 //
-// Each fills a ModelSpec from model_config as one of MindSpore Transformers'
-// config classes does, defaults included. Sizes may still not fit together:
-// the caller checks that.
+// Each function fills a ModelSpec from model_config as one of MindSpore
+// Transformers' config classes does, including its defaults. The caller checks
+// that the sizes are consistent.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,10 +51,11 @@ void readTelechat3(SpecReader &reader, ModelSpec &spec);
 /// TeleChat3MoeConfig of the mcore training graph.
 void readTelechat3Moe(SpecReader &reader, ModelSpec &spec);
 
-/// hidden_size / num_heads, which must come out even.
+/// Returns hidden_size / num_heads, which must be an integer.
 int64_t divideHidden(SpecReader &reader, const ModelSpec &spec);
 
-/// Requires context_parallel 1; `whose` is the family in the message.
+/// Emits an error unless context_parallel is 1. `whose` is the family in the
+/// message.
 void rejectContextParallel(SpecReader &reader, const ModelSpec &spec,
                            llvm::StringRef whose);
 
@@ -64,25 +65,26 @@ void rejectContextParallel(SpecReader &reader, const ModelSpec &spec,
 void checkHeads(SpecReader &reader, const ModelSpec &spec,
                 SpecReader::Keys heads, SpecReader::Keys keyValueHeads);
 
-/// `heads` divide into `parts` on ranks; `keys` is to blame.
+/// Emits an error unless `heads` is divisible by `parts`, the number of ranks.
+/// The error refers to `keys`.
 void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
                     SpecReader::Keys keys);
 
-/// Sizes of heads that follow from those of latent attention.
+/// Sets the sizes of heads that depend on those of latent attention.
 void setLatentHeads(ModelSpec &spec);
 /// They rotate in pairs and divide on ranks; `heads` is to blame.
 void checkLatentHeads(SpecReader &reader, const ModelSpec &spec,
                       SpecReader::Keys heads);
 
-/// theta, extend_method and scaling_factor as FreqsMgr uses them; `size`
-/// dimensions of a head rotate.
+/// Reads theta, extend_method and scaling_factor as FreqsMgr does. `size`
+/// dimensions of a head are rotated.
 void readRotary(SpecReader &reader, ModelSpec &spec, SpecReader::Keys base,
                 int64_t size, llvm::StringRef defaultMethod = "None",
                 double defaultBase = 10000.0);
 
-/// YaRN (Peng et al., 2023): waves that turn less than `betaSlow` times within
-/// `length` positions are stretched by `factor`, those that turn more than
-/// `betaFast` times stay, and those between mix both.
+/// YaRN (Peng et al., 2023): waves with fewer than `betaSlow` turns within
+/// `length` positions are stretched by `factor`, those with more than
+/// `betaFast` turns are unchanged, and those between are interpolated.
 struct YarnSpec {
   double factor = 1.0;
   double length = 4096.0;
@@ -96,8 +98,8 @@ double getYarnScale(double factor, double scale);
 /// are for the caller.
 void setYarnFrequencies(const YarnSpec &yarn, RotarySpec &rotary);
 
-/// rope_scaling of a config.json, for a rotary embedding that is read but for
-/// it.
+/// Reads rope_scaling of a config.json. All other properties of the rotary
+/// embedding are set.
 void readRopeScaling(SpecReader &reader, ModelSpec &spec);
 
 } // namespace mf

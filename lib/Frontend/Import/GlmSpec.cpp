@@ -5,7 +5,7 @@
 
 namespace mf {
 
-/// Rejects layers that GLMConfig can ask for, but no published file does.
+/// Rejects options of GLMConfig that no published file uses.
 static void rejectGlmVariants(SpecReader &reader) {
   const std::string activation = reader.readString({"activation_func"}, "GELU");
   if (activation != "GELU")
@@ -55,7 +55,7 @@ static void readGlmTypes(SpecReader &reader, ModelSpec &spec) {
   spec.softmaxType = reader.readType({"softmax_compute_type"}, DType::F32);
   spec.headType = spec.computeType;
   spec.rotaryType = spec.computeType;
-  // The table and so the stream are fp32 whatever the keys say.
+  // The table, and thus the residual stream, is fp32 regardless of the keys.
   spec.embeddingType = DType::F32;
   spec.residualType = DType::F32;
 }

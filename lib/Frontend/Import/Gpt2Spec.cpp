@@ -16,7 +16,7 @@ static Activation readGpt2Activation(SpecReader &reader) {
   return Activation::Gelu;
 }
 
-/// Rejects layers that GPT2Config can ask for, but no published file does.
+/// Rejects options of GPT2Config that no published file uses.
 static void rejectGpt2Variants(SpecReader &reader) {
   if (reader.readBool({"post_layernorm_residual"}, false))
     reader.diagnostics.error(reader.locate({"post_layernorm_residual"}),
@@ -65,7 +65,7 @@ void readGpt2(SpecReader &reader, ModelSpec &spec) {
   spec.paramType = reader.readType({"param_init_type"}, DType::F32);
   spec.normType = reader.readType({"layernorm_compute_type"}, DType::F32);
   spec.softmaxType = reader.readType({"softmax_compute_type"}, DType::F32);
-  // The tables are fp32 whatever param_init_type says.
+  // The tables are fp32 regardless of param_init_type.
   spec.embeddingType = DType::F32;
   spec.residualType = spec.computeType;
   if (spec.tableCut != VocabularyCut::None)

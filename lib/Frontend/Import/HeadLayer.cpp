@@ -113,8 +113,8 @@ Value HeadBuilder::addLogits(Value hidden, Value weight) {
   return cells.cast(logits, DType::F32, "cast");
 }
 
-/// Logits of the model, and of each depth. DeepSeek's head runs once, on the
-/// tokens of all depths one after another.
+/// Returns the logits of the model and of each depth. DeepSeek's head runs
+/// once, on the concatenated tokens of all depths.
 SmallVector<Value> HeadBuilder::addAllLogits(Value weight) {
   SmallVector<Value> hidden;
   for (int64_t index = depth; index >= 0; --index)
@@ -133,7 +133,8 @@ SmallVector<Value> HeadBuilder::addAllLogits(Value weight) {
   return hidden;
 }
 
-/// Labels that lie `index` tokens further; the last tokens have none.
+/// Returns the loss for the labels `index` tokens later. The last tokens have
+/// none.
 Value HeadBuilder::addLoss(Value logits, int64_t index) {
   const int64_t rows = spec.microBatchSize * spec.sequenceLength;
   logits = cells.reshape(logits, {rows, spec.vocabSize}, "reshape");

@@ -1,9 +1,10 @@
 //===- HuggingFaceDeepSeek.cpp - config.json of DeepSeek-V2 and V3 --------===//
 //
 // These models are read as models of the mcore training graph, whose weights
-// have the same meaning: neighbours rotate, and the layers that predict more
-// tokens take the hidden state behind the last norm. Two things follow the
-// published classes instead: the tables' amplitude and the scale of scores.
+// have the same meaning: adjacent dimensions are rotated as a pair, and the
+// layers that predict more tokens read the hidden state after the last norm.
+// The amplitude of the tables and the scale of the scores are those of the
+// published classes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,8 @@
 //===- HuggingFaceExperts.cpp - Experts of a config.json ------------------===//
 //
-// Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2 and V3. Their experts take all of
-// their tokens, as MoEV3's and mcore's do. Every token is in one row of the
-// router unless
-// --router-rows says otherwise.
+// Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2 and V3. Their experts process all
+// of their tokens, as in MoEV3 and mcore. All tokens are in one row of the
+// router unless --router-rows sets another number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +14,7 @@ namespace {
 
 using Keys = SpecReader::Keys;
 
-/// How many experts a token has, among how many.
+/// Reads the number of experts per token and the total number of experts.
 void readChoice(SpecReader &reader, Keys counts, ExpertSpec &experts) {
   experts.numExperts = reader.readSize(counts, std::nullopt);
   experts.router.numChosen =
@@ -28,7 +27,7 @@ void readChoice(SpecReader &reader, Keys counts, ExpertSpec &experts) {
             llvm::Twine(experts.router.numChosen));
 }
 
-/// Losses that a training with these classes adds only if it asks for them.
+/// Training with these classes adds the losses only on request.
 void readLosses(SpecReader &reader) {
   reader.markRead({"router_aux_loss_coef"});
   if (reader.readBool({"output_router_logits"}, false))
@@ -38,8 +37,8 @@ void readLosses(SpecReader &reader) {
         "training YAML has aux_loss_types and aux_loss_factors");
 }
 
-/// Layers with a dense feed forward: those listed, and all whose number,
-/// counted from 1, is no multiple of the step.
+/// Layers with a dense feed forward are the listed ones and those whose number,
+/// counted from 1, is not a multiple of the step.
 void readSparseLayers(SpecReader &reader, const ModelSpec &spec,
                       ExpertSpec &experts) {
   constexpr int64_t most = 10000;
@@ -82,8 +81,8 @@ ExpertSpec &addExperts(ModelSpec &spec) {
   return experts;
 }
 
-/// The first layers, and all whose number is no multiple of the frequency, are
-/// dense.
+/// The first layers are dense, and those whose index is not a multiple of the
+/// frequency.
 void readDenseLayers(SpecReader &reader, const ModelSpec &spec,
                      ExpertSpec &experts) {
   constexpr int64_t most = 10000;
@@ -95,8 +94,8 @@ void readDenseLayers(SpecReader &reader, const ModelSpec &spec,
     experts.layers.push_back(i >= experts.firstLayer && i % frequency == 0);
 }
 
-/// Tokens choose among the experts of the best groups, whose score is the sum
-/// of their `numSummed` best experts'.
+/// Tokens choose among the experts of the best groups. The score of a group is
+/// the sum of the `numSummed` highest scores of its experts.
 void readGroups(SpecReader &reader, int64_t numSummed, ExpertSpec &experts) {
   RoutingGroups groups;
   groups.num = reader.readSize({"n_group"}, 1);
@@ -118,7 +117,7 @@ void readGroups(SpecReader &reader, int64_t numSummed, ExpertSpec &experts) {
     experts.router.groups = groups;
 }
 
-/// Reads the keys that V2 and V3 share; none if all layers are dense.
+/// Reads the keys that V2 and V3 share. Returns null if all layers are dense.
 ExpertSpec *readDeepSeekExperts(SpecReader &reader, ModelSpec &spec,
                                 llvm::StringRef score) {
   if (!reader.find({"n_routed_experts"}))

@@ -10,7 +10,7 @@ namespace mf {
 
 // Each fills `spec.experts`; sizes of the model have been read.
 void readMixtralExperts(SpecReader &reader, ModelSpec &spec);
-/// Qwen3-MoE, and what Qwen2-MoE has in common with it.
+/// Reads Qwen3-MoE, and the keys of Qwen2-MoE that are the same.
 void readQwenExperts(SpecReader &reader, ModelSpec &spec);
 void readQwen2Experts(SpecReader &reader, ModelSpec &spec);
 void readDeepSeek2Experts(SpecReader &reader, ModelSpec &spec);

@@ -113,7 +113,7 @@ static const ModelType *readModelType(SpecReader &reader) {
   return nullptr;
 }
 
-/// rope_theta, which newer files have in rope_parameters.
+/// Newer files have rope_theta in rope_parameters.
 static void readRopeTheta(SpecReader &reader, ModelSpec &spec) {
   double theta = reader.readPositive({"rope_theta"}, 10000.0);
   if (Node parameters = reader.find({"rope_parameters"}); parameters.isMap()) {
@@ -152,7 +152,8 @@ static void readCommon(SpecReader &reader, bool hasHeads, ModelSpec &spec) {
                                  quote(activation));
 }
 
-/// Attention sees all tokens; a window that would hide some is said.
+/// Attention is lowered for all tokens. Emits a warning for a window that would
+/// mask some.
 static void checkWindow(SpecReader &reader, const ModelSpec &spec) {
   std::optional<int64_t> window = reader.readOptionalSize({"sliding_window"});
   if (window && *window < spec.sequenceLength &&

@@ -1,6 +1,6 @@
 //===- LatentAttention.cpp - Latents, heads and their attention -----------===//
 //
-// As DeepSeek-V2's multi-head latent attention in the class that trains it.
+// DeepSeek-V2's multi-head latent attention, as in the training class.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,8 +81,8 @@ SmallVector<Value> LatentAttentionBuilder::addParts(Value together,
   return parts;
 }
 
-/// Ranks that share out heads have these projections whole: latents are for all
-/// heads.
+/// These projections are not sharded on ranks that shard heads: all heads use
+/// the latents.
 Latents LatentAttentionBuilder::addLatents(Value input) {
   const int64_t keyValueWidth = latent.keyValueRank;
   const int64_t queryWidth = latent.queryRank.value_or(getQuerySize());
@@ -90,7 +90,7 @@ Latents LatentAttentionBuilder::addLatents(Value input) {
     SmallVector<int64_t> widths = {queryWidth, keyValueWidth,
                                    latent.rotarySize};
     Matrices matrices = {0, widths, {}};
-    // Queries without a latent are those of each head.
+    // Queries without a latent are separate for each head.
     if (!latent.queryRank)
       matrices = {0,
                   {latent.plainSize, latent.rotarySize},
@@ -131,8 +131,8 @@ Value LatentAttentionBuilder::addNorm(Value value, StringRef name) {
   return cells.addNorm(value);
 }
 
-/// [batch, sequence, heads * sum of `sizes`] by head to one value per size,
-/// [batch, heads, sequence, size].
+/// Splits [batch, sequence, heads * sum of `sizes`] into one value per size,
+/// each [batch, heads, sequence, size].
 SmallVector<Value> LatentAttentionBuilder::splitHeads(Value flat,
                                                       ArrayRef<int64_t> sizes) {
   const int64_t width = std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
@@ -184,8 +184,8 @@ LatentHeads LatentAttentionBuilder::addUpProjections(const Latents &latents) {
 // Rotation
 //===----------------------------------------------------------------------===//
 
-/// Weights of the mcore graph have dimensions that rotate together beside each
-/// other: the even ones are moved before the odd ones.
+/// In the weights of the mcore graph, dimensions that are rotated as a pair are
+/// adjacent. The even ones are moved before the odd ones.
 Value LatentAttentionBuilder::rotate(Value heads) {
   if (spec.rotary.movesPairs) {
     SmallVector<int64_t> shape(getShape(heads));
@@ -221,7 +221,8 @@ Value LatentAttentionBuilder::addRotaryKeys(Value rotaryKey) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// Values as wide as keys have zeros behind them, and so has the result.
+/// Values are padded with zeros to the width of keys, so the result has
+/// padding, too.
 Value LatentAttentionBuilder::addFlash(const AttentionHeads &heads) {
   Value value = heads.value;
   const int64_t room = latent.getKeySize() - latent.valueSize;

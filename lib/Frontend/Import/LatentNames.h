@@ -1,7 +1,7 @@
 //===- LatentNames.h - Names of latent attention ----------------*- C++ -*-===//
 //
 // The names that MindSpore Transformers' classes of latent attention give their
-// Cells and primitives, as tables: the names decide which weights are stored
+// Cells and primitives, as tables. The names determine which weights are stored
 // together.
 //
 //===----------------------------------------------------------------------===//
@@ -16,22 +16,23 @@
 namespace mf {
 
 /// Names relative to the attention Cell. A projection without a name is part of
-/// another: `queryDown` of `down`, say.
+/// another one: `queryDown` is part of `down`, for example.
 struct LatentNames {
   llvm::StringRef cell;
-  /// From the layer's input: all at once, or the query's latent and those of
-  /// keys and values with the rotating part of the key, or each alone.
+  /// Projections of the layer's input. There is one for all parts; or one for
+  /// the query's latent and one for the keys' and values' latent with the
+  /// rotated part of the key; or one for each part.
   llvm::StringRef down;
   llvm::StringRef queryDown;
   llvm::StringRef keyValueDown;
   llvm::StringRef latentDown, rotaryKeyDown;
-  /// Projections from a latent: of all heads at once, or one for each part of a
+  /// Projections of a latent: one for all heads, or one for each part of a
   /// head.
   llvm::StringRef queryUp;
   llvm::StringRef queryPlain, queryRotary;
   llvm::StringRef keyValueUp;
   llvm::StringRef keyUp, valueUp;
-  /// From the layer's input, where queries have no latent.
+  /// The projection of the layer's input if queries have no latent.
   llvm::StringRef query;
   llvm::StringRef queryNorm, keyValueNorm;
 

@@ -7,7 +7,7 @@ using namespace mf::ir;
 
 namespace mf {
 
-/// The numbers of the rows that each sample reads, for all samples.
+/// The indices of the rows that each sample reads; the same for all samples.
 static constexpr llvm::StringLiteral prefixTokens = "prefix_tokens";
 
 static std::string getPrefixName(const ModelSpec &spec, StringRef leaf) {
@@ -30,7 +30,7 @@ Type getPrefixType(MLIRContext *context, const ModelSpec &spec) {
 // Parameters
 //===----------------------------------------------------------------------===//
 
-/// A linear layer in fp16, as all behind the table is.
+/// Adds a linear layer in fp16, the type of all layers after the table.
 static void addDenseParameters(OpBuilder &builder, ModelOp model,
                                const ModelSpec &spec, StringRef leaf,
                                int64_t numInputs, int64_t numOutputs) {
@@ -113,8 +113,8 @@ static Value addDense(CellBuilder &cells, StringRef leaf, Value input) {
   return cells.add(product, cells.getParameter(name + ".bias"), "bias_add");
 }
 
-/// tanh(x) = 2 sigmoid(2 x) - 1, in fp32, where the difference keeps the digits
-/// that fp16 has.
+/// Computes tanh(x) as 2 sigmoid(2 x) - 1 in fp32, as the difference loses
+/// digits in fp16.
 static Value addTanh(CellBuilder &cells, Value input) {
   const std::string leaf = cells.spec.prefix->parameterPrefix + "_tanh.tanh";
   Value wide = cells.cast(input, DType::F32, leaf);

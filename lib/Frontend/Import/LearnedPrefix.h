@@ -7,26 +7,28 @@
 
 namespace mf {
 
-/// Zeros beside the causal mask, in place of which attention sees the prefix.
+/// The symbol of the zeros that are concatenated with the causal mask, so that
+/// all tokens attend to the prefix.
 inline constexpr llvm::StringLiteral learnedPrefixMaskTable =
     "learned_prefix_mask";
 
-/// The type in which layer after layer hands a layer's keys and values on:
-/// [2, batch, prefix, key and value heads * head size], keys first.
+/// Returns the type of the keys and values of a layer, which each layer passes
+/// to the next one: [2, batch, prefix, key and value heads * head size], keys
+/// first.
 mlir::Type getPrefixType(mlir::MLIRContext *context, const ModelSpec &spec);
 
-/// Adds the parameters of the prefix to the model, which all others stay
-/// untrained beside. The layers' keys and values come from `addPrefix`.
+/// Adds the parameters of the prefix to the model, the only trained ones.
+/// `addPrefix` computes the layers' keys and values from them.
 void addPrefixParameters(mf::ir::ModelOp model, const ModelSpec &spec);
 
 /// Makes the keys and values of all layers, in the embedding's layer.
 llvm::SmallVector<mlir::Value> addPrefix(CellBuilder &cells);
 
-/// Keys and values of the tokens behind those of the prefix, each [batch, key
-/// and value heads, prefix + sequence, head size].
+/// Concatenates the keys and values of the prefix with those of the tokens:
+/// each [batch, key and value heads, prefix + sequence, head size].
 void joinPrefix(CellBuilder &cells, mlir::Value prefix, AttentionHeads &heads);
 
-/// Makes all weights of the model but those of the prefix untrained.
+/// Marks all weights of the model except those of the prefix as untrained.
 void freezeBesidePrefix(mf::ir::ModelOp model, const ModelSpec &spec);
 
 } // namespace mf

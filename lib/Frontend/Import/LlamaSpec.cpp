@@ -74,7 +74,8 @@ void rejectContextParallel(SpecReader &reader, const ModelSpec &spec,
 /// TeleChat's layers of release 1.1 read it.
 static constexpr double leastWidth = 64.0;
 
-/// Whether ffn_dim_multiplier is the width of the feed forward.
+/// True if ffn_dim_multiplier is the width of the feed forward and not a
+/// factor.
 static bool isMultiplierWidth(SpecReader &reader) {
   return reader.readOptionalPositive({"ffn_dim_multiplier"}).value_or(1.0) >=
          leastWidth;
@@ -123,8 +124,10 @@ namespace {
 /// Defaults in which the config classes differ.
 struct LlamaDefaults {
   int64_t vocabSize = 32000;
-  std::optional<int64_t> numKeyValueHeads; ///< as many as heads
-  std::optional<int64_t> feedForwardSize;  ///< follows from hidden_size
+  std::optional<int64_t>
+      numKeyValueHeads; ///< The default is the number of heads.
+  std::optional<int64_t>
+      feedForwardSize; ///< The default depends on hidden_size.
   int64_t padTokenId = 0;
 };
 } // namespace
@@ -220,9 +223,9 @@ void readInternLm2(SpecReader &reader, ModelSpec &spec) {
                     "here: InternLM2's attention has no biases");
   spec.initializerRange =
       reader.readPositive({"initializer_range", "init_method_std"}, 0.01);
-  // Whatever param_init_type says.
+  // The type does not depend on param_init_type.
   spec.headType = DType::F16;
-  // The head's vocabulary is shared out over the replicas too.
+  // The vocabulary of the head is also sharded over the replicas.
   if (spec.headCut != VocabularyCut::None)
     spec.headCut = VocabularyCut::All;
   checkLlamaHeads(reader, spec);
@@ -240,14 +243,14 @@ void readQwen(SpecReader &reader, ModelSpec &spec) {
   checkLlamaHeads(reader, spec);
 }
 
-/// Whether the keys are those of TeleChat's layers of release 1.1.
+/// True if the keys are those of TeleChat's layers in release 1.1.
 static bool isFirstTelechat(SpecReader &reader) {
   return !reader.readOptionalSize({"intermediate_size"}) &&
          isMultiplierWidth(reader);
 }
 
-/// The first release drops before the bias, and nothing of the embedding or
-/// within flash attention.
+/// The first release applies dropout before the bias, and has none for the
+/// embedding or in flash attention.
 static void readTelechatDropout(SpecReader &reader, ModelSpec &spec,
                                 bool isFirstRelease) {
   spec.dropout.hidden = reader.readShare({"hidden_dropout_prob"});
@@ -264,8 +267,8 @@ static void readTelechatDropout(SpecReader &reader, ModelSpec &spec,
     spec.dropout.attention = reader.readShare({"attention_dropout_prob"});
 }
 
-/// Whether the head is the embedding's table: of the 7B model in all releases,
-/// and in release 1.1 of all but the 12B model.
+/// True if the head shares the embedding's table: for the 7B model in all
+/// releases, and in release 1.1 for all models but the 12B model.
 static bool isTelechatHeadTied(SpecReader &reader, bool isFirstRelease) {
   const std::string name =
       reader.readString({"net_name"}, reader.readString({"model_name"}, ""));
@@ -274,8 +277,8 @@ static bool isTelechatHeadTied(SpecReader &reader, bool isFirstRelease) {
   return isFirstRelease && name != "telechat_12b";
 }
 
-/// embedding_size is for all models but TeleChat3's of 36B parameters, which
-/// have a value there all the same.
+/// embedding_size applies to all models but TeleChat3's with 36B parameters,
+/// whose YAML has the key without effect.
 static void readEmbeddingSize(SpecReader &reader) {
   std::optional<int64_t> size = reader.readOptionalSize({"embedding_size"});
   if (size && reader.readString({"net_name"}, "") != "telechat3_36b")
@@ -287,8 +290,8 @@ static void readEmbeddingSize(SpecReader &reader) {
             "hidden_size");
 }
 
-/// With eod_reset attention keeps to the document that a token is in; positions
-/// are those in the sequence all the same.
+/// With eod_reset, attention is limited to the document of a token. Positions
+/// are still those in the sequence.
 static void readDocuments(SpecReader &reader, ModelSpec &spec) {
   if (!reader.readBool({"eod_reset"}, false))
     return;

@@ -50,8 +50,8 @@ llvm::StringRef getAdaptedClass(llvm::StringRef architecture) {
 // Keys
 //===----------------------------------------------------------------------===//
 
-/// Keys that other adapters have, that no release reads, or that say again what
-/// the model says. LoraConfig takes them all.
+/// Keys of other adapters, keys that no release reads, and keys that repeat the
+/// model's. LoraConfig accepts them all.
 static constexpr llvm::StringLiteral passedKeys[] = {
     "pet_type",          "in_channels",    "out_channels", "lora_a_init",
     "lora_b_init",       "pre_seq_len",    "mid_dim",      "dropout_rate",

@@ -7,13 +7,14 @@
 
 namespace mf {
 
-/// The class whose layers a class of network has: its own, but for the classes
-/// with adapters of releases 0.6 and 0.7 (LlamaForCausalLMWithLora).
+/// Returns the class whose layers a network class uses. This is the class
+/// itself, except for the classes with adapters of releases 0.6 and 0.7
+/// (LlamaForCausalLMWithLora).
 llvm::StringRef getAdaptedClass(llvm::StringRef architecture);
 
-/// Reads model_config.pet_config as `release` does, the newest without one;
-/// none if there is no such section or it has an error. `architecture` is the
-/// network's class as the YAML has it.
+/// Reads model_config.pet_config as `release` does; the default is the newest
+/// release. Returns none if there is no such section or it has an error.
+/// `architecture` is the network's class in the YAML.
 std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
                                  std::optional<Release> release,
                                  DiagnosticList &diagnostics);

@@ -1,7 +1,7 @@
 //===- McoreExperts.cpp - Experts of the mcore training graph -------------===//
 //
-// TransformerConfig: all keys are in model_config, under the names of Hugging
-// Face's config.json or Megatron's. Experts always take all of their tokens.
+// TransformerConfig has all keys in model_config, with the names of Hugging
+// Face's config.json or Megatron's. Experts always process all of their tokens.
 //
 //===----------------------------------------------------------------------===//
 
@@ -166,7 +166,8 @@ void McoreReader::readWidths() {
     ignore("use_shared_expert_gating", "False", "without shared experts");
 }
 
-/// moe_layer_freq: a number, or for each layer whether it has experts.
+/// moe_layer_freq is a number, or a list that says for each layer if it has
+/// experts.
 void McoreReader::readLayerFrequency() {
   constexpr llvm::StringLiteral key = "moe_layer_freq";
   Node value = reader.find({key});
@@ -215,7 +216,8 @@ void McoreReader::readLayers() {
 
 void McoreReader::readBias() {
   Keys keys = {"moe_router_enable_expert_bias", "balance_via_topk_bias"};
-  // The callback says when, and mf-read-config reads both.
+  // The callback controls the updates of the bias. mf-read-config reads both
+  // keys.
   reader.markRead({"moe_router_bias_update_rate", "topk_bias_update_rate"});
   if (!reader.readBool(keys, false))
     return;

@@ -57,7 +57,7 @@ static void readMcoreTypes(SpecReader &reader, ModelSpec &spec) {
                           : spec.computeType;
 }
 
-/// Reads the keys that the classes share, except those of attention.
+/// Reads the common keys of the classes, except those of attention.
 static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
                       ModelSpec &spec) {
   spec.family = ModelFamily::Mcore;
@@ -81,7 +81,7 @@ static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
   readMcoreTypes(reader, spec);
   checkHeadParts(reader, spec.numHeads, spec.ranks.getHeadParts(),
                  {"num_attention_heads", "num_heads"});
-  // vocab_emb_dp says nothing here.
+  // vocab_emb_dp has no effect here.
   spec.tableCut = spec.headCut = VocabularyCut::Model;
   spec.parallelOptimizerTable = true;
 }
@@ -176,7 +176,7 @@ static void readLatentAttention(SpecReader &reader, ModelSpec &spec,
   latent.layout = reader.readBool({"mla_qkv_concat"}, true)
                       ? LatentLayout::DownTogether
                       : LatentLayout::QueryApart;
-  // A written null says that queries have no latent.
+  // An explicit null means that queries have no latent.
   latent.queryRank = reader.readOptionalSize({"q_lora_rank"});
   if (!reader.getNode()["q_lora_rank"])
     latent.queryRank = 1536;

@@ -43,7 +43,7 @@ public:
   }
 
 private:
-  /// [batch, sequence, hidden] in the residual stream's type.
+  /// Returns [batch, sequence, hidden] in the residual stream's type.
   Type getHiddenType() {
     return RankedTensorType::get(
         {spec.microBatchSize, spec.sequenceLength, spec.hiddenSize},
@@ -201,8 +201,8 @@ private:
     cells.returnValues(results);
   }
 
-  /// The types that body layer `layer` takes: the hidden state, and what the
-  /// prefix has for this layer and for those behind it.
+  /// Returns the argument types of body layer `layer`: the hidden state, and
+  /// the prefix's keys and values for this layer and all later ones.
   SmallVector<Type> getHandedOn(int64_t layer) {
     SmallVector<Type> types = {getHiddenType()};
     if (spec.prefix)
@@ -231,8 +231,8 @@ private:
     cells.returnValues(values);
   }
 
-  /// Final norm and head, and what predicts later tokens: hidden states that
-  /// the head reads are handed on from layer to layer.
+  /// Adds the final norm, the head and the layers that predict later tokens.
+  /// Each layer passes the hidden states that the head reads to the next one.
   void addBehindBody() {
     NextTokenLayers later(model, spec, getHiddenType());
     const NextTokenSpec &next = spec.nextTokens;

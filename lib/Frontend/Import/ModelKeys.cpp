@@ -6,8 +6,8 @@
 
 namespace mf {
 
-/// Keys that cannot change the model of a training step: inference, bookkeeping
-/// and what other passes read from the same YAML.
+/// Keys that cannot change the model of a training step: keys of inference,
+/// bookkeeping, and keys that other passes read from the same YAML.
 static constexpr llvm::StringLiteral irrelevantKeys[] = {
     // Names of the model.
     "architectures",
@@ -134,7 +134,8 @@ namespace {
 /// does not.
 struct NotModelledKey {
   llvm::StringLiteral name;
-  llvm::StringLiteral neutral; ///< as Python prints them, separated by `|`
+  llvm::StringLiteral
+      neutral; ///< The spellings as Python prints them, separated by `|`.
   /// The effect that another value has on the step.
   llvm::StringLiteral effect = "changes the training step";
 };
@@ -166,7 +167,7 @@ static constexpr NotModelledKey notModelledKeys[] = {
     {"use_sliding_window", "False"},
 };
 
-/// Whether `value` is one of the spellings; numbers compare as numbers.
+/// True if `value` has one of the spellings. Numbers are compared by value.
 static bool isNeutral(const Node &value, llvm::StringRef neutral) {
   std::string text = value.repr();
   llvm::SmallVector<llvm::StringRef> spellings;
@@ -179,7 +180,7 @@ static bool isNeutral(const Node &value, llvm::StringRef neutral) {
   });
 }
 
-/// Names that a misspelt key may have been meant as.
+/// Returns the names to which a misspelt key is compared.
 static llvm::SmallVector<llvm::StringRef>
 getCandidates(const SpecReader &reader) {
   llvm::SmallVector<llvm::StringRef> names;

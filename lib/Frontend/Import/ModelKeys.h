@@ -7,8 +7,8 @@
 
 namespace mf {
 
-/// Warns about the keys of `written` that `reader` did not read: those that
-/// would change the training step but are not modelled, and unknown ones.
+/// Warns about the keys of `written` that `reader` did not read: unknown keys,
+/// and keys that would change the training step but are not modelled.
 void reportUnreadKeys(const SpecReader &reader, const Node &written);
 
 } // namespace mf

@@ -90,7 +90,7 @@ static constexpr Architecture architectures[] = {
     {"telechat3", readTelechat3, /*isMcore=*/true},
     {"TeleChat3MoeForCausalLM", readTelechat3Moe, /*isMcore=*/true},
     {"telechat3_moe", readTelechat3Moe, /*isMcore=*/true},
-    // Configuration classes, where model_config.type is all that is there.
+    // The configuration classes, for a YAML with only model_config.type.
     {"LlamaConfig", readLlama},
     {"InternLMConfig", readInternLm},
     {"InternLM2Config", readInternLm2},
@@ -143,7 +143,8 @@ static std::optional<LoraSpec> readAdapters(const TrainingConfig &config,
   return std::nullopt;
 }
 
-/// Where the YAML leaves to the file system what describes the model.
+/// Adds a note if the description of the model is in a folder that the YAML
+/// names.
 static void attachPretrainedNote(const TrainingConfig &config,
                                  Diagnostic &error) {
   if (Node folder = findPretrainedFolder(config))
@@ -201,7 +202,8 @@ std::optional<Release> parseRelease(llvm::StringRef text) {
 // The rest
 //===----------------------------------------------------------------------===//
 
-/// trainer.model_name if it can be a symbol name as it is, else the family.
+/// Returns trainer.model_name if it is a valid symbol name, otherwise the name
+/// of the family.
 static std::string chooseName(const TrainingConfig &config,
                               ModelFamily family) {
   llvm::StringRef name = config.root["trainer"]["model_name"].getText();
@@ -231,7 +233,7 @@ void applyOverrides(const ModelOverrides &overrides, ModelSpec &spec,
   apply(overrides.batchSize, "--batch-size", spec.microBatchSize);
 }
 
-/// A head that is the embedding's table lies as the table does.
+/// A head that shares the embedding's table has the layout of the table.
 static void placeTiedHead(const SpecReader &reader, ModelSpec &spec) {
   if (!spec.tiesWordEmbeddings)
     return;
@@ -257,8 +259,8 @@ static void placeTiedHead(const SpecReader &reader, ModelSpec &spec) {
             llvm::Twine(own) + " and does not compile this");
 }
 
-/// Checks that attention can run where a sequence is shared out among ranks, or
-/// runs in pieces.
+/// Checks that attention supports a sequence that is sharded over ranks or
+/// processed in pieces.
 static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
                        DiagnosticList &diagnostics) {
   if (spec.ranks.contextParallel > 1 && !spec.usesFlashAttention)
@@ -278,7 +280,7 @@ static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
                                  llvm::Twine(pieces) + " pieces");
 }
 
-/// Warnings come where operators are fused.
+/// The pass that fuses operators emits the warnings.
 static FusionConfig readFusionNames(const TrainingConfig &config, bool isMcore,
                                     DiagnosticList &diagnostics) {
   DiagnosticList found;

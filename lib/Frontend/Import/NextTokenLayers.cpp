@@ -25,8 +25,8 @@ static SmallVector<Value> getArguments(const CellBuilder &cells, int64_t begin,
 // The embedding of a later token
 //===----------------------------------------------------------------------===//
 
-/// The table is the first one, which may be on another stage. The last tokens
-/// of a sequence have none behind them: 0 stands for it.
+/// The parameters are tied to the first table, which may be on another stage.
+/// The last tokens of a sequence have no next token; 0 is used instead.
 void NextTokenLayers::addEmbedding(int64_t index) {
   // The hidden state of the depth before, and of all before that.
   const int64_t numHidden = 1 + index;
@@ -65,8 +65,9 @@ void NextTokenLayers::addEmbedding(int64_t index) {
 // Joining, and the layer
 //===----------------------------------------------------------------------===//
 
-/// A projection of both, normalised, side by side. The mcore graph puts the
-/// embedding first, and shares the outputs out as any other linear layer's.
+/// Concatenates both normalised values and projects the result. In the mcore
+/// graph the embedding comes first, and the outputs are sharded as in other
+/// linear layers.
 Value NextTokenLayers::join(CellBuilder &cells, Value previous,
                             Value embedding) {
   const NextTokenNames &next = names.nextTokens;
@@ -87,8 +88,8 @@ Value NextTokenLayers::join(CellBuilder &cells, Value previous,
   return cells.cast(joined, spec.residualType, "cast");
 }
 
-/// Takes the newest hidden state, the older ones and the embedding; gives what
-/// both make, and all hidden states.
+/// The arguments are the newest hidden state, the older ones and the embedding.
+/// The results are the joined value and all hidden states.
 void NextTokenLayers::addFuser(int64_t index) {
   const int64_t numHidden = 1 + index;
   CellBuilder cells(model, spec, number("mtp_hidden_fusers", index),
@@ -103,7 +104,7 @@ void NextTokenLayers::addFuser(int64_t index) {
   cells.returnValues(results);
 }
 
-/// A loss of experts comes behind the hidden states.
+/// The loss of the experts follows the hidden states.
 SmallVector<Type> NextTokenLayers::getResultTypes(int64_t numHidden,
                                                   bool hasExperts) const {
   SmallVector<Type> types = getHiddenTypes(numHidden);
@@ -161,7 +162,8 @@ void NextTokenLayers::add(int64_t index) {
   addLayer(index);
 }
 
-/// The newest hidden state stands first, that of depth d of D at D - 1 - d.
+/// The newest hidden state comes first, so that of depth d of D is at index D -
+/// 1 - d.
 void NextTokenLayers::addOutputNorms() {
   const int64_t depth = spec.nextTokens.depth;
   for (int64_t index = 0; index < depth; ++index) {

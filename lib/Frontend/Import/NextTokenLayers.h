@@ -1,8 +1,9 @@
 //===- NextTokenLayers.h - Layers that predict later tokens -----*- C++ -*-===//
 //
-// The final norm, the head, and between body and head the layers that predict
-// later tokens. Hidden states that the head reads go through the layers behind
-// them: each layer takes the newest first, then the others as they came.
+// This file adds the final norm, the head and, between body and head, the
+// layers that predict later tokens. The hidden states that the head reads pass
+// through all later layers: the arguments of each layer are the newest one,
+// followed by the others in unchanged order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,16 +25,17 @@ llvm::SmallVector<llvm::StringRef, 2> getVocabularyAxes(VocabularyCut cut);
 /// Adds layers to the end of a model.
 class NextTokenLayers {
 public:
-  /// `hidden` is the type of the stream between layers.
+  /// `hidden` is the type of the residual stream between layers.
   NextTokenLayers(mf::ir::ModelOp model, const ModelSpec &spec,
                   mlir::Type hidden)
       : model(model), spec(spec), names(getFamilyNames(spec.family)),
         hidden(hidden) {}
 
-  /// The layers of depth `index`: the embedding of the token `index` + 1
-  /// behind, what joins it, and the layer.
+  /// Adds the layers of depth `index`: the embedding of the token `index` + 1
+  /// positions later, the layer that joins it with the hidden state, and the
+  /// body layer.
   void add(int64_t index);
-  /// The norm of each depth, behind the final one.
+  /// Adds the norm of each depth, after the final norm.
   void addOutputNorms();
 
 private:
@@ -55,11 +57,11 @@ private:
   mlir::Type hidden;
 };
 
-/// The final norm, of the hidden state that came first of `numKept` + 1.
+/// Adds the final norm of the first of `numKept` + 1 hidden states.
 void addFinalNorm(mf::ir::ModelOp model, const ModelSpec &spec,
                   mlir::Type hidden, int64_t numKept);
 
-/// The head and the loss, and those of later tokens.
+/// Adds the head with the loss, and the losses of later tokens.
 void addHead(mf::ir::ModelOp model, const ModelSpec &spec, mlir::Type hidden);
 
 } // namespace mf

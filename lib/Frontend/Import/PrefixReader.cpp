@@ -16,7 +16,7 @@ bool asksForPrefix(const Node &section, const Node &architecture) {
          (section.isMap() && hasPrefixType(section));
 }
 
-/// Keys that other adapters have; the trainer's classes of keys take them all.
+/// Keys of other adapters, which the trainer's config classes accept.
 static constexpr llvm::StringLiteral passedPrefixKeys[] = {
     "pet_type",       "lora_rank",      "lora_alpha",       "lora_dropout",
     "target_modules", "exclude_layers", "pre_seq_len",      "prefix_projection",
@@ -63,7 +63,8 @@ std::optional<PrefixSpec> readPrefix(const Node &section,
       spec.middleSize = middleSize;
     spec.dropout = reader.readShare({"dropout_prob"}, 0.01);
   }
-  // The class of its own takes MindPet's encoder, whose table is in fp32.
+  // The network class with a prefix uses MindPet's encoder, whose table is in
+  // fp32.
   spec.tableType = isOwnClass ? DType::F32 : DType::F16;
   spec.cell = isOwnClass ? "prefix_encoder" : "prefix_layers";
   spec.parameterPrefix =

@@ -10,11 +10,11 @@ namespace mf {
 /// The class that ChatGLM2WithPtuning2 is trained as.
 inline constexpr llvm::StringLiteral prefixClass = "ChatGLM2WithPtuning2";
 
-/// Whether `section`, model_config.pet_config, asks for a trained prefix. The
-/// class ChatGLM2WithPtuning2 has one whatever the section says.
+/// True if `section`, model_config.pet_config, requests a trained prefix. The
+/// class ChatGLM2WithPtuning2 always has one.
 bool asksForPrefix(const Node &section, const Node &architecture);
 
-/// Reads what `asksForPrefix` is true for; none if it has an error.
+/// Reads the prefix if `asksForPrefix` is true. Returns none after an error.
 std::optional<PrefixSpec> readPrefix(const Node &section,
                                      const Node &architecture,
                                      DiagnosticList &diagnostics);

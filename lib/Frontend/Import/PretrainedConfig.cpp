@@ -1,4 +1,4 @@
-//===- PretrainedConfig.cpp - config.json beside the YAML -----------------===//
+//===- PretrainedConfig.cpp - The config.json of a YAML's model -----------===//
 
 #include "PretrainedConfig.h"
 #include "llvm/ADT/StringExtras.h"

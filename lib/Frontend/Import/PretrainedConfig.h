@@ -1,4 +1,4 @@
-//===- PretrainedConfig.h - config.json beside the YAML ---------*- C++ -*-===//
+//===- PretrainedConfig.h - The config.json of a YAML's model ---*- C++ -*-===//
 
 #ifndef MF_LIB_IMPORT_PRETRAINEDCONFIG_H
 #define MF_LIB_IMPORT_PRETRAINEDCONFIG_H
@@ -7,16 +7,18 @@
 
 namespace mf {
 
-/// pretrained_model_dir as text, or undefined if it says nothing.
+/// Returns pretrained_model_dir if it is text, or an undefined node if it is
+/// missing or empty.
 Node findPretrainedFolder(const TrainingConfig &config);
 
-/// Errors if a config.json was added, which only mcore models read. Says
-/// whether there was none.
+/// Emits an error if a config.json was added: only mcore models read it.
+/// Returns true if there was none.
 bool checkNoPretrainedConfig(const TrainingConfig &config,
                              DiagnosticList &diagnostics);
 
-/// Errors if the YAML leaves sizes of an mcore model to the config.json in
-/// pretrained_model_dir and that was not given. Says whether all is there.
+/// Emits an error if the YAML of an mcore model leaves sizes to the config.json
+/// in pretrained_model_dir and that file was not given. Returns true if no size
+/// is missing.
 bool checkPretrainedSizes(const TrainingConfig &config,
                           DiagnosticList &diagnostics);
 

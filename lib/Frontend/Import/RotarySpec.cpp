@@ -7,9 +7,9 @@ namespace mf {
 
 constexpr double pi = 3.14159265358979323846;
 
-/// Llama 3.1: waves that are long beside the length that the model was first
-/// trained with are stretched by `factor`, short ones stay, and those between
-/// mix both.
+/// Llama 3.1: waves that are long relative to the original training length are
+/// stretched by `factor`, short ones are unchanged, and those between are
+/// interpolated.
 static void readLlama3(SpecReader &reader, RotarySpec &rotary) {
   const double factor = reader.readPositive({"factor"}, 8.0);
   const double low = reader.readPositive({"low_freq_factor"}, 1.0);
@@ -44,7 +44,7 @@ void setYarnFrequencies(const YarnSpec &yarn, RotarySpec &rotary) {
   if (rotary.base <= 1)
     return;
   const auto size = static_cast<double>(rotary.size);
-  // The dimension whose wave turns so often within the length.
+  // Returns the dimension whose wave has `turns` turns within the length.
   auto getDimension = [&](double turns) {
     return size * std::log(yarn.length / (2 * pi * turns)) /
            (2 * std::log(rotary.base));
@@ -64,7 +64,8 @@ void setYarnFrequencies(const YarnSpec &yarn, RotarySpec &rotary) {
   }
 }
 
-/// scaling_factor of extend_method YARN: these keys, and all of them.
+/// Reads scaling_factor of extend_method YARN, in which all of these keys are
+/// required.
 static void readYarn(SpecReader &reader, RotarySpec &rotary) {
   YarnSpec yarn;
   const struct {
@@ -94,7 +95,7 @@ static void readYarn(SpecReader &reader, RotarySpec &rotary) {
                      getYarnScale(yarn.factor, yarn.scaleOfAllDims);
 }
 
-/// A method whose scaling_factor is a map of `keys`.
+/// Reads a method whose scaling_factor is a map of `keys`.
 static void readScalingMap(SpecReader &reader, RotarySpec &rotary,
                            llvm::StringRef method, llvm::StringRef keys,
                            void (*read)(SpecReader &, RotarySpec &)) {

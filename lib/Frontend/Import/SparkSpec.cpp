@@ -5,8 +5,7 @@
 
 namespace mf {
 
-/// Rejects layers that IFlytekSparkConfig can ask for, but no published file
-/// does.
+/// Rejects options of IFlytekSparkConfig that no published file uses.
 static void rejectSparkVariants(SpecReader &reader) {
   constexpr llvm::StringLiteral norms[] = {
       "post_layernorm_residual", "apply_residual_connection_post_layernorm"};
@@ -39,7 +38,7 @@ static void readSparkTypes(SpecReader &reader, ModelSpec &spec) {
   spec.normType = reader.readType({"layernorm_compute_type"}, DType::F32);
   spec.softmaxType = reader.readType({"softmax_compute_type"}, DType::F16);
   spec.rotaryType = spec.computeType;
-  // A table is not stored in bf16, but what it gives is.
+  // The table is never stored in bf16, but its result may be bf16.
   spec.residualType = reader.readType({"embedding_init_type"}, DType::F32);
   spec.embeddingType =
       spec.residualType == DType::BF16 ? DType::F32 : spec.residualType;
@@ -67,7 +66,7 @@ void readSpark(SpecReader &reader, ModelSpec &spec) {
   rejectSparkVariants(reader);
   readWindow(reader, spec);
   spec.usesLayerNorm = true;
-  // It has factors of normType all the same.
+  // Only the weights of the norm are in normType.
   spec.castsNormInput = false;
   spec.activation = Activation::Gelu;
   spec.queryKeyValueBias = true;

@@ -29,7 +29,7 @@ private:
 static void addExperts(const ModelSpec &spec, CheckedSum &sum) {
   const ExpertSpec &experts = *spec.experts;
   int64_t hidden = spec.hiddenSize;
-  sum.add({experts.numExperts, hidden}); // router
+  sum.add({experts.numExperts, hidden}); // The router.
   sum.add({3, experts.numExperts, hidden, experts.width});
   if (experts.capacity && experts.capacity->hasBias)
     sum.add({experts.numExperts, hidden});
@@ -38,7 +38,7 @@ static void addExperts(const ModelSpec &spec, CheckedSum &sum) {
     sum.add({hidden});
 }
 
-/// All but the output projection.
+/// Adds all parameters but those of the output projection.
 static void addLatentAttention(const ModelSpec &spec,
                                const LatentAttentionSpec &latent,
                                CheckedSum &sum) {
@@ -61,7 +61,7 @@ static std::optional<int64_t> getLayerParameterCount(const ModelSpec &spec,
   int64_t hidden = spec.hiddenSize;
   int64_t keyValue = spec.getKeyValueSize();
   CheckedSum sum;
-  sum.add({spec.usesLayerNorm ? 4 : 2, hidden}); // norms
+  sum.add({spec.usesLayerNorm ? 4 : 2, hidden}); // Norms.
   if (spec.latent) {
     addLatentAttention(spec, *spec.latent, sum);
   } else {
@@ -104,7 +104,7 @@ std::optional<int64_t> getParameterCount(const ModelSpec &spec) {
       return std::nullopt;
     sum.add({numLayers, *layer});
   }
-  // Behind the model: what joins, and three norms.
+  // After the model: the joining projections and three norms per depth.
   sum.add({depth, 2, spec.hiddenSize, spec.hiddenSize});
   sum.add({depth, 3, spec.hiddenSize});
   sum.add({spec.vocabSize, spec.hiddenSize});
@@ -161,8 +161,8 @@ static void addExpertTensors(const ModelSpec &spec, CheckedSum &elements) {
                 2 * experts.sharedWidth});
 }
 
-/// Sizes that no model has, far above those that any has. Without an error
-/// here they would be errors of memory, which name no key.
+/// Rejects sizes far above those of any real model. Otherwise they would cause
+/// out-of-memory errors, which do not name a key.
 static bool checkSizes(const SpecReader &reader, const ModelSpec &spec) {
   // Feed forwards are 2 to 10 times as wide as their input, but models for
   // tests may be narrow.

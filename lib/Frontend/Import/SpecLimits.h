@@ -8,20 +8,21 @@
 
 namespace mf {
 
-/// An error for keys of `model` that say that it has experts; `where` says
-/// where they are expected.
+/// Emits an error for keys of `model` that request experts. `where` says in the
+/// message where such keys are expected.
 void rejectExperts(const Node &model, llvm::StringRef where,
                    DiagnosticList &diagnostics);
 
-/// Errors for keys of latent attention in a model whose family has none.
+/// Emits errors for keys of latent attention in a model whose family does not
+/// support it.
 void rejectLatentAttention(const Node &model, DiagnosticList &diagnostics);
 
-/// Replaces sizes as the command line asks.
+/// Replaces sizes by those of the command line.
 void applyOverrides(const ModelOverrides &overrides, ModelSpec &spec,
                     DiagnosticList &diagnostics);
 
-/// Errors for a model whose tensors' sizes in bytes would not fit 64 bits, or
-/// one of whose sizes is larger than anyone can mean, at its key.
+/// Emits an error, at the key, for a model whose tensors' sizes in bytes do not
+/// fit into 64 bits or with an unreasonably large size.
 void checkLimits(const SpecReader &reader, const ModelSpec &spec);
 
 } // namespace mf

@@ -11,9 +11,10 @@
 
 namespace mf {
 
-/// Reads the keys of one map. Every read takes the names a key goes by, the
-/// preferred one first; a missing or null key gives the default, a value of
-/// the wrong type is an error at its place and gives the default too.
+/// Reads the keys of one map. The argument of every read is the list of a key's
+/// names, starting with the preferred one. A missing or null key returns the
+/// default. A value of the wrong type is an error at its location and returns
+/// the default, too.
 class SpecReader {
 public:
   using Keys = std::initializer_list<llvm::StringLiteral>;
@@ -23,37 +24,39 @@ public:
       : diagnostics(diagnostics), section(std::move(section)),
         sectionName(sectionName) {}
 
-  /// The value under the first of `keys` that is there and not null. Two
-  /// names of one key with different values are an error.
+  /// Returns the value of the first of `keys` that exists and is not null. It
+  /// is an error if two names of one key have different values.
   Node find(Keys keys);
 
-  /// An int of at least 1 that fits 32 bits; `missing` none means required.
+  /// Reads an int from 1 to the largest 32-bit one. The key is required if
+  /// `missing` is none.
   int64_t readSize(Keys keys, std::optional<int64_t> missing);
   std::optional<int64_t> readOptionalSize(Keys keys);
-  /// Any int, such as a token id.
+  /// Reads any int, such as a token id.
   int64_t readInt(Keys keys, int64_t missing);
   bool readBool(Keys keys, bool missing);
-  /// A finite number; text such as `1e-5`, which YAML 1.1 takes for a string,
-  /// counts.
+  /// Reads a finite number. Text such as `1e-5`, which YAML 1.1 reads as a
+  /// string, is accepted.
   std::optional<double> readNumber(Keys keys);
-  /// As readNumber, greater than zero.
+  /// As readNumber, but the value must be greater than zero.
   double readPositive(Keys keys, double missing);
   std::optional<double> readOptionalPositive(Keys keys);
   /// A share from 0 to below 1.
   double readShare(Keys keys, double missing = 0.0);
-  /// Text; null gives `missing`.
+  /// Reads text. A null value returns `missing`.
   std::string readString(Keys keys, llvm::StringRef missing);
-  /// `float32`, `float16` or `bfloat16`.
+  /// Reads `float32`, `float16` or `bfloat16`.
   DType readType(Keys keys, DType missing);
 
-  /// Where `keys` is written, or else where the map starts.
+  /// Returns the location of `keys`, or of the start of the map if they are
+  /// missing.
   Location locate(Keys keys) const;
   const Node &getNode() const { return section; }
   llvm::StringRef getName() const { return sectionName; }
   bool wasRead(llvm::StringRef key) const {
     return llvm::is_contained(readKeys, key);
   }
-  /// All names asked for, in the order of the reads.
+  /// Returns all names passed to reads so far, in order.
   llvm::ArrayRef<llvm::StringRef> getReadKeys() const { return readKeys; }
   void markRead(Keys keys);
 

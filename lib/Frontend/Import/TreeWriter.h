@@ -19,7 +19,8 @@ public:
       names.push_back(prefix + leaf.str());
   }
 
-  /// A Cell whose primitives are `leaves`, and what `body` adds below it.
+  /// Adds a Cell with the primitives `leaves` and the Cells that `body` adds
+  /// inside it.
   template <typename Body>
   void addCell(llvm::StringRef cell,
                std::initializer_list<llvm::StringRef> leaves, Body body) {
