@@ -1,4 +1,4 @@
-//===- StepEngine.cpp - A program outside of mf as an engine --------------===//
+//===- StepEngine.cpp - A standalone program as an engine -----------------===//
 
 #include "StepEngine.h"
 #include "mf/Exec/Data/Safetensors.h"
@@ -247,7 +247,7 @@ static bool isHostReport(const Static &buffer) {
          buffer.shape.type == DType::F32;
 }
 
-/// All reports of a rank are shared at once.
+/// All reports of a rank are sent in one message.
 llvm::Error StepEngine::readRankReports(int64_t rank,
                                         ranks::StepReports &reports) const {
   std::vector<uint8_t> bytes;

@@ -13,7 +13,7 @@ namespace mf::step {
 /// Runs one rank of a program for a training run.
 class StepEngine : public ranks::RankEngine {
 public:
-  /// All must outlive it.
+  /// All references must outlive the engine.
   StepEngine(const Facts &facts, const StepDevice &device,
              const ranks::TrainingOptions &options);
 

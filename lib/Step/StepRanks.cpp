@@ -1,4 +1,4 @@
-//===- StepRanks.cpp - The ranks of a program outside of mf ---------------===//
+//===- StepRanks.cpp - The ranks of a standalone program ------------------===//
 
 #include "StepRanks.h"
 

@@ -1,4 +1,4 @@
-//===- StepRanks.h - The ranks of a program outside of mf -------*- C++ -*-===//
+//===- StepRanks.h - The ranks of a standalone program ----------*- C++ -*-===//
 
 #ifndef MF_LIB_STEP_STEPRANKS_H
 #define MF_LIB_STEP_STEPRANKS_H
@@ -12,11 +12,11 @@ llvm::Error toError(const std::string &text);
 
 program::Mesh makeMesh(const Facts &facts);
 
-/// Lets ranks, each a process, tell each other more than the step does. All
-/// of them call a function in the same order.
+/// Lets ranks, each of which is a process, exchange data outside of the step.
+/// All ranks must call the functions in the same order.
 class StepRanks {
 public:
-  /// Both must outlive it.
+  /// Both references must outlive this object.
   StepRanks(const Facts &facts, const StepDevice &device)
       : facts(facts), device(device), numRanks(mf::step::getNumRanks(facts)) {}
 

@@ -1,4 +1,4 @@
-//===- StepRun.cpp - Training runs of programs outside of mf --------------===//
+//===- StepRun.cpp - Training runs of standalone programs -----------------===//
 
 #include "mf/Step/StepRun.h"
 #include "StepEngine.h"
@@ -20,8 +20,8 @@ static constexpr llvm::StringLiteral help =
     "and\n"
     "MF_ROOT_INFO_DIR is an empty folder where they find each other.\n";
 
-/// Takes `--name=value`, or `--name` for a flag. False if there is no such
-/// option or its value is not one.
+/// Parses `--name=value`, or `--name` for a flag. Returns false for an unknown
+/// option or an invalid value.
 static bool takeOption(llvm::StringRef argument,
                        ranks::TrainingOptions &options) {
   auto [name, value] = argument.split('=');
@@ -76,7 +76,7 @@ int run(int argc, char **argv, const Facts &facts, const StepDevice &device) {
                     "--checkpoint-dir\n";
     return 1;
   }
-  // Other ranks have what the first one prints.
+  // Only the first rank prints, as the others have the same values.
   const bool isFirst = facts.rank == 0;
   options.quiet |= !isFirst;
   StepEngine engine(facts, device, options);

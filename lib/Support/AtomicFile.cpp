@@ -1,4 +1,4 @@
-//===- AtomicFile.cpp - Files that appear whole or not at all -------------===//
+//===- AtomicFile.cpp - Files that are written whole or not at all --------===//
 
 #include "mf/Support/AtomicFile.h"
 #include "mf/Support/FileError.h"
@@ -112,7 +112,8 @@ Error AtomicFile::commit() {
     return errnoError(path, "flush");
   if (!mayUseFile() || ::rename(temporaryPath.c_str(), path.c_str()) != 0)
     return errnoError(path, "rename to its final name");
-  // From here the temporary name is gone: nothing to unlink.
+  // The temporary name does not exist from here on, so nothing has to be
+  // unlinked.
   const int closed = ::close(std::exchange(descriptor, -1));
   if (closed != 0 && errno != EINTR)
     return errnoError(path, "close");

@@ -34,8 +34,8 @@ Error CsvReader::checkCount(llvm::ArrayRef<CsvCell> cells,
                   " cells as in the header, found " + Twine(cells.size()));
 }
 
-/// The text of a cell in double quotes, the first of which is at `at`; `at`
-/// becomes the place of the last.
+/// Returns the text of a cell in double quotes, of which the first is at `at`.
+/// Sets `at` to the position of the last.
 llvm::Expected<StringRef> CsvReader::unquote(StringRef text, size_t &at) {
   const size_t begin = ++at;
   bool hasQuotes = false;

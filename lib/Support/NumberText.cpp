@@ -10,7 +10,8 @@
 
 namespace mf {
 
-/// Digits behind the point with which `value` shows `digits` that count.
+/// Returns the number of decimals with which `value` is printed with `digits`
+/// significant digits.
 static int getDecimals(double value, int digits, int fewest) {
   constexpr int most = 9;
   if (!(std::abs(value) > 0) || !std::isfinite(value))

@@ -43,7 +43,8 @@ public:
     }
   }
 
-  /// The first key that its object has already had, spelt the same way.
+  /// Returns the first key that occurs twice in its object, compared by its
+  /// spelling; empty if there is none.
   std::string findDuplicate() {
     std::vector<StringSet<>> keys(1);
     StringRef lastString;
@@ -72,7 +73,7 @@ public:
   }
 
 private:
-  /// From the opening quote to the closing one; returns the text between.
+  /// Skips a string including both quotes. Returns the text between them.
   StringRef skipString() {
     const size_t begin = ++position;
     while (position < text.size() && text[position] != '"')
