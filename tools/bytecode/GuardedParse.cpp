@@ -30,7 +30,7 @@ mlir::OwningOpRef<mlir::ModuleOp> parseGuarded(SourceMgr &sources,
   auto parse = [&] {
     module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   };
-  // The reader of text is sound, and a crash of it is to be seen.
+  // The reader of text is reliable, and a crash in it should be visible.
   if (!mlir::isBytecode(buffer)) {
     parse();
     return module;

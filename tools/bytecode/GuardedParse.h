@@ -9,14 +9,14 @@
 
 namespace mf::tools {
 
-/// As mlir::parseSourceFile. MLIR's reader aborts on some damaged bytecode,
-/// rather than fail: then this ends the program with an error that says so.
-/// Must be called from one thread only.
+/// As mlir::parseSourceFile, but on damaged bytecode for which MLIR's reader
+/// aborts, ends the program with an error message. Must always be called from
+/// the same thread.
 mlir::OwningOpRef<mlir::ModuleOp> parseGuarded(llvm::SourceMgr &sources,
                                                mlir::MLIRContext &context);
 
-/// Ends the program as parseGuarded does if the buffer is bytecode on which
-/// MLIR's reader aborts. Whatever else is wrong with it is not said.
+/// Ends the program as parseGuarded does if MLIR's reader aborts on the buffer.
+/// Does not report other errors.
 void refuseAbortingBytecode(llvm::MemoryBufferRef buffer,
                             const mlir::DialectRegistry &registry);
 

@@ -16,7 +16,7 @@ hideInheritedOptions(ArrayRef<const cl::OptionCategory *> categories) {
   for (auto &[name, option] : cl::getRegisteredOptions())
     if (option->getOptionHiddenFlag() == cl::NotHidden)
       shown.push_back(option);
-  // This spares `--help` and its like, whose category has no public name.
+  // Options such as `--help` are not hidden; their category has no public name.
   cl::HideUnrelatedOptions(categories);
   for (cl::Option *option : shown)
     if (option->getOptionHiddenFlag() == cl::ReallyHidden)
@@ -29,7 +29,7 @@ void setUpHelp(ArrayRef<const cl::OptionCategory *> categories,
   cl::SetVersionPrinter([](raw_ostream &os) {
     os << "mf " << getVersion() << ", with LLVM " LLVM_VERSION_STRING "\n";
   });
-  // extrahelp keeps a reference.
+  // extrahelp keeps a reference to its text.
   static std::string text;
   text = extra.str();
   static cl::extrahelp help(text);

@@ -10,19 +10,18 @@ namespace mf::tools {
 
 /// Prepares `--help` and `--version` of a tool. To be called first in main.
 ///
-/// `--help` shows the options in `categories`, those that are registered later
-/// (MLIR registers its options when its entry points run) and, behind them,
-/// `extra`: sections such as examples. It leaves out what libLLVM registers
-/// when it is loaded: code generators and optimizers that mean nothing to mf.
-/// `--help-hidden` shows them. Categories are shown in the order of their
-/// names.
+/// `--help` shows the options in `categories`, options that are registered
+/// later (MLIR registers its options when its entry points run), and then
+/// `extra`: sections such as examples. It hides the options that libLLVM
+/// registers when it is loaded, for code generators and optimizers that mf does
+/// not use. `--help-hidden` shows them. Categories are sorted by name.
 ///
-/// `--version` shows the version of mf, the commit it was built from and the
-/// version of LLVM.
+/// `--version` shows the version of mf, the commit from which it was built, and
+/// the version of LLVM.
 void setUpHelp(llvm::ArrayRef<const llvm::cl::OptionCategory *> categories,
                llvm::StringRef extra);
 
-/// "0.1.0 (commit 0123abcd)".
+/// Returns "0.1.0 (commit 0123abcd)", for example.
 llvm::StringRef getVersion();
 
 } // namespace mf::tools

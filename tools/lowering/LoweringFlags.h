@@ -42,7 +42,7 @@ struct LoweringFlags {
             forCann};
   }
 
-  /// Each of them, to look whether it is given.
+  /// Returns all options, for example to check which are given.
   std::array<const llvm::cl::Option *, 5> list() const {
     return {&fuseElementwise, &castOnce, &foldGradientScales, &fuseAccumulation,
             &forCann};

@@ -10,31 +10,32 @@ namespace mf::tools {
 
 /// A module as a pass left it.
 struct Snapshot {
-  /// The pass's argument; empty for what came in.
+  /// The pass's argument; empty for the input.
   std::string pass;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  /// Whether the pass left other IR than it found.
+  /// True if the pass has changed the IR.
   bool hasChanged = false;
 };
 
-/// Runs the passes of `manager` and copies the module before the first and
-/// behind each. Where a pass runs on several operations in a row, the copy is
-/// that behind the last. The module's context must not use threads.
+/// Runs the passes of `manager`. Copies the module before the first pass and
+/// after each one. If several passes run on several operations in turn, only
+/// the state after the last operation is copied. The module's context must be
+/// single-threaded.
 mlir::FailureOr<std::vector<Snapshot>>
 runWithSnapshots(mlir::PassManager &manager, mlir::ModuleOp module);
 
-/// Whether the module can be run as it is: all but a program without a memory
-/// plan.
+/// True if the module can be run without further passes. Only a program without
+/// a memory plan cannot.
 bool canRunAsIs(mlir::ModuleOp module);
 
-/// interpreter::compareModules; programs without a memory plan are planned
-/// first, in a copy.
+/// Calls interpreter::compareModules. Programs without a memory plan are
+/// planned first, in a copy.
 interpreter::Comparison
 checkRewrite(mlir::ModuleOp before, mlir::ModuleOp after,
              const interpreter::ComparisonOptions &options);
 
-/// The snapshot that number `index` is compared with: the last one before it
-/// that can be run as it is.
+/// Returns the snapshot to which the one at `index` is compared: the last
+/// earlier one that can be run without further passes.
 const Snapshot &getReference(llvm::ArrayRef<Snapshot> snapshots, size_t index);
 
 } // namespace mf::tools

@@ -1,8 +1,8 @@
 //===- mf-check-rewrite.cpp - Runs the IR before and after passes ---------===//
 //
 // `mf-check-rewrite model.mlir --recompute-config=train.yaml` lowers a training
-// step and runs the IR before and behind each pass; `mf-check-rewrite
-// before.mlir after.mlir` does so with two files. Both must compute the same.
+// step and runs the IR before and after each pass. `mf-check-rewrite
+// before.mlir after.mlir` runs two files. Both must compute the same results.
 //
 //===----------------------------------------------------------------------===//
 

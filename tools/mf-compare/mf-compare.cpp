@@ -70,7 +70,7 @@ void printTable(const TensorComparison &comparison) {
   table.print(outs());
 }
 
-/// "2^-24", or the number where it is no power of two.
+/// Returns "2^-24", or a decimal number if it is not a power of two.
 std::string describeRounding(double rounding) {
   int exponent = 0;
   if (rounding > 0 && std::frexp(rounding, &exponent) == 0.5)

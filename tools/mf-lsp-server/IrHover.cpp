@@ -11,7 +11,7 @@
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
-// llvm::lsp beside mf::lsp.
+// The alias distinguishes llvm::lsp from mf::lsp.
 namespace protocol = llvm::lsp;
 
 namespace mf::lsp {
@@ -20,7 +20,7 @@ namespace mf::lsp {
 // Words
 //===----------------------------------------------------------------------===//
 
-/// None for a type that takes no memory of a device.
+/// Returns none for a type that uses no device memory.
 static std::optional<int64_t> getBytes(Type type) {
   if (auto buffer = dyn_cast<ascend::BufferType>(type))
     return buffer.getBytes();
@@ -130,7 +130,7 @@ std::string IrHover::describe(const std::shared_ptr<const std::string> &text,
     last->text = text;
     last->sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(*text),
                                      SMLoc());
-    // MLIR's server says what is wrong with the text.
+    // MLIR's server reports the errors of the text.
     ScopedDiagnosticHandler ignore(&context, [](Diagnostic &) {});
     if (failed(parseAsmSourceFile(last->sources, &last->block,
                                   ParserConfig(&context), &last->places)))

@@ -10,19 +10,20 @@
 
 namespace mf::lsp {
 
-/// Markdown with the bytes of the results, the work of the kernel and the marks
-/// of recompute and swap; empty for an operation that has none of them.
+/// Returns Markdown with the bytes of the results, the work of the kernel and
+/// the marks of recompute and swap; empty for an operation without any of
+/// these.
 std::string describeCost(mlir::Operation *op);
 
-/// Finds operations of the text that an editor shows. Keeps the IR of the text
-/// that it was asked for last, as reading it takes long.
+/// Finds operations in the text that an editor shows. Caches the parsed IR of
+/// the last text, as parsing is slow.
 class IrHover {
 public:
   explicit IrHover(const mlir::DialectRegistry &registry);
   ~IrHover();
 
-  /// The cost of the operation whose name or result stands at a position;
-  /// empty if none does or the text is no IR.
+  /// Returns the cost of the operation whose name or result is at a position;
+  /// empty if there is none or the text is not valid IR.
   std::string describe(const std::shared_ptr<const std::string> &text,
                        const llvm::lsp::Position &position);
 

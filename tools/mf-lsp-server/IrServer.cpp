@@ -1,4 +1,4 @@
-//===- IrServer.cpp - MLIR's language server with more hover --------------===//
+//===- IrServer.cpp - Adds to the hovers of MLIR's server -----------------===//
 
 #include "tools/mf-lsp-server/IrServer.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 using namespace llvm;
-// llvm::lsp beside mf::lsp.
+// The alias distinguishes llvm::lsp from mf::lsp.
 namespace protocol = llvm::lsp;
 
 namespace mf::lsp {
@@ -21,8 +21,8 @@ namespace {
 
 using SharedText = std::shared_ptr<const std::string>;
 
-/// The texts that the editor shows, as its messages tell. Both directions use
-/// them.
+/// The texts that the editor shows, according to its messages. The threads of
+/// both directions use this object.
 class OpenTexts {
 public:
   /// Takes a message of the editor.
@@ -32,7 +32,8 @@ public:
     SharedText text;
     protocol::Position position;
   };
-  /// Where a hover is asked for that this message of the server answers.
+  /// Returns the place of the hover request that this message of the server
+  /// answers.
   std::optional<Place> takeQuestion(const json::Object &message);
 
 private:
@@ -40,7 +41,7 @@ private:
 
   std::mutex mutex;
   std::map<std::string, SharedText> texts;
-  /// By the text of the request's id.
+  /// The key is the text of the request's id.
   std::map<std::string, Place> questions;
 };
 
@@ -83,7 +84,7 @@ void OpenTexts::note(const json::Object &message) {
           std::make_shared<const std::string>(
               std::move(opened->textDocument.text));
   } else if (*method == "textDocument/didChange") {
-    // Each change is a whole text, as MLIR's server asks for.
+    // Each change contains the whole text, as MLIR's server requests.
     auto changed = read<protocol::DidChangeTextDocumentParams>(*params);
     if (changed && changed->contentChanges.size() == 1)
       texts[changed->textDocument.uri.uri().str()] =
@@ -122,7 +123,7 @@ static void addCost(json::Object &answer, const OpenTexts::Place &place,
     (*contents)["value"] = (*value + "\n***\n" + cost).str();
 }
 
-/// Hands all messages of a stream on until it ends; `take` may change them.
+/// Forwards all messages of a stream until it ends. `take` may change them.
 static void relay(std::FILE *from, int to,
                   llvm::function_ref<void(std::string &message)> take) {
   protocol::JSONTransportInputOverFile input(from);
@@ -165,8 +166,8 @@ static void relayToEditor(std::FILE *server, int editor, OpenTexts &texts,
   });
 }
 
-/// An editor starts the server alone or with --log; other options print help or
-/// speak the form of MLIR's own tests.
+/// An editor starts the server without options or with --log. Other options
+/// print help or select the format of MLIR's own tests.
 static bool isStartedByEditor(ArrayRef<char *> options) {
   return all_of(options, [](StringRef option) {
     return option.ltrim('-').starts_with("log");
@@ -188,8 +189,8 @@ int runIrServer(int argc, char **argv, mlir::DialectRegistry &registry) {
   close(toServer[0]);
   close(fromServer[1]);
 
-  // The first thread may wait for the editor when the server has ended: it
-  // shares what it uses, and the process ends without it.
+  // The thread may still wait for the editor when the server has ended. It
+  // shares ownership of what it uses, and the process exits without joining it.
   auto texts = std::make_shared<OpenTexts>();
   std::thread([fromEditor, to = toServer[1], texts] {
     relayFromEditor(fromEditor, to, *texts);

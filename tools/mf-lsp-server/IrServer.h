@@ -1,4 +1,4 @@
-//===- IrServer.h - MLIR's language server with more hover ------*- C++ -*-===//
+//===- IrServer.h - Adds to the hovers of MLIR's server ---------*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_LSP_SERVER_IRSERVER_H
 #define MF_TOOLS_MF_LSP_SERVER_IRSERVER_H
@@ -7,9 +7,10 @@
 
 namespace mf::lsp {
 
-/// Runs MLIR's server on the process's standard streams and adds to its answers
-/// to hover what an operation costs. MLIR's server takes no additions, so all
-/// messages pass through this one. Returns the exit code.
+/// Runs MLIR's server on the process's standard streams and adds the cost of
+/// operations to its answers to hover requests. MLIR's server is not
+/// extensible, so all messages pass through this function. Returns the exit
+/// code.
 int runIrServer(int argc, char **argv, mlir::DialectRegistry &registry);
 
 } // namespace mf::lsp

@@ -1,4 +1,4 @@
-//===- YamlCursor.cpp - Where in a YAML a cursor stands -------------------===//
+//===- YamlCursor.cpp - The place of the cursor in a YAML -----------------===//
 
 #include "tools/mf-lsp-server/YamlCursor.h"
 #include "llvm/ADT/STLExtras.h"
@@ -11,13 +11,14 @@ namespace mf::lsp {
 
 namespace {
 
-/// How far a line is indented. Dashes of lists lie between the columns of
-/// keys, which are even: items may start below the key of their list.
+/// The indentation of a line. Keys have even values and dashes of lists odd
+/// ones, one more than a key in the same column, as items may start in the
+/// column of their list's key.
 struct Indentation {
   size_t key = 0;
-  /// The column of the first dash; the same as of the key without one.
+  /// The column of the first dash, or of the key if there is none.
   size_t item = 0;
-  /// Where the text behind dashes starts.
+  /// The offset of the text after the dashes.
   size_t start = 0;
 };
 
@@ -52,7 +53,7 @@ static Indentation findIndentation(StringRef line) {
   return indent;
 }
 
-/// Where the colon behind a key stands, or npos.
+/// Returns the offset of the colon after a key, or npos.
 static size_t findColon(StringRef text) {
   char quote = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -116,7 +117,7 @@ findOuterKeys(llvm::ArrayRef<StringRef> linesAbove, size_t limit) {
         keys.push_back(getKey(text));
       limit = indent.item;
     } else {
-      // Another key of the same item.
+      // The line is another key of the same item.
       limit = std::min(limit, indent.item);
     }
   }

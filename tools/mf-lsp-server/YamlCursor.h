@@ -1,4 +1,4 @@
-//===- YamlCursor.h - Where in a YAML a cursor stands -----------*- C++ -*-===//
+//===- YamlCursor.h - The place of the cursor in a YAML ---------*- C++ -*-===//
 //
 // The place of a cursor by the lines around it, so that it is known in a text
 // that is being typed and is no YAML yet.
@@ -18,11 +18,12 @@ namespace mf::lsp {
 struct YamlCursor {
   /// The keys of the maps around, the outermost first.
   std::vector<std::string> path;
-  /// The key whose value the cursor is in; empty where a key would stand.
+  /// The key whose value contains the cursor; empty if the cursor is where a
+  /// key is expected.
   std::string key;
-  /// Bytes of the line that the word at the cursor takes, without quotes.
+  /// The byte range in the line of the word at the cursor, without quotes.
   size_t begin = 0, end = 0;
-  /// Whether a quote stands before the word.
+  /// True if there is a quote before the word.
   bool isQuoted = false;
   bool isComment = false;
 
@@ -30,12 +31,12 @@ struct YamlCursor {
   std::string getSection(size_t dropped = 0) const;
 };
 
-/// Finds the place of byte `column` of `lines[line]`. A word goes on behind
-/// the cursor.
+/// Finds the place of byte `column` of `lines[line]`. The word may extend
+/// beyond the cursor.
 YamlCursor findCursor(llvm::ArrayRef<llvm::StringRef> lines, size_t line,
                       size_t column);
 
-/// Where the word or the quoted text ends that starts at `begin`.
+/// Returns the end of the word or quoted text that starts at `begin`.
 size_t findWordEnd(llvm::StringRef line, size_t begin);
 
 } // namespace mf::lsp

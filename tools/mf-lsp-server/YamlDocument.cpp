@@ -7,7 +7,7 @@
 #include "llvm/Support/JSON.h"
 
 using namespace llvm;
-// llvm::lsp beside mf::lsp.
+// The alias distinguishes llvm::lsp from mf::lsp.
 namespace protocol = llvm::lsp;
 
 namespace mf::lsp {
@@ -19,7 +19,8 @@ void YamlDocument::setText(std::string newText, StringRef fileName,
   for (StringRef line : split(StringRef(text), '\n'))
     lines.push_back(line.rtrim('\r'));
   YamlReading latest = readYaml(text, fileName, context);
-  // While a text is no YAML, its last state says what is in it.
+  // While a text is not valid YAML, the results of the last valid state are
+  // kept.
   if (!latest.isDynamic)
     latest.isDynamic = reading.isDynamic;
   if (latest.cells.empty())
@@ -31,8 +32,8 @@ StringRef YamlDocument::getLine(size_t line) const {
   return line < lines.size() ? lines[line] : StringRef();
 }
 
-/// UTF-16 units of the UTF-8 sequence that starts with this byte; none for one
-/// inside a sequence.
+/// Returns the number of UTF-16 units of the UTF-8 sequence that starts with
+/// this byte; 0 for a byte inside a sequence.
 static unsigned countUnits(char first) {
   const auto byte = static_cast<unsigned char>(first);
   if (byte >= 0xf0)
@@ -58,7 +59,7 @@ protocol::Range YamlDocument::getRange(const Location &location) const {
   const size_t line = location.line - 1;
   const StringRef content = getLine(line);
   size_t begin = std::max(location.column, 1U) - 1;
-  // An error at the end of a line would have nothing to underline.
+  // An error at the end of a line would have no character to underline.
   if (begin >= content.size())
     begin = content.size() - content.ltrim().size();
   return getRange(line, begin, findWordEnd(content, begin));

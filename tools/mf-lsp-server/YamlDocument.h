@@ -11,7 +11,7 @@
 namespace mf::lsp {
 
 /// Answers an editor's questions about one text. Positions are those of the
-/// protocol: lines and UTF-16 units from 0.
+/// protocol: lines and UTF-16 units, counted from 0.
 class YamlDocument {
 public:
   void setText(std::string newText, llvm::StringRef fileName,
@@ -33,9 +33,9 @@ private:
   std::vector<KeyHelp> getKeys(llvm::StringRef section) const;
   std::optional<KeyHelp> findKey(llvm::StringRef section,
                                  llvm::StringRef key) const;
-  /// Whether a pattern of operators stands at the cursor.
+  /// True if the value at the cursor is a pattern of operators.
   bool takesPattern(const YamlCursor &cursor) const;
-  /// Names of Cells as the key at the cursor wants them.
+  /// Returns names of Cells in the form that the key at the cursor expects.
   std::vector<std::string> getPatterns(const YamlCursor &cursor) const;
   llvm::StringRef getLine(size_t line) const;
   llvm::lsp::Position getPosition(size_t line, size_t byte) const;

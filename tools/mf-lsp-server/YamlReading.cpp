@@ -1,4 +1,4 @@
-//===- YamlReading.cpp - What mf says of a YAML in an editor --------------===//
+//===- YamlReading.cpp - Messages about a YAML in an editor ---------------===//
 
 #include "tools/mf-lsp-server/YamlReading.h"
 #include "mf/Frontend/Config/CellTree.h"
@@ -15,7 +15,7 @@ namespace mf::lsp {
 
 namespace {
 
-/// Keeps each message once: readers of different tools say some of them again.
+/// Keeps each message once, as the readers of different tools repeat some.
 class MessageCollector {
 public:
   explicit MessageCollector(std::vector<Diagnostic> &messages)
@@ -39,7 +39,8 @@ private:
 
 } // namespace
 
-/// The place in the YAML that a pass speaks of; none if it means the program.
+/// Returns the place in the YAML to which a pass refers; unknown if it refers
+/// to the program.
 static Location findPlace(mlir::Location location) {
   auto place = location->findInstanceOf<mlir::FileLineColLoc>();
   if (!place)
@@ -79,7 +80,7 @@ static std::vector<std::string> getCells(const ModelSpec &spec) {
   return cells;
 }
 
-/// Runs the passes that read the YAML, up to those that mark operators.
+/// Runs the passes that read the YAML, the last of which marks operators.
 static void runReadingPasses(mlir::ModuleOp module, llvm::StringRef text,
                              llvm::StringRef fileName) {
   passes::TrainingStepOptions options;
@@ -87,11 +88,11 @@ static void runReadingPasses(mlir::ModuleOp module, llvm::StringRef text,
   options.configText = text.str();
   mlir::PassManager manager(module.getContext());
   passes::buildMarkingPipeline(manager, options);
-  // A pass that fails has said why.
+  // A failing pass has reported its errors.
   (void)manager.run(module);
 }
 
-/// Whether the YAML says what the model is; mf-opt also takes one that has only
+/// True if the YAML describes the model. mf-opt also accepts a YAML with only
 /// the settings to change.
 static bool namesModel(const TrainingConfig &config) {
   const Node &model = config.model.node;
@@ -101,7 +102,7 @@ static bool namesModel(const TrainingConfig &config) {
 
 YamlReading readYaml(llvm::StringRef text, llvm::StringRef fileName,
                      mlir::MLIRContext &context) {
-  // Larger models take too long to be built at every key that is pressed.
+  // Building larger models takes too long to do it at every key press.
   constexpr int64_t mostLayers = 256;
   YamlReading reading;
   MessageCollector collector(reading.messages);

@@ -1,4 +1,4 @@
-//===- YamlReading.h - What mf says of a YAML in an editor ------*- C++ -*-===//
+//===- YamlReading.h - Messages about a YAML in an editor -------*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_LSP_SERVER_YAMLREADING_H
 #define MF_TOOLS_MF_LSP_SERVER_YAMLREADING_H
@@ -13,17 +13,18 @@ namespace mf::lsp {
 
 /// The messages about a text and the facts that its reading found.
 struct YamlReading {
-  /// Errors and warnings, each once.
+  /// Errors and warnings without duplicates.
   std::vector<Diagnostic> messages;
-  /// Whether it is the dynamic graph's; nothing for a text that is no YAML.
+  /// True if the YAML has the format of the dynamic graph; none if the text is
+  /// not valid YAML.
   std::optional<bool> isDynamic;
   /// Names of the operators and Cells of the model's layers as the Cell tree
   /// has them; empty if the text describes no model.
   std::vector<std::string> cells;
 };
 
-/// Reads `text` as mf-translate and mf-opt do: the sections, the model, and
-/// the passes that give layers to stages and patterns to operators.
+/// Reads `text` as mf-translate and mf-opt do: the sections, the model, and the
+/// passes that assign layers to stages and patterns to operators.
 YamlReading readYaml(llvm::StringRef text, llvm::StringRef fileName,
                      mlir::MLIRContext &context);
 

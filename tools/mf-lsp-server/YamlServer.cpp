@@ -37,7 +37,7 @@ private:
                     Reply<llvm::json::Value> reply);
   void update(const protocol::URIForFile &uri, std::string text,
               int64_t version);
-  /// None if it is not open.
+  /// Returns null if the document is not open.
   const YamlDocument *find(const protocol::TextDocumentIdentifier &id) const;
 
   protocol::JSONTransport &transport;
@@ -91,7 +91,7 @@ void YamlServer::open(const protocol::DidOpenTextDocumentParams &params) {
 }
 
 void YamlServer::change(const protocol::DidChangeTextDocumentParams &params) {
-  // Each change is a whole text, as the server asked for.
+  // Each change contains the whole text, as the server requests.
   if (!params.contentChanges.empty() && !params.contentChanges.back().range)
     update(params.textDocument.uri, params.contentChanges.back().text,
            params.textDocument.version);

@@ -8,8 +8,8 @@
 
 namespace mf::lsp {
 
-/// Talks to an editor over `transport` until it says goodbye. Returns whether
-/// it did so in the protocol's way.
+/// Serves an editor over `transport` until it ends the connection. Returns true
+/// if it did so as the protocol requires.
 bool runYamlServer(llvm::lsp::JSONTransport &transport,
                    mlir::MLIRContext &context);
 

@@ -74,7 +74,7 @@ static void printFailure(Error error) {
       });
 }
 
-/// Leaves the thread of a search alone that does not end.
+/// Ends the program without waiting for a search that does not stop.
 [[noreturn]] static void giveUp(const std::string &reason) {
   WithColor::note() << reason << " before settings were found that fit\n";
   llvm::outs().flush();
@@ -115,7 +115,7 @@ void printAdvice(const PlanRequest &request, StringRef target, double seconds) {
   Expected<PlanAnswer> found = search.take();
   if (!found)
     return printFailure(found.takeError());
-  // The given settings fit, if nothing is better.
+  // If the result is the given settings, these already fit.
   if (!found->isGiven)
     printPlan(request, *found, target);
 }

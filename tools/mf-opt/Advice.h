@@ -7,12 +7,13 @@
 
 namespace mf::tools {
 
-/// Looks for the cheapest change of a step's settings with which it fits into
-/// `limitBytes` of the request, and prints it as a note on standard error; or
-/// why there is none. `target` is the name of the request's target.
+/// Searches for the cheapest change of a step's settings with which it fits
+/// into `limitBytes` of the request. Prints it as a note on standard error, or
+/// the reason why there is none. `target` is the name of the request's target.
 ///
-/// Takes `seconds` at most; ^C ends it. Where a compile does not end in time it
-/// ends the program, with a failure: nothing may be left to write.
+/// Takes at most `seconds`; ^C ends it earlier. If a compile does not end in
+/// time, the function ends the program with a failure, so all output must have
+/// been written before.
 void printAdvice(const planner::PlanRequest &request, llvm::StringRef target,
                  double seconds);
 

@@ -12,8 +12,8 @@ using llvm::Expected;
 
 namespace mf::tools {
 
-/// Swap is written as indices of layers. A YAML of some sections only need not
-/// say how many there are.
+/// Swap is written as layer indices. A YAML with only some sections may not
+/// contain the number of layers.
 static bool canSwap(const PlanRequest &request) {
   DiagnosticList diagnostics;
   const TrainingConfig config =
@@ -27,8 +27,8 @@ static bool canSwap(const PlanRequest &request) {
   return false;
 }
 
-/// The smallest change first: layers stay where they are, and nothing is
-/// swapped that was not.
+/// Searches for the smallest change first: layers stay on their stages, and
+/// swap settings are kept.
 static Expected<PlanAnswer> search(PlanRequest request, double seconds) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();

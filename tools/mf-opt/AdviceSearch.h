@@ -13,9 +13,9 @@ namespace mf::tools {
 /// Searches in a thread of its own, as no compile can be interrupted.
 class AdviceSearch {
 public:
-  /// Begins. The search ends by itself some time before `seconds` are over,
-  /// unless a compile takes long, and soon after `stop` is set. The request's
-  /// own kept settings and time limit are ignored.
+  /// Starts the search. It ends some time before `seconds` have passed, unless
+  /// a compile takes long, and soon after `stop` is set. The request's own kept
+  /// settings and time limit are ignored.
   AdviceSearch(planner::PlanRequest request, double seconds,
                const std::atomic<bool> &stop);
   AdviceSearch(const AdviceSearch &) = delete;
@@ -23,12 +23,12 @@ public:
   /// Waits for the end.
   ~AdviceSearch() { thread.join(); }
 
-  /// Waits for at most so many milliseconds. True if there is a result.
+  /// Waits at most this long. Returns true if there is a result.
   bool wait(int milliseconds) const;
 
-  /// Waits for the result and takes it. Among plans whose step fits, it is the
-  /// shortest that was found with other recompute settings alone; if there is
-  /// none, the shortest of all. A plan::NoPlanError if nothing fits.
+  /// Waits for the result and returns it. It is the shortest step that fits and
+  /// differs only in recompute settings; if there is none, the shortest step
+  /// that fits. Fails with a plan::NoPlanError if nothing fits.
   llvm::Expected<planner::PlanAnswer> take();
 
 private:

@@ -7,8 +7,8 @@
 
 namespace mf::tools {
 
-/// Compiles a step with each of MindSpore's choices made otherwise, and prints
-/// what they cost as a table on standard error; or why it cannot.
+/// Compiles a step once with each of MindSpore's choices changed, and prints
+/// the costs as a table on standard error, or the reason why it cannot.
 void printChoices(const planner::CompilerInput &input, llvm::StringRef yaml);
 
 } // namespace mf::tools

@@ -59,7 +59,7 @@ static cl::opt<bool> recomputeTasks(
     "recompute-tasks", cl::cat(category),
     cl::desc("Recompute in tasks of their own, which run before the gradient "
              "arrives"));
-/// The options of lowering, for the step and for what is advised for it.
+/// The options of lowering, for the step and for the search for advice.
 static mf::tools::LoweringFlags lowering(category);
 static cl::opt<bool>
     verify("verify", cl::init(true), cl::cat(category),
@@ -101,9 +101,9 @@ namespace {
 
 /// The input, and the part of it that is kept for advice.
 struct TrainingStep {
-  /// The text of the YAML; none if it cannot be read, which a pass says.
+  /// The text of the YAML; none if it cannot be read, which a pass reports.
   std::optional<std::string> config;
-  /// The memory of a stage that does not fit; 0 if all fit.
+  /// The memory of a stage that does not fit in bytes, or 0 if all stages fit.
   std::atomic<int64_t> exceededBytes = 0;
 
   std::string getName() const {
@@ -150,8 +150,9 @@ static LogicalResult addTrainingStep(mlir::PassManager &manager,
   return success();
 }
 
-/// Prints without looking for aliases first, which takes as long as printing
-/// and finds none in programs, unless the user says otherwise. True if so.
+/// Unless the user sets the option, prints without searching for aliases, as
+/// that takes as long as the printing itself and finds none in programs.
+/// Returns true if it has set the option.
 static bool printInLocalScope() {
   auto &known = cl::getRegisteredOptions();
   auto found = known.find("mlir-print-local-scope");
@@ -191,7 +192,7 @@ static LogicalResult checkOptions() {
   return success();
 }
 
-/// Writes what comes of the input, or nothing.
+/// Compiles the input and writes the result; writes nothing after an error.
 static LogicalResult compile(std::unique_ptr<MemoryBuffer> input,
                              StringRef outputName, TrainingStep &step,
                              mlir::MlirOptMainConfig config,
@@ -213,7 +214,8 @@ static LogicalResult compile(std::unique_ptr<MemoryBuffer> input,
   if (failed(
           mlir::MlirOptMain(output->os(), std::move(input), registry, config)))
     return failure();
-  // Printing for the whole file ends with an empty line; keep the same bytes.
+  // Printing with aliases ends with an empty line; this keeps the output
+  // identical.
   if (isLocal && !config.shouldEmitBytecode())
     output->os() << '\n';
   output->keep();
@@ -256,7 +258,8 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
     return fail(error);
   mf::tools::refuseAbortingBytecode(input->getMemBufferRef(), registry);
   TrainingStep step;
-  // Read once: it may be a pipe, and advice needs it again.
+  // The YAML is read only once because it may be a pipe and advice needs it
+  // again.
   if (!recomputeConfig.empty())
     if (auto text = MemoryBuffer::getFileOrSTDIN(recomputeConfig,
                                                  /*IsText=*/true))
@@ -266,7 +269,8 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
       compile(MemoryBuffer::getMemBuffer(input->getMemBufferRef(),
                                          /*RequiresNullTerminator=*/false),
               outputName, step, config, registry);
-  // Where errors are expected, or of one model of several, it says too much.
+  // Advice would be noise if errors are expected or if the input contains
+  // several models.
   if (!step.config || config.shouldVerifyDiagnostics() ||
       !config.inputSplitMarker().empty())
     return result;

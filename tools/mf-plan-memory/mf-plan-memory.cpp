@@ -127,7 +127,7 @@ void report(const AllocationProblem &problem, const AllocationPlan &plan,
   llvm::outs() << "\n";
 }
 
-/// Writes all of the offsets or nothing.
+/// Writes all of the offsets, or nothing after an error.
 Error writeOffsets(const AllocationProblem &problem, const AllocationPlan &plan,
                    const PackingOptions &options) {
   if (options.json && options.output.empty())
@@ -203,7 +203,7 @@ std::string describeMisfit(const AllocationProblem &problem,
 }
 
 Expected<PackingExitCode> run(const PackingOptions &options) {
-  // False for what is not a number, too.
+  // The comparison is false for NaN, too.
   const bool isInRange = options.effort >= 0 && options.effort <= 1e6;
   if (!isInRange)
     return fail("--effort must be between 0 and 1000000");

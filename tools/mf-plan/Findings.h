@@ -12,11 +12,11 @@
 
 namespace mf::tools {
 
-/// Collects text and JSON, as the options ask for, and writes all of it in the
+/// Collects text and JSON, as the options request, and writes all of it at the
 /// end.
 class Findings {
 public:
-  /// `stop` ends searches.
+  /// Searches end when `stop` is set.
   Findings(const PlanOptions &options, const std::atomic<bool> &stop,
            plan::PlanUnits units)
       : options(options), stop(stop), units(std::move(units)) {}
@@ -29,8 +29,8 @@ public:
   /// Adds the output of --explain.
   void addExplanation(const plan::Problem &problem, const plan::Plan &plan,
                       double time);
-  /// Adds the output of --frontier and --plot: searches. `rest` is the time of
-  /// a step beside the problem's.
+  /// Searches for the output of --frontier and --plot and adds it. `rest` is
+  /// the time of a step in addition to that of the problem.
   llvm::Error addFrontier(const plan::Problem &problem, double rest = 0);
   /// Adds the output of --problem-out.
   void addProblem(const plan::Problem &problem);

@@ -39,7 +39,7 @@ static std::string describeLimit(const PlannedLayout &planned) {
   return describeTime(planned.measure);
 }
 
-/// `4 x 2` for 4 micro-batches of 2 samples.
+/// Returns `4 x 2` for 4 micro-batches of 2 samples.
 static std::string describePasses(const DeviceLayout &layout) {
   return formatv("{0} x {1}", layout.passes, layout.batchSize);
 }
@@ -75,7 +75,7 @@ static void printSkipped(const LayoutSearchResult &found,
     os << "no " << skipped.layouts.front().describe();
     if (others > 0)
       os << formatv(" and {0} more", others);
-    // The compiler may have said more.
+    // The compiler's message may have more lines.
     os << ": " << llvm::StringRef(skipped.reason).split('\n').first << '\n';
   }
 }

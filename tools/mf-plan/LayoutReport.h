@@ -9,8 +9,8 @@
 
 namespace mf::tools {
 
-/// The best layouts, the given one, why others cannot be, and the settings of
-/// the best. There must be one.
+/// Prints the best layouts, the given one, why others are not possible, and the
+/// settings of the best one. There must be at least one.
 void printLayouts(llvm::StringRef yaml,
                   const planner::LayoutSearchResult &found,
                   const plan::PlanUnits &units, llvm::raw_ostream &os);

@@ -13,7 +13,7 @@ namespace mf::tools {
 static constexpr int defaultSteps = 10;
 static constexpr int mostSteps = 1000;
 
-/// A size such as 40GB, or a number.
+/// Parses a size such as 40GB, or a number.
 static std::optional<double> parseLimit(StringRef text) {
   double number = 0;
   if (!text.getAsDouble(number))

@@ -15,7 +15,8 @@ struct LimitRange {
   /// Parses `40GB:60GB`, `40GB:60GB:2GB`, or numbers in the unit of a problem.
   static llvm::Expected<LimitRange> parse(llvm::StringRef text);
 
-  /// Ascending; the highest is the last, also where no step ends there.
+  /// Returns the limits in ascending order. The highest one is always included,
+  /// even if it is not a multiple of the step.
   std::vector<double> list() const;
 };
 

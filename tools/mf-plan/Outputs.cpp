@@ -1,4 +1,4 @@
-//===- Outputs.cpp - Files that are written in the end --------------------===//
+//===- Outputs.cpp - Files that are written at the end --------------------===//
 
 #include "Outputs.h"
 #include "mf/Support/AtomicFile.h"
@@ -20,7 +20,7 @@ Error checkOutputPaths(llvm::ArrayRef<std::string> paths) {
       return llvm::createStringError("'" + paths[i] +
                                      "' is given for two outputs, expected a "
                                      "file for each");
-    // It is taken away again.
+    // The file is removed again; this only tests that it can be written.
     if (auto file = AtomicFile::create(paths[i]); !file)
       return file.takeError();
   }

@@ -1,4 +1,4 @@
-//===- Outputs.h - Files that are written in the end -----------*- C++ -*-===//
+//===- Outputs.h - Files that are written at the end ------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_PLAN_OUTPUTS_H
 #define MF_TOOLS_MF_PLAN_OUTPUTS_H
@@ -14,7 +14,8 @@ namespace mf::tools {
 /// long search, not after it. Empty paths and "-" can.
 llvm::Error checkOutputPaths(llvm::ArrayRef<std::string> paths);
 
-/// Text that goes to files when all of it is there, each whole or not at all.
+/// Text that is written to files once it is complete, each file whole or not at
+/// all.
 class Outputs {
 public:
   /// Nothing for an empty path; standard output for "-".

@@ -141,9 +141,9 @@ struct PlanOptions {
     constexpr double ofLayouts = 280;
     return isGiven(devices) && !isGiven(timeLimit) ? ofLayouts : timeLimit;
   }
-  /// Whether JSON takes the place of text on standard output.
+  /// True if JSON replaces the text on standard output.
   bool printsJson() const { return isGiven(json) && isStandardOutput(json); }
-  /// Whether the planned YAML goes to standard output.
+  /// True if the planned YAML is written to standard output.
   bool printsYaml() const { return output == "-"; }
 
   static bool isGiven(const cl::Option &option) {

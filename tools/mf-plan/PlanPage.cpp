@@ -99,8 +99,8 @@ static Array writeKinds(const plan::Problem &problem) {
   return kinds;
 }
 
-/// The layers of each chunk in order: numbers of treatments do not fall along
-/// the layers of a kind.
+/// Returns the treatment of each layer, chunk by chunk. Within a kind,
+/// treatments are in ascending order.
 static Array writeChunkLayers(const plan::Problem &problem,
                               const plan::Plan &plan) {
   Array chunks;
@@ -147,7 +147,7 @@ static llvm::Expected<Array> solveCurve(const PlanAnswer &found, double rest,
   return curve;
 }
 
-/// The given settings, of a YAML that was compiled.
+/// Returns the given settings. The YAML has been compiled, so it is valid.
 static MemorySettings readGivenSettings(const PlanRequest &request) {
   DiagnosticList diagnostics;
   const TrainingConfig config =
@@ -155,7 +155,7 @@ static MemorySettings readGivenSettings(const PlanRequest &request) {
   auto settings = readSettings(config);
   if (settings)
     return *settings;
-  // Without a number of layers the page has the planned settings alone.
+  // Without a number of layers, the page shows only the planned settings.
   llvm::consumeError(settings.takeError());
   return {};
 }

@@ -10,10 +10,11 @@
 
 namespace mf::tools {
 
-/// Makes a self-contained HTML page: given and planned settings, stages, the
-/// treatment of each layer, the step against the limit (solved for a few
-/// limits; `stop` ends that), why no stage is faster, and the changes of the
-/// YAML. `rest` is the time of a step beside the problem's.
+/// Returns a self-contained HTML page. It shows given and planned settings,
+/// stages, the treatment of each layer, the step's time for different limits
+/// (solved for a few limits; `stop` ends that), why no stage is faster, and the
+/// changes of the YAML. `rest` is the time of a step in addition to that of the
+/// problem.
 llvm::Expected<std::string> makePlanPage(const planner::PlanRequest &request,
                                          const planner::PlanAnswer &found,
                                          const plan::PlanUnits &units,

@@ -8,9 +8,9 @@
 
 namespace mf::tools {
 
-/// Solves a problem of the contest on intra-operator parallelism, and prints
-/// the choices, their cost and a bound. A plan::NoPlanError if no choices that
-/// fit were found.
+/// Solves a problem of the contest on intra-operator parallelism. Prints the
+/// choices, their cost and a bound. Fails with a plan::NoPlanError if no
+/// choices that fit were found.
 llvm::Error planStrategies(const PlanOptions &options,
                            const std::atomic<bool> &stop);
 

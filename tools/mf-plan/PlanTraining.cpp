@@ -49,8 +49,8 @@ static KeptSettings getKept(const PlanOptions &options) {
   return kept;
 }
 
-/// The limit of memory. With --frontier it is the highest: a plan that does not
-/// fit there fits nowhere.
+/// Returns the limit of memory. With --frontier it is the highest limit: if no
+/// plan fits into that, none fits into the others.
 static Expected<std::optional<int64_t>> getLimit(const PlanOptions &options) {
   if (!options.hbm.empty())
     return parseMemorySize(options.hbm);
@@ -96,7 +96,7 @@ Expected<PlanRequest> makeRequest(const PlanOptions &options) {
   return request;
 }
 
-/// Time of compiled steps beside the tasks of the problem.
+/// Returns the time of a compiled step in addition to the tasks of the problem.
 static double getRestSeconds(const PlanAnswer &found) {
   if (found.best.plan.chunks.empty())
     return std::max(0.0, found.boundSeconds - found.result.bound);

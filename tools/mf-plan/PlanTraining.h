@@ -9,8 +9,8 @@
 
 namespace mf::tools {
 
-/// The options as a request to the planner; nobody may stop it, nor is told how
-/// it goes.
+/// Converts the options to a request to the planner, which cannot be stopped
+/// and does not report progress.
 llvm::Expected<planner::PlanRequest> makeRequest(const PlanOptions &options);
 
 /// Plans the training YAML, and prints and writes the requested outputs. The

@@ -1,4 +1,4 @@
-//===- SettingText.cpp - Memory settings to read --------------------------===//
+//===- SettingText.cpp - Memory settings as text --------------------------===//
 
 #include "SettingText.h"
 #include "mf/Frontend/Config/KeyHelp.h"
@@ -41,7 +41,7 @@ static Value toJson(const std::vector<SwapItem> &items) {
   return array;
 }
 
-/// In the order in which YAMLs have them.
+/// Lists the settings in the order of the keys in YAMLs.
 static NamedValues listSettings(const MemorySettings &settings) {
   NamedValues values;
   auto add = [&](llvm::StringRef name, const auto &value) {

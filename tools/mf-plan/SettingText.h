@@ -1,4 +1,4 @@
-//===- SettingText.h - Memory settings to read -----------------*- C++ -*-===//
+//===- SettingText.h - Memory settings as text ------------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_PLAN_SETTINGTEXT_H
 #define MF_TOOLS_MF_PLAN_SETTINGTEXT_H
@@ -11,9 +11,9 @@ namespace mf::tools {
 /// The settings that have a value, by the names of the YAML's keys.
 llvm::json::Object writeSettings(const MemorySettings &settings);
 
-/// The same as lines: `recompute: [3,2,0,0]`, and one for each pattern of
-/// operators. The YAML of the dynamic graph has other keys: of `given` and
-/// `planned`, two YAMLs in that format, the lines that differ are printed.
+/// Prints the settings as lines: `recompute: [3,2,0,0]`, and one line for each
+/// pattern of operators. For the YAML of the dynamic graph, whose keys differ,
+/// prints the lines of `planned` that differ from `given`.
 void printSettings(const MemorySettings &settings, llvm::StringRef given,
                    llvm::StringRef planned, llvm::raw_ostream &os);
 

@@ -9,12 +9,12 @@
 
 namespace mf::tools {
 
-/// In which seconds and bytes are shown where a step and the limit on memory
-/// are such.
+/// Returns units that print seconds and bytes in a form suited to the duration
+/// of the step and the memory limit.
 plan::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes);
 
-/// The given and the planned step, the stages of the latter, and the settings
-/// that make it. `yaml` is what was given.
+/// Prints the given and the planned step, the stages of the latter, and its
+/// settings. `yaml` is the given YAML.
 void printTrainingPlan(llvm::StringRef yaml, const planner::PlanAnswer &found,
                        const plan::PlanUnits &units, llvm::raw_ostream &os);
 

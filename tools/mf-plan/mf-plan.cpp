@@ -1,8 +1,8 @@
 //===- mf-plan.cpp - Plans offset, recompute and swap ---------------------===//
 //
 // `mf-plan train.yaml --target=atlas-800t-a2 -o planned.yaml` finds the memory
-// settings with which a training step is shortest and fits; `mf-plan
-// --problem=FILE` solves such a problem without a model.
+// settings that minimise the time of a training step and with which it fits.
+// `mf-plan --problem=FILE` solves such a problem without a model.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- mf-plugin.cpp - mf's dialects and passes for stock mlir-opt --------===//
+//===- mf-plugin.cpp - mf's dialects and passes for mlir-opt --------------===//
 //
 //   mlir-opt model.mlir --load-dialect-plugin=mf-plugin.so
 //     --load-pass-plugin=mf-plugin.so

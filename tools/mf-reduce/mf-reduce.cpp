@@ -1,7 +1,7 @@
-//===- mf-reduce.cpp - Smallest IR that still shows something -------------===//
+//===- mf-reduce.cpp - Reduces IR that shows a problem --------------------===//
 //
-// mlir-reduce with mf's dialects and passes: cuts a file down as long as a
-// script finds it interesting.
+// mlir-reduce with mf's dialects and passes: it reduces a file as long as a
+// script reports the result as interesting.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,10 +8,10 @@
 
 namespace mf::tools {
 
-/// --calibrate: fits --target, changed by --set, to a profile, writes it to -o
-/// in one step, and prints how well it fits: to standard output, or to standard
-/// error if the target goes there. After an error the file of -o is as before.
-/// Returns main's exit code.
+/// Implements --calibrate. Fits --target, as changed by --set, to a profile,
+/// writes it to -o atomically, and prints the quality of the fit on standard
+/// output, or on standard error if the target is written to standard output.
+/// After an error the file of -o is unchanged. Returns the exit code.
 int calibrateTarget(const Options &options, Messages &messages);
 
 } // namespace mf::tools

@@ -189,16 +189,18 @@ struct Options {
   /// Parses the command line; ends the program where it is malformed.
   void parse(int argc, char **argv);
 
-  /// Checks the values; returns an error text, or nothing if they are fine.
+  /// Checks the values. Returns an error text, or an empty one if they are
+  /// valid.
   llvm::StringRef check() const;
 
-  /// Whether something is given that only an execution does.
+  /// True if an option is given that applies only to executions.
   bool runsSteps() const;
 
-  /// Device memory that a rank may have; 0 if it is for the program to say.
+  /// Returns the device memory of a rank in bytes, or 0 if the program
+  /// determines it.
   int64_t getHbmBytes() const;
 
-  /// Whether a step in time is to be written, besides a report.
+  /// True if the timeline of a step is written, in addition to a report.
   bool writesStep() const {
     return !trace.empty() || !profile.empty() || !html.empty() ||
            !compare.empty() || kernelTable;
@@ -206,9 +208,9 @@ struct Options {
 
   ranks::TrainingOptions getTrainingOptions() const;
 
-  /// The options that all processes of a run must have been given alike: their
-  /// values, but for options that name files of a machine only whether they
-  /// are given.
+  /// Returns the options that all processes of a run must share, with their
+  /// values. For options that name files of a machine, the value is only
+  /// whether they are given.
   std::vector<ranks::Fact> getFacts() const;
 };
 

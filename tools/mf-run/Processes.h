@@ -9,16 +9,16 @@
 
 namespace mf::tools {
 
-/// Joins the processes that mpirun started with this one; null if there are no
-/// others, and MPI is not touched. `program` is argv[0].
+/// Connects to the other processes that mpirun started. Returns null, without
+/// using MPI, if there are none. `program` is argv[0].
 llvm::Expected<std::unique_ptr<runner::ProcessGroup>>
 joinProcesses(const char *program);
 
-/// The messages of mf-run. Several processes find most errors at the same time:
-/// each collects its own, and one prints them when all end.
+/// The messages of mf-run. Several processes find most errors at the same time,
+/// so each process collects its own, and one process prints them at the end.
 class Messages {
 public:
-  /// `processes` is null for one process.
+  /// `processes` is null for a single process.
   explicit Messages(runner::ProcessGroup *processes);
   Messages(const Messages &) = delete;
   Messages &operator=(const Messages &) = delete;

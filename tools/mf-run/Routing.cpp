@@ -131,8 +131,8 @@ Error simulateRouting(const Options &options, const program::Program &program,
   return Error::success();
 }
 
-/// Prints what the first steps of a run choose; of ranks only where these share
-/// out experts that take all of their tokens.
+/// Prints the choices of the first steps of a run. Loads of ranks are printed
+/// only if the ranks shard experts that process all of their tokens.
 static void printChoices(const Options &options, RoutingScenario scenario,
                          const RouterSize &size,
                          const std::optional<ExpertGroup> &shared,

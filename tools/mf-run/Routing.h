@@ -10,18 +10,18 @@
 
 namespace mf::tools {
 
-/// Prints for each scenario of --routing how long steps take, what the fullest
-/// rank gets, and which steps would overflow. An error if a name is unknown or
-/// the program's ranks do not share out experts.
+/// For each scenario of --routing, prints the duration of steps, the rows of
+/// the fullest rank, and the steps that would overflow. It is an error if a
+/// name is unknown or the program's ranks do not shard experts.
 llvm::Error simulateRouting(const Options &options,
                             const program::Program &program,
                             const target::Target &target,
                             llvm::raw_ostream &os);
 
-/// The choices of an execution's routers, of which it prints the first steps:
-/// loads of experts and ranks, and whether a rank has room for its rows. An
-/// error if --routing names no scenario or several, or if the program has no
-/// router.
+/// Returns the choices of an execution's routers. Prints those of the first
+/// steps: the loads of experts and ranks, and if a rank has room for its rows.
+/// It is an error if --routing does not name exactly one scenario, or if the
+/// program has no router.
 llvm::Expected<std::shared_ptr<runner::RouterChoices>>
 chooseRouting(const Options &options, const program::Program &program,
               llvm::raw_ostream &os);

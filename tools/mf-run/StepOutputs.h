@@ -8,17 +8,17 @@
 
 namespace mf::tools {
 
-/// Writes what --trace, --profile and --html ask for.
+/// Writes the files of --trace, --profile and --html.
 llvm::Error writeStepFiles(const Options &options,
                            const timeline::StepTimeline &timeline,
                            const program::Mesh &mesh);
 
-/// Prints what --compare asks for.
+/// Prints the output of --compare.
 llvm::Error compareStep(const Options &options,
                         const timeline::StepTimeline &timeline,
                         llvm::raw_ostream &os);
 
-/// All that is asked for, and the table.
+/// Writes all requested files, the comparison and the table.
 llvm::Error writeStep(const Options &options,
                       const timeline::StepTimeline &timeline,
                       const program::Mesh &mesh, llvm::raw_ostream &os);

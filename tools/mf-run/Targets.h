@@ -12,14 +12,14 @@ namespace mf::tools {
 
 /// The target of --target.
 struct LoadedTarget {
-  /// Its file, and what this says.
+  /// The text of the target's file.
   std::string text;
   target::Target written;
   /// The target with the numbers of --set.
   target::Target changed;
 };
 
-/// Reads --target and changes it as --set says; none behind an error.
+/// Reads --target and applies --set. Returns none after an error.
 std::optional<LoadedTarget> loadTarget(const Options &options,
                                        mlir::MLIRContext &context,
                                        Messages &messages);
@@ -31,15 +31,16 @@ llvm::Error writeTarget(const Options &options, const LoadedTarget &loaded,
                         const target::Target &target, llvm::StringRef comment,
                         mlir::MLIRContext &context);
 
-/// --list-targets: a line for each target that comes with mf-run.
+/// Implements --list-targets: prints a line for each target that is part of
+/// mf-run.
 int listTargets();
 
-/// --list-parameters: the path and value of each number that --set can change.
-/// Returns what main returns.
+/// Implements --list-parameters: prints the path and value of each number that
+/// --set can change. Returns the exit code.
 int listParameters(const Options &options, Messages &messages);
 
-/// --print-target: the file of --target, with its comments and the numbers of
-/// --set. Returns what main returns.
+/// Implements --print-target: prints the file of --target, with its comments
+/// and the numbers of --set. Returns the exit code.
 int printTarget(const Options &options, Messages &messages);
 
 } // namespace mf::tools

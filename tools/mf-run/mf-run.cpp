@@ -1,9 +1,9 @@
 //===- mf-run.cpp - Executes training steps -------------------------------===//
 //
-// `mf-run step.mlir --steps 20 --data FILE` trains: it decodes what mf-opt
-// lowered, proves it free of races, and runs every rank as a thread with an
-// emulated device of its own, under mpirun in as many processes. A model that
-// is not lowered is interpreted.
+// `mf-run step.mlir --steps 20 --data FILE` trains: it decodes the output of
+// mf-opt, proves that it has no races, and runs every rank as a thread with its
+// own emulated device. Under mpirun the ranks are distributed over the
+// processes. A model that is not lowered is interpreted.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ using mf::runner::ProcessGroup;
 using mf::tools::Messages;
 using mf::tools::Options;
 
-/// Reports an error, at the operations it points to if there are any.
+/// Reports an error at the operations to which it refers, if there are any.
 static int failAt(Error error, const DecodedProgram &decoded,
                   Messages &messages) {
   handleAllErrors(
@@ -69,7 +69,7 @@ static Error verifyBeforeRun(const Program &program, bool verify) {
 
 namespace {
 
-/// One run of mf-run, in this process.
+/// A run of mf-run in this process.
 class RunCommand {
 public:
   RunCommand(const Options &options, ProcessGroup *processes)
@@ -90,14 +90,14 @@ private:
   int simulate(mlir::MLIRContext &context);
   int showMemory();
 
-  /// Prints remarks for the user, unless they want none.
+  /// Prints remarks for the user, unless they are switched off.
   void note(StringRef text) {
     if (!options.quiet)
       messages.note(text);
   }
 
   const Options &options;
-  /// The processes of the run; null if there is one.
+  /// The processes of the run; null for a single process.
   ProcessGroup *processes;
   Messages messages;
   /// The content of the file: a program, or a model.
@@ -107,7 +107,8 @@ private:
 
 } // namespace
 
-/// mpirun gives its processes terminals, wherever its own output goes.
+/// Under mpirun, the output of processes is a terminal even if mpirun's own
+/// output is not.
 static bool isTerminal() {
   return outs().is_displayed() && !mf::isStartedByMpirun();
 }
@@ -137,7 +138,7 @@ int RunCommand::interpret() {
   return failed(interpreter) ? 1 : train(**interpreter, training);
 }
 
-/// Prepares what --dump-tensors asks for, if it is given. Returns an exit code.
+/// Prepares the output of --dump-tensors, if it is given. Returns an exit code.
 int RunCommand::openDump(mf::ranks::TrainingOptions &training) {
   if (options.dumpTensors.empty())
     return 0;
@@ -243,7 +244,7 @@ int RunCommand::showMemory() {
   return 0;
 }
 
-/// Takes what is to run out of a module, and gives each process its ranks.
+/// Decodes the model or program of a module, and assigns ranks to processes.
 int RunCommand::decode(mlir::ModuleOp module) {
   auto models = module.getOps<mf::ir::ModelOp>();
   if (hasSingleElement(module.getBody()->getOperations()) && !models.empty()) {
@@ -260,8 +261,8 @@ int RunCommand::decode(mlir::ModuleOp module) {
   return 0;
 }
 
-/// Fails in all processes if one cannot read the file, or they were not started
-/// with the same one and the same options.
+/// Fails in all processes if one cannot read the file, or if their versions,
+/// files or options differ.
 Error RunCommand::agreeOnFile(Error opened, StringRef digest) const {
   if (!processes)
     return opened;

@@ -1,4 +1,4 @@
-//===- mf-schedule.cpp - Shows pipeline schedules in time -----------------===//
+//===- mf-schedule.cpp - Shows pipeline schedules as timelines ------------===//
 
 #include "mf/Perf/EventEngine/PipelinePrint.h"
 #include "mf/Pipeline/Policy.h"
@@ -21,7 +21,7 @@ using llvm::outs;
 
 namespace {
 
-/// Tasks beyond that are hardly meant, and need gigabytes.
+/// More tasks are probably a mistake, and would need gigabytes.
 constexpr int64_t mostTasks = 1 << 22;
 constexpr int64_t mostStages = 1 << 12;
 
@@ -121,7 +121,8 @@ struct ScheduleResult {
   PipelineTimeline timeline;
   int64_t chunksPerStage = 1;
 
-  /// Most activations at once of a stage, in those of a chunk.
+  /// For each stage, returns the largest number of activations in flight, in
+  /// activations of a chunk.
   std::vector<int64_t> getInFlight() const {
     std::vector<int64_t> inFlight;
     for (int64_t stage = 0; stage < schedule.pipeline.stages; ++stage)
@@ -162,8 +163,8 @@ Error check(const ScheduleOptions &options) {
   return Error::success();
 }
 
-/// The pipeline with the fewest chunks that the policy takes, or with as many
-/// as asked for.
+/// Returns the pipeline with the requested number of chunks, or with the
+/// smallest that the policy supports.
 Expected<Pipeline> place(const Policy &policy, const ScheduleOptions &options) {
   bool isGiven = options.chunks.getNumOccurrences() > 0;
   if (isGiven && !options.showsAll())
@@ -189,7 +190,8 @@ Expected<Pipeline> place(const Policy &policy, const ScheduleOptions &options) {
   return one;
 }
 
-/// One number for each chunk, from one for each or one for all.
+/// Returns one number for each chunk. `given` has one for each chunk or one for
+/// all.
 std::vector<double> spread(const cl::list<double> &given, double otherwise,
                            int64_t chunks, double share) {
   if (given.size() > 1)

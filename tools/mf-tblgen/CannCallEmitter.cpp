@@ -16,7 +16,8 @@ using llvm::raw_ostream;
 
 namespace mf {
 
-/// "aclnnApplyAdamWV2" has the header aclnn_apply_adam_w_v2.h of aclnnop.
+/// Returns the header of a kernel in the folder aclnnop:
+/// aclnn_apply_adam_w_v2.h for "aclnnApplyAdamWV2".
 static std::string getHeaderName(llvm::StringRef kernel) {
   std::string name;
   for (const char letter : kernel.drop_front(strlen("aclnn"))) {
@@ -27,15 +28,15 @@ static std::string getHeaderName(llvm::StringRef kernel) {
   return name;
 }
 
-/// "aclnnApplyAdamWV2" is launched by applyAdamWV2, "mfNonFiniteCheck" by
-/// nonFiniteCheck.
+/// Returns the function that launches a kernel: applyAdamWV2 for
+/// "aclnnApplyAdamWV2" and nonFiniteCheck for "mfNonFiniteCheck".
 static std::string getFunctionName(llvm::StringRef kernel) {
   if (!kernel.consume_front("aclnn"))
     kernel.consume_front("mf");
   return llvm::toLower(kernel.front()) + kernel.drop_front().str();
 }
 
-/// Whether a name stands in a text as a word, comments aside.
+/// True if a text contains a name as a word outside of comments.
 static bool hasWord(llvm::StringRef text, llvm::StringRef word) {
   auto isPart = [](char letter) {
     return llvm::isAlnum(letter) || letter == '_';
@@ -57,8 +58,8 @@ static std::string removeComments(llvm::StringRef text) {
   return rest;
 }
 
-/// The operands and attributes in their order; those that `text` has no use for
-/// stay without a name.
+/// Returns the operands and attributes in order. Parameters that `text` does
+/// not use have no name.
 static std::string getParameters(const KernelRecord &kernel,
                                  llvm::StringRef text) {
   std::string parameters;

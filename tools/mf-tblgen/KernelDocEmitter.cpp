@@ -9,8 +9,8 @@ using llvm::raw_ostream;
 
 namespace mf {
 
-/// "`self`, `other` (optional)"; outputs with their access and the inputs whose
-/// memory they may share.
+/// Returns a list such as "`self`, `other` (optional)". Outputs have their
+/// access and the inputs with which they may share memory.
 static std::string describe(const KernelRecord &kernel,
                             llvm::ArrayRef<OperandRecord> operands) {
   std::vector<std::string> texts;

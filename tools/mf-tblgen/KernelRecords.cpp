@@ -9,7 +9,7 @@
 
 namespace mf {
 
-/// Inputs whose numbers a 32-bit mask can hold.
+/// The number of inputs for which a 32-bit mask has bits.
 static constexpr size_t maximumInputs = 32;
 
 /// Measures that the emitter adds to each kernel's own.
@@ -43,8 +43,8 @@ private:
   llvm::StringRef readText(llvm::StringRef field);
   std::vector<OperandRecord> readOperands(llvm::StringRef list);
   std::vector<AttributeRecord> readAttributes();
-  /// The records and names of the elements of a list whose operator is
-  /// `listOperator` and whose elements are of `elementClass`.
+  /// Returns the records and names of the elements of a list. Its operator is
+  /// `listOperator` and its elements are of class `elementClass`.
   std::vector<std::pair<const llvm::Record *, llvm::StringRef>>
   readList(llvm::StringRef list, llvm::StringRef listOperator,
            llvm::StringRef elementClass);
@@ -94,7 +94,8 @@ KernelReader::readList(llvm::StringRef list, llvm::StringRef listOperator,
   return elements;
 }
 
-/// Positions name operands only if all but the last are always there, once.
+/// Positions identify operands only if a variadic one is last and no operand
+/// that is always present follows an optional one.
 void KernelReader::checkOrder(llvm::ArrayRef<OperandRecord> operands,
                               llvm::StringRef list) {
   for (size_t i = 0; i + 1 < operands.size(); ++i) {
@@ -241,7 +242,7 @@ std::vector<KernelRecord> readKernels(const llvm::RecordKeeper &records) {
     llvm::PrintNote(first->second->getLoc(), "it is here");
     failed = true;
   };
-  // In the order of the file, for the errors.
+  // Records are sorted by their place in the file, so that errors are, too.
   auto definitions =
       llvm::to_vector(records.getAllDerivedDefinitions("Kernel"));
   llvm::sort(definitions, llvm::LessRecordByID());

@@ -8,14 +8,14 @@
 
 namespace mf {
 
-/// One operand, read from its place in the list.
+/// An operand, read from its element of the list.
 struct OperandRecord {
   llvm::StringRef name;
   /// An enumerator of Access.
   llvm::StringRef access;
   bool isOptional = false;
   bool isVariadic = false;
-  /// Numbers of inputs.
+  /// The indices of the inputs with which the operand may share memory.
   std::vector<unsigned> sharedInputs;
 };
 
@@ -30,7 +30,7 @@ struct MeasureRecord {
   llvm::StringRef name, formula;
 };
 
-/// One kernel, all of whose parts fit together.
+/// A kernel whose parts are consistent.
 struct KernelRecord {
   const llvm::Record *record = nullptr;
   llvm::StringRef name, factory, summary, description;
@@ -41,11 +41,11 @@ struct KernelRecord {
   /// The kind, one of readKinds().
   llvm::StringRef kind;
   llvm::StringRef flops, fullFlops, bytes, workspace, parts;
-  /// How it may be a step of a chain, and the function that makes it one; both
-  /// or neither.
+  /// The condition under which the kernel may be a step of a chain, and the
+  /// function that creates this step. Both are empty or neither is.
   llvm::StringRef step, stepFactory;
   std::vector<MeasureRecord> measures;
-  /// The names that profilers give it.
+  /// The kernel's names in profiles.
   std::vector<llvm::StringRef> profiled;
   llvm::StringRef fromProfile;
   /// The arguments of its call of CANN, or statements in its stead, and the
@@ -57,8 +57,8 @@ struct KernelRecord {
 /// The kinds that kernels can be of, in the order of their record.
 std::vector<llvm::StringRef> readKinds(const llvm::RecordKeeper &records);
 
-/// All kernels, sorted by name. Reports each record that is inconsistent, at
-/// its location, and then ends the program.
+/// Returns all kernels, sorted by name. Reports each inconsistent record at its
+/// location, and then ends the program.
 std::vector<KernelRecord> readKernels(const llvm::RecordKeeper &records);
 
 } // namespace mf

@@ -43,7 +43,7 @@ static void emitAttributes(raw_ostream &os, const KernelRecord &kernel) {
   os << "};\n";
 }
 
-/// A function over the specification, named after the kernel and `what`.
+/// Emits a function of the specification, named after the kernel and `what`.
 static void emitFormula(raw_ostream &os, const KernelRecord &kernel,
                         const llvm::Twine &what, const llvm::Twine &formula) {
   os << "int64_t " << kernel.name << what
@@ -71,7 +71,8 @@ static void emitMeasures(raw_ostream &os, const KernelRecord &kernel) {
   os << "};\n";
 }
 
-/// The names that profilers give it, and the function that reads their rows.
+/// Emits the kernel's names in profiles, and the function that reads rows of
+/// profiles.
 static void emitProfiled(raw_ostream &os, const KernelRecord &kernel) {
   if (!kernel.profiled.empty()) {
     os << "constexpr llvm::StringRef " << kernel.name << "Profiled[] = {\n";
@@ -94,7 +95,7 @@ static uint32_t getReadOutputs(const KernelRecord &kernel) {
   return mask;
 }
 
-/// The line as it stands in the record, or the expression that makes it.
+/// Emits the line of the record, or the expression that computes it.
 static void emitLine(raw_ostream &os, const KernelRecord &kernel) {
   const bool isExpression = kernel.parts.contains('(');
   os << "std::string " << kernel.name
@@ -166,8 +167,9 @@ static void emitSignatures(const llvm::RecordKeeper &records, raw_ostream &os) {
   os << "};\n\n} // namespace\n";
 }
 
-/// Declarations of all factories, and the factories in the signatures' order,
-/// those of steps with nothing for kernels that are none.
+/// Emits the declarations of all factories and the tables of factories in the
+/// signatures' order. Kernels that are not steps have null in the table of
+/// steps.
 static void emitFactories(const llvm::RecordKeeper &records, raw_ostream &os) {
   llvm::emitSourceFileHeader("Factories of kernels", os, records);
   const std::vector<KernelRecord> kernels = readKernels(records);

@@ -7,7 +7,8 @@
 
 namespace mf {
 
-/// Tensor `name` as `shape`, whose type may be another than the file's.
+/// Returns tensor `name` with the shape and type of `shape`. The file's type
+/// may differ.
 llvm::Expected<std::vector<uint8_t>> readAs(const SafetensorsCheckpoint &source,
                                             llvm::StringRef name,
                                             const TensorShape &shape);

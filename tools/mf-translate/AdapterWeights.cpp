@@ -23,7 +23,7 @@ using Tensors = std::vector<std::pair<std::string, std::vector<uint8_t>>>;
 
 static constexpr llvm::StringLiteral configName = "adapter_config.json";
 static constexpr llvm::StringLiteral modelName = "adapter_model.safetensors";
-/// PEFT puts this in front of the names of the model that it wraps.
+/// The prefix that PEFT adds to the names of the wrapped model.
 static constexpr llvm::StringLiteral peftPrefix = "base_model.model.";
 
 //===----------------------------------------------------------------------===//
@@ -128,8 +128,8 @@ static llvm::Error roundTo(DType type, std::vector<float> &values) {
   return convertElements(type, rounded, DType::F32, bytes);
 }
 
-/// W + B A scale. Sums of products are in double; what they are added to W as
-/// has W's type, as in MindSpore Transformers' tool.
+/// Returns W + B A scale. Products are summed in double. As in MindSpore
+/// Transformers' tool, the sums are converted to W's type before the addition.
 static llvm::Expected<std::vector<uint8_t>>
 merge(const SafetensorsCheckpoint &source, AdaptedLayer layer, double scale,
       DType type) {
@@ -236,13 +236,13 @@ namespace {
 struct PeftTensor {
   std::string own, peft;
   TensorShape shape;
-  /// The weight's names here and there, in whose order the tensor's rows are;
-  /// empty if these are no rows of a weight.
+  /// The names of the weight in the model and in PEFT, whose row orders apply
+  /// to the tensor; empty if its rows are not rows of a weight.
   std::string ownWeight, peftWeight;
 };
 } // namespace
 
-/// Adapters first, then what is trained beside them.
+/// Lists adapters first, and then the other trained parameters.
 static llvm::Expected<std::vector<PeftTensor>>
 listTensors(ir::ModelOp model, std::set<std::string> &targets,
             std::set<std::string> &saved) {
@@ -339,7 +339,8 @@ llvm::Error exportPeft(ir::ModelOp model, const std::string &adapters,
                      output + "/" + configName.str());
 }
 
-/// Checks that the adapters of a folder compute what those of the model do.
+/// Checks that the adapters of a folder compute the same function as those of
+/// the model.
 static llvm::Error checkConfig(ir::LoraAttr lora, const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)

@@ -1,6 +1,6 @@
 //===- AdapterWeights.h - Adapters as checkpoints ---------------*- C++ -*-===//
 //
-// The weights of low-rank adapters, merged into those of the model or under the
+// The weights of low-rank adapters, merged into those of the model or with the
 // names of Hugging Face's PEFT.
 //
 //===----------------------------------------------------------------------===//
@@ -13,19 +13,20 @@
 
 namespace mf {
 
-/// Writes the parameters of the model without adapters to `output`: those of
-/// `weights`, and where a layer has adapters W + B A alpha/r, in W's type.
-/// Adapters come from the files `adapters` if it is not empty, as what was
-/// trained beside them does.
+/// Writes the parameters of the model without adapters to `output`. They are
+/// those of `weights`; a layer with adapters has W + B A alpha/r in W's type.
+/// If `adapters` is not empty, adapters and other trained parameters are read
+/// from these files.
 llvm::Error mergeAdapters(ir::ModelOp model, const std::string &weights,
                           const std::string &adapters, llvm::StringRef output);
 
-/// Writes adapters of the files `adapters` to `adapter_model.safetensors` in
-/// the folder `output`, and `adapter_config.json` beside it.
+/// Writes the adapters of the files `adapters` to `adapter_model.safetensors`
+/// and their configuration to `adapter_config.json`, both in the folder
+/// `output`.
 llvm::Error exportPeft(ir::ModelOp model, const std::string &adapters,
                        const std::string &output);
 
-/// Reads such a folder, and writes its adapters to the file `output` under the
+/// Reads such a folder, and writes its adapters to the file `output` with the
 /// model's names. Fails if they are not those of the model.
 llvm::Error importPeft(ir::ModelOp model, const std::string &folder,
                        llvm::StringRef output);

@@ -51,7 +51,7 @@ static llvm::Error writeFiles(const cann::ProgramFiles &files) {
   return llvm::Error::success();
 }
 
-/// Reports an error at the operation to blame, if there is one.
+/// Reports an error at the operation that causes it, if it is known.
 static LogicalResult report(llvm::Error error, ModuleOp module,
                             ArrayRef<Location> locations) {
   llvm::handleAllErrors(

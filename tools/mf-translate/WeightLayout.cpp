@@ -12,8 +12,9 @@ static ArrayRef<int64_t> getDims(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// Heads and their size, from the model's first attention: the fused operator,
-/// or the product of query and key, whose heads may be repeated.
+/// Reads the number of heads and their size from the model's first attention.
+/// The attention is the fused operator, or the product of query and key, whose
+/// heads may be repeated.
 static void readHeads(ir::ModelOp model, ParameterLayout &layout) {
   auto set = [&](ArrayRef<int64_t> query, int64_t keyValueHeads) {
     layout.numHeads = query[1];
@@ -124,7 +125,8 @@ static bool isTiedHead(ir::ParamOp param) {
   return param.getTied() && name && name->parts[0] == ParameterPart::Head;
 }
 
-/// The ranks that share out gates and ups that are one weight of experts.
+/// Returns the number of ranks that shard experts with gate and up in one
+/// weight.
 static int64_t readGateUpBlocks(ir::ModelOp model) {
   for (auto param : model.getOps<ir::ParamOp>())
     if (param.getSymName().ends_with(".ffn.w_gate_hidden.weight")) {
@@ -154,7 +156,7 @@ ParameterLayout readParameterLayout(ir::ModelOp model) {
   return layout;
 }
 
-/// A parameter that is only for the log is made anew in each step.
+/// A parameter that only records a value for the log is computed in each step.
 static bool isRecord(ir::ParamOp param) {
   return param.getUpdateRule() == ir::UpdateRule::Record;
 }

@@ -11,16 +11,17 @@ namespace mf {
 /// Heads, experts and layers of `model`, from its operators and parameters.
 ParameterLayout readParameterLayout(ir::ModelOp model);
 
-/// The parameters that a checkpoint holds: neither constants nor what only
-/// stands for another one or for the log.
+/// Returns the parameters that a checkpoint contains: all except constants,
+/// aliases of other parameters and records for the log.
 std::vector<NamedShape> listParameters(ir::ModelOp model);
 
-/// How the Hugging Face model of the same architecture names its parameters.
+/// Returns the names of the parameters in the Hugging Face model of the same
+/// architecture.
 NameScheme getHuggingFaceScheme(ir::ModelOp model,
                                 const ParameterLayout &layout);
 
-/// Whether layers that predict more tokens take another hidden state than
-/// Hugging Face's do, before the model's last norm.
+/// True if layers that predict more tokens read a different hidden state than
+/// Hugging Face's: the one before the model's last norm.
 bool predictsFromOtherState(ir::ModelOp model);
 
 } // namespace mf

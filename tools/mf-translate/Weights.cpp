@@ -68,7 +68,8 @@ static FailureOr<std::optional<DType>> readType(const WeightOptions &options) {
   return type;
 }
 
-/// How rows lie in a file: as it says itself, or as its kind is used.
+/// Returns the order of rows in a file: the one that the file declares, or the
+/// usual one of its format.
 static RowOrder getSourceOrder(StringRef format, bool toHuggingFace) {
   if (format == "mf")
     return RowOrder::Grouped;
@@ -124,7 +125,7 @@ static LogicalResult convert(ModuleOp module, const WeightOptions &options,
   return success();
 }
 
-/// Hands the one model of a file to `use`.
+/// Calls `use` with the single model of a file.
 static LogicalResult
 withModel(ModuleOp module, llvm::function_ref<llvm::Error(ir::ModelOp)> use) {
   auto models = module.getOps<ir::ModelOp>();
@@ -138,7 +139,7 @@ withModel(ModuleOp module, llvm::function_ref<llvm::Error(ir::ModelOp)> use) {
   return success();
 }
 
-/// Registers what is about adapters.
+/// Registers the translations of adapters.
 static void registerAdapterTranslations(const WeightOptions &options) {
   auto registerDialect = [](DialectRegistry &registry) {
     registry.insert<ir::MfDialect>();
@@ -206,7 +207,7 @@ void registerWeightTranslations(llvm::cl::OptionCategory &category) {
   registerAdapterTranslations(options);
 }
 
-/// The argument without its one or two dashes; empty if it has none.
+/// Returns the argument without its one or two dashes; empty if it has none.
 static StringRef getOption(StringRef argument) {
   if (!argument.consume_front("-"))
     return {};

@@ -8,13 +8,14 @@
 
 namespace mf {
 
-/// Registers `--import-hf-weights` and `--export-hf`, whose options are shown
-/// under `category`.
+/// Registers `--import-hf-weights` and `--export-hf`. Their options are shown
+/// in `category`.
 void registerWeightTranslations(llvm::cl::OptionCategory &category);
 
-/// Takes `-o FILE` out of the arguments if one of them is asked for: the
-/// driver would empty the file before the translation begins, but weights
-/// appear whole or not at all, and may be read from where they are written to.
+/// Removes `-o FILE` from the arguments if one of these translations is
+/// requested. The driver would empty the file before the translation begins,
+/// but weights are written whole or not at all, and the output may also be an
+/// input.
 void takeWeightsOutput(llvm::SmallVectorImpl<char *> &arguments);
 
 } // namespace mf

@@ -74,7 +74,7 @@ static ImportOptions &getOptions() {
   return options;
 }
 
-/// Errors for a release that is none go to `diagnostics`.
+/// Errors for an unknown release are added to `diagnostics`.
 static mf::ModelOverrides getOverrides(mf::DiagnosticList &diagnostics) {
   auto get = [](const llvm::cl::opt<int64_t> &option) {
     return option.getNumOccurrences() ? std::optional<int64_t>(option)
@@ -107,11 +107,12 @@ static Location getLocation(MLIRContext *context, const mf::Location &place,
   return FileLineColLoc::get(context, name, place.line, place.column);
 }
 
-/// Reports in the order of the file. Diagnostics with a place go through MLIR,
-/// whose handler shows the line and checks expected diagnostics.
+/// Reports diagnostics in the order of the file. Diagnostics with a place are
+/// reported through MLIR, whose handler shows the line and checks expected
+/// diagnostics.
 static void report(const mf::DiagnosticList &diagnostics, StringRef file,
                    bool errorsOnly, MLIRContext *context) {
-  // If several diagnostics are at one place, the first reported stays first.
+  // Diagnostics at the same place keep their order.
   SmallVector<const mf::Diagnostic *> sorted;
   for (const mf::Diagnostic &diagnostic : diagnostics.getAll())
     sorted.push_back(&diagnostic);

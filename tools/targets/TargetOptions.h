@@ -21,7 +21,8 @@ mlir::FailureOr<target::Target> parseTargetOption(llvm::SourceMgr &sources,
 /// The target of --target; the error names the option or the place in the file.
 llvm::Expected<target::Target> readTargetOption(llvm::StringRef target);
 
-/// Changes numbers of a target, each as `path=number` of --set says.
+/// Changes numbers of a target. Each element of --set has the form
+/// `path=number`.
 llvm::Error applySetOptions(target::Target &target,
                             llvm::ArrayRef<std::string> settings);
 

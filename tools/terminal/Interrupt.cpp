@@ -10,7 +10,7 @@ static_assert(std::atomic<bool>::is_always_lock_free,
               "a signal handler may not wait");
 
 const std::atomic<bool> &catchInterrupt() {
-  // LLVM calls it once, and takes its handlers away before it does.
+  // LLVM calls the function only once, and removes its signal handlers before.
   llvm::sys::SetInterruptFunction([] { interrupted = true; });
   return interrupted;
 }

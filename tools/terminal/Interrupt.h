@@ -7,8 +7,8 @@
 
 namespace mf::tools {
 
-/// From now on the first ^C (or SIGTERM) sets a flag, which searches look at;
-/// the second one ends the program.
+/// After the call, the first ^C (or SIGTERM) sets a flag, which searches check.
+/// The second one ends the program.
 const std::atomic<bool> &catchInterrupt();
 
 } // namespace mf::tools

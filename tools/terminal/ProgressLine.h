@@ -9,8 +9,8 @@
 
 namespace mf::tools {
 
-/// One line on standard error that is written over and over, if that is a
-/// terminal. It is gone when the object is.
+/// A line on standard error that is overwritten repeatedly, if standard error
+/// is a terminal. The destructor clears it.
 class ProgressLine {
 public:
   explicit ProgressLine(plan::PlanUnits units);
@@ -19,7 +19,7 @@ public:
   ~ProgressLine() { clear(); }
 
   void show(const plan::SolveProgress &progress);
-  /// Anything else, at the same place.
+  /// Shows other text in the same place.
   void show(llvm::StringRef text);
   void clear();
 
