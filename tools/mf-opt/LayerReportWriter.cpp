@@ -19,8 +19,8 @@ llvm::LogicalResult LayerReportWriter::open(llvm::StringRef path) {
 void LayerReportWriter::countWarnings(mlir::MLIRContext &context) {
   context.getDiagEngine().registerHandler([this](mlir::Diagnostic &diagnostic) {
     warnings += diagnostic.getSeverity() == mlir::DiagnosticSeverity::Warning;
-    return llvm::failure(); // The diagnostic is not handled here; the next
-                            // handler prints it.
+    // The next handler prints the diagnostic.
+    return llvm::failure();
   });
 }
 
