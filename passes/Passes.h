@@ -12,7 +12,7 @@
 
 namespace mf::passes {
 
-/// Whether mf-split-chunks splits backward into two halves.
+/// The cases in which mf-split-chunks splits backward into two halves.
 enum class SplitBackward : uint8_t {
   /// As the model's schedule requires; false without a schedule.
   Auto,
@@ -20,7 +20,8 @@ enum class SplitBackward : uint8_t {
   Never
 };
 
-/// Whether mf-split-chunks puts recomputed operators into a separate function.
+/// The cases in which mf-split-chunks moves recomputed operators into a
+/// separate function.
 enum class RecomputeTasks : uint8_t {
   /// As the model's schedule requires; false without a schedule.
   Auto,

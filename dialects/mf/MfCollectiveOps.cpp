@@ -123,7 +123,7 @@ LogicalResult verifyParts(Operation *op, ArrayAttr axes, int64_t dim,
 
 namespace {
 
-/// A tensor viewed as [before, parts, part, behind] along one dimension.
+/// A tensor viewed as [before, parts, part, after] along one dimension.
 struct PartShape {
   PartShape(Type type, int64_t dim, int64_t parts) : parts(parts) {
     auto tensor = cast<RankedTensorType>(type);

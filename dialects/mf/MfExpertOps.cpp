@@ -71,7 +71,7 @@ void TokenPermuteOp::build(OpBuilder &builder, OperationState &state,
         tokens, keys, nullptr, nullptr, nullptr);
 }
 
-/// Checks that there are as many keys or places as rows.
+/// Checks that the number of keys or places equals the number of rows.
 static LogicalResult verifyPermutation(Operation *op, Value rows,
                                        Value places) {
   if (failed(verifyPlaces(op, rows, places)))

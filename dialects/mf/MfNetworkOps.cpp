@@ -115,7 +115,8 @@ void RmsNormOp::build(OpBuilder &builder, OperationState &state, Value input,
         nullptr);
 }
 
-/// Checks that a norm has as many factors as a row has elements.
+/// Checks that the number of factors of a norm equals the number of elements of
+/// a row.
 static LogicalResult verifyNormFactors(Operation *op, Value input,
                                        Value factors, StringRef name) {
   RankedTensorType type = getGlobalType(input),

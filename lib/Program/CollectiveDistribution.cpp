@@ -60,8 +60,8 @@ struct CollectiveStep {
   bool hasOneElement;
   /// The places at which the group's axes cut the input.
   llvm::SmallVector<int64_t, 2> gathered;
-  /// Whether these axes may be outside of others that cut at the same place:
-  /// one of them cuts at one of several places, or a rank has one row.
+  /// True if these axes may be outside of others that cut at the same place,
+  /// because one of them cuts at one of several places or a rank has one row.
   bool isOpen = false;
 
   /// Returns the output's holding along an axis of the group.
@@ -75,8 +75,7 @@ struct CollectiveStep {
     // collective.
     if (ownPlace != sharePlace)
       share.places.push_back(ownPlace);
-    // A dimension with one element may as well be in front of the concatenated
-    // parts.
+    // A dimension with one element may also precede the concatenated parts.
     if (share.isLoose && hasOneElement)
       share.places.push_back(outputElements);
     llvm::sort(share.places);

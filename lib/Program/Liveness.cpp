@@ -83,7 +83,7 @@ public:
   RoutineLiveness run() {
     for (uint32_t i = 0; i < routine.body.instructions.size(); ++i)
       visit(i);
-    // Memory whose use nothing waits for is needed to the end.
+    // Memory is needed to the end if no wait orders anything after its use.
     const auto end = static_cast<int64_t>(result.instructions.size());
     pending.forEach(
         [&](MomentRange *range) { range->end = std::max(range->end, end); });

@@ -81,8 +81,8 @@ int64_t Mesh::getNumMembers(const Group &group) const {
 
 std::vector<int64_t> Mesh::getMembers(const Group &group, int64_t rank) const {
   std::vector<int64_t> members = {rank};
-  // Axes in the mesh's order, of which later ones vary faster, give ascending
-  // ranks.
+  // With the axes in the mesh's order, in which later ones vary faster, ranks
+  // are ascending.
   for (const Axis &axis : axes) {
     if (!llvm::is_contained(group.axes, axis.name))
       continue;

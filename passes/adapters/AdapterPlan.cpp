@@ -57,8 +57,8 @@ getLinearNames(const std::vector<LinearLayer> &layers) {
   return names;
 }
 
-/// Describes that nothing matches. Each alternative of the pattern may be a
-/// misspelt name.
+/// Returns the message that the pattern matches nothing. Each of its
+/// alternatives may be a misspelt name.
 static std::string describeMismatch(const AdapterRules &rules,
                                     const std::vector<LinearLayer> &layers) {
   std::set<std::string> names = getLinearNames(layers);
@@ -71,7 +71,7 @@ static std::string describeMismatch(const AdapterRules &rules,
     message += " and 'exclude_layers' leaves";
   std::vector<std::string> near;
   for (llvm::StringRef alternative : alternatives) {
-    // For `.*wqq` the letters are the name that the user meant.
+    // The letters of `.*wqq` are the name that the user meant.
     std::string name;
     for (char c : alternative)
       if (llvm::isAlnum(c) || c == '_')

@@ -1,4 +1,4 @@
-//===- InsertAdapters.cpp - Low-rank adapters beside linear layers --------===//
+//===- InsertAdapters.cpp - Adds low-rank adapters to linear layers -------===//
 
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"

@@ -17,7 +17,7 @@ struct Moment {
 /// The launches from a chain's first launch to its last.
 using Window = std::vector<Moment>;
 
-/// Whether a buffer is used before or after the window.
+/// Flags of the uses of a buffer before and after the window.
 struct Outside {
   bool before = false, behind = false;
 };

@@ -20,7 +20,7 @@ struct PlacesSite {
   mf::ir::CastOp dispatch;
   /// (capacity + 1) * expert + place: [rows, tokens, k], i32.
   mf::ir::CastOp combine;
-  /// Whether a choice has a place: [rows, tokens, k].
+  /// The operator that computes if a choice has a place: [rows, tokens, k].
   mf::ir::CompareScalarOp kept;
   /// The number of kernels that the fusion removes.
   int64_t numKernels = 0;

@@ -18,7 +18,7 @@ namespace mf::passes {
 /// ranks that differ in their coordinates on `axes`, which may be in any order.
 std::string getCoordinateName(mlir::Operation *op, mlir::ArrayAttr axes);
 
-/// The names that lowering gives to streams, routines and buffers.
+/// The names of streams, routines and buffers in lowered programs.
 namespace names {
 inline constexpr llvm::StringLiteral compute = "compute";
 inline constexpr llvm::StringLiteral hostToDevice = "h2d";

@@ -142,8 +142,8 @@ bool ReshardPath::exchangeOne(size_t concat) {
   return false;
 }
 
-/// Moves axes that are followed by others which cut nothing in the end. Only
-/// those are gathered first.
+/// Moves axes that are followed by axes which do not cut the dimension in the
+/// final layout. Only those following axes are gathered first.
 bool ReshardPath::exchangeBehind(size_t concat) {
   const Axes cut = at.cuts[concat];
   size_t last = cut.size();

@@ -22,7 +22,7 @@ struct RowPlace {
 
 /// One layer.
 struct RowBlockLayer {
-  /// Whether the hidden input, and the result, are blocks.
+  /// True if the hidden input is a block, and if the result is one.
   bool takesBlocks = false, givesBlocks = false;
   /// The place of the rows in each value. Empty for a layer that is not
   /// changed.

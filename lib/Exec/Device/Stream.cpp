@@ -1,4 +1,4 @@
-//===- Stream.cpp - Queues of work beside the host ------------------------===//
+//===- Stream.cpp - Queues of asynchronous work ---------------------------===//
 
 #include "mf/Exec/Device/Stream.h"
 #include "StreamState.h"

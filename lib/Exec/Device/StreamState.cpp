@@ -1,4 +1,4 @@
-//===- StreamState.cpp - The thread behind a stream -----------------------===//
+//===- StreamState.cpp - The thread of a stream ---------------------------===//
 
 #include "StreamState.h"
 #include <algorithm>
@@ -79,7 +79,7 @@ void Stream::State::loop() {
   }
 }
 
-/// Moves everything queued to `batch`; false when the stream is to end.
+/// Moves all queued tasks to `batch`. Returns false if the stream is to end.
 bool Stream::State::takeBatch(std::vector<Task> &batch) {
   std::unique_lock<std::mutex> lock(mutex);
   threadSleeps = true;
@@ -90,7 +90,8 @@ bool Stream::State::takeBatch(std::vector<Task> &batch) {
 }
 
 void Stream::State::runInTurn(Task &task) {
-  // A record is made even by a stream that failed, for those who wait for it.
+  // Even a failed stream completes its records, because other streams wait for
+  // them.
   faults->beginTask(place);
   run(task);
   faults->endTask();
@@ -129,7 +130,8 @@ void Stream::State::run(Copy &copy) {
   if (paced)
     sleepUntil(nominal.end);
   Clock::time_point end = Clock::now();
-  // A link faster than this machine's memory cannot be kept up with.
+  // The emulation cannot keep up with a link that is faster than this machine's
+  // memory.
   bool kept = paced && end - nominal.end < std::chrono::milliseconds(2);
   readyTime = kept ? nominal.end : end;
   if (copy.times)
@@ -155,7 +157,8 @@ void Stream::State::run(Wait &wait) {
       Clock::time_point begin = Clock::now();
       auto isOver = [&] { return wait.record->complete || device.hasFailed(); };
       if (faults) {
-        // Nobody else writes the record in the turns of others than its own.
+        // With a fault schedule only one thread runs at a time, so `isOver`
+        // needs no lock.
         lock.unlock();
         faults->waitUntil(isOver);
         lock.lock();

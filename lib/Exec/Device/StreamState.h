@@ -1,4 +1,4 @@
-//===- StreamState.h - The thread behind a stream -------------*- C++ -*-===//
+//===- StreamState.h - The thread of a stream -------------------*- C++ -*-===//
 
 #ifndef MF_LIB_DEVICE_STREAMSTATE_H
 #define MF_LIB_DEVICE_STREAMSTATE_H
@@ -44,18 +44,18 @@ struct Stream::State {
       : device(device), name(name.str()), faults(device.faults.get()) {}
 
   void start();
-  /// Ends the thread when the queue is empty.
+  /// Ends the thread once the queue is empty.
   void stop();
   void push(decltype(Task::what) what);
-  /// The device failed: look up from whatever is being waited for.
+  /// Interrupts the current wait after a failure of the device.
   void wakeUp();
   void waitUntilIdle();
 
   Device &device;
   std::string name;
-  /// Null where threads run as they come.
+  /// Null if threads run without a schedule.
   FaultSchedule *const faults;
-  /// Its number in that schedule.
+  /// The index of this stream in that schedule.
   size_t place = 0;
   std::thread thread;
 
@@ -83,8 +83,8 @@ private:
   void addStatistics(int64_t launches, int64_t copies, int64_t bytes,
                      Clock::duration busy, Clock::duration stall);
 
-  /// When the work before the current task was over, with copies taken at
-  /// their nominal end.
+  /// The end of the work before the current task, in which copies have their
+  /// nominal end.
   Clock::time_point readyTime;
 };
 

@@ -7,12 +7,12 @@ using namespace mlir;
 namespace mf::interpreter {
 
 using Chunks = llvm::ArrayRef<std::unique_ptr<Chunk>>;
-/// By chunk, what pieces of the sequence hand to one another. They are on one
-/// rank.
+/// For each chunk, the values that pieces of the sequence pass to later pieces,
+/// which are on the same rank.
 using Carried = std::vector<SmallVector<Tensor>>;
 
-/// How many chunks there are for each piece: all for the first piece stand
-/// before those for the next.
+/// Returns the number of chunks of one piece. All chunks of the first piece
+/// precede those of the second.
 static size_t countChunks(Chunks chunks) {
   return llvm::count_if(
       chunks, [](const auto &chunk) { return chunk->getPiece() == 0; });
@@ -26,8 +26,8 @@ static bool isLast(Chunks chunks, size_t index) {
   return (index + 1) % countChunks(chunks) == 0;
 }
 
-/// The message of output `output` of chunk `from` that chunk `to` takes, or of
-/// that output's gradient the other way round.
+/// Returns the message that carries output `output` of chunk `from` to chunk
+/// `to`, or the gradient of that output in the other direction.
 static Route getRoute(const Rank &rank, Chunks chunks, size_t from, size_t to,
                       size_t output) {
   std::string channel =
@@ -38,20 +38,21 @@ static Route getRoute(const Rank &rank, Chunks chunks, size_t from, size_t to,
           rank.getPeer(chunks[to]->getStage()), std::move(channel)};
 }
 
-/// Whether an output of a chunk goes into the step's loss. Nobody else takes
-/// what the last chunk makes.
+/// Returns whether an output of a chunk is part of the step's loss. All outputs
+/// of the last chunk are.
 static bool isAddedToLoss(Chunks chunks, size_t chunk, Type output) {
   return isLast(chunks, chunk) || ir::isLoss(output);
 }
 
-/// The types of the outputs that are not for later pieces.
+/// Returns the types of the outputs that are not for later pieces.
 static SmallVector<Type> getOwnOutputTypes(Chunk &chunk) {
   SmallVector<Type> types = chunk.getOutputTypes();
   types.truncate(types.size() - chunk.getNumFuture());
   return types;
 }
 
-/// Receives what chunk `from` makes for chunk `to`, of these types.
+/// Receives the values of these types that chunk `from` computes for chunk
+/// `to`.
 static FailureOr<SmallVector<Tensor>> receiveAll(Rank &rank, Chunks chunks,
                                                  size_t from, size_t to,
                                                  int64_t microBatch,
@@ -72,7 +73,8 @@ static FailureOr<SmallVector<Tensor>> receiveAll(Rank &rank, Chunks chunks,
   return tensors;
 }
 
-/// The types of the outputs of `chunk` that the next chunk takes.
+/// Returns the types of the outputs of `chunk` that are operands of the next
+/// chunk.
 static SmallVector<Type> getHiddenTypes(Chunk &chunk) {
   SmallVector<Type> types = getOwnOutputTypes(chunk);
   llvm::erase_if(types, ir::isLoss);
@@ -115,8 +117,8 @@ static LogicalResult runForwards(Rank &rank, Chunks chunks,
   return success();
 }
 
-/// The gradients of the outputs of chunk `index`: from the next chunk, or what
-/// backward of a loss begins with.
+/// Returns the gradients of the outputs of chunk `index`: those from the next
+/// chunk, or the initial gradients of losses.
 static FailureOr<SmallVector<Tensor>> getOutputGradients(Rank &rank,
                                                          Chunks chunks,
                                                          size_t index,
@@ -147,8 +149,8 @@ static FailureOr<SmallVector<Tensor>> getOutputGradients(Rank &rank,
   return gradients;
 }
 
-/// Whether a chunk has a backward to run: chunks below all that is trained get
-/// no gradients from the chunk behind them.
+/// Returns whether a chunk has a backward to run. Chunks before all trained
+/// parameters receive no gradients from the next chunk.
 static bool runsBackward(Chunks chunks, size_t chunk) {
   return isLast(chunks, chunk) || chunks[chunk + 1]->hasInputGradients();
 }

@@ -1,7 +1,7 @@
 //===- ExpertRows.h - Ranges of rows of experts -----------------*- C++ -*-===//
 //
-// Shared by the products of experts and their gradients: shapes, the rows of
-// each expert by the counts, and the order in which tiles run.
+// Common parts of the products of experts and their gradients: shapes, the rows
+// of each expert according to the counts, and the order of tiles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,8 @@ struct ExpertShape {
 };
 
 /// Checks `x` [groups, ranks, rows, in] and `counts` [groups, ranks, experts],
-/// which are inputs 0 and 2, and the type of output 0; the rest of the shape is
-/// the caller's.
+/// inputs 0 and 2, and the type of output 0. The caller checks the rest of the
+/// shape.
 ExpertShape readExpertShape(const KernelSpec &spec, SpecChecker &checker);
 
 /// Returns the number of rows that a count stands for, clamped to [0, most].
@@ -39,8 +39,8 @@ struct ExpertRows {
   int64_t begin, size;
 };
 
-/// The rows of all experts of a launch. Counts that go beyond the rows of a
-/// rank are cut.
+/// The rows of all experts of a launch. Counts that exceed the rows of a rank
+/// are limited.
 class ExpertRowTable {
 public:
   ExpertRowTable(const ExpertShape &shape, const float *counts);
@@ -56,7 +56,8 @@ private:
   std::vector<ExpertRows> rows;
 };
 
-/// Whether products run one after another or all their tiles run together.
+/// The order of products: one after another, or the tiles of all products
+/// together.
 enum class ExpertOrder { OneByOne, AllAtOnce };
 
 /// Calls `run(product, tile)` for the tiles of each product, which are
@@ -68,9 +69,9 @@ void runExpertTiles(ExpertOrder order, llvm::ArrayRef<int64_t> tileCounts,
 /// Returns whether oneDNN multiplies these types directly.
 bool multipliesDirectly(DType operandType, DType resultType);
 
-/// Products whose sizes are known only when counts are. They are made when they
-/// are first requested, and then kept. There are few, because sizes that come
-/// from counts are rounded up to multiples of `granule`.
+/// Products whose sizes depend on counts. They are created at the first request
+/// and then cached. There are few, because sizes are rounded up to multiples of
+/// `granule`.
 class ProductCache {
 public:
   static constexpr int64_t granule = 8;

@@ -1,4 +1,4 @@
-//===- GradientFactors.h - Scalars beside a gradient ------------*- C++ -*-===//
+//===- GradientFactors.h - Scalar factors of gradients ----------*- C++ -*-===//
 
 #ifndef MF_LIB_KERNELS_GRADIENTFACTORS_H
 #define MF_LIB_KERNELS_GRADIENTFACTORS_H
@@ -9,7 +9,7 @@
 
 namespace mf {
 
-/// The factors on gradients: a kernel's inputs from `first` on.
+/// The factors of gradients: a kernel's inputs from `first` on.
 class Factors {
 public:
   Factors(const KernelOperands &operands, size_t first) {

@@ -13,7 +13,7 @@ namespace mf {
 struct LossShape {
   DType type = DType::F32;
   int64_t rows = 0, columns = 0;
-  /// The number of classes of all ranks that share the columns out.
+  /// The number of classes in the columns of all ranks.
   int64_t classes = 0;
   int64_t ignoreIndex = -100;
 
@@ -28,8 +28,8 @@ inline float divideByCount(float sum, float count) {
   return sum / (count + 1e-8f);
 }
 
-/// Returns the shape of `sums`: [2] for those of all ranks, or [1, 2] for those
-/// of a rank's own rows; the former for any other shape.
+/// Returns the shape of `sums`: [2] for the sums of all ranks, or [1, 2] for
+/// those of a rank's own rows. Any other shape returns the former.
 inline TensorShape getSumsShape(const TensorShape &sums) {
   TensorShape shape{DType::F32, {2}};
   if (sums.dims.size() == 2)
@@ -37,7 +37,8 @@ inline TensorShape getSumsShape(const TensorShape &sums) {
   return shape;
 }
 
-/// The number of rows that count, of all ranks or of one.
+/// Returns the shape of the number of rows that count: of all ranks, or of one
+/// rank.
 inline TensorShape getCountShape(bool isOwn) {
   TensorShape shape{DType::F32, {}};
   if (isOwn)

@@ -24,7 +24,8 @@
 namespace mf {
 namespace {
 
-/// Queries and keys of a block, and keys that are done together.
+/// The numbers of queries and keys of a block, and of keys that are processed
+/// together.
 constexpr int64_t blockQueries = 128;
 constexpr int64_t blockKeys = 256;
 constexpr int64_t sliceKeys = 32;
@@ -94,7 +95,7 @@ public:
     });
     const int64_t queryBlocks = allQueries.end - allQueries.begin;
     pool.parallelFor(keyHeads * queryBlocks, [&](int64_t tile) {
-      // Later queries see more keys: begin with those.
+      // Later queries see more keys, so they come first.
       const int64_t block = allQueries.end - 1 - tile % queryBlocks;
       sweep({operands,
              queries,
@@ -107,7 +108,7 @@ public:
   }
 
 private:
-  /// The most f32 sums of dq that a thread keeps.
+  /// The largest number of f32 sums of dq that a thread keeps.
   static constexpr int64_t mostSums = int64_t{1} << 21;
   static constexpr int64_t fewKeyHeads = 8;
 
@@ -116,8 +117,8 @@ private:
     int64_t scores, slopes;
   };
 
-  /// The places of all data in scratch memory: of a block of keys, of a block
-  /// of queries, of two slices of keys, and of the sums of dq.
+  /// The places of all data in scratch memory: those of a block of keys, of a
+  /// block of queries, of two slices of keys, and of the sums of dq.
   struct Places {
     int64_t kRows, vRows, kColumns, dk, dv;
     int64_t qColumns, doutColumns, q, dout, max, norm, delta;
@@ -192,8 +193,8 @@ private:
               count, shape.valueDim);
   }
 
-  /// Prefetches what follows a block of queries: the next one of the head, or
-  /// the results of the block of keys and the next one.
+  /// Prefetches the data used after a block of queries: the head's next block,
+  /// or the results of the block of keys and the next one.
   void askForNext(const Sweep &work, const AttentionBlock &block, int64_t head,
                   MemoryAhead &ahead) const {
     const auto ask = [&](const void *tensor, int64_t columns, int64_t row,
@@ -265,7 +266,7 @@ private:
       packPanels(dout, work.cells(places.dout), rows,
                  blockQueries / elements * panelColumns);
     }
-    // Queries that are not here have p = 0.
+    // Missing queries have p = 0.
     float *max = work.floats(places.max), *norm = work.floats(places.norm),
           *delta = work.floats(places.delta);
     std::fill_n(max, rows, std::numeric_limits<float>::infinity());
@@ -280,12 +281,12 @@ private:
                    dout.data, delta + inBlock, size, shape.valueDim);
   }
 
-  /// Some keys of a block and the queries that see any of them.
+  /// Some keys of a block and the queries that see at least one of them.
   struct Slice {
     SlicePlaces places;
     /// The first key, and its distance from the first query of the block.
     int64_t key, distance;
-    /// The queries: whole columns of 32.
+    /// The range of queries, in whole columns of 32.
     int64_t column, columns;
   };
 
@@ -335,7 +336,7 @@ private:
     products.step(products.getSteps());
   }
 
-  /// s = q k^T and dp = dout v^T, transposed.
+  /// Computes s = q k^T and dp = dout v^T, transposed.
   void addScores(const Sweep &work, const Slice &slice,
                  ProductQueue &products) const {
     products.add({work.cells(places.kRows) + slice.key * dimCells, dimCells,
@@ -348,7 +349,7 @@ private:
                   blockQueries, sliceKeys, slice.columns, valueCells, false});
   }
 
-  /// dv += p^T dout and dk += ds^T q
+  /// Computes dv += p^T dout and dk += ds^T q.
   void addKeys(const Sweep &work, const Slice &slice,
                ProductQueue &products) const {
     const int64_t panel = slice.column / elements * panelColumns;
@@ -363,8 +364,8 @@ private:
                   sliceKeys, dimWidth, slice.columns / elements, true});
   }
 
-  /// Adds ds k, transposed, to the sums of a block of queries; of each 32 of
-  /// them with the keys that they see.
+  /// Adds ds k, transposed, to the sums of a block of queries. Each group of 32
+  /// queries uses only the keys that they see.
   void addQueries(const Sweep &work, const AttentionBlock &block,
                   float *dq) const {
     const auto countKeys = [&](int64_t column) {
@@ -396,7 +397,8 @@ private:
               work.operands.outputs[0], row, size, shape.dim);
   }
 
-  /// Rounds rows of sums, `width` apart, to rows of `columns` elements.
+  /// Rounds rows of sums at a distance of `width` to rows of `columns`
+  /// elements.
   void storeRows(const float *sums, int64_t width, void *tensor, int64_t row,
                  int64_t rows, int64_t columns) const {
     if (width == columns) {

@@ -16,7 +16,7 @@ static OperandAddress getAddress(const WorkSource &source,
           address.offset + operand.offset, operand.bytes};
 }
 
-/// The address of access `number` of an instruction.
+/// Returns the address of access `number` of an instruction.
 static OperandAddress getAddress(const WorkSource &source,
                                  const Instruction &instruction,
                                  size_t number) {
@@ -29,7 +29,7 @@ namespace {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Kernels, one after the other.
+/// Successive launches of kernels.
 class LaunchRange : public IssuedWork {
 public:
   bool append(const WorkSource &source, const Instruction &instruction,
@@ -88,7 +88,8 @@ private:
     }
   }
 
-  /// `record` is that of the first launch. The records of the others follow.
+  /// `record` is the record of the first launch. The records of the other
+  /// launches follow it.
   void runRecorded(RankExecutor &rank, const IssueContext &context,
                    RecordedWork *record) const {
     auto now = std::chrono::steady_clock::now();
@@ -320,7 +321,7 @@ std::unique_ptr<IssuedWork> makeWork(const WorkSource &source,
                                      uint32_t number) {
   using Maker = std::unique_ptr<IssuedWork> (*)(const WorkSource &,
                                                 const Instruction &, uint32_t);
-  // In the order of Work.
+  // The makers are in the order of Work.
   static constexpr std::array<Maker, 5> makers = {nullptr, makeLaunch, makeCopy,
                                                   makeExchange, makeCall};
   const Maker maker = makers[static_cast<size_t>(instruction.work)];

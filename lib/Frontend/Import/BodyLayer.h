@@ -30,7 +30,7 @@ addBodyLayer(CellBuilder &cells, mlir::Value hidden, bool hasExperts = false);
 struct FeedForwardTraits {
   llvm::StringRef cell;
   int64_t size = 0;
-  /// Model-parallel ranks share its neurons out.
+  /// True if model-parallel ranks shard its neurons.
   bool isCut = true;
   /// The name of the activation and of its product with the up projection,
   /// where one operator is to do both; empty for names of their own.

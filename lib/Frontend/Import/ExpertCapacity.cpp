@@ -135,7 +135,7 @@ Places PlaceBuilder::build(Value chosen) {
 // Experts
 //===----------------------------------------------------------------------===//
 
-/// The axes of ranks that share whole experts out.
+/// Returns the axes of ranks that shard whole experts.
 static SmallVector<StringRef, 2> getExpertAxes(const ExpertSpec &experts) {
   SmallVector<StringRef, 2> axes;
   if (experts.numParts > 1)

@@ -167,7 +167,7 @@ Observer::getTransfer(const ProfiledTransfer &transfer) const {
   observed.collective = findCollective(operation);
   if (!observed.collective) {
     const bool isMessage = operation == "send" || operation == "receive";
-    // With more than two ranks, the profile does not tell which two exchange
+    // With more than two ranks, the profile does not show which two exchange
     // the message.
     if (!isMessage || observed.ranks.size() != 2)
       return std::nullopt;

@@ -30,8 +30,8 @@ using schedule::Task;
 
 namespace {
 
-/// Returns how many more forwards a stage runs ahead than the next one; nothing
-/// if it does not alternate between forwards and backwards.
+/// Returns the number of forwards that a stage runs ahead of the next one; none
+/// for a schedule that does not alternate between forwards and backwards.
 std::optional<int64_t> getLead(const Schedule &schedule) {
   if (!schedule.pipeline.recomputed.empty())
     return std::nullopt;

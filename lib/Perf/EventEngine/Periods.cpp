@@ -18,15 +18,15 @@ namespace mf::sim {
 
 namespace {
 
-/// Marks that windows have, the smallest first; at most a part of all marks of
-/// their queue.
+/// The numbers of marks in windows, the smallest first. A window has at most
+/// one `windowShare`-th of the marks of its queue.
 constexpr int64_t windowSizes[] = {64, 512, 4096}, windowShare = 4;
-/// Periods that a window must have.
+/// The smallest number of periods in a window.
 constexpr int64_t fewestPeriods = 3;
-/// Marks of a period, at most.
+/// The largest number of marks in a period.
 constexpr int64_t longestPeriod = 1 << 20;
 
-/// The shortest distance at which all numbers repeat.
+/// Returns the shortest distance at which all numbers repeat.
 int64_t getShortestPeriod(llvm::ArrayRef<uint64_t> numbers) {
   // Knuth, Morris and Pratt: the longest end of each prefix that is also its
   // begin.
@@ -60,7 +60,7 @@ private:
   /// Returns the number of marks in a period; 0 if none is found.
   int64_t getPeriod(QueueId queue) const;
   int64_t getPeriod(QueueId queue, int64_t windowSize) const;
-  /// The run with that many marks in a period.
+  /// Returns the run with this number of marks in a period.
   Run getRun(QueueId queue, int64_t period) const;
   bool isLinear(QueueId queue, int32_t first, int32_t items) const;
   bool haveSameWork(QueueId queue, int32_t first, int32_t items) const;
@@ -96,7 +96,7 @@ int64_t RunFinder::getPeriod(QueueId queue) const {
   for (int64_t size : windowSizes) {
     if (int64_t period = getPeriod(queue, size))
       return period;
-    // The window does not grow further.
+    // The window cannot grow further.
     if (size * windowShare >= marks)
       break;
   }
@@ -164,7 +164,7 @@ Run RunFinder::getRun(QueueId queue, int64_t period) const {
   run.items = marks[window.begin + period] - begin;
   if (run.items == 0)
     return {};
-  // Three equal periods take equally long.
+  // Three equal periods have the same duration.
   auto isLinearFrom = [&](int32_t first) {
     return first >= positions[queue] && first + 3 * run.items <= size &&
            isLinear(queue, first, run.items);

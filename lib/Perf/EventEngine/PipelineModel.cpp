@@ -1,4 +1,4 @@
-//===- PipelineModel.cpp - A schedule in time -----------------------------===//
+//===- PipelineModel.cpp - The timeline of a schedule ---------------------===//
 
 #include "mf/Perf/EventEngine/PipelineModel.h"
 #include "BlockingTransfers.h"
@@ -31,8 +31,8 @@ using schedule::TaskPlace;
 
 namespace {
 
-/// The blocks of the stages as nodes of a graph. A task is numbered by its
-/// index, its message by that index plus the number of tasks.
+/// The blocks of the stages as nodes of a graph. The node of a task is its
+/// index, and that of its message is this index plus the number of tasks.
 class BlockTimer {
 public:
   BlockTimer(const Schedule &schedule, const PipelineCosts &costs)
@@ -41,7 +41,7 @@ public:
                             ? TaskGraph::InputEdges::FromOtherStages
                             : TaskGraph::InputEdges::None) {}
 
-  /// The blocks of every stage with their times.
+  /// Returns the blocks of every stage with their times.
   Expected<std::vector<std::vector<Block>>> run();
 
 private:
@@ -49,7 +49,7 @@ private:
     return graph.getNumTasks() + graph.getNumber(producer);
   }
   int64_t getNode(const Block &block) const;
-  /// The block of another stage that is the same message.
+  /// Returns the other stage's block of the same message.
   Block getOtherSide(const Block &transfer) const;
   void addBlockingMessages();
   void addOverlappedMessages();
@@ -82,7 +82,7 @@ Block BlockTimer::getOtherSide(const Block &transfer) const {
   return {BlockKind::Send, *getProducer(pipeline, transfer.task)};
 }
 
-/// A message follows what is before it on both stages.
+/// A message follows the previous blocks of both stages.
 void BlockTimer::addBlockingMessages() {
   graph.addNodes(graph.getNumTasks());
   for (llvm::ArrayRef<Block> stage : blocks)
@@ -90,11 +90,10 @@ void BlockTimer::addBlockingMessages() {
       graph.addEdge(getNode(stage[index - 1]), getNode(stage[index]));
 }
 
-/// A message follows its task, and the one before it from the same stage to the
-/// same stage.
+/// A message follows its task and the previous message between the same stages.
 void BlockTimer::addOverlappedMessages() {
   graph.addNodes(graph.getNumTasks());
-  // By receiver.
+  // The last message, by the stage that receives it.
   llvm::SmallDenseMap<int64_t, int64_t> last;
   for (llvm::ArrayRef<Task> stage : schedule.stages) {
     last.clear();
@@ -149,7 +148,7 @@ Expected<std::vector<std::vector<Block>>> BlockTimer::run() {
     for (Block &block : stage) {
       int64_t node = getNode(block);
       block.end = starts[node] + durations[node];
-      // The model says that a transfer begins so long before its end.
+      // In this model, a transfer begins transferTime before its end.
       block.start = block.kind == BlockKind::Compute
                         ? starts[node]
                         : block.end - costs.transferTime;
@@ -165,8 +164,8 @@ std::string BlockTimer::getName(const Block &transfer) const {
       .str();
 }
 
-/// The error for an order that lacks nodes: stages then stand at transfers that
-/// other stages do not come to.
+/// Returns the error for an order without some nodes: stages are blocked at
+/// transfers that other stages never reach.
 Error BlockTimer::explainDeadlock(llvm::ArrayRef<int32_t> order) const {
   std::vector<bool> isDone(graph.size(), false);
   for (int32_t node : order)
@@ -208,7 +207,7 @@ double sum(llvm::ArrayRef<double> numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), 0.0);
 }
 
-/// The time of all recomputation of a step.
+/// Returns the time of all recomputation of a step.
 double getRecomputeTime(const Pipeline &pipeline, const PipelineCosts &costs) {
   if (pipeline.recomputed.empty())
     return static_cast<double>(pipeline.microBatches) * sum(costs.recompute);
@@ -247,7 +246,7 @@ Bubbles getBubbles(const Schedule &schedule, const PipelineCosts &costs,
   return bubbles;
 }
 
-/// Adds the memory of a stage.
+/// Adds the memory of a stage over time.
 void addMemory(const Schedule &schedule, const PipelineCosts &costs,
                int64_t stage, PipelineTimeline &timeline) {
   double base = costs.constantMemory + getOrZero(costs.parameterMemory, stage);

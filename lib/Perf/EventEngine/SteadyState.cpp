@@ -19,7 +19,7 @@ constexpr int32_t fewestRounds = 4;
 /// The places in the queues where runs are searched. A schedule with several
 /// phases has one of them at each place.
 constexpr double windows[] = {0.25, 0.5, 0.75};
-/// Ticks up to which sums of times are exact, with some to spare.
+/// The number of ticks up to which sums of times are exact, with a margin.
 constexpr double mostTicks = 0x1p52;
 
 /// The state of all queues at the limits of a round.
@@ -50,11 +50,13 @@ public:
   void run();
 
 private:
-  /// Leaves out runs that are short; how many periods the others all have.
+  /// Removes short runs. Returns the number of periods that all remaining runs
+  /// have.
   int32_t countRounds();
   bool repeats(QueueId queue) const { return runs[queue].items > 0; }
   void runRound(int32_t round);
-  /// Finds `rounds`, the number of rounds since the state was last the same.
+  /// Computes `rounds`, the number of rounds since the state was the same
+  /// before.
   void compare(int32_t round);
 
   /// Returns how many times, at most `most`, the period since then can be
@@ -95,7 +97,7 @@ private:
   std::vector<QueueSnapshot> history;
 
   int32_t rounds = 0;
-  /// Rounds in which the state was that of `rounds` before.
+  /// The number of successive rounds whose state was that of `rounds` earlier.
   int32_t streak = 0, nextTry = 0;
 
   // The members below describe the state that is to be proven.
@@ -176,7 +178,7 @@ void SteadyState::run() {
     int32_t count = prove((numRounds - round) / rounds);
     if (count > 0)
       return simulation.skip(items, count, period);
-    // Maybe waits reach further back.
+    // Waits may reach further back.
     nextTry *= 2;
   }
 }
@@ -194,7 +196,8 @@ int32_t SteadyState::prove(int32_t most) {
     if (!repeats(queue))
       continue;
     items[queue] = rounds * runs[queue].items;
-    // The items of `rounds` are compared with those of the previous period.
+    // The items of the last `rounds` are compared with those of the previous
+    // period.
     if (getPosition(queue) - items[queue] <
         runs[queue].first + runs[queue].items)
       return 0;
@@ -206,8 +209,8 @@ int32_t SteadyState::prove(int32_t most) {
   return limitByOthers(limitByRendezvous(limitByWaits(most)));
 }
 
-/// Queues without runs may wait, for events of queues with runs that are later
-/// than their own arrival.
+/// Queues without runs may only wait for events of queues with runs if these
+/// are later than their own arrival.
 bool SteadyState::othersStay() const {
   double earliest = std::numeric_limits<double>::infinity();
   for (QueueId queue = 0; queue < numQueues; ++queue)
@@ -220,7 +223,7 @@ bool SteadyState::othersStay() const {
   return true;
 }
 
-/// Looks no further back than the state repeats.
+/// The search goes back no further than the states are equal.
 int32_t SteadyState::findBegin(QueueId queue) const {
   int32_t first =
       std::max(runs[queue].first + items[queue],
@@ -245,7 +248,7 @@ bool SteadyState::waitRepeats(QueueId queue, int32_t index) const {
   EventId event = queues.getOperand({queue, index});
   ItemId record = simulation.getRecord(event);
   ItemId before = simulation.getRecord(event - getStep(queue, index));
-  // It has long happened, and will have so the next time.
+  // The event is long past, also in the next period.
   if (record == before)
     return simulation.getTime(event) <= simulation.getEnd(queue, index - 1);
   return record.queue == before.queue && repeats(record.queue) &&
@@ -312,8 +315,8 @@ int32_t SteadyState::limitByRendezvous(int32_t most) const {
       if (isNew)
         most = limitByCosts(group, step, most);
     }
-    // An item that it waits for continues as the last one that will take its
-    // place.
+    // An item for which the queue waits continues as the last one that takes
+    // its place.
     ItemId next{queue, end};
     if (simulation.waits(queue) && queues.getKind(next) == ItemKind::Rendezvous)
       most = limitByCosts(queues.getOperand(next), rounds * getStep(queue, end),
@@ -325,7 +328,7 @@ int32_t SteadyState::limitByRendezvous(int32_t most) const {
   return most;
 }
 
-/// Limits the count by what queues without runs wait for.
+/// Limits the count by the events for which queues without runs wait.
 int32_t SteadyState::limitByOthers(int32_t most) const {
   std::vector<std::pair<ItemKind, int32_t>> awaited;
   for (QueueId queue = 0; queue < numQueues; ++queue) {

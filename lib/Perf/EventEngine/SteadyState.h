@@ -1,8 +1,9 @@
 //===- SteadyState.h - Periods that need no simulation ----------*- C++ -*-===//
 //
-// Queues that repeat their actions reach a state from which everything happens
-// as before, later by a constant. Such a state is searched where queues are
-// marked (Queues::markPeriod), and is only used if it is proven:
+// Queues that repeat their actions reach a state after which all events are
+// those of the previous period, later by a constant. Such a state is searched
+// at the marks of queues (Queues::markPeriod). It is used only if these
+// conditions are proven:
 //
 // - The queues' items repeat: see Periods.h.
 // - Simulated period by period (Simulation::run with limits), at two of these

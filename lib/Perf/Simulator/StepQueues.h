@@ -20,24 +20,26 @@ namespace mf::simulator {
 /// An item that is put on a queue.
 struct Emitted {
   const Op *op = nullptr;
-  /// The list that it is of, and the call that runs it; null in the step.
+  /// The list of the item, and the call that runs the list; the call is null in
+  /// the step's own list.
   const program::InstructionList *list = nullptr;
   const program::Call *call = nullptr;
-  /// Position of the call, or of the instruction, in the step.
+  /// The position of the call or of the instruction in the step.
   uint32_t position = 0;
   uint32_t stream = 0;
-  /// The event of a Wait or Record, counted through the whole step of the
+  /// The event of a Wait or Record, in a numbering of the whole step of the
   /// stage.
   uint64_t event = 0;
 };
 
 class StepQueues {
 public:
-  /// Times are multiples of `tick`, a power of two; as they are if it is 0.
+  /// Times are rounded to multiples of `tick`, a power of two. They are not
+  /// rounded if it is 0.
   StepQueues(const program::Program &program, const StepCosts &costs,
              double tick);
 
-  /// A LocatedError if queues wait for each other.
+  /// Fails with a LocatedError if queues wait for each other.
   llvm::Expected<sim::Timeline> simulate() const;
 
   const sim::Queues &getQueues() const { return queues; }
@@ -49,9 +51,9 @@ public:
   /// they were put on queues. The k-th item of a stream is item k of its queue.
   template <typename Visitor> void walk(size_t stage, Visitor visit) const;
 
-  /// The instruction or call of an item, for messages.
+  /// Describes the instruction or call of an item, for messages.
   std::string describeItem(sim::ItemId item) const;
-  /// The place of an item in the program.
+  /// Returns the place of an item in the program.
   uint32_t getLocation(sim::ItemId item) const;
 
 private:
@@ -70,7 +72,6 @@ private:
   const program::Program &program;
   const StepCosts &costs;
   std::vector<StageOps> ops;
-  /// By stage.
   struct StageScopes {
     program::InstanceTable table;
     program::StepWalker walker;

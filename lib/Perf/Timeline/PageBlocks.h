@@ -30,9 +30,10 @@ struct PageBlock {
 std::vector<PageBlock> joinSpans(const std::vector<Span> &spans,
                                  double resolution);
 
-/// The finest resolution, of those tried, with which the streams of all stages
-/// have no more than `limit` blocks; 0 if they have no more spans. Blocks of
-/// different tasks stay apart, so that any resolution can exceed the limit.
+/// Returns the finest of the tried resolutions with which the streams of all
+/// stages have at most `limit` blocks; 0 if they have at most `limit` spans.
+/// Blocks of different tasks are not joined, so any resolution can exceed the
+/// limit.
 double findResolution(const StepTimeline &timeline, size_t limit);
 
 /// Returns a curve of at most about `limit` points with the same maximum. The

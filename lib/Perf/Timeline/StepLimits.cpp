@@ -54,8 +54,8 @@ std::string describeCommunication(StringRef axes) {
 std::string describeKind(StringRef kind) {
   const auto [work, axes] = kind.split(" over ");
   if (!axes.empty()) {
-    // An all-to-all sends each rank something else and is named apart: experts
-    // use it.
+    // An all-to-all sends different data to each rank. It has its own name
+    // because experts use it.
     if (work.starts_with("all_to_all"))
       return ("all-to-all over " + axes).str();
     return describeCommunication(axes);

@@ -249,7 +249,8 @@ void TraceWriter::addFlows() {
   for (const ShownRank &rank : ranks)
     rankOf[{rank.stage, rank.line}] = &rank;
   for (const Flow &flow : timeline.flows) {
-    // The program does not tell which rank of its own stage receives a message.
+    // The program does not determine which rank of its own stage receives a
+    // message.
     if (flow.from.stage == flow.to.stage)
       continue;
     for (const ShownRank &from : ranks)

@@ -19,7 +19,7 @@ using llvm::Expected;
 bool PlannedLayout::isLimitedByMemory() const {
   return llvm::any_of(plan.chunks, [](const plan::ChunkPlan &chunk) {
     return llvm::any_of(chunk.counts, [](const std::vector<int64_t> &counts) {
-      // The last treatment is to treat nothing.
+      // The last treatment neither recomputes nor swaps anything.
       return std::any_of(counts.begin(), counts.end() - 1,
                          [](int64_t count) { return count > 0; });
     });
@@ -306,7 +306,7 @@ Error LayoutSearch::checkAnswer() const {
     return llvm::make_error<plan::NoPlanError>(
         "no layout was planned before the search ended; give it a longer "
         "--time-limit");
-  // The most frequent error says what fits nowhere.
+  // The most frequent error explains why no layout fits.
   const auto most =
       llvm::max_element(skipped, [](const auto &a, const auto &b) {
         return a.second.size() < b.second.size();

@@ -53,7 +53,7 @@ struct LayerGraph {
 
 /// Operators that run again, their time, and the memory that is then kept.
 struct RecomputeChoice {
-  /// Whether each operator is recomputed.
+  /// True for each operator that is recomputed.
   std::vector<bool> isRepeated;
   double seconds = 0;
   int64_t keptBytes = 0;

@@ -149,7 +149,7 @@ Expected<bool> VariantPlanner::confirmBest() {
   return false;
 }
 
-/// Drops the error that nothing fits, which getBest() shows.
+/// Drops a NoPlanError, because getBest() shows that there is no plan.
 static Error skipNoPlan(Error error) {
   return llvm::handleErrors(std::move(error), [](const plan::NoPlanError &) {});
 }

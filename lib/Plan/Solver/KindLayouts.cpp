@@ -46,7 +46,7 @@ void KindLayouts::addLayouts(Layout &layout) {
   if (kinds.empty())
     return;
   auto numChunks = static_cast<int64_t>(ranges.size());
-  // The last kind ends wherever the layers do.
+  // The last kind ends at the last layer.
   if (layout.size() + 1 == kinds.size()) {
     layouts.push_back(layout);
     return;

@@ -88,7 +88,7 @@ enum class PackOrder {
   /// By the fullest section in which the item is live, then by size.
   Contention,
   Size,
-  /// By size times length of life.
+  /// By the product of size and lifetime.
   Area,
   Lifetime,
   /// By begin. If several begin at the same time, the longest comes first.
