@@ -38,7 +38,7 @@ private:
   llvm::Error checkRule(int64_t stage, const Task &task) const;
   int64_t append(int64_t stage, llvm::ArrayRef<Task> tasks,
                  Schedule &schedule) const;
-  /// The recompute task of a gradient that no rule places.
+  /// Returns the recompute task of a gradient that no rule places.
   std::optional<Task> getImpliedRecompute(const Task &gradient) const;
   void addReady(int64_t number);
   void release(int64_t number);

@@ -27,7 +27,8 @@ struct YamlCursor {
   bool isQuoted = false;
   bool isComment = false;
 
-  /// The path with a dot between two keys, without the last `dropped`.
+  /// Returns the path, with a dot between two keys, without the last `dropped`
+  /// keys.
   std::string getSection(size_t dropped = 0) const;
 };
 

@@ -217,7 +217,8 @@ YamlDocument::getCompletions(const protocol::Position &position) const {
   return list;
 }
 
-/// The names that a message proposes instead of `wrong`, which it quotes.
+/// Returns the names that a message proposes instead of `wrong`, which it
+/// quotes.
 static std::vector<std::string> findProposals(StringRef message,
                                               StringRef wrong) {
   std::vector<std::string> proposals;

@@ -23,7 +23,7 @@ public:
   getHover(const llvm::lsp::Position &position) const;
   llvm::lsp::CompletionList
   getCompletions(const llvm::lsp::Position &position) const;
-  /// The names that messages in `range` propose, as edits.
+  /// Returns the names that messages in `range` propose, as edits.
   std::vector<llvm::lsp::CodeAction>
   getFixes(const llvm::lsp::URIForFile &uri,
            const llvm::lsp::Range &range) const;

@@ -139,7 +139,7 @@ Error writeOffsets(const AllocationProblem &problem, const AllocationPlan &plan,
   });
 }
 
-/// The offsets of the solution in the problem's order.
+/// Returns the offsets of the solution in the problem's order.
 Expected<std::vector<int64_t>> matchOffsets(const AllocationProblem &problem,
                                             const AllocationProblem &solution) {
   llvm::StringMap<const AllocationBuffer *> byId;

@@ -9,10 +9,10 @@
 
 namespace mf::tools {
 
-/// The text of a file, or of standard input for "-".
+/// Returns the text of a file, or of standard input for "-".
 llvm::Expected<std::string> readInput(llvm::StringRef path);
 
-/// The file in messages.
+/// Returns the name of the file for messages.
 llvm::StringRef nameInput(llvm::StringRef path);
 
 } // namespace mf::tools

@@ -136,7 +136,7 @@ struct PlanOptions {
   /// Checks the values of the options.
   llvm::Error check() const;
 
-  /// The time limit in seconds.
+  /// Returns the time limit in seconds.
   double getTimeLimit() const {
     constexpr double ofLayouts = 280;
     return isGiven(devices) && !isGiven(timeLimit) ? ofLayouts : timeLimit;

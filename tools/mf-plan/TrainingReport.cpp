@@ -40,7 +40,7 @@ static std::vector<std::string> makeRow(llvm::StringRef name,
           units.countMemory(static_cast<double>(limit - peak))};
 }
 
-/// The compiler's memory and time in the form of the solver's.
+/// Returns the compiler's memory and time in the form of the solver's.
 static plan::Evaluation toEvaluation(const PlanAnswer &found) {
   plan::Evaluation evaluation;
   const auto microBatches =

@@ -23,7 +23,7 @@ public:
   Messages(const Messages &) = delete;
   Messages &operator=(const Messages &) = delete;
 
-  /// The stream for errors and warnings.
+  /// Returns the stream for errors and warnings.
   llvm::raw_ostream &getErrors() {
     if (stream)
       return *stream;

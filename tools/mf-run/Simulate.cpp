@@ -11,7 +11,7 @@ using llvm::Error;
 
 namespace mf::tools {
 
-/// The rates that kernels could reach at the peaks of the target.
+/// Returns the rates that kernels could reach at the peaks of the target.
 static timeline::BoundRates getRates(const target::Target &target) {
   timeline::BoundRates rates;
   for (const target::ComputeEngine &engine : target.engines)

@@ -51,7 +51,7 @@ Error writeTarget(const Options &options, const LoadedTarget &loaded,
 // --list-targets, --print-target
 //===----------------------------------------------------------------------===//
 
-/// The first sentence of the comment that a file begins with.
+/// Returns the first sentence of the comment that a file begins with.
 static std::string getSummary(StringRef text) {
   std::string summary;
   while (text.consume_front("//")) {

@@ -81,7 +81,7 @@ static std::string getParameters(const KernelRecord &kernel,
   return parameters;
 }
 
-/// The statements of the function, indented by two.
+/// Returns the statements of the function, indented by two blanks.
 static std::string getStatements(const KernelRecord &kernel) {
   if (kernel.cannBody.empty())
     return ("stream.call(MF_CANN(" + kernel.name + "), " + kernel.cann + ");")

@@ -50,7 +50,7 @@ static std::string describeMeasures(const KernelRecord &kernel) {
   return llvm::join(texts, ", ");
 }
 
-/// A text of several lines in one, for a table.
+/// Returns a text of several lines as one line, for a table.
 static std::string join(llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> words;
   llvm::SplitString(text, words);

@@ -205,7 +205,7 @@ llvm::Error mergeAdapters(ir::ModelOp model, const std::string &weights,
 // PEFT
 //===----------------------------------------------------------------------===//
 
-/// The name of a weight in Hugging Face's model, without its `.weight`.
+/// Returns the name of a weight in Hugging Face's model, without its `.weight`.
 static llvm::Expected<std::string> getHuggingFacePath(ir::ModelOp model,
                                                       ir::ParamOp weight) {
   const ParameterLayout layout = readParameterLayout(model);

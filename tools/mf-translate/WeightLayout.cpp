@@ -51,7 +51,7 @@ public:
     }
     return 0;
   }
-  /// The first of these sizes that exists.
+  /// Returns the first of these sizes that exists.
   int64_t get(ArrayRef<StringRef> endings, size_t dim) {
     for (StringRef ending : endings)
       if (int64_t size = get(ending, dim))
@@ -79,7 +79,7 @@ private:
 };
 } // namespace
 
-/// The sizes of latent attention in the older classes.
+/// Returns the sizes of latent attention in the older classes.
 static std::optional<LatentSizes> readLatentParts(ParameterSizes &sizes,
                                                   int64_t heads) {
   LatentSizes latent;

@@ -18,7 +18,8 @@ mlir::FailureOr<target::Target> parseTargetOption(llvm::SourceMgr &sources,
                                                   mlir::MLIRContext &context,
                                                   llvm::raw_ostream &errors);
 
-/// The target of --target; the error names the option or the place in the file.
+/// Reads the target of --target. The error names the option or the place in the
+/// file.
 llvm::Expected<target::Target> readTargetOption(llvm::StringRef target);
 
 /// Changes numbers of a target. Each element of --set has the form

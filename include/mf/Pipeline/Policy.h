@@ -30,7 +30,7 @@ public:
         SlotSink slotSink)
       : pipeline(pipeline), chunks(chunks), sink(sink), slotSink(slotSink) {}
 
-  /// The chunks of the stage in the order of execution. Never empty.
+  /// Returns the chunks of the stage in the order of execution. Never empty.
   llvm::ArrayRef<int32_t> getChunks() const { return chunks; }
 
   /// Requires that `first` ends before `second` starts.
@@ -129,7 +129,7 @@ public:
                  int64_t pieces = 1) const;
 };
 
-/// The built-in policies, in the order in which lists show them.
+/// Returns the built-in policies, in the order in which lists show them.
 llvm::ArrayRef<const Policy *> getPolicies();
 
 /// Returns the built-in policy of that name. The error lists all names.

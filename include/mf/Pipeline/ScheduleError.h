@@ -33,8 +33,8 @@ public:
   ScheduleError(std::string message, std::vector<TaskPlace> places)
       : text(std::move(message)), places(std::move(places)) {}
 
-  /// The places of the tasks that the message names, each once, in the order of
-  /// the message.
+  /// Returns the places of the tasks that the message names, each once, in the
+  /// order of the message.
   llvm::ArrayRef<TaskPlace> getPlaces() const { return places; }
 
   void log(llvm::raw_ostream &os) const override { os << text; }

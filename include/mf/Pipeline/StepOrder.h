@@ -28,9 +28,9 @@ public:
   /// The schedule must verify.
   explicit StepOrder(const Schedule &schedule);
 
-  /// All nodes. The nodes of one stage are in the order of its tasks.
+  /// Returns all nodes. The nodes of one stage are in the order of its tasks.
   llvm::ArrayRef<Node> getNodes() const { return nodes; }
-  /// The last node of each stage.
+  /// Returns the last node of each stage.
   llvm::ArrayRef<int32_t> getLastNodes() const { return lastNodes; }
 
   /// Computes the end times of all nodes. `durations` are indexed by

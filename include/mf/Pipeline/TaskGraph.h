@@ -62,8 +62,8 @@ public:
   TaskGraph(const Schedule &schedule, InputEdges inputEdges);
 
   llvm::ArrayRef<Phase> getPhases() const { return phases; }
-  /// The number of task indices. Some of them stand for no task, because chunks
-  /// without backwards have indices for them too.
+  /// Returns the number of task indices. Some of them stand for no task,
+  /// because chunks without backwards have indices for them too.
   int64_t getNumTasks() const { return numTasks; }
   /// Returns the index of a task that isKnown().
   int64_t getNumber(const Task &task) const {
@@ -128,7 +128,7 @@ public:
     for (int32_t edge = firstEdge[node]; edge != none; edge = edges[edge].next)
       visit(edges[edge].second);
   }
-  /// The number of edges that each node waits for.
+  /// Returns the number of edges that each node waits for.
   llvm::ArrayRef<int32_t> getNumInputs() const { return numInputs; }
   /// Returns the nodes in an order in which each one follows those that it
   /// waits for. Nodes that are on a cycle or wait for one are left out.

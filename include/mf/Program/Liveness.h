@@ -51,7 +51,7 @@ struct RoutineLiveness {
   /// The lifetimes of the step's statics that the routine uses, by static.
   std::map<uint32_t, MomentRange> statics;
 
-  /// The number of moments of a call of this routine, at least one.
+  /// Returns the number of moments of a call of this routine, at least one.
   int64_t getLength() const {
     return std::max<int64_t>(static_cast<int64_t>(instructions.size()), 1);
   }

@@ -68,8 +68,8 @@ public:
   /// Returns the rank that is `step` further along an axis, with wrap-around.
   int64_t getShifted(int64_t rank, llvm::StringRef name, int64_t step) const;
 
-  /// The number of parts into which several axes cut a dimension, and the index
-  /// of the part of `rank`. The first axis is outermost.
+  /// Return the number of parts into which several axes cut a dimension, and
+  /// the index of the part of `rank`. The first axis is outermost.
   int64_t getNumParts(const std::vector<std::string> &names) const;
   int64_t getPart(int64_t rank, const std::vector<std::string> &names) const;
 

@@ -86,7 +86,7 @@ struct TermRange {
 Term getSum(Term before, Term addend, const TensorShape &from,
             const TensorShape &to);
 
-/// The term of a tensor of zeros.
+/// Returns the term of a tensor of zeros.
 Term getZeroTerm(const TensorShape &shape);
 
 /// Runs a kernel. Its outputs get new terms, replaced by those that `equal`

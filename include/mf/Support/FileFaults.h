@@ -32,8 +32,8 @@ public:
   /// change files nor remove temporary ones.
   virtual bool hasEnded() const = 0;
 
-  /// The object that all writers of this process ask, from one thread at a
-  /// time. Null if no faults are injected.
+  /// Returns the object that all writers of this process ask, from one thread
+  /// at a time. Null if no faults are injected.
   static FileFaults *getCurrent() { return current; }
 
   /// Makes `faults` the current object for the lifetime of the scope.

@@ -27,7 +27,7 @@ std::string suggestName(llvm::StringRef wanted,
 std::string suggestOrListNames(llvm::StringRef wanted,
                                llvm::ArrayRef<llvm::StringRef> names);
 
-/// The same as the first for any range of strings.
+/// As the first function, for any range of strings.
 template <typename Range>
 std::string suggestName(llvm::StringRef wanted, Range &&names) {
   llvm::SmallVector<llvm::StringRef> list;

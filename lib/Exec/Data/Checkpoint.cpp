@@ -89,7 +89,7 @@ private:
   bool held;
 };
 
-/// The names in `directory`, sorted.
+/// Returns the names in `directory`, sorted.
 Expected<std::vector<std::string>> listDirectory(StringRef directory) {
   std::vector<std::string> names;
   std::error_code code;

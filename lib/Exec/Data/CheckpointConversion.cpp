@@ -66,8 +66,8 @@ public:
   }
 
 private:
-  /// The type of the tensor's sources; F32, which holds the others, if they
-  /// differ.
+  /// Sets the type of the tensor to that of its sources, or to F32, which can
+  /// represent all types, if they differ.
   Error chooseType(PlannedTensor &tensor) const {
     bool isFirst = true;
     for (const BlockCopy &copy : tensor.copies) {

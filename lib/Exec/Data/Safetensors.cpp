@@ -168,7 +168,7 @@ Error checkLayout(std::vector<SafetensorsEntry> &tensors,
   return Error::success();
 }
 
-/// The header's text and the data after it.
+/// Returns the header's text and the data after it.
 Expected<std::pair<StringRef, ArrayRef<uint8_t>>> splitFile(StringRef file) {
   if (file.size() < 8)
     return createStringError(inconvertibleErrorCode(),

@@ -18,8 +18,8 @@ const ComparedTensor *TensorComparison::findFirstWrong() const {
   return found == tensors.end() ? nullptr : &*found;
 }
 
-/// The trace of a file. A file without one has its tensors in the order of
-/// their bytes.
+/// Returns the trace of a file. A file without one has its tensors in the order
+/// of their bytes.
 static Expected<TensorTrace> getTrace(const SafetensorsFile &file) {
   Expected<TensorTrace> trace = readTrace(file);
   if (!trace || !trace->empty())

@@ -20,14 +20,14 @@ public:
   virtual ~Chunk() = default;
 
   int64_t getStage() const { return placement ? placement.getStage() : 0; }
-  /// The piece of the sequence.
+  /// Returns the piece of the sequence.
   int64_t getPiece() const { return placement ? placement.getPiece() : 0; }
   /// Null if layers have no placement yet.
   ir::PlacementAttr getPlacement() const { return placement; }
 
   virtual mlir::FunctionOpInterface getFunction() = 0;
-  /// The types of values for the next chunk, of losses, and of values for later
-  /// pieces.
+  /// Returns the types of values for the next chunk, of losses, and of values
+  /// for later pieces.
   virtual llvm::SmallVector<mlir::Type> getOutputTypes() = 0;
   /// Return how many of its last inputs come from earlier pieces, and how many
   /// of its last outputs go to later ones.

@@ -24,7 +24,7 @@ struct ComparedSteps {
 mlir::FailureOr<ComparedSteps> runSteps(ModuleEngine &engine, int64_t steps,
                                         uint64_t seed, float lossScale);
 
-/// The elements of a floating-point tensor.
+/// Returns the elements of a floating-point tensor.
 std::vector<double> getNumbers(const ranks::TensorValue &value);
 
 /// Square root of the sum of squares.

@@ -101,8 +101,8 @@ ranks::RankTensor Rank::getPart(ir::ParamOp param, ir::LayoutAttr layout,
   return part;
 }
 
-/// The layout of a rank's gradient before the update. Backward may have summed
-/// it over ranks already.
+/// Returns the layout of a rank's gradient before the update. Backward may have
+/// summed it over ranks already.
 static ir::LayoutAttr getGradientLayout(ir::ParamOp param) {
   ir::LayoutAttr layout = param.getAccumulatedLayout();
   if (!layout || !param.getReducedInBackward())

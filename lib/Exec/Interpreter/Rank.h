@@ -48,7 +48,7 @@ public:
   World &getWorld() const { return world; }
   int64_t getNumber() const { return number; }
   int64_t getStage() const { return stage; }
-  /// The rank of another stage with this one's other coordinates.
+  /// Returns the rank of another stage with this one's other coordinates.
   int64_t getPeer(int64_t otherStage) const {
     return world.mesh.getRankOfStage(number, otherStage);
   }
@@ -90,10 +90,10 @@ public:
   /// did.
   mlir::LogicalResult endStep();
 
-  /// Tokens or labels of one micro-batch.
+  /// Returns the tokens or labels of one micro-batch.
   mlir::FailureOr<Tensor> getInput(mlir::Operation *op, ir::InputKind kind,
                                    int64_t microBatch, mlir::Type type);
-  /// The gradient that backward of the loss begins with.
+  /// Returns the gradient that backward of the loss begins with.
   mlir::FailureOr<Tensor> getLossGradient(mlir::Operation *op, double value,
                                           bool isScaled, mlir::Type type);
 

@@ -27,7 +27,7 @@ sumGradients(ir::ModelOp model, const ranks::TensorValues &gradients,
   return sums;
 }
 
-/// The factor by which clipping multiplies all gradients.
+/// Returns the factor by which clipping multiplies all gradients.
 static double
 getClipFactor(ir::TrainingAttr training,
               const std::map<std::string, std::vector<double>> &gradients) {
@@ -40,7 +40,7 @@ getClipFactor(ir::TrainingAttr training,
   return std::min(1.0, limit / (std::max(std::sqrt(squares), limit) + 1e-6));
 }
 
-/// The first AdamW step of one element.
+/// Returns an element after its first AdamW step.
 static double update(ir::OptimizerAttr optimizer, bool decays, double value,
                      double gradient) {
   const double rate = comparedLearningRate;

@@ -135,8 +135,8 @@ struct QueryRows {
             end - begin};
   }
 
-  /// The block's rows, of `columns` elements each, of a tensor; copied to
-  /// `memory` if some of them are elsewhere.
+  /// Returns the block's rows, of `columns` elements each, of a tensor. Copies
+  /// them to `memory` if they are not in one place.
   const void *read(const void *tensor, DType type, int64_t columns,
                    const AttentionBlock &block, int64_t head,
                    void *memory) const;
@@ -173,7 +173,7 @@ class SpecChecker;
 bool readAttentionShape(const KernelSpec &spec, size_t inputs,
                         SpecChecker &checker, AttentionShape &shape);
 
-/// The slope of query head `head` of all batches; 0 without slopes.
+/// Returns the slope of query head `head` of all batches; 0 without slopes.
 inline float getSlope(llvm::ArrayRef<void *> inputs,
                       const AttentionShape &shape, int64_t head) {
   return shape.optional.slopes

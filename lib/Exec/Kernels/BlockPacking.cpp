@@ -60,7 +60,7 @@ template <typename Source, bool MakesSingles> struct PackedLines {
           _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(first, from)), 16);
   }
 
-  /// The cells of a row, rounded up to whole lines.
+  /// Returns the number of cells of a row, rounded up to whole lines.
   int64_t getRowCells() const {
     return roundUpTo(columns, lineCells * elements) / elements;
   }

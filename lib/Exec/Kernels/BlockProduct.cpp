@@ -54,7 +54,8 @@ void multiplyPanels(const BlockProduct &product, int64_t panel) {
     multiply<Rows, Panels>(product, row, panel);
 }
 
-/// The sums of some cells, so few that four panels stay in the first cache.
+/// Computes the sums of a few cells, so few that four panels stay in the
+/// first-level cache.
 void multiplyCells(const BlockProduct &product) {
   const int64_t panels = product.columns / panelColumns;
   int64_t panel = 0;

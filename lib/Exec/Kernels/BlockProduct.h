@@ -52,11 +52,11 @@ struct BlockProduct {
   bool accumulate;
 };
 
-/// The product of cells of `type`, f32 on any unit that is not None, or bf16 on
-/// AMX in a MatrixUnitUse.
+/// Computes the product of cells of `type`: f32 on any unit other than None, or
+/// bf16 on AMX within a MatrixUnitUse.
 void runBlockProduct(DType type, const BlockProduct &product);
 
-/// The parts of the above.
+/// The implementations of runBlockProduct.
 void runBlockProductOnVectors(const BlockProduct &product);
 void runBlockProductOnTiles(const BlockProduct &product);
 
@@ -69,7 +69,7 @@ public:
 
   /// Appends a product. It may read the results of earlier ones.
   void add(const BlockProduct &product);
-  /// The number of steps left.
+  /// Returns the number of steps left.
   int64_t getSteps() const { return steps; }
   /// Computes the next `count` steps, as far as there are any.
   void step(int64_t count);

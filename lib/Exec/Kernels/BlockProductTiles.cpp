@@ -87,7 +87,8 @@ void multiplyTiles(const BlockProduct &product, int64_t row, int64_t panel) {
   tiles.store();
 }
 
-/// One step of a product. The sums stay in registers between the steps.
+/// Computes one step of a product. The sums stay in registers between the
+/// steps.
 void multiplyLine(const BlockProduct &product, int64_t row, int64_t panel,
                   int64_t cell) {
   const TileRegisters<true, true> tiles(product, row, panel);

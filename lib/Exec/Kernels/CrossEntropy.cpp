@@ -47,7 +47,8 @@ struct LossSum {
   float sum, count;
 };
 
-/// The logarithm of each row's sum of exponentials, then the losses.
+/// Computes the logarithm of each row's sum of exponentials, and then the
+/// losses.
 LossSum sumLosses(const LossShape &shape, const KernelOperands &operands,
                   float *logSumExp, ThreadPool &pool) {
   const void *logits = operands.inputs[0];

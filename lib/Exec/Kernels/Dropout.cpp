@@ -40,7 +40,7 @@ public:
     upper = {bits[2], bits[3]};
   }
 
-  /// The four words for elements 4 * group to 4 * group + 3.
+  /// Returns the four words for elements 4 * group to 4 * group + 3.
   std::array<uint32_t, 4> get(uint64_t group) const {
     return philox4x32({low(group), high(group), upper[0], upper[1]}, own);
   }

@@ -45,8 +45,8 @@ struct Silu {
   }
 };
 
-/// The argument of the sigmoid in the tanh form of GELU:
-/// 0.5 (1 + tanh(u)) = sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3).
+/// Returns the argument of the sigmoid in the tanh form of GELU: 0.5 (1 +
+/// tanh(u)) = sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3).
 HWY_INLINE FloatVector geluArgument(FloatVector x) {
   auto cubic = hn::MulAdd(hn::Mul(x, x), hn::Set(floats, 0.0713548162726f),
                           hn::Set(floats, 1.59576912161f));
@@ -59,7 +59,7 @@ struct Gelu {
   }
 };
 
-/// The argument of the sigmoid in the fast form of GELU.
+/// Returns the argument of the sigmoid in the fast form of GELU.
 HWY_INLINE FloatVector fastGeluArgument(FloatVector x) {
   return hn::Mul(x, hn::Set(floats, 1.702f));
 }

@@ -176,7 +176,7 @@ private:
     return result;
   }
 
-  /// The address of a row of an input or output with `columns` columns.
+  /// Returns the address of a row of an input or output with `columns` columns.
   const void *rowOf(const KernelOperands &operands, size_t input, int64_t row,
                     int64_t columns) const {
     return at(static_cast<const void *>(operands.inputs[input]), shape.type,

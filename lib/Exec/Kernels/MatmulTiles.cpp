@@ -20,8 +20,8 @@ constexpr int64_t wantedTiles = 4;
 /// Rows of a tile: within these, more are better.
 constexpr int64_t fewestRows = 64, mostRows = 512;
 
-/// The size of `pieces` even pieces of `total`, in multiples of a block of
-/// vector registers.
+/// Returns the size of one of `pieces` equal pieces of `total`, in multiples of
+/// a block of vector registers.
 int64_t cut(int64_t total, int64_t pieces) {
   return std::min<int64_t>(total,
                            llvm::alignTo(llvm::divideCeil(total, pieces), 32));

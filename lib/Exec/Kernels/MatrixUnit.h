@@ -23,7 +23,7 @@ enum class MatrixUnit {
 /// The best unit that this process may use.
 MatrixUnit getMatrixUnit();
 
-/// The same without the bound of tests.
+/// As getMatrixUnit, but without the limit that tests set.
 MatrixUnit getUnlimitedMatrixUnit();
 
 /// For tests: limits the result of getMatrixUnit() for its lifetime. Must not

@@ -45,10 +45,10 @@ public:
 /// or null if oneDNN does not support these types on this processor.
 std::shared_ptr<const Product> getOneDnnProduct(const ProductSpec &spec);
 
-/// The product in any floating-point types: packed panels for bf16 on AMX
-/// (PackedProduct.h), oneDNN's where it has one, else
-/// blocks converted to f32 and multiplied in f32. `accumulate` needs an f32
-/// result. Null only if oneDNN fails to make an f32 product.
+/// Returns the product for any floating-point types: with packed panels for
+/// bf16 on AMX (PackedProduct.h), with oneDNN if it supports the types, and
+/// otherwise in f32 with converted blocks. `accumulate` requires an f32 result.
+/// Returns null only if oneDNN cannot create an f32 product.
 std::shared_ptr<const Product> getProduct(const ProductSpec &spec);
 
 /// The bounds on m and n of a tile that `getProduct` computes by conversion.

@@ -9,7 +9,7 @@
 
 namespace mf {
 
-/// The type in which the unit multiplies tensors of `type`.
+/// Returns the type in which the unit multiplies tensors of `type`.
 inline DType getCellType(DType type, MatrixUnit unit) {
   const bool onTiles = type == DType::BF16 && unit == MatrixUnit::Amx;
   return onTiles ? DType::BF16 : DType::F32;
@@ -42,7 +42,7 @@ inline int64_t getLineCells(DType cellType, int64_t columns) {
   return roundUpTo(columns, lineCells * elements) / elements;
 }
 
-/// The keys that the query at `position` sees.
+/// Returns the number of keys that the query at `position` sees.
 inline int64_t countSeenKeys(const AttentionShape &shape, int64_t position) {
   if (!shape.causal)
     return shape.keys;

@@ -112,8 +112,8 @@ HWY_INLINE Seen getSeen(const PackedGradBlock &block, int64_t row,
           static_cast<__mmask16>(~firstLanes(unseen - 16))};
 }
 
-/// The loop over the keys for 32 queries from column `column` on, which see all
-/// of them if `SeesAll`.
+/// Loops over the keys for 32 queries, starting with column `column`. All of
+/// them see all keys if `SeesAll`.
 template <typename Element, bool HasSlope, bool SeesAll>
 void softmaxGradOfColumns(const PackedGradBlock &block, Cell *panels,
                           int64_t panelStride, int64_t column,

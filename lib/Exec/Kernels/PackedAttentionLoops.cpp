@@ -65,7 +65,7 @@ HWY_INLINE __m512 getExponentials(const float *scores, __m512 scale,
       _mm512_fmsub_ps(_mm512_loadu_ps(scores), scale, shift));
 }
 
-/// The exponentials of a row; returns their sums.
+/// Computes the exponentials of a row. Returns their sums.
 template <typename Element>
 HWY_INLINE __m512 exponentiate(float *scores, int64_t columns,
                                const RowColumns &row, float scale,

@@ -38,7 +38,7 @@ void runPackedSoftmax(DType cellType, const ScoreBlock &block,
                       const SoftmaxRows &state, bool isFirst,
                       MemoryAhead &ahead);
 
-/// The sum of each row, of its 16 sums.
+/// Computes the sum of each row from its 16 partial sums.
 void addUpSums(const float *sums, float *sum, int64_t rows);
 
 /// The transposed scores s of keys (rows, a multiple of 2) and queries

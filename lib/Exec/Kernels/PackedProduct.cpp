@@ -107,7 +107,7 @@ private:
     return work;
   }
 
-  /// Rows of a at places of the depth.
+  /// Returns rows of a in a range of the depth.
   OperandPart getLeft(const void *a, int64_t row, int64_t count,
                       Tiles::Range k) const {
     const bool alongDepth = spec.a.columnStride == 1;
@@ -117,7 +117,7 @@ private:
             count, k.size};
   }
 
-  /// Columns of b at places of the depth.
+  /// Returns columns of b in a range of the depth.
   OperandPart getRight(const void *b, Tiles::Range columns,
                        Tiles::Range k) const {
     const bool alongDepth = spec.b.rowStride == 1;

@@ -28,7 +28,8 @@ template <typename T> struct SquareOfProduct {
   }
 };
 
-/// The sum of function(x): four vectors of sums, added up in a fixed order.
+/// Returns the sum of function(x). Four vectors of sums are added in a fixed
+/// order.
 template <typename T, typename Function>
 HWY_INLINE float sumOfType(const T *x, int64_t count, Function function) {
   const int64_t lanes = getLanes();
@@ -85,7 +86,8 @@ void accumulateRowsOfType(const void *xs, int64_t stride, int64_t rows,
   });
 }
 
-/// Along the last dimension: in blocks that are added up as f32.
+/// Computes cumulative sums along the last dimension, in blocks that are summed
+/// in f32.
 template <typename T> void cumsumOfRow(const T *x, T *y, int64_t length) {
   constexpr int64_t block = 256;
   float wide[block];

@@ -25,7 +25,7 @@ void runAccumulateRowsLoop(DType type, const void *x, int64_t stride,
 void runCumsumLoop(DType type, const void *x, void *y, int64_t length,
                    int64_t stride, int64_t width);
 
-/// The sum in f32; `count` should not exceed `elementsPerSum` by much.
+/// Returns the sum in f32. `count` should not exceed `elementsPerSum` by much.
 float runSumLoop(DType type, const void *x, int64_t count);
 
 /// The number of runs whose sums are added in one group.
@@ -45,8 +45,8 @@ template <typename Sum> float sumRow(int64_t columns, const Sum &sum) {
   return total;
 }
 
-/// The sum of squares, likewise, of x times one factor after another, each
-/// product rounded to `type`.
+/// Returns the sum of squares in f32, of x multiplied by one factor after
+/// another. Each product is rounded to `type`.
 float runSumOfSquaresLoop(DType type, const void *x, int64_t count,
                           llvm::ArrayRef<float> factors);
 

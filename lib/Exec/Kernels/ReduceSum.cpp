@@ -63,7 +63,7 @@ private:
     return static_cast<float *>(getScratch(use, count * sizeof(float)));
   }
 
-  /// The cut.results that a group of cut.units yields.
+  /// Returns the part of cut.results that a group of cut.units computes.
   Tiles::Range getResults(int64_t group) const {
     if (!cut.innerIsKept)
       return Tiles(cut.outer, cut.strip)[group];

@@ -22,7 +22,7 @@ public:
                   void *scratch) const;
 
 private:
-  /// The source row of the row `row`.
+  /// Returns the source row of row `row`.
   int64_t getSourceRow(int64_t row) const;
   bool liesTogether(int64_t first, int64_t count) const;
   void copyRow(const char *source, char *target) const;

@@ -17,7 +17,7 @@ namespace mf {
 void runRmsNormRows(DType type, const void *x, const float *gamma, void *y,
                     float *rstd, int64_t rows, int64_t columns, float epsilon);
 
-/// The gradient of x, and that of gamma added to `gammaGradient`.
+/// Computes the gradient of x, and adds that of gamma to `gammaGradient`.
 void runRmsNormGradRows(DType type, const void *dy, const void *x,
                         const float *rstd, const float *gamma, void *dx,
                         float *gammaGradient, int64_t rows, int64_t columns);
@@ -46,7 +46,7 @@ void runSoftmaxBackwardRows(DType type, const void *dy, const void *y, void *dx,
 void runLogSumExpRows(DType type, const void *x, float *logSumExp, int64_t rows,
                       int64_t columns);
 
-/// The largest element of each row.
+/// Computes the largest element of each row.
 void runRowMax(DType type, const void *x, float *max, int64_t rows,
                int64_t columns);
 

@@ -151,7 +151,7 @@ HWY_INLINE void storeTail(FloatVector value, T *to, int64_t count) {
 
 #endif
 
-/// The element in every lane.
+/// Returns a vector with the element in every lane.
 template <typename T> HWY_INLINE FloatVector broadcast(T element) {
   T lanes[maxLanes];
   for (T &lane : lanes)

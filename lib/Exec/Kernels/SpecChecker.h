@@ -46,7 +46,8 @@ public:
   double getDouble(llvm::StringRef name) const;
   double getDouble(llvm::StringRef name, double whenAbsent) const;
   const std::vector<int64_t> &getInts(llvm::StringRef name) const;
-  /// An axis of a tensor of `rank` dimensions; negative counts from the end.
+  /// Reads an axis of a tensor of `rank` dimensions. A negative value counts
+  /// from the end.
   int64_t getAxis(llvm::StringRef name, size_t rank);
 
 private:

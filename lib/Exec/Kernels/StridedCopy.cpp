@@ -13,7 +13,7 @@ constexpr int64_t bytesPerTile = 131072;
 /// Side of the squares in which elements are transposed.
 constexpr int64_t side = 16;
 
-/// The offsets, in elements, of one iteration of nested dimensions.
+/// Returns the offsets, in elements, of one iteration of nested dimensions.
 std::pair<int64_t, int64_t>
 getOffsets(llvm::ArrayRef<StridedCopy::Dimension> dimensions,
            int64_t iteration) {

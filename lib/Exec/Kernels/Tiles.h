@@ -26,12 +26,13 @@ struct Tiles {
   int64_t total, size, count;
 };
 
-/// Rows of `columns` elements, grouped to about `elementsPerTile`.
+/// Returns tiles of rows of `columns` elements, with about `elementsPerTile`
+/// elements each.
 inline Tiles tileRows(int64_t rows, int64_t columns) {
   return {rows, std::max<int64_t>(1, elementsPerTile / columns)};
 }
 
-/// The address of element `index` of a tensor of `type`.
+/// Returns the address of element `index` of a tensor of `type`.
 inline const void *at(const void *base, DType type, int64_t index) {
   return static_cast<const char *>(base) + index * getBytes(type);
 }

@@ -38,8 +38,8 @@ public:
              const float *receive)
       : shape(shape), send(send), receive(receive) {}
 
-  /// The rows of one destination in their order. False if they do not suffice,
-  /// or sources and destination do not agree.
+  /// Lists the rows of one destination in order. Returns false if there are too
+  /// few, or if sources and destination do not agree.
   bool list(int64_t group, int64_t destination,
             std::vector<Delivery> &deliveries) const {
     int64_t taken = 0;

@@ -60,7 +60,7 @@ private:
   RowShape shape;
 };
 
-/// Tokens, and an index with an entry for each.
+/// Reads tokens, and an index with an entry for each token.
 RowShape readTokens(const KernelSpec &spec, SpecChecker &checker,
                     DType indexType) {
   RowShape shape;

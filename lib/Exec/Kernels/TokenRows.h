@@ -27,7 +27,7 @@ RowShape readRowShape(SpecChecker &checker, const TensorShape &table,
                       const llvm::Twine &tableRole, const TensorShape &index,
                       const llvm::Twine &indexRole);
 
-/// The tensor with a row for each place of `index`.
+/// Returns the shape of the tensor with a row for each place of `index`.
 TensorShape getPlacedRows(const RowShape &shape, const TensorShape &index);
 
 /// Copies row `index[i]` of its batch to each place i; zeros if there is no

@@ -8,9 +8,9 @@
 
 namespace mf::runner {
 
-/// The executed step of each stage's first rank, in the form of simulated
-/// steps. The
-/// record has all of these ranks. `path` is the program's file.
+/// Returns the executed step of each stage's first rank, in the form of
+/// simulated steps. The record has all of these ranks. `path` is the program's
+/// file.
 llvm::Expected<timeline::StepTimeline>
 readExecution(const program::Program &program, const StepRecord &record,
               llvm::StringRef path);

@@ -20,7 +20,7 @@ llvm::Expected<OperatorDump> OperatorDump::create(const Program &program,
   return made;
 }
 
-/// The memory that an access writes.
+/// Returns the memory that an access writes.
 ranks::MadeTensor OperatorDump::getMade(const InstructionList &list,
                                         const Instruction &instruction,
                                         const IssueContext &context,

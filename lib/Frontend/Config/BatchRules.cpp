@@ -8,7 +8,7 @@ static Location locate(const Node &section, llvm::StringRef key) {
   return section[key].getLocation();
 }
 
-/// Accumulation steps after the resets.
+/// Returns the accumulation steps after the resets.
 static int64_t resolveAccumulation(const TrainingConfig &config,
                                    std::optional<int64_t> override,
                                    DiagnosticList &diagnostics) {

@@ -19,7 +19,7 @@ Node translateDynamicFormat(const Node &root, const DynamicLayout &layout,
 void addDynamicSettings(const Node &root, const DynamicLayout &layout,
                         TrainingConfig &config, DiagnosticList &diagnostics);
 
-/// The section model with the defaults of its class.
+/// Returns the section model with the defaults of its class.
 Node readDynamicModel(const Node &root, const DynamicLayout &layout,
                       DiagnosticList &diagnostics);
 DynamicDepth readDynamicDepth(const Node &model);

@@ -64,7 +64,7 @@ struct DynamicSection {
 /// Returns all sections in the order of the documentation. The first is the
 /// document itself.
 llvm::ArrayRef<const DynamicSection *> getDynamicSections();
-/// The section of this name, which exists.
+/// Returns the section of this name, which must exist.
 const DynamicSection &getDynamicSection(llvm::StringRef name);
 
 } // namespace mf

@@ -104,7 +104,7 @@ static LayerSelection selectNumbers(std::vector<int64_t> numbers,
   return selection;
 }
 
-/// A map from whole paths of modules to layers.
+/// Reads a map from whole paths of modules to layers.
 static LayerSetting
 readModulePatterns(const Node &map, const std::string &prefix,
                    const std::string &specPrefix, const DynamicDepth &depth,

@@ -56,8 +56,8 @@ struct BatchRamp {
 std::vector<BatchRamp> readBatchRamp(const Node &root, int64_t baseUnits,
                                      DiagnosticList &diagnostics);
 
-/// The number of layers of each chunk of each stage, chunks first; empty with
-/// one stage.
+/// Reads the number of layers of each chunk of each stage, indexed by chunk and
+/// then by stage; empty with one stage.
 std::vector<std::vector<int64_t>>
 readDynamicStages(const Node &root, const DynamicLayout &layout,
                   int64_t numLayers, DiagnosticList &diagnostics);

@@ -19,7 +19,7 @@ public:
   DynamicReader(const Node &root, llvm::StringRef name,
                 DiagnosticList &diagnostics);
 
-  /// The value as written, or the default with the section's place.
+  /// Returns the value as written, or the default with the section's location.
   Node get(llvm::StringRef key) const;
   /// Returns the value as written, or an undefined node if it is missing or
   /// null.
@@ -30,7 +30,7 @@ public:
   std::string getString(llvm::StringRef key) const;
   const Node &getNode() const { return section; }
 
-  /// An error of the trainer about a field.
+  /// Emits an error of the trainer about a field.
   void error(llvm::StringRef key, const llvm::Twine &text) const;
   void warn(llvm::StringRef key, const llvm::Twine &text) const;
 
@@ -41,7 +41,7 @@ private:
   Node section;
 };
 
-/// The value as Python's str() and the name of its type.
+/// Return the value as Python's str() prints it, and Python's name of its type.
 std::string getPythonText(const Node &value);
 llvm::StringRef getPythonType(const Node &value);
 

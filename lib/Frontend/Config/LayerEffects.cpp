@@ -34,7 +34,7 @@ bool LayerEffects::isRecomputed(llvm::StringRef path) const {
   return target && target->enabled;
 }
 
-/// The last target that names the operator itself.
+/// Returns the last target that names the operator itself.
 static const RecomputeTarget *
 findNamed(const std::vector<RecomputeTarget> &targets, llvm::StringRef path) {
   for (const RecomputeTarget &target : llvm::reverse(targets))

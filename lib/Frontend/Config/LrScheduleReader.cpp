@@ -50,7 +50,7 @@ static LrScheduleConfig readLrSchedule(const Node &root,
   return config;
 }
 
-/// An item of `grouped`; its `params` is no key of a schedule.
+/// Reads an item of `grouped`. Its `params` is not a key of a schedule.
 static LrGroup readGroup(const Node &item, DiagnosticList &diagnostics) {
   LrGroup group;
   const Node params = item["params"];

@@ -4,7 +4,7 @@
 
 namespace mf {
 
-/// The number of context_parallel ranks that exchange rows for heads.
+/// Returns the number of context_parallel ranks that exchange rows for heads.
 static int64_t resolveHeadParallel(const ParallelConfig &parallel,
                                    DiagnosticList &diagnostics) {
   if (parallel.contextParallelAlgo == "ulysses_cp")

@@ -147,7 +147,7 @@ SettingEditor::Reading SettingEditor::readEdited(StringRef edited) {
   return reading;
 }
 
-/// The configuration with the keys so far.
+/// Returns the configuration after the edits collected so far.
 TrainingConfig SettingEditor::readWithKeys() {
   if (diagnostics.hasErrors() || keys.entries.empty())
     return before;
@@ -216,7 +216,7 @@ static const SettingValue *findPath(const SettingValue &value, StringRef path) {
   return !found || rest.empty() ? found : findPath(*found, rest);
 }
 
-/// The alias on the way to a value.
+/// Returns the location of an alias on the path to a value.
 Location SettingEditor::findAlias(StringRef path) const {
   const SpanNode *at = &*span;
   while (at->kind != SpanNode::Kind::Alias && !path.empty()) {

@@ -68,7 +68,7 @@ SettingValue getOffsetKeys(const StageTable &offset,
                            const TrainingConfig &config,
                            DiagnosticList &diagnostics);
 
-/// The keys for swap.
+/// Returns the keys for swap.
 SettingValue getSwapKeys(llvm::ArrayRef<SwapItem> items,
                          const TrainingConfig &config);
 

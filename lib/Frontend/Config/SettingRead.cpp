@@ -44,7 +44,8 @@ static StageTable makeTable(const StageMap &stages, int64_t value = 0) {
       std::vector<int64_t>(static_cast<size_t>(stages.getNumStages()), value));
 }
 
-/// Columns by stage instead of by the order of visits.
+/// Returns the columns in the order of stages instead of in the order of
+/// visits.
 static StageTable orderByStage(const StageMap &stages,
                                const std::vector<std::vector<int64_t>> &rows) {
   StageTable table = makeTable(stages);

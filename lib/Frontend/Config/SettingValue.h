@@ -29,7 +29,7 @@ struct SettingValue {
 
   static SettingValue fromInt(int64_t value);
   static SettingValue fromBool(bool value);
-  /// The name of something: no quotes.
+  /// Returns the value for a name, which is written without quotes.
   static SettingValue fromName(llvm::StringRef name);
   static SettingValue fromPattern(llvm::StringRef pattern);
   static SettingValue fromInts(const std::vector<int64_t> &values);
@@ -66,14 +66,14 @@ struct FlowStyle {
 
 /// A key, in single quotes unless it is a name.
 std::string printKey(llvm::StringRef key);
-/// The value on one line.
+/// Returns the value as text on one line.
 std::string printFlow(const SettingValue &value, const FlowStyle &style = {});
 /// Returns a map as lines, each indented by `indent` blanks and the last
 /// without a line end. Lists of numbers are in brackets.
 std::string printBlock(const SettingValue &value, size_t indent, size_t step,
                        llvm::StringRef lineEnd);
-/// An element of a block list, from `- ` on; lines after the first have
-/// `indent` blanks.
+/// Returns an element of a block list, starting with `- `. Lines after the
+/// first are indented by `indent` blanks.
 std::string printBlockElement(const SettingValue &value, size_t indent,
                               size_t step, llvm::StringRef lineEnd);
 

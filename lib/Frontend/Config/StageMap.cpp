@@ -51,7 +51,7 @@ StageMapOptions getStageMapOptions(const TrainingConfig &config,
   return options;
 }
 
-/// The checks that MindSpore Transformers makes on an offset, in its order.
+/// Checks an offset as MindSpore Transformers does, in the same order.
 static bool checkOffset(const StageOffset &offset, int64_t layers,
                         int64_t stages, int64_t interleave,
                         DiagnosticList &diagnostics) {

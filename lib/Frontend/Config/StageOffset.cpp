@@ -10,7 +10,7 @@ namespace mf {
 /// overflow.
 static constexpr int64_t largestOffset = 1 << 20;
 
-/// The result of numpy's cast of a loaded value to int32.
+/// Returns the result of numpy's cast of a loaded value to int32.
 static std::optional<int64_t> castToInt(const Node &node) {
   std::optional<int64_t> value = node.getInt();
   if (std::optional<bool> flag = node.getBool())

@@ -25,7 +25,8 @@ StageTable normalizeTable(const StageMap &stages, const StageTable &table,
                           llvm::StringRef what, const Location &location,
                           DiagnosticList &diagnostics);
 
-/// The layers that a table of the right shape covers, in rising order.
+/// Returns the layers that a table of the right shape covers, in ascending
+/// order.
 std::vector<int64_t> getCoveredLayers(const StageMap &stages,
                                       const StageTable &table);
 
@@ -35,7 +36,8 @@ bool hasNoLayers(const StageTable &table);
 /// name in the first item that has it.
 std::vector<SwapItem> groupByPrefetch(llvm::ArrayRef<SwapItem> items);
 
-/// The errors as one, `file:line:column: error: text` each on its line.
+/// Returns the errors as one, with a line `file:line:column: error: text` for
+/// each.
 llvm::Error makeSettingError(const DiagnosticList &diagnostics);
 
 } // namespace mf

@@ -182,7 +182,7 @@ SwapListReader::readLayerSwap(const Node &value) {
   return entries;
 }
 
-/// The one name or the list of names of an item of op_swap.
+/// Returns the single name or the list of names of an item of op_swap.
 std::vector<Node> SwapListReader::readNames(const Node &item) {
   Node value = item["op_name"];
   if (!value) {

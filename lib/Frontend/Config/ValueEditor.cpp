@@ -285,7 +285,7 @@ void ValueEditor::replaceByLines(const SpanNode &span,
   add(at, at, lineEnd.str() + lines);
 }
 
-/// The lines from one offset to another, whole.
+/// Removes the whole lines from one offset to another.
 void ValueEditor::removeLines(size_t begin, size_t end) {
   size_t start = getLineStart(text, begin);
   const size_t stop = getNextLine(text, end);

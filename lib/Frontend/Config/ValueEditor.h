@@ -30,7 +30,7 @@ public:
   void editDocument(const SpanNode &span, const Node &node,
                     const SettingValue &wanted);
 
-  /// The text with all of it done.
+  /// Returns the text with all edits applied.
   std::string apply() const;
 
   bool isReplaced(const Node &node) const { return has(replaced, node); }

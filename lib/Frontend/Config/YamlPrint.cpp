@@ -34,7 +34,7 @@ static std::string printString(llvm::StringRef text) {
   return quoted + "\"";
 }
 
-/// A value on one line.
+/// Returns a value as text on one line.
 static std::string printInFlow(const Node &node) {
   std::string text;
   switch (node.getKind()) {

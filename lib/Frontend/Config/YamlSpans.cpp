@@ -220,7 +220,7 @@ private:
 
   bool isInFlow() const { return !stack.empty() && stack.back().isFlow; }
 
-  /// The column of the innermost open collection.
+  /// Returns the column of the innermost open collection.
   int getIndent() const {
     if (stack.empty())
       return -1;

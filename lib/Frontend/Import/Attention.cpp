@@ -28,8 +28,9 @@ static Value rotateHalves(CellBuilder &cells, Value heads, Value cosine,
                    cells.multiply(swapped, sine, names.multiply), names.add);
 }
 
-/// The first `rotary.size` dimensions as complex numbers, neighbours being real
-/// and imaginary part, times cos + i sin; the others pass.
+/// Rotates the first `rotary.size` dimensions as complex numbers, of which
+/// adjacent elements are the real and the imaginary part: multiplies them by
+/// cos + i sin. The other dimensions are unchanged.
 static Value rotatePairs(CellBuilder &cells, Value heads, Value cosine,
                          Value sine, const RotaryNames &names) {
   CellBuilder::Cell cell(cells, names.cell);
@@ -72,7 +73,7 @@ static Value rotatePairs(CellBuilder &cells, Value heads, Value cosine,
   return cells.concatLast({result, passed}, names.concat);
 }
 
-/// Rows of a table of positions, [batch, 1, sequence, rotary size].
+/// Returns rows of a table of positions, [batch, 1, sequence, rotary size].
 static Value selectRows(CellBuilder &cells, Value table, Value positions) {
   const int64_t batch = cells.spec.microBatchSize;
   const int64_t length = cells.spec.sequenceLength;
@@ -257,7 +258,7 @@ static Value addMask(CellBuilder &cells, const AttentionHeads &heads) {
   return mask;
 }
 
-/// A mask for each sample that hides other documents.
+/// Returns a mask for each sample that hides other documents.
 static Value addDocumentMask(CellBuilder &cells, Value scores) {
   SmallVector<int64_t> shape(getShape(scores));
   shape[1] = 1;

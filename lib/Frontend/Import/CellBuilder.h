@@ -11,7 +11,7 @@
 
 namespace mf {
 
-/// The element type in MLIR.
+/// Returns the element type in MLIR.
 mlir::FloatType getFloatType(mlir::MLIRContext *context, DType type);
 
 /// For each dimension, the axes of ranks that may shard a parameter; empty for
@@ -108,16 +108,16 @@ public:
   mlir::Value addParameter(llvm::StringRef leaf, llvm::ArrayRef<int64_t> shape,
                            DType type, mf::ir::InitAttr init,
                            const ParameterTraits &traits);
-  /// The value of a parameter of the model.
+  /// Returns the value of a parameter of the model.
   mlir::Value getParameter(llvm::StringRef symbol);
   mf::ir::InitAttr getInit(mf::ir::InitKind kind, double value = 0.0,
                            double scale = 1.0);
   /// Returns the initial value of weights with this number of inputs and
   /// outputs.
   mf::ir::InitAttr getWeightInit(int64_t numInputs, int64_t numOutputs);
-  /// The bias on a router's scores, [experts], and the shares of choices that
-  /// each row had in the last micro-batch, [rows, experts]: statistics that a
-  /// step's end updates, in fp32.
+  /// Add statistics in fp32 that are updated at the end of a step: the bias of
+  /// a router's scores, [experts], and the share of each row's choices in the
+  /// last micro-batch, [rows, experts].
   mlir::Value addLoadBias(llvm::StringRef leaf, int64_t numExperts,
                           const LoadBias &bias);
   mlir::Value addLoadRecord(llvm::StringRef leaf, llvm::ArrayRef<int64_t> shape,
@@ -223,7 +223,7 @@ private:
   llvm::StringMap<unsigned> numDropouts;
 };
 
-/// The dimensions of a tensor value.
+/// Returns the dimensions of a tensor value.
 inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
 }

@@ -20,7 +20,7 @@ void checkLatentHeads(SpecReader &reader, const ModelSpec &spec,
   checkHeadParts(reader, spec.numHeads, spec.ranks.getHeadParts(), heads);
 }
 
-/// The class makes zeros of the rotating dimensions' width to pad values with.
+/// The class pads values with zeros of the width of the rotated dimensions.
 static void readPadding(SpecReader &reader, ModelSpec &spec) {
   LatentAttentionSpec &latent = *spec.latent;
   const bool isRagged = reader.readBool({"enable_fa_var_len"}, false);

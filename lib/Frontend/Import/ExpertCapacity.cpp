@@ -67,8 +67,9 @@ Value PlaceBuilder::restore(Value flat) {
   return cells.transpose(flat, {0, 2, 1}, "transpose_3d");
 }
 
-/// The place of each choice in its expert, from 1, or 0 without one, of the
-/// choices' experts [rows, choices, experts].
+/// Returns the place of each choice in its expert, starting with 1, or 0 for
+/// the other experts. `mask` marks the experts of choices: [rows, choices,
+/// experts].
 Value PlaceBuilder::numberWithinExperts(Value mask) {
   Value places =
       cells.multiply(cells.cumsum(mask, 1, "cumsum"), mask, "mul_3d");
@@ -186,8 +187,8 @@ static Value addExpertLinear(CellBuilder &cells, StringRef name, Value tokens,
   return cells.add(result, bias, "bias_add");
 }
 
-/// The same with gate and up as one weight: a model-parallel rank has the gates
-/// of its neurons, then their ups.
+/// As addExpertFeedForward, with gate and up as one weight. A model-parallel
+/// rank has the gates of its neurons, followed by their ups.
 static Value addConcatenatedFeedForward(CellBuilder &cells, Value tokens) {
   const ExpertSpec &experts = *cells.spec.experts;
   const int64_t blocks = experts.capacity->gateUpBlocks;

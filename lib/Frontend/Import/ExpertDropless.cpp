@@ -145,8 +145,8 @@ Value DroplessBuilder::exchange(Value value, Value send, Value receive,
       .getResult();
 }
 
-/// A weight of each expert, [experts, in, out], as [ranks, experts of a rank,
-/// in, out].
+/// Adds a weight of each expert, [experts, in, out], and returns it as [ranks,
+/// experts of a rank, in, out].
 Value DroplessBuilder::addWeight(StringRef leaf, int64_t in, int64_t out,
                                  const Matrices &matrices) {
   ParameterTraits traits;

@@ -65,7 +65,8 @@ static Value fromRows(CellBuilder &cells, Value value, StringRef leaf) {
 // Shared experts
 //===----------------------------------------------------------------------===//
 
-/// A sigmoid of one product for each token.
+/// Returns the sigmoid of one product for each token: the gate of the shared
+/// experts.
 static Value addSharedGate(CellBuilder &cells, const ExpertNames &names,
                            Value tokens) {
   const ModelSpec &spec = cells.spec;

@@ -53,7 +53,8 @@ mlir::Value addShares(CellBuilder &cells, const RouterNames &names,
 mlir::Value divideBySum(CellBuilder &cells, const RouterNames &names,
                         mlir::Value values);
 
-/// Tokens through experts with a capacity and back: [rows, tokens, hidden].
+/// Sends tokens to experts with a capacity, and the results back: [rows,
+/// tokens, hidden].
 mlir::Value addCapacityExperts(CellBuilder &cells, const ExpertNames &names,
                                mlir::Value tokens, const Choice &choice);
 
@@ -61,8 +62,8 @@ mlir::Value addCapacityExperts(CellBuilder &cells, const ExpertNames &names,
 mlir::Value addDroplessExperts(CellBuilder &cells, const DroplessNames &names,
                                mlir::Value tokens, const Choice &choice);
 
-/// The sum over a token's choices of rows [rows, tokens * k, hidden] weighed
-/// with its gates.
+/// Returns the sum over a token's choices of rows [rows, tokens * k, hidden],
+/// weighted with its gates.
 mlir::Value addWeighedSum(CellBuilder &cells, mlir::Value rows,
                           mlir::Value gates, llvm::StringRef cast,
                           llvm::StringRef reshape, llvm::StringRef weigh,

@@ -36,7 +36,7 @@ int64_t readCount(SpecReader &reader, SpecReader::Keys keys, int64_t missing) {
   return missing;
 }
 
-/// The elements of a list; an error if it is something else.
+/// Returns the elements of a list. Emits an error for another value.
 static std::vector<Node> readList(SpecReader &reader, llvm::StringLiteral key) {
   Node value = reader.find({key});
   if (!value)

@@ -60,7 +60,7 @@ void resolveExpertSizes(const TrainingConfig &config,
 void warnWithoutEffect(SpecReader &reader, llvm::StringLiteral key,
                        llvm::StringRef neutral, const llvm::Twine &why);
 
-/// An int of at least 0.
+/// Reads an int of at least 0.
 int64_t readCount(SpecReader &reader, SpecReader::Keys keys, int64_t missing);
 
 /// Lists of loss names and factors, zipped.

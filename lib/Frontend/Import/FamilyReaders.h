@@ -72,7 +72,8 @@ void checkHeadParts(SpecReader &reader, int64_t heads, int64_t parts,
 
 /// Sets the sizes of heads that depend on those of latent attention.
 void setLatentHeads(ModelSpec &spec);
-/// They rotate in pairs and divide on ranks; `heads` is to blame.
+/// Checks that the rotated dimensions are even and that heads are divisible by
+/// the ranks. The error refers to `heads`.
 void checkLatentHeads(SpecReader &reader, const ModelSpec &spec,
                       SpecReader::Keys heads);
 

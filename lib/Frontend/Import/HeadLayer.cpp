@@ -74,7 +74,7 @@ private:
   CellBuilder cells;
 };
 
-/// The head's weight with rows of length 1: RMSNorm without its factor
+/// Returns the head's weight with rows of length 1: RMSNorm without its factor
 /// sqrt(hidden).
 Value HeadBuilder::normalizeRows(Value weight) {
   int64_t hidden = spec.hiddenSize;

@@ -204,7 +204,8 @@ Value LatentAttentionBuilder::rotate(Value heads) {
   return addRotary(cells, heads, names.rotary);
 }
 
-/// The rotating part of keys, which heads share, for each head.
+/// Returns the rotated part of the keys, which all heads share, repeated for
+/// each head.
 Value LatentAttentionBuilder::addRotaryKeys(Value rotaryKey) {
   Value one = cells.reshape(
       rotaryKey,

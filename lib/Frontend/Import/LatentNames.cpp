@@ -44,7 +44,7 @@ static LatentNames getSeparateNames() {
   return names;
 }
 
-/// Names that the two classes of the mcore graph share.
+/// Returns the names that the two classes of the mcore graph share.
 static LatentNames getMcoreNames() {
   LatentNames names;
   names.cell = "self_attention";

@@ -49,7 +49,8 @@ struct LatentNames {
 
 const LatentNames &getLatentNames(LatentLayout layout);
 
-/// Names that the attention Cell registers, relative to the layer, in order.
+/// Returns the names that the attention Cell registers, in order and relative
+/// to the layer.
 std::vector<std::string> getLatentCellNames(const ModelSpec &spec);
 
 } // namespace mf

@@ -124,8 +124,8 @@ static Value addTanh(CellBuilder &cells, Value input) {
   return cells.create<CastOp>(leaf, input.getType(), wide).getResult();
 }
 
-/// The rows' numbers [batch, prefix]: 0 to the length of the prefix, for each
-/// sample.
+/// Returns the indices of the rows, [batch, prefix]: from 0 to the length of
+/// the prefix, for each sample.
 static Value addRowNumbers(CellBuilder &cells) {
   const PrefixSpec &prefix = *cells.spec.prefix;
   Value numbers =

@@ -203,7 +203,8 @@ void readInternLm(SpecReader &reader, ModelSpec &spec) {
   spec.attentionOutputBias = hasBias;
 }
 
-/// The defaults of InternLM2Config where they differ from LlamaConfig.
+/// Returns the defaults of InternLM2Config, some of which differ from
+/// LlamaConfig's.
 static LlamaDefaults getInternLm2Defaults() {
   LlamaDefaults defaults;
   defaults.vocabSize = 92544;

@@ -149,9 +149,9 @@ static YarnSpec readYarn(SpecReader &reader, const ModelSpec &spec,
   return yarn;
 }
 
-/// The rotary tables, and the scale of the scores: both as the mcore graph has
-/// them, which multiplies angles with the amplitude and scales scores without
-/// YaRN, too.
+/// Reads the rotary tables and the scale of the scores, both as in the mcore
+/// graph. It multiplies angles by the amplitude, and scales scores also without
+/// YaRN.
 static void readLatentRotary(SpecReader &reader, ModelSpec &spec) {
   LatentAttentionSpec &latent = *spec.latent;
   spec.rotary.size = latent.rotarySize;

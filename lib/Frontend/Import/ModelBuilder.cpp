@@ -90,7 +90,7 @@ private:
                          APFloat(rotary.amplitude), frequencies);
   }
 
-  /// A parameter of the model that layers share.
+  /// Adds a parameter of the model that layers share.
   void addShared(StringRef symbol, ArrayRef<int64_t> shape, DType type,
                  InitAttr init, const ParameterTraits &traits) {
     Type tensor =
@@ -131,7 +131,7 @@ private:
     CellTreeOp::create(builder, loc, symbol, builder.getArrayAttr(cells));
   }
 
-  /// The tree of layers with experts, or without.
+  /// Returns the symbol of the Cell tree of layers with or without experts.
   static StringRef getCellTree(bool hasExperts) {
     return hasExperts ? expertCells : bodyCells;
   }

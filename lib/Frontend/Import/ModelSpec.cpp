@@ -106,8 +106,8 @@ static constexpr Architecture architectures[] = {
     {"Qwen3MoeConfig", readQwen3, /*isMcore=*/true},
 };
 
-/// The node that names the network: model.arch.type, else the first of
-/// architectures, else model_type, else the configuration's class.
+/// Returns the node that names the network: model.arch.type, or else the first
+/// of architectures, or else model_type, or else the configuration's class.
 static Node findArchitecture(const TrainingConfig &config) {
   Node arch = config.model.node["arch"];
   for (const Node &node : {arch["type"], arch})

@@ -19,7 +19,7 @@ inline constexpr llvm::StringLiteral bodyCells = "cells";
 inline constexpr llvm::StringLiteral expertCells = "expert_cells";
 inline constexpr llvm::StringLiteral nextTokenCells = "next_token_cells";
 
-/// The axes that cut the rows of a vocabulary's table.
+/// Returns the axes that cut the rows of a vocabulary's table.
 llvm::SmallVector<llvm::StringRef, 2> getVocabularyAxes(VocabularyCut cut);
 
 /// Adds layers to the end of a model.

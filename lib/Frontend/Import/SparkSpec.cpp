@@ -21,7 +21,7 @@ static void rejectSparkVariants(SpecReader &reader) {
                     "here: what flash attention makes is always kept");
 }
 
-/// The nearest tokens that attention sees.
+/// Warns if attention would see only the nearest tokens.
 static void readWindow(SpecReader &reader, const ModelSpec &spec) {
   const int64_t window = reader.readSize({"sparse_local_size"}, 8192);
   if (window < spec.sequenceLength)

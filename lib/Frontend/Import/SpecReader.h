@@ -41,7 +41,7 @@ public:
   /// As readNumber, but the value must be greater than zero.
   double readPositive(Keys keys, double missing);
   std::optional<double> readOptionalPositive(Keys keys);
-  /// A share from 0 to below 1.
+  /// Reads a share from 0 to below 1.
   double readShare(Keys keys, double missing = 0.0);
   /// Reads text. A null value returns `missing`.
   std::string readString(Keys keys, llvm::StringRef missing);

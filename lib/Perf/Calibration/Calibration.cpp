@@ -39,7 +39,7 @@ private:
 
 } // namespace
 
-/// The number of an observation's kind.
+/// Returns a number for each kind of observation.
 static std::map<std::string, uint32_t>
 numberKinds(llvm::ArrayRef<Observation> observations) {
   std::map<std::string, uint32_t> kinds;

@@ -32,8 +32,8 @@ static Expected<json::Object> parseObject(StringRef path, StringRef text) {
   return std::move(*object);
 }
 
-/// The members of an object, sorted: the parser's order is that of a hash
-/// table.
+/// Returns the members of an object in sorted order, because the parser's order
+/// is that of a hash table.
 static std::vector<std::pair<StringRef, const json::Value *>>
 getSorted(const json::Object &object) {
   std::vector<std::pair<StringRef, const json::Value *>> members;
@@ -56,7 +56,7 @@ private:
   Error fail(const Twine &message) const {
     return llvm::createStringError(path + ": " + message);
   }
-  /// A member of `owner` from 0 to `most`.
+  /// Returns a member of `owner`, which must be a number from 0 to `most`.
   Expected<double> getNumber(const json::Object &object, StringRef owner,
                              StringRef name, double most) const;
   Error readTransfer(StringRef key, const json::Object &transfer, int64_t step);

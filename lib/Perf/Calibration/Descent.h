@@ -26,7 +26,7 @@ public:
 
   /// Multiplies all beliefs.
   void setBeliefScale(double scale) { beliefScale = scale; }
-  /// The spread of the residual of each observation.
+  /// Sets the standard deviation of each observation's residual.
   void setSpreads(std::vector<double> spreads);
 
   double getCost() const;
@@ -38,7 +38,7 @@ public:
   void scan();
   /// Levenberg and Marquardt's method on the reweighted squares.
   void minimize();
-  /// The standard errors of the active numbers, 0 for others.
+  /// Returns the standard errors of the active numbers, and 0 for others.
   std::vector<double> getDeviations();
 
 private:

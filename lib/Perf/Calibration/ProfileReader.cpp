@@ -23,7 +23,7 @@ static std::string joinPath(StringRef folder, StringRef name) {
   return path.str().str();
 }
 
-/// The subfolders of a folder, sorted.
+/// Returns the subfolders of a folder, sorted.
 static Expected<std::vector<std::string>> getSubfolders(StringRef folder) {
   std::vector<std::string> names;
   std::error_code code;

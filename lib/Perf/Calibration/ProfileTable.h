@@ -36,13 +36,13 @@ public:
   /// Goes to the next row; false at the end.
   llvm::Expected<bool> next();
 
-  /// A cell of the row; empty if the column is -1.
+  /// Returns a cell of the row; empty if the column is -1.
   llvm::StringRef getText(int column) const;
-  /// A number from 0 to mostOfProfile.
+  /// Returns the cell as a number, which must be from 0 to mostOfProfile.
   llvm::Expected<double> getNumber(int column) const;
   /// Reads the number of a step. `step` is not changed if the cell is empty.
   llvm::Error readStep(int column, int64_t &step) const;
-  /// An error at a cell of the row.
+  /// Returns an error at a cell of the row.
   llvm::Error fail(int column, const llvm::Twine &message) const;
   size_t getLine() const { return csv.getLine(); }
 

@@ -12,7 +12,7 @@
 
 namespace mf::sim {
 
-/// The blocks of every stage, without times.
+/// Returns the blocks of every stage, without times.
 std::vector<std::vector<Block>>
 placeBlockingTransfers(const schedule::Schedule &schedule);
 

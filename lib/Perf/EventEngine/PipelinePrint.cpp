@@ -19,7 +19,7 @@ void forEachTask(const PipelineTimeline &timeline, Function function) {
         function(block);
 }
 
-/// The time of a column.
+/// Returns the time that one column represents.
 double getUnit(const PipelineTimeline &timeline) {
   double unit = timeline.end;
   forEachTask(timeline, [&](const Block &block) {

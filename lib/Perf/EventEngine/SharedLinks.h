@@ -50,7 +50,7 @@ public:
              since == other.since && remaining == other.remaining;
     }
   };
-  /// The states of all transfers, by queue.
+  /// Returns the states of all transfers, by queue.
   std::vector<State> getStates(double now) const;
   /// Goes on at a later time with other transfers in place of these.
   void shift(double by, llvm::function_ref<GroupId(GroupId)> getOther);

@@ -19,7 +19,7 @@ public:
   /// Returns the total time in seconds if instructions have the given costs.
   double getSeconds(const StepCosts &costs) const;
 
-  /// The shares by kind of work, largest first.
+  /// Returns the shares of the kinds of work, largest first.
   std::vector<timeline::CriticalShare>
   getShares(const program::Program &program, const StepCosts &costs) const;
 

@@ -63,7 +63,8 @@ findExpertExchange(const Program &program) {
   return largest;
 }
 
-/// The choices of a token, from the kernel that numbers the chosen experts.
+/// Returns the number of choices of a token, read from the kernel that numbers
+/// the chosen experts.
 static std::optional<int64_t> findChoices(const Program &program,
                                           int64_t rows) {
   std::optional<int64_t> choices;

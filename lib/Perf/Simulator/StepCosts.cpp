@@ -11,8 +11,9 @@ namespace mf::simulator {
 
 using namespace program;
 
-/// The smaller and the larger of an exchange of rows' input and output: the
-/// rows of a rank itself, and the room for rows from others.
+/// Returns the smaller and the larger of the sizes of input and output of an
+/// exchange of rows. The smaller is that of a rank's own rows, and the larger
+/// that of the room for rows from others.
 static std::pair<int64_t, int64_t> getRowBytes(const Instruction &instruction) {
   return std::minmax(instruction.accesses.front().operand.bytes,
                      instruction.accesses.back().operand.bytes);

@@ -42,7 +42,7 @@ public:
     return slowestGroups[number];
   }
 
-  /// Time of a copy on a stream of that kind.
+  /// Returns the time of a copy on a stream of this kind.
   double getCopySeconds(program::StreamKind stream, int64_t bytes) const;
 
 private:

@@ -50,7 +50,7 @@ static Expected<std::vector<StageTasks>> readTasks(const Program &program) {
   return stages;
 }
 
-/// The FLOPs of the longest forward.
+/// Returns the FLOPs of the longest forward.
 static double findUnit(const std::vector<StageTasks> &stages) {
   int64_t longest = 1;
   for (const StageTasks &stage : stages)

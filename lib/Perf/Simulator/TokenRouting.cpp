@@ -75,7 +75,7 @@ public:
     const uint64_t high = bits(), low = bits();
     return (static_cast<double>((high << 32 | low) >> 11) + 0.5) * 0x1p-53;
   }
-  /// The permutation of 0, 1, ... that torch.randperm draws.
+  /// Sets `numbers` to the permutation of 0, 1, ... that torch.randperm draws.
   void permute(llvm::MutableArrayRef<int32_t> numbers) {
     std::iota(numbers.begin(), numbers.end(), 0);
     const auto count = static_cast<int64_t>(numbers.size());
@@ -146,8 +146,8 @@ void TokenRouter::chooseFrom(int64_t first, int64_t count, int64_t stride) {
         static_cast<int32_t>((first + order[choice] * stride) % size.experts));
 }
 
-/// The largest sums of logits -log(number) and Gumbel noise: draws in turn by
-/// probability.
+/// The largest sums of logits -log(number) and Gumbel noise are the results of
+/// successive draws by probability.
 void TokenRouter::chooseZipf() {
   std::vector<std::pair<double, int32_t>> keys;
   for (int32_t expert = 0; expert < size.experts; ++expert)

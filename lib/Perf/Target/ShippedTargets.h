@@ -8,7 +8,7 @@
 
 namespace mf::target {
 
-/// The names of the files, without their endings, sorted.
+/// Returns the names of the files, without their endings, sorted.
 std::vector<llvm::StringRef> getTargetNames();
 
 /// Returns the text of a file of targets/ by its name; empty if there is none.

@@ -90,7 +90,7 @@ static DeviceAttr findDevice(mlir::ModuleOp module, mlir::Location place) {
   return description;
 }
 
-/// The place of an offset in a file.
+/// Returns the place of an offset in a file.
 static mlir::Location getPlace(mlir::MLIRContext &context,
                                const MemoryBuffer &file, size_t offset) {
   const StringRef before = file.getBuffer().take_front(offset);

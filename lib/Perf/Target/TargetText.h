@@ -17,7 +17,8 @@ namespace mf::target {
 /// Returns each line of a text as a `//` line; empty for an empty text.
 std::string makeComment(llvm::StringRef text);
 
-/// The text with blanks for its comments: all else stays in its place.
+/// Returns the text with blanks in place of its comments, so that all offsets
+/// stay the same.
 std::string blankComments(llvm::StringRef text);
 
 /// A bracket that has no partner, or is too deep for MLIR's recursive parser.

@@ -63,8 +63,8 @@ static Level joinPlaces(std::vector<Place> &places, int64_t size,
   return level;
 }
 
-/// The networks that join the ranks, from the innermost on: those in which some
-/// group of them has more than one member.
+/// Returns the networks that join the ranks, starting with the innermost: those
+/// in which some group of ranks has more than one member.
 static SmallVector<Level, 2> getLevels(ArrayRef<int64_t> groupRanks,
                                        ArrayRef<int64_t> ranks) {
   std::vector<Place> places;

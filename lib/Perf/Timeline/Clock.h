@@ -17,7 +17,8 @@ namespace mf::timeline {
 
 using Nanoseconds = int64_t;
 
-/// The nearest; of a finite time of less than 100 years.
+/// Rounds to the nearest nanosecond. `seconds` must be finite and less than 100
+/// years.
 Nanoseconds toNanoseconds(double seconds);
 
 /// Prints microseconds without trailing zeros: "12.5".

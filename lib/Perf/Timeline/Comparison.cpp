@@ -49,7 +49,7 @@ std::string addSign(std::string number) {
   return number.front() == '-' ? number : "+" + number;
 }
 
-/// The change relative to the value before.
+/// Returns the change relative to the previous value.
 std::string formatChange(const ComparedRow &row) {
   if (row.before == 0)
     return "new";

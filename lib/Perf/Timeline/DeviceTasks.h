@@ -59,8 +59,8 @@ struct DeviceTasks {
 /// on the engine and the kind of work.
 llvm::StringRef getAcceleratorCore(const Activity &activity);
 
-/// The operator type: a kernel's name; a collective or message as HCCL calls it
-/// ("hcom_allGather_").
+/// Returns the operator type: a kernel's name; a collective or message as HCCL
+/// calls it ("hcom_allGather_").
 std::string getOperatorType(const Activity &activity);
 
 /// Returns the bytes of a collective or message that the rank sends, or

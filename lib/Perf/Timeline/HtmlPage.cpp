@@ -27,7 +27,7 @@ static std::string joinPageFiles(ArrayRef<StringLiteral> names) {
   return text;
 }
 
-/// The text that replaces a mark of page.html.
+/// Returns the text that replaces a mark of page.html.
 static std::string getContent(StringRef mark, const PageParts &parts,
                               StringRef json) {
   if (mark == "TITLE")

@@ -43,7 +43,7 @@ public:
 
   const std::vector<Interval<Time>> &get() const { return intervals; }
 
-  /// The times in either.
+  /// Returns the times that are in either of the two.
   Intervals unite(const Intervals &other) const {
     std::vector<Interval<Time>> all;
     all.reserve(intervals.size() + other.intervals.size());

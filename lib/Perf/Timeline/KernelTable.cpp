@@ -55,7 +55,7 @@ static int64_t getMovedBytes(const Activity &activity) {
   return activity.engine == Engine::Copy ? 2 * activity.bytes : activity.bytes;
 }
 
-/// The lower bound of one call, in seconds.
+/// Returns the lower bound of one call, in seconds.
 static double getBound(const Activity &activity, const BoundRates &rates) {
   auto divide = [](int64_t work, double rate) {
     return rate > 0 ? static_cast<double>(work) / rate : 0;

@@ -53,7 +53,7 @@ private:
   int decimals;
 };
 
-/// The sum over several kernels.
+/// Returns the sum over several kernels.
 KernelWork sum(llvm::ArrayRef<KernelWork> kernels) {
   KernelWork total;
   for (const KernelWork &kernel : kernels)

@@ -32,7 +32,7 @@ struct RankProfile {
   std::map<std::string, std::vector<int64_t>> groupRanks;
 
 private:
-  /// The name of the group of a collective or message.
+  /// Returns the name of the group of a collective or message.
   std::string nameGroup(const Activity &activity);
 };
 

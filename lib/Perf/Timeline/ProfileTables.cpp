@@ -13,7 +13,7 @@ namespace mf::timeline {
 
 namespace {
 
-/// The name of an element type in CANN's files.
+/// Returns the name of an element type in CANN's files.
 StringRef getTypeName(DType type) {
   switch (type) {
   case DType::F32:

@@ -28,7 +28,7 @@ struct ReportedStep {
   std::vector<ReportedStage> stages;
 };
 
-/// The report's numbers for a timeline.
+/// Returns the report's numbers for a timeline.
 ReportedStep makeReportedStep(const StepTimeline &timeline);
 
 /// Reads a file in the format of Writers.h. Members that are not needed may be

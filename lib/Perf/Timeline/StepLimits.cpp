@@ -23,7 +23,8 @@ constexpr double smallestGain = 0.001;
 constexpr size_t mostShares = 6;
 constexpr size_t mostGains = 5;
 
-/// The field's words for the axes of the mesh; `dp_0` is a factor of `dp`.
+/// Returns the usual name of the parallelism of an axis of the mesh. `dp_0` is
+/// a factor of `dp`.
 StringRef getAxisWord(StringRef axis) {
   return StringSwitch<StringRef>(axis.split('_').first)
       .Case("mp", "tensor")

@@ -15,7 +15,7 @@ namespace mf::timeline {
 /// gradient" for "attention_grad".
 std::string describeKind(llvm::StringRef kind);
 
-/// The critical path by describeKind, largest first.
+/// Returns the shares of the critical path by describeKind, largest first.
 std::vector<CriticalShare> getLimits(const StepTimeline &timeline);
 
 /// Returns a sentence such as "the step is limited by matmul (61 %), ...,

@@ -47,8 +47,8 @@ public:
     addArgs(args);
     endSlice();
   }
-  /// The same in parts: all arguments added between begin and end belong to the
-  /// slice.
+  /// Write a slice in parts: all arguments added between begin and end belong
+  /// to it.
   void beginSlice(TrackId track, Nanoseconds start, Nanoseconds end,
                   llvm::StringRef quotedName);
   void addArgs(llvm::StringRef args);
@@ -60,7 +60,7 @@ public:
   void addFlowBegin(TrackId track, Nanoseconds time, int64_t id);
   void addFlowEnd(TrackId track, Nanoseconds time, int64_t id);
 
-  /// A value from `time` on.
+  /// Adds a value that a counter has from `time` on.
   void addCounter(int64_t process, Nanoseconds time, llvm::StringRef quotedName,
                   llvm::StringRef quotedUnit, int64_t value);
 

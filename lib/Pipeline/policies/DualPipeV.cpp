@@ -26,11 +26,11 @@ class StageOrder {
 public:
   StageOrder(int32_t down, int32_t up) : chunks{down, up} {}
 
-  /// The next forward of the first (0) or second chunk.
+  /// Adds the next forward of the first (0) or second chunk.
   void forward(int side) {
     tasks.push_back({Phase::Forward, chunks[side], forwards[side]++});
   }
-  /// The next input gradient; its weight gradient waits in the queue.
+  /// Adds the next input gradient. Its weight gradient waits in the queue.
   void inputGradient(int side) {
     tasks.push_back({Phase::InputGradient, chunks[side], backwards[side]});
     queue.push_back({Phase::WeightGradient, chunks[side], backwards[side]++});

@@ -64,7 +64,7 @@ public:
   }
 
 protected:
-  /// The forwards and backwards of a stage.
+  /// Returns the forwards and backwards of a stage.
   std::vector<Task> getOrder(const Pipeline &pipeline, int64_t stage,
                              llvm::ArrayRef<int32_t> chunks) const {
     const GroupedRuns runs = getGroupedRuns(pipeline, chunks);

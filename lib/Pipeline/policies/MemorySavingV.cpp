@@ -40,7 +40,8 @@ public:
 
 protected:
   virtual Starts getStarts(int64_t stages, int64_t stage) const = 0;
-  /// The most activations in flight, in micro-batches of both chunks.
+  /// Returns the largest number of activations in flight, in micro-batches of
+  /// both chunks.
   virtual int64_t getPeak(int64_t stages) const = 0;
 };
 

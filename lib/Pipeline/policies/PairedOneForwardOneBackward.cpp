@@ -56,7 +56,7 @@ public:
                 Rules &rules) const override;
 
 private:
-  /// The tasks of a backward, in order.
+  /// Returns the tasks of a backward, in order.
   std::vector<Task> getGradients(const Task &backward) const;
 
   bool isSplit;

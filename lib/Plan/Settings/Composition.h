@@ -46,7 +46,7 @@ struct Composition {
   Composition dropTreatments() const;
 };
 
-/// The composition of each chunk of an assignment, and of each stage.
+/// Return the composition of each chunk of an assignment, and of each stage.
 std::vector<Composition> composeChunks(const PlanContext &context,
                                        const Assignment &assignment);
 std::vector<Composition> composeStages(const PlanContext &context,

@@ -133,7 +133,7 @@ plan::Problem planner::makeProblem(const PlanContext &context,
 // Memory that does not add up
 //===----------------------------------------------------------------------===//
 
-/// The peak of a stage beyond `known`.
+/// Returns the peak of a stage beyond `known`.
 static double getRest(const StepMeasure &measure, size_t stage, double known) {
   // A quick plan wastes memory that a full one does not. A full plan typically
   // is this close to the live bytes.

@@ -54,7 +54,7 @@ public:
   llvm::Error advance(double seconds);
   /// Returns whether planning is complete.
   bool isPlanned() const { return getBest() != nullptr; }
-  /// The plan, compiled in full; null if it was not planned.
+  /// Returns the fully compiled plan, or null if there is none.
   const CompiledPlan *getBest() const;
   const plan::Problem &getProblem() const { return variant->getProblem(); }
   int64_t getCompiledSteps() const {

@@ -24,7 +24,7 @@ struct PipelineShape {
   /// YAML's offset.
   std::vector<int64_t> layers;
 
-  /// The order of the tasks.
+  /// Returns the order of the tasks.
   llvm::Expected<schedule::Schedule> buildSchedule() const;
 };
 

@@ -61,7 +61,7 @@ struct RecomputeChoice {
   double secondsPerByte = 0;
 };
 
-/// The choice of least seconds + secondsPerByte * kept bytes.
+/// Returns the choice with the least seconds + secondsPerByte * kept bytes.
 RecomputeChoice chooseRecompute(const LayerGraph &graph, double secondsPerByte);
 
 /// Returns choices for rising prices of memory, each of which is a superset of

@@ -59,7 +59,7 @@ private:
 
 } // namespace
 
-/// The model that the YAML describes.
+/// Returns the model that the YAML describes.
 static Expected<OwningOpRef<mlir::ModuleOp>>
 importModel(const CompilerInput &input, llvm::StringRef yaml,
             mlir::MLIRContext &context) {

@@ -58,7 +58,7 @@ static void thin(std::vector<size_t> &hull, llvm::ArrayRef<double> memory,
   }
 }
 
-/// The kind with most layers.
+/// Returns the kind with the most layers.
 static const plan::LayerKind &findMainKind(const plan::Problem &problem) {
   return *std::max_element(
       problem.kinds.begin(), problem.kinds.end(),

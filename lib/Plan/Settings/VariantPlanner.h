@@ -85,7 +85,7 @@ public:
   const std::optional<CompiledPlan> &getBest() const { return best; }
   const plan::Problem &getProblem() const { return problem; }
   const plan::SolveResult &getResult() const { return result; }
-  /// The model's time of the best plan.
+  /// Returns the model's time of the best plan.
   double getModelSeconds() const { return modelSeconds; }
   /// Returns a lower bound on the step's time with any settings; 0 if nothing
   /// was solved.

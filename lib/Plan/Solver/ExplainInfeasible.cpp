@@ -69,7 +69,7 @@ std::optional<RefusalAttempt> tryWith(const TickProblem &problem, int64_t slack,
   return worst;
 }
 
-/// The attempt that misses least, to a thousandth.
+/// Returns the attempt with the least missing memory, to a thousandth.
 RefusalAttempt improve(const TickProblem &problem, RefusalAttempt best,
                        const std::vector<LayerRange> &ranges,
                        TryBudget &budget) {

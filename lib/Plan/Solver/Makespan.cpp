@@ -9,7 +9,7 @@ using schedule::Phase;
 
 namespace {
 
-/// The phases of a chunk's tasks, by their numbers in a TickProblem.
+/// Returns the phases of a chunk's tasks, by their numbers in a TickProblem.
 Phase getPhase(const TickProblem &problem, int64_t number) {
   if (problem.getNumPhases() == 2)
     return number == 0 ? Phase::Forward : Phase::Backward;

@@ -86,7 +86,7 @@ public:
   double eliminate(const PathCut &cut, double limit);
 
   ChainPrices getPrices(const PathCut &cut);
-  /// The nodes before the first stage.
+  /// Returns the number of nodes before the first stage.
   int32_t getNumStarts() const { return isEmpty() ? 0 : numNodes.front(); }
   /// Visits all options of a stage after a node, with their indices in
   /// getOptions() and the nodes after them.

@@ -60,7 +60,7 @@ private:
     return problem.kinds.front().treatments[treatment].name;
   }
 
-  /// A cost of a chunk: its layers' and its extras'.
+  /// Adds up a cost of a chunk: that of its layers and that of its extras.
   double add(int64_t chunk, double Treatment::*ofLayer,
              double ChunkExtra::*ofExtra) const;
   double getPeak(int64_t stage) const;

@@ -6,7 +6,8 @@
 
 namespace mf::plan {
 
-/// The first of 1, 2, 5, 10, ... times a power of ten that is no less.
+/// Returns the first number of the form 1, 2 or 5 times a power of ten that is
+/// at least `step`.
 static double roundUp(double step) {
   const double power = std::pow(10, std::floor(std::log10(step)));
   for (const double factor : {1.0, 2.0, 5.0})

@@ -32,7 +32,8 @@ std::vector<double> readByPlace(const JsonPlace &place, size_t stages,
   return numbers;
 }
 
-/// A number for each stage, from one for all, a list, or an object.
+/// Reads a number for each stage from a single number for all, a list, or an
+/// object.
 std::vector<double> readByStage(const JsonPlace &place, size_t stages,
                                 FieldRange range, Complaint &complaint) {
   if (place.value->getAsObject())

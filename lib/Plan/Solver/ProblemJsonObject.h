@@ -94,7 +94,7 @@ public:
 
   const std::string &getPath() const { return place.path; }
   std::string getPath(llvm::StringRef name) const;
-  /// Names of all members, in alphabetical order.
+  /// Returns the names of all members, in alphabetical order.
   std::vector<llvm::StringRef> getNames() const;
 
 private:

@@ -323,7 +323,7 @@ StageOptions OptionMaker::make(int64_t stage, const OptionBound &bound) {
   return options;
 }
 
-/// The least durations of all tasks and updates.
+/// Returns the least durations of all tasks and updates.
 static std::vector<int64_t> getLeastDurations(const TickProblem &problem,
                                               const KindLayouts &layouts) {
   TickCosts least;

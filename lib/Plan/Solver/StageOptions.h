@@ -91,7 +91,7 @@ private:
   const KindLayouts &layouts;
 };
 
-/// The durations of a stage, in the order of its options.
+/// Returns the durations of a stage, in the order of its options.
 std::vector<int32_t> getDurationNumbers(const TickProblem &problem,
                                         int64_t stage);
 

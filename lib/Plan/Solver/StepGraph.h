@@ -34,7 +34,7 @@ public:
   };
   std::vector<PathTask> getCriticalPath(llvm::ArrayRef<int64_t> durations);
 
-  /// A longest path as a cut.
+  /// Returns a longest path as a cut.
   PathCut getCriticalCut(llvm::ArrayRef<int64_t> durations);
 
   /// Returns a weighted sum of all paths. The weight of a path decreases
@@ -46,7 +46,7 @@ public:
   double getSoftMakespan(llvm::ArrayRef<double> durations, double softness);
 
 private:
-  /// The duration of the update of a node's stage.
+  /// Returns the duration of the update of a node's stage.
   int64_t getUpdate(int32_t node) const {
     return problem.getUpdate(order.getNodes()[node].stage);
   }

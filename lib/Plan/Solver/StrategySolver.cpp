@@ -106,7 +106,7 @@ bool StrategyChooser::searchAll(int64_t work) {
   return outcome.isComplete;
 }
 
-/// The nodes nearest to one by edges.
+/// Returns the nodes with the shortest distance from `node`, in edges.
 std::vector<size_t> StrategyChooser::growFrom(size_t node, size_t size) const {
   std::vector<size_t> grown = {node};
   for (size_t next = 0; next < grown.size() && grown.size() < size; ++next)
@@ -116,7 +116,7 @@ std::vector<size_t> StrategyChooser::growFrom(size_t node, size_t size) const {
   return grown;
 }
 
-/// The costs of nodes and of their edges.
+/// Returns the sum of the costs of nodes and of their edges.
 double StrategyChooser::sumAround(llvm::ArrayRef<size_t> order,
                                   llvm::ArrayRef<int64_t> choices) const {
   double sum = 0;

@@ -34,7 +34,7 @@ public:
     return problem.schedule.pipeline.getNumChunks();
   }
   size_t getNumKinds() const { return problem.kinds.size(); }
-  /// The number of phases: 3 if backwards are split, or 2.
+  /// Returns the number of phases: 3 if backwards are split, or 2.
   int64_t getNumPhases() const {
     return problem.schedule.splitsBackward ? 3 : 2;
   }
@@ -73,12 +73,12 @@ public:
     return inFlight[stage];
   }
 
-  /// The costs of some layers and the chunk's extras. Transient memory is the
-  /// largest.
+  /// Returns the sum of the costs of some layers and the chunk's extras; of
+  /// transient memory, the largest value.
   TickCosts getCosts(int64_t chunk, const ChunkPlan &plan) const;
   /// Returns the durations of a plan whose chunks have these costs.
   std::vector<int64_t> getDurations(llvm::ArrayRef<TickCosts> chunks) const;
-  /// The peak of a stage with these costs of its chunks.
+  /// Returns the peak of a stage with these costs of its chunks.
   int64_t getPeak(int64_t stage, llvm::ArrayRef<TickCosts> chunks) const;
 
   double getTime(int64_t ticks) const {

@@ -14,9 +14,9 @@ public:
   explicit LossScaler(const program::LossScale &rule)
       : rule(rule), scale(rule.value) {}
 
-  /// The scale of the next step.
+  /// Returns the scale of the next step.
   float getScale() const { return scale; }
-  /// The number of steps without overflow since the scale last changed.
+  /// Returns the number of steps without overflow since the scale last changed.
   int64_t getCleanSteps() const { return cleanSteps; }
 
   /// Continues from the state of another run. A fixed scale is not changed.

@@ -55,12 +55,12 @@ public:
   /// Ends in an orderly way: waits until all processes arrive here.
   virtual ~Transport();
 
-  /// The index of this process, from 0.
+  /// Returns the index of this process, from 0.
   virtual int64_t getProcess() const = 0;
   virtual int64_t getNumProcesses() const = 0;
-  /// The number of processes on this machine.
+  /// Returns the number of processes on this machine.
   virtual int64_t getNumProcessesHere() const = 0;
-  /// The largest tag. Tags start at 0.
+  /// Returns the largest tag. Tags start at 0.
   virtual int64_t getMaximumTag() const = 0;
 
   /// Transfers all messages and blocks until they are done: sent bytes have

@@ -99,10 +99,10 @@ public:
   TargetError(std::string path, std::string message)
       : path(std::move(path)), message(std::move(message)) {}
 
-  /// The path of the number or entry, as in Parameter; empty for the whole
-  /// target.
+  /// Returns the path of the number or entry, as in Parameter; empty for the
+  /// whole target.
   llvm::StringRef getPath() const { return path; }
-  /// The message without the path.
+  /// Returns the message without the path.
   llvm::StringRef getMessage() const { return message; }
   void log(llvm::raw_ostream &os) const override;
   std::error_code convertToErrorCode() const override {

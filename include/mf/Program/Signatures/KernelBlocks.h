@@ -24,7 +24,7 @@ constexpr int64_t elementsPerSum = 4096;
 /// The number of elements whose squares form one partial sum of a norm.
 constexpr int64_t elementsPerNormBlock = 16 * elementsPerSum;
 
-/// The number of rows whose gradients of gamma form one partial sum of
+/// Returns the number of rows whose gradients of gamma form one partial sum of
 /// aclnnRmsNormGrad. `rows` must be at least 1.
 int64_t getRmsNormGradBlockRows(int64_t rows);
 

@@ -21,7 +21,7 @@ public:
   /// there is none.
   const PackResult &get(int64_t acceptablePeak);
 
-  /// The remaining budget of the heuristics.
+  /// Returns the remaining budget of the heuristics.
   WorkBudget getHeuristics() const { return heuristics; }
   WorkBudget getSearch() const { return search; }
 

@@ -7,7 +7,7 @@
 
 namespace mf::memory {
 
-/// The finalizer of SplitMix64 (Steele et al., 2014).
+/// Returns the result of the finalizer of SplitMix64 (Steele et al., 2014).
 static uint64_t mixBits(uint64_t value) {
   value += 0x9e3779b97f4a7c15;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
