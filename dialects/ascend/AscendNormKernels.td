@@ -96,6 +96,8 @@ def SoftmaxBackward : Kernel<"aclnnSoftmaxBackward", "makeSoftmaxBackward"> {
 }
 
 def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
+  let cann = [{tensor(x.dims.size() > out.dims.size() ? joinColumns(x) : x),
+              int64_t{-1}, tensor(out)}];
   let summary = "silu(first half) * second half of a dimension";
   let parts = "getGatedParts(spec)";
   let description = [{aclnn's dim is -1, or -2 where `out` has a dimension
@@ -107,6 +109,11 @@ def SwiGlu : Kernel<"aclnnSwiGlu", "makeSwiGlu"> {
 }
 
 def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
+  let cannBody = [{
+    const bool isApart = x.dims.size() > yGrad.dims.size();
+    stream.call(MF_CANN(aclnnSwiGluGrad), tensor(yGrad),
+                tensor(isApart ? joinColumns(x) : x), int64_t{-1},
+                tensor(isApart ? joinColumns(out) : out));}];
   let summary = "gradient of aclnnSwiGlu";
   let parts = "getGatedGradParts(spec)";
   let inputs = (ins In:$yGrad, In:$x);
@@ -115,8 +122,25 @@ def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
   let profiled = ["SwiGluGrad"];
 }
 
+// For a program on CANN: makes tables of the type of what is rotated.
+class RotaryTables<string rotated> {
+  string text = !subst("ROTATED", rotated, [{
+    CannTensor cosTable = cos, sinTable = sin;
+    if (cos.type != ROTATED.type) {
+      cosTable = stream.makeScratch(cos.dims, ROTATED.type);
+      sinTable = stream.makeScratch(sin.dims, ROTATED.type);
+      stream.call(MF_CANN(aclnnCast), tensor(cos), ROTATED.type, tensor(cosTable));
+      stream.call(MF_CANN(aclnnCast), tensor(sin), ROTATED.type, tensor(sinTable));
+    } }]);
+}
+
 def RotaryPositionEmbedding
     : Kernel<"aclnnRotaryPositionEmbedding", "makeRotary"> {
+  let cannBody = RotaryTables<"x">.text # [{
+    stream.call(MF_CANN(aclnnRotaryPositionEmbedding), tensor(withFour(x)),
+                tensor(withFour(cosTable)), tensor(withFour(sinTable)), int64_t{0},
+                tensor(withFour(out)));}];
+  let cannHeaders = ["rotary_position_embedding", "cast"];
   let summary = "rotary position embedding, rotating halves";
   let parts = "+*D, *D, *D -> *D";
   let description = [{Of aclnn's modes the first; the tables may be fp32 beside
@@ -129,6 +153,12 @@ def RotaryPositionEmbedding
 
 def RotaryPositionEmbeddingGrad
     : Kernel<"aclnnRotaryPositionEmbeddingGrad", "makeRotary"> {
+  let cannBody = RotaryTables<"dy">.text # [{
+    const CannTensor none = empty(dy.type);
+    stream.call(MF_CANN(aclnnRotaryPositionEmbeddingGrad), tensor(withFour(dy)),
+                tensor(withFour(cosTable)), tensor(withFour(sinTable)), nullptr,
+                int64_t{0}, tensor(withFour(dx)), tensor(none), tensor(none));}];
+  let cannHeaders = ["rotary_position_embedding_grad", "cast"];
   let summary = "gradient of aclnnRotaryPositionEmbedding";
   let parts = "+*D, *D, *D -> *D";
   let description = "Of x only: the tables are constants.";

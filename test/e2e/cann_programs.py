@@ -2,8 +2,8 @@
 
 usage: cann_programs.py [--cxx=COMPILER] BUILD_FOLDER WORK_FOLDER CASE...
 
-A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, on two stages, and on
-8 ranks that share weights, vocabulary, sequence and optimizer out; each rank is a process. The program is written, compiled and run for three
+A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, with fused
+SwiGLU and rotary embedding, on two stages, and on 8 ranks that share weights, vocabulary, sequence and optimizer out; each rank is a process. The program is written, compiled and run for three
 steps, with the checks of the host's CANN on. Parameters and gradients must be the bytes of mf-run's, and so must the printed losses and norms.
 A run of stages that one of the two began and left a checkpoint of is ended by the other. Prints for each case what the program calls.
 """
@@ -28,6 +28,7 @@ CASES = {
     "plain": {},
     "options": dict(micro_batches=2, recompute={"recompute": "[0]"}, swap=SWAP),
     "stages": dict(stages=2, micro_batches=2),
+    "fused": dict(model=dict(use_fused_rope=True, use_fused_swiglu=True)),
     "ranks": dict(stages=2, micro_batches=2, ranks=dict(RANKS, use_seq_parallel=True), parallel=SHARDS),
     "sharded": dict(stages=2, micro_batches=2, ranks=RANKS, parallel=SHARDS,
                     optimizer_shard={"optimizer_level": "level3", "parallel_optimizer_threshold": 1}),
@@ -120,7 +121,8 @@ def read_steps(text):
 
 
 def check(tools, build, source, name, options, compiler):
-    _, step = tools.lower(name, SIZES, lowering=["--for-cann"], **options)
+    options = dict(options)
+    _, step = tools.lower(name, dict(SIZES, **options.pop("model", {})), lowering=["--for-cann"], **options)
     folder, data = tools.path(name), tools.path("text.txt")
     tools.run("mf-translate", "--ascend-to-cpp", step, "-o", folder)
     files = [[tools.path(name + kind + end) for kind in (".parameters.", ".gradients.")] for end in ("mf", "cann")]

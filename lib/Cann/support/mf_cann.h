@@ -112,6 +112,21 @@ inline CannTensor transpose(CannTensor x) {
   return x;
 }
 
+/// The last two dimensions become one.
+inline CannTensor joinColumns(CannTensor x) {
+  const int64_t columns = x.dims.back();
+  x.dims.pop_back();
+  x.dims.back() *= columns;
+  return x;
+}
+
+/// Dimensions of size 1 in front, so that there are four.
+inline CannTensor withFour(CannTensor x) {
+  while (x.dims.size() < 4)
+    x.dims.insert(x.dims.begin(), 1);
+  return x;
+}
+
 /// One more dimension at the end, of size 1.
 inline CannTensor withColumn(CannTensor x) {
   x.dims.push_back(1);
