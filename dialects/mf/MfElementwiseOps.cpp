@@ -85,7 +85,7 @@ LogicalResult DivOp::verify() {
   return verifyTrailingBroadcast(*this, getLhs(), getRhs());
 }
 
-/// d(a / b) = da / b - (a / b) / b db.
+/// The gradient follows d(a / b) = da / b - (a / b) / b db.
 void DivOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                           ArrayRef<bool> needed,
                           MutableArrayRef<Value> operandGradients) {

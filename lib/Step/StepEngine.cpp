@@ -66,7 +66,8 @@ bool StepEngine::hasRole(Role role, bool onHost) const {
   });
 }
 
-/// Rows of all ranks; without tokens the rows of a micro-batch.
+/// Returns the number of rows of all ranks or, without tokens, of a
+/// micro-batch.
 int64_t StepEngine::countBatchRows() const {
   for (const Statics &statics : stages) {
     int64_t elements = 0;

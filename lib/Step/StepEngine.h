@@ -50,7 +50,7 @@ private:
   ranks::RankTensor makePart(int64_t rank, size_t number) const;
   bool hasRole(program::Role role, bool onHost) const;
   int64_t countBatchRows() const;
-  /// The statics of a rank, and how the program knows them.
+  /// Return the statics of a rank, and the program's description of them.
   const Statics &getStatics(int64_t rank) const {
     return stages[mesh.getStage(rank)];
   }

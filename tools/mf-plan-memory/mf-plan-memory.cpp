@@ -98,7 +98,7 @@ Expected<AllocationProblem> readProblem(const PackingOptions &options) {
   return problem;
 }
 
-/// The report, as a line or as JSON.
+/// Prints the report as a line or as JSON.
 void report(const AllocationProblem &problem, const AllocationPlan &plan,
             const PackingOptions &options) {
   if (!options.json) {

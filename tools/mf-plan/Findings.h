@@ -23,7 +23,7 @@ public:
 
   /// Text for people.
   llvm::raw_ostream &getText() { return os; }
-  /// The same for programs.
+  /// Returns the same information for programs.
   llvm::json::Object &getJson() { return json; }
 
   /// Adds the output of --explain.

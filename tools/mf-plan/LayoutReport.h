@@ -15,7 +15,7 @@ void printLayouts(llvm::StringRef yaml,
                   const planner::LayoutSearchResult &found,
                   const plan::PlanUnits &units, llvm::raw_ostream &os);
 
-/// The same and more as JSON, in seconds and bytes.
+/// Returns the same information and more as JSON, in seconds and bytes.
 llvm::json::Object writeLayouts(const planner::LayoutSearchResult &found);
 
 } // namespace mf::tools

@@ -18,7 +18,8 @@ llvm::Error checkOutputPaths(llvm::ArrayRef<std::string> paths);
 /// all.
 class Outputs {
 public:
-  /// Nothing for an empty path; standard output for "-".
+  /// Adds text for a file. It is dropped for an empty path and written to
+  /// standard output for "-".
   void add(llvm::StringRef path, std::string text);
   llvm::Error write() const;
 

@@ -18,7 +18,7 @@ plan::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes);
 void printTrainingPlan(llvm::StringRef yaml, const planner::PlanAnswer &found,
                        const plan::PlanUnits &units, llvm::raw_ostream &os);
 
-/// The same and more as JSON, in seconds and bytes.
+/// Returns the same information and more as JSON, in seconds and bytes.
 llvm::json::Object writeTrainingPlan(const planner::PlanAnswer &found);
 
 } // namespace mf::tools

@@ -132,7 +132,7 @@ std::vector<OperandRecord> KernelReader::readOperands(llvm::StringRef list) {
   return operands;
 }
 
-/// Names of shared inputs become their numbers.
+/// Converts the names of shared inputs to indices.
 void KernelReader::readSharing(KernelRecord &kernel) {
   auto outputs = readList("outputs", "outs", "Operand");
   for (auto [output, element] : llvm::zip_equal(kernel.outputs, outputs)) {

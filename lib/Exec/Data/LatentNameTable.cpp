@@ -31,8 +31,8 @@ constexpr ParameterPattern halves(uint32_t schemes, const char *name,
           TensorForm::Rows, anyLatent};
 }
 
-/// The rows as in DeepSeek: pairs are rotated, and parts are stored together
-/// head by head if `order` is Grouped.
+/// Returns a pattern with rows as in DeepSeek: pairs are rotated, and parts are
+/// stored together head by head if `order` is Grouped.
 constexpr ParameterPattern pairs(uint32_t schemes, const char *name,
                                  PartList parts,
                                  RowOrder order = RowOrder::Contiguous,

@@ -29,7 +29,7 @@ static bool matchStars(StringRef pattern, StringRef name,
   return false;
 }
 
-/// A comment begins where a word could: `name#2` is a name.
+/// A comment may begin only where a word may begin: `name#2` is a name.
 static StringRef dropComment(StringRef line) {
   for (size_t at = line.find('#'); at != StringRef::npos;
        at = line.find('#', at + 1))

@@ -7,7 +7,8 @@ using namespace mlir;
 
 namespace mf::interpreter {
 
-/// The arguments of a chunk's function: step inputs, and hidden ones in order.
+/// Returns the arguments of a chunk's function: step inputs, and hidden values
+/// in order.
 static FailureOr<SmallVector<Tensor>>
 getArguments(Rank &rank, FunctionOpInterface function, ArrayAttr inputs,
              ArrayAttr indices, int64_t microBatch,

@@ -161,7 +161,7 @@ private:
       products;
 };
 
-/// scores = q k^T
+/// Returns the product scores = q k^T.
 ProductSpec getScoreProduct(const AttentionShape &shape,
                             const AttentionBlock &block);
 

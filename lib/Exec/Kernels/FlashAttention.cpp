@@ -15,7 +15,7 @@
 namespace mf {
 namespace {
 
-/// result += probabilities v
+/// Returns the product result += probabilities v.
 ProductSpec getResultProduct(const AttentionShape &shape,
                              const AttentionBlock &block) {
   ProductSpec spec;

@@ -27,7 +27,7 @@ int64_t getNarrowStride(DType type) {
   return AttentionBlocks::scoreStride * 4 / getBytes(type);
 }
 
-/// dp = dout v^T
+/// Returns the product dp = dout v^T.
 ProductSpec getSlopeProduct(const AttentionShape &shape,
                             const AttentionBlock &block) {
   ProductSpec spec = getScoreProduct(shape, block);
@@ -37,7 +37,7 @@ ProductSpec getSlopeProduct(const AttentionShape &shape,
   return spec;
 }
 
-/// dv += p^T dout
+/// Returns the product dv += p^T dout.
 ProductSpec getValueProduct(const AttentionShape &shape,
                             const AttentionBlock &block) {
   ProductSpec spec;
@@ -52,7 +52,7 @@ ProductSpec getValueProduct(const AttentionShape &shape,
   return spec;
 }
 
-/// dk += ds^T q
+/// Returns the product dk += ds^T q.
 ProductSpec getKeyProduct(const AttentionShape &shape,
                           const AttentionBlock &block) {
   ProductSpec spec = getValueProduct(shape, block);
@@ -61,7 +61,7 @@ ProductSpec getKeyProduct(const AttentionShape &shape,
   return spec;
 }
 
-/// dq += ds k
+/// Returns the product dq += ds k.
 ProductSpec getQueryProduct(const AttentionShape &shape,
                             const AttentionBlock &block) {
   ProductSpec spec;

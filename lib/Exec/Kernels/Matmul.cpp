@@ -119,8 +119,9 @@ int64_t productOf(llvm::ArrayRef<int64_t> dims) {
   return product;
 }
 
-/// c[k_a, n] = sum over the leading dimensions and m of a[..., m, k_a]^T b[...,
-/// m, n]. The leading dimensions extend the contracted one.
+/// Reads the shape of c[k_a, n] = sum over the leading dimensions and m of
+/// a[..., m, k_a]^T b[..., m, n]. The leading dimensions extend the contracted
+/// one.
 void readContractedBatch(const KernelSpec &spec, SpecChecker &checker,
                          ProductShape &shape) {
   llvm::ArrayRef<int64_t> a = spec.inputs[0].dims, b = spec.inputs[1].dims;

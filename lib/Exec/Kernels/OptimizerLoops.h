@@ -46,7 +46,7 @@ void runMomentumLoop(const MomentumCoefficients &coefficients,
                      DType directionType, const void *gradient, float *m,
                      void *direction, int64_t count);
 
-/// w = decay w - stepSize direction.
+/// Computes w = decay w - stepSize direction.
 void runStepLoop(float decay, float stepSize, DType directionType,
                  DType weightType, const void *direction, void *weight,
                  int64_t count);
@@ -55,11 +55,11 @@ void runStepLoop(float decay, float stepSize, DType directionType,
 void runGradientLoop(llvm::ArrayRef<float> factors, DType gradientType,
                      const void *gradient, float *out, int64_t count);
 
-/// state = kept state + added x, rounded to its type; out = state.
+/// Computes state = kept state + added x, rounded to its type, and out = state.
 void runStateLoop(float kept, float added, DType stateType, const float *x,
                   void *state, float *out, int64_t count);
 
-/// y[i] += x[i] in f32, rounded to the type of y.
+/// Computes y[i] += x[i] in f32, rounded to the type of y.
 void runAddToLoop(DType xType, DType yType, const void *x, void *y,
                   int64_t count);
 

@@ -15,7 +15,7 @@ HWY_INLINE int64_t countVisible(const ScoreBlock &block, int64_t row) {
                              block.columns);
 }
 
-/// score = scale * score + bias
+/// Computes score = scale * score + bias.
 void addPositions(const ScoreBlock &block, int64_t row) {
   float *scores = block.scores + row * block.stride;
   const __m512 lanes =

@@ -13,7 +13,7 @@
 
 namespace mf {
 
-/// sums[i] += x[i]
+/// Computes sums[i] += x[i].
 void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count);
 
 /// The same for `rows` rows of x that are `stride` elements apart, in order.

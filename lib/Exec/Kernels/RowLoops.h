@@ -38,7 +38,7 @@ void runLayerNormBackwardRows(DType type, const void *dy, const void *x,
 void runSoftmaxRows(DType type, const void *x, void *y, int64_t rows,
                     int64_t columns);
 
-/// dx = (dy - sum(dy * y)) * y
+/// Computes dx = (dy - sum(dy * y)) * y.
 void runSoftmaxBackwardRows(DType type, const void *dy, const void *y, void *dx,
                             int64_t rows, int64_t columns);
 

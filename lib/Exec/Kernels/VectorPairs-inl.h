@@ -126,7 +126,7 @@ template <bool isWritten, typename T> HWY_INLINE void fetchAhead(const T *at) {
 /// Without instructions for pairs, they would only lengthen the build.
 constexpr bool goesInPairs = HWY_TARGET <= HWY_AVX3;
 
-/// to[i] = function(from[i]...), in f32.
+/// Computes to[i] = function(from[i]...) in f32.
 template <typename Order, typename Function, typename To, typename... From>
 HWY_INLINE void mapVectors(int64_t count, const Function &function, To *to,
                            const From *...from) {
@@ -157,7 +157,7 @@ struct TwoResults {
   FloatVector first, second;
 };
 
-/// first[i], second[i] = function(from[i]...), in f32.
+/// Computes first[i], second[i] = function(from[i]...) in f32.
 template <typename Order, typename Function, typename First, typename Second,
           typename... From>
 HWY_INLINE void mapVectorsToTwo(int64_t count, const Function &function,

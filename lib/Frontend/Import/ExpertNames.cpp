@@ -4,7 +4,7 @@
 
 namespace mf {
 
-/// TopkRouterV2 of MoEV2.
+/// Returns the names of TopkRouterV2 of MoEV2.
 static RouterNames getCapacityRouter() {
   RouterNames names;
   names.weightCell = "router.dense";
@@ -61,9 +61,10 @@ static RouterNames getDroplessRouter() {
   return names;
 }
 
-/// TopKRouter of mcore. Its product with the weight is a function without a
-/// name of its own, so it has the name of its user. The later releases that
-/// limit tokens to groups have no names for the groups here.
+/// Returns the names of mcore's TopKRouter. Its product with the weight is a
+/// function without a name of its own, so it has the name of its user. The
+/// later releases that limit tokens to groups have no names for the groups
+/// here.
 static RouterNames getMcoreRouter() {
   RouterNames names;
   names.weightCell = "router";

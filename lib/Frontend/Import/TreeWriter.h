@@ -36,7 +36,7 @@ public:
     addCell(cell, leaves, [] {});
   }
 
-  /// Names relative to the open Cell.
+  /// Adds names that are relative to the open Cell.
   void addNames(std::vector<std::string> relative) {
     for (std::string &name : relative)
       names.push_back(prefix + std::move(name));

@@ -21,7 +21,7 @@ public:
 
   /// The numbers that are fitted.
   llvm::ArrayRef<FitParameter> getParameters() const { return parameters; }
-  /// Their paths.
+  /// Returns the paths of the numbers.
   llvm::ArrayRef<std::string> getPaths() const { return paths; }
 
   void setParameter(size_t parameter, double logValue) override;

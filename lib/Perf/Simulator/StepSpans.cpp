@@ -68,8 +68,8 @@ llvm::ArrayRef<double> SpanReader::getStarts(uint32_t position) const {
                                : llvm::ArrayRef(found->second);
 }
 
-/// A task lasts from its first kernel to its last: before, it may wait for its
-/// inputs. A task without kernels is where its call is.
+/// A task lasts from its first kernel to its last, because it may wait for its
+/// inputs before. A task without kernels is at the place of its call.
 void SpanReader::addToTask(double start, double end, bool isCall,
                            StageTimeline &result) {
   timeline::TaskSpan &span = result.tasks[task];

@@ -23,8 +23,8 @@ public:
     rows.emplace_back(composition, value);
   }
 
-  /// The least squares; of equally good ones the smallest. Costs are not
-  /// negative.
+  /// Computes the least-squares solution. If several are equally good, it is
+  /// the smallest. Costs are not negative.
   void solve();
 
   double predict(const Composition &composition) const {

@@ -46,7 +46,7 @@ static Error makeTooLargeError(double bytes, int64_t limit,
       " on each device and more, the limit is " + describeMemorySize(limit));
 }
 
-/// The YAML with this layout, and its pipeline.
+/// Makes the YAML with this layout, and its pipeline.
 Error LayoutPlanner::prepare() {
   const double least = setting.facts.getLeastBytes(layout);
   if (least > static_cast<double>(setting.limitBytes))

@@ -177,7 +177,7 @@ void VariantPlanner::fixKept(plan::Problem &made) const {
       made.fixedTreatments[index] = keptRecompute;
 }
 
-/// The layers of each chunk that the YAML recomputes.
+/// Reads which layers of each chunk the YAML recomputes.
 Error VariantPlanner::readKept() {
   DiagnosticList diagnostics;
   const TrainingConfig config =

@@ -224,8 +224,8 @@ Error VariantPlanner::takeObserved() {
   return Error::success();
 }
 
-/// Forbids the last plan's options on the stage that works longest. False if
-/// enough plans, or time, went into that.
+/// Forbids the last plan's options on the stage that works longest. Returns
+/// false if the limit on plans or on time is reached.
 bool VariantPlanner::leaveLast() {
   if (!result.plan || explored == mostExplored ||
       clock.getSecondsLeft() < request.timeLimit / 2)

@@ -23,7 +23,8 @@ public:
   /// Whole plans near durations that no plan need have, and from the best of
   /// them on along its longest paths.
   void roundOff(llvm::ArrayRef<double> center, int64_t rounds);
-  /// The best plans that differ from the best so far in a few stages.
+  /// Searches for the best plans that differ from the best known one in a few
+  /// stages.
   void changeParts();
 
   const LocalPlan &getBest() const { return best; }

@@ -43,7 +43,7 @@ double getBoundPart(const TickProblem &problem, const OptionBound &bound,
   return part;
 }
 
-/// The numbers of layers by kind of a chunk, in lexicographic order.
+/// Lists all numbers of layers by kind of a chunk, in lexicographic order.
 void addSplits(const TickProblem &problem, size_t kind, int64_t left,
                std::vector<int64_t> &split,
                std::vector<std::vector<int64_t>> &splits) {

@@ -20,7 +20,7 @@ MF_SAME_NUMBER(Reduction, Sum);
 MF_SAME_NUMBER(Reduction, Max);
 #undef MF_SAME_NUMBER
 
-/// `step` along an axis of `size` ranks, as steps forward.
+/// Converts `step` along an axis of `size` ranks to a number of steps forward.
 static int64_t getSteps(int64_t step, int64_t size) {
   return (step % size + size) % size;
 }

@@ -88,7 +88,7 @@ bool takeProfiledGroupedMatmul(KernelSpec &spec) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// [batch, heads, sequence, 8] in fp32.
+/// Returns whether the shape is [batch, heads, sequence, 8] in fp32.
 static bool isSoftmaxMaximum(const TensorShape &shape) {
   constexpr int64_t copies = 8;
   return shape.type == DType::F32 && shape.dims.size() == 4 &&
