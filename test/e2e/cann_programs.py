@@ -156,6 +156,18 @@ def check_death(program, data):
     return ["a rank that waits for a dead one ends with %d:\n%s" % (first.returncode, errors)]
 
 
+def check_account(program, data):
+    """A device without room for what CANN asks for ends the program before its first step, which says what is missing."""
+    environment = dict(os.environ, MF_HOST_CANN_WORKSPACE=str(2**26), MF_HOST_CANN_MEMORY=str(2**26))
+    done = subprocess.run([program, "--steps=1", "--data=" + data], capture_output=True, text=True, env=environment)
+    pattern = r"error: .* need (\d+) bytes beside the arena of \d+, but the device has (\d+): (\d+) are missing; .*aclnn\w+(?: of '.*')?: %d;"
+    said = re.search(pattern % (2**26 + 64), done.stderr)
+    numbers = [int(number) for number in said.groups()] if said else [0, 0, 0]
+    if done.returncode == 1 and numbers[0] - numbers[1] == numbers[2] > 0 and "loss" not in done.stdout:
+        return []
+    return ["a program without room ends with %d:\n%s" % (done.returncode, done.stderr)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--cxx", default="g++", help="the compiler of the programs")
@@ -172,6 +184,8 @@ def main():
         problems += check(tools, build, source, name, CASES[name], options.cxx)
         if name == "stages":
             problems += check_death(os.path.join(tools.path("stages"), "step"), tools.path("text.txt"))
+        if name == "plain":
+            problems += check_account(os.path.join(tools.path("plain"), "step"), tools.path("text.txt"))
     if problems:
         sys.exit("\n".join(problems))
 

@@ -224,6 +224,8 @@ private:
     const char *host;
     size_t bytes;
   };
+  [[noreturn]] void failWithoutRoom(size_t needed, size_t room,
+                                    const char *whose) const;
   void allocateWorkspaces(int64_t room);
 
   CannBlock arena, hostMemory, mask;
@@ -355,19 +357,32 @@ inline size_t CannRank::getWorkspaceBytes() const {
   return bytes;
 }
 
+inline void CannRank::failWithoutRoom(size_t needed, size_t room,
+                                      const char *whose) const {
+  std::string text = "operators and communicators need " +
+                     std::to_string(needed) + " bytes beside the arena of " +
+                     std::to_string(arena.getSize()) + ", but " + whose +
+                     std::to_string(room) + ": " +
+                     std::to_string(needed - room) + " are missing";
+  text += "; communicators: " + std::to_string(bufferBytes) +
+          "; the mask of causal attention: " + std::to_string(mask.getSize());
+  for (const std::unique_ptr<CannStream> &stream : streams)
+    if (const size_t bytes = stream->getNeededBytes())
+      text += "; " + stream->getNeedyPlace() + ": " + std::to_string(bytes);
+  throw std::runtime_error(
+      text + "; recompute or swap more, so that the arena is smaller");
+}
+
 inline void CannRank::allocateWorkspaces(int64_t room) {
   const size_t needed = getWorkspaceBytes();
-  if (room >= 0 && needed > static_cast<size_t>(room)) {
-    std::string text = "operators and communicators need " +
-                       std::to_string(needed) +
-                       " bytes beside the arena, but the plan leaves " +
-                       std::to_string(room) + " of the device's";
-    for (const std::unique_ptr<CannStream> &stream : streams)
-      if (stream->getNeededBytes() > 0)
-        text += "; most of a stream needs " + stream->getNeedyPlace() + ": " +
-                std::to_string(stream->getNeededBytes());
-    throw std::runtime_error(text + "; lower with a smaller --hbm");
-  }
+  if (room >= 0 && needed > static_cast<size_t>(room))
+    failWithoutRoom(needed, static_cast<size_t>(room), "the plan leaves ");
+  // Only workspaces are still to be allocated.
+  const size_t allocated = bufferBytes + mask.getSize();
+  size_t free = 0, total = 0;
+  check(aclrtGetMemInfo(ACL_HBM_MEM, &free, &total), "aclrtGetMemInfo");
+  if (needed - allocated > free)
+    failWithoutRoom(needed, free + allocated, "the device has ");
   for (const std::unique_ptr<CannStream> &stream : streams)
     stream->allocateWorkspace();
 }
