@@ -4,6 +4,7 @@
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Cann/EmitProgram.h"
+#include "mf/Cann/ProgramAccount.h"
 #include "mf/Program/Decoder.h"
 #include "mf/Program/LocatedError.h"
 #include "mf/Support/AtomicFile.h"
@@ -80,20 +81,40 @@ static LogicalResult translate(ModuleOp module) {
   return success();
 }
 
+static OwningOpRef<ModuleOp>
+parseStep(const std::shared_ptr<llvm::SourceMgr> &sources,
+          MLIRContext *context) {
+  context->getOrLoadDialect<ascend::AscendDialect>();
+  context->getOrLoadDialect<ir::MfDialect>();
+  return parseSourceFile<ModuleOp>(*sources, context);
+}
+
+static LogicalResult
+translateToAccount(const std::shared_ptr<llvm::SourceMgr> &sources,
+                   llvm::raw_ostream &os, MLIRContext *context) {
+  OwningOpRef<ModuleOp> module = parseStep(sources, context);
+  if (!module)
+    return failure();
+  auto decoded = program::decodeProgram(*module);
+  if (failed(decoded))
+    return failure();
+  cann::printAccount(decoded->program, os);
+  return success();
+}
+
 void registerCannTranslation() {
+  static TranslateRegistration account(
+      "ascend-to-account",
+      "print what a lowered step on CANN does, needs and lacks by stage",
+      translateToAccount);
   static TranslateRegistration translation(
       optionName,
       "write a lowered step of one rank as a C++ program on CANN, into the "
       "folder that -o names",
       [](const std::shared_ptr<llvm::SourceMgr> &sources, llvm::raw_ostream &,
          MLIRContext *context) -> LogicalResult {
-        context->getOrLoadDialect<ascend::AscendDialect>();
-        context->getOrLoadDialect<ir::MfDialect>();
-        OwningOpRef<ModuleOp> module =
-            parseSourceFile<ModuleOp>(*sources, context);
-        if (!module)
-          return failure();
-        return translate(*module);
+        OwningOpRef<ModuleOp> module = parseStep(sources, context);
+        return module ? translate(*module) : failure();
       });
 }
 

@@ -7,7 +7,7 @@
 
 namespace mf {
 
-/// Registers `--ascend-to-cpp`.
+/// Registers `--ascend-to-cpp` and `--ascend-to-account`.
 void registerCannTranslation();
 
 /// Takes `-o DIR` out of the arguments if `--ascend-to-cpp` is among them: the

@@ -1,0 +1,80 @@
+//===- ProgramAccount.cpp - What a program asks of a device ---------------===//
+
+#include "mf/Cann/ProgramAccount.h"
+#include "CannCalls.h"
+#include "mf/Program/StepWalker.h"
+
+using namespace mf::program;
+
+namespace mf::cann {
+
+/// AscendCL has so many on a device, for all processes.
+static constexpr int64_t streamsOfDevice = 1984, eventsOfDevice = 65536;
+
+/// Adds an account to another one.
+static void add(const StepAccount &from, StepAccount &to) {
+  to.launches += from.launches;
+  to.functions += from.functions;
+  to.copies += from.copies;
+  to.exchanges += from.exchanges;
+  to.records += from.records;
+  to.waits += from.waits;
+  for (const auto &[kernel, launches] : from.missing)
+    to.missing[kernel] += launches;
+}
+
+static void addLaunch(const KernelSpec &spec, StepAccount &account) {
+  ++account.launches;
+  if (const CannCall *call = findCannCall(spec.name))
+    account.functions += static_cast<int64_t>(call->text.count("MF_CANN("));
+  else
+    ++account.missing[spec.name];
+}
+
+/// `routines` are the accounts of the stage's routines that are known.
+static StepAccount countList(const Program &program,
+                             const InstructionList &list,
+                             const std::vector<StepAccount> &routines) {
+  StepAccount account;
+  for (const Instruction &instruction : list.instructions) {
+    account.waits += static_cast<int64_t>(instruction.awaited.size());
+    account.records += instruction.recorded ? 1 : 0;
+    if (instruction.work == Work::Kernel)
+      addLaunch(program.kernels[instruction.index].spec, account);
+    account.copies += instruction.work == Work::Copy;
+    account.exchanges += instruction.work == Work::Exchange;
+    if (const Call *call = list.getCall(instruction)) {
+      account.records += static_cast<int64_t>(call->records.size());
+      if (call->routine < routines.size())
+        add(routines[call->routine], account);
+    }
+  }
+  return account;
+}
+
+StepAccount countStep(const Program &program, const StageProgram &stage) {
+  std::vector<StepAccount> routines;
+  for (const Routine &routine : stage.routines)
+    routines.push_back(countList(program, routine.body, {}));
+  return countList(program, stage.step, routines);
+}
+
+void printAccount(const Program &program, llvm::raw_ostream &os) {
+  for (const StageProgram &stage : program.stages) {
+    const StepAccount account = countStep(program, stage);
+    const InstanceTable table(stage);
+    os << "stage " << stage.stage << ": arena " << stage.arenaBytes
+       << " bytes, pinned host " << stage.hostBytes << " bytes, "
+       << stage.streams.size() << " of " << streamsOfDevice << " streams, "
+       << table.getNumEvents() << " of " << eventsOfDevice << " events\n"
+       << "  a step: " << account.launches << " launches, " << account.functions
+       << " functions of aclnn, " << account.copies << " copies, "
+       << account.exchanges << " exchanges, " << account.records
+       << " events recorded, " << account.waits << " waits\n";
+    for (const auto &[kernel, launches] : account.missing)
+      os << "  CANN has no counterpart of " << kernel << ": " << launches
+         << " launches\n";
+  }
+}
+
+} // namespace mf::cann
