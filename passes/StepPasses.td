@@ -192,7 +192,9 @@ def SplitChunks : Pass<"mf-split-chunks", "::mf::ir::ModelOp"> {
     Where recompute is a task (`recompute-tasks`, or a schedule that says so),
     what backward computes again of forward without reading a gradient becomes
     `mf.recompute`, which may run before the gradient arrives. Its results are
-    kept for both halves of backward.
+    kept for both halves of backward. If the schedule recomputes a chunk for some
+    micro-batches alone, the functions of a second version, at a placement that
+    `keeps`, keep all that backward reads.
 
     ```mlir
     mf.chunk @chunk0 (%tokens: tensor<1x4xi32>) -> ... {

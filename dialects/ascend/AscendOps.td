@@ -91,6 +91,10 @@ def Ascend_FrameLayoutOp : Ascend_Op<"frame_layout", [Symbol, HasParent<"Program
     `computes` is the certificate of the chunk, as `mf-certify` made it: the
     terms of what its routines have to compute. `taken` of it says for each
     routine behind forward which values its first arguments are.
+
+    A chunk that recomputes for some micro-batches alone has other routines, on
+    frames of another layout, for the others: the layout that stands behind is a
+    `version_of` the one before, of the same chunk.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeArrayAttr:$types,
                        StrArrayAttr:$names,
@@ -98,7 +102,8 @@ def Ascend_FrameLayoutOp : Ascend_Op<"frame_layout", [Symbol, HasParent<"Program
                        OptionalAttr<DenseI64ArrayAttr>:$parts,
                        OptionalAttr<I64Attr>:$bytes,
                        OptionalAttr<I64Attr>:$host_bytes,
-                       OptionalAttr<DictionaryAttr>:$computes);
+                       OptionalAttr<DictionaryAttr>:$computes,
+                       OptionalAttr<FlatSymbolRefAttr>:$version_of);
   let assemblyFormat = [{
     $sym_name $types `of` $names (`at` $offsets^)? attr-dict
   }];

@@ -89,10 +89,13 @@ def Mf_PlacementAttr : Mf_Attr<"Placement", "placement"> {
   let description = [{
     And where micro-batches run in pieces of their sequence, the piece that a
     version of the layer is for:
-    `#mf.placement<stage = 0, chunk = 0, piece = 1>`.
+    `#mf.placement<stage = 0, chunk = 0, piece = 1>`. A chunk that recomputes
+    for some micro-batches alone has a second version, which keeps all that
+    backward reads, for the others: it `keeps`.
   }];
   let parameters = (ins "int64_t":$stage, "int64_t":$chunk,
-                        DefaultValuedParameter<"int64_t", "0">:$piece);
+                        DefaultValuedParameter<"int64_t", "0">:$piece,
+                        DefaultValuedParameter<"bool", "false">:$keeps);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -46,6 +46,7 @@ struct Origin {
 /// output.
 struct TakenMessage {
   const Frame *frame = nullptr;
+  /// The first one of the chunk.
   const FrameLayout *layout = nullptr;
   uint32_t location = 0;
   bool isGradient = false;
@@ -75,6 +76,10 @@ private:
   void runBackward(const Call &call, uint32_t location);
   void runTransfer(const Exchange &exchange, const Operand &operand);
   Origin find(const Operand &operand) const;
+  /// The first layout of the chunk, for all of its versions.
+  const FrameLayout &getChunk(const FrameLayout &layout) const {
+    return stage.layouts[layout.chunk];
+  }
   void put(const Operand &operand, Origin origin) {
     origins[{operand.buffer, operand.offset}] = std::move(origin);
   }
@@ -106,9 +111,10 @@ void StageMessages::runForward(const Call &call, uint32_t location) {
   for (auto [number, operand] : llvm::enumerate(call.arguments)) {
     const auto index = static_cast<int64_t>(number);
     if (number < numArguments)
-      taken.push_back({&frame, &layout, location, false, index, find(operand)});
+      taken.push_back(
+          {&frame, &getChunk(layout), location, false, index, find(operand)});
     else
-      put(operand, {Origin::Kind::Output, layout.name,
+      put(operand, {Origin::Kind::Output, getChunk(layout).name,
                     index - layout.computes->numArguments, frame.microBatch});
   }
 }
@@ -124,7 +130,7 @@ void StageMessages::runBackward(const Call &call, uint32_t location) {
     for (auto [value, operand] : llvm::zip(entry.values, call.arguments))
       if (value < computes.numGradients)
         taken.push_back(
-            {&frame, &layout, location, true, value, find(operand)});
+            {&frame, &getChunk(layout), location, true, value, find(operand)});
     const llvm::ArrayRef<Operand> rest =
         llvm::ArrayRef(call.arguments)
             .drop_front(std::min(entry.values.size(), call.arguments.size()));
@@ -132,7 +138,7 @@ void StageMessages::runBackward(const Call &call, uint32_t location) {
     const size_t results =
         std::min(computes.inputGradients.size(), rest.size());
     for (auto [number, operand] : llvm::enumerate(rest.take_front(results)))
-      put(operand, {Origin::Kind::Gradient, layout.name,
+      put(operand, {Origin::Kind::Gradient, getChunk(layout).name,
                     static_cast<int64_t>(number), frame.microBatch});
   }
 }
@@ -219,7 +225,7 @@ public:
   TakenVerifier(const StageProgram &stage, const SentMessages &sent)
       : sent(sent) {
     for (const Frame &frame : stage.frames)
-      ++numFrames[&stage.layouts[frame.layout]];
+      ++numFrames[&stage.layouts[stage.layouts[frame.layout].chunk]];
   }
 
   Error verify(const TakenMessage &message);

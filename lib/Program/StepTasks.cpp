@@ -18,10 +18,11 @@ llvm::Expected<std::vector<StepTask>> findTasks(const StageProgram &stage) {
       continue;
     const Frame &frame = stage.frames[*call->frame];
     tasksOfFrame[*call->frame].push_back(tasks.size());
-    tasks.push_back(
-        {static_cast<uint32_t>(position), frame.layout, frame.microBatch,
-         stage.routines[call->routine].recomputes ? Phase::Recompute
-                                                  : Phase::Forward});
+    tasks.push_back({static_cast<uint32_t>(position),
+                     stage.layouts[frame.layout].chunk, frame.microBatch,
+                     stage.routines[call->routine].recomputes
+                         ? Phase::Recompute
+                         : Phase::Forward});
   }
   for (auto [frame, numbers] : llvm::zip_equal(stage.frames, tasksOfFrame)) {
     llvm::erase_if(numbers, [&](size_t number) {

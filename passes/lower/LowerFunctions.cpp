@@ -110,7 +110,7 @@ static DictionaryAttr getCertificate(const ChunkFunctions &chunk) {
 }
 
 static void createLayout(ProgramBuilder &program, const ChunkFunctions &chunk,
-                         ArrayRef<Value> slots) {
+                         ir::ForwardOp first, ArrayRef<Value> slots) {
   ir::ForwardOp forward = chunk.forward;
   OpBuilder builder(program.getProgram());
   builder.setInsertionPointToEnd(&program.getProgram().getBody().front());
@@ -124,7 +124,10 @@ static void createLayout(ProgramBuilder &program, const ChunkFunctions &chunk,
       builder.getStringAttr(getLayoutName(forward.getSymName())),
       builder.getArrayAttr(types), builder.getArrayAttr(cells),
       DenseI64ArrayAttr(), DenseI64ArrayAttr(), IntegerAttr(), IntegerAttr(),
-      getCertificate(chunk));
+      getCertificate(chunk),
+      first ? FlatSymbolRefAttr::get(builder.getContext(),
+                                     getLayoutName(first.getSymName()))
+            : FlatSymbolRefAttr());
 }
 
 /// Makes a routine of `function` on frames of `forward`. It has the arguments
@@ -146,6 +149,7 @@ static ascend::RoutineOp createRoutine(ProgramBuilder &program,
 
 LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
                                        const ChunkFunctions &chunk,
+                                       ir::ForwardOp first,
                                        ArrayRef<bool> addsLoss) {
   ir::ForwardOp forward = chunk.forward;
   Block &body = forward.getBody().front();
@@ -158,7 +162,7 @@ LogicalResult mf::passes::lowerForward(ProgramBuilder &program,
   if (ir::BackwardOp backward = chunk.backward)
     llvm::append_range(slots, ir::getReturn(backward).getValues().take_back(
                                   backward.getKept()));
-  createLayout(program, chunk, slots);
+  createLayout(program, chunk, first, slots);
 
   SmallVector<Value> handedOn;
   for (auto [output, isAdded] : llvm::zip_equal(outputs, addsLoss))

@@ -12,9 +12,12 @@ namespace mf::passes {
 /// the residuals, then recomputed values, then values that backward keeps for
 /// the half that computes gradients of parameters. The routine's arguments are
 /// those of the function, followed by its outputs. Outputs for which `addsLoss`
-/// is true are added to the step's loss and are no arguments.
+/// is true are added to the step's loss and are no arguments. `first` is the
+/// forward function of the chunk's first version if this is another version, or
+/// null.
 mlir::LogicalResult lowerForward(ProgramBuilder &program,
                                  const ChunkFunctions &chunk,
+                                 ir::ForwardOp first,
                                  llvm::ArrayRef<bool> addsLoss);
 
 /// Makes the routine of a chunk's recompute function. Its arguments are the

@@ -46,14 +46,24 @@ LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
                             int64_t inFlight, bool fusesAccumulation) {
   ProgramBuilder program(model, symbols, schedule, inFlight, fusesAccumulation);
   SmallVector<ChunkFunctions> here;
-  for (auto [number, chunk] : llvm::enumerate(chunks.chunks))
-    if (chunks.getStage(static_cast<int64_t>(number) %
-                        chunks.pipeline.getNumChunks()) == program.getStage())
+  SmallVector<ir::ForwardOp> firstVersions;
+  auto add = [&](ArrayRef<ChunkFunctions> functions, bool isFirst) {
+    for (auto [number, chunk] : llvm::enumerate(functions)) {
+      if (!chunk.forward ||
+          chunks.getStage(static_cast<int64_t>(number) %
+                          chunks.pipeline.getNumChunks()) != program.getStage())
+        continue;
       here.push_back(chunk);
-  for (ChunkFunctions &chunk : here) {
+      firstVersions.push_back(isFirst ? ir::ForwardOp()
+                                      : chunks.chunks[number].forward);
+    }
+  };
+  add(chunks.chunks, /*isFirst=*/true);
+  add(chunks.keeping, /*isFirst=*/false);
+  for (auto [chunk, first] : llvm::zip_equal(here, firstVersions)) {
     auto addsLoss =
         llvm::map_to_vector(chunk.forward.getOutputTypes(), ir::isLoss);
-    if (failed(lowerForward(program, chunk, addsLoss)))
+    if (failed(lowerForward(program, chunk, first, addsLoss)))
       return failure();
   }
   for (ChunkFunctions &chunk : here)

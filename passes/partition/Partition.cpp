@@ -45,7 +45,8 @@ void warnAboutEmptyMiniStages(ModelOp model, const StageMap &map) {
       int64_t stage = map.getStage(interleave, static_cast<int64_t>(position));
       if (count < 0 || taken.contains(PlacementAttr::get(model.getContext(),
                                                          stage, interleave,
-                                                         /*piece=*/0)))
+                                                         /*piece=*/0,
+                                                         /*keeps=*/false)))
         continue;
       diagnostics.warning(offset.location,
                           "'offset' " + offset.repr() + " leaves stage " +
@@ -84,7 +85,8 @@ struct PartitionPass : mf::passes::impl::PartitionBase<PartitionPass> {
         place = {map->getFirstStage(), 0, 0};
       layer.setPlacementAttr(PlacementAttr::get(&getContext(), place.stage,
                                                 place.chunk,
-                                                /*piece=*/0));
+                                                /*piece=*/0,
+                                                /*keeps=*/false));
     }
     warnAboutEmptyMiniStages(model, *map);
   }

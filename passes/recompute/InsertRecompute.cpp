@@ -1,13 +1,13 @@
 //===- InsertRecompute.cpp - Clone marked operators into backward ---------===//
 
 #include "dialects/mf/CellName.h"
-#include "mf/Pipeline/Policy.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/PrintedPlan.h"
 #include "passes/recompute/RecomputePlan.h"
 #include "passes/split/FreeValues.h"
+#include "passes/split/ScheduledChunk.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace mf::passes {
@@ -19,6 +19,7 @@ using namespace mlir;
 using namespace mf::ir;
 using mf::passes::ForwardOperator;
 using mf::passes::RecomputePlan;
+using mf::passes::ScheduledChunk;
 
 namespace {
 
@@ -200,35 +201,12 @@ void emitRemarks(ChunkOp chunk, const ForwardGraph &graph,
         << remark::metric("flops", totals.flops);
 }
 
-/// Returns whether the model's schedule allows a chunk to recompute.
-bool mayRecompute(ChunkOp chunk) {
-  TrainingAttr training = chunk->getParentOfType<ModelOp>().getTrainingAttr();
-  if (!training)
-    return true;
-  ParallelAttr parallel = training.getParallel();
-  llvm::Expected<const mf::schedule::Policy *> policy =
-      mf::schedule::findPolicy(parallel.getScheduler());
-  if (!policy) {
-    llvm::consumeError(policy.takeError());
-    return true;
-  }
-  const mf::schedule::Pipeline pipeline =
-      (*policy)->place(parallel.getStages(), parallel.getInterleave(),
-                       parallel.getMicroBatches());
-  const std::vector<std::vector<int32_t>> chunks = pipeline.getChunksOfStages();
-  PlacementAttr placement = chunk.getPlacement();
-  const auto stage = static_cast<size_t>(placement.getStage());
-  const auto number = static_cast<size_t>(placement.getChunk());
-  return stage >= chunks.size() || number >= chunks[stage].size() ||
-         (*policy)->mayRecompute(pipeline, chunks[stage][number]);
-}
-
 void emitKeptRemark(ChunkOp chunk) {
   remark::missed(chunk.getLoc(), remark::RemarkOpts::name("Recompute")
                                      .category("recompute")
                                      .function(chunk.getSymName()))
-      << remark::add("its gradient is there at once: the schedule keeps all "
-                     "that backward reads");
+      << remark::add("the schedule lets none of its micro-batches recompute: "
+                     "it keeps all that backward reads");
 }
 
 struct InsertRecomputePass
@@ -240,7 +218,9 @@ struct InsertRecomputePass
     ChunkOp chunk = getOperation();
     ForwardGraph graph(chunk);
     RecomputePlan plan;
-    if (mayRecompute(chunk))
+    std::optional<ScheduledChunk> scheduled =
+        mf::passes::findScheduledChunk(chunk);
+    if (!scheduled || scheduled->mayRecompute())
       plan = mf::passes::planRecompute(graph.operators);
     else
       emitKeptRemark(chunk);

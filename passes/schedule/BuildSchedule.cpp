@@ -16,6 +16,7 @@ namespace mf::passes {
 using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
+using mf::passes::ChunkFunctions;
 using mf::passes::ModelChunks;
 using mf::schedule::Policy;
 
@@ -39,8 +40,28 @@ LogicalResult checkStages(ModelOp model, const ModelChunks &chunks) {
   return success();
 }
 
+/// Leaves recompute tasks to the micro-batches for which the policy has some.
+LogicalResult chooseRecompute(ModelOp model, const Policy &policy,
+                              ModelChunks &chunks) {
+  schedule::Pipeline &pipeline = chunks.pipeline, chosen = pipeline;
+  policy.chooseRecompute(chosen);
+  for (int64_t chunk = 0; chunk < pipeline.getNumChunks(); ++chunk)
+    for (int64_t run = 0; run < pipeline.microBatches; ++run) {
+      if (!pipeline.recomputes(chunk, run) || chosen.recomputes(chunk, run))
+        continue;
+      ChunkFunctions &functions = chunks.chunks[chunk];
+      if (!chunks.keeping[chunk].forward)
+        return functions.recompute.emitOpError(
+                   "recomputes for all micro-batches, but schedule '")
+               << policy.getName() << "' does not for micro-batch " << run
+               << "; run mf-split-chunks for it";
+      pipeline.recomputed[chunk * pipeline.microBatches + run] = false;
+    }
+  return success();
+}
+
 FailureOr<schedule::Schedule> buildSchedule(ModelOp model,
-                                            const ModelChunks &chunks) {
+                                            ModelChunks &chunks) {
   ParallelAttr parallel = model.getTrainingAttr().getParallel();
   StringRef name =
       getScheduleName(parallel.getScheduler(), parallel.getInterleave());
@@ -48,14 +69,6 @@ FailureOr<schedule::Schedule> buildSchedule(ModelOp model,
   if (!policy) {
     model.emitOpError("cannot be scheduled: ")
         << llvm::toString(policy.takeError()) << " (pipeline_scheduler)";
-    return failure();
-  }
-  if ((*policy)->placesRecompute()) {
-    model.emitOpError("cannot be lowered with schedule '")
-        << name
-        << "', which recomputes a chunk for some micro-batches alone, expected "
-           "one that does for all or none; take recompute-in-advance or "
-           "interleaved";
     return failure();
   }
   if ((*policy)->splitsBackward() != chunks.splitsBackward()) {
@@ -68,6 +81,8 @@ FailureOr<schedule::Schedule> buildSchedule(ModelOp model,
                                         : "whole ones");
     return failure();
   }
+  if (failed(chooseRecompute(model, **policy, chunks)))
+    return failure();
   llvm::Expected<schedule::Schedule> schedule =
       schedule::buildSchedule(**policy, chunks.pipeline);
   if (!schedule) {

@@ -49,12 +49,14 @@ public:
 
 private:
   LogicalResult addForward(ForwardOp forward);
+  LogicalResult addKeeping(ForwardOp forward);
   template <typename OpT>
   LogicalResult add(OpT function, OpT ChunkFunctions::*member);
   void findFirstTrained();
   LogicalResult findRecompute();
   LogicalResult checkWithoutBackward(ChunkFunctions &chunk);
-  LogicalResult checkFunctions(int64_t number);
+  LogicalResult checkFunctions(ChunkFunctions &chunk, int64_t number);
+  LogicalResult checkKeeping(int64_t number);
   LogicalResult checkChain(int64_t number);
   LogicalResult checkPieces();
   LogicalResult checkPast(int64_t number);
@@ -85,6 +87,30 @@ LogicalResult ChunkReader::addForward(ForwardOp forward) {
   return success();
 }
 
+/// Adds the version of a chunk that keeps all residuals. Its number comes after
+/// those of all chunks.
+LogicalResult ChunkReader::addKeeping(ForwardOp forward) {
+  PlacementAttr placement = forward.getPlacement();
+  auto first = numbers.find(PlacementAttr::get(
+      model.getContext(), placement.getStage(), placement.getChunk(),
+      placement.getPiece(), /*keeps=*/false));
+  if (first == numbers.end() || !result.chunks[first->second].recompute)
+    return forward.emitOpError("is at ")
+           << placement << ", but there is no chunk that recomputes there";
+  const int64_t number = first->second;
+  auto [entry, isNew] = numbers.try_emplace(
+      placement, static_cast<int64_t>(result.chunks.size()) + number);
+  if (!isNew) {
+    InFlightDiagnostic error = forward.emitOpError("is at ")
+                               << placement << " as another chunk";
+    error.attachNote(result.keeping[number].forward.getLoc())
+        << "the other is here";
+    return error;
+  }
+  result.keeping[number].forward = forward;
+  return success();
+}
+
 /// Checks that each piece of the sequence has the same chunks as the first one,
 /// in the same order.
 LogicalResult ChunkReader::checkPieces() {
@@ -98,7 +124,8 @@ LogicalResult ChunkReader::checkPieces() {
     PlacementAttr first =
         result.chunks[place % numChunks].forward.getPlacement();
     auto expected = PlacementAttr::get(model.getContext(), first.getStage(),
-                                       first.getChunk(), place / numChunks);
+                                       first.getChunk(), place / numChunks,
+                                       /*keeps=*/false);
     if (found != expected)
       return chunk.forward.emitOpError("is at ")
              << found << ", expected " << expected
@@ -140,7 +167,11 @@ LogicalResult ChunkReader::add(OpT function, OpT ChunkFunctions::*member) {
   if (found == numbers.end())
     return function.emitOpError("has no forward function at its placement, ")
            << function.getPlacement();
-  OpT &slot = result.chunks[found->second].*member;
+  const auto number = static_cast<size_t>(found->second);
+  const size_t count = result.chunks.size();
+  OpT &slot = (number < count ? result.chunks[number]
+                              : result.keeping[number - count]).*
+              member;
   if (slot)
     return function.emitOpError("is the second of its kind at ")
            << function.getPlacement();
@@ -195,8 +226,40 @@ LogicalResult ChunkReader::checkWithoutBackward(ChunkFunctions &chunk) {
   return success();
 }
 
-LogicalResult ChunkReader::checkFunctions(int64_t number) {
-  ChunkFunctions &chunk = result.chunks[number];
+/// The parameters of which a chunk makes gradients.
+static DenseSet<Attribute> getGradients(const ChunkFunctions &chunk) {
+  DenseSet<Attribute> names;
+  if (BackwardOp backward = chunk.backward)
+    names.insert_range(backward.getGradients());
+  if (BackwardWeightsOp weights = chunk.weights)
+    names.insert_range(weights.getGradients());
+  return names;
+}
+
+/// The version that keeps all takes and gives what the first one does.
+LogicalResult ChunkReader::checkKeeping(int64_t number) {
+  ChunkFunctions &keeping = result.keeping[number];
+  if (!keeping.forward)
+    return success();
+  ForwardOp first = result.chunks[number].forward, forward = keeping.forward;
+  if (forward.getArgumentTypes() != first.getArgumentTypes() ||
+      forward.getOutputTypes() != first.getOutputTypes() ||
+      forward.getInputs() != first.getInputs() ||
+      forward.getInputIndices() != first.getInputIndices() ||
+      forward.getPast() != first.getPast() ||
+      forward.getFuture() != first.getFuture() || keeping.recompute ||
+      getGradients(keeping) != getGradients(result.chunks[number])) {
+    InFlightDiagnostic error = forward.emitOpError(
+        "is no version of its chunk that keeps all: expected the inputs, "
+        "outputs and gradients of the other one, and no recompute function");
+    error.attachNote(first.getLoc()) << "the other is here";
+    return error;
+  }
+  return checkFunctions(keeping, number);
+}
+
+LogicalResult ChunkReader::checkFunctions(ChunkFunctions &chunk,
+                                          int64_t number) {
   number %= result.pipeline.getNumChunks();
   if (number < result.pipeline.firstTrained)
     return checkWithoutBackward(chunk);
@@ -260,7 +323,15 @@ FailureOr<ModelChunks> ChunkReader::read() {
                      parallel.getMicroBatches(),
                      parallel.getSequencePieces()};
   for (auto forward : model.getBody().getOps<ForwardOp>())
-    if (failed(addForward(forward)))
+    if (!forward.getPlacement().getKeeps() && failed(addForward(forward)))
+      return failure();
+  result.keeping.resize(result.chunks.size());
+  for (auto recompute : model.getBody().getOps<RecomputeOp>())
+    if (!recompute.getPlacement().getKeeps() &&
+        failed(add(recompute, &ChunkFunctions::recompute)))
+      return failure();
+  for (auto forward : model.getBody().getOps<ForwardOp>())
+    if (forward.getPlacement().getKeeps() && failed(addKeeping(forward)))
       return failure();
   for (auto backward : model.getBody().getOps<BackwardOp>())
     if (failed(add(backward, &ChunkFunctions::backward)))
@@ -269,13 +340,15 @@ FailureOr<ModelChunks> ChunkReader::read() {
     if (failed(add(weights, &ChunkFunctions::weights)))
       return failure();
   for (auto recompute : model.getBody().getOps<RecomputeOp>())
-    if (failed(add(recompute, &ChunkFunctions::recompute)))
+    if (recompute.getPlacement().getKeeps() &&
+        failed(add(recompute, &ChunkFunctions::recompute)))
       return failure();
   if (failed(checkPieces()) || failed(findRecompute()))
     return failure();
   findFirstTrained();
   for (size_t number = 0; number < result.chunks.size(); ++number)
-    if (failed(checkFunctions(number)) || failed(checkChain(number)) ||
+    if (failed(checkFunctions(result.chunks[number], number)) ||
+        failed(checkKeeping(number)) || failed(checkChain(number)) ||
         failed(checkPast(number)))
       return failure();
   return std::move(result);

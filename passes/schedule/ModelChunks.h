@@ -40,11 +40,19 @@ struct ModelChunks {
   /// functions: all chunks for the first piece of the sequence, then for the
   /// next one.
   std::vector<ChunkFunctions> chunks;
+  /// Their versions for micro-batches that do not recompute, where there are
+  /// some: forward is null in those of other chunks.
+  std::vector<ChunkFunctions> keeping;
   schedule::Pipeline pipeline;
 
-  /// Returns the functions of a task's chunk.
+  /// Returns the functions that run a task. The pipeline says which micro-batches
+  /// recompute.
   ChunkFunctions &get(const schedule::Task &task) {
-    return chunks[task.piece * pipeline.getNumChunks() + task.chunk];
+    const auto number = task.piece * pipeline.getNumChunks() + task.chunk;
+    return keeping[number].forward &&
+                   !pipeline.recomputes(task.chunk, task.microBatch)
+               ? keeping[number]
+               : chunks[number];
   }
 
   /// The last chunk always has a backward.

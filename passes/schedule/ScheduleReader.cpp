@@ -6,6 +6,7 @@
 using namespace mlir;
 using namespace mf;
 using namespace mf::ir;
+using mf::passes::ChunkFunctions;
 using mf::passes::MessageKey;
 using mf::passes::ModelChunks;
 using mf::passes::ModelSchedule;
@@ -16,7 +17,7 @@ namespace {
 
 class ScheduleReader {
 public:
-  ScheduleReader(ModelOp model, const ModelChunks &chunks)
+  ScheduleReader(ModelOp model, ModelChunks &chunks)
       : model(model), chunks(chunks) {}
 
   FailureOr<ModelSchedule> read();
@@ -25,9 +26,11 @@ private:
   LogicalResult addSchedule(ScheduleOp schedule);
   LogicalResult addRun(Operation *run, StringRef function, int64_t microBatch);
   LogicalResult addSend(SendOp send);
+  void addFunctions(const ChunkFunctions &chunk, int64_t number);
+  void noteVersion(const Task &task, StringRef function);
 
   ModelOp model;
-  const ModelChunks &chunks;
+  ModelChunks &chunks;
   ModelSchedule result;
   /// For each function, the task that it runs for micro-batch 0.
   llvm::StringMap<Task> functions;
@@ -42,10 +45,22 @@ LogicalResult ScheduleReader::addRun(Operation *run, StringRef function,
   task.microBatch = static_cast<int32_t>(microBatch);
   auto stage =
       static_cast<int64_t>(run->getParentOfType<ScheduleOp>().getStage());
+  noteVersion(task, function);
   result.tasks[run] = task;
   result.schedule.stages[stage].push_back(task);
   result.runs[stage].push_back(run);
   return success();
+}
+
+/// Where a chunk has two versions, the one whose forward runs says whether the
+/// micro-batch recomputes.
+void ScheduleReader::noteVersion(const Task &task, StringRef function) {
+  schedule::Pipeline &pipeline = chunks.pipeline;
+  const int64_t number = task.piece * pipeline.getNumChunks() + task.chunk;
+  if (task.phase == Phase::Forward && chunks.keeping[number].forward &&
+      task.microBatch >= 0 && task.microBatch < pipeline.microBatches)
+    pipeline.recomputed[task.chunk * pipeline.microBatches + task.microBatch] =
+        function == chunks.chunks[number].forward.getSymName();
 }
 
 LogicalResult ScheduleReader::addSend(SendOp send) {
@@ -100,38 +115,38 @@ LogicalResult ScheduleReader::addSchedule(ScheduleOp op) {
   return success();
 }
 
+void ScheduleReader::addFunctions(const ChunkFunctions &chunk, int64_t number) {
+  const int64_t numChunks = chunks.pipeline.getNumChunks();
+  for (Phase phase : {Phase::Forward, Phase::Backward, Phase::WeightGradient,
+                      Phase::Recompute})
+    if (Operation *function = chunk.getFunction(phase))
+      functions[cast<FunctionOpInterface>(function).getName()] = {
+          phase == Phase::Backward && chunk.weights ? Phase::InputGradient
+                                                    : phase,
+          static_cast<int32_t>(number % numChunks), 0,
+          static_cast<int32_t>(number / numChunks)};
+}
+
 FailureOr<ModelSchedule> ScheduleReader::read() {
   result.schedule.name = "mf.schedule";
-  result.schedule.pipeline = chunks.pipeline;
   result.schedule.splitsBackward = chunks.splitsBackward();
   result.schedule.stages.resize(chunks.pipeline.stages);
   result.runs.resize(chunks.pipeline.stages);
-  for (auto [number, chunk] : llvm::enumerate(chunks.chunks)) {
-    auto place = static_cast<int64_t>(number);
-    int64_t numChunks = chunks.pipeline.getNumChunks();
-    auto add = [&](FunctionOpInterface function, Phase phase) {
-      functions[function.getName()] = {
-          phase, static_cast<int32_t>(place % numChunks), 0,
-          static_cast<int32_t>(place / numChunks)};
-    };
-    add(chunk.forward, Phase::Forward);
-    if (chunk.backward)
-      add(chunk.backward,
-          chunk.weights ? Phase::InputGradient : Phase::Backward);
-    if (chunk.weights)
-      add(chunk.weights, Phase::WeightGradient);
-    if (chunk.recompute)
-      add(chunk.recompute, Phase::Recompute);
-  }
+  for (auto [number, chunk] : llvm::enumerate(chunks.chunks))
+    addFunctions(chunk, static_cast<int64_t>(number));
+  for (auto [number, chunk] : llvm::enumerate(chunks.keeping))
+    if (chunk.forward)
+      addFunctions(chunk, static_cast<int64_t>(number));
   for (auto op : model.getBody().getOps<ScheduleOp>())
     if (failed(addSchedule(op)))
       return failure();
+  result.schedule.pipeline = chunks.pipeline;
   return std::move(result);
 }
 
 } // namespace
 
 FailureOr<ModelSchedule> mf::passes::readSchedules(ModelOp model,
-                                                   const ModelChunks &chunks) {
+                                                   ModelChunks &chunks) {
   return ScheduleReader(model, chunks).read();
 }

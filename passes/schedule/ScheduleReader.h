@@ -28,9 +28,10 @@ struct ModelSchedule {
 /// Reads the schedules of `model`, which has `chunks`. Fails if a stage has two
 /// schedules or is not part of the pipeline, if two messages have the same key,
 /// or if an operator is not a task. It does not check that the stages can run
-/// the schedule.
+/// the schedule. For a chunk with two versions it sets in the pipeline of
+/// `chunks` which version runs for which micro-batch.
 mlir::FailureOr<ModelSchedule> readSchedules(ir::ModelOp model,
-                                             const ModelChunks &chunks);
+                                             ModelChunks &chunks);
 
 } // namespace mf::passes
 

@@ -287,7 +287,7 @@ void PieceBuilder::createLayer() {
       (whole.getSymName() + getPieceSuffix(piece)).str(),
       builder.getFunctionType(arguments, {}), whole.getKind(),
       PlacementAttr::get(builder.getContext(), at.getStage(), at.getChunk(),
-                         piece),
+                         piece, /*keeps=*/false),
       whole.getCellTreeAttr(), whole.getJoinsNext(), piece * numKept,
       isLast() ? 0 : numKept, ArrayAttr(), ArrayAttr());
   Block &body = layer.getBody().emplaceBlock();

@@ -6,6 +6,7 @@
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
 #include "passes/split/BackwardHalves.h"
+#include "passes/split/KeepingChunk.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_SPLITCHUNKS
@@ -249,10 +250,8 @@ void ChunkSplitter::buildForward() {
 }
 
 static int64_t getBytes(ArrayRef<Value> values) {
-  int64_t bytes = 0;
-  for (Value value : values)
-    bytes += getTensorBytes(value.getType());
-  return bytes;
+  return llvm::sum_of(llvm::map_range(
+      values, [](Value value) { return getTensorBytes(value.getType()); }));
 }
 
 void ChunkSplitter::emitRemarks() {
@@ -335,26 +334,28 @@ struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
     if (failed(parts))
       return signalPassFailure();
     auto chunks = llvm::to_vector(getOperation().getBody().getOps<ChunkOp>());
-    std::vector<bool> haveBackward;
-    for (size_t index = 0; index < chunks.size(); ++index)
-      haveBackward.push_back(getsGradients(chunks, index));
     std::vector<std::unique_ptr<ChunkSplitter>> splitters;
     // All pieces of the sequence have the same tasks.
     DenseSet<std::pair<int64_t, int64_t>> recomputing;
     auto getPlace = [](ChunkSplitter &splitter) {
-      PlacementAttr placement = splitter.getPlacement();
-      return std::pair<int64_t, int64_t>(placement.getStage(),
-                                         placement.getChunk());
+      return std::pair<int64_t, int64_t>(splitter.getPlacement().getStage(),
+                                         splitter.getPlacement().getChunk());
     };
-    for (auto [chunk, hasBackward] : llvm::zip_equal(chunks, haveBackward)) {
+    for (size_t index = 0; index < chunks.size(); ++index) {
       splitters.push_back(std::make_unique<ChunkSplitter>(
-          chunk, hasBackward, parts->splitsBackward,
+          chunks[index], getsGradients(chunks, index), parts->splitsBackward,
           parts->separatesRecompute));
       if (splitters.back()->hasRecompute())
         recomputing.insert(getPlace(*splitters.back()));
     }
-    for (const std::unique_ptr<ChunkSplitter> &splitter : splitters)
+    for (auto [chunk, splitter] : llvm::zip_equal(chunks, splitters)) {
+      ChunkOp keeping = splitter->hasRecompute()
+                            ? mf::passes::cloneKeeping(chunk)
+                            : ChunkOp();
       splitter->run(recomputing.contains(getPlace(*splitter)));
+      if (keeping)
+        ChunkSplitter(keeping, true, parts->splitsBackward, false).run(false);
+    }
   }
 
 private:

@@ -39,6 +39,7 @@ SCHEDULES = [
     ("1f1b-paired", "1f1b", 2),
     ("1f1b-paired-split", "1f1b", 1),
     ("recompute-in-advance", "1f1b", 2),
+    ("recompute-in-bubble", "1f1b", 2),
 ]
 
 
@@ -77,6 +78,15 @@ def fixed_cases():
         yield case(schedule, 2, 4, 4, scale_sense=DYNAMIC)
 
 
+def draw_micro_batches(generator, schedule, stages):
+    """As many as the schedule takes."""
+    if schedule[0] == "recompute-in-bubble":
+        return stages * generator.randint(2, 4)
+    if schedule[1] == "zero_bubble_v":
+        return 2 * stages + generator.randint(0, 1)
+    return generator.randint(stages, 2 * stages + 1)
+
+
 def draw_offsets(generator, stages, interleave):
     """Of mini stages with a layer more here and there, as a YAML has them, and how many more."""
     rows = [[generator.choice([0, 0, 1]) for _ in range(stages)] for _ in range(interleave)]
@@ -92,9 +102,7 @@ def draw(generator):
     interleave = schedule[2]
     offset, more = draw_offsets(generator, stages, interleave)
     layers = stages * interleave + more
-    micro_batches = generator.randint(stages, 2 * stages + 1)
-    if schedule[1] == "zero_bubble_v":
-        micro_batches = 2 * stages + generator.randint(0, 1)
+    micro_batches = draw_micro_batches(generator, schedule, stages)
     recompute = generator.choice([None, {"recompute": "True"}, {"select_recompute": "True"}])
     swap = generator.choice([None, {"layer_swap": SWAP["layer_swap"] % generator.choice([1, 7, 60])}])
     scale_sense = generator.choice(["1.0", "1.0", "1024.0", DYNAMIC])

@@ -18,7 +18,7 @@ import numpy
 import step_results
 import training
 from drawn_cases import DrawnCases
-from schedules_never_change_bits import SCHEDULES, SWAP, draw_offsets
+from schedules_never_change_bits import SCHEDULES, SWAP, draw_micro_batches, draw_offsets
 
 MOST_RANKS, STEPS = 16, 2
 RECOMPUTES = [None, {"recompute": "True"}, {"recompute": "True"}, {"select_recompute": "True"}]
@@ -63,7 +63,9 @@ def draw_layout(generator, stages):
             layout = layout_draws.Draw.choose(generator).change(pp=1, pieces=1)
             ranks, length = layout.get_ranks(), layout_draws.SEQUENCE_LENGTH
             recomputes = RECOMPUTES
-        if ranks * stages <= MOST_RANKS:
+        # The proof over ranks loses the cut of sequences of which a rank has one and a half, and refuses the step.
+        is_proven = not getattr(layout, "dropless", False) or layout.rows < layout.mp or layout.rows % layout.mp == 0
+        if ranks * stages <= MOST_RANKS and is_proven:
             return layout, length, recomputes
 
 
@@ -72,9 +74,7 @@ def draw(number, generator):
     schedule, stages = choose(SCHEDULES), choose([2, 2, 3, 4])
     name, scheduler, interleave = schedule
     offset, more = draw_offsets(generator, stages, interleave)
-    micro_batches = generator.randint(stages, 2 * stages + 1)
-    if scheduler == "zero_bubble_v":
-        micro_batches = 2 * stages + generator.randint(0, 1)
+    micro_batches = draw_micro_batches(generator, schedule, stages)
     layout, length, recomputes = draw_layout(generator, stages)
     recompute = choose(recomputes)
     changes = dict(

@@ -25,6 +25,10 @@ struct CertifiedResult {
   /// it is; may be empty.
   std::string name;
   Term term = 0;
+
+  bool operator==(const CertifiedResult &other) const {
+    return name == other.name && term == other.term;
+  }
 };
 
 /// The values that the first arguments of a routine behind a chunk's forward
@@ -53,6 +57,15 @@ struct Certificate {
   int64_t numArguments = 0;
   int64_t numGradients = 0;
   std::vector<CertifiedArguments> taken;
+
+  /// Whether both give the same values to others, by whatever routines.
+  bool givesSame(const Certificate &other) const {
+    return outputs == other.outputs && losses == other.losses &&
+           inputGradients == other.inputGradients &&
+           gradients == other.gradients && records == other.records &&
+           numArguments == other.numArguments &&
+           numGradients == other.numGradients;
+  }
 };
 
 } // namespace mf::program

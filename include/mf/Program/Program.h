@@ -158,6 +158,9 @@ struct FrameLayout {
   /// The values that the chunk's routines must compute, if the chunk has a
   /// certificate.
   std::optional<Certificate> computes;
+  /// The number of the chunk's first layout; its own, unless it is another
+  /// version of that.
+  uint32_t chunk = 0;
   uint32_t location = 0;
 
   /// Returns the index of the part that contains the offset, which must not be

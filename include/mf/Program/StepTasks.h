@@ -13,7 +13,8 @@ namespace mf::program {
 struct StepTask {
   /// The position of the call in the step.
   uint32_t position = 0;
-  /// An index into StageProgram::layouts, which identifies the chunk.
+  /// An index into StageProgram::layouts: the first layout of the chunk, which
+  /// identifies the chunk.
   uint32_t layout = 0;
   int64_t microBatch = 0;
   schedule::Phase phase = schedule::Phase::Forward;

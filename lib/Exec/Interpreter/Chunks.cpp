@@ -349,7 +349,9 @@ collectChunks(ir::ModelOp model) {
       chunks.push_back(std::make_unique<LayerChunk>(layer));
     else if (auto chunk = dyn_cast<ir::ChunkOp>(op))
       chunks.push_back(std::make_unique<JointChunk>(chunk));
-    else if (auto forward = dyn_cast<ir::ForwardOp>(op))
+    // The other version of a chunk that recomputes gives the same.
+    else if (auto forward = dyn_cast<ir::ForwardOp>(op);
+             forward && !forward.getPlacement().getKeeps())
       chunks.push_back(std::make_unique<FunctionChunk>(
           forward, findPartner<ir::RecomputeOp>(model, forward),
           findPartner<ir::BackwardOp>(model, forward),

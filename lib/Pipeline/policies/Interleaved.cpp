@@ -106,6 +106,15 @@ public:
 
   bool separatesRecompute() const override { return true; }
   bool placesRecompute() const override { return true; }
+  bool mayRecompute(const Pipeline &pipeline, int64_t chunk) const override {
+    const int64_t groups = pipeline.microBatches / pipeline.stages;
+    for (int64_t run = pipeline.stages; run < pipeline.microBatches; ++run)
+      if (chunk < pipeline.stages &&
+          isChosen(pipeline.stages, groups, chunk, run / pipeline.stages,
+                   run % pipeline.stages))
+        return true;
+    return false;
+  }
 
   llvm::Error check(const Pipeline &pipeline) const override {
     if (pipeline.microBatches % pipeline.stages != 0)

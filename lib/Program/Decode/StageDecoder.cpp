@@ -28,6 +28,7 @@ private:
   LogicalResult decodeSlice(ascend::StaticOp op, ascend::SliceAttr attribute,
                             Static &target);
   LogicalResult decodeLayout(ascend::FrameLayoutOp op);
+  LogicalResult decodeChunk(ascend::FrameLayoutOp op, FrameLayout &layout);
   LogicalResult declareRoutine(ascend::RoutineOp op);
   LogicalResult decodeStep();
 
@@ -196,6 +197,33 @@ static LogicalResult checkParts(ascend::FrameLayoutOp op,
   return success();
 }
 
+/// What a layout's chunk computes, and which chunk it is.
+LogicalResult StageDecoder::decodeChunk(ascend::FrameLayoutOp op,
+                                        FrameLayout &layout) {
+  if (std::optional<DictionaryAttr> computes = op.getComputes()) {
+    FailureOr<Certificate> certificate = decodeCertificate(op, *computes);
+    if (failed(certificate))
+      return failure();
+    layout.computes = std::move(*certificate);
+  }
+  layout.chunk = context.stage.layouts.size();
+  if (!op.getVersionOf())
+    return success();
+  auto found = context.layouts.find(*op.getVersionOf());
+  if (found == context.layouts.end() ||
+      context.stage.layouts[found->second].chunk != found->second)
+    return op.emitError("is a version of '")
+           << *op.getVersionOf()
+           << "', which is not the layout of a chunk before it";
+  layout.chunk = found->second;
+  const FrameLayout &first = context.stage.layouts[layout.chunk];
+  if (first.computes.has_value() != layout.computes.has_value() ||
+      (first.computes && !first.computes->givesSame(*layout.computes)))
+    return op.emitError("is a version of '")
+           << first.name << "', but does not compute the same";
+  return success();
+}
+
 LogicalResult StageDecoder::decodeLayout(ascend::FrameLayoutOp op) {
   if (!op.getOffsets() || !op.getBytes())
     if (failed(state.checkOffset(op, std::nullopt, 0, 1, 0, "")))
@@ -218,12 +246,8 @@ LogicalResult StageDecoder::decodeLayout(ascend::FrameLayoutOp op) {
     layout.parts = op.getParts()->vec();
   if (failed(checkParts(op, layout)))
     return failure();
-  if (std::optional<DictionaryAttr> computes = op.getComputes()) {
-    FailureOr<Certificate> certificate = decodeCertificate(op, *computes);
-    if (failed(certificate))
-      return failure();
-    layout.computes = std::move(*certificate);
-  }
+  if (failed(decodeChunk(op, layout)))
+    return failure();
   for (auto [index, type] : llvm::enumerate(op.getTypes())) {
     int64_t offset = op.getOffsets() ? (*op.getOffsets())[index] : 0;
     FailureOr<BufferShape> shape =
