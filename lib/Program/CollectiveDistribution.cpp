@@ -7,8 +7,8 @@ namespace mf::program {
 
 /// Checks the input's holding along an axis of the group. Returns the reason if
 /// it is not allowed.
-static std::optional<std::string>
-check(const Exchange &exchange, const AxisHolding &held, bool isStages) {
+static std::optional<std::string> check(const Exchange &exchange,
+                                        const AxisHolding &held) {
   const Holding holding = held.holding;
   if (holding == Holding::Zero)
     return std::nullopt;
@@ -19,9 +19,6 @@ check(const Exchange &exchange, const AxisHolding &held, bool isStages) {
         return std::nullopt;
       return "expected the largest of a part";
     }
-    // These are gradients of parameters that stages share.
-    if (isStages && holding == Holding::Part)
-      return std::nullopt;
     [[fallthrough]];
   case CollectiveKind::ReduceScatter:
     if (held.isSummand())
@@ -42,6 +39,25 @@ check(const Exchange &exchange, const AxisHolding &held, bool isStages) {
     break;
   }
   return std::nullopt;
+}
+
+/// Checks the same along the stages. Gradients are summed over the stages that
+/// share the parameter, other values over all stages.
+static std::optional<std::string> checkStages(const Group &group,
+                                              const AxisHolding &held,
+                                              const Mesh &mesh,
+                                              const SharedParameters &shared) {
+  const auto numStages = static_cast<int64_t>(group.stages.size());
+  if (held.holding == Holding::Summand && held.shared) {
+    if (shared.isOver(*held.shared, group.stages))
+      return std::nullopt;
+    return "expected a sum over the stages that share '" +
+           shared.getName(*held.shared) + "'";
+  }
+  if (group.stages.empty() || numStages == mesh.getNumStages() ||
+      (held.holding != Holding::Summand && held.holding != Holding::Candidate))
+    return std::nullopt;
+  return "expected all stages: others have more of it";
 }
 
 namespace {
@@ -139,9 +155,12 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
     if (!isMember(axis) || axis.size == 1)
       continue;
     const AxisHolding &holding = input.axes[number];
-    if (std::optional<std::string> reason =
-            check(exchange, holding, axis.name == stageAxis))
+    if (std::optional<std::string> reason = check(exchange, holding))
       return DistributionError{number, 0, std::move(*reason)};
+    if (axis.name == stageAxis)
+      if (std::optional<std::string> reason =
+              checkStages(group, holding, mesh, *operands.shared))
+        return DistributionError{number, 0, std::move(*reason)};
     isUnknown |= holding.holding == Holding::Part && holding.places.empty();
     step.gathered.append(holding.places);
     step.isOpen |= holding.places.size() > 1;
@@ -153,16 +172,18 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
     const AxisHolding &holding = input.axes[number];
     const bool isSilent =
         axis.size == 1 || (holding.holding == Holding::Zero && !gathers);
-    // A parameter that only some stages share still belongs to them.
-    const bool isOfStages =
-        axis.name == stageAxis && holding.holding == Holding::Part;
-    if (isMember(axis) && !isSilent && !isOfStages)
+    // A value that some stages share still belongs to them.
+    if (isMember(axis) && holding.shared)
+      output.axes.push_back(
+          {Holding::Part, {stagePlace}, false, {}, false, holding.shared});
+    else if (isMember(axis) && !isSilent)
       output.axes.push_back(step.getMember());
     else if (gathers && isUnknown && holding.holding == Holding::Part)
       output.axes.push_back({Holding::Part, {}});
     else
       output.axes.push_back(step.getOther(holding));
   }
+  output.forgetShape();
   // An all_reduce keeps its shares in place.
   if (exchange.kind == CollectiveKind::AllReduce)
     output.firstPlace = input.firstPlace;

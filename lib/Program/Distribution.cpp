@@ -6,14 +6,15 @@
 
 namespace mf::program {
 
-llvm::StringRef describe(Holding holding) {
-  switch (holding) {
+std::string describe(const AxisHolding &held) {
+  switch (held.holding) {
   case Holding::Zero:
     return "zero";
   case Holding::Same:
     return "the same on all ranks";
   case Holding::Part:
-    return "a part of a whole";
+    return held.shared ? "the same on the stages that share it"
+                       : "a part of a whole";
   case Holding::Summand:
     return "a summand of a sum";
   case Holding::Candidate:
@@ -50,9 +51,32 @@ AxisHolding merge(const AxisHolding &a, const AxisHolding &b) {
   AxisHolding both = a;
   both.places = intersect(a.places, b.places);
   both.maySum = a.maySum && b.maySum;
+  both.dims.clear();
+  both.counted = uniteGroups(a.counted, b.counted);
+  if (a.shared != b.shared) {
+    if (a.holding != Holding::Part)
+      return {Holding::Mixed, {}};
+    both.shared.reset();
+  }
   if (both.places.empty() && !(a.places.empty() && b.places.empty()))
     return {Holding::Mixed, {}};
   return both;
+}
+
+void Distribution::setShape(llvm::ArrayRef<int64_t> dims) {
+  std::map<int64_t, size_t> numEnding;
+  int64_t place = 1;
+  for (const int64_t extent : llvm::reverse(dims))
+    ++numEnding[place *= extent];
+  bool isNamed = false;
+  for (AxisHolding &axis : axes) {
+    if (llvm::none_of(axis.places,
+                      [&](int64_t cut) { return numEnding[cut] > 1; }))
+      axis.dims.clear();
+    isNamed |= !axis.dims.empty();
+  }
+  if (isNamed)
+    shape.assign(dims.begin(), dims.end());
 }
 
 //===----------------------------------------------------------------------===//
@@ -87,16 +111,17 @@ void KernelDistribution::addOperand(const TensorShape &shape, PartOperand part,
   Operand operand;
   operand.isRead = isRead;
   int64_t place = 1;
-  auto add = [&](PartDim dim, int64_t extent) {
+  operand.shape.assign(shape.dims.begin(), shape.dims.end());
+  auto add = [&](PartDim dim, int64_t extent, size_t number) {
     const int64_t below = place;
     place *= extent;
-    operand.dims.push_back({dim, extent, below, place});
+    operand.dims.push_back({dim, extent, number, below, place});
   };
   for (size_t i = shape.dims.size(); i-- > 0;) {
     const PartDim &dim = part.dims[i];
     if (dim.inner != 0)
-      add({dim.inner, false}, dim.innerExtent);
-    add(dim, shape.dims[i] / dim.innerExtent);
+      add({dim.inner, false}, dim.innerExtent, i);
+    add(dim, shape.dims[i] / dim.innerExtent, i);
   }
   operand.part = std::move(part);
   operands.push_back(std::move(operand));
@@ -131,9 +156,19 @@ KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
   outputs.assign(operands.size() - numInputs, Distribution());
   for (Distribution &output : outputs)
     output.firstPlace = firstPlace;
+  // Dimensions of a value are not known in another shape.
+  std::vector<Distribution> reshaped;
+  reshaped.reserve(given.size());
+  llvm::SmallVector<const Distribution *, 8> read(given);
+  for (auto [operand, value] : llvm::zip_equal(operands, read))
+    if (!value->shape.empty() && operand.shape != value->shape) {
+      reshaped.push_back(*value);
+      reshaped.back().forgetShape();
+      value = &reshaped.back();
+    }
   for (auto [number, axis] : llvm::enumerate(axes)) {
     llvm::SmallVector<const AxisHolding *, 8> holdings;
-    for (const Distribution *operand : given)
+    for (const Distribution *operand : read)
       holdings.push_back(&operand->axes[number]);
     std::vector<AxisHolding> results;
     if (std::optional<DistributionError> error =
@@ -144,6 +179,9 @@ KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
     for (auto [output, result] : llvm::zip_equal(outputs, results))
       output.axes.push_back(std::move(result));
   }
+  for (auto [output, operand] :
+       llvm::zip_equal(outputs, llvm::drop_begin(operands, numInputs)))
+    output.setShape(operand.shape);
   return std::nullopt;
 }
 
@@ -226,25 +264,8 @@ KernelDistribution::applyKnown(llvm::ArrayRef<const AxisHolding *> holdings,
   outputs.assign(operands.size() - numInputs, rest);
   if (std::optional<size_t> mixed = findFirst(Holding::Mixed))
     return DistributionError{0, *mixed, "expected one kind of part"};
-  if (std::optional<size_t> norm = findFirst(Holding::PartNorm)) {
-    // The squares of the norms of parts can be added.
-    const bool isSquare =
-        numInputs == 2 && isLinear &&
-        llvm::all_of(operands,
-                     [](const Operand &operand) {
-                       return !operand.isRead ||
-                              operand.part.linearity == Linearity::Alone;
-                     }) &&
-        numRead == 2 && !findFirst(Holding::Same) && !findFirst(Holding::Part);
-    if (!isSquare)
-      return DistributionError{
-          0, *norm,
-          "expected its square, whose sum over ranks is that of the "
-          "norm of the whole"};
-    for (AxisHolding &output : outputs)
-      output.holding = Holding::Summand;
-    return std::nullopt;
-  }
+  if (std::optional<size_t> norm = findFirst(Holding::PartNorm))
+    return squareNorms(holdings, *norm, outputs);
   const bool isLargest =
       operands.back().part.reduction == PartReduction::Largest;
   if (std::optional<size_t> candidate = findFirst(Holding::Candidate)) {
@@ -260,7 +281,7 @@ KernelDistribution::applyKnown(llvm::ArrayRef<const AxisHolding *> holdings,
   if (!findFirst(Holding::Part))
     return std::nullopt;
   if (isStages) {
-    applyStageParts(outputs);
+    applyStageParts(holdings, outputs);
     return std::nullopt;
   }
   return applyParts(holdings, outputs);
@@ -322,6 +343,8 @@ KernelDistribution::applySummands(llvm::ArrayRef<const AxisHolding *> holdings,
                                   std::vector<AxisHolding> &outputs) const {
   if (addsPartsToSummands(holdings))
     return addParts(holdings, outputs);
+  AxisHolding sum = {Holding::Summand, {}};
+  bool isFirst = true;
   size_t numAlone = 0;
   for (auto [number, operand] : llvm::enumerate(operands)) {
     if (!operand.isRead)
@@ -345,25 +368,17 @@ KernelDistribution::applySummands(llvm::ArrayRef<const AxisHolding *> holdings,
     if (!isSummand && holding != Holding::Same)
       return DistributionError{
           0, number, "expected the same on all ranks beside a summand"};
+    if (!isSummand)
+      continue;
+    if (!isFirst && sum.shared != holdings[number]->shared)
+      return DistributionError{0, number, "expected summands of one sum"};
+    isFirst = false;
+    sum.shared = holdings[number]->shared;
+    sum.counted = uniteGroups(sum.counted, holdings[number]->counted);
   }
   for (AxisHolding &output : outputs)
-    output = {Holding::Summand, {}};
+    output = sum;
   return std::nullopt;
-}
-
-/// A value of one stage stays a value of that stage. A scalar that is computed
-/// from all of them belongs to this stage only.
-void KernelDistribution::applyStageParts(
-    std::vector<AxisHolding> &outputs) const {
-  for (auto [result, output] :
-       llvm::zip_equal(outputs, llvm::drop_begin(operands, numInputs))) {
-    result = {Holding::Part, {stagePlace}};
-    if (output.part.dims.empty() && output.part.reduction != PartReduction::Sum)
-      result = {output.part.reduction == PartReduction::Norm
-                    ? Holding::PartNorm
-                    : Holding::Candidate,
-                {}};
-  }
 }
 
 } // namespace mf::program

@@ -16,7 +16,7 @@
 #ifndef MF_LIB_PROGRAM_DISTRIBUTION_H
 #define MF_LIB_PROGRAM_DISTRIBUTION_H
 
-#include "mf/Program/Program.h"
+#include "SharedParameters.h"
 #include "mf/Program/Signatures/KernelParts.h"
 
 namespace mf::program {
@@ -38,9 +38,6 @@ enum class Holding : uint8_t {
   Mixed
 };
 
-/// Returns a description such as "a summand" or "the same".
-llvm::StringRef describe(Holding holding);
-
 struct AxisHolding {
   Holding holding = Holding::Same;
   /// For a part, the places where it may be cut, ascending. Empty if it may be
@@ -49,42 +46,73 @@ struct AxisHolding {
   /// The cut dimension may have one element now, so that it may be before or
   /// after a dimension that a permutation moves to its place.
   bool isLoose = false;
+  /// For a part, the dimensions of the distribution's shape that may be cut,
+  /// ascending, if several end at the same place. Empty if it may be any.
+  llvm::SmallVector<size_t, 2> dims = {};
   /// A part that may also be a summand.
   bool maySum = false;
+  /// Along the stages, the group of SharedParameters whose stages have the part
+  /// alike, or all have a summand of it.
+  std::optional<uint32_t> shared = std::nullopt;
+  /// The groups whose value counts in the norm or summand: it is the sum over
+  /// all stages if one of theirs counts it.
+  llvm::SmallVector<uint32_t, 1> counted = {};
 
   bool isSummand() const { return holding == Holding::Summand || maySum; }
   bool operator==(const AxisHolding &other) const {
     return holding == other.holding && places == other.places &&
-           isLoose == other.isLoose && maySum == other.maySum;
+           isLoose == other.isLoose && dims == other.dims &&
+           maySum == other.maySum && shared == other.shared &&
+           counted == other.counted;
   }
   bool operator<(const AxisHolding &other) const {
-    const auto rest = std::tie(holding, isLoose, maySum);
-    const auto otherRest = std::tie(other.holding, other.isLoose, other.maySum);
+    const auto rest = std::tie(holding, isLoose, maySum, shared, counted);
+    const auto otherRest = std::tie(other.holding, other.isLoose, other.maySum,
+                                    other.shared, other.counted);
     if (rest != otherRest)
       return rest < otherRest;
-    return std::lexicographical_compare(
-        places.begin(), places.end(), other.places.begin(), other.places.end());
+    return places != other.places ? places < other.places : dims < other.dims;
   }
 };
+
+/// "a summand of a sum", "the same on all ranks".
+std::string describe(const AxisHolding &held);
 
 struct Distribution {
   /// The holding along each axis of the mesh.
   std::vector<AxisHolding> axes;
   /// The place of the first dimension before it was moved to the front. For a
   /// summand, the place where its shares will be cut.
-  std::optional<int64_t> firstPlace;
+  std::optional<int64_t> firstPlace = std::nullopt;
+  /// The shape in which holdings name dimensions; none do without one. It says
+  /// nothing of the value in another shape.
+  llvm::SmallVector<int64_t, 4> shape = {};
 
   bool operator==(const Distribution &other) const {
-    return axes == other.axes && firstPlace == other.firstPlace;
+    return axes == other.axes && firstPlace == other.firstPlace &&
+           shape == other.shape;
   }
   bool operator<(const Distribution &other) const {
-    return std::tie(axes, firstPlace) < std::tie(other.axes, other.firstPlace);
+    return std::tie(axes, firstPlace, shape) <
+           std::tie(other.axes, other.firstPlace, other.shape);
   }
+  void forgetShape() {
+    shape.clear();
+    for (AxisHolding &axis : axes)
+      axis.dims.clear();
+  }
+  /// Names the dimensions of `shape` where holdings do, which have them from
+  /// there; forgets those that their places tell, too.
+  void setShape(llvm::ArrayRef<int64_t> dims);
 };
 
 /// The place of the cut between stages' own parameters, which are parts of the
 /// model.
 inline constexpr int64_t stagePlace = -1;
+
+/// Returns the groups that are in either of two ascending lists.
+llvm::SmallVector<uint32_t, 1> uniteGroups(llvm::ArrayRef<uint32_t> a,
+                                           llvm::ArrayRef<uint32_t> b);
 
 /// Merges the holdings of two sets of elements of a value.
 AxisHolding merge(const AxisHolding &a, const AxisHolding &b);
@@ -115,6 +143,8 @@ private:
   struct Dim {
     PartDim dim;
     int64_t extent = 0;
+    /// The number of the operand's dimension that it is or belongs to.
+    size_t number = 0;
     /// The number of elements of all inner dimensions, without and with this
     /// dimension.
     int64_t below = 0;
@@ -140,6 +170,7 @@ private:
   struct Operand {
     PartOperand part;
     std::vector<Dim> dims;
+    llvm::SmallVector<int64_t, 4> shape = {};
     bool isRead = true;
   };
   void addOperand(const TensorShape &shape, PartOperand part, bool isRead);
@@ -168,7 +199,11 @@ private:
   std::optional<DistributionError>
   takeOwnPart(llvm::ArrayRef<const AxisHolding *> holdings, size_t operand,
               std::vector<AxisHolding> &outputs) const;
-  void applyStageParts(std::vector<AxisHolding> &outputs) const;
+  void applyStageParts(llvm::ArrayRef<const AxisHolding *> holdings,
+                       std::vector<AxisHolding> &outputs) const;
+  std::optional<DistributionError>
+  squareNorms(llvm::ArrayRef<const AxisHolding *> holdings, size_t operand,
+              std::vector<AxisHolding> &outputs) const;
   std::optional<Cut> getCut(const Dim &dim, int64_t place, bool isLoose) const;
   /// Returns how all operands that have the dimension may be cut there, if no
   /// other dimension is cut.
@@ -198,6 +233,7 @@ struct CollectiveOperands {
   int64_t firstElements = 0;
   /// True if the input's first dimension has one element.
   bool hasOneRow = false;
+  const SharedParameters *shared = nullptr;
 };
 
 /// Computes the distribution of a collective's output, given the axes of its

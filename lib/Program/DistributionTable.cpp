@@ -8,7 +8,7 @@
 namespace mf::program {
 
 DistributionTable::DistributionTable(const Program &program)
-    : program(program) {
+    : program(program), shared(program) {
   Distribution zeros;
   zeros.axes.assign(program.mesh.getAxes().size(), {Holding::Zero, {}});
   add(std::move(zeros));
@@ -22,42 +22,53 @@ uint32_t DistributionTable::add(Distribution distribution) {
   return found->second;
 }
 
-/// Returns whether a static belongs to a parameter, so that it belongs to its
-/// stage.
-static bool isOfStage(Role role) {
-  switch (role) {
-  case Role::Parameter:
-  case Role::Gradient:
-  case Role::FirstMoment:
-  case Role::SecondMoment:
-  case Role::Average:
-  case Role::Factor:
-  case Role::Accumulated:
-  case Role::Gathered:
-    return true;
-  default:
-    return false;
-  }
-}
-
-Content DistributionTable::getStatic(const Static &buffer) {
+Content DistributionTable::getStatic(const StageProgram &stage,
+                                     const Static &buffer) {
   Distribution distribution;
   for (const Axis &axis : program.mesh.getAxes()) {
     AxisHolding &holding = distribution.axes.emplace_back();
     if (axis.size == 1)
       continue;
-    if (axis.name == stageAxis && isOfStage(buffer.role))
+    if (axis.name == stageAxis && belongsToParameter(buffer.role)) {
       holding = {Holding::Part, {stagePlace}};
+      if (buffer.role != Role::Gradient && buffer.role != Role::Accumulated)
+        holding.shared = shared.find(stage, buffer);
+    }
     if (!buffer.slice)
       continue;
     int64_t place = 1;
     for (size_t dim = buffer.slice->axes.size(); dim-- > 0;) {
       place *= buffer.shape.dims[dim];
-      if (llvm::is_contained(buffer.slice->axes[dim], axis.name))
+      if (llvm::is_contained(buffer.slice->axes[dim], axis.name)) {
         holding = {Holding::Part, {place}};
+        holding.dims.push_back(dim);
+      }
     }
   }
+  distribution.setShape(buffer.shape.dims);
   return {{0, buffer.bytes, add(std::move(distribution))}};
+}
+
+void DistributionTable::beginSum(Content &content, uint32_t group) {
+  for (ContentPiece &piece : content) {
+    Distribution summand = get(piece.distribution);
+    for (auto [held, axis] :
+         llvm::zip_equal(summand.axes, program.mesh.getAxes()))
+      if (axis.name == stageAxis && held.holding == Holding::Part &&
+          !held.shared) {
+        held = {Holding::Summand, {}};
+        held.shared = group;
+      }
+    piece.distribution = add(std::move(summand));
+  }
+}
+
+std::optional<int64_t> DistributionTable::count(uint32_t channel,
+                                                uint32_t number, uint32_t group,
+                                                int64_t stage) {
+  const int64_t first =
+      counted.try_emplace({channel, number, group}, stage).first->second;
+  return first == stage ? std::nullopt : std::optional<int64_t>(first);
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,6 +92,7 @@ uint32_t DistributionTable::read(const Content &content, int64_t offset,
       merged = get(*found);
     for (auto [axis, other] : llvm::zip_equal(merged->axes, next.axes))
       axis = merge(axis, other);
+    merged->forgetShape();
     if (merged->firstPlace != next.firstPlace)
       merged->firstPlace.reset();
     found = add(*merged);

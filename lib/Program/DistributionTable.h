@@ -41,8 +41,18 @@ public:
   uint32_t add(Distribution distribution);
   const Distribution &get(uint32_t number) const { return *numbered[number]; }
 
+  const SharedParameters &getShared() const { return shared; }
+
   /// Returns the contents of a static as the program declares them.
-  Content getStatic(const Static &buffer);
+  Content getStatic(const StageProgram &stage, const Static &buffer);
+  /// Has the complete gradients of a stage as summands of those that the stages
+  /// of a group share.
+  void beginSum(Content &content, uint32_t group);
+  /// Notes that a stage's input of the `number`th collective of a channel
+  /// counts a group's value. Returns another stage that counted it, if there is
+  /// one.
+  std::optional<int64_t> count(uint32_t channel, uint32_t number,
+                               uint32_t group, int64_t stage);
 
   /// Returns the distribution of a range of bytes, which must have a single
   /// one.
@@ -77,6 +87,9 @@ private:
                                        std::vector<Distribution> &outputs);
 
   const Program &program;
+  const SharedParameters shared;
+  /// By channel, number and group.
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, int64_t> counted;
   std::map<Distribution, uint32_t> numbers;
   /// The keys of `numbers`, whose addresses are stable.
   std::vector<const Distribution *> numbered;

@@ -163,7 +163,7 @@ Error DistributionVerifier::advanceAll() {
 static bool agrees(const AxisHolding &held, const AxisHolding &declared) {
   if (held.holding == Holding::Zero)
     return true;
-  if (held.holding != declared.holding)
+  if (held.holding != declared.holding || held.shared != declared.shared)
     return false;
   return held.places.empty() || declared.places.empty() ||
          llvm::any_of(held.places, [&](int64_t place) {
@@ -171,11 +171,17 @@ static bool agrees(const AxisHolding &held, const AxisHolding &declared) {
          });
 }
 
+/// Whether what stages hold has to be what the program declares: state that
+/// some stages share, since each of them goes on with its own copy.
+static bool isKeptAlike(const AxisHolding &declared, Role role) {
+  return declared.shared && !isOfStep(role);
+}
+
 /// A buffer in which gradients are accumulated holds summands, except along
 /// axes that cut it.
 Error DistributionVerifier::finishStatic(const StageRun &run, uint32_t number) {
   const Static &buffer = run.stage.statics[number];
-  const Content declared = table.getStatic(buffer);
+  const Content declared = table.getStatic(run.stage, buffer);
   const Distribution &wanted = table.get(table.read(declared, 0, buffer.bytes));
   const Distribution &held = table.get(
       table.read(run.distributions.getStatic(number), 0, buffer.bytes));
@@ -183,7 +189,9 @@ Error DistributionVerifier::finishStatic(const StageRun &run, uint32_t number) {
        llvm::enumerate(llvm::zip_equal(held.axes, wanted.axes))) {
     const auto &[is, should] = both;
     const Axis &meshAxis = program.mesh.getAxes()[axis];
-    if (meshAxis.name == stageAxis || agrees(is, should))
+    if (meshAxis.name == stageAxis && !isKeptAlike(should, buffer.role))
+      continue;
+    if (agrees(is, should))
       continue;
     if (buffer.role == Role::Accumulated && is.isSummand() &&
         should.holding == Holding::Same)
@@ -195,10 +203,11 @@ Error DistributionVerifier::finishStatic(const StageRun &run, uint32_t number) {
         buffer.location,
         getName(buffer.role).str() + " '" +
             (buffer.of.empty() ? buffer.name : buffer.of) + "' is declared " +
-            describe(should.holding).str() + " over '" + meshAxis.name +
-            "', but the step leaves in it " + describe(is.holding).str() +
+            describe(should) + " over '" + meshAxis.name +
+            "', but the step leaves in it " + describe(is) +
             (is.holding == Holding::Summand
                  ? ": its sum over '" + meshAxis.name + "' is missing"
+             : should.shared ? ": the stages' copies would differ"
              : is.holding == should.holding ? ", cut in another place"
                                             : ""));
   }

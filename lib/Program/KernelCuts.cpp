@@ -6,12 +6,17 @@
 
 namespace mf::program {
 
-/// Adds the places of another list of alternatives.
-static void addPlaces(llvm::SmallVectorImpl<int64_t> &places,
-                      llvm::ArrayRef<int64_t> more) {
-  llvm::append_range(places, more);
-  llvm::sort(places);
-  places.erase(llvm::unique(places), places.end());
+/// Adds alternatives to a list. An empty list allows any.
+template <typename T>
+static void addChoices(llvm::SmallVectorImpl<T> &choices,
+                       const llvm::SmallVectorImpl<T> &more) {
+  if (choices.empty() || more.empty()) {
+    choices.clear();
+    return;
+  }
+  llvm::append_range(choices, more);
+  llvm::sort(choices);
+  choices.erase(llvm::unique(choices), choices.end());
 }
 
 std::optional<KernelDistribution::Cut>
@@ -47,7 +52,12 @@ KernelDistribution::findCuts(llvm::ArrayRef<const AxisHolding *> holdings,
       continue;
     if (isPart != (found != nullptr))
       return {};
-    if (!isPart || holding.places.empty())
+    if (!isPart)
+      continue;
+    if (!holding.dims.empty() &&
+        !llvm::is_contained(holding.dims, found->number))
+      return {};
+    if (holding.places.empty())
       continue;
     llvm::SmallVector<Cut, 2> both;
     for (int64_t place : holding.places)
@@ -66,8 +76,11 @@ AxisHolding KernelDistribution::getOutput(const Operand &output,
   if (const Dim *found = find(output, cut.dim)) {
     if (cut.isUnknown)
       return {Holding::Part, {}};
-    return {Holding::Part,
-            {cut.elements == 0 ? found->place : cut.elements * found->below}};
+    AxisHolding part = {
+        Holding::Part,
+        {cut.elements == 0 ? found->place : cut.elements * found->below}};
+    part.dims.push_back(found->number);
+    return part;
   }
   // The kernel has a dimension from which each rank takes its own part.
   for (const Operand &operand : operands)
@@ -98,10 +111,8 @@ static bool addCut(AxisHolding &known, const AxisHolding &next) {
     known.maySum = true;
     return true;
   }
-  if (known.places.empty() || next.places.empty())
-    known.places.clear();
-  else
-    addPlaces(known.places, next.places);
+  addChoices(known.places, next.places);
+  addChoices(known.dims, next.dims);
   return true;
 }
 

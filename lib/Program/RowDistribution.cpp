@@ -152,6 +152,7 @@ applyRowExchange(const Exchange &exchange, const Group &group, const Mesh &mesh,
       return error;
     }
   }
+  output.forgetShape();
   return std::nullopt;
 }
 

@@ -16,9 +16,9 @@ StageDistributions::StageDistributions(const Program &program,
     : program(program), stage(stage), table(table), queues(queues),
       instances(stage), walker(stage, instances),
       contents(instances.getNumShared()), shared(stage.routines.size()),
-      made(stage.routines.size()) {
+      made(stage.routines.size()), numCollectives(program.channels.size()) {
   for (auto [number, buffer] : llvm::enumerate(stage.statics))
-    contents[instances.getStatic(number)] = table.getStatic(buffer);
+    contents[instances.getStatic(number)] = table.getStatic(stage, buffer);
   for (auto [routine, ofRoutine] : llvm::zip_equal(stage.routines, shared)) {
     std::vector<bool> isWritten(routine.body.buffers.size(), false);
     for (const Instruction &instruction : routine.body.instructions)
@@ -66,8 +66,7 @@ Error StageDistributions::fail(Frameset &frameset, const Place &place,
           (buffer.name.empty() ? "operand " + std::to_string(reason.operand)
                                : buffer.name) +
           ", which over '" + axis.name + "' is " +
-          describe(held.axes[reason.axis].holding).str() + ": " +
-          reason.reason);
+          describe(held.axes[reason.axis]) + ": " + reason.reason);
 }
 
 Error StageDistributions::runKernel(Frameset &frameset, const Place &place) {
@@ -127,6 +126,7 @@ Error StageDistributions::runExchange(Frameset &frameset, const Place &place) {
   const BufferRange last =
       resolve(frameset, instruction.accesses.back().operand);
   CollectiveOperands operands;
+  operands.shared = &table.getShared();
   operands.inputElements = first.bytes / getBytes(exchange.type);
   operands.outputElements = last.bytes / getBytes(exchange.type);
   const Operand &input = instruction.accesses[0].operand;
@@ -143,8 +143,32 @@ Error StageDistributions::runExchange(Frameset &frameset, const Place &place) {
   if (std::optional<DistributionError> reason = applyCollective(
           exchange, channel.group, program.mesh, operands, output))
     return fail(frameset, place, *reason);
+  if (channel.group.crossesStages())
+    if (Error error = checkCounted(frameset, place, *operands.inputs.front()))
+      return error;
   table.write(*last.content, last.offset, last.bytes,
               table.add(std::move(output)));
+  return Error::success();
+}
+
+Error StageDistributions::checkCounted(Frameset &frameset, const Place &place,
+                                       const Distribution &input) {
+  const uint32_t channel =
+      frameset.scope.list->exchanges[place.instruction.index].channel;
+  const uint32_t number = numCollectives[channel]++;
+  for (auto [axis, held] : llvm::enumerate(input.axes)) {
+    if (program.mesh.getAxes()[axis].name != stageAxis)
+      continue;
+    for (uint32_t group : held.counted)
+      if (std::optional<int64_t> other =
+              table.count(channel, number, group, stage.stage))
+        return fail(frameset, place,
+                    {axis, 0,
+                     "it counts '" + table.getShared().getName(group) +
+                         "', which stage " + std::to_string(*other) +
+                         " counts, too: expected one of the stages that share "
+                         "it"});
+  }
   return Error::success();
 }
 
@@ -234,9 +258,20 @@ void StageDistributions::spread(const Content &all,
   }
 }
 
+/// Once gradients are complete, those of a parameter that stages share are
+/// summands of its gradient.
+void StageDistributions::beginUpdate() {
+  for (auto [number, buffer] : llvm::enumerate(stage.statics))
+    if (buffer.role == Role::Gradient || buffer.role == Role::Accumulated)
+      if (std::optional<uint32_t> group = table.getShared().find(stage, buffer))
+        table.beginSum(contents[instances.getStatic(number)], *group);
+}
+
 /// A routine that is called again with the same distributions has the same
 /// results, which are taken from the first call.
 Error StageDistributions::runCall(uint32_t position, const Call &call) {
+  if (stage.routines[call.routine].updatesParameters)
+    beginUpdate();
   Frameset frameset{walker.enter(position), {}};
   const SharedRanges ranges = findShared(frameset, call.routine);
   auto [found, isNew] = made[call.routine].try_emplace(collect(ranges.all));

@@ -73,6 +73,11 @@ private:
   llvm::Error fail(Frameset &frameset, const Place &place,
                    const DistributionError &reason);
 
+  /// Checks that what stages share counts on one of them.
+  llvm::Error checkCounted(Frameset &frameset, const Place &place,
+                           const Distribution &input);
+
+  void beginUpdate();
   llvm::Error runCall(uint32_t position, const Call &call);
   SharedRanges findShared(Frameset &frameset, uint32_t routine);
   Content collect(llvm::ArrayRef<BufferRange> ranges);
@@ -90,6 +95,8 @@ private:
   /// their contents, those of the buffers that it writes.
   std::vector<std::vector<SharedBuffer>> shared;
   std::vector<std::map<Content, Content>> made;
+  /// The collectives over stages so far, by channel.
+  std::vector<uint32_t> numCollectives;
 };
 
 } // namespace mf::program

@@ -86,11 +86,12 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 1024, host_bytes = 64} {
   ascend.stream @compute compute
-  ascend.static @x constant : !ascend.buffer<1x4x8xf32, hbm> slice <[1, 8, 8] over [[], [dp], []]> at 0
+  ascend.static @x constant : !ascend.buffer<4x8xf32, hbm> slice <[8, 8] over [[dp], []]> at 0
   // expected-error@+1 {{gradient 'w' is declared the same on all ranks over 'dp', but the step leaves in it a part of a whole}}
   ascend.static @g gradient of "w" : !ascend.buffer<1x8xf32, hbm> at 128
   ascend.routine @layer() {
-    %x = ascend.global @x : !ascend.buffer<1x4x8xf32, hbm>
+    %rows = ascend.global @x : !ascend.buffer<4x8xf32, hbm>
+    %x = ascend.view %rows : !ascend.buffer<4x8xf32, hbm> to !ascend.buffer<1x4x8xf32, hbm>
     %g = ascend.global @g : !ascend.buffer<1x8xf32, hbm>
     ascend.launch "aclnnReduceSum"(%x) -> (%g) {axes = array<i64: 1>} cell "rows" : (!ascend.buffer<1x4x8xf32, hbm>) -> !ascend.buffer<1x8xf32, hbm>
   }

@@ -15,25 +15,25 @@ module attributes {mf.mesh = #mf.mesh<pp = 2>} {
   ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 192, host_bytes = 64} {
     ascend.stream @compute compute
     ascend.stream @pp communication
-    ascend.static @a parameter of "a" : !ascend.buffer<4xf32, hbm> at 0
-    ascend.static @b parameter of "b" : !ascend.buffer<4xf32, hbm> at 64
+    ascend.static @a constant : !ascend.buffer<4xf32, hbm> at 0
+    ascend.static @b constant : !ascend.buffer<4xf32, hbm> at 64
     ascend.step {
       %a = ascend.global @a : !ascend.buffer<4xf32, hbm>
       %b = ascend.global @b : !ascend.buffer<4xf32, hbm>
-      ascend.collective all_reduce %a to %a over <pp> channel "first" on @pp : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
-      ascend.collective all_reduce %b to %b over <pp> channel "second" on @pp : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
+      ascend.collective all_reduce %a to %a over <pp> channel "first" on @pp {reduction = #ascend<reduction max>} : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
+      ascend.collective all_reduce %b to %b over <pp> channel "second" on @pp {reduction = #ascend<reduction max>} : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
     }
   }
   ascend.program @stage1 stage 1 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 192, host_bytes = 64} {
     ascend.stream @compute compute
     ascend.stream @pp communication
-    ascend.static @a parameter of "a" : !ascend.buffer<4xf32, hbm> at 0
-    ascend.static @b parameter of "b" : !ascend.buffer<4xf32, hbm> at 64
+    ascend.static @a constant : !ascend.buffer<4xf32, hbm> at 0
+    ascend.static @b constant : !ascend.buffer<4xf32, hbm> at 64
     ascend.step {
       %a = ascend.global @a : !ascend.buffer<4xf32, hbm>
       %b = ascend.global @b : !ascend.buffer<4xf32, hbm>
-      ascend.collective all_reduce %a to %a over <pp> channel "first" on @pp : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
-      ascend.collective all_reduce %b to %b over <pp> channel "second" on @pp : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
+      ascend.collective all_reduce %a to %a over <pp> channel "first" on @pp {reduction = #ascend<reduction max>} : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
+      ascend.collective all_reduce %b to %b over <pp> channel "second" on @pp {reduction = #ascend<reduction max>} : !ascend.buffer<4xf32, hbm> to !ascend.buffer<4xf32, hbm>
     }
   }
 }
