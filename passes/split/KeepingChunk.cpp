@@ -31,7 +31,7 @@ private:
 
 } // namespace
 
-/// What a value is a copy of.
+/// Returns the value of which `value` is a copy.
 Value CloneFolder::resolve(Value value) const {
   while (Operation *producer = value.getDefiningOp()) {
     if (auto barrier = dyn_cast<BarrierOp>(producer))

@@ -1,7 +1,7 @@
 //===- KeepingChunk.h - A chunk without its recomputation ------*- C++ -*-===//
 //
-// Where a schedule recomputes for some micro-batches alone, the others run
-// another version of the chunk.
+// A schedule may recompute for some micro-batches only. The others run another
+// version of the chunk, which keeps all residuals.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,10 +12,10 @@
 
 namespace mf::passes {
 
-/// Makes a version of `chunk` behind it whose backward reads what forward has
-/// made in place of what it would compute again, if the model's schedule
-/// recomputes for some micro-batches and not for others; null if not. What
-/// backward makes of another form that forward keeps stays.
+/// Makes a version of `chunk` after it if the model's schedule recomputes for
+/// some micro-batches and not for others; otherwise returns null. The backward
+/// of that version reads the values of forward instead of recomputing them.
+/// Values that backward computes from another form that forward keeps stay.
 ir::ChunkOp cloneKeeping(ir::ChunkOp chunk);
 
 } // namespace mf::passes

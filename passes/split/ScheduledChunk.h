@@ -8,21 +8,22 @@
 
 namespace mf::passes {
 
-/// What the schedule of a model knows about one of its chunks.
+/// A chunk in the schedule of its model.
 struct ScheduledChunk {
   const schedule::Policy *policy = nullptr;
   schedule::Pipeline pipeline;
-  /// Among all chunks, in the order of execution.
+  /// The index among all chunks, in the order of execution.
   int64_t number = 0;
 
-  /// Whether the schedule lets it recompute.
+  /// Returns whether the schedule allows the chunk to recompute.
   bool mayRecompute() const { return policy->mayRecompute(pipeline, number); }
-  /// Whether some of its micro-batches recompute in tasks, and others not.
+  /// Returns whether some of its micro-batches recompute in tasks and others do
+  /// not.
   bool recomputesSome() const;
 };
 
-/// Nothing if the model has no training attribute or no known schedule, or if
-/// that has no such chunk: errors that later passes report.
+/// Returns nothing if the model has no training attribute or no known schedule,
+/// or if the schedule has no such chunk. Later passes report these errors.
 std::optional<ScheduledChunk> findScheduledChunk(ir::ChunkOp chunk);
 
 } // namespace mf::passes

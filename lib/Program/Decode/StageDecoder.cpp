@@ -197,7 +197,7 @@ static LogicalResult checkParts(ascend::FrameLayoutOp op,
   return success();
 }
 
-/// What a layout's chunk computes, and which chunk it is.
+/// Reads what a layout's chunk computes, and which chunk it is.
 LogicalResult StageDecoder::decodeChunk(ascend::FrameLayoutOp op,
                                         FrameLayout &layout) {
   if (std::optional<DictionaryAttr> computes = op.getComputes()) {
