@@ -23,7 +23,8 @@ import scipy.sparse
 
 # Name of the schedule, most chunks on a stage.
 SCHEDULES = [("1f1b", 1), ("gpipe", 2), ("interleaved", 3), ("interleaved-low-memory", 2),
-             ("zero-bubble-h1", 1), ("zero-bubble-v", 2)]  # fmt: skip
+             ("zero-bubble-h1", 1), ("zero-bubble-h2", 1), ("zero-bubble-v", 2), ("dualpipe-v", 2), ("v-half", 2),
+             ("v-min", 2)]  # fmt: skip
 TASK = re.compile(r"([FBIW])(\d+)(?:\.(\d+))?$")
 INFEASIBLE = 2
 TOLERANCE = 1e-5

@@ -65,15 +65,17 @@ private:
 };
 
 void ProblemDrawer::drawSchedule(Problem &problem) {
-  constexpr std::array<const char *, 10> names = {
+  constexpr std::array<const char *, 14> names = {
       "1f1b",           "1f1b",
       "gpipe",          "interleaved",
       "interleaved",    "interleaved-low-memory",
       "zero-bubble-h1", "zero-bubble-v",
-      "seq1f1b",        "seq1f1b-interleaved"};
+      "seq1f1b",        "seq1f1b-interleaved",
+      "zero-bubble-h2", "dualpipe-v",
+      "v-half",         "v-min"};
   for (;;) {
-    const schedule::Policy *policy =
-        llvm::cantFail(schedule::findPolicy(names[drawNumber(0, 9)]));
+    const schedule::Policy *policy = llvm::cantFail(
+        schedule::findPolicy(names[drawNumber(0, names.size() - 1)]));
     const int64_t pieces = policy->takesPieces() ? drawNumber(1, 2) : 1;
     auto built = buildSchedule(
         *policy, policy->place(stages, drawNumber(1, 3),
