@@ -16,8 +16,9 @@ class Solver {
 public:
   Solver(const Problem &problem, const SolveOptions &options)
       : problem(problem), graph(this->problem),
-        choices(this->problem, ChunkChoices::Aim::Times,
-                [this] { return incumbent.isOver(); }),
+        choices(
+            this->problem, ChunkChoices::Aim::Times,
+            [this] { return incumbent.isOver(); }, options.memoryLimit),
         incumbent(this->problem, graph, options) {}
 
   llvm::Expected<SolveResult> run(llvm::ArrayRef<Plan> incumbents);
