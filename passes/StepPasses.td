@@ -348,6 +348,34 @@ def InsertOptimizer : Pass<"mf-insert-optimizer", "::mf::ir::ModelOp"> {
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
+def CertifyUpdate : Pass<"mf-certify-update", "::mf::ir::ModelOp"> {
+  let summary = "Write down what each stage's update has to compute";
+  let description = [{
+    Runs each `mf.update` on terms, as `mf-certify` does with chunks: from the
+    gradients, summed over micro-batches, the parameters, the optimizer's state
+    and the scalars that the host passes. `mf.computes` has the terms of all that
+    the update leaves in parameters and state and of what it reports, beside the
+    mean of the losses and the gradient of a loss. What it does not name has to
+    stay as it was.
+
+    The attribute becomes `computes` of the stage's `ascend.step`, to which
+    `ascend-verify-program` and `mf-run` compare what the step leaves. A term is
+    the same whether gradients are multiplied in place or where they are read.
+
+    ```mlir
+    mf.update @update0 (%lr: tensor<f32>, ...) attributes {stage = 0 : i64} {
+      ...
+    }
+    // becomes
+    mf.update @update0 (%lr: tensor<f32>, ...) attributes {mf.computes = {
+        results = [["first_moment.w", 42], ...]}, stage = 0 : i64} {
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mf::ir::MfDialect"];
+}
+
 def FoldGradientScales : Pass<"mf-fold-gradient-scales", "::mf::ir::ModelOp"> {
   let summary = "Multiply gradients where they are read";
   let description = [{

@@ -7,6 +7,12 @@
 def Ascend_StepOp : Ascend_Op<"step", [HasParent<"ProgramOp">, NoTerminator,
     SingleBlock, NoRegionArguments]> {
   let summary = "what the host issues in one step, in order";
+  let description = [{
+    `computes` is the certificate of the stage's update, as `mf-certify-update`
+    made it: the terms of all that the step leaves for the next one and for the
+    host, and of the gradient of losses.
+  }];
+  let arguments = (ins OptionalAttr<DictionaryAttr>:$computes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";
 }

@@ -146,9 +146,10 @@ LogicalResult ParameterSharing::verify(Operation *op, Attribute value) {
 }
 
 static LogicalResult verifyCertificate(Operation *op, Attribute value) {
-  if (!isa<ChunkOp, ForwardOp>(op))
+  if (!isa<ChunkOp, ForwardOp, UpdateOp>(op))
     return op->emitOpError(
-        "has a certificate; expected it on an mf.chunk or mf.forward");
+        "has a certificate; expected it on an mf.chunk, mf.forward or "
+        "mf.update");
   if (!isa<DictionaryAttr>(value))
     return op->emitOpError("expected a dictionary as mf.computes, but got ")
            << value;

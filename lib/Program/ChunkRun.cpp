@@ -12,6 +12,9 @@ namespace mf::program {
 /// Tied parameters have the same value. A parameter that is gathered from
 /// shards is identified by its parameter.
 Term StaticTerms::getInitial(const Static &buffer) {
+  if (buffer.role == Role::Constant && buffer.init &&
+      buffer.init->kind == InitialValue::Kind::Constant)
+    return getConstantTerm(buffer.init->value);
   if (buffer.role != Role::Parameter && buffer.role != Role::Table)
     return getInputTerm("static", buffer.name);
   return getInputTerm("parameter", !buffer.tied.empty() ? buffer.tied
@@ -19,7 +22,7 @@ Term StaticTerms::getInitial(const Static &buffer) {
                                                         : buffer.name);
 }
 
-/// Runs the calls of the step before its first task.
+/// Runs the instructions of the step before its first task.
 StaticTerms::StaticTerms(const Program &program, const StageProgram &stage) {
   for (const Static &buffer : stage.statics)
     statics.emplace_back(buffer.bytes, getInitial(buffer));
@@ -27,11 +30,10 @@ StaticTerms::StaticTerms(const Program &program, const StageProgram &stage) {
   ChunkRun run(program, *this, equal);
   for (const Instruction &instruction : stage.step.instructions) {
     const Call *call = stage.step.getCall(instruction);
-    if (!call)
-      continue;
-    if (call->frame)
+    if (call && call->frame)
       break;
-    run.run(stage.routines[call->routine], {});
+    run.runStep(stage, instruction);
+    ++numInstructions;
   }
   for (const auto &[number, terms] : run.getStatics())
     statics[number] = terms;
@@ -126,6 +128,23 @@ void ChunkRun::run(const Routine &routine,
   temporaries.clear();
   for (const Instruction &instruction : routine.body.instructions)
     runInstruction(routine.body, instruction, arguments);
+}
+
+void ChunkRun::runStep(const StageProgram &stage,
+                       const Instruction &instruction) {
+  const Call *call = stage.step.getCall(instruction);
+  if (!call)
+    return runInstruction(stage.step, instruction, {});
+  if (call->frame)
+    return;
+  llvm::SmallVector<TermRange> arguments;
+  for (const Operand &argument : call->arguments)
+    arguments.push_back(resolve(stage.step, argument));
+  const Routine &routine = stage.routines[call->routine];
+  std::map<uint32_t, BufferTerms> ofStep;
+  std::swap(temporaries, ofStep);
+  run(routine, arguments);
+  std::swap(temporaries, ofStep);
 }
 
 } // namespace mf::program

@@ -8,10 +8,13 @@
 
 namespace mf::program {
 
-/// The terms of a stage's statics before the step's tasks.
+/// The terms of a stage's statics before the first call on a frame.
 class StaticTerms {
 public:
   StaticTerms(const Program &program, const StageProgram &stage);
+
+  /// The number of the step's instructions that made them.
+  size_t getNumInstructions() const { return numInstructions; }
 
   const BufferTerms &get(uint32_t number) const { return statics[number]; }
   /// Returns the term of a static before anything runs.
@@ -19,10 +22,11 @@ public:
 
 private:
   std::vector<BufferTerms> statics;
+  size_t numInstructions = 0;
 };
 
-/// Runs routines on the slots of one frame. Only they see the values that they
-/// write to statics.
+/// Runs routines on the slots of one frame, or routines without a frame. Only
+/// they see the values that they write to statics.
 class ChunkRun {
 public:
   /// Keeps references to all arguments.
@@ -32,6 +36,12 @@ public:
 
   /// Runs a routine. Arguments that are not given are empty.
   void run(const Routine &routine, llvm::ArrayRef<TermRange> arguments);
+  /// Runs an instruction of the step. A call must have no frame.
+  void runStep(const StageProgram &stage, const Instruction &instruction);
+  /// Returns the bytes of an operand of an instruction outside of routines.
+  TermRange resolve(const InstructionList &list, const Operand &operand) {
+    return resolve(list, operand, {});
+  }
   /// Returns the terms of a slot.
   BufferTerms &getSlot(uint32_t slot) { return slots[slot]; }
   /// Returns the statics that were used, by index.

@@ -9,6 +9,7 @@
 #include "ChunkRun.h"
 #include "FrameEvents.h"
 #include "MessageVerifier.h"
+#include "UpdateVerifier.h"
 #include "mf/Program/Verifier.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -344,7 +345,8 @@ static Error verifyFrame(const Program &program, const StageProgram &stage,
 }
 
 static Error verifyStage(const Program &program, const StageProgram &stage) {
-  if (llvm::none_of(stage.layouts, [](const FrameLayout &layout) {
+  if (!stage.computes &&
+      llvm::none_of(stage.layouts, [](const FrameLayout &layout) {
         return layout.computes.has_value();
       }))
     return Error::success();
@@ -370,7 +372,8 @@ static Error verifyStage(const Program &program, const StageProgram &stage) {
       return error;
     proven[frame.layout].push_back(&ofFrame);
   }
-  return Error::success();
+  return stage.computes ? verifyStep(program, stage, statics)
+                        : Error::success();
 }
 
 Error verifyComputation(const Program &program) {

@@ -12,6 +12,7 @@ namespace mf::program {
 /// The kernels whose results are not new values.
 static constexpr llvm::StringLiteral copyKernel = "aclnnInplaceCopy";
 static constexpr llvm::StringLiteral castKernel = "aclnnCast";
+static constexpr llvm::StringLiteral multiplyKernel = "aclnnForeachMulScalar";
 static constexpr llvm::StringLiteral zeroKernel = "aclnnInplaceZero";
 
 TermHash &TermHash::add(uint64_t value) {
@@ -33,6 +34,10 @@ Term getInputTerm(llvm::StringRef kind, uint64_t number) {
 
 Term getInputTerm(llvm::StringRef kind, llvm::StringRef name) {
   return TermHash("input").add(kind).add(name).get();
+}
+
+Term getConstantTerm(double value) {
+  return getInputTerm("constant", llvm::bit_cast<uint64_t>(value));
 }
 
 std::string describeTerm(Term term) {
@@ -230,9 +235,36 @@ static void runChain(const KernelSpec &spec, llvm::ArrayRef<TermRange> inputs,
                                        : results.back());
 }
 
+/// Runs a kernel that reads its first input times factors as one without them
+/// on the products. False if it has none.
+static bool runFactors(const KernelSpec &spec, const KernelSignature &signature,
+                       llvm::ArrayRef<TermRange> inputs,
+                       llvm::ArrayRef<TermRange> outputs,
+                       const EqualTerms &equal) {
+  if (signature.inputs.empty() || signature.inputs.back().name != "factors")
+    return false;
+  const size_t numPlain = signature.inputs.size() - 1;
+  if (inputs.size() <= numPlain)
+    return false;
+  BufferTerms product(inputs[0].bytes, inputs[0].read());
+  const TermRange range{&product, 0, inputs[0].bytes};
+  const KernelSignature *multiply = findKernelSignature(multiplyKernel);
+  for (size_t i = numPlain; i < inputs.size(); ++i)
+    runKernel({multiplyKernel.str(), {spec.inputs[i]}, {spec.inputs[0]}, {}},
+              *multiply, inputs[i], range, equal);
+  KernelSpec plain = spec;
+  plain.inputs.resize(numPlain);
+  llvm::SmallVector<TermRange> read(inputs.take_front(numPlain));
+  read[0] = range;
+  runKernel(plain, signature, read, outputs, equal);
+  return true;
+}
+
 void runKernel(const KernelSpec &spec, const KernelSignature &signature,
                llvm::ArrayRef<TermRange> inputs,
                llvm::ArrayRef<TermRange> outputs, const EqualTerms &equal) {
+  if (runFactors(spec, signature, inputs, outputs, equal))
+    return;
   if (spec.attributes.count("steps"))
     return runChain(spec, inputs, outputs.front(), equal);
   if (spec.name == copyKernel &&

@@ -1,76 +1,11 @@
 //===- ChunkTerms.cpp - Terms of a chunk's values -------------------------===//
 
 #include "passes/certify/ChunkTerms.h"
-#include "dialects/ascend/KernelSpecs.h"
-#include "passes/lower/ProgramBuilder.h"
 
 using namespace mlir;
 using namespace mf;
 using namespace mf::passes;
 using ir::EmittedBuffer;
-using program::Term;
-
-/// Returns the size of a tensor as kernels and programs count it.
-static int64_t getSize(RankedTensorType type) {
-  std::optional<TensorShape> shape = getTensorShape(type);
-  return shape ? shape->getBytes() : 0;
-}
-
-ChunkTerms::ChunkTerms(ir::ChunkOp chunk)
-    : chunk(chunk), symbols(chunk->getParentOfType<ir::ModelOp>()) {}
-
-//===----------------------------------------------------------------------===//
-// Buffers
-//===----------------------------------------------------------------------===//
-
-EmittedBuffer ChunkTerms::add(const View &view) {
-  return EmittedBuffer(&views.emplace_back(view));
-}
-
-ChunkTerms::View ChunkTerms::create(RankedTensorType type,
-                                    std::optional<Term> term) {
-  View view{&buffers.emplace_back(), 0, type};
-  if (term)
-    view.buffer->write(0, getSize(type), *term);
-  return view;
-}
-
-program::TermRange ChunkTerms::getRange(EmittedBuffer buffer) {
-  const View &view = getView(buffer);
-  return {view.buffer, view.begin, getSize(view.type)};
-}
-
-Term ChunkTerms::get(Value value) {
-  const View view = values.lookup(value);
-  return view.buffer->read(view.begin, getSize(view.type));
-}
-
-EmittedBuffer ChunkTerms::getBuffer(Value tensor) {
-  return add(values.lookup(tensor));
-}
-
-EmittedBuffer ChunkTerms::createBuffer(Value tensor) {
-  View view = create(cast<RankedTensorType>(tensor.getType()), std::nullopt);
-  values[tensor] = view;
-  return add(view);
-}
-
-EmittedBuffer ChunkTerms::createTemporary(RankedTensorType type) {
-  return add(create(type, std::nullopt));
-}
-
-EmittedBuffer ChunkTerms::getCoordinate(ArrayAttr axes) {
-  auto type =
-      RankedTensorType::get({1}, IntegerType::get(chunk.getContext(), 32));
-  return add(create(type, program::getInputTerm(
-                              "parameter", getCoordinateName(chunk, axes))));
-}
-
-EmittedBuffer ChunkTerms::getPart(EmittedBuffer buffer, int64_t byteOffset,
-                                  RankedTensorType type) {
-  View view = getView(buffer);
-  return add({view.buffer, view.begin + byteOffset, type});
-}
 
 //===----------------------------------------------------------------------===//
 // Parameters
@@ -115,56 +50,6 @@ EmittedBuffer ChunkTerms::getReport(StringRef quantity, RankedTensorType type) {
   result = current->emitOpError("reports '")
            << quantity << "', which only an update may";
   return createTemporary(type);
-}
-
-//===----------------------------------------------------------------------===//
-// Launches and collectives
-//===----------------------------------------------------------------------===//
-
-void ChunkTerms::launch(StringRef kernel, ArrayRef<EmittedBuffer> inputs,
-                        ArrayRef<EmittedBuffer> outputs,
-                        DictionaryAttr attributes) {
-  auto getTypes = [](ArrayRef<EmittedBuffer> list) {
-    return llvm::map_to_vector(
-        list, [](EmittedBuffer buffer) { return getView(buffer).type; });
-  };
-  auto getRanges = [](ArrayRef<EmittedBuffer> list) {
-    return llvm::map_to_vector(
-        list, [](EmittedBuffer buffer) { return getRange(buffer); });
-  };
-  const KernelSignature *signature = findKernelSignature(kernel);
-  std::optional<KernelSpec> spec = getKernelSpec(
-      kernel, getTypes(inputs), getTypes(outputs),
-      attributes ? attributes : DictionaryAttr::get(chunk.getContext()));
-  if (!signature || !spec) {
-    result = current->emitOpError("launches '")
-             << kernel << "', which is no kernel with these types";
-    return;
-  }
-  if (llvm::Error error = checkAgainstSignature(*spec)) {
-    result = current->emitOpError(llvm::toString(std::move(error)));
-    return;
-  }
-  program::runKernel(*spec, *signature, getRanges(inputs), getRanges(outputs),
-                     equal);
-}
-
-void ChunkTerms::communicate(const ir::EmittedCollective &collective) {
-  program::TermCollective terms;
-  terms.kind = collective.kind;
-  terms.reduction = collective.reduction;
-  if (auto shape = getTensorShape(getView(collective.input).type))
-    terms.type = shape->type;
-  terms.fill = collective.fill;
-  for (StringRef axis : collective.axes)
-    terms.group.axes.push_back(axis.str());
-  terms.group.stages.assign(collective.stages.begin(), collective.stages.end());
-  SmallVector<program::TermRange> inputs;
-  for (EmittedBuffer input :
-       {collective.input, collective.send, collective.receive})
-    if (input)
-      inputs.push_back(getRange(input));
-  program::runCollective(terms, inputs, getRange(collective.output), equal);
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,13 +101,7 @@ LogicalResult ChunkTerms::runOperator(Operation *op) {
     return op->emitOpError("has no term: expected an operator of the model or "
                            "of its backward; run mf-certify right behind "
                            "mf-build-backward");
-  if (compute.isView()) {
-    View view = values.lookup(op->getOperand(0));
-    view.type = cast<RankedTensorType>(op->getResult(0).getType());
-    values[op->getResult(0)] = view;
-  } else {
-    compute.emitInstructions(*this);
-  }
+  runCompute(compute);
   views.clear();
   return result;
 }

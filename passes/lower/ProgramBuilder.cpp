@@ -31,6 +31,58 @@ static DictionaryAttr getLossScaleSettings(ir::TrainingAttr training) {
   return attributes.getDictionary(training.getContext());
 }
 
+llvm::StringSet<> mf::passes::getTrainedParameters(ir::ModelOp model,
+                                                   int64_t stage) {
+  llvm::StringSet<> trained;
+  for (auto backward :
+       model.getBody().getOps<ir::GradientFunctionOpInterface>())
+    if (backward.getPlacement().getStage() == stage)
+      for (auto name : backward.getGradients().getAsRange<FlatSymbolRefAttr>())
+        trained.insert(name.getValue());
+  return trained;
+}
+
+std::string mf::passes::getHostReportName(StringRef quantity) {
+  return ("host.report." + quantity).str();
+}
+
+std::string mf::passes::getHostName(Role role) {
+  return ("host." + ascend::stringifyRole(role)).str();
+}
+
+/// The prefix of the parameter in the names of statics.
+static StringRef getStatePrefix(ir::State state) {
+  switch (state) {
+  case ir::State::Gradient:
+    return "gradient.";
+  case ir::State::FirstMoment:
+    return "first_moment.";
+  case ir::State::SecondMoment:
+    return "second_moment.";
+  case ir::State::Average:
+    return "average.";
+  case ir::State::SquareRows:
+    return "square_rows.";
+  case ir::State::SquareColumns:
+    return "square_columns.";
+  case ir::State::InstabilityRows:
+    return "instability_rows.";
+  case ir::State::InstabilityColumns:
+    return "instability_columns.";
+  case ir::State::Accumulated:
+    return "accumulated.";
+  case ir::State::Gathered:
+    return "gathered.";
+  case ir::State::Parameter:
+    break;
+  }
+  return "";
+}
+
+std::string mf::passes::getStateName(ir::State state, StringRef parameter) {
+  return (getStatePrefix(state) + parameter).str();
+}
+
 ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
                                ir::ScheduleOp schedule, int64_t inFlight,
                                bool fusesAccumulation)
@@ -59,11 +111,7 @@ ProgramBuilder::ProgramBuilder(ir::ModelOp model, SymbolTable &modelSymbols,
   declarations.setInsertionPointToStart(&body);
   getStream(names::compute, ascend::StreamKind::Compute);
 
-  for (auto backward :
-       model.getBody().getOps<ir::GradientFunctionOpInterface>())
-    if (backward.getPlacement().getStage() == stage)
-      for (auto name : backward.getGradients().getAsRange<FlatSymbolRefAttr>())
-        trainedHere[name.getValue()] = true;
+  trainedHere = getTrainedParameters(model, stage);
 }
 
 BufferType ProgramBuilder::getBufferType(Type tensor, ascend::Space space) {
@@ -170,30 +218,27 @@ StaticOp ProgramBuilder::getCoordinate(ArrayAttr axes) {
 StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
   auto param = modelSymbols.lookup<ir::ParamOp>(parameter);
   RankedTensorType stored = param.getStoredType();
-  auto get = [&](StringRef name, Role role) {
+  auto get = [&](Role role) {
     RankedTensorType type = ir::getStateType(param, state);
-    return getStatic((name + "." + parameter).str(), getBufferType(type), role,
+    return getStatic(getStateName(state, parameter), getBufferType(type), role,
                      parameter, {}, {},
                      getSlice(param, param.getStoredLayout(),
                               ir::getStateDims(param, state), type));
   };
   switch (state) {
   case ir::State::Gradient:
-    return get("gradient", Role::Gradient);
+    return get(Role::Gradient);
   case ir::State::FirstMoment:
-    return get("first_moment", Role::FirstMoment);
+    return get(Role::FirstMoment);
   case ir::State::SecondMoment:
-    return get("second_moment", Role::SecondMoment);
+    return get(Role::SecondMoment);
   case ir::State::Average:
-    return get("average", Role::Average);
+    return get(Role::Average);
   case ir::State::SquareRows:
-    return get("square_rows", Role::Factor);
   case ir::State::SquareColumns:
-    return get("square_columns", Role::Factor);
   case ir::State::InstabilityRows:
-    return get("instability_rows", Role::Factor);
   case ir::State::InstabilityColumns:
-    return get("instability_columns", Role::Factor);
+    return get(Role::Factor);
   case ir::State::Accumulated:
     return getAccumulated(param);
   case ir::State::Parameter:
@@ -218,8 +263,8 @@ StaticOp ProgramBuilder::getAccumulated(ir::ParamOp param) {
   StaticOp sum =
       type == param.getStoredType()
           ? getState(ir::State::Gradient, parameter)
-          : getStatic(("accumulated." + parameter).str(), getBufferType(type),
-                      Role::Accumulated, parameter, {}, {},
+          : getStatic(getStateName(ir::State::Accumulated, parameter),
+                      getBufferType(type), Role::Accumulated, parameter, {}, {},
                       getSlice(param, param.getAccumulatedLayout(), type));
   if (!llvm::is_contained(gradients, sum))
     gradients.push_back(sum);
@@ -231,8 +276,8 @@ StaticOp ProgramBuilder::getGathered(ir::ParamOp param) {
   if (!llvm::is_contained(gathered, param))
     gathered.push_back(param);
   return getStatic(
-      ("gathered." + parameter).str(), getBufferType(param.getReadType()),
-      Role::Gathered, parameter, {}, {},
+      getStateName(ir::State::Gathered, parameter),
+      getBufferType(param.getReadType()), Role::Gathered, parameter, {}, {},
       getSlice(param, param.getLayoutAttr(), param.getLocalType()));
 }
 

@@ -11,12 +11,24 @@
 #include "dialects/ascend/AscendDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mf::passes {
 
 /// Returns the name of the static that holds a rank's index in the group of
 /// ranks that differ in their coordinates on `axes`, which may be in any order.
 std::string getCoordinateName(mlir::Operation *op, mlir::ArrayAttr axes);
+
+/// Returns the name of the static that holds a state of a parameter.
+std::string getStateName(ir::State state, llvm::StringRef parameter);
+
+/// Returns the name of the host's copy of a value that a step reports, and of a
+/// static that the host passes to the step.
+std::string getHostReportName(llvm::StringRef quantity);
+std::string getHostName(ascend::Role role);
+
+/// Returns the parameters whose gradients are computed on a stage.
+llvm::StringSet<> getTrainedParameters(ir::ModelOp model, int64_t stage);
 
 /// The names of streams, routines and buffers in lowered programs.
 namespace names {
@@ -172,7 +184,7 @@ private:
   /// Streams and statics are declared together at the beginning.
   mlir::Operation *lastDeclaration = nullptr;
   llvm::StringMap<mlir::Operation *> declared;
-  llvm::StringMap<bool> trainedHere;
+  llvm::StringSet<> trainedHere;
   llvm::SmallVector<ascend::StaticOp> gradients;
   llvm::SmallVector<ir::ParamOp> gathered;
   llvm::SmallVector<ascend::StaticOp> reports;

@@ -1,6 +1,7 @@
 //===- StepBuilder.cpp - Schedules to steps -------------------------------===//
 
 #include "passes/lower/StepBuilder.h"
+#include "dialects/mf/CertificateAttribute.h"
 #include "passes/lower/LowerFunctions.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -74,7 +75,7 @@ Value StepBuilder::emitLoad(ir::LoadOp load, ValueRange after) {
   llvm::append_range(shape, tensor.getShape());
   Role role = getRole(load.getInput());
   Value host = getGlobal(program.getStatic(
-      ("host." + ascend::stringifyRole(role)).str(),
+      getHostName(role),
       program.getBufferType(
           RankedTensorType::get(shape, tensor.getElementType()),
           ascend::Space::Host),
@@ -130,7 +131,7 @@ Value StepBuilder::emitInputCopy(Value buffer, Role role) {
       program.getStream(names::hostToDevice, StreamKind::HostToDevice);
   auto type = cast<ascend::BufferType>(buffer.getType());
   Value host = getGlobal(program.getStatic(
-      ("host." + ascend::stringifyRole(role)).str(),
+      getHostName(role),
       program.getBufferType(type.getTensor(), ascend::Space::Host), role));
   return ascend::CopyOp::create(builder, loc,
                                 ascend::EventType::get(program.getContext()),
@@ -148,7 +149,7 @@ void StepBuilder::emitReports() {
     StringRef quantity = *device.getOf();
     auto type = cast<ascend::BufferType>(device.getType());
     ascend::StaticOp host = program.getStatic(
-        ("host.report." + quantity).str(),
+        getHostReportName(quantity),
         program.getBufferType(type.getTensor(), ascend::Space::Host),
         Role::Report, quantity);
     ascend::CopyOp::create(builder, loc, Type(), getGlobal(device),
@@ -252,9 +253,16 @@ void StepBuilder::emit() {
   emitReports();
 }
 
+DictionaryAttr StepBuilder::getCertificate() {
+  for (auto update : program.getModel().getBody().getOps<ir::UpdateOp>())
+    if (static_cast<int64_t>(update.getStage()) == program.getStage())
+      return update->getAttrOfType<DictionaryAttr>(ir::certificateAttribute);
+  return {};
+}
+
 LogicalResult StepBuilder::build() {
   builder.setInsertionPointToEnd(&program.getProgram().getBody().front());
-  auto step = ascend::StepOp::create(builder, loc);
+  auto step = ascend::StepOp::create(builder, loc, getCertificate());
   builder.createBlock(&step.getBody());
   if (failed(collect()))
     return failure();

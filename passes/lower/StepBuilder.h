@@ -61,6 +61,8 @@ private:
                        mlir::IntegerAttr microBatch, mlir::Value frame,
                        mlir::ValueRange arguments);
   void collectUpdate(ir::RunUpdateOp run);
+  /// The certificate of the stage's update; null if it has none.
+  mlir::DictionaryAttr getCertificate();
   void addLossGradient(ir::LossGradientOp loss);
   /// Passes a buffer that a call reads: that of the call which made `input`, or
   /// a message for a received value.

@@ -94,6 +94,7 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
     split.recomputeTasks = RecomputeTasks::Always;
   model.addPass(createSplitChunks(split));
   model.addPass(createInsertOptimizer());
+  model.addPass(createCertifyUpdate());
   if (options.foldGradientScales && !options.forCann) {
     FoldGradientScalesOptions fold;
     fold.printPlan = options.printPlan;

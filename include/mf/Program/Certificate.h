@@ -11,6 +11,7 @@
 #define MF_PROGRAM_CERTIFICATE_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +67,14 @@ struct Certificate {
            numArguments == other.numArguments &&
            numGradients == other.numGradients;
   }
+};
+
+/// The terms of what a stage's step leaves beside gradients.
+struct StepCertificate {
+  /// Statics, by name, that the step writes for the next one or for the host.
+  std::vector<CertifiedResult> results;
+  /// The gradient of a loss, if the stage has one.
+  std::optional<Term> lossGradient;
 };
 
 } // namespace mf::program

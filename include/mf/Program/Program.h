@@ -217,6 +217,8 @@ struct StageProgram {
   std::vector<Routine> routines;
   std::vector<Frame> frames;
   InstructionList step;
+  /// The values that the step has to leave, if it says so.
+  std::optional<StepCertificate> computes;
   int64_t arenaBytes = 0;
   int64_t hostBytes = 0;
   std::optional<int64_t> maxLiveBytes;

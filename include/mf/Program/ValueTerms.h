@@ -37,6 +37,10 @@ private:
 Term getInputTerm(llvm::StringRef kind, uint64_t number);
 Term getInputTerm(llvm::StringRef kind, llvm::StringRef name);
 
+/// Returns the term of a tensor whose elements are all `value` from the first
+/// step on.
+Term getConstantTerm(double value);
+
 /// Maps terms to the terms of the values that they are equal to.
 using EqualTerms = std::unordered_map<Term, Term>;
 
@@ -90,7 +94,8 @@ Term getSum(Term before, Term addend, const TensorShape &from,
 Term getZeroTerm(const TensorShape &shape);
 
 /// Runs a kernel. Its outputs get new terms, replaced by those that `equal`
-/// maps them to.
+/// maps them to. A kernel that reads a gradient and factors gets the same terms
+/// as one that reads the product.
 void runKernel(const KernelSpec &spec, const KernelSignature &signature,
                llvm::ArrayRef<TermRange> inputs,
                llvm::ArrayRef<TermRange> outputs, const EqualTerms &equal);

@@ -84,8 +84,12 @@ llvm::Error verifyDistribution(const Program &program);
 /// Then proves that calls pass the right messages to each other: a forward
 /// receives loads and outputs, and a backward gradients, of its own
 /// micro-batch, and all micro-batches receive them from the same chunks. The
-/// kernels themselves are trusted. Routines that update parameters have no
-/// certificate.
+/// kernels themselves are trusted.
+///
+/// If a step has a certificate (StageProgram::computes), proves that the step
+/// leaves the stated values in parameters, state and reports, leaves all other
+/// values that outlive it unchanged, and passes the gradient of losses to
+/// calls.
 llvm::Error verifyComputation(const Program &program);
 
 /// Runs verifyMemory and verifyProgress for all stages and returns the first

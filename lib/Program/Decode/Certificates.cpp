@@ -14,8 +14,10 @@ public:
       : op(op), attribute(attribute) {}
 
   FailureOr<Certificate> decode();
+  FailureOr<StepCertificate> decodeStep();
 
 private:
+  LogicalResult checkKeys(ArrayRef<StringRef> known);
   LogicalResult decodeResults(StringRef key,
                               std::vector<CertifiedResult> &results);
   LogicalResult decodeNumber(StringRef key, int64_t &number);
@@ -102,14 +104,32 @@ LogicalResult CertificateDecoder::decodeTaken() {
   return success();
 }
 
-FailureOr<Certificate> CertificateDecoder::decode() {
+LogicalResult CertificateDecoder::checkKeys(ArrayRef<StringRef> known) {
   for (NamedAttribute named : attribute)
-    if (!llvm::is_contained({"arguments", "output_gradients", "outputs",
-                             "losses", "input_gradients", "gradients",
-                             "records", "equal", "taken"},
-                            named.getName().getValue()))
+    if (!llvm::is_contained(known, named.getName().getValue()))
       return op->emitError("computes: unknown key ") << named.getName();
-  if (failed(decodeNumber("arguments", result.numArguments)) ||
+  return success();
+}
+
+FailureOr<StepCertificate> CertificateDecoder::decodeStep() {
+  StepCertificate step;
+  if (failed(checkKeys({"results", "loss_gradient"})) ||
+      failed(decodeResults("results", step.results)))
+    return failure();
+  if (Attribute given = attribute.get("loss_gradient")) {
+    std::optional<int64_t> term = getInteger(given);
+    if (!term)
+      return refuse("loss_gradient", "a term");
+    step.lossGradient = static_cast<Term>(*term);
+  }
+  return std::move(step);
+}
+
+FailureOr<Certificate> CertificateDecoder::decode() {
+  if (failed(checkKeys({"arguments", "output_gradients", "outputs", "losses",
+                        "input_gradients", "gradients", "records", "equal",
+                        "taken"})) ||
+      failed(decodeNumber("arguments", result.numArguments)) ||
       failed(decodeNumber("output_gradients", result.numGradients)) ||
       failed(decodeResults("outputs", result.outputs)) ||
       failed(decodeResults("losses", result.losses)) ||
@@ -124,6 +144,11 @@ FailureOr<Certificate> CertificateDecoder::decode() {
 FailureOr<Certificate> decodeCertificate(Operation *op,
                                          DictionaryAttr attribute) {
   return CertificateDecoder(op, attribute).decode();
+}
+
+FailureOr<StepCertificate> decodeStepCertificate(Operation *op,
+                                                 DictionaryAttr attribute) {
+  return CertificateDecoder(op, attribute).decodeStep();
 }
 
 } // namespace mf::program

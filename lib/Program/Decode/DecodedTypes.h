@@ -29,6 +29,10 @@ mlir::FailureOr<BufferShape> decodeType(mlir::Operation *op, mlir::Type type);
 mlir::FailureOr<LossScale> decodeLossScale(mlir::Operation *op,
                                            mlir::DictionaryAttr attribute);
 
+/// Decodes the certificate of a step.
+mlir::FailureOr<StepCertificate>
+decodeStepCertificate(mlir::Operation *op, mlir::DictionaryAttr attribute);
+
 /// Decodes the certificate of a chunk, whose results are lists of [name, term].
 mlir::FailureOr<Certificate> decodeCertificate(mlir::Operation *op,
                                                mlir::DictionaryAttr attribute);

@@ -315,6 +315,14 @@ LogicalResult StageDecoder::decodeStep() {
   if (failed(list))
     return failure();
   context.stage.step = std::move(*list);
+  ascend::StepOp step = *steps.begin();
+  if (std::optional<DictionaryAttr> computes = step.getComputes()) {
+    FailureOr<StepCertificate> certificate =
+        decodeStepCertificate(step, *computes);
+    if (failed(certificate))
+      return failure();
+    context.stage.computes = std::move(*certificate);
+  }
   return success();
 }
 

@@ -11,24 +11,31 @@ namespace mf::tools {
 
 size_t IrSaboteur::draw(size_t count) { return random() % count; }
 
-/// Whether an operation computes something for a chunk. The step's begin is
-/// broken where it converts parameters.
+/// Whether an operation of the step's own copies or sums what is kept.
+static bool usesStatics(Operation *op) {
+  return isa<ascend::CopyOp, ascend::CollectiveOp>(op) &&
+         llvm::any_of(op->getOperands(), [](Value operand) {
+           return operand.getDefiningOp<ascend::GlobalOp>() != nullptr;
+         });
+}
+
+/// Whether an operation computes something that a certificate has.
 bool IrSaboteur::isBreakable(Operation *op) {
   Operation *parent = op->getParentOp();
   if (isa<ir::ChunkOp, ir::ForwardOp, ir::RecomputeOp, ir::BackwardOp,
-          ir::BackwardWeightsOp>(parent))
+          ir::BackwardWeightsOp, ir::UpdateOp>(parent))
     return !isa<ir::CutOp, ir::GetParamOp>(op);
   if (isa<ir::ScheduleOp>(parent))
     return isa<ir::RunForwardOp, ir::RunRecomputeOp, ir::RunBackwardOp,
-               ir::RunBackwardWeightsOp>(op);
-  if (auto call = dyn_cast<ascend::CallOp>(op))
-    return call.getFrame() != nullptr;
-  auto routine = dyn_cast<ascend::RoutineOp>(parent);
-  if (routine && routine.getLayout())
-    return isa<ascend::LaunchOp, ascend::CopyOp, ascend::CollectiveOp,
-               ascend::SlotOp>(op);
-  auto launch = dyn_cast<ascend::LaunchOp>(op);
-  return launch && launch.getKernel() == "aclnnCast";
+               ir::RunBackwardWeightsOp, ir::RunUpdateOp, ir::LossGradientOp>(
+        op);
+  if (isa<ascend::CallOp>(op))
+    return true;
+  if (isa<ascend::StepOp>(parent))
+    return usesStatics(op);
+  return isa<ascend::RoutineOp>(parent) &&
+         isa<ascend::LaunchOp, ascend::CopyOp, ascend::CollectiveOp,
+             ascend::SlotOp>(op);
 }
 
 /// An operation with a result gives way to an operand of its type; one on

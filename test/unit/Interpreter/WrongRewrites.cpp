@@ -492,6 +492,8 @@ const WrongRewrite list[] = {
      doesNotDivideByTheLossScale, "AdamW"},
     {"mf-insert-optimizer", "ClipsByTheNormOfOneStage", stagesYaml,
      clipsByTheNormOfOneStage, "waits for the other members of 'pp'"},
+    {"mf-certify-update", "SkipsAnUpdate", stagesYaml, skipsAnUpdate,
+     "parameter 'layers.0.norm.weight'"},
     {"mf-fold-gradient-scales", "DropsAFactor", stagesYaml, dropsAFactor,
      "parameter 'layers.0.norm.weight'"},
     {"mf-fold-gradient-scales", "TakesTheNormOfScaledGradients", stagesYaml,

@@ -43,16 +43,6 @@ public:
     return mutate(program, stage, pickList(stage), mutation);
   }
 
-  /// The same for routines of chunks, and for what the step gives to them.
-  bool mutateChunks(Program &program, Mutation mutation) {
-    StageProgram &stage = pick(program.stages);
-    InstructionList &list = pickList(stage);
-    for (const Routine &routine : stage.routines)
-      if (&list == &routine.body && !routine.layout)
-        return false;
-    return mutate(program, stage, list, mutation);
-  }
-
 private:
   bool mutate(Program &program, StageProgram &stage, InstructionList &list,
               Mutation mutation) {

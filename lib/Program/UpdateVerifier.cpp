@@ -1,0 +1,262 @@
+//===- UpdateVerifier.cpp - Does a step leave what it should? -------------===//
+//
+// Runs what a step does beside its chunks on terms. A call on a frame makes of
+// each static that it writes a sum of so many calls; behind the last of them
+// that is the gradient of the step, from which the certificate begins.
+//
+//===----------------------------------------------------------------------===//
+
+#include "UpdateVerifier.h"
+#include "mf/Program/LocatedError.h"
+#include "llvm/ADT/StringMap.h"
+#include <set>
+
+using llvm::Error;
+
+namespace mf::program {
+
+namespace {
+
+/// The statics that a routine uses, by number.
+struct UsedStatics {
+  std::set<uint32_t> read, written;
+};
+
+class UpdateVerifier {
+public:
+  UpdateVerifier(const Program &program, const StageProgram &stage,
+                 const StaticTerms &statics)
+      : stage(stage), statics(statics), certificate(*stage.computes),
+        run(program, statics, none), used(stage.routines.size()) {}
+
+  Error verify();
+  /// To say in errors what makes a wrong term.
+  void noteMakers() { run.noteMakers(); }
+
+private:
+  void findUses();
+  Error runOnFrame(const Call &call, uint32_t location);
+  Error checkRead(const Call &call, uint32_t number, uint32_t location);
+  Error checkLossGradient(const Call &call, uint32_t location);
+  Error addTo(const Call &call, uint32_t number, uint32_t location);
+  Error checkResult(const CertifiedResult &result);
+  Error checkKept(uint32_t number);
+  Term read(uint32_t number) {
+    return run.getStatic(number).read(0, stage.statics[number].bytes);
+  }
+  std::string describe(Term found) const;
+  Error makeError(uint32_t location, const llvm::Twine &message) const {
+    return llvm::make_error<LocatedError>(location, message);
+  }
+
+  const StageProgram &stage;
+  const StaticTerms &statics;
+  const StepCertificate &certificate;
+  const EqualTerms none;
+  ChunkRun run;
+  /// By routine, of those on frames.
+  std::vector<UsedStatics> used;
+  /// How many calls on frames write a static, and how many have.
+  std::map<uint32_t, int64_t> numCalls, numDone;
+  /// The last instruction of the step, for errors.
+  uint32_t last = 0;
+};
+
+} // namespace
+
+std::string UpdateVerifier::describe(Term found) const {
+  const std::string maker = run.getMaker(found);
+  return describeTerm(found) +
+         (maker.empty() ? ", which no launch makes" : " of " + maker);
+}
+
+/// The sum of what calls of chunks have added so far.
+static Term getPartialSum(const Static &buffer, int64_t calls) {
+  return TermHash("calls")
+      .add(buffer.name)
+      .add(static_cast<uint64_t>(calls))
+      .get();
+}
+
+/// A sum over all calls of chunks.
+static Term getTotal(const Static &buffer) {
+  return getInputTerm("total", buffer.of.empty() ? buffer.name : buffer.of);
+}
+
+void UpdateVerifier::findUses() {
+  for (auto [routine, uses] : llvm::zip_equal(stage.routines, used)) {
+    if (!routine.layout)
+      continue;
+    for (const Instruction &instruction : routine.body.instructions)
+      for (const MemoryAccess &access : instruction.accesses) {
+        const Buffer &buffer = routine.body.buffers[access.operand.buffer];
+        if (buffer.kind != BufferKind::Static)
+          continue;
+        (access.access == Access::In ? uses.read : uses.written)
+            .insert(buffer.index);
+      }
+  }
+  for (const Call &call : stage.step.calls)
+    if (call.frame)
+      for (uint32_t number : used[call.routine].written)
+        ++numCalls[number];
+}
+
+//===----------------------------------------------------------------------===//
+// Calls on frames
+//===----------------------------------------------------------------------===//
+
+Error UpdateVerifier::checkRead(const Call &call, uint32_t number,
+                                uint32_t location) {
+  const Static &buffer = stage.statics[number];
+  if (read(number) == statics.get(number).read(0, buffer.bytes))
+    return Error::success();
+  return makeError(location, "'" + stage.routines[call.routine].name +
+                                 "' reads '" + buffer.name +
+                                 "' behind a change of it: it is " +
+                                 describe(read(number)));
+}
+
+/// The only gradient that no task makes is that of losses.
+Error UpdateVerifier::checkLossGradient(const Call &call, uint32_t location) {
+  for (const Operand &argument : call.arguments) {
+    const Buffer &buffer = stage.step.buffers[argument.buffer];
+    if (buffer.kind != BufferKind::Static)
+      continue;
+    const Term found = run.resolve(stage.step, argument).read();
+    if (found == certificate.lossGradient)
+      continue;
+    return makeError(
+        location,
+        "'" + stage.routines[call.routine].name + "' takes '" + buffer.name +
+            "' as the gradient of a loss: expected " +
+            (certificate.lossGradient
+                 ? "the term " + describeTerm(*certificate.lossGradient)
+                 : "none, as the stage has no loss") +
+            ", but found " + describe(found));
+  }
+  return Error::success();
+}
+
+Error UpdateVerifier::addTo(const Call &call, uint32_t number,
+                            uint32_t location) {
+  const Static &buffer = stage.statics[number];
+  int64_t &done = numDone[number];
+  const Term expected = done == 0 ? statics.get(number).read(0, buffer.bytes)
+                                  : getPartialSum(buffer, done);
+  if (read(number) != expected)
+    return makeError(location, "'" + stage.routines[call.routine].name +
+                                   "' adds to '" + buffer.name +
+                                   "', in which is no sum of calls before it, "
+                                   "but " +
+                                   describe(read(number)));
+  ++done;
+  run.getStatic(number).write(0, buffer.bytes,
+                              done == numCalls[number]
+                                  ? getTotal(buffer)
+                                  : getPartialSum(buffer, done));
+  return Error::success();
+}
+
+Error UpdateVerifier::runOnFrame(const Call &call, uint32_t location) {
+  const UsedStatics &uses = used[call.routine];
+  for (uint32_t number : uses.read)
+    if (uses.written.count(number) == 0)
+      if (Error error = checkRead(call, number, location))
+        return error;
+  if (Error error = checkLossGradient(call, location))
+    return error;
+  for (uint32_t number : uses.written)
+    if (Error error = addTo(call, number, location))
+      return error;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The end of the step
+//===----------------------------------------------------------------------===//
+
+Error UpdateVerifier::checkResult(const CertifiedResult &result) {
+  for (auto [number, buffer] : llvm::enumerate(stage.statics)) {
+    if (buffer.name != result.name)
+      continue;
+    const Term found = read(static_cast<uint32_t>(number));
+    if (found == result.term)
+      return Error::success();
+    return makeError(last, "the step does not compute '" + result.name +
+                               "' as the model's update does: expected the "
+                               "term " +
+                               describeTerm(result.term) + ", but found " +
+                               describe(found));
+  }
+  return makeError(last, "the step has no '" + result.name +
+                             "', which the model's update makes");
+}
+
+/// Whether a static has a value that the next step, or a checkpoint, needs.
+static bool isKept(const Static &buffer) {
+  switch (buffer.role) {
+  case Role::Parameter:
+  case Role::Table:
+  case Role::FirstMoment:
+  case Role::SecondMoment:
+  case Role::Average:
+  case Role::Factor:
+    return true;
+  case Role::Constant:
+    return buffer.init.has_value();
+  default:
+    return false;
+  }
+}
+
+Error UpdateVerifier::checkKept(uint32_t number) {
+  const Static &buffer = stage.statics[number];
+  const Term found = read(number);
+  if (!isKept(buffer) || found == StaticTerms::getInitial(buffer))
+    return Error::success();
+  return makeError(last, "the step changes '" + buffer.name +
+                             "', which the model's update leaves: it becomes " +
+                             describe(found));
+}
+
+Error UpdateVerifier::verify() {
+  findUses();
+  for (const Instruction &instruction :
+       llvm::ArrayRef(stage.step.instructions)
+           .drop_front(statics.getNumInstructions())) {
+    last = instruction.location;
+    const Call *call = stage.step.getCall(instruction);
+    if (!call || !call->frame) {
+      run.runStep(stage, instruction);
+      continue;
+    }
+    if (Error error = runOnFrame(*call, instruction.location))
+      return error;
+  }
+  llvm::StringMap<bool> named;
+  for (const CertifiedResult &result : certificate.results) {
+    named[result.name] = true;
+    if (Error error = checkResult(result))
+      return error;
+  }
+  for (uint32_t number = 0; number < stage.statics.size(); ++number)
+    if (!named.contains(stage.statics[number].name))
+      if (Error error = checkKept(number))
+        return error;
+  return Error::success();
+}
+
+/// The second run of a step that is wrong finds out what makes what it leaves.
+Error verifyStep(const Program &program, const StageProgram &stage,
+                 const StaticTerms &statics) {
+  Error error = UpdateVerifier(program, stage, statics).verify();
+  if (!error)
+    return Error::success();
+  llvm::consumeError(std::move(error));
+  UpdateVerifier again(program, stage, statics);
+  again.noteMakers();
+  return again.verify();
+}
+
+} // namespace mf::program

@@ -1,0 +1,47 @@
+//===- UpdateTerms.h - Terms of what an update leaves -----------*- C++ -*-===//
+
+#ifndef MF_PASSES_CERTIFY_UPDATETERMS_H
+#define MF_PASSES_CERTIFY_UPDATETERMS_H
+
+#include "passes/certify/TermEmitter.h"
+#include "llvm/ADT/StringSet.h"
+#include <map>
+
+namespace mf::passes {
+
+/// Runs the update of a stage on terms, and what the step adds to it: the mean
+/// of losses and their gradient.
+class UpdateTerms : public TermEmitter {
+public:
+  explicit UpdateTerms(ir::UpdateOp update);
+
+  /// Runs all operators of the update. Reports at an operator what has no term.
+  mlir::LogicalResult run();
+  /// The terms that the update leaves in statics of a stage, by their names.
+  std::vector<program::CertifiedResult> getResults() const;
+  /// None if the stage has no loss.
+  std::optional<program::Term> getLossGradient() const { return lossGradient; }
+
+  ir::EmittedBuffer getState(ir::State state,
+                             llvm::StringRef parameter) override;
+  ir::EmittedBuffer getReport(llvm::StringRef quantity,
+                              mlir::RankedTensorType type) override;
+
+private:
+  mlir::LogicalResult runOperator(mlir::Operation *op);
+  void runLosses();
+  View createHostScalar(mlir::RankedTensorType type, unsigned argument);
+  View multiply(const View &value, double factor);
+  ir::State getOwnState(ir::State state, ir::ParamOp param) const;
+  program::Term getInitial(ir::State state, ir::ParamOp param) const;
+
+  ir::UpdateOp update;
+  llvm::StringSet<> trained;
+  /// By the names of their statics.
+  std::map<std::string, View> states, results;
+  std::optional<program::Term> lossGradient;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_CERTIFY_UPDATETERMS_H
