@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+include "dialects/ascend/AscendCannCalls.td"
 include "dialects/ascend/AscendKernelBase.td"
 
 //===----------------------------------------------------------------------===//
@@ -15,6 +16,15 @@ include "dialects/ascend/AscendKernelBase.td"
 //===----------------------------------------------------------------------===//
 
 def GatherRows : Kernel<"mfGatherRows", "makeGatherRows"> {
+  defvar rowsOfSelf = RowsOf<"self">;
+  let cannBody = rowsOfSelf.text # [{
+    for (int64_t i = 0; i < countParts(index, 1); ++i)
+      stream.call(MF_CANN(aclnnIndexSelect), tensor(takePart(self, 2, i)),
+                  int64_t{0}, tensor(takePart(local, 1, i)),
+                  tensor(takePart(out, 2, i)));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(out),
+                tensor(withColumn(outside)), scalar(0));}];
+  let cannHeaders = rowsOfSelf.headers # ["index_select"];
   let summary = "rows of a tensor by index, in each batch";
   let parts = "+*Th, *m -> *mh";
   let description = [{self is [..., rows, width], index [..., places]; an index
@@ -27,6 +37,18 @@ def GatherRows : Kernel<"mfGatherRows", "makeGatherRows"> {
 }
 
 def GatherRowsBackward : Kernel<"mfGatherRowsBackward", "makeGatherRowsGrad"> {
+  // Rows that an index outside has add zeros to the first one.
+  defvar rowsOfGradient = RowsOf<"gradInput">;
+  let cannBody = rowsOfGradient.text # [{
+    const CannTensor kept = stream.makeScratch(gradOutput.dims, gradOutput.type);
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(kept), tensor(gradOutput));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(kept),
+                tensor(withColumn(outside)), scalar(0));
+    for (int64_t i = 0; i < countParts(index, 1); ++i)
+      stream.call(MF_CANN(aclnnEmbeddingDenseBackward), tensor(takePart(kept, 2, i)),
+                  tensor(takePart(local, 1, i)), static_cast<uint64_t>(numRows),
+                  ~uint64_t{0}, false, tensor(takePart(gradInput, 2, i)));}];
+  let cannHeaders = rowsOfGradient.headers # ["embedding_dense_backward"];
   let summary = "gradient of mfGatherRows with respect to self";
   let parts = "+*mh, *m -> *Th";
   let description = [{Sums in the order of the index, in fp32; zeros for a row
@@ -39,6 +61,15 @@ def GatherRowsBackward : Kernel<"mfGatherRowsBackward", "makeGatherRowsGrad"> {
 }
 
 def MoeTokenPermute : Kernel<"aclnnMoeTokenPermute", "makeTokenPermute"> {
+  let cannBody = [{
+    const CannTensor experts = stream.makeScratch(indices.dims, ACL_INT32);
+    stream.call(MF_CANN(aclnnCast), tensor(indices), ACL_INT32, tensor(experts));
+    for (int64_t i = 0; i < countParts(indices, 1); ++i)
+      stream.call(MF_CANN(aclnnMoeTokenPermute), tensor(takePart(tokens, 2, i)),
+                  tensor(withColumn(takePart(experts, 1, i))), int64_t{0}, false,
+                  tensor(takePart(permuteTokens, 2, i)),
+                  tensor(takePart(sortedIndices, 1, i)));}];
+  let cannHeaders = ["cast", "moe_token_permute"];
   let summary = "tokens sorted by the number of their expert";
   let parts = "*TH, *T -> *TH, *T";
   let description = [{Stable and ascending in each batch: token i goes to row
@@ -52,6 +83,12 @@ def MoeTokenPermute : Kernel<"aclnnMoeTokenPermute", "makeTokenPermute"> {
 }
 
 def MoeTokenUnpermute : Kernel<"aclnnMoeTokenUnpermute", "makeTokenUnpermute"> {
+  let cannBody = [{
+    for (int64_t i = 0; i < countParts(sortedIndices, 1); ++i)
+      stream.call(MF_CANN(aclnnMoeTokenUnpermute),
+                  tensor(takePart(permutedTokens, 2, i)),
+                  tensor(takePart(sortedIndices, 1, i)), nullptr, false, nullptr,
+                  tensor(takePart(out, 2, i)));}];
   let summary = "tokens back in the order before aclnnMoeTokenPermute";
   let parts = "+*Th, *T -> *Th";
   let description = [{out[i] = permutedTokens[sortedIndices[i]] in each batch,
@@ -132,6 +169,22 @@ def ExpertMatmul
 
 def GroupedMatmul
     : ExpertMatmulKernel<"aclnnGroupedMatmul", "makeGroupedMatmul"> {
+  let cannBody = [{
+    // CANN does not write the rows behind those of the last expert.
+    const CannTensor sizes = stream.makeScratch(counts.dims, ACL_INT64);
+    stream.call(MF_CANN(aclnnCast), tensor(counts), ACL_INT64, tensor(sizes));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(out));
+    for (int64_t i = 0; i < countParts(x, 2); ++i) {
+      const CannTensor matrices = takePart(weight, 3, i % weight.dims[0]);
+      stream.call(MF_CANN(aclnnGroupedMatmulV4), list({takePart(x, 2, i)}),
+                  list({transpose_weight ? transpose(matrices) : matrices}), nullptr,
+                  nullptr, nullptr, nullptr, nullptr, nullptr,
+                  tensor(takePart(sizes, 1, i)), nullptr, nullptr, nullptr,
+                  int64_t{3}, int64_t{0}, int64_t{1}, int64_t{0},
+                  list({takePart(out, 2, i)}), nullptr, nullptr);
+    }
+  }];
+  let cannHeaders = ["cast", "zero", "grouped_matmul_v4"];
   let summary = "rows of each expert times its weight, all experts at once";
   let description = [{mfExpertMatmul with all experts at once, and its bits but
     for few rows in fp32, which it multiplies in a way of its own. Of aclnn's,
@@ -153,6 +206,19 @@ def ExpertMatmulWeightGrad
 def GroupedMatmulWeightGrad
     : ExpertWeightGradKernel<"mfGroupedMatmulWeightGrad",
                              "makeGroupedWeightGrad"> {
+  let cannBody = [{
+    stream.require(x.dims[0] == 1, "expected rows of one group");
+    const CannTensor sizes = stream.makeScratch(counts.dims, ACL_INT64);
+    stream.call(MF_CANN(aclnnCast), tensor(counts), ACL_INT64, tensor(sizes));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(gradWeight));
+    for (int64_t i = 0; i < countParts(x, 2); ++i)
+      stream.call(MF_CANN(aclnnGroupedMatmulV4),
+                  list({transpose(takePart(x, 2, i))}),
+                  list({takePart(gradOutput, 2, i)}), nullptr, nullptr, nullptr,
+                  nullptr, nullptr, nullptr, tensor(takePart(sizes, 1, i)), nullptr,
+                  nullptr, nullptr, int64_t{3}, int64_t{2}, int64_t{1}, int64_t{0},
+                  list({takePart(gradWeight, 3, i)}), nullptr, nullptr);}];
+  let cannHeaders = ["cast", "zero", "grouped_matmul_v4"];
   let summary = "gradient of aclnnGroupedMatmul with respect to the weight";
   let description = [{mfExpertMatmulWeightGrad with all experts at once, and its
     bits: aclnnGroupedMatmul with groupType 2 and x transposed.}];

@@ -34,6 +34,7 @@ class UnaryKernel<string kernelName> : Kernel<kernelName, "makeUnary"> {
 
 // `value` is a host scalar, whose name differs among the operators of aclnn.
 class ScalarKernel<string kernelName> : UnaryKernel<kernelName> {
+  let cann = "tensor(self), scalar(value), tensor(out)";
   let attributes = (attrs Double:$value);
 }
 

@@ -44,14 +44,31 @@ def Div : BinaryKernel<"aclnnDiv"> {
 }
 
 class CompareKernel<string kernelName> : ScalarKernel<kernelName> {
+  let cann = "";
+  let cannBody = [{
+    const CannTensor holds = stream.makeScratch(self.dims, ACL_BOOL);
+    stream.call(MF_CANN(}] # kernelName # [{), tensor(self), scalar(value), tensor(holds));
+    stream.call(MF_CANN(aclnnCast), tensor(holds), out.type, tensor(out));}];
   let description = [{1 or 0 of self's type; aclnn's result is a bool. NaN
     compares as IEEE 754 says.}];
 }
 
-def GtScalar : CompareKernel<"aclnnGtScalar"> { let summary = "self > value"; }
-def GeScalar : CompareKernel<"aclnnGeScalar"> { let summary = "self >= value"; }
-def LtScalar : CompareKernel<"aclnnLtScalar"> { let summary = "self < value"; }
-def NeScalar : CompareKernel<"aclnnNeScalar"> { let summary = "self != value"; }
+def GtScalar : CompareKernel<"aclnnGtScalar"> {
+  let summary = "self > value";
+  let cannHeaders = ["gt_scalar", "cast"];
+}
+def GeScalar : CompareKernel<"aclnnGeScalar"> {
+  let summary = "self >= value";
+  let cannHeaders = ["ge_scalar", "cast"];
+}
+def LtScalar : CompareKernel<"aclnnLtScalar"> {
+  let summary = "self < value";
+  let cannHeaders = ["lt_scalar", "cast"];
+}
+def NeScalar : CompareKernel<"aclnnNeScalar"> {
+  let summary = "self != value";
+  let cannHeaders = ["ne_scalar", "cast"];
+}
 
 def GeTensor : BinaryKernel<"aclnnGeTensor"> {
   let summary = "self >= other";
@@ -61,10 +78,12 @@ def GeTensor : BinaryKernel<"aclnnGeTensor"> {
 }
 
 def RemainderTensorScalar : ScalarKernel<"aclnnRemainderTensorScalar"> {
+  let cannHeaders = ["remainder"];
   let summary = "self - value * floor(self / value)";
   let description = "Has the sign of `value`, which is finite and not 0.";
 }
 def FloorDivides : ScalarKernel<"aclnnFloorDivides"> {
+  let cannHeaders = ["floor_divide"];
   let summary = "floor(self / value)";
   let description = "`value` is finite and not 0.";
 }
@@ -74,6 +93,12 @@ def FloorDivides : ScalarKernel<"aclnnFloorDivides"> {
 //===----------------------------------------------------------------------===//
 
 def Topk : Kernel<"aclnnTopk", "makeTopk"> {
+  let cannBody = [{
+    const CannTensor places = stream.makeScratch(indices.dims, ACL_INT64);
+    stream.call(MF_CANN(aclnnTopk), tensor(self), k, getLastDim(self), true, true,
+                tensor(values), tensor(places));
+    stream.call(MF_CANN(aclnnCast), tensor(places), ACL_INT32, tensor(indices));}];
+  let cannHeaders = ["topk", "cast"];
   let summary = "the k largest elements of the last dimension, descending";
   let parts = "*E -> *K, *K";
   let description = [{Of equal elements the one with the lower index comes
@@ -90,6 +115,12 @@ def Topk : Kernel<"aclnnTopk", "makeTopk"> {
 }
 
 def Sort : Kernel<"aclnnSort", "makeSort"> {
+  let cannBody = [{
+    const CannTensor places = stream.makeScratch(indices.dims, ACL_INT64);
+    stream.call(MF_CANN(aclnnSort), tensor(self), true, getLastDim(self), false,
+                tensor(values), tensor(places));
+    stream.call(MF_CANN(aclnnCast), tensor(places), ACL_INT32, tensor(indices));}];
+  let cannHeaders = ["sort", "cast"];
   let summary = "the last dimension in ascending order";
   let parts = "*E -> *E, *E";
   let description = [{Stable; NaN comes last, 0 and -0 are equal. Also of i32.
@@ -104,6 +135,7 @@ def Sort : Kernel<"aclnnSort", "makeSort"> {
 }
 
 def Gather : Kernel<"aclnnGather", "makeGather"> {
+  let cann = "tensor(self), getLastDim(self), tensor(index), tensor(out)";
   let summary = "elements of the last dimension by index";
   let parts = "+*E, *K -> *K";
   let description = [{out[.., j] = self[.., index[.., j]]; an index outside of
@@ -116,6 +148,16 @@ def Gather : Kernel<"aclnnGather", "makeGather"> {
 }
 
 def ScatterElements : Kernel<"mfScatterElements", "makeScatterElements"> {
+  let cannBody = [{
+    const CannTensor sums = stream.makeFloat(out), added = stream.makeFloat(src);
+    if (src.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(src), ACL_FLOAT, tensor(added));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(sums));
+    stream.call(MF_CANN(aclnnScatterAdd), tensor(sums), getLastDim(out),
+                tensor(index), tensor(added), tensor(sums));
+    if (out.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(sums), out.type, tensor(out));}];
+  let cannHeaders = ["cast", "zero", "scatter_add"];
   let summary = "out[.., index[.., j]] += src[.., j] on zeros";
   let parts = "+*K, *K -> *E";
   let description = [{Gradient of aclnnGather: aclnnScatterAdd to zeros, along
@@ -128,6 +170,29 @@ def ScatterElements : Kernel<"mfScatterElements", "makeScatterElements"> {
 }
 
 def OneHot : Kernel<"aclnnOneHot", "makeOneHot"> {
+  let cannBody = [{
+    // Ones are added to zeros; an index outside adds 0 to the first column.
+    const CannTensor column = stream.makeScratch(self.dims, ACL_INT32);
+    const CannTensor outside = stream.makeScratch(self.dims, ACL_BOOL);
+    const CannTensor above = stream.makeScratch(self.dims, ACL_BOOL);
+    const CannTensor ones = stream.makeScratch(self.dims, ACL_FLOAT);
+    const CannTensor sums = stream.makeFloat(out);
+    stream.call(MF_CANN(aclnnLtScalar), tensor(self), integer(0), tensor(outside));
+    stream.call(MF_CANN(aclnnGeScalar), tensor(self), integer(out.dims.back()),
+                tensor(above));
+    stream.call(MF_CANN(aclnnInplaceLogicalOr), tensor(outside), tensor(above));
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(column), tensor(self));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(column),
+                tensor(outside), integer(0));
+    stream.call(MF_CANN(aclnnLogicalNot), tensor(outside), tensor(above));
+    stream.call(MF_CANN(aclnnCast), tensor(above), ACL_FLOAT, tensor(ones));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(sums));
+    stream.call(MF_CANN(aclnnScatterAdd), tensor(sums), getLastDim(out),
+                tensor(withColumn(column)), tensor(withColumn(ones)), tensor(sums));
+    if (out.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(sums), out.type, tensor(out));}];
+  let cannHeaders = ["lt_scalar", "ge_scalar", "logical_or", "copy", "logical_not",
+                     "masked_fill_scalar", "cast", "zero", "scatter_add"];
   let summary = "1 at the index, 0 elsewhere";
   let parts = "* -> *E";
   let description = [{aclnn's numClasses is the last size of out, its axis -1.
@@ -139,6 +204,7 @@ def OneHot : Kernel<"aclnnOneHot", "makeOneHot"> {
 }
 
 def Cumsum : Kernel<"aclnnCumsum", "makeCumsum"> {
+  let cann = "tensor(self), axis, out.type, tensor(out)";
   let summary = "sums of all elements up to each one";
   let parts = "getConcatenatedParts(spec)";
   let description = "`axis` is aclnn's dim; sums are in fp32.";
@@ -154,6 +220,80 @@ def Cumsum : Kernel<"aclnnCumsum", "makeCumsum"> {
 //===----------------------------------------------------------------------===//
 
 def TopKRouter : Kernel<"mfTopKRouter", "makeTopKRouter"> {
+  let cannBody = [{
+    // All in fp32, which has each of these whole numbers. Choices in the order
+    // in which they take slots.
+    const int64_t rows = expertIndex.dims[0], tokens = expertIndex.dims[1];
+    const int64_t choices = expertIndex.dims[2], all = tokens * choices;
+    const int64_t experts = dispatchIndex.dims[1], slots = dispatchIndex.dims[2];
+    const Dims sizes = k_major ? Dims{rows, choices, tokens} : expertIndex.dims;
+    CannTensor index = expertIndex;
+    if (k_major) {
+      index = stream.makeScratch(sizes, ACL_INT32);
+      stream.call(MF_CANN(aclnnPermute), tensor(expertIndex), ints({0, 2, 1}),
+                  tensor(index));
+    }
+    index = reshape(index, {rows, all});
+    // How many choices of an expert there are up to each one.
+    const CannTensor ones = stream.makeScratch({rows, all}, ACL_FLOAT);
+    const CannTensor chosen = stream.makeScratch({rows, all, experts}, ACL_FLOAT);
+    const CannTensor counts = stream.makeScratch(chosen.dims, ACL_FLOAT);
+    const CannTensor slot = stream.makeScratch({rows, all}, ACL_FLOAT);
+    const CannTensor dropped = stream.makeScratch({rows, all}, ACL_BOOL);
+    stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(ones), scalar(1));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(chosen));
+    stream.call(MF_CANN(aclnnScatterAdd), tensor(chosen), int64_t{2},
+                tensor(withColumn(index)), tensor(withColumn(ones)), tensor(chosen));
+    stream.call(MF_CANN(aclnnCumsum), tensor(chosen), int64_t{1}, ACL_FLOAT,
+                tensor(counts));
+    stream.call(MF_CANN(aclnnMul), tensor(counts), tensor(chosen), tensor(counts));
+    stream.call(MF_CANN(aclnnReduceSum), tensor(counts), ints({2}), false, ACL_FLOAT,
+                tensor(slot));
+    stream.call(MF_CANN(aclnnGtScalar), tensor(slot),
+                scalar(static_cast<double>(slots)), tensor(dropped));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(slot),
+                tensor(dropped), scalar(0));
+    // combineIndex.
+    const CannTensor expert = stream.makeScratch({rows, all}, ACL_FLOAT);
+    const CannTensor target = stream.makeScratch({rows, all}, ACL_FLOAT);
+    const CannTensor whole = stream.makeScratch({rows, all}, ACL_INT32);
+    stream.call(MF_CANN(aclnnCast), tensor(index), ACL_FLOAT, tensor(expert));
+    stream.call(MF_CANN(aclnnMuls), tensor(expert),
+                scalar(static_cast<double>(slots + 1)), tensor(target));
+    stream.call(MF_CANN(aclnnAdd), tensor(target), tensor(slot), scalar(1),
+                tensor(target));
+    stream.call(MF_CANN(aclnnCast), tensor(target), ACL_INT32, tensor(whole));
+    if (k_major)
+      stream.call(MF_CANN(aclnnPermute), tensor(reshape(whole, sizes)),
+                  ints({0, 2, 1}), tensor(combineIndex));
+    else
+      stream.call(MF_CANN(aclnnInplaceCopy), tensor(combineIndex),
+                  tensor(reshape(whole, sizes)));
+    // The numbers of tokens go to their slots, those that were dropped to a
+    // place before the first one.
+    const CannTensor numbers = stream.makeScratch(sizes, ACL_FLOAT);
+    const CannTensor filled = stream.makeScratch({rows, experts * slots + 1}, ACL_FLOAT);
+    const CannTensor taken = stream.makeScratch({rows, experts * slots}, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnMuls), tensor(expert),
+                scalar(static_cast<double>(slots)), tensor(target));
+    stream.call(MF_CANN(aclnnAdd), tensor(target), tensor(slot), scalar(1),
+                tensor(target));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(target),
+                tensor(dropped), scalar(0));
+    stream.call(MF_CANN(aclnnCast), tensor(target), ACL_INT32, tensor(whole));
+    stream.call(MF_CANN(aclnnCumsum), tensor(reshape(ones, sizes)),
+                int64_t{k_major ? 2 : 1}, ACL_FLOAT, tensor(numbers));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(filled));
+    stream.call(MF_CANN(aclnnScatterAdd), tensor(filled), int64_t{1}, tensor(whole),
+                tensor(reshape(numbers, {rows, all})), tensor(filled));
+    stream.call(MF_CANN(aclnnSliceV2), tensor(filled), ints({0, 1}),
+                ints({rows, experts * slots + 1}), ints({0, 1}), ints({1, 1}),
+                tensor(taken));
+    stream.call(MF_CANN(aclnnCast), tensor(reshape(taken, dispatchIndex.dims)),
+                ACL_INT32, tensor(dispatchIndex));}];
+  let cannHeaders = ["permute", "fill_scalar", "zero", "scatter_add", "cumsum", "mul",
+                     "reduce_sum", "gt_scalar", "masked_fill_scalar", "cast", "add",
+                     "copy", "slice_v2"];
   let summary = "slots of the chosen tokens in experts of limited capacity";
   let parts = "rNK -> rEM, rNK";
   let description = [{Of expertIndex [rows, tokens, k] the first n choices of

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+include "dialects/ascend/AscendCannCalls.td"
 include "dialects/ascend/AscendKernelBase.td"
 
 //===----------------------------------------------------------------------===//
@@ -37,18 +38,14 @@ def EmbeddingDenseBackward
 }
 
 def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
-  let cannBody = [{
-    // CANN keeps the logarithms of all probabilities. Backward makes them again,
-    // so that nothing reads logSumExp and count.
-    const CannTensor labels = stream.makeScratch(target.dims, ACL_INT64);
-    const CannTensor logProb = stream.makeScratch(input.dims, input.type);
-    stream.call(MF_CANN(aclnnCast), tensor(target), ACL_INT64, tensor(labels));
-    char mean[] = "mean";
-    stream.call(MF_CANN(aclnnCrossEntropyLoss), tensor(input), tensor(labels),
-                nullptr, mean, ignore_index, 0.0, 0.0, false,
-                tensor(flatten(loss)), tensor(logProb), tensor(empty(input.type)),
-                tensor(empty(input.type)));}];
-  let cannHeaders = ["cast", "cross_entropy_loss"];
+  defvar summedLoss = SummedLoss<"flatten(loss)", "flatten(count)">;
+  let cannBody = summedLoss.text # [{
+    const CannTensor divisor = stream.makeScratch({1}, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnAdds), tensor(flatten(count)), scalar(1e-8), scalar(1),
+                tensor(divisor));
+    stream.call(MF_CANN(aclnnDiv), tensor(flatten(loss)), tensor(divisor),
+                tensor(flatten(loss)));}];
+  let cannHeaders = summedLoss.headers # ["add", "div"];
   let summary = "mean negative log-likelihood of labels";
   let parts = "RC, R -> ., R, .";
   let description = [{Keeps the logarithm of each row's sum of exponentials
@@ -71,15 +68,22 @@ def CrossEntropyLossGrad
     const CannTensor logProb = stream.makeScratch(input.dims, input.type);
     const CannTensor loss = stream.makeScratch({1}, input.type);
     stream.call(MF_CANN(aclnnCast), tensor(target), ACL_INT64, tensor(labels));
-    char mean[] = "mean";
+    char reduction[] = "sum";
     stream.call(MF_CANN(aclnnCrossEntropyLoss), tensor(input), tensor(labels),
-                nullptr, mean, ignore_index, 0.0, 0.0, false, tensor(loss),
+                nullptr, reduction, ignore_index, 0.0, 0.0, false, tensor(loss),
                 tensor(logProb), tensor(empty(input.type)),
                 tensor(empty(input.type)));
-    stream.call(MF_CANN(aclnnCrossEntropyLossGrad), tensor(flatten(gradLoss)),
-                tensor(logProb), tensor(labels), nullptr, nullptr, nullptr, mean,
+    // The rows that count are those of all ranks.
+    const CannTensor divisor = stream.makeScratch({1}, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnAdds), tensor(flatten(count)), scalar(1e-8), scalar(1),
+                tensor(divisor));
+    stream.call(MF_CANN(aclnnDiv), tensor(flatten(gradLoss)), tensor(divisor),
+                tensor(divisor));
+    stream.call(MF_CANN(aclnnCrossEntropyLossGrad), tensor(divisor),
+                tensor(logProb), tensor(labels), nullptr, nullptr, nullptr, reduction,
                 ignore_index, 0.0, 0.0, tensor(out));}];
-  let cannHeaders = ["cast", "cross_entropy_loss", "cross_entropy_loss_grad"];
+  let cannHeaders = ["cast", "cross_entropy_loss", "cross_entropy_loss_grad", "add",
+                     "div"];
   let summary = "gradient of aclnnCrossEntropyLoss with respect to its input";
   let parts = [{getLossParts("+., rC, r, r, N -> rC", spec.inputs[4])}];
   let description = [{From the input and what the loss kept; see there. A count
@@ -101,44 +105,6 @@ def CrossEntropyLossGrad
 // at index `firstRow` of the vocabulary. It is a tensor, because all ranks run
 // one program.
 //===----------------------------------------------------------------------===//
-
-// For a program on CANN: makes `local`, the numbers in `indices` less that of
-// the first row, and `outside`, which tells where another rank has the row. CANN
-// reads garbage for an index that is none, so `local` is 0 there.
-class LocalIndices<string indices, string count> {
-  string text = !subst("COUNT", count, !subst("INDICES", indices, [{
-    const CannTensor local = stream.makeScratch(INDICES.dims, ACL_INT32);
-    const CannTensor outside = stream.makeScratch(INDICES.dims, ACL_BOOL);
-    const CannTensor above = stream.makeScratch(INDICES.dims, ACL_BOOL);
-    stream.call(MF_CANN(aclnnSub), tensor(INDICES), tensor(firstRow), integer(1),
-                tensor(local));
-    stream.call(MF_CANN(aclnnLtScalar), tensor(local), integer(0), tensor(outside));
-    stream.call(MF_CANN(aclnnGeScalar), tensor(local), integer(COUNT), tensor(above));
-    stream.call(MF_CANN(aclnnInplaceLogicalOr), tensor(outside), tensor(above));
-    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(local),
-                tensor(outside), integer(0));
-}]));
-  list<string> headers = ["sub", "lt_scalar", "ge_scalar", "logical_or",
-                          "masked_fill_scalar"];
-}
-
-// For a program on CANN: makes `excluded`, which tells the rows that do not
-// count.
-class ExcludedRows {
-  string text = [{
-    const CannTensor excluded = stream.makeScratch(target.dims, ACL_BOOL);
-    const CannTensor beyond = stream.makeScratch(target.dims, ACL_BOOL);
-    stream.call(MF_CANN(aclnnEqScalar), tensor(target), integer(ignore_index),
-                tensor(excluded));
-    stream.call(MF_CANN(aclnnLtScalar), tensor(target), integer(0), tensor(beyond));
-    stream.call(MF_CANN(aclnnInplaceLogicalOr), tensor(excluded), tensor(beyond));
-    stream.call(MF_CANN(aclnnGeScalar), tensor(target), integer(classes),
-                tensor(beyond));
-    stream.call(MF_CANN(aclnnInplaceLogicalOr), tensor(excluded), tensor(beyond));
-}];
-  list<string> headers = ["eq_scalar", "lt_scalar", "ge_scalar", "logical_or",
-                          "masked_fill_scalar"];
-}
 
 def EmbeddingPart : Kernel<"mfEmbeddingPart", "makeEmbedding"> {
   defvar indicesOfPart = LocalIndices<"indices", "weight.dims[0]">;
@@ -276,6 +242,9 @@ def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
 }
 
 def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
+  defvar summedLoss = SummedLoss<"takeElement(sums, 0)", "takeElement(sums, 1)">;
+  let cannBody = summedLoss.text;
+  let cannHeaders = summedLoss.headers;
   let summary = "aclnnCrossEntropyLoss, not yet divided by the number of rows";
   let parts = [{getLossParts("rC, r -> S, r", spec.outputs[0])}];
   let description = [{`sums` are the sum of the rows that count and their

@@ -1,7 +1,6 @@
 //===- EmitExchange.cpp - Exchanges as calls of HCCL ----------------------===//
 
 #include "ProgramText.h"
-#include "mf/Program/LocatedError.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mf::program;
@@ -26,8 +25,7 @@ static llvm::StringRef getHcclType(DType type) {
   llvm_unreachable("unknown type");
 }
 
-/// The function of the support header for a collective; empty if CANN has none
-/// that the program can call.
+/// The function of the support header for a collective.
 static llvm::StringRef getFunction(CollectiveKind kind) {
   switch (kind) {
   case CollectiveKind::AllReduce:
@@ -41,23 +39,68 @@ static llvm::StringRef getFunction(CollectiveKind kind) {
   case CollectiveKind::Broadcast:
     return "broadcast";
   case CollectiveKind::AllToAllV:
-    return "";
+    return "allToAllV";
   }
   llvm_unreachable("unknown collective");
 }
 
-llvm::Error emitExchange(const Program &program, const InstructionList &list,
-                         const Instruction &instruction,
-                         llvm::ArrayRef<std::string> places,
-                         llvm::raw_ostream &os) {
+/// The name of the function and its first argument.
+static void emitCall(const Channel &channel, llvm::StringRef function,
+                     const Instruction &instruction, const Exchange &exchange,
+                     llvm::raw_ostream &os) {
+  os << llvm::formatv(
+      "  // {0}\n  {1}({{rank, {2}, {3}, {4}}", channel.name, function,
+      instruction.stream, exchange.channel,
+      quote(instruction.cell.empty() ? channel.name : instruction.cell));
+}
+
+/// An exchange of rows, which has its counts between input and output.
+static void emitRows(const Program &program, const Instruction &instruction,
+                     const Exchange &exchange,
+                     llvm::ArrayRef<std::string> places,
+                     llvm::raw_ostream &os) {
+  const RowExchange &rows = exchange.rows;
+  const int64_t bytes = getBytes(exchange.type);
+  auto getRows = [&](size_t access) {
+    return llvm::formatv("{0}({1}, {{{2}})", getName(exchange.type),
+                         places[access],
+                         instruction.accesses[access].operand.bytes / bytes)
+        .str();
+  };
+  emitCall(program.channels[exchange.channel], getFunction(exchange.kind),
+           instruction, exchange, os);
+  os << llvm::formatv(",\n      {0}, {1},\n      {{{2}, {3}, {4}, {5}, {6}}, "
+                      "{7});\n",
+                      getRows(0), getRows(places.size() - 1), places[1],
+                      places[2], rows.experts, rows.rowBytes / bytes,
+                      getNumber(rows.fill), getHcclType(exchange.type));
+}
+
+/// Tells what a collective has made, as OperatorDump does.
+static void emitMade(const InstructionList &list,
+                     const Instruction &instruction, const Exchange &exchange,
+                     llvm::StringRef place, llvm::raw_ostream &os) {
+  const Operand &operand = instruction.accesses.back().operand;
+  TensorShape shape = list.buffers[operand.buffer].shape;
+  // A part of a buffer has no shape of its own.
+  if (shape.getBytes() != operand.bytes)
+    shape.dims = {operand.bytes / getBytes(shape.type)};
+  if (!instruction.cell.empty() && shape.type != DType::I1)
+    os << llvm::formatv("  rank.stream({0}).tellMade({1}, {2}, {3}({4}, "
+                        "{5}));\n",
+                        instruction.stream, quote(instruction.cell),
+                        quote(getName(exchange.kind)), getName(shape.type),
+                        place, getList(shape.dims));
+}
+
+void emitExchange(const Program &program, const InstructionList &list,
+                  const Instruction &instruction,
+                  llvm::ArrayRef<std::string> places, llvm::raw_ostream &os) {
   const Exchange &exchange = list.exchanges[instruction.index];
   const Channel &channel = program.channels[exchange.channel];
   const int64_t first = instruction.accesses.front().operand.bytes;
   auto emitBegin = [&](llvm::StringRef function) {
-    os << llvm::formatv(
-        "  // {0}\n  {1}({{rank, {2}, {3}, {4}}", channel.name, function,
-        instruction.stream, exchange.channel,
-        quote(instruction.cell.empty() ? channel.name : instruction.cell));
+    emitCall(channel, function, instruction, exchange, os);
     os << ",\n      " << places.front();
     if (!channel.isTransfer)
       os << ",\n      " << places.back();
@@ -65,18 +108,16 @@ llvm::Error emitExchange(const Program &program, const InstructionList &list,
   if (channel.isTransfer) {
     emitBegin(exchange.isSend ? "send" : "receive");
     os << ", " << first << ");\n";
-    return llvm::Error::success();
+    return;
   }
-  const llvm::StringRef function = getFunction(exchange.kind);
-  if (function.empty())
-    return llvm::make_error<LocatedError>(
-        instruction.location,
-        "programs on CANN have no all_to_all_v yet: its counts are in the "
-        "device's memory, but HCCL takes them from the host; run the step with "
-        "mf-run");
+  if (exchange.kind == CollectiveKind::AllToAllV) {
+    emitRows(program, instruction, exchange, places, os);
+    emitMade(list, instruction, exchange, places.back(), os);
+    return;
+  }
   const bool isScatter = exchange.kind == CollectiveKind::ReduceScatter;
   const int64_t last = instruction.accesses.back().operand.bytes;
-  emitBegin(function);
+  emitBegin(getFunction(exchange.kind));
   os << ", " << (isScatter ? last : first) / getBytes(exchange.type) << ", "
      << getHcclType(exchange.type);
   if (isScatter || exchange.kind == CollectiveKind::AllReduce)
@@ -85,7 +126,7 @@ llvm::Error emitExchange(const Program &program, const InstructionList &list,
   if (exchange.kind == CollectiveKind::Broadcast)
     os << ", " << first;
   os << ");\n";
-  return llvm::Error::success();
+  emitMade(list, instruction, exchange, places.back(), os);
 }
 
 } // namespace mf::cann

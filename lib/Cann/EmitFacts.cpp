@@ -46,6 +46,22 @@ std::string getNumber(double value) {
                                                           : number;
 }
 
+std::string getAttribute(const AttributeSignature &signature,
+                         const AttributeMap &attributes) {
+  auto given = attributes.find(signature.name.str());
+  if (given == attributes.end())
+    return signature.kind == AttributeKind::Bool ? "false" : "0";
+  if (const auto *flag = std::get_if<bool>(&given->second))
+    return *flag ? "true" : "false";
+  if (const auto *integer = std::get_if<int64_t>(&given->second))
+    return std::to_string(*integer);
+  if (const auto *number = std::get_if<double>(&given->second))
+    return getNumber(*number);
+  if (const auto *list = std::get_if<std::vector<int64_t>>(&given->second))
+    return getList(*list);
+  llvm_unreachable("a kernel with steps has no counterpart");
+}
+
 static void emitSchedule(const LearningRateRule &rule, llvm::StringRef target,
                          llvm::raw_ostream &os) {
   os << "  " << target << ".type = " << quote(rule.type) << ";\n";

@@ -90,7 +90,7 @@ llvm::Expected<ProgramFiles> emitProgram(const Program &program) {
   files["step.cpp"] = text;
   files["kernels.h"] = makeKernelHeader(kernels);
   for (const char *name :
-       {"mf_cann.h", "mf_executors.h", "mf_capture.h", "mf_rank.h",
+       {"mf_cann.h", "mf_executors.h", "mf_capture.h", "mf_kept.h", "mf_rank.h",
         "mf_channels.h", "mf_main.h", "CMakeLists.txt", "README.md"})
     files[name] = getSupportFile(name).str();
   return files;

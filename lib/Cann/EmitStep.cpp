@@ -3,8 +3,10 @@
 #include "CannCalls.h"
 #include "ProgramText.h"
 #include "mf/Program/LocatedError.h"
+#include "mf/Program/StepTasks.h"
 #include "mf/Program/StepWalker.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mf::program;
@@ -30,8 +32,8 @@ private:
                        const Instruction &instruction, uint32_t number);
   llvm::Error emitLaunch(const InstructionList &list,
                          const Instruction &instruction);
-  llvm::Error emitExchange(const InstructionList &list,
-                           const Instruction &instruction);
+  void emitExchange(const InstructionList &list,
+                    const Instruction &instruction);
   void emitCopy(const InstructionList &list, const Instruction &instruction);
   void emitCall(const InstructionList &list, const Call &call,
                 uint32_t position);
@@ -54,6 +56,8 @@ private:
   llvm::raw_ostream &os;
   /// The channels that exchanges are on, and whether they send.
   std::set<std::pair<uint32_t, bool>> uses;
+  /// The positions of calls in the step that are the forward of a chunk.
+  std::set<uint32_t> forwards;
   /// Whether the list that is written is a routine's.
   bool inRoutine = false;
 };
@@ -125,22 +129,6 @@ std::string StepEmitter::getTensor(const InstructionList &list,
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
-
-static std::string getAttribute(const AttributeSignature &signature,
-                                const AttributeMap &attributes) {
-  auto given = attributes.find(signature.name.str());
-  if (given == attributes.end())
-    return signature.kind == AttributeKind::Bool ? "false" : "0";
-  if (const auto *flag = std::get_if<bool>(&given->second))
-    return *flag ? "true" : "false";
-  if (const auto *integer = std::get_if<int64_t>(&given->second))
-    return std::to_string(*integer);
-  if (const auto *number = std::get_if<double>(&given->second))
-    return getNumber(*number);
-  if (const auto *list = std::get_if<std::vector<int64_t>>(&given->second))
-    return getList(*list);
-  llvm_unreachable("a kernel with steps has no counterpart");
-}
 
 /// Operands in the order of the kernel's record; those that are left out are
 /// empty tensors, several of one name a list.
@@ -231,8 +219,8 @@ void StepEmitter::emitCopy(const InstructionList &list,
                       getLetter(source), getLetter(target));
 }
 
-llvm::Error StepEmitter::emitExchange(const InstructionList &list,
-                                      const Instruction &instruction) {
+void StepEmitter::emitExchange(const InstructionList &list,
+                               const Instruction &instruction) {
   const Exchange &exchange = list.exchanges[instruction.index];
   const bool isTransfer = program.channels[exchange.channel].isTransfer;
   uses.insert({exchange.channel, !isTransfer || exchange.isSend});
@@ -240,7 +228,7 @@ llvm::Error StepEmitter::emitExchange(const InstructionList &list,
   for (const MemoryAccess &access : instruction.accesses)
     places.push_back(
         getPlace(list.buffers[access.operand.buffer], access.operand.offset));
-  return cann::emitExchange(program, list, instruction, places, os);
+  cann::emitExchange(program, list, instruction, places, os);
 }
 
 /// Fills the record of the call and runs the routine with it.
@@ -270,7 +258,14 @@ void StepEmitter::emitCall(const InstructionList &list, const Call &call,
   const Routine &routine = stage.routines[call.routine];
   if (call.microBatch)
     os << "    // micro-batch " << *call.microBatch << "\n";
-  os << "    " << getIdentifier(routine.name) << "(rank, call);\n  }\n";
+  if (call.frame)
+    os << llvm::formatv("    rank.getKept().enter({0}, {1});\n",
+                        stage.frames[*call.frame].microBatch,
+                        forwards.count(position) ? "true" : "false");
+  os << "    " << getIdentifier(routine.name) << "(rank, call);\n";
+  if (call.frame)
+    os << "    rank.getKept().leave();\n";
+  os << "  }\n";
 }
 
 std::string StepEmitter::getEvent(const AwaitedEvent &event) const {
@@ -295,7 +290,8 @@ llvm::Error StepEmitter::emitWork(const InstructionList &list,
     emitCall(list, *list.getCall(instruction), number);
     return llvm::Error::success();
   case Work::Exchange:
-    return emitExchange(list, instruction);
+    emitExchange(list, instruction);
+    return llvm::Error::success();
   }
   llvm_unreachable("unknown work");
 }
@@ -353,6 +349,12 @@ llvm::Error StepEmitter::emitPart(llvm::StringRef name, llvm::StringRef comment,
 }
 
 llvm::Error StepEmitter::emit() {
+  auto tasks = findTasks(stage);
+  if (!tasks)
+    return tasks.takeError();
+  for (const StepTask &task : *tasks)
+    if (task.phase == schedule::Phase::Forward)
+      forwards.insert(task.position);
   emitNames();
   for (const Routine &routine : stage.routines)
     if (llvm::Error error = emitRoutine(routine))

@@ -21,11 +21,14 @@ std::string quote(llvm::StringRef text);
 std::string getList(llvm::ArrayRef<int64_t> values);
 
 /// Writes a call that exchanges with other ranks.
-llvm::Error emitExchange(const program::Program &program,
-                         const program::InstructionList &list,
-                         const program::Instruction &instruction,
-                         llvm::ArrayRef<std::string> places,
-                         llvm::raw_ostream &os);
+void emitExchange(const program::Program &program,
+                  const program::InstructionList &list,
+                  const program::Instruction &instruction,
+                  llvm::ArrayRef<std::string> places, llvm::raw_ostream &os);
+
+/// The value of a kernel's attribute; 0 or false if it is not there.
+std::string getAttribute(const AttributeSignature &signature,
+                         const AttributeMap &attributes);
 
 /// The memory that a launch has for what CANN needs beside the operands, as
 /// arguments behind its stream: ", call.scratch + 512, 640", or nothing. `last`

@@ -1,6 +1,7 @@
 //===- StepEngine.cpp - A standalone program as an engine -----------------===//
 
 #include "StepEngine.h"
+#include "KeptValues.h"
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Exec/Ranks/CheckpointParts.h"
 #include "mf/Exec/Ranks/SliceRuns.h"
@@ -102,6 +103,7 @@ ranks::TrainingFacts StepEngine::getFacts() const {
   training.batch.sampleOrder = static_cast<SampleOrder>(facts.sampleOrder);
   training.batch.replicas = mesh.getNumParts(mesh.getFactors("dp"));
   training.numRanks = group.getNumRanks();
+  training.ranksPerStage = mesh.getRanksPerStage();
   training.readsData =
       hasRole(Role::Tokens, true) || hasRole(Role::Labels, true);
   if (facts.hasSchedule) {
@@ -287,8 +289,14 @@ StepEngine::runStep(const ranks::StepInput &input,
                     llvm::function_ref<llvm::Error()> useGradients) {
   if (llvm::Error error = writeInput(input))
     return error;
+  const bool isKept = options.dump && options.dump->isActive();
+  if (isKept)
+    device.startKeeping();
   if (llvm::Error error = toError(device.computeGradients()))
     return error;
+  if (isKept)
+    if (llvm::Error error = shareKept(group, device.takeKept(), *options.dump))
+      return error;
   if (useGradients) {
     if (llvm::Error error = toError(device.synchronize()))
       return error;

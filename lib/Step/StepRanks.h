@@ -26,15 +26,15 @@ public:
 
   /// Gives all ranks the bytes of `root`.
   llvm::Error share(int64_t root, llvm::MutableArrayRef<uint8_t> bytes) const;
+  /// The same of a text of any length.
+  llvm::Expected<std::string> shareText(int64_t root,
+                                        llvm::StringRef text) const;
   /// Fails on all ranks if `own` is a failure on one.
   llvm::Error agree(llvm::Error own) const;
   /// Fails on a rank that has another value than the first one.
   llvm::Error expectSame(llvm::ArrayRef<ranks::Fact> values) const;
 
 private:
-  llvm::Expected<std::string> shareText(int64_t root,
-                                        llvm::StringRef text) const;
-
   const Facts &facts;
   const StepDevice &device;
   int64_t numRanks;

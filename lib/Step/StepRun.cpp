@@ -13,6 +13,7 @@ static constexpr llvm::StringLiteral help =
     "            [--dump-gradients=FILE] [--report=FILE] [--quiet]\n"
     "            [--checkpoint-dir=FOLDER [--checkpoint-every=N]\n"
     "            [--keep-checkpoints=N] [--resume]] [--capture]\n"
+    "            [--dump-tensors=PATTERN -o=FILE]\n"
     "The options are those of mf-run. --capture records the work of a step up "
     "to its gradients once, and gives the device all of it by one call from "
     "then on. ASCEND_DEVICE_ID says which device the "
@@ -20,10 +21,19 @@ static constexpr llvm::StringLiteral help =
     "and\n"
     "MF_ROOT_INFO_DIR is an empty folder where they find each other.\n";
 
+namespace {
+
+/// The values of --dump-tensors and of the option for its file.
+struct DumpOptions {
+  std::string pattern, path;
+};
+
+} // namespace
+
 /// Parses `--name=value`, or `--name` for a flag. Returns false for an unknown
 /// option or an invalid value.
 static bool takeOption(llvm::StringRef argument,
-                       ranks::TrainingOptions &options) {
+                       ranks::TrainingOptions &options, DumpOptions &dump) {
   auto [name, value] = argument.split('=');
   if (name == "--quiet")
     return options.quiet = true;
@@ -46,6 +56,8 @@ static bool takeOption(llvm::StringRef argument,
       {"--save-trainable", &options.saveTrainablePath},
       {"--dump-gradients", &options.dumpGradientsPath},
       {"--checkpoint-dir", &options.checkpointFolder},
+      {"--dump-tensors", &dump.pattern},
+      {"-o", &dump.path},
       {"--report", &options.reportPath}};
   for (const auto &[option, path] : paths)
     if (name == option && !value.empty()) {
@@ -55,15 +67,31 @@ static bool takeOption(llvm::StringRef argument,
   return false;
 }
 
+/// An error's text, or nothing.
+static std::string openDump(const DumpOptions &given,
+                            ranks::TrainingOptions &options) {
+  if (given.pattern.empty() != given.path.empty())
+    return "--dump-tensors and -o, the safetensors file to write, need each "
+           "other";
+  if (given.pattern.empty())
+    return "";
+  auto dump = ranks::TensorDump::create(given.pattern, given.path);
+  if (!dump)
+    return llvm::toString(dump.takeError());
+  options.dump = std::move(*dump);
+  return "";
+}
+
 int run(int argc, char **argv, const Facts &facts, const StepDevice &device) {
   ranks::TrainingOptions options;
+  DumpOptions dump;
   for (int i = 1; i < argc; ++i) {
     const llvm::StringRef argument = argv[i];
     if (argument == "--help") {
       llvm::outs() << help;
       return 0;
     }
-    if (!takeOption(argument, options)) {
+    if (!takeOption(argument, options, dump)) {
       llvm::errs() << "error: '" << argument
                    << "' is no option, or lacks its value\n"
                    << help;
@@ -74,6 +102,10 @@ int run(int argc, char **argv, const Facts &facts, const StepDevice &device) {
       (options.resume || options.checkpointEvery > 0)) {
     llvm::errs() << "error: --resume and --checkpoint-every need "
                     "--checkpoint-dir\n";
+    return 1;
+  }
+  if (const std::string failure = openDump(dump, options); !failure.empty()) {
+    llvm::errs() << "error: " << failure << "\n";
     return 1;
   }
   // Only the first rank prints, as the others have the same values.

@@ -3,9 +3,13 @@
 usage: cann_programs.py [--cxx=COMPILER] BUILD_FOLDER WORK_FOLDER CASE...
 
 A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, with fused
-SwiGLU and rotary embedding, on two stages, and on 8 ranks that share weights, vocabulary, sequence and optimizer out; each rank is a process. The program is written, compiled and run for three
+SwiGLU and rotary embedding, on two stages, on 8 ranks that share weights, vocabulary, sequence and optimizer out, and with
+adapters; then experts with a capacity and without, which ranks share out.
+Each rank is a process. The program is written, compiled and run for three
 steps, with the checks of the host's CANN on. Parameters and gradients must be the bytes of mf-run's, and so must the printed losses and norms.
 A run of stages that one of the two began and left a checkpoint of is ended by the other. Prints for each case what the program calls.
+In each case `mf-run --compare-with` finds that all operators make the same bits; in the case "difference" it finds the operator that a changed
+program computes otherwise.
 """
 
 import argparse
@@ -16,6 +20,7 @@ import re
 import subprocess
 import sys
 
+import experts_on_ranks
 import safetensors
 import training
 
@@ -33,7 +38,15 @@ CASES = {
     "sharded": dict(stages=2, micro_batches=2, ranks=RANKS, parallel=SHARDS,
                     optimizer_shard={"optimizer_level": "level3", "parallel_optimizer_threshold": 1}),
 }  # fmt: skip
-EXCHANGES = ["allReduce", "allGather", "reduceScatter", "allToAll", "broadcast", "send", "receive"]
+ADAPTERS = "{pet_type: lora, lora_rank: 4, lora_alpha: 8, lora_dropout: 0.0, target_modules: '.*wq|.*wk|.*wv|.*wo'}"
+CASES["adapters"] = dict(stages=2, micro_batches=2, ranks={"model_parallel": 2}, model={"pet_config": ADAPTERS})
+EXPERTS = {
+    "capacity": experts_on_ranks.Case(dict(experts_on_ranks.SMALL, capacity=6), dp=2, mp=2, ep=2, level=1, micro=2),
+    "dropless": experts_on_ranks.Case(dict(experts_on_ranks.SMALL, parallel=2), dp=2, mp=2, ep=2, micro=2),
+}
+# The host reads how many rows each rank has in the middle of such a step.
+CANNOT_CAPTURE = {"dropless"}
+EXCHANGES = ["allReduce", "allGather", "reduceScatter", "allToAll", "allToAllV", "broadcast", "send", "receive"]
 LIBRARIES = ["Step/libmfStep.a", "Exec/Ranks/libmfRanks.a", "Exec/Data/libmfData.a", "Program/libmfProgram.a",
              "Program/Signatures/libmfSignatures.a", "Pipeline/libmfPipeline.a", "Support/libmfSupport.a"]  # fmt: skip
 
@@ -100,6 +113,20 @@ def check_capture(tools, program, ranks, data, files):
             if safetensors.load_bytes(mine) != safetensors.load_bytes(theirs)]  # fmt: skip
 
 
+def lower(tools, name):
+    """The step of a case, and its ranks."""
+    if name in CASES:
+        options = dict(CASES[name])
+        sizes = dict(SIZES, **options.pop("model", {}))
+        return tools.lower(name, sizes, lowering=["--for-cann"], **options)[1], count_ranks(options)
+    case, model, yaml, step = EXPERTS[name], *(tools.path(name + end) for end in (".mlir", ".yaml", ".step.mlir"))
+    for path, text in ((model, case.get_model()), (yaml, case.get_yaml())):
+        with open(path, "w") as file:
+            file.write(str(text))
+    tools.run("mf-opt", "--quiet", "--for-cann", "--recompute-config=" + yaml, model, "-o", step)
+    return step, case.dp * case.mp * case.pp
+
+
 def count_ranks(options):
     sizes = [options.get("ranks", {}).get(axis, 1) for axis in ("data_parallel", "model_parallel")]
     return options.get("stages", 1) * math.prod(sizes)
@@ -120,27 +147,57 @@ def read_steps(text):
     return re.findall(r"loss: ([0-9.e+-]+).*?global_norm: ([\[\]0-9.e+-]+)", text)
 
 
-def check(tools, build, source, name, options, compiler):
-    options = dict(options)
-    _, step = tools.lower(name, dict(SIZES, **options.pop("model", {})), lowering=["--for-cann"], **options)
+def check_tensors(tools, name, step, data, ranks):
+    """All operators make the same bits."""
+    printed = tools.run("mf-run", step, "--steps", STEPS, "--data", data, "--quiet", "--compare-with", tools.path(name))
+    found = re.fullmatch(r"compared with .*/step: (\d+) tensors of (\d+) ranks?, (\d+) of them equal\n(.* not in the program.*\n)?", printed)
+    if found and found.group(1) == found.group(3) and int(found.group(2)) == ranks:
+        print("%-10s %s" % ("", printed.split(": ", 1)[1].strip()))
+        return []
+    return ["--compare-with prints\n" + printed]
+
+
+def check_difference(tools, build, source, compiler):
+    """A program with another scale in attention is found by the operator."""
+    step, _ = lower(tools, "plain")
+    folder, data = tools.path("wrong"), tools.path("text.txt")
+    tools.run("mf-translate", "--ascend-to-cpp", step, "-o", folder)
+    kernels = os.path.join(folder, "kernels.h")
+    with open(kernels) as file:
+        text = file.read()
+    changed = re.sub(r"nullptr, scale, 1\.0,", "nullptr, 1.01 * scale, 1.0,", text, count=1)
+    with open(kernels, "w") as file:
+        file.write(changed)
+    compile_program(build, source, folder, compiler)
+    command = [os.path.join(tools.bin, "mf-run"), step, "--data", data, "--quiet", "--compare-with", folder]
+    done = subprocess.run(command, capture_output=True, text=True)
+    print(done.stdout.replace(tools.work, "..."))
+    if changed != text and done.returncode == 2 and re.search(r"first wrong: step\.1/micro\.0/layers\.0\.attention\.flash_attention", done.stdout):
+        return []
+    return ["--compare-with ends with %d:\n%s%s" % (done.returncode, done.stdout, done.stderr)]
+
+
+def check(tools, build, source, name, compiler):
+    step, ranks = lower(tools, name)
     folder, data = tools.path(name), tools.path("text.txt")
     tools.run("mf-translate", "--ascend-to-cpp", step, "-o", folder)
     files = [[tools.path(name + kind + end) for kind in (".parameters.", ".gradients.")] for end in ("mf", "cann")]
     expected = tools.run("mf-run", step, "--steps", STEPS, "--data", data, "--save-params", files[0][0],
                          "--dump-gradients", files[0][1])  # fmt: skip
     program = compile_program(build, source, folder, compiler)
-    printed = run_program(program, count_ranks(options), data, files[1])
+    printed = run_program(program, ranks, data, files[1])
     problems = [] if read_steps(expected) else ["mf-run prints no steps"]
     if read_steps(printed) != read_steps(expected):
         problems.append("prints\n%s\nbut mf-run prints\n%s" % (printed, expected))
     for mine, theirs in zip(files[1], files[0]):
         if safetensors.load_bytes(mine) != safetensors.load_bytes(theirs):
             problems.append("%s has other bytes than %s" % (mine, theirs))
-    if name != "plain":
-        problems += check_capture(tools, program, count_ranks(options), data, files)
+    if name != "plain" and name not in CANNOT_CAPTURE:
+        problems += check_capture(tools, program, ranks, data, files)
     if name == "stages":
-        problems += check_checkpoints(tools, program, count_ranks(options), step, data, files[0][0])
-    print("%-10s %s: %s" % (name, "ok" if not problems else "WRONG", describe_calls(folder, count_ranks(options))))
+        problems += check_checkpoints(tools, program, ranks, step, data, files[0][0])
+    problems += check_tensors(tools, name, step, data, ranks)
+    print("%-10s %s: %s" % (name, "ok" if not problems else "WRONG", describe_calls(folder, ranks)))
     return problems
 
 
@@ -173,7 +230,7 @@ def main():
     parser.add_argument("--cxx", default="g++", help="the compiler of the programs")
     parser.add_argument("build")
     parser.add_argument("work")
-    parser.add_argument("cases", nargs="+", choices=list(CASES), metavar="CASE")
+    parser.add_argument("cases", nargs="+", choices=[*CASES, *EXPERTS, "difference"], metavar="CASE")
     options = parser.parse_args()
     build, work = os.path.abspath(options.build), os.path.abspath(options.work)
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -181,7 +238,10 @@ def main():
     training.start_drawing(tools.path("text.txt"), 3)
     problems = []
     for name in options.cases:
-        problems += check(tools, build, source, name, CASES[name], options.cxx)
+        if name == "difference":
+            problems += check_difference(tools, build, source, options.cxx)
+            continue
+        problems += check(tools, build, source, name, options.cxx)
         if name == "stages":
             problems += check_death(os.path.join(tools.path("stages"), "step"), tools.path("text.txt"))
         if name == "plain":

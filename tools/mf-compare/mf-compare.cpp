@@ -4,7 +4,6 @@
 #include "mf/Support/NumberText.h"
 #include "mf/Support/TextTable.h"
 #include "tools/help/ToolHelp.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -70,35 +69,6 @@ void printTable(const TensorComparison &comparison) {
   table.print(outs());
 }
 
-/// Returns "2^-24", or a decimal number if it is not a power of two.
-std::string describeRounding(double rounding) {
-  int exponent = 0;
-  if (rounding > 0 && std::frexp(rounding, &exponent) == 0.5)
-    return "2^" + std::to_string(exponent - 1);
-  return formatDigits(rounding, 3);
-}
-
-void printFirstWrong(const TensorComparison &comparison,
-                     const ComparedTensor &first) {
-  const auto isWrong = [](const ComparedTensor &tensor) {
-    return tensor.isWrong();
-  };
-  const ptrdiff_t numBefore = &first - comparison.tensors.data();
-  const auto numWrong = llvm::count_if(comparison.tensors, isWrong);
-  outs() << "first wrong: " << first.ours;
-  if (first.ours != first.theirs)
-    outs() << " (" << first.theirs << ")";
-  outs() << "\n  error " << formatDigits(first.error, 3) << ", allowed "
-         << formatDigits(first.tolerance, 3) << ": roundings of "
-         << describeRounding(first.rounding) << " in " << first.depth
-         << (first.depth == 1 ? " operator" : " operators") << "\n  "
-         << numBefore << " of " << comparison.tensors.size()
-         << " tensors come before it and agree";
-  if (numBefore > 0)
-    outs() << ", the last is " << (&first - 1)->ours;
-  outs() << "\n  " << numWrong - 1 << " behind it are wrong, too\n";
-}
-
 Expected<int> compare(const CompareOptions &options) {
   if (!std::isfinite(options.tolerance) || options.tolerance < 0)
     return llvm::createStringError(
@@ -129,15 +99,15 @@ Expected<int> compare(const CompareOptions &options) {
     return comparison.takeError();
   if (options.all)
     printTable(*comparison);
-  const ComparedTensor *first = comparison->findFirstWrong();
-  if (first)
-    printFirstWrong(*comparison, *first);
+  const bool isWrong = comparison->findFirstWrong() != nullptr;
+  if (isWrong)
+    printFirstWrong(*comparison, outs());
   else
     outs() << "all " << comparison->tensors.size() << " tensors agree\n";
   if (!names && !comparison->skipped.empty())
     outs() << comparison->skipped.size() << " of the first file are not in the "
            << "second, such as " << comparison->skipped.front() << "\n";
-  return first ? Different : Same;
+  return isWrong ? Different : Same;
 }
 
 } // namespace

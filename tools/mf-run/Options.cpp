@@ -59,7 +59,7 @@ llvm::StringRef Options::check() const {
     return "--checkpoint-every and --keep-checkpoints cannot be negative";
   if (checkpointDir.empty() && (resume || checkpointEvery > 0))
     return "--resume and --checkpoint-every need --checkpoint-dir";
-  if (!dumpTensors.empty() && output == "-")
+  if (!dumpTensors.empty() && compareWith.empty() && output == "-")
     return "--dump-tensors needs -o, the safetensors file to write";
   if (!initAdapters.empty() && initParams.empty())
     return "--init-adapters needs --init-params, the weights that adapters are "
@@ -74,11 +74,27 @@ llvm::StringRef Options::check() const {
 }
 
 bool Options::runsSteps() const {
-  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
-           &steps, &data, &seed, &threads, &initParams, &initAdapters,
-           &saveParams, &saveTrainable, &dumpGradients, &dumpGradientsEveryStep,
-           &dumpTensors, &checkpointDir, &checkpointEvery, &keepCheckpoints,
-           &resume, &debugMemory, &faultSeed, &d2hGbps, &h2dGbps})
+  for (const cl::Option *option :
+       std::initializer_list<const cl::Option *>{&steps,
+                                                 &data,
+                                                 &seed,
+                                                 &threads,
+                                                 &initParams,
+                                                 &initAdapters,
+                                                 &saveParams,
+                                                 &saveTrainable,
+                                                 &dumpGradients,
+                                                 &dumpGradientsEveryStep,
+                                                 &dumpTensors,
+                                                 &compareWith,
+                                                 &checkpointDir,
+                                                 &checkpointEvery,
+                                                 &keepCheckpoints,
+                                                 &resume,
+                                                 &debugMemory,
+                                                 &faultSeed,
+                                                 &d2hGbps,
+                                                 &h2dGbps})
     if (option->getNumOccurrences() > 0)
       return true;
   return false;

@@ -67,6 +67,13 @@ struct Options {
       cl::desc("Write what operators whose names fit the pattern make in the "
                "last step, and gradients of parameters, to -o for mf-compare")};
 
+  cl::opt<std::string> compareWith{
+      "compare-with", cl::value_desc("folder"), cl::cat(stateCategory),
+      cl::desc(
+          "Run a program that mf-translate --ascend-to-cpp wrote, too, and "
+          "print the first operator of the last step that makes something "
+          "else there. The folder is where it was built")};
+
   // Checkpoints.
   cl::opt<std::string> checkpointDir{
       "checkpoint-dir", cl::value_desc("folder"), cl::cat(stateCategory),
@@ -192,6 +199,13 @@ struct Options {
   /// Checks the values. Returns an error text, or an empty one if they are
   /// valid.
   llvm::StringRef check() const;
+
+  /// Returns the pattern of operators whose results are kept. Empty for none.
+  llvm::StringRef getDumpPattern() const {
+    if (dumpTensors.empty() && !compareWith.empty())
+      return "*";
+    return dumpTensors.getValue();
+  }
 
   /// True if an option is given that applies only to executions.
   bool runsSteps() const;

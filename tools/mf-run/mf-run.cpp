@@ -10,6 +10,7 @@
 #include "Calibrate.h"
 #include "Options.h"
 #include "Processes.h"
+#include "ProgramComparison.h"
 #include "Routing.h"
 #include "Simulate.h"
 #include "StepOutputs.h"
@@ -39,6 +40,7 @@ using mf::ranks::Fact;
 using mf::runner::ProcessGroup;
 using mf::tools::Messages;
 using mf::tools::Options;
+using mf::tools::ProgramComparison;
 
 /// Reports an error at the operations to which it refers, if there are any.
 static int failAt(Error error, const DecodedProgram &decoded,
@@ -88,6 +90,7 @@ private:
   int train(mf::ranks::RankEngine &engine,
             const mf::ranks::TrainingOptions &training);
   int simulate(mlir::MLIRContext &context);
+  int compareWithProgram();
   int showMemory();
 
   /// Prints remarks for the user, unless they are switched off.
@@ -103,6 +106,8 @@ private:
   /// The content of the file: a program, or a model.
   DecodedProgram decoded;
   mf::ir::ModelOp model;
+  /// Null unless --compare-with is given.
+  std::unique_ptr<ProgramComparison> comparison;
 };
 
 } // namespace
@@ -122,6 +127,10 @@ int RunCommand::interpret() {
         "--trace, --profile, --html, --compare and --kernel-table are about "
         "lowered programs, but this is a model: lower it with mf-opt "
         "--recompute-config=FILE");
+  if (!options.compareWith.empty())
+    return messages.fail("--compare-with is about lowered programs, but this "
+                         "is a model: lower it with mf-opt "
+                         "--recompute-config=FILE --for-cann");
   if (processes)
     return messages.fail("a model that is not lowered is interpreted by one "
                          "process: run it without mpirun");
@@ -138,15 +147,23 @@ int RunCommand::interpret() {
   return failed(interpreter) ? 1 : train(**interpreter, training);
 }
 
-/// Prepares the output of --dump-tensors, if it is given. Returns an exit code.
+/// Prepares the output of --dump-tensors and --compare-with, if they are given.
+/// Returns an exit code.
 int RunCommand::openDump(mf::ranks::TrainingOptions &training) {
-  if (options.dumpTensors.empty())
+  if (options.getDumpPattern().empty())
     return 0;
   if (processes)
-    return messages.fail("one process keeps what --dump-tensors asks for: run "
-                         "it without mpirun");
-  auto dump =
-      mf::ranks::TensorDump::create(options.dumpTensors, options.output);
+    return messages.fail("one process keeps what --dump-tensors and "
+                         "--compare-with ask for: run it without mpirun");
+  std::string path = options.output;
+  if (!options.compareWith.empty()) {
+    auto made = ProgramComparison::create(options);
+    if (!made)
+      return messages.fail(toString(made.takeError()));
+    comparison = std::move(*made);
+    path = comparison->getOwnPath();
+  }
+  auto dump = mf::ranks::TensorDump::create(options.getDumpPattern(), path);
   if (!dump)
     return messages.fail(toString(dump.takeError()));
   training.dump = std::move(*dump);
@@ -206,7 +223,13 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
   const int code = train(engine, training);
   if (training.faults)
     note(training.faults->describe());
-  return code;
+  return code == 0 && comparison ? compareWithProgram() : code;
+}
+
+/// Does what --compare-with asks for, behind the run.
+int RunCommand::compareWithProgram() {
+  auto code = comparison->run(decoded.program.getNumRanks(), outs());
+  return code ? *code : messages.fail(toString(code.takeError()));
 }
 
 int RunCommand::simulate(mlir::MLIRContext &context) {

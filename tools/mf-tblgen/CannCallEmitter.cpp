@@ -94,13 +94,25 @@ static std::string getStatements(const KernelRecord &kernel) {
   return text;
 }
 
+/// A statement that tells what the kernel has made: the outputs that the
+/// statements before overwrite.
+static std::string getMade(const KernelRecord &kernel, llvm::StringRef text) {
+  std::string made;
+  for (const OperandRecord &output : kernel.outputs)
+    if (output.access == "Out" && hasWord(text, output.name))
+      made += (made.empty() ? "{\"" : ", {\"") +
+              (kernel.outputs.size() > 1 ? output.name : "").str() + "\", " +
+              output.name.str() + "}";
+  return made.empty() ? "" : "\n  stream.tellMade({" + made + "});";
+}
+
 static void emitFunction(raw_ostream &os, const KernelRecord &kernel) {
   const std::string statements = getStatements(kernel);
+  const std::string plain = removeComments(statements);
   os << "/// " << kernel.summary << "\ninline void "
      << getFunctionName(kernel.name) << "(CannStream &stream, const char *place"
-     << getParameters(kernel, removeComments(statements))
-     << ") {\n  stream.begin(\"" << kernel.name << "\", place);\n  "
-     << statements << "\n}\n";
+     << getParameters(kernel, plain) << ") {\n  stream.begin(\"" << kernel.name
+     << "\", place);\n  " << statements << getMade(kernel, plain) << "\n}\n";
 }
 
 static void emitCannCalls(const llvm::RecordKeeper &records, raw_ostream &os) {

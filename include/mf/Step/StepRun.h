@@ -96,6 +96,24 @@ int64_t getStage(const Facts &facts, int64_t rank);
 std::vector<int64_t> getMembers(const Facts &facts, size_t channel,
                                 int64_t rank, bool isSend);
 
+/// A value that an operator computes, as ranks::MadeTensor has it.
+struct KeptTensor {
+  /// The kernel's name for it. Empty if it is the only one.
+  std::string name;
+  std::string type;
+  std::vector<int64_t> dims;
+  std::vector<uint8_t> bytes;
+};
+
+/// One run of an operator for a micro-batch.
+struct KeptOperator {
+  int64_t microBatch = 0;
+  bool isForward = true;
+  /// The operator's place in the model.
+  std::string cell;
+  std::vector<KeptTensor> made;
+};
+
 /// Operations of the device that runs the program. Each function returns the
 /// text of an error, or an empty string.
 struct StepDevice {
@@ -107,6 +125,9 @@ struct StepDevice {
   std::function<std::string()> computeGradients;
   std::function<std::string()> finishStep;
   std::function<std::string()> synchronize;
+  /// Starts to keep the results of operators, and returns what was kept.
+  std::function<void()> startKeeping;
+  std::function<std::vector<KeptOperator>()> takeKept;
   /// Sends the given number of bytes from rank `root` to all ranks. All of them
   /// call it in the same order. Programs of one rank do not use it.
   std::function<std::string(int64_t root, void *, size_t)> broadcast;

@@ -140,6 +140,32 @@ inline CannTensor takeColumn(CannTensor x) {
   return x;
 }
 
+/// A tensor of the last `numDims` dimensions, by the number that those before
+/// give it.
+inline CannTensor takePart(const CannTensor &x, size_t numDims,
+                           int64_t number) {
+  const Dims dims(x.dims.end() - static_cast<std::ptrdiff_t>(numDims),
+                  x.dims.end());
+  return {x.data + number * count(dims) * getBytes(x.type), x.type, dims, {}};
+}
+
+/// How many there are of them.
+inline int64_t countParts(const CannTensor &x, size_t numDims) {
+  return count(Dims(x.dims.begin(),
+                    x.dims.end() - static_cast<std::ptrdiff_t>(numDims)));
+}
+
+/// The number of the last dimension.
+inline int64_t getLastDim(const CannTensor &x) {
+  return static_cast<int64_t>(x.dims.size()) - 1;
+}
+
+/// The same elements with other sizes.
+inline CannTensor reshape(CannTensor x, Dims dims) {
+  x.dims = std::move(dims);
+  return x;
+}
+
 /// One element, by its number, as a tensor of one.
 inline CannTensor takeElement(const CannTensor &x, int64_t number) {
   return {x.data + number * getBytes(x.type), x.type, {1}, {}};
@@ -288,6 +314,19 @@ private:
 inline size_t getRoom(size_t bytes) {
   return ((bytes + 31) / 32 * 32 + 32 + 63) / 64 * 64;
 }
+
+/// The memory of one call of a routine, and the events that it means.
+struct RoutineCall {
+  std::vector<char *> arguments;
+  std::vector<char *> frame;
+  char *hostFrame = nullptr;
+  char *scratch = nullptr;
+  /// Events that the routine awaits, and the number of its own first one.
+  std::vector<size_t> events;
+  size_t firstEvent = 0;
+  /// By instruction of the routine: the events that are recorded behind it.
+  std::vector<std::pair<int, size_t>> records;
+};
 
 } // namespace mf_cann
 

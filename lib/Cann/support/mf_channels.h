@@ -8,6 +8,7 @@
 #ifndef MF_CHANNELS_H
 #define MF_CHANNELS_H
 
+#include "aclnnop/aclnn_fill_scalar.h"
 #include "hccl/hccl.h"
 #include "mf/Step/StepRun.h"
 #include "mf_rank.h"
@@ -271,6 +272,67 @@ inline void allToAll(const RankExchange &exchange, char *from, char *to,
                                counts.data(), places.data(), type,
                                exchange.collective(), exchange.getStream()),
                  "HcclAlltoAllV");
+}
+
+/// Rows of an exchange whose counts are on the device.
+struct CountedRows {
+  /// As many for each member as it has experts.
+  const char *sendCounts, *receiveCounts;
+  size_t experts;
+  /// Elements of a row, and what the rows have that nobody sends.
+  uint64_t width;
+  double fill;
+};
+
+/// Elements by member, and where they begin.
+struct MemberElements {
+  std::vector<uint64_t> counts, places;
+  uint64_t total = 0;
+};
+
+inline MemberElements readElements(const RankExchange &exchange,
+                                   const CountedRows &rows,
+                                   const char *counts) {
+  const uint32_t size = exchange.channels().getSize(exchange.channel, true);
+  const std::vector<float> values =
+      exchange.rank.stream(exchange.stream)
+          .readValues(counts, size * rows.experts);
+  for (const float value : values)
+    exchange.rank.stream(exchange.stream)
+        .require(value >= 0 && value < 16777216.0F,
+                 "a number of rows is no whole number from 0 on");
+  MemberElements elements;
+  for (uint32_t member = 0; member < size; ++member) {
+    uint64_t number = 0;
+    for (size_t i = 0; i < rows.experts; ++i)
+      number += static_cast<uint64_t>(values[member * rows.experts + i]);
+    elements.places.push_back(elements.total);
+    elements.counts.push_back(number * rows.width);
+    elements.total += elements.counts.back();
+  }
+  return elements;
+}
+
+/// HCCL takes counts from the host, so that it waits for those of the device.
+inline void allToAllV(const RankExchange &exchange, const CannTensor &from,
+                      const CannTensor &to, const CountedRows &rows,
+                      HcclDataType type) {
+  CannStream &stream = exchange.rank.stream(exchange.stream);
+  stream.begin("all_to_all_v", exchange.place);
+  stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(to), scalar(rows.fill));
+  if (exchange.isSkipped())
+    return;
+  const MemberElements sent = readElements(exchange, rows, rows.sendCounts),
+                       received =
+                           readElements(exchange, rows, rows.receiveCounts);
+  stream.require(sent.total <= static_cast<uint64_t>(count(from.dims)) &&
+                     received.total <= static_cast<uint64_t>(count(to.dims)),
+                 "there are more rows for a rank than it has room for");
+  exchange.check(
+      HcclAlltoAllV(from.data, sent.counts.data(), sent.places.data(), type,
+                    to.data, received.counts.data(), received.places.data(),
+                    type, exchange.collective(), exchange.getStream()),
+      "HcclAlltoAllV");
 }
 
 } // namespace mf_cann

@@ -84,6 +84,10 @@ inline mf::step::StepDevice makeDevice(CannRank &rank, const Step &step,
   };
   device.computeGradients = [&rank, &step, captured] {
     return getFailure([&] {
+      if (captured && rank.getKept().isStarted())
+        throw std::runtime_error("--dump-tensors waits behind each operator, "
+                                 "which cannot be captured; run without "
+                                 "--capture");
       rank.startStep();
       rank.startPart(0);
       if (captured)
@@ -95,6 +99,8 @@ inline mf::step::StepDevice makeDevice(CannRank &rank, const Step &step,
   device.synchronize = [&rank] {
     return getFailure([&] { rank.synchronize(); });
   };
+  device.startKeeping = [&rank] { rank.getKept().start(); };
+  device.takeKept = [&rank] { return rank.getKept().take(); };
   device.broadcast = [&channels](int64_t root, void *bytes, size_t size) {
     return getFailure([&] { channels.broadcast(root, bytes, size); });
   };

@@ -5,6 +5,7 @@
 
 #include "mf_cann.h"
 #include "mf_executors.h"
+#include "mf_kept.h"
 
 namespace mf_cann {
 
@@ -54,6 +55,8 @@ public:
   float getHostValue(const CannTensor &x);
   /// Waits for the stream and looks at a flag on the device.
   bool isSet(const CannTensor &flag);
+  /// Waits for the stream and takes numbers from the device.
+  std::vector<float> readValues(const char *from, size_t number) const;
 
   /// Calls an operator: both phases, the second one alone if its executor was
   /// kept, or the first one alone while the program asks how much memory
@@ -62,6 +65,15 @@ public:
   void call(const char *function, aclnnStatus (*prepare)(Parameters...),
             aclnnStatus (*run)(void *, uint64_t, aclOpExecutor *, aclrtStream),
             Given &&...arguments);
+
+  /// Keeps what the kernel has made, if the rank keeps values.
+  void tellMade(std::initializer_list<KeptOutput> made) const;
+  /// The same of an exchange.
+  void tellMade(const char *operatorPlace, const char *exchange,
+                const CannTensor &made) {
+    place = operatorPlace;
+    tellMade({{exchange, made}});
+  }
 
   size_t getNeededBytes() const { return neededBytes; }
   const std::string &getNeedyPlace() const { return needyPlace; }
@@ -92,19 +104,6 @@ private:
   std::string needyPlace;
   std::map<const char *, bool> flags;
   KeptExecutors executors;
-};
-
-/// The memory of one call of a routine, and the events that it means.
-struct RoutineCall {
-  std::vector<char *> arguments;
-  std::vector<char *> frame;
-  char *hostFrame = nullptr;
-  char *scratch = nullptr;
-  /// Events that the routine awaits, and the number of its own first one.
-  std::vector<size_t> events;
-  size_t firstEvent = 0;
-  /// By instruction of the routine: the events that are recorded behind it.
-  std::vector<std::pair<int, size_t>> records;
 };
 
 /// The current device: its memory, streams and events.
@@ -210,6 +209,7 @@ public:
     bufferBytes = bytes;
   }
   CannChannels &getChannels() const { return *channels; }
+  KeptValues &getKept() { return kept; }
   size_t getWorkspaceBytes() const;
   size_t countExecutors() const {
     size_t number = 0;
@@ -237,6 +237,7 @@ private:
   /// the model records it.
   std::vector<bool> isInModel, isCaptured;
   CannChannels *channels = nullptr;
+  KeptValues kept;
   size_t bufferBytes = 0;
 };
 
@@ -271,19 +272,32 @@ inline float CannStream::getHostValue(const CannTensor &x) {
   return rank.getHostValue(x.data);
 }
 
+inline std::vector<float> CannStream::readValues(const char *from,
+                                                 size_t number) const {
+  requireHost();
+  std::vector<float> values(number);
+  const size_t bytes = number * sizeof(float);
+  check(aclrtSynchronizeStream(handle), "aclrtSynchronizeStream");
+  check(
+      aclrtMemcpy(values.data(), bytes, from, bytes, ACL_MEMCPY_DEVICE_TO_HOST),
+      "aclrtMemcpy");
+  return values;
+}
+
+inline void CannStream::tellMade(std::initializer_list<KeptOutput> made) const {
+  if (rank.asks() || !*place || !rank.getKept().keeps())
+    return;
+  check(aclrtSynchronizeStream(handle), "aclrtSynchronizeStream");
+  rank.getKept().add(place, made);
+}
+
 inline bool CannStream::isSet(const CannTensor &flag) {
   if (rank.asks())
     return false;
-  requireHost();
   auto known = flags.find(flag.data);
   if (known != flags.end())
     return known->second;
-  float value = 0;
-  check(aclrtSynchronizeStream(handle), "aclrtSynchronizeStream");
-  check(aclrtMemcpy(&value, sizeof(value), flag.data, sizeof(value),
-                    ACL_MEMCPY_DEVICE_TO_HOST),
-        "aclrtMemcpy");
-  return flags[flag.data] = value != 0;
+  return flags[flag.data] = readValues(flag.data, 1).front() != 0;
 }
 
 template <typename... Parameters, typename... Given>

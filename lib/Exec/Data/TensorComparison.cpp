@@ -2,6 +2,7 @@
 
 #include "mf/Exec/Data/TensorComparison.h"
 #include "mf/Exec/Data/ElementConversion.h"
+#include "mf/Support/NumberText.h"
 #include "mf/Support/ShapeText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Endian.h"
@@ -177,6 +178,38 @@ Expected<TensorComparison> compareTensors(const SafetensorsFile &ours,
                              " has; expected some, or --names with a table of "
                              "pairs");
   return comparison;
+}
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+/// "2^-24", or the number where it is no power of two.
+static std::string describeRounding(double rounding) {
+  int exponent = 0;
+  if (rounding > 0 && std::frexp(rounding, &exponent) == 0.5)
+    return "2^" + std::to_string(exponent - 1);
+  return formatDigits(rounding, 3);
+}
+
+void printFirstWrong(const TensorComparison &comparison, raw_ostream &os) {
+  const ComparedTensor &first = *comparison.findFirstWrong();
+  const ptrdiff_t numBefore = &first - comparison.tensors.data();
+  const auto numWrong =
+      count_if(comparison.tensors,
+               [](const ComparedTensor &tensor) { return tensor.isWrong(); });
+  os << "first wrong: " << first.ours;
+  if (first.ours != first.theirs)
+    os << " (" << first.theirs << ")";
+  os << "\n  error " << formatDigits(first.error, 3) << ", allowed "
+     << formatDigits(first.tolerance, 3) << ": roundings of "
+     << describeRounding(first.rounding) << " in " << first.depth
+     << (first.depth == 1 ? " operator" : " operators") << "\n  " << numBefore
+     << " of " << comparison.tensors.size()
+     << " tensors come before it and agree";
+  if (numBefore > 0)
+    os << ", the last is " << (&first - 1)->ours;
+  os << "\n  " << numWrong - 1 << " behind it are wrong, too\n";
 }
 
 } // namespace mf

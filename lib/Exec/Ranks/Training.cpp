@@ -260,7 +260,7 @@ llvm::Error TrainingRun::runStep(int64_t step) {
                                      : engine.runStep(input, nullptr);
   if (!output)
     return output.takeError();
-  if (dumpsTensors(step))
+  if (dumpsTensors(step) && engine.isWriter())
     if (llvm::Error error = options.dump->write())
       return error;
   const auto end = std::chrono::steady_clock::now();

@@ -12,6 +12,7 @@
 #include "aclnnop/aclnn_mul.h"
 #include "aclnnop/aclnn_neg.h"
 #include "aclnnop/aclnn_reciprocal.h"
+#include "aclnnop/aclnn_remainder.h"
 #include "aclnnop/aclnn_silu.h"
 #include "aclnnop/aclnn_silu_backward.h"
 #include "aclnnop/aclnn_sqrt.h"
@@ -104,6 +105,7 @@ MF_HOST_CANN_UNARY(aclnnSqrt)
   MF_HOST_CANN_SECOND_PHASE(NAME)
 
 MF_HOST_CANN_SCALAR(aclnnMuls)
+MF_HOST_CANN_SCALAR(aclnnRemainderTensorScalar)
 MF_HOST_CANN_SCALAR(aclnnClampMin)
 MF_HOST_CANN_SCALAR(aclnnClampMax)
 

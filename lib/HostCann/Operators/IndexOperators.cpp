@@ -5,6 +5,7 @@
 #include "aclnnop/aclnn_eq_scalar.h"
 #include "aclnnop/aclnn_gather.h"
 #include "aclnnop/aclnn_ge_scalar.h"
+#include "aclnnop/aclnn_gt_scalar.h"
 #include "aclnnop/aclnn_index_select.h"
 #include "aclnnop/aclnn_logical_not.h"
 #include "aclnnop/aclnn_logical_or.h"
@@ -141,6 +142,7 @@ aclnnStatus mf::hostcann::makeIntegerDifference(OperatorCall &call,
 
 MF_HOST_CANN_COMPARISON(aclnnEqScalar, ==)
 MF_HOST_CANN_COMPARISON(aclnnGeScalar, >=)
+MF_HOST_CANN_COMPARISON(aclnnGtScalar, >)
 MF_HOST_CANN_COMPARISON(aclnnLtScalar, <)
 
 aclnnStatus aclnnLogicalNotGetWorkspaceSize(const aclTensor *self,

@@ -5,6 +5,7 @@
 
 #include "mf/Exec/Data/NamePairs.h"
 #include "mf/Exec/Data/TensorTrace.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace mf {
 
@@ -50,6 +51,10 @@ struct ComparisonRule {
 llvm::Expected<TensorComparison> compareTensors(const SafetensorsFile &ours,
                                                 const SafetensorsFile &theirs,
                                                 const ComparisonRule &rule);
+
+/// Says which tensor is the first that is wrong, how far it is off, and what
+/// comes before and behind it. There must be one.
+void printFirstWrong(const TensorComparison &comparison, llvm::raw_ostream &os);
 
 } // namespace mf
 
