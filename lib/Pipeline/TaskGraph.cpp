@@ -10,8 +10,8 @@ namespace mf::schedule {
 // The inputs of a task
 //===----------------------------------------------------------------------===//
 
-/// The task of another chunk that a task reads from (a `step` of -1) or that
-/// reads from it (1).
+/// Returns the task of another chunk that a task reads from (a `step` of -1) or
+/// that reads from it (1).
 static std::optional<Task> getNeighbour(const Pipeline &pipeline, Task task,
                                         int32_t step) {
   if (task.phase == Phase::WeightGradient || task.phase == Phase::Recompute)

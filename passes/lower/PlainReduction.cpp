@@ -41,7 +41,8 @@ public:
   SmallVector<StateCollective> collectives;
 
 private:
-  /// A buffer that represents a state has a handle to the state's index.
+  /// Returns the state that a buffer represents. Such a buffer has a handle to
+  /// the state's index.
   std::optional<ir::State> findState(ir::EmittedBuffer buffer) const {
     for (const auto &[number, state] : llvm::enumerate(states))
       if (buffer.getHandle() == &state)

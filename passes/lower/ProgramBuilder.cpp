@@ -182,7 +182,7 @@ static ascend::SliceAttr getSlice(ir::ParamOp param, ir::LayoutAttr layout,
   return getSlice(param, layout, dims, part);
 }
 
-/// The axes of a group are in the order of ranks.
+/// Returns the axes of a group in the order of ranks.
 static SmallVector<Attribute> getOrderedAxes(Operation *op, ArrayAttr axes) {
   SmallVector<Attribute> ordered;
   if (auto mesh = ir::MeshAttr::find(op))

@@ -73,13 +73,13 @@ public:
   ascend::ProgramOp getProgram() { return program; }
   ir::ModelOp getModel() { return model; }
   int64_t getStage() const { return stage; }
-  /// The number of runs of each chunk in a step.
+  /// Returns the number of runs of each chunk in a step.
   int64_t getRuns() const { return runs; }
-  /// The number of micro-batches that a step reads. A run has one for each copy
-  /// of the model.
+  /// Returns the number of micro-batches that a step reads. A run has one for
+  /// each copy of the model.
   int64_t getMicroBatches() const { return microBatches; }
-  /// The largest number of collectives on parameters that a routine has in
-  /// flight.
+  /// Returns the largest number of collectives on parameters that a routine has
+  /// in flight.
   int64_t getInFlight() const { return inFlight; }
   /// Whether gradients are added to wider accumulators without a cast.
   bool fusesAccumulation() const { return isAccumulationFused; }

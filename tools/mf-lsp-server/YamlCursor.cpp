@@ -100,8 +100,8 @@ static OpenMaps findOpenMaps(StringRef line, size_t start) {
   return open;
 }
 
-/// The keys of the maps around an item that is so far indented, the innermost
-/// first.
+/// Returns the keys of the maps around an item with this indentation, the
+/// innermost first.
 static std::vector<std::string>
 findOuterKeys(llvm::ArrayRef<StringRef> linesAbove, size_t limit) {
   std::vector<std::string> keys;

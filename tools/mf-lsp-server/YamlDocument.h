@@ -40,7 +40,7 @@ private:
   llvm::StringRef getLine(size_t line) const;
   llvm::lsp::Position getPosition(size_t line, size_t byte) const;
   llvm::lsp::Range getRange(size_t line, size_t begin, size_t end) const;
-  /// The word that a message is about.
+  /// Returns the range of the word to which a message refers.
   llvm::lsp::Range getRange(const Location &location) const;
 
   std::string text;

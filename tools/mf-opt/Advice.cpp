@@ -43,7 +43,7 @@ private:
 
 } // namespace
 
-/// The settings, and that a step was compiled with them.
+/// Prints the settings, and that a step was compiled with them.
 static void printPlan(const PlanRequest &request, const PlanAnswer &found,
                       StringRef target) {
   const std::vector<StageMeasure> &stages = found.best.measure.stages;

@@ -317,7 +317,7 @@ struct Program {
   bool graphKernelFusion = false;
 
   int64_t getNumRanks() const { return mesh.getNumRanks(); }
-  /// The program that a rank runs.
+  /// Returns the program that a rank runs.
   const StageProgram &getStageOf(int64_t rank) const {
     return stages[mesh.getStage(rank)];
   }

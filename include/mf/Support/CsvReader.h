@@ -35,7 +35,8 @@ public:
   /// are not closed or are followed by text.
   llvm::Expected<bool> readRow(llvm::SmallVectorImpl<CsvCell> &cells);
 
-  /// The line (from 1) of the last row that was read; 0 before the first.
+  /// Returns the line (from 1) of the last row that was read; 0 before the
+  /// first row.
   size_t getLine() const { return line; }
 
   /// Makes an error at a column of the last row that was read.

@@ -13,10 +13,10 @@ namespace mf {
 
 namespace {
 
-/// A permutation of [0, size) that is computed index by index: a Feistel
-/// network over the smallest even number of bits that holds `size`, walked
-/// until it lands inside (Black and Rogaway, Ciphers with Arbitrary Finite
-/// Domains, 2002). An epoch's order takes no memory and can be entered
+/// Returns a permutation of [0, size), evaluated at one index: a Feistel
+/// network over the smallest even number of bits that can hold `size`, repeated
+/// until the result is inside (Black and Rogaway, Ciphers with Arbitrary Finite
+/// Domains, 2002). An epoch's order needs no memory and can be entered
 /// anywhere.
 int64_t permute(int64_t index, int64_t size, uint64_t seed, int64_t epoch) {
   if (size <= 1)
@@ -149,7 +149,7 @@ Error BatchReader::setPosition(int64_t sequences) {
   return Error::success();
 }
 
-/// The sequence that is row `row` of the batch at the present position.
+/// Returns the sequence in row `row` of the batch at the current position.
 int64_t BatchReader::getSequence(int64_t row) const {
   const int64_t perReplica =
       options.microBatches * options.batchSize / options.replicas;

@@ -21,7 +21,8 @@ namespace mf {
 
 namespace {
 
-/// The integer types among the codes (6 and 7 are float64 and float32).
+/// Returns the integer type of a code. The codes 6 and 7 are float64 and
+/// float32.
 std::optional<TokenType> parseTypeCode(uint8_t code) {
   switch (code) {
   case 1:

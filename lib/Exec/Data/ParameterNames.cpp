@@ -108,7 +108,7 @@ std::vector<std::string> translateParameterName(StringRef name,
                 : std::vector<std::string>();
 }
 
-/// The copies of embedding and head that the layers of `scheme` have which
+/// Adds the copies of embedding and head that `scheme` has in the layers that
 /// predict more tokens.
 static void addCopies(ArrayRef<NamedShape> parameters, NameScheme scheme,
                       const ParameterLayout &layout,

@@ -248,8 +248,8 @@ private:
       }
   }
 
-  /// The even rows of each head are its part's first half, the odd ones the
-  /// second.
+  /// Adds rows of which the even ones of each head are the first half of its
+  /// part, and the odd ones the second half.
   void addPairs(ParameterPart part, int64_t partRow, int64_t count,
                 int64_t row) {
     const int64_t columns = shapes.getColumns();

@@ -22,7 +22,7 @@ public:
   int64_t getRows(ParameterPart part) const;
   int64_t getColumns() const { return columns; }
 
-  /// The dimensions of a tensor that holds the parts of `name`.
+  /// Returns the dimensions of a tensor that holds the parts of `name`.
   std::vector<int64_t> getDims(const ParameterName &name) const;
 
 private:

@@ -112,7 +112,7 @@ private:
                                  "'; looked for " + names);
   }
 
-  /// The parts that `part` may be read from.
+  /// Returns the parts from which `part` may be read.
   SmallVector<ParameterPart> listSubstitutes(ParameterPart part) const {
     SmallVector<ParameterPart> parts = {part};
     if (part == ParameterPart::PredictionEmbedding)

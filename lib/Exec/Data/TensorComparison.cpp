@@ -123,7 +123,8 @@ static Error compare(const SafetensorsFile &ours, const SafetensorsFile &theirs,
   return Error::success();
 }
 
-/// A line that fits no tensor of the first file was written for another.
+/// It is an error if a line fits no tensor of the first file, because it was
+/// then written for another file.
 static Error checkLines(const NamePairs &names, ArrayRef<bool> isUsed,
                         const SafetensorsFile &ours) {
   for (const auto &[line, used] : zip_equal(names.getLines(), isUsed))

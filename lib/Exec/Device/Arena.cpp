@@ -57,7 +57,8 @@ Arena::create(llvm::StringRef name, int64_t bytes, const Options &options) {
         llvm::formatv("{0}: cannot map {1} bytes: {2}", name, bytes,
                       std::strerror(errno))
             .str());
-  // Only advice: without huge pages everything works, more slowly.
+  // The call is only advice: without huge pages everything works, but more
+  // slowly.
   (void)madvise(arena->openBegin, open, MADV_HUGEPAGE);
   arena->base = arena->openBegin;
   if (options.guard) {

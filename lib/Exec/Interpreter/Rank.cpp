@@ -40,7 +40,8 @@ LogicalResult Rank::initialize(Operation *user, ir::ParamOp param,
   return success();
 }
 
-/// The state that holds `kind` of a parameter that has no memory for it.
+/// Returns the state that holds `kind` for a parameter without its own memory
+/// for it.
 static ir::State getHeldState(ir::ParamOp param, ir::State kind) {
   if (kind == ir::State::Gathered && !param.getGathered())
     return ir::State::Parameter;
@@ -211,7 +212,8 @@ void Rank::keepGradients() {
       keptGradients[key.second] = tensor.clone();
 }
 
-/// The learning rates as the update takes them: a scalar or a vector.
+/// Returns the learning rates in the form that the update expects: a scalar or
+/// a vector.
 static Tensor makeRates(Type type, ArrayRef<float> rates) {
   const ArrayRef<int64_t> sizes = cast<RankedTensorType>(type).getShape();
   Tensor tensor(TensorShape{DType::F32, {sizes.begin(), sizes.end()}});

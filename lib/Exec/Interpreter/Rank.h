@@ -53,8 +53,8 @@ public:
     return world.mesh.getRankOfStage(number, otherStage);
   }
 
-  /// The memory of a parameter's state, with its first value if it is new. A
-  /// parameter tied to one that this rank trains is that one.
+  /// Returns the memory of a parameter's state, initialised if it is new. For a
+  /// parameter tied to one that this rank trains, it is that one's memory.
   mlir::FailureOr<Tensor> getState(mlir::Operation *user, ir::State kind,
                                    llvm::StringRef parameter);
 
@@ -79,7 +79,7 @@ public:
                                   llvm::StringRef parameter,
                                   const Tensor &gradient);
   mlir::LogicalResult addLoss(mlir::Operation *op, const Tensor &loss);
-  /// The tensor of a quantity that the host reads after the step.
+  /// Returns the tensor of a quantity that the host reads after the step.
   Tensor getReport(llvm::StringRef quantity, const TensorShape &shape);
   void forEachReport(
       llvm::function_ref<void(const std::string &, const Tensor &)> action)
@@ -117,7 +117,8 @@ private:
   /// `shape` holds; none if it is not cut.
   std::optional<program::Slice> getInputSlice(const TensorShape &shape) const;
   void keepGradients();
-  /// The slice of the parameter, or of its gradient, that `tensor` holds.
+  /// Returns the slice of the parameter, or of its gradient, that `tensor`
+  /// holds.
   ranks::RankTensor getPart(ir::ParamOp param, ir::LayoutAttr layout,
                             const Tensor &tensor) const;
 

@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace mf::interpreter {
 
-/// The gradients of all parameters that are not tied, unscaled.
+/// Returns the unscaled gradients of all parameters that are not tied.
 static std::map<std::string, std::vector<double>>
 sumGradients(ir::ModelOp model, const ranks::TensorValues &gradients,
              float lossScale) {

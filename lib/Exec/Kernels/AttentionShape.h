@@ -113,7 +113,7 @@ struct QueryRows {
   QueryRows(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
             size_t index);
 
-  /// The blocks of queries that have some of the rows.
+  /// Return the blocks of queries that contain some of the rows.
   int64_t getFirstBlock() const {
     return first / AttentionBlocks::queriesPerBlock;
   }

@@ -46,7 +46,7 @@ template <typename Source, bool MakesSingles> struct PackedLines {
                           : load(row + i, cell);
   }
 
-  /// The elements of a line that are in `first`.
+  /// Loads the elements of a line that are marked in `first`.
   static HWY_INLINE __m512i loadPart(const Source *from, uint32_t first) {
     if constexpr (elements == 2)
       return _mm512_maskz_loadu_epi16(first, from);

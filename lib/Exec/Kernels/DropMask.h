@@ -12,7 +12,7 @@ class SpecChecker;
 /// Reads `rate`, which must be above 0 and below 1.
 double readDropRate(SpecChecker &checker);
 
-/// The factor of elements that are kept.
+/// Returns the factor of kept elements.
 inline float getKeptFactor(double rate) {
   return static_cast<float>(1 / (1 - rate));
 }

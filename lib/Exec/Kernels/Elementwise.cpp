@@ -129,8 +129,8 @@ public:
   }
 
 private:
-  /// The elements [begin, begin + size) of the result, to `z`, one run of the
-  /// inner loop at a time.
+  /// Writes the elements [begin, begin + size) of the result to `z`, one run of
+  /// the inner loop at a time.
   void runRange(const void *x, const void *y, void *z, int64_t begin,
                 int64_t size) const {
     Advance advance = !inner.secondMoves  ? Advance::OnlyFirst

@@ -20,7 +20,7 @@ enum class MatrixUnit {
   Amx
 };
 
-/// The best unit that this process may use.
+/// Returns the best unit that this process may use.
 MatrixUnit getMatrixUnit();
 
 /// As getMatrixUnit, but without the limit that tests set.

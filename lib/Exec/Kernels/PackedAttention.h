@@ -15,7 +15,7 @@ inline DType getCellType(DType type, MatrixUnit unit) {
   return onTiles ? DType::BF16 : DType::F32;
 }
 
-/// The kernels for a unit that is not None.
+/// Return the kernels for a unit other than None.
 std::unique_ptr<Kernel> makePackedAttention(const AttentionShape &shape,
                                             MatrixUnit unit);
 std::unique_ptr<Kernel> makePackedAttentionGrad(const AttentionShape &shape,

@@ -25,7 +25,8 @@ constexpr int64_t mostDepth = 384;
 /// Rows of a that are packed at a time.
 constexpr int64_t packedRows = 128;
 
-/// The size of even pieces of at most `most`, which is a multiple of `square`.
+/// Returns the size of equal pieces of at most `most`, which is a multiple of
+/// `square`.
 int64_t cut(int64_t total, int64_t most) {
   const int64_t pieces = llvm::divideCeil(total, most);
   return llvm::alignTo(llvm::divideCeil(total, pieces), square);

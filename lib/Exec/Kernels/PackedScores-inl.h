@@ -86,7 +86,7 @@ HWY_INLINE void putColumns<float>(const Columns &columns, Cell *to) {
 template <typename Element>
 constexpr int64_t cellElements = sizeof(Cell) / sizeof(Element);
 
-/// The first `count` of 16 lanes.
+/// Returns a mask of the first `count` of 16 lanes.
 HWY_INLINE __mmask16 firstLanes(int64_t count) {
   return static_cast<__mmask16>(
       (uint32_t{1} << std::clamp<int64_t>(count, 0, 16)) - 1);

@@ -16,7 +16,8 @@ namespace mf {
 /// Computes sums[i] += x[i].
 void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count);
 
-/// The same for `rows` rows of x that are `stride` elements apart, in order.
+/// As runAccumulateLoop, for `rows` rows of x that are `stride` elements apart,
+/// in order.
 void runAccumulateRowsLoop(DType type, const void *x, int64_t stride,
                            int64_t rows, float *sums, int64_t count);
 
@@ -31,8 +32,9 @@ float runSumLoop(DType type, const void *x, int64_t count);
 /// The number of runs whose sums are added in one group.
 constexpr int64_t runsPerSum = 64;
 
-/// The sum of a row in the order in which aclnnReduceSum adds it up, where it
-/// does not cut rows for its threads; `sum(first, size)` is that of a run.
+/// Returns the sum of a row in the order in which aclnnReduceSum computes it if
+/// it does not split rows over its threads. `sum(first, size)` returns the sum
+/// of a run.
 template <typename Sum> float sumRow(int64_t columns, const Sum &sum) {
   const Tiles runs(columns, elementsPerSum);
   float total = 0;

@@ -22,7 +22,7 @@ struct RotaryShape {
   /// of neighbours in each; 0 if they share one.
   std::vector<int64_t> sizes, strides;
 
-  /// The first element of the table of `run`.
+  /// Returns the first element of the table of `run`.
   int64_t getTable(int64_t run) const {
     int64_t offset = 0;
     for (size_t i = sizes.size(); i-- > 0; run /= sizes[i])

@@ -23,8 +23,8 @@ void takeOfSize(const void *from, const SortedElement *elements, void *to,
   }
 }
 
-/// The elements themselves, since a NaN or a zero cannot be told from its
-/// order.
+/// Copies the elements themselves, because a NaN or a zero cannot be restored
+/// from its order.
 void take(DType type, const void *from, const SortedElement *elements, void *to,
           int32_t *indices, int64_t count) {
   if (getBytes(type) == sizeof(uint16_t))

@@ -12,11 +12,12 @@
 
 namespace mf {
 
-/// The orders of `count` elements of i32 or a floating-point type.
+/// Computes the orders of `count` elements of i32 or a floating-point type.
 void runOrderLoop(DType type, const void *x, uint32_t *orders, int64_t count);
 
-/// The `k` largest of `count` elements of a floating-point type, descending and
-/// the lower index first; `k` is at most `count`.
+/// Finds the `k` largest of `count` elements of a floating-point type, in
+/// descending order and, if equal, with the lower index first. `k` is at most
+/// `count`.
 void runTopkLoop(DType type, const void *x, int64_t count, SortedElement *best,
                  int64_t k);
 

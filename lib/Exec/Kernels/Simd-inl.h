@@ -159,7 +159,7 @@ template <typename T> HWY_INLINE FloatVector broadcast(T element) {
   return load(lanes);
 }
 
-/// The part of `value` that remains where it is stored as a T.
+/// Returns `value` after rounding to T.
 template <typename T> HWY_INLINE FloatVector rounded(FloatVector value) {
   if constexpr (std::is_same_v<T, float>)
     return value;
@@ -278,7 +278,7 @@ HWY_INLINE FloatVector exponential(FloatVector x) {
               hn::Max(hn::Set(floats, leastExponent), x)));
 }
 
-/// The same for x that is not above 0, or not by much.
+/// As exponential, for x that is at most slightly above 0.
 HWY_INLINE FloatVector exponentialBelowOne(FloatVector x) {
   return boundedExponential(hn::Max(hn::Set(floats, leastExponent), x));
 }

@@ -35,7 +35,8 @@ TensorShape getPlacedRows(const RowShape &shape, const TensorShape &index);
 void gatherRows(const RowShape &shape, const void *from, const int32_t *index,
                 void *to, ThreadPool &pool);
 
-/// A kernel that does so with input 0 as the table and input 1 as the index.
+/// Returns a kernel that does so with input 0 as the table and input 1 as the
+/// index.
 std::unique_ptr<Kernel> makeRowGather(const RowShape &shape);
 
 } // namespace mf

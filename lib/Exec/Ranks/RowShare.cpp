@@ -30,7 +30,7 @@ std::optional<RowCountError> findRowCountError(const Exchange &exchange,
   return error;
 }
 
-/// The bytes that `counts` have for the member at `place`.
+/// Returns the range of bytes that `counts` assign to the member at `place`.
 static ByteRange getRange(const Exchange &exchange,
                           llvm::ArrayRef<float> counts, size_t place) {
   const size_t experts = exchange.rows.experts;

@@ -26,8 +26,8 @@ public:
     return place < found.size() ? found[place] : nullptr;
   }
 
-  /// The time that was waited, by "operator, waiting for stream". To be called
-  /// when no step is running.
+  /// Returns the waiting time for each "operator, waiting for stream". Must not
+  /// be called during a step.
   std::map<std::string, double> getSeconds() const;
 
 private:

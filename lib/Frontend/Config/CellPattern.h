@@ -20,7 +20,8 @@ public:
   static CellPattern ofWholePaths(llvm::StringRef text);
 
   const std::string &getText() const { return text; }
-  /// The message about the first component that is no regular expression.
+  /// Returns the message about the first component that is not a regular
+  /// expression.
   std::string getError() const;
 
   struct Match {

@@ -162,7 +162,8 @@ void DynamicSections::writeParallelism() {
         node);
 }
 
-/// A number as YAML 1.1 reads it back: a float has a point.
+/// Returns a number in a form that YAML 1.1 reads as the same number: a float
+/// has a point.
 static std::string printReal(double number) {
   constexpr int mostDigits = 17;
   std::string text;

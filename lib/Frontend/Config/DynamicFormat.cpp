@@ -5,7 +5,7 @@
 
 namespace mf {
 
-/// The first entry that only one of the formats has.
+/// Returns the first entry that only one of the formats has.
 static Node findFormatKey(const Node &root, bool isDynamic) {
   static constexpr llvm::StringRef dynamicSections[] = {
       "training",  "parallelism",    "lr_scheduler",

@@ -64,13 +64,13 @@ constexpr DynamicKey field(llvm::StringLiteral name, DynamicType type,
                            llvm::StringLiteral meaning) {
   return {name, type, missing, meaning};
 }
-/// A field on which a step does not depend.
+/// Returns a field on which a step does not depend.
 constexpr DynamicKey noEffect(llvm::StringLiteral name, DynamicType type,
                               llvm::StringLiteral missing,
                               llvm::StringLiteral meaning) {
   return {name, type, missing, meaning, DynamicUse::NoEffect};
 }
-/// A field that the trainer overwrites, or never reads.
+/// Returns a field that the trainer overwrites or never reads.
 constexpr DynamicKey dead(llvm::StringLiteral name, DynamicType type,
                           llvm::StringLiteral missing,
                           llvm::StringLiteral meaning,

@@ -154,7 +154,8 @@ static void checkFieldValues(const Node &map, const DynamicSection &section,
   }
 }
 
-/// The map of a section, and whether it is one.
+/// Returns the node of a section, which may not be a map; undefined if it is
+/// missing.
 static Node getSectionNode(const Node &root, llvm::StringRef name) {
   Node node = root;
   for (auto [key, rest] = name.split('.'); !key.empty();

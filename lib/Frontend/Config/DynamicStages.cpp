@@ -71,7 +71,8 @@ static bool readStageRow(const Node &row, int64_t rank,
   return true;
 }
 
-/// The trainer takes ranges with gaps, which is no model any more.
+/// The trainer accepts ranges with gaps, with which the model would lack
+/// layers.
 static bool checkCoverage(const Node &written,
                           const std::vector<ChunkRange> &ranges,
                           int64_t numLayers, DiagnosticList &diagnostics) {

@@ -20,8 +20,8 @@ static std::string describeNames(const KnownKey &key) {
   return key.choices ? "`" + llvm::join(key.choices(), "`, `") + "`" : "a name";
 }
 
-/// The type is that of the member that has the value, the default its value in
-/// `config`.
+/// The type is that of the member with the value, and the default is the
+/// member's value in `config`.
 static KeyWords describeKey(const KnownKey &key, TrainingConfig &config) {
   KeyWords words;
   llvm::raw_string_ostream missing(words.missing);
@@ -88,7 +88,7 @@ static void printSection(const KnownSection &section, TrainingConfig &config,
         << llvm::join(group.getNames(), "`, `") << "`\n";
 }
 
-/// The defaults, with all parts that keys can have their values in.
+/// Returns the defaults, with all optional parts that contain values of keys.
 static TrainingConfig makeWholeConfig() {
   TrainingConfig config;
   config.optimizer.average.emplace();

@@ -181,7 +181,7 @@ SettingReader::readOperators(const LayerSetting &setting,
   return operators;
 }
 
-/// The first of several entries that cover a layer counts.
+/// If several entries cover a layer, only the first counts.
 void SettingReader::addItems(StringRef name, ArrayRef<SwapEntry> entries,
                              std::vector<SwapItem> &items) const {
   std::vector<bool> isTaken(static_cast<size_t>(stages.getNumLayers()));

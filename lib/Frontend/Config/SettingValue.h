@@ -64,7 +64,7 @@ struct FlowStyle {
   llvm::StringRef padding = "";
 };
 
-/// A key, in single quotes unless it is a name.
+/// Returns a key, in single quotes unless it is a plain name.
 std::string printKey(llvm::StringRef key);
 /// Returns the value as text on one line.
 std::string printFlow(const SettingValue &value, const FlowStyle &style = {});

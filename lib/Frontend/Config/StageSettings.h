@@ -32,8 +32,8 @@ std::vector<int64_t> getCoveredLayers(const StageMap &stages,
 
 bool hasNoLayers(const StageTable &table);
 
-/// The same swaps with one item for each name and prefetch, and each layer of a
-/// name in the first item that has it.
+/// Returns the same swaps with one item for each name and prefetch. Each layer
+/// of a name is in the first item that has it.
 std::vector<SwapItem> groupByPrefetch(llvm::ArrayRef<SwapItem> items);
 
 /// Returns the errors as one, with a line `file:line:column: error: text` for

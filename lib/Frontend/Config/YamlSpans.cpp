@@ -96,8 +96,9 @@ static std::optional<size_t> findQuotedEnd(StringRef text, size_t offset) {
   return std::nullopt;
 }
 
-/// The lines of a block scalar are blank, or further in than `indent`, the
-/// column of the collection it is in; -1 for the document itself.
+/// Returns the end of a block scalar. Its lines are blank, or are indented
+/// further than `indent`, the column of the enclosing collection; -1 for the
+/// document itself.
 static size_t findBlockScalarEnd(StringRef text, size_t offset, int indent) {
   size_t end = getLineEnd(text, offset);
   for (size_t line = getNextLine(text, offset); line < text.size();
@@ -114,7 +115,8 @@ static size_t findBlockScalarEnd(StringRef text, size_t offset, int indent) {
   return end;
 }
 
-/// The length of a written null at the start of the text, which is no key.
+/// Returns the length of an explicit null at the start of the text that is not
+/// a key.
 static size_t getNullSize(StringRef text) {
   const size_t size = std::min(text.find_first_of(" \t\r\n,]}"), text.size());
   const StringRef word = text.take_front(size);

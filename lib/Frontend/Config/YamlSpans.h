@@ -48,17 +48,18 @@ struct SpanEntry {
   std::optional<size_t> colonEnd;
 };
 
-/// The first offset from `offset` on that is no blank, line end or comment.
+/// Returns the first offset, from `offset` on, of something other than a blank,
+/// a line end or a comment.
 size_t skipBlanksAndComments(llvm::StringRef text, size_t offset);
-/// The start of the line that has `offset`, and its end before the line end.
+/// Return the start of the line at `offset`, and its end before the line end.
 size_t getLineStart(llvm::StringRef text, size_t offset);
 size_t getLineEnd(llvm::StringRef text, size_t offset);
 /// Returns the offset after the line end of the line at `offset`.
 size_t getNextLine(llvm::StringRef text, size_t offset);
 
-/// The spans of the document in `text`, which parseYaml has read without
-/// errors; of an empty one a Null at the end. Nothing if an end cannot be
-/// found.
+/// Returns the spans of the document in `text`, which parseYaml has read
+/// without errors. An empty document is a Null at the end. Returns none if an
+/// end cannot be found.
 std::optional<SpanNode> findYamlSpans(llvm::StringRef text);
 
 } // namespace mf

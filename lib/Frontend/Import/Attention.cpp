@@ -238,7 +238,7 @@ static Value addFlashAttention(CellBuilder &cells, const AttentionHeads &heads,
                                  slopes, cells.names.attention.flash);
 }
 
-/// The mask that is added to scores.
+/// Returns the mask that is added to scores.
 static Value addMask(CellBuilder &cells, const AttentionHeads &heads) {
   const int64_t length = cells.spec.sequenceLength;
   StringRef leaf = cells.names.attention.scores.mask;

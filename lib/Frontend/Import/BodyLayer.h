@@ -42,7 +42,7 @@ struct FeedForwardTraits {
 mlir::Value addFeedForward(CellBuilder &cells, mlir::Value input,
                            const FeedForwardTraits &traits);
 
-/// The attention Cell on a normalised input, in the compute type.
+/// Adds the attention Cell for a normalised input in the compute type.
 mlir::Value addAttention(CellBuilder &cells, mlir::Value input);
 /// Adds the attention of a model with latent attention.
 mlir::Value addLatentAttention(CellBuilder &cells, mlir::Value input);

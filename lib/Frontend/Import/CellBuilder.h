@@ -104,7 +104,7 @@ public:
   // Parameters
   //===--------------------------------------------------------------------===//
 
-  /// A parameter of the open Cell, read in the layer.
+  /// Adds a parameter of the open Cell, and reads it in the layer.
   mlir::Value addParameter(llvm::StringRef leaf, llvm::ArrayRef<int64_t> shape,
                            DType type, mf::ir::InitAttr init,
                            const ParameterTraits &traits);
@@ -202,8 +202,8 @@ public:
 
 private:
   mlir::Value addNormOperator(mlir::Value input);
-  /// The values that random bits depend on, the layer's last argument from here
-  /// on.
+  /// Returns the values on which random bits depend. The first call adds them
+  /// as the last argument of the layer.
   mlir::Value getDraw();
   /// Returns random bits for a tensor with the shape of `value`, or with
   /// `columns` columns if that is not 0.

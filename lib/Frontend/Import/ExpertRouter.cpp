@@ -113,7 +113,7 @@ Value RouterBuilder::limitToGroups(Value scores) {
                        reshape);
 }
 
-/// The gate is the score; with a bias, the score without it.
+/// The gate is the score without the bias.
 void RouterBuilder::choose(Value scores) {
   Value deciding = limitToGroups(addBias(scores));
   auto best = cells.create<TopKOp>(bias ? names.chooseBiased : names.choose,

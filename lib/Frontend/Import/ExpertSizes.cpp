@@ -103,8 +103,8 @@ void SizeResolver::resolveRows() {
       loss.numSharedRows = experts.numRows;
 }
 
-/// The place of the number of experts under the name that the model's class has
-/// for it.
+/// Returns the location of the number of experts, under the name that the
+/// model's class uses.
 static Location locateExpertCount(const TrainingConfig &config) {
   for (const Node &section : {config.moe.node, config.model.config})
     for (const char *key :

@@ -16,7 +16,7 @@ void readQwen2Experts(SpecReader &reader, ModelSpec &spec);
 void readDeepSeek2Experts(SpecReader &reader, ModelSpec &spec);
 void readDeepSeek3Experts(SpecReader &reader, ModelSpec &spec);
 
-// And these the whole attention, too.
+// These functions read the whole attention, too.
 void readHuggingFaceDeepSeek2(SpecReader &reader, ModelSpec &spec);
 void readHuggingFaceDeepSeek3(SpecReader &reader, ModelSpec &spec);
 

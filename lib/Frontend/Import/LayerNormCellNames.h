@@ -7,7 +7,7 @@
 
 namespace mf {
 
-/// Names relative to the layer, as getCellNames has them.
+/// Return names relative to the layer, in the form of getCellNames.
 std::vector<std::string> getGlmCellNames();
 std::vector<std::string> getGpt2CellNames(const ModelSpec &spec);
 std::vector<std::string> getSparkCellNames();

@@ -6,8 +6,8 @@
 
 namespace mf {
 
-/// The key of `keys` that counts: the first with a value, or the first that is
-/// written at all, or the preferred name.
+/// Returns the effective key of `keys`: the first one with a value, or else the
+/// first one in the map, or else the preferred name.
 llvm::StringRef SpecReader::findKey(Keys keys) const {
   llvm::StringRef written;
   for (llvm::StringRef key : keys) {

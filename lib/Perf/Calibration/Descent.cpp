@@ -17,7 +17,7 @@ static double getLoss(double residual) {
          (std::sqrt(1 + residual * residual / (linearFrom * linearFrom)) - 1);
 }
 
-/// The factor of the square that has the slope of the loss.
+/// Returns the factor of the square that has the slope of the loss.
 static double getFactor(double residual) {
   return 1 / std::sqrt(1 + residual * residual / (linearFrom * linearFrom));
 }
@@ -74,7 +74,7 @@ void Descent::moveAll(const std::vector<size_t> &which,
 // Cost
 //===----------------------------------------------------------------------===//
 
-/// The cost of the observations that depend on one number.
+/// Returns the cost of the observations that depend on one number.
 double Descent::getCostOf(const FitParameter &parameter, size_t index) const {
   double cost = 0;
   for (uint32_t i : parameter.observations)

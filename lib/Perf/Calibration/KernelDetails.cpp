@@ -143,7 +143,8 @@ Error KernelRows::readOperands(
   return Error::success();
 }
 
-/// The launch that the row is one of. Its operands are read only if it is new.
+/// Returns the launch to which the row belongs. Its operands are read only if
+/// it is new.
 Expected<size_t> KernelRows::findLaunch() {
   std::string key;
   for (int column :

@@ -19,7 +19,7 @@ public:
   TargetModel(const TargetModel &) = delete;
   TargetModel &operator=(const TargetModel &) = delete;
 
-  /// The numbers that are fitted.
+  /// Returns the numbers that are fitted.
   llvm::ArrayRef<FitParameter> getParameters() const { return parameters; }
   /// Returns the paths of the numbers.
   llvm::ArrayRef<std::string> getPaths() const { return paths; }

@@ -24,11 +24,11 @@ public:
   /// that is part of all transfers over it.
   bool isShared(GroupId group) const;
 
-  /// The transfer moves from `time` on, which is not before the last time that
-  /// was processed.
+  /// Adds a transfer that moves from `time` on, which is not before the last
+  /// processed time.
   void add(GroupId group, double time) { push(pending, {time, group, 0}); }
   bool isIdle() const { return pending.empty() && ends.empty(); }
-  /// The time of the next starts and ends; if not idle.
+  /// Returns the time of the next starts and ends. The links must not be idle.
   double getNextTime() const;
   /// Processes all starts and ends of the next time and lists the transfers
   /// that end.
@@ -94,7 +94,7 @@ private:
 
   const Queues &queues;
   std::vector<bool> linkIsShared;
-  /// First ones first.
+  /// Heaps of moments, the earliest first.
   MomentHeap pending, ends;
   std::vector<Moving> moving;
   std::vector<int32_t> unused;

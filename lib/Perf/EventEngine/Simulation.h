@@ -35,7 +35,8 @@ public:
   /// Returns whether a queue waits for others, rather than being at its limit
   /// or end.
   bool waits(QueueId queue) const { return positions[queue] < limits[queue]; }
-  /// The end of an item that was simulated since the last skip of its queue.
+  /// Returns the end of an item that was simulated since the last skip of its
+  /// queue.
   double getEnd(QueueId queue, int32_t index) const {
     return timeline.queues[queue].ends[index - numSkipped[queue]];
   }

@@ -10,7 +10,7 @@
 
 namespace mf::sim {
 
-/// The number at an index of a list, or 0 if the list is empty.
+/// Returns the number at an index of a list, or 0 if the list is empty.
 inline double getOrZero(llvm::ArrayRef<double> numbers, size_t index) {
   return numbers.empty() ? 0 : numbers[index];
 }
@@ -21,7 +21,7 @@ class TaskTimes {
 public:
   TaskTimes(const schedule::Schedule &schedule, const PipelineCosts &costs);
 
-  /// The time of a task that has a slot of its own.
+  /// Returns the time of a task that has a slot of its own.
   double get(const schedule::Task &task) const {
     return times[task.chunk][static_cast<size_t>(task.phase)] /
            static_cast<double>(schedule.pipeline.pieces);

@@ -107,7 +107,7 @@ Expected<ExpertGroup> findExpertGroup(const Program &program) {
   return group;
 }
 
-/// The sizes of buffers that have room for rows.
+/// Returns the sizes of buffers that have room for rows.
 static std::set<int64_t> findRoomSizes(const Program &program, int64_t room) {
   std::set<int64_t> sizes;
   for (const LaunchedKernel &kernel : program.kernels)

@@ -19,8 +19,8 @@ static std::pair<int64_t, int64_t> getRowBytes(const Instruction &instruction) {
                      instruction.accesses.back().operand.bytes);
 }
 
-/// The share of the rows that ranks have room for which are filled if experts
-/// are chosen evenly.
+/// Returns the fraction of the rows for which ranks have room that are filled
+/// if experts are chosen evenly.
 static double getFilledRows(const Program &program) {
   double share = 1;
   for (const StageProgram &stage : program.stages)
@@ -110,7 +110,7 @@ StepCosts::computeCost(const TransferKey &key, const Channel &channel,
              : topology.getCollective(key.kind, key.bytes, members);
 }
 
-/// The groups of a stage's ranks, or pairs of them, that use a channel.
+/// Returns the groups of a stage's ranks, or pairs of them, that use a channel.
 static std::vector<std::vector<int64_t>>
 findGroups(const Program &program, size_t stage, const Channel &channel) {
   const int64_t ranks = program.mesh.getRanksPerStage();

@@ -32,7 +32,7 @@ public:
 
   double getKernelSeconds(uint32_t kernel) const { return kernels[kernel]; }
 
-  /// The entry of an exchange, which is in `list` of a stage.
+  /// Returns the entry of an exchange, which is in `list` of a stage.
   uint32_t getTransferNumber(size_t stage, const program::InstructionList &list,
                              const program::Instruction &instruction) const;
   const target::TransferCost &getTransfer(uint32_t number) const {

@@ -27,7 +27,7 @@ public:
   /// a span.
   llvm::ArrayRef<double> getStarts(uint32_t position) const;
 
-  /// The messages between the stages that have been read.
+  /// Returns the messages between the stages that have been read.
   std::vector<timeline::Flow> getFlows() const { return messages.getFlows(); }
 
 private:

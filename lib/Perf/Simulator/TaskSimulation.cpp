@@ -79,8 +79,8 @@ static Expected<StepTimeline> runTasks(const Program &program,
   return timeline;
 }
 
-/// The number of runs of each chunk; a run may have several of the step's
-/// micro-batches.
+/// Returns the number of runs of each chunk. A run may consist of several of
+/// the step's micro-batches.
 static int64_t countRuns(const std::vector<StageTasks> &stages) {
   int64_t runs = 1;
   for (const StageTasks &stage : stages)

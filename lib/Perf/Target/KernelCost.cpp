@@ -19,8 +19,8 @@ static std::string describe(const KernelSignature &signature) {
       .str();
 }
 
-/// The share of the peak that is left at a measure. Empty operands count as one
-/// element: they do no work that a share of 0 would divide.
+/// Returns the share of the peak that remains at a measure. Empty operands
+/// count as one element: they do no work that a share of 0 would divide.
 static double getShare(const Saturation &saturation, double measure) {
   const double amount = std::max(measure, 1.0);
   double share = amount / (amount + saturation.half);
@@ -30,7 +30,7 @@ static double getShare(const Saturation &saturation, double measure) {
   return share;
 }
 
-/// The share of a kernel's rows that are filled.
+/// Returns the share of a kernel's rows that are filled.
 static double getFilledRows(const KernelSignature &signature,
                             const Compilation &compilation) {
   const bool takesCounts =

@@ -38,7 +38,7 @@ std::vector<Parameter> getParameters(Target &target) {
   return parameters;
 }
 
-/// The error for a path that is no number's.
+/// Returns the error for a path that is not that of a number.
 static Error reportUnknownPath(const Target &target, StringRef path,
                                ArrayRef<std::string> paths) {
   SmallVector<StringRef> inside;

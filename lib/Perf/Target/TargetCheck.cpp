@@ -26,7 +26,7 @@ static Error checkName(const Twine &path, StringRef name) {
                         name + "'");
 }
 
-/// The same error with a path that is inside `path`.
+/// Returns the same error with a path that is inside `path`.
 static Error inside(const Twine &path, Error error) {
   return handleErrors(std::move(error), [&](const TargetError &inner) -> Error {
     return fail(inner.getPath().empty() ? path : path + "." + inner.getPath(),

@@ -8,7 +8,7 @@
 
 namespace mf::timeline {
 
-/// A field, in quotes if it has a comma, a quote or the end of a line.
+/// Prints a field, in quotes if it contains a comma, a quote or a line end.
 inline void printCsvText(llvm::raw_ostream &os, llvm::StringRef text) {
   if (text.find_first_of(",\"\r\n") == llvm::StringRef::npos) {
     os << text;

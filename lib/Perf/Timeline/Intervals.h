@@ -52,7 +52,7 @@ public:
     return Intervals(std::move(all));
   }
 
-  /// The times that are not in `other`.
+  /// Returns the times that are not in `other`.
   Intervals subtract(const Intervals &other) const {
     std::vector<Interval<Time>> rest;
     auto next = other.intervals.begin();

@@ -31,7 +31,7 @@ size_t countBlocks(const StepTimeline &timeline, double resolution) {
   return count;
 }
 
-/// The activity that takes longest; of several the first.
+/// Returns the activity that takes longest, or the first of several.
 uint32_t findMainActivity(const std::vector<Span> &spans, size_t begin,
                           size_t end) {
   std::map<uint32_t, double> seconds;

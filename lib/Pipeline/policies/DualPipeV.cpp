@@ -94,7 +94,7 @@ private:
   bool isPaired;
 };
 
-/// The end of a stage's order: from the first split backward on, weight
+/// Adds the end of a stage's order. From the first split backward on, weight
 /// gradients wait until gradients of inputs leave a bubble.
 void addCoolDown(StageOrder &order, int32_t stage, int32_t behind) {
   bool splits = false;

@@ -30,8 +30,8 @@ const Policy *getSequenceOneForwardOneBackward();
 const Policy *getSequenceInterleaved();
 const Policy *getSequenceInterleavedLowMemory();
 
-/// The tasks of a phase of a chunk for micro-batches [begin, end), at the end
-/// of `tasks`.
+/// Appends the tasks of a phase of a chunk for micro-batches [begin, end) to
+/// `tasks`.
 inline void append(std::vector<Task> &tasks, Phase phase, int32_t chunk,
                    int32_t begin, int32_t end) {
   for (int32_t microBatch = begin; microBatch < end; ++microBatch)

@@ -116,7 +116,7 @@ public:
                                  mlir::ModuleOp model);
 
 private:
-  /// A bool of recompute_config that is False and could be True.
+  /// Adds a bool of recompute_config that is False and could be True.
   void addSwitch(StringRef key) {
     const Node value = config.recompute.node[key];
     addKey("recompute_config." + key.str(), value ? value.repr(24) : "False",

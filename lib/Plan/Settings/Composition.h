@@ -42,7 +42,7 @@ struct Composition {
   std::map<std::pair<size_t, size_t>, int64_t> layers;
   std::set<size_t> extras;
 
-  /// The same without treatments, on which parameters do not depend.
+  /// Returns the same without treatments, on which parameters do not depend.
   Composition dropTreatments() const;
 };
 

@@ -152,8 +152,8 @@ static Expected<std::vector<LayerSite>> findSites(const CompiledStep &step) {
   return sites;
 }
 
-/// For each operator, and whether it is its communication, the time in a
-/// forward in seconds.
+/// For each operator, separately for itself and its communication, returns the
+/// time in a forward in seconds.
 static std::map<std::string, std::map<bool, double>>
 sumForward(const timeline::StepTimeline &timeline, size_t stage) {
   std::map<std::string, std::map<bool, double>> seconds;

@@ -9,8 +9,8 @@ using namespace mf::planner;
 using llvm::Error;
 using llvm::Expected;
 
-/// Every second chunk has a layer more and its neighbour one less, where it has
-/// two.
+/// Gives every second chunk one layer more and its neighbour one less, if that
+/// has at least two.
 static std::vector<int64_t> varyLayers(llvm::ArrayRef<int64_t> layersOfChunk,
                                        bool swaps) {
   std::vector<int64_t> varied = layersOfChunk.vec();

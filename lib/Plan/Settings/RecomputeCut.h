@@ -26,7 +26,7 @@ struct LayerGraph {
     std::vector<size_t> producers;
     /// Backward reads it.
     bool isNeeded = false;
-    /// There anyway: a parameter, a table.
+    /// True if the value exists in any case, such as a parameter or a table.
     bool isFree = false;
   };
   struct Operator {

@@ -11,7 +11,7 @@
 using namespace mf;
 using namespace mf::planner;
 
-/// The kind that most layers are of.
+/// Returns the kind of most layers.
 static size_t findMainKind(llvm::ArrayRef<ModelLayer> layers, size_t numKinds) {
   std::vector<int64_t> counts(numKinds);
   for (const ModelLayer &layer : layers)
@@ -30,7 +30,8 @@ LayerTreatment planner::makeNoTreatment(size_t numKinds) {
   return none;
 }
 
-/// The bytes that backward needs of a layer, and the seconds of its forward.
+/// Returns the bytes that backward needs of a layer, and the seconds of its
+/// forward.
 static std::pair<double, double> sumLayer(const LayerGraph &graph) {
   double bytes = 0, seconds = 0;
   for (const LayerGraph::Value &value : graph.values)

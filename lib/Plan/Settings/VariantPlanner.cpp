@@ -15,7 +15,7 @@ using llvm::Expected;
 /// addition to all and none.
 static constexpr size_t numSelections = 5;
 
-/// The settings of an assignment that may be written.
+/// Returns the settings of an assignment that may be written.
 static MemorySettings dropKept(MemorySettings settings,
                                const KeptSettings &keep) {
   if (keep.offset)
@@ -81,7 +81,8 @@ static Assignment makeUntreated(const PipelineShape &shape,
   return assignment;
 }
 
-/// The operators of layers are known then.
+/// Compiles the step without recompute and swap, which shows the operators of
+/// layers.
 Expected<CompiledAssignment> VariantPlanner::compileUntreated() {
   context.treatments = {makeNoTreatment(context.getNumKinds())};
   clock.report("compiling without recompute");

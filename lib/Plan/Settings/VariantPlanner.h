@@ -56,7 +56,7 @@ public:
 
   /// Compiles the step without recompute and swap.
   llvm::Expected<StepMeasure> measureUntreated();
-  /// The words that the YAML has for parts of layers.
+  /// Returns the names that the YAML uses for parts of layers.
   LayerWords getWords() const;
   /// Learns costs from compiled steps.
   llvm::Error learn();
@@ -74,7 +74,7 @@ public:
   llvm::Error search(double cutoff);
 
   const PipelineShape &getShape() const { return shape; }
-  /// The schedule for which the YAML has no name; else empty.
+  /// Returns the schedule if the YAML has no name for it; empty otherwise.
   std::string getUnnamedSchedule() const {
     return input.schedule == request.input.schedule ? "" : input.schedule;
   }
@@ -106,9 +106,10 @@ private:
   std::vector<LayerGraph> graphs;
   std::optional<LayerCosts> costs;
   bool areCostsOwn = false;
-  /// First those to learn from, then plans.
+  /// Observations of the compiled steps: first of those compiled only for
+  /// learning, then of plans.
   std::vector<LayerObservation> observations;
-  /// So many of them were compiled to learn from.
+  /// The number of steps that were compiled only for learning.
   size_t numProbes = 0;
   /// For each chunk, the number of layers that the YAML recomputes, if that
   /// setting is kept.

@@ -10,7 +10,7 @@
 
 namespace mf::plan {
 
-/// The durations of the plan that takes these options.
+/// Returns the durations of the plan with these options.
 std::vector<int64_t> getDurations(llvm::ArrayRef<StageOptions> stages,
                                   const OptionList &options,
                                   const TickProblem &problem);

@@ -62,7 +62,7 @@ private:
   double lastShare = 0.5, mixShare = 0.3;
 };
 
-/// The average is that of the samples, or the plan of least work.
+/// Sets the average to that of the samples, or to the plan with the least work.
 void PathGame::setAverage() {
   if (result.samples.empty()) {
     PathCut all;
@@ -90,7 +90,7 @@ std::vector<double> PathGame::getMoved(llvm::ArrayRef<double> direction,
   return moved;
 }
 
-/// The share, around the last one, after which the soft maximum is least.
+/// Returns the share, near the last one, with the least soft maximum.
 double PathGame::searchShare(llvm::ArrayRef<double> direction,
                              double softness) {
   double bestValue = std::numeric_limits<double>::infinity(), bestShare = 0;

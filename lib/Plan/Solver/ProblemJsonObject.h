@@ -65,7 +65,7 @@ class JsonObject {
 public:
   JsonObject(JsonPlace place, Complaint &complaint);
 
-  /// A member that may be missing.
+  /// Returns a member that may be missing.
   std::optional<JsonPlace> find(llvm::StringRef name);
   /// Returns a member that must exist. If it does not, reports that `expected`
   /// was expected.
@@ -78,8 +78,8 @@ public:
   double demandNumber(llvm::StringRef name, FieldRange range = {});
   int64_t getInteger(llvm::StringRef name, int64_t otherwise, int64_t least,
                      int64_t most);
-  /// The product of a number and the ratio that is called `name`; 0, and a
-  /// complaint of `name`, if it is out of range.
+  /// Returns the product of a number and the ratio called `name`. If it is out
+  /// of range, reports `name` and returns 0.
   double getProduct(llvm::StringRef name, double ratio, double number);
   int64_t demandInteger(llvm::StringRef name, int64_t least, int64_t most);
   std::string getText(llvm::StringRef name, llvm::StringRef otherwise);

@@ -32,7 +32,7 @@ struct OptionMaker::Partial {
 
 namespace {
 
-/// The amount that a choice adds to a bound.
+/// Returns the amount that a choice adds to a bound.
 double getBoundPart(const TickProblem &problem, const OptionBound &bound,
                     size_t position, const TickCosts &costs) {
   double part = bound.counts.back() * static_cast<double>(costs.update);

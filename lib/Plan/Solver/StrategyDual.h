@@ -30,7 +30,8 @@ public:
 
   /// Safe against rounding.
   double getBound() const;
-  /// The least cost of choices is at least the sum of costs less this.
+  /// Returns the price of the limit: the least cost of choices is at least the
+  /// sum of costs minus this price.
   double getLimitPrice() const;
 
   const std::vector<double> &getCosts(size_t node) const { return nodes[node]; }
@@ -44,7 +45,7 @@ public:
     return link.isFrom ? own * nodes[link.other].size() + other
                        : other * strides[link.edge] + own;
   }
-  /// The sections of time in which a node uses memory.
+  /// Returns the sections of time in which a node uses memory.
   std::pair<size_t, size_t> getSections(size_t node) const {
     return sections[node];
   }

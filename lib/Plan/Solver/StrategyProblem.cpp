@@ -171,7 +171,8 @@ Expected<StrategyProblem> readStrategyProblem(StringRef text,
 // Proof
 //===----------------------------------------------------------------------===//
 
-/// The memory at each moment, by going through all begins and ends in time.
+/// Checks the memory at each moment, by visiting all begins and ends in order
+/// of time.
 static Error checkUsages(const StrategyProblem &problem,
                          llvm::ArrayRef<int64_t> choices) {
   std::map<int64_t, int64_t> changes;

@@ -34,7 +34,7 @@ public:
                  llvm::function_ref<bool(double sum)> isKept,
                  llvm::function_ref<bool()> isOver);
 
-  /// The choices that are looked at now, for `isKept`.
+  /// Returns the current choices, for `isKept`.
   llvm::ArrayRef<int64_t> getCurrent() const { return current; }
 
 private:

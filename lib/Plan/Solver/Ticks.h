@@ -87,7 +87,7 @@ public:
   double getMemory(int64_t ticks) const {
     return static_cast<double>(ticks) / ticksPerMemory;
   }
-  /// The largest number of ticks that is at most that time.
+  /// Returns the largest number of ticks that does not exceed a time.
   int64_t getTicksBelow(double time) const;
 
 private:

@@ -46,7 +46,7 @@ bool TreeSearch::isDone(const OptionChain &chain, const Node &node) const {
   return chain.isEmpty() || node.bound >= incumbent.getLimit();
 }
 
-/// The set's own plans on the paths that bound other sets.
+/// Applies the paths that bound other sets to the set's own plans.
 void TreeSearch::applyCuts(OptionChain &chain, Node &node) {
   double limit = incumbent.getLimit();
   if (!node.cut.counts.empty())
@@ -84,7 +84,8 @@ void TreeSearch::addStageCuts(OptionChain &chain,
   }
 }
 
-/// The longest paths of the last plans, which are exact for these.
+/// Adds the longest paths of the last plans, whose bounds are exact for these
+/// plans.
 void TreeSearch::addCriticalCuts(OptionChain &chain, const GameResult &game,
                                  Node &node) {
   constexpr size_t most = 3;
@@ -131,7 +132,7 @@ void TreeSearch::learn(const Node &node, double boundBefore) {
               std::max(0.0, gain) / incumbent.getLimit());
 }
 
-/// The best bound of games on a set.
+/// Returns the best bound of games on a set.
 GameResult TreeSearch::play(OptionChain &chain, Node &node) {
   constexpr int64_t rootRounds = 100, rounds = 40;
   GameResult game = playPathGame(chain, graph, problem, incumbent,

@@ -104,8 +104,8 @@ FailureOr<Channel> ListDecoder::decodeGroup(Operation *op,
   return channel;
 }
 
-/// How many times as long as the input the output is, over how many times as
-/// long as the output the input is.
+/// Returns the ratio of the output's length to the input's, as numerator and
+/// denominator.
 static std::pair<int64_t, int64_t> getRatio(CollectiveKind kind,
                                             int64_t members) {
   switch (kind) {

@@ -77,9 +77,9 @@ public:
   /// of an epoch.
   int64_t getSequencesPerEpoch() const { return sequencesPerEpoch; }
 
-  /// The number of sequences that were read so far, over all epochs. This is
-  /// the whole state: a reader with the same data and options continues exactly
-  /// there after setPosition.
+  /// Returns the number of sequences that were read so far, over all epochs.
+  /// This is the whole state: a reader with the same data and options continues
+  /// exactly there after setPosition.
   int64_t getPosition() const { return position; }
   llvm::Error setPosition(int64_t sequences);
 

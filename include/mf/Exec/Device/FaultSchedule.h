@@ -88,7 +88,8 @@ public:
   FileFault getNext() override;
   bool hasEnded() const override { return isCut; }
 
-  /// The schedule that the stream of the calling thread follows; null if none.
+  /// Returns the schedule that the calling thread's stream follows; null if
+  /// there is none.
   static FaultSchedule *&getOfThread();
 
   llvm::ArrayRef<Fault> getFaults() const { return faults; }

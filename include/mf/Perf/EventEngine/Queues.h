@@ -110,10 +110,10 @@ public:
   ItemKind getKind(ItemId item) const {
     return static_cast<ItemKind>(getCode(item) & kindMask);
   }
-  /// The event or group of an item that is not work.
+  /// Returns the event or group of an item that is not work.
   int32_t getOperand(ItemId item) const { return getCode(item) >> kindBits; }
-  /// The duration of work, or of a rendezvous after it has started if it has
-  /// its links for itself; 0 for other items.
+  /// Returns the duration of work; for a rendezvous, the duration after its
+  /// start if nothing else uses its links; 0 for other items.
   double getDuration(ItemId item) const;
   int32_t getGroupSize(GroupId group) const { return groups[group].size; }
   llvm::ArrayRef<LinkId> getLinks(GroupId group) const {
@@ -184,14 +184,15 @@ public:
     return queue.skips.empty() ? queue.ends[item.index]
                                : getEnd(queue, item.index);
   }
-  /// The end of the last item of a queue; 0 for an empty queue.
+  /// Returns the end of the last item of a queue; 0 for an empty queue.
   double getEnd(QueueId queue) const {
     return queues[queue].size == 0 ? 0
                                    : getEnd({queue, queues[queue].size - 1});
   }
-  /// The end of the last item of all queues.
+  /// Returns the end of the last item of all queues.
   double getEnd() const;
-  /// The number of items that were not simulated because they repeat others.
+  /// Returns the number of items that were not simulated because they repeat
+  /// others.
   int64_t getNumSkipped() const;
 
 private:
@@ -229,9 +230,9 @@ public:
   DeadlockError(std::vector<ItemId> items, std::string text)
       : items(std::move(items)), text(std::move(text)) {}
 
-  /// The items at which queues are stuck. Each waits for the queue of the next
-  /// item, and the last one for that of the first. A single item waits for its
-  /// own queue or for an event that nothing records.
+  /// Returns the items at which queues are stuck. Each waits for the queue of
+  /// the next item, and the last one for that of the first. A single item waits
+  /// for its own queue or for an event that nothing records.
   llvm::ArrayRef<ItemId> getItems() const { return items; }
   void log(llvm::raw_ostream &os) const override { os << text; }
   std::error_code convertToErrorCode() const override {

@@ -85,7 +85,7 @@ struct ChunkPlan {
   std::vector<std::vector<int64_t>> counts;
 
   int64_t getNumLayers() const;
-  /// The number of layers of all kinds that get this treatment.
+  /// Returns the number of layers of all kinds that get this treatment.
   int64_t getTreated(size_t treatment) const;
   bool operator==(const ChunkPlan &other) const {
     return counts == other.counts;

@@ -167,8 +167,8 @@ struct StepProblem {
   /// to their product. The problem must be well-formed.
   StepLiveBound maxLive() const;
 
-  /// The buffers that are live at `moment`, largest first; at the moment of
-  /// maxLive(), their sizes sum up to its bytes.
+  /// Returns the buffers that are live at `moment`, largest first. At the
+  /// moment of maxLive(), their sizes sum up to its bytes.
   std::vector<LiveBuffer> liveAt(StepMoment moment) const;
 
   int64_t alignedSize(int64_t size) const {
