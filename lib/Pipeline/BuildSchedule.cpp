@@ -51,7 +51,7 @@ private:
   TaskGraph graph;
   /// The tasks that run as one slot, by the index of the first.
   llvm::DenseMap<int64_t, std::vector<Task>> slots;
-  /// Slots, one of several tasks as one.
+  /// The numbers of slots. A slot of several tasks counts once.
   int64_t numTasks = 0, numEnded = 0;
   std::vector<int32_t> waitsFor;
   std::vector<LeastFirst<ReadyTask>> ready;
@@ -134,7 +134,8 @@ std::optional<Task> Sorter::getImpliedRecompute(const Task &gradient) const {
 
 void Sorter::addReady(int64_t number) {
   Task task = graph.getTask(number);
-  // It is no choice of its own: its gradient brings it along.
+  // A recompute task is not chosen by itself: it is placed together with its
+  // gradient.
   if (task.phase == Phase::Recompute && !policy.placesRecompute())
     return release(number);
   ready[graph.getStage(task)].emplace(policy.getPriority(pipeline, task),

@@ -163,8 +163,8 @@ std::vector<int64_t> TaskGraph::findCycle() const {
   std::vector<bool> isLeft(size(), true);
   for (int32_t node : getOrder())
     isLeft[node] = false;
-  // Every node that is left waits for one that is left: going back along these
-  // ends in a cycle.
+  // Every remaining node waits for another one, so following these edges
+  // backwards leads to a cycle.
   std::vector<int64_t> blocker(size(), -1);
   for (const Edge &edge : edges)
     if (isLeft[edge.first])

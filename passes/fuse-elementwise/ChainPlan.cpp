@@ -134,7 +134,7 @@ std::optional<PlannedChain> ChainPlanner::growStepByStep(int64_t root) {
 }
 
 //===----------------------------------------------------------------------===//
-// Whether they can be one
+// Conditions for a chain
 //===----------------------------------------------------------------------===//
 
 PlannedChain ChainPlanner::makeChain(const Members &members) const {

@@ -21,7 +21,7 @@ public:
            plan::PlanUnits units)
       : options(options), stop(stop), units(std::move(units)) {}
 
-  /// Text for people.
+  /// Returns the text for users.
   llvm::raw_ostream &getText() { return os; }
   /// Returns the same information for programs.
   llvm::json::Object &getJson() { return json; }

@@ -10,8 +10,8 @@ namespace mf::tools {
 
 namespace cl = llvm::cl;
 
-/// The options as llvm::cl parses them. One object, made in main: LLVM's own
-/// option called `threads` has to go first.
+/// The options as llvm::cl parses them. The only object is created in main,
+/// after LLVM's own option `threads` has been removed.
 struct Options {
   // Shown in the order of their names.
   cl::OptionCategory runCategory{"A run"};
@@ -228,8 +228,8 @@ struct Options {
   std::vector<ranks::Fact> getFacts() const;
 };
 
-/// Takes LLVM's own options of names that mf-run uses off the command line. To
-/// be called before an Options is made.
+/// Removes LLVM's options whose names mf-run uses from the command line. Must
+/// be called before an Options is created.
 void removeConflictingOptions();
 
 } // namespace mf::tools

@@ -108,8 +108,8 @@ constexpr ParameterPattern densePatterns[] = {
      "transformer.encoder.final_layernorm.weight",
      {Part::FinalNorm}},
     {glm | hfGlm, "transformer.output_layer.weight", {Part::Head}},
-    // The first GLM, of both: heads one after the other, each its query, key
-    // and value.
+    // The first GLM, in both schemes. Heads follow each other, each with its
+    // query, key and value.
     {firstGlm,
      "transformer.word_embeddings.embedding_table",
      {Part::Embedding}},

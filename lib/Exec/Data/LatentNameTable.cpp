@@ -23,8 +23,8 @@ constexpr uint8_t anyLatent = 0b110;
 constexpr uint8_t latentQueries = 0b010;
 constexpr uint8_t directQueries = 0b100;
 
-/// Rows as MindSpore Transformers' older classes have them: the halves of the
-/// rotating part one below the other.
+/// Returns a pattern with rows as in MindSpore Transformers' older classes: the
+/// two halves of the rotated part follow each other.
 constexpr ParameterPattern halves(uint32_t schemes, const char *name,
                                   PartList parts) {
   return {schemes,          name,     parts, RowOrder::Contiguous,

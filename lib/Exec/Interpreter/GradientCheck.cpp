@@ -132,7 +132,8 @@ static double countCopies(ModuleOp module) {
   return copies;
 }
 
-/// Parameters for which backward makes something else than a gradient.
+/// Returns the parameters for which backward computes a statistic instead of a
+/// gradient.
 static std::set<std::string> getStatistics(ModuleOp module) {
   std::set<std::string> names;
   module.walk([&](ir::ParamOp param) {

@@ -30,7 +30,7 @@ class TensorExchange {
 public:
   explicit TensorExchange(RankScheduler &scheduler) : scheduler(scheduler) {}
 
-  /// Discards what the last step left.
+  /// Discards the remaining messages of the last step.
   void clear();
 
   /// Leaves a copy of `value` for the receiver.

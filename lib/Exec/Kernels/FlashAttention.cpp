@@ -45,7 +45,7 @@ public:
     const int64_t queryBlocks = rows.getNumBlocks();
     pool.parallelFor(
         shape.batch * shape.heads * queryBlocks, [&](int64_t tile) {
-          // Later queries see more keys: begin with those.
+          // Later queries see more keys, so they come first.
           runBlock(operands, rows, tile / queryBlocks,
                    rows.getFirstBlock() + queryBlocks - 1 - tile % queryBlocks);
         });

@@ -43,7 +43,7 @@ public:
     const int64_t tiles =
         (rows.first + rows.count - 1) / positions + 1 - firstTile;
     pool.parallelFor(shape.batch * shape.keyHeads * tiles, [&](int64_t tile) {
-      // Later queries see more keys: begin with those.
+      // Later queries see more keys, so they come first.
       const int64_t first = (firstTile + tiles - 1 - tile % tiles) * positions;
       runTile(operands, rows, tile / tiles, first);
     });
@@ -69,8 +69,9 @@ private:
     }
   };
 
-  /// Enough rows to make packing worth it and enough tiles for the threads of
-  /// any machine; fixed by the shape.
+  /// Returns a number of positions with enough rows to make packing worthwhile
+  /// and enough tiles to occupy the threads of any machine. It depends only on
+  /// the shape.
   int64_t choosePositions() const {
     constexpr int64_t mostRows = 512, enoughTiles = 32;
     int64_t positions = mostRows;
@@ -181,7 +182,8 @@ private:
     return end;
   }
 
-  /// Asks for some of the keys [begin, end); returns where the others begin.
+  /// Prefetches some of the keys [begin, end). Returns the start of the
+  /// remaining ones.
   int64_t askForKeys(const Tile &tile, int64_t begin, int64_t end,
                      MemoryAhead &ahead) const {
     const int64_t row = tile.keyHead * shape.keys + begin;

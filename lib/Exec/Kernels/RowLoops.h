@@ -1,7 +1,7 @@
 //===- RowLoops.h - Vectorised loops over rows ----------------*- C++ -*-===//
 //
-// Single-threaded loops over consecutive rows of `columns` elements of a
-// floating-point type, in f32 inside. Types of arguments without one are named.
+// Single-threaded loops over consecutive rows of `columns` elements. Void
+// pointers have the floating-point type `type`. The computation is in f32.
 //
 //===----------------------------------------------------------------------===//
 

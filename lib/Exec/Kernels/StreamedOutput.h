@@ -1,7 +1,8 @@
 //===- StreamedOutput.h - Stores that bypass the caches ---------*- C++ -*-===//
 //
-// A store to memory that is in no cache reads it first. An output so large that
-// its begin has left the caches when its end is written saves that.
+// A normal store to memory that is not in a cache reads the memory first.
+// Streamed stores avoid this. They are used for an output so large that its
+// begin has left the caches when its end is written.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,7 @@ inline bool isStreamed(int64_t bytes) { return bytes > (int64_t{32} << 20); }
 
 /// Copies `bytes` to memory that need not be aligned, past the caches.
 void streamCopy(const void *from, void *to, int64_t bytes);
-/// Writes zeros, likewise.
+/// Writes zeros past the caches.
 void streamZeros(void *to, int64_t bytes);
 /// Must be called after such stores, before others may read the written
 /// elements.

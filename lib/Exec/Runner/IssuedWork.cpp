@@ -285,7 +285,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// By kind
+// Factories
 //===----------------------------------------------------------------------===//
 
 static std::unique_ptr<IssuedWork> makeLaunch(const WorkSource &source,

@@ -47,8 +47,8 @@ static void checkDatasetStrategy(const ParallelConfig &parallel,
                       : std::string("none")));
 }
 
-/// MindDataset cuts a list into blocks; data that are addressed by index are
-/// dealt out.
+/// MindDataset splits a list into blocks, whereas data that are addressed by
+/// index are distributed in turn.
 static SampleOrder getShardOrder(const TrainingConfig &config) {
   Node loader = config.root["train_dataset"]["data_loader"];
   return loader["type"].getText() == "MindDataset" ? SampleOrder::Blocks

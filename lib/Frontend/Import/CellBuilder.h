@@ -162,8 +162,8 @@ public:
   mlir::Value compare(mlir::Value value, mf::ir::Comparison comparison,
                       double scalar, llvm::StringRef leaf);
   mlir::Value castToIndex(mlir::Value value, llvm::StringRef leaf);
-  /// Drops a share of the elements at random; the value itself if that is 0. A
-  /// Cell may do so several times: each time draws bits of its own.
+  /// Drops a share of the elements at random. Returns the value itself if the
+  /// share is 0. If a Cell does so several times, each time draws its own bits.
   mlir::Value drop(mlir::Value value, double rate, llvm::StringRef leaf);
   /// For each token, returns the start position of its document, [batch,
   /// sequence].

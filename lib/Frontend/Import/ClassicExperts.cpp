@@ -215,7 +215,8 @@ void ClassicReader::readExtension(CapacitySpec &capacity) {
     capacity.cutsExperts = false;
 }
 
-/// Up to release 1.4 routers with places do one of two things with gates.
+/// Up to release 1.4, routers with places either normalise the gates or scale
+/// them.
 void ClassicReader::resolveGates() {
   RouterSpec &router = experts.router;
   if (!rules.normalizesOrScales || !experts.capacity || !router.normalizes)

@@ -124,8 +124,8 @@ static Node findArchitecture(const TrainingConfig &config) {
   return {};
 }
 
-/// Fine-tuning of the mcore training graph names and makes its adapters
-/// otherwise.
+/// Reads adapters. The adapters of the mcore training graph have other names
+/// and another structure, and are not supported.
 static std::optional<LoraSpec> readAdapters(const TrainingConfig &config,
                                             bool isMcore,
                                             std::optional<Release> release,
@@ -290,7 +290,8 @@ static FusionConfig readFusionNames(const TrainingConfig &config, bool isMcore,
   return fusions;
 }
 
-/// Warns of a key of inference that one release refuses and others reset.
+/// Warns about a key of inference that one release rejects and the others
+/// reset.
 static void checkUsePast(const SpecReader &reader,
                          std::optional<Release> release) {
   Node usePast = reader.getNode()["use_past"];

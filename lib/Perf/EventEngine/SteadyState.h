@@ -6,14 +6,14 @@
 // conditions are proven:
 //
 // - The queues' items repeat: see Periods.h.
-// - Simulated period by period (Simulation::run with limits), at two of these
-//   limits all queues stand at the same place of their periods, their clocks
-//   differ by one and the same time, transfers under way are as far, and queues
-//   that have not moved came too early to matter.
-// - What waits of the last period waited for was recorded at one place of the
-//   periods, and over all periods that those behind can wait for, what is
-//   recorded is later by that time; or it has long happened.
-// - In the end, too, what queues wait for is still to come.
+// - In a simulation period by period (Simulation::run with limits), all queues
+//   are at the same places of their periods at two of these limits. Their
+//   clocks differ by the same time, transfers under way have the same progress,
+//   and queues that have not moved arrived too early to matter.
+// - The events for which waits of the last period waited were recorded at one
+//   place of the periods. Over all periods for which later waits can wait, the
+//   recorded events are later by the same time, or are long past.
+// - At the end, too, the events for which queues wait are still to come.
 //
 // The future of the queues depends only on this state and on differences of
 // times, which a tick makes exact. Therefore the next period ends in the same

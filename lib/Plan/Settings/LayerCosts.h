@@ -1,9 +1,9 @@
 //===- LayerCosts.h - Costs of layers from compiled steps ------*- C++ -*-===//
 //
-// The costs of a layer under each treatment are read off compiled steps: times
-// and memory of chunks of different layers, as sums over their layers. Exact
-// where chunks are as the model of Problem.h assumes; the rest is a correction
-// of the stage.
+// The costs of a layer under each treatment are fitted to compiled steps: the
+// times and the memory of chunks with different layers are sums over their
+// layers. The costs are exact if chunks match the model of Problem.h. The
+// remainder is a correction of the stage.
 //
 //===----------------------------------------------------------------------===//
 

@@ -224,7 +224,7 @@ void LayoutSearch::take(LayoutPlanner &planner, Error error) {
 }
 
 void LayoutSearch::advance(llvm::ArrayRef<LayoutPlanner *> chosen) {
-  // The time for one plan: the rest is for the others.
+  // The time limit of one plan. The remaining time is for the others.
   constexpr double mostSeconds = 30;
   const double seconds = std::min(mostSeconds, clock.getSecondsLeft());
   const std::vector<std::string> errors = runInParallel(
@@ -298,7 +298,7 @@ void LayoutSearch::answerGiven() {
   }
 }
 
-/// Something was found.
+/// Fails if no layout was planned.
 Error LayoutSearch::checkAnswer() const {
   if (!planned.empty())
     return Error::success();

@@ -119,8 +119,8 @@ std::vector<RecomputeChoice> planner::findChoices(const LayerGraph &graph,
   const double lowest = std::ldexp(1.0, -50), highest = std::ldexp(1.0, -20);
   const RecomputeChoice none = chooseRecompute(graph, lowest / 1024);
   const RecomputeChoice all = chooseRecompute(graph, highest * 1024);
-  // A point that differs less than this from its neighbour is no choice of its
-  // own.
+  // A point that differs by less than this from its neighbour is not a separate
+  // choice.
   const int64_t step = (none.keptBytes - all.keptBytes) / 50;
   std::vector<RecomputeChoice> choices;
   for (int index = 0; count > 0 && index <= steps; ++index) {

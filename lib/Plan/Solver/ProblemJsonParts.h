@@ -19,8 +19,9 @@ void readMemory(JsonObject &top, Problem &problem, Complaint &complaint);
 /// Reads the choices into a problem that already has its layers.
 void readChoices(JsonObject &top, Problem &problem, Complaint &complaint);
 
-/// Treatments by name, with the number of layers, for each kind of a chunk;
-/// treatments without layers are left out. In the form of `forbidden`.
+/// Returns the treatments by name with their numbers of layers, for each kind
+/// of a chunk and without treatments that have no layers. The form is that of
+/// `forbidden`.
 llvm::json::Object writeChunk(const Problem &problem, const ChunkPlan &chunk);
 
 } // namespace mf::plan

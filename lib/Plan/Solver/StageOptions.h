@@ -35,10 +35,10 @@ struct StageOptions {
   size_t numDurations = 0;
   /// The indices of the stage's durations among all durations.
   std::vector<int32_t> durationNumbers;
-  /// Option by option; whole numbers.
+  /// Durations in whole numbers, ordered by option.
   std::vector<double> durations;
   std::vector<int32_t> compositionOf;
-  /// Option by option and chunk by chunk.
+  /// The choices, ordered by option and then by chunk.
   std::vector<const ChunkChoice *> choices;
 
   int32_t size() const { return static_cast<int32_t>(compositionOf.size()); }

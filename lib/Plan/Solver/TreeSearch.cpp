@@ -299,7 +299,7 @@ bool TreeSearch::searchDeep(OptionChain &chain, const Node &node,
 void TreeSearch::branch(OptionChain &chain, GameResult game, const Node &node) {
   if (game.cut.counts.empty())
     game.cut = node.cut;
-  // The search ended before any path was looked at: run() keeps the set.
+  // The search ended before it considered any path, so run() keeps the set.
   if (game.cut.counts.empty())
     return;
   std::optional<Decision> decision = chooseDecision(chain, game, history);
