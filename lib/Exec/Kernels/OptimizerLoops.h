@@ -51,7 +51,8 @@ void runStepLoop(float decay, float stepSize, DType directionType,
                  DType weightType, const void *direction, void *weight,
                  int64_t count);
 
-/// out = gradient, which is multiplied by the factors as in runAdamWLoop.
+/// Multiplies the gradient by the factors, as in runAdamWLoop, and stores the
+/// result in `out`.
 void runGradientLoop(llvm::ArrayRef<float> factors, DType gradientType,
                      const void *gradient, float *out, int64_t count);
 

@@ -13,7 +13,7 @@
 
 namespace mf {
 
-/// y = x * rstd * gamma, rstd = 1 / sqrt(mean(x^2) + epsilon).
+/// Computes y = x * rstd * gamma with rstd = 1 / sqrt(mean(x^2) + epsilon).
 void runRmsNormRows(DType type, const void *x, const float *gamma, void *y,
                     float *rstd, int64_t rows, int64_t columns, float epsilon);
 
@@ -22,7 +22,8 @@ void runRmsNormGradRows(DType type, const void *dy, const void *x,
                         const float *rstd, const float *gamma, void *dx,
                         float *gammaGradient, int64_t rows, int64_t columns);
 
-/// y = (x - mean) * rstd * weight + bias, rstd = 1 / sqrt(variance + epsilon).
+/// Computes y = (x - mean) * rstd * weight + bias with rstd = 1 / sqrt(variance
+/// + epsilon).
 void runLayerNormRows(DType type, const void *x, const float *weight,
                       const float *bias, void *y, float *mean, float *rstd,
                       int64_t rows, int64_t columns, float epsilon);
