@@ -82,7 +82,8 @@ static LogicalResult verifySharing(LaunchOp op,
 
 static LogicalResult verifyWorkspace(LaunchOp op,
                                      const KernelSignature &signature) {
-  // It may be larger than our kernel needs: programs on CANN have more there.
+  // The workspace may be larger than the host's kernel needs, because programs
+  // on CANN may need more.
   Value workspace = op.getWorkspace();
   if (!workspace && !signature.mayNeedWorkspace())
     return success();

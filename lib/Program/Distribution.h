@@ -51,11 +51,11 @@ struct AxisHolding {
   llvm::SmallVector<size_t, 2> dims = {};
   /// A part that may also be a summand.
   bool maySum = false;
-  /// Along the stages, the group of SharedParameters whose stages have the part
-  /// alike, or all have a summand of it.
+  /// For the axis of stages: the group of SharedParameters whose stages all
+  /// hold the same part, or all hold a summand of it.
   std::optional<uint32_t> shared = std::nullopt;
-  /// The groups whose value counts in the norm or summand: it is the sum over
-  /// all stages if one of theirs counts it.
+  /// The groups whose values are included in the norm or summand. The sum over
+  /// all stages includes a value if one stage of its group does.
   llvm::SmallVector<uint32_t, 1> counted = {};
 
   bool isSummand() const { return holding == Holding::Summand || maySum; }
@@ -75,7 +75,7 @@ struct AxisHolding {
   }
 };
 
-/// "a summand of a sum", "the same on all ranks".
+/// Returns a text such as "a summand of a sum" or "the same on all ranks".
 std::string describe(const AxisHolding &held);
 
 struct Distribution {
@@ -84,8 +84,8 @@ struct Distribution {
   /// The place of the first dimension before it was moved to the front. For a
   /// summand, the place where its shares will be cut.
   std::optional<int64_t> firstPlace = std::nullopt;
-  /// The shape in which holdings name dimensions; none do without one. It says
-  /// nothing of the value in another shape.
+  /// The shape to which the dimensions in holdings refer; empty if they name
+  /// none. Dimensions do not apply to the value in another shape.
   llvm::SmallVector<int64_t, 4> shape = {};
 
   bool operator==(const Distribution &other) const {
@@ -101,8 +101,8 @@ struct Distribution {
     for (AxisHolding &axis : axes)
       axis.dims.clear();
   }
-  /// Names the dimensions of `shape` where holdings do, which have them from
-  /// there; forgets those that their places tell, too.
+  /// Sets the shape to `dims`, to which the dimensions in holdings already
+  /// refer. Removes those dimensions that the places of a holding determine.
   void setShape(llvm::ArrayRef<int64_t> dims);
 };
 
@@ -143,7 +143,7 @@ private:
   struct Dim {
     PartDim dim;
     int64_t extent = 0;
-    /// The number of the operand's dimension that it is or belongs to.
+    /// The index of the operand's dimension that it is or belongs to.
     size_t number = 0;
     /// The number of elements of all inner dimensions, without and with this
     /// dimension.

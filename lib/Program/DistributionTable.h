@@ -45,8 +45,8 @@ public:
 
   /// Returns the contents of a static as the program declares them.
   Content getStatic(const StageProgram &stage, const Static &buffer);
-  /// Has the complete gradients of a stage as summands of those that the stages
-  /// of a group share.
+  /// Marks the complete gradients of a stage as summands of the gradients that
+  /// the stages of a group share.
   void beginSum(Content &content, uint32_t group);
   /// Notes that a stage's input of the `number`th collective of a channel
   /// counts a group's value. Returns another stage that counted it, if there is
@@ -88,7 +88,7 @@ private:
 
   const Program &program;
   const SharedParameters shared;
-  /// By channel, number and group.
+  /// The stage that counted a value, by channel, number and group.
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, int64_t> counted;
   std::map<Distribution, uint32_t> numbers;
   /// The keys of `numbers`, whose addresses are stable.

@@ -171,8 +171,9 @@ static bool agrees(const AxisHolding &held, const AxisHolding &declared) {
          });
 }
 
-/// Whether what stages hold has to be what the program declares: state that
-/// some stages share, since each of them goes on with its own copy.
+/// Returns whether the contents on stages must agree with the declared holding.
+/// This applies to the state of shared parameters, because each stage continues
+/// with its own copy.
 static bool isKeptAlike(const AxisHolding &declared, Role role) {
   return declared.shared && !isOfStep(role);
 }

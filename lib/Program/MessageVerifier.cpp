@@ -46,7 +46,7 @@ struct Origin {
 /// output.
 struct TakenMessage {
   const Frame *frame = nullptr;
-  /// The first one of the chunk.
+  /// The first layout of the chunk.
   const FrameLayout *layout = nullptr;
   uint32_t location = 0;
   bool isGradient = false;

@@ -11,7 +11,7 @@ static const std::string &getOwner(const Static &parameter) {
 
 SharedParameters::SharedParameters(const Program &program)
     : numStages(program.mesh.getNumStages()), ofStages(program.stages.size()) {
-  // Stages may have parameters of one name that no other is a copy of.
+  // Parameters of several stages may have the same name without being copies.
   std::map<std::string, std::set<int64_t>> stagesOf;
   for (const StageProgram &stage : program.stages)
     for (const Static &buffer : stage.statics)

@@ -1,9 +1,9 @@
 //===- SharedParameters.h - Parameters of several stages --------*- C++ -*-===//
 //
-// A parameter that is tied to one of another stage is its copy: both have to
-// stay equal, so both stages update them by the sum of their gradients, and in
-// a norm over all stages that sum counts once. The proof over ranks takes who
-// shares what from here.
+// A parameter that is tied to one of another stage is a copy of it. Both copies
+// must stay equal, so both stages update them with the sum of their gradients,
+// and a norm over all stages counts this sum once. The proof over ranks uses
+// this class to find the stages that share a parameter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,24 +16,27 @@
 
 namespace mf::program {
 
-/// Whether a static is a parameter, or what training keeps or makes for one.
+/// Returns whether statics of this role are parameters, or are stored or
+/// computed for one in training.
 bool belongsToParameter(Role role);
 
 class SharedParameters {
 public:
   explicit SharedParameters(const Program &program);
 
-  /// The number of the group to which the parameter belongs that a static is,
-  /// or is a gradient or state of; none if no other stage has a copy.
+  /// Returns the index of the group of a static's parameter; the static may be
+  /// the parameter, its gradient or its state. Returns none if no other stage
+  /// has a copy.
   std::optional<uint32_t> find(const StageProgram &stage,
                                const Static &buffer) const;
 
-  /// The name of the parameter that all of a group are copies of.
+  /// Returns the name of the parameter of which all members of a group are
+  /// copies.
   const std::string &getName(uint32_t group) const {
     return groups[group].name;
   }
-  /// Whether a collective over these stages is over those of the group; all
-  /// stages if there are none.
+  /// Returns whether `stages` are the stages of the group. An empty list means
+  /// all stages.
   bool isOver(uint32_t group, llvm::ArrayRef<int64_t> stages) const;
 
 private:

@@ -258,7 +258,7 @@ void StageDistributions::spread(const Content &all,
   }
 }
 
-/// Once gradients are complete, those of a parameter that stages share are
+/// Once the gradients of a stage are complete, those of a shared parameter are
 /// summands of its gradient.
 void StageDistributions::beginUpdate() {
   for (auto [number, buffer] : llvm::enumerate(stage.statics))

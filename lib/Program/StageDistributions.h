@@ -73,7 +73,7 @@ private:
   llvm::Error fail(Frameset &frameset, const Place &place,
                    const DistributionError &reason);
 
-  /// Checks that what stages share counts on one of them.
+  /// Checks that only one stage counts a value that several stages share.
   llvm::Error checkCounted(Frameset &frameset, const Place &place,
                            const Distribution &input);
 
@@ -95,7 +95,7 @@ private:
   /// their contents, those of the buffers that it writes.
   std::vector<std::vector<SharedBuffer>> shared;
   std::vector<std::map<Content, Content>> made;
-  /// The collectives over stages so far, by channel.
+  /// The number of collectives over stages so far, by channel.
   std::vector<uint32_t> numCollectives;
 };
 

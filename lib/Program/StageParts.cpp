@@ -13,7 +13,7 @@ llvm::SmallVector<uint32_t, 1> uniteGroups(llvm::ArrayRef<uint32_t> a,
   return both;
 }
 
-/// Squares of the norms of parts add up.
+/// The square of a norm is the sum of the squares of the parts' norms.
 std::optional<DistributionError>
 KernelDistribution::squareNorms(llvm::ArrayRef<const AxisHolding *> holdings,
                                 size_t operand,
@@ -40,8 +40,8 @@ KernelDistribution::squareNorms(llvm::ArrayRef<const AxisHolding *> holdings,
   return std::nullopt;
 }
 
-/// A kernel makes the same on all stages that share what it reads. Returns
-/// their group, unless it reads what a stage has alone.
+/// Returns the group whose stages all compute the same results with a kernel,
+/// because they share its inputs. Returns none if an input is a stage's own.
 static std::optional<uint32_t>
 findShared(llvm::ArrayRef<const AxisHolding *> read) {
   std::optional<uint32_t> shared;
@@ -55,8 +55,8 @@ findShared(llvm::ArrayRef<const AxisHolding *> read) {
   return shared;
 }
 
-/// A stage's own values stay its own; a single number that is computed from all
-/// of them belongs to this stage alone.
+/// A value of one stage stays a value of that stage. A scalar that is computed
+/// from all of its elements belongs to this stage only.
 void KernelDistribution::applyStageParts(
     llvm::ArrayRef<const AxisHolding *> holdings,
     std::vector<AxisHolding> &outputs) const {

@@ -45,7 +45,7 @@ LogicalResult ParameterMap::build(ModelOp model) {
   mlir::SymbolTable symbols(model);
   llvm::StringMap<std::tuple<int64_t, int64_t, int64_t>> chunks;
   for (auto backward : model.getBody().getOps<GradientFunctionOpInterface>()) {
-    // The other version of a chunk makes the same gradients.
+    // The other version of a chunk computes the same gradients.
     if (backward.getPlacement().getKeeps())
       continue;
     int64_t stage = backward.getPlacement().getStage();

@@ -40,7 +40,8 @@ LogicalResult checkStages(ModelOp model, const ModelChunks &chunks) {
   return success();
 }
 
-/// Leaves recompute tasks to the micro-batches for which the policy has some.
+/// Removes recompute tasks from the micro-batches for which the policy has
+/// none.
 LogicalResult chooseRecompute(ModelOp model, const Policy &policy,
                               ModelChunks &chunks) {
   schedule::Pipeline &pipeline = chunks.pipeline, chosen = pipeline;

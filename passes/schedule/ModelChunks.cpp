@@ -226,7 +226,7 @@ LogicalResult ChunkReader::checkWithoutBackward(ChunkFunctions &chunk) {
   return success();
 }
 
-/// The parameters of which a chunk makes gradients.
+/// Returns the parameters whose gradients a chunk computes.
 static DenseSet<Attribute> getGradients(const ChunkFunctions &chunk) {
   DenseSet<Attribute> names;
   if (BackwardOp backward = chunk.backward)
@@ -236,7 +236,8 @@ static DenseSet<Attribute> getGradients(const ChunkFunctions &chunk) {
   return names;
 }
 
-/// The version that keeps all takes and gives what the first one does.
+/// Checks that the version of a chunk that keeps all residuals has the same
+/// arguments and results as the first one.
 LogicalResult ChunkReader::checkKeeping(int64_t number) {
   ChunkFunctions &keeping = result.keeping[number];
   if (!keeping.forward)

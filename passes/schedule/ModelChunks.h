@@ -40,13 +40,13 @@ struct ModelChunks {
   /// functions: all chunks for the first piece of the sequence, then for the
   /// next one.
   std::vector<ChunkFunctions> chunks;
-  /// Their versions for micro-batches that do not recompute, where there are
-  /// some: forward is null in those of other chunks.
+  /// For each chunk, its version for micro-batches that do not recompute. Its
+  /// forward is null if the chunk has no such version.
   std::vector<ChunkFunctions> keeping;
   schedule::Pipeline pipeline;
 
-  /// Returns the functions that run a task. The pipeline says which micro-batches
-  /// recompute.
+  /// Returns the functions that run a task. The pipeline determines which
+  /// micro-batches recompute.
   ChunkFunctions &get(const schedule::Task &task) {
     const auto number = task.piece * pipeline.getNumChunks() + task.chunk;
     return keeping[number].forward &&

@@ -52,8 +52,8 @@ LogicalResult ScheduleReader::addRun(Operation *run, StringRef function,
   return success();
 }
 
-/// Where a chunk has two versions, the one whose forward runs says whether the
-/// micro-batch recomputes.
+/// If a chunk has two versions, the one that runs forward determines whether
+/// the micro-batch recomputes.
 void ScheduleReader::noteVersion(const Task &task, StringRef function) {
   schedule::Pipeline &pipeline = chunks.pipeline;
   const int64_t number = task.piece * pipeline.getNumChunks() + task.chunk;

@@ -8,8 +8,7 @@ using namespace mf::ir;
 
 namespace {
 
-/// Replaces clones of forward's operators behind the cut by what they are
-/// clones of.
+/// Replaces clones of forward's operators after the cut by their originals.
 class CloneFolder {
 public:
   explicit CloneFolder(ChunkOp chunk) : chunk(chunk) {}
@@ -23,7 +22,7 @@ private:
   void eraseUnread();
 
   ChunkOp chunk;
-  /// Results of operators of which a clone was replaced.
+  /// The results of originals that have replaced a clone.
   DenseSet<Value> replacing;
   /// Forward's operators by their names.
   DenseMap<OperationName, SmallVector<Operation *>> originals;
@@ -46,14 +45,16 @@ Value CloneFolder::resolve(Value value) const {
   return value;
 }
 
-/// Whether an operator behind the cut reads what only clones read.
+/// Returns whether an operator after the cut reads a value that only clones
+/// read.
 bool CloneFolder::isClone(Operation *op) const {
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     return replacing.contains(operand) || operand.getDefiningOp<BarrierOp>();
   });
 }
 
-/// Forward's operator that does the same with the same values, or null.
+/// Returns forward's operator with the same attributes and operands, or null if
+/// there is none.
 Operation *CloneFolder::findOriginal(Operation *op) {
   auto isSame = [&](Operation *original) {
     return OperationEquivalence::isEquivalentTo(
@@ -68,7 +69,7 @@ Operation *CloneFolder::findOriginal(Operation *op) {
   return original == found->second.end() ? nullptr : *original;
 }
 
-/// Erases barriers and copies that nothing reads any more.
+/// Erases barriers and copies without readers.
 void CloneFolder::eraseUnread() {
   for (Operation &op : llvm::make_early_inc_range(
            llvm::reverse(chunk.getBody().front().getOperations())))
@@ -82,7 +83,8 @@ void CloneFolder::run() {
     auto compute = dyn_cast<ComputeOpInterface>(op);
     if (!compute || isa<BarrierOp>(op))
       continue;
-    // Marks are for the passes before, and clones have none.
+    // Only earlier passes use marks, and clones have none, which would hide
+    // equal operators.
     compute.setRecomputeMark(std::nullopt);
     compute.setSwapMark(std::nullopt);
     if (op.isBeforeInBlock(cut))

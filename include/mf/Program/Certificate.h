@@ -59,7 +59,8 @@ struct Certificate {
   int64_t numGradients = 0;
   std::vector<CertifiedArguments> taken;
 
-  /// Whether both give the same values to others, by whatever routines.
+  /// Returns whether both pass the same values to other chunks, regardless of
+  /// the routines that compute them.
   bool givesSame(const Certificate &other) const {
     return outputs == other.outputs && losses == other.losses &&
            inputGradients == other.inputGradients &&

@@ -158,8 +158,8 @@ struct FrameLayout {
   /// The values that the chunk's routines must compute, if the chunk has a
   /// certificate.
   std::optional<Certificate> computes;
-  /// The number of the chunk's first layout; its own, unless it is another
-  /// version of that.
+  /// The index of the chunk's first layout. It differs from the own index only
+  /// for another version of a chunk.
   uint32_t chunk = 0;
   uint32_t location = 0;
 

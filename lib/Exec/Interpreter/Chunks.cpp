@@ -349,7 +349,8 @@ collectChunks(ir::ModelOp model) {
       chunks.push_back(std::make_unique<LayerChunk>(layer));
     else if (auto chunk = dyn_cast<ir::ChunkOp>(op))
       chunks.push_back(std::make_unique<JointChunk>(chunk));
-    // The other version of a chunk that recomputes gives the same.
+    // The version of a chunk that keeps all residuals computes the same
+    // results, so it is left out.
     else if (auto forward = dyn_cast<ir::ForwardOp>(op);
              forward && !forward.getPlacement().getKeeps())
       chunks.push_back(std::make_unique<FunctionChunk>(

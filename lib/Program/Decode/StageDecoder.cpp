@@ -197,7 +197,8 @@ static LogicalResult checkParts(ascend::FrameLayoutOp op,
   return success();
 }
 
-/// Reads what a layout's chunk computes, and which chunk it is.
+/// Decodes the certificate of a layout's chunk, and finds the chunk's first
+/// layout.
 LogicalResult StageDecoder::decodeChunk(ascend::FrameLayoutOp op,
                                         FrameLayout &layout) {
   if (std::optional<DictionaryAttr> computes = op.getComputes()) {
