@@ -25,8 +25,16 @@ Expected<schedule::Schedule> PipelineShape::buildSchedule() const {
   Expected<schedule::Pipeline> pipeline = place(*this);
   if (!pipeline)
     return pipeline.takeError();
-  return schedule::buildSchedule(*cantFail(schedule::findPolicy(schedule)),
-                                 *pipeline);
+  const schedule::Policy &policy = *cantFail(schedule::findPolicy(schedule));
+  Expected<schedule::Schedule> built =
+      schedule::buildSchedule(policy, *pipeline);
+  if (built && (!built->pairs.empty() || policy.separatesRecompute()))
+    return llvm::createStringError(
+        "schedule '" + schedule + "' runs " +
+        (built->pairs.empty() ? "recompute in tasks of its own"
+                              : "two tasks in one slot") +
+        ", for which plans have no bound; expected another schedule");
+  return built;
 }
 
 /// Deals the layers to the chunks as the compiler does.

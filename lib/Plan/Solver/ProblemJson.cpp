@@ -61,6 +61,14 @@ bool readSchedule(JsonObject &top, schedule::Schedule &schedule,
   }
   Expected<schedule::Schedule> built = buildSchedule(
       *policy, policy->place(stages, chunks, microBatches, pieces));
+  if (built && !built->pairs.empty()) {
+    top.complain("schedule",
+                 "'" + policy->getName() +
+                     "' runs two tasks in one slot, whose time is not the sum "
+                     "of theirs: plans have no bound with it, expected a "
+                     "schedule without slots");
+    return false;
+  }
   if (built) {
     schedule = std::move(*built);
     return true;

@@ -69,6 +69,12 @@ TEST(ProblemJsonTest, SchedulesByDefault) {
   EXPECT_EQ(split.kinds[0].treatments[0].weightGradient, 1);
 }
 
+TEST(ProblemJsonTest, SchedulesWithSlotsAreRefused) {
+  EXPECT_NE(readFails(makeText(R"(, "schedule": "1f1b-paired")"))
+                .find("'1f1b-paired' runs two tasks in one slot"),
+            std::string::npos);
+}
+
 TEST(ProblemJsonTest, TreatmentsStartFromTheirKind) {
   const Problem problem = read(makeText("", R"([{
     "count": 4, "forward": 2, "backward_ratio": 1.5, "block_mem_par": 7,
