@@ -200,13 +200,15 @@ def Ascend_RoutineOp : Ascend_Op<"routine", [FunctionOpInterface,
     the routine waits for where it needs to. One that `updates_parameters` runs
     once the gradients are complete; before it a run may be interrupted to look
     at them. One that `recomputes` makes values of a frame again for the backward
-    of the frame.
+    of the frame. One that `continues` is a further part of what the routine run
+    before it on the same frame has begun: it takes the same buffers, and behind
+    them those that parts hand to each other.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
                        OptionalAttr<FlatSymbolRefAttr>:$layout,
                        UnitAttr:$updates_parameters,
-                       UnitAttr:$recomputes,
+                       UnitAttr:$recomputes, UnitAttr:$continues,
                        OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);

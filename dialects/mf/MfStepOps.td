@@ -58,7 +58,10 @@ def Mf_RunForwardOp : Mf_TaskOp<"run_forward", [
   let description = [{
     Gives the chunk's outputs, and the frame that holds its residuals for
     backward. An input is loaded, received, or the output of a run of the chunk
-    before on the same stage.
+    before on the same stage. A `paired` run is in one slot with the next run,
+    which is of another frame or, behind a backward, its other half: parts of
+    the runs of a slot take turns, and none reads what another makes but a
+    weight gradient.
 
     ```mlir
     %y:2, %f = mf.run_forward @chunk1.forward micro_batch 0(%x)
@@ -66,7 +69,7 @@ def Mf_RunForwardOp : Mf_TaskOp<"run_forward", [
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$forward, I64Attr:$micro_batch,
-                       Variadic<Mf_PassedTensor>:$inputs);
+                       Variadic<Mf_PassedTensor>:$inputs, UnitAttr:$paired);
   let results = (outs Variadic<Mf_FloatTensor>:$outputs, Mf_FrameType:$frame);
   let assemblyFormat = [{
     $forward `micro_batch` $micro_batch `(` $inputs `)` attr-dict `:`
@@ -116,7 +119,8 @@ def Mf_RunBackwardOp : Mf_TaskOp<"run_backward", [
     gradients. `arguments` are the gradients of the chunk's outputs, then the
     arguments of forward that backward reads again; the results are the
     gradients of the hidden inputs. Ends the frame, unless the function keeps
-    values for a `mf.backward_weights`: those are added to it.
+    values for a `mf.backward_weights`: those are added to it. A `paired` run is
+    in one slot with the next one, as mf.run_forward says.
 
     ```mlir
     %dx = mf.run_backward @chunk1.backward micro_batch 0 frame %f(%dy, %daux, %x)
@@ -125,7 +129,8 @@ def Mf_RunBackwardOp : Mf_TaskOp<"run_backward", [
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$backward, I64Attr:$micro_batch,
-                       Mf_FrameType:$frame, Variadic<Mf_PassedTensor>:$arguments);
+                       Mf_FrameType:$frame, Variadic<Mf_PassedTensor>:$arguments,
+                       UnitAttr:$paired);
   let results = (outs Variadic<Mf_FloatTensor>:$input_gradients);
   let assemblyFormat = [{
     $backward `micro_batch` $micro_batch `frame` $frame `(` $arguments `)`

@@ -143,9 +143,25 @@ private:
         lifetime.begin = start + range.begin;
         use(lifetime, range, i);
       }
-      if (call.frame)
-        addSlots(call, routine, i);
+      if (!call.frame)
+        continue;
+      closeSlots(*call.frame, i);
+      addSlots(call, routine, i);
+      for (const OpenUse &use : routine.open)
+        if (use.kind == BufferKind::Slot)
+          open[*call.frame].push_back(table.getFirstSlot(*call.frame) +
+                                      use.index);
     }
+  }
+
+  /// The slots that other streams used behind the frame's last call are needed
+  /// up to the next one, which waits for them.
+  void closeSlots(uint32_t frame, size_t call) {
+    for (uint64_t instance : open[frame]) {
+      Lifetime &lifetime = slots.at(instance);
+      lifetime.end = std::max(lifetime.end, liveness.starts[call]);
+    }
+    open[frame].clear();
   }
 
   void addSlots(const Call &call, const RoutineLiveness &routine, size_t i) {
@@ -169,6 +185,8 @@ private:
   const InstanceTable table;
   std::vector<Lifetime> lifetimes;
   std::map<uint64_t, Lifetime> slots;
+  /// By frame: the slots that its last call left in use.
+  std::map<uint32_t, std::vector<uint64_t>> open;
 };
 
 } // namespace

@@ -1,66 +1,13 @@
 //===- Liveness.cpp - Lifetimes of the buffers of a step ------------------===//
 
 #include "mf/Program/Liveness.h"
-#include "StreamClocks.h"
+#include "PendingUses.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include <deque>
 
 namespace mf::program {
 
 namespace {
-
-/// The uses by other streams that the compute stream does not know to be over.
-/// The uses of each stream are ordered by their positions on it.
-template <typename Buffer> class PendingUses {
-public:
-  explicit PendingUses(size_t numStreams) : streams(numStreams) {}
-
-  void add(uint32_t stream, uint64_t position, const Buffer &buffer) {
-    streams[stream].push_back({position, buffer});
-  }
-
-  /// Removes the uses that the compute stream knows to be over, and calls
-  /// `visit` with each of them.
-  template <typename Visit>
-  void settle(const StreamClocks &clocks, uint32_t compute, Visit visit) {
-    for (uint32_t stream = 0; stream < streams.size(); ++stream) {
-      auto &uses = streams[stream];
-      if (uses.empty())
-        continue;
-      const uint64_t known = clocks.getClock(compute, stream);
-      for (; !uses.empty() && uses.front().first <= known; uses.pop_front())
-        visit(uses.front().second);
-    }
-  }
-
-  /// Calls `visit` with each remaining use that is known to be over, and
-  /// removes those for which it returns true.
-  template <typename Visit>
-  void eraseKnown(const StreamClocks &clocks, uint32_t compute, Visit visit) {
-    for (uint32_t stream = 0; stream < streams.size(); ++stream) {
-      auto &uses = streams[stream];
-      if (uses.empty())
-        continue;
-      const uint64_t known = clocks.getClock(compute, stream);
-      uses.erase(std::remove_if(uses.begin(), uses.end(),
-                                [&](const auto &use) {
-                                  return use.first <= known &&
-                                         visit(use.second);
-                                }),
-                 uses.end());
-    }
-  }
-
-  template <typename Visit> void forEach(Visit visit) {
-    for (auto &uses : streams)
-      for (auto &use : uses)
-        visit(use.second);
-  }
-
-private:
-  std::vector<std::deque<std::pair<uint64_t, Buffer>>> streams;
-};
 
 //===----------------------------------------------------------------------===//
 // Routines
@@ -85,12 +32,21 @@ public:
       visit(i);
     // Memory is needed to the end if no wait orders anything after its use.
     const auto end = static_cast<int64_t>(result.instructions.size());
-    pending.forEach(
-        [&](MomentRange *range) { range->end = std::max(range->end, end); });
+    pending.forEach([&](uint32_t stream, const RangeUse &use) {
+      use.range->end = std::max(use.range->end, end);
+      if (use.kind != BufferKind::Temporary)
+        result.open.push_back({stream, use.kind, use.index});
+    });
     return std::move(result);
   }
 
 private:
+  struct RangeUse {
+    MomentRange *range;
+    BufferKind kind;
+    uint32_t index;
+  };
+
   /// Returns null for memory that lives beyond the routine.
   MomentRange *find(const Operand &operand) {
     const Buffer &buffer = routine.body.buffers[operand.buffer];
@@ -122,7 +78,7 @@ private:
     }
     if (isCompute && !instruction.awaited.empty())
       pending.settle(clocks, stage.computeStream,
-                     [&](MomentRange *range) { range->end = moment + 1; });
+                     [&](const RangeUse &use) { use.range->end = moment + 1; });
     const int64_t start = isCompute ? moment : getStart(instruction.stream);
     for (const MemoryAccess &access : instruction.accesses) {
       MomentRange *range = find(access.operand);
@@ -134,7 +90,9 @@ private:
       if (isCompute)
         continue;
       range->onlyCompute = false;
-      pending.add(instruction.stream, position, range);
+      const Buffer &buffer = routine.body.buffers[access.operand.buffer];
+      pending.add(instruction.stream, position,
+                  {range, buffer.kind, buffer.index});
     }
     if (isCompute)
       momentsBehind.push_back(result.instructions.size());
@@ -152,7 +110,7 @@ private:
   const Routine &routine;
   Scope scope;
   StreamClocks clocks;
-  PendingUses<MomentRange *> pending;
+  PendingUses<RangeUse> pending;
   /// The moment after each position (from 1) on the compute stream.
   std::vector<int64_t> momentsBehind;
   int64_t moment = 0;
@@ -179,6 +137,7 @@ private:
   void visitOther(const Instruction &instruction);
   void useInCall(MessageRange &message, const MomentRange &use,
                  uint32_t position);
+  void keepOpen(const Call &call, const RoutineLiveness &routine);
   void keepForHost();
   /// Returns the message, or the static that lives for a part of the step, that
   /// an operand uses; null for other operands.
@@ -241,10 +200,10 @@ CallMoment StepAnalysis::getStart(uint32_t stream) const {
 
 void StepAnalysis::useInCall(MessageRange &message, const MomentRange &use,
                              uint32_t position) {
-  extend(message, {numCalls, std::max<int64_t>(use.begin, 0)},
-         {numCalls, std::max<int64_t>(use.end, 0)});
+  // A part of a routine is passed what only other parts use.
   if (!use.isUsed())
     return;
+  extend(message, {numCalls, use.begin}, {numCalls, use.end});
   message.lastPosition = position;
   message.lastInstruction = use.lastInstruction;
   message.onlyCompute = use.onlyCompute && !usedElsewhere.count(&message);
@@ -308,7 +267,25 @@ void StepAnalysis::visitCall(const Call &call, const Instruction &instruction,
     return llvm::any_of(call.arguments, isPassed) ||
            llvm::any_of(routine.statics, isMeant);
   });
+  keepOpen(call, routine);
   ++numCalls;
+}
+
+/// Memory that other streams use behind a call is needed until the compute
+/// stream knows that they are done.
+void StepAnalysis::keepOpen(const Call &call, const RoutineLiveness &routine) {
+  for (const OpenUse &use : routine.open) {
+    MessageRange *message = nullptr;
+    if (use.kind == BufferKind::Argument)
+      message = find(call.arguments[use.index]);
+    else if (use.kind == BufferKind::Static)
+      message = &result.statics[use.index];
+    if (!message)
+      continue;
+    Instruction work;
+    work.stream = use.stream;
+    pending.add(use.stream, clocks.begin(scope, work), message);
+  }
 }
 
 void StepAnalysis::visitOther(const Instruction &instruction) {
@@ -362,7 +339,7 @@ StepLiveness StepAnalysis::run() {
       visitOther(instruction);
   }
   // The host waits for all streams at the end.
-  pending.forEach([&](MessageRange *message) {
+  pending.forEach([&](uint32_t, MessageRange *message) {
     extend(*message, {numCalls, 0}, {numCalls, 0});
   });
   keepForHost();

@@ -144,7 +144,9 @@ void StageMessages::runBackward(const Call &call, uint32_t location) {
 }
 
 void StageMessages::runCall(const Call &call, uint32_t location) {
-  if (!call.frame || stage.routines[call.routine].recomputes)
+  const Routine &routine = stage.routines[call.routine];
+  // The first part takes and gives all that the whole does.
+  if (!call.frame || routine.recomputes || routine.continues)
     return;
   const int64_t number = calls[*call.frame]++;
   if (number == 0)

@@ -17,12 +17,21 @@ llvm::Expected<std::vector<StepTask>> findTasks(const StageProgram &stage) {
     if (!call || !call->frame)
       continue;
     const Frame &frame = stage.frames[*call->frame];
-    tasksOfFrame[*call->frame].push_back(tasks.size());
-    tasks.push_back({static_cast<uint32_t>(position),
-                     stage.layouts[frame.layout].chunk, frame.microBatch,
-                     stage.routines[call->routine].recomputes
-                         ? Phase::Recompute
-                         : Phase::Forward});
+    const Routine &routine = stage.routines[call->routine];
+    const auto place = static_cast<uint32_t>(position);
+    std::vector<size_t> &ofFrame = tasksOfFrame[*call->frame];
+    if (!routine.continues) {
+      ofFrame.push_back(tasks.size());
+      tasks.push_back({place, stage.layouts[frame.layout].chunk,
+                       frame.microBatch,
+                       routine.recomputes ? Phase::Recompute : Phase::Forward});
+    } else if (ofFrame.empty()) {
+      return llvm::make_error<LocatedError>(
+          instruction.location, "'" + routine.name +
+                                    "' continues what no call before it on "
+                                    "its frame has begun");
+    }
+    tasks[ofFrame.back()].calls.push_back(place);
   }
   for (auto [frame, numbers] : llvm::zip_equal(stage.frames, tasksOfFrame)) {
     llvm::erase_if(numbers, [&](size_t number) {
@@ -42,6 +51,15 @@ llvm::Expected<std::vector<StepTask>> findTasks(const StageProgram &stage) {
     }
   }
   return tasks;
+}
+
+std::vector<int32_t> getTasksOfCalls(const StageProgram &stage,
+                                     llvm::ArrayRef<StepTask> tasks) {
+  std::vector<int32_t> numbers(stage.step.instructions.size(), -1);
+  for (auto [number, task] : llvm::enumerate(tasks))
+    for (uint32_t position : task.calls)
+      numbers[position] = static_cast<int32_t>(number);
+  return numbers;
 }
 
 } // namespace mf::program

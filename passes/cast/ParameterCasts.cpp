@@ -163,7 +163,7 @@ static ascend::RoutineOp getBegin(ascend::ProgramOp program) {
   auto routine = ascend::RoutineOp::create(
       builder, program.getLoc(), builder.getStringAttr(names::begin),
       TypeAttr::get(builder.getFunctionType({}, {})), FlatSymbolRefAttr(),
-      UnitAttr(), UnitAttr(), ArrayAttr(), ArrayAttr());
+      UnitAttr(), UnitAttr(), UnitAttr(), ArrayAttr(), ArrayAttr());
   routine.getBody().emplaceBlock();
   builder.setInsertionPoint(*step.getBody().getOps<ascend::CallOp>().begin());
   ascend::CallOp::create(

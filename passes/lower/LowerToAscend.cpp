@@ -4,6 +4,7 @@
 #include "passes/Passes.h"
 #include "passes/config/TrainingCheck.h"
 #include "passes/lower/LowerFunctions.h"
+#include "passes/lower/RoutineParts.h"
 #include "passes/lower/StepBuilder.h"
 #include "passes/schedule/VerifySchedules.h"
 
@@ -79,6 +80,7 @@ LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
     if (static_cast<int64_t>(update.getStage()) == program.getStage() &&
         failed(lowerUpdate(program, update)))
       return failure();
+  cutPairedRoutines(program, schedule);
   return StepBuilder(program, schedule).build();
 }
 

@@ -308,6 +308,21 @@ bool ProgramBuilder::hasRoutine(StringRef name) {
       [&](ascend::RoutineOp routine) { return routine.getSymName() == name; });
 }
 
+void ProgramBuilder::setParts(StringRef routine, RoutineParts made) {
+  for (auto &entry : gradientPlaces)
+    for (GradientPlace &place : entry.second) {
+      if (place.routine != routine)
+        continue;
+      // The last part that begins before the launch.
+      const auto next = llvm::find_if(made.parts, [&](const RoutinePart &part) {
+        return part.firstLaunch >= place.launches && part.firstLaunch > 0;
+      });
+      const RoutinePart &part = *std::prev(next);
+      place = {part.name, place.launches - part.firstLaunch};
+    }
+  parts[routine] = std::move(made);
+}
+
 int64_t ProgramBuilder::countLaunches(StringRef routine) {
   auto [entry, isNew] = launchCounts.try_emplace(routine, 0);
   if (isNew)
@@ -326,7 +341,7 @@ ascend::RoutineOp ProgramBuilder::createRoutine(StringRef name,
   auto routine = ascend::RoutineOp::create(
       routines, model.getLoc(), builder.getStringAttr(name),
       TypeAttr::get(builder.getFunctionType(arguments, {})), layout, UnitAttr(),
-      UnitAttr(), ArrayAttr(), ArrayAttr());
+      UnitAttr(), UnitAttr(), ArrayAttr(), ArrayAttr());
   Block &body = routine.getBody().emplaceBlock();
   for (Type type : arguments)
     body.addArgument(type, model.getLoc());

@@ -62,6 +62,28 @@ struct GradientPlace {
   int64_t launches = 0;
 };
 
+/// A part of a routine, which is a routine itself. Between it and the next part
+/// the compute stream may run a part of another task.
+struct RoutinePart {
+  std::string name;
+  /// The buffers that it takes after those of the whole, as indices into
+  /// RoutineParts::handed.
+  llvm::SmallVector<int64_t, 4> handed;
+  /// The streams on which exchanges are still under way at its end. The next
+  /// part waits for them.
+  llvm::SmallVector<llvm::StringRef, 2> streams;
+  /// The number of launches of the whole before it.
+  int64_t firstLaunch = 0;
+};
+
+struct RoutineParts {
+  /// At least two.
+  std::vector<RoutinePart> parts;
+  /// The types of temporaries of the whole that several parts use, or that an
+  /// exchange uses after the end of its part.
+  llvm::SmallVector<mlir::Type> handed;
+};
+
 /// Builds the `ascend.program` of one stage and the parts that its routines
 /// share.
 class ProgramBuilder {
@@ -162,6 +184,14 @@ public:
     return found->second;
   }
 
+  /// Notes that a routine now consists of parts (RoutineParts.h).
+  void setParts(llvm::StringRef routine, RoutineParts made);
+  /// Returns null if the routine is whole.
+  const RoutineParts *getParts(llvm::StringRef routine) const {
+    auto found = parts.find(routine);
+    return found == parts.end() ? nullptr : &found->second;
+  }
+
   /// Returns the number of launches of a routine that is complete.
   int64_t countLaunches(llvm::StringRef routine);
 
@@ -189,6 +219,7 @@ private:
   llvm::SmallVector<ir::ParamOp> gathered;
   llvm::SmallVector<ascend::StaticOp> reports;
   llvm::StringMap<llvm::SmallVector<EarlyPrefetch>> earlyPrefetches;
+  llvm::StringMap<RoutineParts> parts;
   llvm::StringMap<int64_t> launchCounts;
   llvm::StringMap<llvm::SmallVector<GradientPlace, 1>> gradientPlaces;
 };

@@ -199,6 +199,12 @@ LogicalResult StepBuilder::placeTransfers() {
       lastPlace = place;
       lastReceive = receive;
     }
+    for (Operation *task : call.outgoing) {
+      const auto behind =
+          static_cast<size_t>(cast<ir::SendOp>(task).getBehind());
+      if (behind < calls.size() - reader)
+        sentBefore[task] = reader + behind;
+    }
   }
   return success();
 }
@@ -243,12 +249,12 @@ void StepBuilder::emit() {
     if (isAwaited || !call.outgoing.empty())
       done[index] = record(names::compute);
     for (Operation *task : call.outgoing) {
-      auto send = cast<ir::SendOp>(task);
-      Value sent = emitOutgoing(send, done[index]);
-      auto behind = static_cast<size_t>(send.getBehind());
-      if (behind < calls.size() - index)
-        before[index + behind].push_back(sent);
+      Value sent = emitOutgoing(cast<ir::SendOp>(task), done[index]);
+      if (auto reader = sentBefore.find(task); reader != sentBefore.end())
+        before[reader->second].push_back(sent);
     }
+    for (StringRef stream : call.streams)
+      before[*call.next].push_back(record(stream));
   }
   emitReports();
 }
@@ -276,6 +282,7 @@ LogicalResult StepBuilder::build() {
   }
   if (failed(placeTransfers()))
     return failure();
+  cutCalls();
   placeEarlyCopies();
   placeReductions();
   emit();

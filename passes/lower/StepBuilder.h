@@ -37,6 +37,12 @@ private:
     bool isUpdate = false;
     /// Events of copies that must end before the routine reads their buffers.
     llvm::SmallVector<mlir::Value> events = {};
+    /// It shares a slot with the next call.
+    bool isPaired = false;
+    /// The call of the next part of a routine in parts, which waits for what
+    /// this one leaves going on: for the streams of that.
+    std::optional<size_t> next = {};
+    llvm::SmallVector<llvm::StringRef, 2> streams = {};
   };
   /// The copy of a swapped value for call `reader`. It records `events[event]`
   /// of that call.
@@ -71,6 +77,9 @@ private:
   void addMessages(Call &call, mlir::ValueRange tensors);
 
   mlir::LogicalResult placeTransfers();
+  // Parts of calls that take turns (StepParts.cpp).
+  void cutCalls();
+  std::vector<Call> cutCall(const Call &call);
   void emit();
   ascend::CallOp emitCall(size_t index, mlir::ValueRange after);
 
@@ -109,6 +118,9 @@ private:
   std::vector<Call> calls;
   /// For each call, the loads and receives that are issued right before it.
   std::vector<llvm::SmallVector<mlir::Operation *, 2>> issuedBefore;
+  /// By send: the call before which the message has left; none if that is the
+  /// end of the step.
+  llvm::DenseMap<mlir::Operation *, size_t> sentBefore;
   /// For each call, the copies for later calls that start while it runs, by
   /// kernel.
   std::vector<std::vector<EarlyCopy>> earlyCopies;

@@ -40,6 +40,7 @@ void StepBuilder::addInput(Call &call, Value input) {
 void StepBuilder::collectForward(ir::RunForwardOp run) {
   Call &call = calls.emplace_back(Call{run.getForward().str(), run.getLoc()});
   call.microBatch = run.getMicroBatchAttr();
+  call.isPaired = run.getPaired();
   auto layout = FlatSymbolRefAttr::get(program.getContext(),
                                        getLayoutName(run.getForward()));
   call.frame = ascend::FrameOp::create(
@@ -112,6 +113,7 @@ LogicalResult StepBuilder::collectTask(Operation *task) {
       .Case([&](ir::RunBackwardOp run) {
         collectBackward(run.getBackward(), run, run.getMicroBatchAttr(),
                         run.getFrame(), run.getArguments());
+        calls.back().isPaired = run.getPaired();
         return success();
       })
       .Case([&](ir::RunBackwardWeightsOp run) {

@@ -121,6 +121,14 @@ void StageProblem::addFrames() {
     addFrame(layout, phases[layout]);
 }
 
+/// Whether another stream still uses a slot when a routine ends.
+bool StageProblem::isOpen(uint32_t routine, size_t slot) const {
+  return llvm::any_of(
+      liveness.routines[routine].open, [&](const program::OpenUse &use) {
+        return use.kind == program::BufferKind::Slot && use.index == slot;
+      });
+}
+
 void StageProblem::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
   const program::FrameLayout &layout = stage.layouts[number];
   memory::ResidualFrame frame;
@@ -134,14 +142,17 @@ void StageProblem::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
       if (const MomentRange &range = liveness.routines[routine].slots[index];
           range.isUsed())
         uses.push_back({static_cast<int64_t>(phase), range});
-    // A slot that the step copies is needed until the last routine begins,
-    // because any routine may read the copy.
     const int64_t last = static_cast<int64_t>(phases.size()) - 1;
-    if (!uses.empty() && uses.back().first < last &&
-        liveness.slotsOfStep[number][index]) {
+    if (!uses.empty() && uses.back().first < last) {
       MomentRange start;
       start.begin = start.end = 0;
-      uses.push_back({last, start});
+      // A slot that the step copies is needed until the last routine begins:
+      // the routine that reads the copy may be any. One that an exchange uses
+      // behind its routine is needed until the next one begins.
+      if (liveness.slotsOfStep[number][index])
+        uses.push_back({last, start});
+      else if (isOpen(phases[uses.back().first], index))
+        uses.push_back({uses.back().first + 1, start});
     }
     if (uses.size() < 2) {
       if (!brokenSlot)

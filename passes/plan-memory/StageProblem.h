@@ -53,6 +53,7 @@ private:
   void addStatics();
   void addRoutines();
   void addTasks();
+  bool isOpen(uint32_t routine, size_t slot) const;
   void addFrames();
   void addFrame(uint32_t layout, llvm::ArrayRef<uint32_t> phases);
   void addMessages();

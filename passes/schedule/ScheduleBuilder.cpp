@@ -142,7 +142,7 @@ void ScheduleBuilder::addOutputGradients(const Task &task, Run &run) {
 // Runs
 //===----------------------------------------------------------------------===//
 
-void ScheduleBuilder::runForward(const Task &task) {
+Operation *ScheduleBuilder::runForward(const Task &task) {
   ChunkFunctions &chunk = chunks.get(task);
   Run &run = getRun(task);
   addInputs(task, run);
@@ -158,6 +158,7 @@ void ScheduleBuilder::runForward(const Task &task) {
   for (Value output : op.getOutputs())
     if (isLoss(output.getType()))
       AccumulateLossOp::create(builder, loc, output);
+  return op;
 }
 
 void ScheduleBuilder::addOfForward(const Run &run, ArrayAttr arguments,
@@ -169,17 +170,17 @@ void ScheduleBuilder::addOfForward(const Run &run, ArrayAttr arguments,
     values.push_back(run.outputs[index.getInt()]);
 }
 
-void ScheduleBuilder::runRecompute(const Task &task) {
+Operation *ScheduleBuilder::runRecompute(const Task &task) {
   RecomputeOp recompute = chunks.get(task).recompute;
   Run &run = getRun(task);
   SmallVector<Value> arguments;
   addOfForward(run, recompute.getForwardArguments(),
                recompute.getForwardOutputs(), arguments);
-  RunRecomputeOp::create(builder, loc, recompute.getSymName(), task.microBatch,
-                         run.frame, arguments);
+  return RunRecomputeOp::create(builder, loc, recompute.getSymName(),
+                                task.microBatch, run.frame, arguments);
 }
 
-void ScheduleBuilder::runBackward(const Task &task) {
+Operation *ScheduleBuilder::runBackward(const Task &task) {
   ChunkFunctions &chunk = chunks.get(task);
   Run &run = getRun(task);
   addOutputGradients(task, run);
@@ -191,9 +192,10 @@ void ScheduleBuilder::runBackward(const Task &task) {
       chunk.backward.getSymName(), task.microBatch, run.frame, arguments);
   llvm::append_range(run.inputGradients, op.getInputGradients());
   send(task, op.getInputGradients().drop_back(chunk.forward.getPast()));
+  return op;
 }
 
-void ScheduleBuilder::runBackwardWeights(const Task &task) {
+Operation *ScheduleBuilder::runBackwardWeights(const Task &task) {
   BackwardWeightsOp weights = chunks.get(task).weights;
   Run &run = getRun(task);
   SmallVector<Value> arguments;
@@ -201,11 +203,11 @@ void ScheduleBuilder::runBackwardWeights(const Task &task) {
     arguments.push_back(run.outputGradients[index.getInt()]);
   for (auto index : weights.getForwardArguments().getAsRange<IntegerAttr>())
     arguments.push_back(run.inputs[index.getInt()]);
-  RunBackwardWeightsOp::create(builder, loc, weights.getSymName(),
-                               task.microBatch, run.frame, arguments);
+  return RunBackwardWeightsOp::create(builder, loc, weights.getSymName(),
+                                      task.microBatch, run.frame, arguments);
 }
 
-void ScheduleBuilder::build(const Task &task) {
+Operation *ScheduleBuilder::build(const Task &task) {
   loc = chunks.get(task).getFunction(task.phase)->getLoc();
   switch (task.phase) {
   case Phase::Forward:
@@ -218,14 +220,27 @@ void ScheduleBuilder::build(const Task &task) {
   case Phase::Recompute:
     return runRecompute(task);
   }
+  llvm_unreachable("unknown phase");
+}
+
+/// Says that a run is in one slot with the next one. A slot's last task may be
+/// any; those before it are forwards and backwards.
+static void setPaired(Operation *run) {
+  if (auto forward = dyn_cast<RunForwardOp>(run))
+    forward.setPaired(true);
+  else
+    cast<RunBackwardOp>(run).setPaired(true);
 }
 
 void ScheduleBuilder::build(int64_t stage, UpdateOp update) {
   builder.setInsertionPointToEnd(&model.getBody().front());
   auto op = ScheduleOp::create(builder, model.getLoc(), stage);
   builder.createBlock(&op.getBody());
-  for (const Task &task : schedule.stages[stage])
-    build(task);
+  for (auto [position, task] : llvm::enumerate(schedule.stages[stage])) {
+    Operation *run = build(task);
+    if (schedule.isPairedWithNext(stage, static_cast<int64_t>(position)))
+      setPaired(run);
+  }
   if (update)
     RunUpdateOp::create(builder, update.getLoc(), update.getSymName());
 }

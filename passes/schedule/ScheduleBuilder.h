@@ -28,11 +28,12 @@ private:
     mlir::Value frame;
   };
 
-  void build(const schedule::Task &task);
-  void runForward(const schedule::Task &task);
-  void runRecompute(const schedule::Task &task);
-  void runBackward(const schedule::Task &task);
-  void runBackwardWeights(const schedule::Task &task);
+  /// These return the run that they make.
+  mlir::Operation *build(const schedule::Task &task);
+  mlir::Operation *runForward(const schedule::Task &task);
+  mlir::Operation *runRecompute(const schedule::Task &task);
+  mlir::Operation *runBackward(const schedule::Task &task);
+  mlir::Operation *runBackwardWeights(const schedule::Task &task);
   void addInputs(const schedule::Task &task, Run &run);
   void addOutputGradients(const schedule::Task &task, Run &run);
   /// Adds the arguments and outputs of forward at these indices, which a

@@ -24,10 +24,12 @@ public:
 
 private:
   LogicalResult addSchedule(ScheduleOp schedule);
-  LogicalResult addRun(Operation *run, StringRef function, int64_t microBatch);
+  LogicalResult addRun(Operation *run, StringRef function, int64_t microBatch,
+                       bool isPaired = false);
   LogicalResult addSend(SendOp send);
   void addFunctions(const ChunkFunctions &chunk, int64_t number);
   void noteVersion(const Task &task, StringRef function);
+  LogicalResult checkPairs();
 
   ModelOp model;
   ModelChunks &chunks;
@@ -37,7 +39,7 @@ private:
 };
 
 LogicalResult ScheduleReader::addRun(Operation *run, StringRef function,
-                                     int64_t microBatch) {
+                                     int64_t microBatch, bool isPaired) {
   auto found = functions.find(function);
   if (found == functions.end())
     return run->emitOpError("runs '") << function << "', which is of no chunk";
@@ -49,6 +51,7 @@ LogicalResult ScheduleReader::addRun(Operation *run, StringRef function,
   result.tasks[run] = task;
   result.schedule.stages[stage].push_back(task);
   result.runs[stage].push_back(run);
+  result.schedule.pairs[stage].push_back(isPaired);
   return success();
 }
 
@@ -87,14 +90,16 @@ LogicalResult ScheduleReader::addSchedule(ScheduleOp op) {
   for (Operation &task : op.getBody().front())
     if (failed(llvm::TypeSwitch<Operation *, LogicalResult>(&task)
                    .Case([&](RunForwardOp run) {
-                     return addRun(run, run.getForward(), run.getMicroBatch());
+                     return addRun(run, run.getForward(), run.getMicroBatch(),
+                                   run.getPaired());
                    })
                    .Case([&](RunRecomputeOp run) {
                      return addRun(run, run.getRecompute(),
                                    run.getMicroBatch());
                    })
                    .Case([&](RunBackwardOp run) {
-                     return addRun(run, run.getBackward(), run.getMicroBatch());
+                     return addRun(run, run.getBackward(), run.getMicroBatch(),
+                                   run.getPaired());
                    })
                    .Case([&](RunBackwardWeightsOp run) {
                      return addRun(run, run.getWeights(), run.getMicroBatch());
@@ -127,10 +132,26 @@ void ScheduleReader::addFunctions(const ChunkFunctions &chunk, int64_t number) {
           static_cast<int32_t>(number / numChunks)};
 }
 
+/// Checks that every slot has an end. Schedules without slots of several tasks
+/// have no list of them.
+LogicalResult ScheduleReader::checkPairs() {
+  std::vector<std::vector<bool>> &pairs = result.schedule.pairs;
+  for (auto [ofStage, runs] : llvm::zip_equal(pairs, result.runs))
+    if (!ofStage.empty() && ofStage.back())
+      return runs.back()->emitOpError(
+          "is paired with the next run of its stage, but there is none");
+  if (llvm::none_of(pairs, [](const std::vector<bool> &ofStage) {
+        return llvm::is_contained(ofStage, true);
+      }))
+    pairs.clear();
+  return success();
+}
+
 FailureOr<ModelSchedule> ScheduleReader::read() {
   result.schedule.name = "mf.schedule";
   result.schedule.splitsBackward = chunks.splitsBackward();
   result.schedule.stages.resize(chunks.pipeline.stages);
+  result.schedule.pairs.resize(chunks.pipeline.stages);
   result.runs.resize(chunks.pipeline.stages);
   for (auto [number, chunk] : llvm::enumerate(chunks.chunks))
     addFunctions(chunk, static_cast<int64_t>(number));
@@ -141,6 +162,8 @@ FailureOr<ModelSchedule> ScheduleReader::read() {
     if (failed(addSchedule(op)))
       return failure();
   result.schedule.pipeline = chunks.pipeline;
+  if (failed(checkPairs()))
+    return failure();
   return std::move(result);
 }
 

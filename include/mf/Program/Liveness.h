@@ -39,6 +39,14 @@ struct MomentRange {
   bool isUsed() const { return begin >= 0; }
 };
 
+/// A buffer that another stream still uses when a routine ends.
+struct OpenUse {
+  uint32_t stream = 0;
+  BufferKind kind = BufferKind::Argument;
+  /// The number of the argument, slot or static.
+  uint32_t index = 0;
+};
+
 /// Lifetimes within one run of a routine.
 struct RoutineLiveness {
   /// The instruction at each moment.
@@ -50,6 +58,9 @@ struct RoutineLiveness {
   std::vector<MomentRange> slots;
   /// The lifetimes of the step's statics that the routine uses, by static.
   std::map<uint32_t, MomentRange> statics;
+  /// Uses that the routine does not wait for: its temporaries are given up at
+  /// its end whatever these do.
+  std::vector<OpenUse> open;
 
   /// Returns the number of moments of a call of this routine, at least one.
   int64_t getLength() const {

@@ -202,6 +202,9 @@ struct Routine {
   bool updatesParameters = false;
   /// True if the routine recomputes values of a frame for the frame's backward.
   bool recomputes = false;
+  /// It goes on with what the routine that ran before it on the same frame has
+  /// begun.
+  bool continues = false;
   InstructionList body;
 };
 

@@ -9,22 +9,31 @@
 
 namespace mf::program {
 
-/// A call of the step that runs a phase of a chunk for a micro-batch.
+/// The run of a phase of a chunk for a micro-batch: a call of the step, or one
+/// for each part of it.
 struct StepTask {
-  /// The position of the call in the step.
+  /// The position of the first call in the step.
   uint32_t position = 0;
   /// An index into StageProgram::layouts: the first layout of the chunk, which
   /// identifies the chunk.
   uint32_t layout = 0;
   int64_t microBatch = 0;
   schedule::Phase phase = schedule::Phase::Forward;
+  /// Positions of all calls; between them the step may call parts of others.
+  llvm::SmallVector<uint32_t, 1> calls = {};
 };
 
-/// Returns the tasks of a stage in order, which are the calls that have frames.
-/// The first call of a frame is a forward. A backward follows, or an input
-/// gradient and a weight gradient. A routine may recompute values before each
-/// of them. Fails with a LocatedError if a frame has more calls.
+/// Returns the tasks of a stage in the order of their first calls, which have
+/// frames. The first task of a frame is a forward. A backward follows, or an
+/// input gradient and a weight gradient. A routine may recompute values before
+/// each of them. A routine that continues belongs to the task before it. Fails
+/// with a LocatedError if a frame has more tasks or begins with such a routine.
 llvm::Expected<std::vector<StepTask>> findTasks(const StageProgram &stage);
+
+/// By position in the step: the number of the task that a call there is of, or
+/// -1.
+std::vector<int32_t> getTasksOfCalls(const StageProgram &stage,
+                                     llvm::ArrayRef<StepTask> tasks);
 
 } // namespace mf::program
 

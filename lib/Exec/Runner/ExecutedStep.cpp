@@ -137,7 +137,8 @@ Error ExecutionReader::addStage(const RankRecord &rank) {
   timeline->computeStream = stage->computeStream;
   taskOfCall.clear();
   for (auto [number, task] : llvm::enumerate(*tasks))
-    taskOfCall[task.position] = static_cast<int32_t>(number);
+    for (uint32_t position : task.calls)
+      taskOfCall[position] = static_cast<int32_t>(number);
   simulator::addTasks(*tasks, *timeline);
   for (auto [number, works] : llvm::enumerate(rank.streams))
     addStream(static_cast<uint32_t>(number), works);

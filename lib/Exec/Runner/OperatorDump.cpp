@@ -16,7 +16,8 @@ llvm::Expected<OperatorDump> OperatorDump::create(const Program &program,
   OperatorDump made(program, stage, dump);
   made.isForward.resize(stage.step.instructions.size());
   for (const StepTask &task : *tasks)
-    made.isForward[task.position] = task.phase == schedule::Phase::Forward;
+    for (uint32_t position : task.calls)
+      made.isForward[position] = task.phase == schedule::Phase::Forward;
   return made;
 }
 

@@ -45,12 +45,13 @@ static int64_t countModelFlops(const Program &program,
                                llvm::ArrayRef<StepTask> tasks) {
   llvm::SmallVector<int64_t> forwardRuns(stage.routines.size(), 0),
       backwardRuns(stage.routines.size(), 0);
-  for (const StepTask &task : tasks) {
-    const uint32_t routine =
-        stage.step.getCall(stage.step.instructions[task.position])->routine;
-    ++(task.phase == schedule::Phase::Forward ? forwardRuns
-                                              : backwardRuns)[routine];
-  }
+  for (const StepTask &task : tasks)
+    for (uint32_t position : task.calls) {
+      const uint32_t routine =
+          stage.step.getCall(stage.step.instructions[position])->routine;
+      ++(task.phase == schedule::Phase::Forward ? forwardRuns
+                                                : backwardRuns)[routine];
+    }
   int64_t flops = 0;
   llvm::StringMap<int64_t> ofForward, ofGradients;
   auto visitRuns = [&](llvm::ArrayRef<int64_t> runs, auto visit) {

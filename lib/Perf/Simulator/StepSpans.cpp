@@ -73,9 +73,10 @@ llvm::ArrayRef<double> SpanReader::getStarts(uint32_t position) const {
 void SpanReader::addToTask(double start, double end, bool isCall,
                            StageTimeline &result) {
   timeline::TaskSpan &span = result.tasks[task];
-  if (isCall || !hasKernel)
+  if (isCall || !hasKernel[task])
     span.start = start;
-  hasKernel = !isCall && (hasKernel || end > start);
+  if (!isCall && end > start)
+    hasKernel[task] = true;
   span.end = std::max(span.start, end);
 }
 
@@ -101,7 +102,8 @@ void SpanReader::addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
       addToTask(start, end, /*isCall=*/false, result);
     return;
   case OpKind::Call:
-    if (task >= 0)
+    // Further parts of a task go on with it.
+    if (task >= 0 && emitted.position == firstCalls[task])
       addToTask(start, end, /*isCall=*/true, result);
     return;
   case OpKind::Copy:
@@ -134,15 +136,13 @@ void SpanReader::read(size_t number, llvm::ArrayRef<StepTask> tasks,
     result.streams.push_back({stream.name, stream.kind, {}});
   addTasks(tasks, result);
   std::vector<int32_t> next(stage.streams.size(), 0);
-  size_t following = 0;
+  hasKernel.assign(tasks.size(), false);
+  firstCalls.clear();
+  for (const StepTask &ofStage : tasks)
+    firstCalls.push_back(ofStage.position);
+  const std::vector<int32_t> taskOfCall = getTasksOfCalls(stage, tasks);
   queues.walk(number, [&](const Emitted &emitted) {
-    while (following < tasks.size() &&
-           tasks[following].position < emitted.position)
-      ++following;
-    task = following < tasks.size() &&
-                   tasks[following].position == emitted.position
-               ? static_cast<int32_t>(following)
-               : -1;
+    task = taskOfCall[emitted.position];
     const sim::ItemId item = {queues.getQueue(number, emitted.stream),
                               next[emitted.stream]++};
     addItem(number, emitted, item, result);

@@ -47,10 +47,12 @@ private:
   bool spanOfEachKernel;
   /// For each rendezvous, the time at which the last member arrived.
   std::vector<double> groupStarts;
-  /// The task, on the stage that is being read, whose call is at `position`.
+  /// The task, on the stage that is being read, whose call is visited, or -1.
   int32_t task = -1;
-  /// True if a kernel of the task with a duration has been read.
-  bool hasKernel = false;
+  /// For each task of that stage, whether a kernel with a duration was read.
+  std::vector<bool> hasKernel;
+  /// For each task of that stage, the position of its first call.
+  std::vector<uint32_t> firstCalls;
   /// For each call of this stage, the start of each instruction.
   llvm::DenseMap<uint32_t, std::vector<double>> starts;
   MessageTable messages;

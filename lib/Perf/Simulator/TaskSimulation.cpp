@@ -38,13 +38,15 @@ static Expected<std::vector<StageTasks>> readTasks(const Program &program) {
     StageTasks &tasks = stages.emplace_back();
     tasks.tasks = std::move(*found);
     for (const StepTask &task : tasks.tasks) {
-      const Call &call =
-          *stage.step.getCall(stage.step.instructions[task.position]);
       int64_t &flops = tasks.flops.emplace_back(0);
-      for (const Instruction &instruction :
-           stage.routines[call.routine].body.instructions)
-        if (instruction.work == Work::Kernel)
-          flops += program.kernels[instruction.index].flops;
+      for (uint32_t position : task.calls) {
+        const Call &call =
+            *stage.step.getCall(stage.step.instructions[position]);
+        for (const Instruction &instruction :
+             stage.routines[call.routine].body.instructions)
+          if (instruction.work == Work::Kernel)
+            flops += program.kernels[instruction.index].flops;
+      }
     }
   }
   return stages;

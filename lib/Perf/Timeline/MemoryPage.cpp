@@ -138,8 +138,9 @@ Error StageWriter::findStepTasks() {
   tasks = std::move(*found);
   for (const StepTask &task : tasks)
     if (task.phase != schedule::Phase::Forward)
-      backwards.insert(
-          stage.step.getCall(stage.step.instructions[task.position])->routine);
+      for (uint32_t position : task.calls)
+        backwards.insert(
+            stage.step.getCall(stage.step.instructions[position])->routine);
   return Error::success();
 }
 
@@ -164,21 +165,26 @@ void StageWriter::collectNames() {
 /// Writes the begin and the end of each task. Time between tasks is a wait or
 /// the update.
 void StageWriter::writeTimes() {
-  double last = 0;
-  auto write = [&](int64_t moment, double seconds) {
-    last = std::max(last, seconds);
-    os.value(moment);
-    os.value(last);
+  std::vector<std::pair<int64_t, double>> times = {{0, 0}};
+  const auto findCall = [&](uint32_t position) {
+    return lower_bound(liveness.calls, position) - liveness.calls.begin();
   };
+  for (auto [task, span] : zip_equal(tasks, timeline->tasks)) {
+    times.push_back(
+        {liveness.starts[findCall(task.calls.front())], span.start});
+    times.push_back(
+        {liveness.starts[findCall(task.calls.back()) + 1], span.end});
+  }
+  // Parts of two tasks may take turns.
+  sort(times);
+  times.push_back({liveness.starts.back(), timeline->end});
+  double last = 0;
   os.attributeArray("times", [&] {
-    write(0, 0);
-    for (auto [task, span] : zip_equal(tasks, timeline->tasks)) {
-      const auto call = static_cast<size_t>(
-          lower_bound(liveness.calls, task.position) - liveness.calls.begin());
-      write(liveness.starts[call], span.start);
-      write(liveness.starts[call + 1], span.end);
+    for (const auto &[moment, seconds] : times) {
+      last = std::max(last, seconds);
+      os.value(moment);
+      os.value(last);
     }
-    write(liveness.starts.back(), timeline->end);
   });
 }
 

@@ -282,6 +282,7 @@ LogicalResult StageDecoder::declareRoutine(ascend::RoutineOp op) {
   routine.name = op.getSymName().str();
   routine.updatesParameters = op.getUpdatesParameters();
   routine.recomputes = op.getRecomputes();
+  routine.continues = op.getContinues();
   for (Type type : op.getFunctionType().getInputs()) {
     if (isa<ascend::EventType>(type)) {
       ++routine.numEventArguments;

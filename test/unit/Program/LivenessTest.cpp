@@ -287,4 +287,55 @@ TEST(LivenessTest, KnowsTheSlotsThatTheStepReads) {
   EXPECT_TRUE(isRange(backward.arguments[0], 1, 2));
 }
 
+TEST(LivenessTest, WhatARoutineLeavesGoingOnLivesUntilTheStepWaits) {
+  const llvm::StringRef declarations =
+      "ascend.frame_layout @f [B] of [\"a\"]\n"
+      "ascend.routine @first(%x: B, %g: W) attributes {layout = @f} {\n"
+      "%w = ascend.global @w : B\n"
+      "%s = ascend.slot 0 : B\n"
+      "ascend.launch \"aclnnNeg\"(%w) -> (%s) {} : (B) -> B\n"
+      "ascend.launch \"aclnnNeg\"(%w) -> (%x) {} : (B) -> B\n"
+      "%ready = ascend.record @compute\n"
+      "ascend.collective all_gather %x to %g over <mp> channel \"mp\" on @mp "
+      "after %ready : B to W\n"
+      "ascend.collective all_reduce %s to %s over <mp> channel \"mp\" on @mp "
+      "after %ready : B to B\n"
+      "}\n"
+      "ascend.routine @other() {\n"
+      "%w = ascend.global @w : B\n"
+      "ascend.launch \"aclnnNeg\"(%w) -> (%w) {} : (B) -> B\n"
+      "}\n"
+      "ascend.routine @second(%x: B, %g: W) attributes {layout = @f, "
+      "continues} {\n"
+      "%w = ascend.global @w : B\n"
+      "%p = ascend.view %g : W to B\n"
+      "ascend.launch \"aclnnNeg\"(%p) -> (%w) {} : (B) -> B\n"
+      "}\n";
+  const Stage parsed(
+      declarations,
+      "%m = ascend.message : B\n"
+      "%n = ascend.message : W\n"
+      "%f = ascend.frame @f micro_batch 0 : !ascend.frame<@f>\n"
+      "ascend.call @first(%m, %n) frame %f : !ascend.frame<@f> micro_batch 0 : "
+      "(B, W) -> ()\n"
+      "%e = ascend.record @mp\n"
+      "ascend.call @other() : () -> ()\n"
+      "ascend.call @second(%m, %n) frame %f : !ascend.frame<@f> micro_batch 0 "
+      "after %e : (B, W) -> ()\n");
+  EXPECT_TRUE(parsed.stage.routines[2].continues);
+  // The gather needs its input beside the other call, though no later one
+  // reads it.
+  EXPECT_TRUE(isRange(parsed.liveness.messages[0], {0, 1}, {2, 0}));
+  EXPECT_TRUE(isRange(parsed.liveness.messages[1], {0, 2}, {2, 1}));
+  const std::vector<Lifetime> lifetimes =
+      computeLifetimes(parsed.stage, parsed.liveness);
+  const auto slot = std::find_if(lifetimes.begin(), lifetimes.end(),
+                                 [](const Lifetime &lifetime) {
+                                   return lifetime.kind == BufferKind::Slot;
+                                 });
+  ASSERT_NE(slot, lifetimes.end());
+  EXPECT_EQ(slot->begin, 0);
+  EXPECT_EQ(slot->end, parsed.liveness.starts[2]);
+}
+
 } // namespace

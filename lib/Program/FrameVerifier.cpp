@@ -1,0 +1,309 @@
+//===- FrameVerifier.cpp - Do a frame's routines compute it? --------------===//
+//
+// Runs the routines of one chunk for one micro-batch on terms, forward,
+// recompute and backward in the step's order, and compares what they give to
+// others with the chunk's certificate.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FrameVerifier.h"
+#include "llvm/ADT/STLExtras.h"
+
+using llvm::Error;
+
+namespace mf::program {
+
+/// The size of arguments is their routines' matter.
+static constexpr int64_t wholeBytes = int64_t(1) << 48;
+
+static std::string quote(llvm::StringRef text) {
+  return text.empty() ? "" : " ('" + text.str() + "')";
+}
+
+std::string FrameVerifier::describe(Term found) const {
+  const std::string maker = chunk.getMaker(found);
+  return describeTerm(found) + (maker.empty()
+                                    ? ", which no launch of the chunk makes"
+                                    : " of " + maker);
+}
+
+//===----------------------------------------------------------------------===//
+// Routines
+//===----------------------------------------------------------------------===//
+
+TermRange FrameVerifier::getWhole(const FrameEvent &event, size_t number) {
+  return {&messages[event.arguments[number]], 0, wholeBytes};
+}
+
+Error FrameVerifier::compare(const FrameEvent &event, size_t number,
+                             const CertifiedResult &expected,
+                             llvm::StringRef what) {
+  const Routine &routine = stage.routines[*event.routine];
+  const Term found = messages[event.arguments[number]].read(
+      0, getArgumentBytes(routine, number));
+  if (found == expected.term)
+    return Error::success();
+  return makeError(event.location,
+                   "'" + routine.name + "' does not compute the model's " +
+                       what + quote(expected.name) + ": expected the term " +
+                       describeTerm(expected.term) + ", but found " +
+                       describe(found));
+}
+
+/// How many events the first task of some has.
+size_t FrameVerifier::countParts(Parts from) const {
+  size_t count = 1;
+  while (count < from.size() && from[count].routine &&
+         stage.routines[*from[count].routine].continues)
+    ++count;
+  return count;
+}
+
+/// Runs the parts of a task. All of them take its arguments first, and then
+/// buffers that they hand to each other.
+Error FrameVerifier::runParts(Parts parts,
+                              llvm::ArrayRef<TermRange> arguments) {
+  for (const FrameEvent &part : parts) {
+    const Routine &routine = stage.routines[*part.routine];
+    const size_t count = std::min(arguments.size(), part.arguments.size());
+    const auto own = llvm::ArrayRef(parts.front().arguments);
+    if (count < arguments.size() ||
+        llvm::ArrayRef(part.arguments).take_front(count) !=
+            own.take_front(count))
+      return makeError(part.location,
+                       "'" + routine.name +
+                           "' continues a task, but does not take the buffers "
+                           "that this has taken");
+    llvm::SmallVector<TermRange> all(arguments);
+    for (size_t i = count; i < part.arguments.size(); ++i)
+      all.push_back(getWhole(part, i));
+    chunk.run(routine, all);
+  }
+  return Error::success();
+}
+
+Error FrameVerifier::runForward(Parts parts) {
+  const FrameEvent &event = parts.front();
+  const Routine &routine = stage.routines[*event.routine];
+  const auto numArguments = static_cast<size_t>(certificate.numArguments);
+  const size_t numTaken = numArguments + certificate.outputs.size();
+  if (parts.size() > 1 ? event.arguments.size() < numTaken
+                       : event.arguments.size() != numTaken)
+    return makeError(event.location,
+                     "'" + routine.name + "' takes " +
+                         llvm::Twine(event.arguments.size()) +
+                         " buffers, but the certificate of its chunk has " +
+                         llvm::Twine(numArguments) + " arguments and " +
+                         llvm::Twine(certificate.outputs.size()) + " outputs");
+  forwardArguments = event.arguments;
+  llvm::SmallVector<TermRange> arguments;
+  for (size_t i = 0; i < numTaken; ++i) {
+    if (i >= numArguments) {
+      arguments.push_back(getWhole(event, i));
+      continue;
+    }
+    const auto value = certificate.numGradients + static_cast<int64_t>(i);
+    values[value].write(0, getArgumentBytes(routine, i),
+                        getInputTerm("argument", i));
+    arguments.push_back({&values[value], 0, wholeBytes});
+  }
+  if (Error error = runParts(parts, arguments))
+    return error;
+  for (auto [number, output] : llvm::enumerate(certificate.outputs))
+    if (Error error = compare(event, numArguments + number, output,
+                              "output " + std::to_string(number)))
+      return error;
+  return Error::success();
+}
+
+/// Finds the value of the certificate that an argument has to be, and checks
+/// that the call passes that one.
+Error FrameVerifier::bind(const FrameEvent &event,
+                          const CertifiedArguments &taken, size_t number,
+                          TermRange &argument) {
+  const int64_t value = taken.values[number];
+  const uint32_t passed = event.arguments[number];
+  auto refuse = [&](llvm::StringRef what, int64_t index) {
+    return makeError(event.location, "argument " + llvm::Twine(number) +
+                                         " of '" + taken.routine + "' is not " +
+                                         what + " " + llvm::Twine(index) +
+                                         " of its chunk");
+  };
+  if (value < certificate.numGradients) {
+    auto [known, isNew] = gradients.try_emplace(value, passed);
+    if (!isNew && known->second != passed)
+      return refuse("the gradient of output", value);
+    if (isNew)
+      values[value].write(
+          0, getArgumentBytes(stage.routines[*event.routine], number),
+          getInputTerm("gradient", value));
+    argument = {&values[value], 0, wholeBytes};
+    return Error::success();
+  }
+  const int64_t index = value - certificate.numGradients;
+  if (index >= static_cast<int64_t>(forwardArguments.size()) ||
+      forwardArguments[index] != passed)
+    return index < certificate.numArguments
+               ? refuse("argument", index)
+               : refuse("output", index - certificate.numArguments);
+  argument = index < certificate.numArguments
+                 ? TermRange{&values[value], 0, wholeBytes}
+                 : TermRange{&messages[passed], 0, wholeBytes};
+  return Error::success();
+}
+
+Error FrameVerifier::runBehind(Parts parts, bool isBackward) {
+  const FrameEvent &event = parts.front();
+  const Routine &routine = stage.routines[*event.routine];
+  const auto taken =
+      llvm::find_if(certificate.taken, [&](const CertifiedArguments &entry) {
+        return entry.routine == routine.name;
+      });
+  const size_t results = isBackward ? certificate.inputGradients.size() : 0;
+  if (taken == certificate.taken.end() ||
+      event.arguments.size() < taken->values.size() + results)
+    return makeError(event.location,
+                     "'" + routine.name +
+                         "' is no routine of its chunk's certificate, or "
+                         "takes fewer buffers than that says");
+  llvm::SmallVector<TermRange> arguments;
+  const size_t numTaken = parts.size() > 1 ? taken->values.size() + results
+                                           : event.arguments.size();
+  for (size_t i = 0; i < numTaken; ++i) {
+    arguments.push_back({});
+    if (i >= taken->values.size())
+      arguments.back() = getWhole(event, i);
+    else if (Error error = bind(event, *taken, i, arguments.back()))
+      return error;
+  }
+  if (Error error = runParts(parts, arguments))
+    return error;
+  for (size_t i = 0; i < results; ++i)
+    if (Error error = compare(event, taken->values.size() + i,
+                              certificate.inputGradients[i],
+                              "gradient of input " + std::to_string(i)))
+      return error;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Statics
+//===----------------------------------------------------------------------===//
+
+/// A gradient is a sum from zero on, or what is written last where only one
+/// task writes it.
+Error FrameVerifier::checkGradient(const Static &buffer, Term before,
+                                   Term after,
+                                   llvm::ArrayRef<CertifiedResult> results,
+                                   bool keepsLast) {
+  Term sum = before, last = 0;
+  for (const CertifiedResult &result : results) {
+    if (result.name != buffer.of && buffer.role != Role::Constant)
+      continue;
+    sum = getSum(sum, result.term, buffer.shape, buffer.shape);
+    last = result.term;
+    given[result.name] = true;
+  }
+  const bool isAdded =
+      after == sum && !keepsLast && before == getZeroTerm(buffer.shape);
+  const bool isWritten = after == last && last != 0 &&
+                         buffer.role != Role::Constant &&
+                         (keepsLast || counts.lookup(buffer.of) == 1);
+  if (isAdded || isWritten)
+    return Error::success();
+  const std::string what = buffer.role == Role::Constant
+                               ? "loss"
+                               : "gradient of '" + buffer.of + "'";
+  return makeError(layout.location,
+                   "the routines of '" + layout.name +
+                       "' do not compute the model's " + what +
+                       ": expected the term " + describeTerm(last) +
+                       (keepsLast ? " in '" : " to be added to '") +
+                       buffer.name + "', but found " + describe(after));
+}
+
+Error FrameVerifier::checkStatic(uint32_t number, const BufferTerms &held) {
+  const Static &buffer = stage.statics[number];
+  const Term before = statics.get(number).read(0, buffer.bytes);
+  const Term after = held.read(0, buffer.bytes);
+  if (after == before)
+    return Error::success();
+  const bool isGradient =
+      buffer.role == Role::Gradient || buffer.role == Role::Accumulated;
+  auto isOf = [&](const CertifiedResult &result) {
+    return result.name == buffer.of;
+  };
+  if (isGradient && llvm::any_of(certificate.gradients, isOf))
+    return checkGradient(buffer, before, after, certificate.gradients, false);
+  if (isGradient && llvm::any_of(certificate.records, isOf))
+    return checkGradient(buffer, before, after, certificate.records, true);
+  if (buffer.role == Role::Constant && !certificate.losses.empty()) {
+    if (Error error =
+            checkGradient(buffer, before, after, certificate.losses, false))
+      return error;
+    given[""] = true;
+    return Error::success();
+  }
+  return makeError(layout.location, "the routines of '" + layout.name +
+                                        "' write '" + buffer.name +
+                                        "', which is no result of the model's "
+                                        "chunk; it becomes " +
+                                        describe(after));
+}
+
+/// Whether everything that the certificate has was found.
+Error FrameVerifier::checkGiven() {
+  for (const auto *list : {&certificate.gradients, &certificate.records})
+    for (const CertifiedResult &result : *list)
+      if (!given.lookup(result.name))
+        return makeError(layout.location, "no routine of '" + layout.name +
+                                              "' makes the gradient of '" +
+                                              result.name +
+                                              "': expected the term " +
+                                              describeTerm(result.term));
+  if (!certificate.losses.empty() && !given.lookup(""))
+    return makeError(layout.location,
+                     "no routine of '" + layout.name +
+                         "' adds to the loss: expected the term " +
+                         describeTerm(certificate.losses.front().term) +
+                         quote(certificate.losses.front().name));
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Frames
+//===----------------------------------------------------------------------===//
+
+Error FrameVerifier::verify() {
+  bool hasForward = false, hasBackward = false;
+  size_t behind = 0;
+  for (Parts left = events; !left.empty();) {
+    const FrameEvent &event = left.front();
+    const Parts parts = left.take_front(event.routine ? countParts(left) : 1);
+    left = left.drop_front(parts.size());
+    if (!event.routine) {
+      messages[event.arguments[0]].copy(chunk.getSlot(event.slot), 0, 0,
+                                        layout.slots[event.slot].bytes);
+      continue;
+    }
+    const bool recomputes = stage.routines[*event.routine].recomputes;
+    Error error = !hasForward ? runForward(parts)
+                              : runBehind(parts, !hasBackward && !recomputes);
+    if (error)
+      return error;
+    behind += hasForward;
+    hasBackward |= hasForward && !recomputes;
+    hasForward = true;
+  }
+  if (behind != certificate.taken.size())
+    return makeError(layout.location,
+                     "expected " + llvm::Twine(certificate.taken.size()) +
+                         " routines behind forward on each frame of '" +
+                         layout.name + "', but one has " + llvm::Twine(behind));
+  for (const auto &[number, held] : chunk.getStatics())
+    if (Error error = checkStatic(number, held))
+      return error;
+  return checkGiven();
+}
+
+} // namespace mf::program

@@ -1,0 +1,74 @@
+//===- FrameVerifier.h - Do a frame's routines compute it? ------*- C++ -*-===//
+
+#ifndef MF_LIB_PROGRAM_FRAMEVERIFIER_H
+#define MF_LIB_PROGRAM_FRAMEVERIFIER_H
+
+#include "ChunkRun.h"
+#include "FrameEvents.h"
+#include "mf/Program/LocatedError.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mf::program {
+
+/// How often a step adds to the gradient of each parameter.
+using GradientCounts = llvm::StringMap<int64_t>;
+
+/// The run of one frame, and what is said of it.
+class FrameVerifier {
+public:
+  FrameVerifier(const Program &program, const StageProgram &stage,
+                const StaticTerms &statics, const GradientCounts &counts,
+                const FrameLayout &layout, llvm::ArrayRef<FrameEvent> events)
+      : stage(stage), statics(statics), counts(counts), layout(layout),
+        certificate(*layout.computes), events(events),
+        equal(certificate.equal.begin(), certificate.equal.end()),
+        chunk(program, statics, equal) {}
+
+  llvm::Error verify();
+  /// To say in errors what makes a wrong term.
+  void noteMakers() { chunk.noteMakers(); }
+
+private:
+  /// An event that begins a task, and those that continue it.
+  using Parts = llvm::ArrayRef<FrameEvent>;
+  llvm::Error runForward(Parts parts);
+  llvm::Error runBehind(Parts parts, bool isBackward);
+  llvm::Error runParts(Parts parts, llvm::ArrayRef<TermRange> arguments);
+  size_t countParts(Parts from) const;
+  llvm::Error bind(const FrameEvent &event, const CertifiedArguments &taken,
+                   size_t number, TermRange &argument);
+  llvm::Error compare(const FrameEvent &event, size_t number,
+                      const CertifiedResult &expected, llvm::StringRef what);
+  llvm::Error checkStatic(uint32_t number, const BufferTerms &held);
+  llvm::Error checkGradient(const Static &buffer, Term before, Term after,
+                            llvm::ArrayRef<CertifiedResult> results,
+                            bool keepsLast);
+  llvm::Error checkGiven();
+  TermRange getWhole(const FrameEvent &event, size_t number);
+  llvm::Error makeError(uint32_t location, const llvm::Twine &message) const {
+    return llvm::make_error<LocatedError>(location, message);
+  }
+  std::string describe(Term found) const;
+
+  const StageProgram &stage;
+  const StaticTerms &statics;
+  const GradientCounts &counts;
+  const FrameLayout &layout;
+  const Certificate &certificate;
+  llvm::ArrayRef<FrameEvent> events;
+  EqualTerms equal;
+  ChunkRun chunk;
+  /// The terms of the step's buffers for this frame, by number.
+  std::map<uint32_t, BufferTerms> messages;
+  /// The buffers of forward's arguments and of gradients, once they are known.
+  std::vector<uint32_t> forwardArguments;
+  std::map<int64_t, uint32_t> gradients;
+  /// Arguments that stand for values of the certificate.
+  std::map<int64_t, BufferTerms> values;
+  /// Gradients and losses that were found, by name; losses have none.
+  llvm::StringMap<bool> given;
+};
+
+} // namespace mf::program
+
+#endif // MF_LIB_PROGRAM_FRAMEVERIFIER_H

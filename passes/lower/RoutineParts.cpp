@@ -1,0 +1,256 @@
+//===- RoutineParts.cpp - Routines cut where they wait --------------------===//
+
+#include "passes/lower/RoutineParts.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mf;
+using namespace mf::passes;
+
+namespace {
+
+/// Declares a buffer; it has no place in the routine's order.
+bool isDeclaration(Operation *op) {
+  return isa<ascend::SlotOp, ascend::GlobalOp, ascend::ViewOp, ascend::AllocOp>(
+      op);
+}
+
+/// Finds the places to cut a routine at, and makes its parts.
+class RoutineCutter {
+public:
+  RoutineCutter(ProgramBuilder &program, ascend::RoutineOp whole)
+      : program(program), whole(whole) {}
+
+  /// False if there are less than two parts.
+  bool findParts();
+  RoutineParts build();
+
+private:
+  /// The instructions of a part, in order.
+  struct Part {
+    SmallVector<Operation *> operations;
+    llvm::SetVector<StringRef> streams;
+    int64_t firstLaunch = 0;
+  };
+  /// A collective whose end nothing has waited for, and the launches before.
+  struct Pending {
+    ascend::CollectiveOp op;
+    int64_t launches;
+  };
+
+  static bool canCut(Operation &op);
+  void addWait(ascend::WaitOp wait);
+  void cut();
+  void findHanded();
+  ascend::RoutineOp buildPart(size_t number, RoutinePart &made);
+  Value get(Value value, Block &body, RoutinePart &made, IRMapping &mapping,
+            OpBuilder &builder);
+
+  ProgramBuilder &program;
+  ascend::RoutineOp whole;
+  std::vector<Part> parts = std::vector<Part>(1);
+  /// By event of their ends.
+  llvm::MapVector<Value, Pending> pending;
+  int64_t launches = 0;
+  /// Collectives that go on behind their parts.
+  DenseSet<Operation *> goingOn;
+  /// The first part that uses a temporary.
+  DenseMap<Value, size_t> firstUses;
+  llvm::SetVector<Value> handed;
+};
+
+} // namespace
+
+/// The exchanges of a routine are on streams of their own, and only the compute
+/// stream waits for them.
+bool RoutineCutter::canCut(Operation &op) {
+  if (auto collective = dyn_cast<ascend::CollectiveOp>(op))
+    return !collective.getDone() ||
+           llvm::all_of(collective.getDone().getUsers(), [](Operation *user) {
+             return isa<ascend::WaitOp>(user);
+           });
+  return isDeclaration(&op) ||
+         isa<ascend::LaunchOp, ascend::RecordOp, ascend::WaitOp>(op);
+}
+
+/// Begins the next part, which waits for all that is going on.
+void RoutineCutter::cut() {
+  for (auto &[done, exchange] : pending) {
+    parts.back().streams.insert(exchange.op.getStream());
+    goingOn.insert(exchange.op);
+  }
+  pending.clear();
+  parts.emplace_back().firstLaunch = launches;
+}
+
+void RoutineCutter::addWait(ascend::WaitOp wait) {
+  auto found = pending.find(wait.getEvent());
+  if (found == pending.end()) {
+    // The part has waited for a collective when it began.
+    if (!wait.getEvent().getDefiningOp<ascend::CollectiveOp>())
+      parts.back().operations.push_back(wait);
+    return;
+  }
+  if (found->second.launches == launches)
+    return cut();
+  pending.erase(found);
+  parts.back().operations.push_back(wait);
+}
+
+bool RoutineCutter::findParts() {
+  auto types = whole.getArgumentTypes();
+  if (!llvm::all_of(whole.getBody().front(), canCut) ||
+      llvm::any_of(types,
+                   [](Type type) { return isa<ascend::EventType>(type); }))
+    return false;
+  for (Operation &op : whole.getBody().front()) {
+    if (isDeclaration(&op))
+      continue;
+    if (auto wait = dyn_cast<ascend::WaitOp>(op)) {
+      addWait(wait);
+      continue;
+    }
+    parts.back().operations.push_back(&op);
+    launches += isa<ascend::LaunchOp>(op);
+    if (auto collective = dyn_cast<ascend::CollectiveOp>(op);
+        collective && collective.getDone())
+      pending.insert({collective.getDone(), {collective, launches}});
+  }
+  return parts.size() > 1;
+}
+
+/// Follows a buffer to the temporary that it is a view of.
+static Value getTemporary(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ascend::ViewOp>())
+    buffer = view.getSource();
+  return buffer.getDefiningOp<ascend::AllocOp>() ? buffer : Value();
+}
+
+/// Temporaries that the parts before `number` use too, and those of exchanges
+/// that go on behind a part.
+void RoutineCutter::findHanded() {
+  for (auto [number, part] : llvm::enumerate(parts))
+    for (Operation *op : part.operations) {
+      for (Value operand : op->getOperands()) {
+        Value temporary = getTemporary(operand);
+        if (!temporary)
+          continue;
+        auto [first, isNew] = firstUses.try_emplace(temporary, number);
+        if (goingOn.contains(op) || first->second != number)
+          handed.insert(temporary);
+      }
+    }
+}
+
+/// The value that stands in a part for one of the whole.
+Value RoutineCutter::get(Value value, Block &body, RoutinePart &made,
+                         IRMapping &mapping, OpBuilder &builder) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Value result;
+  if (auto *number = llvm::find(handed, value); number != handed.end()) {
+    made.handed.push_back(number - handed.begin());
+    result = body.addArgument(value.getType(), value.getLoc());
+  } else {
+    Operation *op = value.getDefiningOp();
+    for (Value operand : op->getOperands())
+      get(operand, body, made, mapping, builder);
+    result = builder.clone(*op, mapping)->getResult(0);
+  }
+  mapping.map(value, result);
+  return result;
+}
+
+ascend::RoutineOp RoutineCutter::buildPart(size_t number, RoutinePart &made) {
+  made.name = whole.getSymName().str();
+  if (number > 0)
+    made.name += ".part" + std::to_string(number);
+  made.streams.assign(parts[number].streams.begin(),
+                      parts[number].streams.end());
+  made.firstLaunch = parts[number].firstLaunch;
+  ascend::RoutineOp op = program.createRoutine(
+      made.name, whole.getArgumentTypes(), whole.getLayoutAttr());
+  op->setLoc(whole.getLoc());
+  op.setContinues(number > 0);
+  Block &body = op.getBody().front();
+  IRMapping mapping;
+  mapping.map(whole.getBody().front().getArguments(), body.getArguments());
+  OpBuilder builder = OpBuilder::atBlockEnd(&body);
+  for (Operation *instruction : parts[number].operations) {
+    for (Value operand : instruction->getOperands())
+      get(operand, body, made, mapping, builder);
+    builder.clone(*instruction, mapping);
+  }
+  op.setFunctionType(
+      FunctionType::get(program.getContext(), body.getArgumentTypes(), {}));
+  return op;
+}
+
+RoutineParts RoutineCutter::build() {
+  findHanded();
+  RoutineParts result;
+  for (Value temporary : handed)
+    result.handed.push_back(temporary.getType());
+  result.parts.resize(parts.size());
+  Operation *last = whole;
+  for (auto [number, made] : llvm::enumerate(result.parts)) {
+    ascend::RoutineOp op = buildPart(number, made);
+    op->moveAfter(last);
+    last = op;
+  }
+  whole.erase();
+  return result;
+}
+
+std::optional<RoutineParts> mf::passes::cutRoutine(ProgramBuilder &program,
+                                                   ascend::RoutineOp whole) {
+  RoutineCutter cutter(program, whole);
+  if (!cutter.findParts())
+    return std::nullopt;
+  return cutter.build();
+}
+
+/// The function of a run, and whether the next run is in the same slot. Empty
+/// for what is no run.
+static std::pair<StringRef, bool> getFunction(Operation &task) {
+  if (auto run = dyn_cast<ir::RunForwardOp>(task))
+    return {run.getForward(), run.getPaired()};
+  if (auto run = dyn_cast<ir::RunBackwardOp>(task))
+    return {run.getBackward(), run.getPaired()};
+  if (auto run = dyn_cast<ir::RunBackwardWeightsOp>(task))
+    return {run.getWeights(), false};
+  return {};
+}
+
+void mf::passes::cutPairedRoutines(ProgramBuilder &program,
+                                   ir::ScheduleOp schedule) {
+  llvm::SetVector<StringRef> paired;
+  bool isJoined = false;
+  for (Operation &task : schedule.getBody().front()) {
+    auto [function, isPaired] = getFunction(task);
+    if (function.empty())
+      continue;
+    if (isJoined || isPaired)
+      paired.insert(function);
+    isJoined = isPaired;
+  }
+  auto routines = program.getProgram().getBody().getOps<ascend::RoutineOp>();
+  for (ascend::RoutineOp routine : llvm::make_early_inc_range(routines)) {
+    const std::string name = routine.getSymName().str();
+    if (!paired.contains(name))
+      continue;
+    const Location loc = routine.getLoc();
+    std::optional<RoutineParts> parts = cutRoutine(program, routine);
+    remark::passed(loc,
+                   remark::RemarkOpts::name("Parts").category("lower").function(
+                       program.getProgram().getSymName()))
+        << remark::add("{0} takes turns with the runs that share its slots",
+                       name)
+        << remark::metric("parts", parts ? parts->parts.size() : 1);
+    if (parts)
+      program.setParts(name, std::move(*parts));
+  }
+}
