@@ -140,7 +140,7 @@ void StaticSections::checkSchedule(const DynamicReader &reader,
       reader.warn(option, "enable_dxdw_split=True requires overlap_b_f=True, "
                           "but overlap_b_f is False; the trainer sets "
                           "enable_dxdw_split=False");
-    else
+    else if (option == "pipeline_parallel_overlap_p2p")
       reader.warn(option, quote(option) + " is not lowered; the order is that "
                                           "of interleaved_1f1b");
   }

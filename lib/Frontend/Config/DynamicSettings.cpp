@@ -25,6 +25,18 @@ static void addSharding(const Node &root, const DynamicLayout &layout,
   sharded.dividesGradients = !reader.getBool("disable_gradient_division");
 }
 
+/// The trainer drops both for other schedules than the interleaved one.
+static void addOverlap(const Node &root, const DynamicLayout &layout,
+                       TrainingConfig &config, DiagnosticList &diagnostics) {
+  if (layout.interleave == 1)
+    return;
+  DynamicReader reader(root, "parallelism", diagnostics);
+  config.parallel.overlapsBackward =
+      reader.getBool("pipeline_parallel_overlap_b_f");
+  config.parallel.detachesWeights =
+      reader.getBool("pipeline_parallel_enable_dxdw_split");
+}
+
 static std::vector<std::string> readPatterns(const DynamicReader &reader,
                                              llvm::StringRef key) {
   std::vector<std::string> patterns;
@@ -39,6 +51,7 @@ void addDynamicSettings(const Node &root, const DynamicLayout &layout,
   config.chunkLossNum = readDynamicLossPieces(root, diagnostics);
   config.parallel.takesFewMicroBatches = true;
   addSharding(root, layout, config, diagnostics);
+  addOverlap(root, layout, config, diagnostics);
   DynamicReader optimizer(root, "optimizer", diagnostics);
   config.optimizer.decayInclude =
       readPatterns(optimizer, "weight_decay_include");

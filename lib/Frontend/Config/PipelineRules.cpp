@@ -58,6 +58,8 @@ llvm::StringRef getScheduleName(const ParallelConfig &config) {
   // A single stage accumulates gradients over its micro-batches in sequence.
   if (config.pipelineStage == 1)
     return config.seqSplitNum > 1 ? "seq1f1b" : schedulers[0].schedule;
+  if (config.overlapsBackward)
+    return config.detachesWeights ? "1f1b-paired-split" : "1f1b-paired";
   return getScheduler(config).schedule;
 }
 

@@ -137,6 +137,10 @@ struct ParallelConfig {
   /// True if there may be fewer micro-batches than stages.
   bool takesFewMicroBatches = false;
   std::string pipelineScheduler = "1f1b";
+  /// A backward runs beside the next forward, and gradients of weights behind
+  /// both.
+  bool overlapsBackward = false;
+  bool detachesWeights = false;
   Node parallelNode;
 
   // Top level.
