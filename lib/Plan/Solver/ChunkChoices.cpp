@@ -10,9 +10,8 @@ namespace mf::plan {
 static constexpr size_t mostCompared = 3000;
 
 ChunkChoices::ChunkChoices(const TickProblem &problem, Aim aim,
-                           std::function<bool()> isOver, size_t memoryLimit)
+                           std::function<bool()> isOver)
     : problem(problem), aim(aim), isOver(std::move(isOver)),
-      memoryLimit(memoryLimit),
       isOrderKept(problem.get().treatmentsInOrder && problem.getNumKinds() > 1),
       isPossible(problem.get().getNumTreatments(), true),
       excludedBy(problem.get().getNumTreatments(), 0),
@@ -39,25 +38,6 @@ ChunkChoices::ChunkChoices(const TickProblem &problem, Aim aim,
       forbiddenPlans[group].push_back(plan);
     }
   }
-}
-
-bool ChunkChoices::hasRoom(size_t bytes) {
-  cutShort |= keptBytes + bytes > memoryLimit;
-  return !cutShort;
-}
-
-bool ChunkChoices::keep(size_t bytes) {
-  keptBytes += bytes;
-  cutShort |= isOver && isOver();
-  return hasRoom(0);
-}
-
-/// Returns the bytes of a plan's numbers and of their allocations.
-size_t ChunkChoices::getPlanBytes() const {
-  constexpr size_t allocation = 16;
-  return allocation + problem.getNumKinds() *
-                          (sizeof(std::vector<int64_t>) + allocation +
-                           problem.get().getNumTreatments() * sizeof(int64_t));
 }
 
 /// Returns whether each number of one plan is at most that of the other.
@@ -182,7 +162,6 @@ ChunkChoices::getParts(int64_t forbiddenGroup, const Layers &layers) {
   if (known != parts.end())
     return known->second;
   std::vector<Part> made = makeParts(forbiddenGroup, layers);
-  keep(made.size() * (sizeof(Part) + getPlanBytes()));
   return parts[{forbiddenGroup, layers}] = std::move(made);
 }
 
@@ -202,6 +181,7 @@ std::vector<ChunkChoices::Part> ChunkChoices::makeParts(int64_t forbiddenGroup,
   --before[kind];
   std::vector<Part> made;
   const std::vector<Part> &shorter = getParts(forbiddenGroup, before);
+  cutShort |= isOver && isOver();
   if (cutShort)
     return {};
   for (const Part &part : shorter)
@@ -267,7 +247,6 @@ ChunkChoices::get(int64_t chunk, llvm::ArrayRef<int64_t> layers) {
     return isNoWorse(one.costs, other.costs) &&
            (group < 0 || !llvm::is_contained(forbiddenPlans[group], one.plan));
   });
-  keep(allowed.size() * (sizeof(ChunkChoice) + getPlanBytes()));
   return choices[{chunk, layers.vec()}] = std::move(allowed);
 }
 

@@ -5,7 +5,6 @@
 #define MF_LIB_PLAN_CHUNKCHOICES_H
 
 #include "Ticks.h"
-#include "mf/Plan/Solver/Solver.h"
 #include <functional>
 #include <map>
 
@@ -25,19 +24,12 @@ class ChunkChoices {
 public:
   /// The quality by which choices are kept.
   enum class Aim : uint8_t { Times, Memory };
-  /// `isOver` tells whether to stop. It may be empty. Choices and the options
-  /// that are made of them also end if they take more than `memoryLimit` bytes.
+  /// `isOver` tells whether to stop. It may be empty.
   explicit ChunkChoices(const TickProblem &problem, Aim aim = Aim::Times,
-                        std::function<bool()> isOver = {},
-                        size_t memoryLimit = defaultMemoryLimit);
+                        std::function<bool()> isOver = {});
 
   /// Returns whether it was stopped, so that choices are missing.
   bool isCutShort() const { return cutShort; }
-  /// Counts memory that is kept for as long as the choices, and whether to
-  /// stop. False once it was stopped.
-  bool keep(size_t bytes);
-  /// Whether there is room for more that is not kept.
-  bool hasRoom(size_t bytes);
 
   /// Returns the choices of a chunk, given the number of layers of each kind.
   /// The best choices of a chunk that occur in a forbidden stage exclude no
@@ -66,14 +58,11 @@ private:
   bool isNoWorse(const TickCosts &one, const TickCosts &other) const;
 
   void dropWorse(int64_t forbiddenGroup, std::vector<Part> &made) const;
-  size_t getPlanBytes() const;
 
   const TickProblem &problem;
   Aim aim;
   std::function<bool()> isOver;
   bool cutShort = false;
-  size_t memoryLimit;
-  size_t keptBytes = 0;
   /// True if the order of treatments determines which layers have them. This
   /// does not matter if all layers are of one kind.
   bool isOrderKept = false;

@@ -26,14 +26,10 @@ public:
   bool isSpent() const { return left < 0; }
   int64_t getLeft() const { return left; }
   void setLeft(int64_t tries) { left = tries; }
-  void spend() { left = -1; }
 
 private:
   int64_t left = 20'000'000;
 };
-
-/// Parts, choices and options with their layers that an attempt may make.
-constexpr int64_t mostAsked = 5'000'000;
 
 /// A plan that needs no more than so much beyond the limits.
 std::optional<RefusalAttempt> tryWith(const TickProblem &problem, int64_t slack,
@@ -41,10 +37,7 @@ std::optional<RefusalAttempt> tryWith(const TickProblem &problem, int64_t slack,
                                       TryBudget &budget) {
   TickProblem relaxed = problem;
   relaxed.addSlack(slack);
-  // Counted, as tries are.
-  int64_t numAsked = 0;
-  ChunkChoices choices(relaxed, ChunkChoices::Aim::Memory,
-                       [&] { return ++numAsked > mostAsked; });
+  ChunkChoices choices(relaxed, ChunkChoices::Aim::Memory);
   KindLayouts layouts(relaxed, ranges);
   OptionMaker maker(relaxed, choices, layouts);
   std::vector<StageOptions> stages;
@@ -53,10 +46,6 @@ std::optional<RefusalAttempt> tryWith(const TickProblem &problem, int64_t slack,
     bound.counts.assign(getDurationNumbers(relaxed, stage).size(), 0);
     bound.limit = 1;
     stages.push_back(maker.make(stage, bound));
-  }
-  if (choices.isCutShort()) {
-    budget.spend();
-    return std::nullopt;
   }
   OptionChain chain(stages, relaxed, layouts, budget.getLeft());
   budget.setLeft(chain.getTriesLeft());

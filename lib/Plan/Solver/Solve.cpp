@@ -16,9 +16,8 @@ class Solver {
 public:
   Solver(const Problem &problem, const SolveOptions &options)
       : problem(problem), graph(this->problem),
-        choices(
-            this->problem, ChunkChoices::Aim::Times,
-            [this] { return incumbent.isOver(); }, options.memoryLimit),
+        choices(this->problem, ChunkChoices::Aim::Times,
+                [this] { return incumbent.isOver(); }),
         incumbent(this->problem, graph, options) {}
 
   llvm::Expected<SolveResult> run(llvm::ArrayRef<Plan> incumbents);

@@ -69,17 +69,11 @@ bool isNoLonger(const TickCosts &one, const TickCosts &other) {
 class Combiner {
 public:
   Combiner(const TickProblem &problem, int64_t stage, const OptionBound &bound,
-           llvm::ArrayRef<const std::vector<ChunkChoice> *> choices,
-           ChunkChoices &all);
+           llvm::ArrayRef<const std::vector<ChunkChoice> *> choices);
 
   struct Combination {
     std::vector<double> durations;
     std::vector<const ChunkChoice *> choices;
-
-    size_t getBytes() const {
-      return sizeof(Combination) + durations.size() * sizeof(double) +
-             choices.size() * sizeof(void *);
-    }
   };
   std::vector<Combination> run();
 
@@ -93,7 +87,6 @@ private:
   int64_t stage;
   const OptionBound &bound;
   llvm::ArrayRef<const std::vector<ChunkChoice> *> choices;
-  ChunkChoices &all;
   /// For each position, the least value that chunks from there on add.
   std::vector<double> leastBound;
   std::vector<int64_t> leastActivation;
@@ -103,9 +96,8 @@ private:
 
 Combiner::Combiner(const TickProblem &problem, int64_t stage,
                    const OptionBound &bound,
-                   llvm::ArrayRef<const std::vector<ChunkChoice> *> choices,
-                   ChunkChoices &all)
-    : problem(problem), stage(stage), bound(bound), choices(choices), all(all),
+                   llvm::ArrayRef<const std::vector<ChunkChoice> *> choices)
+    : problem(problem), stage(stage), bound(bound), choices(choices),
       leastBound(choices.size() + 1, 0) {
   for (size_t position = choices.size(); position-- > 0;) {
     double least = std::numeric_limits<double>::infinity();
@@ -152,9 +144,7 @@ bool Combiner::isForbidden() const {
 }
 
 void Combiner::addCombination() {
-  if (isForbidden() ||
-      (!combinations.empty() &&
-       !all.hasRoom(combinations.size() * combinations.front().getBytes())))
+  if (isForbidden())
     return;
   Combination &combination = combinations.emplace_back();
   combination.choices = chosen;
@@ -180,8 +170,6 @@ void Combiner::addChunk(size_t position, double boundSoFar) {
   bool isLast = position + 1 == choices.size();
   std::vector<const ChunkChoice *> added;
   for (const ChunkChoice &choice : *choices[position]) {
-    if (all.isCutShort())
-      return;
     if (isLast && llvm::any_of(added, [&](const ChunkChoice *other) {
           return isNoLonger(other->costs, choice.costs);
         }))
@@ -224,9 +212,8 @@ std::vector<Combiner::Combination> Combiner::run() {
 void OptionMaker::addOptions(StageOptions &options, const OptionBound &bound,
                              const Partial &partial) {
   std::vector<Combiner::Combination> combinations =
-      Combiner(problem, options.stage, bound, partial.choices, choices).run();
-  if (combinations.empty() ||
-      !choices.keep(combinations.size() * combinations.front().getBytes()))
+      Combiner(problem, options.stage, bound, partial.choices).run();
+  if (combinations.empty())
     return;
   OptionComposition composition;
   composition.layers = partial.layers;
@@ -270,8 +257,6 @@ static bool canFit(const TickProblem &problem, int64_t stage,
 bool OptionMaker::addChunk(StageOptions &options, const OptionBound &bound,
                            const std::vector<int64_t> &layers,
                            Partial &partial) {
-  if (choices.isCutShort())
-    return true;
   size_t position = partial.layers.size();
   int64_t chunk = problem.getChunks(options.stage)[position];
   const std::vector<ChunkChoice> &ofChunk = choices.get(chunk, layers);

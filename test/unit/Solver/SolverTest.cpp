@@ -163,18 +163,4 @@ TEST(SolverTest, PeaksNeedNoSchedule) {
   EXPECT_EQ(evaluatePeaks(problem, plan), evaluate(problem, plan).peaks);
 }
 
-TEST(SolverTest, EndsWhereChoicesTakeTooMuchMemory) {
-  Problem problem = makeTunerProblem(tunerT4);
-  // Each chunk may have hundreds of numbers of layers of each kind.
-  problem.kinds.front().count = 765;
-  for (StageMemory &stage : problem.stages)
-    stage.limit *= 100;
-  SolveOptions options;
-  options.memoryLimit = size_t(4) << 20;
-  llvm::Expected<SolveResult> result = solve(problem, options);
-  ASSERT_TRUE(static_cast<bool>(result)) << llvm::toString(result.takeError());
-  EXPECT_FALSE(result->isProven);
-  EXPECT_EQ(result->bound, 0);
-}
-
 } // namespace

@@ -18,8 +18,6 @@
 
 namespace mf::plan {
 
-constexpr size_t defaultMemoryLimit = size_t(2) << 30;
-
 /// The state of a running search.
 struct SolveProgress {
   double seconds = 0;
@@ -31,9 +29,6 @@ struct SolveProgress {
 struct SolveOptions {
   /// The time limit in seconds. The search then returns the best plan so far.
   double timeLimit = 60;
-  /// The most bytes for choices of chunks and options of stages. If they need
-  /// more, the search ends as if the time were over.
-  size_t memoryLimit = defaultMemoryLimit;
   /// A flag that ends the search when it is set, as ^C does. May be null.
   const std::atomic<bool> *stop = nullptr;
   /// Plans that the search starts with. Plans that do not verify are skipped.
