@@ -158,10 +158,10 @@ def LegalizeForCann : Pass<"ascend-legalize-for-cann", "::mf::ascend::ProgramOp"
     which kernels CANN has not.
 
     ```mlir
-    ascend.launch "aclnnCrossEntropyLoss"(%logits, %labels) -> (%loss, %sum, %count) {...} cell "loss" : ...
+    ascend.launch "aclnnCrossEntropyLoss"(%x, %labels) -> (%loss, %sum, %count) {ignore_index = -100 : i64} cell "lm_head.loss" : ...
     // becomes
-    %w = ascend.alloc : <256xi32, hbm>
-    ascend.launch "aclnnCrossEntropyLoss"(%logits, %labels) -> (%loss, %sum, %count) workspace(%w : !ascend.buffer<256xi32, hbm>) {...} cell "loss" : ...
+    %w = ascend.alloc : <144xi32, hbm>
+    ascend.launch "aclnnCrossEntropyLoss"(%x, %labels) -> (%loss, %sum, %count) workspace(%w : !ascend.buffer<144xi32, hbm>) {ignore_index = -100 : i64} cell "lm_head.loss" : ...
     ```
   }];
   let options = [

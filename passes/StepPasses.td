@@ -368,7 +368,7 @@ def CertifyUpdate : Pass<"mf-certify-update", "::mf::ir::ModelOp"> {
     }
     // becomes
     mf.update @update0 (%lr: tensor<f32>, ...) attributes {mf.computes = {
-        results = [["first_moment.w", 42], ...]}, stage = 0 : i64} {
+        results = [["embedding.weight", ...], ["first_moment.embedding.weight", ...], ...]}, stage = 0 : i64} {
       ...
     }
     ```

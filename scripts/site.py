@@ -26,14 +26,16 @@ MENU = {
 
 def collect(folder):
     """Copies the pages, with links as the site has them."""
-    (folder / "index.md").write_text((ROOT / "README.md").read_text().replace("](docs/", "](").replace('src="docs/', 'src="'))
+    readme = (ROOT / "README.md").read_text()
+    # Files outside of docs/ are no pages: their paths stay as text.
+    readme = re.sub(r"\[([^\]]+)\]\((?!docs/|https?:|#)([^)]*)\)", r"\1 (`\2`)", readme)
+    (folder / "index.md").write_text(readme.replace("](docs/", "](").replace('src="docs/', 'src="'))
     for path in (ROOT / "docs").rglob("*"):
         if path.suffix in (".md", ".svg", ".png"):
             target = folder / path.relative_to(ROOT / "docs")
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, target)
     for page in folder.rglob("*.md"):
-        # Files outside of docs/ are no pages: their paths stay as text.
         text = re.sub(r"\[([^\]]+)\]\((?:\.\./)+([^)]*)\)", r"\1 (`\2`)", page.read_text())
         # The site's generator wants an empty line before lists.
         text = re.sub(r"(?m)^((?![-*|#> ]|\d+\.).+)\n(- |\d+\. )", r"\1\n\n\2", text)

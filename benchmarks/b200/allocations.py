@@ -150,7 +150,7 @@ class Stage:
         self.routines = {}
         for match in re.finditer(r"ascend\.routine @(\S+?)\(.*\n((?:      .*\n)*)", text):
             self.routines[match[1]] = Routine(match[2].split("\n"))
-        step = re.search(r"ascend\.step \{\n((?:      .*\n)*)", text)[1]
+        step = re.search(r"ascend\.step .*\{\n((?:      .*\n)*)", text)[1]
         self.step = step.split("\n")
 
     def get_persistent(self):

@@ -40,6 +40,9 @@ public:
   bool isOver(uint32_t group, llvm::ArrayRef<int64_t> stages) const;
 
 private:
+  static void addCopies(const StageProgram &stage,
+                        llvm::StringMap<uint32_t> &ofStage);
+
   struct SharedParameter {
     std::string name;
     std::set<int64_t> stages;

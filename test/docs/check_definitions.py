@@ -96,6 +96,9 @@ class Checker:
         # Where parameters are converted.
         self.run_pipeline("builtin.module(mf-training-step{config=%s cast-once=true})"
                           % os.path.join(ROOT, "examples/two_layers.yaml"), "test/passes/cast/Inputs/two_layers_bf16.mlir")
+        # Where functions of CANN need memory beside operands.
+        self.run_pipeline("builtin.module(mf-training-step{config=%s for-cann=true})"
+                          % os.path.join(ROOT, "examples/two_layers.yaml"), os.path.join("examples", "two_layers.mlir"))
         for passes, model in SHARDED:
             self.run_pipeline("builtin.module(mf.model(%s))" % passes, model)
 

@@ -6,11 +6,11 @@
 // RUN: mf-opt --pass-pipeline='builtin.module(ascend.program(ascend-legalize-for-cann))' %t.once -o %t.twice
 // RUN: diff %t.once %t.twice && FileCheck %s < %t.twice
 
-// SAID-DAG: Remark="aclnnCrossEntropyLoss has i64[4], f32[4x8] in its workspace", launches=1, most bytes=256
+// SAID-DAG: Remark="aclnnCrossEntropyLoss has i64[4], f32[4x8], bool[4], f32[4], f32[1] in its workspace", launches=1, most bytes=448
 // SAID-DAG: Remark="mfNonFiniteCheck has bool[80], f32[80], f32[1] in its workspace", launches=1, most bytes=576
 // SAID-DAG: Remark="CANN has no counterpart of mfDocumentStarts", launches=1
 // SAID:      stage 0: on CANN
-// SAID-NEXT:   1 x aclnnCrossEntropyLoss: up to 256 bytes, i64[4], f32[4x8]
+// SAID-NEXT:   1 x aclnnCrossEntropyLoss: up to 448 bytes, i64[4], f32[4x8], bool[4], f32[4], f32[1]
 // SAID-NEXT:   1 x aclnnRmsNormGrad: up to 64 bytes, f32[8]
 // SAID-NEXT:   1 x mfNonFiniteCheck: up to 576 bytes, bool[80], f32[80], f32[1]
 // SAID-NEXT:   1 x mfDocumentStarts: CANN has no counterpart
@@ -22,9 +22,9 @@ ascend.program @step stage 0 attributes {
   ascend.routine @forward(%logits: !ascend.buffer<4x8xf32, hbm>, %labels: !ascend.buffer<4xi32, hbm>, %loss: !ascend.buffer<f32, hbm>) {
     %sum = ascend.alloc : !ascend.buffer<4xf32, hbm>
     %count = ascend.alloc : !ascend.buffer<f32, hbm>
-    // The labels take 32 bytes and the logarithms 128, each with 32 bytes behind it, up to a multiple of 64.
-    // CHECK:      %[[W:.*]] = ascend.alloc : <64xi32, hbm>
-    // CHECK-NEXT: ascend.launch "aclnnCrossEntropyLoss"(%{{.*}}, %{{.*}}) -> (%{{.*}}, %{{.*}}, %{{.*}}) workspace(%[[W]] : !ascend.buffer<64xi32, hbm>)
+    // The labels take 32 bytes, the logarithms 128 and three more tensors up to 32, each with 32 bytes behind it, up to a multiple of 64.
+    // CHECK:      %[[W:.*]] = ascend.alloc : <112xi32, hbm>
+    // CHECK-NEXT: ascend.launch "aclnnCrossEntropyLoss"(%{{.*}}, %{{.*}}) -> (%{{.*}}, %{{.*}}, %{{.*}}) workspace(%[[W]] : !ascend.buffer<112xi32, hbm>)
     ascend.launch "aclnnCrossEntropyLoss" (%logits, %labels) -> (%loss, %sum, %count) {ignore_index = -100 : i64}
         : (!ascend.buffer<4x8xf32, hbm>, !ascend.buffer<4xi32, hbm>)
           -> (!ascend.buffer<f32, hbm>, !ascend.buffer<4xf32, hbm>, !ascend.buffer<f32, hbm>)
@@ -38,10 +38,10 @@ ascend.program @step stage 0 attributes {
     %dx = ascend.alloc : !ascend.buffer<4x8xbf16, hbm>
     %dgamma = ascend.alloc : !ascend.buffer<8xbf16, hbm>
     // A workspace of ours that is as large stays.
-    // CHECK:      %[[OURS:.*]] = ascend.alloc : <16xi32, hbm>
+    // CHECK:      %[[OURS:.*]] = ascend.alloc : <40xi32, hbm>
     // CHECK-NEXT: ascend.launch "aclnnRmsNormGrad"({{.*}}) -> ({{.*}}) workspace(%[[OURS]] :
-    %ours = ascend.alloc : !ascend.buffer<16xi32, hbm>
-    ascend.launch "aclnnRmsNormGrad" (%x, %x, %rstd, %gamma) -> (%dx, %dgamma) workspace(%ours : !ascend.buffer<16xi32, hbm>) {}
+    %ours = ascend.alloc : !ascend.buffer<40xi32, hbm>
+    ascend.launch "aclnnRmsNormGrad" (%x, %x, %rstd, %gamma) -> (%dx, %dgamma) workspace(%ours : !ascend.buffer<40xi32, hbm>) {}
         : (!ascend.buffer<4x8xbf16, hbm>, !ascend.buffer<4x8xbf16, hbm>, !ascend.buffer<4xf32, hbm>, !ascend.buffer<8xbf16, hbm>)
           -> (!ascend.buffer<4x8xbf16, hbm>, !ascend.buffer<8xbf16, hbm>)
     // A BOOL is a byte.
