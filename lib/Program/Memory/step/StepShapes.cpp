@@ -4,14 +4,13 @@
 #include "lib/Program/Memory/packing/StableSort.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <set>
 
 namespace mf::memory {
 
 StepShapes::StepShapes(const StepProblem &problem, const StepPlaces &timeline,
                        const StepSections &sections, const StepPlan &layouts)
     : problem(problem), timeline(timeline), sections(sections),
-      layouts(layouts), useOfTask(problem.tasks.size()) {
+      layouts(layouts) {
   shapes.numSections = sections.getNumSections();
   for (const FrameInstance &instance : timeline.getInstances())
     for (size_t part = 0; part < layouts.frames[instance.frame].parts.size();
@@ -22,44 +21,6 @@ StepShapes::StepShapes(const StepProblem &problem, const StepPlaces &timeline,
   for (const TaskBuffer &buffer : problem.taskBuffers)
     addBuffer(buffer);
 }
-
-namespace {
-
-/// Ranges that come and go, and the addresses that some of them cover.
-class RangeCover {
-public:
-  void add(const AddressRange &range, int64_t times) {
-    addStep(range.begin, times);
-    addStep(range.end, -times);
-  }
-  /// Ascending; none is empty or touches another.
-  std::vector<AddressRange> getRanges() const {
-    std::vector<AddressRange> ranges;
-    int64_t depth = 0;
-    for (const auto &[address, step] : steps) {
-      if (depth == 0)
-        ranges.push_back({address, address});
-      depth += step;
-      if (depth == 0)
-        ranges.back().end = address;
-    }
-    return ranges;
-  }
-
-private:
-  void addStep(int64_t address, int64_t by) {
-    auto step = steps.try_emplace(address, 0).first;
-    step->second += by;
-    if (step->second == 0)
-      steps.erase(step);
-  }
-
-  /// By how many more ranges an address is covered than the one before it;
-  /// where as many begin as end there is no entry.
-  std::map<int64_t, int64_t> steps;
-};
-
-} // namespace
 
 StepShapes::Ranges StepShapes::keep(std::vector<AddressRange> ranges) {
   mergeRanges(ranges);
@@ -102,90 +63,41 @@ AddressRange StepShapes::getRange(int64_t frame, int32_t residual) const {
                                problem.frames[frame].residuals[residual].size)};
 }
 
-std::vector<StepShapes::PlaceUse> StepShapes::findUses(int64_t index) {
+const StepShapes::RoutinePart &StepShapes::getPart(int64_t index, int64_t begin,
+                                                   int64_t end) {
+  auto [entry, isNew] = parts.try_emplace({index, begin, end});
+  if (!isNew)
+    return entry->second;
   const RoutineMemory &routine = problem.routines[index];
-  const int64_t owner = timeline.getFrame(index);
-  std::vector<PlaceUse> found;
-  auto add = [&](int64_t begin, int64_t end, bool isInFrame,
-                 AddressRange range) {
-    if (begin >= end)
-      return;
-    size_t place = 0;
-    if (isInFrame) {
-      const ResidualFrameLayout &layout = layouts.frames[owner];
-      const size_t part = layout.getPart(range.begin);
-      const int64_t first = layout.parts[part].begin;
-      range = {range.begin - first, range.end - first};
-      place = part + 1;
-    }
-    found.push_back({begin, end, place, range});
+  auto isAlive = [&](int64_t first, int64_t last) {
+    return first < last && first < end && begin < last;
   };
+  std::vector<AddressRange> temporaries, residuals, scratch;
   for (const auto &[temporary, place] :
-       llvm::zip(routine.temporaries, layouts.routines[index].temporaries))
-    add(temporary.begin, temporary.end,
-        place.region == TemporaryPlace::Region::Frame,
-        {place.offset, place.offset + problem.alignedSize(temporary.size)});
-  if (owner < 0)
-    return found;
-  const int64_t phase = timeline.getPhase(index);
-  for (const auto &[number, residual] :
-       llvm::enumerate(problem.frames[owner].residuals))
-    if (auto live = getLiveRange(residual, phase, routine.length))
-      add(live->first, live->second, true, getRange(owner, number));
-  return found;
-}
-
-const StepShapes::RoutineUse &StepShapes::getUse(int64_t task) {
-  if (const RoutineUse *known = useOfTask[task])
-    return *known;
-  const int64_t routine = problem.tasks[task].routine;
-  llvm::ArrayRef<int64_t> cuts = sections.getCuts(task);
-  auto [entry, isNew] = uses.try_emplace({routine, {cuts.begin(), cuts.end()}});
-  if (isNew)
-    entry->second = cutUse(routine, cuts);
-  useOfTask[task] = &entry->second;
-  return entry->second;
-}
-
-/// Goes through the sections once, since only a few buffers begin or end in one
-/// of them: a step has as many sections as it has layers, and more.
-StepShapes::RoutineUse StepShapes::cutUse(int64_t routine,
-                                          llvm::ArrayRef<int64_t> cuts) {
-  const int64_t owner = timeline.getFrame(routine);
-  const int64_t length = problem.routines[routine].length;
-  const std::vector<PlaceUse> all = findUses(routine);
-  auto getOrder = [&](int64_t PlaceUse::*key) {
-    return getSortedIndices<size_t>(all.size(), [&](size_t a, size_t b) {
-      return all[a].*key < all[b].*key;
-    });
-  };
-  const std::vector<size_t> byBegin = getOrder(&PlaceUse::begin);
-  const std::vector<size_t> byEnd = getOrder(&PlaceUse::end);
-  std::vector<RangeCover> covers(
-      owner < 0 ? 1 : layouts.frames[owner].parts.size() + 1);
-  RoutineUse use;
-  use.places.resize(covers.size());
-  size_t numBegun = 0, numEnded = 0;
-  for (const auto &[section, begin] : llvm::enumerate(cuts)) {
-    const int64_t end = section + 1 < cuts.size() ? cuts[section + 1] : length;
-    if (begin >= end)
-      break;
-    std::set<size_t> changed;
-    auto change = [&](const PlaceUse &buffer, int64_t by) {
-      covers[buffer.place].add(buffer.range, by);
-      changed.insert(buffer.place);
-    };
-    for (; numBegun < all.size() && all[byBegin[numBegun]].begin < end;
-         ++numBegun)
-      change(all[byBegin[numBegun]], 1);
-    for (; numEnded < all.size() && all[byEnd[numEnded]].end <= begin;
-         ++numEnded)
-      change(all[byEnd[numEnded]], -1);
-    for (size_t place : changed)
-      use.places[place].push_back({section, keep(covers[place].getRanges())});
-    use.numSections = section + 1;
+       llvm::zip(routine.temporaries, layouts.routines[index].temporaries)) {
+    if (!isAlive(temporary.begin, temporary.end))
+      continue;
+    bool isInFrame = place.region == TemporaryPlace::Region::Frame;
+    (isInFrame ? temporaries : scratch)
+        .push_back(
+            {place.offset, place.offset + problem.alignedSize(temporary.size)});
   }
-  return use;
+  if (int64_t owner = timeline.getFrame(index); owner >= 0) {
+    int64_t phase = timeline.getPhase(index);
+    for (int32_t number : getByOffset(owner)) {
+      const Residual &residual = problem.frames[owner].residuals[number];
+      auto range = getLiveRange(residual, phase, routine.length);
+      if (range && isAlive(range->first, range->second))
+        residuals.push_back(getRange(owner, number));
+    }
+    std::sort(temporaries.begin(), temporaries.end());
+    std::vector<AddressRange> frame(temporaries.size() + residuals.size());
+    std::merge(temporaries.begin(), temporaries.end(), residuals.begin(),
+               residuals.end(), frame.begin());
+    entry->second.frame = splitByPart(owner, frame);
+  }
+  entry->second.scratch = keep(std::move(scratch));
+  return entry->second;
 }
 
 /// Returns the ranges of a frame that are live after a phase and before the
@@ -205,47 +117,48 @@ StepShapes::getBetweenPhases(int64_t index, int64_t phase) {
 }
 
 template <typename Visit>
-void StepShapes::forEachChange(const RoutineUse &use, size_t place,
-                               Visit visit) {
-  const std::vector<RangeChange> &changes = use.places[place];
-  for (const auto &[number, change] : llvm::enumerate(changes))
-    visit(change.section,
-          number + 1 < changes.size() ? changes[number + 1].section
-                                      : use.numSections,
-          change.ranges);
+void StepShapes::forEachSection(int64_t task, Visit visit) {
+  int64_t routine = problem.tasks[task].routine;
+  int64_t length = problem.routines[routine].length;
+  llvm::ArrayRef<int64_t> instructions = sections.getCuts(task);
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    int64_t end = i + 1 < instructions.size() ? instructions[i + 1] : length;
+    visit(sections.getFirst(task) + static_cast<int32_t>(i),
+          instructions[i] < end,
+          instructions[i] < end ? getPart(routine, instructions[i], end)
+                                : RoutinePart());
+  }
 }
 
 void StepShapes::addFramePart(const FrameInstance &instance, size_t number) {
   ShapeItem item;
   item.kind = ShapeItem::Kind::Frame;
-  auto add = [&](size_t begin, size_t end, Ranges ranges) {
+  auto add = [&](int32_t begin, int32_t end, Ranges ranges) {
     if (ranges.empty() || begin == end)
       return;
     item.size = std::max(item.size, ranges.back().end);
     // Most parts use the same ranges in successive sections.
-    if (!item.pieces.empty() &&
-        item.pieces.back().end == static_cast<int32_t>(begin) &&
+    if (!item.pieces.empty() && item.pieces.back().end == begin &&
         item.pieces.back().ranges == ranges)
-      item.pieces.back().end = static_cast<int32_t>(end);
+      item.pieces.back().end = end;
     else
-      item.pieces.push_back(
-          {static_cast<int32_t>(begin), static_cast<int32_t>(end), ranges});
+      item.pieces.push_back({begin, end, ranges});
   };
   const FramePart &framePart = layouts.frames[instance.frame].parts[number];
   for (int64_t phase = framePart.first.phase; phase <= framePart.last.phase;
        ++phase) {
-    const int64_t task = instance.tasks[phase];
-    const RoutineUse &use = getUse(task);
-    const size_t first = sections.getFirst(task);
-    forEachChange(use, number + 1,
-                  [&](size_t begin, size_t end, Ranges ranges) {
-                    add(first + begin, first + end, ranges);
-                  });
-    if (phase == framePart.last.phase)
-      continue;
-    // The last section of a task may be behind its last instruction.
-    add(first + use.numSections, sections.getFirst(instance.tasks[phase + 1]),
-        getBetweenPhases(instance.frame, phase)[number]);
+    int64_t task = instance.tasks[phase];
+    bool isLast = phase == framePart.last.phase;
+    Ranges after;
+    if (!isLast)
+      after = getBetweenPhases(instance.frame, phase)[number];
+    forEachSection(task, [&](int32_t section, bool hasInstructions,
+                             const RoutinePart &part) {
+      add(section, section + 1, hasInstructions ? part.frame[number] : after);
+    });
+    if (!isLast)
+      add(sections.getFirst(task + 1),
+          sections.getFirst(instance.tasks[phase + 1]), after);
   }
   shapes.items.push_back(std::move(item));
 }
@@ -253,15 +166,11 @@ void StepShapes::addFramePart(const FrameInstance &instance, size_t number) {
 void StepShapes::addScratch(int64_t task) {
   ShapeItem item;
   item.kind = ShapeItem::Kind::Scratch;
-  const auto first = sections.getFirst(task);
-  forEachChange(getUse(task), 0, [&](size_t begin, size_t end, Ranges ranges) {
-    if (ranges.empty())
+  forEachSection(task, [&](int32_t section, bool, const RoutinePart &part) {
+    if (part.scratch.empty())
       return;
-    for (size_t section = begin; section < end; ++section) {
-      const int32_t at = first + static_cast<int32_t>(section);
-      item.pieces.push_back({at, at + 1, ranges});
-    }
-    item.size = std::max(item.size, ranges.back().end);
+    item.pieces.push_back({section, section + 1, part.scratch});
+    item.size = std::max(item.size, part.scratch.back().end);
   });
   shapes.items.push_back(std::move(item));
 }

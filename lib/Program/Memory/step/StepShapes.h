@@ -32,31 +32,16 @@ public:
 
 private:
   using Ranges = llvm::ArrayRef<AddressRange>;
-  /// Instructions [begin, end) of a routine use addresses of a place: 0 is
-  /// scratch, others are parts of its frame.
-  struct PlaceUse {
-    int64_t begin = 0;
-    int64_t end = 0;
-    size_t place = 0;
-    AddressRange range;
-  };
-  /// The ranges that a task uses from a section on until the next change.
-  struct RangeChange {
-    size_t section = 0;
-    Ranges ranges;
-  };
-  /// The uses of a routine by place. Only the first `numSections` sections of a
-  /// task have instructions.
-  struct RoutineUse {
-    size_t numSections = 0;
-    std::vector<std::vector<RangeChange>> places;
+  /// The ranges that instructions [begin, end) of a routine use, in each part
+  /// of its frame and in scratch.
+  struct RoutinePart {
+    std::vector<Ranges> frame;
+    Ranges scratch;
   };
 
   llvm::ArrayRef<int32_t> getByOffset(int64_t frame);
   AddressRange getRange(int64_t frame, int32_t residual) const;
-  std::vector<PlaceUse> findUses(int64_t routine);
-  const RoutineUse &getUse(int64_t task);
-  RoutineUse cutUse(int64_t routine, llvm::ArrayRef<int64_t> cuts);
+  const RoutinePart &getPart(int64_t routine, int64_t begin, int64_t end);
   const std::vector<Ranges> &getBetweenPhases(int64_t frame, int64_t phase);
   std::vector<Ranges> splitByPart(int64_t frame,
                                   const std::vector<AddressRange> &ranges);
@@ -64,18 +49,16 @@ private:
   void addFramePart(const FrameInstance &instance, size_t part);
   void addScratch(int64_t task);
   void addBuffer(const TaskBuffer &buffer);
-  /// Calls `visit` with the sections between two changes and their ranges.
-  template <typename Visit>
-  void forEachChange(const RoutineUse &use, size_t place, Visit visit);
+  /// Calls `visit` with each section of the task and the ranges that its
+  /// routine uses.
+  template <typename Visit> void forEachSection(int64_t task, Visit visit);
 
   const StepProblem &problem;
   const StepPlaces &timeline;
   const StepSections &sections;
   const StepPlan &layouts;
   ShapeProblem shapes;
-  /// By routine and cuts.
-  std::map<std::pair<int64_t, std::vector<int64_t>>, RoutineUse> uses;
-  std::vector<const RoutineUse *> useOfTask;
+  std::map<std::tuple<int64_t, int64_t, int64_t>, RoutinePart> parts;
   std::map<std::pair<int64_t, int64_t>, std::vector<Ranges>> between;
   std::map<int64_t, std::vector<int32_t>> byOffset;
   std::deque<std::vector<AddressRange>> pool;
