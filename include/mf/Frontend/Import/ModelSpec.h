@@ -32,15 +32,15 @@ enum class ModelFamily : uint8_t {
              ///< Baichuan2, InternLM
   InternLm2, ///< InternLM2DecodeLayer: Llama's, but query, key and value are
              ///< one weight
-  Qwen,     ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
-  Telechat, ///< TelechatDecodeLayer: TeleChat, TeleChat2
-  ChatGlm,  ///< ChatGLM2Block: GLM 2 to 4
-  DeepSeek, ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
-  Glm,      ///< DeepNormWithGLULayer: the first generation of GLM
-  Gpt2,     ///< GPTTransformerDecoderLayer: GPT-2
-  Spark,    ///< IFlytekSparkTransformerEncoderLayer: iFlytekSpark
-  Mcore     ///< TransformerLayer of the mcore training graph: Qwen3,
-            ///< DeepSeek-V3, TeleChat3
+  Qwen,      ///< QwenDecodeLayer: Qwen 1; Llama's with its own top-level names
+  Telechat,  ///< TelechatDecodeLayer: TeleChat, TeleChat2
+  ChatGlm,   ///< ChatGLM2Block: GLM 2 to 4
+  DeepSeek,  ///< DeepSeekV2DecodeLayer: DeepSeek-V2 and V3
+  Glm,       ///< DeepNormWithGLULayer: the first generation of GLM
+  Gpt2,      ///< GPTTransformerDecoderLayer: GPT-2
+  Spark,     ///< IFlytekSparkTransformerEncoderLayer: iFlytekSpark
+  Mcore      ///< TransformerLayer of the mcore training graph: Qwen3,
+             ///< DeepSeek-V3, TeleChat3
 };
 
 /// Returns `llama`, `internlm2`, `qwen`, `telechat`, `chatglm`, `deepseek`,
