@@ -47,7 +47,7 @@ ProgramComparison::create(const Options &options) {
 
 ProgramComparison::~ProgramComparison() {
   if (!folder.empty())
-    sys::fs::remove_directories(folder);
+    (void)sys::fs::remove_directories(folder);
 }
 
 std::string ProgramComparison::getPath(StringRef name) const {
