@@ -354,7 +354,7 @@ llvm::Error StepEmitter::emit() {
     return tasks.takeError();
   for (const StepTask &task : *tasks)
     if (task.phase == schedule::Phase::Forward)
-      forwards.insert(task.position);
+      forwards.insert(task.calls.begin(), task.calls.end());
   emitNames();
   for (const Routine &routine : stage.routines)
     if (llvm::Error error = emitRoutine(routine))

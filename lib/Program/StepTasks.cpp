@@ -18,12 +18,10 @@ llvm::Expected<std::vector<StepTask>> findTasks(const StageProgram &stage) {
       continue;
     const Frame &frame = stage.frames[*call->frame];
     const Routine &routine = stage.routines[call->routine];
-    const auto place = static_cast<uint32_t>(position);
     std::vector<size_t> &ofFrame = tasksOfFrame[*call->frame];
     if (!routine.continues) {
       ofFrame.push_back(tasks.size());
-      tasks.push_back({place, stage.layouts[frame.layout].chunk,
-                       frame.microBatch,
+      tasks.push_back({stage.layouts[frame.layout].chunk, frame.microBatch,
                        routine.recomputes ? Phase::Recompute : Phase::Forward});
     } else if (ofFrame.empty()) {
       return llvm::make_error<LocatedError>(
@@ -31,7 +29,7 @@ llvm::Expected<std::vector<StepTask>> findTasks(const StageProgram &stage) {
                                     "' continues what no call before it on "
                                     "its frame has begun");
     }
-    tasks[ofFrame.back()].calls.push_back(place);
+    tasks[ofFrame.back()].calls.push_back(static_cast<uint32_t>(position));
   }
   for (auto [frame, numbers] : llvm::zip_equal(stage.frames, tasksOfFrame)) {
     llvm::erase_if(numbers, [&](size_t number) {

@@ -12,14 +12,13 @@ namespace mf::program {
 /// The run of a phase of a chunk for a micro-batch: a call of the step, or one
 /// for each part of it.
 struct StepTask {
-  /// The position of the first call in the step.
-  uint32_t position = 0;
   /// An index into StageProgram::layouts: the first layout of the chunk, which
   /// identifies the chunk.
   uint32_t layout = 0;
   int64_t microBatch = 0;
   schedule::Phase phase = schedule::Phase::Forward;
-  /// Positions of all calls; between them the step may call parts of others.
+  /// The positions of its calls in the step, ascending and at least one. The
+  /// step may call parts of other tasks between them.
   llvm::SmallVector<uint32_t, 1> calls = {};
 };
 
@@ -30,8 +29,8 @@ struct StepTask {
 /// with a LocatedError if a frame has more tasks or begins with such a routine.
 llvm::Expected<std::vector<StepTask>> findTasks(const StageProgram &stage);
 
-/// By position in the step: the number of the task that a call there is of, or
-/// -1.
+/// Returns for each position in the step the index of the task whose call is
+/// there, or -1.
 std::vector<int32_t> getTasksOfCalls(const StageProgram &stage,
                                      llvm::ArrayRef<StepTask> tasks);
 

@@ -50,7 +50,7 @@ private:
   /// each call by position in the step.
   const StageProgram *stage = nullptr;
   StageTimeline *timeline = nullptr;
-  std::map<uint32_t, int32_t> taskOfCall;
+  std::vector<int32_t> taskOfCall;
 };
 
 } // namespace
@@ -99,8 +99,7 @@ void ExecutionReader::addStream(uint32_t number,
     span.end = std::max(getSeconds(work.times.end), span.start);
     span.activity = activities.find(stage->stage, getRoutine(work),
                                     work.instruction.value_or(work.position));
-    if (auto task = taskOfCall.find(work.position); task != taskOfCall.end())
-      span.task = task->second;
+    span.task = taskOfCall[work.position];
     if (number == stage->computeStream)
       addToTask(span);
     addMessage(work, {static_cast<uint32_t>(stage->stage), number,
@@ -135,10 +134,7 @@ Error ExecutionReader::addStage(const RankRecord &rank) {
   timeline->stage = stage->stage;
   timeline->rank = rank.rank;
   timeline->computeStream = stage->computeStream;
-  taskOfCall.clear();
-  for (auto [number, task] : llvm::enumerate(*tasks))
-    for (uint32_t position : task.calls)
-      taskOfCall[position] = static_cast<int32_t>(number);
+  taskOfCall = getTasksOfCalls(*stage, *tasks);
   simulator::addTasks(*tasks, *timeline);
   for (auto [number, works] : llvm::enumerate(rank.streams))
     addStream(static_cast<uint32_t>(number), works);

@@ -103,7 +103,7 @@ void SpanReader::addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
     return;
   case OpKind::Call:
     // Further parts of a task go on with it.
-    if (task >= 0 && emitted.position == firstCalls[task])
+    if (task >= 0 && emitted.position == tasks[task].calls.front())
       addToTask(start, end, /*isCall=*/true, result);
     return;
   case OpKind::Copy:
@@ -127,9 +127,10 @@ void SpanReader::addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
   }
 }
 
-void SpanReader::read(size_t number, llvm::ArrayRef<StepTask> tasks,
+void SpanReader::read(size_t number, llvm::ArrayRef<StepTask> ofStage,
                       StageTimeline &result) {
   const StageProgram &stage = program.stages[number];
+  tasks = ofStage;
   starts.clear();
   result.computeStream = stage.computeStream;
   for (const ProgramStream &stream : stage.streams)
@@ -137,9 +138,6 @@ void SpanReader::read(size_t number, llvm::ArrayRef<StepTask> tasks,
   addTasks(tasks, result);
   std::vector<int32_t> next(stage.streams.size(), 0);
   hasKernel.assign(tasks.size(), false);
-  firstCalls.clear();
-  for (const StepTask &ofStage : tasks)
-    firstCalls.push_back(ofStage.position);
   const std::vector<int32_t> taskOfCall = getTasksOfCalls(stage, tasks);
   queues.walk(number, [&](const Emitted &emitted) {
     task = taskOfCall[emitted.position];

@@ -19,7 +19,7 @@ public:
              const ActivityTable &activities, bool spanOfEachKernel);
 
   /// Fills in streams, and tasks with their layout as the chunk.
-  void read(size_t stage, llvm::ArrayRef<program::StepTask> tasks,
+  void read(size_t stage, llvm::ArrayRef<program::StepTask> ofStage,
             timeline::StageTimeline &result);
 
   /// Returns the times at which streams reached the instructions of the call at
@@ -51,8 +51,8 @@ private:
   int32_t task = -1;
   /// For each task of that stage, whether a kernel with a duration was read.
   std::vector<bool> hasKernel;
-  /// For each task of that stage, the position of its first call.
-  std::vector<uint32_t> firstCalls;
+  /// The tasks of that stage.
+  llvm::ArrayRef<program::StepTask> tasks;
   /// For each call of this stage, the start of each instruction.
   llvm::DenseMap<uint32_t, std::vector<double>> starts;
   MessageTable messages;

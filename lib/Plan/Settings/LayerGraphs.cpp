@@ -124,8 +124,10 @@ static Expected<std::vector<LayerSite>> findSites(const CompiledStep &step) {
     for (const program::StepTask &task : *tasks) {
       if (task.phase != schedule::Phase::Forward)
         continue;
+      // Only schedules that plans refuse have tasks of several calls.
+      const uint32_t position = task.calls.front();
       const uint32_t routine =
-          code.step.getCall(code.step.instructions[task.position])->routine;
+          code.step.getCall(code.step.instructions[position])->routine;
       std::string first;
       for (const program::Instruction &instruction :
            code.routines[routine].body.instructions) {

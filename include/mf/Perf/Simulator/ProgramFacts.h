@@ -14,8 +14,8 @@
 
 namespace mf::simulator {
 
-/// Adds the tasks of a stage without times. Their chunk is the index of their
-/// layout for now; see addStepFacts.
+/// Adds the tasks of a stage without times, with the index of their layout as
+/// the chunk. addStepFacts replaces it by the chunk once all stages are there.
 void addTasks(llvm::ArrayRef<program::StepTask> tasks,
               timeline::StageTimeline &timeline);
 
