@@ -5,8 +5,8 @@
 
 namespace mf::program {
 
-static const std::string &getOwner(const Static &parameter) {
-  return parameter.tied.empty() ? parameter.name : parameter.tied;
+static const std::string &getOwner(const Static &buffer) {
+  return buffer.tied.empty() ? buffer.name : buffer.tied;
 }
 
 SharedParameters::SharedParameters(const Program &program)
@@ -30,31 +30,9 @@ SharedParameters::SharedParameters(const Program &program)
     }
   for (auto [stage, ofStage] : llvm::zip_equal(program.stages, ofStages))
     for (const Static &buffer : stage.statics)
-      if (buffer.role == Role::Parameter)
+      if (buffer.role == Role::Parameter || !buffer.tied.empty())
         if (auto group = numbers.find(getOwner(buffer)); group != numbers.end())
           ofStage.try_emplace(buffer.of, group->second);
-  for (auto [stage, ofStage] : llvm::zip_equal(program.stages, ofStages))
-    addCopies(stage, ofStage);
-}
-
-/// Finds the groups of copies that are on the same stage as another copy. They
-/// have gradients but no storage of their own, and the program does not name
-/// the other copy, so a copy is known only if there is one of its size.
-void SharedParameters::addCopies(const StageProgram &stage,
-                                 llvm::StringMap<uint32_t> &ofStage) {
-  std::set<std::string> stored;
-  std::map<int64_t, std::set<uint32_t>> bySize;
-  for (const Static &buffer : stage.statics)
-    if (buffer.role == Role::Parameter) {
-      stored.insert(buffer.of);
-      if (auto group = ofStage.find(buffer.of); group != ofStage.end())
-        bySize[buffer.bytes].insert(group->second);
-    }
-  for (const Static &buffer : stage.statics)
-    if (buffer.role == Role::Gradient && !stored.count(buffer.of))
-      if (const std::set<uint32_t> &sameSize = bySize[buffer.bytes];
-          sameSize.size() == 1)
-        ofStage.try_emplace(buffer.of, *sameSize.begin());
 }
 
 bool belongsToParameter(Role role) {

@@ -40,16 +40,15 @@ public:
   bool isOver(uint32_t group, llvm::ArrayRef<int64_t> stages) const;
 
 private:
-  static void addCopies(const StageProgram &stage,
-                        llvm::StringMap<uint32_t> &ofStage);
-
   struct SharedParameter {
     std::string name;
     std::set<int64_t> stages;
   };
   int64_t numStages;
   std::vector<SharedParameter> groups;
-  /// The group of each parameter of a stage, by the parameter's name.
+  /// The group of each parameter of a stage, by the parameter's name. A copy of
+  /// a parameter of the same stage has no storage, and is known by its
+  /// gradient.
   std::vector<llvm::StringMap<uint32_t>> ofStages;
 };
 

@@ -215,13 +215,18 @@ StaticOp ProgramBuilder::getCoordinate(ArrayAttr axes) {
       ir::InitAttr::get(getContext(), ir::InitKind::Coordinate, 1), {}, slice);
 }
 
+StringRef ProgramBuilder::getOwnerHere(ir::ParamOp param) const {
+  std::optional<StringRef> owner = param.getTied();
+  return owner && isTrainedHere(*owner) ? *owner : StringRef();
+}
+
 StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
   auto param = modelSymbols.lookup<ir::ParamOp>(parameter);
   RankedTensorType stored = param.getStoredType();
   auto get = [&](Role role) {
     RankedTensorType type = ir::getStateType(param, state);
     return getStatic(getStateName(state, parameter), getBufferType(type), role,
-                     parameter, {}, {},
+                     parameter, {}, getOwnerHere(param),
                      getSlice(param, param.getStoredLayout(),
                               ir::getStateDims(param, state), type));
   };
@@ -245,14 +250,13 @@ StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
   case ir::State::Gathered:
     break;
   }
-  std::optional<StringRef> owner = param.getTied();
-  if (owner && isTrainedHere(*owner))
-    return getState(state, *owner);
+  if (StringRef owner = getOwnerHere(param); !owner.empty())
+    return getState(state, owner);
   if (state == ir::State::Gathered && param.getGathered())
     return getGathered(param);
   return getStatic(parameter, getBufferType(stored),
                    param.getFrozen() ? Role::Table : Role::Parameter, parameter,
-                   param.getInit(), owner.value_or(StringRef()),
+                   param.getInit(), param.getTied().value_or(StringRef()),
                    getSlice(param, param.getStoredLayout(), stored));
 }
 
@@ -264,7 +268,8 @@ StaticOp ProgramBuilder::getAccumulated(ir::ParamOp param) {
       type == param.getStoredType()
           ? getState(ir::State::Gradient, parameter)
           : getStatic(getStateName(ir::State::Accumulated, parameter),
-                      getBufferType(type), Role::Accumulated, parameter, {}, {},
+                      getBufferType(type), Role::Accumulated, parameter, {},
+                      getOwnerHere(param),
                       getSlice(param, param.getAccumulatedLayout(), type));
   if (!llvm::is_contained(gradients, sum))
     gradients.push_back(sum);

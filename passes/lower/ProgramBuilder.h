@@ -200,6 +200,9 @@ private:
   ascend::StaticOp getGathered(ir::ParamOp param);
   /// Moves `op` after the last declaration.
   mlir::Operation *declare(mlir::Operation *op);
+  /// Returns the parameter of this stage whose storage a tied parameter uses,
+  /// or an empty name.
+  llvm::StringRef getOwnerHere(ir::ParamOp param) const;
   bool isTrainedHere(llvm::StringRef parameter) const {
     return trainedHere.contains(parameter);
   }
