@@ -77,6 +77,18 @@ private:
   std::unordered_map<Term, std::string> makers;
 };
 
+/// Runs the verifier that `make` returns. If it refuses the program, a second
+/// run finds out which launches make wrong terms, so that its error names them.
+template <typename Make> llvm::Error verifyNamingMakers(Make make) {
+  llvm::Error error = make().verify();
+  if (!error)
+    return llvm::Error::success();
+  llvm::consumeError(std::move(error));
+  auto again = make();
+  again.noteMakers();
+  return again.verify();
+}
+
 } // namespace mf::program
 
 #endif // MF_LIB_PROGRAM_CHUNKRUN_H

@@ -15,22 +15,6 @@ using llvm::Error;
 
 namespace mf::program {
 
-/// The second run of a frame that is wrong finds out what makes what it has.
-static Error verifyFrame(const Program &program, const StageProgram &stage,
-                         const StaticTerms &statics,
-                         const GradientCounts &counts,
-                         const FrameLayout &layout,
-                         llvm::ArrayRef<FrameEvent> events) {
-  Error error =
-      FrameVerifier(program, stage, statics, counts, layout, events).verify();
-  if (!error)
-    return Error::success();
-  llvm::consumeError(std::move(error));
-  FrameVerifier again(program, stage, statics, counts, layout, events);
-  again.noteMakers();
-  return again.verify();
-}
-
 static Error verifyStage(const Program &program, const StageProgram &stage) {
   if (!stage.computes &&
       llvm::none_of(stage.layouts, [](const FrameLayout &layout) {
@@ -54,8 +38,10 @@ static Error verifyStage(const Program &program, const StageProgram &stage) {
     };
     if (!layout.computes || llvm::any_of(proven[frame.layout], isAlike))
       continue;
-    if (Error error =
-            verifyFrame(program, stage, statics, counts, layout, ofFrame))
+    if (Error error = verifyNamingMakers([&, &ofFrame = ofFrame] {
+          return FrameVerifier(program, stage, statics, counts, layout,
+                               ofFrame);
+        }))
       return error;
     proven[frame.layout].push_back(&ofFrame);
   }

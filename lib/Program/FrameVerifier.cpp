@@ -8,6 +8,7 @@
 
 #include "FrameVerifier.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using llvm::Error;
 
@@ -193,16 +194,12 @@ Error FrameVerifier::runBehind(Parts parts, bool isBackward) {
 /// A gradient is a sum from zero on, or what is written last where only one
 /// task writes it.
 Error FrameVerifier::checkGradient(const Static &buffer, Term before,
-                                   Term after,
-                                   llvm::ArrayRef<CertifiedResult> results,
+                                   Term after, llvm::ArrayRef<Term> terms,
                                    bool keepsLast) {
   Term sum = before, last = 0;
-  for (const CertifiedResult &result : results) {
-    if (result.name != buffer.of && buffer.role != Role::Constant)
-      continue;
-    sum = getSum(sum, result.term, buffer.shape, buffer.shape);
-    last = result.term;
-    given[result.name] = true;
+  for (const Term term : terms) {
+    sum = getSum(sum, term, buffer.shape, buffer.shape);
+    last = term;
   }
   const bool isAdded =
       after == sum && !keepsLast && before == getZeroTerm(buffer.shape);
@@ -230,19 +227,21 @@ Error FrameVerifier::checkStatic(uint32_t number, const BufferTerms &held) {
     return Error::success();
   const bool isGradient =
       buffer.role == Role::Gradient || buffer.role == Role::Accumulated;
-  auto isOf = [&](const CertifiedResult &result) {
-    return result.name == buffer.of;
-  };
-  if (isGradient && llvm::any_of(certificate.gradients, isOf))
-    return checkGradient(buffer, before, after, certificate.gradients, false);
-  if (isGradient && llvm::any_of(certificate.records, isOf))
-    return checkGradient(buffer, before, after, certificate.records, true);
+  for (const auto *terms : {&gradientTerms, &recordTerms})
+    if (auto found = terms->find(buffer.of);
+        isGradient && found != terms->end()) {
+      given[buffer.of] = true;
+      return checkGradient(buffer, before, after, found->second,
+                           /*keepsLast=*/terms == &recordTerms);
+    }
   if (buffer.role == Role::Constant && !certificate.losses.empty()) {
-    if (Error error =
-            checkGradient(buffer, before, after, certificate.losses, false))
-      return error;
     given[""] = true;
-    return Error::success();
+    return checkGradient(buffer, before, after,
+                         llvm::map_to_vector(certificate.losses,
+                                             [](const CertifiedResult &loss) {
+                                               return loss.term;
+                                             }),
+                         /*keepsLast=*/false);
   }
   return makeError(layout.location, "the routines of '" + layout.name +
                                         "' write '" + buffer.name +

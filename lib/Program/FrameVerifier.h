@@ -22,7 +22,12 @@ public:
       : stage(stage), statics(statics), counts(counts), layout(layout),
         certificate(*layout.computes), events(events),
         equal(certificate.equal.begin(), certificate.equal.end()),
-        chunk(program, statics, equal) {}
+        chunk(program, statics, equal) {
+    for (const CertifiedResult &result : certificate.gradients)
+      gradientTerms[result.name].push_back(result.term);
+    for (const CertifiedResult &result : certificate.records)
+      recordTerms[result.name].push_back(result.term);
+  }
 
   llvm::Error verify();
   /// To say in errors what makes a wrong term.
@@ -41,8 +46,7 @@ private:
                       const CertifiedResult &expected, llvm::StringRef what);
   llvm::Error checkStatic(uint32_t number, const BufferTerms &held);
   llvm::Error checkGradient(const Static &buffer, Term before, Term after,
-                            llvm::ArrayRef<CertifiedResult> results,
-                            bool keepsLast);
+                            llvm::ArrayRef<Term> terms, bool keepsLast);
   llvm::Error checkGiven();
   TermRange getWhole(const FrameEvent &event, size_t number);
   llvm::Error makeError(uint32_t location, const llvm::Twine &message) const {
@@ -65,6 +69,9 @@ private:
   std::map<int64_t, uint32_t> gradients;
   /// Arguments that stand for values of the certificate.
   std::map<int64_t, BufferTerms> values;
+  /// The terms of the certificate's gradients and records, by parameter.
+  using TermsByName = llvm::StringMap<llvm::SmallVector<Term, 1>>;
+  TermsByName gradientTerms, recordTerms;
   /// Gradients and losses that were found, by name; losses have none.
   llvm::StringMap<bool> given;
 };

@@ -8,7 +8,7 @@
 
 #include "UpdateVerifier.h"
 #include "mf/Program/LocatedError.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <set>
 
 using llvm::Error;
@@ -39,7 +39,8 @@ private:
   Error checkRead(const Call &call, uint32_t number, uint32_t location);
   Error checkLossGradient(const Call &call, uint32_t location);
   Error addTo(const Call &call, uint32_t number, uint32_t location);
-  Error checkResult(const CertifiedResult &result);
+  Error checkResult(uint32_t number, const CertifiedResult &result);
+  Error checkEnd();
   Error checkKept(uint32_t number);
   Term read(uint32_t number) {
     return run.getStatic(number).read(0, stage.statics[number].bytes);
@@ -176,21 +177,16 @@ Error UpdateVerifier::runOnFrame(const Call &call, uint32_t location) {
 // The end of the step
 //===----------------------------------------------------------------------===//
 
-Error UpdateVerifier::checkResult(const CertifiedResult &result) {
-  for (auto [number, buffer] : llvm::enumerate(stage.statics)) {
-    if (buffer.name != result.name)
-      continue;
-    const Term found = read(static_cast<uint32_t>(number));
-    if (found == result.term)
-      return Error::success();
-    return makeError(last, "the step does not compute '" + result.name +
-                               "' as the model's update does: expected the "
-                               "term " +
-                               describeTerm(result.term) + ", but found " +
-                               describe(found));
-  }
-  return makeError(last, "the step has no '" + result.name +
-                             "', which the model's update makes");
+Error UpdateVerifier::checkResult(uint32_t number,
+                                  const CertifiedResult &result) {
+  const Term found = read(number);
+  if (found == result.term)
+    return Error::success();
+  return makeError(last, "the step does not compute '" + result.name +
+                             "' as the model's update does: expected the "
+                             "term " +
+                             describeTerm(result.term) + ", but found " +
+                             describe(found));
 }
 
 /// Whether a static has a value that the next step, or a checkpoint, needs.
@@ -220,6 +216,28 @@ Error UpdateVerifier::checkKept(uint32_t number) {
                              describe(found));
 }
 
+/// Compares all that the certificate names, and then all other statics.
+Error UpdateVerifier::checkEnd() {
+  llvm::StringMap<uint32_t> numbers;
+  for (auto [number, buffer] : llvm::enumerate(stage.statics))
+    numbers.try_emplace(buffer.name, number);
+  llvm::StringSet<> named;
+  for (const CertifiedResult &result : certificate.results) {
+    auto found = numbers.find(result.name);
+    if (found == numbers.end())
+      return makeError(last, "the step has no '" + result.name +
+                                 "', which the model's update makes");
+    if (Error error = checkResult(found->second, result))
+      return error;
+    named.insert(result.name);
+  }
+  for (auto [number, buffer] : llvm::enumerate(stage.statics))
+    if (!named.contains(buffer.name))
+      if (Error error = checkKept(static_cast<uint32_t>(number)))
+        return error;
+  return Error::success();
+}
+
 Error UpdateVerifier::verify() {
   findUses();
   for (const Instruction &instruction :
@@ -234,29 +252,13 @@ Error UpdateVerifier::verify() {
     if (Error error = runOnFrame(*call, instruction.location))
       return error;
   }
-  llvm::StringMap<bool> named;
-  for (const CertifiedResult &result : certificate.results) {
-    named[result.name] = true;
-    if (Error error = checkResult(result))
-      return error;
-  }
-  for (uint32_t number = 0; number < stage.statics.size(); ++number)
-    if (!named.contains(stage.statics[number].name))
-      if (Error error = checkKept(number))
-        return error;
-  return Error::success();
+  return checkEnd();
 }
 
-/// The second run of a step that is wrong finds out what makes what it leaves.
 Error verifyStep(const Program &program, const StageProgram &stage,
                  const StaticTerms &statics) {
-  Error error = UpdateVerifier(program, stage, statics).verify();
-  if (!error)
-    return Error::success();
-  llvm::consumeError(std::move(error));
-  UpdateVerifier again(program, stage, statics);
-  again.noteMakers();
-  return again.verify();
+  return verifyNamingMakers(
+      [&] { return UpdateVerifier(program, stage, statics); });
 }
 
 } // namespace mf::program
