@@ -28,12 +28,15 @@ Expected<schedule::Schedule> PipelineShape::buildSchedule() const {
   const schedule::Policy &policy = *cantFail(schedule::findPolicy(schedule));
   Expected<schedule::Schedule> built =
       schedule::buildSchedule(policy, *pipeline);
-  if (built && (!built->pairs.empty() || policy.separatesRecompute()))
+  if (!built)
+    return built.takeError();
+  if (policy.separatesRecompute())
     return llvm::createStringError(
-        "schedule '" + schedule + "' runs " +
-        (built->pairs.empty() ? "recompute in tasks of its own"
-                              : "two tasks in one slot") +
-        ", for which plans have no bound; expected another schedule");
+        "schedule '" + schedule +
+        "' runs recompute in tasks of its own, for which plans have no bound; "
+        "expected another schedule");
+  if (Error error = plan::checkSlots(*built))
+    return std::move(error);
   return built;
 }
 

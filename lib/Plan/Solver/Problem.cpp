@@ -27,6 +27,15 @@ int64_t ChunkPlan::getTreated(size_t treatment) const {
   return layers;
 }
 
+Error mf::plan::checkSlots(const schedule::Schedule &schedule) {
+  if (schedule.pairs.empty())
+    return Error::success();
+  return createStringError("'" + schedule.name +
+                           "' runs two tasks in one slot, whose time is not "
+                           "the sum of theirs: plans have no bound with it, "
+                           "expected a schedule without slots");
+}
+
 int64_t Problem::getNumLayers() const {
   int64_t layers = 0;
   for (const LayerKind &kind : kinds)

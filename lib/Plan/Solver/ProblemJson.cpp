@@ -61,20 +61,13 @@ bool readSchedule(JsonObject &top, schedule::Schedule &schedule,
   }
   Expected<schedule::Schedule> built = buildSchedule(
       *policy, policy->place(stages, chunks, microBatches, pieces));
-  if (built && !built->pairs.empty()) {
-    top.complain("schedule",
-                 "'" + policy->getName() +
-                     "' runs two tasks in one slot, whose time is not the sum "
-                     "of theirs: plans have no bound with it, expected a "
-                     "schedule without slots");
+  llvm::Error error = built ? checkSlots(*built) : built.takeError();
+  if (error) {
+    top.complain("schedule", toString(std::move(error)));
     return false;
   }
-  if (built) {
-    schedule = std::move(*built);
-    return true;
-  }
-  top.complain("schedule", toString(built.takeError()));
-  return false;
+  schedule = std::move(*built);
+  return true;
 }
 
 /// Reads members that are for readers only.

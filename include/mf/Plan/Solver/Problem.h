@@ -174,6 +174,10 @@ struct Evaluation {
   std::vector<MakespanStep> criticalPath;
 };
 
+/// Checks that plans can have a bound with a schedule: none of its slots has
+/// two tasks, whose time together would not be the sum of theirs.
+llvm::Error checkSlots(const schedule::Schedule &schedule);
+
 /// Evaluates a plan exactly by running the schedule with all micro-batches. The
 /// plan need not fit into the memory.
 Evaluation evaluate(const Problem &problem, const Plan &plan);
