@@ -33,23 +33,12 @@ aclDataType getCannType(DType type) {
   return ACL_DT_UNDEFINED;
 }
 
-llvm::StringRef getTypeName(aclDataType type) {
-  switch (type) {
-  case ACL_FLOAT:
-    return "f32";
-  case ACL_BF16:
-    return "bf16";
-  case ACL_FLOAT16:
-    return "f16";
-  case ACL_INT32:
-    return "i32";
-  case ACL_INT64:
-    return "i64";
-  case ACL_BOOL:
-    return "bool";
-  default:
-    return "u8";
-  }
+/// The name of the type of a temporary; masks are of types that files of
+/// tensors do not have.
+llvm::StringRef getScratchType(aclDataType type) {
+  if (const char *name = getTypeName(type))
+    return name;
+  return type == ACL_BOOL ? "bool" : "u8";
 }
 
 /// Takes the operands of a launch in their order, without memory.
@@ -101,7 +90,7 @@ public:
   static float getHostValue(const CannTensor &) { return 0; }
   static bool isSet(const CannTensor &) { return false; }
   CannTensor makeScratch(const Dims &dims, aclDataType type) {
-    std::string text = getTypeName(type).str() + "[";
+    std::string text = getScratchType(type).str() + "[";
     for (const int64_t size : dims)
       text += (text.back() == '[' ? "" : "x") + std::to_string(size);
     needs.temporaries += (needs.temporaries.empty() ? "" : ", ") + text + "]";

@@ -81,6 +81,24 @@ inline int64_t getBytes(aclDataType type) {
   }
 }
 
+/// The name in files of tensors; null for a type that they do not have.
+inline const char *getTypeName(aclDataType type) {
+  switch (type) {
+  case ACL_FLOAT:
+    return "f32";
+  case ACL_BF16:
+    return "bf16";
+  case ACL_FLOAT16:
+    return "f16";
+  case ACL_INT32:
+    return "i32";
+  case ACL_INT64:
+    return "i64";
+  default:
+    return nullptr;
+  }
+}
+
 inline Dims getStrides(const Dims &dims) {
   Dims strides(dims.size(), 1);
   for (size_t i = dims.size(); i-- > 1;)

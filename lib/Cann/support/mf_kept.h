@@ -56,24 +56,6 @@ public:
   }
 
 private:
-  /// Null for a type that files of tensors do not have.
-  static const char *getTypeName(aclDataType type) {
-    switch (type) {
-    case ACL_FLOAT:
-      return "f32";
-    case ACL_BF16:
-      return "bf16";
-    case ACL_FLOAT16:
-      return "f16";
-    case ACL_INT32:
-      return "i32";
-    case ACL_INT64:
-      return "i64";
-    default:
-      return nullptr;
-    }
-  }
-
   bool isOn = false, isForward = true;
   /// Negative outside of micro-batches.
   int64_t microBatch = -1;
