@@ -9,6 +9,8 @@ GradualPacking::GradualPacking(const PackProblem &problem, int64_t goodPeak,
                                WorkBudget heuristics, WorkBudget search)
     : problem(problem), low(goodPeak), heuristics(heuristics), search(search) {
   results.push_back(packInBestOrder(problem, goodPeak, this->heuristics));
+  const int64_t savings = std::max<int64_t>(0, results.back().peak - goodPeak);
+  this->search = WorkBudget(getWorthwhileSteps(search.getRest(), savings));
 }
 
 void GradualPacking::keepIfBetter(std::optional<PackResult> result) {
