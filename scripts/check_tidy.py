@@ -4,10 +4,12 @@
 usage: check_tidy.py BUILD_FOLDER [PART_OF_PATH]...
 
 Files that a build compiles in a group are checked in that group, with the
-precompiled headers of the build: what they include is read once. Fails if there is a
-finding. A group that had none is not checked again until a file of it, a header
-of ours that it includes, its command or .clang-tidy changes. With parts of
-paths, only groups with a file whose path contains one of them are checked.
+precompiled headers of the build: what they include is read once. Groups that name
+nothing alike are checked together, because reading the headers takes longer than
+checking a group. Fails if there is a finding. A group that had none is not checked
+again until a file of it, a header of ours that it includes, its command or .clang-tidy
+changes. With parts of paths, only groups with a file whose path contains one of them are
+checked.
 """
 
 import concurrent.futures
@@ -17,9 +19,13 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CLANG_TIDY = "clang-tidy-22"
+CHECKS = os.path.join(SOURCE, ".clang-tidy")
+# More groups at once save little and leave one processor idle at the end.
+GROUPS_AT_ONCE = 6
 
 
 def is_ours(path, build):
@@ -48,7 +54,7 @@ def read_dependencies(build):
 
 def hash_inputs(entry, dependencies, build):
     """Changes if and only if what clang-tidy would see may have changed."""
-    files = [entry["file"], os.path.join(SOURCE, ".clang-tidy")]
+    files = [entry["file"], CHECKS]
     output = re.search(r" -o (\S+) ", entry["command"]).group(1)
     files += dependencies.get(output, [])
     # An object depends on precompiled headers, and these on what they were made of.
@@ -77,17 +83,93 @@ def find_unused_names(file):
     return findings
 
 
-def check(file, build):
+def read_names(texts):
+    """Names that only a group's files see. Another group may have the same."""
+    names = set()
+    for text in texts:
+        own = "\n".join(re.findall(r"^namespace \{\n(.*?)^\} // namespace$", text, re.M | re.S))
+        own += "\n" + "\n".join(re.findall(r"^static [^(;={]*[(;={]", text, re.M))
+        names.update(re.findall(r"^(?:class|struct|enum|enum class|using) (\w+)", own, re.M))
+        # Functions and constants. Macros of tests are in capital letters.
+        constant = r"^(?![A-Z_]+\()\w[^\n(;={]*?\b(\w+)(?:\[\w*\])?(?:\(|;| =|\{)"
+        names.update(re.findall(constant, own, re.M))
+        names.update(re.findall(r"^(?:#define |int (?=main)|using (?=\w+ =))(\w+)", text, re.M))
+    return names
+
+
+class Bundle:
+    """Groups that can be checked as one: they are compiled alike and name nothing alike.
+
+    Names are found without a compiler. A bundle that does not compile is divided.
+    """
+
+    def __init__(self, entry):
+        texts = [open(source).read() for source in read_sources(entry["file"])]
+        self.files = [entry["file"]]
+        self.command = re.sub(r" -o \S+", "", entry["command"]).replace(entry["file"], "")
+        self.names = read_names(texts)
+        # Groups that open the same namespaces seldom disturb each other.
+        opened = (re.findall(r"^using namespace .*", text, re.M) for text in texts)
+        self.order = (sorted(set(sum(opened, []))), entry["file"])
+
+    def take(self, other):
+        """Takes the groups of another bundle if that is possible."""
+        if (
+            self.command != other.command
+            or len(self.files) + len(other.files) > GROUPS_AT_ONCE
+            or not self.names.isdisjoint(other.names)
+        ):
+            return False
+        self.files += other.files
+        self.names |= other.names
+        return True
+
+
+def bundle(entries):
+    bundles = []
+    for one in sorted(map(Bundle, entries), key=lambda one: one.order):
+        if not any(other.take(one) for other in bundles):
+            bundles.append(one)
+    return [bundle.files for bundle in bundles]
+
+
+def run_tidy(file, folder):
     """clang-tidy's findings as text, empty if there are none."""
     result = subprocess.run(
-        [CLANG_TIDY, "-p", build, "--quiet", file],
+        [CLANG_TIDY, "-p", folder, "--quiet", "--config-file=" + CHECKS, file],
         capture_output=True,
         text=True,
     )
-    unused = "".join(find_unused_names(source) for source in read_sources(file))
     if result.returncode == 0 and not result.stdout.strip():
-        return unused
-    return unused + result.stdout + ("" if result.stdout.strip() else result.stderr)
+        return ""
+    return result.stdout if result.stdout.strip() else result.stderr
+
+
+def check_together(files, commands):
+    """Whether clang-tidy finds nothing in files that are compiled as one."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "together.cxx")
+        with open(file, "w") as out:
+            out.writelines('#include "%s"\n' % included for included in files)
+        command = dict(commands[files[0]], file=file)
+        command["command"] = command["command"].replace(files[0], file)
+        with open(os.path.join(folder, "compile_commands.json"), "w") as out:
+            json.dump([command], out)
+        return not run_tidy(file, folder)
+
+
+def check(files, build, commands):
+    """File -> its findings. Files that have one together are checked in halves."""
+    if len(files) == 1:
+        unused = "".join(find_unused_names(source) for source in read_sources(files[0]))
+        return {files[0]: unused + run_tidy(files[0], build)}
+    if check_together(files, commands):
+        return {
+            file: "".join(find_unused_names(source) for source in read_sources(file))
+            for file in files
+        }
+    half = len(files) // 2
+    return {**check(files[:half], build, commands), **check(files[half:], build, commands)}
 
 
 def main():
@@ -107,16 +189,18 @@ def main():
     cache = os.path.join(build, "clang-tidy")
     os.makedirs(cache, exist_ok=True)
     marks = {e["file"]: os.path.join(cache, hash_inputs(e, dependencies, build)) for e in entries}
-    todo = sorted(file for file, mark in marks.items() if not os.path.exists(mark))
+    todo = [e for e in entries if not os.path.exists(marks[e["file"]])]
 
     failed = 0
+    commands = {e["file"]: e for e in todo}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for file, findings in zip(todo, pool.map(lambda file: check(file, build), todo)):
-            if findings:
-                failed += 1
-                print(findings)
-            else:
-                open(marks[file], "w").close()
+        for results in pool.map(lambda files: check(files, build, commands), bundle(todo)):
+            for file, findings in results.items():
+                if findings:
+                    failed += 1
+                    print(findings)
+                else:
+                    open(marks[file], "w").close()
     print(
         "%d files in %d units, %d units checked, %d with findings"
         % (sum(len(sources[file]) for file in marks), len(marks), len(todo), failed)
