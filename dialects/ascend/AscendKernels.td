@@ -237,7 +237,7 @@ def Permute : Kernel<"aclnnPermute", "makePermute"> {
 def OwnPart : Kernel<"mfOwnPart", "makeOwnPart"> {
   let cannBody = [{
     CannTensor slice = out;
-    slice.dims.insert(slice.dims.begin() + 1, 1);
+    slice.dims.insert(1, 1);
     stream.call(MF_CANN(aclnnIndexSelect), tensor(self), int64_t{1}, tensor(part),
                 tensor(slice));}];
   let cannHeaders = ["index_select"];

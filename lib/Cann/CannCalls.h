@@ -14,8 +14,8 @@ struct CannCall {
   /// The headers that it includes, by their names behind `aclnn_`, with blanks
   /// between them.
   llvm::StringRef headers;
-  /// The C++ text of the function.
-  llvm::StringRef text;
+  /// The C++ text of the function's declaration, and that of its definition.
+  llvm::StringRef declaration, definition;
 };
 
 /// Null for a kernel without a counterpart.

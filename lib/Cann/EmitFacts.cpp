@@ -81,7 +81,7 @@ static void emitSchedule(const LearningRateRule &rule, llvm::StringRef target,
 
 static void emitInitial(const InitialValue &initial, llvm::raw_ostream &os) {
   os << llvm::formatv(
-      "    buffer.initial = {{{0}, {1}, {2}, {3}, {{{4}}};\n",
+      "  setInitial(facts, {0}, {1}, {2}, {3}, {{{4}});\n",
       static_cast<int>(initial.kind), getNumber(initial.value),
       getNumber(initial.scale), getNumber(initial.amplitude),
       llvm::join(llvm::map_range(initial.frequencies, getNumber), ", "));
@@ -94,23 +94,19 @@ static std::string getNames(llvm::ArrayRef<std::string> names) {
 
 static void emitStatic(const Static &buffer, llvm::raw_ostream &os) {
   os << llvm::formatv(
-      "  {{\n    mf::step::StepBuffer buffer = {{{0}, {1}, {2}, {3}, {4}, {5}, "
-      "{6}, "
-      "{7}, {8}, {{}, {{}, {{}};\n",
+      "  addStatic(facts, {0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8});\n",
       quote(buffer.name), quote(getName(buffer.role)), quote(buffer.of),
       quote(buffer.tied), quote(getName(buffer.shape.type)),
       getList(buffer.shape.dims), buffer.bytes,
       buffer.space == Space::Host ? "true" : "false", buffer.offset);
   if (buffer.init)
     emitInitial(*buffer.init, os);
-  if (buffer.slice) {
-    os << "    buffer.sliceDims = " << getList(buffer.slice->dims) << ";\n"
-       << "    buffer.sliceAxes = {";
-    for (const std::vector<std::string> &axes : buffer.slice->axes)
-      os << getNames(axes) << ", ";
-    os << "};\n";
-  }
-  os << "    facts.stages.back().push_back(buffer);\n  }\n";
+  if (!buffer.slice)
+    return;
+  os << "  setSlice(facts, " << getList(buffer.slice->dims) << ", {";
+  for (const std::vector<std::string> &axes : buffer.slice->axes)
+    os << getNames(axes) << ", ";
+  os << "});\n";
 }
 
 /// Channels and the mesh, of which each rank finds its groups.
@@ -121,8 +117,7 @@ static void emitChannels(const Program &program, llvm::raw_ostream &os) {
   os << "};\n";
   for (const Channel &channel : program.channels)
     os << llvm::formatv(
-        "  facts.channels.push_back({{{0}, {1}, {2}, {3}, {4}, "
-        "{5}, {6}, {7}});\n",
+        "  addChannel(facts, {0}, {1}, {2}, {3}, {4}, {5}, {6}, {7});\n",
         quote(channel.name), channel.isTransfer ? "true" : "false",
         getNames(channel.group.axes), getList(channel.group.stages),
         channel.fromStage, channel.toStage, quote(channel.axis), channel.step);

@@ -1,202 +1,14 @@
 //===- EmitStep.cpp - Routines and the step as functions ------------------===//
 
-#include "CannCalls.h"
 #include "ProgramText.h"
-#include "mf/Program/LocatedError.h"
+#include "StepEmitter.h"
 #include "mf/Program/StepTasks.h"
-#include "mf/Program/StepWalker.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mf::program;
 
 namespace mf::cann {
-
-namespace {
-
-/// Writes the functions of one stage's program.
-class StepEmitter {
-public:
-  StepEmitter(const Program &program, const StageProgram &stage,
-              std::set<std::string> &kernels, llvm::raw_ostream &os)
-      : program(program), stage(stage), table(stage), walker(stage, table),
-        kernels(kernels), os(os) {}
-
-  llvm::Error emit();
-
-private:
-  llvm::Error emitRoutine(const Routine &routine);
-  llvm::Error emitInstruction(const InstructionList &list, uint32_t number);
-  llvm::Error emitWork(const InstructionList &list,
-                       const Instruction &instruction, uint32_t number);
-  llvm::Error emitLaunch(const InstructionList &list,
-                         const Instruction &instruction);
-  void emitExchange(const InstructionList &list,
-                    const Instruction &instruction);
-  void emitCopy(const InstructionList &list, const Instruction &instruction);
-  void emitCall(const InstructionList &list, const Call &call,
-                uint32_t position);
-  llvm::Error emitPart(llvm::StringRef name, llvm::StringRef comment,
-                       uint32_t begin, uint32_t end);
-  std::string getEvent(const AwaitedEvent &event) const;
-  std::string getPlace(const Buffer &buffer, int64_t offset) const;
-  void emitNames();
-  std::string getTensor(const InstructionList &list, const Operand &operand,
-                        const TensorShape &shape) const;
-  std::string getOperands(const InstructionList &list,
-                          const Instruction &instruction,
-                          const LaunchedKernel &kernel) const;
-
-  const Program &program;
-  const StageProgram &stage;
-  InstanceTable table;
-  StepWalker walker;
-  std::set<std::string> &kernels;
-  llvm::raw_ostream &os;
-  /// The channels that exchanges are on, and whether they send.
-  std::set<std::pair<uint32_t, bool>> uses;
-  /// The positions of calls in the step that are the forward of a chunk.
-  std::set<uint32_t> forwards;
-  /// Whether the list that is written is a routine's.
-  bool inRoutine = false;
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-/// Statics have names in the program, by their offsets.
-static std::string getStaticName(const Static &buffer) {
-  return "at::" + getIdentifier(buffer.name);
-}
-
-void StepEmitter::emitNames() {
-  os << "/// Where statics lie: in the arena, or in host memory.\n"
-        "namespace at {\n";
-  for (const Static &buffer : stage.statics)
-    os << "[[maybe_unused]] constexpr int64_t " << getIdentifier(buffer.name)
-       << " = " << buffer.offset << ";\n";
-  os << "} // namespace at\n\n";
-}
-
-std::string StepEmitter::getPlace(const Buffer &buffer, int64_t offset) const {
-  const Address &address = buffer.address;
-  const int64_t at = address.offset + offset;
-  if (buffer.kind == BufferKind::Static) {
-    const Static &target = stage.statics[buffer.index];
-    return llvm::formatv(
-        "rank.{0}({1}{2})", target.space == Space::Device ? "device" : "host",
-        getStaticName(target),
-        at == target.offset ? std::string()
-                            : " + " + std::to_string(at - target.offset));
-  }
-  auto behind = [&](const llvm::Twine &base) {
-    return at == 0 ? base.str() : (base + " + " + llvm::Twine(at)).str();
-  };
-  switch (address.base) {
-  case Base::Device:
-    return llvm::formatv("rank.device({0})", at);
-  case Base::Host:
-    return llvm::formatv("rank.host({0})", at);
-  case Base::HostFrame:
-    return behind("call.hostFrame");
-  case Base::Scratch:
-    return behind("call.scratch");
-  case Base::Argument:
-    return behind("call.arguments[" + llvm::Twine(address.number) + "]");
-  case Base::Frame:
-    return behind("call.frame[" + llvm::Twine(address.number) + "]");
-  }
-  llvm_unreachable("unknown base");
-}
-
-/// The function of the support header that makes a tensor of this type.
-static llvm::StringRef getTypeFunction(DType type) {
-  return type == DType::I1 ? "bits" : getName(type);
-}
-
-std::string StepEmitter::getTensor(const InstructionList &list,
-                                   const Operand &operand,
-                                   const TensorShape &shape) const {
-  return llvm::formatv("{0}({1}, {2})", getTypeFunction(shape.type),
-                       getPlace(list.buffers[operand.buffer], operand.offset),
-                       getList(shape.dims));
-}
-
-//===----------------------------------------------------------------------===//
-// Launches
-//===----------------------------------------------------------------------===//
-
-/// Operands in the order of the kernel's record; those that are left out are
-/// empty tensors, several of one name a list.
-std::string StepEmitter::getOperands(const InstructionList &list,
-                                     const Instruction &instruction,
-                                     const LaunchedKernel &kernel) const {
-  std::string text;
-  size_t access = 0;
-  auto addAll = [&](llvm::ArrayRef<OperandSignature> signatures,
-                    llvm::ArrayRef<TensorShape> shapes) {
-    size_t shape = 0;
-    auto take = [&] {
-      return getTensor(list, instruction.accesses[access++].operand,
-                       shapes[shape++]);
-    };
-    for (const OperandSignature &signature : signatures) {
-      text += ",\n      ";
-      if (signature.isVariadic) {
-        std::string tensors;
-        while (shape < shapes.size())
-          tensors += (tensors.empty() ? "" : ", ") + take();
-        text += "{" + tensors + "}";
-      } else {
-        text += shape < shapes.size() ? take() : "CannTensor()";
-      }
-    }
-  };
-  addAll(kernel.signature->inputs, kernel.spec.inputs);
-  addAll(kernel.signature->outputs, kernel.spec.outputs);
-  return text;
-}
-
-static std::string getMending(llvm::StringRef kernel) {
-  if (kernel == "mfChain")
-    return "; lower the model with --for-cann";
-  return "; expected a kernel whose record in dialects/ascend has 'cann' or "
-         "'cannBody'";
-}
-
-llvm::Error StepEmitter::emitLaunch(const InstructionList &list,
-                                    const Instruction &instruction) {
-  const LaunchedKernel &kernel = program.kernels[instruction.index];
-  const CannCall *call = findCannCall(kernel.spec.name);
-  if (!call)
-    return llvm::make_error<LocatedError>(instruction.location,
-                                          "CANN has no counterpart of '" +
-                                              kernel.spec.name + "'" +
-                                              getMending(kernel.spec.name));
-  const Operand &last = instruction.accesses.back().operand;
-  llvm::Expected<std::string> workspace = getWorkspace(
-      instruction, kernel, getPlace(list.buffers[last.buffer], last.offset));
-  if (!workspace)
-    return workspace.takeError();
-  kernels.insert(kernel.spec.name);
-  os << llvm::formatv("  kernels::{0}(rank.stream({1}{2}), {3}", call->function,
-                      instruction.stream, *workspace, quote(instruction.cell))
-     << getOperands(list, instruction, kernel);
-  if (!kernel.signature->attributes.empty())
-    os << ",\n      "
-       << llvm::join(llvm::map_range(kernel.signature->attributes,
-                                     [&](const AttributeSignature &signature) {
-                                       return getAttribute(
-                                           signature, kernel.spec.attributes);
-                                     }),
-                     ", ");
-  os << ");\n";
-  return llvm::Error::success();
-}
 
 //===----------------------------------------------------------------------===//
 // Instructions
@@ -231,30 +43,42 @@ void StepEmitter::emitExchange(const InstructionList &list,
   cann::emitExchange(program, list, instruction, places, os);
 }
 
+/// Assigns a list of texts to a member of the call's record.
+static void emitMember(llvm::StringRef member,
+                       llvm::ArrayRef<std::string> values,
+                       llvm::raw_ostream &os) {
+  if (!values.empty())
+    os << "    call." << member << " = {" << llvm::join(values, ",\n        ")
+       << "};\n";
+}
+
 /// Fills the record of the call and runs the routine with it.
 void StepEmitter::emitCall(const InstructionList &list, const Call &call,
                            uint32_t position) {
   const Scope scope = walker.enter(position);
-  os << "  {\n    RoutineCall call;\n";
+  std::vector<std::string> arguments, places, events, records;
   for (const Operand &argument : call.arguments)
-    os << "    call.arguments.push_back("
-       << getPlace(list.buffers[argument.buffer], argument.offset) << ");\n";
+    arguments.push_back(
+        getPlace(list.buffers[argument.buffer], argument.offset));
+  for (const uint32_t event : call.events)
+    events.push_back(std::to_string(event));
+  for (const CallRecord &record : call.records)
+    records.push_back(llvm::formatv("{{{0}, {1}}", record.instruction,
+                                    *record.record.recorded));
+  os << "  {\n    RoutineCall call;\n";
+  emitMember("arguments", arguments, os);
   if (call.frame) {
     const Frame &frame = stage.frames[*call.frame];
     for (const int64_t offset : frame.offsets)
-      os << "    call.frame.push_back(rank.device(" << offset << "));\n";
+      places.push_back(llvm::formatv("rank.device({0})", offset));
+    emitMember("frame", places, os);
     os << "    call.hostFrame = rank.host(" << frame.hostOffset << ");\n";
   }
   if (call.scratchOffset)
     os << "    call.scratch = rank.device(" << *call.scratchOffset << ");\n";
   os << "    call.firstEvent = " << scope.firstEvent << ";\n";
-  if (!call.events.empty()) {
-    llvm::SmallVector<int64_t> numbers(call.events.begin(), call.events.end());
-    os << "    call.events = " << getList(numbers) << ";\n";
-  }
-  for (const CallRecord &record : call.records)
-    os << llvm::formatv("    call.records.push_back({{{0}, {1}});\n",
-                        record.instruction, *record.record.recorded);
+  emitMember("events", events, os);
+  emitMember("records", records, os);
   const Routine &routine = stage.routines[call.routine];
   if (call.microBatch)
     os << "    // micro-batch " << *call.microBatch << "\n";
@@ -315,37 +139,92 @@ llvm::Error StepEmitter::emitInstruction(const InstructionList &list,
 // Functions
 //===----------------------------------------------------------------------===//
 
+/// The time of compilers grows faster than the length of a function.
+static constexpr uint32_t mostInstructions = 100;
+
+std::string StepEmitter::takeStatements() {
+  std::string taken = std::move(statements);
+  statements.clear();
+  return taken;
+}
+
+/// Writes a part of a list as a function. A long one becomes several, which the
+/// function calls. `emitBehind` adds to what follows an instruction.
+llvm::Error StepEmitter::emitFunctions(
+    const FunctionHead &head, const InstructionList &list, uint32_t begin,
+    uint32_t end, llvm::function_ref<void(uint32_t)> emitBehind) {
+  std::vector<std::string> parts;
+  for (uint32_t i = begin; i < end; ++i) {
+    if (llvm::Error error = emitInstruction(list, i))
+      return error;
+    emitBehind(i);
+    if ((i + 1 - begin) % mostInstructions == 0)
+      parts.push_back(takeStatements());
+  }
+  if (!statements.empty() || parts.empty())
+    parts.push_back(takeStatements());
+  text.addFunction(head, parts);
+  return llvm::Error::success();
+}
+
 llvm::Error StepEmitter::emitRoutine(const Routine &routine) {
   std::set<uint32_t> marked;
   for (const Call &call : stage.step.calls)
     if (&stage.routines[call.routine] == &routine)
       for (const CallRecord &record : call.records)
         marked.insert(record.instruction);
-  os << "static void " << getIdentifier(routine.name)
-     << "([[maybe_unused]] CannRank &rank, [[maybe_unused]] const RoutineCall "
-        "&call) {\n";
   inRoutine = true;
-  for (uint32_t i = 0; i < routine.body.instructions.size(); ++i) {
-    if (llvm::Error error = emitInstruction(routine.body, i))
-      return error;
-    if (marked.count(i))
-      os << llvm::formatv("  rank.recordBehind(call, {0}, {1});\n", i,
-                          stage.computeStream);
-  }
+  llvm::Error error = emitFunctions(
+      {getIdentifier(routine.name), "", true}, routine.body, 0,
+      static_cast<uint32_t>(routine.body.instructions.size()), [&](uint32_t i) {
+        if (marked.count(i))
+          os << llvm::formatv("  rank.recordBehind(call, {0}, {1});\n", i,
+                              stage.computeStream);
+      });
   inRoutine = false;
-  os << "}\n\n";
-  return llvm::Error::success();
+  return error;
 }
 
 llvm::Error StepEmitter::emitPart(llvm::StringRef name, llvm::StringRef comment,
                                   uint32_t begin, uint32_t end) {
-  os << "/// " << comment << "\nstatic void " << name
-     << "([[maybe_unused]] CannRank &rank) {\n";
-  for (uint32_t i = begin; i < end; ++i)
-    if (llvm::Error error = emitInstruction(stage.step, i))
-      return error;
-  os << "}\n\n";
-  return llvm::Error::success();
+  return emitFunctions({name.str(), comment.str(), false}, stage.step, begin,
+                       end, [](uint32_t) {});
+}
+
+/// The host has each step's learning rates, which CANN's optimizer takes from
+/// there.
+void StepEmitter::emitMirrors() {
+  for (const Static &onDevice : stage.statics)
+    for (const Static &onHost : stage.statics)
+      if (onDevice.role == Role::LearningRate &&
+          onHost.role == Role::LearningRate &&
+          onDevice.space == Space::Device && onHost.space == Space::Host)
+        os << "  rank.mirror(rank.device(" << onDevice.offset << "), rank.host("
+           << onHost.offset << "), " << onHost.bytes << ");\n";
+  text.addFunction({"addMirrors",
+                    "The scalars that operators take from host memory.", false},
+                   takeStatements());
+}
+
+void StepEmitter::emitRecord() {
+  os << llvm::formatv(
+      "  Step step;\n"
+      "  step.arenaBytes = {0};\n"
+      "  step.hostBytes = {1};\n"
+      "  step.numStreams = {2};\n"
+      "  step.numEvents = {3};\n"
+      "  step.workspaceRoom = {4};\n",
+      stage.arenaBytes, stage.hostBytes, stage.streams.size(),
+      table.getNumEvents(),
+      stage.hbmLimitBytes ? *stage.hbmLimitBytes - stage.arenaBytes : -1);
+  for (const auto &[channel, isSend] : uses)
+    os << "  step.uses.push_back({" << channel << ", "
+       << (isSend ? "true" : "false") << "});\n";
+  os << "  step.addMirrors = addMirrors;\n"
+        "  step.computeGradients = computeGradients;\n"
+        "  step.finishStep = finishStep;\n"
+        "  return step;\n";
+  text.addRecord(takeStatements());
 }
 
 llvm::Error StepEmitter::emit() {
@@ -373,28 +252,14 @@ llvm::Error StepEmitter::emit() {
   if (llvm::Error error = emitPart(
           "finishStep", "The rest of the step: the optimizer's.", update, size))
     return error;
-  os << llvm::formatv(
-      "constexpr size_t arenaBytes = {0};\n"
-      "constexpr size_t hostBytes = {1};\n"
-      "constexpr size_t numStreams = {2};\n"
-      "constexpr size_t numEvents = {3};\n"
-      "/// What the plan leaves of the device's memory; -1 "
-      "without a limit.\n"
-      "constexpr int64_t workspaceRoom = {4};\n\n",
-      stage.arenaBytes, stage.hostBytes, stage.streams.size(),
-      table.getNumEvents(),
-      stage.hbmLimitBytes ? *stage.hbmLimitBytes - stage.arenaBytes : -1);
-  os << "/// The channels of exchanges, and whether they send.\n"
-        "static const std::vector<UsedDirection> channelUses = {";
-  for (const auto &[channel, isSend] : uses)
-    os << "{" << channel << ", " << (isSend ? "true" : "false") << "}, ";
-  os << "};\n\n";
+  emitMirrors();
+  emitRecord();
   return llvm::Error::success();
 }
 
 llvm::Error emitStep(const Program &program, const StageProgram &stage,
-                     std::set<std::string> &kernels, llvm::raw_ostream &os) {
-  return StepEmitter(program, stage, kernels, os).emit();
+                     std::set<std::string> &kernels, StageText &text) {
+  return StepEmitter(program, stage, kernels, text).emit();
 }
 
 } // namespace mf::cann

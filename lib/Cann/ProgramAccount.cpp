@@ -26,7 +26,8 @@ static void add(const StepAccount &from, StepAccount &to) {
 static void addLaunch(const KernelSpec &spec, StepAccount &account) {
   ++account.launches;
   if (const CannCall *call = findCannCall(spec.name))
-    account.functions += static_cast<int64_t>(call->text.count("MF_CANN("));
+    account.functions +=
+        static_cast<int64_t>(call->definition.count("MF_CANN("));
   else
     ++account.missing[spec.name];
 }

@@ -11,6 +11,8 @@
 
 namespace mf::cann {
 
+class StageText;
+
 /// A name of the IR as one of C++.
 std::string getIdentifier(llvm::StringRef name);
 
@@ -49,7 +51,7 @@ void emitFacts(const program::Program &program, llvm::raw_ostream &os);
 /// launch. Fails with a LocatedError at what CANN has no counterpart of.
 llvm::Error emitStep(const program::Program &program,
                      const program::StageProgram &stage,
-                     std::set<std::string> &kernels, llvm::raw_ostream &os);
+                     std::set<std::string> &kernels, StageText &text);
 
 } // namespace mf::cann
 

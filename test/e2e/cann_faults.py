@@ -1,6 +1,6 @@
 """Checks that the host's CANN finds faults in programs that are emitted for CANN.
 
-usage: cann_faults.py [--seed N] [--count N] [--jobs N] [--only SITE] BUILD_FOLDER WORK_FOLDER
+usage: cann_faults.py [--seed N] [--count N] [--jobs N] [--only SITE] [--cxx COMPILER] BUILD_FOLDER WORK_FOLDER
 
 Two programs are written and compiled once: a Llama with recompute and swap on one rank, and one on two stages.
 Then they run many times, each time with one change to one call that they make (Inputs/faulty-cann): a dropped wait, a
@@ -73,7 +73,7 @@ OF_NEW_EXECUTORS = {("launch", "without its second phase"), ("launch", "twice")}
 ASKING = {"tensor", "scalar", "numbers", "destroyed tensor"}
 
 
-def compile_faults(source, work):
+def compile_faults(source, work, compiler):
     """The library to preload, for the operators of our headers."""
     include = os.path.join(source, "lib", "HostCann", "include")
     names = set()
@@ -85,7 +85,7 @@ def compile_faults(source, work):
         file.writelines("OPERATOR(%s)\n" % name for name in sorted(names))
     library = os.path.join(work, "faulty-cann.so")
     code = glob.glob(os.path.join(source, "test", "e2e", "Inputs", "faulty-cann", "*.cpp"))
-    subprocess.run(["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I", work, "-I", include, *code,
+    subprocess.run([compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I", work, "-I", include, *code,
                     "-o", library, "-ldl"], check=True)  # fmt: skip
     return library
 
@@ -93,13 +93,13 @@ def compile_faults(source, work):
 class Program:
     """A compiled program, what it computes without a fault, and how often it calls what."""
 
-    def __init__(self, tools, build, source, library, name):
+    def __init__(self, tools, build, source, library, compiler, name):
         self.name, self.library, self.options = name, library, PROGRAMS[name]
         self.folder, self.data = tools.path(name.replace(" ", "-")), tools.path("text.txt")
         self.ranks = cann_programs.count_ranks(self.options)
         _, step = tools.lower(name, cann_programs.SIZES, lowering=["--for-cann"], **self.options)
         tools.run("mf-translate", "--ascend-to-cpp", step, "-o", self.folder)
-        self.step = cann_programs.compile_program(build, source, self.folder)
+        self.step = cann_programs.compile_program(build, source, self.folder, compiler)
         texts, self.expected, _ = self.run(os.path.join(self.folder, "right"), {})
         if self.expected is None:
             sys.exit("%s fails without a fault:\n%s" % (name, "\n".join(texts)))
@@ -197,6 +197,7 @@ def main():
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", help="the site of all faults")
+    parser.add_argument("--cxx", default="g++", help="the compiler of the programs")
     parser.add_argument("build")
     parser.add_argument("work")
     options = parser.parse_args()
@@ -204,8 +205,8 @@ def main():
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     tools = training.Tools(os.path.join(build, "bin"), work)
     training.start_drawing(tools.path("text.txt"), 3)
-    library = compile_faults(source, work)
-    programs = [Program(tools, build, source, library, name) for name in PROGRAMS]
+    library = compile_faults(source, work, options.cxx)
+    programs = [Program(tools, build, source, library, options.cxx, name) for name in PROGRAMS]
     drawn = random.Random(options.seed)
     faults = [draw(drawn, programs, options.only) for _ in range(options.count)]
     found, problems = collections.defaultdict(collections.Counter), []

@@ -14,6 +14,7 @@ program computes otherwise.
 
 import argparse
 import collections
+import glob
 import math
 import os
 import re
@@ -52,14 +53,16 @@ LIBRARIES = ["Step/libmfStep.a", "Exec/Ranks/libmfRanks.a", "Exec/Data/libmfData
 
 
 def compile_program(build, source, folder, compiler="g++"):
+    """All sources at once, so that headers are read once. What all programs share, mf_*.cpp, is in a library of the build."""
     program, cann = os.path.join(folder, "step"), os.path.join(build, "host-cann", "lib")
+    sources = sorted(glob.glob(os.path.join(folder, "[!m]*.cpp"))) + [os.path.join(folder, "main.cpp")]
     llvm = subprocess.run(["/usr/lib/llvm-22/bin/llvm-config", "--libdir"], capture_output=True, text=True, check=True)
-    command = [compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", os.path.join(source, "include"),
-               "-I", os.path.join(source, "lib", "HostCann", "include"), os.path.join(folder, "step.cpp"), "-o", program]  # fmt: skip
-    command += [os.path.join(build, "lib", library) for library in LIBRARIES]
+    command = [compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", folder, "-I", os.path.join(source, "include"),
+               "-I", os.path.join(source, "lib", "HostCann", "include"), "-x", "c++", "-", "-x", "none", "-o", program]  # fmt: skip
+    command += [os.path.join(cann, "libmfCannSupport.a"), *(os.path.join(build, "lib", library) for library in LIBRARIES)]
     command += ["-L" + cann, "-Wl,-rpath," + cann, "-lascendcl", "-lnnopbase", "-lopapi", "-lhccl"]
     command += ["-L" + llvm.stdout.strip(), "-lLLVM-22", "-lpthread"]
-    subprocess.run(command, check=True)
+    subprocess.run(command, input="".join('#include "%s"\n' % path for path in sources), text=True, check=True)
     return program
 
 
@@ -134,11 +137,10 @@ def count_ranks(options):
 
 def describe_calls(folder, ranks):
     """The ranks, and how often the program's text calls kernels and exchanges."""
-    with open(os.path.join(folder, "step.cpp")) as file:
-        text = file.read()
+    text = "".join(open(path).read() for path in sorted(glob.glob(os.path.join(folder, "stage*.cpp")) + [os.path.join(folder, "main.cpp")]))
     found = collections.Counter(re.findall(r"(?m)^  (\w+)\(\{rank, ", text))
     exchanges = ["%d %s" % (found[name], name) for name in EXCHANGES if found[name]]
-    channels = len(re.findall("facts.channels.push_back", text))
+    channels = text.count("  addChannel(")
     return ", ".join(["%d ranks" % ranks, "%d kernels" % text.count("  kernels::"), "%d channels" % channels, *exchanges])
 
 
@@ -162,7 +164,7 @@ def check_difference(tools, build, source, compiler):
     step, _ = lower(tools, "plain")
     folder, data = tools.path("wrong"), tools.path("text.txt")
     tools.run("mf-translate", "--ascend-to-cpp", step, "-o", folder)
-    kernels = os.path.join(folder, "kernels.h")
+    kernels = os.path.join(folder, "kernels.cpp")
     with open(kernels) as file:
         text = file.read()
     changed = re.sub(r"nullptr, scale, 1\.0,", "nullptr, 1.01 * scale, 1.0,", text, count=1)

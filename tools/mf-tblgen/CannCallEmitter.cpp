@@ -58,13 +58,14 @@ static std::string removeComments(llvm::StringRef text) {
   return rest;
 }
 
-/// Returns the operands and attributes in order. Parameters that `text` does
-/// not use have no name.
-static std::string getParameters(const KernelRecord &kernel,
-                                 llvm::StringRef text) {
-  std::string parameters;
+/// Returns the head of the function that launches a kernel: its operands and
+/// attributes in order. Only parameters that `hasName` allows have a name.
+static std::string getHead(const KernelRecord &kernel,
+                           llvm::function_ref<bool(llvm::StringRef)> hasName) {
+  std::string head = "void " + getFunctionName(kernel.name) +
+                     "(CannStream &stream, const char *place";
   auto add = [&](llvm::StringRef type, llvm::StringRef name) {
-    parameters += (",\n    " + type + (hasWord(text, name) ? name : "")).str();
+    head += (",\n    " + type + (hasName(name) ? name : "")).str();
   };
   for (const auto *operands : {&kernel.inputs, &kernel.outputs})
     for (const OperandRecord &operand : *operands)
@@ -78,7 +79,7 @@ static std::string getParameters(const KernelRecord &kernel,
             .Case("Double", "double ")
             .Default("const Dims &"),
         attribute.name);
-  return parameters;
+  return head + ")";
 }
 
 /// Returns the statements of the function, indented by two blanks.
@@ -106,13 +107,17 @@ static std::string getMade(const KernelRecord &kernel, llvm::StringRef text) {
   return made.empty() ? "" : "\n  stream.tellMade({" + made + "});";
 }
 
+/// Writes the declaration of the function and its definition as two literals.
 static void emitFunction(raw_ostream &os, const KernelRecord &kernel) {
   const std::string statements = getStatements(kernel);
   const std::string plain = removeComments(statements);
-  os << "/// " << kernel.summary << "\ninline void "
-     << getFunctionName(kernel.name) << "(CannStream &stream, const char *place"
-     << getParameters(kernel, plain) << ") {\n  stream.begin(\"" << kernel.name
-     << "\", place);\n  " << statements << getMade(kernel, plain) << "\n}\n";
+  os << "R\"~~~(/// " << kernel.summary << "\n"
+     << getHead(kernel, [](llvm::StringRef) { return true; })
+     << ";\n)~~~\", R\"~~~("
+     << getHead(kernel,
+                [&](llvm::StringRef name) { return hasWord(plain, name); })
+     << " {\n  stream.begin(\"" << kernel.name << "\", place);\n  "
+     << statements << getMade(kernel, plain) << "\n}\n)~~~\"";
 }
 
 static void emitCannCalls(const llvm::RecordKeeper &records, raw_ostream &os) {
@@ -125,10 +130,10 @@ static void emitCannCalls(const llvm::RecordKeeper &records, raw_ostream &os) {
       headers.push_back(header.str());
     if (headers.empty())
       headers.push_back(getHeaderName(kernel.name));
-    os << llvm::formatv("{{\"{0}\", \"{1}\", \"{2}\", R\"~~~(", kernel.name,
+    os << llvm::formatv("{{\"{0}\", \"{1}\", \"{2}\", ", kernel.name,
                         getFunctionName(kernel.name), llvm::join(headers, " "));
     emitFunction(os, kernel);
-    os << ")~~~\"},\n";
+    os << "},\n";
   }
 }
 

@@ -56,7 +56,7 @@ public:
     // Eight bits of a mask lie in a byte.
     if (shape.type == DType::I1)
       dims = {(shape.getNumElements() + 7) / 8};
-    return {nullptr, getCannType(shape.type), std::move(dims), {}};
+    return {nullptr, getCannType(shape.type), dims, {}};
   }
   std::vector<CannTensor> takeRest() {
     std::vector<CannTensor> taken;
@@ -77,6 +77,12 @@ Value getAttributeValue(const KernelSpec &spec, const char *name) {
     return Value();
   const auto *value = std::get_if<Value>(&given->second);
   return value ? *value : Value();
+}
+template <>
+[[maybe_unused]] Dims getAttributeValue<Dims>(const KernelSpec &spec,
+                                              const char *name) {
+  const auto values = getAttributeValue<std::vector<int64_t>>(spec, name);
+  return {values.data(), values.data() + values.size()};
 }
 
 /// Stands for a program's stream, and counts what it is asked for.

@@ -10,6 +10,7 @@
 
 #include "acl/acl.h"
 #include "aclnn/acl_meta.h"
+#include "mf_dims.h"
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -40,8 +41,6 @@ inline void check(int code, const char *what) {
 //===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
-
-using Dims = std::vector<int64_t>;
 
 /// A tensor in device memory; without strides it is dense. One without a type
 /// is not there.
@@ -141,7 +140,7 @@ inline CannTensor joinColumns(CannTensor x) {
 /// Dimensions of size 1 in front, so that there are four.
 inline CannTensor withFour(CannTensor x) {
   while (x.dims.size() < 4)
-    x.dims.insert(x.dims.begin(), 1);
+    x.dims.insert(0, 1);
   return x;
 }
 
@@ -162,15 +161,13 @@ inline CannTensor takeColumn(CannTensor x) {
 /// give it.
 inline CannTensor takePart(const CannTensor &x, size_t numDims,
                            int64_t number) {
-  const Dims dims(x.dims.end() - static_cast<std::ptrdiff_t>(numDims),
-                  x.dims.end());
+  const Dims dims(x.dims.end() - numDims, x.dims.end());
   return {x.data + number * count(dims) * getBytes(x.type), x.type, dims, {}};
 }
 
 /// How many there are of them.
 inline int64_t countParts(const CannTensor &x, size_t numDims) {
-  return count(Dims(x.dims.begin(),
-                    x.dims.end() - static_cast<std::ptrdiff_t>(numDims)));
+  return count(Dims(x.dims.begin(), x.dims.end() - numDims));
 }
 
 /// The number of the last dimension.
@@ -179,8 +176,8 @@ inline int64_t getLastDim(const CannTensor &x) {
 }
 
 /// The same elements with other sizes.
-inline CannTensor reshape(CannTensor x, Dims dims) {
-  x.dims = std::move(dims);
+inline CannTensor reshape(CannTensor x, const Dims &dims) {
+  x.dims = dims;
   return x;
 }
 
@@ -211,8 +208,8 @@ inline Dims getAxes(const Dims &dims) {
 inline Dims getOnes(const Dims &dims) { return Dims(dims.size(), 1); }
 
 /// aclnn's order begins with the last dimension.
-inline Dims getPadding(const Dims &low, const Dims &high) {
-  Dims padding;
+inline std::vector<int64_t> getPadding(const Dims &low, const Dims &high) {
+  std::vector<int64_t> padding;
   for (size_t i = low.size(); i-- > 0;) {
     padding.push_back(low[i]);
     padding.push_back(high[i]);
@@ -227,13 +224,18 @@ constexpr int64_t allTokens = 2147483647;
 // Arguments of operators
 //===----------------------------------------------------------------------===//
 
+/// An object of aclnn, and the function that destroys it; null if there is
+/// nothing to destroy.
+struct OwnedObject {
+  const void *object = nullptr;
+  void (*destroy)(const void *) = nullptr;
+};
+
 /// An object of aclnn that is destroyed with the call that it is for.
 template <typename T, aclnnStatus (*Destroy)(const T *)> class CannArgument {
 public:
   explicit CannArgument(T *created) : object(created) {}
-  CannArgument(CannArgument &&other) noexcept : object(other.object) {
-    other.object = nullptr;
-  }
+  CannArgument(CannArgument &&other) noexcept : object(other.release()) {}
   CannArgument &operator=(CannArgument &&) = delete;
   ~CannArgument() {
     if (object)
@@ -245,10 +247,25 @@ public:
     object = nullptr;
     return released;
   }
+  /// The caller destroys it from now on.
+  OwnedObject releaseOwned() {
+    return {release(), [](const void *released) {
+              Destroy(static_cast<const T *>(released));
+            }};
+  }
 
 private:
   T *object;
 };
+
+template <typename T, aclnnStatus (*Destroy)(const T *)>
+OwnedObject releaseObject(CannArgument<T, Destroy> &argument) {
+  return argument.releaseOwned();
+}
+/// Numbers and texts need not be destroyed.
+template <typename Value> OwnedObject releaseObject(const Value &) {
+  return {};
+}
 
 using TensorArgument = CannArgument<aclTensor, aclDestroyTensor>;
 using ListArgument = CannArgument<aclTensorList, aclDestroyTensorList>;
@@ -292,7 +309,7 @@ inline ScalarArgument integer(int64_t value) {
   return ScalarArgument(aclCreateScalar(&whole, ACL_INT32));
 }
 
-inline IntsArgument ints(const Dims &values) {
+template <typename Values = Dims> IntsArgument ints(const Values &values) {
   return IntsArgument(aclCreateIntArray(values.data(), values.size()));
 }
 

@@ -8,15 +8,9 @@
 #ifndef MF_CHANNELS_H
 #define MF_CHANNELS_H
 
-#include "aclnnop/aclnn_fill_scalar.h"
 #include "hccl/hccl.h"
 #include "mf/Step/StepRun.h"
 #include "mf_rank.h"
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-#include <thread>
 
 namespace mf_cann {
 
@@ -74,112 +68,6 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// Connecting
-//===----------------------------------------------------------------------===//
-
-inline CannChannels::CannChannels(const mf::step::Facts &facts,
-                                  const std::vector<UsedDirection> &uses)
-    : rank(facts.rank), world("world", {}) {
-  const int64_t numRanks = mf::step::getNumRanks(facts);
-  if (numRanks == 1)
-    return;
-  for (int64_t i = 0; i < numRanks; ++i)
-    world.second.push_back(i);
-  communicators[world] = nullptr;
-  for (const UsedDirection &use : uses) {
-    const Group group(
-        facts.channels[use.channel].name,
-        mf::step::getMembers(facts, use.channel, rank, use.isSend));
-    groups[{use.channel, use.isSend}] = group;
-    communicators[group] = nullptr;
-  }
-  // All ranks connect in the order of the map, so none waits for another in
-  // turn.
-  for (auto &entry : communicators)
-    entry.second = connect(entry.first);
-  check(aclrtCreateStream(&stream), "aclrtCreateStream");
-  transfer.allocate(size_t{1} << 20, false, "the memory of transfers");
-}
-
-inline CannChannels::~CannChannels() {
-  if (stream)
-    aclrtDestroyStream(stream);
-  for (const auto &entry : communicators)
-    if (entry.second)
-      HcclCommDestroy(entry.second);
-}
-
-/// The first member asks HCCL for the root's information; the others wait for
-/// the file that it writes.
-inline HcclComm CannChannels::connect(const Group &group) const {
-  const char *folder = std::getenv("MF_ROOT_INFO_DIR");
-  if (!folder)
-    throw std::runtime_error("MF_ROOT_INFO_DIR is not set: expected an empty "
-                             "folder that all ranks see");
-  std::string path = std::string(folder) + "/" + group.first;
-  for (const int64_t member : group.second)
-    path += "-" + std::to_string(member);
-  HcclRootInfo root;
-  const bool isRoot = group.second.front() == rank;
-  if (isRoot) {
-    check(HcclGetRootInfo(&root), "HcclGetRootInfo");
-    std::ofstream(path + ".part", std::ios::binary)
-        .write(root.internal, sizeof(root.internal));
-    if (std::rename((path + ".part").c_str(), path.c_str()) != 0)
-      throw std::runtime_error("cannot write " + path);
-  } else {
-    const auto limit =
-        std::chrono::steady_clock::now() + std::chrono::seconds(120);
-    while (!std::ifstream(path, std::ios::binary)
-                .read(root.internal, sizeof(root.internal))) {
-      if (std::chrono::steady_clock::now() >= limit)
-        throw std::runtime_error("channel '" + group.first + "': rank " +
-                                 std::to_string(group.second.front()) +
-                                 " has not written " + path + " within 120 s");
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  }
-  HcclCommConfig config;
-  HcclCommConfigInit(&config);
-  config.hcclBufferSize = bufferMegabytes;
-  config.hcclDeterministic = 1;
-  std::snprintf(config.hcclCommName, sizeof(config.hcclCommName), "%s",
-                group.first.c_str());
-  const auto place = std::find(group.second.begin(), group.second.end(), rank) -
-                     group.second.begin();
-  HcclComm made = nullptr;
-  if (const int code = HcclCommInitRootInfoConfig(
-          static_cast<uint32_t>(group.second.size()), &root,
-          static_cast<uint32_t>(place), &config, &made))
-    fail("HcclCommInitRootInfoConfig of channel '" + group.first + "'", code);
-  if (isRoot)
-    std::remove(path.c_str());
-  return made;
-}
-
-inline void CannChannels::broadcast(int64_t root, void *bytes, size_t size) {
-  auto *host = static_cast<char *>(bytes);
-  while (size > 0) {
-    const size_t part = std::min(size, transfer.getSize());
-    if (rank == root)
-      check(aclrtMemcpy(transfer.get(), part, host, part,
-                        ACL_MEMCPY_HOST_TO_DEVICE),
-            "aclrtMemcpy");
-    check(HcclBroadcast(transfer.get(), part, HCCL_DATA_TYPE_UINT8,
-                        static_cast<uint32_t>(root), communicators.at(world),
-                        stream),
-          "HcclBroadcast");
-    check(aclrtSynchronizeStream(stream), "aclrtSynchronizeStream");
-    if (rank != root)
-      check(aclrtMemcpy(host, part, transfer.get(), part,
-                        ACL_MEMCPY_DEVICE_TO_HOST),
-            "aclrtMemcpy");
-    host += part;
-    size -= part;
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // Exchanges
 //===----------------------------------------------------------------------===//
 
@@ -202,78 +90,6 @@ struct RankExchange {
   }
 };
 
-inline void send(const RankExchange &exchange, char *from, uint64_t bytes) {
-  if (!exchange.isSkipped())
-    exchange.check(HcclSend(from, bytes, HCCL_DATA_TYPE_UINT8, 1,
-                            exchange.channels().get(exchange.channel, true),
-                            exchange.getStream()),
-                   "HcclSend");
-}
-
-inline void receive(const RankExchange &exchange, char *to, uint64_t bytes) {
-  if (!exchange.isSkipped())
-    exchange.check(HcclRecv(to, bytes, HCCL_DATA_TYPE_UINT8, 0,
-                            exchange.channels().get(exchange.channel, false),
-                            exchange.getStream()),
-                   "HcclRecv");
-}
-
-inline void allReduce(const RankExchange &exchange, char *from, char *to,
-                      uint64_t count, HcclDataType type, HcclReduceOp op) {
-  if (!exchange.isSkipped())
-    exchange.check(HcclAllReduce(from, to, count, type, op,
-                                 exchange.collective(), exchange.getStream()),
-                   "HcclAllReduce");
-}
-
-/// `count` elements are received.
-inline void reduceScatter(const RankExchange &exchange, char *from, char *to,
-                          uint64_t count, HcclDataType type, HcclReduceOp op) {
-  if (!exchange.isSkipped())
-    exchange.check(HcclReduceScatter(from, to, count, type, op,
-                                     exchange.collective(),
-                                     exchange.getStream()),
-                   "HcclReduceScatter");
-}
-
-/// `count` elements are sent.
-inline void allGather(const RankExchange &exchange, char *from, char *to,
-                      uint64_t count, HcclDataType type) {
-  if (!exchange.isSkipped())
-    exchange.check(HcclAllGather(from, to, count, type, exchange.collective(),
-                                 exchange.getStream()),
-                   "HcclAllGather");
-}
-
-/// The first member's input is everyone's output.
-inline void broadcast(const RankExchange &exchange, char *from, char *to,
-                      uint64_t count, HcclDataType type, uint64_t bytes) {
-  if (exchange.isSkipped())
-    return;
-  if (from != to && exchange.channels().getPlace(exchange.channel, true) == 0)
-    exchange.rank.copy(exchange.stream, to, from, bytes,
-                       ACL_MEMCPY_DEVICE_TO_DEVICE);
-  exchange.check(HcclBroadcast(to, count, type, 0, exchange.collective(),
-                               exchange.getStream()),
-                 "HcclBroadcast");
-}
-
-/// Each member gets as many elements of the input.
-inline void allToAll(const RankExchange &exchange, char *from, char *to,
-                     uint64_t count, HcclDataType type) {
-  if (exchange.isSkipped())
-    return;
-  const uint32_t size = exchange.channels().getSize(exchange.channel, true);
-  const std::vector<uint64_t> counts(size, count / size);
-  std::vector<uint64_t> places;
-  for (uint32_t i = 0; i < size; ++i)
-    places.push_back(i * (count / size));
-  exchange.check(HcclAlltoAllV(from, counts.data(), places.data(), type, to,
-                               counts.data(), places.data(), type,
-                               exchange.collective(), exchange.getStream()),
-                 "HcclAlltoAllV");
-}
-
 /// Rows of an exchange whose counts are on the device.
 struct CountedRows {
   /// As many for each member as it has experts.
@@ -284,56 +100,26 @@ struct CountedRows {
   double fill;
 };
 
-/// Elements by member, and where they begin.
-struct MemberElements {
-  std::vector<uint64_t> counts, places;
-  uint64_t total = 0;
-};
-
-inline MemberElements readElements(const RankExchange &exchange,
-                                   const CountedRows &rows,
-                                   const char *counts) {
-  const uint32_t size = exchange.channels().getSize(exchange.channel, true);
-  const std::vector<float> values =
-      exchange.rank.stream(exchange.stream)
-          .readValues(counts, size * rows.experts);
-  for (const float value : values)
-    exchange.rank.stream(exchange.stream)
-        .require(value >= 0 && value < 16777216.0F,
-                 "a number of rows is no whole number from 0 on");
-  MemberElements elements;
-  for (uint32_t member = 0; member < size; ++member) {
-    uint64_t number = 0;
-    for (size_t i = 0; i < rows.experts; ++i)
-      number += static_cast<uint64_t>(values[member * rows.experts + i]);
-    elements.places.push_back(elements.total);
-    elements.counts.push_back(number * rows.width);
-    elements.total += elements.counts.back();
-  }
-  return elements;
-}
-
+void send(const RankExchange &exchange, char *from, uint64_t bytes);
+void receive(const RankExchange &exchange, char *to, uint64_t bytes);
+void allReduce(const RankExchange &exchange, char *from, char *to,
+               uint64_t count, HcclDataType type, HcclReduceOp op);
+/// `count` elements are received.
+void reduceScatter(const RankExchange &exchange, char *from, char *to,
+                   uint64_t count, HcclDataType type, HcclReduceOp op);
+/// `count` elements are sent.
+void allGather(const RankExchange &exchange, char *from, char *to,
+               uint64_t count, HcclDataType type);
+/// The first member's input is everyone's output.
+void broadcast(const RankExchange &exchange, char *from, char *to,
+               uint64_t count, HcclDataType type, uint64_t bytes);
+/// Each member gets as many elements of the input.
+void allToAll(const RankExchange &exchange, char *from, char *to,
+              uint64_t count, HcclDataType type);
 /// HCCL takes counts from the host, so that it waits for those of the device.
-inline void allToAllV(const RankExchange &exchange, const CannTensor &from,
-                      const CannTensor &to, const CountedRows &rows,
-                      HcclDataType type) {
-  CannStream &stream = exchange.rank.stream(exchange.stream);
-  stream.begin("all_to_all_v", exchange.place);
-  stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(to), scalar(rows.fill));
-  if (exchange.isSkipped())
-    return;
-  const MemberElements sent = readElements(exchange, rows, rows.sendCounts),
-                       received =
-                           readElements(exchange, rows, rows.receiveCounts);
-  stream.require(sent.total <= static_cast<uint64_t>(count(from.dims)) &&
-                     received.total <= static_cast<uint64_t>(count(to.dims)),
-                 "there are more rows for a rank than it has room for");
-  exchange.check(
-      HcclAlltoAllV(from.data, sent.counts.data(), sent.places.data(), type,
-                    to.data, received.counts.data(), received.places.data(),
-                    type, exchange.collective(), exchange.getStream()),
-      "HcclAlltoAllV");
-}
+void allToAllV(const RankExchange &exchange, const CannTensor &from,
+               const CannTensor &to, const CountedRows &rows,
+               HcclDataType type);
 
 } // namespace mf_cann
 

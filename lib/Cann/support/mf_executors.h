@@ -12,26 +12,33 @@
 #include "mf_cann.h"
 #include <cstdlib>
 #include <tuple>
-#include <type_traits>
 
 namespace mf_cann {
 
-/// An operator with its arguments, which live as long.
+/// The second phase of an operator.
+using LaunchPhase = aclnnStatus (*)(void *, uint64_t, aclOpExecutor *,
+                                    aclrtStream);
+
+/// An operator with its arguments, which live as long. Not a template, since a
+/// program has hundreds of operators, and each one would be compiled anew.
 class CannExecutor {
 public:
   CannExecutor() = default;
   CannExecutor(const CannExecutor &) = delete;
   CannExecutor &operator=(const CannExecutor &) = delete;
-  ~CannExecutor() { aclDestroyAclOpExecutor(executor); }
+  ~CannExecutor() {
+    aclDestroyAclOpExecutor(executor);
+    for (const OwnedObject &argument : arguments)
+      if (argument.object)
+        argument.destroy(argument.object);
+  }
 
+  /// Runs the first phase of an operator.
   template <typename... Parameters, typename... Given>
-  aclnnStatus prepare(aclnnStatus (*phase)(Parameters...), Given &&...given) {
-    auto kept = std::make_shared<std::tuple<std::decay_t<Given>...>>(
-        std::forward<Given>(given)...);
-    arguments = kept;
-    return std::apply(
-        [&](auto &...each) { return phase(each..., &bytes, &executor); },
-        *kept);
+  aclnnStatus prepare(aclnnStatus (*phase)(Parameters...), Given &...given) {
+    const aclnnStatus status = phase(given..., &bytes, &executor);
+    arguments = {releaseObject(given)...};
+    return status;
   }
   /// False if CANN lets this one run only once.
   bool makeRepeatable() {
@@ -42,9 +49,7 @@ public:
   }
 
   uint64_t getWorkspaceBytes() const { return bytes; }
-  aclnnStatus run(aclnnStatus (*phase)(void *, uint64_t, aclOpExecutor *,
-                                       aclrtStream),
-                  void *workspace, aclrtStream stream) {
+  aclnnStatus run(LaunchPhase phase, void *workspace, aclrtStream stream) {
     // One that is not repeatable is freed by CANN.
     aclOpExecutor *running = executor;
     if (!isRepeatable)
@@ -53,7 +58,7 @@ public:
   }
 
 private:
-  std::shared_ptr<void> arguments;
+  std::vector<OwnedObject> arguments;
   aclOpExecutor *executor = nullptr;
   uint64_t bytes = 0;
   bool isRepeatable = false;

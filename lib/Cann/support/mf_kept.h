@@ -42,7 +42,9 @@ public:
     mf::step::KeptOperator run{microBatch, isForward, place, {}};
     for (const KeptOutput &each : made)
       if (const char *type = getTypeName(each.tensor.type)) {
-        mf::step::KeptTensor kept{each.name, type, each.tensor.dims, {}};
+        const Dims &dims = each.tensor.dims;
+        mf::step::KeptTensor kept{
+            each.name, type, {dims.begin(), dims.end()}, {}};
         kept.bytes.resize(static_cast<size_t>(count(each.tensor.dims) *
                                               getBytes(each.tensor.type)));
         if (!kept.bytes.empty())

@@ -63,8 +63,7 @@ public:
   /// operators need.
   template <typename... Parameters, typename... Given>
   void call(const char *function, aclnnStatus (*prepare)(Parameters...),
-            aclnnStatus (*run)(void *, uint64_t, aclOpExecutor *, aclrtStream),
-            Given &&...arguments);
+            LaunchPhase run, Given &&...arguments);
 
   /// Keeps what the kernel has made, if the rank keeps values.
   void tellMade(std::initializer_list<KeptOutput> made) const;
@@ -87,6 +86,12 @@ public:
   size_t countExecutors() const { return executors.size(); }
 
 private:
+  [[noreturn]] void failToPrepare(const char *function,
+                                  aclnnStatus status) const;
+  /// Keeps an operator that was prepared while the program asks, and runs it
+  /// otherwise.
+  void launch(const char *function, std::unique_ptr<CannExecutor> made,
+              CannExecutor *executor, LaunchPhase run);
   /// Fails while work is captured.
   void requireHost() const;
   std::string describe(const std::string &what) const {
@@ -241,180 +246,19 @@ private:
   size_t bufferBytes = 0;
 };
 
-//===----------------------------------------------------------------------===//
-// Streams
-//===----------------------------------------------------------------------===//
-
-inline CannTensor CannStream::makeScratch(const Dims &dims, aclDataType type) {
-  const size_t begin = scratchBytes;
-  const auto bytes = static_cast<size_t>(count(dims) * getBytes(type));
-  scratchBytes += getRoom(bytes);
-  if (scratchBytes > lentBytes)
-    throw std::runtime_error(describe(name) + ": needs " +
-                             std::to_string(scratchBytes) +
-                             " bytes for temporaries, but the plan has " +
-                             std::to_string(lentBytes));
-  return {lent + begin, type, dims, {}};
-}
-
-inline void CannStream::requireHost() const {
-  require(!rank.captures(), "the host reads a value in the middle, which "
-                            "cannot be captured; run without --capture");
-}
-
-inline CannTensor CannStream::getCausalMask() const {
-  return rank.getCausalMask();
-}
-
-inline float CannStream::getHostValue(const CannTensor &x) {
-  requireHost();
-  executors.noteVarying();
-  return rank.getHostValue(x.data);
-}
-
-inline std::vector<float> CannStream::readValues(const char *from,
-                                                 size_t number) const {
-  requireHost();
-  std::vector<float> values(number);
-  const size_t bytes = number * sizeof(float);
-  check(aclrtSynchronizeStream(handle), "aclrtSynchronizeStream");
-  check(
-      aclrtMemcpy(values.data(), bytes, from, bytes, ACL_MEMCPY_DEVICE_TO_HOST),
-      "aclrtMemcpy");
-  return values;
-}
-
-inline void CannStream::tellMade(std::initializer_list<KeptOutput> made) const {
-  if (rank.asks() || !*place || !rank.getKept().keeps())
-    return;
-  check(aclrtSynchronizeStream(handle), "aclrtSynchronizeStream");
-  rank.getKept().add(place, made);
-}
-
-inline bool CannStream::isSet(const CannTensor &flag) {
-  if (rank.asks())
-    return false;
-  auto known = flags.find(flag.data);
-  if (known != flags.end())
-    return known->second;
-  return flags[flag.data] = readValues(flag.data, 1).front() != 0;
-}
-
 template <typename... Parameters, typename... Given>
 void CannStream::call(const char *function,
-                      aclnnStatus (*prepare)(Parameters...),
-                      aclnnStatus (*run)(void *, uint64_t, aclOpExecutor *,
-                                         aclrtStream),
+                      aclnnStatus (*prepare)(Parameters...), LaunchPhase run,
                       Given &&...arguments) {
   std::unique_ptr<CannExecutor> made;
   CannExecutor *executor = executors.next();
   if (!executor) {
     made = std::make_unique<CannExecutor>();
     executor = made.get();
-    if (const aclnnStatus status =
-            made->prepare(prepare, std::forward<Given>(arguments)...))
-      fail(describe(std::string(function) + "GetWorkspaceSize"), status);
+    if (const aclnnStatus status = made->prepare(prepare, arguments...))
+      failToPrepare(function, status);
   }
-  const uint64_t bytes = executor->getWorkspaceBytes();
-  if (rank.asks()) {
-    const size_t needed = bytes ? getRoom(bytes) : 0;
-    if (needed > neededBytes) {
-      neededBytes = needed;
-      needyPlace = describe(function);
-    }
-    executors.keep(std::move(made));
-    return;
-  }
-  if (bytes > workspace.getSize())
-    throw std::runtime_error(
-        describe(function) + ": needs " + std::to_string(bytes) +
-        " bytes of workspace, but at the start it needed at most " +
-        std::to_string(workspace.getSize()));
-  if (const aclnnStatus status = executor->run(run, workspace.get(), handle))
-    fail(describe(function), status);
-}
-
-//===----------------------------------------------------------------------===//
-// Devices
-//===----------------------------------------------------------------------===//
-
-inline CannRank::CannRank(size_t arenaBytes, size_t hostBytes,
-                          size_t numStreams, size_t numEvents) {
-  check(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1),
-        "aclrtCtxSetSysParamOpt");
-  // The slack that CANN wants behind the last buffer.
-  arena.allocate(getRoom(arenaBytes), false, "the arena");
-  hostMemory.allocate(hostBytes, true, "the host memory");
-  std::memset(hostMemory.get(), 0, hostMemory.getSize());
-  for (size_t i = 0; i < numStreams; ++i)
-    streams.push_back(std::make_unique<CannStream>(*this));
-  events.resize(numEvents);
-  isInModel.resize(numEvents);
-  for (aclrtEvent &event : events)
-    check(aclrtCreateEventExWithFlag(&event, ACL_EVENT_SYNC),
-          "aclrtCreateEventExWithFlag");
-}
-
-inline CannRank::~CannRank() {
-  // After an error there may be work that uses what is freed here.
-  for (const std::unique_ptr<CannStream> &stream : streams)
-    aclrtSynchronizeStream(stream->get());
-  for (const aclrtEvent event : events)
-    aclrtDestroyEvent(event);
-  streams.clear();
-}
-
-inline size_t CannRank::getWorkspaceBytes() const {
-  size_t bytes = mask.getSize() + bufferBytes;
-  for (const std::unique_ptr<CannStream> &stream : streams)
-    bytes += stream->getNeededBytes();
-  return bytes;
-}
-
-inline void CannRank::failWithoutRoom(size_t needed, size_t room,
-                                      const char *whose) const {
-  std::string text = "operators and communicators need " +
-                     std::to_string(needed) + " bytes beside the arena of " +
-                     std::to_string(arena.getSize()) + ", but " + whose +
-                     std::to_string(room) + ": " +
-                     std::to_string(needed - room) + " are missing";
-  text += "; communicators: " + std::to_string(bufferBytes) +
-          "; the mask of causal attention: " + std::to_string(mask.getSize());
-  for (const std::unique_ptr<CannStream> &stream : streams)
-    if (const size_t bytes = stream->getNeededBytes())
-      text += "; " + stream->getNeedyPlace() + ": " + std::to_string(bytes);
-  throw std::runtime_error(
-      text + "; recompute or swap more, so that the arena is smaller");
-}
-
-inline void CannRank::allocateWorkspaces(int64_t room) {
-  const size_t needed = getWorkspaceBytes();
-  if (room >= 0 && needed > static_cast<size_t>(room))
-    failWithoutRoom(needed, static_cast<size_t>(room), "the plan leaves ");
-  // Only workspaces are still to be allocated.
-  const size_t allocated = bufferBytes + mask.getSize();
-  size_t free = 0, total = 0;
-  check(aclrtGetMemInfo(ACL_HBM_MEM, &free, &total), "aclrtGetMemInfo");
-  if (needed - allocated > free)
-    failWithoutRoom(needed, free + allocated, "the device has ");
-  for (const std::unique_ptr<CannStream> &stream : streams)
-    stream->allocateWorkspace();
-}
-
-/// CANN takes the mask of causal attention compressed: always as large.
-inline CannTensor CannRank::getCausalMask() {
-  constexpr int64_t size = 2048;
-  if (!mask.get()) {
-    mask.allocate(getRoom(size * size), false, "the causal mask");
-    std::vector<uint8_t> values(size * size);
-    for (size_t row = 0; row < size; ++row)
-      for (size_t column = row + 1; column < size; ++column)
-        values[row * size + column] = 1;
-    check(aclrtMemcpy(mask.get(), mask.getSize(), values.data(), values.size(),
-                      ACL_MEMCPY_HOST_TO_DEVICE),
-          "aclrtMemcpy");
-  }
-  return {mask.get(), ACL_BOOL, {size, size}, {}};
+  launch(function, std::move(made), executor, run);
 }
 
 } // namespace mf_cann

@@ -1,0 +1,145 @@
+//===- EmitLaunch.cpp - Launches of kernels -------------------------------===//
+
+#include "CannCalls.h"
+#include "ProgramText.h"
+#include "StepEmitter.h"
+#include "mf/Program/LocatedError.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mf::program;
+
+namespace mf::cann {
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// Statics have names in the program, by their offsets.
+static std::string getStaticName(const Static &buffer) {
+  return "at::" + getIdentifier(buffer.name);
+}
+
+void StepEmitter::emitNames() {
+  for (const Static &buffer : stage.statics)
+    text.addConstant(getIdentifier(buffer.name), buffer.offset);
+}
+
+std::string StepEmitter::getPlace(const Buffer &buffer, int64_t offset) const {
+  const Address &address = buffer.address;
+  const int64_t at = address.offset + offset;
+  if (buffer.kind == BufferKind::Static) {
+    const Static &target = stage.statics[buffer.index];
+    return llvm::formatv(
+        "rank.{0}({1}{2})", target.space == Space::Device ? "device" : "host",
+        getStaticName(target),
+        at == target.offset ? std::string()
+                            : " + " + std::to_string(at - target.offset));
+  }
+  auto behind = [&](const llvm::Twine &base) {
+    return at == 0 ? base.str() : (base + " + " + llvm::Twine(at)).str();
+  };
+  switch (address.base) {
+  case Base::Device:
+    return llvm::formatv("rank.device({0})", at);
+  case Base::Host:
+    return llvm::formatv("rank.host({0})", at);
+  case Base::HostFrame:
+    return behind("call.hostFrame");
+  case Base::Scratch:
+    return behind("call.scratch");
+  case Base::Argument:
+    return behind("call.arguments[" + llvm::Twine(address.number) + "]");
+  case Base::Frame:
+    return behind("call.frame[" + llvm::Twine(address.number) + "]");
+  }
+  llvm_unreachable("unknown base");
+}
+
+/// The function of the support header that makes a tensor of this type.
+static llvm::StringRef getTypeFunction(DType type) {
+  return type == DType::I1 ? "bits" : getName(type);
+}
+
+std::string StepEmitter::getTensor(const InstructionList &list,
+                                   const Operand &operand,
+                                   const TensorShape &shape) const {
+  return llvm::formatv("{0}({1}, {2})", getTypeFunction(shape.type),
+                       getPlace(list.buffers[operand.buffer], operand.offset),
+                       getList(shape.dims));
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// Operands in the order of the kernel's record; those that are left out are
+/// empty tensors, several of one name a list.
+std::string StepEmitter::getOperands(const InstructionList &list,
+                                     const Instruction &instruction,
+                                     const LaunchedKernel &kernel) const {
+  std::string operands;
+  size_t access = 0;
+  auto addAll = [&](llvm::ArrayRef<OperandSignature> signatures,
+                    llvm::ArrayRef<TensorShape> shapes) {
+    size_t shape = 0;
+    auto take = [&] {
+      return getTensor(list, instruction.accesses[access++].operand,
+                       shapes[shape++]);
+    };
+    for (const OperandSignature &signature : signatures) {
+      operands += ",\n      ";
+      if (signature.isVariadic) {
+        std::string tensors;
+        while (shape < shapes.size())
+          tensors += (tensors.empty() ? "" : ", ") + take();
+        operands += "{" + tensors + "}";
+      } else {
+        operands += shape < shapes.size() ? take() : "CannTensor()";
+      }
+    }
+  };
+  addAll(kernel.signature->inputs, kernel.spec.inputs);
+  addAll(kernel.signature->outputs, kernel.spec.outputs);
+  return operands;
+}
+
+static std::string getMending(llvm::StringRef kernel) {
+  if (kernel == "mfChain")
+    return "; lower the model with --for-cann";
+  return "; expected a kernel whose record in dialects/ascend has 'cann' or "
+         "'cannBody'";
+}
+
+llvm::Error StepEmitter::emitLaunch(const InstructionList &list,
+                                    const Instruction &instruction) {
+  const LaunchedKernel &kernel = program.kernels[instruction.index];
+  const CannCall *call = findCannCall(kernel.spec.name);
+  if (!call)
+    return llvm::make_error<LocatedError>(instruction.location,
+                                          "CANN has no counterpart of '" +
+                                              kernel.spec.name + "'" +
+                                              getMending(kernel.spec.name));
+  const Operand &last = instruction.accesses.back().operand;
+  llvm::Expected<std::string> workspace = getWorkspace(
+      instruction, kernel, getPlace(list.buffers[last.buffer], last.offset));
+  if (!workspace)
+    return workspace.takeError();
+  kernels.insert(kernel.spec.name);
+  os << llvm::formatv("  kernels::{0}(rank.stream({1}{2}), {3}", call->function,
+                      instruction.stream, *workspace, quote(instruction.cell))
+     << getOperands(list, instruction, kernel);
+  if (!kernel.signature->attributes.empty())
+    os << ",\n      "
+       << llvm::join(llvm::map_range(kernel.signature->attributes,
+                                     [&](const AttributeSignature &signature) {
+                                       return getAttribute(
+                                           signature, kernel.spec.attributes);
+                                     }),
+                     ", ");
+  os << ");\n";
+  return llvm::Error::success();
+}
+
+} // namespace mf::cann

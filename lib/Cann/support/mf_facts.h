@@ -1,0 +1,62 @@
+//===- mf_facts.h - What a program tells libmf-step -------------*- C++ -*-===//
+//
+// Programs have hundreds of statics. These functions take literals, so that a
+// line of a program is a call that compilers are soon done with.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_FACTS_H
+#define MF_FACTS_H
+
+#include "mf/Step/StepRun.h"
+#include <initializer_list>
+
+namespace mf_cann {
+
+using Sizes = std::initializer_list<int64_t>;
+using Names = std::initializer_list<const char *>;
+
+/// Adds a static to the last stage.
+inline void addStatic(mf::step::Facts &facts, const char *name,
+                      const char *role, const char *of, const char *tied,
+                      const char *type, Sizes dims, int64_t bytes, bool onHost,
+                      int64_t offset) {
+  facts.stages.back().push_back(
+      {name, role, of, tied, type, dims, bytes, onHost, offset, {}, {}, {}});
+}
+
+/// Tells the value that the last static has before the first step.
+inline void setInitial(mf::step::Facts &facts, int kind, double value,
+                       double scale, double amplitude,
+                       std::initializer_list<double> frequencies) {
+  facts.stages.back().back().initial = {kind, value, scale, amplitude,
+                                        frequencies};
+}
+
+/// Tells of which tensor the last static is a shard, and along which axes of
+/// the mesh each of its dimensions is shared out.
+inline void setSlice(mf::step::Facts &facts, Sizes dims,
+                     std::initializer_list<Names> axes) {
+  mf::step::StepBuffer &buffer = facts.stages.back().back();
+  buffer.sliceDims = dims;
+  for (const Names &ofDimension : axes)
+    buffer.sliceAxes.emplace_back(ofDimension.begin(), ofDimension.end());
+}
+
+inline void addChannel(mf::step::Facts &facts, const char *name,
+                       bool isTransfer, Names axes, Sizes stages,
+                       int64_t fromStage, int64_t toStage, const char *axis,
+                       int64_t step) {
+  facts.channels.push_back({name,
+                            isTransfer,
+                            {axes.begin(), axes.end()},
+                            stages,
+                            fromStage,
+                            toStage,
+                            axis,
+                            step});
+}
+
+} // namespace mf_cann
+
+#endif // MF_FACTS_H
