@@ -1,9 +1,10 @@
-//===- ConfigAttributes.cpp - Training configuration to attributes --------===//
+//===- ConfigAttributes.cpp - Attributes of the configuration -------------===//
 
 #include "passes/config/ConfigAttributes.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
-#include "mlir/IR/Builders.h"
+#include "passes/config/SettingAttributes.h"
+#include <functional>
 
 using namespace mf;
 using namespace mf::ir;
@@ -13,111 +14,135 @@ using mlir::Builder;
 using mlir::MLIRContext;
 
 //===----------------------------------------------------------------------===//
-// Settings
+// Attributes that passes turn back into the configuration
 //===----------------------------------------------------------------------===//
 
-static Attribute getCounts(Builder &builder,
-                           llvm::ArrayRef<LayerCount> counts) {
-  llvm::SmallVector<Attribute> items;
-  for (const LayerCount &count : counts)
-    items.push_back(count.isBool
-                        ? Attribute(builder.getBoolAttr(count.value != 0))
-                        : builder.getI64IntegerAttr(count.value));
-  return builder.getArrayAttr(items);
+namespace {
+
+/// A value of a configuration and the parameter of an attribute that holds it.
+/// `value` is a member, or a function that returns a reference to the value;
+/// `get` is the attribute's getter.
+template <auto value, auto get> struct SettingParameter {};
+
+/// The parameters of an attribute in its order.
+template <typename... Parameters> struct ParameterList {};
+
+using Recompute = RecomputeConfig;
+using RecomputeAttr = RecomputeConfigAttr;
+using RecomputeParameters = ParameterList<
+    SettingParameter<&Recompute::recompute, &RecomputeAttr::getRecompute>,
+    SettingParameter<&Recompute::selectRecompute, &RecomputeAttr::getSelect>,
+    SettingParameter<&Recompute::selectCommRecompute,
+                     &RecomputeAttr::getSelectComm>,
+    SettingParameter<&passes::KeptOperators::get,
+                     &RecomputeAttr::getSelectExclude>,
+    SettingParameter<&Recompute::selectCommRecomputeExclude,
+                     &RecomputeAttr::getSelectCommExclude>,
+    SettingParameter<&Recompute::parallelOptimizerCommRecompute,
+                     &RecomputeAttr::getParallelOptimizerComm>,
+    SettingParameter<&Recompute::mpCommRecompute, &RecomputeAttr::getMpComm>,
+    SettingParameter<&Recompute::recomputeSliceActivation,
+                     &RecomputeAttr::getSliceActivation>>;
+
+using SwapParameters = ParameterList<
+    SettingParameter<&SwapConfig::swap, &SwapConfigAttr::getSwap>,
+    SettingParameter<&SwapConfig::defaultPrefetch,
+                     &SwapConfigAttr::getDefaultPrefetch>,
+    SettingParameter<&SwapConfig::layerSwap, &SwapConfigAttr::getLayerSwap>,
+    SettingParameter<&SwapConfig::opSwap, &SwapConfigAttr::getOpSwap>>;
+
+} // namespace
+
+template <typename Attr, typename Config, auto... values, auto... gets>
+static Attr toAttribute(Builder &builder, Config config,
+                        ParameterList<SettingParameter<values, gets>...>) {
+  return Attr::get(
+      builder.getContext(),
+      passes::toParameter(builder, std::invoke(values, config))...);
 }
 
-static Attribute getSelection(Builder &builder,
-                              const LayerSelection &selection) {
-  switch (selection.kind) {
-  case LayerSelection::Kind::Bool:
-    return builder.getBoolAttr(selection.flag);
-  case LayerSelection::Kind::Names:
-    return builder.getBoolAttr(true);
-  case LayerSelection::Kind::Counts:
-    return getCounts(builder, selection.counts);
-  case LayerSelection::Kind::Numbers:
-    return builder.getDenseI64ArrayAttr(selection.numbers);
-  case LayerSelection::Kind::Table:
-    break;
+template <typename Attr, typename Config, auto... values, auto... gets>
+static void fromAttribute(Attr attribute, Config &config,
+                          ParameterList<SettingParameter<values, gets>...>) {
+  (passes::fromParameter((attribute.*gets)(), std::invoke(values, config)),
+   ...);
+}
+
+mf::Location passes::getKeyLocation(TrainingAttr training,
+                                    llvm::StringRef key) {
+  mlir::DictionaryAttr locations = training.getLocations();
+  return fromPlace(locations ? locations.get(key) : Attribute());
+}
+
+RecomputeConfig passes::getRecomputeConfig(TrainingAttr training) {
+  TrainingConfig config;
+  fromAttribute(training.getRecompute(), config.recompute,
+                RecomputeParameters());
+  for (const KnownKey &key : recomputeSection.keys) {
+    const KeyField field = key.field(config);
+    if (auto *const *setting = std::get_if<LayerSetting *>(&field)) {
+      (*setting)->location = getKeyLocation(training, key.name);
+      if ((*setting)->kind == LayerSetting::Kind::Selection)
+        (*setting)->selection.location = (*setting)->location;
+    }
   }
-  llvm::SmallVector<Attribute> rows;
-  for (const LayerCountRow &row : selection.table)
-    rows.push_back(row.whole ? Attribute(builder.getBoolAttr(*row.whole))
-                             : getCounts(builder, row.counts));
-  return builder.getArrayAttr(rows);
+  return config.recompute;
 }
 
-static Attribute getLocationAttr(MLIRContext *context,
-                                 const Location &location) {
-  if (!location.isKnown())
-    return {};
-  return passes::getLocation(context, location);
+SwapConfig passes::getSwapConfig(TrainingAttr training) {
+  SwapConfig config;
+  fromAttribute(training.getSwap(), config, SwapParameters());
+  config.location = getKeyLocation(training, "swap");
+  config.prefetchLocation = getKeyLocation(training, "default_prefetch");
+  return config;
 }
 
-static Attribute getSetting(Builder &builder, const LayerSetting &setting) {
-  if (setting.kind == LayerSetting::Kind::Selection)
-    return getSelection(builder, setting.selection);
-  llvm::SmallVector<Attribute> patterns;
-  for (const LayerSetting::Pattern &pattern : setting.patterns)
-    patterns.push_back(PatternAttr::get(
-        builder.getContext(), builder.getStringAttr(pattern.text),
-        getSelection(builder, pattern.layers),
-        getLocationAttr(builder.getContext(), pattern.location)));
-  return builder.getArrayAttr(patterns);
+StageOffset passes::getStageOffset(TrainingAttr training) {
+  StageOffset offset;
+  fromParameter(training.getParallel().getOffset(), offset);
+  offset.location = getKeyLocation(training, "offset");
+  return offset;
 }
 
-//===----------------------------------------------------------------------===//
-// Swap
-//===----------------------------------------------------------------------===//
-
-static ArrayAttr getEntries(Builder &builder,
-                            llvm::ArrayRef<SwapEntry> entries) {
-  llvm::SmallVector<Attribute> items;
-  for (const SwapEntry &entry : entries)
-    items.push_back(SwapEntryAttr::get(
-        builder.getContext(), entry.prefetch,
-        entry.allLayers ? Attribute(builder.getBoolAttr(true))
-        : entry.countsLayers
-            ? Attribute(builder.getDenseI64ArrayAttr(entry.layers))
-            : builder.getI64ArrayAttr(entry.layers),
-        getLocationAttr(builder.getContext(), entry.location)));
-  return builder.getArrayAttr(items);
+static FusionsAttr toFusions(MLIRContext *context, const FusionConfig &config) {
+  return FusionsAttr::get(context, config.rotary.isOn, config.swiglu.isOn,
+                          config.groupMatmuls.isOn, config.permuteTokens.isOn,
+                          config.route.isOn);
 }
 
-static SwapConfigAttr getSwap(Builder &builder, const SwapConfig &config) {
-  ArrayAttr layerSwap, opSwap;
-  if (config.layerSwap)
-    layerSwap = getEntries(builder, *config.layerSwap);
-  if (config.opSwap) {
-    llvm::SmallVector<Attribute> items;
-    for (const SwapConfig::OperatorSwap &swap : *config.opSwap)
-      items.push_back(OpSwapAttr::get(
-          builder.getContext(), builder.getStringAttr(swap.pattern),
-          getEntries(builder, swap.entries),
-          getLocationAttr(builder.getContext(), swap.location)));
-    opSwap = builder.getArrayAttr(items);
-  }
-  return SwapConfigAttr::get(builder.getContext(), config.swap,
-                             config.defaultPrefetch, layerSwap, opSwap);
+/// Sets a switch of the YAML. It has the name and the place of the last of
+/// `keys` that the YAML has.
+static void setSwitch(FusionSwitch &fusion, bool isOn, TrainingAttr training,
+                      std::initializer_list<llvm::StringLiteral> keys) {
+  fusion.isOn = isOn;
+  for (llvm::StringRef key : keys)
+    if (Location place = passes::getKeyLocation(training, key);
+        place.isKnown()) {
+      fusion.key = key;
+      fusion.location = place;
+    }
+}
+
+FusionConfig passes::getFusionConfig(TrainingAttr training) {
+  FusionsAttr fusions = training.getFusions();
+  if (!fusions)
+    fusions = toFusions(training.getContext(), FusionConfig());
+  FusionConfig config;
+  setSwitch(config.rotary, fusions.getRotary(), training,
+            {"use_fused_rope", "apply_rope_fusion"});
+  setSwitch(config.swiglu, fusions.getSwiglu(), training,
+            {"use_fused_swiglu", "bias_swiglu_fusion", "hidden_act"});
+  setSwitch(config.groupMatmuls, fusions.getGroupMatmuls(), training,
+            {"use_gmm", "moe_grouped_gemm"});
+  setSwitch(config.permuteTokens, fusions.getPermuteTokens(), training,
+            {"use_fused_ops_permute", "moe_permute_fusion"});
+  setSwitch(config.route, fusions.getRoute(), training,
+            {"use_fused_ops_topkrouter"});
+  return config;
 }
 
 //===----------------------------------------------------------------------===//
-// Offset
-//===----------------------------------------------------------------------===//
-
-static Attribute getOffset(Builder &builder, const StageOffset &offset) {
-  if (offset.kind == StageOffset::Kind::Scalar)
-    return builder.getI64IntegerAttr(offset.rows[0][0]);
-  llvm::SmallVector<Attribute> rows;
-  for (llvm::ArrayRef<int64_t> row : offset.rows)
-    rows.push_back(builder.getI64ArrayAttr(row));
-  return offset.kind == StageOffset::Kind::PerStage
-             ? rows.front()
-             : Attribute(builder.getArrayAttr(rows));
-}
-
-//===----------------------------------------------------------------------===//
-// Training
+// The training attribute
 //===----------------------------------------------------------------------===//
 
 /// Returns the value as an attribute; null if the YAML does not have it.
@@ -168,29 +193,6 @@ static LrScheduleAttr getLrSchedule(Builder &builder,
                              parameters.getDictionary(builder.getContext()));
 }
 
-/// Returns excluded patterns, or name parts of operators whose results
-/// recomputed cells keep.
-static Attribute getExcluded(Builder &builder, const RecomputeConfig &config) {
-  if (config.keptOperators.empty())
-    return getSetting(builder, config.selectRecomputeExclude);
-  llvm::SmallVector<llvm::StringRef> names(config.keptOperators.begin(),
-                                           config.keptOperators.end());
-  return builder.getDictionaryAttr(
-      builder.getNamedAttr("operators", builder.getStrArrayAttr(names)));
-}
-
-static RecomputeConfigAttr getRecompute(Builder &builder,
-                                        const RecomputeConfig &config) {
-  return RecomputeConfigAttr::get(
-      builder.getContext(), getSetting(builder, config.recompute),
-      getSetting(builder, config.selectRecompute),
-      getSetting(builder, config.selectCommRecompute),
-      getExcluded(builder, config),
-      getSetting(builder, config.selectCommRecomputeExclude),
-      config.parallelOptimizerCommRecompute, config.mpCommRecompute,
-      config.recomputeSliceActivation);
-}
-
 /// Returns the places of settings that have no attribute with a place.
 static mlir::DictionaryAttr getLocations(Builder &builder,
                                          const TrainingConfig &config,
@@ -198,7 +200,7 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
                                          const FusionConfig &fusions) {
   llvm::SmallVector<mlir::NamedAttribute> locations;
   auto add = [&](llvm::StringRef key, const Location &location) {
-    if (Attribute place = getLocationAttr(builder.getContext(), location))
+    if (Attribute place = passes::toPlace(builder.getContext(), location))
       locations.push_back(builder.getNamedAttr(key, place));
   };
   add("offset", options.offset.location);
@@ -246,7 +248,7 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
   bool sharesSamples = ranks.dataParallel > 1;
   return ParallelAttr::getChecked(
       emitError, context, options.pipelineStages, options.interleave,
-      batch.getPasses(), getOffset(builder, options.offset),
+      batch.getPasses(), passes::toParameter(builder, options.offset),
       parallel.gradientAggregationGroup, schedule, parallel.seqSplitNum,
       ranks.sequenceParallel, algorithm,
       getOptimizerShard(context, parallel, hasReplicas),
@@ -258,19 +260,8 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
 /// Returns null if all switches have their default values.
 static FusionsAttr getFusions(MLIRContext *context,
                               const FusionConfig &fusions) {
-  auto get = [&](const FusionConfig &config) {
-    return FusionsAttr::get(context, config.rotary.isOn, config.swiglu.isOn,
-                            config.groupMatmuls.isOn, config.permuteTokens.isOn,
-                            config.route.isOn);
-  };
-  FusionsAttr result = get(fusions);
-  return result == get(FusionConfig()) ? FusionsAttr() : result;
-}
-
-static ArrayAttr getTexts(Builder &builder,
-                          const std::vector<std::string> &texts) {
-  llvm::SmallVector<llvm::StringRef> views(texts.begin(), texts.end());
-  return builder.getStrArrayAttr(views);
+  FusionsAttr result = toFusions(context, fusions);
+  return result == toFusions(context, FusionConfig()) ? FusionsAttr() : result;
 }
 
 static MuonAttr getMuon(Builder &builder, const MuonConfig &config) {
@@ -284,7 +275,7 @@ static MuonAttr getMuon(Builder &builder, const MuonConfig &config) {
       builder.getContext(), llvm::APFloat(config.momentum), config.nesterov,
       llvm::APFloat(config.matchedAdamWRms), llvm::APFloat(config.eps),
       builder.getArrayAttr(coefficients),
-      getTexts(builder, config.adamwInclude), config.spreadsWeights);
+      passes::toParameter(builder, config.adamwInclude), config.spreadsWeights);
 }
 
 static CameAttr getCame(MLIRContext *context, const CameConfig &config) {
@@ -312,7 +303,7 @@ TrainingAttr passes::getTrainingAttr(
         context, source.average->interleaveStep, source.average->fusedNum,
         llvm::APFloat(source.average->emaAlpha), source.average->sums);
   auto getPatterns = [&](const std::vector<std::string> &patterns) {
-    return patterns.empty() ? ArrayAttr() : getTexts(builder, patterns);
+    return patterns.empty() ? ArrayAttr() : toParameter(builder, patterns);
   };
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),
@@ -342,9 +333,12 @@ TrainingAttr passes::getTrainingAttr(
   if (scale.followsOverflows())
     scaleUpdate = LossScaleUpdateAttr::get(context, scale.factor, scale.window);
   return TrainingAttr::get(
-      context, parallel, getRecompute(builder, config.recompute),
-      getSwap(builder, config.swap), optimizer, getLrSchedule(builder, config),
-      clipping, llvm::APFloat(scale.value), scaleUpdate,
+      context, parallel,
+      toAttribute<RecomputeConfigAttr>(builder, config.recompute,
+                                       RecomputeParameters()),
+      toAttribute<SwapConfigAttr>(builder, config.swap, SwapParameters()),
+      optimizer, getLrSchedule(builder, config), clipping,
+      llvm::APFloat(scale.value), scaleUpdate,
       config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0,
       balance, dropRate, getFusions(context, fusions),
       config.context.graphKernelFusion, config.chunkLossNum,

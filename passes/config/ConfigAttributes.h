@@ -32,6 +32,9 @@ getTrainingAttr(EmitError emitError, mlir::MLIRContext *context,
                 int64_t rowBlocks, const FusionConfig &fusions,
                 llvm::StringRef schedule, bool hasReplicas);
 
+/// Returns the place of `key` in the YAML, if the `training` attribute has it.
+Location getKeyLocation(ir::TrainingAttr training, llvm::StringRef key);
+
 /// Returns the recompute_config that a `training` attribute contains.
 RecomputeConfig getRecomputeConfig(ir::TrainingAttr training);
 

@@ -1,0 +1,262 @@
+//===- SettingAttributes.cpp - Values of settings as attributes -----------===//
+
+#include "passes/config/SettingAttributes.h"
+#include "passes/config/ConfigAttributes.h"
+
+using namespace mf;
+using namespace mf::ir;
+using llvm::cast;
+using llvm::dyn_cast;
+using llvm::dyn_cast_or_null;
+using llvm::isa;
+using mlir::ArrayAttr;
+using mlir::Attribute;
+using mlir::BoolAttr;
+using mlir::Builder;
+using mlir::IntegerAttr;
+
+//===----------------------------------------------------------------------===//
+// Places and texts
+//===----------------------------------------------------------------------===//
+
+Attribute passes::toPlace(mlir::MLIRContext *context,
+                          const Location &location) {
+  return location.isKnown() ? Attribute(getLocation(context, location))
+                            : Attribute();
+}
+
+mf::Location passes::fromPlace(Attribute place) {
+  mf::Location location;
+  if (auto file = dyn_cast_or_null<mlir::FileLineColLoc>(place)) {
+    location.file = file.getFilename().str();
+    location.line = file.getLine();
+    location.column = file.getColumn();
+  }
+  return location;
+}
+
+ArrayAttr passes::toParameter(Builder &builder,
+                              const std::vector<std::string> &texts) {
+  llvm::SmallVector<llvm::StringRef> views(texts.begin(), texts.end());
+  return builder.getStrArrayAttr(views);
+}
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+static Attribute toCounts(Builder &builder, llvm::ArrayRef<LayerCount> counts) {
+  llvm::SmallVector<Attribute> items;
+  for (const LayerCount &count : counts)
+    items.push_back(count.isBool
+                        ? Attribute(builder.getBoolAttr(count.value != 0))
+                        : builder.getI64IntegerAttr(count.value));
+  return builder.getArrayAttr(items);
+}
+
+static std::vector<LayerCount> fromCounts(ArrayAttr items) {
+  std::vector<LayerCount> counts;
+  for (Attribute item : items)
+    if (auto flag = dyn_cast<BoolAttr>(item))
+      counts.push_back(LayerCount::fromBool(flag.getValue()));
+    else
+      counts.push_back(LayerCount::fromInt(cast<IntegerAttr>(item).getInt()));
+  return counts;
+}
+
+static Attribute toSelection(Builder &builder,
+                             const LayerSelection &selection) {
+  switch (selection.kind) {
+  case LayerSelection::Kind::Bool:
+    return builder.getBoolAttr(selection.flag);
+  case LayerSelection::Kind::Names:
+    return builder.getBoolAttr(true);
+  case LayerSelection::Kind::Counts:
+    return toCounts(builder, selection.counts);
+  case LayerSelection::Kind::Numbers:
+    return builder.getDenseI64ArrayAttr(selection.numbers);
+  case LayerSelection::Kind::Table:
+    break;
+  }
+  llvm::SmallVector<Attribute> rows;
+  for (const LayerCountRow &row : selection.table)
+    rows.push_back(row.whole ? Attribute(builder.getBoolAttr(*row.whole))
+                             : toCounts(builder, row.counts));
+  return builder.getArrayAttr(rows);
+}
+
+static LayerSelection fromSelection(Attribute attribute) {
+  if (auto flag = dyn_cast<BoolAttr>(attribute))
+    return LayerSelection::fromBool(flag.getValue());
+  LayerSelection selection;
+  if (auto numbers = dyn_cast<mlir::DenseI64ArrayAttr>(attribute)) {
+    selection.kind = LayerSelection::Kind::Numbers;
+    selection.numbers = std::vector<int64_t>(numbers.asArrayRef());
+    return selection;
+  }
+  auto items = cast<ArrayAttr>(attribute);
+  if (llvm::none_of(items, llvm::IsaPred<ArrayAttr>)) {
+    selection.kind = LayerSelection::Kind::Counts;
+    selection.counts = fromCounts(items);
+    return selection;
+  }
+  selection.kind = LayerSelection::Kind::Table;
+  for (Attribute item : items) {
+    LayerCountRow &row = selection.table.emplace_back();
+    if (auto flag = dyn_cast<BoolAttr>(item))
+      row.whole = flag.getValue();
+    else
+      row.counts = fromCounts(cast<ArrayAttr>(item));
+  }
+  return selection;
+}
+
+Attribute passes::toParameter(Builder &builder, const LayerSetting &setting) {
+  if (setting.kind == LayerSetting::Kind::Selection)
+    return toSelection(builder, setting.selection);
+  llvm::SmallVector<Attribute> patterns;
+  for (const LayerSetting::Pattern &pattern : setting.patterns)
+    patterns.push_back(PatternAttr::get(
+        builder.getContext(), builder.getStringAttr(pattern.text),
+        toSelection(builder, pattern.layers),
+        toPlace(builder.getContext(), pattern.location)));
+  return builder.getArrayAttr(patterns);
+}
+
+void passes::fromParameter(Attribute parameter, LayerSetting &setting) {
+  auto items = dyn_cast<ArrayAttr>(parameter);
+  if (!items || items.empty() || !isa<PatternAttr>(items[0])) {
+    setting.selection = fromSelection(parameter);
+    return;
+  }
+  setting.kind = LayerSetting::Kind::PatternMap;
+  for (auto pattern : items.getAsRange<PatternAttr>()) {
+    LayerSelection layers = fromSelection(pattern.getSetting());
+    layers.location = fromPlace(pattern.getLocation());
+    setting.patterns.push_back(
+        {pattern.getPattern().str(), layers, layers.location});
+  }
+}
+
+Attribute passes::toParameter(Builder &builder, const KeptOperators &kept) {
+  if (kept.names.empty())
+    return toParameter(builder, kept.patterns);
+  return builder.getDictionaryAttr(
+      builder.getNamedAttr("operators", toParameter(builder, kept.names)));
+}
+
+void passes::fromParameter(Attribute parameter, KeptOperators kept) {
+  auto names = dyn_cast<mlir::DictionaryAttr>(parameter);
+  if (!names)
+    return fromParameter(parameter, kept.patterns);
+  for (auto name :
+       cast<ArrayAttr>(names.get("operators")).getAsRange<mlir::StringAttr>())
+    kept.names.push_back(name.str());
+}
+
+//===----------------------------------------------------------------------===//
+// Swap
+//===----------------------------------------------------------------------===//
+
+static ArrayAttr toEntries(Builder &builder,
+                           llvm::ArrayRef<SwapEntry> entries) {
+  llvm::SmallVector<Attribute> items;
+  for (const SwapEntry &entry : entries)
+    items.push_back(SwapEntryAttr::get(
+        builder.getContext(), entry.prefetch,
+        entry.allLayers ? Attribute(builder.getBoolAttr(true))
+        : entry.countsLayers
+            ? Attribute(builder.getDenseI64ArrayAttr(entry.layers))
+            : builder.getI64ArrayAttr(entry.layers),
+        passes::toPlace(builder.getContext(), entry.location)));
+  return builder.getArrayAttr(items);
+}
+
+static std::vector<int64_t> fromNumbers(Attribute attribute) {
+  std::vector<int64_t> numbers;
+  for (auto number : cast<ArrayAttr>(attribute).getAsRange<IntegerAttr>())
+    numbers.push_back(number.getInt());
+  return numbers;
+}
+
+static std::vector<SwapEntry> fromEntries(ArrayAttr attribute) {
+  std::vector<SwapEntry> entries;
+  for (auto item : attribute.getAsRange<SwapEntryAttr>()) {
+    SwapEntry &entry = entries.emplace_back();
+    entry.prefetch = item.getPrefetch();
+    entry.location = passes::fromPlace(item.getLocation());
+    if (auto flag = dyn_cast<BoolAttr>(item.getLayers()))
+      entry.allLayers = flag.getValue();
+    else if (auto numbers =
+                 dyn_cast<mlir::DenseI64ArrayAttr>(item.getLayers())) {
+      entry.countsLayers = true;
+      entry.layers = std::vector<int64_t>(numbers.asArrayRef());
+    } else
+      entry.layers = fromNumbers(item.getLayers());
+  }
+  return entries;
+}
+
+ArrayAttr passes::toParameter(Builder &builder, const SwapEntries &entries) {
+  return entries ? toEntries(builder, *entries) : ArrayAttr();
+}
+
+void passes::fromParameter(ArrayAttr parameter, SwapEntries &entries) {
+  if (parameter)
+    entries = fromEntries(parameter);
+}
+
+ArrayAttr passes::toParameter(Builder &builder, const OperatorSwaps &swaps) {
+  if (!swaps)
+    return {};
+  llvm::SmallVector<Attribute> items;
+  for (const SwapConfig::OperatorSwap &swap : *swaps)
+    items.push_back(OpSwapAttr::get(
+        builder.getContext(), builder.getStringAttr(swap.pattern),
+        toEntries(builder, swap.entries),
+        toPlace(builder.getContext(), swap.location)));
+  return builder.getArrayAttr(items);
+}
+
+void passes::fromParameter(ArrayAttr parameter, OperatorSwaps &swaps) {
+  if (!parameter)
+    return;
+  swaps.emplace();
+  for (auto swap : parameter.getAsRange<OpSwapAttr>())
+    swaps->push_back({swap.getPattern().str(), fromEntries(swap.getEntries()),
+                      fromPlace(swap.getLocation())});
+}
+
+//===----------------------------------------------------------------------===//
+// Offset
+//===----------------------------------------------------------------------===//
+
+Attribute passes::toParameter(Builder &builder, const StageOffset &offset) {
+  if (offset.kind == StageOffset::Kind::Scalar)
+    return builder.getI64IntegerAttr(offset.rows[0][0]);
+  llvm::SmallVector<Attribute> rows;
+  for (llvm::ArrayRef<int64_t> row : offset.rows)
+    rows.push_back(builder.getI64ArrayAttr(row));
+  return offset.kind == StageOffset::Kind::PerStage
+             ? rows.front()
+             : Attribute(builder.getArrayAttr(rows));
+}
+
+void passes::fromParameter(Attribute parameter, StageOffset &offset) {
+  if (!parameter)
+    return;
+  if (auto number = dyn_cast<IntegerAttr>(parameter)) {
+    offset.rows = {{number.getInt()}};
+    return;
+  }
+  auto items = cast<ArrayAttr>(parameter);
+  offset.rows.clear();
+  offset.kind = StageOffset::Kind::PerStage;
+  if (items.empty() || !isa<ArrayAttr>(items[0])) {
+    offset.rows.push_back(fromNumbers(items));
+    return;
+  }
+  offset.kind = StageOffset::Kind::PerMiniStage;
+  for (Attribute row : items)
+    offset.rows.push_back(fromNumbers(row));
+}
