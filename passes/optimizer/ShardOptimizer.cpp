@@ -256,8 +256,8 @@ LogicalResult OptimizerSharder::check(ArrayRef<UsedParameter> parameters,
                                       ArrayRef<StorageDecision> decisions) {
   for (auto [parameter, decision] : llvm::zip_equal(parameters, decisions))
     if (decision.isError)
-      return model.lookupSymbol<ParamOp>(parameter.name).emitOpError()
-             << "cannot be shared out over ["
+      return model.lookupSymbol<ParamOp>(parameter.name).emitError()
+             << "'" << parameter.name << "' cannot be shared out over ["
              << llvm::join(*parameter.sharing, ", ") << "]: " << decision.reason
              << "; choose fewer ranks to share parameters out";
   return success();

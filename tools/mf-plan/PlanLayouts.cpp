@@ -6,6 +6,7 @@
 #include "PlanTraining.h"
 #include "TrainingReport.h"
 #include "tools/terminal/ProgressLine.h"
+#include <cstdlib>
 
 using namespace mf::planner;
 using llvm::Error;
@@ -15,6 +16,10 @@ using llvm::StringRef;
 namespace mf::tools {
 
 Error planLayouts(const PlanOptions &options, const std::atomic<bool> &stop) {
+  // In a YAML of the dynamic graph the number of data-parallel ranks follows
+  // from the environment's RANK_SIZE.
+  setenv("RANK_SIZE", std::to_string(options.devices).c_str(),
+         /*overwrite=*/1);
   Expected<PlanRequest> request = makeRequest(options);
   if (!request)
     return request.takeError();

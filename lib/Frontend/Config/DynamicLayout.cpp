@@ -239,7 +239,9 @@ static void countMicroBatches(const Node &root, DynamicLayout &layout,
                    "The product of data_parallel and local_batch_size exceeds "
                    "global_batch_size, data_parallel " +
                        llvm::Twine(layout.data) + " * local_batch_size " +
-                       llvm::Twine(local) + " > " + llvm::Twine(global));
+                       llvm::Twine(local) + " > " + llvm::Twine(global) +
+                       "; raise it to a multiple of " + llvm::Twine(unit) +
+                       " or start fewer ranks");
     layout.microBatches = 1;
   } else if (const int64_t rest = global % unit) {
     training.warn("global_batch_size",

@@ -330,7 +330,11 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   spec.ranks = resolveRanks(config, diagnostics);
   if (config.parallel.vocabEmbDp)
     spec.tableCut = spec.headCut = VocabularyCut::None;
-  SpecReader reader(config.model.config, "model_config", diagnostics);
+  // A YAML of the dynamic graph, whose loss is always local, has no
+  // model_config.
+  SpecReader reader(config.model.config,
+                    config.wrapper.hasLocalLoss ? "model" : "model_config",
+                    diagnostics);
   // The key changes how a layer runs, not its result: mf-read-config reads it.
   reader.markRead({"fine_grain_interleave"});
   reader.markRead({"pet_config"});

@@ -124,8 +124,9 @@ private:
 
   /// If nothing is cut, there are no rows to distribute.
   void addSequence(DeviceLayout layout) {
-    // Experts require that rows are distributed.
-    if (layout.modelParallel == 1 || rules.experts <= 1)
+    // Experts and the dynamic graph require that rows are distributed.
+    if (layout.modelParallel == 1 ||
+        (rules.experts <= 1 && !rules.alwaysShards))
       addSharding(layout);
     layout.sequenceParallel = true;
     const int64_t rowParts = layout.modelParallel * layout.contextParallel;
@@ -136,7 +137,7 @@ private:
   void addSharding(DeviceLayout layout) {
     layout.optimizerSharding = rules.optimizerSharding;
     layouts.push_back(layout);
-    if (layout.getReplicas() == 1)
+    if (layout.getReplicas() == 1 || rules.alwaysShards)
       return;
     layout.optimizerSharding = !rules.optimizerSharding;
     layouts.push_back(layout);

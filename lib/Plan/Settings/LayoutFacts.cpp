@@ -28,9 +28,12 @@ double LayoutFacts::getLeastBytes(const DeviceLayout &layout) const {
   const auto gradient = static_cast<double>(accumulates ? gradientBytes : 0);
   if (!layout.optimizerSharding)
     return own * (bytes + gradient);
+  const bool keepsWhole =
+      accumulates && !(sharesByMicroBatch && layout.stages == 1);
   const auto gathered = static_cast<double>(
-      accumulates && layout.getReplicas() > 1 ? gatheredBytes : 0);
-  return sharded * bytes + (shardsGradients ? sharded : own) * gradient +
+      keepsWhole && layout.getReplicas() > 1 ? gatheredBytes : 0);
+  const bool scatters = shardsGradients || !keepsWhole;
+  return sharded * bytes + (scatters ? sharded : own) * gradient +
          std::max(0.0, own - sharded) * gathered;
 }
 
@@ -91,6 +94,10 @@ static void readModel(const TrainingConfig &config, const ModelSpec &spec,
     facts.stateBytes = 0;
   facts.gradientBytes = facts.parameterBytes;
   facts.shardsGradients = config.parallel.optimizerLevel > 1;
+  // The dynamic graph always shares parameters out, and on one stage in each
+  // micro-batch.
+  facts.sharesByMicroBatch = rules.alwaysShards =
+      config.parallel.fullySharded.has_value();
   if (config.parallel.optimizerLevel < 3)
     facts.gatheredBytes =
         std::min(facts.parameterBytes, getBytes(spec.computeType));
@@ -106,7 +113,8 @@ static DeviceLayout readGiven(const TrainingConfig &config,
   given.expertParallel = ranks.expertParallel;
   given.stages = ranks.pipelineStages;
   given.sequenceParallel = ranks.sequenceParallel;
-  given.optimizerSharding = config.parallel.enableParallelOptimizer;
+  given.optimizerSharding = config.parallel.enableParallelOptimizer ||
+                            config.parallel.fullySharded.has_value();
   given.passes = batch.getPasses();
   given.batchSize = batch.batchSize;
   return given;

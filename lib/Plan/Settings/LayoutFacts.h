@@ -31,6 +31,9 @@ struct LayoutFacts {
   int64_t gradientBytes = 0, gatheredBytes = 0;
   /// True if the sums of gradients are sharded like the optimizer.
   bool shardsGradients = false;
+  /// On one stage gradients are scattered, and gathered parameters dropped, in
+  /// each pass.
+  bool sharesByMicroBatch = false;
   /// The peak of a device's cube.
   double peakFlopsPerSecond = 0;
 

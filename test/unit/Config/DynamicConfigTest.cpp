@@ -158,7 +158,8 @@ TEST_F(DynamicConfigTest, CountsMicroBatchesDownwards) {
   yaml.training = "{local_batch_size: 2, global_batch_size: 7}";
   read(yaml.print(), 16);
   EXPECT_TRUE(says("The product of data_parallel and local_batch_size exceeds "
-                   "global_batch_size, "));
+                   "global_batch_size, data_parallel 4 * local_batch_size 2 > "
+                   "7; raise it to a multiple of 8 or start fewer ranks"));
   yaml.training = "{local_batch_size: 0}";
   read(yaml.print(), 16);
   EXPECT_TRUE(says("training.local_batch_size in config must be positive"));

@@ -84,6 +84,9 @@ struct LayoutRules {
   /// The YAML's setting, which is used for layouts in which it makes no
   /// difference.
   bool optimizerSharding = false;
+  /// Parameters are shared out whatever the YAML says, and rows of the sequence
+  /// among model-parallel ranks.
+  bool alwaysShards = false;
 };
 
 /// Returns the layouts that satisfy the rules, each once, in order.
