@@ -59,7 +59,7 @@ private:
   ProfileTable table;
   llvm::StringMap<size_t> &known;
   Profile &profile;
-  int step = -1, type = -1, core = -1, start = -1, duration = -1;
+  int step = -1, name = -1, type = -1, core = -1, start = -1, duration = -1;
   OperandColumns inputs, outputs;
 };
 
@@ -68,6 +68,7 @@ private:
 Error KernelRows::findColumns() {
   const std::tuple<StringRef, bool, int *> columns[] = {
       {"Step ID", false, &step},
+      {"Name", false, &name},
       {"Type", true, &type},
       {"Accelerator Core", false, &core},
       {"Start Time(us)", false, &start},
@@ -76,8 +77,8 @@ Error KernelRows::findColumns() {
       {"Input Data Types", true, &inputs.types},
       {"Output Shapes", true, &outputs.shapes},
       {"Output Data Types", true, &outputs.types}};
-  for (const auto &[name, isRequired, column] : columns) {
-    Expected<int> found = table.findColumn(name, isRequired);
+  for (const auto &[title, isRequired, column] : columns) {
+    Expected<int> found = table.findColumn(title, isRequired);
     if (!found)
       return found.takeError();
     *column = *found;
@@ -187,6 +188,9 @@ Error KernelRows::readRow() {
   if (Error error = table.readStep(step, time.step))
     return error;
   profile.launches[*launch].times.push_back(time);
+  if (time.start && profile.launches[*launch].isCommunication())
+    profile.exchanges.push_back({table.getText(name).str(), time.step, folder,
+                                 *time.start, time.seconds});
   ++profile.rows;
   return Error::success();
 }

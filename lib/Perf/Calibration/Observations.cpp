@@ -1,6 +1,7 @@
 //===- Observations.cpp - Observed costs from a profile -------------------===//
 
 #include "mf/Perf/Calibration/Observations.h"
+#include "SideBySide.h"
 #include "mf/Program/Signatures/ProfiledKernels.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -58,31 +59,53 @@ RobustMean locate(llvm::ArrayRef<double> logSeconds) {
 
 namespace {
 
+/// The properties that make transfers alike. The last is the share of their
+/// time beside kernels, in parts.
+using TransferKey =
+    std::tuple<std::string, int64_t, std::vector<int64_t>, int64_t>;
+
+/// Rows whose shares of time beside others are as near count as alike.
+constexpr double parts = 64;
+/// A row that is beside others for a smaller share of its time runs alone.
+constexpr double leastShare = 0.01;
+
 class Observer {
 public:
-  explicit Observer(const Profile &profile) : profile(profile) {}
+  explicit Observer(const Profile &profile)
+      : profile(profile), sideBySide(profile) {}
 
   Observations run();
 
 private:
   void findFirstSteps();
   bool isWarmUp(int64_t step, uint32_t folder) const;
+  void nameTransfers();
   void observeLaunch(const ProfiledLaunch &launch);
+  void addRows(const ProfiledLaunch &launch, const Observation &alone);
   void observeTransfer(const ProfiledTransfer &transfer);
   std::optional<ObservedTransfer>
   getTransfer(const ProfiledTransfer &transfer) const;
 
   const Profile &profile;
+  SideBySide sideBySide;
+  /// The exchanges of communication.json, by folder, step and name.
+  std::map<std::tuple<uint32_t, int64_t, std::string>, ObservedTransfer> named;
   /// The step that is left out, by folder.
   std::map<uint32_t, int64_t> firstSteps;
   /// Indices into Observations::all, by the properties that make transfers
   /// alike.
-  std::map<std::tuple<std::string, int64_t, std::vector<int64_t>>, size_t>
-      transfers;
+  std::map<TransferKey, size_t> transfers;
   Observations observations;
 };
 
 } // namespace
+
+void Observer::nameTransfers() {
+  for (const ProfiledTransfer &transfer : profile.transfers)
+    if (std::optional<ObservedTransfer> observed = getTransfer(transfer))
+      named[{transfer.folder, transfer.step, transfer.name}] =
+          std::move(*observed);
+}
 
 /// The first of three steps or more loads kernels and touches memory for the
 /// first time.
@@ -102,6 +125,10 @@ bool Observer::isWarmUp(int64_t step, uint32_t folder) const {
   return found != firstSteps.end() && found->second == step;
 }
 
+static std::string getKind(const ObservedTransfer &transfer) {
+  return transfer.collective ? getName(*transfer.collective).str() : "message";
+}
+
 static std::vector<TensorShape>
 getShapes(llvm::ArrayRef<ProfiledOperand> operands) {
   std::vector<TensorShape> shapes;
@@ -113,7 +140,7 @@ getShapes(llvm::ArrayRef<ProfiledOperand> operands) {
 
 void Observer::observeLaunch(const ProfiledLaunch &launch) {
   // communication.json has more details about these than this row.
-  if (launch.core == "COMMUNICATION" || launch.core == "HCCL")
+  if (launch.isCommunication())
     return;
   const auto rows = static_cast<int64_t>(launch.times.size());
   const KernelSignature *signature = findProfiledKernel(launch.type);
@@ -129,15 +156,61 @@ void Observer::observeLaunch(const ProfiledLaunch &launch) {
   }
   Observation observation;
   observation.kind = signature->kind.str();
-  observation.what = ObservedLaunch{signature, std::move(*spec)};
+  ObservedLaunch what;
+  what.signature = signature;
+  what.spec = std::move(*spec);
+  observation.what = std::move(what);
+  addRows(launch, observation);
+}
+
+/// Rows beside the same exchanges, for as much of their time, are alike. Rows
+/// beside exchanges of which nothing is known are left out if there are others.
+void Observer::addRows(const ProfiledLaunch &launch, const Observation &alone) {
+  struct Rows {
+    const ObservedTransfer *beside = nullptr;
+    double shares = 0;
+    std::vector<double> logSeconds;
+  };
+  std::map<TransferKey, Rows> groups;
+  std::vector<double> others;
   for (const ProfiledTime &time : launch.times) {
-    if (isWarmUp(time.step, time.folder))
+    if (isWarmUp(time.step, time.folder)) {
       ++observations.warmUpRows;
-    else if (time.seconds > 0)
-      observation.logSeconds.push_back(std::log(time.seconds));
+      continue;
+    }
+    if (time.seconds <= 0)
+      continue;
+    TransferKey key;
+    const ObservedTransfer *transfer = nullptr;
+    const SideBySide::Beside beside = sideBySide.getExchanges(time);
+    if (beside.share > leastShare) {
+      const ProfiledExchange &exchange = *beside.exchange;
+      auto found = named.find({exchange.folder, exchange.step, exchange.name});
+      if (found == named.end()) {
+        others.push_back(std::log(time.seconds));
+        continue;
+      }
+      transfer = &found->second;
+      key = {getKind(*transfer), transfer->bytes, transfer->ranks,
+             std::llround(parts * beside.share)};
+    }
+    Rows &rows = groups[key];
+    rows.beside = transfer;
+    rows.shares += transfer ? beside.share : 0;
+    rows.logSeconds.push_back(std::log(time.seconds));
   }
-  if (!observation.logSeconds.empty())
-    observations.all.push_back(std::move(observation));
+  if (groups.empty() && !others.empty())
+    groups[{}].logSeconds = std::move(others);
+  for (auto &[key, rows] : groups) {
+    Observation &added = observations.all.emplace_back(alone);
+    added.logSeconds = std::move(rows.logSeconds);
+    if (!rows.beside)
+      continue;
+    auto &what = std::get<ObservedLaunch>(added.what);
+    what.beside = *rows.beside;
+    what.besideExchange =
+        rows.shares / static_cast<double>(added.logSeconds.size());
+  }
 }
 
 /// Returns, for example, "allreduce" for "hcom_allReduce__623_0_1".
@@ -202,10 +275,15 @@ void Observer::observeTransfer(const ProfiledTransfer &transfer) {
   }
   if (transfer.seconds <= 0)
     return;
-  const std::string kind =
-      observed->collective ? getName(*observed->collective).str() : "message";
-  auto [entry, isNew] = transfers.try_emplace(
-      {kind, observed->bytes, observed->ranks}, observations.all.size());
+  const double share =
+      sideBySide.getKernels(transfer.folder, transfer.step, transfer.name)
+          .share;
+  observed->besideKernels = share > leastShare ? share : 0;
+  const std::string kind = getKind(*observed);
+  auto [entry, isNew] =
+      transfers.try_emplace({kind, observed->bytes, observed->ranks,
+                             std::llround(parts * observed->besideKernels)},
+                            observations.all.size());
   if (isNew) {
     Observation &added = observations.all.emplace_back();
     added.kind = kind;
@@ -217,6 +295,7 @@ void Observer::observeTransfer(const ProfiledTransfer &transfer) {
 
 Observations Observer::run() {
   findFirstSteps();
+  nameTransfers();
   for (const ProfiledLaunch &launch : profile.launches)
     observeLaunch(launch);
   for (const ProfiledTransfer &transfer : profile.transfers)

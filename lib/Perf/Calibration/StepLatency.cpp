@@ -35,9 +35,8 @@ getBusySpans(const Profile &profile) {
   return spans;
 }
 
-/// Returns the time in which a device is busy, or is held up after
-/// communication. The latter is attributed to the networks (`hidden`), not to
-/// the host.
+/// Returns the time in which a device is busy, or waits after communication.
+/// The latter is attributed to the networks, not to the host.
 static double getBusyLength(Spans spans) {
   llvm::sort(spans, [](const BusySpan &a, const BusySpan &b) {
     return std::tie(a.start, a.end, a.isCommunication) <

@@ -46,6 +46,8 @@ static constexpr Belief beliefs[] = {
     {"networks", "message_share", 0.7},
     {"networks", "collective_latency", 1.0},
     {"networks", "message_latency", 1.0},
+    {"networks", "hidden", 0.7},
+    {"networks", "beside_kernels", 0.3},
 };
 
 /// Only the rate of memory divided by a kind's passes affects times. A target
@@ -85,11 +87,33 @@ static bool isReferencePeak(const Target &target, const double *number) {
 
 int64_t countRanks(llvm::ArrayRef<Observation> observations) {
   int64_t count = 0;
-  for (const Observation &observation : observations)
+  auto add = [&](const ObservedTransfer &transfer) {
+    for (int64_t rank : transfer.ranks)
+      count = std::max(count, rank + 1);
+  };
+  for (const Observation &observation : observations) {
     if (const auto *transfer = std::get_if<ObservedTransfer>(&observation.what))
-      for (int64_t rank : transfer->ranks)
-        count = std::max(count, rank + 1);
+      add(*transfer);
+    else if (const auto &launch = std::get<ObservedLaunch>(observation.what);
+             launch.beside)
+      add(*launch.beside);
+  }
   return count;
+}
+
+static target::TransferCost getCost(const Topology &topology,
+                                    const ObservedTransfer &transfer) {
+  return transfer.collective
+             ? topology.getCollective(*transfer.collective, transfer.bytes,
+                                      transfer.ranks)
+             : topology.getMessage(transfer.bytes, transfer.ranks[0],
+                                   transfer.ranks[1]);
+}
+
+/// Returns how many times as long something takes that keeps `speed` of its
+/// own during this share of its time.
+static double getSlowdown(double speed, double share) {
+  return 1 / (1 - share * (1 - speed));
 }
 
 llvm::Expected<double> predictSeconds(const Target &target,
@@ -100,18 +124,18 @@ llvm::Expected<double> predictSeconds(const Target &target,
         target, *launch->signature, launch->spec, target::Compilation());
     if (!cost)
       return cost.takeError();
-    return cost->seconds;
+    if (!launch->beside || !topology)
+      return cost->seconds;
+    return cost->seconds *
+           getSlowdown(getCost(*topology, *launch->beside).hidden,
+                       launch->besideExchange);
   }
   if (!topology)
     return llvm::createStringError("the target does not join the ranks");
   const auto &transfer = std::get<ObservedTransfer>(observation.what);
-  const target::TransferCost cost =
-      transfer.collective
-          ? topology->getCollective(*transfer.collective, transfer.bytes,
-                                    transfer.ranks)
-          : topology->getMessage(transfer.bytes, transfer.ranks[0],
-                                 transfer.ranks[1]);
-  return cost.latency + cost.seconds;
+  const target::TransferCost cost = getCost(*topology, transfer);
+  return cost.latency +
+         cost.seconds * getSlowdown(cost.besideKernels, transfer.besideKernels);
 }
 
 TargetModel::TargetModel(Target start, llvm::ArrayRef<Observation> observations)

@@ -22,7 +22,8 @@ GroupId Queues::addGroup(double duration) {
 }
 
 GroupId Queues::addTransfer(double latency, double seconds,
-                            llvm::ArrayRef<LinkId> used) {
+                            llvm::ArrayRef<LinkId> used,
+                            SpeedsOnDevices speeds) {
   Group &group = groups.emplace_back();
   group.latency = round(latency);
   group.seconds = round(seconds);
@@ -33,7 +34,14 @@ GroupId Queues::addTransfer(double latency, double seconds,
                             link))
       links.push_back(link);
   group.numLinks = static_cast<int32_t>(links.size()) - group.firstLink;
+  group.speeds = speeds;
   return getNumGroups() - 1;
+}
+
+ItemId Queues::addWork(QueueId queue, double duration, LinkId device) {
+  const GroupId group = addTransfer(0, duration, device);
+  groups[group].isWork = true;
+  return addRendezvous(queue, group);
 }
 
 void Queues::reserve(QueueId queue, size_t items, size_t works) {

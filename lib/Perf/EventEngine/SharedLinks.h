@@ -1,7 +1,8 @@
 //===- SharedLinks.h - Transfers that share links ---------------*- C++ -*-===//
 //
 // Processor sharing: each of n transfers that use a link gets an n-th of it,
-// and a transfer moves at the speed of its smallest share.
+// and a transfer moves at the speed of its smallest share. Work on devices is a
+// transfer, too: it and the transfers that use a device slow each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +25,9 @@ public:
   /// that is part of all transfers over it.
   bool isShared(GroupId group) const;
 
-  /// Adds a transfer that moves from `time` on, which is not before the last
+  /// Adds a transfer that has started at `time`, which is not before the last
   /// processed time.
-  void add(GroupId group, double time) { push(pending, {time, group, 0}); }
+  void add(GroupId group, double time);
   bool isIdle() const { return pending.empty() && ends.empty(); }
   /// Returns the time of the next starts and ends. The links must not be idle.
   double getNextTime() const;
@@ -38,15 +39,16 @@ public:
   /// first queue.
   struct State {
     QueueId queue = 0;
-    /// 0 if it has not begun to move.
-    int32_t share = 0;
-    /// Relative to a given time: when it got its share, or when it will start
-    /// to move.
+    /// 0 if it has not begun to move, and less if it does not use its devices
+    /// yet.
+    double slowness = 0;
+    /// Relative to a given time: when it got its speed, or when it will start
+    /// to move or to use its devices.
     double since = 0;
     double remaining = 0;
 
     bool operator==(const State &other) const {
-      return queue == other.queue && share == other.share &&
+      return queue == other.queue && slowness == other.slowness &&
              since == other.since && remaining == other.remaining;
     }
   };
@@ -59,22 +61,23 @@ private:
   /// A transfer under way.
   struct Moving {
     GroupId group = 0;
-    /// It has the `share`-th part of a link since then; 0 before it has one.
-    int32_t share = 0;
+    /// It takes that many times as long as alone since then; 0 before it moves.
+    double slowness = 0;
     double since = 0;
     /// The time that it would take alone from then on.
     double remaining = 0;
     /// Counts changes of its end.
     uint32_t version = 0;
   };
-  /// The start of a group or the end of one under way, valid if its version is
-  /// that of the transfer.
+  /// The start of a group (its version is a Start) or the end of one under way,
+  /// valid if its version is that of the transfer.
   struct Moment {
     double time;
     int32_t index;
     uint32_t version;
   };
   using MomentHeap = std::vector<Moment>;
+  enum Start : uint32_t { Moves, UsesDevices };
 
   static bool isLater(const Moment &one, const Moment &other) {
     return one.time > other.time;
@@ -83,11 +86,22 @@ private:
   static Moment pop(MomentHeap &heap);
 
   void findSharedLinks();
-  /// Takes a number for a transfer that moves.
-  int32_t start(GroupId group, double time);
-  /// Gives it back.
+  bool usesDevice(GroupId group) const;
+  /// Adds a transfer to the users of its links, or of its devices.
+  void use(int32_t moving, bool devices);
+  /// Takes a number for a transfer under way.
+  int32_t start(GroupId group);
+  /// Lets a transfer move. Returns false if it has nothing to move.
+  bool move(GroupId group, double time);
+  /// Returns the number of a transfer that uses its devices, but does not move
+  /// yet; -1 if there is none.
+  int32_t findWaiting(GroupId group) const;
+  /// Gives the number of a transfer back.
   void end(int32_t moving);
-  /// Gives a transfer its share from `time` on.
+  double getSlowness(GroupId group) const;
+  /// Returns how many times as long a user of the device takes.
+  double getSlowness(GroupId group, LinkId device) const;
+  /// Gives a transfer its speed from `time` on.
   void update(int32_t moving, double time);
   /// So that the first of `ends` is valid.
   void dropStale();

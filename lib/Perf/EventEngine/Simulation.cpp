@@ -65,11 +65,11 @@ bool Simulation::join(QueueId queue, double time, GroupId group) {
 
 void Simulation::begin(GroupId group) {
   const Queues::Group &costs = queues.groups[group];
-  double start = groups[group].start + costs.latency;
+  const double start = groups[group].start;
   if (costs.numLinks > 0 && links.isShared(group))
     links.add(group, start);
   else
-    end(group, start + costs.seconds);
+    end(group, start + costs.latency + costs.seconds);
 }
 
 void Simulation::end(GroupId group, double time) {

@@ -280,7 +280,8 @@ bool SteadyState::costsTheSame(GroupId one, GroupId other) const {
   const Queues::Group &first = queues.groups[one],
                       &second = queues.groups[other];
   return first.latency == second.latency && first.seconds == second.seconds &&
-         first.size == second.size &&
+         first.size == second.size && first.isWork == second.isWork &&
+         first.speeds == second.speeds &&
          queues.getLinks(one) == queues.getLinks(other);
 }
 

@@ -88,15 +88,6 @@ void ActivityTable::addList(const Program &program, const StageProgram &stage,
     else if (instruction.work == Work::Copy)
       describeCopy(stage.streams[instruction.stream].kind,
                    instruction.accesses.front().operand.bytes, activity);
-    Activity held;
-    if (instruction.work == Work::Exchange) {
-      held.category = timeline::Category::Held;
-      held.name = "held by " + activity.name;
-      held.kind = activity.kind;
-      held.cell = activity.cell;
-      held.engine = Engine::Communication;
-    }
-    activities.push_back(std::move(held));
   }
 }
 

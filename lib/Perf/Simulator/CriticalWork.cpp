@@ -18,17 +18,36 @@ CriticalWork::CriticalWork(const Program &program, const StepQueues &queues,
   for (const sim::PathStep &step :
        sim::findCriticalPath(queues.getQueues(), times))
     onPath[step.item.queue][step.item.index] += step.end - step.start;
+  const std::vector<double> groupStarts = queues.getGroupStarts(times);
   for (size_t number = 0; number < program.stages.size(); ++number) {
     const StageProgram &stage = program.stages[number];
+    const SlowKernels slow(program, queues, times, costs, number, groupStarts);
     std::vector<int32_t> next(stage.streams.size(), 0);
     queues.walk(number, [&](const Emitted &emitted) {
-      const std::map<int32_t, double> &ofQueue =
-          onPath[queues.getQueue(number, emitted.stream)];
-      auto found = ofQueue.find(next[emitted.stream]++);
-      if (found != ofQueue.end())
-        add(program, stage, emitted, found->second, costs);
+      const sim::ItemId item = {queues.getQueue(number, emitted.stream),
+                                next[emitted.stream]++};
+      auto found = onPath[item.queue].find(item.index);
+      if (found == onPath[item.queue].end())
+        return;
+      add(program, stage, emitted, found->second, costs);
+      if (emitted.op->kind == OpKind::Kernels &&
+          emitted.stream == stage.computeStream)
+        addSlowdown(program, slow, times.getStart(item), times.getEnd(item),
+                    costs);
     });
   }
+}
+
+void CriticalWork::addSlowdown(const Program &program, const SlowKernels &slow,
+                               double start, double end,
+                               const StepCosts &costs) {
+  slow.visit(
+      start, end, [&](const SlowKernels::Interval &interval, double seconds) {
+        TransferWork &work = transfers[interval.transfer];
+        work.kind = getExchangeKind(program, *interval.exchange);
+        const target::TransferCost &cost = costs.getTransfer(interval.transfer);
+        work.besideKernels += seconds / (cost.latency + cost.seconds);
+      });
 }
 
 void CriticalWork::add(const Program &program, const StageProgram &stage,
@@ -36,12 +55,6 @@ void CriticalWork::add(const Program &program, const StageProgram &stage,
                        const StepCosts &costs) {
   const Op &op = *emitted.op;
   const Instruction &instruction = emitted.list->instructions[op.first];
-  auto getTransfer = [&]() -> TransferWork & {
-    TransferWork &work = transfers[op.operand];
-    work.kind =
-        getExchangeKind(program, *emitted.list->getExchange(instruction));
-    return work;
-  };
   switch (op.kind) {
   case OpKind::Kernels:
     op.forEachKernel(*emitted.list, [&](uint32_t, const Instruction &kernel) {
@@ -52,12 +65,11 @@ void CriticalWork::add(const Program &program, const StageProgram &stage,
     ++copies[{stage.streams[op.stream].kind,
               instruction.accesses.front().operand.bytes}];
     return;
-  case OpKind::Held:
-    ++getTransfer().heldCount;
-    return;
   case OpKind::Exchange: {
     const target::TransferCost &cost = costs.getTransfer(op.operand);
-    TransferWork &work = getTransfer();
+    TransferWork &work = transfers[op.operand];
+    work.kind =
+        getExchangeKind(program, *emitted.list->getExchange(instruction));
     ++work.count;
     work.shared += seconds - cost.latency - cost.seconds;
     return;
@@ -73,7 +85,7 @@ void CriticalWork::add(const Program &program, const StageProgram &stage,
 double CriticalWork::getSeconds(const TransferWork &work,
                                 const target::TransferCost &cost) {
   return (static_cast<double>(work.count) +
-          static_cast<double>(work.heldCount) * (1 - cost.hidden)) *
+          work.besideKernels * (1 - cost.hidden)) *
              (cost.latency + cost.seconds) +
          work.shared;
 }

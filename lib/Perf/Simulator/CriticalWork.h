@@ -3,6 +3,7 @@
 #ifndef MF_LIB_SIMULATOR_CRITICALWORK_H
 #define MF_LIB_SIMULATOR_CRITICALWORK_H
 
+#include "SlowKernels.h"
 #include "StepQueues.h"
 #include "mf/Perf/Simulator/Activities.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
@@ -26,6 +27,9 @@ public:
 private:
   void add(const program::Program &program, const program::StageProgram &stage,
            const Emitted &emitted, double seconds, const StepCosts &costs);
+  /// Adds what transfers take from kernels that run between two times.
+  void addSlowdown(const program::Program &program, const SlowKernels &slow,
+                   double start, double end, const StepCosts &costs);
 
   struct CopyKey {
     program::StreamKind stream;
@@ -37,9 +41,11 @@ private:
   struct TransferWork {
     std::string kind;
     int64_t count = 0;
-    int64_t heldCount = 0;
+    /// The transfers beside which kernels of the path run. Parts of transfers
+    /// count as such.
+    double besideKernels = 0;
     /// The time in addition to that of the transfer alone, because others use
-    /// its links.
+    /// its links or kernels run beside it.
     double shared = 0;
   };
 

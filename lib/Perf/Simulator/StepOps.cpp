@@ -24,16 +24,12 @@ private:
   Op &add(OpKind kind, uint32_t stream, uint32_t instruction);
   void addWork(const Instruction &instruction, uint32_t index);
   void addKernel(const Instruction &instruction, uint32_t index);
-  void addExchange(const Instruction &instruction, uint32_t index);
-  void addHeld();
 
   const StageProgram &stage;
   size_t number;
   const StepCosts &costs;
   const InstructionList &list;
   std::vector<Op> ops;
-  /// Times for which exchanges will hold up the compute stream; not added yet.
-  std::vector<Op> held;
   /// The last operation of each stream.
   std::vector<size_t> lastOfStream;
 };
@@ -41,11 +37,6 @@ private:
 } // namespace
 
 Op &ListReader::add(OpKind kind, uint32_t stream, uint32_t instruction) {
-  // An exchange holds up the next work or wait. Events that are recorded before
-  // that are not delayed, because the work that they represent is done.
-  if (stream == stage.computeStream &&
-      (kind == OpKind::Kernels || kind == OpKind::Wait))
-    addHeld();
   lastOfStream[stream] = ops.size();
   Op &op = ops.emplace_back();
   op.kind = kind;
@@ -57,36 +48,12 @@ Op &ListReader::add(OpKind kind, uint32_t stream, uint32_t instruction) {
 void ListReader::addKernel(const Instruction &instruction, uint32_t index) {
   const double seconds = costs.getKernelSeconds(instruction.index);
   const size_t before = lastOfStream[instruction.stream];
-  const bool isHeld =
-      instruction.stream == stage.computeStream && !held.empty();
-  if (!isHeld && before != none && ops[before].kind == OpKind::Kernels) {
+  if (before != none && ops[before].kind == OpKind::Kernels) {
     ops[before].last = index;
     ops[before].seconds += seconds;
     return;
   }
   add(OpKind::Kernels, instruction.stream, index).seconds = seconds;
-}
-
-void ListReader::addExchange(const Instruction &instruction, uint32_t index) {
-  const uint32_t transfer = costs.getTransferNumber(number, list, instruction);
-  add(OpKind::Exchange, instruction.stream, index).operand = transfer;
-  const target::TransferCost &cost = costs.getTransfer(transfer);
-  if (cost.hidden >= 1 || instruction.stream == stage.computeStream)
-    return;
-  Op &op = held.emplace_back();
-  op.kind = OpKind::Held;
-  op.stream = stage.computeStream;
-  op.first = op.last = index;
-  op.operand = transfer;
-  op.seconds = (1 - cost.hidden) * (cost.latency + cost.seconds);
-}
-
-void ListReader::addHeld() {
-  if (held.empty())
-    return;
-  lastOfStream[stage.computeStream] = ops.size() + held.size() - 1;
-  ops.insert(ops.end(), held.begin(), held.end());
-  held.clear();
 }
 
 void ListReader::addWork(const Instruction &instruction, uint32_t index) {
@@ -101,7 +68,9 @@ void ListReader::addWork(const Instruction &instruction, uint32_t index) {
                              instruction.accesses.front().operand.bytes);
     return;
   case Work::Exchange:
-    return addExchange(instruction, index);
+    add(OpKind::Exchange, instruction.stream, index).operand =
+        costs.getTransferNumber(number, list, instruction);
+    return;
   case Work::Call:
     add(OpKind::Call, instruction.stream, index).operand = instruction.index;
     return;
@@ -123,7 +92,6 @@ std::vector<Op> ListReader::read(const std::vector<bool> &recordedBehind) {
     if (i < recordedBehind.size() && recordedBehind[i])
       add(OpKind::CallRecord, stage.computeStream, i);
   }
-  addHeld();
   return std::move(ops);
 }
 

@@ -18,8 +18,6 @@ enum class OpKind : uint8_t {
   Kernels,
   Copy,
   Exchange,
-  /// An exchange keeps the compute stream from computing.
-  Held,
   Wait,
   Record,
   /// Events of the step that a call may record here.
@@ -38,7 +36,7 @@ struct Op {
   /// kernels of the stream.
   uint32_t first = 0;
   uint32_t last = 0;
-  /// Set for Kernels, Copy and Held.
+  /// Set for Kernels and Copy.
   double seconds = 0;
 
   /// Calls `visit(number, instruction)` for the kernels of Kernels, in order.

@@ -20,6 +20,7 @@ StepQueues::StepQueues(const Program &program, const StepCosts &costs,
     ops.push_back(makeStageOps(program, stage, costs));
     scopes.emplace_back(program.stages[stage]);
     addLinks(stage);
+    addDevice(stage);
   }
   for (size_t stage = 0; stage < program.stages.size(); ++stage)
     addStage(stage);
@@ -52,8 +53,13 @@ void StepQueues::addItem(size_t stage, const Emitted &emitted) {
   };
   switch (emitted.op->kind) {
   case OpKind::Kernels:
+    if (devices[stage] >= 0 &&
+        emitted.stream == program.stages[stage].computeStream)
+      queues.addWork(queue, emitted.op->seconds, devices[stage]);
+    else
+      queues.addWork(queue, emitted.op->seconds);
+    return;
   case OpKind::Copy:
-  case OpKind::Held:
   case OpKind::Call:
     queues.addWork(queue, emitted.op->seconds);
     return;
@@ -101,6 +107,20 @@ void StepQueues::addLinks(size_t stage) {
                              : std::array{noLink, noLink});
 }
 
+void StepQueues::addDevice(size_t stage) {
+  const uint32_t compute = program.stages[stage].computeStream;
+  auto slows = [&](const std::vector<Op> &list) {
+    return llvm::any_of(list, [&](const Op &op) {
+      return op.kind == OpKind::Exchange && op.stream != compute &&
+             costs.getTransfer(op.operand).slowsKernels();
+    });
+  };
+  devices.push_back(slows(ops[stage].step) ||
+                            llvm::any_of(ops[stage].routines, slows)
+                        ? queues.addDevice()
+                        : -1);
+}
+
 void StepQueues::getLinks(size_t stage, const target::TransferCost &cost,
                           bool isSend,
                           llvm::SmallVectorImpl<sim::LinkId> &found) const {
@@ -110,7 +130,8 @@ void StepQueues::getLinks(size_t stage, const target::TransferCost &cost,
         found.push_back(link);
 }
 
-sim::GroupId StepQueues::addGroup(size_t stage, const Channel &channel,
+sim::GroupId StepQueues::addGroup(size_t stage, sim::QueueId queue,
+                                  const Channel &channel,
                                   const target::TransferCost &cost) {
   llvm::SmallVector<sim::LinkId, 4> used;
   if (!channel.isTransfer || channel.fromStage == channel.toStage) {
@@ -120,8 +141,18 @@ sim::GroupId StepQueues::addGroup(size_t stage, const Channel &channel,
     getLinks(channel.fromStage, cost, true, used);
     getLinks(channel.toStage, cost, false, used);
   }
-  return used.empty() ? queues.addGroup(cost.latency + cost.seconds)
-                      : queues.addTransfer(cost.latency, cost.seconds, used);
+  if (cost.slowsKernels() &&
+      queue != getQueue(stage, program.stages[stage].computeStream)) {
+    const bool isMessage = channel.isTransfer;
+    for (size_t side : {isMessage ? channel.fromStage : stage,
+                        isMessage ? channel.toStage : stage})
+      if (devices[side] >= 0)
+        used.push_back(devices[side]);
+  }
+  if (used.empty())
+    return queues.addGroup(cost.latency + cost.seconds);
+  return queues.addTransfer(cost.latency, cost.seconds, used,
+                            {cost.hidden, cost.besideKernels});
 }
 
 void StepQueues::addExchange(size_t stage, sim::QueueId queue,
@@ -132,15 +163,28 @@ void StepQueues::addExchange(size_t stage, sim::QueueId queue,
   const target::TransferCost &cost = costs.getTransfer(emitted.op->operand);
   if (!channel.isTransfer && !channel.group.crossesStages()) {
     // The other ranks of the group do the same at the same time.
-    queues.addRendezvous(queue, addGroup(stage, channel, cost));
+    queues.addRendezvous(queue, addGroup(stage, queue, channel, cost));
     return;
   }
   const uint32_t number =
       numExchanges[stage][exchange.channel][exchange.isSend ? 1 : 0]++;
   std::vector<sim::GroupId> &ofChannel = groups[exchange.channel];
   if (ofChannel.size() <= number)
-    ofChannel.push_back(addGroup(stage, channel, cost));
+    ofChannel.push_back(addGroup(stage, queue, channel, cost));
   queues.addRendezvous(queue, ofChannel[number]);
+}
+
+std::vector<double>
+StepQueues::getGroupStarts(const sim::Timeline &times) const {
+  std::vector<double> starts(queues.getNumGroups(), 0);
+  for (sim::QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
+    for (int32_t i = 0; i < queues.getNumItems(queue); ++i)
+      if (const sim::ItemId item = {queue, i};
+          queues.getKind(item) == sim::ItemKind::Rendezvous) {
+        double &start = starts[queues.getOperand(item)];
+        start = std::max(start, times.getStart(item));
+      }
+  return starts;
 }
 
 llvm::Expected<sim::Timeline> StepQueues::simulate() const {

@@ -47,6 +47,12 @@ public:
     return firstQueues[stage] + static_cast<sim::QueueId>(stream);
   }
 
+  /// Returns whether kernels and exchanges of the stage slow each other.
+  bool hasDevice(size_t stage) const { return devices[stage] >= 0; }
+  /// Returns the time at which the last member of each rendezvous arrives,
+  /// which is its start.
+  std::vector<double> getGroupStarts(const sim::Timeline &times) const;
+
   /// Calls `visit(emitted)` for each item of a stage, in the order in which
   /// they were put on queues. The k-th item of a stream is item k of its queue.
   template <typename Visitor> void walk(size_t stage, Visitor visit) const;
@@ -59,11 +65,14 @@ public:
 private:
   void addStage(size_t stage);
   void addLinks(size_t stage);
+  /// Adds a device if kernels of the stage and its exchanges slow each other.
+  void addDevice(size_t stage);
   /// Returns the links of the networks that a transfer uses, on the sending or
   /// on the receiving stage. Links that only one stream uses are left out.
   void getLinks(size_t stage, const target::TransferCost &cost, bool isSend,
                 llvm::SmallVectorImpl<sim::LinkId> &links) const;
-  sim::GroupId addGroup(size_t stage, const program::Channel &channel,
+  sim::GroupId addGroup(size_t stage, sim::QueueId queue,
+                        const program::Channel &channel,
                         const target::TransferCost &cost);
   void addItem(size_t stage, const Emitted &emitted);
   void addExchange(size_t stage, sim::QueueId queue, const Emitted &emitted);
@@ -85,6 +94,9 @@ private:
   std::vector<sim::EventId> firstEvents;
   /// For each stage, network and direction (sent, received), the link, or -1.
   std::vector<std::vector<std::array<sim::LinkId, 2>>> links;
+  /// For each stage, the device on which kernels and exchanges slow each other,
+  /// or -1.
+  std::vector<sim::LinkId> devices;
   /// For each channel, the rendezvous of its uses between stages and, for each
   /// stage and side, the number of those that it has reached.
   std::vector<std::vector<sim::GroupId>> groups;

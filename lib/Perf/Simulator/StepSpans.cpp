@@ -10,28 +10,12 @@ using namespace program;
 using timeline::Span;
 using timeline::StageTimeline;
 
-/// Returns the time at which the last member of each rendezvous arrives, which
-/// is its start.
-static std::vector<double> getGroupStarts(const sim::Queues &queues,
-                                          const sim::Timeline &times) {
-  std::vector<double> starts(queues.getNumGroups(), 0);
-  for (sim::QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
-    for (int32_t i = 0; i < queues.getNumItems(queue); ++i)
-      if (const sim::ItemId item = {queue, i};
-          queues.getKind(item) == sim::ItemKind::Rendezvous) {
-        double &start = starts[queues.getOperand(item)];
-        start = std::max(start, times.getStart(item));
-      }
-  return starts;
-}
-
 SpanReader::SpanReader(const Program &program, const StepQueues &queues,
                        const sim::Timeline &times, const StepCosts &costs,
                        const ActivityTable &activities, bool spanOfEachKernel)
     : program(program), queues(queues), times(times), costs(costs),
       activities(activities), spanOfEachKernel(spanOfEachKernel),
-      groupStarts(getGroupStarts(queues.getQueues(), times)),
-      messages(program) {}
+      groupStarts(queues.getGroupStarts(times)), messages(program) {}
 
 static std::optional<uint32_t> getRoutine(const Emitted &emitted) {
   return emitted.call ? std::optional(emitted.call->routine) : std::nullopt;
@@ -45,7 +29,7 @@ void SpanReader::addKernels(size_t stage, const Emitted &emitted,
       *emitted.list, [&](uint32_t i, const Instruction &instruction) {
         const double start = end;
         noteStart(emitted, i, start);
-        end += costs.getKernelSeconds(instruction.index);
+        end = slow.getEnd(start, costs.getKernelSeconds(instruction.index));
         spans.push_back({start, end, activities.find(stage, routine, i), task});
       });
   spans.back().end = times.getEnd(item);
@@ -108,8 +92,6 @@ void SpanReader::addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
     return;
   case OpKind::Copy:
     return add(activities.find(stage, routine, op.first));
-  case OpKind::Held:
-    return add(activities.findHeld(stage, routine, op.first));
   case OpKind::Exchange:
     if (const sim::Queues &all = queues.getQueues();
         all.getKind(item) == sim::ItemKind::Rendezvous)
@@ -132,6 +114,9 @@ void SpanReader::read(size_t number, llvm::ArrayRef<StepTask> ofStage,
   const StageProgram &stage = program.stages[number];
   tasks = ofStage;
   starts.clear();
+  slow = spanOfEachKernel
+             ? SlowKernels(program, queues, times, costs, number, groupStarts)
+             : SlowKernels();
   result.computeStream = stage.computeStream;
   for (const ProgramStream &stream : stage.streams)
     result.streams.push_back({stream.name, stream.kind, {}});

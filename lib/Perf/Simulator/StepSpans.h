@@ -3,6 +3,7 @@
 #ifndef MF_LIB_SIMULATOR_STEPSPANS_H
 #define MF_LIB_SIMULATOR_STEPSPANS_H
 
+#include "SlowKernels.h"
 #include "StepQueues.h"
 #include "mf/Perf/Simulator/Activities.h"
 #include "mf/Perf/Simulator/ProgramFacts.h"
@@ -47,6 +48,8 @@ private:
   bool spanOfEachKernel;
   /// For each rendezvous, the time at which the last member arrived.
   std::vector<double> groupStarts;
+  /// The slow kernels of the stage that is being read.
+  SlowKernels slow;
   /// The task, on the stage that is being read, whose call is visited, or -1.
   int32_t task = -1;
   /// For each task of that stage, whether a kernel with a duration was read.

@@ -170,16 +170,18 @@ Fields getFields(KernelRate &rate) {
 }
 
 Fields getFields(Network &network) {
-  return {{"size", &network.size, Range::NotNegative, true},
-          {"bytes_per_second", &network.bytesPerSecond, Range::Positive, false},
-          {"collective_share", &network.collectiveShare, Range::PositiveShare,
-           true},
-          {"message_share", &network.messageShare, Range::PositiveShare, true},
-          {"collective_latency", &network.collectiveLatency, Range::NotNegative,
-           true, mostLatency},
-          {"message_latency", &network.messageLatency, Range::NotNegative, true,
-           mostLatency},
-          {"hidden", &network.hidden, Range::Share, true}};
+  return {
+      {"size", &network.size, Range::NotNegative, true},
+      {"bytes_per_second", &network.bytesPerSecond, Range::Positive, false},
+      {"collective_share", &network.collectiveShare, Range::PositiveShare,
+       true},
+      {"message_share", &network.messageShare, Range::PositiveShare, true},
+      {"collective_latency", &network.collectiveLatency, Range::NotNegative,
+       true, mostLatency},
+      {"message_latency", &network.messageLatency, Range::NotNegative, true,
+       mostLatency},
+      {"hidden", &network.hidden, Range::Share, true},
+      {"beside_kernels", &network.besideKernels, Range::PositiveShare, true}};
 }
 
 Fields getFields(Target &target) {

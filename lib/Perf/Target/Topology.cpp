@@ -155,6 +155,7 @@ public:
   void add(uint32_t network, double seconds) {
     total += seconds;
     hiddenSeconds += seconds * target.networks[network].hidden;
+    besideSeconds += seconds * target.networks[network].besideKernels;
   }
 
   /// Returns the cost of all phases in these networks. Each network's latency
@@ -166,16 +167,18 @@ public:
       const Network &network = target.networks[level.network];
       cost.latency += network.collectiveLatency;
       hiddenSeconds += network.collectiveLatency * network.hidden;
+      besideSeconds += network.collectiveLatency * network.besideKernels;
       cost.networks.push_back(level.network);
     }
     const double all = cost.latency + cost.seconds;
     cost.hidden = all > 0 ? std::min(1.0, hiddenSeconds / all) : 1;
+    cost.besideKernels = all > 0 ? std::min(1.0, besideSeconds / all) : 1;
     return cost;
   }
 
 private:
   const Target &target;
-  double total = 0, hiddenSeconds = 0;
+  double total = 0, hiddenSeconds = 0, besideSeconds = 0;
 };
 } // namespace
 
@@ -268,6 +271,7 @@ TransferCost Topology::getMessage(int64_t bytes, int64_t from,
   cost.seconds = static_cast<double>(bytes) /
                  (network.bytesPerSecond * network.messageShare);
   cost.hidden = network.hidden;
+  cost.besideKernels = network.besideKernels;
   cost.networks.push_back(level.network);
   return cost;
 }

@@ -54,7 +54,6 @@ bool DeviceTask::isCommunication() const {
     return activity->engine == Engine::Communication;
   case Category::CopyToHost:
   case Category::CopyToDevice:
-  case Category::Held:
     return false;
   }
   llvm_unreachable("covers all categories");
@@ -83,8 +82,6 @@ DeviceTasks::DeviceTasks(const StepTimeline &timeline,
     for (const Span &span : stage.streams[stream].spans) {
       DeviceTask task;
       task.activity = &timeline.activities[span.activity];
-      if (task.activity->category == Category::Held)
-        continue;
       task.stream = stream;
       task.transferStart = task.start = toNanoseconds(span.start);
       task.end = toNanoseconds(span.end);

@@ -25,7 +25,6 @@ std::optional<GapCause> getCause(Category category) {
   case Category::Collective:
   case Category::Send:
   case Category::Receive:
-  case Category::Held:
     return GapCause::Communication;
   }
   llvm_unreachable("unknown category");

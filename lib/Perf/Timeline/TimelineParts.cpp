@@ -80,8 +80,7 @@ std::vector<std::vector<uint32_t>> makeLanes(llvm::ArrayRef<TaskSpan> tasks) {
 }
 
 llvm::StringRef getSpanName(const Activity &activity) {
-  const bool isNamed = activity.category == Category::Kernel ||
-                       activity.category == Category::Held;
+  const bool isNamed = activity.category == Category::Kernel;
   return isNamed || activity.kind.empty() ? activity.name : activity.kind;
 }
 

@@ -2,7 +2,7 @@
 
 usage: check_kernels.py REPORT
 
-Kernels must add up to the seconds of their kinds on all stages, be in the order of what they take above their bounds, and
+Kernels must add up to the seconds of their kinds on all stages, or to more on a target, be in the order of what they take above their bounds, and
 have the bounds that follow from the rates. Prints where the rates come from, and the calls of each kind.
 """
 
@@ -41,7 +41,9 @@ def main():
         wanted.update({kind: time for kind, time in stage["seconds_by_kind"].items() if is_kernel(kind)})
     expect("kinds of kernels", sorted(wanted), sorted(seconds))
     for kind in wanted:
-        if not math.isclose(wanted[kind], seconds[kind], rel_tol=1e-6):
+        # Stages have the times of kernels alone, but exchanges slow kernels on a target.
+        is_slower = report["source"] == "simulated" and seconds[kind] > wanted[kind]
+        if not is_slower and not math.isclose(wanted[kind], seconds[kind], rel_tol=1e-6):
             sys.exit("error: kernels of kind %s take %s s, but stages %s s" % (kind, seconds[kind], wanted[kind]))
     excess = [kernel["seconds"] - kernel["bound_seconds"] for kernel in kernels]
     expect("the order of kernels", sorted(excess, reverse=True), excess)

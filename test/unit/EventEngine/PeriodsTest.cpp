@@ -198,6 +198,7 @@ public:
     marked = draw(1, 4);
     plan.numQueues = marked + draw(0, 2);
     plan.numLinks = draw(0, 3);
+    plan.numDevices = draw(0, plan.numLinks);
     numPeriods = draw(20, 60);
     addOnce(draw(0, 10));
     drawPeriod();
@@ -221,6 +222,7 @@ private:
     int record = 0, distance = 0;
     QueuePlan::Group costs;
     double duration = 0;
+    int32_t device = -1;
   };
 
   int draw(int from, int to) {
@@ -229,6 +231,9 @@ private:
   double drawTime() {
     return draw(0, 1) == 0 ? draw(0, 5)
                            : std::uniform_real_distribution<>(0, 5)(random);
+  }
+  mf::sim::SpeedsOnDevices drawSpeeds() {
+    return {draw(1, 4) / 4.0, draw(1, 4) / 4.0};
   }
   std::vector<int32_t> drawLinks() {
     std::vector<int32_t> links;
@@ -256,7 +261,8 @@ private:
         add(queue, ItemKind::Record, event);
         add(other, ItemKind::Wait, event);
       } else {
-        int32_t group = addGroup({drawTime(), drawTime(), drawLinks()});
+        int32_t group =
+            addGroup({drawTime(), drawTime(), drawLinks(), drawSpeeds()});
         add(queue, ItemKind::Rendezvous, group);
         if (other != queue)
           add(other, ItemKind::Rendezvous, group);
@@ -269,6 +275,8 @@ private:
       Step step;
       step.queues = {draw(0, marked - 1)};
       step.duration = drawTime();
+      if (plan.numDevices > 0 && draw(0, 1) == 0)
+        step.device = plan.numLinks - draw(1, plan.numDevices);
       switch (draw(0, 4)) {
       case 0:
       case 1:
@@ -291,7 +299,7 @@ private:
       }
       default:
         step.kind = ItemKind::Rendezvous;
-        step.costs = {drawTime() / 4, drawTime(), drawLinks()};
+        step.costs = {drawTime() / 4, drawTime(), drawLinks(), drawSpeeds()};
         for (int32_t queue = 0; queue < marked; ++queue)
           if (queue != step.queues[0] && draw(0, 1) == 0)
             step.queues.push_back(queue);
@@ -312,6 +320,7 @@ private:
     for (auto [number, step] : llvm::enumerate(steps)) {
       if (step.kind == ItemKind::Work) {
         add(step.queues[0], step.kind, 0, isOdd ? drawTime() : step.duration);
+        plan.history.back().device = step.device;
       } else if (step.kind == ItemKind::Record) {
         add(step.queues[0], step.kind, getEvent(period, number));
         // Somebody else may be waiting for just this one.

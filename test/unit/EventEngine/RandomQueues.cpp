@@ -57,12 +57,16 @@ QueuePlan makeRandomPlan(std::mt19937 &random, int steps, bool isWhole) {
   QueuePlan plan;
   plan.numQueues = drawer.draw(1, 7);
   plan.numLinks = drawer.draw(0, 4);
+  plan.numDevices = drawer.draw(0, std::min(plan.numLinks, 2));
   for (int step = 0; step < steps; ++step) {
     int32_t queue = drawer.draw(0, plan.numQueues - 1);
     switch (drawer.draw(0, 3)) {
     case 0:
       plan.history.push_back(
           {queue, ItemKind::Work, 0, drawer.drawDuration(9)});
+      if (plan.numDevices > 0 && drawer.draw(0, 1) == 0)
+        plan.history.back().device =
+            plan.numLinks - drawer.draw(1, plan.numDevices);
       break;
     case 1: {
       int32_t event = plan.numEvents++;
@@ -74,8 +78,11 @@ QueuePlan makeRandomPlan(std::mt19937 &random, int steps, bool isWhole) {
     }
     default: {
       auto group = static_cast<int32_t>(plan.groups.size());
-      plan.groups.push_back({drawer.drawDuration(2), drawer.drawDuration(9),
-                             drawer.drawSome(plan.numLinks)});
+      plan.groups.push_back(
+          {drawer.drawDuration(2),
+           drawer.drawDuration(9),
+           drawer.drawSome(plan.numLinks),
+           {drawer.draw(1, 4) / 4.0, drawer.draw(1, 4) / 4.0}});
       std::vector<int32_t> parties = drawer.drawSome(plan.numQueues);
       if (parties.empty())
         parties.push_back(queue);
@@ -106,14 +113,14 @@ Queues makeQueues(const QueuePlan &plan, const Numbers &numbers, double tick) {
   for (int32_t queue = 0; queue < plan.numQueues; ++queue)
     queues.addQueue();
   queues.addEvents(plan.numEvents);
-  for (int32_t link = 0; link < plan.numLinks; ++link)
-    queues.addLink();
+  for (int32_t link : invert(numbers.links))
+    plan.isDevice(link) ? queues.addDevice() : queues.addLink();
   for (int32_t group : invert(numbers.groups)) {
     const QueuePlan::Group &costs = plan.groups[group];
     std::vector<LinkId> links;
     for (int32_t link : costs.links)
       links.push_back(numbers.links[link]);
-    queues.addTransfer(costs.latency, costs.seconds, links);
+    queues.addTransfer(costs.latency, costs.seconds, links, costs.speeds);
   }
   for (const QueuePlan::Action &action : plan.history) {
     QueueId queue = numbers.queues[action.queue];
@@ -123,7 +130,10 @@ Queues makeQueues(const QueuePlan &plan, const Numbers &numbers, double tick) {
     }
     switch (action.kind) {
     case ItemKind::Work:
-      queues.addWork(queue, action.duration);
+      if (action.device < 0)
+        queues.addWork(queue, action.duration);
+      else
+        queues.addWork(queue, action.duration, numbers.links[action.device]);
       break;
     case ItemKind::Wait:
       queues.addWait(queue, numbers.events[action.operand]);

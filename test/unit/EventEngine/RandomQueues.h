@@ -17,13 +17,20 @@ struct QueuePlan {
     double duration;
     /// Marks the queue instead.
     bool isMark = false;
+    /// Where work runs: a link that is a device, or -1.
+    int32_t device = -1;
   };
   struct Group {
     double latency, seconds;
     std::vector<int32_t> links;
+    mf::sim::SpeedsOnDevices speeds = {};
   };
 
+  bool isDevice(int32_t link) const { return link >= numLinks - numDevices; }
+
   int32_t numQueues = 0, numEvents = 0, numLinks = 0;
+  /// The last of the links.
+  int32_t numDevices = 0;
   std::vector<Group> groups;
   /// In an order in which they can take place.
   std::vector<Action> history;

@@ -75,6 +75,33 @@ TEST(TransferTest, WhatMovesNothingIsInNobodysWay) {
   EXPECT_EQ(getEnds({{0, 0, 4, {0}}, {2, 1, 0, {0}}}), Ends({4, 3}));
 }
 
+TEST(TransferTest, WorkAndTransfersSlowEachOther) {
+  Queues queues;
+  const LinkId device = queues.addDevice(), link = queues.addLink();
+  const QueueId compute = queues.addQueue(), exchange = queues.addQueue();
+  // Half of the speed from 1 on, also during the latency.
+  const ItemId first = queues.addWork(compute, 3, device);
+  const ItemId second = queues.addWork(compute, 4, device);
+  queues.addWork(exchange, 1);
+  // Moves at three quarters of its speed beside work, from 3 to 11.
+  const ItemId moved = queues.addRendezvous(
+      exchange, queues.addTransfer(2, 6, {link, device}, {0.5, 0.75}));
+  const Timeline timeline = run(queues);
+  EXPECT_EQ(timeline.getEnd(first), 5);
+  // 4 of work: 3 until the transfer ends at 11, and one alone.
+  EXPECT_EQ(timeline.getEnd(moved), 11);
+  EXPECT_EQ(timeline.getEnd(second), 12);
+}
+
+TEST(TransferTest, ATransferMayStopWork) {
+  Queues queues;
+  const LinkId device = queues.addDevice();
+  const ItemId work = queues.addWork(queues.addQueue(), 3, device);
+  queues.addRendezvous(queues.addQueue(),
+                       queues.addTransfer(1, 6, device, {0, 1}));
+  EXPECT_EQ(run(queues).getEnd(work), 10);
+}
+
 TEST(TransferTest, StartsWithTheLastParty) {
   Queues queues;
   LinkId link = queues.addLink();
@@ -125,10 +152,17 @@ TEST(TransferTest, DeadlockWhileTransfersAreUnderWay) {
 /// Everything in the order of time, what moves a bit at a time.
 class SlowSimulation {
 public:
-  explicit SlowSimulation(const QueuePlan &plan)
-      : plan(plan), times(plan.numQueues, 0), positions(plan.numQueues, 0),
-        events(plan.numEvents), groups(plan.groups.size()),
-        items(plan.numQueues) {
+  explicit SlowSimulation(const QueuePlan &given)
+      : plan(given), times(plan.numQueues, 0), positions(plan.numQueues, 0),
+        events(plan.numEvents), items(plan.numQueues) {
+    firstWork = plan.groups.size();
+    for (QueuePlan::Action &action : plan.history)
+      if (action.kind == ItemKind::Work && action.device >= 0) {
+        action.kind = ItemKind::Rendezvous;
+        action.operand = static_cast<int32_t>(plan.groups.size());
+        plan.groups.push_back({0, action.duration, {action.device}, {}});
+      }
+    groups.resize(plan.groups.size());
     for (const QueuePlan::Action &action : plan.history) {
       items[action.queue].push_back(action);
       if (action.kind == ItemKind::Rendezvous)
@@ -148,7 +182,7 @@ private:
     int missing = 0;
     double start = 0, left = 0;
     std::vector<int32_t> waiting;
-    bool isWaiting = false, moves = false;
+    bool isWaiting = false, moves = false, usesDevices = false;
   };
 
   void finish(int32_t queue, double time) {
@@ -189,22 +223,40 @@ private:
     group.waiting.push_back(queue);
     group.start = std::max(group.start, time);
     if (--group.missing == 0) {
-      group.start += plan.groups[action.operand].latency;
       group.isWaiting = true;
     }
     return true;
   }
+  static bool uses(const QueuePlan::Group &group, int32_t link) {
+    return std::count(group.links.begin(), group.links.end(), link) > 0;
+  }
+  double getSpeed(size_t index, int32_t device) const {
+    double speed = 1;
+    for (size_t other = 0; other < groups.size(); ++other)
+      if (groups[other].usesDevices && uses(plan.groups[other], device) &&
+          (index >= firstWork) != (other >= firstWork))
+        speed = std::min(speed, index >= firstWork
+                                    ? plan.groups[other].speeds.ofWork
+                                    : plan.groups[index].speeds.ofTransfer);
+    return speed;
+  }
   double getShare(size_t index) const {
     int most = 1;
+    double speed = 1;
     for (int32_t link : plan.groups[index].links) {
+      if (plan.isDevice(link)) {
+        speed = std::min(speed, getSpeed(index, link));
+        continue;
+      }
       int users = 0;
       for (size_t other = 0; other < groups.size(); ++other)
-        users += groups[other].moves &&
-                 std::count(plan.groups[other].links.begin(),
-                            plan.groups[other].links.end(), link);
+        users += groups[other].moves && uses(plan.groups[other], link);
       most = std::max(most, users);
     }
-    return 1.0 / most;
+    return speed / most;
+  }
+  double getMove(size_t index) const {
+    return groups[index].start + plan.groups[index].latency;
   }
   /// To the next start or end.
   bool moveOn() {
@@ -213,7 +265,8 @@ private:
     for (size_t index = 0; index < groups.size(); ++index) {
       shares[index] = getShare(index);
       if (groups[index].isWaiting)
-        next = std::min(next, groups[index].start);
+        next = std::min(next, groups[index].usesDevices ? getMove(index)
+                                                        : groups[index].start);
       if (groups[index].moves)
         next = std::min(next, now + groups[index].left / shares[index]);
     }
@@ -224,11 +277,15 @@ private:
       if (group.moves) {
         group.left -= (next - now) * shares[index];
         if (group.left < 1e-10) {
-          group.moves = false;
+          group.moves = group.usesDevices = false;
           for (int32_t queue : group.waiting)
             finish(queue, next);
         }
-      } else if (group.isWaiting && group.start == next) {
+        continue;
+      }
+      if (group.isWaiting && group.start == next)
+        group.usesDevices = true;
+      if (group.isWaiting && getMove(index) == next) {
         group.isWaiting = false;
         group.moves = true;
         group.left = plan.groups[index].seconds;
@@ -238,7 +295,9 @@ private:
     return true;
   }
 
-  const QueuePlan &plan;
+  QueuePlan plan;
+  /// Work on devices are groups behind those of the plan.
+  size_t firstWork = 0;
   double now = 0;
   std::vector<double> times;
   std::vector<size_t> positions;

@@ -100,10 +100,45 @@ TEST(StepSimulatorTest, StreamsRunSideBySide) {
   EXPECT_DOUBLE_EQ(run(makeMesh(reduce + kernel), makeTarget()).seconds, 9);
   target::Target target = makeTarget();
   target.networks[0].hidden = 0.25;
-  // Three quarters of the collective hold up the kernel.
-  const StepTimeline held = run(makeMesh(reduce + kernel), target);
-  EXPECT_DOUBLE_EQ(held.seconds, 0.75 * 9 + 3);
-  EXPECT_DOUBLE_EQ(sum(held.criticalPath), held.seconds);
+  // The kernel has a quarter of its speed beside the collective.
+  const StepTimeline slow = run(makeMesh(reduce + kernel), target);
+  EXPECT_DOUBLE_EQ(slow.seconds, 0.75 * 9 + 3);
+  EXPECT_DOUBLE_EQ(sum(slow.criticalPath), slow.seconds);
+  // The second of two kernels begins in the middle of the collective.
+  const StepTimeline two = run(makeMesh(reduce + kernel + kernel), target);
+  const std::vector<timeline::Span> &spans =
+      two.stages[0].streams[two.stages[0].computeStream].spans;
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_DOUBLE_EQ(spans[0].end, 0.75 * 9 + 3);
+  EXPECT_DOUBLE_EQ(spans[1].end, 0.75 * 9 + 6);
+}
+
+TEST(StepSimulatorTest, KernelsAndExchangesSlowEachOther) {
+  const std::string reduce =
+      collective("all_reduce %g to %g over <dp>", "r", "a");
+  target::Target target = makeTarget();
+  target.networks[0].hidden = 0.5;
+  target.networks[0].besideKernels = 0.8;
+  const std::string text = makeMesh(reduce + kernel);
+  const StepTimeline timeline = run(text, target);
+  const timeline::StageTimeline &stage = timeline.stages[0];
+  EXPECT_DOUBLE_EQ(stage.streams[stage.computeStream].spans[0].end, 6);
+  // The reduction moves 4 of its 8 seconds in 5 beside the kernel.
+  EXPECT_NEAR(timeline.seconds, 1 + 5 + 4, 1e-9);
+  EXPECT_NEAR(sum(timeline.criticalPath), timeline.seconds, 1e-9);
+}
+
+TEST(StepSimulatorTest, SensitivityToWhatIsHidden) {
+  const std::string text =
+      makeMesh(collective("all_reduce %g to %g over <dp>", "r", "a") + kernel +
+               kernel + kernel);
+  target::Target target = makeTarget();
+  target.networks[0].hidden = 0.5;
+  const StepTimeline timeline = run(text, target);
+  EXPECT_DOUBLE_EQ(timeline.seconds, 13.5);
+  // d/dlog h of 9 (1 - h).
+  EXPECT_THAT(timeline.sensitivity.at("networks.port.hidden"),
+              DoubleNear(-4.5, 0.01));
 }
 
 TEST(StepSimulatorTest, TransfersShareTheirLinks) {

@@ -22,12 +22,11 @@ namespace {
 constexpr int64_t gib = int64_t{1} << 30;
 
 /// The activities of makeExample, in its order.
-enum : uint32_t { matmul, norm, held, gather, send, receive, toHost, toDevice };
+enum : uint32_t { matmul, norm, gather, send, receive, toHost, toDevice };
 
 void addActivities(StepTimeline &timeline) {
   addActivity(timeline, Category::Kernel, "aclnnMatmul", "matmul");
   addActivity(timeline, Category::Kernel, "aclnnRmsNorm", "norm");
-  addActivity(timeline, Category::Held, "all_gather", "all_gather over mp");
   addActivity(timeline, Category::Collective, "all_gather",
               "all_gather over mp");
   addActivity(timeline, Category::Send, "send", "send");
@@ -47,7 +46,7 @@ StageTimeline makeFirstStage() {
   stage.streams = {
       {"compute",
        StreamKind::Compute,
-       {{0, 1, matmul, 0}, {1, 3, norm, 1}, {3, 3.5, held}, {7, 9, matmul, 2}}},
+       {{0, 1, matmul, 0}, {1, 3, norm, 1}, {7, 9, matmul, 2}}},
       {"mp", StreamKind::Communication, {{2, 4, gather, 1}}},
       {"pp_send", StreamKind::Communication, {{3.5, 4.5, send}}},
       {"pp_receive", StreamKind::Communication, {{6.5, 7, receive}}},

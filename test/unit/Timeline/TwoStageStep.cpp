@@ -18,7 +18,6 @@ enum ActivityNumber : uint32_t {
   Silu,
   Update,
   Gather,
-  Held,
   Send,
   Receive,
   SendBack,
@@ -91,8 +90,6 @@ std::vector<Activity> makeActivities() {
                      512LL * 2048 * 12, {moment}, {moment, moment, moment}),
           makeTransfer(Category::Collective, "all_gather", "all_gather over mp",
                        Engine::Communication, 1'048'576, {"hccs"}, {0, 1}),
-          makeTransfer(Category::Held, "held by all_gather",
-                       "all_gather over mp", Engine::Communication, 0),
           makeTransfer(Category::Send, "send", "send", Engine::Communication,
                        1'048'576, {"roce"}, {0, 2}),
           makeTransfer(Category::Receive, "receive", "receive",
@@ -147,7 +144,6 @@ StageTimeline makeFirstStage() {
   addTask(stage, Phase::Backward, 1, 285, 345);
   addSpan(stage, Compute, Matmul, 0, 20.125, 0);
   addSpan(stage, Compute, Silu, 20.125, 30, 0);
-  addSpan(stage, Compute, Held, 30, 35, 0);
   addSpan(stage, Compute, Attention, 35, 60, 0);
   addSpan(stage, Compute, Matmul, 60, 80.125, 1);
   addSpan(stage, Compute, Silu, 80.125, 90, 1);

@@ -15,12 +15,6 @@
 
 namespace mf::calibration {
 
-/// Rows that launched the same kernel on operands of the same shapes.
-struct ObservedLaunch {
-  const KernelSignature *signature = nullptr;
-  KernelSpec spec;
-};
-
 /// Collectives of the same size, as defined by target::Topology::getCollective,
 /// between the same ranks, or messages between two ranks.
 struct ObservedTransfer {
@@ -28,6 +22,17 @@ struct ObservedTransfer {
   std::optional<CollectiveKind> collective;
   int64_t bytes = 0;
   std::vector<int64_t> ranks;
+  /// The share of its time in which kernels ran.
+  double besideKernels = 0;
+};
+
+/// Rows that launched the same kernel on operands of the same shapes.
+struct ObservedLaunch {
+  const KernelSignature *signature = nullptr;
+  KernelSpec spec;
+  /// The exchange beside which the kernel ran for this share of its time.
+  std::optional<ObservedTransfer> beside = std::nullopt;
+  double besideExchange = 0;
 };
 
 /// The location of a set of times, without outliers.

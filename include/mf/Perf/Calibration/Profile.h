@@ -52,6 +52,21 @@ struct ProfiledLaunch {
   std::vector<ProfiledTime> times;
   /// The place of the first row, as "file:line".
   std::string place;
+
+  bool isCommunication() const {
+    return core == "COMMUNICATION" || core == "HCCL";
+  }
+};
+
+/// A row of kernel_details.csv that communicates and has a start time. It may
+/// wait for other ranks first.
+struct ProfiledExchange {
+  /// The column Name, for example "hcom_allReduce__623_0_1".
+  std::string name;
+  int64_t step = 0;
+  uint32_t folder = 0;
+  double start = 0;
+  double seconds = 0;
 };
 
 /// A row of step_trace_time.csv. Times are in seconds.
@@ -82,6 +97,7 @@ struct Profile {
   /// The ASCEND_PROFILER_OUTPUT folders, one for each rank.
   std::vector<std::string> folders;
   std::vector<ProfiledLaunch> launches;
+  std::vector<ProfiledExchange> exchanges;
   std::vector<ProfiledStep> steps;
   std::vector<ProfiledTransfer> transfers;
   /// The ranks of groups, keyed by folder and group name, from

@@ -38,6 +38,18 @@ struct ItemId {
 
 enum class ItemKind : uint8_t { Work, Wait, Record, Rendezvous };
 
+/// How a transfer and the work on its devices slow each other, as shares of the
+/// speeds that both have alone. If several transfers use a device, its work has
+/// the smallest of their speeds.
+struct SpeedsOnDevices {
+  double ofWork = 1;
+  double ofTransfer = 1;
+
+  bool operator==(const SpeedsOnDevices &other) const {
+    return ofWork == other.ofWork && ofTransfer == other.ofTransfer;
+  }
+};
+
 /// Queues and their items. A queue starts an item when the previous one has
 /// ended. Its first item starts at time 0.
 class Queues {
@@ -56,14 +68,25 @@ public:
   GroupId addGroup(double duration);
 
   /// Adds a resource that transfers share, such as a network port.
-  LinkId addLink() { return numLinks++; }
+  LinkId addLink() {
+    isOfDevice.push_back(false);
+    return getNumLinks() - 1;
+  }
+  /// Adds a device, on which work and transfers slow each other. It stands
+  /// among the links of transfers, but they do not share it.
+  LinkId addDevice() {
+    isOfDevice.push_back(true);
+    return getNumLinks() - 1;
+  }
   /// Adds a rendezvous that transfers data over links. After the last item has
   /// started, it lasts for `latency` without using links, and then for
   /// `seconds` if nothing else uses its links. Transfers that use a link at the
   /// same time share it equally, and each runs at the speed of its slowest
-  /// link.
+  /// link. `speeds` count on the devices among the links, which it uses during
+  /// the latency, too.
   GroupId addTransfer(double latency, double seconds,
-                      llvm::ArrayRef<LinkId> links);
+                      llvm::ArrayRef<LinkId> links,
+                      SpeedsOnDevices speeds = {});
 
   /// Adds an item that occupies the queue for `duration`.
   ItemId addWork(QueueId queue, double duration) {
@@ -71,6 +94,9 @@ public:
     durations.push_back(round(duration));
     return add(queue, ItemKind::Work, durations.size() - 1);
   }
+  /// Adds an item of work that takes `duration` while no transfer uses the
+  /// device. It is a rendezvous of the queue alone.
+  ItemId addWork(QueueId queue, double duration, LinkId device);
   /// Adds an item that holds the queue until the event has happened.
   ItemId addWait(QueueId queue, EventId event) {
     return add(queue, ItemKind::Wait, event);
@@ -105,7 +131,10 @@ public:
   }
   int32_t getNumEvents() const { return numEvents; }
   int32_t getNumGroups() const { return static_cast<int32_t>(groups.size()); }
-  int32_t getNumLinks() const { return numLinks; }
+  int32_t getNumLinks() const {
+    return static_cast<int32_t>(isOfDevice.size());
+  }
+  bool isDevice(LinkId link) const { return isOfDevice[link]; }
 
   ItemKind getKind(ItemId item) const {
     return static_cast<ItemKind>(getCode(item) & kindMask);
@@ -150,6 +179,9 @@ private:
     int32_t firstLink = 0;
     int32_t numLinks = 0;
     std::array<QueueId, 2> firstParties = {-1, -1};
+    /// Whether it is work on a device.
+    bool isWork = false;
+    SpeedsOnDevices speeds;
   };
 
   ItemId add(QueueId queue, ItemKind kind, uint32_t operand) {
@@ -165,7 +197,8 @@ private:
   double rounder = 0;
   std::vector<Queue> queues;
   int32_t numEvents = 0;
-  int32_t numLinks = 0;
+  /// For each link, whether it is a device.
+  std::vector<bool> isOfDevice;
   std::vector<Group> groups;
   /// The links of all groups, concatenated.
   std::vector<LinkId> links;

@@ -21,12 +21,7 @@ public:
   /// `routine` is empty.
   uint32_t find(size_t stage, std::optional<uint32_t> routine,
                 uint32_t instruction) const {
-    return first[stage][routine ? *routine + 1 : 0] + 2 * instruction;
-  }
-  /// Returns the activity of the compute stream while the exchange holds it up.
-  uint32_t findHeld(size_t stage, std::optional<uint32_t> routine,
-                    uint32_t instruction) const {
-    return find(stage, routine, instruction) + 1;
+    return first[stage][routine ? *routine + 1 : 0] + instruction;
   }
 
   /// Returns an activity by its index.

@@ -104,9 +104,12 @@ struct Network {
   /// of its bytes.
   double collectiveLatency = 0;
   double messageLatency = 0;
-  /// The fraction of the time of a collective or message in which the device
-  /// can compute. It is held up for the rest of the time.
+  /// The share of their speed that kernels keep while a collective or message
+  /// is under way on their device.
   double hidden = 1;
+  /// The share of its speed that a collective or message keeps while kernels
+  /// run.
+  double besideKernels = 1;
 };
 
 /// The link between a device and its host.

@@ -16,12 +16,17 @@ struct TransferCost {
   double latency = 0;
   /// The time in which bytes are transferred.
   double seconds = 0;
-  /// The fraction of the whole time that does not hold up the device: the mean
-  /// over the networks, weighted by the time in each.
+  /// The speed that kernels on the same device keep, and the speed that the
+  /// transfer keeps beside them, as shares of their speeds alone: means over
+  /// the networks, weighted by the time in each.
   double hidden = 1;
+  double besideKernels = 1;
   /// Indices into Target::networks of the networks whose links each member
   /// uses.
   llvm::SmallVector<uint32_t, 2> networks;
+
+  /// Returns whether the transfer and kernels slow each other.
+  bool slowsKernels() const { return hidden < 1 || besideKernels < 1; }
 };
 
 /// The places of ranks in the networks of a target. Rank r is device r.

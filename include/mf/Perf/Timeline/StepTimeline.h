@@ -26,9 +26,7 @@ enum class Category : uint8_t {
   Send,
   Receive,
   CopyToHost,
-  CopyToDevice,
-  /// A collective holds up the device's compute stream.
-  Held
+  CopyToDevice
 };
 
 /// The work that spans represent. Equal spans share one activity.
@@ -134,7 +132,8 @@ struct StageTimeline {
   /// The bytes at the peak by memory category: "parameter", "gradient",
   /// "optimizer_state", "activation", ...
   std::map<std::string, int64_t> bytesByCategory;
-  /// The time in seconds that streams work over the step, by Activity::kind.
+  /// The time in seconds that streams work over the step, by Activity::kind. In
+  /// a simulation it is the time that the work takes alone.
   std::map<std::string, double> secondsByKind;
   /// The floating-point operations of the cube in the step, including
   /// recomputed ones, and those of the model: forwards plus gradients, which is

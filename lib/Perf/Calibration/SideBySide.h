@@ -1,0 +1,50 @@
+//===- SideBySide.h - What a profile shows at the same time -----*- C++ -*-===//
+
+#ifndef MF_LIB_CALIBRATION_SIDEBYSIDE_H
+#define MF_LIB_CALIBRATION_SIDEBYSIDE_H
+
+#include "mf/Perf/Calibration/Profile.h"
+
+namespace mf::calibration {
+
+/// The times at which kernels of a profile ran beside exchanges. Rows without a
+/// start time ran beside nothing.
+class SideBySide {
+public:
+  explicit SideBySide(const Profile &profile);
+
+  /// The rows beside which a row ran.
+  struct Beside {
+    /// The share of the row's time.
+    double share = 0;
+    /// The exchange that was there for most of it; null for kernels.
+    const ProfiledExchange *exchange = nullptr;
+  };
+  /// Returns the exchanges beside which a kernel ran.
+  Beside getExchanges(const ProfiledTime &kernel) const;
+  /// Returns the kernels beside which the exchange of this name ran.
+  Beside getKernels(uint32_t folder, int64_t step,
+                    const std::string &name) const;
+
+private:
+  struct Row {
+    double start = 0;
+    double end = 0;
+    /// The last end up to this row.
+    double lastEnd = 0;
+    const ProfiledExchange *exchange = nullptr;
+  };
+  using Rows = std::map<uint32_t, std::vector<Row>>;
+  static void sort(Rows &rows);
+  static Beside find(const Rows &rows, uint32_t folder, double start,
+                     double end);
+
+  /// By folder, in the order of time.
+  Rows kernels, exchanges;
+  std::map<std::tuple<uint32_t, int64_t, std::string>, const ProfiledExchange *>
+      named;
+};
+
+} // namespace mf::calibration
+
+#endif // MF_LIB_CALIBRATION_SIDEBYSIDE_H
