@@ -125,6 +125,22 @@ def ExchangeTokens : Kernel<"mfExchangeTokens", "makeExchangeTokens"> {
 
 class ExpertMatmulKernel<string kernelName, string factory>
     : Kernel<kernelName, factory> {
+  let cannBody = [{
+    // CANN does not write the rows behind those of the last expert.
+    const CannTensor sizes = stream.makeScratch(counts.dims, ACL_INT64);
+    stream.call(MF_CANN(aclnnCast), tensor(counts), ACL_INT64, tensor(sizes));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(out));
+    for (int64_t i = 0; i < countParts(x, 2); ++i) {
+      const CannTensor matrices = takePart(weight, 3, i % weight.dims[0]);
+      stream.call(MF_CANN(aclnnGroupedMatmulV4), list({takePart(x, 2, i)}),
+                  list({transpose_weight ? transpose(matrices) : matrices}), nullptr,
+                  nullptr, nullptr, nullptr, nullptr, nullptr,
+                  tensor(takePart(sizes, 1, i)), nullptr, nullptr, nullptr,
+                  int64_t{3}, int64_t{0}, int64_t{1}, int64_t{0},
+                  list({takePart(out, 2, i)}), nullptr, nullptr);
+    }
+  }];
+  let cannHeaders = ["cast", "zero", "grouped_matmul_v4"];
   let parts = "getExpertMatmulParts(spec)";
   let inputs = (ins In:$x, In:$weight, In:$counts);
   let outputs = (outs Out:$out);
@@ -142,6 +158,19 @@ class ExpertMatmulKernel<string kernelName, string factory>
 
 class ExpertWeightGradKernel<string kernelName, string factory>
     : Kernel<kernelName, factory> {
+  let cannBody = [{
+    stream.require(x.dims[0] == 1, "expected rows of one group");
+    const CannTensor sizes = stream.makeScratch(counts.dims, ACL_INT64);
+    stream.call(MF_CANN(aclnnCast), tensor(counts), ACL_INT64, tensor(sizes));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(gradWeight));
+    for (int64_t i = 0; i < countParts(x, 2); ++i)
+      stream.call(MF_CANN(aclnnGroupedMatmulV4),
+                  list({transpose(takePart(x, 2, i))}),
+                  list({takePart(gradOutput, 2, i)}), nullptr, nullptr, nullptr,
+                  nullptr, nullptr, nullptr, tensor(takePart(sizes, 1, i)), nullptr,
+                  nullptr, nullptr, int64_t{3}, int64_t{2}, int64_t{1}, int64_t{0},
+                  list({takePart(gradWeight, 3, i)}), nullptr, nullptr);}];
+  let cannHeaders = ["cast", "zero", "grouped_matmul_v4"];
   let parts = "^gpTh, ^gpTi, gpL -> pLhi";
   let inputs = (ins In:$x, In:$gradOutput, In:$counts);
   let outputs = (outs Out:$gradWeight);
@@ -169,22 +198,6 @@ def ExpertMatmul
 
 def GroupedMatmul
     : ExpertMatmulKernel<"aclnnGroupedMatmul", "makeGroupedMatmul"> {
-  let cannBody = [{
-    // CANN does not write the rows behind those of the last expert.
-    const CannTensor sizes = stream.makeScratch(counts.dims, ACL_INT64);
-    stream.call(MF_CANN(aclnnCast), tensor(counts), ACL_INT64, tensor(sizes));
-    stream.call(MF_CANN(aclnnInplaceZero), tensor(out));
-    for (int64_t i = 0; i < countParts(x, 2); ++i) {
-      const CannTensor matrices = takePart(weight, 3, i % weight.dims[0]);
-      stream.call(MF_CANN(aclnnGroupedMatmulV4), list({takePart(x, 2, i)}),
-                  list({transpose_weight ? transpose(matrices) : matrices}), nullptr,
-                  nullptr, nullptr, nullptr, nullptr, nullptr,
-                  tensor(takePart(sizes, 1, i)), nullptr, nullptr, nullptr,
-                  int64_t{3}, int64_t{0}, int64_t{1}, int64_t{0},
-                  list({takePart(out, 2, i)}), nullptr, nullptr);
-    }
-  }];
-  let cannHeaders = ["cast", "zero", "grouped_matmul_v4"];
   let summary = "rows of each expert times its weight, all experts at once";
   let description = [{mfExpertMatmul with all experts at once, and its bits but
     for few rows in fp32, which it multiplies in a way of its own. Of aclnn's,
@@ -206,19 +219,6 @@ def ExpertMatmulWeightGrad
 def GroupedMatmulWeightGrad
     : ExpertWeightGradKernel<"mfGroupedMatmulWeightGrad",
                              "makeGroupedWeightGrad"> {
-  let cannBody = [{
-    stream.require(x.dims[0] == 1, "expected rows of one group");
-    const CannTensor sizes = stream.makeScratch(counts.dims, ACL_INT64);
-    stream.call(MF_CANN(aclnnCast), tensor(counts), ACL_INT64, tensor(sizes));
-    stream.call(MF_CANN(aclnnInplaceZero), tensor(gradWeight));
-    for (int64_t i = 0; i < countParts(x, 2); ++i)
-      stream.call(MF_CANN(aclnnGroupedMatmulV4),
-                  list({transpose(takePart(x, 2, i))}),
-                  list({takePart(gradOutput, 2, i)}), nullptr, nullptr, nullptr,
-                  nullptr, nullptr, nullptr, tensor(takePart(sizes, 1, i)), nullptr,
-                  nullptr, nullptr, int64_t{3}, int64_t{2}, int64_t{1}, int64_t{0},
-                  list({takePart(gradWeight, 3, i)}), nullptr, nullptr);}];
-  let cannHeaders = ["cast", "zero", "grouped_matmul_v4"];
   let summary = "gradient of aclnnGroupedMatmul with respect to the weight";
   let description = [{mfExpertMatmulWeightGrad with all experts at once, and its
     bits: aclnnGroupedMatmul with groupType 2 and x transposed.}];

@@ -39,6 +39,7 @@ class ScalarKernel<string kernelName> : UnaryKernel<kernelName> {
 }
 
 class BinaryKernel<string kernelName> : Kernel<kernelName, "makeBinary"> {
+  let cann = "tensor(self), tensor(other), tensor(out)";
   let description = "Shapes broadcast as in NumPy; `alpha` is 1.";
   let inputs = (ins In:$self, In:$other);
   let outputs = (outs OutOrSameAs<["self", "other"]>:$out);
@@ -71,7 +72,6 @@ def Sub : BinaryKernel<"aclnnSub"> {
   let profiled = ["Sub"];
 }
 def Mul : BinaryKernel<"aclnnMul"> {
-  let cann = "tensor(self), tensor(other), tensor(out)";
   let summary = "self * other";
   let parts = "^*, ^* -> *";
   let description = "Shapes broadcast as in NumPy.";

@@ -29,6 +29,7 @@ def Log : UnaryKernel<"aclnnLog"> {
 
 def SigmoidBackward
     : Kernel<"aclnnSigmoidBackward", "makeActivationBackward"> {
+  let cann = "tensor(gradOutput), tensor(output), tensor(gradInput)";
   let summary = "gradient of aclnnSigmoid, from its output";
   let parts = "+*, * -> *";
   let inputs = (ins In:$gradOutput, In:$output);
@@ -71,6 +72,12 @@ def NeScalar : CompareKernel<"aclnnNeScalar"> {
 }
 
 def GeTensor : BinaryKernel<"aclnnGeTensor"> {
+  let cann = "";
+  let cannBody = [{
+    const CannTensor holds = stream.makeScratch(out.dims, ACL_BOOL);
+    stream.call(MF_CANN(aclnnGeTensor), tensor(self), tensor(other), tensor(holds));
+    stream.call(MF_CANN(aclnnCast), tensor(holds), out.type, tensor(out));}];
+  let cannHeaders = ["ge_tensor", "cast"];
   let summary = "self >= other";
   let parts = "*, * -> *";
   let description = [{Shapes broadcast as in NumPy. 1 or 0 of self's type;
@@ -311,6 +318,19 @@ def TopKRouter : Kernel<"mfTopKRouter", "makeTopKRouter"> {
 }
 
 def UpdateExpertBias : Kernel<"mfUpdateExpertBias", "makeUpdateExpertBias"> {
+  let cannBody = [{
+    // The sign is 1 where the load is too small, less 1 where it is too large.
+    const CannTensor holds = stream.makeScratch(load.dims, ACL_BOOL);
+    const CannTensor sign = stream.makeScratch(load.dims, ACL_FLOAT);
+    const CannTensor above = stream.makeScratch(load.dims, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnLtScalar), tensor(load), scalar(target), tensor(holds));
+    stream.call(MF_CANN(aclnnCast), tensor(holds), ACL_FLOAT, tensor(sign));
+    stream.call(MF_CANN(aclnnGtScalar), tensor(load), scalar(target), tensor(holds));
+    stream.call(MF_CANN(aclnnCast), tensor(holds), ACL_FLOAT, tensor(above));
+    stream.call(MF_CANN(aclnnSub), tensor(sign), tensor(above), scalar(1), tensor(sign));
+    stream.call(MF_CANN(aclnnInplaceMuls), tensor(sign), scalar(rate));
+    stream.call(MF_CANN(aclnnInplaceAdd), tensor(bias), tensor(sign), scalar(1));}];
+  let cannHeaders = ["lt_scalar", "gt_scalar", "cast", "sub", "mul", "add"];
   let summary = "bias += rate * sign(target - load)";
   let parts = "* -> *";
   let description = [{What balances experts without a loss: each has an own bias

@@ -259,6 +259,14 @@ def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
 }
 
 def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
+  let cannBody = ExcludedRows<>.text # [{
+    const CannTensor ones = stream.makeScratch(target.dims, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnLogicalNot), tensor(excluded), tensor(excluded));
+    stream.call(MF_CANN(aclnnCast), tensor(excluded), ACL_FLOAT, tensor(ones));
+    stream.call(MF_CANN(aclnnReduceSum), tensor(flatten(ones)), ints({0}), true,
+                ACL_FLOAT, tensor(takeElement(sums, 1)));}];
+  let cannHeaders = !listconcat(ExcludedRows<>.headers,
+                                ["logical_not", "cast", "reduce_sum"]);
   let summary = "the number of rows that count";
   let parts = [{getLossParts("r -> +S", spec.outputs[0])}];
   let description = [{Written over that of `sums`, which counted a piece's rows;

@@ -1,6 +1,7 @@
 //===- EmitFacts.cpp - What a program tells libmf-step --------------------===//
 
 #include "ProgramText.h"
+#include "StageText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -134,8 +135,23 @@ static double countFlops(const Program &program, const StageProgram &stage,
   return flops;
 }
 
+void emitStatics(const StageProgram &stage, StageText &text) {
+  constexpr size_t mostStatics = 100;
+  std::vector<std::string> parts(1);
+  for (const auto [number, buffer] : llvm::enumerate(stage.statics)) {
+    if (number > 0 && number % mostStatics == 0)
+      parts.emplace_back();
+    llvm::raw_string_ostream os(parts.back());
+    emitStatic(buffer, os);
+  }
+  text.addFunction({"addStatics",
+                    "Adds the stage's statics to the last stage of the facts.",
+                    Parameters::Facts},
+                   parts);
+}
+
 void emitFacts(const Program &program, llvm::raw_ostream &os) {
-  os << "/// The program's statics, and the settings of its run.\n"
+  os << "/// The program's tensors, and the settings of its run.\n"
         "static mf::step::Facts getFacts() {\n  mf::step::Facts facts;\n";
   os << llvm::formatv("  facts.microBatches = {0};\n"
                       "  facts.batchSize = {1};\n"
@@ -168,11 +184,9 @@ void emitFacts(const Program &program, llvm::raw_ostream &os) {
       emitSchedule(group, "facts.groups.back()", os);
     }
   }
-  for (const StageProgram &stage : program.stages) {
-    os << "  facts.stages.emplace_back();\n";
-    for (const Static &buffer : stage.statics)
-      emitStatic(buffer, os);
-  }
+  for (const StageProgram &stage : program.stages)
+    os << "  facts.stages.emplace_back();\n  stage" << stage.stage
+       << "::addStatics(facts);\n";
   os << "  return facts;\n}\n\n";
 }
 

@@ -54,7 +54,8 @@ static std::string makeMain(const Program &program) {
         "function.\n\n"
         "#include \"mf_main.h\"\n\nusing namespace mf_cann;\n\n";
   for (const StageProgram &stage : program.stages)
-    os << "namespace stage" << stage.stage << " {\nStep getStep();\n}\n";
+    os << "namespace stage" << stage.stage
+       << " {\nvoid addStatics(mf::step::Facts &facts);\nStep getStep();\n}\n";
   os << "\n";
   emitFacts(program, os);
   os << "int main(int argc, char **argv) {\n"

@@ -175,8 +175,9 @@ llvm::Error StepEmitter::emitRoutine(const Routine &routine) {
         marked.insert(record.instruction);
   inRoutine = true;
   llvm::Error error = emitFunctions(
-      {getIdentifier(routine.name), "", true}, routine.body, 0,
-      static_cast<uint32_t>(routine.body.instructions.size()), [&](uint32_t i) {
+      {getIdentifier(routine.name), "", Parameters::RankAndCall}, routine.body,
+      0, static_cast<uint32_t>(routine.body.instructions.size()),
+      [&](uint32_t i) {
         if (marked.count(i))
           os << llvm::formatv("  rank.recordBehind(call, {0}, {1});\n", i,
                               stage.computeStream);
@@ -187,8 +188,8 @@ llvm::Error StepEmitter::emitRoutine(const Routine &routine) {
 
 llvm::Error StepEmitter::emitPart(llvm::StringRef name, llvm::StringRef comment,
                                   uint32_t begin, uint32_t end) {
-  return emitFunctions({name.str(), comment.str(), false}, stage.step, begin,
-                       end, [](uint32_t) {});
+  return emitFunctions({name.str(), comment.str(), Parameters::Rank},
+                       stage.step, begin, end, [](uint32_t) {});
 }
 
 /// The host has each step's learning rates, which CANN's optimizer takes from
@@ -202,7 +203,8 @@ void StepEmitter::emitMirrors() {
         os << "  rank.mirror(rank.device(" << onDevice.offset << "), rank.host("
            << onHost.offset << "), " << onHost.bytes << ");\n";
   text.addFunction({"addMirrors",
-                    "The scalars that operators take from host memory.", false},
+                    "The scalars that operators take from host memory.",
+                    Parameters::Rank},
                    takeStatements());
 }
 
@@ -253,6 +255,7 @@ llvm::Error StepEmitter::emit() {
           "finishStep", "The rest of the step: the optimizer's.", update, size))
     return error;
   emitMirrors();
+  emitStatics(stage, text);
   emitRecord();
   return llvm::Error::success();
 }

@@ -43,7 +43,10 @@ getWorkspace(const program::Instruction &instruction,
 /// A number of C++ that has the bits of `value`.
 std::string getNumber(double value);
 
-/// Writes what libmf-step has to know of the program: its statics and the
+/// Writes the function that tells libmf-step the statics of a stage.
+void emitStatics(const program::StageProgram &stage, StageText &text);
+
+/// Writes what else libmf-step has to know of the program: its channels and the
 /// settings of the run.
 void emitFacts(const program::Program &program, llvm::raw_ostream &os);
 

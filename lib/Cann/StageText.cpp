@@ -21,28 +21,52 @@ void StageText::define(llvm::StringRef text) {
   definitions.back() += text;
 }
 
+/// Returns the parameters of a function, each behind `prefix`.
+static std::string getParameters(Parameters parameters,
+                                 const std::string &prefix) {
+  switch (parameters) {
+  case Parameters::Rank:
+    return prefix + "CannRank &rank";
+  case Parameters::RankAndCall:
+    return prefix + "CannRank &rank, " + prefix + "const RoutineCall &call";
+  case Parameters::Facts:
+    return prefix + "mf::step::Facts &facts";
+  }
+  llvm_unreachable("unknown parameters");
+}
+
+static llvm::StringRef getArguments(Parameters parameters) {
+  switch (parameters) {
+  case Parameters::Rank:
+    return "rank";
+  case Parameters::RankAndCall:
+    return "rank, call";
+  case Parameters::Facts:
+    return "facts";
+  }
+  llvm_unreachable("unknown parameters");
+}
+
 void StageText::addFunction(const FunctionHead &head,
                             llvm::ArrayRef<std::string> parts) {
   if (parts.size() > 1) {
     std::string calls;
     for (size_t i = 0; i < parts.size(); ++i) {
       const std::string name = head.name + "_" + std::to_string(i + 1);
-      addFunction({name, "", head.takesCall}, parts[i]);
-      calls += "  " + name + (head.takesCall ? "(rank, call);\n" : "(rank);\n");
+      addFunction({name, "", head.parameters}, parts[i]);
+      calls +=
+          ("  " + name + "(" + getArguments(head.parameters) + ");\n").str();
     }
     addFunction(head, calls);
     return;
   }
-  const llvm::StringRef call =
-      head.takesCall ? ", const RoutineCall &call" : "";
   if (!head.comment.empty())
     declarations += "/// " + head.comment + "\n";
   declarations +=
-      ("void " + head.name + "(CannRank &rank" + call + ");\n").str();
-  define(("void " + head.name + "([[maybe_unused]] CannRank &rank" +
-          (head.takesCall ? ",\n    [[maybe_unused]] const RoutineCall &call"
-                          : "") +
-          ") {\n" + parts.front() + "}\n\n"));
+      "void " + head.name + "(" + getParameters(head.parameters, "") + ");\n";
+  define("void " + head.name + "(" +
+         getParameters(head.parameters, "[[maybe_unused]] ") + ") {\n" +
+         parts.front() + "}\n\n");
 }
 
 void StageText::addRecord(llvm::StringRef statements) {

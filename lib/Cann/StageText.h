@@ -9,13 +9,16 @@
 
 namespace mf::cann {
 
+/// A function of a stage takes the rank, the record of a routine's call beside
+/// it, or the facts that it adds to.
+enum class Parameters : uint8_t { Rank, RankAndCall, Facts };
+
 /// The head of a function of a stage.
 struct FunctionHead {
   std::string name;
-  /// Empty if there is nothing to say.
+  /// The comment is empty if there is nothing to say.
   std::string comment;
-  /// Whether it takes the record of a routine's call beside the rank.
-  bool takesCall = false;
+  Parameters parameters = Parameters::Rank;
 };
 
 /// Gathers the functions of a stage: a header declares them, and files of

@@ -4,7 +4,7 @@ usage: cann_programs.py [--cxx=COMPILER] BUILD_FOLDER WORK_FOLDER CASE...
 
 A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, with fused
 SwiGLU and rotary embedding, on two stages, on 8 ranks that share weights, vocabulary, sequence and optimizer out, and with
-adapters; then experts with a capacity and without, which ranks share out.
+adapters; then experts with a capacity and without, which ranks share out, and DeepSeek-V3 with small sizes.
 Each rank is a process. The program is written, compiled and run for three
 steps, with the checks of the host's CANN on. Parameters and gradients must be the bytes of mf-run's, and so must the printed losses and norms.
 A run of stages that one of the two began and left a checkpoint of is ended by the other. Prints for each case what the program calls.
@@ -21,6 +21,7 @@ import re
 import subprocess
 import sys
 
+import deepseek_on_ranks
 import experts_on_ranks
 import safetensors
 import training
@@ -45,24 +46,32 @@ EXPERTS = {
     "capacity": experts_on_ranks.Case(dict(experts_on_ranks.SMALL, capacity=6), dp=2, mp=2, ep=2, level=1, micro=2),
     "dropless": experts_on_ranks.Case(dict(experts_on_ranks.SMALL, parallel=2), dp=2, mp=2, ep=2, micro=2),
 }
+# DeepSeek-V3's public YAML with small sizes: latent attention, experts whose bias balances them, and a later token's prediction.
+DEEPSEEK = {"deepseek": "2x2x1x2", "short deepseek": "1x2x1x2"}
 # The host reads how many rows each rank has in the middle of such a step.
-CANNOT_CAPTURE = {"dropless"}
+CANNOT_CAPTURE = {"dropless", *DEEPSEEK}
 EXCHANGES = ["allReduce", "allGather", "reduceScatter", "allToAll", "allToAllV", "broadcast", "send", "receive"]
 LIBRARIES = ["Step/libmfStep.a", "Exec/Ranks/libmfRanks.a", "Exec/Data/libmfData.a", "Program/libmfProgram.a",
              "Program/Signatures/libmfSignatures.a", "Pipeline/libmfPipeline.a", "Support/libmfSupport.a"]  # fmt: skip
 
 
-def compile_program(build, source, folder, compiler="g++"):
-    """All sources at once, so that headers are read once. What all programs share, mf_*.cpp, is in a library of the build."""
-    program, cann = os.path.join(folder, "step"), os.path.join(build, "host-cann", "lib")
-    sources = sorted(glob.glob(os.path.join(folder, "[!m]*.cpp"))) + [os.path.join(folder, "main.cpp")]
+def link_program(build, objects, program, compiler, *options, **others):
+    """Links objects with what they need of the build, for the host's CANN."""
+    cann = os.path.join(build, "host-cann", "lib")
     llvm = subprocess.run(["/usr/lib/llvm-22/bin/llvm-config", "--libdir"], capture_output=True, text=True, check=True)
-    command = [compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", folder, "-I", os.path.join(source, "include"),
-               "-I", os.path.join(source, "lib", "HostCann", "include"), "-x", "c++", "-", "-x", "none", "-o", program]  # fmt: skip
-    command += [os.path.join(cann, "libmfCannSupport.a"), *(os.path.join(build, "lib", library) for library in LIBRARIES)]
+    command = [compiler, *options, *objects, "-o", program, *(os.path.join(build, "lib", library) for library in LIBRARIES)]
     command += ["-L" + cann, "-Wl,-rpath," + cann, "-lascendcl", "-lnnopbase", "-lopapi", "-lhccl"]
     command += ["-L" + llvm.stdout.strip(), "-lLLVM-22", "-lpthread"]
-    subprocess.run(command, input="".join('#include "%s"\n' % path for path in sources), text=True, check=True)
+    subprocess.run(command, check=True, **others)
+
+
+def compile_program(build, source, folder, compiler="g++"):
+    """All sources at once, so that headers are read once. What all programs share, mf_*.cpp, is in a library of the build."""
+    sources = sorted(glob.glob(os.path.join(folder, "[!m]*.cpp"))) + [os.path.join(folder, "main.cpp")]
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", folder, "-I", os.path.join(source, "include"),
+             "-I", os.path.join(source, "lib", "HostCann", "include"), "-x", "c++", "-", "-x", "none"]  # fmt: skip
+    program, shared = os.path.join(folder, "step"), os.path.join(build, "host-cann", "lib", "libmfCannSupport.a")
+    link_program(build, [shared], program, compiler, *flags, input="".join('#include "%s"\n' % path for path in sources), text=True)
     return program
 
 
@@ -116,13 +125,27 @@ def check_capture(tools, program, ranks, data, files):
             if safetensors.load_bytes(mine) != safetensors.load_bytes(theirs)]  # fmt: skip
 
 
+def read_yaml():
+    tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    with open(os.path.join(tests, "data", "mindformers", "yamls", "pretrain_deepseek3_671b.yaml")) as file:
+        return file.read()
+
+
 def lower(tools, name):
     """The step of a case, and its ranks."""
     if name in CASES:
         options = dict(CASES[name])
         sizes = dict(SIZES, **options.pop("model", {}))
         return tools.lower(name, sizes, lowering=["--for-cann"], **options)[1], count_ranks(options)
-    case, model, yaml, step = EXPERTS[name], *(tools.path(name + end) for end in (".mlir", ".yaml", ".step.mlir"))
+    model, yaml, step = (tools.path(name + end) for end in (".mlir", ".yaml", ".step.mlir"))
+    if name in DEEPSEEK:
+        layout = deepseek_on_ranks.Layout(DEEPSEEK[name])
+        with open(yaml, "w") as file:
+            file.write(deepseek_on_ranks.place(deepseek_on_ranks.shrink(read_yaml(), layout.pp), layout, 1, 0))
+        tools.run("mf-translate", "--import-mindformers", yaml, "-o", model)
+        tools.run("mf-opt", "--quiet", "--for-cann", "--recompute-config=" + yaml, model, "-o", step)
+        return step, layout.pp * layout.dp * layout.mp
+    case = EXPERTS[name]
     for path, text in ((model, case.get_model()), (yaml, case.get_yaml())):
         with open(path, "w") as file:
             file.write(str(text))
@@ -232,7 +255,7 @@ def main():
     parser.add_argument("--cxx", default="g++", help="the compiler of the programs")
     parser.add_argument("build")
     parser.add_argument("work")
-    parser.add_argument("cases", nargs="+", choices=[*CASES, *EXPERTS, "difference"], metavar="CASE")
+    parser.add_argument("cases", nargs="+", choices=[*CASES, *EXPERTS, *DEEPSEEK, "difference"], metavar="CASE")
     options = parser.parse_args()
     build, work = os.path.abspath(options.build), os.path.abspath(options.work)
     source = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

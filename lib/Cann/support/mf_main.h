@@ -3,7 +3,6 @@
 #ifndef MF_MAIN_H
 #define MF_MAIN_H
 
-#include "mf_facts.h"
 #include "mf_step.h"
 
 namespace mf_cann {

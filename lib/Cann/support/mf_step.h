@@ -4,6 +4,7 @@
 #define MF_STEP_H
 
 #include "mf_channels.h"
+#include "mf_facts.h"
 #include "mf_rank.h"
 
 namespace mf_cann {

@@ -7,12 +7,15 @@
 #include "aclnnop/aclnn_clamp.h"
 #include "aclnnop/aclnn_div.h"
 #include "aclnnop/aclnn_exp.h"
+#include "aclnnop/aclnn_floor_divide.h"
 #include "aclnnop/aclnn_gelu.h"
 #include "aclnnop/aclnn_log.h"
 #include "aclnnop/aclnn_mul.h"
 #include "aclnnop/aclnn_neg.h"
 #include "aclnnop/aclnn_reciprocal.h"
 #include "aclnnop/aclnn_remainder.h"
+#include "aclnnop/aclnn_sigmoid.h"
+#include "aclnnop/aclnn_sigmoid_backward.h"
 #include "aclnnop/aclnn_silu.h"
 #include "aclnnop/aclnn_silu_backward.h"
 #include "aclnnop/aclnn_sqrt.h"
@@ -89,6 +92,7 @@ aclnnStatus makeBinary(const char *name, const aclTensor *self,
 
 MF_HOST_CANN_UNARY(aclnnExp)
 MF_HOST_CANN_UNARY(aclnnLog)
+MF_HOST_CANN_UNARY(aclnnSigmoid)
 MF_HOST_CANN_UNARY(aclnnSilu)
 MF_HOST_CANN_UNARY(aclnnGelu)
 MF_HOST_CANN_UNARY(aclnnNeg)
@@ -106,6 +110,7 @@ MF_HOST_CANN_UNARY(aclnnSqrt)
 
 MF_HOST_CANN_SCALAR(aclnnMuls)
 MF_HOST_CANN_SCALAR(aclnnRemainderTensorScalar)
+MF_HOST_CANN_SCALAR(aclnnFloorDivides)
 MF_HOST_CANN_SCALAR(aclnnClampMin)
 MF_HOST_CANN_SCALAR(aclnnClampMax)
 
@@ -203,6 +208,16 @@ aclnnStatus aclnnSiluBackwardGetWorkspaceSize(const aclTensor *gradOutput,
                     workspaceSize, executor, nullptr, false);
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnSiluBackward)
+
+aclnnStatus aclnnSigmoidBackwardGetWorkspaceSize(const aclTensor *gradOutput,
+                                                 const aclTensor *output,
+                                                 aclTensor *gradInput,
+                                                 uint64_t *workspaceSize,
+                                                 aclOpExecutor **executor) {
+  return makeBinary("aclnnSigmoidBackward", gradOutput, output, gradInput,
+                    workspaceSize, executor, nullptr, false);
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnSigmoidBackward)
 
 aclnnStatus aclnnCastGetWorkspaceSize(const aclTensor *self, aclDataType dtype,
                                       aclTensor *out, uint64_t *workspaceSize,

@@ -11,6 +11,7 @@
 #include "aclnnop/aclnn_logical_or.h"
 #include "aclnnop/aclnn_lt_scalar.h"
 #include "aclnnop/aclnn_masked_fill_scalar.h"
+#include "aclnnop/aclnn_ne_scalar.h"
 #include "aclnnop/aclnn_scatter_add.h"
 #include <cstring>
 
@@ -144,6 +145,7 @@ MF_HOST_CANN_COMPARISON(aclnnEqScalar, ==)
 MF_HOST_CANN_COMPARISON(aclnnGeScalar, >=)
 MF_HOST_CANN_COMPARISON(aclnnGtScalar, >)
 MF_HOST_CANN_COMPARISON(aclnnLtScalar, <)
+MF_HOST_CANN_COMPARISON(aclnnNeScalar, !=)
 
 aclnnStatus aclnnLogicalNotGetWorkspaceSize(const aclTensor *self,
                                             aclTensor *out,

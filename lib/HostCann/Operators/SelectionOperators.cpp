@@ -3,6 +3,7 @@
 #include "OperatorCall.h"
 #include "aclnnop/aclnn_cumsum.h"
 #include "aclnnop/aclnn_fill_scalar.h"
+#include "aclnnop/aclnn_ge_tensor.h"
 #include "aclnnop/aclnn_sort.h"
 #include "aclnnop/aclnn_topk.h"
 
@@ -102,3 +103,34 @@ aclnnStatus aclnnInplaceFillScalarGetWorkspaceSize(aclTensor *selfRef,
                      });
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnInplaceFillScalar)
+
+aclnnStatus aclnnGeTensorGetWorkspaceSize(const aclTensor *self,
+                                          const aclTensor *other,
+                                          aclTensor *out,
+                                          uint64_t *workspaceSize,
+                                          aclOpExecutor **executor) {
+  OperatorCall call("aclnnGeTensor", workspaceSize, executor);
+  call.read(self, "self");
+  call.read(other, "other");
+  call.write(out, "out");
+  call.require(call.hasFailed() ||
+                   (self->type == ACL_FLOAT && other->type == ACL_FLOAT &&
+                    out->type == ACL_BOOL),
+               "self and other are not FLOAT or out is not BOOL");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  // The kernel tells by 1 and 0 in fp32.
+  mf::KernelSpec spec;
+  spec.name = "aclnnGeTensor";
+  spec.inputs = {call.getShape(0), call.getShape(1)};
+  spec.outputs = {{mf::DType::F32, out->dims}};
+  auto kernel = call.makeKernel(spec);
+  return call.finish(0, [kernel, count = out->getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    std::vector<float> holds(count);
+    kernel->run({places[0], places[1]}, {holds.data()});
+    std::copy(holds.begin(), holds.end(), static_cast<uint8_t *>(places[2]));
+    return llvm::Error::success();
+  });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnGeTensor)

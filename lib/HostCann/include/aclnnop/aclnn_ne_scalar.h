@@ -1,0 +1,28 @@
+//===----------------------------------------------------------------------===//
+//
+// Comparison with a number of the host.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_NE_SCALAR_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_NE_SCALAR_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnNeScalarGetWorkspaceSize(const aclTensor *self,
+                                          const aclScalar *other,
+                                          aclTensor *out,
+                                          uint64_t *workspaceSize,
+                                          aclOpExecutor **executor);
+aclnnStatus aclnnNeScalar(void *workspace, uint64_t workspaceSize,
+                          aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_NE_SCALAR_H

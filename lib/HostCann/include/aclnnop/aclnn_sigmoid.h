@@ -1,0 +1,26 @@
+//===----------------------------------------------------------------------===//
+//
+// 1 / (1 + exp(-x)).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_SIGMOID_H
+#define MF_HOSTCANN_ACLNNOP_ACLNN_SIGMOID_H
+
+#include "aclnn/aclnn_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+aclnnStatus aclnnSigmoidGetWorkspaceSize(const aclTensor *self, aclTensor *out,
+                                         uint64_t *workspaceSize,
+                                         aclOpExecutor **executor);
+aclnnStatus aclnnSigmoid(void *workspace, uint64_t workspaceSize,
+                         aclOpExecutor *executor, aclrtStream stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // MF_HOSTCANN_ACLNNOP_ACLNN_SIGMOID_H
