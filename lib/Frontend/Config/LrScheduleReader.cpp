@@ -101,10 +101,4 @@ void readLrSchedules(const Node &root, TrainingConfig &config,
   }
 }
 
-int64_t LrScheduleConfig::getWarmupSteps(int64_t runSteps) const {
-  if (warmupRatio)
-    return static_cast<int64_t>(*warmupRatio * static_cast<double>(runSteps));
-  return warmupSteps.value_or(0);
-}
-
 } // namespace mf

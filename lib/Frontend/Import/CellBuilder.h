@@ -98,7 +98,6 @@ public:
   void joinNext();
   /// Ends the layer.
   void returnValues(mlir::ValueRange values);
-  void returnValue(mlir::Value value) { returnValues(value); }
 
   //===--------------------------------------------------------------------===//
   // Parameters

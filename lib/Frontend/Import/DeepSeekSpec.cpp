@@ -82,17 +82,6 @@ static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
   next.depth = 0;
 }
 
-static void readTypes(SpecReader &reader, ModelSpec &spec) {
-  spec.computeType = reader.readType({"compute_dtype"}, DType::F16);
-  spec.paramType = reader.readType({"param_init_type"}, DType::F16);
-  spec.embeddingType = reader.readType({"embedding_init_type"}, spec.paramType);
-  spec.normType = reader.readType({"layernorm_compute_type"}, DType::F32);
-  spec.softmaxType = reader.readType({"softmax_compute_type"}, DType::F32);
-  spec.rotaryType = reader.readType({"rotary_dtype"}, DType::F32);
-  spec.residualType =
-      reader.readType({"residual_dtype", "res_dtype"}, spec.computeType);
-}
-
 void readDeepSeek(SpecReader &reader, ModelSpec &spec) {
   spec.family = ModelFamily::DeepSeek;
   spec.sequenceLength = reader.readSize({"seq_length"}, 2048);
@@ -110,7 +99,7 @@ void readDeepSeek(SpecReader &reader, ModelSpec &spec) {
   spec.initializerRange =
       reader.readPositive({"initializer_range", "init_method_std"}, 0.006);
   spec.parallelOptimizerTable = true;
-  readTypes(reader, spec);
+  readElementTypes(reader, spec);
   readLatentAttention(reader, spec);
   readNextTokens(reader, spec);
 }

@@ -59,6 +59,10 @@ int64_t divideHidden(SpecReader &reader, const ModelSpec &spec);
 void rejectContextParallel(SpecReader &reader, const ModelSpec &spec,
                            llvm::StringRef whose);
 
+/// Reads the types of parameters and computations, with the defaults of the
+/// classic config classes.
+void readElementTypes(SpecReader &reader, ModelSpec &spec);
+
 /// Checks that the number of heads is a multiple of that of keys and values,
 /// and that the rotating dimensions of a head are even. `heads` and
 /// `keyValueHeads` are the keys to blame.

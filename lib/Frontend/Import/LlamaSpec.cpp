@@ -109,7 +109,7 @@ static void readFeedForwardSize(SpecReader &reader, ModelSpec &spec,
   spec.feedForwardSize = size.value_or(1);
 }
 
-static void readLlamaTypes(SpecReader &reader, ModelSpec &spec) {
+void readElementTypes(SpecReader &reader, ModelSpec &spec) {
   spec.computeType = reader.readType({"compute_dtype"}, DType::F16);
   spec.paramType = reader.readType({"param_init_type"}, DType::F16);
   spec.embeddingType = reader.readType({"embedding_init_type"}, spec.paramType);
@@ -150,7 +150,7 @@ static void readLlamaLike(SpecReader &reader, ModelSpec &spec,
   spec.tiesWordEmbeddings = reader.readBool({"tie_word_embeddings"}, false);
   spec.usesFlashAttention = reader.readBool({"use_flash_attention"}, false);
   spec.parallelOptimizerTable = reader.readBool({"parallel_optimizer"}, false);
-  readLlamaTypes(reader, spec);
+  readElementTypes(reader, spec);
 }
 
 static void readConcatenation(SpecReader &reader, ModelSpec &spec) {

@@ -28,7 +28,6 @@ struct MemberHeader {
   std::atomic<uint32_t> phase;
   std::atomic<MemberState> state;
   GroupCall call;
-  uint64_t inputBytes;
   char why[512];
 };
 
@@ -253,7 +252,6 @@ llvm::Error SharedGroup::begin(const GroupCall &call,
                                llvm::ArrayRef<char> input) {
   GroupMember &own = *members[rank];
   own.header->call = call;
-  own.header->inputBytes = input.size();
   size_t done = 0;
   while (done < input.size()) {
     const ssize_t written = pwrite(own.file, input.data() + done,
@@ -271,10 +269,6 @@ llvm::Error SharedGroup::finish() {
 
 const GroupCall &SharedGroup::getCall(uint32_t member) const {
   return members[member]->header->call;
-}
-
-uint64_t SharedGroup::getInputBytes(uint32_t member) const {
-  return members[member]->header->inputBytes;
 }
 
 llvm::Expected<std::vector<char>>

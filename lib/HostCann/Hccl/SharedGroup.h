@@ -62,7 +62,6 @@ public:
   const GroupCall &getCall(uint32_t member) const;
   llvm::Expected<std::vector<char>> readInput(uint32_t member, uint64_t offset,
                                               uint64_t bytes) const;
-  uint64_t getInputBytes(uint32_t member) const;
   /// Waits until nobody reads what this rank brought.
   llvm::Error finish();
 

@@ -61,9 +61,6 @@ private:
   llvm::ArrayRef<FitParameter> parameters;
   llvm::ArrayRef<FitObservation> observations;
   std::vector<bool> active;
-  /// Parameters on which few observations depend come first. Effects that all
-  /// observations share are left to the others.
-  std::vector<size_t> scanOrder;
   std::vector<double> values, predictions, spreads;
   double beliefScale = 1;
 };

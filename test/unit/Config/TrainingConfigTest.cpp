@@ -111,7 +111,7 @@ TEST(TrainingConfigTest, OptimizerAndScheduleSpellings) {
   EXPECT_EQ(parsed.config.optimizer.beta2, 0.95);
   EXPECT_EQ(parsed.config.optimizer.eps, 1e-5);
   EXPECT_EQ(parsed.config.lrSchedule.lrEnd, std::nullopt);
-  EXPECT_EQ(parsed.config.lrSchedule.getWarmupSteps(100), 10);
+  EXPECT_EQ(parsed.config.lrSchedule.warmupSteps, 10);
   parsed = parse("optimizer: {type: FP32StateAdamWeightDecay, beta1: 0.8}\n"
                  "lr_schedule: {type: ConstantWarmUpLR, warmup_steps: 3, "
                  "warmup_ratio: 0.03}\n");
@@ -119,7 +119,7 @@ TEST(TrainingConfigTest, OptimizerAndScheduleSpellings) {
             OptimizerKind::FP32StateAdamWeightDecay);
   EXPECT_EQ(parsed.config.optimizer.beta1, 0.8);
   EXPECT_EQ(parsed.config.optimizer.eps, 1e-6);
-  EXPECT_EQ(parsed.config.lrSchedule.getWarmupSteps(1000), 30);
+  EXPECT_EQ(parsed.config.lrSchedule.warmupRatio, 0.03);
 }
 
 TEST(TrainingConfigTest, AdamWeightDecayXCorrectsBiasAndOthersOfTheNameDoNot) {

@@ -93,7 +93,6 @@ public:
   static FaultSchedule *&getOfThread();
 
   llvm::ArrayRef<Fault> getFaults() const { return faults; }
-  uint64_t getNumTurns() const { return numTurns; }
   /// Returns a hash of all turns so far.
   uint64_t getTrace() const { return trace; }
   /// Returns one line with the seed, the turns, the trace and the faults that

@@ -307,10 +307,6 @@ struct LrScheduleConfig {
   std::optional<int64_t> tMult;
   std::optional<double> etaMin;
   Node node;
-
-  /// Returns the warm-up steps of a run of `runSteps`. The ratio, if given,
-  /// overrides the number.
-  int64_t getWarmupSteps(int64_t runSteps) const;
 };
 
 /// An item of grouped_lr_schedule: the learning rate of the parameters that
