@@ -14,7 +14,7 @@ packages=(
   libyaml-cpp-dev libdnnl-dev libhwy-dev libgomp1 libeigen3-dev
   # Tests and benchmarks; PyTorch, with the BLAS that makes it fast, is what
   # gradients and step times are compared with.
-  libgtest-dev libgmock-dev nlohmann-json3-dev python3 python3-numpy python3-torch
+  libgtest-dev libgmock-dev python3 python3-numpy python3-torch
   libopenblas0-pthread
   # lit's limit for each test.
   python3-psutil

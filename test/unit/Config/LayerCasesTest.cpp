@@ -7,31 +7,32 @@
 //===----------------------------------------------------------------------===//
 
 #include "CellTrees.h"
+#include "lib/Frontend/Config/NodeBuilder.h"
 #include "mf/Frontend/Config/LayerPlan.h"
 #include "llvm/ADT/StringExtras.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <set>
 
 using namespace mf;
-using Json = nlohmann::ordered_json;
 
 namespace {
 
 /// Rejected there, accepted here, because the public documentation describes
 /// the form and only the code breaks on it: a two-dimensional select_recompute
 /// for the default patterns, and bools in a map with swap on.
-bool isDocumented(const Json &test) {
-  bool isSwapOn = test["swap_config"].is_object() &&
-                  test["swap_config"].value("swap", Json()) == true;
+bool isDocumented(const Node &test) {
+  bool isSwapOn = test["swap_config"]["swap"].getBool().value_or(false);
   for (const char *key : {"select_recompute", "select_comm_recompute"}) {
-    const Json setting = test["recompute_config"].value(key, Json());
-    for (const Json &item : setting)
-      if (setting.is_object() ? isSwapOn && item.is_boolean()
-                              : !isSwapOn && item.is_array())
+    Node setting = test["recompute_config"][key];
+    for (const Node::Entry &entry : setting.getEntries())
+      if (isSwapOn && entry.value.isBool())
+        return true;
+    for (const Node &item : setting.getElements())
+      if (!isSwapOn && item.isList())
         return true;
   }
   return false;
@@ -47,50 +48,48 @@ struct CaseRun {
   LayerPlan plan;
 };
 
-std::vector<Json> readCases() {
-  std::vector<Json> cases;
+/// JSON is YAML, whose reader keeps the order of keys.
+std::vector<Node> readCases() {
+  std::vector<Node> cases;
+  DiagnosticList diagnostics;
   // MF_LAYER_CASES names another file of such cases.
   const char *other = std::getenv("MF_LAYER_CASES");
   std::ifstream file(
       other ? other : MF_TEST_DATA "/mindformers/layer_setting_cases.jsonl");
   for (std::string line; std::getline(file, line);)
-    cases.push_back(Json::parse(line));
+    cases.push_back(parseYaml(line, "case.yaml", diagnostics));
+  EXPECT_TRUE(diagnostics.empty()) << diagnostics.str();
   return cases;
 }
 
-/// The YAML of a case; JSON is YAML.
-std::string makeYaml(const Json &test) {
-  Json parallel = {{"pipeline_stage", test["pp"]}};
+/// The YAML of a case.
+Node makeYaml(const Node &test) {
+  NodeBuilder root(test);
+  root.set("parallel_config.pipeline_stage", test["pp"]);
   for (const char *key : {"gradient_aggregation_group", "micro_batch_num"})
-    if (test.contains(key))
-      parallel[key] = test[key];
-  Json model = {{"num_layers", test["num_layers"]},
-                {"offset", test["offset"]},
-                {"pp_interleave_num", test["interleave"]}};
-  for (const char *key : {"start_stage", "stage_num", "mtp_depth"})
-    if (test.contains(key))
-      model[key] = test[key];
-  bool interleave =
-      test.value("pipeline_interleave", test["interleave"].get<int>() > 1);
-  Json root = {{"parallel_config", parallel},
-               {"parallel",
-                {{"pipeline_config", {{"pipeline_interleave", interleave}}}}},
-               {"model", {{"model_config", model}}},
-               {"recompute_config", test["recompute_config"]}};
-  if (!test["swap_config"].is_null())
-    root["swap_config"] = test["swap_config"];
-  return root.dump();
+    root.set(std::string("parallel_config.") + key, test[key]);
+  root.set("model.model_config.pp_interleave_num", test["interleave"]);
+  for (const char *key :
+       {"num_layers", "offset", "start_stage", "stage_num", "mtp_depth"})
+    root.set(std::string("model.model_config.") + key, test[key]);
+  bool interleave = test["pipeline_interleave"].getBool().value_or(
+      *test["interleave"].getInt() > 1);
+  root.set("parallel.pipeline_config.pipeline_interleave",
+           interleave ? "True" : "False", test);
+  root.set("recompute_config", test["recompute_config"]);
+  if (!test["swap_config"].isUndefinedOrNull())
+    root.set("swap_config", test["swap_config"]);
+  return root.build();
 }
 
-bool isMcore(const Json &test) {
-  return test["version"].get<std::string>().find("mcore") != std::string::npos;
+bool isMcore(const Node &test) {
+  return test["version"].getText().contains("mcore");
 }
 
-CaseRun runCase(const Json &test,
+CaseRun runCase(const Node &test,
                 const std::map<std::string, CellTree> &trees) {
   CaseRun run;
-  run.config =
-      parseTrainingConfig(makeYaml(test), "case.yaml", run.diagnostics);
+  run.config = readTrainingConfig(makeYaml(test), run.diagnostics);
   StageMapOptions options = getStageMapOptions(run.config, run.diagnostics);
   if (run.diagnostics.hasErrors())
     return run;
@@ -104,9 +103,9 @@ CaseRun runCase(const Json &test,
                        {},
                        run.config.parallel.gradientAggregationGroup};
   for (int64_t layer = 0; layer < run.stages->getNumLayers(); ++layer) {
-    bool isMoe = test.contains("moe_from") && layer >= test["moe_from"];
-    std::string model = isMoe ? test["moe_model"] : test["model"];
-    input.layers.push_back({layer, &trees.at(model)});
+    std::optional<int64_t> first = test["moe_from"].getInt();
+    const char *model = first && layer >= *first ? "moe_model" : "model";
+    input.layers.push_back({layer, &trees.at(test[model].getText().str())});
   }
   run.plan = planLayers(input, run.diagnostics);
   return run;
@@ -127,40 +126,64 @@ std::string normalizeLine(std::string text) {
   return text;
 }
 
-std::vector<std::string> getExpectedInit(const Json &test) {
-  std::vector<std::string> lines;
-  for (const Json &line : test["expected"]["init_log"])
-    lines.push_back(normalizeLine(line));
+std::vector<std::string> getTexts(const Node &list) {
+  std::vector<std::string> texts;
+  for (const Node &item : list.getElements())
+    texts.push_back(item.getText().str());
+  return texts;
+}
+
+std::vector<std::string> getExpectedInit(const Node &test) {
+  std::vector<std::string> lines = getTexts(test["expected"]["init_log"]);
+  for (std::string &line : lines)
+    line = normalizeLine(std::move(line));
   return lines;
 }
 
-std::vector<std::string> getInit(const Json &test, const LayerPlan &plan) {
+std::vector<std::string> getInit(const Node &test, const LayerPlan &plan) {
   std::vector<std::string> lines;
   for (const std::string &line : plan.initLines)
     // dev_mcore is older than the excludes.
-    if (test["version"] != "dev_mcore" ||
+    if (test["version"].getText() != "dev_mcore" ||
         line.find("_exclude") == std::string::npos)
       lines.push_back(line);
   return lines;
 }
 
-void expectStages(const Json &expected, const StageMap &stages) {
-  using Rows = std::vector<std::vector<int64_t>>;
-  EXPECT_EQ(stages.getLayersPerStage(),
-            expected["layers_per_stage"].get<Rows>());
-  EXPECT_EQ(stages.getAccumulated(), expected["accumulated"].get<Rows>());
+std::vector<int64_t> getNumbers(const Node &list) {
+  std::vector<int64_t> numbers;
+  for (const Node &item : list.getElements())
+    numbers.push_back(*item.getInt());
+  return numbers;
+}
+
+std::vector<std::vector<int64_t>> getRows(const Node &table) {
+  std::vector<std::vector<int64_t>> rows;
+  for (const Node &row : table.getElements())
+    rows.push_back(getNumbers(row));
+  return rows;
+}
+
+void expectStages(const Node &expected, const StageMap &stages) {
+  EXPECT_EQ(stages.getLayersPerStage(), getRows(expected["layers_per_stage"]));
+  EXPECT_EQ(stages.getAccumulated(), getRows(expected["accumulated"]));
+  std::vector<int64_t> stageOfLayer = getNumbers(expected["pp_ids"]);
+  std::vector<int64_t> chunkOfLayer = getNumbers(expected["interleave_ids"]);
   for (int64_t layer = 0; layer < stages.getNumLayers(); ++layer) {
     auto at = static_cast<size_t>(layer);
-    EXPECT_EQ(stages.getPlace(layer).stage, expected["pp_ids"][at]);
-    EXPECT_EQ(stages.getPlace(layer).chunk, expected["interleave_ids"][at]);
+    EXPECT_EQ(stages.getPlace(layer).stage, stageOfLayer.at(at));
+    EXPECT_EQ(stages.getPlace(layer).chunk, chunkOfLayer.at(at));
   }
 }
 
-/// The settings of a layer in the words of the recorded effects.
-Json getEffects(const LayerEffects &layer) {
-  Json effects = Json::object();
+/// The settings of a layer by the names of recorded effects. Each is a number
+/// or a flag, of the whole layer (an empty path) or of what a path names.
+using Effects = std::map<std::string, std::map<std::string, int64_t>>;
+
+Effects getEffects(const LayerEffects &layer) {
+  Effects effects;
   if (layer.fullRecompute)
-    effects["layer_recompute"] = true;
+    effects["layer_recompute"][""] = true;
   for (const RecomputeTarget &target : layer.recompute)
     if (!target.path.empty())
       effects[target.isCell ? "cell_recompute" : "op_recompute"][target.path] =
@@ -169,7 +192,7 @@ Json getEffects(const LayerEffects &layer) {
     effects["op_comm_recompute"][target.path] = target.enabled;
   for (const SwapTarget &target : layer.swap) {
     if (target.path.empty())
-      effects["layer_offload"] = target.prefetch;
+      effects["layer_offload"][""] = target.prefetch;
     else if (target.isCell)
       effects["cell_offload"][target.path] = target.prefetch;
     else if (layer.getSwapSetting(target.path) == &target)
@@ -179,31 +202,31 @@ Json getEffects(const LayerEffects &layer) {
   return effects;
 }
 
-/// The recorded effects in the same words: how often a cell was set and with
-/// which arguments does not matter.
-Json getExpectedEffects(const Json &recorded) {
-  Json effects = recorded;
-  effects.erase("pipeline_stage");
-  effects.erase("comm_fusion");
-  if (effects.contains("layer_recompute"))
-    effects["layer_recompute"] = true;
-  if (effects.contains("layer_offload"))
-    effects["layer_offload"] = Json(recorded["layer_offload"].back());
-  if (effects.contains("cell_recompute"))
-    for (auto &item : effects["cell_recompute"].items())
-      item.value() = true;
+/// How often a cell was set and with which arguments does not matter.
+Effects getExpectedEffects(const Node &recorded) {
+  Effects effects;
+  for (const auto &[key, value] : recorded.getEntries()) {
+    std::string name = key.getText().str();
+    if (name == "layer_recompute")
+      effects[name][""] = true;
+    else if (name == "layer_offload")
+      effects[name][""] = value.getElements().back().getInt().value_or(-1);
+    for (const auto &[path, setting] : value.getEntries())
+      effects[name][path.getText().str()] =
+          name == "cell_recompute" || setting.getBool().value_or(false)
+              ? 1
+              : setting.getInt().value_or(0);
+  }
   return effects;
 }
 
-void expectEffects(const Json &recorded, const LayerEffects &layer,
+void expectEffects(const Node &recorded, const LayerEffects &layer,
                    bool wantsSlice) {
-  // Compared as unordered objects.
-  EXPECT_EQ(nlohmann::json(getEffects(layer)),
-            nlohmann::json(getExpectedEffects(recorded)));
-  if (!recorded["pipeline_stage"].is_null())
-    EXPECT_EQ(layer.stage, recorded["pipeline_stage"]);
-  if (!recorded["comm_fusion"].is_null())
-    EXPECT_EQ(layer.commFusion, recorded["comm_fusion"]);
+  EXPECT_EQ(getEffects(layer), getExpectedEffects(recorded));
+  if (std::optional<int64_t> stage = recorded["pipeline_stage"].getInt())
+    EXPECT_EQ(layer.stage, *stage);
+  if (std::optional<int64_t> fusion = recorded["comm_fusion"].getInt())
+    EXPECT_EQ(layer.commFusion, *fusion);
   EXPECT_EQ(layer.sliceActivation, layer.fullRecompute && wantsSlice);
 }
 
@@ -246,23 +269,20 @@ void expectLine(llvm::StringRef ours, llvm::StringRef recorded) {
     EXPECT_EQ(left.items, right.items);
 }
 
-void expectLines(const Json &expected, const LayerEffects &layer) {
+void expectLines(const Node &expected, const LayerEffects &layer) {
   std::string id = std::to_string(layer.layer);
-  Json recorded = Json::array();
+  std::vector<std::string> recorded;
   for (const char *kind : {"set_lines", "set_lines_normalized"})
-    if (expected.contains(kind) && expected[kind].contains(id))
-      recorded = expected[kind][id];
-  Json others = Json::array();
-  if (expected.contains("other_lines") && expected["other_lines"].contains(id))
-    others = expected["other_lines"][id];
+    if (Node lines = expected[kind][id])
+      recorded = getTexts(lines);
   std::vector<std::string> set;
   std::vector<std::string> rest;
   for (const std::string &line : layer.logLines)
     (llvm::StringRef(line).starts_with("Set ") ? set : rest).push_back(line);
-  EXPECT_EQ(rest, others.get<std::vector<std::string>>());
-  ASSERT_EQ(set.size(), recorded.size()) << recorded.dump();
+  EXPECT_EQ(rest, getTexts(expected["other_lines"][id]));
+  ASSERT_EQ(set.size(), recorded.size()) << llvm::join(recorded, "\n");
   for (size_t i = 0; i < set.size(); ++i)
-    expectLine(set[i], recorded[i].get<std::string>());
+    expectLine(set[i], recorded[i]);
 }
 
 /// Warnings about operators that are both recomputed and swapped are there
@@ -288,16 +308,15 @@ void expectConflicts(const CaseRun &run, const CellTree &tree) {
 TEST(LayerCasesTest, AllGiveWhatWasRecorded) {
   std::map<std::string, CellTree> trees = readCellTrees();
   EXPECT_EQ(trees.size(), 28U);
-  std::vector<Json> cases = readCases();
+  std::vector<Node> cases = readCases();
   int rejected = 0;
   int documented = 0;
-  for (const Json &test : cases) {
-    std::string id = test["id"];
-    SCOPED_TRACE(id + " " + test["name"].get<std::string>());
-    const Json &expected = test["expected"];
+  for (const Node &test : cases) {
+    std::string id = test["id"].getText().str();
+    SCOPED_TRACE(id + " " + test["name"].getText().str());
+    Node expected = test["expected"];
     CaseRun run = runCase(test, trees);
-    bool isRejected =
-        (expected.contains("error") || expected.contains("check_rules_error"));
+    bool isRejected = expected["error"] || expected["check_rules_error"];
     if (isRejected && !isDocumented(test)) {
       EXPECT_TRUE(run.diagnostics.hasErrors());
       ++rejected;
@@ -305,11 +324,11 @@ TEST(LayerCasesTest, AllGiveWhatWasRecorded) {
     }
     documented += isRejected;
     ASSERT_FALSE(run.diagnostics.hasErrors()) << run.diagnostics.str();
-    if (expected.contains("error") || id == swapIgnored.str())
+    if (expected["error"] || id == swapIgnored.str())
       continue;
     expectStages(expected, *run.stages);
     EXPECT_EQ(getInit(test, run.plan), getExpectedInit(test));
-    if (!expected.contains("effects"))
+    if (!expected["effects"])
       continue;
     for (const LayerEffects &layer : run.plan.layers) {
       SCOPED_TRACE("layer " + std::to_string(layer.layer));
@@ -317,8 +336,8 @@ TEST(LayerCasesTest, AllGiveWhatWasRecorded) {
                     run.config.recompute.recomputeSliceActivation);
       expectLines(expected, layer);
     }
-    if (!test.contains("moe_from"))
-      expectConflicts(run, trees.at(test["model"]));
+    if (!test["moe_from"])
+      expectConflicts(run, trees.at(test["model"].getText().str()));
   }
   if (std::getenv("MF_LAYER_CASES"))
     return;
@@ -329,8 +348,8 @@ TEST(LayerCasesTest, AllGiveWhatWasRecorded) {
 
 TEST(LayerCasesTest, DocumentedFormsThatTheCodeBreaksOnWork) {
   std::map<std::string, CellTree> trees = readCellTrees();
-  for (const Json &test : readCases()) {
-    std::string id = test["id"];
+  for (const Node &test : readCases()) {
+    std::string id = test["id"].getText().str();
     if (id == "103") {
       CaseRun run = runCase(test, trees);
       EXPECT_EQ(run.plan.select[0].layers.repr(), "[[3, 2], [0, 3]]");

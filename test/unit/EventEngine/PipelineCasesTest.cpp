@@ -9,7 +9,6 @@
 #include "PublishedModel.h"
 #include "mf/Pipeline/ScheduleError.h"
 #include <cstdlib>
-#include <fstream>
 #include <gtest/gtest.h>
 
 using namespace mf;
@@ -19,38 +18,39 @@ using schedule::Schedule;
 
 namespace {
 
-Json readCases() {
+llvm::json::Array readCases() {
   const char *other = std::getenv("MF_PIPELINE_CASES");
-  std::string path =
-      other ? other : MF_TEST_DATA "/pipeline_balance/cases.json";
-  std::ifstream file(path);
-  Json root = Json::parse(file, nullptr, /*allow_exceptions=*/false);
-  EXPECT_TRUE(root.contains("cases")) << "cannot read " << path;
-  return root.value("cases", Json::array());
+  llvm::json::Object root =
+      readJson(other ? other : MF_TEST_DATA "/pipeline_balance/cases.json");
+  llvm::json::Array *cases = root.getArray("cases");
+  return cases ? std::move(*cases) : llvm::json::Array();
 }
 
 /// Relative to 1 or to the larger number.
-void expectNear(double found, double expected, const std::string &what) {
-  double scale = std::max({1.0, std::abs(found), std::abs(expected)});
-  EXPECT_NEAR(found, expected, 1e-9 * scale) << what;
+void expectNear(double found, std::optional<double> expected,
+                const std::string &what) {
+  ASSERT_TRUE(expected.has_value()) << what;
+  double scale = std::max({1.0, std::abs(found), std::abs(*expected)});
+  EXPECT_NEAR(found, *expected, 1e-9 * scale) << what;
 }
 
-void expectNumbers(llvm::ArrayRef<double> found, const Json &expected,
-                   const std::string &what) {
+void expectNumbers(llvm::ArrayRef<double> found,
+                   const llvm::json::Array &expected, const std::string &what) {
   ASSERT_EQ(found.size(), expected.size()) << what;
   for (size_t index = 0; index < found.size(); ++index)
-    expectNear(found[index], expected[index],
+    expectNear(found[index], expected[index].getAsNumber(),
                what + " of stage " + std::to_string(index));
 }
 
-void expectBubbles(const Bubbles &found, const Json &expected) {
-  expectNear(found.real, expected.at("real"), "real");
-  expectNear(found.ideal, expected.at("ideal"), "ideal");
-  expectNear(found.imbalance, expected.at("imba"), "imba");
+void expectBubbles(const Bubbles &found, const llvm::json::Object &expected) {
+  expectNear(found.real, expected.getNumber("real"), "real");
+  expectNear(found.ideal, expected.getNumber("ideal"), "ideal");
+  expectNear(found.imbalance, expected.getNumber("imba"), "imba");
   auto compare = [&](std::optional<double> share, const char *name) {
-    ASSERT_EQ(share.has_value(), expected.contains(name)) << name;
+    std::optional<double> number = expected.getNumber(name);
+    ASSERT_EQ(share.has_value(), number.has_value()) << name;
     if (share)
-      expectNear(*share, expected.at(name), name);
+      expectNear(*share, number, name);
   };
   compare(found.communication, "comm");
   compare(found.recompute, "recompute");
@@ -58,35 +58,40 @@ void expectBubbles(const Bubbles &found, const Json &expected) {
 
 /// `expected`: state, micro-batch, chunk on the stage, start, end.
 void expectBlock(const Schedule &schedule, const Block &found,
-                 const Json &expected, const std::string &what) {
+                 llvm::ArrayRef<llvm::json::Value> expected,
+                 const std::string &what) {
   int64_t row = found.task.chunk / schedule.pipeline.stages;
-  EXPECT_EQ(found.task.phase == Phase::Forward ? "f" : "b", expected.at(0))
+  EXPECT_EQ(found.task.phase == Phase::Forward ? "f" : "b",
+            expected[0].getAsString())
       << what;
-  EXPECT_EQ(found.task.microBatch, expected.at(1)) << what;
-  EXPECT_EQ(row, expected.at(2)) << what;
-  expectNear(found.start, expected.at(3), what + ": start");
-  expectNear(found.end, expected.at(4), what + ": end");
+  EXPECT_EQ(found.task.microBatch, expected[1].getAsInteger()) << what;
+  EXPECT_EQ(row, expected[2].getAsInteger()) << what;
+  expectNear(found.start, expected[3].getAsNumber(), what + ": start");
+  expectNear(found.end, expected[4].getAsNumber(), what + ": end");
 }
 
 /// The lists of all stages: with `kinds`, each block's kind is in front.
 void expectBlocks(const Schedule &schedule, const PipelineTimeline &timeline,
-                  const Json &expected, bool kinds) {
+                  const llvm::json::Array &expected, bool kinds) {
   ASSERT_EQ(timeline.stages.size(), expected.size());
   for (size_t stage = 0; stage < expected.size(); ++stage) {
     std::vector<Block> found;
     for (const Block &block : timeline.stages[stage])
       if (kinds || block.kind == BlockKind::Compute)
         found.push_back(block);
-    ASSERT_EQ(found.size(), expected[stage].size());
+    const llvm::json::Array &blocks = *expected[stage].getAsArray();
+    ASSERT_EQ(found.size(), blocks.size());
     for (size_t index = 0; index < found.size(); ++index) {
       std::string what = "block " + std::to_string(index) + " of stage " +
                          std::to_string(stage);
-      Json block = expected[stage][index];
+      const llvm::json::Array &fields = *blocks[index].getAsArray();
+      llvm::ArrayRef<llvm::json::Value> block(fields.data(), fields.size());
       if (kinds) {
         const char *letters[] = {"c", "s", "r"};
-        EXPECT_EQ(letters[static_cast<size_t>(found[index].kind)], block.at(0))
+        EXPECT_EQ(letters[static_cast<size_t>(found[index].kind)],
+                  block[0].getAsString())
             << what;
-        block.erase(0);
+        block = block.drop_front();
       }
       expectBlock(schedule, found[index], block, what);
     }
@@ -94,9 +99,9 @@ void expectBlocks(const Schedule &schedule, const PipelineTimeline &timeline,
 }
 
 void expectResult(const Schedule &schedule, const PipelineCosts &costs,
-                  const Json &expected) {
+                  const llvm::json::Object &expected) {
   llvm::Expected<PipelineTimeline> timeline = simulatePipeline(schedule, costs);
-  if (expected.contains("error")) {
+  if (expected.get("error")) {
     ASSERT_FALSE(static_cast<bool>(timeline)) << "expected a deadlock";
     llvm::Error error = timeline.takeError();
     EXPECT_TRUE(error.isA<schedule::ScheduleError>());
@@ -106,31 +111,33 @@ void expectResult(const Schedule &schedule, const PipelineCosts &costs,
   }
   ASSERT_TRUE(static_cast<bool>(timeline))
       << llvm::toString(timeline.takeError());
-  expectBubbles(timeline->bubbles, expected.at("bubbles"));
-  expectNear(timeline->end, expected.at("end_time"), "end_time");
-  expectNumbers(timeline->stageEnds, expected.at("stage_end"), "stage_end");
-  expectNumbers(timeline->peakMemory, expected.at("peak_memory"),
+  expectBubbles(timeline->bubbles, *expected.getObject("bubbles"));
+  expectNear(timeline->end, expected.getNumber("end_time"), "end_time");
+  expectNumbers(timeline->stageEnds, *expected.getArray("stage_end"),
+                "stage_end");
+  expectNumbers(timeline->peakMemory, *expected.getArray("peak_memory"),
                 "peak_memory");
-  expectNumbers(timeline->finalMemory, expected.at("final_memory"),
+  expectNumbers(timeline->finalMemory, *expected.getArray("final_memory"),
                 "final_memory");
-  if (expected.contains("blocks"))
-    expectBlocks(schedule, *timeline, expected["blocks"], /*kinds=*/false);
-  if (expected.contains("queues"))
-    expectBlocks(schedule, *timeline, expected["queues"], /*kinds=*/true);
+  if (const llvm::json::Array *blocks = expected.getArray("blocks"))
+    expectBlocks(schedule, *timeline, *blocks, /*kinds=*/false);
+  if (const llvm::json::Array *queues = expected.getArray("queues"))
+    expectBlocks(schedule, *timeline, *queues, /*kinds=*/true);
 }
 
 TEST(PipelineCasesTest, AllFieldsOfAllCases) {
-  Json cases = readCases();
+  llvm::json::Array cases = readCases();
   EXPECT_GT(cases.size(), 0u);
-  for (const Json &test : cases) {
-    SCOPED_TRACE(test.at("name").get<std::string>());
+  for (const llvm::json::Value &item : cases) {
+    const llvm::json::Object &test = *item.getAsObject();
+    SCOPED_TRACE(test.getString("name")->str());
     llvm::Expected<PublishedModel> model = readPublishedModel(test);
     ASSERT_TRUE(static_cast<bool>(model)) << llvm::toString(model.takeError());
-    if (test.contains("no_comm"))
-      expectResult(model->schedule, model->costs, test["no_comm"]);
+    if (const llvm::json::Object *free = test.getObject("no_comm"))
+      expectResult(model->schedule, model->costs, *free);
     model->costs.transfers = TransferMode::Blocking;
-    if (test.contains("with_comm"))
-      expectResult(model->schedule, model->costs, test["with_comm"]);
+    if (const llvm::json::Object *blocking = test.getObject("with_comm"))
+      expectResult(model->schedule, model->costs, *blocking);
   }
 }
 

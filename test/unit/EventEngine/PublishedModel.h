@@ -4,9 +4,10 @@
 #define MF_TEST_UNIT_SIM_PUBLISHEDMODEL_H
 
 #include "mf/Perf/EventEngine/PipelineModel.h"
-#include <nlohmann/json.hpp>
+#include "llvm/Support/JSON.h"
 
-using Json = nlohmann::ordered_json;
+/// Returns what a JSON file says, an object; fails the test if it cannot.
+llvm::json::Object readJson(llvm::StringRef path);
 
 /// A schedule and its costs. Transfers are free, but their time is set.
 struct PublishedModel {
@@ -17,6 +18,7 @@ struct PublishedModel {
 /// From the model's own arguments: block_time, micro_num and, if they are
 /// there, comm_time (default 0.1), backward_ratio (2), layer_recompute (none),
 /// block_mem (as block_time), block_mem_par, constant_mem, method.
-llvm::Expected<PublishedModel> readPublishedModel(const Json &arguments);
+llvm::Expected<PublishedModel>
+readPublishedModel(const llvm::json::Object &arguments);
 
 #endif // MF_TEST_UNIT_SIM_PUBLISHEDMODEL_H

@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "PublishedModel.h"
-#include <fstream>
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -38,14 +37,14 @@ struct PublishedPlan {
   Counts layers, select, communication;
 };
 
-Json readPublished() {
-  std::ifstream file(MF_TEST_DATA "/pipeline_balance/published.json");
-  return Json::parse(file);
+llvm::json::Object readPublished() {
+  return readJson(MF_TEST_DATA "/pipeline_balance/published.json");
 }
 
-LayerTimes readTimes(const Json &result) {
-  const Json &times = result.at("reproduced_with");
-  return {times.at("head"), times.at("body"), times.at("tail")};
+LayerTimes readTimes(const llvm::json::Object &result) {
+  const llvm::json::Object &times = *result.getObject("reproduced_with");
+  return {*times.getNumber("head"), *times.getNumber("body"),
+          *times.getNumber("tail")};
 }
 
 PublishedPlan makeEvenPlan(int64_t rows, bool recomputes) {
@@ -55,19 +54,28 @@ PublishedPlan makeEvenPlan(int64_t rows, bool recomputes) {
   return {even, recomputes ? even : none, recomputes ? even : none};
 }
 
-PublishedPlan readPlan(const Json &result) {
-  Counts layers = result.at("offset").get<Counts>();
+Counts readCounts(const llvm::json::Object &result, const char *name) {
+  Counts counts;
+  llvm::json::Path::Root path;
+  EXPECT_TRUE(fromJSON(*result.get(name), counts, path)) << name;
+  return counts;
+}
+
+PublishedPlan readPlan(const llvm::json::Object &result) {
+  Counts layers = readCounts(result, "offset");
   int64_t evenLayers = numLayers / numStages / layers.size();
   for (std::vector<int64_t> &row : layers)
     for (int64_t &count : row)
       count += evenLayers;
-  return {layers, result.at("select_recompute").get<Counts>(),
-          result.at("select_comm_recompute").get<Counts>()};
+  return {layers, readCounts(result, "select_recompute"),
+          readCounts(result, "select_comm_recompute")};
 }
 
 PipelineTimeline simulatePlan(const PublishedPlan &plan,
                               const LayerTimes &times, const char *method) {
-  Json rows = Json::array(), recompute = Json::array();
+  const std::vector<double> zeros(numStages, 0);
+  std::vector<std::vector<double>> rows(plan.layers.size(), zeros);
+  std::vector<std::vector<double>> recompute = rows;
   for (size_t row = 0; row < plan.layers.size(); ++row) {
     for (int64_t stage = 0; stage < numStages; ++stage) {
       rows[row][stage] = plan.layers[row][stage] * times.body;
@@ -77,84 +85,91 @@ PipelineTimeline simulatePlan(const PublishedPlan &plan,
           times.body;
     }
   }
-  rows.front().front() = rows.front().front().get<double>() + times.head;
-  rows.back().back() = rows.back().back().get<double>() + times.tail;
-  auto model = readPublishedModel({{"block_time", rows},
-                                   {"layer_recompute", recompute},
-                                   {"micro_num", numMicroBatches},
-                                   {"method", method}});
+  rows.front().front() += times.head;
+  rows.back().back() += times.tail;
+  auto model =
+      readPublishedModel(llvm::json::Object{{"block_time", rows},
+                                            {"layer_recompute", recompute},
+                                            {"micro_num", numMicroBatches},
+                                            {"method", method}});
   EXPECT_TRUE(static_cast<bool>(model));
   auto timeline = simulatePipeline(model->schedule, model->costs);
   EXPECT_TRUE(static_cast<bool>(timeline));
   return std::move(*timeline);
 }
 
-void expectBubbles(const PipelineTimeline &found, const Json &result,
-                   double tolerance) {
-  const Json &bubbles = result.at("bubbles");
-  EXPECT_NEAR(found.bubbles.real, bubbles.at("real"), tolerance);
-  EXPECT_NEAR(found.bubbles.ideal, bubbles.at("ideal"), tolerance);
-  EXPECT_NEAR(found.bubbles.imbalance, bubbles.at("imba"), tolerance);
-  EXPECT_EQ(found.bubbles.recompute.has_value(), bubbles.contains("recompute"));
-  if (found.bubbles.recompute)
-    EXPECT_NEAR(*found.bubbles.recompute, bubbles.at("recompute"), tolerance);
+void expectBubbles(const PipelineTimeline &found,
+                   const llvm::json::Object &result, double tolerance) {
+  const llvm::json::Object &bubbles = *result.getObject("bubbles");
+  EXPECT_NEAR(found.bubbles.real, *bubbles.getNumber("real"), tolerance);
+  EXPECT_NEAR(found.bubbles.ideal, *bubbles.getNumber("ideal"), tolerance);
+  EXPECT_NEAR(found.bubbles.imbalance, *bubbles.getNumber("imba"), tolerance);
+  std::optional<double> recompute = bubbles.getNumber("recompute");
+  EXPECT_EQ(found.bubbles.recompute.has_value(), recompute.has_value());
+  if (recompute && found.bubbles.recompute)
+    EXPECT_NEAR(*found.bubbles.recompute, *recompute, tolerance);
 }
 
 TEST(PublishedPlansTest, NaivePlans) {
   // Printed with four digits.
-  Json published = readPublished();
+  const llvm::json::Object published = readPublished();
   for (bool recomputes : {false, true}) {
-    const Json &result =
-        published[recomputes ? "naive_all_recompute" : "naive_no_recompute"];
+    const llvm::json::Object &result = *published.getObject(
+        recomputes ? "naive_all_recompute" : "naive_no_recompute");
     PipelineTimeline found =
         simulatePlan(makeEvenPlan(3, recomputes), readTimes(result), "vpp");
     expectBubbles(found, result, 5.1e-5);
-    EXPECT_NEAR(found.end, result.at("reproduced_with").at("end"), 0.05);
-    EXPECT_EQ(std::floor(found.end), result.at("end"));
+    EXPECT_NEAR(found.end,
+                *result.getObject("reproduced_with")->getNumber("end"), 0.05);
+    EXPECT_EQ(std::floor(found.end), *result.getNumber("end"));
   }
 }
 
 TEST(PublishedPlansTest, SolvedPlans) {
-  Json published = readPublished();
-  const Json &step5 = published["readme_step5"];
+  const llvm::json::Object published = readPublished();
+  const llvm::json::Object &step5 = *published.getObject("readme_step5");
   LayerTimes times = readTimes(step5);
   expectBubbles(simulatePlan(readPlan(step5), times, "vpp"), step5, 5.1e-5);
 
   // The times are fitted to the plan above. Ends are printed as whole numbers.
-  const Json &solved = published["demo_result_vpp3_lm"];
+  const llvm::json::Object &solved =
+      *published.getObject("demo_result_vpp3_lm");
   PipelineTimeline found = simulatePlan(readPlan(solved), times, "vpp2");
   expectBubbles(found, solved, 1e-4);
-  EXPECT_NEAR(found.end, solved.at("end"), 0.5);
+  EXPECT_NEAR(found.end, *solved.getNumber("end"), 0.5);
 
-  const Json &lowMemory = published["demo_vpp3_allrec"];
+  const llvm::json::Object &lowMemory =
+      *published.getObject("demo_vpp3_allrec");
   found = simulatePlan(makeEvenPlan(3, true), times, "vpp2");
   expectBubbles(found, lowMemory, 5e-4);
-  EXPECT_NEAR(found.end, lowMemory.at("end"), 0.5);
+  EXPECT_NEAR(found.end, *lowMemory.getNumber("end"), 0.5);
 
-  const Json &oneChunk = published["demo_vpp1_allrec"];
+  const llvm::json::Object &oneChunk = *published.getObject("demo_vpp1_allrec");
   found = simulatePlan(makeEvenPlan(1, true), times, "vpp");
   expectBubbles(found, oneChunk, 5e-4);
-  EXPECT_NEAR(found.end, oneChunk.at("end"), 1.5);
+  EXPECT_NEAR(found.end, *oneChunk.getNumber("end"), 1.5);
 }
 
 /// The published peaks of the middle stages: parameters, and activations of as
 /// many micro-batches as there are stages behind and one.
 TEST(PublishedPlansTest, PeaksOfMiddleStages) {
-  Json published = readPublished();
-  const Json &peaks = published["demo_vpp1_allrec"]["peaks_seen"];
-  double first = peaks.at("1"), last = peaks.at("12");
+  const llvm::json::Object published = readPublished();
+  const llvm::json::Object &peaks =
+      *published.getObject("demo_vpp1_allrec")->getObject("peaks_seen");
+  double first = *peaks.getNumber("1"), last = *peaks.getNumber("12");
   double activation = (first - last) / 11;
   std::vector<double> ones(numStages, 1), mem(numStages, activation);
-  auto model = readPublishedModel(
-      {{"block_time", ones},
-       {"block_mem", mem},
-       {"micro_num", numMicroBatches},
-       {"constant_mem", first - (numStages - 1) * activation}});
+  auto model = readPublishedModel(llvm::json::Object{
+      {"block_time", ones},
+      {"block_mem", mem},
+      {"micro_num", numMicroBatches},
+      {"constant_mem", first - (numStages - 1) * activation}});
   ASSERT_TRUE(static_cast<bool>(model));
   auto timeline = simulatePipeline(model->schedule, model->costs);
   ASSERT_TRUE(static_cast<bool>(timeline));
-  for (auto &[stage, peak] : peaks.items())
-    EXPECT_EQ(timeline->peakMemory[std::stoi(stage)], peak) << stage;
+  for (const auto &[stage, peak] : peaks)
+    EXPECT_EQ(timeline->peakMemory[std::stoi(stage.str())], *peak.getAsNumber())
+        << stage.str();
 }
 
 } // namespace

@@ -1,63 +1,70 @@
 //===- PipelineOrderTest.cpp - The recorded orders of pipelines -----------===//
 //
-// Every case of pipeline_cases.json that records its blocks: each stage runs
-// them in that order. MF_PIPELINE_CASES names another file of such cases.
+// Every case of pipeline_balance/cases.json that records its blocks: each stage
+// runs them in that order. MF_PIPELINE_CASES names another file of such cases.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ScheduleTesting.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 using namespace mf::schedule;
-using Json = nlohmann::ordered_json;
 
 namespace {
 
-Json readCases() {
+llvm::json::Value readFile() {
   const char *other = std::getenv("MF_PIPELINE_CASES");
-  std::ifstream file(other ? other
-                           : MF_TEST_DATA "/pipeline/pipeline_cases.json");
-  return Json::parse(file)["cases"];
+  auto file = llvm::MemoryBuffer::getFile(
+      other ? other : MF_TEST_DATA "/pipeline_balance/cases.json");
+  return llvm::cantFail(llvm::json::parse((*file)->getBuffer()));
 }
 
 /// The blocks of a stage in the form of Schedule::print(). They name the chunk
 /// by its row on the stage.
-std::string printBlocks(const Json &blocks, const Pipeline &pipeline,
-                        int64_t stage) {
+std::string printBlocks(const llvm::json::Array &blocks,
+                        const Pipeline &pipeline, int64_t stage) {
   std::string text = "stage " + std::to_string(stage) + ":";
   std::vector<int32_t> chunks = pipeline.getChunksOfStages()[stage];
-  for (const Json &block : blocks) {
-    Phase phase = block[0] == "f" ? Phase::Forward : Phase::Backward;
-    text += " " + pipeline.getName({phase, chunks.at(block[2].get<int64_t>()),
-                                    block[1].get<int32_t>()});
+  for (const llvm::json::Value &item : blocks) {
+    const llvm::json::Array &block = *item.getAsArray();
+    Phase phase =
+        *block[0].getAsString() == "f" ? Phase::Forward : Phase::Backward;
+    text += " " +
+            pipeline.getName({phase, chunks.at(*block[2].getAsInteger()),
+                              static_cast<int32_t>(*block[1].getAsInteger())});
   }
   return text + "\n";
 }
 
 TEST(PipelineOrderTest, IsThatOfTheRecordedCases) {
   int64_t recorded = 0;
-  for (const Json &test : readCases()) {
-    SCOPED_TRACE(test["name"].get<std::string>());
-    bool isInterleaved = test["block_time"][0].is_array();
-    const Json &row =
-        isInterleaved ? test["block_time"][0] : test["block_time"];
-    int64_t rows = isInterleaved ? test["block_time"].size() : 1;
+  const llvm::json::Value file = readFile();
+  for (const llvm::json::Value &item : *file.getAsObject()->getArray("cases")) {
+    const llvm::json::Object &test = *item.getAsObject();
+    SCOPED_TRACE(test.getString("name")->str());
+    const llvm::json::Array &times = *test.getArray("block_time");
+    const llvm::json::Array *firstRow = times[0].getAsArray();
+    const size_t stages = firstRow ? firstRow->size() : times.size();
+    int64_t rows = firstRow ? times.size() : 1;
     const char *name = rows == 1 ? "1f1b"
-                       : test.value("method", "") == "vpp2"
+                       : test.getString("method") == llvm::StringRef("vpp2")
                            ? "interleaved-low-memory"
                            : "interleaved";
-    Schedule schedule = build(name, row.size(), rows, test["micro_num"]);
+    Schedule schedule =
+        build(name, stages, rows, *test.getInteger("micro_num"));
     EXPECT_EQ(getText(schedule.verify()), "");
-    if (!test["no_comm"].contains("blocks"))
+    const llvm::json::Array *blocks =
+        test.getObject("no_comm")->getArray("blocks");
+    if (!blocks)
       continue;
     ++recorded;
     std::string expected;
-    for (size_t stage = 0; stage < row.size(); ++stage)
-      expected += printBlocks(test["no_comm"]["blocks"][stage],
-                              schedule.pipeline, stage);
+    for (size_t stage = 0; stage < stages; ++stage)
+      expected +=
+          printBlocks(*(*blocks)[stage].getAsArray(), schedule.pipeline, stage);
     EXPECT_EQ(printToString(schedule), expected);
   }
   EXPECT_GT(recorded, 0);
