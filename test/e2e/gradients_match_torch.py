@@ -4,12 +4,11 @@ usage: gradients_match_torch.py [--part=K/N] BIN_FOLDER WORK_FOLDER
 """
 
 import os
-import sys
 
 import numpy
-import parts
 import safetensors
 import torch
+import torch_cases
 import torch_llama
 import training
 
@@ -112,20 +111,5 @@ def compare(name, tools, data):
     return worst_loss <= LOSS_TOLERANCE and worst_gradient <= GRADIENT_TOLERANCE
 
 
-def main():
-    part = parts.pop_part()
-    tools = training.Tools(sys.argv[1], sys.argv[2])
-    torch.set_num_threads(1)
-    data = tools.path("text.txt")
-    random = numpy.random.RandomState(1)
-    words = [bytes(random.randint(97, 123, random.randint(2, 9)).tolist()) for _ in range(200)]
-    with open(data, "wb") as file:
-        file.write(b" ".join(words[i] for i in random.randint(0, 200, 4000)))
-    names = part.select(sys.argv[3:] or CASES)
-    failed = [name for name in names if not compare(name, tools, data)]
-    if failed:
-        sys.exit("error: beyond the tolerance: " + ", ".join(failed))
-
-
 if __name__ == "__main__":
-    main()
+    torch_cases.run_cases(CASES, compare)

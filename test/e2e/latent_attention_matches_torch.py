@@ -8,12 +8,11 @@ ranks that share out heads and sequences.
 """
 
 import os
-import sys
 
 import numpy
-import parts
 import safetensors
 import torch
+import torch_cases
 import torch_deepseek
 import torch_llama
 import training
@@ -238,16 +237,5 @@ def compare(name, tools, data):
     return is_within and worst_loss <= TOLERANCE
 
 
-def main():
-    part = parts.pop_part()
-    tools = training.Tools(sys.argv[1], sys.argv[2])
-    torch.set_num_threads(1)
-    data = tools.path("text.txt")
-    training.start_drawing(data, 1)
-    failed = [n for n in part.select(sys.argv[3:] or CASES) if not compare(n, tools, data)]
-    if failed:
-        sys.exit("error: beyond the tolerance: " + ", ".join(failed))
-
-
 if __name__ == "__main__":
-    main()
+    torch_cases.run_cases(CASES, compare, lambda path: training.start_drawing(path, 1))

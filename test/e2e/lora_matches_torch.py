@@ -8,14 +8,12 @@ the gradients of all that is trained as one vector; each by itself to 5e-6, as f
 gradient, and after training all others have the bits that they started with.
 """
 
-import os
-import sys
 
 import dropout_masks
 import numpy
-import parts
 import safetensors
 import torch
+import torch_cases
 import torch_llama
 import training
 
@@ -174,17 +172,5 @@ def compare(name, tools, data):
     return is_within(name, rows, parameters, gradients, changed)
 
 
-def run_cases(cases, compare):
-    """Compares the cases of this part, or those of the command line."""
-    part = parts.pop_part()
-    tools = training.Tools(sys.argv[1], sys.argv[2])
-    torch.set_num_threads(1)
-    data = tools.path("text.txt")
-    training.start_drawing(data, 3)
-    failed = [name for name in part.select(sys.argv[3:] or cases) if not compare(name, tools, data)]
-    if failed:
-        sys.exit("error: beyond the tolerance: " + ", ".join(failed))
-
-
 if __name__ == "__main__":
-    run_cases(CASES, compare)
+    torch_cases.run_cases(CASES, compare, lambda path: training.start_drawing(path, 3))

@@ -14,6 +14,7 @@ import lora_matches_torch
 import numpy
 import safetensors
 import torch
+import torch_cases
 import torch_llama
 import training
 from lora_matches_torch import BATCH, MICRO_BATCHES
@@ -259,4 +260,4 @@ def compare(name, tools, data):
 
 
 if __name__ == "__main__":
-    lora_matches_torch.run_cases(CASES, compare)
+    torch_cases.run_cases(CASES, compare, lambda path: training.start_drawing(path, 3))
