@@ -15,6 +15,8 @@
 
 namespace mf::ir {
 
+class ParamOp;
+
 /// The statics that a stage keeps for each parameter.
 enum class State {
   Parameter,
@@ -93,6 +95,8 @@ public:
   /// differ only in their coordinates on `axes`.
   virtual EmittedBuffer getCoordinate(mlir::ArrayAttr axes) = 0;
   virtual EmittedBuffer getState(State state, llvm::StringRef parameter) = 0;
+  /// Returns the declaration of a parameter of the model.
+  virtual ParamOp getParam(llvm::StringRef parameter) = 0;
   /// Returns a tensor that the host reads at the end of the step.
   virtual EmittedBuffer getReport(llvm::StringRef quantity,
                                   mlir::RankedTensorType type) = 0;

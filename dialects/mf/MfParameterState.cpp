@@ -244,8 +244,7 @@ SmallVector<StringRef> ReduceGradientOp::getUsedGradients() {
 }
 
 void ReduceGradientOp::emitLaunches(LaunchEmitter &emitter) {
-  auto param =
-      SymbolTable::lookupNearestSymbolFrom<ParamOp>(*this, getParamAttr());
+  ParamOp param = emitter.getParam(getParam());
   GradientReduction reduction = param.getReduction();
   EmittedBuffer gradient = emitter.getState(State::Gradient, getParam());
   auto communicate = [&](CollectiveKind kind, ArrayAttr axes,

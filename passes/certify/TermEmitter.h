@@ -21,6 +21,9 @@ public:
   ir::EmittedBuffer createBuffer(mlir::Value tensor) override;
   ir::EmittedBuffer createTemporary(mlir::RankedTensorType type) override;
   ir::EmittedBuffer getCoordinate(mlir::ArrayAttr axes) override;
+  ir::ParamOp getParam(llvm::StringRef parameter) override {
+    return symbols.lookup<ir::ParamOp>(parameter);
+  }
   ir::EmittedBuffer getPart(ir::EmittedBuffer buffer, int64_t byteOffset,
                             mlir::RankedTensorType type) override;
   void launch(llvm::StringRef kernel, llvm::ArrayRef<ir::EmittedBuffer> inputs,

@@ -11,6 +11,12 @@ namespace {
 /// Records collectives between states, and whether anything else is emitted.
 class ReductionRecorder : public ir::LaunchEmitter {
 public:
+  explicit ReductionRecorder(const ProgramBuilder &program)
+      : program(program) {}
+
+  ir::ParamOp getParam(StringRef parameter) override {
+    return program.getParam(parameter);
+  }
   ir::EmittedBuffer getState(ir::State state, StringRef) override {
     return ir::EmittedBuffer(&states[static_cast<size_t>(state)]);
   }
@@ -41,6 +47,8 @@ public:
   SmallVector<StateCollective> collectives;
 
 private:
+  const ProgramBuilder &program;
+
   /// Returns the state that a buffer represents. Such a buffer has a handle to
   /// the state's index.
   std::optional<ir::State> findState(ir::EmittedBuffer buffer) const {
@@ -60,7 +68,7 @@ mf::passes::findPlainReduction(const ProgramBuilder &program,
                                ir::ReduceGradientOp reduction) {
   if (program.getGradientPlaces(reduction.getParam()).empty())
     return std::nullopt;
-  ReductionRecorder recorder;
+  ReductionRecorder recorder(program);
   reduction.emitLaunches(recorder);
   if (!recorder.isPlain || recorder.collectives.empty())
     return std::nullopt;

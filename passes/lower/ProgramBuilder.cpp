@@ -221,7 +221,7 @@ StringRef ProgramBuilder::getOwnerHere(ir::ParamOp param) const {
 }
 
 StaticOp ProgramBuilder::getState(ir::State state, StringRef parameter) {
-  auto param = modelSymbols.lookup<ir::ParamOp>(parameter);
+  ir::ParamOp param = getParam(parameter);
   RankedTensorType stored = param.getStoredType();
   auto get = [&](Role role) {
     RankedTensorType type = ir::getStateType(param, state);
@@ -295,7 +295,7 @@ SmallVector<ir::ParamOp> ProgramBuilder::getGathered() const {
 }
 
 bool ProgramBuilder::keepsLast(StringRef parameter) {
-  auto param = modelSymbols.lookup<ir::ParamOp>(parameter);
+  ir::ParamOp param = getParam(parameter);
   return param && param.getUpdateRule() == ir::UpdateRule::Record;
 }
 

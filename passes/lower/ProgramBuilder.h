@@ -122,6 +122,9 @@ public:
   /// Returns the static buffer that holds a parameter's state. A parameter tied
   /// to one on the same stage shares its value.
   ascend::StaticOp getState(ir::State state, llvm::StringRef parameter);
+  ir::ParamOp getParam(llvm::StringRef parameter) const {
+    return modelSymbols.lookup<ir::ParamOp>(parameter);
+  }
 
   /// Returns the static buffer of this name. If it is new, it gets `type`,
   /// `role` and `init`.

@@ -30,6 +30,9 @@ public:
   ir::EmittedBuffer getState(ir::State state, StringRef parameter) override {
     return ir::EmittedBuffer(routine.getState(state, parameter));
   }
+  ir::ParamOp getParam(StringRef parameter) override {
+    return routine.getParam(parameter);
+  }
   ir::EmittedBuffer getReport(StringRef quantity,
                               RankedTensorType type) override {
     return ir::EmittedBuffer(routine.getReport(quantity, type));

@@ -62,6 +62,9 @@ public:
   mlir::Value createTemporary(mlir::Type tensor);
   mlir::Value getCoordinate(mlir::ArrayAttr axes);
   mlir::Value getState(ir::State state, llvm::StringRef parameter);
+  ir::ParamOp getParam(llvm::StringRef parameter) const {
+    return program.getParam(parameter);
+  }
   mlir::Value getReport(llvm::StringRef quantity, mlir::RankedTensorType type);
   mlir::Value getPart(mlir::Value buffer, int64_t byteOffset,
                       mlir::RankedTensorType type);

@@ -28,6 +28,10 @@ public:
   EmittedBuffer getState(ir::State state, StringRef parameter) override {
     return add(rank.getState(op, state, parameter));
   }
+  ir::ParamOp getParam(StringRef parameter) override {
+    return SymbolTable::lookupNearestSymbolFrom<ir::ParamOp>(
+        op, StringAttr::get(op->getContext(), parameter));
+  }
   EmittedBuffer getReport(StringRef quantity, RankedTensorType type) override {
     FailureOr<TensorShape> shape = getTensorShape(op, type);
     if (failed(shape))
