@@ -79,7 +79,8 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   model.addPass(createReduceInBackward(reduce));
   model.addPass(createBuildBackward());
   // The certificate is for the proof of the results of all later passes.
-  model.addPass(createCertify());
+  if (options.certify)
+    model.addPass(createCertify());
   InsertRecomputeOptions recompute;
   recompute.printPlan = options.printPlan;
   model.addNestedPass<ir::ChunkOp>(createInsertRecompute(recompute));
@@ -94,7 +95,8 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
     split.recomputeTasks = RecomputeTasks::Always;
   model.addPass(createSplitChunks(split));
   model.addPass(createInsertOptimizer());
-  model.addPass(createCertifyUpdate());
+  if (options.certify)
+    model.addPass(createCertifyUpdate());
   if (options.foldGradientScales && !options.forCann) {
     FoldGradientScalesOptions fold;
     fold.printPlan = options.printPlan;

@@ -96,6 +96,8 @@ struct TrainingStepOptions
     forCann = lowering.forCann;
   }
 
+  /// Whether programs say what they have to compute, which only proofs read.
+  bool certify = true;
   /// The text of the file `config`. If it is empty, the passes read the file.
   std::optional<std::string> configText;
   /// The effort spent on making arenas small.

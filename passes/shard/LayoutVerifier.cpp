@@ -302,6 +302,16 @@ static LogicalResult verifyLoss(ReturnOp end) {
   return success();
 }
 
+LogicalResult verifyReshards(LayerOp layer) {
+  if (!hasLayouts(layer))
+    return success();
+  MeshSizes mesh(MeshAttr::find(layer));
+  for (ReshardOp reshard : layer.getBody().getOps<ReshardOp>())
+    if (failed(verifyReshard(reshard, mesh)))
+      return failure();
+  return success();
+}
+
 LogicalResult verifyLayouts(LayerOp layer, SymbolTableCollection &symbols) {
   if (!hasLayouts(layer))
     return success();

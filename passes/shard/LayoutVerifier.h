@@ -18,6 +18,9 @@ namespace mf::passes {
 mlir::LogicalResult verifyLayouts(ir::LayerOp layer,
                                   mlir::SymbolTableCollection &symbols);
 
+/// Checks only the reshards of a layer.
+mlir::LogicalResult verifyReshards(ir::LayerOp layer);
+
 /// Returns the layout in the type of a tensor.
 Layout getLayout(mlir::Value value);
 

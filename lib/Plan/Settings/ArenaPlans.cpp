@@ -1,7 +1,6 @@
 //===- ArenaPlans.cpp - Arenas as mf-opt plans them -----------------------===//
 
 #include "lib/Plan/Settings/ArenaPlans.h"
-#include "lib/Plan/Settings/ParallelWork.h"
 
 using namespace mf;
 using namespace mf::planner;
@@ -22,10 +21,11 @@ static Expected<int64_t> planArena(const CompilerInput &input,
 
 Error planner::refineArenas(const CompilerInput &input,
                             llvm::ArrayRef<memory::StepProblem> problems,
-                            llvm::ArrayRef<size_t> stages,
-                            StepMeasure &measure) {
-  const std::vector<std::string> errors =
-      runInParallel(stages.size(), [&](size_t index) -> Error {
+                            llvm::ArrayRef<size_t> stages, StepMeasure &measure,
+                            size_t numThreads) {
+  const std::vector<std::string> errors = runInParallel(
+      stages.size(),
+      [&](size_t index) -> Error {
         StageMeasure &stage = measure.stages[stages[index]];
         Expected<int64_t> bytes = planArena(input, problems[stages[index]]);
         if (!bytes)
@@ -33,7 +33,8 @@ Error planner::refineArenas(const CompilerInput &input,
         stage.peakBytes = *bytes;
         stage.isExact = true;
         return Error::success();
-      });
+      },
+      numThreads);
   for (const auto &[index, error] : llvm::enumerate(errors))
     if (!error.empty())
       return llvm::createStringError(
@@ -44,10 +45,10 @@ Error planner::refineArenas(const CompilerInput &input,
 
 Error planner::refineArenas(const CompilerInput &input,
                             llvm::ArrayRef<memory::StepProblem> problems,
-                            StepMeasure &measure) {
+                            StepMeasure &measure, size_t numThreads) {
   std::vector<size_t> stages;
   for (const auto &[index, stage] : llvm::enumerate(measure.stages))
     if (!stage.isExact)
       stages.push_back(index);
-  return refineArenas(input, problems, stages, measure);
+  return refineArenas(input, problems, stages, measure, numThreads);
 }

@@ -9,6 +9,7 @@
 #ifndef MF_PLANNER_ARENAPLANS_H
 #define MF_PLANNER_ARENAPLANS_H
 
+#include "lib/Plan/Settings/ParallelWork.h"
 #include "mf/Plan/Settings/StepMeasure.h"
 
 namespace mf::planner {
@@ -17,12 +18,14 @@ namespace mf::planner {
 /// of mf-opt. Fails if the planner makes an illegal plan.
 llvm::Error refineArenas(const CompilerInput &input,
                          llvm::ArrayRef<memory::StepProblem> problems,
-                         llvm::ArrayRef<size_t> stages, StepMeasure &measure);
+                         llvm::ArrayRef<size_t> stages, StepMeasure &measure,
+                         size_t numThreads = getNumProcessors());
 
 /// Refines all stages that are not exact yet.
 llvm::Error refineArenas(const CompilerInput &input,
                          llvm::ArrayRef<memory::StepProblem> problems,
-                         StepMeasure &measure);
+                         StepMeasure &measure,
+                         size_t numThreads = getNumProcessors());
 
 } // namespace mf::planner
 

@@ -34,12 +34,18 @@ private:
   std::vector<ModelLayer> layers;
   std::vector<std::unique_ptr<VariantPlanner>> variants;
 
-  /// The measure of the unchanged YAML, available after its arenas are planned.
+  /// The measure of the unchanged YAML, whose arenas are planned quickly.
   std::future<Expected<StepMeasure>> given;
+  std::vector<memory::StepProblem> givenArenas;
+  /// Plans them with full effort. Only the answer needs that, so it runs beside
+  /// the search, most of which has one thread. Has the text of its error.
+  std::future<std::string> refined;
 
   Error readGiven();
-  Expected<StepMeasure> measureGiven() const;
+  Expected<StepMeasure> measureGiven();
   Error preferGiven(Error error);
+  Error takeGiven();
+  void refineGiven();
   Error finishGiven();
   Error addOwnVariant();
   Error keepGiven(Error error);
@@ -71,23 +77,19 @@ Error Planning::readGiven() {
   return Error::success();
 }
 
-Expected<StepMeasure> Planning::measureGiven() const {
+Expected<StepMeasure> Planning::measureGiven() {
   Expected<CompiledStep> step =
       compileStep(request.input, request.yaml, PlanEffort::Quick);
   if (!step)
     return step.takeError();
-  Expected<StepMeasure> measure = measureStep(*step, request.target);
-  if (!measure)
-    return measure.takeError();
-  if (Error error = refineArenas(request.input, step->arenas, *measure))
-    return std::move(error);
-  return std::move(*measure);
+  givenArenas = std::move(step->arenas);
+  return measureStep(*step, request.target);
 }
 
 /// Returns the error of the unchanged YAML, if it has one, because other errors
 /// follow from it.
 Error Planning::preferGiven(Error error) {
-  if (Error first = finishGiven()) {
+  if (Error first = takeGiven()) {
     llvm::consumeError(std::move(error));
     return first;
   }
@@ -95,14 +97,31 @@ Error Planning::preferGiven(Error error) {
 }
 
 /// Stores the measure of the unchanged YAML in the answer.
-Error Planning::finishGiven() {
+Error Planning::takeGiven() {
   Expected<StepMeasure> measure = given.get();
   if (!measure)
     return measure.takeError();
   answer.given = std::move(*measure);
-  answer.givenFits = answer.given.fits(answer.limitBytes);
   answer.compiledSteps = 1;
   answer.isGiven = true;
+  return Error::success();
+}
+
+void Planning::refineGiven() {
+  refined = std::async(std::launch::async, [this] {
+    return toString(refineArenas(request.input, givenArenas, answer.given,
+                                 /*numThreads=*/1));
+  });
+}
+
+/// Waits for the peaks of the unchanged YAML, which is the best step until
+/// another is taken.
+Error Planning::finishGiven() {
+  if (!refined.valid())
+    return Error::success();
+  if (const std::string error = refined.get(); !error.empty())
+    return llvm::createStringError(error);
+  answer.givenFits = answer.given.fits(answer.limitBytes);
   answer.best.yaml = request.yaml;
   answer.best.measure = answer.given;
   return Error::success();
@@ -255,7 +274,8 @@ void Planning::take(const VariantPlanner &variant) {
 Error Planning::search() {
   double cutoff = 0;
   for (const std::unique_ptr<VariantPlanner> &variant : variants) {
-    if (Error error = variant->search(cutoff))
+    Error searched = variant->search(cutoff);
+    if (Error error = llvm::joinErrors(std::move(searched), finishGiven()))
       return error;
     if (answer.problem.kinds.empty()) {
       answer.problem = variant->getProblem();
@@ -283,6 +303,8 @@ Error Planning::search() {
 Error Planning::keepGiven(Error error) {
   return llvm::handleErrors(
       std::move(error), [&](std::unique_ptr<plan::NoPlanError> none) -> Error {
+        if (Error failed = finishGiven())
+          return failed;
         if (!answer.givenFits)
           return Error(std::move(none));
         answer.isCutShort = true;
@@ -296,6 +318,7 @@ Expected<PlanAnswer> Planning::run() {
   Error own = preferGiven(addOwnVariant());
   if (!answer.isGiven)
     return own;
+  refineGiven();
   if (Error error = keepGiven(std::move(own)))
     return error;
   if (answer.isCutShort)
