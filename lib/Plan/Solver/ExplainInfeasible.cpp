@@ -26,6 +26,7 @@ public:
   bool isSpent() const { return left < 0; }
   int64_t getLeft() const { return left; }
   void setLeft(int64_t tries) { left = tries; }
+  void spend() { left = -1; }
 
 private:
   int64_t left = 20'000'000;
@@ -39,6 +40,10 @@ std::optional<RefusalAttempt> tryWith(const TickProblem &problem, int64_t slack,
   relaxed.addSlack(slack);
   ChunkChoices choices(relaxed, ChunkChoices::Aim::Memory);
   KindLayouts layouts(relaxed, ranges);
+  if (layouts.areTooMany()) {
+    budget.spend();
+    return std::nullopt;
+  }
   OptionMaker maker(relaxed, choices, layouts);
   std::vector<StageOptions> stages;
   for (int64_t stage = 0; stage < problem.getNumStages(); ++stage) {
@@ -89,6 +94,15 @@ RefusalAttempt improve(const TickProblem &problem, RefusalAttempt best,
 }
 
 } // namespace
+
+llvm::Error makeTooManyError(const TickProblem &problem) {
+  return llvm::createStringError(
+      "layers: " + Twine(problem.getNumKinds()) +
+      " kinds of layers can end in too many combinations of " +
+      Twine(problem.getNumChunks()) +
+      " chunks; expected fewer entries (one for all consecutive layers that "
+      "cost the same), or narrower min_layers and max_layers");
+}
 
 llvm::Error explainInfeasible(const TickProblem &problem) {
   constexpr int64_t unlimited = int64_t(1) << 61;

@@ -12,6 +12,9 @@ namespace mf::plan {
 /// least, or the rule that excludes all plans.
 llvm::Error explainInfeasible(const TickProblem &problem);
 
+/// The error of a problem whose kinds of layers have too many layouts.
+llvm::Error makeTooManyError(const TickProblem &problem);
+
 } // namespace mf::plan
 
 #endif // MF_LIB_PLAN_EXPLAININFEASIBLE_H

@@ -6,6 +6,10 @@
 
 namespace mf::plan {
 
+/// The number of chunks, over all layouts, that is kept at most. Published
+/// problems have less than a hundred.
+static constexpr size_t mostEnds = 2'000'000;
+
 std::vector<LayerRange> getAllRanges(const TickProblem &problem) {
   const Problem &given = problem.get();
   int64_t chunks = problem.getNumChunks(), least = given.minLayersPerChunk;
@@ -43,12 +47,14 @@ KindLayouts::KindLayouts(const TickProblem &problem,
 }
 
 void KindLayouts::addLayouts(Layout &layout) {
-  if (kinds.empty())
+  if (kinds.empty() || isFull)
     return;
   auto numChunks = static_cast<int64_t>(ranges.size());
   // The last kind ends at the last layer.
   if (layout.size() + 1 == kinds.size()) {
-    layouts.push_back(layout);
+    isFull = layouts.size() * kinds.size() >= mostEnds;
+    if (!isFull)
+      layouts.push_back(layout);
     return;
   }
   auto sum = [&](int64_t begin, int64_t end, int64_t LayerRange::*bound) {

@@ -35,6 +35,9 @@ public:
   KindLayouts(const TickProblem &problem, std::vector<LayerRange> ranges);
 
   size_t size() const { return layouts.size(); }
+  /// Returns whether there are more layouts than memory should be spent on.
+  /// Then some are missing.
+  bool areTooMany() const { return isFull; }
   const LayerRange &getRange(int64_t chunk) const { return ranges[chunk]; }
 
   /// Tells whether a chunk may have these layers of each kind.
@@ -46,6 +49,7 @@ public:
 private:
   /// The chunk with the last layer of each kind.
   using Layout = std::vector<int64_t>;
+  bool isFull = false;
   void addLayouts(Layout &layout);
 
   std::vector<LayerRange> ranges;

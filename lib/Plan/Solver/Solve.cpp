@@ -23,7 +23,8 @@ public:
   llvm::Expected<SolveResult> run(llvm::ArrayRef<Plan> incumbents);
 
 private:
-  /// The options of all stages with numbers of layers in ranges.
+  /// The options of all stages with numbers of layers in ranges. No stages if
+  /// there are too many layouts.
   struct Plans {
     KindLayouts layouts;
     std::vector<StageOptions> stages;
@@ -43,6 +44,8 @@ std::unique_ptr<Solver::Plans>
 Solver::makePlans(std::vector<LayerRange> ranges) {
   auto plans = std::make_unique<Plans>(
       Plans{KindLayouts(problem, std::move(ranges)), {}});
+  if (plans->layouts.areTooMany())
+    return plans;
   OptionMaker maker(problem, choices, plans->layouts);
   std::vector<OptionBound> bounds =
       getStageBounds(problem, graph, plans->layouts, incumbent.getLimit());
@@ -60,7 +63,7 @@ void Solver::findFirst() {
     if (ranges == all)
       return;
     std::unique_ptr<Plans> plans = makePlans(std::move(ranges));
-    if (choices.isCutShort())
+    if (choices.isCutShort() || plans->layouts.areTooMany())
       return;
     OptionChain chain(plans->stages, problem, plans->layouts);
     if (chain.isEmpty())
@@ -94,8 +97,11 @@ llvm::Expected<SolveResult> Solver::run(llvm::ArrayRef<Plan> incumbents) {
   if (!incumbent.hasPlan())
     findFirst();
   std::unique_ptr<Plans> plans = makePlans(getAllRanges(problem));
+  const bool areTooMany = plans->layouts.areTooMany();
+  if (areTooMany && incumbent.isUnlimited())
+    return makeTooManyError(problem);
   // If not all plans are known, there is no bound.
-  if (choices.isCutShort()) {
+  if (choices.isCutShort() || areTooMany) {
     finish(0);
     return result;
   }

@@ -43,21 +43,29 @@ double getBoundPart(const TickProblem &problem, const OptionBound &bound,
   return part;
 }
 
-/// Lists all numbers of layers by kind of a chunk, in lexicographic order.
-void addSplits(const TickProblem &problem, size_t kind, int64_t left,
-               std::vector<int64_t> &split,
-               std::vector<std::vector<int64_t>> &splits) {
-  if (kind == problem.getNumKinds()) {
-    if (left == 0)
-      splits.push_back(split);
-    return;
+using Splits = std::vector<std::vector<int64_t>>;
+
+/// Returns all numbers of layers by kind of a chunk, in lexicographic order.
+/// Layers of a chunk are consecutive, so there is one for each first layer.
+Splits findSplits(const TickProblem &problem, int64_t count) {
+  const std::vector<LayerKind> &kinds = problem.get().kinds;
+  Splits splits;
+  for (int64_t first = 0; first + count <= problem.get().getNumLayers();
+       ++first) {
+    std::vector<int64_t> split;
+    int64_t begin = 0;
+    for (const LayerKind &kind : kinds) {
+      const int64_t end = begin + kind.count;
+      split.push_back(std::max<int64_t>(0, std::min(end, first + count) -
+                                               std::max(begin, first)));
+      begin = end;
+    }
+    // Layers of one kind look alike.
+    if (splits.empty() || splits.back() != split)
+      splits.push_back(std::move(split));
   }
-  int64_t most = std::min(left, problem.get().kinds[kind].count);
-  for (int64_t count = 0; count <= most; ++count) {
-    split[kind] = count;
-    addSplits(problem, kind + 1, left - count, split, splits);
-  }
-  split[kind] = 0;
+  llvm::sort(splits);
+  return splits;
 }
 
 bool isNoLonger(const TickCosts &one, const TickCosts &other) {
@@ -294,11 +302,11 @@ void OptionMaker::addCompositions(StageOptions &options,
   const LayerRange &range = layouts.getRange(chunk);
   for (int64_t count = range.least;
        count <= range.most && !choices.isCutShort(); ++count) {
-    std::vector<std::vector<int64_t>> splits;
-    std::vector<int64_t> split(problem.getNumKinds(), 0);
-    addSplits(problem, 0, count, split, splits);
     bool isPossible = false, isTooMuch = true;
-    for (const std::vector<int64_t> &layers : splits) {
+    auto [known, isNew] = splits.try_emplace(count);
+    if (isNew)
+      known->second = findSplits(problem, count);
+    for (const std::vector<int64_t> &layers : known->second) {
       if (!layouts.allows(chunk, layers))
         continue;
       isPossible = true;

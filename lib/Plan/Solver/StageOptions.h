@@ -89,6 +89,8 @@ private:
   const TickProblem &problem;
   ChunkChoices &choices;
   const KindLayouts &layouts;
+  /// For each number of layers of a chunk, what there may be of each kind.
+  std::map<int64_t, std::vector<std::vector<int64_t>>> splits;
 };
 
 /// Returns the durations of a stage, in the order of its options.
