@@ -2,15 +2,15 @@
 
 usage: check_sizes.py SOURCE_FOLDER
 
-Files are to have about 400 lines; a tenth more is an error. Unit tests, which are read
-case by case, may have 600.
+Files are to have about 400 lines; a tenth more is an error. Tests, which are read case
+by case, may have 500.
 """
 
 import os
 import sys
 
-FOLDERS = {"benchmarks": 440, "dialects": 440, "include": 440, "lib": 440, "passes": 440, "scripts": 440, "test": 600, "tools": 440}
-ENDINGS = (".cpp", ".h", ".td", ".py")
+FOLDERS = {"benchmarks": 440, "dialects": 440, "include": 440, "lib": 440, "passes": 440, "scripts": 440, "test": 500, "tools": 440}
+ENDINGS = (".cpp", ".h", ".td", ".py", ".mlir", ".test")
 
 
 def main():

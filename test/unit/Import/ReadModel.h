@@ -51,6 +51,12 @@ inline ModelSpec readModelConfig(llvm::StringRef lines,
   return spec.value_or(ModelSpec());
 }
 
+/// moe_config in one line, which is line 7 behind two lines of model_config.
+inline std::string getSections(llvm::StringRef keys) {
+  return ("moe_config: {expert_num: 8, num_experts_chosen: 2, " + keys + "}\n")
+      .str();
+}
+
 } // namespace mf
 
 #endif // MF_TEST_UNIT_IMPORT_READMODEL_H

@@ -25,6 +25,12 @@ mlir::SmallVector<OpT> findBehindCut(mlir::ModuleOp module) {
   return found;
 }
 
+inline bool replaceWithOperand(mlir::Operation *op, unsigned number) {
+  op->getResult(0).replaceAllUsesWith(op->getOperand(number));
+  op->erase();
+  return true;
+}
+
 inline void swapOperands(mlir::Operation *a, unsigned aNumber,
                          mlir::Operation *b, unsigned bNumber) {
   mlir::Value first = a->getOperand(aNumber), second = b->getOperand(bNumber);

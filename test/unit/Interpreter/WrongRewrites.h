@@ -93,7 +93,11 @@ struct WrongRewrite {
   const char *says;
 };
 
+/// Returns all ways but those of getWrongSplits.
 llvm::ArrayRef<WrongRewrite> getWrongRewrites();
+
+/// Returns the ways to break updates, the order of tasks and lowered programs.
+llvm::ArrayRef<WrongRewrite> getWrongSteps();
 
 /// Ways to break a backward that mf-split-chunks splits in two.
 llvm::ArrayRef<WrongRewrite> getWrongSplits();

@@ -5,6 +5,7 @@
 
 #include "MemoryTransport.h"
 #include "lib/Exec/Runner/ProcessCommunicator.h"
+#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
@@ -13,6 +14,12 @@
 namespace mf::runner {
 
 using Bytes = std::vector<std::byte>;
+
+template <typename Element> Bytes toBytes(const std::vector<Element> &values) {
+  Bytes bytes(values.size() * sizeof(Element));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
 
 inline program::Channel makeGroup(std::vector<std::string> axes,
                                   std::vector<int64_t> stages = {}) {
