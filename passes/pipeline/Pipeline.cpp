@@ -7,25 +7,17 @@
 
 using namespace mlir;
 
+// Most passes have one option, which is whether they print their plan.
+
 /// Operators are fused before any setting refers to them by name.
 static void addFusions(OpPassManager &model,
                        const mf::passes::TrainingStepOptions &options) {
   using namespace mf::passes;
-  FuseRotaryOptions rotary;
-  rotary.printPlan = options.printPlan;
-  model.addPass(createFuseRotary(rotary));
-  FuseSwiGluOptions swiglu;
-  swiglu.printPlan = options.printPlan;
-  model.addPass(createFuseSwiGlu(swiglu));
-  GroupMatmulsOptions group;
-  group.printPlan = options.printPlan;
-  model.addPass(createGroupMatmuls(group));
-  FuseTokenPermuteOptions permute;
-  permute.printPlan = options.printPlan;
-  model.addPass(createFuseTokenPermute(permute));
-  FuseTopKRouterOptions router;
-  router.printPlan = options.printPlan;
-  model.addPass(createFuseTopKRouter(router));
+  model.addPass(createFuseRotary({options.printPlan}));
+  model.addPass(createFuseSwiGlu({options.printPlan}));
+  model.addPass(createGroupMatmuls({options.printPlan}));
+  model.addPass(createFuseTokenPermute({options.printPlan}));
+  model.addPass(createFuseTopKRouter({options.printPlan}));
 }
 
 void mf::passes::buildMarkingPipeline(OpPassManager &manager,
@@ -40,18 +32,12 @@ void mf::passes::buildMarkingPipeline(OpPassManager &manager,
 
   OpPassManager &model = manager.nest<ir::ModelOp>();
   // Models whose importer already inserted adapters are not changed.
-  InsertAdaptersOptions adapters;
-  adapters.printPlan = options.printPlan;
-  model.addPass(createInsertAdapters(adapters));
+  model.addPass(createInsertAdapters({options.printPlan}));
   addFusions(model, options);
   model.addPass(createPartition());
   // Whole sequences are not changed.
-  SplitSequenceOptions splitSequence;
-  splitSequence.printPlan = options.printPlan;
-  model.addPass(createSplitSequence(splitSequence));
-  InterleaveRowsOptions interleaveRows;
-  interleaveRows.printPlan = options.printPlan;
-  model.addPass(createInterleaveRows(interleaveRows));
+  model.addPass(createSplitSequence({options.printPlan}));
+  model.addPass(createInterleaveRows({options.printPlan}));
   ChunkLossOptions chunkLoss;
   chunkLoss.chunks = options.lossChunks;
   model.addPass(createChunkLoss(chunkLoss));
@@ -71,25 +57,15 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   buildMarkingPipeline(manager, options);
   OpPassManager &model = manager.nest<ir::ModelOp>();
   model.addPass(createLocalize());
-  ShardOptimizerOptions shardOptimizer;
-  shardOptimizer.printPlan = options.printPlan;
-  model.addPass(createShardOptimizer(shardOptimizer));
-  ReduceInBackwardOptions reduce;
-  reduce.printPlan = options.printPlan;
-  model.addPass(createReduceInBackward(reduce));
+  model.addPass(createShardOptimizer({options.printPlan}));
+  model.addPass(createReduceInBackward({options.printPlan}));
   model.addPass(createBuildBackward());
   // The certificate is for the proof of the results of all later passes.
   if (options.certify)
     model.addPass(createCertify());
-  InsertRecomputeOptions recompute;
-  recompute.printPlan = options.printPlan;
-  model.addNestedPass<ir::ChunkOp>(createInsertRecompute(recompute));
-  OverlapCopiesOptions overlap;
-  overlap.printPlan = options.printPlan;
-  model.addNestedPass<ir::ChunkOp>(createOverlapCopies(overlap));
-  InsertSwapOptions swap;
-  swap.printPlan = options.printPlan;
-  model.addNestedPass<ir::ChunkOp>(createInsertSwap(swap));
+  model.addNestedPass<ir::ChunkOp>(createInsertRecompute({options.printPlan}));
+  model.addNestedPass<ir::ChunkOp>(createOverlapCopies({options.printPlan}));
+  model.addNestedPass<ir::ChunkOp>(createInsertSwap({options.printPlan}));
   SplitChunksOptions split;
   if (options.recomputeTasks)
     split.recomputeTasks = RecomputeTasks::Always;
@@ -97,14 +73,9 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   model.addPass(createInsertOptimizer());
   if (options.certify)
     model.addPass(createCertifyUpdate());
-  if (options.foldGradientScales && !options.forCann) {
-    FoldGradientScalesOptions fold;
-    fold.printPlan = options.printPlan;
-    model.addPass(createFoldGradientScales(fold));
-  }
-  BuildScheduleOptions schedule;
-  schedule.printPlan = options.printPlan;
-  model.addPass(createBuildSchedule(schedule));
+  if (options.foldGradientScales && !options.forCann)
+    model.addPass(createFoldGradientScales({options.printPlan}));
+  model.addPass(createBuildSchedule({options.printPlan}));
 
   LowerToAscendOptions lower;
   lower.fuseAccumulation = options.fuseAccumulation;
@@ -114,17 +85,12 @@ void mf::passes::buildTrainingStepPipeline(OpPassManager &manager,
   cast.hbm = options.hbm;
   cast.printPlan = options.printPlan;
   manager.addNestedPass<ascend::ProgramOp>(createCastOnce(cast));
-  if (options.fuseElementwise && !options.forCann) {
-    FuseElementwiseOptions elementwise;
-    elementwise.printPlan = options.printPlan;
+  if (options.fuseElementwise && !options.forCann)
     manager.addNestedPass<ascend::ProgramOp>(
-        createFuseElementwise(elementwise));
-  }
-  if (options.forCann) {
-    LegalizeForCannOptions legalize;
-    legalize.printPlan = options.printPlan;
-    manager.addNestedPass<ascend::ProgramOp>(createLegalizeForCann(legalize));
-  }
+        createFuseElementwise({options.printPlan}));
+  if (options.forCann)
+    manager.addNestedPass<ascend::ProgramOp>(
+        createLegalizeForCann({options.printPlan}));
   PlanMemoryOptions plan;
   memory::StepPlanOptions effort = options.planEffort;
   // Stages often have the same chunks, so packings are cached.
