@@ -4,7 +4,6 @@
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "passes/config/SettingAttributes.h"
-#include <functional>
 
 using namespace mf;
 using namespace mf::ir;
@@ -14,95 +13,8 @@ using mlir::Builder;
 using mlir::MLIRContext;
 
 //===----------------------------------------------------------------------===//
-// Attributes that passes turn back into the configuration
+// Fusions
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// A value of a configuration and the parameter of an attribute that holds it.
-/// `value` is a member, or a function that returns a reference to the value;
-/// `get` is the attribute's getter.
-template <auto value, auto get> struct SettingParameter {};
-
-/// The parameters of an attribute in its order.
-template <typename... Parameters> struct ParameterList {};
-
-using Recompute = RecomputeConfig;
-using RecomputeAttr = RecomputeConfigAttr;
-using RecomputeParameters = ParameterList<
-    SettingParameter<&Recompute::recompute, &RecomputeAttr::getRecompute>,
-    SettingParameter<&Recompute::selectRecompute, &RecomputeAttr::getSelect>,
-    SettingParameter<&Recompute::selectCommRecompute,
-                     &RecomputeAttr::getSelectComm>,
-    SettingParameter<&passes::KeptOperators::get,
-                     &RecomputeAttr::getSelectExclude>,
-    SettingParameter<&Recompute::selectCommRecomputeExclude,
-                     &RecomputeAttr::getSelectCommExclude>,
-    SettingParameter<&Recompute::parallelOptimizerCommRecompute,
-                     &RecomputeAttr::getParallelOptimizerComm>,
-    SettingParameter<&Recompute::mpCommRecompute, &RecomputeAttr::getMpComm>,
-    SettingParameter<&Recompute::recomputeSliceActivation,
-                     &RecomputeAttr::getSliceActivation>>;
-
-using SwapParameters = ParameterList<
-    SettingParameter<&SwapConfig::swap, &SwapConfigAttr::getSwap>,
-    SettingParameter<&SwapConfig::defaultPrefetch,
-                     &SwapConfigAttr::getDefaultPrefetch>,
-    SettingParameter<&SwapConfig::layerSwap, &SwapConfigAttr::getLayerSwap>,
-    SettingParameter<&SwapConfig::opSwap, &SwapConfigAttr::getOpSwap>>;
-
-} // namespace
-
-template <typename Attr, typename Config, auto... values, auto... gets>
-static Attr toAttribute(Builder &builder, Config config,
-                        ParameterList<SettingParameter<values, gets>...>) {
-  return Attr::get(
-      builder.getContext(),
-      passes::toParameter(builder, std::invoke(values, config))...);
-}
-
-template <typename Attr, typename Config, auto... values, auto... gets>
-static void fromAttribute(Attr attribute, Config &config,
-                          ParameterList<SettingParameter<values, gets>...>) {
-  (passes::fromParameter((attribute.*gets)(), std::invoke(values, config)),
-   ...);
-}
-
-mf::Location passes::getKeyLocation(TrainingAttr training,
-                                    llvm::StringRef key) {
-  mlir::DictionaryAttr locations = training.getLocations();
-  return fromPlace(locations ? locations.get(key) : Attribute());
-}
-
-RecomputeConfig passes::getRecomputeConfig(TrainingAttr training) {
-  TrainingConfig config;
-  fromAttribute(training.getRecompute(), config.recompute,
-                RecomputeParameters());
-  for (const KnownKey &key : recomputeSection.keys) {
-    const KeyField field = key.field(config);
-    if (auto *const *setting = std::get_if<LayerSetting *>(&field)) {
-      (*setting)->location = getKeyLocation(training, key.name);
-      if ((*setting)->kind == LayerSetting::Kind::Selection)
-        (*setting)->selection.location = (*setting)->location;
-    }
-  }
-  return config.recompute;
-}
-
-SwapConfig passes::getSwapConfig(TrainingAttr training) {
-  SwapConfig config;
-  fromAttribute(training.getSwap(), config, SwapParameters());
-  config.location = getKeyLocation(training, "swap");
-  config.prefetchLocation = getKeyLocation(training, "default_prefetch");
-  return config;
-}
-
-StageOffset passes::getStageOffset(TrainingAttr training) {
-  StageOffset offset;
-  fromParameter(training.getParallel().getOffset(), offset);
-  offset.location = getKeyLocation(training, "offset");
-  return offset;
-}
 
 static FusionsAttr toFusions(MLIRContext *context, const FusionConfig &config) {
   return FusionsAttr::get(context, config.rotary.isOn, config.swiglu.isOn,
@@ -248,7 +160,7 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
   bool sharesSamples = ranks.dataParallel > 1;
   return ParallelAttr::getChecked(
       emitError, context, options.pipelineStages, options.interleave,
-      batch.getPasses(), passes::toParameter(builder, options.offset),
+      batch.getPasses(), passes::toAttribute(builder, options.offset),
       parallel.gradientAggregationGroup, schedule, parallel.seqSplitNum,
       ranks.sequenceParallel, algorithm,
       getOptimizerShard(context, parallel, hasReplicas),
@@ -275,7 +187,7 @@ static MuonAttr getMuon(Builder &builder, const MuonConfig &config) {
       builder.getContext(), llvm::APFloat(config.momentum), config.nesterov,
       llvm::APFloat(config.matchedAdamWRms), llvm::APFloat(config.eps),
       builder.getArrayAttr(coefficients),
-      passes::toParameter(builder, config.adamwInclude), config.spreadsWeights);
+      passes::toAttribute(builder, config.adamwInclude), config.spreadsWeights);
 }
 
 static CameAttr getCame(MLIRContext *context, const CameConfig &config) {
@@ -303,7 +215,7 @@ TrainingAttr passes::getTrainingAttr(
         context, source.average->interleaveStep, source.average->fusedNum,
         llvm::APFloat(source.average->emaAlpha), source.average->sums);
   auto getPatterns = [&](const std::vector<std::string> &patterns) {
-    return patterns.empty() ? ArrayAttr() : toParameter(builder, patterns);
+    return patterns.empty() ? ArrayAttr() : toAttribute(builder, patterns);
   };
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),
@@ -333,12 +245,10 @@ TrainingAttr passes::getTrainingAttr(
   if (scale.followsOverflows())
     scaleUpdate = LossScaleUpdateAttr::get(context, scale.factor, scale.window);
   return TrainingAttr::get(
-      context, parallel,
-      toAttribute<RecomputeConfigAttr>(builder, config.recompute,
-                                       RecomputeParameters()),
-      toAttribute<SwapConfigAttr>(builder, config.swap, SwapParameters()),
-      optimizer, getLrSchedule(builder, config), clipping,
-      llvm::APFloat(scale.value), scaleUpdate,
+      context, parallel, toAttribute(builder, config.recompute),
+      toAttribute(builder, config.swap), optimizer,
+      getLrSchedule(builder, config), clipping, llvm::APFloat(scale.value),
+      scaleUpdate,
       config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0,
       balance, dropRate, getFusions(context, fusions),
       config.context.graphKernelFusion, config.chunkLossNum,

@@ -1,7 +1,9 @@
 //===- SettingAttributes.cpp - Values of settings as attributes -----------===//
 
 #include "passes/config/SettingAttributes.h"
+#include "mf/Frontend/Config/KnownKeys.h"
 #include "passes/config/ConfigAttributes.h"
+#include <functional>
 
 using namespace mf;
 using namespace mf::ir;
@@ -25,7 +27,7 @@ Attribute passes::toPlace(mlir::MLIRContext *context,
                             : Attribute();
 }
 
-mf::Location passes::fromPlace(Attribute place) {
+static mf::Location fromPlace(Attribute place) {
   mf::Location location;
   if (auto file = dyn_cast_or_null<mlir::FileLineColLoc>(place)) {
     location.file = file.getFilename().str();
@@ -35,10 +37,17 @@ mf::Location passes::fromPlace(Attribute place) {
   return location;
 }
 
-ArrayAttr passes::toParameter(Builder &builder,
+ArrayAttr passes::toAttribute(Builder &builder,
                               const std::vector<std::string> &texts) {
   llvm::SmallVector<llvm::StringRef> views(texts.begin(), texts.end());
   return builder.getStrArrayAttr(views);
+}
+
+static bool toParameter(Builder &, bool value) { return value; }
+static int64_t toParameter(Builder &, int64_t value) { return value; }
+static void fromParameter(bool parameter, bool &value) { value = parameter; }
+static void fromParameter(int64_t parameter, int64_t &value) {
+  value = parameter;
 }
 
 //===----------------------------------------------------------------------===//
@@ -111,7 +120,7 @@ static LayerSelection fromSelection(Attribute attribute) {
   return selection;
 }
 
-Attribute passes::toParameter(Builder &builder, const LayerSetting &setting) {
+static Attribute toParameter(Builder &builder, const LayerSetting &setting) {
   if (setting.kind == LayerSetting::Kind::Selection)
     return toSelection(builder, setting.selection);
   llvm::SmallVector<Attribute> patterns;
@@ -119,11 +128,11 @@ Attribute passes::toParameter(Builder &builder, const LayerSetting &setting) {
     patterns.push_back(PatternAttr::get(
         builder.getContext(), builder.getStringAttr(pattern.text),
         toSelection(builder, pattern.layers),
-        toPlace(builder.getContext(), pattern.location)));
+        passes::toPlace(builder.getContext(), pattern.location)));
   return builder.getArrayAttr(patterns);
 }
 
-void passes::fromParameter(Attribute parameter, LayerSetting &setting) {
+static void fromParameter(Attribute parameter, LayerSetting &setting) {
   auto items = dyn_cast<ArrayAttr>(parameter);
   if (!items || items.empty() || !isa<PatternAttr>(items[0])) {
     setting.selection = fromSelection(parameter);
@@ -138,14 +147,26 @@ void passes::fromParameter(Attribute parameter, LayerSetting &setting) {
   }
 }
 
-Attribute passes::toParameter(Builder &builder, const KeptOperators &kept) {
+namespace {
+/// The operators that do not run again, as patterns or as parts of names.
+struct KeptOperators {
+  LayerSetting &patterns;
+  std::vector<std::string> &names;
+
+  static KeptOperators get(RecomputeConfig &config) {
+    return {config.selectRecomputeExclude, config.keptOperators};
+  }
+};
+} // namespace
+
+static Attribute toParameter(Builder &builder, const KeptOperators &kept) {
   if (kept.names.empty())
     return toParameter(builder, kept.patterns);
-  return builder.getDictionaryAttr(
-      builder.getNamedAttr("operators", toParameter(builder, kept.names)));
+  return builder.getDictionaryAttr(builder.getNamedAttr(
+      "operators", passes::toAttribute(builder, kept.names)));
 }
 
-void passes::fromParameter(Attribute parameter, KeptOperators kept) {
+static void fromParameter(Attribute parameter, KeptOperators kept) {
   auto names = dyn_cast<mlir::DictionaryAttr>(parameter);
   if (!names)
     return fromParameter(parameter, kept.patterns);
@@ -158,8 +179,15 @@ void passes::fromParameter(Attribute parameter, KeptOperators kept) {
 // Swap
 //===----------------------------------------------------------------------===//
 
-static ArrayAttr toEntries(Builder &builder,
-                           llvm::ArrayRef<SwapEntry> entries) {
+static std::vector<int64_t> fromNumbers(Attribute attribute) {
+  std::vector<int64_t> numbers;
+  for (auto number : cast<ArrayAttr>(attribute).getAsRange<IntegerAttr>())
+    numbers.push_back(number.getInt());
+  return numbers;
+}
+
+static ArrayAttr toParameter(Builder &builder,
+                             const std::vector<SwapEntry> &entries) {
   llvm::SmallVector<Attribute> items;
   for (const SwapEntry &entry : entries)
     items.push_back(SwapEntryAttr::get(
@@ -172,19 +200,12 @@ static ArrayAttr toEntries(Builder &builder,
   return builder.getArrayAttr(items);
 }
 
-static std::vector<int64_t> fromNumbers(Attribute attribute) {
-  std::vector<int64_t> numbers;
-  for (auto number : cast<ArrayAttr>(attribute).getAsRange<IntegerAttr>())
-    numbers.push_back(number.getInt());
-  return numbers;
-}
-
-static std::vector<SwapEntry> fromEntries(ArrayAttr attribute) {
-  std::vector<SwapEntry> entries;
-  for (auto item : attribute.getAsRange<SwapEntryAttr>()) {
+static void fromParameter(ArrayAttr parameter,
+                          std::vector<SwapEntry> &entries) {
+  for (auto item : parameter.getAsRange<SwapEntryAttr>()) {
     SwapEntry &entry = entries.emplace_back();
     entry.prefetch = item.getPrefetch();
-    entry.location = passes::fromPlace(item.getLocation());
+    entry.location = fromPlace(item.getLocation());
     if (auto flag = dyn_cast<BoolAttr>(item.getLayers()))
       entry.allLayers = flag.getValue();
     else if (auto numbers =
@@ -194,44 +215,48 @@ static std::vector<SwapEntry> fromEntries(ArrayAttr attribute) {
     } else
       entry.layers = fromNumbers(item.getLayers());
   }
-  return entries;
 }
 
-ArrayAttr passes::toParameter(Builder &builder, const SwapEntries &entries) {
-  return entries ? toEntries(builder, *entries) : ArrayAttr();
-}
+using OperatorSwap = SwapConfig::OperatorSwap;
 
-void passes::fromParameter(ArrayAttr parameter, SwapEntries &entries) {
-  if (parameter)
-    entries = fromEntries(parameter);
-}
-
-ArrayAttr passes::toParameter(Builder &builder, const OperatorSwaps &swaps) {
-  if (!swaps)
-    return {};
+static ArrayAttr toParameter(Builder &builder,
+                             const std::vector<OperatorSwap> &swaps) {
   llvm::SmallVector<Attribute> items;
-  for (const SwapConfig::OperatorSwap &swap : *swaps)
+  for (const OperatorSwap &swap : swaps)
     items.push_back(OpSwapAttr::get(
         builder.getContext(), builder.getStringAttr(swap.pattern),
-        toEntries(builder, swap.entries),
-        toPlace(builder.getContext(), swap.location)));
+        toParameter(builder, swap.entries),
+        passes::toPlace(builder.getContext(), swap.location)));
   return builder.getArrayAttr(items);
 }
 
-void passes::fromParameter(ArrayAttr parameter, OperatorSwaps &swaps) {
-  if (!parameter)
-    return;
-  swaps.emplace();
-  for (auto swap : parameter.getAsRange<OpSwapAttr>())
-    swaps->push_back({swap.getPattern().str(), fromEntries(swap.getEntries()),
-                      fromPlace(swap.getLocation())});
+static void fromParameter(ArrayAttr parameter,
+                          std::vector<OperatorSwap> &swaps) {
+  for (auto item : parameter.getAsRange<OpSwapAttr>()) {
+    OperatorSwap &swap = swaps.emplace_back();
+    swap.pattern = item.getPattern().str();
+    swap.location = fromPlace(item.getLocation());
+    fromParameter(item.getEntries(), swap.entries);
+  }
+}
+
+template <typename Value>
+static ArrayAttr toParameter(Builder &builder,
+                             const std::optional<Value> &value) {
+  return value ? toParameter(builder, *value) : ArrayAttr();
+}
+
+template <typename Value>
+static void fromParameter(ArrayAttr parameter, std::optional<Value> &value) {
+  if (parameter)
+    fromParameter(parameter, value.emplace());
 }
 
 //===----------------------------------------------------------------------===//
 // Offset
 //===----------------------------------------------------------------------===//
 
-Attribute passes::toParameter(Builder &builder, const StageOffset &offset) {
+Attribute passes::toAttribute(Builder &builder, const StageOffset &offset) {
   if (offset.kind == StageOffset::Kind::Scalar)
     return builder.getI64IntegerAttr(offset.rows[0][0]);
   llvm::SmallVector<Attribute> rows;
@@ -242,7 +267,7 @@ Attribute passes::toParameter(Builder &builder, const StageOffset &offset) {
              : Attribute(builder.getArrayAttr(rows));
 }
 
-void passes::fromParameter(Attribute parameter, StageOffset &offset) {
+static void fromParameter(Attribute parameter, StageOffset &offset) {
   if (!parameter)
     return;
   if (auto number = dyn_cast<IntegerAttr>(parameter)) {
@@ -259,4 +284,102 @@ void passes::fromParameter(Attribute parameter, StageOffset &offset) {
   offset.kind = StageOffset::Kind::PerMiniStage;
   for (Attribute row : items)
     offset.rows.push_back(fromNumbers(row));
+}
+
+//===----------------------------------------------------------------------===//
+// Members and parameters
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A value of a configuration and the parameter of an attribute that holds it.
+/// `value` is a member, or a function that returns a reference to the value;
+/// `get` is the attribute's getter.
+template <auto value, auto get> struct SettingParameter {};
+
+/// The parameters of an attribute in its order.
+template <typename... Parameters> struct ParameterList {};
+
+using Recompute = RecomputeConfig;
+using RecomputeAttr = RecomputeConfigAttr;
+using RecomputeParameters = ParameterList<
+    SettingParameter<&Recompute::recompute, &RecomputeAttr::getRecompute>,
+    SettingParameter<&Recompute::selectRecompute, &RecomputeAttr::getSelect>,
+    SettingParameter<&Recompute::selectCommRecompute,
+                     &RecomputeAttr::getSelectComm>,
+    SettingParameter<&KeptOperators::get, &RecomputeAttr::getSelectExclude>,
+    SettingParameter<&Recompute::selectCommRecomputeExclude,
+                     &RecomputeAttr::getSelectCommExclude>,
+    SettingParameter<&Recompute::parallelOptimizerCommRecompute,
+                     &RecomputeAttr::getParallelOptimizerComm>,
+    SettingParameter<&Recompute::mpCommRecompute, &RecomputeAttr::getMpComm>,
+    SettingParameter<&Recompute::recomputeSliceActivation,
+                     &RecomputeAttr::getSliceActivation>>;
+
+using SwapParameters = ParameterList<
+    SettingParameter<&SwapConfig::swap, &SwapConfigAttr::getSwap>,
+    SettingParameter<&SwapConfig::defaultPrefetch,
+                     &SwapConfigAttr::getDefaultPrefetch>,
+    SettingParameter<&SwapConfig::layerSwap, &SwapConfigAttr::getLayerSwap>,
+    SettingParameter<&SwapConfig::opSwap, &SwapConfigAttr::getOpSwap>>;
+
+} // namespace
+
+template <typename Attr, typename Config, auto... values, auto... gets>
+static Attr toParameters(Builder &builder, Config config,
+                         ParameterList<SettingParameter<values, gets>...>) {
+  return Attr::get(builder.getContext(),
+                   toParameter(builder, std::invoke(values, config))...);
+}
+
+template <typename Attr, typename Config, auto... values, auto... gets>
+static void fromParameters(Attr attribute, Config &config,
+                           ParameterList<SettingParameter<values, gets>...>) {
+  (fromParameter((attribute.*gets)(), std::invoke(values, config)), ...);
+}
+
+RecomputeConfigAttr passes::toAttribute(Builder &builder,
+                                        const RecomputeConfig &config) {
+  return toParameters<RecomputeConfigAttr>(builder, config,
+                                           RecomputeParameters());
+}
+
+SwapConfigAttr passes::toAttribute(Builder &builder, const SwapConfig &config) {
+  return toParameters<SwapConfigAttr>(builder, config, SwapParameters());
+}
+
+mf::Location passes::getKeyLocation(TrainingAttr training,
+                                    llvm::StringRef key) {
+  mlir::DictionaryAttr locations = training.getLocations();
+  return fromPlace(locations ? locations.get(key) : Attribute());
+}
+
+RecomputeConfig passes::getRecomputeConfig(TrainingAttr training) {
+  TrainingConfig config;
+  fromParameters(training.getRecompute(), config.recompute,
+                 RecomputeParameters());
+  for (const KnownKey &key : recomputeSection.keys) {
+    const KeyField field = key.field(config);
+    if (auto *const *setting = std::get_if<LayerSetting *>(&field)) {
+      (*setting)->location = getKeyLocation(training, key.name);
+      if ((*setting)->kind == LayerSetting::Kind::Selection)
+        (*setting)->selection.location = (*setting)->location;
+    }
+  }
+  return config.recompute;
+}
+
+SwapConfig passes::getSwapConfig(TrainingAttr training) {
+  SwapConfig config;
+  fromParameters(training.getSwap(), config, SwapParameters());
+  config.location = getKeyLocation(training, "swap");
+  config.prefetchLocation = getKeyLocation(training, "default_prefetch");
+  return config;
+}
+
+StageOffset passes::getStageOffset(TrainingAttr training) {
+  StageOffset offset;
+  fromParameter(training.getParallel().getOffset(), offset);
+  offset.location = getKeyLocation(training, "offset");
+  return offset;
 }
