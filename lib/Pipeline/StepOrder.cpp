@@ -6,11 +6,38 @@
 
 namespace mf::schedule {
 
+int32_t StepOrder::add(const Node &node) {
+  nodes.push_back(node);
+  return static_cast<int32_t>(nodes.size()) - 1;
+}
+
+/// Adds the tasks of a slot, of which the forward is the first, and returns the
+/// node with which they end.
+int32_t StepOrder::addSlot(int32_t stage, llvm::ArrayRef<int32_t> works,
+                           llvm::ArrayRef<int32_t> inputs) {
+  const int32_t nothing = 2 * numWorks;
+  int32_t start = lastNodes[stage];
+  for (const int32_t input : inputs)
+    start = add({start, input, nothing, stage});
+  auto addChain = [&](bool hidesForward) {
+    int32_t end = start;
+    for (const int32_t &work : works) {
+      const bool isHidden = (&work == works.begin()) == hidesForward;
+      end = add({end, -1, work + (isHidden ? numWorks : 0), stage});
+    }
+    return end;
+  };
+  const int32_t one = addChain(true), other = addChain(false);
+  return add({one, other, nothing, stage, /*isJoin=*/true});
+}
+
 StepOrder::StepOrder(const Schedule &schedule)
-    : lastNodes(schedule.stages.size(), -1) {
+    : lastNodes(schedule.stages.size(), -1), slots(!schedule.pairs.empty()) {
   const Pipeline &pipeline = schedule.pipeline;
   const TaskGraph graph(pipeline, schedule.splitsBackward);
   const llvm::ArrayRef<Phase> phases = graph.getPhases();
+  const auto numPhases = static_cast<int32_t>(phases.size());
+  numWorks = static_cast<int32_t>(pipeline.getNumChunks()) * numPhases;
   std::vector<int32_t> nodeOfTask(graph.getNumTasks(), -1);
   nodes.reserve(nodeOfTask.size());
   // The order is round robin over stages, so that neighbouring nodes do not
@@ -18,22 +45,31 @@ StepOrder::StepOrder(const Schedule &schedule)
   std::vector<size_t> next(schedule.stages.size(), 0);
   for (bool goesOn = true; goesOn;) {
     goesOn = false;
-    for (auto [stage, tasks] : llvm::enumerate(schedule.stages)) {
-      if (next[stage] == tasks.size())
+    for (size_t number = 0; number < next.size(); ++number) {
+      const std::vector<Task> &all = schedule.stages[number];
+      if (next[number] == all.size())
         continue;
-      const Task &task = tasks[next[stage]];
-      Node node{lastNodes[stage], -1, 0, static_cast<int32_t>(stage)};
-      if (std::optional<Task> input = getProducer(pipeline, task)) {
-        node.input = nodeOfTask[graph.getNumber(*input)];
-        if (node.input < 0)
-          continue;
+      const auto stage = static_cast<int32_t>(number);
+      const auto begin = static_cast<int64_t>(next[number]);
+      const auto tasks = llvm::ArrayRef(all).slice(
+          begin, schedule.getSlotEnd(stage, begin) - begin);
+      llvm::SmallVector<int32_t, 3> works, inputs;
+      for (const Task &task : tasks) {
+        const auto phase = llvm::find(phases, task.phase) - phases.begin();
+        works.push_back(task.chunk * numPhases + static_cast<int32_t>(phase));
+        if (std::optional<Task> input = getProducer(pipeline, task))
+          inputs.push_back(nodeOfTask[graph.getNumber(*input)]);
       }
-      const auto phase = llvm::find(phases, task.phase) - phases.begin();
-      node.work = static_cast<int32_t>(task.chunk * phases.size() + phase);
-      lastNodes[stage] = nodeOfTask[graph.getNumber(task)] =
-          static_cast<int32_t>(nodes.size());
-      nodes.push_back(node);
-      ++next[stage];
+      if (llvm::is_contained(inputs, -1))
+        continue;
+      lastNodes[stage] =
+          tasks.size() > 1
+              ? addSlot(stage, works, inputs)
+              : add({lastNodes[stage], inputs.empty() ? -1 : inputs.front(),
+                     works.front(), stage});
+      for (const Task &task : tasks)
+        nodeOfTask[graph.getNumber(task)] = lastNodes[stage];
+      next[number] += tasks.size();
       goesOn = true;
     }
   }

@@ -4,6 +4,12 @@
 // it waits for. It is meant for evaluating one schedule with many sets of
 // durations: a single pass over this order finds when all tasks end.
 //
+// The tasks of a slot take the sum of their times, less a share of the shorter
+// of the forward and the gradients: what is hidden. This time is the longer of
+// two sums: all of the one and what is not hidden of the other. So a slot is
+// two chains of nodes, from when all of its tasks can start to a node that
+// waits for both.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef MF_SCHEDULE_STEPORDER_H
@@ -21,8 +27,12 @@ public:
     /// The nodes that it waits for: the previous one on the stage and one on
     /// another stage; -1 if there is none.
     int32_t previous = -1, input = -1;
-    /// The index of its duration. Each phase of each chunk has one.
+    /// The index of its duration. Each phase of each chunk has one. If there
+    /// are slots, one for what is not hidden of each phase of each chunk
+    /// follows, and then one that is 0.
     int32_t work = 0, stage = 0;
+    /// Whether the input is on the same stage, from which no message comes.
+    bool isJoin = false;
   };
 
   /// The schedule must verify.
@@ -30,6 +40,10 @@ public:
 
   /// Returns all nodes. The nodes of one stage are in the order of its tasks.
   llvm::ArrayRef<Node> getNodes() const { return nodes; }
+  /// Returns whether tasks share slots.
+  bool hasSlots() const { return slots; }
+  /// Returns the number of durations of phases of chunks.
+  int32_t getNumWorks() const { return numWorks; }
   /// Returns the last node of each stage.
   llvm::ArrayRef<int32_t> getLastNodes() const { return lastNodes; }
 
@@ -44,12 +58,13 @@ public:
     for (size_t index = 0; index < nodes.size(); ++index) {
       const Node &node = nodes[index];
       Time start = 0;
+      const Time message = node.isJoin ? Time(0) : transfer;
       if (node.previous < 0)
-        start = node.input >= 0 ? ends[node.input] + transfer : 0;
+        start = node.input >= 0 ? ends[node.input] + message : 0;
       else if (node.input < 0)
         start = ends[node.previous];
       else
-        start = later(index, ends[node.previous], ends[node.input] + transfer);
+        start = later(index, ends[node.previous], ends[node.input] + message);
       ends[index] = start + durations[node.work];
     }
   }
@@ -71,8 +86,14 @@ public:
                                 llvm::ArrayRef<int64_t> ends) const;
 
 private:
+  int32_t add(const Node &node);
+  int32_t addSlot(int32_t stage, llvm::ArrayRef<int32_t> works,
+                  llvm::ArrayRef<int32_t> inputs);
+
   std::vector<Node> nodes;
   std::vector<int32_t> lastNodes;
+  bool slots = false;
+  int32_t numWorks = 0;
 };
 
 } // namespace mf::schedule

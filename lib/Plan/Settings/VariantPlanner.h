@@ -146,6 +146,7 @@ private:
   llvm::Error readKept();
   void fixKept(plan::Problem &made) const;
   llvm::Expected<plan::Problem> buildProblem();
+  double fitHidden(plan::Problem problem) const;
   llvm::Error tryPlan(const plan::Plan &plan, const Assignment &assignment);
   void forbidStage(const plan::Plan &plan, size_t stage);
   bool leaveLast();

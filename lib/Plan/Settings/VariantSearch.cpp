@@ -30,10 +30,32 @@ static constexpr std::array<double, mostExplored + 1> exploredLimits = {
 /// Costs are not better known than that.
 static constexpr double smallGap = 0.0005;
 
+/// Returns the largest share hidden in pairs with which the step compiled last
+/// would not be shorter than it is. Before there is one, the longer task of a
+/// pair may hide all of the other, below which no pair is.
+double VariantPlanner::fitHidden(plan::Problem problem) const {
+  constexpr int64_t parts = 100;
+  if (problem.schedule.pairs.empty())
+    return 0;
+  int64_t least = 0, most = parts;
+  while (!observations.empty() && least < most) {
+    const LayerObservation &last = observations.back();
+    const int64_t tried = (least + most + 1) / 2;
+    problem.pairHidden = static_cast<double>(tried) / parts;
+    if (plan::evaluate(problem, toPlan(context, last.assignment)).time >=
+        last.measure.seconds)
+      least = tried;
+    else
+      most = tried - 1;
+  }
+  return static_cast<double>(most) / parts;
+}
+
 Expected<plan::Problem> VariantPlanner::buildProblem() {
   if (areCostsOwn)
     costs = fitCosts(context, observations);
   plan::Problem made = makeProblem(context, *costs);
+  made.pairHidden = fitHidden(made);
   restSeconds = 0;
   if (!observations.empty()) {
     const LayerObservation &last = observations.back();

@@ -46,7 +46,7 @@ std::vector<MakespanStep> summarize(const TickProblem &problem,
     if (known == steps.end())
       known = steps.insert(known, step);
     ++known->count;
-    known->time += problem.getTime(durations[task.duration]);
+    known->time += task.share * problem.getTime(durations[task.duration]);
   }
   return steps;
 }
@@ -69,6 +69,34 @@ std::vector<double> getPeaks(const TickProblem &ticks,
     peaks.push_back(ticks.getMemory(ticks.getPeak(stage, ofStage)));
   }
   return peaks;
+}
+
+int64_t getNumber(Phase phase) {
+  return phase == Phase::Forward ? 0 : phase == Phase::WeightGradient ? 2 : 1;
+}
+
+/// Returns what the tasks of a stage's slots hide of one another.
+int64_t getHidden(const TickProblem &problem, int64_t stage,
+                  llvm::ArrayRef<int64_t> durations) {
+  const schedule::Schedule &schedule = problem.get().schedule;
+  const std::vector<schedule::Task> &tasks = schedule.stages[stage];
+  auto getTime = [&](int64_t position) {
+    const schedule::Task &task = tasks[position];
+    return durations[problem.getDuration(task.chunk, getNumber(task.phase))];
+  };
+  const auto numTasks = static_cast<int64_t>(tasks.size());
+  int64_t hidden = 0;
+  for (int64_t begin = 0; begin < numTasks;) {
+    const int64_t end = schedule.getSlotEnd(stage, begin);
+    int64_t rest = 0;
+    for (int64_t position = begin + 1; position < end; ++position)
+      rest += getTime(position);
+    hidden += std::min(getTime(begin), rest) *
+              (TickProblem::slotParts - problem.getShown()) /
+              TickProblem::slotParts;
+    begin = end;
+  }
+  return hidden;
 }
 
 } // namespace
@@ -95,7 +123,8 @@ Evaluation evaluate(const Problem &problem, const Plan &plan) {
   }
   evaluation.peaks = getPeaks(ticks, costs);
   for (int64_t stage = 0; stage < ticks.getNumStages(); ++stage) {
-    int64_t busy = durations[ticks.getUpdate(stage)];
+    int64_t busy =
+        durations[ticks.getUpdate(stage)] - getHidden(ticks, stage, durations);
     for (int32_t chunk : ticks.getChunks(stage))
       for (int64_t time : costs[chunk].times)
         busy += runs * pieces * time;

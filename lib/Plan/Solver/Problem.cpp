@@ -27,15 +27,6 @@ int64_t ChunkPlan::getTreated(size_t treatment) const {
   return layers;
 }
 
-Error mf::plan::checkSlots(const schedule::Schedule &schedule) {
-  if (schedule.pairs.empty())
-    return Error::success();
-  return createStringError("'" + schedule.name +
-                           "' runs two tasks in one slot, whose time is not "
-                           "the sum of theirs: plans have no bound with it, "
-                           "expected a schedule without slots");
-}
-
 int64_t Problem::getNumLayers() const {
   int64_t layers = 0;
   for (const LayerKind &kind : kinds)
@@ -279,10 +270,26 @@ Error checkForbidden(const Problem &problem) {
 
 } // namespace
 
+static Error checkPairs(const Problem &problem) {
+  const double parts = 100 * problem.pairHidden;
+  if (!(parts >= 0 && parts <= 100) ||
+      std::abs(parts - std::round(parts)) > 1e-9)
+    return createStringError("the share that pairs hide is " +
+                             mf::formatExact(problem.pairHidden) +
+                             ", expected whole hundredths from 0 to 1");
+  if (parts > 0 && problem.schedule.pairs.empty())
+    return createStringError("pairs hide a share, but '" +
+                             problem.schedule.name +
+                             "' has none, expected a schedule with pairs");
+  return Error::success();
+}
+
 Error Problem::check() const {
   if (Error error = schedule.pipeline.check())
     return error;
   if (Error error = checkCosts({{"transfer time", transferTime}}, "messages"))
+    return error;
+  if (Error error = checkPairs(*this))
     return error;
   if (kinds.empty())
     return createStringError("there are no kinds of layers, expected one");

@@ -61,9 +61,8 @@ bool readSchedule(JsonObject &top, schedule::Schedule &schedule,
   }
   Expected<schedule::Schedule> built = buildSchedule(
       *policy, policy->place(stages, chunks, microBatches, pieces));
-  llvm::Error error = built ? checkSlots(*built) : built.takeError();
-  if (error) {
-    top.complain("schedule", toString(std::move(error)));
+  if (!built) {
+    top.complain("schedule", toString(built.takeError()));
     return false;
   }
   schedule = std::move(*built);
@@ -91,6 +90,7 @@ Problem readObject(const llvm::json::Value &value, StringRef name,
   if (complaint.isThere() || !readSchedule(top, problem.schedule, complaint))
     return problem;
   problem.transferTime = top.getNumber("comm_time", 0);
+  problem.pairHidden = top.getNumber("pair_hidden", 0);
   readLayers(top, problem, complaint);
   readMemory(top, problem, complaint);
   if (!complaint.isThere())

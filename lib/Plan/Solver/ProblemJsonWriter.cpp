@@ -63,6 +63,8 @@ void writeSchedule(const Problem &problem, Object &object) {
   if (pipeline.pieces > 1)
     object["seq_split_num"] = pipeline.pieces;
   object["comm_time"] = problem.transferTime;
+  if (!problem.schedule.pairs.empty())
+    object["pair_hidden"] = problem.pairHidden;
 }
 
 void writeCosts(const Problem &problem, Object &object) {

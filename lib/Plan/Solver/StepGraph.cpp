@@ -13,11 +13,24 @@ StepGraph::StepGraph(const TickProblem &problem)
     : problem(problem), order(problem.get().schedule) {}
 
 int64_t StepGraph::getMakespan(llvm::ArrayRef<int64_t> durations) {
-  order.findEnds<int64_t>(durations, problem.getTransfer(), ends);
+  order.findEnds<int64_t>(expand(durations, allTicks), problem.getTransfer(),
+                          ends);
   int64_t end = 0;
   for (auto [stage, last] : llvm::enumerate(order.getLastNodes()))
     end = std::max(end, ends[last] + durations[problem.getUpdate(stage)]);
   return end;
+}
+
+std::optional<StepGraph::PathTask>
+StepGraph::getTask(const StepOrder::Node &node) const {
+  const int32_t numWorks = order.getNumWorks();
+  if (node.work < numWorks)
+    return PathTask{node.stage, node.work};
+  if (node.work == 2 * numWorks)
+    return std::nullopt;
+  return PathTask{node.stage, node.work - numWorks,
+                  static_cast<double>(problem.getShown()) /
+                      TickProblem::slotParts};
 }
 
 std::vector<StepGraph::PathTask>
@@ -27,10 +40,11 @@ StepGraph::getCriticalPath(llvm::ArrayRef<int64_t> durations) {
     return ends[node] + durations[getUpdate(node)] == end;
   });
   std::vector<PathTask> path;
-  for (int32_t index : order.findPath(*last, durations, ends)) {
-    const StepOrder::Node &node = order.getNodes()[index];
-    path.push_back({node.stage, node.work});
-  }
+  const llvm::ArrayRef<int64_t> all =
+      order.hasSlots() ? llvm::ArrayRef<int64_t>(allTicks) : durations;
+  for (int32_t index : order.findPath(*last, all, ends))
+    if (std::optional<PathTask> task = getTask(order.getNodes()[index]))
+      path.push_back(*task);
   path.push_back({path.back().stage, getUpdate(*last)});
   return path;
 }
@@ -39,7 +53,7 @@ PathCut StepGraph::getCriticalCut(llvm::ArrayRef<int64_t> durations) {
   PathCut cut{std::vector<double>(durations.size(), 0)};
   std::vector<PathTask> path = getCriticalPath(durations);
   for (auto [index, task] : llvm::enumerate(path)) {
-    cut.counts[task.duration] += 1;
+    cut.counts[task.duration] += task.share;
     if (index > 0 && path[index - 1].stage != task.stage)
       cut.transfers += static_cast<double>(problem.getTransfer());
   }
@@ -63,8 +77,9 @@ double StepGraph::getSoftMakespan(llvm::ArrayRef<double> durations,
     share = lead > 0 ? 1 / (1 + ratio) : ratio / (1 + ratio);
     return std::max(one, other) + softness * std::log1p(ratio);
   };
-  order.findEnds<double>(durations, static_cast<double>(problem.getTransfer()),
-                         merge, softEnds);
+  order.findEnds<double>(expand(durations, allSoft),
+                         static_cast<double>(problem.getTransfer()), merge,
+                         softEnds);
   double longest = 0, total = 0;
   for (int64_t stage = 0; stage < problem.getNumStages(); ++stage)
     longest = std::max(longest, getSoftEnd(stage, durations));
@@ -92,14 +107,16 @@ PathCut StepGraph::getSoftCut(llvm::ArrayRef<double> durations,
     if (flow[index] == 0)
       continue;
     const StepOrder::Node &node = nodes[index];
-    cut.counts[node.work] += flow[index];
+    if (std::optional<PathTask> task = getTask(node))
+      cut.counts[task->duration] += flow[index] * task->share;
     if (node.previous >= 0)
       flow[node.previous] += flow[index] * shares[index];
     if (node.input < 0)
       continue;
     double share = node.previous >= 0 ? 1 - shares[index] : 1;
     flow[node.input] += flow[index] * share;
-    cut.transfers += flow[index] * share * transfer;
+    if (!node.isJoin)
+      cut.transfers += flow[index] * share * transfer;
   }
   return cut;
 }

@@ -28,9 +28,12 @@ public:
   /// Returns the end of the last stage, including its update.
   int64_t getMakespan(llvm::ArrayRef<int64_t> durations);
 
-  /// A task of a longest path: its stage and its duration.
+  /// A task of a longest path: its stage, its duration, and the share of the
+  /// duration that lies on the path, which is less than 1 if a task in the same
+  /// slot hides the rest.
   struct PathTask {
     int64_t stage = 0, duration = 0;
+    double share = 1;
   };
   std::vector<PathTask> getCriticalPath(llvm::ArrayRef<int64_t> durations);
 
@@ -46,6 +49,23 @@ public:
   double getSoftMakespan(llvm::ArrayRef<double> durations, double softness);
 
 private:
+  /// Returns the durations of nodes. `all` stores them if they are others than
+  /// those of phases.
+  template <typename Time>
+  llvm::ArrayRef<Time> expand(llvm::ArrayRef<Time> durations,
+                              std::vector<Time> &all) const {
+    if (!order.hasSlots())
+      return durations;
+    const size_t numWorks = order.getNumWorks();
+    all.assign(durations.begin(), durations.begin() + numWorks);
+    for (size_t work = 0; work < numWorks; ++work)
+      all.push_back(all[work] * static_cast<Time>(problem.getShown()) /
+                    TickProblem::slotParts);
+    all.push_back(0);
+    return all;
+  }
+  /// Returns the task of a node. None for nodes that take no time.
+  std::optional<PathTask> getTask(const schedule::StepOrder::Node &node) const;
   /// Returns the duration of the update of a node's stage.
   int64_t getUpdate(int32_t node) const {
     return problem.getUpdate(order.getNodes()[node].stage);
@@ -57,7 +77,8 @@ private:
 
   const TickProblem &problem;
   schedule::StepOrder order;
-  std::vector<int64_t> ends;
+  std::vector<int64_t> ends, allTicks;
+  std::vector<double> allSoft;
   /// For the soft maximum: the ends of tasks, for each task the fraction of its
   /// paths that come along its stage, and the fraction of all paths that pass
   /// through it.

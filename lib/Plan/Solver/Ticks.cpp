@@ -61,8 +61,12 @@ void TickProblem::setScales() {
   auto pieces = static_cast<double>(problem.schedule.pipeline.pieces);
   // A tick is a share of a piece, so that pieces of whole ticks add up to whole
   // micro-batches.
+  // With slots, times of tasks are rounded to a hundred ticks, so ticks are
+  // shorter.
+  const double most =
+      problem.schedule.pairs.empty() ? maxTimeTicks : 10 * maxTimeTicks;
   ticksPerTime =
-      getScale(pieces * (runs * layerTime + otherTime), maxTimeTicks) * pieces;
+      getScale(pieces * (runs * layerTime + otherTime), most) * pieces;
   ticksPerMemory = getScale(pieces * memory, maxMemoryTicks) * pieces;
 }
 
@@ -72,7 +76,8 @@ static int64_t roundTicks(double ticks) {
 }
 
 int64_t TickProblem::toTime(double time) const {
-  return roundTicks(time * ticksPerTime);
+  const auto unit = static_cast<double>(timeUnit);
+  return roundTicks(time * ticksPerTime / unit) * timeUnit;
 }
 
 int64_t TickProblem::toMemory(double memory) const {
@@ -80,7 +85,7 @@ int64_t TickProblem::toMemory(double memory) const {
 }
 
 int64_t TickProblem::getTicksBelow(double time) const {
-  int64_t ticks = toTime(time);
+  int64_t ticks = roundTicks(time * ticksPerTime);
   while (getTime(ticks) > time)
     --ticks;
   return ticks;
@@ -91,6 +96,10 @@ TickProblem::TickProblem(const Problem &problem)
       chunksOfStages(problem.schedule.pipeline.getChunksOfStages()),
       extras(problem.schedule.pipeline.getNumChunks()) {
   setScales();
+  if (!problem.schedule.pairs.empty()) {
+    timeUnit = slotParts;
+    shown = std::llround((1 - problem.pairHidden) * slotParts);
+  }
   auto pieces = static_cast<double>(problem.schedule.pipeline.pieces);
   bool isSplit = problem.schedule.splitsBackward;
   // Tasks and activations are those of pieces, each of which has its fraction.

@@ -59,6 +59,9 @@ public:
   }
   const TickCosts &getExtra(int64_t chunk) const { return extras[chunk]; }
   int64_t getTransfer() const { return transfer; }
+  /// The share of the shorter part of a slot that is not hidden, in hundredths.
+  static constexpr int64_t slotParts = 100;
+  int64_t getShown() const { return shown; }
   int64_t getLimit(int64_t stage) const { return limits[stage]; }
   /// Lets every stage have more than its limit.
   void addSlack(int64_t memory) {
@@ -104,7 +107,10 @@ private:
   std::vector<TickCosts> extras;
   std::vector<int64_t> limits, constants;
   std::vector<std::vector<std::vector<int64_t>>> inFlight;
-  int64_t transfer = 0;
+  int64_t transfer = 0, shown = slotParts;
+  /// All times of tasks are multiples of so many ticks, so that shares of them
+  /// are whole.
+  int64_t timeUnit = 1;
 };
 
 } // namespace mf::plan

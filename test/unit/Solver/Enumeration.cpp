@@ -123,6 +123,7 @@ double simulateStep(const Problem &problem, const EnumeratedCosts &step) {
   costs.transfers = problem.transferTime > 0 ? sim::TransferMode::Overlapped
                                              : sim::TransferMode::Free;
   costs.transferTime = problem.transferTime;
+  costs.pairHidden = problem.pairHidden;
   const sim::PipelineTimeline timeline =
       llvm::cantFail(simulatePipeline(problem.schedule, costs));
   double end = 0;
@@ -137,8 +138,11 @@ double getLongestWork(const Problem &problem, const EnumeratedCosts &step) {
   std::vector<double> work = step.update;
   for (auto [chunk, stage] :
        llvm::enumerate(problem.schedule.pipeline.stageOfChunk))
+    // All of the shorter one may be hidden.
     work[stage] += problem.schedule.pipeline.microBatches *
-                   (step.forward[chunk] + step.backward[chunk]);
+                   (problem.schedule.pairs.empty()
+                        ? step.forward[chunk] + step.backward[chunk]
+                        : 0);
   return *llvm::max_element(work);
 }
 

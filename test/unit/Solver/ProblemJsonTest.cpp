@@ -69,10 +69,16 @@ TEST(ProblemJsonTest, SchedulesByDefault) {
   EXPECT_EQ(split.kinds[0].treatments[0].weightGradient, 1);
 }
 
-TEST(ProblemJsonTest, SchedulesWithSlotsAreRefused) {
-  EXPECT_NE(readFails(makeText(R"(, "schedule": "1f1b-paired")"))
-                .find("'1f1b-paired' runs two tasks in one slot"),
-            std::string::npos);
+TEST(ProblemJsonTest, PairsHideAShare) {
+  const Problem problem =
+      read(makeText(R"(, "schedule": "1f1b-paired", "pair_hidden": 0.25)"));
+  EXPECT_FALSE(problem.schedule.pairs.empty());
+  EXPECT_EQ(problem.pairHidden, 0.25);
+  EXPECT_NE(
+      readFails(
+          makeText(R"(, "schedule": "1f1b-paired", "pair_hidden": 0.123)"))
+          .find("expected whole hundredths from 0 to 1"),
+      std::string::npos);
 }
 
 TEST(ProblemJsonTest, TreatmentsStartFromTheirKind) {

@@ -65,14 +65,23 @@ private:
 };
 
 void ProblemDrawer::drawSchedule(Problem &problem) {
-  constexpr std::array<const char *, 14> names = {
-      "1f1b",           "1f1b",
-      "gpipe",          "interleaved",
-      "interleaved",    "interleaved-low-memory",
-      "zero-bubble-h1", "zero-bubble-v",
-      "seq1f1b",        "seq1f1b-interleaved",
-      "zero-bubble-h2", "dualpipe-v",
-      "v-half",         "v-min"};
+  constexpr std::array<const char *, 17> names = {"1f1b",
+                                                  "1f1b",
+                                                  "gpipe",
+                                                  "interleaved",
+                                                  "interleaved",
+                                                  "interleaved-low-memory",
+                                                  "zero-bubble-h1",
+                                                  "zero-bubble-v",
+                                                  "seq1f1b",
+                                                  "seq1f1b-interleaved",
+                                                  "zero-bubble-h2",
+                                                  "dualpipe-v",
+                                                  "v-half",
+                                                  "v-min",
+                                                  "1f1b-paired",
+                                                  "1f1b-paired-split",
+                                                  "dualpipe-v-paired"};
   for (;;) {
     const schedule::Policy *policy = llvm::cantFail(
         schedule::findPolicy(names[drawNumber(0, names.size() - 1)]));
@@ -82,6 +91,8 @@ void ProblemDrawer::drawSchedule(Problem &problem) {
                                drawNumber(1, 2 * stages + 2), pieces));
     if (built) {
       problem.schedule = std::move(*built);
+      if (!problem.schedule.pairs.empty())
+        problem.pairHidden = static_cast<double>(drawNumber(0, 4)) / 4;
       return;
     }
     consumeError(built.takeError());
@@ -163,9 +174,14 @@ void ProblemDrawer::drawExtras(Problem &problem) {
 void ProblemDrawer::drawTransfers(Problem &problem) {
   // Transfers are drawn only where all tasks take time: a chunk without layers
   // takes none, nor does an input gradient where the weight gradient has it
-  // all.
-  if (problem.minLayersPerChunk == 0 || weightGradientRatio > 0.5 ||
-      !happens(40))
+  // all. The tasks of a slot end together, and with several chunks their
+  // messages may go the same way, where the simulator sends one after the
+  // other.
+  const bool sendsTogether = !problem.schedule.pairs.empty() &&
+                             problem.schedule.pipeline.getNumChunks() >
+                                 problem.schedule.pipeline.stages;
+  if (sendsTogether || problem.minLayersPerChunk == 0 ||
+      weightGradientRatio > 0.5 || !happens(40))
     return;
   const bool hasShortTasks =
       problem.schedule.pipeline.pieces > 1 || problem.schedule.splitsBackward;

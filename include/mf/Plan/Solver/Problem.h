@@ -106,6 +106,9 @@ struct Problem {
   /// The duration of a message between chunks on different stages, in addition
   /// to the tasks.
   double transferTime = 0;
+  /// The share of the shorter of a forward and the gradients in one slot of the
+  /// schedule that the longer one hides, in whole hundredths.
+  double pairHidden = 0;
   /// The kinds of layers, in the order of layers.
   std::vector<LayerKind> kinds;
   std::vector<ChunkExtra> extras;
@@ -173,10 +176,6 @@ struct Evaluation {
   /// for transfers.
   std::vector<MakespanStep> criticalPath;
 };
-
-/// Checks that plans can have a bound with a schedule: none of its slots has
-/// two tasks, whose time together would not be the sum of theirs.
-llvm::Error checkSlots(const schedule::Schedule &schedule);
 
 /// Evaluates a plan exactly by running the schedule with all micro-batches. The
 /// plan need not fit into the memory.
