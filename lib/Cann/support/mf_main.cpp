@@ -141,7 +141,7 @@ int runMain(int argc, char **argv, mf::step::Facts facts,
             const std::vector<Step> &steps) {
   int result = 1;
   const int64_t numRanks = mf::step::getNumRanks(facts);
-  const std::string failure = getFailure([&] {
+  std::string failure = getFailure([&] {
     facts.rank = readNumber("RANK_ID", 0);
     if (readNumber("RANK_SIZE", numRanks) != numRanks || facts.rank < 0 ||
         facts.rank >= numRanks || (numRanks > 1 && !std::getenv("RANK_ID")))
@@ -159,6 +159,8 @@ int runMain(int argc, char **argv, mf::step::Facts facts,
     check(aclrtResetDevice(device), "aclrtResetDevice");
     check(aclFinalize(), "aclFinalize");
   });
+  if (!failure.empty() && numRanks > 1)
+    failure = "rank " + std::to_string(facts.rank) + ": " + failure;
   endWithOthers(failure, failure.empty() ? result : 1, numRanks);
   if (!failure.empty())
     std::cerr << "error: " << failure << "\n";

@@ -41,6 +41,9 @@ HcclResult
 exchange(GivenExchange given,
          const std::function<HcclResult(const GivenExchange &)> &next) {
   const std::string change = plan().next("exchange");
+  // As a network that has failed.
+  if (change == "refused")
+    return HCCL_E_INTERNAL;
   const uint64_t choice = plan().getChoice();
   void *&buffer = given.from && choice % 2 ? given.from
                   : given.to               ? given.to

@@ -135,6 +135,9 @@ static aclnnStatus launch(Launch *next, void *workspace, uint64_t bytes,
                           aclOpExecutor *executor, aclrtStream stream) {
   const std::string change = plan().next("launch");
   endEarly(change);
+  // As a device that has failed.
+  if (change == "refused")
+    return 361001;
   if (change == "without its second phase")
     return ACLNN_SUCCESS;
   if (change == "dropped")
