@@ -8,7 +8,7 @@ using namespace mf::program;
 
 namespace mf::cann {
 
-/// AscendCL has so many on a device, for all processes.
+/// AscendCL's limits for a device, which all processes on it share.
 static constexpr int64_t streamsOfDevice = 1984, eventsOfDevice = 65536;
 
 /// Adds an account to another one.
@@ -32,7 +32,9 @@ static void addLaunch(const KernelSpec &spec, StepAccount &account) {
     ++account.missing[spec.name];
 }
 
-/// `routines` are the accounts of the stage's routines that are known.
+/// Counts the instructions of a list. `routines` has the accounts of the
+/// stage's routines, which are added for each call; it is empty for a routine's
+/// own list.
 static StepAccount countList(const Program &program,
                              const InstructionList &list,
                              const std::vector<StepAccount> &routines) {

@@ -1,6 +1,7 @@
 //===- CannPlan.h - What CANN needs of a program ----------------*- C++ -*-===//
 //
-// The decision as a plain value. Knows no MLIR.
+// This file decides which launches get a larger workspace. It takes and returns
+// plain values and does not depend on MLIR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,45 +14,49 @@
 
 namespace mf::passes {
 
-/// A launch as it is.
+/// A launch before the pass has changed it.
 struct LaunchForCann {
   KernelSpec spec;
   int64_t workspaceBytes = 0;
 };
 
-/// A workspace that a launch gets, in place of the one that it may have.
+/// A workspace that replaces the one of a launch, if it has one.
 struct PlannedWorkspace {
+  /// The index of the launch in the list that was given.
   size_t launch = 0;
   int64_t bytes = 0;
 };
 
-/// The launches of one kernel that need memory on CANN.
+/// Sums up the launches of one kernel that need temporary memory on CANN.
 struct KernelOnCann {
   std::string name;
-  /// The launches that get a larger workspace, and all.
+  /// The number of launches that get a larger workspace, and the number of all
+  /// launches that need one.
   int64_t changed = 0, launches = 0;
-  /// The largest workspace, and what lies in it: "i64[32], f32[32x64]".
+  /// The size of the largest workspace in bytes, and the temporaries that lie
+  /// in it, for example "i64[32], f32[32x64]".
   int64_t bytes = 0;
   std::string temporaries;
 };
 
-/// The launches of a kernel that CANN has no counterpart of.
+/// Counts the launches of a kernel that CANN has no counterpart of.
 struct MissingKernel {
   std::string name;
   int64_t launches = 0;
 };
 
+/// The changes that a program needs before it can run on CANN.
 struct CannPlan {
   std::vector<PlannedWorkspace> workspaces;
-  /// By name.
+  /// The kernels that need temporary memory, sorted by name.
   std::vector<KernelOnCann> kernels;
   std::vector<MissingKernel> missing;
 };
 
-/// Derives all from the records of the kernels.
+/// Finds what the launches need from the records of their kernels.
 CannPlan planForCann(llvm::ArrayRef<LaunchForCann> launches);
 
-/// A line for each kernel.
+/// Prints one line for each kernel of the plan.
 void printCannPlan(const CannPlan &plan, llvm::raw_ostream &os);
 
 } // namespace mf::passes

@@ -9,6 +9,7 @@ using namespace mf;
 
 namespace mf::passes {
 
+/// Returns the steps of a launch, or null if its kernel has none.
 static ascend::StepsAttr getSteps(ascend::LaunchOp launch) {
   for (NamedAttribute named : launch.getKernelAttributes())
     if (auto steps = dyn_cast<ascend::StepsAttr>(named.getValue()))
@@ -16,8 +17,9 @@ static ascend::StepsAttr getSteps(ascend::LaunchOp launch) {
   return {};
 }
 
-/// The buffer that a value names whole, whatever its shape; the value itself if
-/// it is a part of one.
+/// Returns the buffer that a value is a view of, if the view has the whole
+/// buffer in another shape. Returns the value itself if it is a part of a
+/// buffer.
 static Value getWhole(Value value) {
   while (auto view = value.getDefiningOp<ascend::ViewOp>()) {
     if (view.getByteOffset() != 0)
@@ -29,14 +31,15 @@ static Value getWhole(Value value) {
 
 namespace {
 
-/// Replaces one launch.
+/// Replaces one launch by launches of its steps.
 class StepsExpander {
 public:
   StepsExpander(ascend::LaunchOp launch, ascend::StepsAttr steps)
       : launch(launch), steps(steps), last(steps.getKernels().size() - 1) {}
 
-  /// Whether the last step may write where the launch does, as far as it reads
-  /// that memory itself.
+  /// Returns true if the last step may write to the output of the launch. A
+  /// step that reads the same memory may not, unless its kernel lets the two
+  /// share it.
   bool isPossible() {
     const KernelSignature *signature =
         findKernelSignature(steps.getKernels()[last]);
@@ -87,8 +90,9 @@ private:
 
 } // namespace
 
-/// Events are recorded behind launches by their numbers, from 1 on. `numbers`
-/// has the new number of each.
+/// Updates the instructions behind which a call records events. The call names
+/// them by their numbers in the routine, which start at 1, and `numbers` has
+/// the new number for each old one.
 static void renumberRecords(ascend::CallOp call, ArrayRef<int64_t> numbers) {
   if (!call.getRecords())
     return;

@@ -7,17 +7,22 @@
 
 namespace mf::passes {
 
+/// Counts what expandSteps has replaced.
 struct ExpandedSteps {
+  /// The number of launches that were replaced.
   int64_t launches = 0;
-  /// The launches that are there instead.
+  /// The number of launches that replace them.
   int64_t steps = 0;
-  /// The bytes of all buffers between them.
+  /// The size of all new buffers for the values between steps, in bytes.
   int64_t bufferBytes = 0;
 };
 
-/// Replaces each launch that has steps, such as mfChain, by a launch of each of
-/// them, with buffers for what is between. Calls record their events behind the
-/// same work as before.
+/// Replaces each launch of a kernel that runs several steps as one, such as
+/// mfChain, by one launch for each step, and adds buffers for the values
+/// between them. A call that records events behind instructions of a routine
+/// still records them behind the same work. A launch stays as it is if its last
+/// step could not write to the launch's output, because it reads that memory
+/// too.
 ExpandedSteps expandSteps(ascend::ProgramOp program);
 
 } // namespace mf::passes

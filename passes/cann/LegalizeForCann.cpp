@@ -44,13 +44,16 @@ struct LegalizeForCannPass
   }
 
 private:
+  /// Returns 0 for a launch without a workspace.
   static int64_t getWorkspaceBytes(ascend::LaunchOp launch) {
     Value workspace = launch.getWorkspace();
     return workspace ? cast<ascend::BufferType>(workspace.getType()).getBytes()
                      : 0;
   }
 
-  /// The launch gets a buffer of words of 32 bits, as lowering makes them.
+  /// Gives a launch a new workspace, and erases the buffer of its previous one
+  /// if nothing else uses that. The buffer consists of words of 32 bits, like
+  /// the workspaces that the lowering makes.
   static void setWorkspace(ascend::LaunchOp launch, int64_t bytes) {
     OpBuilder builder(launch);
     const auto words =

@@ -15,7 +15,8 @@ namespace mf::cann {
 /// includes, a CMakeLists.txt and a README.md.
 using ProgramFiles = std::map<std::string, std::string>;
 
-/// Emits a program of one rank. Fails with a LocatedError at a launch of a
+/// Emits the program that each rank runs, with the steps of all stages. Fails
+/// with a LocatedError at a launch of a
 /// kernel that CANN has no counterpart for, and for features that the emitter
 /// does not support.
 llvm::Expected<ProgramFiles> emitProgram(const program::Program &program);

@@ -33,20 +33,21 @@ aclDataType getCannType(DType type) {
   return ACL_DT_UNDEFINED;
 }
 
-/// The name of the type of a temporary; masks are of types that files of
-/// tensors do not have.
+/// Returns the name of a temporary's type for messages. Masks have types that
+/// files of tensors do not support, so that getTypeName does not know them.
 llvm::StringRef getScratchType(aclDataType type) {
   if (const char *name = getTypeName(type))
     return name;
   return type == ACL_BOOL ? "bool" : "u8";
 }
 
-/// Takes the operands of a launch in their order, without memory.
+/// Returns the operands of a launch one after another, as tensors without
+/// memory.
 class OperandShapes {
 public:
   explicit OperandShapes(llvm::ArrayRef<TensorShape> given) : rest(given) {}
 
-  /// A tensor that is not there if none is left.
+  /// Returns a tensor without a type if no operand is left.
   CannTensor take() {
     if (rest.empty())
       return {};
@@ -69,7 +70,7 @@ private:
   llvm::ArrayRef<TensorShape> rest;
 };
 
-/// 0, false or an empty list for an attribute that is not given.
+/// Returns 0, false or an empty list for an attribute that is not given.
 template <typename Value>
 Value getAttributeValue(const KernelSpec &spec, const char *name) {
   auto given = spec.attributes.find(name);
@@ -85,7 +86,8 @@ template <>
   return {values.data(), values.data() + values.size()};
 }
 
-/// Stands for a program's stream, and counts what it is asked for.
+/// Takes the place of a program's stream while statements of kernels run. It
+/// adds up the temporaries that they ask for, and launches nothing.
 class NeedsStream {
 public:
   explicit NeedsStream(CannNeeds &found) : needs(found) {}
@@ -112,13 +114,14 @@ private:
   CannNeeds &needs;
 };
 
-/// A kernel that programs can launch; null if it needs nothing.
+/// A kernel that programs can launch. The function that measures its needs is
+/// null if it has no temporaries.
 struct LaunchedOnCann {
   llvm::StringLiteral kernel;
   void (*measure)(NeedsStream &, const KernelSpec &);
 };
 
-// Nothing is called, and so no argument is made.
+// Calls of CANN are left out, so that the arguments are not made either.
 #define call(...) skip()
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused"

@@ -1,9 +1,10 @@
 //===- CannNeeds.h - What CANN needs beside operands ------------*- C++ -*-===//
 //
 // Functions of CANN take some operands in other types or shapes than our
-// kernels, and some kernels are several functions. This finds the memory for
-// what lies between them: it runs the statements of the kernel's record, the
-// very ones that programs on CANN run, without calling anything.
+// kernels do, and some kernels are sequences of several functions. Both need
+// temporary memory. This library finds how much a launch needs: it runs the
+// statements of the kernel's record on shapes alone. Emitted programs run the
+// same statements, so that the two cannot disagree.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,17 +15,20 @@
 
 namespace mf::cann {
 
+/// The temporary memory that a launch of a kernel needs on CANN.
 struct CannNeeds {
   /// Whether the kernel's record says how programs on CANN launch it.
   bool isOnCann = false;
-  /// Bytes of all temporaries, each with the alignment and the slack of a
-  /// buffer of its own.
+  /// The sum of the sizes of all temporaries in bytes. Each size includes the
+  /// alignment and the slack that CANN asks for behind a buffer.
   int64_t bytes = 0;
-  /// Their types and sizes: "i64[4], f32[4x8]".
+  /// The types and shapes of the temporaries for messages, for example
+  /// "i64[4], f32[4x8]".
   std::string temporaries;
 };
 
-/// `spec` agrees with its signature, and its shapes are those of the kernel.
+/// Returns what a launch of the kernel needs. The operands and attributes of
+/// `spec` must agree with the kernel's signature.
 CannNeeds getCannNeeds(const KernelSpec &spec);
 
 } // namespace mf::cann
