@@ -132,7 +132,7 @@ inline CannTensor transpose(CannTensor x) {
 /// The last two dimensions become one.
 inline CannTensor joinColumns(CannTensor x) {
   const int64_t columns = x.dims.back();
-  x.dims.pop_back();
+  x.dims.removeLast();
   x.dims.back() *= columns;
   return x;
 }
@@ -146,7 +146,7 @@ inline CannTensor withFour(CannTensor x) {
 
 /// One more dimension at the end, of size 1.
 inline CannTensor withColumn(CannTensor x) {
-  x.dims.push_back(1);
+  x.dims.append(1);
   return x;
 }
 
@@ -188,7 +188,7 @@ inline CannTensor takeElement(const CannTensor &x, int64_t number) {
 
 inline Dims repeatDims(const CannTensor &x, int64_t times) {
   Dims dims = x.dims;
-  dims.push_back(times);
+  dims.append(times);
   return dims;
 }
 
@@ -201,7 +201,7 @@ inline Dims getSum(Dims a, const Dims &b) {
 inline Dims getAxes(const Dims &dims) {
   Dims axes;
   for (size_t i = 0; i < dims.size(); ++i)
-    axes.push_back(static_cast<int64_t>(i));
+    axes.append(static_cast<int64_t>(i));
   return axes;
 }
 

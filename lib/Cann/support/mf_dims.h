@@ -25,11 +25,11 @@ public:
       : Dims(given.begin(), given.end()) {}
   Dims(const int64_t *first, const int64_t *last) {
     for (; first != last; ++first)
-      push_back(*first);
+      append(*first);
   }
   Dims(size_t number, int64_t value) {
     while (number-- > 0)
-      push_back(value);
+      append(value);
   }
 
   bool empty() const { return number == 0; }
@@ -41,15 +41,15 @@ public:
   int64_t operator[](size_t i) const { return sizes[i]; }
   int64_t &back() { return sizes[number - 1]; }
   int64_t back() const { return sizes[number - 1]; }
-  void push_back(int64_t size) {
+  void append(int64_t size) {
     if (number == capacity)
       throw std::length_error("a tensor has more than 8 dimensions");
     sizes[number++] = size;
   }
-  void pop_back() { --number; }
+  void removeLast() { --number; }
   /// Puts a number before the one that is at `position`.
   void insert(size_t position, int64_t size) {
-    push_back(size);
+    append(size);
     std::rotate(sizes.data() + position, sizes.data() + number - 1,
                 sizes.data() + number);
   }

@@ -82,7 +82,7 @@ static mf::step::StepDevice makeDevice(CannRank &rank, const Step &step,
 
 static int64_t readNumber(const char *variable, int64_t otherwise) {
   const char *text = std::getenv(variable);
-  return text ? std::atoll(text) : otherwise;
+  return text ? std::strtoll(text, nullptr, 10) : otherwise;
 }
 
 /// Ends the process at once after a failure if there are other ranks: work that
