@@ -64,7 +64,7 @@ const std::vector<float> mixed = {-3, -1.5F, -0.25F, 0.5F, 2, 4.25F};
     aclTensor *self = floats({6}, VALUES), *out = space({6});                  \
     run(NAME##GetWorkspaceSize(self, out, &bytes, &executor), NAME);           \
     std::vector<float> expected;                                               \
-    for (const double x : VALUES)                                              \
+    for (const double x : (VALUES))                                            \
       expected.push_back(static_cast<float>(FUNCTION));                        \
     EXPECT_THAT(read(first + 1, 6), Pointwise(FloatNear(1e-5F), expected))     \
         << #NAME;                                                              \
