@@ -102,6 +102,23 @@ static void addChunks(const StepTimeline &timeline, SimulatedTasks &result) {
     }
 }
 
+/// Gives tasks that take turns on a stage the times of their slot, which all of
+/// them have.
+static void joinSlots(std::vector<sim::Block> &blocks) {
+  for (size_t first = 0, next = 0; first < blocks.size(); first = next) {
+    double end = blocks[first].end;
+    for (next = first + 1; next < blocks.size() && blocks[next].start < end;
+         ++next)
+      end = std::max(end, blocks[next].end);
+    if (next == first + 1)
+      continue;
+    for (size_t task = first; task < next; ++task) {
+      blocks[task].start = blocks[first].start;
+      blocks[task].end = end;
+    }
+  }
+}
+
 static void addTimes(const StepTimeline &step,
                      const std::vector<StageTasks> &stages,
                      SimulatedTasks &result) {
@@ -119,6 +136,7 @@ static void addTimes(const StepTimeline &step,
       busy += static_cast<double>(flops) / result.flopsPerUnit;
     }
     work += busy;
+    joinSlots(blocks);
     timeline.stageEnds.push_back(blocks.empty() ? 0 : blocks.back().end);
     timeline.end = std::max(timeline.end, timeline.stageEnds.back());
   }
