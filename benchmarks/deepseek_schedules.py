@@ -87,7 +87,7 @@ class Runs:
         yaml, model, step = map(self.path, ("train.yaml", "model.mlir", "step.mlirbc"))
         write_yaml(yaml, scheduler, chunks, self.options.micro_batches, not self.options.keep)
         self.run("mf-translate", "--import-mindformers", yaml, "-o", model)
-        # What the targets hold is in the table, so a step that does not fit is no error.
+        # The table has the memory, so a step that does not fit is no error.
         self.run("mf-opt", "--quiet", "--verify=false", "--hbm=none", "--advise=false", "--schedule=" + name,
                  "--recompute-config=" + yaml, "-emit-bytecode", model, "-o", step)  # fmt: skip
         return step
