@@ -39,12 +39,15 @@ constexpr KnownSection contextSection = {"context", false, contextKeys,
                                          contextRest};
 
 static constexpr KnownKey ascendConfigKeys[] = {
+    used("parallel_speed_up_json_path",
+         "pp_1f1b_overlap in this file, beside the YAML, pairs forwards and "
+         "backwards of zero_bubble_v"),
     notModelled("precision_mode", "'must_keep_origin_dtype'"),
     notModelled("matmul_allow_hf32", "False"),
     notModelled("op_precision_mode", "''|None"),
 };
 static constexpr IrrelevantKeys ascendConfigRest[] = {
-    {overlap, "parallel_speed_up_json_path topo_order"},
+    {overlap, "topo_order"},
     {compilation, "jit_compile ge_options"},
     {sameNumbers, "atomic_clean_policy conv_allow_hf32"},
     {host, "exception_dump hccl_watchdog"},

@@ -60,6 +60,8 @@ llvm::StringRef getScheduleName(const ParallelConfig &config) {
     return config.seqSplitNum > 1 ? "seq1f1b" : schedulers[0].schedule;
   if (config.overlapsBackward)
     return config.detachesWeights ? "1f1b-paired-split" : "1f1b-paired";
+  if (config.pairsV && getScheduler(config).name == "zero_bubble_v")
+    return "dualpipe-v-paired";
   return getScheduler(config).schedule;
 }
 

@@ -4,6 +4,7 @@
 #include "AutoLayout.h"
 #include "DynamicConfig.h"
 #include "SectionReader.h"
+#include "SpeedUpFile.h"
 #include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "llvm/ADT/StringExtras.h"
@@ -248,6 +249,8 @@ static TrainingConfig readStaticFormat(const Node &root,
   readOptimizer(root, config, diagnostics);
   readLrSchedules(root, config, diagnostics);
   config.context = readContext(root, diagnostics);
+  readSpeedUpFile(config.context.node["ascend_config"], config.parallel,
+                  diagnostics);
   config.model = readModel(root, diagnostics);
   readSection(root, moeSection, &TrainingConfig::moe, config, diagnostics);
   readCallbacks(root, config, diagnostics);

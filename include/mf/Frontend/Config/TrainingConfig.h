@@ -141,6 +141,8 @@ struct ParallelConfig {
   /// both.
   bool overlapsBackward = false;
   bool detachesWeights = false;
+  /// Forwards and backwards of zero_bubble_v are paired.
+  bool pairsV = false;
   Node parallelNode;
 
   // Top level.
