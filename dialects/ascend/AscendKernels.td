@@ -78,6 +78,14 @@ def Mul : BinaryKernel<"aclnnMul"> {
   let profiled = ["Mul"];
 }
 
+def Maximum : BinaryKernel<"aclnnMaximum"> {
+  let summary = "the larger of self and other";
+  let description = "Shapes broadcast as in NumPy.";
+  let parts = "*, * -> >*";
+  let cann = "tensor(self), tensor(other), tensor(out)";
+  let profiled = ["Maximum"];
+}
+
 def Adds : ScalarKernel<"aclnnAdds"> {
   let cann = "tensor(self), scalar(value), scalar(1), tensor(out)";
   let cannHeaders = ["add"];

@@ -168,6 +168,19 @@ def RotaryPositionEmbeddingGrad
   let profiled = ["RotaryPositionEmbeddingGrad", "RotaryMulGrad"];
 }
 
+def Amax : Kernel<"aclnnAmax", "makeLargest"> {
+  let cann = "tensor(self), ints(axes), keep_dims, tensor(out)";
+  let summary = "largest element over dimensions, the last one among them";
+  let parts = "getLargestParts(spec)";
+  let description = "`axes` are aclnn's dims.";
+  let inputs = (ins In:$self);
+  let outputs = (outs Out:$out);
+  let attributes = (attrs Ints:$axes, OptionalBool:$keep_dims);
+  let kind = "reduction";
+  let flops = "spec.inputs[0].getNumElements()";
+  let profiled = ["ReduceMax", "ReduceMaxD"];
+}
+
 def ReduceSum : Kernel<"aclnnReduceSum", "makeReduceSum"> {
   let cann = "tensor(self), ints(axes), keep_dims, out.type, tensor(out)";
   let summary = "sum over dimensions";

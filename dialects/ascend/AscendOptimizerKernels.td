@@ -155,6 +155,26 @@ def TakeStep : Kernel<"mfTakeStep", "makeTakeStep"> {
   let kind = "optimizer";
 }
 
+def LogitFactors : Kernel<"mfLogitFactors", "makeLogitFactors"> {
+  let summary = "factors of rows of a weight, by the largest logits of its heads";
+  let parts = "getLogitFactorParts(spec)";
+  let description = [{Each head has a period of rows of `sizes`, whose factors are
+    sqrt(threshold / largest) to the power of `roots`, or 1 where largest is below
+    `threshold` or `overflow` is not 0. `rest` rows behind them have 1.}];
+  let inputs = (ins In:$largest, In:$overflow);
+  let outputs = (outs Out:$factors);
+  let attributes = (attrs Double:$threshold, Ints:$sizes, Ints:$roots, OptionalInt:$rest);
+  let kind = "optimizer";
+}
+
+def ScaleRows : Kernel<"mfScaleRows", "makeScaleRows"> {
+  let summary = "var = scales var, a scale for each row";
+  let parts = "v -> vc";
+  let inputs = (ins In:$scales);
+  let outputs = (outs Updated:$var);
+  let kind = "optimizer";
+}
+
 def AverageWeight : Kernel<"mfAverageWeight", "makeAverageWeight"> {
   let summary = "what PmaAdamW does behind AdamW's step of one parameter";
   let parts = "., . -> *, *";

@@ -167,7 +167,8 @@ def Mf_AveragedStateAttr
 
 def Mf_UpdateRule : Mf_Enum<"UpdateRule", "what a step does with a statistic", [
   I32EnumAttrCase<"Balance", 0, "balance">,
-  I32EnumAttrCase<"Record", 1, "record">
+  I32EnumAttrCase<"Record", 1, "record">,
+  I32EnumAttrCase<"Largest", 2, "largest">
 ]>;
 def Mf_UpdateRuleAttr : EnumAttr<Mf_Dialect, Mf_UpdateRule, "update_rule"> {
   let summary = "what a step does with a statistic";
@@ -176,7 +177,9 @@ def Mf_UpdateRuleAttr : EnumAttr<Mf_Dialect, Mf_UpdateRule, "update_rule"> {
     is the bias of a router's scores; backward makes the load of each expert for
     it, summed over micro-batches and ranks, and the step's end raises the bias
     of experts below their share and lowers that of those above. `record`: the
-    parameter becomes what backward of the last micro-batch makes.
+    parameter becomes what backward of the last micro-batch makes. `largest`:
+    what backward makes is not added up, but the largest of all micro-batches and
+    ranks is what the step's end reads; the parameter itself stays as it is.
   }];
   let assemblyFormat = "`<` $value `>`";
 }
@@ -242,6 +245,23 @@ def Mf_MatricesAttr : Mf_Attr<"Matrices", "matrices"> {
     /// or none if the parts do not add up to it.
     std::optional<int64_t> countPeriods(int64_t extent);
   }];
+}
+
+def Mf_LogitClipAttr : Mf_Attr<"LogitClip", "logit_clip"> {
+  let summary = "how a weight shrinks where logits of attention are large";
+  let description = [{
+    The parts of a period of #mf.matrices are those of a head of attention.
+    `largest` names the statistic with the largest logit of each head. Where it
+    is the threshold or more, part i of the head is multiplied by the square root
+    of threshold / largest, `roots[i]` times: not at all for 0.
+
+    ```mlir
+    mf.param @qb : tensor<16x4xf32> init <ones> {logit_clip = #mf.logit_clip<largest = @largest, roots = [1, 2]>, matrices = #mf.matrices<dim = 0, sizes = [6, 2]>}
+    ```
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$largest,
+                        "::mlir::ArrayAttr":$roots);
+  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 include "dialects/mf/MfTrainingAttributes.td"

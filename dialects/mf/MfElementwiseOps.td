@@ -47,6 +47,13 @@ def Mf_DivOp : Mf_BinaryOp<"div", "aclnnDiv"> {
   }];
 }
 
+def Mf_MaximumOp : Mf_ComputeOp<"maximum", "aclnnMaximum",
+    (ins Mf_FloatTensor:$lhs, Mf_FloatTensor:$rhs), (ins),
+    (outs Mf_FloatTensor:$result),
+    [AllTypesMatch<["lhs", "rhs", "result"]>]> {
+  let summary = "the larger of two elements";
+}
+
 def Mf_ScaleOp : Mf_UnaryOp<"scale", "aclnnMuls", (ins F64Attr:$value)> {
   let summary = "product with a constant";
 }

@@ -37,6 +37,15 @@ ShardingRule RecordOp::getShardingRule() {
   return rule;
 }
 
+ShardingRule TrackLargestOp::getShardingRule() {
+  ShardingRule rule;
+  FactorDims input = addFactors(rule, FactorKind::Pass, getShape(getInput()));
+  FactorDims values(ArrayRef(input).drop_back());
+  rule.operands = {input, {input[1]}, values};
+  rule.results = {input};
+  return rule;
+}
+
 //===----------------------------------------------------------------------===//
 // Rows of tokens
 //===----------------------------------------------------------------------===//

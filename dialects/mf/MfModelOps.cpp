@@ -208,6 +208,25 @@ static LogicalResult verifyMatrices(ParamOp param) {
          << " and what is behind them do not fill";
 }
 
+/// Parts of periods are those of heads, and rows are what shrinks.
+static LogicalResult verifyLogitClip(ParamOp param) {
+  std::optional<LogitClipAttr> clip = param.getLogitClip();
+  if (!clip)
+    return success();
+  std::optional<MatricesAttr> matrices = param.getMatrices();
+  const bool areCounts = llvm::all_of(clip->getRoots(), [](Attribute root) {
+    auto number = dyn_cast<IntegerAttr>(root);
+    return number && number.getInt() >= 0 && number.getInt() <= 8;
+  });
+  if (matrices && matrices->getDim() == 0 && areCounts &&
+      param.getTensorType().getRank() == 2 &&
+      matrices->getPeriod().size() == clip->getRoots().size())
+    return success();
+  return param.emitOpError("expected parts of rows in 'matrices' and a number "
+                           "of roots for each of them, but got ")
+         << *clip;
+}
+
 LogicalResult ParamOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (getInit().getKind() == InitKind::Coordinate) {
@@ -226,7 +245,7 @@ LogicalResult ParamOp::verify() {
   if (failed(verifyCuts(*this)) ||
       failed(verifyLayout(*this, getLayoutAttr())) ||
       failed(verifyLayout(*this, getStoredAttr())) ||
-      failed(verifyMatrices(*this)))
+      failed(verifyMatrices(*this)) || failed(verifyLogitClip(*this)))
     return failure();
   return verifyStorage(*this);
 }

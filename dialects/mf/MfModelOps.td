@@ -75,7 +75,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
     loss, and takes no part in the gradients' norm. One that records the share
     of each expert has as `capacity_share` the largest share of a row's choices
     for which an expert has room; without it there is room for all. `matrices`
-    says that a weight holds several matrices, for optimizers that work on them.
+    says that a weight holds several matrices, for optimizers that work on them,
+    and `logit_clip` which of them shrink with the logits of attention.
 
     `type` is the whole parameter's. With a `layout` each rank has a part of it,
     and so of its gradient and moments: of each dimension that at its
@@ -118,7 +119,8 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                        OptionalAttr<Mf_UpdateRuleAttr>:$update_rule,
                        OptionalAttr<F64Attr>:$capacity_share,
                        UnitAttr:$untrained,
-                       OptionalAttr<Mf_MatricesAttr>:$matrices);
+                       OptionalAttr<Mf_MatricesAttr>:$matrices,
+                       OptionalAttr<Mf_LogitClipAttr>:$logit_clip);
   let assemblyFormat = [{
     $sym_name `:` $type `init` $init (`tied` `to` $tied^)?
     (`layout` $layout^)? (`stored` $stored^)? attr-dict
@@ -129,11 +131,13 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
                                  "::mlir::FlatSymbolRefAttr":$tied), [{
     build($_builder, $_state, name, type, init, frozen, tied, LayoutAttr(), nullptr,
           false, true, LayoutAttr(), nullptr, false, false, UpdateRuleAttr(),
-          ::mlir::FloatAttr(), false, MatricesAttr());
+          ::mlir::FloatAttr(), false, MatricesAttr(), LogitClipAttr());
   }]>];
   let extraClassDeclaration = [{
     /// Returns whether backward computes a gradient for it.
     bool needsGradient() { return !getFrozen() && !getUntrained(); }
+    /// Returns whether the maximum of what backward computes is kept, not the sum.
+    bool keepsLargest() { return getUpdateRule() == UpdateRule::Largest; }
     /// Returns the type of one rank's shard of the parameter while layers use
     /// it.
     ::mlir::RankedTensorType getLocalType();

@@ -105,7 +105,8 @@ bool OptimizerAttr::decays(StringRef parameter, int64_t rank) {
 LogicalResult MuonAttr::verify(EmitError emitError, llvm::APFloat momentum,
                                bool nesterov, llvm::APFloat rms,
                                llvm::APFloat eps, ArrayAttr coefficients,
-                               ArrayAttr adamwInclude, bool spreads) {
+                               ArrayAttr adamwInclude, bool spreads,
+                               FloatAttr logitThreshold) {
   // NOLINTEND(performance-unnecessary-value-param)
   auto isTriple = [](Attribute step) {
     auto numbers = dyn_cast<ArrayAttr>(step);
@@ -120,6 +121,9 @@ LogicalResult MuonAttr::verify(EmitError emitError, llvm::APFloat momentum,
     return emitError() << "expected adamw_include to be a list of texts, but "
                           "got "
                        << adamwInclude;
+  if (logitThreshold && !(logitThreshold.getValueAsDouble() > 0))
+    return emitError() << "expected logit_threshold to be above 0, but got "
+                       << logitThreshold;
   return success();
 }
 

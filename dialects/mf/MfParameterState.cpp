@@ -251,6 +251,8 @@ void ReduceGradientOp::emitLaunches(LaunchEmitter &emitter) {
                          EmittedBuffer input, EmittedBuffer output) {
     EmittedCollective collective;
     collective.kind = kind;
+    collective.reduction =
+        param.keepsLargest() ? Reduction::Max : Reduction::Sum;
     setAxes(collective, axes);
     collective.input = input;
     collective.output = output;

@@ -203,3 +203,28 @@ void RecordOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
   operandGradients[0] = resultGradients.front();
   operandGradients[1] = getValue();
 }
+
+LogicalResult TrackLargestOp::verify() {
+  ArrayRef<int64_t> input = getGlobalType(getInput()).getShape(),
+                    values = getGlobalType(getValues()).getShape();
+  RankedTensorType statistic = getGlobalType(getStatistic());
+  if (input.size() == 4 && values == input.drop_back() &&
+      statistic.getElementType().isF32() &&
+      statistic.getShape() == values.slice(1, 1))
+    return success();
+  return emitOpError("expected an input [batch, heads, sequence, width], a "
+                     "statistic [heads] in f32 and values [batch, heads, "
+                     "sequence], but got ")
+         << getInput().getType() << ", " << getStatistic().getType() << " and "
+         << getValues().getType();
+}
+
+void TrackLargestOp::buildGradient(OpBuilder &builder,
+                                   ValueRange resultGradients,
+                                   ArrayRef<bool> needed,
+                                   MutableArrayRef<Value> operandGradients) {
+  operandGradients[0] = resultGradients.front();
+  if (needed[1])
+    operandGradients[1] = ReduceMaxOp::create(builder, getLoc(), getValues(),
+                                              ArrayRef<int64_t>{0, 2});
+}

@@ -131,4 +131,19 @@ def Mf_RecordOp : Mf_StatisticOp<"record",
   }];
 }
 
+def Mf_TrackLargestOp : Mf_StatisticOp<"track_largest",
+    (ins Mf_FloatTensor:$statistic, Mf_FloatTensor:$values)> {
+  let summary = "keeps the largest value of each head for the step's end; a view";
+  let description = [{
+    The same value as `input`, [batch, heads, sequence, width]. What backward
+    makes for `statistic`, [heads], a parameter with an update rule, is the
+    largest of `values`, [batch, heads, sequence], of each head.
+
+    ```mlir
+    %y = mf.track_largest %x, %statistic, %max
+        : (tensor<1x2x4x8xf32>, tensor<2xf32>, tensor<1x2x4xf32>) -> tensor<1x2x4x8xf32>
+    ```
+  }];
+}
+
 #endif // MF_ROUTER_OPS_TD

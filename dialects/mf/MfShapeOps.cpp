@@ -371,6 +371,24 @@ LogicalResult ReduceSumOp::verify() {
   return verifyResult(*this, getReducedShape(input.getShape(), getAxes()));
 }
 
+void ReduceMaxOp::build(OpBuilder &builder, OperationState &state, Value input,
+                        ArrayRef<int64_t> axes) {
+  build(builder, state,
+        RankedTensorType::get(
+            getReducedShape(getGlobalType(input).getShape(), axes),
+            getGlobalType(input).getElementType()),
+        input, axes, nullptr, nullptr, nullptr);
+}
+
+LogicalResult ReduceMaxOp::verify() {
+  RankedTensorType input = getGlobalType(getInput());
+  for (int64_t axis : getAxes())
+    if (axis < 0 || axis >= input.getRank())
+      return emitOpError("expected axes below ")
+             << input.getRank() << ", but got " << axis;
+  return verifyResult(*this, getReducedShape(input.getShape(), getAxes()));
+}
+
 /// Each element of the gradient is copied to all places from which it was
 /// summed.
 void ReduceSumOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,

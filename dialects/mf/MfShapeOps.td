@@ -119,4 +119,13 @@ def Mf_ReduceSumOp : Mf_ComputeOp<"reduce_sum", "aclnnReduceSum",
                                  "::llvm::ArrayRef<int64_t>":$axes)>];
 }
 
+def Mf_ReduceMaxOp : Mf_ComputeOp<"reduce_max", "aclnnAmax",
+    (ins Mf_FloatTensor:$input), (ins DenseI64ArrayAttr:$axes),
+    (outs Mf_FloatTensor:$result)> {
+  let summary = "largest element over dimensions, which disappear";
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input,
+                                 "::llvm::ArrayRef<int64_t>":$axes)>];
+}
+
 #endif // MF_SHAPE_OPS_TD

@@ -164,12 +164,14 @@ def Mf_MuonAttr : Mf_Attr<"Muon", "muon"> {
     and three, and those that a pattern of `adamw_include` means, are AdamW's.
     `matrices` of a parameter says which it holds. `spreads`: each parameter is
     worked on by one of the ranks that have parts or copies of it, not by all of
-    them.
+    them. With `logit_threshold` weights shrink as their `logit_clip` says, behind
+    their steps.
   }];
   let parameters = (ins Mf_Double<>:$momentum, "bool":$nesterov, Mf_Double<>:$rms,
                         Mf_Double<>:$eps, "::mlir::ArrayAttr":$coefficients,
                         "::mlir::ArrayAttr":$adamw_include,
-                        DefaultValuedParameter<"bool", "false">:$spreads);
+                        DefaultValuedParameter<"bool", "false">:$spreads,
+                        OptionalParameter<"::mlir::FloatAttr">:$logit_threshold);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

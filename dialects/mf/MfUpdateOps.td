@@ -216,6 +216,43 @@ def Mf_TakeStepOp : Mf_StateOp<"take_step", [
   }];
 }
 
+def Mf_LogitFactorsOp : Mf_StateOp<"logit_factors", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "by what rows of a weight shrink where logits are large";
+  let description = [{
+    The rows are those of periods of parts of `sizes`, one period for each head
+    of `largest`, and `rest` more behind them. A head whose largest logit is not
+    below `threshold` has in part i the square root of threshold / largest to the
+    power of `roots[i]`; all else is 1, and everything where `overflow` is not 0.
+
+    ```mlir
+    %f = mf.logit_factors @largest, %overflow {roots = [1, 2], sizes = [6, 2], threshold = 1.000000e+02 : f64} : tensor<f32> -> tensor<16xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$largest, Mf_FloatTensor:$overflow,
+                       F64Attr:$threshold, I64ArrayAttr:$sizes,
+                       I64ArrayAttr:$roots,
+                       DefaultValuedAttr<I64Attr, "0">:$rest);
+  let results = (outs Mf_FloatTensor:$result);
+  let assemblyFormat = [{
+    $largest `,` $overflow attr-dict `:` type($overflow) `->` type($result)
+  }];
+}
+
+def Mf_ScaleRowsOp : Mf_StateOp<"scale_rows", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "multiplies the rows of a parameter, in place";
+  let description = [{
+    By one factor for each row of a rank's own part, in fp32, rounded once.
+
+    ```mlir
+    mf.scale_rows @qb by %factors : tensor<16xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$factors);
+  let assemblyFormat = "$param `by` $factors attr-dict `:` type($factors)";
+}
+
 def Mf_AverageWeightOp : Mf_StateOp<"average_weight", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "what PmaAdamW does behind the step of one parameter, in place";

@@ -26,8 +26,9 @@ static Error verifyStage(const Program &program, const StageProgram &stage) {
   GradientCounts counts;
   for (const Frame &frame : stage.frames)
     if (const auto &computes = stage.layouts[frame.layout].computes)
-      for (const CertifiedResult &result : computes->gradients)
-        ++counts[result.name];
+      for (const auto *list : {&computes->gradients, &computes->largest})
+        for (const CertifiedResult &result : *list)
+          ++counts[result.name];
   // Frames with the same events hold the same terms.
   std::vector<std::vector<const std::vector<FrameEvent> *>> proven(
       stage.layouts.size());

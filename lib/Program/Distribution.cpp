@@ -269,7 +269,9 @@ KernelDistribution::applyKnown(llvm::ArrayRef<const AxisHolding *> holdings,
   const bool isLargest =
       operands.back().part.reduction == PartReduction::Largest;
   if (std::optional<size_t> candidate = findFirst(Holding::Candidate)) {
-    if (!isLargest || *candidate < numInputs)
+    const bool isInput = *candidate < numInputs;
+    if (!isLargest || (isInput && findFirst(Holding::Part)) ||
+        (isInput && findFirst(Holding::Summand)))
       return DistributionError{0, *candidate,
                                "expected an all_reduce max over it before"};
     for (AxisHolding &output : outputs)

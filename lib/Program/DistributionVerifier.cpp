@@ -194,8 +194,8 @@ Error DistributionVerifier::finishStatic(const StageRun &run, uint32_t number) {
       continue;
     if (agrees(is, should))
       continue;
-    if (buffer.role == Role::Accumulated && is.isSummand() &&
-        should.holding == Holding::Same)
+    if (buffer.role == Role::Accumulated && should.holding == Holding::Same &&
+        (is.isSummand() || is.holding == Holding::Candidate))
       continue;
     // The host reads the reports of all ranks.
     if (buffer.role == Role::Report && is.holding == Holding::Part)

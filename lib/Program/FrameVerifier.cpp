@@ -192,15 +192,17 @@ Error FrameVerifier::runBehind(Parts parts, bool isBackward) {
 //===----------------------------------------------------------------------===//
 
 /// A gradient is a sum from zero on, or what is written last where only one
-/// task writes it.
+/// task writes it. The largest value is one of those from zero on.
 Error FrameVerifier::checkGradient(const Static &buffer, Term before,
                                    Term after, llvm::ArrayRef<Term> terms,
-                                   bool keepsLast) {
+                                   Kept kept) {
   Term sum = before, last = 0;
   for (const Term term : terms) {
-    sum = getSum(sum, term, buffer.shape, buffer.shape);
+    sum = kept == Kept::Largest ? getLarger(sum, term, buffer.shape)
+                                : getSum(sum, term, buffer.shape, buffer.shape);
     last = term;
   }
+  const bool keepsLast = kept == Kept::Last;
   const bool isAdded =
       after == sum && !keepsLast && before == getZeroTerm(buffer.shape);
   const bool isWritten = after == last && last != 0 &&
@@ -227,12 +229,13 @@ Error FrameVerifier::checkStatic(uint32_t number, const BufferTerms &held) {
     return Error::success();
   const bool isGradient =
       buffer.role == Role::Gradient || buffer.role == Role::Accumulated;
-  for (const auto *terms : {&gradientTerms, &recordTerms})
+  for (auto [terms, kept] : {std::pair(&gradientTerms, Kept::Sum),
+                             std::pair(&recordTerms, Kept::Last),
+                             std::pair(&largestTerms, Kept::Largest)})
     if (auto found = terms->find(buffer.of);
         isGradient && found != terms->end()) {
       given[buffer.of] = true;
-      return checkGradient(buffer, before, after, found->second,
-                           /*keepsLast=*/terms == &recordTerms);
+      return checkGradient(buffer, before, after, found->second, kept);
     }
   if (buffer.role == Role::Constant && !certificate.losses.empty()) {
     given[""] = true;
@@ -241,7 +244,7 @@ Error FrameVerifier::checkStatic(uint32_t number, const BufferTerms &held) {
                                              [](const CertifiedResult &loss) {
                                                return loss.term;
                                              }),
-                         /*keepsLast=*/false);
+                         Kept::Sum);
   }
   return makeError(layout.location, "the routines of '" + layout.name +
                                         "' write '" + buffer.name +
@@ -252,7 +255,8 @@ Error FrameVerifier::checkStatic(uint32_t number, const BufferTerms &held) {
 
 /// Whether everything that the certificate has was found.
 Error FrameVerifier::checkGiven() {
-  for (const auto *list : {&certificate.gradients, &certificate.records})
+  for (const auto *list :
+       {&certificate.gradients, &certificate.records, &certificate.largest})
     for (const CertifiedResult &result : *list)
       if (!given.lookup(result.name))
         return makeError(layout.location, "no routine of '" + layout.name +

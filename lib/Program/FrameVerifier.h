@@ -27,6 +27,8 @@ public:
       gradientTerms[result.name].push_back(result.term);
     for (const CertifiedResult &result : certificate.records)
       recordTerms[result.name].push_back(result.term);
+    for (const CertifiedResult &result : certificate.largest)
+      largestTerms[result.name].push_back(result.term);
   }
 
   llvm::Error verify();
@@ -45,8 +47,10 @@ private:
   llvm::Error compare(const FrameEvent &event, size_t number,
                       const CertifiedResult &expected, llvm::StringRef what);
   llvm::Error checkStatic(uint32_t number, const BufferTerms &held);
+  /// The rule by which the values of all micro-batches become one.
+  enum class Kept { Sum, Last, Largest };
   llvm::Error checkGradient(const Static &buffer, Term before, Term after,
-                            llvm::ArrayRef<Term> terms, bool keepsLast);
+                            llvm::ArrayRef<Term> terms, Kept kept);
   llvm::Error checkGiven();
   TermRange getWhole(const FrameEvent &event, size_t number);
   llvm::Error makeError(uint32_t location, const llvm::Twine &message) const {
@@ -69,9 +73,10 @@ private:
   std::map<int64_t, uint32_t> gradients;
   /// Arguments that stand for values of the certificate.
   std::map<int64_t, BufferTerms> values;
-  /// The terms of the certificate's gradients and records, by parameter.
+  /// The terms of the certificate's gradients, records and largest values, by
+  /// parameter.
   using TermsByName = llvm::StringMap<llvm::SmallVector<Term, 1>>;
-  TermsByName gradientTerms, recordTerms;
+  TermsByName gradientTerms, recordTerms, largestTerms;
   /// Gradients and losses that were found, by name; losses have none.
   llvm::StringMap<bool> given;
 };

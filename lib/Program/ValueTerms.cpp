@@ -9,10 +9,11 @@
 
 namespace mf::program {
 
-/// The kernels whose results are not new values.
+/// Kernels whose results are known beside those of others.
 static constexpr llvm::StringLiteral copyKernel = "aclnnInplaceCopy";
 static constexpr llvm::StringLiteral castKernel = "aclnnCast";
 static constexpr llvm::StringLiteral multiplyKernel = "aclnnForeachMulScalar";
+static constexpr llvm::StringLiteral maximumKernel = "aclnnMaximum";
 static constexpr llvm::StringLiteral zeroKernel = "aclnnInplaceZero";
 
 TermHash &TermHash::add(uint64_t value) {
@@ -212,6 +213,11 @@ Term getSum(Term before, Term addend, const TensorShape &from,
     addend = makeValue({castKernel.str(), {from}, {{to.type, from.dims}}, {}},
                        addend, EqualTerms());
   return TermHash("sum").add(before).add(addend).get();
+}
+
+Term getLarger(Term before, Term value, const TensorShape &shape) {
+  return makeValue({maximumKernel.str(), {shape, shape}, {shape}, {}},
+                   {value, before}, EqualTerms());
 }
 
 Term getZeroTerm(const TensorShape &shape) {

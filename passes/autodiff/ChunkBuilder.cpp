@@ -248,6 +248,8 @@ LogicalResult ChunkBuilder::buildBackward() {
     if (!param.needsGradient())
       continue;
     gradients.require(read.getResult());
+    if (param.keepsLargest())
+      gradients.keepLargest(read.getResult());
     trained.push_back({read, param});
   }
   gradients.propagate(*block);

@@ -26,9 +26,24 @@ void GradientBuilder::accumulate(Value value, Value gradient, StringRef name) {
     sum = gradient;
     return;
   }
+  if (largest.contains(value)) {
+    auto larger = MaximumOp::create(builder, gradient.getLoc(), sum.getType(),
+                                    sum, gradient, nullptr, nullptr, nullptr);
+    larger.setName(name);
+    sum = larger;
+    return;
+  }
   auto add = AddOp::create(builder, gradient.getLoc(), sum, gradient);
   add.setName(name);
   sum = add;
+}
+
+/// Whether an operator that ignores the gradient of `operand` may do so: what
+/// makes it could not use one.
+static bool mayIgnore(Value operand) {
+  auto result = dyn_cast<OpResult>(operand);
+  auto maker = operand.getDefiningOp<DifferentiableOpInterface>();
+  return result && maker && !maker.isDifferentiable(result.getResultNumber());
 }
 
 LogicalResult GradientBuilder::differentiate(Operation *op) {
@@ -69,6 +84,8 @@ LogicalResult GradientBuilder::differentiate(Operation *op) {
 
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     if (!needed[index])
+      continue;
+    if (!operandGradients[index] && mayIgnore(operand))
       continue;
     if (!operandGradients[index])
       return op->emitOpError("has no gradient for operand ")

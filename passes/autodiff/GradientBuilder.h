@@ -17,6 +17,9 @@ public:
 
   /// Marks `value` (a hidden input, a trained parameter) as needing a gradient.
   void require(mlir::Value value) { needing.insert(value); }
+  /// Says that of several gradients of `value`, a statistic, the largest
+  /// counts.
+  void keepLargest(mlir::Value value) { largest.insert(value); }
   bool isRequired(mlir::Value value) const { return needing.contains(value); }
 
   /// Marks all values that depend on a value that needs a gradient.
@@ -38,7 +41,7 @@ private:
                   llvm::StringRef name);
 
   mlir::OpBuilder &builder;
-  llvm::DenseSet<mlir::Value> needing;
+  llvm::DenseSet<mlir::Value> needing, largest;
   llvm::DenseMap<mlir::Value, mlir::Value> gradients;
 };
 

@@ -73,20 +73,24 @@ void CertificateWriter::addGradients() {
   SymbolTable symbols(model);
   OperandRange values = getReturn(chunk).getValues();
   const size_t numInputs = values.size() - chunk.getGradients().size();
-  SmallVector<Attribute> inputs, gradients, records;
+  SmallVector<Attribute> inputs, gradients, records, largest;
   for (Value value : values.take_front(numInputs))
     inputs.push_back(getResult(getOperatorName(value), value));
   for (auto [name, value] :
        llvm::zip_equal(chunk.getGradients().getAsRange<FlatSymbolRefAttr>(),
                        values.drop_front(numInputs))) {
     auto param = symbols.lookup<ParamOp>(name.getValue());
-    const bool isRecord = param && param.getUpdateRule() == UpdateRule::Record;
-    (isRecord ? records : gradients)
+    const std::optional<UpdateRule> rule =
+        param ? param.getUpdateRule() : std::nullopt;
+    (rule == UpdateRule::Record    ? records
+     : rule == UpdateRule::Largest ? largest
+                                   : gradients)
         .push_back(getResult(name.getValue(), value));
   }
   add("input_gradients", inputs);
   add("gradients", gradients);
   add("records", records);
+  add("largest", largest);
 }
 
 void CertificateWriter::addEqual() {

@@ -187,7 +187,9 @@ static MuonAttr getMuon(Builder &builder, const MuonConfig &config) {
       builder.getContext(), llvm::APFloat(config.momentum), config.nesterov,
       llvm::APFloat(config.matchedAdamWRms), llvm::APFloat(config.eps),
       builder.getArrayAttr(coefficients),
-      passes::toAttribute(builder, config.adamwInclude), config.spreadsWeights);
+      passes::toAttribute(builder, config.adamwInclude), config.spreadsWeights,
+      config.logitThreshold ? builder.getF64FloatAttr(*config.logitThreshold)
+                            : mlir::FloatAttr());
 }
 
 static CameAttr getCame(MLIRContext *context, const CameConfig &config) {

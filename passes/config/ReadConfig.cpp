@@ -104,6 +104,26 @@ int64_t countStatistics(ModuleOp module, ir::UpdateRule rule) {
   return count;
 }
 
+/// The importer marks the weights that QK-clip scales.
+void checkLogitClip(ModuleOp module, const TrainingConfig &config,
+                    DiagnosticList &diagnostics) {
+  Node asked = config.optimizer.node["qk_clip_threshold"];
+  if (!asked || !config.optimizer.muon ||
+      !config.optimizer.muon->logitThreshold)
+    return;
+  bool hasParameters = false, hasClipped = false;
+  module.walk([&](ir::ParamOp param) {
+    hasParameters = true;
+    hasClipped |= param.getLogitClip().has_value();
+  });
+  if (hasParameters && !hasClipped)
+    diagnostics.warning(
+        asked.getLocation(),
+        "'qk_clip_threshold' has no effect: no weight of the model is marked "
+        "for it, as those of latent attention with use_flash_attention are in "
+        "a model that is imported with this optimizer");
+}
+
 /// Resolves callbacks, which use statistics of the model. In the mcore training
 /// graph the rate is the router's, and the callback only decides when it is
 /// applied.
@@ -194,6 +214,7 @@ struct ReadConfigPass : mf::passes::impl::ReadConfigBase<ReadConfigPass> {
                                 diagnostics);
     resolveCallbacks(getOperation(), config, diagnostics);
     checkGroups(getOperation(), config, diagnostics);
+    checkLogitClip(getOperation(), config, diagnostics);
     FusionConfig fusions = readFusionConfig(config, isMcore, diagnostics);
     if (diagnostics.hasErrors())
       return fail(diagnostics);

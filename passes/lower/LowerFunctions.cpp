@@ -215,18 +215,23 @@ static void placeGradient(ProgramBuilder &program, RoutineBuilder &routine,
   // value does not stay live.
   Value root = ir::getViewedValue(value);
   auto type = cast<RankedTensorType>(value.getType());
-  const bool keepsLast = program.keepsLast(parameter);
+  const std::optional<ir::UpdateRule> rule = program.getUpdateRule(parameter);
   if (Value unconverted = getUnconverted(value);
-      unconverted && program.fusesAccumulation() && !keepsLast) {
+      unconverted && program.fusesAccumulation() &&
+      rule.value_or(ir::UpdateRule::Balance) == ir::UpdateRule::Balance) {
     routine.skip(root.getDefiningOp());
     root = unconverted;
     type = type.clone(getElementTypeOrSelf(unconverted.getType()));
   }
   routine.callAfter(
-      root, [&program, &routine, type, root, gradient, parameter, keepsLast] {
-        routine.launch(keepsLast ? "aclnnInplaceCopy" : "aclnnInplaceAdd",
-                       routine.getReshaped(routine.getBuffer(root), type),
-                       gradient);
+      root, [&program, &routine, type, root, gradient, parameter, rule] {
+        Value own = routine.getReshaped(routine.getBuffer(root), type);
+        if (rule == ir::UpdateRule::Largest)
+          routine.launch("aclnnMaximum", {own, gradient}, gradient);
+        else
+          routine.launch(rule == ir::UpdateRule::Record ? "aclnnInplaceCopy"
+                                                        : "aclnnInplaceAdd",
+                         own, gradient);
         program.addGradientPlace(
             parameter, {routine.getName().str(), routine.getNumLaunches()});
       });

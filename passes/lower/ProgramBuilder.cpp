@@ -294,9 +294,10 @@ SmallVector<ir::ParamOp> ProgramBuilder::getGathered() const {
   return ordered;
 }
 
-bool ProgramBuilder::keepsLast(StringRef parameter) {
+std::optional<ir::UpdateRule>
+ProgramBuilder::getUpdateRule(StringRef parameter) {
   ir::ParamOp param = getParam(parameter);
-  return param && param.getUpdateRule() == ir::UpdateRule::Record;
+  return param ? param.getUpdateRule() : std::nullopt;
 }
 
 StaticOp ProgramBuilder::getReport(StringRef quantity, RankedTensorType type) {

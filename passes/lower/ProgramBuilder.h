@@ -138,9 +138,9 @@ public:
   /// differ only in their coordinates on `axes`.
   ascend::StaticOp getCoordinate(mlir::ArrayAttr axes);
 
-  /// Returns whether the last micro-batch's value for a parameter replaces the
-  /// others.
-  bool keepsLast(llvm::StringRef parameter);
+  /// Returns the rule by which a step updates a statistic; none for parameters
+  /// that have gradients.
+  std::optional<ir::UpdateRule> getUpdateRule(llvm::StringRef parameter);
   /// Returns the device tensor of a quantity that the host reads after each
   /// step.
   ascend::StaticOp getReport(llvm::StringRef quantity,

@@ -6,6 +6,7 @@
 #include "passes/config/TrainingCheck.h"
 #include "passes/optimizer/CameUpdate.h"
 #include "passes/optimizer/CuttingAxes.h"
+#include "passes/optimizer/LogitClip.h"
 #include "passes/optimizer/MuonUpdate.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -290,7 +291,7 @@ LogicalResult UpdateBuilder::update(ArrayRef<Value> rates, Value step,
   if (!matrices.empty())
     mf::passes::MuonBuilder(builder, optimizer, overflow)
         .updateAll(matrices, getRate);
-  return success();
+  return mf::passes::clipLogits(builder, optimizer, params, overflow);
 }
 
 /// Reports, for each row, the sum over experts of the amount by which their
@@ -361,6 +362,9 @@ void UpdateBuilder::emitRemark(UpdateOp function) {
                            llvm::range_size(reductions));
   if (training.getOptimizer().getMuon() && !matrices.empty())
     remark << remark::metric("matrices by Muon", llvm::range_size(matrices));
+  if (auto clipped = body.getOps<ScaleRowsOp>(); !clipped.empty())
+    remark << remark::metric("weights clipped by their logits",
+                             llvm::range_size(clipped));
 }
 
 LogicalResult UpdateBuilder::build() {

@@ -77,7 +77,7 @@ struct ReduceInBackwardPass
     SmallVector<ParamOp> params;
     std::vector<ReducedParameter> parameters;
     for (auto param : model.getBody().getOps<ParamOp>())
-      if (param.needsGradient()) {
+      if (param.needsGradient() && !param.keepsLargest()) {
         params.push_back(param);
         parameters.push_back(describe(param));
       }

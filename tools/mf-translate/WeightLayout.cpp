@@ -156,9 +156,11 @@ ParameterLayout readParameterLayout(ir::ModelOp model) {
   return layout;
 }
 
-/// A parameter that only records a value for the log is computed in each step.
+/// A parameter that only records a value for the log, or the largest value of a
+/// step, is computed in each step.
 static bool isRecord(ir::ParamOp param) {
-  return param.getUpdateRule() == ir::UpdateRule::Record;
+  return param.getUpdateRule() == ir::UpdateRule::Record ||
+         param.keepsLargest();
 }
 
 /// Adapters are in no checkpoint of the model that they are for.

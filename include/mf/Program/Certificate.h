@@ -53,6 +53,8 @@ struct Certificate {
   std::vector<CertifiedResult> gradients;
   /// The values that stay from the last micro-batch in place of gradients.
   std::vector<CertifiedResult> records;
+  /// The values of which the largest of all micro-batches stays, in order.
+  std::vector<CertifiedResult> largest;
   /// Terms that stand for the same value: the second is used for the first.
   std::vector<std::pair<Term, Term>> equal;
   int64_t numArguments = 0;

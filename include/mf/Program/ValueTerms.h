@@ -90,6 +90,10 @@ struct TermRange {
 Term getSum(Term before, Term addend, const TensorShape &from,
             const TensorShape &to);
 
+/// Returns the term of the elementwise maximum of values of terms `before` and
+/// `value`.
+Term getLarger(Term before, Term value, const TensorShape &shape);
+
 /// Returns the term of a tensor of zeros.
 Term getZeroTerm(const TensorShape &shape);
 

@@ -171,9 +171,11 @@ LogicalResult Rank::addGradient(Operation *op, llvm::StringRef parameter,
            << parameter << "' has";
   // A single micro-batch is not added to zeros; 0 + -0 would be 0.
   bool isFirst = summed.insert(parameter).second;
-  bool isOnly = (isFirst && world.runs == 1) ||
-                world.symbols.lookup<ir::ParamOp>(parameter).getUpdateRule() ==
-                    ir::UpdateRule::Record;
+  const auto rule =
+      world.symbols.lookup<ir::ParamOp>(parameter).getUpdateRule();
+  bool isOnly = (isFirst && world.runs == 1) || rule == ir::UpdateRule::Record;
+  if (!isOnly && rule == ir::UpdateRule::Largest)
+    return world.kernels.launch(op, "aclnnMaximum", {gradient, *sum}, *sum, {});
   return world.kernels.launch(
       op, isOnly ? "aclnnInplaceCopy" : "aclnnInplaceAdd", gradient, *sum, {});
 }

@@ -200,6 +200,7 @@ UnaryOp getUnaryOp(const KernelSpec &spec) {
 BinaryOp getBinaryOp(const KernelSpec &spec) {
   return llvm::StringSwitch<BinaryOp>(spec.name)
       .Case("aclnnAdd", BinaryOp::Add)
+      .Case("aclnnMaximum", BinaryOp::Maximum)
       .Case("aclnnSub", BinaryOp::Sub)
       .Case("aclnnMul", BinaryOp::Mul)
       .Case("aclnnDiv", BinaryOp::Div)

@@ -245,6 +245,12 @@ struct Div {
   }
 };
 
+struct LargerOf {
+  HWY_INLINE FloatVector operator()(FloatVector x, FloatVector y) const {
+    return hn::Max(x, y);
+  }
+};
+
 struct GreaterEqualOf {
   HWY_INLINE FloatVector operator()(FloatVector x, FloatVector y) const {
     return oneWhere(hn::Ge(x, y));

@@ -96,6 +96,8 @@ void binaryOfType(BinaryOp op, Advance advance, const void *x, const void *y,
   switch (op) {
   case BinaryOp::Add:
     return mapBinary<T>(advance, x, y, z, count, Add());
+  case BinaryOp::Maximum:
+    return mapBinary<T>(advance, x, y, z, count, LargerOf());
   case BinaryOp::Sub:
     return mapBinary<T>(advance, x, y, z, count, Sub());
   case BinaryOp::Mul:

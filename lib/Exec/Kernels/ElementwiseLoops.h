@@ -42,6 +42,7 @@ inline bool takesScalar(UnaryOp op) { return op >= UnaryOp::AddScalar; }
 /// input. The backward of the sigmoid takes its output.
 enum class BinaryOp {
   Add,
+  Maximum,
   Sub,
   Mul,
   Div,

@@ -213,9 +213,10 @@ void StaticSections::writeBatch() {
 /// The keys have the same names in both formats, but some defaults differ.
 void StaticSections::writeMuon(const DynamicReader &reader) {
   const Node &section = reader.getNode();
-  for (llvm::StringRef key : {"momentum", "nesterov", "matched_adamw_rms",
-                              "ns_steps", "ns_coefficients", "adamw_betas",
-                              "adamw_eps", "adamw_include", "comm_strategy"})
+  for (llvm::StringRef key :
+       {"momentum", "nesterov", "matched_adamw_rms", "ns_steps",
+        "ns_coefficients", "adamw_betas", "adamw_eps", "adamw_include",
+        "comm_strategy", "qk_clip_enabled", "qk_clip_threshold"})
     to.set(("optimizer." + key).str(), section[key]);
   if (!section["adamw_include"])
     to.set("optimizer.adamw_include",
@@ -225,9 +226,8 @@ void StaticSections::writeMuon(const DynamicReader &reader) {
     to.set("optimizer.adamw_betas",
            makeList(section, {makeScalar(section, "0.95"),
                               makeScalar(section, "0.95")}));
-  if (section["qk_clip_enabled"].getBool().value_or(true))
-    reader.warn("type", "'qk_clip_enabled' is not lowered; weights of queries "
-                        "and keys are not scaled by the largest logits");
+  if (!section["qk_clip_threshold"])
+    to.set("optimizer.qk_clip_threshold", "100.0", reader.get("type"));
   Node model = root["model"];
   const bool isLatent = model["multi_latent_attention"].getBool().value_or(
       model["model_type"].getText() != "qwen3");

@@ -61,8 +61,10 @@ static constexpr KnownKey optimizerKeys[] = {
     used("relative_step", "rates follow the step's number (Came)"),
     used("warmup_init", "rates of relative_step begin low (Came)"),
     used("compression", "averages in fp16 (Came)"),
-    notModelled("qk_clip_enabled", "False"),
-    notModelled("qk_clip_threshold"),
+    used("qk_clip_enabled", "weights shrink where logits are large (Muon)"),
+    used("qk_clip_threshold", "the logit from which on they do (Muon)"),
+    used("micro_batch_num",
+         "what qk_clip_threshold is multiplied by in the static graph (Muon)"),
     notModelled("amsgrad", "False"),
     notModelled("maximize", "False"),
 };

@@ -80,11 +80,29 @@ static void readIncluded(SectionReader &reader, MuonConfig &muon) {
     reader.rejectValue("adamw_include", node, "a list of patterns");
 }
 
+/// The class multiplies the threshold by a number that the trainer does not
+/// give it: it counts where the YAML has it.
+static void readLogitClip(SectionReader &reader, MuonConfig &muon) {
+  const int64_t batches = reader.readInt("micro_batch_num", 1);
+  const double threshold = reader.readFloat("qk_clip_threshold", 4.0);
+  if (!reader.readBool("qk_clip_enabled", true))
+    return;
+  if (threshold <= 0)
+    return reader.rejectValue("qk_clip_threshold",
+                              reader.get("qk_clip_threshold"),
+                              "a number above 0");
+  if (batches < 1)
+    return reader.rejectValue("micro_batch_num", reader.get("micro_batch_num"),
+                              "an int of at least 1");
+  muon.logitThreshold = threshold * static_cast<double>(batches);
+}
+
 void readMuon(SectionReader &reader, OptimizerConfig &config) {
   if (!config.muon) {
-    for (llvm::StringRef key : {"momentum", "nesterov", "matched_adamw_rms",
-                                "ns_steps", "ns_coefficients", "adamw_betas",
-                                "adamw_eps", "adamw_include", "comm_strategy"})
+    for (llvm::StringRef key :
+         {"momentum", "nesterov", "matched_adamw_rms", "ns_steps",
+          "ns_coefficients", "adamw_betas", "adamw_eps", "adamw_include",
+          "comm_strategy", "qk_clip_enabled", "qk_clip_threshold"})
       if (Node value = reader.get(key))
         reader.diagnostics.warning(
             value.getLocation(),
@@ -100,6 +118,7 @@ void readMuon(SectionReader &reader, OptimizerConfig &config) {
   config.eps = reader.readFloat("adamw_eps", 1e-8);
   readCoefficients(reader, muon);
   readIncluded(reader, muon);
+  readLogitClip(reader, muon);
   muon.spreadsWeights =
       reader.readString("comm_strategy", "allgather",
                         {"allgather", "allgather_deredundency"}) != "allgather";

@@ -104,6 +104,12 @@ void createParameter(OpBuilder &builder, mlir::Location loc, StringRef symbol,
         builder.getI64ArrayAttr(matrices.sizes),
         matrices.rest.empty() ? ArrayAttr()
                               : builder.getI64ArrayAttr(matrices.rest)));
+  const LogitClip &clip = traits.logitClip;
+  if (!clip.largest.empty())
+    param.setLogitClipAttr(LogitClipAttr::get(
+        builder.getContext(),
+        FlatSymbolRefAttr::get(builder.getContext(), clip.largest),
+        builder.getI64ArrayAttr(clip.roots)));
 }
 
 Value CellBuilder::addParameter(StringRef leaf, ArrayRef<int64_t> shape,
@@ -142,6 +148,16 @@ Value CellBuilder::addLoadRecord(StringRef leaf, ArrayRef<int64_t> shape,
     traits.cuts = {{"dp", "cp"}, {}};
   return addParameter(leaf, shape, DType::F32, getInit(InitKind::Zeros),
                       traits);
+}
+
+GetParamOp CellBuilder::addLargestLogits(StringRef leaf) {
+  ParameterTraits traits;
+  traits.parallelOptimizer = false;
+  traits.updateRule = UpdateRule::Largest;
+  traits.cuts = {{"mp"}};
+  return addParameter(leaf, {spec.numHeads}, DType::F32,
+                      getInit(InitKind::Zeros), traits)
+      .getDefiningOp<GetParamOp>();
 }
 
 Value CellBuilder::getParameter(StringRef symbol) {
@@ -320,8 +336,8 @@ Value CellBuilder::addDocumentStarts() {
 }
 
 Value CellBuilder::addFlashAttention(Value query, Value key, Value value,
-                                     double scale, Value slopes,
-                                     StringRef leaf) {
+                                     double scale, Value slopes, StringRef leaf,
+                                     Value largestLogits) {
   auto attention = create<FlashAttentionOp>(leaf, query, key, value, scale,
                                             /*causal=*/true, slopes);
   if (const double rate = spec.dropout.attention; rate != 0) {
@@ -335,7 +351,13 @@ Value CellBuilder::addFlashAttention(Value query, Value key, Value value,
     builder.setInsertionPoint(attention);
     attention.getStartsMutable().assign(addDocumentStarts());
   }
-  return attention.getResult();
+  if (!largestLogits)
+    return attention.getResult();
+  return create<TrackLargestOp>(leaf, attention.getResult().getType(),
+                                attention.getResult(), largestLogits,
+                                attention.getSoftmaxMax(), StringAttr(),
+                                RecomputeKindAttr(), SwapAttr())
+      .getResult();
 }
 
 //===----------------------------------------------------------------------===//
@@ -351,6 +373,7 @@ Value CellBuilder::addLinear(Value input, int64_t outSize,
       traits.axes;
   weightTraits.parallelOptimizer = traits.parallelOptimizer;
   weightTraits.matrices = traits.matrices;
+  weightTraits.logitClip = traits.logitClip;
   if (traits.storesInputRows)
     weightTraits.matrices.dim = 1;
   SmallVector<int64_t, 2> shape = {outSize, inSize};

@@ -25,6 +25,13 @@ struct Matrices {
   llvm::SmallVector<int64_t> sizes, rest;
 };
 
+/// How a weight shrinks with the largest logits of its heads; not at all where
+/// `largest`, a statistic's name, is empty.
+struct LogitClip {
+  llvm::StringRef largest;
+  llvm::SmallVector<int64_t, 2> roots;
+};
+
 struct ParameterTraits {
   bool frozen = false;
   /// Its value is this other parameter's.
@@ -39,6 +46,7 @@ struct ParameterTraits {
   /// The largest share of a row's choices that an expert has room for.
   std::optional<double> capacityShare = std::nullopt;
   Matrices matrices;
+  LogitClip logitClip;
 };
 
 /// Adds a parameter to the model that `builder` is in.
@@ -60,6 +68,7 @@ struct LinearTraits {
   double dropout = 0.0;
   /// The parts of the outputs, where the weight holds several matrices.
   Matrices matrices;
+  LogitClip logitClip;
 };
 
 /// Builds the operators and parameters of one mf.layer. A Cell that is open
@@ -121,6 +130,8 @@ public:
                           const LoadBias &bias);
   mlir::Value addLoadRecord(llvm::StringRef leaf, llvm::ArrayRef<int64_t> shape,
                             std::optional<double> capacityShare);
+  /// The largest logit of each head of attention in a step.
+  mf::ir::GetParamOp addLargestLogits(llvm::StringRef leaf);
 
   //===--------------------------------------------------------------------===//
   // Operators; `leaf` may have several components
@@ -170,10 +181,11 @@ public:
   /// Causal attention in tiles, with the model's dropout of probabilities and
   /// within its documents.
   /// Heads are [batch, heads, sequence, head dimension]; `slopes` of ALiBi may
-  /// be null.
+  /// be null. `largestLogits`, if not null, is a statistic that keeps them.
   mlir::Value addFlashAttention(mlir::Value query, mlir::Value key,
                                 mlir::Value value, double scale,
-                                mlir::Value slopes, llvm::StringRef leaf);
+                                mlir::Value slopes, llvm::StringRef leaf,
+                                mlir::Value largestLogits = {});
 
   /// Creates an operator of the open Cell.
   template <typename OpT, typename... Args>

@@ -35,13 +35,14 @@ public:
 
 private:
   Value addLinear(Value input, StringRef name, int64_t size,
-                  ArrayRef<StringRef> axes, const Matrices &matrices = {});
+                  ArrayRef<StringRef> axes, const Matrices &matrices = {},
+                  ArrayRef<int64_t> roots = {});
   SmallVector<Value> addParts(Value together, ArrayRef<int64_t> widths);
   Latents addLatents(Value input);
   Value addNorm(Value value, StringRef name);
   SmallVector<Value> addHeads(Value from, StringRef joint,
                               ArrayRef<StringRef> parts,
-                              ArrayRef<int64_t> sizes);
+                              ArrayRef<int64_t> sizes, ArrayRef<int64_t> roots);
   SmallVector<Value> splitHeads(Value flat, ArrayRef<int64_t> sizes);
   LatentHeads addUpProjections(const Latents &latents);
   Value rotate(Value heads);
@@ -54,7 +55,15 @@ private:
   const ModelSpec &spec;
   const LatentAttentionSpec &latent;
   const LatentNames &names;
+  /// The statistic of the largest logit of each head; null where nothing reads
+  /// it.
+  GetParamOp largestLogits;
 };
+
+/// The square root of threshold / largest multiplies each part of a head so
+/// often: the plain part and the one that rotates of queries, the plain part of
+/// keys and the values.
+constexpr int64_t queryRoots[] = {1, 2}, keyValueRoots[] = {1, 0};
 
 //===----------------------------------------------------------------------===//
 // Projections
@@ -62,10 +71,14 @@ private:
 
 Value LatentAttentionBuilder::addLinear(Value input, StringRef name,
                                         int64_t size, ArrayRef<StringRef> axes,
-                                        const Matrices &matrices) {
+                                        const Matrices &matrices,
+                                        ArrayRef<int64_t> roots) {
   CellBuilder::Cell linear(cells, name);
   LinearTraits traits;
   traits.matrices = matrices;
+  if (largestLogits && !roots.empty())
+    traits.logitClip = {largestLogits.getParam(),
+                        SmallVector<int64_t, 2>(roots)};
   traits.axes.assign(axes.begin(), axes.end());
   return cells.addLinear(input, size, traits);
 }
@@ -95,19 +108,19 @@ Latents LatentAttentionBuilder::addLatents(Value input) {
       matrices = {0,
                   {latent.plainSize, latent.rotarySize},
                   {keyValueWidth, latent.rotarySize}};
-    Value all =
-        addLinear(input, names.down,
-                  std::accumulate(widths.begin(), widths.end(), int64_t(0)), {},
-                  matrices);
+    Value all = addLinear(
+        input, names.down,
+        std::accumulate(widths.begin(), widths.end(), int64_t(0)), {}, matrices,
+        latent.queryRank ? ArrayRef<int64_t>() : queryRoots);
     SmallVector<Value> parts = addParts(all, widths);
     return {parts[0], parts[1], parts[2]};
   }
   Latents result;
-  result.query =
-      latent.queryRank
-          ? addLinear(input, names.queryDown, queryWidth, {})
-          : addLinear(input, names.query, queryWidth, {"mp"},
-                      {0, {latent.plainSize, latent.rotarySize}, {}});
+  result.query = latent.queryRank
+                     ? addLinear(input, names.queryDown, queryWidth, {})
+                     : addLinear(input, names.query, queryWidth, {"mp"},
+                                 {0, {latent.plainSize, latent.rotarySize}, {}},
+                                 queryRoots);
   if (!names.keyValueDown.empty()) {
     SmallVector<int64_t> widths = {keyValueWidth, latent.rotarySize};
     Value both =
@@ -150,13 +163,14 @@ SmallVector<Value> LatentAttentionBuilder::splitHeads(Value flat,
 /// Heads of `sizes`, by one projection if it has a name, or by one for each.
 SmallVector<Value> LatentAttentionBuilder::addHeads(Value from, StringRef joint,
                                                     ArrayRef<StringRef> parts,
-                                                    ArrayRef<int64_t> sizes) {
+                                                    ArrayRef<int64_t> sizes,
+                                                    ArrayRef<int64_t> roots) {
   SmallVector<Value> heads;
   if (!joint.empty()) {
     const int64_t width =
         std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
     Value flat = addLinear(from, joint, spec.numHeads * width, {"mp"},
-                           {0, SmallVector<int64_t>(sizes), {}});
+                           {0, SmallVector<int64_t>(sizes), {}}, roots);
     return splitHeads(flat, sizes);
   }
   for (auto [name, size] : llvm::zip_equal(parts, sizes)) {
@@ -170,13 +184,15 @@ LatentHeads LatentAttentionBuilder::addUpProjections(const Latents &latents) {
   SmallVector<int64_t> querySizes = {latent.plainSize, latent.rotarySize};
   SmallVector<Value> query;
   if (latent.queryRank)
-    query = addHeads(addNorm(latents.query, names.queryNorm), names.queryUp,
-                     {names.queryPlain, names.queryRotary}, querySizes);
+    query =
+        addHeads(addNorm(latents.query, names.queryNorm), names.queryUp,
+                 {names.queryPlain, names.queryRotary}, querySizes, queryRoots);
   else
     query = splitHeads(latents.query, querySizes);
-  SmallVector<Value> keyValue = addHeads(
-      addNorm(latents.keyValue, names.keyValueNorm), names.keyValueUp,
-      {names.keyUp, names.valueUp}, {latent.plainSize, latent.valueSize});
+  SmallVector<Value> keyValue =
+      addHeads(addNorm(latents.keyValue, names.keyValueNorm), names.keyValueUp,
+               {names.keyUp, names.valueUp},
+               {latent.plainSize, latent.valueSize}, keyValueRoots);
   return {query[0], query[1], keyValue[0], keyValue[1]};
 }
 
@@ -234,13 +250,16 @@ Value LatentAttentionBuilder::addFlash(const AttentionHeads &heads) {
     value = cells.create<PadOp>(names.padValue, value, low, high).getResult();
   }
   Value result = cells.addFlashAttention(
-      heads.query, heads.key, value, latent.scale, /*slopes=*/{}, names.flash);
+      heads.query, heads.key, value, latent.scale, /*slopes=*/{}, names.flash,
+      largestLogits ? largestLogits.getResult() : Value());
   return pads ? cells.sliceLast(result, 0, latent.valueSize, names.cutResult)
               : result;
 }
 
 Value LatentAttentionBuilder::build(Value input) {
   CellBuilder::Cell cell(cells, names.cell);
+  if (latent.keepsLargestLogits)
+    largestLogits = cells.addLargestLogits(names.largestLogits);
   Latents latents = addLatents(input);
   LatentHeads parts = addUpProjections(latents);
   AttentionHeads heads;

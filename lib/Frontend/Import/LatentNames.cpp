@@ -70,6 +70,7 @@ static LatentNames getMcoreNames() {
                   "",
                   ""};
   names.flash = "core_attention.flash_attention";
+  names.largestLogits = "core_attention.max_logits_val";
   names.mergeTranspose = "core_attention.fa_out_transpose";
   names.mergeReshape = "core_attention.reshape";
   names.output = "linear_proj";

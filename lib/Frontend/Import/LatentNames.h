@@ -42,7 +42,7 @@ struct LatentNames {
   /// Names where neighbours are moved to the halves of the rotating part.
   llvm::StringRef pairReshape, pairSlice, pairConcat;
   RotaryNames rotary;
-  llvm::StringRef flash;
+  llvm::StringRef flash, largestLogits;
   llvm::StringRef mergeTranspose, mergeReshape;
   llvm::StringRef output;
 };

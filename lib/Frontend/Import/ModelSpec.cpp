@@ -303,6 +303,14 @@ static void checkUsePast(const SpecReader &reader,
         "set it to False");
 }
 
+/// Whether the step's end reads the largest logits of attention, as Muon's
+/// QK-clip does of latent attention in tiles.
+static bool keepsLargestLogits(const OptimizerConfig &optimizer,
+                               const ModelSpec &spec) {
+  return optimizer.muon && optimizer.muon->logitThreshold && spec.latent &&
+         spec.usesFlashAttention;
+}
+
 std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                                        const ModelOverrides &overrides,
                                        DiagnosticList &diagnostics) {
@@ -365,6 +373,9 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                         "layers have it");
   if (!spec.latent)
     rejectLatentAttention(config.model.config, diagnostics);
+  else if (architecture->isMcore)
+    spec.latent->keepsLargestLogits =
+        keepsLargestLogits(config.optimizer, spec);
   placeTiedHead(reader, spec);
   checkUsePast(reader, overrides.release);
   // A config.json holds much that MindSpore Transformers does not read.

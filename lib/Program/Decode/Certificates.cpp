@@ -127,8 +127,8 @@ FailureOr<StepCertificate> CertificateDecoder::decodeStep() {
 
 FailureOr<Certificate> CertificateDecoder::decode() {
   if (failed(checkKeys({"arguments", "output_gradients", "outputs", "losses",
-                        "input_gradients", "gradients", "records", "equal",
-                        "taken"})) ||
+                        "input_gradients", "gradients", "records", "largest",
+                        "equal", "taken"})) ||
       failed(decodeNumber("arguments", result.numArguments)) ||
       failed(decodeNumber("output_gradients", result.numGradients)) ||
       failed(decodeResults("outputs", result.outputs)) ||
@@ -136,6 +136,7 @@ FailureOr<Certificate> CertificateDecoder::decode() {
       failed(decodeResults("input_gradients", result.inputGradients)) ||
       failed(decodeResults("gradients", result.gradients)) ||
       failed(decodeResults("records", result.records)) ||
+      failed(decodeResults("largest", result.largest)) ||
       failed(decodeEqual()) || failed(decodeTaken()))
     return failure();
   return std::move(result);

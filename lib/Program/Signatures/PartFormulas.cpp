@@ -74,7 +74,8 @@ std::string getPermutedParts(const KernelSpec &spec) {
   return "+" + orScalar(letters) + " -> %" + orScalar(output);
 }
 
-std::string getReducedParts(const KernelSpec &spec) {
+/// The input's dimensions without `axes`.
+static std::string getReducedLetters(const KernelSpec &spec) {
   const std::string letters = getLetters(spec.inputs[0].dims.size());
   const std::vector<int64_t> axes = getIntegers(spec, "axes");
   const bool keeps = getFlag(spec, "keep_dims", false);
@@ -84,7 +85,24 @@ std::string getReducedParts(const KernelSpec &spec) {
       output += letter;
     else if (keeps)
       output += 'I';
-  return "+" + orScalar(letters) + " -> " + orScalar(output);
+  return orScalar(output);
+}
+
+std::string getReducedParts(const KernelSpec &spec) {
+  return "+" + orScalar(getLetters(spec.inputs[0].dims.size())) + " -> " +
+         getReducedLetters(spec);
+}
+
+std::string getLargestParts(const KernelSpec &spec) {
+  return orScalar(getLetters(spec.inputs[0].dims.size())) + " -> >" +
+         getReducedLetters(spec);
+}
+
+std::string getLogitFactorParts(const KernelSpec &spec) {
+  auto rest = spec.attributes.find("rest");
+  const bool hasRest =
+      rest != spec.attributes.end() && std::get<int64_t>(rest->second) != 0;
+  return hasRest ? "H, . -> R" : "h, . -> (hP)";
 }
 
 std::string getMatmulParts(const KernelSpec &spec) {

@@ -28,6 +28,11 @@ std::string getGatedGradParts(const KernelSpec &spec);
 std::string getPermutedParts(const KernelSpec &spec);
 /// Returns the rule for sums over `axes`.
 std::string getReducedParts(const KernelSpec &spec);
+/// Returns the rule for the largest elements over `axes`.
+std::string getLargestParts(const KernelSpec &spec);
+/// Returns the rule for factors of rows of heads. Heads must be whole if other
+/// rows follow theirs.
+std::string getLogitFactorParts(const KernelSpec &spec);
 /// Returns the rule for sums over the inner dimension, and over the batch if it
 /// is contracted.
 std::string getMatmulParts(const KernelSpec &spec);

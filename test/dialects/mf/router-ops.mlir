@@ -28,6 +28,13 @@
 %hidden = "test.value"() : () -> tensor<2x3x4xf32>
 // CHECK: mf.record
 %recorded = mf.record %hidden, %statistic, %share : (tensor<2x3x4xf32>, tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x3x4xf32>
+%attended = "test.value"() : () -> tensor<1x2x4x8xf32>
+%maxima = "test.value"() : () -> tensor<1x2x4xf32>
+%heads = "test.value"() : () -> tensor<2xf32>
+// CHECK: mf.track_largest %{{.*}}, %{{.*}}, %{{.*}} : (tensor<1x2x4x8xf32>, tensor<2xf32>, tensor<1x2x4xf32>) -> tensor<1x2x4x8xf32>
+%noted = mf.track_largest %attended, %heads, %maxima : (tensor<1x2x4x8xf32>, tensor<2xf32>, tensor<1x2x4xf32>) -> tensor<1x2x4x8xf32>
+// CHECK: mf.maximum %{{.*}}, %{{.*}} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+%larger = mf.maximum %heads, %heads : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
 
 // CHECK: mf.compare_scalar %{{.*}} {comparison = #mf.comparison<greater>, value = 0.000000e+00 : f64}
 %kept = mf.compare_scalar %gate {comparison = #mf.comparison<greater>, value = 0.0 : f64} : (tensor<3x2xf32>) -> tensor<3x2xf32>

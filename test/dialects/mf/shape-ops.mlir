@@ -34,3 +34,5 @@
 %repeat = mf.repeat %x {axis = 1 : i64, repeats = 4 : i64} : (tensor<2x3x4xf32>) -> tensor<2x12x4xf32>
 // CHECK: mf.reduce_sum %{{.*}} {axes = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
 %sum = mf.reduce_sum %x {axes = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
+// CHECK: mf.reduce_max %{{.*}} {axes = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>
+%largest = mf.reduce_max %x {axes = array<i64: 0, 2>} : (tensor<2x3x4xf32>) -> tensor<3xf32>

@@ -165,11 +165,19 @@ mf.model @statistics attributes {micro_batch_size = 1 : i64, sequence_length = 8
   mf.param @layers.3.topk_bias : tensor<8xf32> init <zeros> {update_rule = #mf.update_rule<balance>}
   // CHECK-NEXT: mf.param @layers.3.fi_parameter : tensor<2x8xf32> init <zeros> {capacity_share = 1.250000e-01 : f64, update_rule = #mf.update_rule<record>}
   mf.param @layers.3.fi_parameter : tensor<2x8xf32> init <zeros> {capacity_share = 0.125, update_rule = #mf.update_rule<record>}
+  // CHECK-NEXT: mf.param @largest : tensor<2xf32> init <zeros> {update_rule = #mf.update_rule<largest>}
+  mf.param @largest : tensor<2xf32> init <zeros> {update_rule = #mf.update_rule<largest>}
+  // CHECK-NEXT: mf.param @qb {{.*}} {logit_clip = #mf.logit_clip<largest = @largest, roots = [1, 2]>, matrices = #mf.matrices<dim = 0, sizes = [6, 2]>}
+  mf.param @qb : tensor<16x4xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [6, 2]>, logit_clip = #mf.logit_clip<largest = @largest, roots = [1, 2]>}
   mf.update @update0 (%lr: tensor<f32>, %step: tensor<f32>) attributes {stage = 0 : i64} {
     // CHECK: mf.balance_experts @layers.3.topk_bias rate 1.000000e-03 target 1.250000e-01
     mf.balance_experts @layers.3.topk_bias rate 1.0e-03 target 1.25e-01
     // CHECK: mf.record_statistic @layers.3.fi_parameter : tensor<2x8xf32>
     %share = mf.record_statistic @layers.3.fi_parameter : tensor<2x8xf32>
+    // CHECK: %[[FACTORS:.*]] = mf.logit_factors @largest, %{{.*}} {roots = [1, 2], sizes = [6, 2], threshold = 1.000000e+02 : f64} : tensor<f32> -> tensor<16xf32>
+    %factors = mf.logit_factors @largest, %step {threshold = 100.0, sizes = [6, 2], roots = [1, 2]} : tensor<f32> -> tensor<16xf32>
+    // CHECK: mf.scale_rows @qb by %[[FACTORS]] : tensor<16xf32>
+    mf.scale_rows @qb by %factors : tensor<16xf32>
     mf.return
   }
 }

@@ -482,9 +482,15 @@ TEST_F(DynamicConfigTest, ReadsMuon) {
   EXPECT_EQ(config.optimizer.decayExclude,
             std::vector<std::string>({"router", "lm_head"}));
   EXPECT_EQ(config.optimizer.muon->eps, 1e-8);
+  EXPECT_FALSE(config.optimizer.muon->logitThreshold);
   EXPECT_EQ(config.optimizer.muon->adamwInclude,
             (std::vector<std::string>{"*word_embeddings*", "*output_layer*"}));
   EXPECT_EQ(config.optimizer.beta2, 0.95);
+  yaml.rest = "optimizer: {type: Muon}\n";
+  EXPECT_EQ(read(yaml.print(), 1).optimizer.muon->logitThreshold, 100.0);
+  yaml.rest = "optimizer: {type: Muon, qk_clip_threshold: 30.0}\n";
+  EXPECT_EQ(read(yaml.print(), 1).optimizer.muon->logitThreshold, 30.0);
+  EXPECT_FALSE(messages.hasErrors()) << messages.str();
   yaml.model = "{model_type: qwen3, architectures: Qwen3ForCausalLM}";
   read(yaml.print(), 1);
   EXPECT_TRUE(says("only supports models with Multi-Latent Attention"));

@@ -174,10 +174,12 @@ TEST(TrainingConfigTest, MuonHasStepsForItsMatrices) {
   EXPECT_EQ(missing.muon->eps, 1e-7);
   EXPECT_EQ(missing.muon->coefficients.size(), 5u);
   EXPECT_FALSE(missing.muon->spreadsWeights);
+  EXPECT_EQ(missing.muon->logitThreshold, 4.0);
   parsed = parse("optimizer: {type: Muon, ns_coefficients: [[[3, -4, 2], 2], "
                  "[[2, -1.5, 0.5], 1]], adamw_betas: [0.8, 0.9], adamw_eps: "
                  "1.e-6, eps: 1.e-5, adamw_include: ['head'], comm_strategy: "
-                 "allgather_deredundency}\n");
+                 "allgather_deredundency, qk_clip_threshold: 2.5, "
+                 "micro_batch_num: 4}\n");
   EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
   const OptimizerConfig &given = parsed.config.optimizer;
   ASSERT_TRUE(given.muon);
@@ -188,14 +190,16 @@ TEST(TrainingConfigTest, MuonHasStepsForItsMatrices) {
   EXPECT_EQ(given.eps, 1e-6);
   EXPECT_EQ(given.muon->eps, 1e-5);
   EXPECT_TRUE(given.muon->spreadsWeights);
+  EXPECT_EQ(given.muon->logitThreshold, 10.0);
   EXPECT_EQ(given.muon->adamwInclude, std::vector<std::string>{"head"});
 }
 
 TEST(TrainingConfigTest, MuonsKeysAreChecked) {
   Parsed parsed = parse(
       "optimizer: {type: Muon, ns_steps: 0, ns_coefficients: [1, 2], "
-      "adamw_betas: [1, 0.5], adamw_include: 3, comm_strategy: broadcast}\n");
-  EXPECT_EQ(parsed.diagnostics.getErrorCount(), 5u) << parsed.diagnostics.str();
+      "adamw_betas: [1, 0.5], adamw_include: 3, comm_strategy: broadcast, "
+      "qk_clip_threshold: 0}\n");
+  EXPECT_EQ(parsed.diagnostics.getErrorCount(), 6u) << parsed.diagnostics.str();
   parsed = parse("optimizer: {type: AdamW, ns_steps: 3}");
   EXPECT_NE(parsed.diagnostics.str().find("the optimizer is not Muon"),
             std::string::npos);

@@ -226,6 +226,9 @@ void addRows(std::vector<KernelSpec> &specs) {
                       : axes[0] == 0   ? wide({64})
                                        : wide({4096})},
                      {{"axes", axes}}});
+  for (const TensorShape &x : {wide({3, 4, 70}), narrow({3, 4, 70})})
+    specs.push_back(
+        {"aclnnAmax", {x}, {{x.type, {4}}}, {{"axes", Ints{0, 2}}}});
 }
 
 void addLosses(std::vector<KernelSpec> &specs) {
@@ -294,7 +297,7 @@ void addScores(std::vector<KernelSpec> &specs) {
           "aclnnRemainderTensorScalar", "aclnnFloorDivides"})
       specs.push_back({name, {x}, {x}, {{"value", 0.4}}});
     for (const char *name :
-         {"aclnnDiv", "aclnnGeTensor", "aclnnSigmoidBackward"})
+         {"aclnnDiv", "aclnnGeTensor", "aclnnSigmoidBackward", "aclnnMaximum"})
       specs.push_back({name, {x, x}, {x}, {}});
   }
   for (const char *name : {"aclnnDiv", "aclnnGeTensor"})
@@ -356,6 +359,16 @@ void addUpdates(std::vector<KernelSpec> &specs) {
                    {narrow({70000}), scalar, scalar},
                    {x},
                    {{"scale", 0.5}, {"weight_decay", 0.1}}});
+  for (int64_t rest : {0, 3})
+    specs.push_back({"mfLogitFactors",
+                     {wide({4}), scalar},
+                     {wide({20 + rest})},
+                     {{"threshold", 0.4},
+                      {"sizes", Ints{3, 2}},
+                      {"roots", Ints{1, 2}},
+                      {"rest", rest}}});
+  for (const TensorShape &weight : {wide({20, 7}), narrow({20, 7})})
+    specs.push_back({"mfScaleRows", {wide({20})}, {weight}, {}});
   specs.push_back({"mfTakeGradient", {narrow({70000}), scalar}, {x}, {}});
   specs.push_back({"mfUpdateAverage",
                    {x, scalar, scalar},

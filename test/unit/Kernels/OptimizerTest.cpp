@@ -168,6 +168,32 @@ TEST(TakeStepTest, DecaysAndGoesAlongTheDirection) {
   }
 }
 
+TEST(LogitClipTest, ShrinksRowsOfLargeHeads) {
+  KernelTensor largest(DType::F32, {3});
+  largest.set(0, 50.0);
+  largest.set(1, 100.0);
+  largest.set(2, 400.0);
+  auto getFactors = [&](double overflow) {
+    return runKernel("mfLogitFactors", {largest, scalar(overflow)},
+                     {KernelTensor(DType::F32, {10})},
+                     {{"threshold", 100.0},
+                      {"sizes", std::vector<int64_t>{1, 2}},
+                      {"roots", std::vector<int64_t>{1, 2}},
+                      {"rest", int64_t{1}}})[0];
+  };
+  EXPECT_EQ(getFactors(0).toVector(),
+            (std::vector<double>{1, 1, 1, 1, 1, 1, 0.5, 0.25, 0.25, 1}));
+  EXPECT_EQ(getFactors(1).toVector(), std::vector<double>(10, 1));
+  for (DType type : floatTypes) {
+    const KernelTensor weight = randomTensor(type, {10, 33}, 1);
+    std::vector<double> expected = weight.toVector();
+    for (int64_t i = 0; i < weight.size(); ++i)
+      expected[i] *= getFactors(0).get(i / 33);
+    expectNear(runKernel("mfScaleRows", {getFactors(0)}, {weight}, {})[0],
+               expected);
+  }
+}
+
 TEST(TakeGradientTest, MultipliesByEachFactor) {
   for (DType type : floatTypes) {
     const KernelTensor gradient = randomTensor(type, {40007}, 1);

@@ -72,6 +72,26 @@ TEST(ReduceSumTest, SumsAnyDimensions) {
       }
 }
 
+TEST(LargestTest, FindsTheLargestOfTheLastAndOtherDimensions) {
+  for (DType type : floatTypes) {
+    const KernelTensor x = randomTensor(type, {3, 5, 70}, 3, -2, -1);
+    std::vector<double> ofHeads(5, -3), ofRows(15, -3);
+    for (int64_t i = 0; i < x.size(); ++i) {
+      double &head = ofHeads[i / 70 % 5], &row = ofRows[i / 70];
+      head = std::max(head, x.get(i));
+      row = std::max(row, x.get(i));
+    }
+    EXPECT_EQ(runKernel("aclnnAmax", {x}, {KernelTensor(type, {5})},
+                        {{"axes", Ints{0, 2}}})[0]
+                  .toVector(),
+              ofHeads);
+    EXPECT_EQ(runKernel("aclnnAmax", {x}, {KernelTensor(type, {3, 5})},
+                        {{"axes", Ints{2}}})[0]
+                  .toVector(),
+              ofRows);
+  }
+}
+
 TEST(ForeachNormTest, IsTheRootOfTheSumOfSquares) {
   for (DType type : floatTypes)
     for (int64_t size : {1, 17, 4096, 70000, 300001}) {

@@ -182,6 +182,12 @@ inline const Trial trials[] = {
      "optimizer: {type: Muon, adamw_include: %}"},
     {optimizerSection, "comm_strategy", "allgather", "allgather_deredundency",
      "optimizer: {type: Muon, comm_strategy: %}"},
+    {optimizerSection, "qk_clip_enabled", "True", "False",
+     "optimizer: {type: Muon, qk_clip_enabled: %}"},
+    {optimizerSection, "qk_clip_threshold", "3", "4",
+     "optimizer: {type: Muon, qk_clip_threshold: %}"},
+    {optimizerSection, "micro_batch_num", "2", "3",
+     "optimizer: {type: Muon, micro_batch_num: %}"},
 
     {optimizerSection, "scale_parameter", "True", "False",
      "optimizer: {type: Came, scale_parameter: %}"},

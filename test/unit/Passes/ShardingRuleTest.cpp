@@ -249,6 +249,9 @@ const RuleCase ruleCases[] = {
     {"%r = mf.record %0, %1, %2 : (tensor<2x3x4xf32>, tensor<2x8xf32>, "
      "tensor<2x8xf32>) -> tensor<2x3x4xf32>",
      "abc, a#, a# -> abc | a=2 b=3 c=4"},
+    {"%r = mf.track_largest %0, %1, %2 : (tensor<2x3x4x5xf32>, "
+     "tensor<3xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4x5xf32>",
+     "abcd, b, abc -> abcd | a=2 b=3 c=4 d=5"},
     {"%r = mf.gather_rows %0, %1 : (tensor<2x3x4xf32>, tensor<2x6xi32>) -> "
      "tensor<2x6x4xf32>",
      "a#b, ac -> acb | a=2 b=4 c=6"},

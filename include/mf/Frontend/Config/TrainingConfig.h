@@ -230,6 +230,9 @@ struct MuonConfig {
   /// True for comm_strategy allgather_deredundency, false for allgather.
   bool spreadsWeights = false;
   std::vector<std::string> adamwInclude;
+  /// The logit from which on heads of latent attention are clipped; none for
+  /// qk_clip_enabled: False.
+  std::optional<double> logitThreshold;
 };
 
 /// The keys of Came in addition to `beta1` and `weightDecay`, the only other

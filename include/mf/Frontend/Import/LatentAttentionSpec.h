@@ -43,6 +43,8 @@ struct LatentAttentionSpec {
   /// True if the rotated part of a key is copied to all heads before the
   /// rotation instead of after it.
   bool rotatesCopies = false;
+  /// The step's end reads the largest logit of each head.
+  bool keepsLargestLogits = false;
   /// The factor on attention scores.
   double scale = 1.0;
 
