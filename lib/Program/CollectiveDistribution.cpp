@@ -100,7 +100,8 @@ struct CollectiveStep {
 
   /// Returns the output's holding along another axis. A dimension that is cut
   /// outside of the concatenated one is then cut above the first dimension. One
-  /// that was cut above the shares is cut at their place.
+  /// that was cut above the shares is cut at their place, which is that of the
+  /// member's share.
   AxisHolding getOther(AxisHolding holding) const {
     if (holding.holding != Holding::Part)
       return holding;
@@ -117,6 +118,8 @@ struct CollectiveStep {
       if (isShared)
         holding.isLoose = kind == CollectiveKind::AllToAll;
       places.push_back(isShared ? sharePlace : place);
+      if (isShared && ownPlace != sharePlace)
+        places.push_back(ownPlace);
       // Shares with one element need not be moved.
       if (isShared && holding.isLoose && hasOneElement)
         places.push_back(outputElements);
