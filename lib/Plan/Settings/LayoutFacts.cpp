@@ -29,7 +29,7 @@ double LayoutFacts::getLeastBytes(const DeviceLayout &layout) const {
   if (!layout.optimizerSharding)
     return own * (bytes + gradient);
   const bool keepsWhole =
-      accumulates && !(sharesByMicroBatch && layout.stages == 1);
+      accumulates && (!sharesByMicroBatch || layout.stages > 1);
   const auto gathered = static_cast<double>(
       keepsWhole && layout.getReplicas() > 1 ? gatheredBytes : 0);
   const bool scatters = shardsGradients || !keepsWhole;

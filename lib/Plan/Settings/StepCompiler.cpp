@@ -134,7 +134,7 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   // The result is not executed. The step of the answer is verified when it is
   // compiled to be written.
   options.verify = false;
-  options.certify = false;
+  options.certify = input.certify;
   options.config = input.fileName;
   options.configText = yaml.str();
   options.schedule = input.schedule;

@@ -272,8 +272,8 @@ Error checkForbidden(const Problem &problem) {
 
 static Error checkPairs(const Problem &problem) {
   const double parts = 100 * problem.pairHidden;
-  if (!(parts >= 0 && parts <= 100) ||
-      std::abs(parts - std::round(parts)) > 1e-9)
+  const bool isShare = parts >= 0 && parts <= 100;
+  if (!isShare || std::abs(parts - std::round(parts)) > 1e-9)
     return createStringError("the share that pairs hide is " +
                              mf::formatExact(problem.pairHidden) +
                              ", expected whole hundredths from 0 to 1");

@@ -9,6 +9,7 @@ it left. A pass that preserves all analyses needs neither: it must leave the tex
 a lowered program as it is. K/N is a part of more runs, with other settings.
 """
 
+import glob
 import os
 import re
 import subprocess
@@ -16,7 +17,7 @@ import sys
 
 from check_passes import read_passes
 
-WRONG_REWRITES = "test/unit/Interpreter/WrongRewrites.cpp"
+WRONG_REWRITES = "test/unit/Interpreter/Wrong*.cpp"
 
 # Keys of examples/llama_tiny.yaml that make it small.
 SMALL = {
@@ -233,7 +234,8 @@ def check_coverage(cases, checked, llvm_tools, include, source):
     if status != 0:
         sys.exit(errors)
     passes, problems = read_passes(llvm_tools, include), []
-    wrong_rewrites = open(os.path.join(source, WRONG_REWRITES)).read()
+    files = sorted(glob.glob(os.path.join(source, WRONG_REWRITES)))
+    wrong_rewrites = "".join(open(file).read() for file in files)
     for entry in passes:
         name = entry.argument
         if entry.changes_nothing:

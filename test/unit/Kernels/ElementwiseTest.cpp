@@ -149,7 +149,7 @@ TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
       KernelTensor x = randomTensor(type, c.x, 1),
                    y = randomTensor(type, c.y, 2);
       KernelTensor divisor = randomTensor(type, c.y, 3, 0.5, 2);
-      std::vector<double> sum, difference, product, quotient, isReached;
+      std::vector<double> sum, difference, product, quotient, isReached, larger;
       KernelTensor z(type, c.z);
       for (int64_t i = 0; i < z.size(); ++i) {
         double a = broadcast(x, c.z, i), b = broadcast(y, c.z, i);
@@ -158,6 +158,7 @@ TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
         product.push_back(a * b);
         quotient.push_back(a / broadcast(divisor, c.z, i));
         isReached.push_back(a >= b ? 1 : 0);
+        larger.push_back(std::max(a, b));
       }
       expectNear(runKernel("aclnnAdd", {x, y}, {z})[0], sum);
       expectNear(runKernel("aclnnSub", {x, y}, {z})[0], difference);
@@ -165,6 +166,7 @@ TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
       expectNear(runKernel("aclnnDiv", {x, divisor}, {z})[0], quotient);
       EXPECT_EQ(runKernel("aclnnGeTensor", {x, y}, {z})[0].toVector(),
                 isReached);
+      EXPECT_EQ(runKernel("aclnnMaximum", {x, y}, {z})[0].toVector(), larger);
     }
 }
 

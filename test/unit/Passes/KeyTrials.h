@@ -101,6 +101,14 @@ inline const Trial trials[] = {
      "parallel_config: {data_parallel: 2}\n"
      "parallel: {enable_parallel_optimizer: True, "
      "parallel_optimizer_config: {optimizer_level: %}}"},
+    // Neither file is there, which a warning says.
+    {ascendConfigSection, "parallel_speed_up_json_path", "a.json", "b.json",
+     "context: {ascend_config: {parallel_speed_up_json_path: %}}\n"
+     "model: {arch: LlamaForCausalLM, model_config: {seq_length: 16, "
+     "hidden_size: 32, num_layers: 4, num_heads: 4, pp_interleave_num: 2}}\n"
+     "parallel_config: {pipeline_stage: 2, micro_batch_num: 4}\n"
+     "parallel: {pipeline_config: {pipeline_interleave: True, "
+     "pipeline_scheduler: zero_bubble_v}}"},
     {parallelSection, "device_num", "1", "2", "parallel: {device_num: %}"},
     {pipelineSection, "pipeline_interleave", "True", "False",
      "model: {arch: LlamaForCausalLM, model_config: {seq_length: 16, "

@@ -86,6 +86,7 @@ protected:
     CompilerInput input;
     input.fileName = yaml;
     input.lowering = lowering;
+    input.certify = true;
     mlir::MLIRContext context;
     llvm::Expected<LoweredStep> step =
         lowerStep(input, config, PlanEffort::Full, context);

@@ -34,6 +34,8 @@ struct CompilerInput {
   int64_t gradientAccumulationSteps = 0;
   /// The options of mf-opt of the same names.
   passes::LoweringOptions lowering;
+  /// Whether steps have certificates, which only proofs of results read.
+  bool certify = false;
   /// The value of mf-translate's --pretrained-config. May be empty.
   std::string pretrainedConfig;
   /// Caches the packings of frames and scratch that several steps have in
