@@ -82,7 +82,6 @@ def Maximum : BinaryKernel<"aclnnMaximum"> {
   let summary = "the larger of self and other";
   let description = "Shapes broadcast as in NumPy.";
   let parts = "*, * -> >*";
-  let cann = "tensor(self), tensor(other), tensor(out)";
   let profiled = ["Maximum"];
 }
 

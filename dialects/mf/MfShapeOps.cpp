@@ -353,41 +353,38 @@ static SmallVector<int64_t> getReducedShape(ArrayRef<int64_t> shape,
   return reduced;
 }
 
-void ReduceSumOp::build(OpBuilder &builder, OperationState &state, Value input,
-                        ArrayRef<int64_t> axes) {
-  build(builder, state,
-        RankedTensorType::get(
-            getReducedShape(getGlobalType(input).getShape(), axes),
-            getGlobalType(input).getElementType()),
-        input, axes, nullptr, nullptr, nullptr);
+static RankedTensorType getReducedType(Value input, ArrayRef<int64_t> axes) {
+  RankedTensorType type = getGlobalType(input);
+  return RankedTensorType::get(getReducedShape(type.getShape(), axes),
+                               type.getElementType());
 }
 
-LogicalResult ReduceSumOp::verify() {
-  RankedTensorType input = getGlobalType(getInput());
-  for (int64_t axis : getAxes())
+/// Verifies an mf.reduce_sum or mf.reduce_max.
+template <typename ReductionOp>
+static LogicalResult verifyReduction(ReductionOp op) {
+  RankedTensorType input = getGlobalType(op.getInput());
+  for (int64_t axis : op.getAxes())
     if (axis < 0 || axis >= input.getRank())
-      return emitOpError("expected axes below ")
+      return op.emitOpError("expected axes below ")
              << input.getRank() << ", but got " << axis;
-  return verifyResult(*this, getReducedShape(input.getShape(), getAxes()));
+  return verifyResult(op, getReducedShape(input.getShape(), op.getAxes()));
 }
+
+void ReduceSumOp::build(OpBuilder &builder, OperationState &state, Value input,
+                        ArrayRef<int64_t> axes) {
+  build(builder, state, getReducedType(input, axes), input, axes, nullptr,
+        nullptr, nullptr);
+}
+
+LogicalResult ReduceSumOp::verify() { return verifyReduction(*this); }
 
 void ReduceMaxOp::build(OpBuilder &builder, OperationState &state, Value input,
                         ArrayRef<int64_t> axes) {
-  build(builder, state,
-        RankedTensorType::get(
-            getReducedShape(getGlobalType(input).getShape(), axes),
-            getGlobalType(input).getElementType()),
-        input, axes, nullptr, nullptr, nullptr);
+  build(builder, state, getReducedType(input, axes), input, axes, nullptr,
+        nullptr, nullptr);
 }
 
-LogicalResult ReduceMaxOp::verify() {
-  RankedTensorType input = getGlobalType(getInput());
-  for (int64_t axis : getAxes())
-    if (axis < 0 || axis >= input.getRank())
-      return emitOpError("expected axes below ")
-             << input.getRank() << ", but got " << axis;
-  return verifyResult(*this, getReducedShape(input.getShape(), getAxes()));
-}
+LogicalResult ReduceMaxOp::verify() { return verifyReduction(*this); }
 
 /// Each element of the gradient is copied to all places from which it was
 /// summed.

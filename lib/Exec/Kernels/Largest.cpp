@@ -2,11 +2,10 @@
 
 #include "ElementwiseLoops.h"
 #include "Factories.h"
+#include "Reduction.h"
 #include "RowLoops.h"
-#include "SpecChecker.h"
 #include "Tiles.h"
-#include "mf/Program/Signatures/KernelBlocks.h"
-#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 
 namespace mf {
 namespace {
@@ -22,9 +21,12 @@ public:
       (isReduced[i] ? reduced : kept).push_back({dims[i], stride});
       stride *= dims[i];
     }
-    for (const Loop &loop : kept)
+    // Loops are listed from the outermost on.
+    std::reverse(kept.begin(), kept.end());
+    std::reverse(reduced.begin(), reduced.end());
+    for (const StridedLoop &loop : kept)
       results *= loop.size;
-    for (const Loop &loop : reduced)
+    for (const StridedLoop &loop : reduced)
       rows *= loop.size;
   }
 
@@ -45,23 +47,9 @@ public:
   }
 
 private:
-  struct Loop {
-    int64_t size, stride;
-  };
-
-  /// Where an iteration stands; the first loop is the innermost.
-  static int64_t getOffset(llvm::ArrayRef<Loop> loops, int64_t iteration) {
-    int64_t offset = 0;
-    for (const Loop &loop : loops) {
-      offset += iteration % loop.size * loop.stride;
-      iteration /= loop.size;
-    }
-    return offset;
-  }
-
   DType type;
   int64_t columns, results = 1, rows = 1;
-  llvm::SmallVector<Loop, 4> kept, reduced;
+  StridedLoops kept, reduced;
 };
 
 } // namespace
@@ -70,24 +58,10 @@ KernelOrError makeLargest(const KernelSpec &spec) {
   SpecChecker checker(spec);
   llvm::SmallVector<bool, 4> isReduced;
   if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0];
-    const int64_t rank = x.dims.size();
-    checker.requireFloatInput(0);
-    const std::vector<int64_t> &axes = checker.getInts("axes");
-    checker.require(rank > 0 && llvm::is_contained(axes, rank - 1),
+    isReduced = requireReduction(checker, spec);
+    checker.require(!isReduced.empty() && isReduced.back(),
                     "attribute 'axes' lacks the last dimension, whose rows "
                     "this kernel reads");
-    for (int64_t axis : axes)
-      checker.require(axis >= 0 && axis < rank,
-                      "attribute 'axes' has " + llvm::Twine(axis) +
-                          ", expected axes of " + llvm::Twine(rank) +
-                          " dimensions");
-    isReduced = getReducedDimensions(spec);
-    TensorShape result{x.type, {}};
-    for (int64_t i = 0; i < rank; ++i)
-      if (!isReduced[i])
-        result.dims.push_back(x.dims[i]);
-    checker.requireOutput(0, result);
   }
   if (llvm::Error error = checker.takeError())
     return error;

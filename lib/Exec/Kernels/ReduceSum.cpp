@@ -7,16 +7,14 @@
 #include "ElementwiseLoops.h"
 #include "Factories.h"
 #include "ReduceLoops.h"
+#include "Reduction.h"
 #include "Scratch.h"
-#include "SpecChecker.h"
 #include "Tiles.h"
-#include "mf/Program/Signatures/KernelBlocks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
 
 namespace mf {
-namespace {
 
 int64_t getOffset(const StridedLoops &loops, int64_t iteration) {
   int64_t offset = 0;
@@ -26,6 +24,8 @@ int64_t getOffset(const StridedLoops &loops, int64_t iteration) {
   }
   return offset;
 }
+
+namespace {
 
 class ReduceSumKernel : public Kernel {
 public:
@@ -123,28 +123,33 @@ private:
 
 } // namespace
 
+llvm::SmallVector<bool, 4> requireReduction(SpecChecker &checker,
+                                            const KernelSpec &spec) {
+  const TensorShape &x = spec.inputs[0];
+  const int64_t rank = x.dims.size();
+  checker.requireFloatInput(0);
+  for (int64_t axis : checker.getInts("axes"))
+    checker.require(axis >= -rank && axis < rank,
+                    "attribute 'axes' has " + llvm::Twine(axis) +
+                        ", expected axes of " + llvm::Twine(rank) +
+                        " dimensions");
+  llvm::SmallVector<bool, 4> isReduced = getReducedDimensions(spec);
+  bool keepDims = checker.getBool("keep_dims", false);
+  TensorShape result{x.type, {}};
+  for (int64_t i = 0; i < rank; ++i)
+    if (!isReduced[i])
+      result.dims.push_back(x.dims[i]);
+    else if (keepDims)
+      result.dims.push_back(1);
+  checker.requireOutput(0, result);
+  return isReduced;
+}
+
 KernelOrError makeReduceSum(const KernelSpec &spec) {
   SpecChecker checker(spec);
   llvm::SmallVector<bool, 4> isReduced;
-  if (checker.requireTensors()) {
-    const TensorShape &x = spec.inputs[0];
-    const int64_t rank = x.dims.size();
-    checker.requireFloatInput(0);
-    for (int64_t axis : checker.getInts("axes"))
-      checker.require(axis >= -rank && axis < rank,
-                      "attribute 'axes' has " + llvm::Twine(axis) +
-                          ", expected axes of " + llvm::Twine(rank) +
-                          " dimensions");
-    isReduced = getReducedDimensions(spec);
-    bool keepDims = checker.getBool("keep_dims", false);
-    TensorShape result{x.type, {}};
-    for (int64_t i = 0; i < rank; ++i)
-      if (!isReduced[i])
-        result.dims.push_back(x.dims[i]);
-      else if (keepDims)
-        result.dims.push_back(1);
-    checker.requireOutput(0, result);
-  }
+  if (checker.requireTensors())
+    isReduced = requireReduction(checker, spec);
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<ReduceSumKernel>(
