@@ -270,8 +270,8 @@ KernelDistribution::applyKnown(llvm::ArrayRef<const AxisHolding *> holdings,
       operands.back().part.reduction == PartReduction::Largest;
   if (std::optional<size_t> candidate = findFirst(Holding::Candidate)) {
     const bool isInput = *candidate < numInputs;
-    if (!isLargest || (isInput && findFirst(Holding::Part)) ||
-        (isInput && findFirst(Holding::Summand)))
+    if (!isLargest ||
+        (isInput && (findFirst(Holding::Part) || findFirst(Holding::Summand))))
       return DistributionError{0, *candidate,
                                "expected an all_reduce max over it before"};
     for (AxisHolding &output : outputs)

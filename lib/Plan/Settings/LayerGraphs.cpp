@@ -124,7 +124,8 @@ static Expected<std::vector<LayerSite>> findSites(const CompiledStep &step) {
     for (const program::StepTask &task : *tasks) {
       if (task.phase != schedule::Phase::Forward)
         continue;
-      // Only schedules that plans refuse have tasks of several calls.
+      // A task in a pair may have several calls. Operators that the others run
+      // are not among the choices.
       const uint32_t position = task.calls.front();
       const uint32_t routine =
           code.step.getCall(code.step.instructions[position])->routine;

@@ -50,14 +50,6 @@ private:
   int64_t steps;
 };
 
-/// Returns how many of `steps` to spend where they save at most `bytes`. Small
-/// programs would otherwise be searched for as long as large ones, for bytes
-/// that no device lacks.
-inline int64_t getWorthwhileSteps(int64_t steps, int64_t bytes) {
-  constexpr int64_t stepsPerByte = 16;
-  return bytes < steps / stepsPerByte ? bytes * stepsPerByte : steps;
-}
-
 /// Addresses [begin, end).
 struct AddressRange {
   int64_t begin = 0;

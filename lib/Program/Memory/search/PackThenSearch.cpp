@@ -5,6 +5,14 @@
 
 namespace mf::memory {
 
+/// Returns how many of `steps` to spend where they save at most `bytes`. Small
+/// programs would otherwise be searched for as long as large ones, for bytes
+/// that no device lacks.
+static int64_t getWorthwhileSteps(int64_t steps, int64_t bytes) {
+  constexpr int64_t stepsPerByte = 16;
+  return bytes < steps / stepsPerByte ? bytes * stepsPerByte : steps;
+}
+
 GradualPacking::GradualPacking(const PackProblem &problem, int64_t goodPeak,
                                WorkBudget heuristics, WorkBudget search)
     : problem(problem), low(goodPeak), heuristics(heuristics), search(search) {
