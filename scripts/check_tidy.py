@@ -159,15 +159,11 @@ def check_together(files, commands):
 
 
 def check(files, build, commands):
-    """File -> its findings. Files that have one together are checked in halves."""
+    """File -> clang-tidy's findings. Files that have one together are checked in halves."""
     if len(files) == 1:
-        unused = "".join(find_unused_names(source) for source in read_sources(files[0]))
-        return {files[0]: unused + run_tidy(files[0], build)}
+        return {files[0]: run_tidy(files[0], build)}
     if check_together(files, commands):
-        return {
-            file: "".join(find_unused_names(source) for source in read_sources(file))
-            for file in files
-        }
+        return dict.fromkeys(files, "")
     half = len(files) // 2
     return {**check(files[:half], build, commands), **check(files[half:], build, commands)}
 
@@ -196,6 +192,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for results in pool.map(lambda files: check(files, build, commands), bundle(todo)):
             for file, findings in results.items():
+                findings += "".join(map(find_unused_names, read_sources(file)))
                 if findings:
                     failed += 1
                     print(findings)
