@@ -167,7 +167,9 @@ void PathGame::playRound(int64_t round) {
       (round % eliminateEvery == eliminateEvery - 1 &&
        result.bound > eliminated)) {
     eliminated = result.bound;
-    chain.eliminate(result.cut, incumbent.getLimit());
+    // No cut may have improved on the bound that the set came with.
+    chain.eliminate(result.cut.counts.empty() ? cut : result.cut,
+                    incumbent.getLimit());
   }
 }
 
