@@ -9,7 +9,7 @@ packages=(
   # MLIR; FileCheck, lit and stock mlir-opt for the tests.
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   # Checks of the source.
-  clang-format-22 clang-tidy-22
+  clang-format-22 clang-tidy-22 libclang-22-dev
   # YAML, matrix products, vector loops; oneDNN's OpenMP runtime; small systems of equations.
   libyaml-cpp-dev libdnnl-dev libhwy-dev libgomp1 libeigen3-dev
   # Tests and benchmarks; PyTorch, with the BLAS that makes it fast, is what
