@@ -22,6 +22,7 @@ class Operand<string kernelAccess, bit optional = false, bit variadic = false,
   string access = kernelAccess;
   bit isOptional = optional;
   bit isVariadic = variadic;
+  bit isFactors = false;
   list<string> sharedInputs = shares;
 }
 
@@ -31,10 +32,16 @@ def OptionalIn : Operand<"In", true>;
 def VariadicIn : Operand<"In", false, true>;
 // Any number of operands, including none.
 def OptionalVariadicIn : Operand<"In", true, true>;
+// Numbers by which the first input is multiplied before it is read, by one after
+// the other, each product rounded to its type.
+def FactorsIn : Operand<"In", true, true> {
+  let isFactors = true;
+}
 
 // The kernel overwrites all of the operand, whatever it held. It shares no
 // memory with an input.
 def Out : Operand<"Out">;
+def OptionalVariadicOut : Operand<"Out", true, true>;
 // The same, but the operand may use exactly the memory of one of these inputs
 // if their sizes are equal: the kernel reads each element before it writes it.
 class OutOrSameAs<list<string> inputs> : Operand<"Out", false, false, inputs>;

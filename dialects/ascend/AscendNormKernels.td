@@ -59,10 +59,12 @@ def LayerNorm : Kernel<"aclnnLayerNorm", "makeLayerNorm"> {
 def LayerNormBackward : Kernel<"aclnnLayerNormBackward",
                                "makeLayerNormBackward"> {
   let summary = "gradients of aclnnLayerNorm";
-  let parts = "+*K, *K, *, *, K -> *K, K, K";
-  let description = "aclnn's also has the bias, whose values it does not read.";
+  let parts = "+*K, *K, *, *, K -> *K, K";
+  let description = [{aclnn's also has the bias, whose values it does not read.
+    `gradFactors` are aclnn's gradWeight and gradBias, or none: its `outputMask`
+    then has neither.}];
   let inputs = (ins In:$gradOut, In:$input, In:$mean, In:$rstd, In:$weight);
-  let outputs = (outs Out:$gradInput, Out:$gradWeight, Out:$gradBias);
+  let outputs = (outs Out:$gradInput, OptionalVariadicOut:$gradFactors);
   let kind = "norm_grad";
   let workspace = "getLayerNormBackwardWorkspace(spec)";
   let measures = [Measure<"rows", "getRows(spec.inputs[1])">,

@@ -40,7 +40,7 @@ def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
   let description = [{Of a list of one tensor, in fp32; aclnn's scalar is 2.
     `factors`, ours, are numbers that each element is multiplied by first, by one
     after the other, each product rounded to the type of x.}];
-  let inputs = (ins In:$x, OptionalVariadicIn:$factors);
+  let inputs = (ins In:$x, FactorsIn:$factors);
   let outputs = (outs Out:$out);
   let kind = "reduction";
   let flops = "2 * spec.inputs[0].getNumElements()";
@@ -101,7 +101,7 @@ def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
     given and not 0 nothing changes. `factors`, ours, are those of
     aclnnForeachNorm, for `grad`. No amsgrad, no maximize.}];
   let inputs = (ins In:$grad, In:$step, In:$lr, OptionalIn:$overflow,
-                    OptionalVariadicIn:$factors);
+                    FactorsIn:$factors);
   let outputs = (outs Updated:$var, Updated:$m, Updated:$v);
   let attributes = (attrs Double:$beta1, Double:$beta2, Double:$eps,
                           Double:$weight_decay, OptionalBool:$bias_correction,
@@ -118,7 +118,7 @@ def Momentum : Kernel<"mfMomentum", "makeMomentum"> {
     `nesterov`, else m, rounded to its type. `factors` are those of
     aclnnForeachNorm, for `grad`. Where `overflow` is not 0 m stays and the
     direction is 0.}];
-  let inputs = (ins In:$grad, In:$overflow, OptionalVariadicIn:$factors);
+  let inputs = (ins In:$grad, In:$overflow, FactorsIn:$factors);
   let outputs = (outs Updated:$m, Out:$direction);
   let attributes = (attrs Double:$momentum, Bool:$nesterov);
   let kind = "optimizer";
@@ -128,7 +128,7 @@ def TakeGradient : Kernel<"mfTakeGradient", "makeTakeGradient"> {
   let summary = "a gradient in fp32";
   let parts = "*, . -> *";
   let description = "`factors` are those of aclnnForeachNorm.";
-  let inputs = (ins In:$grad, OptionalVariadicIn:$factors);
+  let inputs = (ins In:$grad, FactorsIn:$factors);
   let outputs = (outs Out:$out);
   let kind = "elementwise";
 }

@@ -170,14 +170,24 @@ LogicalResult LayerNormOp::verify() {
 void LayerNormOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
                                 ArrayRef<bool> needed,
                                 MutableArrayRef<Value> operandGradients) {
-  Type weight = getWeight().getType();
-  auto gradient = LayerNormGradOp::create(
-      builder, getLoc(), TypeRange{getInput().getType(), weight, weight},
-      ValueRange{resultGradients.front(), getInput(), getMean(), getRstd(),
-                 getWeight()});
-  operandGradients[0] = gradient.getInputGradient();
-  operandGradients[1] = gradient.getWeightGradient();
-  operandGradients[2] = gradient.getBiasGradient();
+  SmallVector<Type> types = {getInput().getType()};
+  if (needed[1] || needed[2])
+    types.append(2, getWeight().getType());
+  auto gradient =
+      LayerNormGradOp::create(builder, getLoc(), types,
+                              ValueRange{resultGradients.front(), getInput(),
+                                         getMean(), getRstd(), getWeight()});
+  llvm::copy(gradient.getResults(), operandGradients.begin());
+}
+
+LogicalResult LayerNormGradOp::verify() {
+  TypeRange types = getFactorGradients().getTypes();
+  if (types.empty() || (types.size() == 2 && llvm::all_equal(types) &&
+                        types.front() == getWeight().getType()))
+    return success();
+  return emitOpError(
+             "expected no gradients of weight and bias, or two of type ")
+         << getWeight().getType() << ", but got " << types;
 }
 
 void SoftmaxOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,

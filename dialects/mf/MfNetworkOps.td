@@ -87,11 +87,20 @@ def Mf_LayerNormGradOp : Mf_ComputeOp<"layer_norm_grad",
     (ins Mf_FloatTensor:$output_gradient, Mf_FloatTensor:$input,
          Mf_FloatTensor:$mean, Mf_FloatTensor:$rstd, Mf_FloatTensor:$weight),
     (ins),
-    (outs Mf_FloatTensor:$input_gradient, Mf_FloatTensor:$weight_gradient,
-          Mf_FloatTensor:$bias_gradient),
-    [AllTypesMatch<["output_gradient", "input", "input_gradient"]>,
-     AllTypesMatch<["weight", "weight_gradient", "bias_gradient"]>]> {
+    (outs Mf_FloatTensor:$input_gradient,
+          Variadic<Mf_FloatTensor>:$factor_gradients),
+    [AllTypesMatch<["output_gradient", "input", "input_gradient"]>]> {
   let summary = "gradients of mf.layer_norm";
+  let description = [{
+    Those of weight and bias are not there if neither is trained.
+
+    ```mlir
+    %dx, %dweight, %dbias = mf.layer_norm_grad %dy, %x, %mean, %rstd, %weight
+        : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2xf32>, tensor<2xf32>,
+           tensor<8xf32>) -> (tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32>)
+    ```
+  }];
+  let hasVerifier = 1;
 }
 
 def Mf_SoftmaxOp : Mf_ComputeOp<"softmax", "aclnnSoftmax",

@@ -191,13 +191,20 @@ Error FrameVerifier::runBehind(Parts parts, bool isBackward) {
 // Statics
 //===----------------------------------------------------------------------===//
 
+void FrameVerifier::addResults(llvm::ArrayRef<CertifiedResult> list,
+                               Kept kept) {
+  for (const CertifiedResult &result : list)
+    results.try_emplace(result.name, Results{kept, {}})
+        .first->second.terms.push_back(result.term);
+}
+
 /// A gradient is a sum from zero on, or what is written last where only one
 /// task writes it. The largest value is one of those from zero on.
 Error FrameVerifier::checkGradient(const Static &buffer, Term before,
-                                   Term after, llvm::ArrayRef<Term> terms,
-                                   Kept kept) {
+                                   Term after, const Results &expected) {
+  const Kept kept = expected.kept;
   Term sum = before, last = 0;
-  for (const Term term : terms) {
+  for (const Term term : expected.terms) {
     sum = kept == Kept::Largest ? getLarger(sum, term, buffer.shape)
                                 : getSum(sum, term, buffer.shape, buffer.shape);
     last = term;
@@ -217,7 +224,9 @@ Error FrameVerifier::checkGradient(const Static &buffer, Term before,
                    "the routines of '" + layout.name +
                        "' do not compute the model's " + what +
                        ": expected the term " + describeTerm(last) +
-                       (keepsLast ? " in '" : " to be added to '") +
+                       (keepsLast               ? " in '"
+                        : kept == Kept::Largest ? " among the largest in '"
+                                                : " to be added to '") +
                        buffer.name + "', but found " + describe(after));
 }
 
@@ -229,22 +238,17 @@ Error FrameVerifier::checkStatic(uint32_t number, const BufferTerms &held) {
     return Error::success();
   const bool isGradient =
       buffer.role == Role::Gradient || buffer.role == Role::Accumulated;
-  for (auto [terms, kept] : {std::pair(&gradientTerms, Kept::Sum),
-                             std::pair(&recordTerms, Kept::Last),
-                             std::pair(&largestTerms, Kept::Largest)})
-    if (auto found = terms->find(buffer.of);
-        isGradient && found != terms->end()) {
-      given[buffer.of] = true;
-      return checkGradient(buffer, before, after, found->second, kept);
-    }
+  if (auto found = results.find(buffer.of);
+      isGradient && found != results.end()) {
+    given[buffer.of] = true;
+    return checkGradient(buffer, before, after, found->second);
+  }
   if (buffer.role == Role::Constant && !certificate.losses.empty()) {
     given[""] = true;
-    return checkGradient(buffer, before, after,
-                         llvm::map_to_vector(certificate.losses,
-                                             [](const CertifiedResult &loss) {
-                                               return loss.term;
-                                             }),
-                         Kept::Sum);
+    Results losses{Kept::Sum, {}};
+    for (const CertifiedResult &loss : certificate.losses)
+      losses.terms.push_back(loss.term);
+    return checkGradient(buffer, before, after, losses);
   }
   return makeError(layout.location, "the routines of '" + layout.name +
                                         "' write '" + buffer.name +

@@ -23,12 +23,9 @@ public:
         certificate(*layout.computes), events(events),
         equal(certificate.equal.begin(), certificate.equal.end()),
         chunk(program, statics, equal) {
-    for (const CertifiedResult &result : certificate.gradients)
-      gradientTerms[result.name].push_back(result.term);
-    for (const CertifiedResult &result : certificate.records)
-      recordTerms[result.name].push_back(result.term);
-    for (const CertifiedResult &result : certificate.largest)
-      largestTerms[result.name].push_back(result.term);
+    addResults(certificate.gradients, Kept::Sum);
+    addResults(certificate.records, Kept::Last);
+    addResults(certificate.largest, Kept::Largest);
   }
 
   llvm::Error verify();
@@ -49,8 +46,14 @@ private:
   llvm::Error checkStatic(uint32_t number, const BufferTerms &held);
   /// The rule by which the values of all micro-batches become one.
   enum class Kept { Sum, Last, Largest };
+  /// The terms of a parameter's gradient, record or largest values.
+  struct Results {
+    Kept kept;
+    llvm::SmallVector<Term, 1> terms;
+  };
+  void addResults(llvm::ArrayRef<CertifiedResult> list, Kept kept);
   llvm::Error checkGradient(const Static &buffer, Term before, Term after,
-                            llvm::ArrayRef<Term> terms, Kept kept);
+                            const Results &expected);
   llvm::Error checkGiven();
   TermRange getWhole(const FrameEvent &event, size_t number);
   llvm::Error makeError(uint32_t location, const llvm::Twine &message) const {
@@ -73,10 +76,8 @@ private:
   std::map<int64_t, uint32_t> gradients;
   /// Arguments that stand for values of the certificate.
   std::map<int64_t, BufferTerms> values;
-  /// The terms of the certificate's gradients, records and largest values, by
-  /// parameter.
-  using TermsByName = llvm::StringMap<llvm::SmallVector<Term, 1>>;
-  TermsByName gradientTerms, recordTerms, largestTerms;
+  /// The results of the certificate, by parameter.
+  llvm::StringMap<Results> results;
   /// Gradients and losses that were found, by name; losses have none.
   llvm::StringMap<bool> given;
 };

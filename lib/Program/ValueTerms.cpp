@@ -247,7 +247,7 @@ static bool runFactors(const KernelSpec &spec, const KernelSignature &signature,
                        llvm::ArrayRef<TermRange> inputs,
                        llvm::ArrayRef<TermRange> outputs,
                        const EqualTerms &equal) {
-  if (signature.inputs.empty() || signature.inputs.back().name != "factors")
+  if (signature.inputs.empty() || !signature.inputs.back().isFactors)
     return false;
   const size_t numPlain = signature.inputs.size() - 1;
   if (inputs.size() <= numPlain)

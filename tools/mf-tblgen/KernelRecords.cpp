@@ -118,6 +118,7 @@ std::vector<OperandRecord> KernelReader::readOperands(llvm::StringRef list) {
     operand.access = definition->getValueAsString("access");
     operand.isOptional = definition->getValueAsBit("isOptional");
     operand.isVariadic = definition->getValueAsBit("isVariadic");
+    operand.isFactors = definition->getValueAsBit("isFactors");
     if (isInput && operand.access != "In")
       fail("input '" + name +
            "' is written: what a kernel writes is an output alone");

@@ -15,6 +15,7 @@ struct OperandRecord {
   llvm::StringRef access;
   bool isOptional = false;
   bool isVariadic = false;
+  bool isFactors = false;
   /// The indices of the inputs with which the operand may share memory.
   std::vector<unsigned> sharedInputs;
 };

@@ -23,10 +23,10 @@ static void emitOperands(raw_ostream &os, const KernelRecord &kernel,
     uint32_t shared = 0;
     for (unsigned input : operand.sharedInputs)
       shared |= uint32_t{1} << input;
-    os << llvm::formatv("    {{\"{0}\", mf::Access::{1}, {2}, {3}, {4}u},\n",
-                        operand.name, operand.access,
-                        toText(operand.isOptional), toText(operand.isVariadic),
-                        shared);
+    os << llvm::formatv(
+        "    {{\"{0}\", mf::Access::{1}, {2}, {3}, {4}, {5}u},\n", operand.name,
+        operand.access, toText(operand.isOptional), toText(operand.isVariadic),
+        toText(operand.isFactors), shared);
   }
   os << "};\n";
 }

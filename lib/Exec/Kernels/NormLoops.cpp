@@ -108,6 +108,15 @@ void layerNormOfType(const void *xs, const float *weight, const float *bias,
 }
 
 template <typename T>
+void addBiasGradient(int64_t columns, const T *dy, float *biasGradient) {
+  mapVectors<float>(
+      columns,
+      [](FloatVector gradient, FloatVector sum)
+          HWY_ATTR { return hn::Add(sum, gradient); },
+      biasGradient, dy, biasGradient);
+}
+
+template <typename T>
 void layerNormBackwardOfType(const void *dys, const void *xs,
                              const float *means, const float *rstd,
                              const float *weight, void *dxs,
@@ -137,22 +146,34 @@ void layerNormBackwardOfType(const void *dys, const void *xs,
         JoinSums(), x, dy, weight);
     auto meanSlope = hn::Set(floats, sumOfLanes(slopes) / width);
     auto meanProduct = hn::Set(floats, sumOfLanes(products) / width);
-    mapVectors<float>(
-        columns,
-        [](FloatVector gradient, FloatVector sum)
-            HWY_ATTR { return hn::Add(sum, gradient); },
-        biasGradient, dy, biasGradient);
-    mapVectorsToTwo<T>(
-        columns,
-        [&](FloatVector value, FloatVector gradient, FloatVector factor,
-            FloatVector sum) HWY_ATTR {
-          auto normal = hn::Mul(hn::Sub(value, mean), scale);
-          auto g = hn::Sub(hn::Mul(gradient, factor), meanSlope);
-          return TwoResults{
-              hn::Mul(scale, hn::NegMulAdd(normal, meanProduct, g)),
-              hn::Add(sum, hn::Mul(gradient, normal))};
-        },
-        dx, weightGradient, x, dy, weight, weightGradient);
+    auto getInputGradient = [&](FloatVector normal, FloatVector gradient,
+                                FloatVector factor) HWY_ATTR {
+      auto g = hn::Sub(hn::Mul(gradient, factor), meanSlope);
+      return hn::Mul(scale, hn::NegMulAdd(normal, meanProduct, g));
+    };
+    auto normalize = [&](FloatVector value) HWY_ATTR {
+      return hn::Mul(hn::Sub(value, mean), scale);
+    };
+    if (weightGradient) {
+      addBiasGradient(columns, dy, biasGradient);
+      mapVectorsToTwo<T>(
+          columns,
+          [&](FloatVector value, FloatVector gradient, FloatVector factor,
+              FloatVector sum) HWY_ATTR {
+            auto normal = normalize(value);
+            return TwoResults{getInputGradient(normal, gradient, factor),
+                              hn::Add(sum, hn::Mul(gradient, normal))};
+          },
+          dx, weightGradient, x, dy, weight, weightGradient);
+    } else {
+      mapVectors<T>(
+          columns,
+          [&](FloatVector value, FloatVector gradient, FloatVector factor)
+              HWY_ATTR {
+                return getInputGradient(normalize(value), gradient, factor);
+              },
+          dx, x, dy, weight);
+    }
     dy += columns;
     x += columns;
     dx += columns;

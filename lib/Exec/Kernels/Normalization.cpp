@@ -134,8 +134,9 @@ private:
 /// gamma is.
 class LayerNormBackwardKernel : public Kernel {
 public:
-  explicit LayerNormBackwardKernel(const NormShape &shape)
-      : shape(shape), blocks(shape.rows, getRmsNormGradBlockRows(shape.rows)) {}
+  LayerNormBackwardKernel(const NormShape &shape, bool hasFactorGradients)
+      : shape(shape), blocks(shape.rows, getRmsNormGradBlockRows(shape.rows)),
+        hasFactorGradients(hasFactorGradients) {}
 
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const int64_t columns = shape.columns;
@@ -146,7 +147,8 @@ public:
     float *biasSums = weightSums + blocks.count * columns;
     const float *mean = static_cast<const float *>(operands.inputs[2]);
     const float *rstd = static_cast<const float *>(operands.inputs[3]);
-    std::memset(weightSums, 0, 2 * blocks.count * columns * sizeof(float));
+    if (hasFactorGradients)
+      std::memset(weightSums, 0, 2 * blocks.count * columns * sizeof(float));
     pool.parallelFor(blocks.count, [&](int64_t block) {
       auto [begin, size] = blocks[block];
       int64_t offset = begin * columns;
@@ -154,9 +156,12 @@ public:
           shape.type, at(operands.inputs[0], shape.type, offset),
           at(operands.inputs[1], shape.type, offset), mean + begin,
           rstd + begin, weight, at(operands.outputs[0], shape.type, offset),
-          weightSums + block * columns, biasSums + block * columns, size,
+          hasFactorGradients ? weightSums + block * columns : nullptr,
+          hasFactorGradients ? biasSums + block * columns : nullptr, size,
           columns);
     });
+    if (!hasFactorGradients)
+      return;
     storeSum(shape, weightSums, blocks.count, operands.outputs[1]);
     storeSum(shape, biasSums, blocks.count, operands.outputs[2]);
   }
@@ -164,6 +169,7 @@ public:
 private:
   NormShape shape;
   Tiles blocks;
+  bool hasFactorGradients;
 };
 
 TensorShape dropLastDimension(const TensorShape &shape, DType type) {
@@ -252,13 +258,14 @@ KernelOrError makeLayerNormBackward(const KernelSpec &spec) {
         checker.requireInput(index, dropLastDimension(x, DType::F32));
     requireGamma(checker, spec, 4, x);
     checker.requireOutput(0, x);
-    checker.requireOutput(1, spec.inputs[4]);
-    checker.requireOutput(2, spec.inputs[4]);
+    if (spec.outputs.size() > 1)
+      for (size_t index : {1, 2})
+        checker.requireOutput(index, spec.inputs[4]);
   }
   if (llvm::Error error = checker.takeError())
     return error;
   return std::make_unique<LayerNormBackwardKernel>(
-      NormShape(spec.inputs[1], spec.inputs[4]));
+      NormShape(spec.inputs[1], spec.inputs[4]), spec.outputs.size() > 1);
 }
 
 } // namespace mf

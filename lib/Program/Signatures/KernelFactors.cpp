@@ -7,7 +7,7 @@ namespace mf {
 std::vector<KernelSpec> getProductsOfFactors(const KernelSignature &signature,
                                              const KernelSpec &spec) {
   std::vector<KernelSpec> products;
-  if (signature.inputs.empty() || signature.inputs.back().name != "factors" ||
+  if (signature.inputs.empty() || !signature.inputs.back().isFactors ||
       signature.outputs.front().access != Access::Updated)
     return products;
   for (size_t i = signature.inputs.size() - 1; i < spec.inputs.size(); ++i)

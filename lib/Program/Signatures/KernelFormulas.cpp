@@ -205,7 +205,8 @@ int64_t getLayerNormWorkspace(const KernelSpec &spec) {
 }
 
 int64_t getLayerNormBackwardWorkspace(const KernelSpec &spec) {
-  return getNormGradBytes(spec.inputs[1], spec.inputs[4], /*sums=*/2);
+  return getNormGradBytes(spec.inputs[1], spec.inputs[4],
+                          static_cast<int64_t>(spec.outputs.size()) - 1);
 }
 
 int64_t getNormWorkspace(const KernelSpec &spec) {

@@ -84,9 +84,9 @@ int64_t getRmsNormWorkspace(const KernelSpec &spec);
 int64_t getRmsNormGradWorkspace(const KernelSpec &spec);
 /// Returns the bytes of weight and bias in fp32, if they have another type.
 int64_t getLayerNormWorkspace(const KernelSpec &spec);
-/// Returns the bytes of the weight in fp32, if it has another type, and of a
-/// sum of gradients of the weight and one of those of the bias for each block
-/// of rows.
+/// Returns the bytes of the weight in fp32, if it has another type, and, if
+/// their gradients are outputs, of a sum of gradients of the weight and one of
+/// those of the bias for each block of rows.
 int64_t getLayerNormBackwardWorkspace(const KernelSpec &spec);
 /// Returns the bytes of a sum for each block of elements.
 int64_t getNormWorkspace(const KernelSpec &spec);

@@ -1,6 +1,14 @@
 // RUN: mf-opt -allow-unregistered-dialect -verify-diagnostics -split-input-file %s
 
 %a = "test.value"() : () -> tensor<8x16xf32>
+%b = "test.value"() : () -> tensor<8xf32>
+%c = "test.value"() : () -> tensor<16xf32>
+// expected-error @below {{expected no gradients of weight and bias, or two of type 'tensor<16xf32>', but got 'tensor<16xf32>'}}
+%d, %e = mf.layer_norm_grad %a, %a, %b, %b, %c : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8xf32>, tensor<8xf32>, tensor<16xf32>) -> (tensor<8x16xf32>, tensor<16xf32>)
+
+// -----
+
+%a = "test.value"() : () -> tensor<8x16xf32>
 %b = "test.value"() : () -> tensor<16x8xbf16>
 // expected-error @below {{expected matrices of one element type, but got 'tensor<8x16xf32>' and 'tensor<16x8xbf16>'}}
 %c = mf.matmul %a, %b : (tensor<8x16xf32>, tensor<16x8xbf16>) -> tensor<8x8xf32>

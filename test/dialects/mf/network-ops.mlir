@@ -23,6 +23,8 @@
 %layer_norm, %mean, %root = mf.layer_norm %x, %gamma, %gamma {eps = 1.0e-5 : f64} : (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<2x8x16xf32>, tensor<2x8xf32>, tensor<2x8xf32>)
 // CHECK: mf.layer_norm_grad
 %dx2, %dweight, %dbias = mf.layer_norm_grad %norm, %x, %mean, %root, %gamma : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<16xf32>) -> (tensor<2x8x16xf32>, tensor<16xf32>, tensor<16xf32>)
+// CHECK: mf.layer_norm_grad {{.*}} -> tensor<2x8x16xf32>
+%dx3 = mf.layer_norm_grad %norm, %x, %mean, %root, %gamma : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<16xf32>) -> tensor<2x8x16xf32>
 // The example of mf.layer_norm's description.
 %rows = "test.value"() : () -> tensor<2x8xf32>
 %weight1 = "test.value"() : () -> tensor<8xf32>

@@ -195,8 +195,8 @@ mf.model @gradient_of_rms_norm_uses_its_reciprocal_root attributes {micro_batch_
 // CHECK-NEXT: %[[GELU:.*]] = mf.gelu %[[RESULT]] {name = "layer.gelu"}
 // CHECK-NEXT: %[[CUT:.*]] = mf.cut %[[GELU]] : tensor<2x4xf32>
 // CHECK-NEXT: %[[DY:.*]] = mf.gelu_grad %[[CUT]], %[[RESULT]] {name = "layer.gelu.grad"}
-// CHECK-NEXT: %[[DX:.*]], %[[DWEIGHT:.*]], %[[DBIAS:.*]] = mf.layer_norm_grad %[[DY]], %[[X]], %[[MEAN]], %[[RSTD]], %[[WEIGHT]] {name = "layer.layer_norm.grad"}
-// CHECK-NEXT: mf.return %[[DX]], %[[DWEIGHT]], %[[DBIAS]] : tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>
+// CHECK-NEXT: %[[DX:.*]], %[[FACTORS:.*]]:2 = mf.layer_norm_grad %[[DY]], %[[X]], %[[MEAN]], %[[RSTD]], %[[WEIGHT]] {name = "layer.layer_norm.grad"}
+// CHECK-NEXT: mf.return %[[DX]], %[[FACTORS]]#0, %[[FACTORS]]#1 : tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>
 mf.model @gradient_of_layer_norm_uses_its_statistics attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
   mf.param @weight : tensor<4xf32> init <ones>
   mf.param @bias : tensor<4xf32> init <zeros>
@@ -207,6 +207,19 @@ mf.model @gradient_of_layer_norm_uses_its_statistics attributes {micro_batch_siz
     %n, %mean, %rstd = mf.layer_norm %x, %weight, %bias {name = "layer_norm", eps = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>, tensor<2xf32>)
     %y = mf.gelu %n {name = "gelu"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
     mf.return %y : tensor<2x4xf32>
+  }
+}
+
+// Of frozen factors no gradients are made.
+// CHECK-LABEL: mf.model @gradient_of_a_frozen_layer_norm
+// CHECK: mf.layer_norm_grad {{.*}}name = "layer.layer_norm.grad"} : (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2xf32>, tensor<2xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+mf.model @gradient_of_a_frozen_layer_norm attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @weight : tensor<4xf32> init <ones> {frozen}
+  mf.layer @layer body (%x: tensor<2x4xf32>) -> tensor<2x4xf32>
+      attributes {placement = #mf.placement<stage = 1, chunk = 0>} {
+    %weight = mf.get_param @weight : tensor<4xf32>
+    %n, %mean, %rstd = mf.layer_norm %x, %weight, %weight {name = "layer_norm", eps = 1.0e-5 : f64} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x4xf32>, tensor<2xf32>, tensor<2xf32>)
+    mf.return %n : tensor<2x4xf32>
   }
 }
 

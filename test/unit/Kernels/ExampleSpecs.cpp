@@ -205,6 +205,8 @@ void addRows(std::vector<KernelSpec> &specs) {
                      {x, x, rows, rows, gamma},
                      {x, gamma, gamma},
                      {}});
+    specs.push_back(
+        {"aclnnLayerNormBackward", {x, x, rows, rows, gamma}, {x}, {}});
   }
   const TensorShape x = narrow({30, 18}), half = narrow({30, 9});
   specs.push_back({"aclnnSoftmax", {x}, {x}, {}});

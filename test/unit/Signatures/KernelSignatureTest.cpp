@@ -311,6 +311,10 @@ TEST(KernelSignatureTest, WorkspacesFollowFromShapes) {
                        {x, factors, factors},
                        {}}),
             32 + 2 * 9 * 32);
+  EXPECT_EQ(
+      workspace(
+          {"aclnnLayerNormBackward", {x, x, rows, rows, factors}, {x}, {}}),
+      32);
   EXPECT_EQ(workspace({"aclnnForeachNorm", {shape({65537})}, {shape({})}, {}}),
             8);
 }

@@ -74,6 +74,8 @@ struct OperandSignature {
   /// The operand stands for any number of operands, at least one unless it is
   /// optional too. Only the last operand can be variadic.
   bool isVariadic;
+  /// The first input is multiplied by these before it is read.
+  bool isFactors;
   /// For an output: bit i is set if the output may use exactly the memory of
   /// input i, from the first byte to the last. All other memory must be
   /// disjoint. All operands of a variadic input share its bit.
