@@ -60,11 +60,10 @@ bool ChunkChoices::mayBecomeForbidden(int64_t forbiddenGroup,
 
 bool ChunkChoices::isNoWorse(const TickCosts &one,
                              const TickCosts &other) const {
-  if (one.activation > other.activation || one.transient > other.transient)
+  if (one.activation > other.activation || one.recomputed > other.recomputed ||
+      one.transient > other.transient)
     return false;
-  return aim == Aim::Memory ||
-         (one.times[0] <= other.times[0] && one.times[1] <= other.times[1] &&
-          one.times[2] <= other.times[2]);
+  return aim == Aim::Memory || one.isNoLonger(other);
 }
 
 /// Returns whether one part may replace the other, whatever layers follow.
@@ -85,7 +84,7 @@ bool ChunkChoices::isBetter(const Part &one, const Part &other) const {
     return costs.copyOut - costs.times[0];
   };
   auto getIn = [](const TickCosts &costs) {
-    return costs.copyIn - costs.times[1] - costs.times[2];
+    return costs.copyIn - costs.getBackward();
   };
   return getOut(one.costs) <= getOut(other.costs) &&
          getIn(one.costs) <= getIn(other.costs);
@@ -99,6 +98,8 @@ static bool isOrdered(const Choice &one, const Choice &other) {
     return one.costs.times < other.costs.times;
   if (one.costs.activation != other.costs.activation)
     return one.costs.activation < other.costs.activation;
+  if (one.costs.recomputed != other.costs.recomputed)
+    return one.costs.recomputed < other.costs.recomputed;
   if (one.costs.transient != other.costs.transient)
     return one.costs.transient < other.costs.transient;
   return one.plan.counts > other.plan.counts;
@@ -119,19 +120,19 @@ static void keepBest(std::vector<Choice> &choices, Better isBetter) {
   choices = std::move(best);
 }
 
-/// If parts differ only in backward and activations, removes the parts that
-/// another one dominates. Takes no longer than sorting.
+/// If parts differ only in activations and in the task that recomputes, removes
+/// the parts that another one dominates. Takes no longer than sorting.
 void ChunkChoices::dropWorse(int64_t forbiddenGroup,
                              std::vector<Part> &made) const {
-  using Key = std::vector<int64_t>;
+  using Key = llvm::SmallVector<int64_t, 12>;
+  const size_t varying =
+      problem.hasRecomputeTasks() ? problem.getNumPhases() - 1 : 1;
   auto getKey = [&](const Part &part) {
-    Key key = {part.costs.times[0],
-               part.costs.times[2],
-               part.costs.transient,
-               part.costs.copyOut,
-               part.costs.copyIn,
-               static_cast<int64_t>(part.exclusive),
-               isOrderKept ? static_cast<int64_t>(part.lastTreatment) : 0};
+    Key key(part.costs.times.begin(), part.costs.times.end());
+    key[varying] = 0;
+    key.append({part.costs.recomputed, part.costs.transient, part.costs.copyOut,
+                part.costs.copyIn, static_cast<int64_t>(part.exclusive),
+                isOrderKept ? static_cast<int64_t>(part.lastTreatment) : 0});
     for (auto [treatment, fixed] :
          llvm::enumerate(problem.get().fixedTreatments))
       if (!fixed.empty())
@@ -222,8 +223,7 @@ bool ChunkChoices::isAllowed(int64_t chunk, const Part &part) const {
       return false;
   TickCosts costs = problem.getExtra(chunk);
   costs.add(part.costs);
-  return costs.copyOut <= costs.times[0] &&
-         costs.copyIn <= costs.times[1] + costs.times[2];
+  return costs.copyOut <= costs.times[0] && costs.copyIn <= costs.getBackward();
 }
 
 const std::vector<ChunkChoice> &

@@ -18,7 +18,7 @@ std::vector<int64_t> getLayers(const ChunkPlan &plan) {
 }
 
 int64_t getTime(const TickCosts &costs) {
-  return costs.times[0] + costs.times[1] + costs.times[2];
+  return costs.times[0] + costs.getBackward();
 }
 
 class Explainer {

@@ -9,15 +9,6 @@ using schedule::Phase;
 
 namespace {
 
-/// Returns the phases of a chunk's tasks, by their numbers in a TickProblem.
-Phase getPhase(const TickProblem &problem, int64_t number) {
-  if (problem.getNumPhases() == 2)
-    return number == 0 ? Phase::Forward : Phase::Backward;
-  constexpr std::array<Phase, 3> phases = {Phase::Forward, Phase::InputGradient,
-                                           Phase::WeightGradient};
-  return phases[number];
-}
-
 /// Returns the path. Consecutive tasks on a stage are merged by chunk and
 /// phase.
 std::vector<MakespanStep> summarize(const TickProblem &problem,
@@ -31,14 +22,16 @@ std::vector<MakespanStep> summarize(const TickProblem &problem,
       begin = steps.size();
     stage = task.stage;
     bool isUpdate = task.duration == problem.getUpdate(stage);
-    if (isUpdate && durations[task.duration] == 0)
-      continue;
     MakespanStep step;
     step.chunk = -1;
     if (!isUpdate) {
       step.chunk = task.duration / problem.getNumPhases();
-      step.phase = getPhase(problem, task.duration % problem.getNumPhases());
+      step.phase = problem.getPhases()[task.duration % problem.getNumPhases()];
     }
+    // Where nothing is to do there is no such task.
+    if ((isUpdate || step.phase == Phase::Recompute) &&
+        durations[task.duration] == 0)
+      continue;
     auto isSame = [&](const MakespanStep &other) {
       return other.chunk == step.chunk && other.phase == step.phase;
     };
@@ -71,32 +64,32 @@ std::vector<double> getPeaks(const TickProblem &ticks,
   return peaks;
 }
 
-int64_t getNumber(Phase phase) {
-  return phase == Phase::Forward ? 0 : phase == Phase::WeightGradient ? 2 : 1;
-}
-
-/// Returns what the tasks of a stage's slots hide of one another.
-int64_t getHidden(const TickProblem &problem, int64_t stage,
-                  llvm::ArrayRef<int64_t> durations) {
+/// Returns the time of a stage's tasks, without what those of a slot hide of
+/// one another.
+int64_t getBusy(const TickProblem &problem, int64_t stage,
+                llvm::ArrayRef<int64_t> durations) {
   const schedule::Schedule &schedule = problem.get().schedule;
   const std::vector<schedule::Task> &tasks = schedule.stages[stage];
   auto getTime = [&](int64_t position) {
     const schedule::Task &task = tasks[position];
-    return durations[problem.getDuration(task.chunk, getNumber(task.phase))];
+    const auto number = llvm::find(problem.getPhases(), task.phase) -
+                        problem.getPhases().begin();
+    return durations[problem.getDuration(task.chunk, number)];
   };
   const auto numTasks = static_cast<int64_t>(tasks.size());
-  int64_t hidden = 0;
+  int64_t busy = 0;
   for (int64_t begin = 0; begin < numTasks;) {
     const int64_t end = schedule.getSlotEnd(stage, begin);
     int64_t rest = 0;
     for (int64_t position = begin + 1; position < end; ++position)
       rest += getTime(position);
-    hidden += std::min(getTime(begin), rest) *
-              (TickProblem::slotParts - problem.getShown()) /
-              TickProblem::slotParts;
+    busy += getTime(begin) + rest -
+            std::min(getTime(begin), rest) *
+                (TickProblem::slotParts - problem.getShown()) /
+                TickProblem::slotParts;
     begin = end;
   }
-  return hidden;
+  return busy;
 }
 
 } // namespace
@@ -114,20 +107,16 @@ Evaluation evaluate(const Problem &problem, const Plan &plan) {
 
   Evaluation evaluation;
   evaluation.time = ticks.getTime(graph.getMakespan(durations));
-  const int64_t runs = problem.schedule.pipeline.microBatches;
   const int64_t pieces = problem.schedule.pipeline.pieces;
   for (const TickCosts &ofChunk : costs) {
     evaluation.forward.push_back(ticks.getTime(pieces * ofChunk.times[0]));
     evaluation.backward.push_back(
-        ticks.getTime(pieces * (ofChunk.times[1] + ofChunk.times[2])));
+        ticks.getTime(pieces * ofChunk.getBackward()));
   }
   evaluation.peaks = getPeaks(ticks, costs);
   for (int64_t stage = 0; stage < ticks.getNumStages(); ++stage) {
-    int64_t busy =
-        durations[ticks.getUpdate(stage)] - getHidden(ticks, stage, durations);
-    for (int32_t chunk : ticks.getChunks(stage))
-      for (int64_t time : costs[chunk].times)
-        busy += runs * pieces * time;
+    const int64_t busy =
+        durations[ticks.getUpdate(stage)] + getBusy(ticks, stage, durations);
     evaluation.busy.push_back(ticks.getTime(busy));
   }
   evaluation.criticalPath =

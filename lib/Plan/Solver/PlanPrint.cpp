@@ -70,7 +70,7 @@ std::vector<Visit> getVisits(const Pipeline &pipeline,
 
 std::string getTaskName(schedule::Phase phase) {
   constexpr std::array names = {"forward", "backward", "input gradient",
-                                "weight gradient"};
+                                "weight gradient", "recompute"};
   return names[static_cast<size_t>(phase)];
 }
 

@@ -283,10 +283,14 @@ double Verifier::getPeak(int64_t stage) const {
       schedule.pipeline.getChunksOfStages()[stage];
   double standing = problem.stages[stage].constant + getTransient(ofStage);
   std::vector<double> activation(chunks.size(), 0);
+  std::vector<double> recomputed(chunks.size(), 0);
   for (int32_t chunk : ofStage) {
     activation[chunk] = add(chunk, &Treatment::activationMemory,
                             &ChunkExtra::activationMemory) /
                         static_cast<double>(schedule.pipeline.pieces);
+    if (!schedule.pipeline.recomputed.empty())
+      recomputed[chunk] = add(chunk, &Treatment::recomputedMemory, nullptr) /
+                          static_cast<double>(schedule.pipeline.pieces);
     for (auto [kind, counts] :
          llvm::zip_equal(problem.kinds, chunks[chunk].counts))
       for (int64_t count : counts)
@@ -299,17 +303,23 @@ double Verifier::getPeak(int64_t stage) const {
   const Phase last =
       schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
   // Counts and not a running sum, in which roundings would add up.
-  std::vector<int64_t> held(chunks.size(), 0);
+  std::vector<int64_t> held(chunks.size(), 0), heldRecomputed = held;
   double most = 0;
   for (const Task &task : schedule.stages[stage]) {
-    if (task.phase == last)
+    if (task.phase == last) {
       --held[task.chunk];
-    if (task.phase != Phase::Forward)
-      continue;
-    ++held[task.chunk];
+      --heldRecomputed[task.chunk];
+    }
+    if (task.phase == Phase::Forward)
+      ++held[task.chunk];
+    if (task.phase == (schedule.pipeline.recomputes(task.chunk, task.microBatch)
+                           ? Phase::Recompute
+                           : Phase::Forward))
+      ++heldRecomputed[task.chunk];
     double sum = 0;
     for (int32_t chunk : ofStage)
-      sum += static_cast<double>(held[chunk]) * activation[chunk];
+      sum += static_cast<double>(held[chunk]) * activation[chunk] +
+             static_cast<double>(heldRecomputed[chunk]) * recomputed[chunk];
     most = std::max(most, sum);
   }
   return standing + most;

@@ -54,14 +54,14 @@ Error checkCosts(llvm::ArrayRef<NamedCost> costs, const Twine &owner) {
   return Error::success();
 }
 
-Error checkWeightGradient(double weightGradient, double backward,
-                          const Twine &owner) {
-  if (weightGradient <= backward)
+Error checkPart(const char *name, double part, double backward,
+                const Twine &owner) {
+  if (part <= backward)
     return Error::success();
-  return createStringError(
-      "weight gradient of " + owner + " takes " +
-      mf::formatAmount(weightGradient) + ", expected at most the " +
-      mf::formatAmount(backward) + " of the backward that it is a part of");
+  return createStringError(Twine(name) + " of " + owner + " takes " +
+                           mf::formatAmount(part) + ", expected at most the " +
+                           mf::formatAmount(backward) +
+                           " of the backward that it is a part of");
 }
 
 Error checkTreatment(const Treatment &treatment, const Twine &owner) {
@@ -69,14 +69,20 @@ Error checkTreatment(const Treatment &treatment, const Twine &owner) {
           checkCosts({{"forward", treatment.forward},
                       {"backward", treatment.backward},
                       {"weight gradient", treatment.weightGradient},
+                      {"recompute", treatment.recompute},
                       {"activation memory", treatment.activationMemory},
+                      {"recomputed memory", treatment.recomputedMemory},
                       {"transient memory", treatment.transientMemory},
                       {"copy out", treatment.copyOut},
                       {"copy in", treatment.copyIn}},
                      owner))
     return error;
-  return checkWeightGradient(treatment.weightGradient, treatment.backward,
-                             owner);
+  if (Error error = checkPart("weight gradient", treatment.weightGradient,
+                              treatment.backward, owner))
+    return error;
+  return checkPart("recompute with the weight gradient",
+                   treatment.recompute + treatment.weightGradient,
+                   treatment.backward, owner);
 }
 
 Error checkKind(const LayerKind &kind, const LayerKind &first) {
@@ -118,7 +124,8 @@ Error checkExtra(const ChunkExtra &extra, int64_t chunks) {
                                 {"update time", extra.updateTime}},
                                owner))
     return error;
-  return checkWeightGradient(extra.weightGradient, extra.backward, owner);
+  return checkPart("weight gradient", extra.weightGradient, extra.backward,
+                   owner);
 }
 
 Error checkStages(const Problem &problem) {

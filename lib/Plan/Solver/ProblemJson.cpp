@@ -59,8 +59,12 @@ bool readSchedule(JsonObject &top, schedule::Schedule &schedule,
                                   Twine(mostTasks) + ", expected fewer");
     return false;
   }
-  Expected<schedule::Schedule> built = buildSchedule(
-      *policy, policy->place(stages, chunks, microBatches, pieces));
+  schedule::Pipeline pipeline =
+      policy->place(stages, chunks, microBatches, pieces);
+  const bool hasTasks = top.getFlag("recompute_tasks", false);
+  if (hasTasks || policy->separatesRecompute())
+    policy->chooseRecompute(pipeline);
+  Expected<schedule::Schedule> built = buildSchedule(*policy, pipeline);
   if (!built) {
     top.complain("schedule", toString(built.takeError()));
     return false;

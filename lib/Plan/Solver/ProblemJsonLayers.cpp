@@ -3,6 +3,7 @@
 #include "ProblemJsonParts.h"
 #include "ProblemLimits.h"
 #include "llvm/ADT/STLExtras.h"
+#include <algorithm>
 
 namespace mf::plan {
 
@@ -68,6 +69,7 @@ void LayerReader::readBackward(JsonObject &object, const Treatment &usual,
       "recompute_time",
       object.getProduct("recompute_ratio", ratio, usual.forward));
   treatment.backward = object.getNumber("backward", usual.backward + recompute);
+  treatment.recompute = object.getNumber("recompute_task", recompute);
   treatment.weightGradient =
       object.getNumber("weight_gradient", usual.weightGradient);
 }
@@ -83,6 +85,12 @@ Treatment LayerReader::readTreatment(const JsonPlace &place,
   readBackward(object, usual, treatment);
   treatment.activationMemory =
       object.getNumber("block_mem_act", usual.activationMemory);
+  // Recompute makes what is kept without the treatment.
+  treatment.recomputedMemory = object.getNumber(
+      "recomputed_mem",
+      treatment.recompute > 0
+          ? std::max(0.0, usual.activationMemory - treatment.activationMemory)
+          : 0);
   treatment.transientMemory =
       object.getNumber("transient_mem", usual.transientMemory);
   treatment.copyOut = object.getNumber("copy_out", 0);

@@ -14,7 +14,7 @@ namespace mf::plan {
 namespace {
 
 constexpr const char *phaseNames[] = {"forward", "backward", "input_gradient",
-                                      "weight_gradient"};
+                                      "weight_gradient", "recompute"};
 
 void writeTables(const Problem &problem, const Plan &plan, Object &object) {
   const schedule::Pipeline &pipeline = problem.schedule.pipeline;

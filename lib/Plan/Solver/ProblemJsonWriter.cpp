@@ -13,12 +13,17 @@ namespace mf::plan {
 
 namespace {
 
-Object writeTreatment(const Treatment &treatment, bool splits) {
+Object writeTreatment(const Treatment &treatment,
+                      const schedule::Schedule &schedule) {
   Object object{{"name", treatment.name},
                 {"forward", treatment.forward},
                 {"backward", treatment.backward},
                 {"block_mem_act", treatment.activationMemory}};
-  if (splits)
+  if (!schedule.pipeline.recomputed.empty()) {
+    object["recompute_task"] = treatment.recompute;
+    object["recomputed_mem"] = treatment.recomputedMemory;
+  }
+  if (schedule.splitsBackward)
     object["weight_gradient"] = treatment.weightGradient;
   if (treatment.transientMemory != 0)
     object["transient_mem"] = treatment.transientMemory;
@@ -29,10 +34,10 @@ Object writeTreatment(const Treatment &treatment, bool splits) {
   return object;
 }
 
-Object writeKind(const LayerKind &kind, bool splits) {
+Object writeKind(const LayerKind &kind, const schedule::Schedule &schedule) {
   Array treatments;
   for (const Treatment &treatment : kind.treatments)
-    treatments.push_back(writeTreatment(treatment, splits));
+    treatments.push_back(writeTreatment(treatment, schedule));
   return Object{{"name", kind.name},
                 {"count", kind.count},
                 {"forward", kind.treatments.front().forward},
@@ -62,6 +67,8 @@ void writeSchedule(const Problem &problem, Object &object) {
   object["micro_num"] = pipeline.microBatches;
   if (pipeline.pieces > 1)
     object["seq_split_num"] = pipeline.pieces;
+  if (!pipeline.recomputed.empty())
+    object["recompute_tasks"] = true;
   object["comm_time"] = problem.transferTime;
   if (!problem.schedule.pairs.empty())
     object["pair_hidden"] = problem.pairHidden;
@@ -71,7 +78,7 @@ void writeCosts(const Problem &problem, Object &object) {
   const bool splits = problem.schedule.splitsBackward;
   Array layers, extras, limits, constants;
   for (const LayerKind &kind : problem.kinds)
-    layers.push_back(writeKind(kind, splits));
+    layers.push_back(writeKind(kind, problem.schedule));
   for (const ChunkExtra &extra : problem.extras)
     extras.push_back(writeExtra(extra, splits));
   for (const StageMemory &stage : problem.stages) {

@@ -68,10 +68,16 @@ Splits findSplits(const TickProblem &problem, int64_t count) {
   return splits;
 }
 
-bool isNoLonger(const TickCosts &one, const TickCosts &other) {
-  return one.times[0] <= other.times[0] && one.times[1] <= other.times[1] &&
-         one.times[2] <= other.times[2];
-}
+/// The least memory of choices, each kind of memory by itself.
+struct LeastMemory {
+  int64_t activation = std::numeric_limits<int64_t>::max();
+  int64_t recomputed = activation;
+
+  void add(const TickCosts &costs) {
+    activation = std::min(activation, costs.activation);
+    recomputed = std::min(recomputed, costs.recomputed);
+  }
+};
 
 /// Enumerates the combinations of choices with given layers that fit.
 class Combiner {
@@ -97,7 +103,7 @@ private:
   llvm::ArrayRef<const std::vector<ChunkChoice> *> choices;
   /// For each position, the least value that chunks from there on add.
   std::vector<double> leastBound;
-  std::vector<int64_t> leastActivation;
+  std::vector<LeastMemory> leastMemory;
   std::vector<const ChunkChoice *> chosen;
   std::vector<Combination> combinations;
 };
@@ -109,18 +115,18 @@ Combiner::Combiner(const TickProblem &problem, int64_t stage,
       leastBound(choices.size() + 1, 0) {
   for (size_t position = choices.size(); position-- > 0;) {
     double least = std::numeric_limits<double>::infinity();
-    int64_t activation = std::numeric_limits<int64_t>::max();
+    LeastMemory memory;
     for (const ChunkChoice &choice : *choices[position]) {
       least =
           std::min(least, getBoundPart(problem, bound, position, choice.costs));
-      activation = std::min(activation, choice.costs.activation);
+      memory.add(choice.costs);
     }
     leastBound[position] = leastBound[position + 1] + least;
-    leastActivation.insert(leastActivation.begin(), activation);
+    leastMemory.insert(leastMemory.begin(), memory);
   }
 }
 
-/// Checks with the least activations of the chunks that are not chosen yet.
+/// Checks with the least memory of the chunks that are not chosen yet.
 bool Combiner::fits(size_t position) const {
   int64_t base = problem.getConstant(stage), transient = 0, most = 0;
   for (auto [index, ofChunk] : llvm::enumerate(choices)) {
@@ -128,12 +134,13 @@ bool Combiner::fits(size_t position) const {
     if (index < position)
       transient = std::max(transient, chosen[index]->costs.transient);
   }
-  for (llvm::ArrayRef<int64_t> held : problem.getInFlight(stage)) {
+  for (llvm::ArrayRef<HeldMemory> held : problem.getInFlight(stage)) {
     int64_t activations = 0;
     for (size_t index = 0; index < held.size(); ++index)
-      activations +=
-          held[index] * (index < position ? chosen[index]->costs.activation
-                                          : leastActivation[index]);
+      activations += index < position
+                         ? held[index].get(chosen[index]->costs)
+                         : held[index].get(leastMemory[index].activation,
+                                           leastMemory[index].recomputed);
     most = std::max(most, activations);
   }
   return base + most + transient <= problem.getLimit(stage);
@@ -179,7 +186,7 @@ void Combiner::addChunk(size_t position, double boundSoFar) {
   std::vector<const ChunkChoice *> added;
   for (const ChunkChoice &choice : *choices[position]) {
     if (isLast && llvm::any_of(added, [&](const ChunkChoice *other) {
-          return isNoLonger(other->costs, choice.costs);
+          return other->costs.isNoLonger(choice.costs);
         }))
       continue;
     size_t known = combinations.size();
@@ -240,21 +247,22 @@ void OptionMaker::addOptions(StageOptions &options, const OptionBound &bound,
 }
 
 /// Returns whether the first chunks of a stage fit with their least
-/// activations, and adds their least values to the bound.
+/// memory, and adds their least values to the bound.
 static bool canFit(const TickProblem &problem, int64_t stage,
                    llvm::ArrayRef<const std::vector<ChunkChoice> *> choices) {
   int64_t base = problem.getConstant(stage), most = 0;
-  std::vector<int64_t> least;
+  std::vector<LeastMemory> least;
   for (const std::vector<ChunkChoice> *ofChunk : choices) {
     base += ofChunk->front().costs.parameters;
-    int64_t &activation = least.emplace_back(ofChunk->front().costs.activation);
+    LeastMemory &memory = least.emplace_back();
     for (const ChunkChoice &choice : *ofChunk)
-      activation = std::min(activation, choice.costs.activation);
+      memory.add(choice.costs);
   }
-  for (llvm::ArrayRef<int64_t> held : problem.getInFlight(stage)) {
+  for (llvm::ArrayRef<HeldMemory> held : problem.getInFlight(stage)) {
     int64_t activations = 0;
     for (size_t index = 0; index < least.size(); ++index)
-      activations += held[index] * least[index];
+      activations +=
+          held[index].get(least[index].activation, least[index].recomputed);
     most = std::max(most, activations);
   }
   return base + most <= problem.getLimit(stage);

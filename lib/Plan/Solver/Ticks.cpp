@@ -1,11 +1,14 @@
 //===- Ticks.cpp - Problems in whole numbers ------------------------------===//
 
 #include "Ticks.h"
-#include "llvm/ADT/STLExtras.h"
+#include "mf/Pipeline/TaskGraph.h"
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace mf::plan {
+
+using schedule::Phase;
 
 /// Sums of that many ticks, times small factors, are exact in doubles, and
 /// rounding errors of bounds stay far below a tick.
@@ -16,6 +19,7 @@ void TickCosts::add(const TickCosts &other) {
   for (size_t phase = 0; phase < times.size(); ++phase)
     times[phase] += other.times[phase];
   activation += other.activation;
+  recomputed += other.recomputed;
   transient = std::max(transient, other.transient);
   parameters += other.parameters;
   copyOut += other.copyOut;
@@ -42,7 +46,8 @@ void TickProblem::setScales() {
     for (const Treatment &treatment : kind.treatments) {
       time = std::max({time, treatment.forward + treatment.backward,
                        treatment.copyOut, treatment.copyIn});
-      activation = std::max(activation, treatment.activationMemory);
+      activation = std::max(activation, treatment.activationMemory +
+                                            treatment.recomputedMemory);
       transient = std::max(transient, treatment.transientMemory);
     }
     layerTime += count * time;
@@ -91,8 +96,38 @@ int64_t TickProblem::getTicksBelow(double time) const {
   return ticks;
 }
 
+/// Returns the costs of the tasks and activations of a piece, which has its
+/// fraction of those of a micro-batch. Extras do not recompute.
+template <typename Cost>
+TickCosts TickProblem::convert(const Cost &cost) const {
+  const auto pieces = static_cast<double>(problem.schedule.pipeline.pieces);
+  int64_t recompute = 0, weight = 0;
+  TickCosts ticks;
+  if constexpr (std::is_same_v<Cost, Treatment>)
+    if (hasRecomputeTasks()) {
+      recompute = toTime(cost.recompute / pieces);
+      ticks.recomputed = toMemory(cost.recomputedMemory / pieces);
+    }
+  if (problem.schedule.splitsBackward)
+    weight = toTime(cost.weightGradient / pieces);
+  // Roundings of the parts do not make the rest negative.
+  const int64_t rest =
+      std::max<int64_t>(0, toTime(cost.backward / pieces) - weight - recompute);
+  for (auto [phase, time] : llvm::zip(phases, ticks.times))
+    time = phase == Phase::Forward          ? toTime(cost.forward / pieces)
+           : phase == Phase::WeightGradient ? weight
+           : phase == Phase::Recompute      ? recompute
+                                            : rest;
+  ticks.activation = toMemory(cost.activationMemory / pieces);
+  ticks.transient = toMemory(cost.transientMemory);
+  return ticks;
+}
+
 TickProblem::TickProblem(const Problem &problem)
     : problem(problem),
+      phases(schedule::TaskGraph(problem.schedule.pipeline,
+                                 problem.schedule.splitsBackward)
+                 .getPhases()),
       chunksOfStages(problem.schedule.pipeline.getChunksOfStages()),
       extras(problem.schedule.pipeline.getNumChunks()) {
   setScales();
@@ -100,18 +135,7 @@ TickProblem::TickProblem(const Problem &problem)
     timeUnit = slotParts;
     shown = std::llround((1 - problem.pairHidden) * slotParts);
   }
-  auto pieces = static_cast<double>(problem.schedule.pipeline.pieces);
-  bool isSplit = problem.schedule.splitsBackward;
-  // Tasks and activations are those of pieces, each of which has its fraction.
-  auto convert = [&](auto &cost) {
-    TickCosts ticks;
-    int64_t weight = isSplit ? toTime(cost.weightGradient / pieces) : 0;
-    ticks.times = {toTime(cost.forward / pieces),
-                   toTime(cost.backward / pieces) - weight, weight};
-    ticks.activation = toMemory(cost.activationMemory / pieces);
-    ticks.transient = toMemory(cost.transientMemory);
-    return ticks;
-  };
+  const auto pieces = static_cast<double>(problem.schedule.pipeline.pieces);
   for (const LayerKind &kind : problem.kinds) {
     std::vector<TickCosts> &ofKind = layers.emplace_back();
     for (const Treatment &treatment : kind.treatments) {
@@ -144,21 +168,49 @@ void TickProblem::setLimits() {
   }
 }
 
-void TickProblem::setInFlight() {
-  auto covers = [](llvm::ArrayRef<int64_t> one, llvm::ArrayRef<int64_t> other) {
-    for (size_t chunk = 0; chunk < one.size(); ++chunk)
-      if (one[chunk] < other[chunk])
-        return false;
-    return true;
-  };
-  for (int64_t stage = 0; stage < getNumStages(); ++stage) {
-    std::vector<std::vector<int64_t>> &most = inFlight.emplace_back();
-    problem.schedule.visitInFlight(stage, [&](llvm::ArrayRef<int64_t> held) {
-      if (llvm::any_of(most, [&](auto &other) { return covers(other, held); }))
-        return;
-      llvm::erase_if(most, [&](auto &other) { return covers(held, other); });
-      most.push_back(held.vec());
+/// Adds what a stage holds, unless it holds more at another time.
+void TickProblem::addHeld(int64_t stage, llvm::ArrayRef<HeldMemory> held) {
+  auto covers = [](llvm::ArrayRef<HeldMemory> one,
+                   llvm::ArrayRef<HeldMemory> other) {
+    return llvm::all_of(llvm::zip_equal(one, other), [](auto both) {
+      const auto &[ofOne, ofOther] = both;
+      return ofOne.activations >= ofOther.activations &&
+             ofOne.recomputed >= ofOther.recomputed;
     });
+  };
+  std::vector<std::vector<HeldMemory>> &most = inFlight[stage];
+  if (llvm::any_of(most, [&](auto &other) { return covers(other, held); }))
+    return;
+  llvm::erase_if(most, [&](auto &other) { return covers(held, other); });
+  most.push_back(held.vec());
+}
+
+void TickProblem::setInFlight() {
+  const schedule::Pipeline &pipeline = problem.schedule.pipeline;
+  const Phase last =
+      problem.schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
+  inFlight.resize(getNumStages());
+  for (int64_t stage = 0; stage < getNumStages(); ++stage) {
+    llvm::ArrayRef<int32_t> chunks = chunksOfStages[stage];
+    std::vector<HeldMemory> held(chunks.size());
+    for (const schedule::Task &task : problem.schedule.stages[stage]) {
+      HeldMemory &ofChunk =
+          held[llvm::find(chunks, task.chunk) - chunks.begin()];
+      if (!pipeline.runs(last, task.chunk))
+        continue;
+      if (task.phase == last) {
+        --ofChunk.activations;
+        --ofChunk.recomputed;
+        continue;
+      }
+      const bool isForward = task.phase == Phase::Forward;
+      const bool recomputes = pipeline.recomputes(task.chunk, task.microBatch);
+      if (!isForward && task.phase != Phase::Recompute)
+        continue;
+      ofChunk.activations += isForward ? 1 : 0;
+      ofChunk.recomputed += isForward && recomputes ? 0 : 1;
+      addHeld(stage, held);
+    }
   }
 }
 
@@ -171,9 +223,11 @@ TickCosts TickProblem::getCosts(int64_t chunk, const ChunkPlan &plan) const {
       if (count == 0)
         continue;
       TickCosts layer = layers[kind][treatment];
-      for (int64_t *cost : {&layer.times[0], &layer.times[1], &layer.times[2],
-                            &layer.activation, &layer.parameters,
-                            &layer.copyOut, &layer.copyIn, &layer.update})
+      for (int64_t &time : layer.times)
+        time *= count;
+      for (int64_t *cost :
+           {&layer.activation, &layer.recomputed, &layer.parameters,
+            &layer.copyOut, &layer.copyIn, &layer.update})
         *cost *= count;
       costs.add(layer);
     }
@@ -199,10 +253,10 @@ int64_t TickProblem::getPeak(int64_t stage,
     base += chunk.parameters;
     transient = std::max(transient, chunk.transient);
   }
-  for (llvm::ArrayRef<int64_t> held : inFlight[stage]) {
+  for (llvm::ArrayRef<HeldMemory> held : inFlight[stage]) {
     int64_t activations = 0;
-    for (size_t chunk = 0; chunk < held.size(); ++chunk)
-      activations += held[chunk] * chunks[chunk].activation;
+    for (auto [ofChunk, costs] : llvm::zip_equal(held, chunks))
+      activations += ofChunk.get(costs);
     most = std::max(most, activations);
   }
   return base + most + transient;

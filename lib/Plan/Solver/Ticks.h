@@ -9,18 +9,41 @@
 #define MF_LIB_PLAN_TICKS_H
 
 #include "mf/Plan/Solver/Problem.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include <array>
 
 namespace mf::plan {
 
 /// The costs of layers, or of a chunk in addition to its layers.
 struct TickCosts {
-  /// Forward, backward (or its input gradient), weight gradient.
-  std::array<int64_t, 3> times = {};
-  int64_t activation = 0, transient = 0, parameters = 0;
+  /// The times of the tasks by TickProblem::getPhases(). The others are 0.
+  std::array<int64_t, 4> times = {};
+  int64_t activation = 0, recomputed = 0, transient = 0, parameters = 0;
   int64_t copyOut = 0, copyIn = 0, update = 0;
 
   void add(const TickCosts &other);
+  /// Returns whether no task is longer.
+  bool isNoLonger(const TickCosts &other) const {
+    return llvm::all_of(llvm::zip_equal(times, other.times), [](auto both) {
+      return std::get<0>(both) <= std::get<1>(both);
+    });
+  }
+  /// Returns the time of all tasks but the forward.
+  int64_t getBackward() const { return times[1] + times[2] + times[3]; }
+};
+
+/// The memory of a chunk that its stage holds at once.
+struct HeldMemory {
+  /// The numbers of TickCosts::activation and of TickCosts::recomputed.
+  int64_t activations = 0, recomputed = 0;
+
+  int64_t get(int64_t activation, int64_t ofRecomputed) const {
+    return activations * activation + recomputed * ofRecomputed;
+  }
+  int64_t get(const TickCosts &costs) const {
+    return get(costs.activation, costs.recomputed);
+  }
 };
 
 /// The costs of a problem in ticks. Refers to the problem.
@@ -34,9 +57,12 @@ public:
     return problem.schedule.pipeline.getNumChunks();
   }
   size_t getNumKinds() const { return problem.kinds.size(); }
-  /// Returns the number of phases: 3 if backwards are split, or 2.
-  int64_t getNumPhases() const {
-    return problem.schedule.splitsBackward ? 3 : 2;
+  /// Returns the phases that have tasks: forward, backward or its halves, and
+  /// recompute.
+  llvm::ArrayRef<schedule::Phase> getPhases() const { return phases; }
+  int64_t getNumPhases() const { return static_cast<int64_t>(phases.size()); }
+  bool hasRecomputeTasks() const {
+    return phases.back() == schedule::Phase::Recompute;
   }
   llvm::ArrayRef<int32_t> getChunks(int64_t stage) const {
     return chunksOfStages[stage];
@@ -69,10 +95,9 @@ public:
       limit += memory;
   }
   int64_t getConstant(int64_t stage) const { return constants[stage]; }
-  /// Returns the maximal combinations of the numbers of activations of each
-  /// chunk that a stage holds at once: those that no other combination exceeds
-  /// in all chunks.
-  const std::vector<std::vector<int64_t>> &getInFlight(int64_t stage) const {
+  /// Returns the maximal combinations of what a stage holds of each of its
+  /// chunks at once: those that no other combination exceeds in all chunks.
+  const std::vector<std::vector<HeldMemory>> &getInFlight(int64_t stage) const {
     return inFlight[stage];
   }
 
@@ -99,14 +124,17 @@ private:
   int64_t toMemory(double memory) const;
   void setLimits();
   void setInFlight();
+  void addHeld(int64_t stage, llvm::ArrayRef<HeldMemory> held);
+  template <typename Cost> TickCosts convert(const Cost &cost) const;
 
   const Problem &problem;
+  llvm::SmallVector<schedule::Phase, 4> phases;
   double ticksPerTime = 1, ticksPerMemory = 1;
   std::vector<std::vector<int32_t>> chunksOfStages;
   std::vector<std::vector<TickCosts>> layers;
   std::vector<TickCosts> extras;
   std::vector<int64_t> limits, constants;
-  std::vector<std::vector<std::vector<int64_t>>> inFlight;
+  std::vector<std::vector<std::vector<HeldMemory>>> inFlight;
   int64_t transfer = 0, shown = slotParts;
   /// All times of tasks are multiples of so many ticks, so that shares of them
   /// are whole.

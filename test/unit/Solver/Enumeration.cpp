@@ -70,7 +70,7 @@ private:
 };
 
 struct EnumeratedCosts {
-  std::vector<double> forward, backward;
+  std::vector<double> forward, backward, recompute;
   /// By stage.
   std::vector<double> update;
   double weightGradientRatio = 0;
@@ -81,6 +81,7 @@ EnumeratedCosts addCosts(const Problem &problem, const Plan &plan) {
   EnumeratedCosts costs;
   costs.forward.resize(plan.chunks.size());
   costs.backward.resize(plan.chunks.size());
+  costs.recompute.resize(plan.chunks.size());
   costs.update.resize(pipeline.stages);
   double weightGradients = 0;
   for (size_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
@@ -91,6 +92,7 @@ EnumeratedCosts addCosts(const Problem &problem, const Plan &plan) {
         const Treatment &treatment = problem.kinds[kind].treatments[i];
         costs.forward[chunk] += count * treatment.forward;
         costs.backward[chunk] += count * treatment.backward;
+        costs.recompute[chunk] += count * treatment.recompute;
         weightGradients += count * treatment.weightGradient;
         update += count * problem.kinds[kind].updateTime;
       }
@@ -111,15 +113,33 @@ EnumeratedCosts addCosts(const Problem &problem, const Plan &plan) {
   return costs;
 }
 
+/// Returns the ratio of backwards without recomputation to forwards, which is
+/// the same for all chunks that have layers.
+double getBackwardRatio(const EnumeratedCosts &step) {
+  auto sum = [](llvm::ArrayRef<double> times) {
+    return std::accumulate(times.begin(), times.end(), 0.0);
+  };
+  return (sum(step.backward) - sum(step.recompute)) / sum(step.forward);
+}
+
 double simulateStep(const Problem &problem, const EnumeratedCosts &step) {
   sim::PipelineCosts costs;
   costs.forward = step.forward;
-  // The part of backward that is no weight gradient counts as recomputation.
-  costs.backwardRatio = step.weightGradientRatio;
-  costs.inputGradientShare = 0;
-  for (auto [forward, backward] : llvm::zip_equal(step.forward, step.backward))
-    costs.recompute.push_back(
-        std::max(0.0, backward - step.weightGradientRatio * forward));
+  if (!problem.schedule.pipeline.recomputed.empty()) {
+    costs.recompute = step.recompute;
+    costs.backwardRatio = getBackwardRatio(step);
+    // Roundings may make it negative.
+    costs.inputGradientShare =
+        std::max(0.0, 1 - step.weightGradientRatio / costs.backwardRatio);
+  } else {
+    // The part of backward that is no weight gradient counts as recomputation.
+    costs.backwardRatio = step.weightGradientRatio;
+    costs.inputGradientShare = 0;
+    for (auto [forward, backward] :
+         llvm::zip_equal(step.forward, step.backward))
+      costs.recompute.push_back(
+          std::max(0.0, backward - step.weightGradientRatio * forward));
+  }
   costs.transfers = problem.transferTime > 0 ? sim::TransferMode::Overlapped
                                              : sim::TransferMode::Free;
   costs.transferTime = problem.transferTime;
@@ -136,12 +156,15 @@ double simulateStep(const Problem &problem, const EnumeratedCosts &step) {
 /// No step is shorter than what a stage has to do.
 double getLongestWork(const Problem &problem, const EnumeratedCosts &step) {
   std::vector<double> work = step.update;
+  // Not all micro-batches need recompute.
+  const bool hasTasks = !problem.schedule.pipeline.recomputed.empty();
   for (auto [chunk, stage] :
        llvm::enumerate(problem.schedule.pipeline.stageOfChunk))
     // All of the shorter one may be hidden.
     work[stage] += problem.schedule.pipeline.microBatches *
                    (problem.schedule.pairs.empty()
-                        ? step.forward[chunk] + step.backward[chunk]
+                        ? step.forward[chunk] + step.backward[chunk] -
+                              (hasTasks ? step.recompute[chunk] : 0)
                         : 0);
   return *llvm::max_element(work);
 }

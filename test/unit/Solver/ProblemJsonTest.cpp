@@ -81,6 +81,36 @@ TEST(ProblemJsonTest, PairsHideAShare) {
       std::string::npos);
 }
 
+TEST(ProblemJsonTest, RecomputeIsATask) {
+  const std::string layers = R"([{"count": 4, "forward": 2, "block_mem_act": 5,
+    "treatments": [
+      {"name": "none"},
+      {"name": "full", "recompute_ratio": 1, "block_mem_act": 1},
+      {"name": "some", "backward": 5, "recompute_task": 0.5,
+       "block_mem_act": 4, "recomputed_mem": 3}]}])";
+  const Problem problem =
+      read(makeText(R"(, "recompute_tasks": true)", layers));
+  EXPECT_TRUE(problem.schedule.pipeline.recomputes(1, 1));
+  const LayerKind &kind = problem.kinds[0];
+  EXPECT_EQ(kind.treatments[0].recompute, 0);
+  EXPECT_EQ(kind.treatments[0].recomputedMemory, 0);
+  EXPECT_EQ(kind.treatments[1].backward, 6);
+  EXPECT_EQ(kind.treatments[1].recompute, 2);
+  EXPECT_EQ(kind.treatments[1].recomputedMemory, 4);
+  EXPECT_EQ(kind.treatments[2].recompute, 0.5);
+  EXPECT_EQ(kind.treatments[2].recomputedMemory, 3);
+  EXPECT_EQ(print(read(print(problem))), print(problem));
+  const Problem last = read(makeText(
+      R"(, "schedule": "recompute-in-advance", "pp_interleave_num": 2)",
+      layers));
+  EXPECT_TRUE(last.schedule.pipeline.recomputes(2, 1));
+  EXPECT_FALSE(last.schedule.pipeline.recomputes(3, 1));
+  EXPECT_NE(readFails(makeText("", R"([{"count": 4, "forward": 1, "treatments":
+    [{"name": "none", "recompute_task": 3}]}])"))
+                .find("expected at most the 2 of the backward"),
+            std::string::npos);
+}
+
 TEST(ProblemJsonTest, TreatmentsStartFromTheirKind) {
   const Problem problem = read(makeText("", R"([{
     "count": 4, "forward": 2, "backward_ratio": 1.5, "block_mem_par": 7,

@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <random>
 
 using namespace mf;
@@ -25,6 +26,10 @@ public:
     // Sums of eighths are exact.
     isExact = drawNumber(0, 4) != 0;
     weightGradientRatio = drawNumber(0, 2) * 0.5;
+    if (!problem.schedule.pipeline.recomputed.empty())
+      backwardRatio = 1 + drawNumber(0, 2) * 0.5;
+    else
+      backwardRatio.reset();
     problem.minLayersPerChunk = drawNumber(0, 2) != 0;
     drawLayers(problem);
     drawExtras(problem);
@@ -48,6 +53,10 @@ private:
            (most - least) * static_cast<double>(drawNumber(0, 999)) / 999;
   }
 
+  double drawBackwardRatio() {
+    return backwardRatio ? *backwardRatio : 1 + drawTime(0, 2);
+  }
+
   void drawSchedule(Problem &problem);
   void drawLayers(Problem &problem);
   LayerKind drawKind(llvm::ArrayRef<std::string> names);
@@ -62,10 +71,13 @@ private:
   int64_t stages = 1;
   bool isExact = true;
   double weightGradientRatio = 0;
+  /// The ratio of backwards without recomputation to forwards, where that is a
+  /// task of its own.
+  std::optional<double> backwardRatio;
 };
 
 void ProblemDrawer::drawSchedule(Problem &problem) {
-  constexpr std::array<const char *, 17> names = {"1f1b",
+  constexpr std::array<const char *, 19> names = {"1f1b",
                                                   "1f1b",
                                                   "gpipe",
                                                   "interleaved",
@@ -81,14 +93,18 @@ void ProblemDrawer::drawSchedule(Problem &problem) {
                                                   "v-min",
                                                   "1f1b-paired",
                                                   "1f1b-paired-split",
-                                                  "dualpipe-v-paired"};
+                                                  "dualpipe-v-paired",
+                                                  "recompute-in-advance",
+                                                  "recompute-in-bubble"};
   for (;;) {
     const schedule::Policy *policy = llvm::cantFail(
         schedule::findPolicy(names[drawNumber(0, names.size() - 1)]));
     const int64_t pieces = policy->takesPieces() ? drawNumber(1, 2) : 1;
-    auto built = buildSchedule(
-        *policy, policy->place(stages, drawNumber(1, 3),
-                               drawNumber(1, 2 * stages + 2), pieces));
+    schedule::Pipeline pipeline = policy->place(
+        stages, drawNumber(1, 3), drawNumber(1, 2 * stages + 2), pieces);
+    if (policy->separatesRecompute() || happens(25))
+      policy->chooseRecompute(pipeline);
+    auto built = buildSchedule(*policy, pipeline);
     if (built) {
       problem.schedule = std::move(*built);
       if (!problem.schedule.pairs.empty())
@@ -104,15 +120,18 @@ Treatment ProblemDrawer::drawTreatment(const std::string &name,
   Treatment treatment = none;
   treatment.name = name;
   if (name == "swap") {
-    treatment.forward += happens(50) ? drawTime(0, 0.5) : 0;
-    treatment.backward += drawTime(0.5, 1);
+    const bool isSlower = !backwardRatio && happens(50);
+    treatment.forward += isSlower ? drawTime(0, 0.5) : 0;
+    treatment.recompute = drawTime(0.5, 1);
     treatment.copyOut = drawTime(0, 3);
     treatment.copyIn = drawTime(0, 3);
     treatment.activationMemory = 0;
   } else {
-    treatment.backward += drawTime(0, 2);
+    treatment.recompute = drawTime(0, 2);
     treatment.activationMemory *= drawTime(0, 1);
+    treatment.recomputedMemory = drawTime(0, 4);
   }
+  treatment.backward += treatment.recompute;
   treatment.transientMemory = happens(30) ? drawTime(0, 8) : 0;
   return treatment;
 }
@@ -124,7 +143,7 @@ LayerKind ProblemDrawer::drawKind(llvm::ArrayRef<std::string> names) {
   Treatment none;
   none.name = names.front();
   none.forward = drawTime(0.5, 3);
-  none.backward = none.forward * (1 + drawTime(0, 2));
+  none.backward = none.forward * drawBackwardRatio();
   none.activationMemory = drawTime(0, 8);
   kind.treatments = {none};
   for (const std::string &name : names.drop_front())
@@ -161,7 +180,7 @@ void ProblemDrawer::drawExtras(Problem &problem) {
     ChunkExtra extra;
     extra.chunk = chunk;
     extra.forward = drawTime(0, 3);
-    extra.backward = extra.forward * (1 + drawTime(0, 2));
+    extra.backward = extra.forward * drawBackwardRatio();
     extra.weightGradient = weightGradientRatio * extra.forward;
     extra.parameterMemory = drawTime(0, 10);
     extra.activationMemory = drawTime(0, 3);

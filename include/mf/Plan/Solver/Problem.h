@@ -34,9 +34,17 @@ struct Treatment {
   /// The part of `backward` that computes weight gradients. It is a separate
   /// task if the schedule splits backwards.
   double weightGradient = 0;
+  /// The part of `backward` that recomputes. If the pipeline has recompute
+  /// tasks, these take the time, and micro-batches without one do not
+  /// recompute.
+  double recompute = 0;
   /// Memory that is held from the start of the forward to the end of the
   /// backward (of the weight gradient, if split).
   double activationMemory = 0;
+  /// Counts only if the pipeline has recompute tasks: additional memory that is
+  /// held from the start of the recompute task to the end of the backward, or
+  /// from the start of the forward for micro-batches without such a task.
+  double recomputedMemory = 0;
   /// Additional memory while a layer of the stage runs. Only the largest one of
   /// a stage counts.
   double transientMemory = 0;
