@@ -5,6 +5,9 @@
 #include "mf/Program/StepTasks.h"
 #include "passes/adapters/AdapterPlan.h"
 #include <map>
+#include <optional>
+#include <set>
+#include <tuple>
 
 using namespace mf;
 using namespace mf::planner;
@@ -18,25 +21,36 @@ using OperatorName = std::pair<std::string, bool>;
 /// The place at which a layer of some kind is computed.
 struct LayerSite {
   size_t stage = 0;
-  uint32_t routine = 0;
+  /// A forward of its chunk.
+  program::StepTask forward;
   std::string layer;
 };
 
-/// Gathers the graph of one layer from the routine of its chunk's forward.
+const program::Call *getCall(const program::StageProgram &stage,
+                             uint32_t position) {
+  return stage.step.getCall(stage.step.instructions[position]);
+}
+
+/// Gathers the graph of one layer from a forward of its chunk. In a pair the
+/// forward may have several calls.
 class GraphBuilder {
 public:
   GraphBuilder(const program::Program &program,
-               const program::InstructionList &list, llvm::StringRef layer,
+               const program::StageProgram &stage, llvm::StringRef layer,
                const std::map<std::string, std::map<bool, double>> &seconds)
-      : program(program), list(list), prefix((layer + ".").str()),
+      : program(program), stage(stage), prefix((layer + ".").str()),
         seconds(seconds) {}
 
-  LayerGraph build() {
-    for (const program::Instruction &instruction : list.instructions)
-      if (llvm::StringRef(instruction.cell).starts_with(prefix) &&
-          (instruction.work == program::Work::Kernel ||
-           instruction.work == program::Work::Exchange))
-        add(instruction);
+  LayerGraph build(const program::StepTask &forward) {
+    for (const uint32_t position : forward.calls) {
+      const program::InstructionList &list =
+          stage.routines[getCall(stage, position)->routine].body;
+      for (const program::Instruction &instruction : list.instructions)
+        if (llvm::StringRef(instruction.cell).starts_with(prefix) &&
+            (instruction.work == program::Work::Kernel ||
+             instruction.work == program::Work::Exchange))
+          add(instruction, list, position);
+    }
     std::vector<std::string> names;
     for (const LayerGraph::Operator &op : graph.operators)
       names.push_back(op.name);
@@ -47,13 +61,18 @@ public:
   }
 
 private:
+  /// A buffer of the step or of one of its calls: the kind, the position of the
+  /// call if it is a temporary of one, and the index.
+  using BufferKey =
+      std::tuple<program::BufferKind, std::optional<uint32_t>, uint32_t>;
+
   const program::Program &program;
-  const program::InstructionList &list;
+  const program::StageProgram &stage;
   std::string prefix;
   const std::map<std::string, std::map<bool, double>> &seconds;
   LayerGraph graph;
   std::map<OperatorName, size_t> operators;
-  std::map<uint32_t, size_t> values;
+  std::map<BufferKey, size_t> values;
 
   size_t getOperator(const program::Instruction &instruction) {
     const bool isCommunication = instruction.work == program::Work::Exchange;
@@ -73,10 +92,22 @@ private:
     return found->second;
   }
 
-  size_t getValue(uint32_t buffer) {
-    auto [found, isNew] = values.try_emplace(buffer, graph.values.size());
+  BufferKey getKey(const program::Buffer &buffer, uint32_t position) const {
+    using program::BufferKind;
+    if (buffer.kind == BufferKind::Argument)
+      return {buffer.kind, std::nullopt,
+              getCall(stage, position)->arguments[buffer.index].buffer};
+    const bool isShared =
+        buffer.kind == BufferKind::Static || buffer.kind == BufferKind::Slot;
+    return {buffer.kind,
+            isShared ? std::nullopt : std::optional<uint32_t>(position),
+            buffer.index};
+  }
+
+  size_t getValue(const program::Buffer &of, uint32_t position) {
+    auto [found, isNew] =
+        values.try_emplace(getKey(of, position), graph.values.size());
     if (isNew) {
-      const program::Buffer &of = list.buffers[buffer];
       LayerGraph::Value value;
       value.bytes = of.bytes;
       value.isNeeded = of.kind == program::BufferKind::Slot;
@@ -86,13 +117,15 @@ private:
     return found->second;
   }
 
-  void add(const program::Instruction &instruction) {
+  void add(const program::Instruction &instruction,
+           const program::InstructionList &list, uint32_t position) {
     const size_t op = getOperator(instruction);
     if (instruction.work == program::Work::Kernel &&
         program.kernels[instruction.index].signature->kind == "grouped_matmul")
       graph.experts = op;
     for (const program::MemoryAccess &access : instruction.accesses) {
-      const size_t value = getValue(access.operand.buffer);
+      const size_t value =
+          getValue(list.buffers[access.operand.buffer], position);
       if (readsMemory(access.access) &&
           !llvm::is_contained(graph.values[value].producers, op))
         graph.operators[op].inputs.push_back(value);
@@ -103,56 +136,73 @@ private:
   }
 };
 
+/// Finds the layer to examine for each kind. If possible it is not the first of
+/// its chunk, so that its input is a value like any other.
+class SiteFinder {
+public:
+  explicit SiteFinder(llvm::ArrayRef<ModelLayer> layers) {
+    size_t numKinds = 0;
+    for (const ModelLayer &layer : layers) {
+      kinds[layer.name] = layer.kind;
+      numKinds = std::max(numKinds, layer.kind + 1);
+    }
+    sites.resize(numKinds);
+    isInner.resize(numKinds);
+  }
+
+  void add(size_t stage, const program::StageProgram &code,
+           const program::StepTask &forward) {
+    std::string first;
+    for (const uint32_t position : forward.calls)
+      for (const program::Instruction &instruction :
+           code.routines[getCall(code, position)->routine].body.instructions) {
+        const auto kind = findLayer(instruction.cell);
+        if (kind == kinds.end())
+          continue;
+        if (first.empty())
+          first = kind->first;
+        const bool inner = kind->first != first;
+        LayerSite &site = sites[kind->second];
+        if (!site.layer.empty() && (!inner || isInner[kind->second]))
+          continue;
+        site = {stage, forward, kind->first};
+        isInner[kind->second] = inner;
+      }
+  }
+  std::vector<LayerSite> take() { return std::move(sites); }
+
+private:
+  /// By the names of layers.
+  std::map<std::string, size_t> kinds;
+  std::vector<LayerSite> sites;
+  std::vector<bool> isInner;
+
+  /// Returns the layer of a cell. The name of a layer may have dots itself.
+  std::map<std::string, size_t>::const_iterator
+  findLayer(llvm::StringRef cell) const {
+    for (size_t dot = cell.find('.'); dot != llvm::StringRef::npos;
+         dot = cell.find('.', dot + 1))
+      if (auto kind = kinds.find(cell.take_front(dot).str());
+          kind != kinds.end())
+        return kind;
+    return kinds.end();
+  }
+};
+
 } // namespace
 
-/// Returns the layer to examine for each kind. If possible it is not the first
-/// of its chunk, so that its input is a value like any other.
 static Expected<std::vector<LayerSite>> findSites(const CompiledStep &step) {
-  std::map<std::string, size_t> kinds;
-  size_t numKinds = 0;
-  for (const ModelLayer &layer : step.layers) {
-    kinds[layer.name] = layer.kind;
-    numKinds = std::max(numKinds, layer.kind + 1);
-  }
-  std::vector<LayerSite> sites(numKinds);
-  std::vector<bool> isInner(numKinds);
+  SiteFinder finder(step.layers);
   for (size_t stage = 0; stage < step.program.stages.size(); ++stage) {
     const program::StageProgram &code = step.program.stages[stage];
     Expected<std::vector<program::StepTask>> tasks = program::findTasks(code);
     if (!tasks)
       return tasks.takeError();
-    for (const program::StepTask &task : *tasks) {
-      if (task.phase != schedule::Phase::Forward)
-        continue;
-      // A task in a pair may have several calls. Operators that the others run
-      // are not among the choices.
-      const uint32_t position = task.calls.front();
-      const uint32_t routine =
-          code.step.getCall(code.step.instructions[position])->routine;
-      std::string first;
-      for (const program::Instruction &instruction :
-           code.routines[routine].body.instructions) {
-        const llvm::StringRef cell = instruction.cell;
-        // The name of a layer may have dots itself.
-        for (size_t dot = cell.find('.'); dot != llvm::StringRef::npos;
-             dot = cell.find('.', dot + 1)) {
-          auto kind = kinds.find(cell.take_front(dot).str());
-          if (kind == kinds.end())
-            continue;
-          if (first.empty())
-            first = kind->first;
-          const bool inner = kind->first != first;
-          if (!sites[kind->second].layer.empty() &&
-              (!inner || isInner[kind->second]))
-            break;
-          sites[kind->second] = {stage, routine, kind->first};
-          isInner[kind->second] = inner;
-          break;
-        }
-      }
-    }
+    for (const program::StepTask &task : *tasks)
+      if (task.phase == schedule::Phase::Forward)
+        finder.add(stage, code, task);
   }
-  return sites;
+  return finder.take();
 }
 
 /// For each operator, separately for itself and its communication, returns the
@@ -193,12 +243,9 @@ planner::buildLayerGraphs(const CompiledStep &step,
   for (const LayerSite &site : *sites) {
     const std::map<std::string, std::map<bool, double>> seconds =
         sumForward(*timeline, site.stage);
-    graphs.push_back(
-        GraphBuilder(
-            step.program,
-            step.program.stages[site.stage].routines[site.routine].body,
-            site.layer, seconds)
-            .build());
+    graphs.push_back(GraphBuilder(step.program, step.program.stages[site.stage],
+                                  site.layer, seconds)
+                         .build(site.forward));
   }
   return graphs;
 }
