@@ -69,6 +69,16 @@ static void printGain(const PlanAnswer &found, llvm::raw_ostream &os) {
                 ratio > 1 ? "longer" : "shorter");
 }
 
+/// Prints the stages with the limit that was asked for. The search may have
+/// left some of it free.
+static void printStages(const PlanAnswer &found, const plan::PlanUnits &units,
+                        llvm::raw_ostream &os) {
+  plan::Problem problem = found.problem;
+  for (plan::StageMemory &stage : problem.stages)
+    stage.limit = static_cast<double>(found.limitBytes);
+  printPlanTable(problem, found.best.plan, toEvaluation(found), units, os);
+}
+
 void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
                        const plan::PlanUnits &units, llvm::raw_ostream &os) {
   const schedule::Pipeline &pipeline = found.problem.schedule.pipeline;
@@ -100,8 +110,7 @@ void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
     return;
   os << '\n';
   if (!found.best.plan.chunks.empty())
-    printPlanTable(found.problem, found.best.plan, toEvaluation(found), units,
-                   os);
+    printStages(found, units, os);
   if (!found.schedule.empty())
     os << formatv("\nno YAML asks for this schedule: mf-opt has "
                   "--schedule={0}\n",

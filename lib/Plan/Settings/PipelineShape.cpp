@@ -21,6 +21,15 @@ static Expected<schedule::Pipeline> place(const PipelineShape &shape) {
                           shape.pieces);
 }
 
+Error PipelineShape::checkPieces() const {
+  if (pieces == 1)
+    return Error::success();
+  return llvm::createStringError(
+      "steps with seq_split_num above 1 cannot be planned: the pieces of a "
+      "sequence cost differently; set their lists by hand, or plan without "
+      "it");
+}
+
 Expected<schedule::Schedule> PipelineShape::buildSchedule() const {
   Expected<schedule::Pipeline> pipeline = place(*this);
   if (!pipeline)

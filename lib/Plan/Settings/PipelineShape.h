@@ -26,6 +26,9 @@ struct PipelineShape {
 
   /// Returns the order of the tasks.
   llvm::Expected<schedule::Schedule> buildSchedule() const;
+  /// Returns an error if sequences are cut into pieces, which plans cannot
+  /// have.
+  llvm::Error checkPieces() const;
 };
 
 /// Reads the pipeline as the compiler does, for a model of `numLayers` numbered

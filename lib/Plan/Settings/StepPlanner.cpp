@@ -68,9 +68,13 @@ Error Planning::readGiven() {
   if (!read)
     return read.takeError();
   layers = std::move(*read);
-  given = std::async(std::launch::async, [this] { return measureGiven(); });
   Expected<PipelineShape> shape =
       readShape(request.input, request.yaml, layers.size());
+  // There is nothing to compile for what cannot be planned.
+  if (shape)
+    if (Error error = shape->checkPieces())
+      return error;
+  given = std::async(std::launch::async, [this] { return measureGiven(); });
   if (!shape)
     return preferGiven(shape.takeError());
   answer.limitBytes = request.limitBytes.value_or(shape->memoryLimit);

@@ -54,11 +54,8 @@ Error VariantPlanner::prepare() {
   if (!read)
     return read.takeError();
   shape = std::move(*read);
-  if (shape.pieces > 1)
-    return llvm::createStringError(
-        "steps with seq_split_num above 1 cannot be planned: the pieces of a "
-        "sequence cost differently; set their lists by hand, or plan without "
-        "it");
+  if (Error error = shape.checkPieces())
+    return error;
   Expected<schedule::Schedule> schedule = shape.buildSchedule();
   if (!schedule)
     return schedule.takeError();

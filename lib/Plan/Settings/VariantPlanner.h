@@ -151,6 +151,9 @@ private:
   void forbidStage(const plan::Plan &plan, size_t stage);
   bool leaveLast();
   llvm::Error searchRounds(double cutoff);
+  /// Returns the number of plans that did not fit although earlier misfits had
+  /// corrected the costs.
+  int getUselessCorrections() const { return std::max(0, misfits - 2); }
   void forbid(const plan::Plan &plan, const StepMeasure &measure);
   llvm::Error compilePlan(const plan::Plan &plan, const Assignment &assignment);
   llvm::Error refineMisfits();

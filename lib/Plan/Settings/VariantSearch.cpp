@@ -67,7 +67,7 @@ Expected<plan::Problem> VariantPlanner::buildProblem() {
   // Errors in peaks differ between plans. If corrections do not help, a margin
   // is left for them.
   for (plan::StageMemory &stage : made.stages)
-    stage.limit *= (1 - roomOfMisfits * std::max(0, misfits - 2)) *
+    stage.limit *= (1 - roomOfMisfits * getUselessCorrections()) *
                    exploredLimits[static_cast<size_t>(explored)];
   fixKept(made);
   return made;
@@ -217,8 +217,10 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
     return false;
   }
   result = std::move(*solved);
-  // A round that ended early knows no bound.
-  if (result.plan && explored == 0 && result.bound > result.time / 2)
+  // A round that ended early knows no bound, and one that leaves room free only
+  // one of plans for less memory.
+  if (result.plan && explored == 0 && getUselessCorrections() == 0 &&
+      result.bound > result.time / 2)
     boundSeconds = result.bound + restSeconds;
   return result.plan && !llvm::is_contained(tried, toAssignment(*result.plan));
 }
