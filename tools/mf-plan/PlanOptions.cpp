@@ -77,6 +77,7 @@ Error PlanOptions::checkStrategyInput() const {
            interleave,
            microBatches,
            schedules,
+           recomputeTasks,
            expertLevels,
            devices,
            output,
@@ -113,7 +114,7 @@ Error PlanOptions::checkInput() const {
            model, pretrainedConfig, target, set, hbm, lowering.fuseElementwise,
            lowering.castOnce, lowering.foldGradientScales,
            lowering.fuseAccumulation, keep, interleave, microBatches, schedules,
-           expertLevels, devices, output, html})
+           recomputeTasks, expertLevels, devices, output, html})
     if (isGiven(option))
       return createStringError((option.ArgStr.size() > 1 ? "--" : "-") +
                                option.ArgStr +
@@ -170,7 +171,8 @@ Error PlanOptions::checkLayouts() const {
         "out, the YAML describes the model");
   for (const cl::Option &option :
        std::initializer_list<std::reference_wrapper<const cl::Option>>{
-           interleave, microBatches, schedules, expertLevels, frontier, html})
+           interleave, microBatches, schedules, recomputeTasks, expertLevels,
+           frontier, html})
     if (isGiven(option))
       return createStringError(
           "--" + option.ArgStr +

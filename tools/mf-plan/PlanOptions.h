@@ -88,6 +88,10 @@ struct PlanOptions {
       cl::cat(category),
       cl::desc("Schedules to try beside the YAML's (mf-schedule --help lists "
                "them)")};
+  cl::opt<bool> recomputeTasks{
+      "recompute-tasks", cl::cat(category),
+      cl::desc("Try recompute in tasks of its own, which need not wait for "
+               "gradients, too (mf-opt --recompute-tasks)")};
   cl::opt<bool> expertLevels{
       "expert-levels", cl::cat(category),
       cl::desc("Try the memory levels of experts: patterns of select_recompute "

@@ -91,6 +91,7 @@ Expected<PlanRequest> makeRequest(const PlanOptions &options) {
   request.microBatches = {options.microBatches.begin(),
                           options.microBatches.end()};
   request.schedules = {options.schedules.begin(), options.schedules.end()};
+  request.recomputeTasks = options.recomputeTasks;
   request.expertLevels = options.expertLevels;
   request.timeLimit = options.getTimeLimit();
   return request;

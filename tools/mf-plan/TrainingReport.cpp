@@ -115,6 +115,9 @@ void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
     os << formatv("\nno YAML asks for this schedule: mf-opt has "
                   "--schedule={0}\n",
                   found.schedule);
+  if (found.recomputeTasks)
+    os << "\nno YAML asks for recompute in tasks of its own: mf-opt has "
+          "--recompute-tasks\n";
   os << "\nsettings:\n";
   printSettings(found.best.settings, yaml, found.best.yaml, os);
 }
@@ -144,6 +147,8 @@ Object writeTrainingPlan(const PlanAnswer &found) {
   planned["settings"] = writeSettings(found.best.settings);
   if (!found.schedule.empty())
     planned["schedule"] = found.schedule;
+  if (found.recomputeTasks)
+    planned["recompute_tasks"] = true;
   return Object{{"limit_bytes", found.limitBytes},
                 {"given", std::move(given)},
                 {"planned", std::move(planned)},

@@ -19,7 +19,12 @@ fitAdditive(const PlanContext &context,
       costs.forward.add(chunks[chunk], measure.forward);
       costs.backward.add(chunks[chunk], measure.backward);
       costs.weightGradient.add(chunks[chunk], measure.weightGradient);
-      costs.frame.add(chunks[chunk], static_cast<double>(measure.frameBytes));
+      costs.recompute.add(chunks[chunk], measure.recompute);
+      costs.frame.add(
+          chunks[chunk],
+          static_cast<double>(measure.frameBytes - measure.recomputedBytes));
+      costs.recomputed.add(chunks[chunk],
+                           static_cast<double>(measure.recomputedBytes));
     }
     const std::vector<Composition> stages =
         composeStages(context, observation.assignment);
@@ -31,8 +36,9 @@ fitAdditive(const PlanContext &context,
     }
   }
   for (AdditiveCost *cost :
-       {&costs.forward, &costs.backward, &costs.weightGradient, &costs.frame,
-        &costs.parameters, &costs.update})
+       {&costs.forward, &costs.backward, &costs.weightGradient,
+        &costs.recompute, &costs.frame, &costs.recomputed, &costs.parameters,
+        &costs.update})
     cost->solve();
   return costs;
 }
@@ -85,7 +91,11 @@ static plan::LayerKind makeKind(const PlanContext &context,
     treatment.backward = costs.backward.get(run.kind, index);
     treatment.weightGradient =
         std::min(treatment.backward, costs.weightGradient.get(run.kind, index));
+    treatment.recompute =
+        std::min(treatment.backward - treatment.weightGradient,
+                 costs.recompute.get(run.kind, index));
     treatment.activationMemory = costs.frame.get(run.kind, index);
+    treatment.recomputedMemory = costs.recomputed.get(run.kind, index);
     treatment.copyOut = context.treatments[index].copyOut[run.kind];
     treatment.copyIn = context.treatments[index].copyIn[run.kind];
     kind.treatments.push_back(std::move(treatment));

@@ -16,11 +16,13 @@ namespace mf::planner {
 
 /// All costs that are sums over layers.
 struct AdditiveCosts {
-  AdditiveCost forward, backward, weightGradient, frame, parameters, update;
+  AdditiveCost forward, backward, weightGradient, recompute, frame, recomputed,
+      parameters, update;
 
   AdditiveCosts(size_t kinds, size_t treatments)
       : forward(kinds, treatments), backward(kinds, treatments),
-        weightGradient(kinds, treatments), frame(kinds, treatments),
+        weightGradient(kinds, treatments), recompute(kinds, treatments),
+        frame(kinds, treatments), recomputed(kinds, treatments),
         parameters(kinds, 1), update(kinds, 1) {}
 };
 

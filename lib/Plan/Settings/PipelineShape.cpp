@@ -35,16 +35,15 @@ Expected<schedule::Schedule> PipelineShape::buildSchedule() const {
   if (!pipeline)
     return pipeline.takeError();
   const schedule::Policy &policy = *cantFail(schedule::findPolicy(schedule));
-  Expected<schedule::Schedule> built =
-      schedule::buildSchedule(policy, *pipeline);
-  if (!built)
-    return built.takeError();
   if (policy.separatesRecompute())
     return llvm::createStringError(
         "schedule '" + schedule +
-        "' runs recompute in tasks of its own, for which plans have no bound; "
-        "expected another schedule");
-  return built;
+        "' recomputes some chunks or micro-batches only, but plans choose "
+        "that themselves; expected another schedule, as 'interleaved' with "
+        "--recompute-tasks");
+  if (recomputeTasks)
+    policy.chooseRecompute(*pipeline);
+  return schedule::buildSchedule(policy, *pipeline);
 }
 
 /// Deals the layers to the chunks as the compiler does.
@@ -95,6 +94,7 @@ Expected<PipelineShape> planner::readShape(const CompilerInput &input,
   shape.microBatches = batch.getPasses();
   shape.batchSize = batch.batchSize;
   shape.pieces = config.parallel.seqSplitNum;
+  shape.recomputeTasks = input.recomputeTasks;
   shape.memoryLimit = config.context.maxDeviceMemory;
   if (Error error = dealLayers(config, numLayers, shape))
     return error;

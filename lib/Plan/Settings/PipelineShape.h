@@ -18,17 +18,19 @@ struct PipelineShape {
   /// Samples of a micro-batch on one data-parallel rank.
   int64_t batchSize = 1;
   int64_t pieces = 1;
+  /// Whether recompute is a task of its own.
+  bool recomputeTasks = false;
   /// max_device_memory; 0 if there is none.
   int64_t memoryLimit = 0;
   /// The number of layers of each chunk, in the order of execution, by the
   /// YAML's offset.
   std::vector<int64_t> layers;
 
-  /// Returns the order of the tasks.
-  llvm::Expected<schedule::Schedule> buildSchedule() const;
   /// Returns an error if sequences are cut into pieces, which plans cannot
   /// have.
   llvm::Error checkPieces() const;
+  /// Returns the order of the tasks.
+  llvm::Expected<schedule::Schedule> buildSchedule() const;
 };
 
 /// Reads the pipeline as the compiler does, for a model of `numLayers` numbered

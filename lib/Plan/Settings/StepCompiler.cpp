@@ -138,6 +138,7 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   options.config = input.fileName;
   options.configText = yaml.str();
   options.schedule = input.schedule;
+  options.recomputeTasks = input.recomputeTasks;
   options.gradientAccumulationSteps = input.gradientAccumulationSteps;
   options.setLowering(input.lowering);
   // Callers check whether the result fits.

@@ -20,16 +20,16 @@ namespace {
 struct ShortestTasks {
   double forward = std::numeric_limits<double>::infinity();
   double backward = forward, input = forward, weight = forward;
+  double recompute = forward;
   uint32_t layout = 0;
 
   void add(const timeline::TaskSpan &task) {
-    if (task.phase == schedule::Phase::Recompute)
-      return;
     const double time = task.end - task.start;
     double &shortest = task.phase == schedule::Phase::Forward         ? forward
                        : task.phase == schedule::Phase::Backward      ? backward
                        : task.phase == schedule::Phase::InputGradient ? input
-                                                                      : weight;
+                       : task.phase == schedule::Phase::Recompute ? recompute
+                                                                  : weight;
     shortest = std::min(shortest, time);
   }
 };
@@ -86,7 +86,39 @@ static ChunkMeasure makeChunk(int64_t stage, const ShortestTasks &tasks,
   // Nothing is trained in the chunk nor below it.
   if (!std::isfinite(chunk.backward))
     chunk.backward = 0;
+  chunk.recompute = std::isfinite(tasks.recompute) ? tasks.recompute : 0;
+  chunk.backward += chunk.recompute;
   return chunk;
+}
+
+/// Returns the bytes of the parts of a layout's frames that the forward does
+/// not use, if there are recompute tasks.
+static int64_t getRecomputedBytes(const program::StageProgram &stage,
+                                  llvm::ArrayRef<program::StepTask> tasks,
+                                  uint32_t layout) {
+  auto find = [&](schedule::Phase phase) {
+    return llvm::find_if(tasks, [&](const program::StepTask &task) {
+      return task.layout == layout && task.phase == phase;
+    });
+  };
+  const auto forward = find(schedule::Phase::Forward);
+  if (find(schedule::Phase::Recompute) == tasks.end() || forward == tasks.end())
+    return 0;
+  const program::FrameLayout &frame = stage.layouts[layout];
+  std::vector<bool> isUsed(frame.parts.size(), false);
+  for (const uint32_t position : forward->calls) {
+    const program::Call *call =
+        stage.step.getCall(stage.step.instructions[position]);
+    for (const program::Buffer &buffer :
+         stage.routines[call->routine].body.buffers)
+      if (buffer.kind == program::BufferKind::Slot &&
+          buffer.space == program::Space::Device)
+        isUsed[frame.slots[buffer.index].part] = true;
+  }
+  int64_t bytes = 0;
+  for (size_t part = 0; part < isUsed.size(); ++part)
+    bytes += isUsed[part] ? 0 : frame.getPartBytes(static_cast<uint32_t>(part));
+  return bytes;
 }
 
 bool StepMeasure::fits(int64_t limitBytes) const {
@@ -145,8 +177,9 @@ Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
     for (const auto &[chunk, entry] : shortest) {
       if (measure.chunks.size() <= static_cast<size_t>(chunk))
         measure.chunks.resize(static_cast<size_t>(chunk) + 1);
-      measure.chunks[static_cast<size_t>(chunk)] =
-          makeChunk(stage.stage, entry, code.layouts[entry.layout].bytes);
+      ChunkMeasure &made = measure.chunks[static_cast<size_t>(chunk)];
+      made = makeChunk(stage.stage, entry, code.layouts[entry.layout].bytes);
+      made.recomputedBytes = getRecomputedBytes(code, *tasks, entry.layout);
     }
     measure.flops += ranksPerStage * static_cast<double>(stage.hardwareFlops);
     StageMeasure own;

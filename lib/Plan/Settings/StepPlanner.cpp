@@ -51,7 +51,7 @@ private:
   Error keepGiven(Error error);
   Error addVariants();
   Error addVariant(llvm::StringRef schedule, int64_t interleave,
-                   int64_t microBatches);
+                   int64_t microBatches, bool recomputeTasks);
   std::vector<int64_t> findChunks(llvm::StringRef schedule,
                                   int64_t microBatches) const;
   Error search();
@@ -162,7 +162,7 @@ static MemorySettings makePipeline(const PipelineShape &own, size_t numLayers,
 /// Adds a pipeline to try in addition to the YAML's own, unless it is
 /// impossible. An empty name stands for the YAML's schedule.
 Error Planning::addVariant(llvm::StringRef schedule, int64_t interleave,
-                           int64_t microBatches) {
+                           int64_t microBatches, bool recomputeTasks) {
   MemorySettings settings = makePipeline(
       variants.front()->getShape(), layers.size(), interleave, microBatches);
   llvm::StringRef unnamed;
@@ -184,7 +184,8 @@ Error Planning::addVariant(llvm::StringRef schedule, int64_t interleave,
   if (!yaml)
     return yaml.takeError();
   auto variant = std::make_unique<VariantPlanner>(
-      request, clock, std::move(*yaml), layers, answer.limitBytes, unnamed);
+      request, clock, std::move(*yaml), layers, answer.limitBytes, unnamed,
+      recomputeTasks);
   if (Error error = variant->prepare()) {
     clock.report("skipped: " + toString(std::move(error)));
     return Error::success();
@@ -246,7 +247,7 @@ Error Planning::addVariants() {
             (schedule.empty() ||
              getScheduleName(schedule, interleave) == own.schedule) &&
             interleave == own.interleave && microBatches == own.microBatches;
-        if (isOwn || clock.isOver())
+        if (clock.isOver())
           continue;
         if (samples % microBatches != 0) {
           clock.report(llvm::formatv("skipped: {0} samples are no {1} "
@@ -255,8 +256,11 @@ Error Planning::addVariants() {
                            .str());
           continue;
         }
-        if (Error error = addVariant(schedule, interleave, microBatches))
-          return error;
+        for (const bool hasTasks : {false, true})
+          if (hasTasks ? request.recomputeTasks : !isOwn)
+            if (Error error =
+                    addVariant(schedule, interleave, microBatches, hasTasks))
+              return error;
       }
   return Error::success();
 }
@@ -271,6 +275,7 @@ void Planning::take(const VariantPlanner &variant) {
   answer.best = *best;
   answer.isGiven = false;
   answer.schedule = variant.getUnnamedSchedule();
+  answer.recomputeTasks = variant.hasRecomputeTasks();
   answer.problem = variant.getProblem();
   answer.result = variant.getResult();
 }

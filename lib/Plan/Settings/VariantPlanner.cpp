@@ -34,11 +34,13 @@ static MemorySettings dropKept(MemorySettings settings,
 VariantPlanner::VariantPlanner(const PlanRequest &request,
                                const PlanClock &clock, std::string yaml,
                                std::vector<ModelLayer> layers,
-                               int64_t limitBytes, llvm::StringRef schedule)
+                               int64_t limitBytes, llvm::StringRef schedule,
+                               bool recomputeTasks)
     : request(request), clock(clock), input(request.input),
       yaml(std::move(yaml)), compiler(input, this->yaml, request.target) {
   if (!schedule.empty())
     input.schedule = schedule.str();
+  input.recomputeTasks |= recomputeTasks;
   context.layers = std::move(layers);
   context.limitBytes = limitBytes;
   compiler.isOver = [this] { return this->clock.isOver(); };
@@ -149,6 +151,7 @@ Error VariantPlanner::learn() {
 
 bool VariantPlanner::costsLike(const VariantPlanner &other) const {
   return shape.batchSize == other.shape.batchSize &&
+         shape.recomputeTasks == other.shape.recomputeTasks &&
          context.schedule.splitsBackward ==
              other.context.schedule.splitsBackward;
 }

@@ -46,10 +46,12 @@ private:
 class VariantPlanner {
 public:
   /// `yaml` defines the pipeline, with any settings. `schedule` is the name of
-  /// a schedule that a YAML cannot select; otherwise it is empty.
+  /// a schedule that a YAML cannot select; otherwise it is empty. Recompute may
+  /// be a task of its own.
   VariantPlanner(const PlanRequest &request, const PlanClock &clock,
                  std::string yaml, std::vector<ModelLayer> layers,
-                 int64_t limitBytes, llvm::StringRef schedule = {});
+                 int64_t limitBytes, llvm::StringRef schedule = {},
+                 bool recomputeTasks = false);
 
   /// Reads the pipeline.
   llvm::Error prepare();
@@ -78,6 +80,8 @@ public:
   std::string getUnnamedSchedule() const {
     return input.schedule == request.input.schedule ? "" : input.schedule;
   }
+  /// Returns whether recompute is a task of its own.
+  bool hasRecomputeTasks() const { return input.recomputeTasks; }
   /// Returns whether both have micro-batches of the same size and tasks of the
   /// same kinds, so that the costs of layers are equal.
   bool costsLike(const VariantPlanner &other) const;
@@ -147,13 +151,13 @@ private:
   void fixKept(plan::Problem &made) const;
   llvm::Expected<plan::Problem> buildProblem();
   double fitHidden(plan::Problem problem) const;
+  /// Returns the number of plans that did not fit although earlier misfits had
+  /// corrected the costs.
+  int getUselessCorrections() const { return std::max(0, misfits - 2); }
   llvm::Error tryPlan(const plan::Plan &plan, const Assignment &assignment);
   void forbidStage(const plan::Plan &plan, size_t stage);
   bool leaveLast();
   llvm::Error searchRounds(double cutoff);
-  /// Returns the number of plans that did not fit although earlier misfits had
-  /// corrected the costs.
-  int getUselessCorrections() const { return std::max(0, misfits - 2); }
   void forbid(const plan::Plan &plan, const StepMeasure &measure);
   llvm::Error compilePlan(const plan::Plan &plan, const Assignment &assignment);
   llvm::Error refineMisfits();

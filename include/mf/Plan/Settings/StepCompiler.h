@@ -32,6 +32,8 @@ struct CompilerInput {
   std::string schedule;
   /// The value of mf-opt's --gradient_accumulation_steps. 0 for the YAML's.
   int64_t gradientAccumulationSteps = 0;
+  /// The value of mf-opt's --recompute-tasks.
+  bool recomputeTasks = false;
   /// The options of mf-opt of the same names.
   passes::LoweringOptions lowering;
   /// Whether steps have certificates, which only proofs of results read.

@@ -14,12 +14,18 @@ namespace mf::planner {
 struct ChunkMeasure {
   int64_t stage = 0;
   double forward = 0;
-  /// The whole backward, including weight gradients that are a separate task.
+  /// The whole backward, including weight gradients and recompute that are
+  /// separate tasks.
   double backward = 0;
   double weightGradient = 0;
+  /// The recompute that is a separate task.
+  double recompute = 0;
   /// The bytes of a frame, which holds the values kept from forward to
   /// backward.
   int64_t frameBytes = 0;
+  /// The part of them that forward does not use, because recompute tasks make
+  /// its values.
+  int64_t recomputedBytes = 0;
 };
 
 struct StageMeasure {

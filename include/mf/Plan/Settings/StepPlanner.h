@@ -38,6 +38,8 @@ struct PlanRequest {
   /// Values to try in addition to the YAML's own.
   std::vector<int64_t> interleaves, microBatches;
   std::vector<std::string> schedules;
+  /// Tries each pipeline also with recompute in tasks of its own.
+  bool recomputeTasks = false;
   /// Allows treatments of a part of an expert layer, for which MindSpore
   /// Transformers has no names.
   bool expertLevels = false;
@@ -70,6 +72,8 @@ struct PlanAnswer {
   /// The plan's schedule as a value of mf-opt's --schedule, if a YAML has no
   /// name for it. Otherwise empty.
   std::string schedule;
+  /// The value of mf-opt's --recompute-tasks that goes with the plan.
+  bool recomputeTasks = false;
   /// The last problem that was solved, with costs as compiled, and its result,
   /// in seconds and bytes.
   plan::Problem problem;
