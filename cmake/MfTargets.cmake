@@ -6,14 +6,17 @@
 #   Mlir          Base and MLIR
 #   Dialects      Mlir and our dialects
 #   Test          Base and GoogleTest
+#   HotTest       the same for tests that compute for seconds
 #   DialectTest   Dialects and GoogleTest
 function(mf_set_optimization target headers)
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set(level -O1)
     if(headers STREQUAL "Hot")
-      target_compile_options(${target} PRIVATE -O3)
-    else()
-      target_compile_options(${target} PRIVATE -O1)
+      set(level -O3)
+    elseif(headers MATCHES "^(Dialect)?Test$")
+      set(level -O0)
     endif()
+    target_compile_options(${target} PRIVATE ${level})
   endif()
 endfunction()
 
@@ -21,8 +24,11 @@ find_package(GTest REQUIRED)
 
 # A set serves one level of optimization: -O3 where time is spent in our own loops, -O1
 # elsewhere, as passes and readers spend theirs in libMLIR and compile in half the time.
-foreach(set IN ITEMS Base Hot Mlir Dialects Test DialectTest)
-  string(REPLACE "Hot" "Base" header ${set})
+# Most tests run for less time than -O1 would take to compile them: they have -O0, and
+# HotTest -O1.
+foreach(set IN ITEMS Base Hot Mlir Dialects Test HotTest DialectTest)
+  string(REGEX REPLACE "^Hot$" "Base" header ${set})
+  string(REGEX REPLACE "^Hot" "" header ${header})
   string(REGEX REPLACE "s$" "" header ${header})
   file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/headers/${set}.cpp CONTENT "")
   add_library(mf${set}Headers OBJECT ${CMAKE_BINARY_DIR}/headers/${set}.cpp)
@@ -97,16 +103,19 @@ function(mf_add_tool name)
   set_property(GLOBAL APPEND PROPERTY MF_TOOLS ${name})
 endfunction()
 
-# mf_add_unit_test(Config SOURCES a_test.cpp LINK mfConfig [DIALECTS]): one GoogleTest
-# program, registered with ctest as unit/<name>. MF_TEST_DATA is test/data.
+# mf_add_unit_test(Config SOURCES a_test.cpp LINK mfConfig [DIALECTS | HOT]): one GoogleTest
+# program, registered with ctest as unit/<name>. MF_TEST_DATA is test/data. HOT says that it
+# computes for seconds.
 function(mf_add_unit_test name)
-  cmake_parse_arguments(ARG "DIALECTS" "" "SOURCES;ALONE;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "DIALECTS;HOT" "" "SOURCES;ALONE;LINK" ${ARGN})
   add_executable(mf${name}Test ${ARG_SOURCES} ${ARG_ALONE})
   target_link_libraries(mf${name}Test PRIVATE ${ARG_LINK} LLVM GTest::gtest GTest::gtest_main GTest::gmock)
   target_compile_definitions(mf${name}Test PRIVATE MF_TEST_DATA="${PROJECT_SOURCE_DIR}/test/data")
   set(headers Test)
   if(ARG_DIALECTS)
     set(headers DialectTest)
+  elseif(ARG_HOT)
+    set(headers HotTest)
   endif()
   mf_set_compilation(mf${name}Test ${headers} ${ARG_ALONE})
   add_test(NAME unit/${name} COMMAND mf${name}Test)
