@@ -61,11 +61,12 @@ function(mf_set_compilation target headers)
 endfunction()
 
 # One static library per folder. mf_add_library(Name SOURCES a.cpp ... [LINK x ...]
-# [DEPENDS tablegen-target ...] [MLIR | DIALECTS] [HOT]) names it mf<Name>. MLIR and DIALECTS
-# give it the precompiled headers of that name and link libMLIR. HOT says that time is
-# spent in its own loops.
+# [DEPENDS tablegen-target ...] [MLIR | DIALECTS] [HOT] [ONE_GROUP]) names it mf<Name>. MLIR
+# and DIALECTS give it the precompiled headers of that name and link libMLIR. HOT says that
+# time is spent in its own loops. ONE_GROUP compiles its files together: what they
+# instantiate is much alike, and no two have a local thing of one name.
 function(mf_add_library name)
-  cmake_parse_arguments(ARG "MLIR;DIALECTS;HOT" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;DIALECTS;HOT;ONE_GROUP" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(mf${name} STATIC ${ARG_SOURCES})
   target_link_libraries(mf${name} PUBLIC ${ARG_LINK})
   set(headers Base)
@@ -84,6 +85,10 @@ function(mf_add_library name)
   set_target_properties(mf${name} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY MF_LIBRARIES mf${name})
   mf_set_compilation(mf${name} ${headers})
+  if(ARG_ONE_GROUP)
+    # No limit.
+    set_target_properties(mf${name} PROPERTIES UNITY_BUILD_BATCH_SIZE 0)
+  endif()
   if(ARG_DEPENDS)
     add_dependencies(mf${name} ${ARG_DEPENDS})
   endif()
