@@ -1,6 +1,6 @@
 """Compares Came with one written in PyTorch, and its layouts with each other.
 
-usage: came.py BIN_FOLDER WORK_FOLDER CASE
+usage: came.py BIN_FOLDER WORK_FOLDER CASE[,CASE...]
 """
 
 import os
@@ -168,17 +168,23 @@ def compare_bits(runs):
         assert file == files["one"], "'%s' has other bits than one stage" % name
 
 
-def main():
-    tools = training.Tools(sys.argv[1], sys.argv[2])
-    torch.set_num_threads(1)
+def run_case(programs, folder, case):
+    os.makedirs(folder)
+    tools = training.Tools(programs, folder)
     data = tools.path("text.txt")
     training.start_drawing(data, 1)
-    runs, case = Runs(tools, data), sys.argv[3]
+    runs = Runs(tools, data)
     others = {"threshold": compare_threshold, "types": compare_types, "bits": compare_bits}
     if case in others:
         others[case](runs)
     else:
         compare_with_torch(runs, case)
+
+
+def main():
+    torch.set_num_threads(1)
+    for case in sys.argv[3].split(","):
+        run_case(sys.argv[1], os.path.join(sys.argv[2], case), case)
 
 
 if __name__ == "__main__":
