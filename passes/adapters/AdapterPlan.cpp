@@ -57,9 +57,33 @@ getLinearNames(const std::vector<LinearLayer> &layers) {
   return names;
 }
 
+/// Returns what the pattern matches instead of a linear layer's name: a Cell
+/// around one, or a path. Empty if neither.
+static std::string describeOtherMatch(const NameRegex &target,
+                                      const std::vector<LinearLayer> &layers) {
+  for (const LinearLayer &layer : layers) {
+    llvm::StringRef path = layer.path;
+    if (!isAdaptedPart(path.split('.').first))
+      continue;
+    llvm::SmallVector<llvm::StringRef> names;
+    path.split(names, '.');
+    for (llvm::StringRef name : llvm::ArrayRef(names).drop_front().drop_back())
+      if (target.matchStart(name))
+        return "; it matches the Cell " + quote(name) +
+               ", which is no linear layer, and nothing in it is looked at";
+    for (llvm::StringRef rest = path; rest.contains('.');
+         rest = rest.split('.').second)
+      if (target.fullMatch(rest))
+        return "; it matches the path " + quote(rest) +
+               ", but a pattern sees a Cell's own name alone";
+  }
+  return "";
+}
+
 /// Returns the message that the pattern matches nothing. Each of its
 /// alternatives may be a misspelt name.
 static std::string describeMismatch(const AdapterRules &rules,
+                                    const NameRegex &target,
                                     const std::vector<LinearLayer> &layers) {
   std::set<std::string> names = getLinearNames(layers);
   llvm::SmallVector<llvm::StringRef> known(names.begin(), names.end());
@@ -69,6 +93,8 @@ static std::string describeMismatch(const AdapterRules &rules,
                         quote(rules.target) + " matches";
   if (!rules.exclude.empty())
     message += " and 'exclude_layers' leaves";
+  const std::string other = describeOtherMatch(target, layers);
+  message += other;
   std::vector<std::string> near;
   for (llvm::StringRef alternative : alternatives) {
     // The letters of `.*wqq` are the name that the user meant.
@@ -80,7 +106,7 @@ static std::string describeMismatch(const AdapterRules &rules,
     if (!nearest.empty() && !llvm::is_contained(near, quote(nearest)))
       near.push_back(quote(nearest));
   }
-  if (!near.empty())
+  if (!near.empty() && other.empty())
     message += "; did you mean " + llvm::join(near, " and ") + "?";
   if (known.empty())
     return message + " (it has none that can get adapters)";
@@ -163,7 +189,7 @@ planAdapters(const AdapterRules &rules, const std::vector<LinearLayer> &layers,
     plan.adapterElements += rules.rank * (layer.numInputs + layer.numOutputs);
   }
   if (plan.numAdapted == 0) {
-    error = describeMismatch(rules, layers);
+    error = describeMismatch(rules, target, layers);
     return std::nullopt;
   }
   for (const WeightToTrain &parameter : parameters) {

@@ -30,7 +30,8 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
     diagnostics.error(config.optimizer.node["type"].getLocation(),
                       "optimizer '" + config.optimizer.type +
                           "' is not supported; expected AdamW, PmaAdamW, "
-                          "Muon, Came, FP32StateAdamWeightDecay or "
+                          "Muon, Came, FP32StateAdamWeightDecay, "
+                          "FusedAdamWeightDecay, AdamWeightDecayX or "
                           "AdamWeightDecay");
   if (config.optimizer.came && !config.lrGroups.empty())
     diagnostics.error(config.optimizer.node["type"].getLocation(),

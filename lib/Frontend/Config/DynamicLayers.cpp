@@ -152,6 +152,13 @@ static bool isEmpty(const Node &value) {
   return value.getElements().empty() && value.getEntries().empty();
 }
 
+/// Returns whether `value` is left out or empty. Another type has an error of
+/// its own.
+static bool isLeftOut(const Node &value) {
+  return !value || value.getKind() == NodeKind::Null ||
+         ((value.isList() || value.isMap()) && isEmpty(value));
+}
+
 /// Reads `mode`; emits an error for an unknown one.
 static std::string readRecomputeMode(const DynamicReader &reader) {
   Node mode = reader.getNode()["mode"];
@@ -203,7 +210,7 @@ static void readRecomputeSection(const DynamicReader &reader,
     config.keptOperators.clear();
     return;
   }
-  if (mode == "full" && isEmpty(layers))
+  if (mode == "full" && isLeftOut(reader.getNode()["full_recompute_layer"]))
     return reader.error("mode", prefix + ": mode is 'full' but "
                                          "full_recompute_layer is missing or "
                                          "empty");

@@ -79,6 +79,12 @@ static const DynamicClass *findDynamicClass(const Node &model,
                                             DiagnosticList &diagnostics) {
   Node type = model["model_type"];
   const llvm::StringRef name = getArchitectureText(model);
+  if (Node written = model["architectures"];
+      written && written.getKind() == NodeKind::Null) {
+    diagnostics.error(written.getLocation(),
+                      "Field 'ModelConfig.architectures' cannot be None");
+    return nullptr;
+  }
   for (const DynamicClass &known : dynamicClasses)
     if (name == known.architecture ||
         (name.empty() && type.getText() == known.type))

@@ -46,6 +46,28 @@ static std::string findCost(llvm::StringRef text) {
   return {};
 }
 
+/// Returns the quantifier before which nothing stands that it could repeat, as
+/// in `*wq*`, or 0. The library speaks of parentheses then.
+static char findLoneQuantifier(llvm::StringRef text) {
+  char before = '|';
+  bool isInClass = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (isInClass) {
+      i += c == '\\';
+      isInClass = c != ']';
+      continue;
+    }
+    if (llvm::StringRef("*+?").contains(c) &&
+        (before == '|' || (before == '(' && c != '?')))
+      return c;
+    isInClass = c == '[';
+    i += c == '\\';
+    before = c;
+  }
+  return 0;
+}
+
 NameRegex::NameRegex(llvm::StringRef text) {
   if (text.find_first_of("\\^$.|?*+()[]{}") == llvm::StringRef::npos) {
     literal = text.str();
@@ -67,6 +89,9 @@ NameRegex::NameRegex(llvm::StringRef text) {
     message = error.what();
     if (!message.empty())
       message[0] = llvm::toLower(message[0]);
+    if (const char lone = findLoneQuantifier(text))
+      message = std::string("there is nothing that '") + lone +
+                "' could repeat; any text is '.*'";
   }
 }
 

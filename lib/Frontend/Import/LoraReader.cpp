@@ -28,6 +28,7 @@ static constexpr AdapterClass adapterClasses[] = {
     {"ChatGLM2WithLora", "ChatGLM2ForConditionalGeneration",
      ".*query_key_value*"},
     {"GLMForPreTrainingWithLora", "GLMForPreTraining", ".*query_key_value*"},
+    {"GLMChatModelWithLora", "GLMChatModel", ".*query_key_value*"},
     {"GPT2WithLora", "GPT2LMHeadModel", ".*dense1.*|.*dense3.*"},
 };
 

@@ -78,6 +78,7 @@ static constexpr Architecture architectures[] = {
     {"DeepseekV2ForCausalLM", readDeepSeek},
     {"DeepseekV3ForCausalLM", readDeepSeek},
     {"GLMForPreTraining", readGlm},
+    {"GLMChatModel", readGlm},
     {"GPT2LMHeadModel", readGpt2},
     {"IFlytekSparkModelForCasualLM", readSpark},
     {"Qwen3ForCausalLM", readQwen3, /*isMcore=*/true},

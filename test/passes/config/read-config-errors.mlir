@@ -68,7 +68,7 @@ recompute_config:
   recompute: {a: 1}
 
 //--- optimizer.yaml
-# OPTIMIZER: optimizer.yaml:[[#@LINE+2]]:9: error: optimizer 'Lamb' is not supported; expected AdamW, PmaAdamW, Muon, Came, FP32StateAdamWeightDecay or AdamWeightDecay
+# OPTIMIZER: optimizer.yaml:[[#@LINE+2]]:9: error: optimizer 'Lamb' is not supported; expected AdamW, PmaAdamW, Muon, Came, FP32StateAdamWeightDecay, FusedAdamWeightDecay, AdamWeightDecayX or AdamWeightDecay
 optimizer:
   type: Lamb
 

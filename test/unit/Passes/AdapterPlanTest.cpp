@@ -47,7 +47,12 @@ TEST(AdapterPlanTest, NeverLooksAtPathsOrIntoCellsThatMatch) {
   EXPECT_EQ(plan(makeRules(".*attention.wo|wo"), paths), "yn");
   EXPECT_EQ(plan(makeRules(".*attention|wo"), paths),
             "no linear layer of the model has a name that '.*attention|wo' "
-            "matches; did you mean 'wo'? (linear layers are wo)");
+            "matches; it matches the Cell 'attention', which is no linear "
+            "layer, and nothing in it is looked at (linear layers are wo)");
+  EXPECT_EQ(plan(makeRules("attention.wo"), paths),
+            "no linear layer of the model has a name that 'attention.wo' "
+            "matches; it matches the path 'attention.wo', but a pattern sees a "
+            "Cell's own name alone (linear layers are wo)");
 }
 
 TEST(AdapterPlanTest, ExcludedCellsStayWithAllInThem) {
