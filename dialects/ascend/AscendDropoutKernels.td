@@ -7,6 +7,9 @@
 include "dialects/ascend/AscendKernelBase.td"
 
 def DropoutGenMask : Kernel<"aclnnDropoutGenMask", "makeDropoutMask"> {
+  // The host draws the mask: the bits of CANN's generator are others.
+  let cannBody = [{
+    stream.drawMask(draw, firsts, out, rate, key, shape, starts, cut_dims);}];
   let summary = "random bits, 0 with probability `rate`";
   let parts = "getDropoutMaskParts(spec)";
   let description = [{Eight bits to a byte, in units of 128, the last one filled
@@ -26,6 +29,7 @@ def DropoutGenMask : Kernel<"aclnnDropoutGenMask", "makeDropoutMask"> {
 }
 
 def DropoutDoMask : Kernel<"aclnnDropoutDoMask", "makeDropout"> {
+  let cann = "tensor(self), tensor(mask), rate, tensor(out)";
   let summary = "self / (1 - rate) where the mask is 1, else 0";
   let parts = "+*, * -> *";
   let inputs = (ins In:$self, In:$mask);

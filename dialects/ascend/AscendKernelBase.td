@@ -54,10 +54,13 @@ def Accumulated : Operand<"Accumulated">;
 // Attributes
 //===----------------------------------------------------------------------===//
 
-// `attributeKind` is an enumerator of mf::AttributeKind.
-class KernelAttribute<string attributeKind, bit optional = false> {
+// `attributeKind` is an enumerator of mf::AttributeKind. `absentValue` is what
+// an attribute that is not there means, if that is neither false nor 0.
+class KernelAttribute<string attributeKind, bit optional = false,
+                      string absentValue = ""> {
   string kind = attributeKind;
   bit isOptional = optional;
+  string whenAbsent = absentValue;
 }
 
 def Bool : KernelAttribute<"Bool">;
@@ -68,6 +71,8 @@ def Steps : KernelAttribute<"Steps">;
 def OptionalBool : KernelAttribute<"Bool", true>;
 def OptionalInt : KernelAttribute<"Int", true>;
 def OptionalDouble : KernelAttribute<"Double", true>;
+class IntOr<int absentValue>
+    : KernelAttribute<"Int", true, !cast<string>(absentValue)>;
 
 //===----------------------------------------------------------------------===//
 // Kernels
@@ -179,9 +184,9 @@ class Kernel<string kernelName, string kernelFactory> {
   // arguments of the aclnn function with the kernel's name. `cannBody` has
   // statements that call several functions. Both may use the operands and
   // attributes by their names, and lib/Cann/support/mf_cann.h. A kernel without
-  // either has no counterpart. `cannHeaders` are included in addition to
-  // aclnnop/aclnn_<name>.h, or instead of it if no function has the kernel's
-  // name.
+  // either has no counterpart. `cannHeaders` are the headers in aclnnop of the
+  // functions that are called; by default the one with the kernel's name, if
+  // that function is called.
   string cann = "";
   string cannBody = "";
   list<string> cannHeaders = [];

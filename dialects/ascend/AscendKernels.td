@@ -133,7 +133,6 @@ def Gelu : UnaryKernel<"aclnnGelu"> {
   let profiled = ["Gelu", "GeluV2"];
 }
 def FastGelu : UnaryKernel<"aclnnFastGelu"> {
-  let cann = "";
   let summary = "Gaussian error linear unit as self * sigmoid(1.702 self)";
   let kind = "activation";
   let profiled = ["FastGelu"];
@@ -154,7 +153,6 @@ def GeluBackward : ActivationBackwardKernel<"aclnnGeluBackward"> {
   let profiled = ["GeluGrad", "GeluGradV2"];
 }
 def FastGeluBackward : ActivationBackwardKernel<"aclnnFastGeluBackward"> {
-  let cann = "";
   let summary = "gradient of aclnnFastGelu";
   let profiled = ["FastGeluGrad"];
 }

@@ -42,6 +42,9 @@ def RmsNormGrad : Kernel<"aclnnRmsNormGrad", "makeRmsNormGrad"> {
 }
 
 def LayerNorm : Kernel<"aclnnLayerNorm", "makeLayerNorm"> {
+  let cann = [{tensor(input), ints({input.dims.back()}), tensor(weight),
+              tensor(bias), eps, tensor(out), tensor(withColumn(meanOut)),
+              tensor(withColumn(rstdOut))}];
   let summary = "normalisation over the last dimension";
   let parts = "*K, K, K -> *K, *, *";
   let description = [{`meanOut` and `rstdOut` have the dimensions of input but
@@ -58,6 +61,11 @@ def LayerNorm : Kernel<"aclnnLayerNorm", "makeLayerNorm"> {
 
 def LayerNormBackward : Kernel<"aclnnLayerNormBackward",
                                "makeLayerNormBackward"> {
+  // The weight stands for the bias, of which CANN takes the shape and the type.
+  let cann = [{tensor(gradOut), tensor(input), ints({input.dims.back()}),
+              tensor(withColumn(mean)), tensor(withColumn(rstd)),
+              tensor(weight), tensor(weight), flags({true, true, true}),
+              tensor(gradInput), tensor(gradWeight), tensor(gradBias)}];
   let summary = "gradients of aclnnLayerNorm";
   let parts = "+*K, *K, *, *, K -> *K, K";
   let description = [{aclnn's also has the bias, whose values it does not read.

@@ -123,18 +123,20 @@ def PrefixMask : Kernel<"mfPrefixMask", "makePrefixMask"> {
 
 def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
   let cannBody = [{
-    stream.require(!slopes.isThere(), "expected attention without slopes");
+    const AttentionExtras extras({slopes, dropMask, starts});
+    stream.require(!extras.starts.isThere(),
+                   "expected attention without documents");
     // CANN has maxima and sums eight times over, of which one is kept.
     const CannTensor maxima = stream.makeScratch(repeatDims(softmaxMax, 8), ACL_FLOAT);
     const CannTensor sums = stream.makeScratch(repeatDims(softmaxSum, 8), ACL_FLOAT);
     const CannTensor none = empty(query.type);
     char layout[] = "BNSD";
     stream.call(MF_CANN(aclnnFlashAttentionScoreV2), tensor(query), tensor(key),
-                tensor(value), nullptr, nullptr, nullptr,
+                tensor(value), tensor(extras.slopes), tensor(extras.dropMask), nullptr,
                 tensor(causal ? stream.getCausalMask() : CannTensor()), nullptr,
-                nullptr, nullptr, scale, 1.0, allTokens, allTokens,
+                nullptr, nullptr, scale, 1 - rate, allTokens, allTokens,
                 query.dims[1], layout, int64_t{0}, int64_t{causal ? 2 : 0},
-                int64_t{1}, tensor(maxima), tensor(sums), tensor(none),
+                int64_t{extras.slopes.isThere() ? 2 : 1}, tensor(maxima), tensor(sums), tensor(none),
                 tensor(attentionOut));
     stream.call(MF_CANN(aclnnInplaceCopy), tensor(withColumn(softmaxMax)),
                 tensor(takeColumn(maxima)));
@@ -163,7 +165,9 @@ def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
 def FlashAttentionScoreGrad
     : AttentionGradKernel<"aclnnFlashAttentionScoreGrad"> {
   let cannBody = [{
-    stream.require(!slopes.isThere(), "expected attention without slopes");
+    const AttentionExtras extras({slopes, dropMask, starts});
+    stream.require(!extras.starts.isThere(),
+                   "expected attention without documents");
     const CannTensor maxima = stream.makeScratch(repeatDims(softmaxMax, 8), ACL_FLOAT);
     const CannTensor sums = stream.makeScratch(repeatDims(softmaxSum, 8), ACL_FLOAT);
     stream.call(MF_CANN(aclnnInplaceCopy), tensor(maxima),
@@ -173,12 +177,13 @@ def FlashAttentionScoreGrad
     const CannTensor none = empty(query.type);
     char layout[] = "BNSD";
     stream.call(MF_CANN(aclnnFlashAttentionScoreGradV2), tensor(query),
-                tensor(key), tensor(value), tensor(dy), nullptr, nullptr, nullptr,
+                tensor(key), tensor(value), tensor(dy), tensor(extras.slopes),
+                tensor(extras.dropMask), nullptr,
                 tensor(causal ? stream.getCausalMask() : CannTensor()),
                 tensor(maxima), tensor(sums), nullptr, tensor(attentionIn),
-                nullptr, nullptr, nullptr, scale, 1.0, allTokens, allTokens,
+                nullptr, nullptr, nullptr, scale, 1 - rate, allTokens, allTokens,
                 query.dims[1], layout, int64_t{0}, int64_t{causal ? 2 : 0},
-                int64_t{1}, tensor(dq), tensor(dk), tensor(dv), tensor(none));}];
+                int64_t{extras.slopes.isThere() ? 2 : 1}, tensor(dq), tensor(dk), tensor(dv), tensor(none));}];
   let cannHeaders = ["flash_attention_score_grad", "copy"];
   let summary = "gradients of aclnnFlashAttentionScore";
   let parts = "getAttentionGradParts(spec, false)";

@@ -54,7 +54,7 @@ def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
     divides.}];
   let inputs = (ins In:$input, In:$target);
   let outputs = (outs Out:$loss, Out:$logSumExp, Out:$count);
-  let attributes = (attrs OptionalInt:$ignore_index);
+  let attributes = (attrs IntOr<-100>:$ignore_index);
   let kind = "loss";
   let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
                   Measure<"columns", "getColumns(spec.inputs[0])">];
@@ -91,7 +91,7 @@ def CrossEntropyLossGrad
   let inputs = (ins In:$gradLoss, In:$input, In:$target, In:$logSumExp,
                     In:$count);
   let outputs = (outs Out:$out);
-  let attributes = (attrs OptionalInt:$ignore_index);
+  let attributes = (attrs IntOr<-100>:$ignore_index);
   let kind = "loss_grad";
   let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
                   Measure<"columns", "getColumns(spec.inputs[1])">];
@@ -234,7 +234,7 @@ def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
     their number; `classes` is the whole vocabulary.}];
   let inputs = (ins In:$target, In:$rowMax, In:$sum, In:$picked);
   let outputs = (outs Out:$sums, Out:$logSumExp);
-  let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let attributes = (attrs IntOr<-100>:$ignore_index, Int:$classes);
   let kind = "loss";
   let flops = "4 * spec.outputs[1].getNumElements()";
   let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
@@ -251,7 +251,7 @@ def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
     number; of shape [1, 2] those of a rank's own rows.}];
   let inputs = (ins In:$input, In:$target);
   let outputs = (outs Out:$sums, Out:$logSumExp);
-  let attributes = (attrs OptionalInt:$ignore_index);
+  let attributes = (attrs IntOr<-100>:$ignore_index);
   let kind = "loss";
   let flops = "4 * spec.inputs[0].getNumElements()";
   let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
@@ -273,7 +273,7 @@ def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
     the labels are of the whole sequence.}];
   let inputs = (ins In:$target);
   let outputs = (outs Updated:$sums);
-  let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let attributes = (attrs IntOr<-100>:$ignore_index, Int:$classes);
   let kind = "loss";
   let flops = "spec.inputs[0].getNumElements()";
   let measures = [Measure<"rows", "getRows(spec.inputs[0])">,
@@ -346,7 +346,7 @@ def CrossEntropyPartGrad
   let inputs = (ins In:$gradLoss, In:$input, In:$target, In:$logSumExp,
                     In:$count, In:$firstRow);
   let outputs = (outs Out:$out);
-  let attributes = (attrs OptionalInt:$ignore_index, Int:$classes);
+  let attributes = (attrs IntOr<-100>:$ignore_index, Int:$classes);
   let kind = "loss_grad";
   let measures = [Measure<"rows", "getRows(spec.inputs[1])">,
                   Measure<"columns", "getColumns(spec.inputs[1])">];

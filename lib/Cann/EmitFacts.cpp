@@ -50,6 +50,8 @@ std::string getNumber(double value) {
 std::string getAttribute(const AttributeSignature &signature,
                          const AttributeMap &attributes) {
   auto given = attributes.find(signature.name.str());
+  if (given == attributes.end() && !signature.whenAbsent.empty())
+    return signature.whenAbsent.str();
   if (given == attributes.end())
     return signature.kind == AttributeKind::Bool ? "false" : "0";
   if (const auto *flag = std::get_if<bool>(&given->second))

@@ -3,7 +3,6 @@
 #include "mf/Cann/EmitProgram.h"
 #include "CannCalls.h"
 #include "ProgramText.h"
-#include "mf/Program/LocatedError.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mf::program;
@@ -18,7 +17,8 @@ static void addKernels(const std::set<std::string> &kernels,
   for (const std::string &kernel : kernels) {
     const CannCall &call = *findCannCall(kernel);
     for (llvm::StringRef header : llvm::split(call.headers, ' '))
-      headers.insert(header.str());
+      if (!header.empty())
+        headers.insert(header.str());
     declarations += "\n" + call.declaration.str();
     definitions += "\n" + call.definition.str();
   }
@@ -33,17 +33,6 @@ static void addKernels(const std::set<std::string> &kernels,
     text += "#include \"aclnnop/aclnn_" + header + ".h\"\n";
   text +=
       "\nnamespace kernels {\n" + definitions + "\n} // namespace kernels\n";
-}
-
-static llvm::Error checkProgram(const Program &program) {
-  for (const StageProgram &stage : program.stages)
-    for (const Static &buffer : stage.statics)
-      if (buffer.role == Role::Draw)
-        return llvm::make_error<LocatedError>(
-            buffer.location, "programs on CANN have no dropout: the random "
-                             "bits of '" +
-                                 buffer.name + "' are of a generator of ours");
-  return llvm::Error::success();
 }
 
 /// The main function, which has the steps of all stages.
@@ -72,7 +61,8 @@ static void addSupport(ProgramFiles &files) {
   for (const char *name :
        {"mf_cann.h", "mf_capture.h", "mf_channels.cpp", "mf_channels.h",
         "mf_dims.h", "mf_executors.h", "mf_facts.h", "mf_kept.h", "mf_main.cpp",
-        "mf_main.h", "mf_rank.cpp", "mf_rank.h", "mf_step.h", "README.md"})
+        "mf_main.h", "mf_rank.cpp", "mf_rank.h", "mf_memory.h", "mf_step.h",
+        "README.md"})
     files[name] = getSupportFile(name).str();
   std::string sources;
   for (const auto &[name, text] : files)
@@ -84,8 +74,6 @@ static void addSupport(ProgramFiles &files) {
 }
 
 llvm::Expected<ProgramFiles> emitProgram(const Program &program) {
-  if (llvm::Error error = checkProgram(program))
-    return error;
   std::set<std::string> kernels;
   ProgramFiles files;
   for (const StageProgram &stage : program.stages) {

@@ -193,7 +193,7 @@ llvm::Error StepEmitter::emitPart(llvm::StringRef name, llvm::StringRef comment,
 }
 
 /// The host has each step's learning rates, which CANN's optimizer takes from
-/// there.
+/// there, and reads where a rank's parts begin once.
 void StepEmitter::emitMirrors() {
   for (const Static &onDevice : stage.statics)
     for (const Static &onHost : stage.statics)
@@ -202,10 +202,38 @@ void StepEmitter::emitMirrors() {
           onDevice.space == Space::Device && onHost.space == Space::Host)
         os << "  rank.mirror(rank.device(" << onDevice.offset << "), rank.host("
            << onHost.offset << "), " << onHost.bytes << ");\n";
+  for (const Static &buffer : stage.statics)
+    if (buffer.role == Role::Constant && buffer.space == Space::Device &&
+        buffer.shape.type == DType::I32)
+      os << "  rank.addConstant(rank.device(" << buffer.offset << "), "
+         << buffer.bytes << ");\n";
   text.addFunction({"addMirrors",
-                    "The scalars that operators take from host memory.",
+                    "What operators take from host memory, and constants that "
+                    "the host reads.",
                     Parameters::Rank},
                    takeStatements());
+}
+
+/// The largest static on the device, and the routine with the largest scratch
+/// memory: a program without room names them.
+static std::string describeLargest(const StageProgram &stage) {
+  const Static *largest = nullptr;
+  for (const Static &buffer : stage.statics)
+    if (buffer.space == Space::Device &&
+        (!largest || buffer.bytes > largest->bytes))
+      largest = &buffer;
+  const Routine *routine = nullptr;
+  for (const Routine &candidate : stage.routines)
+    if (!routine || candidate.scratchBytes > routine->scratchBytes)
+      routine = &candidate;
+  std::string text;
+  if (largest)
+    text = llvm::formatv("'{0}' has {1}", largest->name, largest->bytes);
+  if (routine && routine->scratchBytes > 0)
+    text +=
+        llvm::formatv("{0}temporaries of '{1}' {2}", text.empty() ? "" : ", ",
+                      routine->name, routine->scratchBytes);
+  return text;
 }
 
 void StepEmitter::emitRecord() {
@@ -215,10 +243,12 @@ void StepEmitter::emitRecord() {
       "  step.hostBytes = {1};\n"
       "  step.numStreams = {2};\n"
       "  step.numEvents = {3};\n"
-      "  step.workspaceRoom = {4};\n",
+      "  step.workspaceRoom = {4};\n"
+      "  step.largest = {5};\n",
       stage.arenaBytes, stage.hostBytes, stage.streams.size(),
       table.getNumEvents(),
-      stage.hbmLimitBytes ? *stage.hbmLimitBytes - stage.arenaBytes : -1);
+      stage.hbmLimitBytes ? *stage.hbmLimitBytes - stage.arenaBytes : -1,
+      quote(describeLargest(stage)));
   for (const auto &[channel, isSend] : uses)
     os << "  step.uses.push_back({" << channel << ", "
        << (isSend ? "true" : "false") << "});\n";

@@ -2,6 +2,7 @@
 
 #include "StepEngine.h"
 #include "KeptValues.h"
+#include "StepNumbers.h"
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Exec/Ranks/CheckpointParts.h"
 #include "mf/Exec/Ranks/SliceRuns.h"
@@ -223,23 +224,12 @@ llvm::Error StepEngine::writeInput(const ranks::StepInput &input) const {
   if (llvm::Error error = writeElements(Role::Labels, input.labels))
     return error;
   for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {
-    const Role role = buffer.role;
-    const bool isScalar = role == Role::StepNumber || role == Role::LossScale;
-    if (buffer.space != Space::Host ||
-        (!isScalar && role != Role::LearningRate))
+    if (buffer.space != Space::Host)
       continue;
-    std::vector<float> values(static_cast<size_t>(buffer.bytes) /
-                              sizeof(float));
-    if (isScalar)
-      llvm::fill(values, role == Role::StepNumber
-                             ? static_cast<float>(input.stepNumber)
-                             : input.lossScale);
-    else
-      std::copy_n(input.learningRates.begin(),
-                  std::min(values.size(), input.learningRates.size()),
-                  values.begin());
-    if (llvm::Error error = write(
-            number, getBytesOf(values.data(), values.size() * sizeof(float))))
+    const std::vector<uint8_t> bytes = makeStepBytes(buffer, input);
+    if (bytes.empty())
+      continue;
+    if (llvm::Error error = write(number, bytes))
       return error;
   }
   return llvm::Error::success();

@@ -33,7 +33,8 @@ FAULTS = [
     Fault("is refused an exchange", {"MF_FAULT": "exchange:refused:40:0"}, r"Hccl\w+ of %s: error 4" % OPERATOR),
     Fault("has too small a workspace", {"MF_FAULT": "launch:with a shorter workspace:200:0", "MF_HOST_CANN_WORKSPACE": "512"},
           r"aclnn\w+ of %s: error 161002: .*workspace" % OPERATOR),
-    Fault("has no memory for the arena", {"MF_HOST_CANN_MEMORY": "65536"}, r"rank \d: the [\w ]+: error 207001: out of memory"),
+    Fault("has no memory for the arena", {"MF_HOST_CANN_MEMORY": str(2**20 + 2**16)},
+          r"rank \d: the arena \('[\w.]+' has \d+.*\): \d+ bytes, but the device has \d+: \d+ are missing: error 207001: out of memory"),
     Fault("has no memory for workspaces", {"MF_HOST_CANN_WORKSPACE": str(2**29), "MF_HOST_CANN_MEMORY": str(2**29)},
           r"rank \d: .*need \d+ bytes beside the arena of \d+, but the device has \d+: \d+ are missing; .*aclnn\w+(?: of %s)?: \d+" % OPERATOR),
 ]  # fmt: skip

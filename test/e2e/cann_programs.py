@@ -42,14 +42,25 @@ CASES = {
 }  # fmt: skip
 ADAPTERS = "{pet_type: lora, lora_rank: 4, lora_alpha: 8, lora_dropout: 0.0, target_modules: '.*wq|.*wk|.*wv|.*wo'}"
 CASES["adapters"] = dict(stages=2, micro_batches=2, ranks={"model_parallel": 2}, model={"pet_config": ADAPTERS})
+# GPT-2 has layer norms, and with flash attention and its fast GELU the dropout of scores. Ranks share the masks of TeleChat out.
+GPT2 = {
+    "seq_length": 16, "hidden_size": 32, "num_layers": 2, "num_heads": 4, "vocab_size": 256, "pad_token_id": -1, "expand_ratio": 3,
+    "embedding_dropout_prob": 0.3, "hidden_dropout_rate": 0.1, "attention_dropout_rate": 0.2, "compute_dtype": "float32",
+    "use_flash_attention": True, "hidden_act": "fast_gelu",
+}  # fmt: skip
+DROPS = {"hidden_dropout_prob": 0.1, "attention_dropout_prob": 0.2, "embed_dropout_prob": 0.3}
+CASES["norms"] = dict(sizes=GPT2, micro_batches=2, model_type="GPT2Config", arch="GPT2LMHeadModel")
+CASES["dropout"] = dict(stages=2, micro_batches=2, ranks=dict(RANKS, use_seq_parallel=True), model=dict(DROPS, vocab_size=256),
+                        recompute={"recompute": "True"}, model_type="TelechatConfig", arch="TelechatForCausalLM")  # fmt: skip
+CASES["alibi"] = dict(micro_batches=2, arch="Baichuan13BV2ForCausalLM", model_type="LlamaConfig")
 EXPERTS = {
     "capacity": experts_on_ranks.Case(dict(experts_on_ranks.SMALL, capacity=6), dp=2, mp=2, ep=2, level=1, micro=2),
     "dropless": experts_on_ranks.Case(dict(experts_on_ranks.SMALL, parallel=2), dp=2, mp=2, ep=2, micro=2),
 }
 # DeepSeek-V3's public YAML with small sizes: latent attention, experts whose bias balances them, and a later token's prediction.
 DEEPSEEK = {"deepseek": "2x2x1x2", "short deepseek": "1x2x1x2"}
-# The host reads how many rows each rank has in the middle of such a step.
-CANNOT_CAPTURE = {"dropless", *DEEPSEEK}
+# In the middle of such a step the host reads how many rows each rank has, or draws masks.
+CANNOT_CAPTURE = {"dropless", "norms", "dropout", *DEEPSEEK}
 EXCHANGES = ["allReduce", "allGather", "reduceScatter", "allToAll", "allToAllV", "broadcast", "send", "receive"]
 LIBRARIES = ["Step/libmfStep.a", "Exec/Ranks/libmfRanks.a", "Exec/Data/libmfData.a", "Program/libmfProgram.a",
              "Program/Signatures/libmfSignatures.a", "Pipeline/libmfPipeline.a", "Support/libmfSupport.a"]  # fmt: skip
@@ -135,7 +146,7 @@ def lower(tools, name):
     """The step of a case, and its ranks."""
     if name in CASES:
         options = dict(CASES[name])
-        sizes = dict(SIZES, **options.pop("model", {}))
+        sizes = dict(options.pop("sizes", SIZES), **options.pop("model", {}))
         return tools.lower(name, sizes, lowering=["--for-cann"], **options)[1], count_ranks(options)
     model, yaml, step = (tools.path(name + end) for end in (".mlir", ".yaml", ".step.mlir"))
     if name in DEEPSEEK:

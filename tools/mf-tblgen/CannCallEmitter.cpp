@@ -128,7 +128,7 @@ static void emitCannCalls(const llvm::RecordKeeper &records, raw_ostream &os) {
     std::vector<std::string> headers;
     for (llvm::StringRef header : kernel.cannHeaders)
       headers.push_back(header.str());
-    if (headers.empty())
+    if (headers.empty() && hasWord(getStatements(kernel), kernel.name))
       headers.push_back(getHeaderName(kernel.name));
     os << llvm::formatv("{{\"{0}\", \"{1}\", \"{2}\", ", kernel.name,
                         getFunctionName(kernel.name), llvm::join(headers, " "));

@@ -38,7 +38,9 @@ static std::string describeAttributes(const KernelRecord &kernel) {
   std::vector<std::string> texts;
   for (const AttributeRecord &attribute : kernel.attributes)
     texts.push_back(("`" + attribute.name + "`: " + attribute.kind.lower() +
-                     (attribute.isOptional ? ", optional" : ""))
+                     (attribute.isOptional ? ", optional" : "") +
+                     (attribute.whenAbsent.empty() ? "" : ", else ") +
+                     attribute.whenAbsent)
                         .str());
   return llvm::join(texts, "; ");
 }

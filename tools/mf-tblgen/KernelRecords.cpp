@@ -161,7 +161,8 @@ std::vector<AttributeRecord> KernelReader::readAttributes() {
   for (auto [definition, name] :
        readList("attributes", "attrs", "KernelAttribute"))
     attributes.push_back({name, definition->getValueAsString("kind"),
-                          definition->getValueAsBit("isOptional")});
+                          definition->getValueAsBit("isOptional"),
+                          definition->getValueAsString("whenAbsent")});
   return attributes;
 }
 

@@ -25,6 +25,8 @@ struct AttributeRecord {
   /// An enumerator of AttributeKind.
   llvm::StringRef kind;
   bool isOptional = false;
+  /// The value that an attribute has if it is not given. Empty for false or 0.
+  llvm::StringRef whenAbsent;
 };
 
 struct MeasureRecord {

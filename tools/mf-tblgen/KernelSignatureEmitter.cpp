@@ -37,9 +37,10 @@ static void emitAttributes(raw_ostream &os, const KernelRecord &kernel) {
   os << "constexpr mf::AttributeSignature " << kernel.name
      << "Attributes[] = {\n";
   for (const AttributeRecord &attribute : kernel.attributes)
-    os << llvm::formatv("    {{\"{0}\", mf::AttributeKind::{1}, {2}},\n",
-                        attribute.name, attribute.kind,
-                        toText(attribute.isOptional));
+    os << llvm::formatv(
+        "    {{\"{0}\", mf::AttributeKind::{1}, {2}, \"{3}\"},\n",
+        attribute.name, attribute.kind, toText(attribute.isOptional),
+        attribute.whenAbsent);
   os << "};\n";
 }
 

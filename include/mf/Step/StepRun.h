@@ -133,6 +133,18 @@ struct StepDevice {
   std::function<std::string(int64_t root, void *, size_t)> broadcast;
 };
 
+/// The mask of a dropout, with the operands of mf-run's kernel
+/// aclnnDropoutGenMask.
+struct StepMask {
+  std::vector<int64_t> sizes, whole, starts;
+  double rate = 0;
+  int64_t key = 0;
+  int64_t draw[3] = {0, 0, 0};
+};
+
+/// Draws the bits of mf-run, filled up to units of 128, on several threads.
+void drawMask(const StepMask &mask, std::vector<uint8_t> &bits);
+
 /// Trains as the command line's arguments say, and returns the exit code.
 int run(int argc, char **argv, const Facts &facts, const StepDevice &device);
 

@@ -28,7 +28,7 @@ aclDataType getCannType(DType type) {
   case DType::I64:
     return ACL_INT64;
   case DType::I1:
-    return ACL_UINT8;
+    return packedBits;
   }
   return ACL_DT_UNDEFINED;
 }
@@ -53,11 +53,10 @@ public:
       return {};
     const TensorShape &shape = rest.front();
     rest = rest.drop_front();
-    Dims dims(shape.dims.begin(), shape.dims.end());
-    // Eight bits of a mask lie in a byte.
-    if (shape.type == DType::I1)
-      dims = {(shape.getNumElements() + 7) / 8};
-    return {nullptr, getCannType(shape.type), dims, {}};
+    return {nullptr,
+            getCannType(shape.type),
+            Dims(shape.dims.begin(), shape.dims.end()),
+            {}};
   }
   std::vector<CannTensor> takeRest() {
     std::vector<CannTensor> taken;

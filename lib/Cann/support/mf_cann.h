@@ -220,6 +220,28 @@ inline std::vector<int64_t> getPadding(const Dims &low, const Dims &high) {
 /// As many tokens before and behind as there can be.
 constexpr int64_t allTokens = 2147483647;
 
+/// The type of a mask whose dimensions count bits: a number of AscendCL's that
+/// no operator takes.
+constexpr auto packedBits = static_cast<aclDataType>(30);
+
+/// The same mask in bytes, with units of 128 bits.
+inline CannTensor packBits(const CannTensor &x) {
+  return {x.data, ACL_UINT8, {(count(x.dims) + 127) / 128 * 16}, {}};
+}
+
+/// The operands that only some attention has. A launch has them one after
+/// another, and their types say which they are.
+struct AttentionExtras {
+  explicit AttentionExtras(std::initializer_list<CannTensor> given) {
+    for (const CannTensor &x : given)
+      if (x.isThere())
+        (x.type == packedBits  ? dropMask
+         : x.type == ACL_INT32 ? starts
+                               : slopes) = x;
+  }
+  CannTensor slopes, dropMask, starts;
+};
+
 //===----------------------------------------------------------------------===//
 // Arguments of operators
 //===----------------------------------------------------------------------===//
@@ -271,11 +293,14 @@ using TensorArgument = CannArgument<aclTensor, aclDestroyTensor>;
 using ListArgument = CannArgument<aclTensorList, aclDestroyTensorList>;
 using ScalarArgument = CannArgument<aclScalar, aclDestroyScalar>;
 using IntsArgument = CannArgument<aclIntArray, aclDestroyIntArray>;
+using FlagsArgument = CannArgument<aclBoolArray, aclDestroyBoolArray>;
 
 /// Null for a tensor that is not there.
 inline TensorArgument tensor(const CannTensor &x) {
   if (!x.isThere())
     return TensorArgument(nullptr);
+  if (x.type == packedBits)
+    return tensor(packBits(x));
   const Dims strides = x.strides.empty() ? getStrides(x.dims) : x.strides;
   int64_t extent = count(x.dims) == 0 ? 0 : 1;
   for (size_t i = 0; extent && i < x.dims.size(); ++i)
@@ -313,37 +338,13 @@ template <typename Values = Dims> IntsArgument ints(const Values &values) {
   return IntsArgument(aclCreateIntArray(values.data(), values.size()));
 }
 
+inline FlagsArgument flags(std::initializer_list<bool> values) {
+  return FlagsArgument(aclCreateBoolArray(values.begin(), values.size()));
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
-
-/// A block of device memory or of pinned host memory.
-class CannBlock {
-public:
-  CannBlock() = default;
-  CannBlock(const CannBlock &) = delete;
-  CannBlock &operator=(const CannBlock &) = delete;
-  ~CannBlock() {
-    if (data)
-      isHost ? aclrtFreeHost(data) : aclrtFree(data);
-  }
-  void allocate(size_t bytes, bool onHost, const char *what) {
-    size = std::max<size_t>(bytes, 64);
-    isHost = onHost;
-    void *memory = nullptr;
-    check(onHost ? aclrtMallocHost(&memory, size)
-                 : aclrtMalloc(&memory, size, ACL_MEM_MALLOC_HUGE_FIRST),
-          what);
-    data = static_cast<char *>(memory);
-  }
-  char *get() const { return data; }
-  size_t getSize() const { return size; }
-
-private:
-  char *data = nullptr;
-  size_t size = 0;
-  bool isHost = false;
-};
 
 /// The bytes that a piece of a block takes, with the slack that CANN asks for.
 inline size_t getRoom(size_t bytes) {

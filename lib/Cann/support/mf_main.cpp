@@ -113,7 +113,7 @@ static int runStage(int argc, char **argv, const mf::step::Facts &facts,
   const bool captures = takeFlag(argc, argv, "--capture");
   CannChannels channels(facts, step.uses);
   CannRank rank(step.arenaBytes, step.hostBytes, step.numStreams,
-                step.numEvents);
+                step.numEvents, step.largest);
   rank.connect(channels, channels.getBufferBytes());
   step.addMirrors(rank);
   rank.prepare(

@@ -52,6 +52,50 @@ void CannStream::tellMade(std::initializer_list<KeptOutput> made) const {
   rank.getKept().add(place, made);
 }
 
+void CannStream::readKnown(const CannTensor &x, void *bytes) {
+  const auto size = static_cast<size_t>(count(x.dims) * getBytes(x.type));
+  if (const char *loaded = rank.findLoaded(x.data, size)) {
+    check(aclrtMemcpy(bytes, size, loaded, size, ACL_MEMCPY_HOST_TO_HOST),
+          "aclrtMemcpy");
+    return;
+  }
+  std::vector<char> &read = known[x.data];
+  if (read.size() != size || !rank.isConstant(x.data)) {
+    read.resize(size);
+    check(aclrtSynchronizeStream(handle), "aclrtSynchronizeStream");
+    check(
+        aclrtMemcpy(read.data(), size, x.data, size, ACL_MEMCPY_DEVICE_TO_HOST),
+        "aclrtMemcpy");
+  }
+  std::copy(read.begin(), read.end(), static_cast<char *>(bytes));
+}
+
+void CannStream::drawMask(const CannTensor &draw,
+                          const std::vector<CannTensor> &firsts,
+                          const CannTensor &mask, double rate, int64_t key,
+                          const Dims &whole, Dims starts, const Dims &cutDims) {
+  requireHost();
+  if (rank.asks()) {
+    staging.reserve(static_cast<size_t>(packBits(mask).dims.back()));
+    return;
+  }
+  mf::step::StepMask drawn;
+  readKnown(draw, &drawn.draw);
+  for (size_t i = 0; i < firsts.size(); ++i) {
+    int32_t first = 0;
+    readKnown(firsts[i], &first);
+    starts[static_cast<size_t>(cutDims[i])] += first;
+  }
+  drawn.sizes.assign(mask.dims.begin(), mask.dims.end());
+  drawn.whole.assign(whole.begin(), whole.end());
+  drawn.starts.assign(starts.begin(), starts.end());
+  drawn.rate = rate;
+  drawn.key = key;
+  std::vector<uint8_t> bits;
+  mf::step::drawMask(drawn, bits);
+  staging.copy(mask.data, bits.data(), bits.size(), handle);
+}
+
 bool CannStream::isSet(const CannTensor &flag) {
   if (rank.asks())
     return false;
@@ -92,11 +136,11 @@ void CannStream::launch(const char *function,
 //===----------------------------------------------------------------------===//
 
 CannRank::CannRank(size_t arenaBytes, size_t hostBytes, size_t numStreams,
-                   size_t numEvents) {
+                   size_t numEvents, const std::string &largest) {
   check(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1),
         "aclrtCtxSetSysParamOpt");
   // The slack that CANN wants behind the last buffer.
-  arena.allocate(getRoom(arenaBytes), false, "the arena");
+  arena.allocate(getRoom(arenaBytes), false, "the arena (" + largest + ")");
   hostMemory.allocate(hostBytes, true, "the host memory");
   std::memset(hostMemory.get(), 0, hostMemory.getSize());
   for (size_t i = 0; i < numStreams; ++i)

@@ -6,6 +6,7 @@
 #include "mf_cann.h"
 #include "mf_executors.h"
 #include "mf_kept.h"
+#include "mf_memory.h"
 
 namespace mf_cann {
 
@@ -53,6 +54,11 @@ public:
   CannTensor getCausalMask() const;
   /// The value in host memory that a scalar on the device was copied from.
   float getHostValue(const CannTensor &x);
+  /// Draws a mask of dropout on the host and copies it to the device. The draw
+  /// and the numbers at which the part begins are read on the host, too.
+  void drawMask(const CannTensor &draw, const std::vector<CannTensor> &firsts,
+                const CannTensor &mask, double rate, int64_t key,
+                const Dims &whole, Dims starts, const Dims &cutDims);
   /// Waits for the stream and looks at a flag on the device.
   bool isSet(const CannTensor &flag);
   /// Waits for the stream and takes numbers from the device.
@@ -92,6 +98,8 @@ private:
   /// otherwise.
   void launch(const char *function, std::unique_ptr<CannExecutor> made,
               CannExecutor *executor, LaunchPhase run);
+  /// The bytes of a tensor that the host has written or that never change.
+  void readKnown(const CannTensor &x, void *bytes);
   /// Fails while work is captured.
   void requireHost() const;
   std::string describe(const std::string &what) const {
@@ -103,19 +111,23 @@ private:
   const char *name = "";
   const char *place = "";
   CannBlock workspace;
+  CannStaging staging;
   char *lent = nullptr;
   size_t lentBytes = 0, scratchBytes = 0;
   size_t neededBytes = 0;
   std::string needyPlace;
   std::map<const char *, bool> flags;
+  /// The bytes that were read of constants.
+  std::map<const char *, std::vector<char>> known;
   KeptExecutors executors;
 };
 
 /// The current device: its memory, streams and events.
 class CannRank {
 public:
+  /// `largest` says for errors what of the arena is large.
   CannRank(size_t arenaBytes, size_t hostBytes, size_t numStreams,
-           size_t numEvents);
+           size_t numEvents, const std::string &largest);
   CannRank(const CannRank &) = delete;
   CannRank &operator=(const CannRank &) = delete;
   ~CannRank();
@@ -149,10 +161,13 @@ public:
   }
   void copy(size_t stream, char *to, const char *from, size_t bytes,
             aclrtMemcpyKind kind) {
-    if (!isAsking)
-      check(aclrtMemcpyAsync(to, bytes, from, bytes, kind,
-                             streams[stream]->get()),
-            "aclrtMemcpyAsync");
+    if (isAsking)
+      return;
+    check(
+        aclrtMemcpyAsync(to, bytes, from, bytes, kind, streams[stream]->get()),
+        "aclrtMemcpyAsync");
+    if (kind == ACL_MEMCPY_HOST_TO_DEVICE)
+      loads[to] = {from, bytes};
   }
   size_t countStreams() const { return streams.size(); }
   /// Whether streams record what they are given.
@@ -196,6 +211,24 @@ public:
       }
     throw std::runtime_error("a scalar has no value in host memory");
   }
+  /// The host memory from which the last copy to these bytes was, or null.
+  const char *findLoaded(const char *onDevice, size_t bytes) const {
+    auto found = loads.find(onDevice);
+    return found != loads.end() && bytes <= found->second.second
+               ? found->second.first
+               : nullptr;
+  }
+  /// Tells that device memory keeps what it has before the first step.
+  void addConstant(const char *onDevice, size_t bytes) {
+    constants.push_back({onDevice, nullptr, bytes});
+  }
+  bool isConstant(const char *onDevice) const {
+    for (const Mirror &constant : constants)
+      if (onDevice >= constant.device &&
+          onDevice < constant.device + constant.bytes)
+        return true;
+    return false;
+  }
   CannTensor getCausalMask();
 
   /// Runs `step` without launching anything, to learn how much memory its
@@ -236,7 +269,8 @@ private:
   CannBlock arena, hostMemory, mask;
   std::vector<std::unique_ptr<CannStream>> streams;
   std::vector<aclrtEvent> events;
-  std::vector<Mirror> mirrors;
+  std::vector<Mirror> mirrors, constants;
+  std::map<const char *, std::pair<const char *, size_t>> loads;
   bool isAsking = false, isCapturing = false;
   /// By event: whether a captured model was the last to record it, and whether
   /// the model records it.

@@ -24,15 +24,15 @@ inline CannTensor i32(char *data, const Dims &dims) {
 inline CannTensor i64(char *data, const Dims &dims) {
   return {data, ACL_INT64, dims, {}};
 }
-/// Eight bits of a mask lie in a byte.
 inline CannTensor bits(char *data, const Dims &dims) {
-  return {data, ACL_UINT8, {(count(dims) + 7) / 8}, {}};
+  return {data, packedBits, dims, {}};
 }
 
 /// The memory of a stage's step, the channels that it uses, and its functions.
 struct Step {
   size_t arenaBytes, hostBytes, numStreams, numEvents;
   int64_t workspaceRoom;
+  const char *largest;
   std::vector<UsedDirection> uses;
   void (*addMirrors)(CannRank &);
   void (*computeGradients)(CannRank &);

@@ -1,5 +1,6 @@
 //===- AttentionOperators.cpp - Flash attention ---------------------------===//
 
+#include "DropoutOperators.h"
 #include "OperatorCall.h"
 #include "aclnnop/aclnn_flash_attention_score.h"
 #include "aclnnop/aclnn_flash_attention_score_grad.h"
@@ -34,9 +35,14 @@ struct AttentionArguments {
                  "a layout other than BNSD is not in this host library");
     call.require(query.dims.size() > 1 && query.dims[1] == headNum,
                  "headNum is not the number of heads of query");
-    call.require(keepProb == 1 && !dropMask && !paddingMask && !prefix && !pse,
-                 "dropout, padding masks, prefixes and position shifts are not "
-                 "in this host library");
+    call.require(!paddingMask && !prefix,
+                 "padding masks and prefixes are not in this host library");
+    call.require(dropMask ? keepProb > 0 && keepProb < 1 : keepProb == 1,
+                 "keepProb is not between 0 and 1 with a mask of dropout, or "
+                 "not 1 without one");
+    call.require(!pse || (pseType == 2 && query.dims[2] == key.dims[2]),
+                 "position shifts other than pseType 2 with as many keys as "
+                 "queries are not in this host library");
     call.require(sparseMode == 0 || sparseMode == 2 || sparseMode == 3,
                  "sparseMode other than 0, 2 and 3 is not in this host "
                  "library");
@@ -58,6 +64,32 @@ struct AttentionArguments {
   }
 };
 
+/// Adds the operands that only some attention has, in the order of the kernel,
+/// and what they mean to it. Returns their places among the operands.
+std::vector<size_t> readOptional(OperatorCall &call,
+                                 const AttentionArguments &arguments,
+                                 const aclTensor *query, const aclTensor *key,
+                                 mf::KernelSpec &spec) {
+  std::vector<size_t> places;
+  if (call.hasFailed())
+    return places;
+  if (arguments.pse) {
+    places.push_back(call.read(arguments.pse, "realShift"));
+    call.require(arguments.pse->type == ACL_FLOAT,
+                 "the slopes of pseType 2 are not FLOAT");
+    spec.inputs.push_back(call.getShape(places.back()));
+  }
+  if (arguments.dropMask) {
+    const auto [place, bits] = readBitMask(
+        call, arguments.dropMask, "dropMask",
+        {query->dims[0], query->dims[1], query->dims[2], key->dims[2]});
+    places.push_back(place);
+    spec.inputs.push_back(bits);
+    spec.attributes["rate"] = 1 - arguments.keepProb;
+  }
+  return places;
+}
+
 /// Whether a mask hides what lies behind the diagonal and nothing else.
 bool isCausalMask(const void *mask) {
   const auto *bytes = static_cast<const uint8_t *>(mask);
@@ -68,14 +100,21 @@ bool isCausalMask(const void *mask) {
   return true;
 }
 
-/// Checks the arguments and takes the mask, the last operand, if there is one:
-/// then attention is causal.
-bool readMask(OperatorCall &call, const AttentionArguments &arguments,
-              const aclTensor *query, const aclTensor *key) {
-  const bool causal = !call.hasFailed() && arguments.check(call, *query, *key);
+/// Takes the mask, the last operand, of causal attention.
+void readMask(OperatorCall &call, const AttentionArguments &arguments,
+              bool causal) {
   if (causal)
     call.read(arguments.attenMask, "attenMask");
-  return causal;
+}
+
+/// Returns the inputs of a kernel with the optional ones behind the others.
+llvm::SmallVector<void *> addOptional(llvm::ArrayRef<void *> inputs,
+                                      llvm::ArrayRef<void *> places,
+                                      llvm::ArrayRef<size_t> optional) {
+  llvm::SmallVector<void *> all(inputs);
+  for (const size_t place : optional)
+    all.push_back(places[place]);
+  return all;
 }
 
 /// Ends the first phase of attention. The mask is checked in the first run:
@@ -140,7 +179,7 @@ aclnnStatus makeForward(OperatorCall &call, const AttentionArguments &arguments,
   call.write(max, "softmaxMaxOut");
   call.write(sum, "softmaxSumOut");
   call.write(out, "attentionOutOut");
-  const bool causal = readMask(call, arguments, query, key);
+  const bool causal = !call.hasFailed() && arguments.check(call, *query, *key);
   if (call.hasFailed())
     return call.finish(0, nullptr);
   requireStatistics(call, 3, call.getShape(0));
@@ -151,12 +190,16 @@ aclnnStatus makeForward(OperatorCall &call, const AttentionArguments &arguments,
   const mf::TensorShape rows = getRows(spec.inputs[0]);
   spec.outputs = {rows, rows, call.getShape(5)};
   spec.attributes = {{"scale", arguments.scale}, {"causal", causal}};
+  std::vector<size_t> optional =
+      readOptional(call, arguments, query, key, spec);
+  readMask(call, arguments, causal);
   auto kernel = call.makeKernel(spec);
   return finishWithMask(
       call, causal,
-      [kernel, count = rows.getNumElements()](llvm::ArrayRef<void *> places) {
+      [kernel, optional,
+       count = rows.getNumElements()](llvm::ArrayRef<void *> places) {
         std::vector<float> maxima(count), sums(count);
-        kernel->run(places.take_front(3),
+        kernel->run(addOptional(places.take_front(3), places, optional),
                     {maxima.data(), sums.data(), places[5]});
         repeatEightTimes(maxima, places[3]);
         repeatEightTimes(sums, places[4]);
@@ -181,7 +224,8 @@ aclnnStatus makeBackward(OperatorCall &call,
   call.write(tensors.dq, "dqOut");
   call.write(tensors.dk, "dkOut");
   call.write(tensors.dv, "dvOut");
-  const bool causal = readMask(call, arguments, tensors.query, tensors.key);
+  const bool causal =
+      !call.hasFailed() && arguments.check(call, *tensors.query, *tensors.key);
   if (call.hasFailed())
     return call.finish(0, nullptr);
   requireStatistics(call, 4, call.getShape(0));
@@ -194,14 +238,19 @@ aclnnStatus makeBackward(OperatorCall &call,
   spec.inputs.append({rows, rows, call.getShape(6)});
   spec.outputs = {call.getShape(7), call.getShape(8), call.getShape(9)};
   spec.attributes = {{"scale", arguments.scale}, {"causal", causal}};
+  std::vector<size_t> optional =
+      readOptional(call, arguments, tensors.query, tensors.key, spec);
+  readMask(call, arguments, causal);
   auto kernel = call.makeKernel(spec);
   return finishWithMask(
       call, causal,
-      [kernel, count = rows.getNumElements()](llvm::ArrayRef<void *> places) {
+      [kernel, optional,
+       count = rows.getNumElements()](llvm::ArrayRef<void *> places) {
         std::vector<float> maxima = takeEighth(places[4], count);
         std::vector<float> sums = takeEighth(places[5], count);
-        kernel->run({places[0], places[1], places[2], places[3], maxima.data(),
-                     sums.data(), places[6]},
+        kernel->run(addOptional({places[0], places[1], places[2], places[3],
+                                 maxima.data(), sums.data(), places[6]},
+                                places, optional),
                     places.slice(7, 3));
       });
 }

@@ -7,6 +7,8 @@
 #include "aclnnop/aclnn_clamp.h"
 #include "aclnnop/aclnn_div.h"
 #include "aclnnop/aclnn_exp.h"
+#include "aclnnop/aclnn_fast_gelu.h"
+#include "aclnnop/aclnn_fast_gelu_backward.h"
 #include "aclnnop/aclnn_floor_divide.h"
 #include "aclnnop/aclnn_gelu.h"
 #include "aclnnop/aclnn_log.h"
@@ -95,6 +97,7 @@ MF_HOST_CANN_UNARY(aclnnLog)
 MF_HOST_CANN_UNARY(aclnnSigmoid)
 MF_HOST_CANN_UNARY(aclnnSilu)
 MF_HOST_CANN_UNARY(aclnnGelu)
+MF_HOST_CANN_UNARY(aclnnFastGelu)
 MF_HOST_CANN_UNARY(aclnnNeg)
 MF_HOST_CANN_UNARY(aclnnReciprocal)
 MF_HOST_CANN_UNARY(aclnnSqrt)
@@ -208,6 +211,16 @@ aclnnStatus aclnnSiluBackwardGetWorkspaceSize(const aclTensor *gradOutput,
                     workspaceSize, executor, nullptr, false);
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnSiluBackward)
+
+aclnnStatus aclnnFastGeluBackwardGetWorkspaceSize(const aclTensor *gradOutput,
+                                                  const aclTensor *self,
+                                                  aclTensor *gradInput,
+                                                  uint64_t *workspaceSize,
+                                                  aclOpExecutor **executor) {
+  return makeBinary("aclnnFastGeluBackward", gradOutput, self, gradInput,
+                    workspaceSize, executor, nullptr, false);
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnFastGeluBackward)
 
 aclnnStatus aclnnSigmoidBackwardGetWorkspaceSize(const aclTensor *gradOutput,
                                                  const aclTensor *output,

@@ -86,6 +86,9 @@ struct AttributeSignature {
   llvm::StringRef name;
   AttributeKind kind;
   bool isOptional;
+  /// The value of an attribute that is not given, as text. It is empty if that
+  /// is false or 0.
+  llvm::StringRef whenAbsent;
 };
 
 /// A quantity that the rate of a kernel may depend on, for example "keys" or

@@ -1,0 +1,19 @@
+//===- DropoutOperators.h - Masks of bits -----------------------*- C++ -*-===//
+
+#ifndef MF_LIB_HOSTCANN_DROPOUTOPERATORS_H
+#define MF_LIB_HOSTCANN_DROPOUTOPERATORS_H
+
+#include "OperatorCall.h"
+
+namespace mf::hostcann {
+
+/// Adds a mask with a bit for each element of a tensor of these sizes. Returns
+/// its number among the operands, and the mask as kernels take it.
+std::pair<size_t, TensorShape> readBitMask(OperatorCall &call,
+                                           const aclTensor *mask,
+                                           llvm::StringRef operand,
+                                           llvm::ArrayRef<int64_t> sizes);
+
+} // namespace mf::hostcann
+
+#endif // MF_LIB_HOSTCANN_DROPOUTOPERATORS_H

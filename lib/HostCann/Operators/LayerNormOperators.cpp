@@ -1,0 +1,106 @@
+//===- LayerNormOperators.cpp - Layer norm and its gradients --------------===//
+
+#include "OperatorCall.h"
+#include "aclnnop/aclnn_layer_norm.h"
+#include "aclnnop/aclnn_layer_norm_backward.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mf::hostcann;
+
+namespace {
+
+/// Refuses all but rows of the last dimension with a weight and a bias.
+void requireRows(OperatorCall &call, const aclTensor *input,
+                 const aclIntArray *normalizedShape, const aclTensor *weight,
+                 const aclTensor *bias) {
+  call.requireThere(input, "input");
+  call.requireThere(normalizedShape, "normalizedShape");
+  if (call.hasFailed())
+    return;
+  call.require(!input->dims.empty() &&
+                   llvm::ArrayRef<int64_t>(normalizedShape->values) ==
+                       llvm::ArrayRef<int64_t>(input->dims.back()),
+               "normalizedShape other than the last dimension of input is not "
+               "in this host library");
+  call.require(weight && bias,
+               "a norm without weight and bias is not in this host library");
+  if (!call.hasFailed())
+    call.require(weight->type == bias->type && weight->dims == bias->dims,
+                 "weight and bias differ in their types or dimensions");
+}
+
+/// Returns a mean or a deviation as the kernel takes it, without the last
+/// dimension.
+mf::TensorShape getStatistic(OperatorCall &call, size_t operand,
+                             const aclTensor &input) {
+  const aclTensor &tensor = call.getTensor(operand);
+  llvm::SmallVector<int64_t, 4> dims = input.dims;
+  dims.back() = 1;
+  call.require(tensor.type == ACL_FLOAT && tensor.dims == dims,
+               "mean or rstd is not FLOAT, or not of input's dimensions with 1 "
+               "for the last");
+  dims.pop_back();
+  mf::TensorShape shape{mf::DType::F32, {}};
+  shape.dims.assign(dims.begin(), dims.end());
+  return shape;
+}
+
+} // namespace
+
+aclnnStatus aclnnLayerNormGetWorkspaceSize(
+    const aclTensor *input, const aclIntArray *normalizedShape,
+    const aclTensor *weightOptional, const aclTensor *biasOptional, double eps,
+    aclTensor *out, aclTensor *meanOutOptional, aclTensor *rstdOutOptional,
+    uint64_t *workspaceSize, aclOpExecutor **executor) {
+  OperatorCall call("aclnnLayerNorm", workspaceSize, executor);
+  requireRows(call, input, normalizedShape, weightOptional, biasOptional);
+  call.read(input, "input");
+  call.read(weightOptional, "weight");
+  call.read(biasOptional, "bias");
+  call.write(out, "out");
+  call.write(meanOutOptional, "meanOut");
+  call.write(rstdOutOptional, "rstdOut");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  mf::KernelSpec spec;
+  spec.name = "aclnnLayerNorm";
+  spec.inputs = {call.getShape(0), call.getShape(1), call.getShape(2)};
+  spec.outputs = {call.getShape(3), getStatistic(call, 4, *input),
+                  getStatistic(call, 5, *input)};
+  spec.attributes["eps"] = eps;
+  return call.finishSpec(spec);
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnLayerNorm)
+
+aclnnStatus aclnnLayerNormBackwardGetWorkspaceSize(
+    const aclTensor *gradOut, const aclTensor *input,
+    const aclIntArray *normalizedShape, const aclTensor *mean,
+    const aclTensor *rstd, const aclTensor *weightOptional,
+    const aclTensor *biasOptional, const aclBoolArray *outputMask,
+    aclTensor *gradInputOut, aclTensor *gradWeightOut, aclTensor *gradBiasOut,
+    uint64_t *workspaceSize, aclOpExecutor **executor) {
+  OperatorCall call("aclnnLayerNormBackward", workspaceSize, executor);
+  requireRows(call, input, normalizedShape, weightOptional, biasOptional);
+  call.requireThere(outputMask, "outputMask");
+  if (!call.hasFailed())
+    call.require(outputMask->values == std::vector<bool>(3, true),
+                 "some of the gradients alone are not in this host library");
+  call.read(gradOut, "gradOut");
+  call.read(input, "input");
+  call.read(mean, "mean");
+  call.read(rstd, "rstd");
+  call.read(weightOptional, "weight");
+  call.write(gradInputOut, "gradInputOut");
+  call.write(gradWeightOut, "gradWeightOut");
+  call.write(gradBiasOut, "gradBiasOut");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  mf::KernelSpec spec;
+  spec.name = "aclnnLayerNormBackward";
+  spec.inputs = {call.getShape(0), call.getShape(1),
+                 getStatistic(call, 2, *input), getStatistic(call, 3, *input),
+                 call.getShape(4)};
+  spec.outputs = {call.getShape(5), call.getShape(6), call.getShape(7)};
+  return call.finishSpec(spec);
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnLayerNormBackward)
