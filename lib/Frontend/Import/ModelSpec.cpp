@@ -320,8 +320,9 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
     Location place = config.model.node ? config.model.node.getLocation()
                                        : config.root.getLocation();
     Diagnostic &error =
-        diagnostics.error(place, "expected model.model_config, a map that "
-                                 "describes the model");
+        diagnostics.error(place, "expected model.model_config, or model in the "
+                                 "dynamic graph's YAML, a map that describes "
+                                 "the model");
     attachPretrainedNote(config, error);
     return std::nullopt;
   }

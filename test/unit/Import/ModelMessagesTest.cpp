@@ -296,6 +296,6 @@ TEST(ModelMessagesTest, MissingModelIsAnError) {
       parseTrainingConfig("seed: 0\n", "train.yaml", diagnostics);
   EXPECT_FALSE(readModelSpec(config, {}, diagnostics).has_value());
   EXPECT_EQ(diagnostics.str(),
-            "train.yaml:1:1: error: expected model.model_config, a map that "
-            "describes the model\n");
+            "train.yaml:1:1: error: expected model.model_config, or model in "
+            "the dynamic graph's YAML, a map that describes the model\n");
 }
