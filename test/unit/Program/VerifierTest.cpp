@@ -4,9 +4,10 @@
 #include "MeshPrograms.h"
 #include "ParsedProgram.h"
 #include "mf/Program/Liveness.h"
-#include <chrono>
+#include <ctime>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 
 using namespace mf;
 using namespace mf::program;
@@ -416,18 +417,17 @@ TEST(VerifierTest, ProvesManyRanksAsFewStages) {
     ParsedProgram parsed(makeStages(mesh, makePipeline(16, 64)));
     EXPECT_TRUE(parsed.decoded) << parsed.messages;
     EXPECT_EQ(parsed.get().getNumRanks(), ranks);
-    auto best = std::chrono::nanoseconds::max();
+    std::clock_t best = std::numeric_limits<std::clock_t>::max();
     for (int i = 0; i < 3; ++i) {
-      const auto start = std::chrono::steady_clock::now();
+      const std::clock_t start = std::clock();
       EXPECT_EQ(llvm::toString(verifyProgram(parsed.get())), "");
-      best = std::min<std::chrono::nanoseconds>(
-          best, std::chrono::steady_clock::now() - start);
+      best = std::min(best, std::clock() - start);
     }
     return best;
   };
   const auto few = measure("#mf.mesh<pp = 16, dp = 1, mp = 1>", 16);
   const auto many = measure("#mf.mesh<pp = 16, dp = 16, mp = 8>", 2048);
-  EXPECT_LT(many, 8 * few);
+  EXPECT_LT(many, 8 * (few + 1));
 }
 
 TEST(VerifierTest, FindsADeadlockAmongManyRanks) {
