@@ -148,8 +148,11 @@ LayerKind ProblemDrawer::drawKind(llvm::ArrayRef<std::string> names) {
   kind.treatments = {none};
   for (const std::string &name : names.drop_front())
     kind.treatments.push_back(drawTreatment(name, none));
+  // A slower forward leaves the backward as it is.
   for (Treatment &treatment : kind.treatments)
-    treatment.weightGradient = weightGradientRatio * treatment.forward;
+    treatment.weightGradient =
+        std::min(weightGradientRatio * treatment.forward,
+                 treatment.backward - treatment.recompute);
   return kind;
 }
 
