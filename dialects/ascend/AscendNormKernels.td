@@ -62,10 +62,16 @@ def LayerNorm : Kernel<"aclnnLayerNorm", "makeLayerNorm"> {
 def LayerNormBackward : Kernel<"aclnnLayerNormBackward",
                                "makeLayerNormBackward"> {
   // The weight stands for the bias, of which CANN takes the shape and the type.
-  let cann = [{tensor(gradOut), tensor(input), ints({input.dims.back()}),
-              tensor(withColumn(mean)), tensor(withColumn(rstd)),
-              tensor(weight), tensor(weight), flags({true, true, true}),
-              tensor(gradInput), tensor(gradWeight), tensor(gradBias)}];
+  let cannBody = [{
+    const bool hasFactors = !gradFactors.empty();
+    const CannTensor none;
+    stream.call(MF_CANN(aclnnLayerNormBackward), tensor(gradOut), tensor(input),
+                ints({input.dims.back()}), tensor(withColumn(mean)),
+                tensor(withColumn(rstd)), tensor(weight), tensor(weight),
+                flags({true, hasFactors, hasFactors}), tensor(gradInput),
+                tensor(hasFactors ? gradFactors[0] : none),
+                tensor(hasFactors ? gradFactors[1] : none));}];
+  let cannHeaders = ["layer_norm_backward"];
   let summary = "gradients of aclnnLayerNorm";
   let parts = "+*K, *K, *, *, K -> *K, K";
   let description = [{aclnn's also has the bias, whose values it does not read.

@@ -93,9 +93,8 @@ def Mf_LayerNormGradOp : Mf_ComputeOp<"layer_norm_grad",
   let summary = "gradients of mf.layer_norm";
   let description = [{
     Those of weight and bias are not there if neither is trained.
-
     ```mlir
-    %dx, %dweight, %dbias = mf.layer_norm_grad %dy, %x, %mean, %rstd, %weight
+    %dx, %dfactors:2 = mf.layer_norm_grad %dy, %x, %mean, %rstd, %weight
         : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2xf32>, tensor<2xf32>,
            tensor<8xf32>) -> (tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32>)
     ```

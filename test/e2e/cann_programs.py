@@ -201,7 +201,7 @@ def check_difference(tools, build, source, compiler):
     kernels = os.path.join(folder, "kernels.cpp")
     with open(kernels) as file:
         text = file.read()
-    changed = re.sub(r"nullptr, scale, 1\.0,", "nullptr, 1.01 * scale, 1.0,", text, count=1)
+    changed = re.sub(r"nullptr, scale, 1 - rate,", "nullptr, 1.01 * scale, 1 - rate,", text, count=1)
     with open(kernels, "w") as file:
         file.write(changed)
     compile_program(build, source, folder, compiler)

@@ -96,11 +96,12 @@ static std::string getStatements(const KernelRecord &kernel) {
 }
 
 /// A statement that tells what the kernel has made: the outputs that the
-/// statements before overwrite.
+/// statements before overwrite. Outputs of any number are not among them.
 static std::string getMade(const KernelRecord &kernel, llvm::StringRef text) {
   std::string made;
   for (const OperandRecord &output : kernel.outputs)
-    if (output.access == "Out" && hasWord(text, output.name))
+    if (output.access == "Out" && !output.isVariadic &&
+        hasWord(text, output.name))
       made += (made.empty() ? "{\"" : ", {\"") +
               (kernel.outputs.size() > 1 ? output.name : "").str() + "\", " +
               output.name.str() + "}";

@@ -82,17 +82,22 @@ aclnnStatus aclnnLayerNormBackwardGetWorkspaceSize(
   OperatorCall call("aclnnLayerNormBackward", workspaceSize, executor);
   requireRows(call, input, normalizedShape, weightOptional, biasOptional);
   call.requireThere(outputMask, "outputMask");
-  if (!call.hasFailed())
-    call.require(outputMask->values == std::vector<bool>(3, true),
-                 "some of the gradients alone are not in this host library");
+  const bool hasFactors =
+      !call.hasFailed() && outputMask->values == std::vector<bool>(3, true);
+  if (!call.hasFailed() && !hasFactors)
+    call.require(outputMask->values == std::vector<bool>{true, false, false},
+                 "the gradient of weight or bias alone is not in this host "
+                 "library");
   call.read(gradOut, "gradOut");
   call.read(input, "input");
   call.read(mean, "mean");
   call.read(rstd, "rstd");
   call.read(weightOptional, "weight");
   call.write(gradInputOut, "gradInputOut");
-  call.write(gradWeightOut, "gradWeightOut");
-  call.write(gradBiasOut, "gradBiasOut");
+  if (hasFactors) {
+    call.write(gradWeightOut, "gradWeightOut");
+    call.write(gradBiasOut, "gradBiasOut");
+  }
   if (call.hasFailed())
     return call.finish(0, nullptr);
   mf::KernelSpec spec;
@@ -100,7 +105,9 @@ aclnnStatus aclnnLayerNormBackwardGetWorkspaceSize(
   spec.inputs = {call.getShape(0), call.getShape(1),
                  getStatistic(call, 2, *input), getStatistic(call, 3, *input),
                  call.getShape(4)};
-  spec.outputs = {call.getShape(5), call.getShape(6), call.getShape(7)};
+  spec.outputs = {call.getShape(5)};
+  if (hasFactors)
+    spec.outputs.append({call.getShape(6), call.getShape(7)});
   return call.finishSpec(spec);
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnLayerNormBackward)

@@ -31,6 +31,9 @@
 %bias1 = "test.value"() : () -> tensor<8xf32>
 // CHECK: mf.layer_norm {{.*}} name = "layernorm1.layer_norm"
 %y1, %mean1, %rstd1 = mf.layer_norm %rows, %weight1, %bias1 {eps = 1.0e-5, name = "layernorm1.layer_norm"} : (tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<2x8xf32>, tensor<2xf32>, tensor<2xf32>)
+// The example of mf.layer_norm_grad.
+// CHECK: mf.layer_norm_grad {{.*}} -> (tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32>)
+%dx4, %dweight4, %dbias4 = mf.layer_norm_grad %rows, %rows, %mean1, %rstd1, %weight1 : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2xf32>, tensor<2xf32>, tensor<8xf32>) -> (tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32>)
 // CHECK: mf.softmax
 %softmax = mf.softmax %x : (tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
 // CHECK: mf.softmax_grad
