@@ -48,8 +48,11 @@ GPT2 = {
     "embedding_dropout_prob": 0.3, "hidden_dropout_rate": 0.1, "attention_dropout_rate": 0.2, "compute_dtype": "float32",
     "use_flash_attention": True, "hidden_act": "fast_gelu",
 }  # fmt: skip
+# Frozen layer norms have no gradients of their weights.
+FROZEN = "{pet_type: lora, lora_rank: 4, lora_alpha: 8, lora_dropout: 0.1, target_modules: '.*dense1|.*dense2|.*dense3'}"
 DROPS = {"hidden_dropout_prob": 0.1, "attention_dropout_prob": 0.2, "embed_dropout_prob": 0.3}
 CASES["norms"] = dict(sizes=GPT2, micro_batches=2, model_type="GPT2Config", arch="GPT2LMHeadModel")
+CASES["frozen"] = dict(CASES["norms"], model={"pet_config": FROZEN})
 CASES["dropout"] = dict(stages=2, micro_batches=2, ranks=dict(RANKS, use_seq_parallel=True), model=dict(DROPS, vocab_size=256),
                         recompute={"recompute": "True"}, model_type="TelechatConfig", arch="TelechatForCausalLM")  # fmt: skip
 CASES["alibi"] = dict(micro_batches=2, arch="Baichuan13BV2ForCausalLM", model_type="LlamaConfig")
@@ -60,7 +63,7 @@ EXPERTS = {
 # DeepSeek-V3's public YAML with small sizes: latent attention, experts whose bias balances them, and a later token's prediction.
 DEEPSEEK = {"deepseek": "2x2x1x2", "short deepseek": "1x2x1x2"}
 # In the middle of such a step the host reads how many rows each rank has, or draws masks.
-CANNOT_CAPTURE = {"dropless", "norms", "dropout", *DEEPSEEK}
+CANNOT_CAPTURE = {"dropless", "frozen", "norms", "dropout", *DEEPSEEK}
 EXCHANGES = ["allReduce", "allGather", "reduceScatter", "allToAll", "allToAllV", "broadcast", "send", "receive"]
 LIBRARIES = ["Step/libmfStep.a", "Exec/Ranks/libmfRanks.a", "Exec/Data/libmfData.a", "Program/libmfProgram.a",
              "Program/Signatures/libmfSignatures.a", "Pipeline/libmfPipeline.a", "Support/libmfSupport.a"]  # fmt: skip

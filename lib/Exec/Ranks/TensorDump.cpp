@@ -118,8 +118,10 @@ describeOutputs(const KernelSignature &signature,
     // Sums that grow are no results of an operator.
     if (output.access != Access::Out)
       continue;
-    made.push_back({shapes.size() > 1 ? output.name : llvm::StringRef(), shape,
-                    getBytes(position)});
+    // A launch that leaves out optional outputs names the others alike.
+    const bool hasName = signature.outputs.size() > 1;
+    made.push_back(
+        {hasName ? output.name : llvm::StringRef(), shape, getBytes(position)});
   }
   return made;
 }
