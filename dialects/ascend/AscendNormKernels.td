@@ -71,7 +71,6 @@ def LayerNormBackward : Kernel<"aclnnLayerNormBackward",
                 flags({true, hasFactors, hasFactors}), tensor(gradInput),
                 tensor(hasFactors ? gradFactors[0] : none),
                 tensor(hasFactors ? gradFactors[1] : none));}];
-  let cannHeaders = ["layer_norm_backward"];
   let summary = "gradients of aclnnLayerNorm";
   let parts = "+*K, *K, *, *, K -> *K, K";
   let description = [{aclnn's also has the bias, whose values it does not read.

@@ -113,15 +113,15 @@ describeOutputs(const KernelSignature &signature,
                 llvm::ArrayRef<TensorShape> shapes,
                 llvm::function_ref<llvm::ArrayRef<uint8_t>(size_t)> getBytes) {
   llvm::SmallVector<MadeTensor, 2> made;
+  // A launch that leaves out optional outputs names the others alike.
+  const bool hasNames = signature.outputs.size() > 1;
   for (auto [position, shape] : llvm::enumerate(shapes)) {
     const OperandSignature &output = signature.getOutput(position);
     // Sums that grow are no results of an operator.
     if (output.access != Access::Out)
       continue;
-    // A launch that leaves out optional outputs names the others alike.
-    const bool hasName = signature.outputs.size() > 1;
-    made.push_back(
-        {hasName ? output.name : llvm::StringRef(), shape, getBytes(position)});
+    made.push_back({hasNames ? output.name : llvm::StringRef(), shape,
+                    getBytes(position)});
   }
   return made;
 }
