@@ -22,34 +22,23 @@ static FusionsAttr toFusions(MLIRContext *context, const FusionConfig &config) {
                           config.route.isOn);
 }
 
-/// Sets a switch of the YAML. It has the name and the place of the last of
-/// `keys` that the YAML has.
-static void setSwitch(FusionSwitch &fusion, bool isOn, TrainingAttr training,
-                      std::initializer_list<llvm::StringLiteral> keys) {
-  fusion.isOn = isOn;
-  for (llvm::StringRef key : keys)
-    if (Location place = passes::getKeyLocation(training, key);
-        place.isKnown()) {
-      fusion.key = key;
-      fusion.location = place;
-    }
-}
-
 FusionConfig passes::getFusionConfig(TrainingAttr training) {
   FusionsAttr fusions = training.getFusions();
   if (!fusions)
     fusions = toFusions(training.getContext(), FusionConfig());
   FusionConfig config;
-  setSwitch(config.rotary, fusions.getRotary(), training,
-            {"use_fused_rope", "apply_rope_fusion"});
-  setSwitch(config.swiglu, fusions.getSwiglu(), training,
-            {"use_fused_swiglu", "bias_swiglu_fusion", "hidden_act"});
-  setSwitch(config.groupMatmuls, fusions.getGroupMatmuls(), training,
-            {"use_gmm", "moe_grouped_gemm"});
-  setSwitch(config.permuteTokens, fusions.getPermuteTokens(), training,
-            {"use_fused_ops_permute", "moe_permute_fusion"});
-  setSwitch(config.route, fusions.getRoute(), training,
-            {"use_fused_ops_topkrouter"});
+  config.rotary.isOn = fusions.getRotary();
+  config.swiglu.isOn = fusions.getSwiglu();
+  config.groupMatmuls.isOn = fusions.getGroupMatmuls();
+  config.permuteTokens.isOn = fusions.getPermuteTokens();
+  config.route.isOn = fusions.getRoute();
+  for (const FusionKeys &keys : getFusionKeys())
+    for (llvm::StringRef key : keys.getAll())
+      if (Location place = getKeyLocation(training, key); place.isKnown()) {
+        FusionSwitch &fusion = config.*keys.fusion;
+        fusion.key = key;
+        fusion.location = place;
+      }
   return config;
 }
 
@@ -123,9 +112,9 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
   add("pipeline_stage", options.location);
   add("fine_grain_interleave",
       config.model.config["fine_grain_interleave"].getLocation());
-  for (const FusionSwitch *fusion : fusions.getAll())
-    if (!fusion->key.empty())
-      add(fusion->key, fusion->location);
+  for (const FusionKeys &keys : getFusionKeys())
+    if (const FusionSwitch &fusion = fusions.*keys.fusion; !fusion.key.empty())
+      add(fusion.key, fusion.location);
   if (locations.empty())
     return {};
   return builder.getDictionaryAttr(locations);

@@ -4,6 +4,38 @@
 #include "llvm/ADT/STLExtras.h"
 
 namespace mf {
+
+/// The model's activation, whose value fusedswiglu selects that fusion, too.
+static constexpr llvm::StringLiteral activationKey = "hidden_act";
+
+llvm::ArrayRef<FusionKeys> getFusionKeys() {
+  static const FusionKeys all[] = {
+      {&FusionConfig::rotary, {"use_fused_rope", "apply_rope_fusion"}, {}, {}},
+      {&FusionConfig::swiglu,
+       {"use_fused_swiglu", "bias_swiglu_fusion"},
+       {},
+       {}},
+      {&FusionConfig::groupMatmuls,
+       {},
+       {"moe_grouped_gemm", "use_gmm"},
+       {"use_gmm"}},
+      {&FusionConfig::permuteTokens,
+       {},
+       {"moe_permute_fusion"},
+       {"use_fused_ops_permute"}},
+      {&FusionConfig::route, {}, {}, {"use_fused_ops_topkrouter"}}};
+  return all;
+}
+
+std::vector<llvm::StringLiteral> FusionKeys::getAll() const {
+  std::vector<llvm::StringLiteral> all = model;
+  llvm::append_range(all, mcoreModel);
+  llvm::append_range(all, classicExperts);
+  if (fusion == &FusionConfig::swiglu)
+    all.push_back(activationKey);
+  return all;
+}
+
 namespace {
 
 class FusionReader {
@@ -17,11 +49,9 @@ public:
   FusionConfig read();
 
 private:
-  /// Returns the value of the first of `keys` in `section`, or `missing` if it
-  /// has none of them.
-  FusionSwitch readSwitch(const Node &section,
-                          llvm::ArrayRef<llvm::StringLiteral> keys,
-                          bool missing = false);
+  /// Sets a switch to the value of the first of `keys` that `section` has.
+  void readSwitch(const Node &section, llvm::ArrayRef<llvm::StringLiteral> keys,
+                  FusionSwitch &fusion);
   void readActivation(FusionSwitch &swiglu);
 
   const Node &model, &moe;
@@ -32,36 +62,33 @@ private:
 
 } // namespace
 
-FusionSwitch FusionReader::readSwitch(const Node &section,
-                                      llvm::ArrayRef<llvm::StringLiteral> keys,
-                                      bool missing) {
-  FusionSwitch result;
-  result.isOn = missing;
+void FusionReader::readSwitch(const Node &section,
+                              llvm::ArrayRef<llvm::StringLiteral> keys,
+                              FusionSwitch &fusion) {
   const auto *key = llvm::find_if(keys, [&](llvm::StringRef name) {
     return !section[name].isUndefinedOrNull();
   });
   if (key == keys.end())
-    return result;
+    return;
   Node value = section[*key];
-  result.key = *key;
-  result.location = value.getLocation();
+  fusion.key = *key;
+  fusion.location = value.getLocation();
   if (std::optional<bool> flag = value.getBool())
-    result.isOn = *flag;
+    fusion.isOn = *flag;
   else
     diagnostics.error(value.getLocation(), "expected a bool for " +
                                                quote(*key) + ", but got " +
                                                value.repr(60));
-  return result;
 }
 
 /// The training graph can also request the fusion by the name of the
 /// activation.
 void FusionReader::readActivation(FusionSwitch &swiglu) {
-  Node activation = model["hidden_act"];
+  Node activation = model[activationKey];
   llvm::StringRef name = activation.getText();
   if (name == "fusedswiglu") {
     swiglu.isOn = true;
-    swiglu.key = "hidden_act";
+    swiglu.key = activationKey;
     swiglu.location = activation.getLocation();
   } else if (swiglu.isOn && activation && name != "swiglu") {
     diagnostics.warning(swiglu.location,
@@ -74,22 +101,17 @@ void FusionReader::readActivation(FusionSwitch &swiglu) {
 
 FusionConfig FusionReader::read() {
   FusionConfig fusions;
-  fusions.rotary = readSwitch(model, {"use_fused_rope", "apply_rope_fusion"});
-  fusions.swiglu =
-      readSwitch(model, {"use_fused_swiglu", "bias_swiglu_fusion"});
-  if (isMcore) {
-    readActivation(fusions.swiglu);
-    fusions.groupMatmuls =
-        readSwitch(model, {"moe_grouped_gemm", "use_gmm"}, /*missing=*/true);
-    fusions.permuteTokens = readSwitch(model, {"moe_permute_fusion"});
-    return fusions;
+  for (const FusionKeys &keys : getFusionKeys()) {
+    FusionSwitch &fusion = fusions.*keys.fusion;
+    readSwitch(model, keys.model, fusion);
+    if (isMcore)
+      readSwitch(model, keys.mcoreModel, fusion);
+    // The YAML of a dense model may contain the section, too.
+    else if (numExperts > 1)
+      readSwitch(moe, keys.classicExperts, fusion);
   }
-  // The YAML of a dense model may contain the section, too.
-  if (numExperts <= 1)
-    return fusions;
-  fusions.groupMatmuls = readSwitch(moe, {"use_gmm"}, /*missing=*/true);
-  fusions.permuteTokens = readSwitch(moe, {"use_fused_ops_permute"});
-  fusions.route = readSwitch(moe, {"use_fused_ops_topkrouter"});
+  if (isMcore)
+    readActivation(fusions.swiglu);
   return fusions;
 }
 

@@ -10,7 +10,8 @@
 #define MF_CONFIG_FUSIONCONFIG_H
 
 #include "mf/Frontend/Config/TrainingConfig.h"
-#include <array>
+#include "llvm/ADT/ArrayRef.h"
+#include <vector>
 
 namespace mf {
 
@@ -29,11 +30,23 @@ struct FusionConfig {
   FusionSwitch groupMatmuls = {/*isOn=*/true, "", Location()};
   FusionSwitch permuteTokens; ///< sorting tokens by expert
   FusionSwitch route;         ///< the places of tokens in their experts
-
-  std::array<const FusionSwitch *, 5> getAll() const {
-    return {&rotary, &swiglu, &groupMatmuls, &permuteTokens, &route};
-  }
 };
+
+/// The keys that select a fusion: the only place that names them both for the
+/// reader and for the places in the training attribute.
+struct FusionKeys {
+  FusionSwitch FusionConfig::*fusion;
+  /// The keys in model_config that every layer class reads, those that only
+  /// layer classes of the mcore training graph read, and those of classic
+  /// layers with experts in moe_config. The first that the YAML has applies.
+  std::vector<llvm::StringLiteral> model, mcoreModel, classicExperts;
+
+  /// Returns the keys of all layer classes.
+  std::vector<llvm::StringLiteral> getAll() const;
+};
+
+/// Returns a record of each fusion, in the order of FusionConfig.
+llvm::ArrayRef<FusionKeys> getFusionKeys();
 
 /// Returns the fusions that a YAML selects. Layer classes of the mcore training
 /// graph (`isMcore`) read only model_config. Classic ones read those of experts
