@@ -64,8 +64,9 @@ struct AddressRange {
 
 /// Returns `value` rounded up to a multiple of `alignment`.
 inline int64_t alignUp(int64_t value, int64_t alignment) {
-  if (alignment == 1)
-    return value;
+  // A division takes far longer than the rest of a search's step.
+  if ((alignment & (alignment - 1)) == 0)
+    return (value + alignment - 1) & -alignment;
   int64_t remainder = value % alignment;
   return remainder == 0 ? value : value + (alignment - remainder);
 }

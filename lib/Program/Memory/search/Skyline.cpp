@@ -2,6 +2,7 @@
 
 #include "Skyline.h"
 #include "lib/Program/Memory/packing/Packing.h"
+#include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>
 
@@ -15,20 +16,48 @@ static uint64_t mixBits(uint64_t value) {
   return value ^ (value >> 31);
 }
 
+/// Returns the obstacles beside a buffer as the address ranges that it cannot
+/// touch, those joined between which it has no room.
+static std::vector<AddressRange>
+getBlockedRanges(llvm::ArrayRef<Obstacle> obstacles,
+                 const SearchBuffer &buffer) {
+  std::vector<AddressRange> blocked;
+  for (const Obstacle &obstacle : obstacles) {
+    if (obstacle.begin >= buffer.end || buffer.begin >= obstacle.end)
+      continue;
+    if (!blocked.empty() &&
+        alignUp(blocked.back().end, buffer.alignment) + buffer.size >
+            obstacle.low)
+      blocked.back().end = std::max(blocked.back().end, obstacle.high);
+    else
+      blocked.push_back({obstacle.low, obstacle.high});
+  }
+  return blocked;
+}
+
 Skyline::Skyline(const SearchProblem &problem)
     : problem(problem), obstaclesOf(problem.numSections),
       raised(problem.numSections), spanning(problem.numSections + 1) {
-  for (size_t i = 0; i < problem.obstacles.size(); ++i)
-    for (int32_t s = problem.obstacles[i].begin; s < problem.obstacles[i].end;
-         ++s)
-      obstaclesOf[s].push_back(static_cast<int32_t>(i));
+  // From the highest on, as each has the bytes of those above it. Sizes are
+  // rounded up, so that one can extend into the next.
+  for (const Obstacle &obstacle : llvm::reverse(problem.obstacles)) {
+    if (obstacle.low == obstacle.high)
+      continue;
+    for (int32_t s = obstacle.begin; s < obstacle.end; ++s) {
+      std::vector<SectionObstacle> &here = obstaclesOf[s];
+      if (here.empty()) {
+        here.push_back({obstacle.low, obstacle.high, 0});
+        continue;
+      }
+      const SectionObstacle &next = here.back();
+      here.push_back({obstacle.low, std::min(obstacle.high, next.low),
+                      next.above + next.high - next.low});
+    }
+  }
   smallest = std::numeric_limits<int64_t>::max();
-  obstaclesBeside.resize(problem.buffers.size());
   for (uint64_t i = 0; i < problem.buffers.size(); ++i) {
     const SearchBuffer &buffer = problem.buffers[i];
-    for (const Obstacle &obstacle : problem.obstacles)
-      if (obstacle.begin < buffer.end && buffer.begin < obstacle.end)
-        obstaclesBeside[i].push_back(obstacle);
+    blocked.push_back(getBlockedRanges(problem.obstacles, buffer));
     bufferHashes.push_back({mixBits(2 * i), mixBits(2 * i + 1)});
     smallest = std::min(smallest, buffer.size);
   }
@@ -49,13 +78,17 @@ void Skyline::reset() {
 }
 
 int64_t Skyline::getObstaclesAbove(int32_t section) const {
-  int64_t bytes = 0;
-  for (int32_t index : obstaclesOf[section]) {
-    const Obstacle &obstacle = problem.obstacles[index];
-    if (obstacle.high > floors[section])
-      bytes += obstacle.high - std::max(obstacle.low, floors[section]);
-  }
-  return bytes;
+  const std::vector<SectionObstacle> &here = obstaclesOf[section];
+  if (here.empty())
+    return 0;
+  int64_t floor = floors[section];
+  auto below = std::partition_point(
+      here.begin(), here.end(),
+      [&](const SectionObstacle &obstacle) { return obstacle.high > floor; });
+  if (below == here.begin())
+    return 0;
+  const SectionObstacle &lowest = *std::prev(below);
+  return lowest.above + lowest.high - std::max(lowest.low, floor);
 }
 
 int64_t Skyline::findLowest(int32_t index) const {
@@ -64,12 +97,12 @@ int64_t Skyline::findLowest(int32_t index) const {
   for (int32_t s = buffer.begin; s < buffer.end; ++s)
     offset = std::max(offset, floors[s]);
   offset = alignUp(offset, buffer.alignment);
-  // Obstacles are in order of their low ends, so one pass is enough.
-  for (const Obstacle &obstacle : obstaclesBeside[index]) {
-    if (obstacle.low >= offset + buffer.size)
+  // The ranges are in the order of their addresses, so one pass is enough.
+  for (const AddressRange &range : blocked[index]) {
+    if (range.begin >= offset + buffer.size)
       break;
-    if (offset < obstacle.high)
-      offset = alignUp(obstacle.high, buffer.alignment);
+    if (offset < range.end)
+      offset = alignUp(range.end, buffer.alignment);
   }
   return offset;
 }

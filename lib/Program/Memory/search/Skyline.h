@@ -107,6 +107,12 @@ private:
     int64_t top;
     int64_t left;
   };
+  /// An obstacle in a section, and the bytes of those above it.
+  struct SectionObstacle {
+    int64_t low;
+    int64_t high;
+    int64_t above;
+  };
   void save(int32_t section) {
     trail.push_back(
         {section, floors[section], tops[section], bytesLeft[section]});
@@ -126,11 +132,11 @@ private:
   /// The offset of each buffer; -1 if it is not placed yet.
   std::vector<int64_t> offsets;
   std::vector<Change> trail;
-  /// For each section, the obstacles that touch it.
-  std::vector<std::vector<int32_t>> obstaclesOf;
-  /// For each buffer, the obstacles that are live with it at some time, by
-  /// their low ends.
-  std::vector<std::vector<Obstacle>> obstaclesBeside;
+  /// For each section, the obstacles that touch it, from the highest on.
+  std::vector<std::vector<SectionObstacle>> obstaclesOf;
+  /// For each buffer, the addresses that obstacles which are live with it at
+  /// some time leave no room for it at, in their order.
+  std::vector<std::vector<AddressRange>> blocked;
   std::vector<StateHash> bufferHashes;
   /// The size of the smallest buffer.
   int64_t smallest;
