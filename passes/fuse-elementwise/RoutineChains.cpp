@@ -1,7 +1,7 @@
 //===- RoutineChains.cpp - The chains of one routine ----------------------===//
 
 #include "passes/fuse-elementwise/RoutineChains.h"
-#include "llvm/ADT/SetVector.h"
+#include <numeric>
 #include <set>
 
 using namespace mlir;
@@ -18,28 +18,28 @@ static Value getRoot(Value value) {
   return value;
 }
 
-/// Returns whether each call passes a message of the step that it passes as no
-/// other argument.
-static bool isOwnMessage(BlockArgument argument,
-                         ArrayRef<ascend::CallOp> calls) {
-  return llvm::all_of(calls, [&](ascend::CallOp call) {
+/// Returns for each argument of the routine whether a call passes something
+/// else than a message of the step that it passes as no other argument.
+static std::vector<bool> findUnclearArguments(ascend::RoutineOp routine,
+                                              ArrayRef<ascend::CallOp> calls) {
+  std::vector<bool> unclear(routine.getBody().getNumArguments(), false);
+  for (ascend::CallOp call : calls) {
     auto roots = llvm::map_to_vector(call.getArguments(), getRoot);
-    const Value own = roots[argument.getArgNumber()];
-    return own.getDefiningOp<ascend::MessageOp>() &&
-           llvm::count(roots, own) == 1;
-  });
+    llvm::DenseMap<Value, int64_t> uses;
+    for (Value root : roots)
+      ++uses[root];
+    for (auto [number, root] : llvm::enumerate(roots))
+      if (!root.getDefiningOp<ascend::MessageOp>() || uses.lookup(root) != 1)
+        unclear[number] = true;
+  }
+  return unclear;
 }
 
 /// Returns whether the value may share memory with other buffers of the
 /// routine.
-bool RoutineChains::isUnclear(Value value) {
+bool RoutineChains::isUnclear(Value value) const {
   auto argument = dyn_cast<BlockArgument>(getRoot(value));
-  if (!argument)
-    return false;
-  auto [found, isNew] = unclear.try_emplace(argument, false);
-  if (isNew)
-    found->second = !isOwnMessage(argument, calls);
-  return found->second;
+  return argument && unclearArguments[argument.getArgNumber()];
 }
 
 /// Returns the index of a buffer. All values of one slot or one static share an
@@ -132,7 +132,8 @@ void RoutineChains::describeBuffers() {
 
 RoutineChains::RoutineChains(ascend::RoutineOp routine,
                              ArrayRef<ascend::CallOp> calls)
-    : routine(routine), calls(calls) {
+    : routine(routine), calls(calls),
+      unclearArguments(findUnclearArguments(routine, calls)) {
   std::set<int64_t> records;
   for (ascend::CallOp call : calls)
     if (auto counts = call.getRecords())
@@ -214,17 +215,18 @@ void RoutineChains::build(const PlannedChain &chain) {
 }
 
 void RoutineChains::recount(const ChainPlan &plan) {
+  // For each number of launches, how many of them chains replaced.
+  std::vector<int64_t> gone(launches.size() + 1, 0);
+  for (const PlannedChain &chain : plan.chains)
+    gone[chain.launches.back() + 1] +=
+        static_cast<int64_t>(chain.launches.size()) - 1;
+  std::partial_sum(gone.begin(), gone.end(), gone.begin());
   for (ascend::CallOp call : calls) {
     if (!call.getRecords())
       continue;
     SmallVector<int64_t> records(*call.getRecords());
-    for (int64_t &record : records) {
-      int64_t gone = 0;
-      for (const PlannedChain &chain : plan.chains)
-        if (chain.launches.back() < record)
-          gone += static_cast<int64_t>(chain.launches.size()) - 1;
-      record -= gone;
-    }
+    for (int64_t &record : records)
+      record -= gone[std::min<size_t>(record, launches.size())];
     call.setRecords(records);
   }
 }

@@ -25,7 +25,7 @@ private:
   void addLaunch(ascend::LaunchOp launch);
   int64_t getValue(mlir::Value value);
   int64_t getBuffer(mlir::Value root);
-  bool isUnclear(mlir::Value value);
+  bool isUnclear(mlir::Value value) const;
   void describeBuffers();
   void makeBefore(mlir::Value value, mlir::Operation *op);
   void build(const PlannedChain &chain);
@@ -33,6 +33,8 @@ private:
 
   ascend::RoutineOp routine;
   llvm::SmallVector<ascend::CallOp> calls;
+  /// For each argument of the routine, whether it may share memory with others.
+  std::vector<bool> unclearArguments;
   ChainGraph graph;
   std::vector<ascend::LaunchOp> launches;
   /// Values, and the buffers that they are (parts of), by index.
@@ -40,7 +42,6 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> valueNumbers;
   llvm::DenseMap<mlir::Attribute, int64_t> globals, slots;
   llvm::DenseMap<mlir::Value, int64_t> others;
-  llvm::DenseMap<mlir::Value, bool> unclear;
   /// Positions in the routine. An operation that was moved has the position of
   /// the one that it was moved before.
   llvm::DenseMap<mlir::Operation *, int64_t> positions;
