@@ -247,7 +247,7 @@ struct Div {
 
 struct LargerOf {
   HWY_INLINE FloatVector operator()(FloatVector x, FloatVector y) const {
-    return hn::Max(x, y);
+    return largerOf(x, y);
   }
 };
 

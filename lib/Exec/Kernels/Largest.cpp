@@ -6,6 +6,7 @@
 #include "RowLoops.h"
 #include "Tiles.h"
 #include <algorithm>
+#include <cmath>
 
 namespace mf {
 namespace {
@@ -39,7 +40,9 @@ public:
                   at(operands.inputs[0], type,
                      getOffset(kept, result) + getOffset(reduced, row)),
                   &own, /*rows=*/1, columns);
-        largest = row == 0 ? own : std::max(largest, own);
+        // NaN stays, wherever it is.
+        if (row == 0 || own > largest || std::isnan(own))
+          largest = own;
       }
       runCastLoop(DType::F32, type, &largest,
                   at(operands.outputs[0], type, result), 1);

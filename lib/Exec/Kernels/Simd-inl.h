@@ -19,6 +19,7 @@
 #include "hwy/highway.h"
 #include "llvm/ADT/ArrayRef.h"
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
@@ -229,7 +230,16 @@ HWY_INLINE float sumOfLanes(FloatVector value) {
   return hn::GetLane(hn::SumOfLanes(floats, value));
 }
 
+/// Returns the larger lanes, NaN where one is NaN. Highway's Max returns either
+/// then, as the target does.
+HWY_INLINE FloatVector largerOf(FloatVector x, FloatVector y) {
+  return hn::IfThenElse(hn::Or(hn::Gt(x, y), hn::IsNaN(x)), x, y);
+}
+
+/// Returns the largest lane, NaN if one is NaN.
 HWY_INLINE float maxOfLanes(FloatVector value) {
+  if (!hn::AllFalse(floats, hn::IsNaN(value)))
+    return std::numeric_limits<float>::quiet_NaN();
   return hn::GetLane(hn::MaxOfLanes(floats, value));
 }
 

@@ -21,7 +21,7 @@ constexpr float lowest = -std::numeric_limits<float>::infinity();
 
 struct JoinMaxima {
   HWY_INLINE FloatVector operator()(FloatVector a, FloatVector b) const {
-    return hn::Max(a, b);
+    return largerOf(a, b);
   }
 };
 

@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
+#include <limits>
 
 using namespace mf;
 using namespace mf::testing;
@@ -168,6 +169,20 @@ TEST(ElementwiseTest, BinaryKernelsBroadcastAsNumpyDoes) {
                 isReached);
       EXPECT_EQ(runKernel("aclnnMaximum", {x, y}, {z})[0].toVector(), larger);
     }
+}
+
+TEST(ElementwiseTest, TheLargerOfNaNAndANumberIsNaN) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (DType type : floatTypes) {
+    KernelTensor x = randomTensor(type, {37}, 1),
+                 y = randomTensor(type, {37}, 2);
+    x.set(3, nan);
+    y.set(35, nan);
+    const KernelTensor z =
+        runKernel("aclnnMaximum", {x, y}, {KernelTensor(type, {37})})[0];
+    for (int64_t i = 0; i < 37; ++i)
+      EXPECT_EQ(std::isnan(z.get(i)), i == 3 || i == 35) << i;
+  }
 }
 
 TEST(ElementwiseTest, AnInputMayBeTheOutput) {

@@ -4,6 +4,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <cmath>
+#include <limits>
 
 using namespace mf;
 using namespace mf::testing;
@@ -90,6 +91,22 @@ TEST(LargestTest, FindsTheLargestOfTheLastAndOtherDimensions) {
                   .toVector(),
               ofRows);
   }
+}
+
+TEST(LargestTest, KeepsNaNAtAnyPlace) {
+  for (DType type : floatTypes)
+    for (int64_t place = 0; place < 3 * 70; ++place) {
+      KernelTensor x = randomTensor(type, {3, 70}, 3, -2, -1);
+      x.set(place, std::numeric_limits<double>::quiet_NaN());
+      const KernelTensor ofRows = runKernel(
+          "aclnnAmax", {x}, {KernelTensor(type, {3})}, {{"axes", Ints{1}}})[0];
+      for (int64_t row = 0; row < 3; ++row)
+        EXPECT_EQ(std::isnan(ofRows.get(row)), row == place / 70) << place;
+      const KernelTensor ofAll =
+          runKernel("aclnnAmax", {x}, {KernelTensor(type, {1, 1})},
+                    {{"axes", Ints{0, 1}}, {"keep_dims", true}})[0];
+      EXPECT_TRUE(std::isnan(ofAll.get(0))) << place;
+    }
 }
 
 TEST(ForeachNormTest, IsTheRootOfTheSumOfSquares) {
