@@ -103,7 +103,9 @@ def PropagateLayouts : Pass<"mf-propagate-layouts", "::mf::ir::ModelOp"> {
     of a dimension, ranks exchange its parts for parts of one further out, if
     that divides, and gather it only if not. So tokens move with an all-to-all
     to the ranks of their experts, whose weights stay where they are; sums over
-    parts of an expert go back as the tokens came. What does not divide is an
+    parts of an expert go back as the tokens came. Layers of a chunk get the
+    same part of the tokens, and those that read less of them take it out at
+    their begin. What does not divide is an
     error that names the dimension, the axis and the key of the YAML. A model on
     a mesh of stages alone, or with collectives of its own, stays as it is.
 

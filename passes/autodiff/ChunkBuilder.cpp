@@ -38,9 +38,8 @@ LogicalResult ChunkBuilder::checkInputs() {
                  << stringifyInputKind(input.first) << " as "
                  << input.second.getType() << " and as "
                  << other.second.getType()
-                 << "; expected one part of them for all: with a sequence cut "
-                    "by context_parallel, layers that predict later tokens "
-                    "on another stage than the embedding";
+                 << "; expected one part of them for all, as "
+                    "mf-propagate-layouts decides; run it first";
   return success();
 }
 

@@ -41,7 +41,7 @@ static bool areEqual(const ShardedParameter &one,
 static bool areEqual(const ShardedLayer &one, const ShardedLayer &other) {
   auto getFacts = [](const ShardedLayer &layer) {
     return std::tie(layer.position, layer.numArguments, layer.numHidden,
-                    layer.results, layer.numPast, layer.numFuture);
+                    layer.data, layer.results, layer.numPast, layer.numFuture);
   };
   return getFacts(one) == getFacts(other) &&
          llvm::equal(

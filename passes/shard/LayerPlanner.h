@@ -27,10 +27,11 @@ public:
   LayerPlanner(const ShardedModel &model, const ShardedLayer &layer,
                ir::Layout stream, const ir::Axes &gathered,
                std::vector<ir::Layout> &parameters, ParameterStates &states,
+               const std::vector<std::optional<ir::Layout>> &data,
                std::vector<ir::Layout> &arguments, WantedFactors &wantedFactors,
                LayoutError &error)
       : model(model), layer(layer), stream(std::move(stream)),
-        gathered(gathered), parameters(parameters), states(states),
+        gathered(gathered), parameters(parameters), states(states), data(data),
         arguments(arguments), wantedFactors(wantedFactors), error(error) {}
 
   /// Returns true if the layer is planned, false if a layout has changed so
@@ -46,6 +47,7 @@ private:
   Outcome placeInputs(llvm::ArrayRef<ir::Layout> hidden);
   Outcome placeHidden(unsigned value, const ir::Layout &hidden);
   Outcome placeData(unsigned value);
+  Outcome takePart(unsigned value);
   Outcome planOperator(unsigned number);
   /// Chooses the axes that cut each factor of an operator.
   bool chooseFactors(const ShardedOperator &op, FactorAxes &axes);
@@ -109,6 +111,8 @@ private:
   const ir::Axes &gathered;
   std::vector<ir::Layout> &parameters;
   ParameterStates &states;
+  /// The layouts of data that layers would take differently.
+  const std::vector<std::optional<ir::Layout>> &data;
   std::vector<ir::Layout> &arguments;
   WantedFactors &wantedFactors;
   LayoutError &error;

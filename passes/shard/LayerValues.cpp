@@ -121,9 +121,12 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
   const Layout have = planned.layouts[value];
   if (have == wanted)
     return Outcome::Done;
-  if (sources[value] != Source::Activation && ask(value, wanted))
-    return Outcome::Again;
   unsigned origin = origins[value];
+  const bool isData =
+      sources[value] == Source::Free && origin < layer.numArguments;
+  if (sources[value] != Source::Activation &&
+      ask(isData ? origin : value, wanted))
+    return Outcome::Again;
   if (!divides(origin, wanted))
     return Outcome::Failed;
   const bool isActivation = sources[value] == Source::Activation;
@@ -147,7 +150,6 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
   if (bringSplit(value, wanted, before, name))
     return Outcome::Done;
   std::optional<std::vector<Layout>> steps = getReshardSteps(have, wanted);
-  bool isData = sources[value] == Source::Free && origin < layer.numArguments;
   bool movesRows = isRankOrdered[value] && have.cuts != wanted.cuts;
   if (!steps || isData || movesRows)
     return fail("expected an operand that lies as " + toString(wanted) +
@@ -283,13 +285,32 @@ LayerPlanner::Outcome LayerPlanner::placeData(unsigned value) {
   Layout &layout = planned.layouts[value];
   if (arguments[value].cuts.size() == rank) {
     layout = arguments[value];
-    return Outcome::Done;
+    return takePart(value);
   }
   layout = Layout(rank);
   if (rank != 2)
     return Outcome::Done;
   layout.cuts = {stream.cuts[0], stream.cuts[1]};
-  return divides(value, layout) ? Outcome::Done : Outcome::Failed;
+  return divides(value, layout) ? takePart(value) : Outcome::Failed;
+}
+
+/// Where another layer needs more of the data than this one, the layer gets as
+/// much and takes its part at its begin.
+LayerPlanner::Outcome LayerPlanner::takePart(unsigned value) {
+  unsigned number = value - layer.numHidden;
+  if (number >= layer.data.size() || !data[layer.data[number]])
+    return Outcome::Done;
+  const Layout own = planned.layouts[value];
+  planned.layouts[value] = *data[layer.data[number]];
+  std::optional<std::vector<Layout>> steps =
+      getReshardSteps(planned.layouts[value], own);
+  if (!steps || !takesOwnParts(planned.layouts[value], *steps))
+    return fail("expected data that lies as " + toString(own) +
+                ", but the layers of its chunk get it as " +
+                toString(planned.layouts[value]));
+  for (const Layout &step : *steps)
+    current[value] = addVersion(current[value], step, 0, layer.name);
+  return Outcome::Done;
 }
 
 LayerPlanner::Outcome LayerPlanner::placeHidden(unsigned value,

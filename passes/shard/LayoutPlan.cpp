@@ -77,6 +77,7 @@ public:
 private:
   bool placeParameters();
   bool planOnce(bool &isSettled);
+  bool joinData();
   /// Plans one layer until it settles. Returns false for an error.
   bool planLayer(unsigned number, ArrayRef<Layout> hidden, bool &isSettled);
   LayerStart getStart(unsigned number, ArrayRef<Layout> hidden) const;
@@ -87,6 +88,10 @@ private:
   LayoutError &error;
   LayoutPlan plan;
   ParameterStates states;
+  /// For each data that layers would take differently, what is common to them.
+  std::vector<std::optional<Layout>> data;
+  /// For each layer, how it would take these of its arguments by itself.
+  std::vector<std::vector<Layout>> taken;
   AlikeLayers kinds;
   /// For each kind of layer, the layers planned so far.
   std::map<unsigned, std::vector<PlannedStart>> known;
@@ -168,13 +173,13 @@ bool ModelPlanner::planLayer(unsigned number, ArrayRef<Layout> hidden,
     return true;
   // The requirements of a layer on its arguments are known after a first
   // attempt.
-  std::vector<Layout> arguments(layer.numArguments);
+  std::vector<Layout> arguments = taken[number];
   WantedFactors wanted;
   bool hasChanged = false;
   while (true) {
     LayerPlanner planner(model, layer, getStream(model, layer.position),
-                         gathered[number], plan.parameters, states, arguments,
-                         wanted, error);
+                         gathered[number], plan.parameters, states, data,
+                         arguments, wanted, error);
     std::optional<bool> settled = planner.plan(hidden);
     if (!settled) {
       error.layer = number;
@@ -225,14 +230,63 @@ bool ModelPlanner::planOnce(bool &isSettled) {
   return true;
 }
 
+/// Returns the layout with the cuts that both layouts begin with.
+static Layout getCommon(const Layout &one, const Layout &other) {
+  Layout common(one.cuts.size());
+  for (auto [cut, left, right] : zip_equal(common.cuts, one.cuts, other.cuts)) {
+    const auto *end =
+        std::mismatch(left.begin(), left.end(), right.begin(), right.end())
+            .first;
+    cut.append(left.begin(), end);
+  }
+  return common;
+}
+
+/// Finds data that layers take with different layouts. Returns whether there is
+/// any, so that these layers must be planned again.
+bool ModelPlanner::joinData() {
+  std::vector<std::optional<Layout>> common(data.size());
+  std::vector<bool> isChanged(data.size(), false);
+  auto forEachTaken = [&](auto call) {
+    for (auto [number, layer] : enumerate(model.layers))
+      for (auto [place, which] : enumerate(layer.data)) {
+        unsigned argument = layer.numHidden + place;
+        call(which, plan.layers[number].layouts[argument],
+             taken[number][argument]);
+      }
+  };
+  forEachTaken([&](unsigned which, const Layout &layout, Layout &) {
+    isChanged[which] =
+        isChanged[which] || (common[which] && !(*common[which] == layout));
+    common[which] = common[which] ? getCommon(*common[which], layout) : layout;
+  });
+  forEachTaken([&](unsigned which, const Layout &layout, Layout &own) {
+    if (!isChanged[which])
+      return;
+    own = layout;
+    data[which] = common[which];
+  });
+  if (!is_contained(isChanged, true))
+    return false;
+  known.clear();
+  return true;
+}
+
 std::optional<LayoutPlan> ModelPlanner::run() {
   if (!placeParameters())
     return std::nullopt;
+  for (const ShardedLayer &layer : model.layers) {
+    taken.emplace_back(layer.numArguments);
+    for (unsigned number : layer.data)
+      data.resize(std::max<size_t>(data.size(), number + 1));
+  }
   // Parameters that several layers read settle after all of them have made
   // their requests.
-  for (bool isSettled = false; !isSettled;)
+  for (bool isSettled = false; !isSettled;) {
     if (!planOnce(isSettled))
       return std::nullopt;
+    isSettled = isSettled && !joinData();
+  }
   return std::move(plan);
 }
 

@@ -54,6 +54,9 @@ struct ShardedLayer {
   unsigned numArguments = 1;
   /// The first arguments are the results of the previous layer, in order.
   unsigned numHidden = 1;
+  /// For each argument behind the hidden ones, the number of the data that it
+  /// is. Layers that read the same data take it with the same layout.
+  llvm::SmallVector<unsigned> data;
   std::vector<ShardedValue> values;
   std::vector<ShardedOperator> operators;
   /// Losses are scalars.

@@ -68,6 +68,21 @@ void ModelLayers::addParameters(ModelOp op) {
   }
 }
 
+/// Returns the number of the data that each argument behind the hidden ones is.
+SmallVector<unsigned> ModelLayers::getData(LayerOp op, unsigned numHidden) {
+  SmallVector<unsigned> data;
+  PlacementAttr placement = op.getPlacementAttr();
+  if (!placement)
+    return data;
+  for (Type type : op.getArgumentTypes().drop_front(numHidden))
+    data.push_back(dataNumbers
+                       .try_emplace({placement.getStage(), placement.getChunk(),
+                                     getStepInputKind(op.getKind(), type)},
+                                    dataNumbers.size())
+                       .first->second);
+  return data;
+}
+
 void ModelLayers::addLayer(LayerOp op) {
   ShardedLayer layer;
   Layer known{op, {}, {}};
@@ -77,6 +92,7 @@ void ModelLayers::addLayer(LayerOp op) {
                        : getPosition(op);
   layer.numArguments = op.getNumArguments();
   layer.numHidden = llvm::count_if(op.getArgumentTypes(), isFloatTensor);
+  layer.data = getData(op, layer.numHidden);
   layer.numPast = op.getPast();
   layer.numFuture = op.getFuture();
   layer.firstPiece =

@@ -6,6 +6,7 @@
 #include "LayoutPlan.h"
 #include "dialects/mf/MfOps.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 
 namespace mf::passes {
 
@@ -28,9 +29,13 @@ private:
   llvm::StringMap<unsigned> parameterNumbers;
   /// For each name of a layer, its version for the first piece of the sequence.
   llvm::StringMap<unsigned> firstPieces;
+  /// The numbers of tokens, labels and draws by stage, chunk and kind: a chunk
+  /// loads each kind once.
+  std::map<std::tuple<int64_t, int64_t, ir::InputKind>, unsigned> dataNumbers;
 
   void addParameters(ir::ModelOp op);
   void addLayer(ir::LayerOp op);
+  llvm::SmallVector<unsigned> getData(ir::LayerOp op, unsigned numHidden);
 };
 
 } // namespace mf::passes

@@ -18,7 +18,7 @@ import training
 from drawn_cases import DrawnCases
 
 SEQUENCE_LENGTH, VOCABULARY, LAYERS = 32, 128, 4
-BOUND = 2e-5
+BOUND, PAD = 2e-5, 0
 
 QWEN = {
     "model_type": "qwen3", "architectures": "Qwen3ForCausalLM", "hidden_size": 64, "intermediate_size": 128,
@@ -129,7 +129,7 @@ def draw(generator):
     # Qwen3 of the dynamic graph has one stage.
     stages = 1 if is_qwen else generator.choice([1, 1, 2])
     tensor = generator.choice([1, 1, 2])
-    context = generator.choice([1, 1, 1, 2]) if is_qwen else 1
+    context = generator.choice([1, 1, 1, 2])
     data = generator.choice([n for n in (1, 2, 4) if n * tensor * context * stages <= 8])
     parallel = {
         "data": data, "tensor": tensor, "context": context, "pipeline": stages,
@@ -139,14 +139,23 @@ def draw(generator):
     if not is_qwen:
         parallel["expert"] = generator.choice([n for n in (1, 2, 4) if sharing % n == 0])
     model = dict(QWEN if is_qwen else dict(DEEPSEEK, num_nextn_predict_layers=generator.choice([0, 0, 1])))
+    model["pad_token_id"] = PAD
     batches = (generator.choice([2, 4]) if stages > 1 else generator.choice([1, 2]), 1)
     return Configuration(model, parallel, draw_schedule(generator, stages), batches)
+
+
+def make_data(rows, parts):
+    """Each part of a sequence begins with a token that does not count. So parts have as many that count, and as many of
+    later tokens, else their means would be another loss than that of all."""
+    data = numpy.random.RandomState(7).randint(PAD + 1, VOCABULARY, (rows, SEQUENCE_LENGTH + 1), dtype=numpy.int32)
+    data[:, 0 : SEQUENCE_LENGTH : SEQUENCE_LENGTH // parts] = PAD
+    return data
 
 
 class Checks:
     def __init__(self, tools):
         self.tools, self.runs, self.worst, self.converted = tools, 0, 0.0, 0
-        self.data = numpy.random.RandomState(7).randint(0, VOCABULARY, (16, SEQUENCE_LENGTH + 1), dtype=numpy.int32)
+        self.data = make_data(16, 2)
 
     def run_yaml(self, yaml, rows, ranks):
         self.runs += 1

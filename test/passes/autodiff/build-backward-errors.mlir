@@ -78,3 +78,20 @@ mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, v
     mf.return %y : tensor<1x2x4x8xf32>
   }
 }
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 1 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @table : tensor<16x8xf32> init <ones>
+  // expected-error @below {{begins a chunk whose layers take tokens as 'tensor<1x2xi32>' and as 'tensor<1x4xi32>'; expected one part of them for all, as mf-propagate-layouts decides; run it first}}
+  mf.layer @embedding embedding (%tokens: tensor<1x2xi32>) -> tensor<1x2x8xf32> attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %table = mf.get_param @table : tensor<16x8xf32>
+    %x = mf.embedding %table, %tokens : (tensor<16x8xf32>, tensor<1x2xi32>) -> tensor<1x2x8xf32>
+    mf.return %x : tensor<1x2x8xf32>
+  }
+  mf.layer @later embedding (%x: tensor<1x2x8xf32>, %tokens: tensor<1x4xi32>) -> (tensor<1x2x8xf32>, tensor<1x4x8xf32>) attributes {placement = #mf.placement<stage = 0, chunk = 0>} {
+    %table = mf.get_param @table : tensor<16x8xf32>
+    %y = mf.embedding %table, %tokens : (tensor<16x8xf32>, tensor<1x4xi32>) -> tensor<1x4x8xf32>
+    mf.return %x, %y : tensor<1x2x8xf32>, tensor<1x4x8xf32>
+  }
+}
