@@ -93,6 +93,7 @@ KernelDistribution::KernelDistribution(const LaunchedKernel &kernel,
     addOperand(shape, std::move(parts.outputs[number]),
                readsMemory(kernel.signature->getOutput(number).access));
   dropBroadcast();
+  findOwn();
   for (const Operand &operand : operands)
     for (const Dim &dim : operand.dims)
       if (dim.dim.mayBeCut() && !llvm::is_contained(dims, dim.dim))
@@ -139,6 +140,16 @@ void KernelDistribution::dropBroadcast() {
       return dim.dim.isLeading && dim.extent == 1 &&
              llvm::is_contained(larger, dim.dim);
     });
+}
+
+void KernelDistribution::findOwn() {
+  for (Operand &operand : operands)
+    for (Dim &dim : operand.dims)
+      dim.isOwn = dim.extent == 1 && !dim.dim.isLeading &&
+                  llvm::any_of(operands, [&](const Operand &other) {
+                    const Dim *found = find(other, dim.dim);
+                    return found && found->extent > 1;
+                  });
 }
 
 const KernelDistribution::Dim *

@@ -149,6 +149,9 @@ private:
     /// dimension.
     int64_t below = 0;
     int64_t place = 0;
+    /// True if the operand has one element for all those of a rank that another
+    /// operand has.
+    bool isOwn = false;
 
     /// Returns whether an operand that has the dimension may be broadcast along
     /// it, as far as the shape on a rank tells.
@@ -175,6 +178,7 @@ private:
   };
   void addOperand(const TensorShape &shape, PartOperand part, bool isRead);
   void dropBroadcast();
+  void findOwn();
   const Dim *find(const Operand &operand, const PartDim &dim) const;
 
   std::optional<DistributionError>

@@ -62,11 +62,13 @@ KernelDistribution::findCuts(llvm::ArrayRef<const AxisHolding *> holdings,
     llvm::SmallVector<Cut, 2> both;
     for (int64_t place : holding.places)
       if (std::optional<Cut> cut = getCut(*found, place, holding.isLoose);
-          cut && (!cuts || llvm::is_contained(*cuts, *cut)))
+          cut && (!cuts || found->isOwn || llvm::is_contained(*cuts, *cut)))
         both.push_back(*cut);
     if (both.empty())
       return {};
-    cuts = std::move(both);
+    // A rank's one element is for its part, wherever that is cut.
+    if (!found->isOwn)
+      cuts = std::move(both);
   }
   return cuts ? std::move(*cuts) : llvm::SmallVector<Cut, 2>{{dim, 0, true}};
 }
@@ -76,9 +78,10 @@ AxisHolding KernelDistribution::getOutput(const Operand &output,
   if (const Dim *found = find(output, cut.dim)) {
     if (cut.isUnknown)
       return {Holding::Part, {}};
-    AxisHolding part = {
-        Holding::Part,
-        {cut.elements == 0 ? found->place : cut.elements * found->below}};
+    AxisHolding part = {Holding::Part,
+                        {cut.elements == 0 || found->isOwn
+                             ? found->place
+                             : cut.elements * found->below}};
     part.dims.push_back(found->number);
     return part;
   }

@@ -59,6 +59,9 @@ private:
   void putTogetherRows(const ShardedOperator &op, FactorAxes &axes);
   bool isThereWhole(unsigned value, size_t dim) const;
   void exchangeWhole(const ShardedOperator &op, FactorAxes &axes);
+  bool moveAxis(const ShardedOperator &op, FactorAxes &axes,
+                llvm::ArrayRef<ir::FactorDims::value_type> dims,
+                unsigned factor, llvm::StringRef axis) const;
   void gatherInterleaved(const ShardedOperator &op, FactorAxes &axes);
   bool chooseFrom(const ShardedOperator &op, size_t operand, FactorAxes &axes,
                   std::vector<bool> &isDecided);

@@ -98,38 +98,53 @@ bool LayerPlanner::isThereWhole(unsigned value, size_t dim) const {
          });
 }
 
+/// Cuts the first of the dimensions that may be by the axis, which cut
+/// `factor`. Returns false if there is none.
+bool LayerPlanner::moveAxis(const ShardedOperator &op, FactorAxes &axes,
+                            ArrayRef<FactorDims::value_type> dims,
+                            unsigned factor, StringRef axis) const {
+  for (ArrayRef<unsigned> factors : dims) {
+    // Parts of an inner factor are blocks only within single elements.
+    const unsigned *to = find_if(factors, [&](unsigned candidate) {
+      return model.mesh.getNumParts(axes[candidate]) !=
+             op.rule.factors[candidate].size;
+    });
+    if (to == factors.end())
+      continue;
+    int64_t parts =
+        model.mesh.getNumParts(axes[*to]) * model.mesh.getSize(axis);
+    if (op.rule.factors[*to].size % parts != 0 ||
+        op.rule.factors[*to].kind != FactorKind::Pass ||
+        (areTogether(op, *to, factor) && !handsOnRows()))
+      continue;
+    axes[*to].push_back(axis);
+    return true;
+  }
+  return false;
+}
+
 /// Handles an operator that needs the whole of a dimension which is cut by axes
 /// that cut no other dimension. Instead of gathering it on all ranks, ranks
-/// exchange its parts for parts of an outer dimension that need not be whole.
+/// exchange its parts for parts of an outer dimension that need not be whole:
+/// of the stream, that which the axis cuts between layers, else the first.
 void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
   auto isWhole = [&](unsigned factor) {
     return op.rule.factors[factor].kind == FactorKind::Whole;
-  };
-  /// Cuts a dimension before `dim` by the axis.
-  auto move = [&](const FactorDims &dims, size_t dim, StringRef axis) {
-    for (ArrayRef<unsigned> factors : ArrayRef(dims).take_front(dim)) {
-      // Parts of an inner factor are blocks only within single elements.
-      const unsigned *to = find_if(factors, [&](unsigned factor) {
-        return model.mesh.getNumParts(axes[factor]) !=
-               op.rule.factors[factor].size;
-      });
-      if (to == factors.end())
-        continue;
-      int64_t parts =
-          model.mesh.getNumParts(axes[*to]) * model.mesh.getSize(axis);
-      if (op.rule.factors[*to].size % parts != 0 ||
-          op.rule.factors[*to].kind != FactorKind::Pass ||
-          (areTogether(op, *to, dims[dim].front()) && !handsOnRows()))
-        continue;
-      axes[*to].push_back(axis);
-      return true;
-    }
-    return false;
   };
   for (auto [number, dims] : enumerate(op.rule.operands)) {
     unsigned value = current[op.operands[number]];
     if (sources[value] != Source::Activation || isRankOrdered[value])
       continue;
+    auto move = [&, &dims = dims](size_t dim, StringRef axis) {
+      ArrayRef<FactorDims::value_type> outer = ArrayRef(dims).take_front(dim);
+      const unsigned factor = dims[dim].front();
+      if (isStream(origins[value]))
+        for (auto [place, cut] : enumerate(stream.cuts))
+          if (place < dim && is_contained(cut, axis) &&
+              moveAxis(op, axes, outer.slice(place, 1), factor, axis))
+            return true;
+      return moveAxis(op, axes, outer, factor, axis);
+    };
     for (auto [dim, cut] : enumerate(planned.layouts[value].cuts)) {
       unsigned factor = dims[dim].front();
       if (all_of(dims[dim], isWhole)) {
@@ -140,11 +155,11 @@ void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
           continue;
         for (StringRef axis : cut)
           if (!is_contained(getUsed(axes), axis))
-            move(dims, dim, axis);
+            move(dim, axis);
       } else if (dims[dim].size() == 1 && isInterleaved(op, factor, axes)) {
         Axes kept;
         for (StringRef axis : axes[factor])
-          if (!move(dims, dim, axis))
+          if (!move(dim, axis))
             kept.push_back(axis);
         axes[factor] = kept;
       }

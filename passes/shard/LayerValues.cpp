@@ -151,7 +151,7 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
     return Outcome::Done;
   std::optional<std::vector<Layout>> steps = getReshardSteps(have, wanted);
   bool movesRows = isRankOrdered[value] && have.cuts != wanted.cuts;
-  if (!steps || isData || movesRows)
+  if (!steps || movesRows || (isData && !takesOwnParts(have, *steps)))
     return fail("expected an operand that lies as " + toString(wanted) +
                 ", but it lies as " + toString(have) +
                 ", which no collective makes of it");

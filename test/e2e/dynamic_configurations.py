@@ -18,7 +18,7 @@ import training
 from drawn_cases import DrawnCases
 
 SEQUENCE_LENGTH, VOCABULARY, LAYERS = 32, 128, 4
-BOUND, PAD = 2e-5, 0
+SAMPLES, BOUND, PAD = 16, 2e-5, 0
 
 QWEN = {
     "model_type": "qwen3", "architectures": "Qwen3ForCausalLM", "hidden_size": 64, "intermediate_size": 128,
@@ -140,8 +140,9 @@ def draw(generator):
         parallel["expert"] = generator.choice([n for n in (1, 2, 4) if sharing % n == 0])
     model = dict(QWEN if is_qwen else dict(DEEPSEEK, num_nextn_predict_layers=generator.choice([0, 0, 1])))
     model["pad_token_id"] = PAD
-    batches = (generator.choice([2, 4]) if stages > 1 else generator.choice([1, 2]), 1)
-    return Configuration(model, parallel, draw_schedule(generator, stages), batches)
+    micro_batches = generator.choice([2, 4]) if stages > 1 else generator.choice([1, 2])
+    local = generator.choice([n for n in (1, 2) if micro_batches * n * data <= SAMPLES])
+    return Configuration(model, parallel, draw_schedule(generator, stages), (micro_batches, local))
 
 
 def make_data(rows, parts):
@@ -155,7 +156,7 @@ def make_data(rows, parts):
 class Checks:
     def __init__(self, tools):
         self.tools, self.runs, self.worst, self.converted = tools, 0, 0.0, 0
-        self.data = make_data(16, 2)
+        self.data = make_data(SAMPLES, 2)
 
     def run_yaml(self, yaml, rows, ranks):
         self.runs += 1

@@ -391,6 +391,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                       "overflow");
   if (config.parallel.seqSplitNum > 1 || spec.ranks.contextParallel > 1)
     spec.nextTokens.joinsHeads = false;
+  spec.nextTokens.joinsWhole = config.wrapper.hasLocalLoss;
   checkRanks(config, spec, diagnostics);
   if (diagnostics.getErrorCount() == errors)
     resolveExpertSizes(config, overrides, spec, diagnostics);

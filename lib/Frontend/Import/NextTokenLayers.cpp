@@ -66,8 +66,8 @@ void NextTokenLayers::addEmbedding(int64_t index) {
 //===----------------------------------------------------------------------===//
 
 /// Concatenates both normalised values and projects the result. In the mcore
-/// graph the embedding comes first, and the outputs are sharded as in other
-/// linear layers.
+/// graph the embedding comes first, and ranks share out the outputs as in other
+/// linear layers, but not in the dynamic graph.
 Value NextTokenLayers::join(CellBuilder &cells, Value previous,
                             Value embedding) {
   const NextTokenNames &next = names.nextTokens;
@@ -80,7 +80,7 @@ Value NextTokenLayers::join(CellBuilder &cells, Value previous,
   LinearTraits traits;
   if (spec.nextTokens.followsNorm)
     std::swap(both[0], both[1]);
-  else
+  if (!spec.nextTokens.followsNorm || spec.nextTokens.joinsWhole)
     traits.axes.clear();
   Value joined = cells.concatLast(both, next.concat);
   CellBuilder::Cell linear(cells, next.join);

@@ -24,6 +24,8 @@ struct NextTokenSpec {
   /// norm and the joining is part of each layer (the mcore graph). False if the
   /// joining is a separate layer before the final norm (DeepSeek's).
   bool followsNorm = false;
+  /// True if all ranks have all outputs of the joining (the dynamic graph).
+  bool joinsWhole = false;
   /// True if the head runs once, on the concatenated tokens of all depths.
   /// Ranks or pieces that share the sequence have their own part of each depth.
   bool joinsHeads = false;
