@@ -200,6 +200,7 @@ static void readRecomputeSection(const DynamicReader &reader,
   Node layers = reader.getWritten("full_recompute_layer");
   Node modules = reader.getWritten("select_module");
   readExcludedOperators(reader, config);
+  config.recompute.selection = selectNumbers({}, {});
   if (mode == "None") {
     for (llvm::StringRef key :
          {"full_recompute_layer", "select_module", "exclude_op"})

@@ -25,7 +25,9 @@ public:
   LayerSettingPlanner(const LayerPlanInput &input, DiagnosticList &diagnostics)
       : input(input), layers(shareTrees(input.layers)),
         diagnostics(diagnostics),
-        normalizer(input.stages, input.swap.swap, diagnostics) {}
+        normalizer(input.stages, input.swap.swap, diagnostics),
+        logs(input.recompute.recompute.selection.kind !=
+             LayerSelection::Kind::Numbers) {}
 
   LayerPlan run();
 
@@ -39,6 +41,8 @@ private:
   void applyExcludes(const CellTree &tree, LayerEffects &effects);
   void applySwap(const CellTree &tree, LayerEffects &effects);
   void warnAboutConflicts(const LayerEffects &effects);
+  void logPaths(LayerEffects &effects, llvm::StringRef what,
+                const std::vector<std::string> &paths) const;
 
   enum class MatchUse : uint8_t { Select, Comm, Exclude, CommExclude };
   std::vector<std::string> applyPatterns(std::vector<ActivePattern> &patterns,
@@ -49,6 +53,9 @@ private:
   std::vector<PlannedLayer> layers;
   DiagnosticList &diagnostics;
   LayerNormalizer normalizer;
+  /// False for a YAML of the dynamic graph, in which layers have numbers: its
+  /// trainer logs none of these lines.
+  bool logs;
   LayerPlan plan;
   std::vector<ActivePattern> select;
   std::vector<ActivePattern> comm;
@@ -232,9 +239,10 @@ LayerSettingPlanner::applyPatterns(std::vector<ActivePattern> &patterns,
   return paths;
 }
 
-static void logPaths(LayerEffects &effects, llvm::StringRef what,
-                     const std::vector<std::string> &paths) {
-  if (paths.empty())
+void LayerSettingPlanner::logPaths(
+    LayerEffects &effects, llvm::StringRef what,
+    const std::vector<std::string> &paths) const {
+  if (!logs || paths.empty())
     return;
   effects.logLines.push_back((what + " at layer " + llvm::Twine(effects.layer) +
                               ": " + llvm::join(paths, ", "))
@@ -253,7 +261,7 @@ void LayerSettingPlanner::applyRecompute(const CellTree &tree,
     effects.recompute.push_back(std::move(target));
     // With swap enabled and a recompute setting of True, MindSpore Transformers
     // logs nothing.
-    if (plan.recompute.kind != NormalizedLayers::Kind::All)
+    if (logs && plan.recompute.kind != NormalizedLayers::Kind::All)
       effects.logLines.push_back("Set full recompute at layer " +
                                  std::to_string(effects.layer));
     return;
@@ -285,9 +293,10 @@ void LayerSettingPlanner::applySwap(const CellTree &tree,
     target.prefetch = entry.prefetch;
     target.countsLayers = entry.countsLayers;
     effects.swap.push_back(std::move(target));
-    effects.logLines.push_back(
-        "Set layer swap at layer " + std::to_string(effects.layer) +
-        " and value is: " + std::to_string(entry.prefetch));
+    if (logs)
+      effects.logLines.push_back(
+          "Set layer swap at layer " + std::to_string(effects.layer) +
+          " and value is: " + std::to_string(entry.prefetch));
     break;
   }
   std::vector<std::string> items;
@@ -377,6 +386,8 @@ LayerPlan LayerSettingPlanner::run() {
   planRecompute();
   if (input.swap.swap)
     planSwap();
+  if (!logs)
+    plan.initLines.clear();
   size_t patterns = select.size() + comm.size() + selectExclude.size() +
                     commExclude.size() + opSwap.size();
   if (patterns * layers.size() > mostPatternLayers)

@@ -5,8 +5,9 @@
 // operators and cells that are recomputed individually, those whose
 // communication is recomputed, those that are excluded, and those that are
 // swapped, with their prefetch distance. The plan is a plain value that can be
-// printed. Its log lines are those of MindSpore Transformers as its public
-// documentation shows them.
+// printed. Its log lines are those of MindSpore Transformers' static graph as
+// its public documentation shows them; of the dynamic graph's trainer it has
+// the one for modules whose communication cannot be recomputed.
 //
 //===----------------------------------------------------------------------===//
 
