@@ -70,7 +70,8 @@ void StaticSections::writeRanks() {
             .Default("colossalai_cp");
     to.set("parallel_config.context_parallel_algo", algorithm,
            reader.get("context_parallel_method"));
-    if (algorithm == "hybrid_cp")
+    // Without it there is an error already.
+    if (algorithm == "hybrid_cp" && reader.getWritten("ulysses_degree_in_cp"))
       to.set("parallel_config.ulysses_degree_in_cp",
              reader.get("ulysses_degree_in_cp"));
   }
@@ -213,11 +214,6 @@ void StaticSections::writeBatch() {
 /// The keys have the same names in both formats, but some defaults differ.
 void StaticSections::writeMuon(const DynamicReader &reader) {
   const Node &section = reader.getNode();
-  for (llvm::StringRef key :
-       {"momentum", "nesterov", "matched_adamw_rms", "ns_steps",
-        "ns_coefficients", "adamw_betas", "adamw_eps", "adamw_include",
-        "comm_strategy", "qk_clip_enabled", "qk_clip_threshold"})
-    to.set(("optimizer." + key).str(), section[key]);
   if (!section["adamw_include"])
     to.set("optimizer.adamw_include",
            makeList(section, {makeString(section, "*word_embeddings*"),
@@ -249,8 +245,16 @@ void StaticSections::writeOptimizer() {
     to.set(("optimizer." + key).str(), reader.get(key));
   to.set("optimizer.betas",
          type == "Muon" ? reader.getWritten("betas") : reader.get("betas"));
+  // With another type the static graph's reader says that they do nothing.
+  for (llvm::StringRef key :
+       {"momentum", "nesterov", "matched_adamw_rms", "ns_steps",
+        "ns_coefficients", "adamw_betas", "adamw_eps", "adamw_include",
+        "comm_strategy", "qk_clip_enabled", "qk_clip_threshold"})
+    to.set(("optimizer." + key).str(), reader.getNode()[key]);
   if (type == "Muon")
     writeMuon(reader);
+  else
+    to.set("optimizer.swap", reader.getNode()["swap"]);
   if (type == "Muon" && reader.getNode()["swap"])
     diagnostics.error(reader.getNode()["swap"].getLocation(),
                       "Muon does not support swap; remove 'swap' or take "
@@ -265,6 +269,9 @@ void StaticSections::writeOptimizer() {
 void StaticSections::writeRates() {
   DynamicReader reader(root, "lr_scheduler", diagnostics);
   to.place("lr_schedule", reader.getNode());
+  // A type that is null is an error already.
+  if (reader.getNode()["type"].getKind() == NodeKind::Null)
+    return;
   for (const Node::Entry &entry : reader.getNode().getEntries())
     to.set("lr_schedule." + entry.key.getText().str(), entry.value);
   Node rate = reader.get("learning_rate");

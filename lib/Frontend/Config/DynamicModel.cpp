@@ -187,6 +187,26 @@ int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics) {
   return *count;
 }
 
+/// Settings without an equivalent in mf.
+static void checkModel(const Node &model, bool hasExperts,
+                       DiagnosticList &diagnostics) {
+  if (Node perToken = model["calculate_per_token_loss"];
+      perToken.getBool().value_or(false))
+    diagnostics.warning(perToken.getLocation(),
+                        "'calculate_per_token_loss' is not modelled; the loss "
+                        "is the mean of each micro-batch's");
+  if (hasExperts)
+    return;
+  for (const char *key : {"num_moe_experts", "n_routed_experts", "num_experts"})
+    if (Node experts = model[key]; experts.getInt().value_or(0) > 0) {
+      diagnostics.error(experts.getLocation(),
+                        "the dynamic graph's Qwen3ForCausalLM has no experts: "
+                        "expected no " +
+                            quote(key) + ", but got " + experts.repr(60));
+      return;
+    }
+}
+
 Node readDynamicModel(const Node &root, const DynamicLayout &layout,
                       DiagnosticList &diagnostics) {
   Node written = root["model"];
@@ -209,6 +229,7 @@ Node readDynamicModel(const Node &root, const DynamicLayout &layout,
         type == "bfloat16" || type == "float16")
       model.set(key, "float32", written[key]);
   const bool hasExperts = found->type != "qwen3";
+  checkModel(written, hasExperts, diagnostics);
   if (hasExperts) {
     setExpertKeys(root, layout, model, diagnostics);
     checkBalancingLoss(written, diagnostics);

@@ -123,8 +123,13 @@ void readDynamicSwap(const Node &root, const DynamicDepth &depth,
   DynamicReader reader(root, "swap", diagnostics);
   SwapConfig &swap = config.swap;
   swap.node = reader.getNode();
-  if (!reader.getBool("enable"))
+  if (!reader.getBool("enable")) {
+    for (llvm::StringRef key : {"default_prefetch", "layer_swap", "op_swap"})
+      if (reader.getWritten(key))
+        reader.warn(key, quote(key) + " has no effect: 'enable' of swap is not "
+                                      "True");
     return;
+  }
   swap.location = reader.get("enable").getLocation();
   swap.defaultPrefetch = reader.getInt("default_prefetch");
   if (swap.defaultPrefetch < 1 || swap.defaultPrefetch >= depth.getAll()) {
@@ -137,6 +142,10 @@ void readDynamicSwap(const Node &root, const DynamicDepth &depth,
   swap.swap = true;
   readLayerSwap(reader, depth, swap);
   readOperatorSwap(reader, depth, swap);
+  if (!reader.getWritten("layer_swap") && !reader.getWritten("op_swap"))
+    reader.warn("enable",
+                "'enable' of swap has no effect: neither 'layer_swap' "
+                "nor 'op_swap' says which layers");
   if (layout.pipeline > 1)
     reader.warn("enable", "the trainer refuses this, mf does not: swap is not "
                           "supported with pipeline parallel");

@@ -83,8 +83,8 @@ void McoreReader::readChoice() {
   if (!scale)
     reader.diagnostics.warning(
         reader.getNode().getLocation(),
-        "expected 'routed_scaling_factor' in model_config, without which "
-        "MindSpore Transformers fails; 1 is taken");
+        "expected 'routed_scaling_factor' in " + reader.getName() +
+            ", without which MindSpore Transformers fails; 1 is taken");
   router.scale = scale.value_or(1.0);
   router.type =
       reader.readType({"moe_router_dtype", "router_dense_type"}, DType::F32);
@@ -119,6 +119,9 @@ void McoreReader::readGroups() {
   if (groups.num <= 1)
     return;
   int64_t chosen = experts.router.numChosen;
+  // Numbers with errors are not compared.
+  if (reader.diagnostics.hasErrors())
+    return;
   if (experts.numExperts % groups.num != 0) {
     error(numKeys,
           "expected a divisor of the " + llvm::Twine(experts.numExperts) +

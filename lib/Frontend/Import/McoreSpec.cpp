@@ -215,6 +215,16 @@ static void readNextTokens(SpecReader &reader, ModelSpec &spec) {
         "weight of its loss, 'mtp_loss_scaling_factor', which has no default");
 }
 
+/// The classes build grouped attention without it.
+static void checkIsLatent(SpecReader &reader) {
+  SpecReader::Keys key = {"multi_latent_attention"};
+  if (!reader.readBool(key, true))
+    reader.diagnostics.error(
+        reader.locate(key),
+        "this class has no grouped attention in mf: expected True for "
+        "'multi_latent_attention', but got False");
+}
+
 void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec) {
   McoreDefaults defaults;
   defaults.vocabSize = 129280;
@@ -223,14 +233,14 @@ void readMcoreDeepSeek(SpecReader &reader, ModelSpec &spec) {
   defaults.numHeads = 128;
   defaults.feedForwardSize = 18432;
   readMcore(reader, defaults, spec);
-  reader.markRead({"multi_latent_attention"});
+  checkIsLatent(reader);
   readLatentAttention(reader, spec, /*hasNorms=*/true, /*padsValues=*/true);
   readNextTokens(reader, spec);
 }
 
 void readTelechat3Moe(SpecReader &reader, ModelSpec &spec) {
   readMcore(reader, McoreDefaults(), spec);
-  reader.markRead({"multi_latent_attention"});
+  checkIsLatent(reader);
   readLatentAttention(reader, spec, /*hasNorms=*/true, /*padsValues=*/false);
   readNextTokens(reader, spec);
 }

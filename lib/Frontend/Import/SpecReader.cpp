@@ -32,6 +32,8 @@ Node SpecReader::find(Keys keys) {
   Node value = section[chosen];
   if (value.isUndefinedOrNull())
     return Node();
+  if (llvm::is_contained(conflicting, chosen))
+    return value;
   for (llvm::StringRef key : keys) {
     Node other = section[key];
     if (other.isUndefinedOrNull() || other.repr() == value.repr())
@@ -42,6 +44,7 @@ Node SpecReader::find(Keys keys) {
                                         other.repr(60) + " and " +
                                         value.repr(60) + "; remove one")
         .attachNote(quote(chosen) + " is here", value.getLocation());
+    conflicting.append({chosen, key});
   }
   return value;
 }

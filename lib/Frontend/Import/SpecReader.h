@@ -69,6 +69,8 @@ private:
   Node section;
   llvm::StringRef sectionName;
   llvm::SmallVector<llvm::StringRef> readKeys;
+  /// Names of keys that were reported because another name says otherwise.
+  llvm::SmallVector<llvm::StringRef> conflicting;
 };
 
 } // namespace mf
