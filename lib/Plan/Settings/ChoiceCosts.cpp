@@ -110,7 +110,8 @@ namespace {
 
 class ChoiceFinder {
 public:
-  explicit ChoiceFinder(const TrainingConfig &config) : config(config) {}
+  ChoiceFinder(const TrainingConfig &config, Node written)
+      : config(config), written(std::move(written)) {}
 
   std::vector<MemoryChoice> find(const CompilerInput &input,
                                  mlir::ModuleOp model);
@@ -127,8 +128,12 @@ private:
   void addRecompute();
   void addOptimizer();
   void addModel(mlir::ModuleOp model);
+  void addSharing();
+  void addCopies(const passes::LoweringOptions &lowering, mlir::ModuleOp model);
 
   const TrainingConfig &config;
+  /// The document, before sections of the dynamic graph are translated.
+  Node written;
   std::vector<MemoryChoice> choices;
 };
 
@@ -198,9 +203,11 @@ void ChoiceFinder::addModel(mlir::ModuleOp model) {
       }))
     choices.push_back(
         {"softmax", "in fp32", "in its input's type", {}, narrowSoftmax});
+  // The dynamic graph's trainer leaves none of them whole.
   const ParallelConfig &parallel = config.parallel;
-  if (parallel.isSemiOrAuto() && parallel.enableParallelOptimizer &&
-      parallel.getDeviceCount() > 1 && has<ir::ParamOp>(model, isLeftWhole))
+  if (!config.wrapper.hasLocalLoss && parallel.isSemiOrAuto() &&
+      parallel.enableParallelOptimizer && parallel.getDeviceCount() > 1 &&
+      has<ir::ParamOp>(model, isLeftWhole))
     choices.push_back({"states of tables, norms and biases",
                        "on each rank",
                        "shared out",
@@ -208,11 +215,52 @@ void ChoiceFinder::addModel(mlir::ModuleOp model) {
                        shareWhole});
 }
 
+/// Adds the keys of the dynamic graph's YAML about what ranks share out.
+void ChoiceFinder::addSharing() {
+  const ParallelConfig &parallel = config.parallel;
+  if (parallel.getDeviceCount() == parallel.pipelineStage)
+    return;
+  const Node section = written["parallelism"];
+  const std::string path = "parallelism.";
+  if (parallel.pipelineStage == 1) {
+    const StringRef key = "reshard_after_forward_policy";
+    const Node value = section[key];
+    const std::string given = value ? value.getText().str() : "default";
+    for (const char *other : {"default", "always", "never"})
+      if (given != other)
+        addKey(path + key.str(), given, other);
+  }
+  if (parallel.optimizerWeightShardSize > 0)
+    addKey(path + "data_parallel_shard",
+           section["data_parallel_shard"].repr(24), int64_t(-1));
+}
+
+/// The trainer keeps weights in the narrower type beside those in fp32.
+void ChoiceFinder::addCopies(const passes::LoweringOptions &lowering,
+                             mlir::ModuleOp model) {
+  if (lowering.castOnce || !has<ir::CastOp>(model, [](ir::CastOp cast) {
+        return cast.getInput().getDefiningOp<ir::GetParamOp>() != nullptr;
+      }))
+    return;
+  MemoryChoice choice{"weights that layers read in a narrower type",
+                      "converted where they are read",
+                      "converted once per step"};
+  choice.lowering = lowering;
+  choice.lowering->castOnce = true;
+  choices.push_back(std::move(choice));
+}
+
 std::vector<MemoryChoice> ChoiceFinder::find(const CompilerInput &input,
                                              mlir::ModuleOp model) {
-  addRecompute();
-  addOptimizer();
+  if (config.wrapper.hasLocalLoss) {
+    addSharing();
+  } else {
+    addRecompute();
+    addOptimizer();
+  }
   addModel(model);
+  if (config.wrapper.hasLocalLoss)
+    addCopies(input.lowering, model);
   if (!input.lowering.fuseAccumulation) {
     MemoryChoice choice{"gradients added up in fp32", "converted first",
                         "converted as they are added"};
@@ -233,7 +281,9 @@ planner::findChoices(const CompilerInput &input, StringRef yaml) {
   ParsedModel model(input);
   if (!model.module)
     return llvm::createStringError("the model cannot be read");
-  return ChoiceFinder(config).find(input, *model.module);
+  DiagnosticList known;
+  return ChoiceFinder(config, parseYaml(yaml, input.fileName, known))
+      .find(input, *model.module);
 }
 
 //===----------------------------------------------------------------------===//
