@@ -89,4 +89,81 @@ class SummedLoss<string sum, string count> {
                           "reduce_sum"];
 }
 
+// Makes the mask of attention whose first query stands at position FIRST among
+// the keys, and the sparse mode in which CANN reads it: by a compressed mask where
+// queries see all keys up to their own, or by one of all pairs where a document
+// begins in between.
+class AttentionMask<string first, string causalMode> {
+  string text = !subst("FIRST", first, !subst("MODE", causalMode, [{
+    const AttentionExtras extras({slopes, dropMask, starts});
+    const int64_t queries = query.dims[2], keys = key.dims[2];
+    const int64_t first = FIRST;
+    const bool hasDocuments = extras.starts.isThere();
+    const int64_t mode = hasDocuments || !causal ? 0 : queries == keys ? 2 : MODE;
+    stream.require(!hasDocuments || causal, "expected documents with causal attention");
+    stream.require(!extras.slopes.isThere() || (causal && queries == keys),
+                   "expected ALiBi with causal attention of all queries");
+    CannTensor mask;
+    if (hasDocuments) {
+      const CannTensor places = stream.makeScratch({keys}, ACL_INT32);
+      const CannTensor later = stream.makeScratch({queries, keys}, ACL_BOOL);
+      mask = stream.makeScratch({query.dims[0], 1, queries, keys}, ACL_BOOL);
+      stream.call(MF_CANN(aclnnArange), integer(0), integer(keys), integer(1),
+                  tensor(places));
+      stream.call(MF_CANN(aclnnGtTensor), tensor(places),
+                  tensor(withColumn(takeRange(places, first, queries))), tensor(later));
+      stream.call(MF_CANN(aclnnLtTensor), tensor(places),
+                  tensor(reshape(extras.starts, {query.dims[0], 1, queries, 1})),
+                  tensor(mask));
+      stream.call(MF_CANN(aclnnInplaceLogicalOr), tensor(mask), tensor(later));
+    } else if (causal) {
+      mask = stream.getCausalMask();
+    }
+}]));
+  list<string> headers = ["arange", "gt_tensor", "lt_tensor", "logical_or"];
+}
+
+// Calls attention forward, with the mask from before. CANN has maxima and sums
+// eight times over, of which one is kept.
+class AttentionCall {
+  string text = [{
+    const CannTensor maxima = stream.makeScratch(repeatDims(softmaxMax, 8), ACL_FLOAT);
+    const CannTensor sums = stream.makeScratch(repeatDims(softmaxSum, 8), ACL_FLOAT);
+    const CannTensor none = empty(query.type);
+    char layout[] = "BNSD";
+    stream.call(MF_CANN(aclnnFlashAttentionScoreV2), tensor(query), tensor(key),
+                tensor(value), tensor(extras.slopes), tensor(extras.dropMask), nullptr,
+                tensor(mask), nullptr, nullptr, nullptr, scale, 1 - rate, allTokens,
+                mode == 4 ? first + queries - keys : allTokens, query.dims[1], layout,
+                int64_t{0}, mode, int64_t{extras.slopes.isThere() ? 2 : 1},
+                tensor(maxima), tensor(sums), tensor(none), tensor(attentionOut));
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(withColumn(softmaxMax)),
+                tensor(takeColumn(maxima)));
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(withColumn(softmaxSum)),
+                tensor(takeColumn(sums)));}];
+  list<string> headers = ["flash_attention_score", "copy"];
+}
+
+// The same backward.
+class AttentionGradCall {
+  string text = [{
+    const CannTensor maxima = stream.makeScratch(repeatDims(softmaxMax, 8), ACL_FLOAT);
+    const CannTensor sums = stream.makeScratch(repeatDims(softmaxSum, 8), ACL_FLOAT);
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(maxima),
+                tensor(withColumn(softmaxMax)));
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(sums),
+                tensor(withColumn(softmaxSum)));
+    const CannTensor none = empty(query.type);
+    char layout[] = "BNSD";
+    stream.call(MF_CANN(aclnnFlashAttentionScoreGradV2), tensor(query),
+                tensor(key), tensor(value), tensor(dy), tensor(extras.slopes),
+                tensor(extras.dropMask), nullptr, tensor(mask), tensor(maxima),
+                tensor(sums), nullptr, tensor(attentionIn), nullptr, nullptr, nullptr,
+                scale, 1 - rate, allTokens, mode == 4 ? first + queries - keys : allTokens,
+                query.dims[1], layout, int64_t{0}, mode,
+                int64_t{extras.slopes.isThere() ? 2 : 1}, tensor(dq), tensor(dk),
+                tensor(dv), tensor(none));}];
+  list<string> headers = ["flash_attention_score_grad", "copy"];
+}
+
 #endif // ASCEND_CANN_CALLS_TD

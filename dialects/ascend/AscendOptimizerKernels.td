@@ -32,9 +32,14 @@ def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
   let cannBody = [{
     stream.require(factors.empty(), "expected a norm without factors; lower with "
                                     "--for-cann");
-    stream.require(x.type == out.type,
-                   "expected a norm in the type of its operand");
-    stream.call(MF_CANN(aclnnForeachNorm), list({x}), scalar(2), list({out}));}];
+    // CANN's norm has the type of its operand.
+    CannTensor wide = x;
+    if (x.type != out.type) {
+      wide = stream.makeScratch(x.dims, out.type);
+      stream.call(MF_CANN(aclnnCast), tensor(x), out.type, tensor(wide));
+    }
+    stream.call(MF_CANN(aclnnForeachNorm), list({wide}), scalar(2), list({out}));}];
+  let cannHeaders = ["foreach_norm", "cast"];
   let summary = "Euclidean norm";
   let parts = "*, . -> ~.";
   let description = [{Of a list of one tensor, in fp32; aclnn's scalar is 2.

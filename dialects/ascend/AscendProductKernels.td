@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+include "dialects/ascend/AscendCannCalls.td"
 include "dialects/ascend/AscendKernelBase.td"
 
 //===----------------------------------------------------------------------===//
@@ -74,6 +75,29 @@ class AttentionGradKernel<string kernelName>
 }
 
 def DocumentStarts : Kernel<"mfDocumentStarts", "makeDocumentStarts"> {
+  let cannBody = [{
+    // Behind an end token starts a document: the largest such place before a token.
+    const int64_t rows = tokens.dims[0], length = tokens.dims[1];
+    const CannTensor places = stream.makeScratch({length}, ACL_INT32);
+    const CannTensor behind = stream.makeScratch(tokens.dims, ACL_INT32);
+    const CannTensor indices = stream.makeScratch(tokens.dims, ACL_INT32);
+    const CannTensor within = stream.makeScratch(tokens.dims, ACL_BOOL);
+    const CannTensor before = stream.makeScratch({rows, length - 1}, ACL_INT32);
+    const CannTensor none = stream.makeScratch({rows, 1}, ACL_INT32);
+    stream.call(MF_CANN(aclnnArange), integer(1), integer(length + 1), integer(1),
+                tensor(places));
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(behind), tensor(places));
+    stream.call(MF_CANN(aclnnNeScalar), tensor(tokens), integer(end), tensor(within));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(behind), tensor(within),
+                integer(0));
+    stream.call(MF_CANN(aclnnCummax), tensor(behind), int64_t{1}, tensor(behind),
+                tensor(indices));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(none));
+    stream.call(MF_CANN(aclnnSliceV2), tensor(behind), ints({0}), ints({length - 1}),
+                ints({1}), ints({1}), tensor(before));
+    stream.call(MF_CANN(aclnnCat), list({none, before}), int64_t{1}, tensor(starts));}];
+  let cannHeaders = ["arange", "copy", "ne_scalar", "masked_fill_scalar", "cummax",
+                     "zero", "slice_v2", "cat"];
   let summary = "where the document of each token starts";
   let parts = "bS -> bS";
   let description = [{Of tokens [batch, sequence]: 0 up to the first `end` of a
@@ -86,6 +110,18 @@ def DocumentStarts : Kernel<"mfDocumentStarts", "makeDocumentStarts"> {
 }
 
 def DocumentMask : Kernel<"mfDocumentMask", "makeDocumentMask"> {
+  let cannBody = [{
+    const CannTensor places = stream.makeScratch({mask.dims[3]}, ACL_INT32);
+    const CannTensor hidden = stream.makeScratch(mask.dims, ACL_BOOL);
+    stream.call(MF_CANN(aclnnArange), integer(0), integer(mask.dims[3]), integer(1),
+                tensor(places));
+    stream.call(MF_CANN(aclnnLtTensor), tensor(places),
+                tensor(reshape(starts, {mask.dims[0], 1, mask.dims[2], 1})),
+                tensor(hidden));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(mask));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(mask), tensor(hidden),
+                scalar(value));}];
+  let cannHeaders = ["arange", "lt_tensor", "zero", "masked_fill_scalar"];
   let summary = "what hides the keys before a query's document";
   let parts = "bq -> bIqK";
   let description = [{`starts` are [batch, queries], the mask [batch, 1, queries,
@@ -97,6 +133,45 @@ def DocumentMask : Kernel<"mfDocumentMask", "makeDocumentMask"> {
 }
 
 def PrefixPositions : Kernel<"mfPrefixPositions", "makePrefixPositions"> {
+  let cannBody = [{
+    // A token is behind the prefix if it or one before it begins the rest, but for
+    // the first one. Where nothing begins the rest all other tokens are behind it.
+    const int64_t rows = tokens.dims[0], length = tokens.dims[1];
+    const CannTensor places = stream.makeScratch({length}, ACL_INT32);
+    const CannTensor all = stream.makeScratch(tokens.dims, ACL_INT32);
+    const CannTensor begins = stream.makeScratch(tokens.dims, ACL_INT32);
+    const CannTensor indices = stream.makeScratch(tokens.dims, ACL_INT32);
+    const CannTensor others = stream.makeScratch(tokens.dims, ACL_BOOL);
+    const CannTensor first = stream.makeScratch({length}, ACL_BOOL);
+    const CannTensor last = stream.makeScratch({rows, 1}, ACL_INT32);
+    const CannTensor missing = stream.makeScratch({rows, 1}, ACL_BOOL);
+    // Numbers of tokens are exact in fp32.
+    const CannTensor counted = stream.makeScratch(tokens.dims, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnArange), integer(0), integer(length), integer(1),
+                tensor(places));
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(all), tensor(places));
+    stream.call(MF_CANN(aclnnNeScalar), tensor(tokens), integer(begin), tensor(others));
+    stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(begins), integer(1));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(begins), tensor(others),
+                integer(0));
+    stream.call(MF_CANN(aclnnCummax), tensor(begins), int64_t{1}, tensor(begins),
+                tensor(indices));
+    stream.call(MF_CANN(aclnnSliceV2), tensor(begins), ints({length - 1}), ints({length}),
+                ints({1}), ints({1}), tensor(last));
+    stream.call(MF_CANN(aclnnLtScalar), tensor(last), integer(1), tensor(missing));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(begins), tensor(missing),
+                integer(1));
+    stream.call(MF_CANN(aclnnLtScalar), tensor(places), integer(1), tensor(first));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(begins), tensor(first),
+                integer(0));
+    stream.call(MF_CANN(aclnnCast), tensor(begins), ACL_FLOAT, tensor(counted));
+    stream.call(MF_CANN(aclnnCumsum), tensor(counted), int64_t{1}, ACL_FLOAT,
+                tensor(counted));
+    stream.call(MF_CANN(aclnnCast), tensor(counted), ACL_INT32, tensor(behind));
+    stream.call(MF_CANN(aclnnSub), tensor(all), tensor(behind), integer(1),
+                tensor(within));}];
+  let cannHeaders = ["arange", "copy", "ne_scalar", "fill_scalar", "masked_fill_scalar",
+                     "cummax", "slice_v2", "lt_scalar", "cast", "cumsum", "sub"];
   let summary = "positions of tokens in the prefix of their sample and behind it";
   let parts = "bS -> bS, bS";
   let description = [{Of tokens [batch, sequence], whose prefix ends before the
@@ -110,6 +185,26 @@ def PrefixPositions : Kernel<"mfPrefixPositions", "makePrefixPositions"> {
 }
 
 def PrefixMask : Kernel<"mfPrefixMask", "makePrefixMask"> {
+  let cannBody = [{
+    // A key of the prefix stands before all queries.
+    const int64_t rows = mask.dims[0], length = mask.dims[3];
+    const CannTensor places = stream.makeScratch({length}, ACL_INT32);
+    const CannTensor own = stream.makeScratch(behind.dims, ACL_INT32);
+    const CannTensor inPrefix = stream.makeScratch(behind.dims, ACL_BOOL);
+    const CannTensor hidden = stream.makeScratch(mask.dims, ACL_BOOL);
+    stream.call(MF_CANN(aclnnArange), integer(0), integer(length), integer(1),
+                tensor(places));
+    stream.call(MF_CANN(aclnnInplaceCopy), tensor(own), tensor(places));
+    stream.call(MF_CANN(aclnnLtScalar), tensor(behind), integer(1), tensor(inPrefix));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(own), tensor(inPrefix),
+                integer(0));
+    stream.call(MF_CANN(aclnnGtTensor), tensor(reshape(own, {rows, 1, 1, length})),
+                tensor(withColumn(places)), tensor(hidden));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(mask));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(mask), tensor(hidden),
+                scalar(value));}];
+  let cannHeaders = ["arange", "copy", "lt_scalar", "masked_fill_scalar", "gt_tensor",
+                     "zero"];
   let summary = "what hides later keys that are not in the prefix";
   let parts = "bK -> bIQK";
   let description = [{`behind` are [batch, sequence] as mfPrefixPositions makes
@@ -122,27 +217,10 @@ def PrefixMask : Kernel<"mfPrefixMask", "makePrefixMask"> {
 }
 
 def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
-  let cannBody = [{
-    const AttentionExtras extras({slopes, dropMask, starts});
-    stream.require(!extras.starts.isThere(),
-                   "expected attention without documents");
-    // CANN has maxima and sums eight times over, of which one is kept.
-    const CannTensor maxima = stream.makeScratch(repeatDims(softmaxMax, 8), ACL_FLOAT);
-    const CannTensor sums = stream.makeScratch(repeatDims(softmaxSum, 8), ACL_FLOAT);
-    const CannTensor none = empty(query.type);
-    char layout[] = "BNSD";
-    stream.call(MF_CANN(aclnnFlashAttentionScoreV2), tensor(query), tensor(key),
-                tensor(value), tensor(extras.slopes), tensor(extras.dropMask), nullptr,
-                tensor(causal ? stream.getCausalMask() : CannTensor()), nullptr,
-                nullptr, nullptr, scale, 1 - rate, allTokens, allTokens,
-                query.dims[1], layout, int64_t{0}, int64_t{causal ? 2 : 0},
-                int64_t{extras.slopes.isThere() ? 2 : 1}, tensor(maxima), tensor(sums), tensor(none),
-                tensor(attentionOut));
-    stream.call(MF_CANN(aclnnInplaceCopy), tensor(withColumn(softmaxMax)),
-                tensor(takeColumn(maxima)));
-    stream.call(MF_CANN(aclnnInplaceCopy), tensor(withColumn(softmaxSum)),
-                tensor(takeColumn(sums)));}];
-  let cannHeaders = ["flash_attention_score", "copy"];
+  defvar attentionMask = AttentionMask<"keys - queries", "3">;
+  defvar attentionCall = AttentionCall<>;
+  let cannBody = attentionMask.text # attentionCall.text;
+  let cannHeaders = attentionMask.headers # attentionCall.headers;
   let summary = "softmax(scale * query key^T) value, in tiles";
   let parts = "getAttentionParts(spec, false)";
   let description = [{Operands are [batch, heads, sequence, dim] (BNSD); softmax
@@ -164,27 +242,10 @@ def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
 
 def FlashAttentionScoreGrad
     : AttentionGradKernel<"aclnnFlashAttentionScoreGrad"> {
-  let cannBody = [{
-    const AttentionExtras extras({slopes, dropMask, starts});
-    stream.require(!extras.starts.isThere(),
-                   "expected attention without documents");
-    const CannTensor maxima = stream.makeScratch(repeatDims(softmaxMax, 8), ACL_FLOAT);
-    const CannTensor sums = stream.makeScratch(repeatDims(softmaxSum, 8), ACL_FLOAT);
-    stream.call(MF_CANN(aclnnInplaceCopy), tensor(maxima),
-                tensor(withColumn(softmaxMax)));
-    stream.call(MF_CANN(aclnnInplaceCopy), tensor(sums),
-                tensor(withColumn(softmaxSum)));
-    const CannTensor none = empty(query.type);
-    char layout[] = "BNSD";
-    stream.call(MF_CANN(aclnnFlashAttentionScoreGradV2), tensor(query),
-                tensor(key), tensor(value), tensor(dy), tensor(extras.slopes),
-                tensor(extras.dropMask), nullptr,
-                tensor(causal ? stream.getCausalMask() : CannTensor()),
-                tensor(maxima), tensor(sums), nullptr, tensor(attentionIn),
-                nullptr, nullptr, nullptr, scale, 1 - rate, allTokens, allTokens,
-                query.dims[1], layout, int64_t{0}, int64_t{causal ? 2 : 0},
-                int64_t{extras.slopes.isThere() ? 2 : 1}, tensor(dq), tensor(dk), tensor(dv), tensor(none));}];
-  let cannHeaders = ["flash_attention_score_grad", "copy"];
+  defvar attentionMask = AttentionMask<"keys - queries", "3">;
+  defvar attentionCall = AttentionGradCall<>;
+  let cannBody = attentionMask.text # attentionCall.text;
+  let cannHeaders = attentionMask.headers # attentionCall.headers;
   let summary = "gradients of aclnnFlashAttentionScore";
   let parts = "getAttentionGradParts(spec, false)";
   let description = [{`slopes` are aclnn's pseShift, which stands behind dy
@@ -200,6 +261,10 @@ def FlashAttentionScoreGrad
 }
 
 def FlashAttentionPart : AttentionScoreKernel<"mfFlashAttentionPart"> {
+  defvar attentionMask = AttentionMask<"stream.getPosition(firstQuery)", "4">;
+  defvar attentionCall = AttentionCall<>;
+  let cannBody = attentionMask.text # attentionCall.text;
+  let cannHeaders = attentionMask.headers # attentionCall.headers;
   let summary = "aclnnFlashAttentionScore of part of the query rows";
   let parts = "getAttentionParts(spec, true)";
   let description = [{Query row i stands at position `firstQuery` + i, which
@@ -219,6 +284,10 @@ def FlashAttentionPart : AttentionScoreKernel<"mfFlashAttentionPart"> {
 
 def FlashAttentionPartGrad
     : AttentionGradKernel<"mfFlashAttentionPartGrad"> {
+  defvar attentionMask = AttentionMask<"stream.getPosition(firstQuery)", "4">;
+  defvar attentionCall = AttentionGradCall<>;
+  let cannBody = attentionMask.text # attentionCall.text;
+  let cannHeaders = attentionMask.headers # attentionCall.headers;
   let summary = "gradients of mfFlashAttentionPart";
   let parts = "getAttentionGradParts(spec, true)";
   let description = [{`dk` and `dv` are what these query rows add to them.}];

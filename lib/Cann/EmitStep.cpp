@@ -193,7 +193,7 @@ llvm::Error StepEmitter::emitPart(llvm::StringRef name, llvm::StringRef comment,
 }
 
 /// The host has each step's learning rates, which CANN's optimizer takes from
-/// there, and reads where a rank's parts begin once.
+/// there.
 void StepEmitter::emitMirrors() {
   for (const Static &onDevice : stage.statics)
     for (const Static &onHost : stage.statics)
@@ -202,16 +202,9 @@ void StepEmitter::emitMirrors() {
           onDevice.space == Space::Device && onHost.space == Space::Host)
         os << "  rank.mirror(rank.device(" << onDevice.offset << "), rank.host("
            << onHost.offset << "), " << onHost.bytes << ");\n";
-  for (const Static &buffer : stage.statics)
-    if (buffer.role == Role::Constant && buffer.space == Space::Device &&
-        buffer.shape.type == DType::I32)
-      os << "  rank.addConstant(rank.device(" << buffer.offset << "), "
-         << buffer.bytes << ");\n";
-  text.addFunction({"addMirrors",
-                    "What operators take from host memory, and constants that "
-                    "the host reads.",
-                    Parameters::Rank},
-                   takeStatements());
+  text.addFunction(
+      {"addMirrors", "What operators take from host memory.", Parameters::Rank},
+      takeStatements());
 }
 
 /// The largest static on the device, and the routine with the largest scratch

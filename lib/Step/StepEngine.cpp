@@ -29,7 +29,7 @@ static InitialValue makeInitial(const Initial &initial) {
   return value;
 }
 
-static Static makeStatic(const StepBuffer &buffer) {
+Static makeStatic(const StepBuffer &buffer) {
   Static made;
   made.name = buffer.name;
   made.role = parseRole(buffer.role);

@@ -1,6 +1,8 @@
 //===- StepRanks.cpp - The ranks of a standalone program ------------------===//
 
 #include "StepRanks.h"
+#include "mf/Exec/Ranks/InitialValues.h"
+#include "mf/Exec/Ranks/SliceRuns.h"
 
 using namespace mf::program;
 
@@ -37,6 +39,29 @@ std::vector<int64_t> getMembers(const Facts &facts, size_t channel,
   made.axis = given.axis;
   made.step = given.step;
   return made.getMembers(makeMesh(facts), rank, isSend);
+}
+
+std::vector<std::pair<int64_t, int32_t>> getKnownIntegers(const Facts &facts) {
+  std::vector<std::pair<int64_t, int32_t>> known;
+  const Mesh mesh = makeMesh(facts);
+  const auto stage = static_cast<size_t>(getStage(facts, facts.rank));
+  for (const StepBuffer &buffer : facts.stages[stage]) {
+    const Static made = makeStatic(buffer);
+    if (buffer.onHost || !made.init || made.shape.type != DType::I32 ||
+        made.shape.getNumElements() != 1 ||
+        (made.role != Role::Constant && made.role != Role::Table))
+      continue;
+    int32_t value = 0;
+    llvm::MutableArrayRef<uint8_t> bytes(reinterpret_cast<uint8_t *>(&value),
+                                         sizeof(value));
+    if (llvm::Error error = ranks::fillInitialSlice(
+            *made.init, 0, made.name, ranks::getWholeShape(made),
+            ranks::SliceRuns(mesh, made, facts.rank), 0, 1, bytes))
+      llvm::consumeError(std::move(error));
+    else
+      known.emplace_back(buffer.offset, value);
+  }
+  return known;
 }
 
 llvm::Error StepRanks::share(int64_t root,

@@ -4,7 +4,7 @@ usage: cann_programs.py [--cxx=COMPILER] BUILD_FOLDER WORK_FOLDER CASE...
 
 A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, with fused
 SwiGLU and rotary embedding, on two stages, on 8 ranks that share weights, vocabulary, sequence and optimizer out, and with
-adapters; then experts with a capacity and without, which ranks share out, and DeepSeek-V3 with small sizes.
+adapters and context parallel; then experts with a capacity and without, which ranks share out, and DeepSeek-V3 with small sizes.
 Each rank is a process. The program is written, compiled and run for three
 steps, with the checks of the host's CANN on. Parameters and gradients must be the bytes of mf-run's, and so must the printed losses and norms.
 A run of stages that one of the two began and left a checkpoint of is ended by the other. Prints for each case what the program calls.
@@ -41,7 +41,7 @@ CASES = {
                     optimizer_shard={"optimizer_level": "level3", "parallel_optimizer_threshold": 1}),
 }  # fmt: skip
 ADAPTERS = "{pet_type: lora, lora_rank: 4, lora_alpha: 8, lora_dropout: 0.0, target_modules: '.*wq|.*wk|.*wv|.*wo'}"
-CASES["adapters"] = dict(stages=2, micro_batches=2, ranks={"model_parallel": 2}, model={"pet_config": ADAPTERS})
+CASES["adapters"] = dict(stages=2, micro_batches=2, ranks={"context_parallel": 2}, model={"pet_config": ADAPTERS})
 # GPT-2 has layer norms, and with flash attention and its fast GELU the dropout of scores. Ranks share the masks of TeleChat out.
 GPT2 = {
     "seq_length": 16, "hidden_size": 32, "num_layers": 2, "num_heads": 4, "vocab_size": 256, "pad_token_id": -1, "expand_ratio": 3,
@@ -53,7 +53,9 @@ FROZEN = "{pet_type: lora, lora_rank: 4, lora_alpha: 8, lora_dropout: 0.1, targe
 DROPS = {"hidden_dropout_prob": 0.1, "attention_dropout_prob": 0.2, "embed_dropout_prob": 0.3}
 CASES["norms"] = dict(sizes=GPT2, micro_batches=2, model_type="GPT2Config", arch="GPT2LMHeadModel")
 CASES["frozen"] = dict(CASES["norms"], model={"pet_config": FROZEN})
-CASES["dropout"] = dict(stages=2, micro_batches=2, ranks=dict(RANKS, use_seq_parallel=True), model=dict(DROPS, vocab_size=256),
+# Its attention stays within documents, too.
+DOCUMENTS = {"vocab_size": 256, "eod_reset": True, "eos_token_id": 97}
+CASES["dropout"] = dict(stages=2, micro_batches=2, ranks=dict(RANKS, use_seq_parallel=True), model=dict(DROPS, **DOCUMENTS),
                         recompute={"recompute": "True"}, model_type="TelechatConfig", arch="TelechatForCausalLM")  # fmt: skip
 CASES["alibi"] = dict(micro_batches=2, arch="Baichuan13BV2ForCausalLM", model_type="LlamaConfig")
 EXPERTS = {
@@ -168,7 +170,7 @@ def lower(tools, name):
 
 
 def count_ranks(options):
-    sizes = [options.get("ranks", {}).get(axis, 1) for axis in ("data_parallel", "model_parallel")]
+    sizes = [options.get("ranks", {}).get(axis, 1) for axis in ("data_parallel", "context_parallel", "model_parallel")]
     return options.get("stages", 1) * math.prod(sizes)
 
 

@@ -96,6 +96,10 @@ int64_t getStage(const Facts &facts, int64_t rank);
 std::vector<int64_t> getMembers(const Facts &facts, size_t channel,
                                 int64_t rank, bool isSend);
 
+/// Returns the single integers of this rank that never change, such as where
+/// its part of a tensor begins, by their offsets on the device.
+std::vector<std::pair<int64_t, int32_t>> getKnownIntegers(const Facts &facts);
+
 /// A value that an operator computes, as ranks::MadeTensor has it.
 struct KeptTensor {
   /// The kernel's name for it. Empty if it is the only one.

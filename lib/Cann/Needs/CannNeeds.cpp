@@ -95,6 +95,7 @@ public:
   void skip() const {}
   static CannTensor getCausalMask() { return {}; }
   static float getHostValue(const CannTensor &) { return 0; }
+  static int64_t getPosition(const CannTensor &) { return 0; }
   static bool isSet(const CannTensor &) { return false; }
   CannTensor makeScratch(const Dims &dims, aclDataType type) {
     std::string text = getScratchType(type).str() + "[";

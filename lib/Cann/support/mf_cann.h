@@ -170,6 +170,13 @@ inline int64_t countParts(const CannTensor &x, size_t numDims) {
   return count(Dims(x.dims.begin(), x.dims.end() - numDims));
 }
 
+/// The elements from `first` on of a tensor of one dimension.
+inline CannTensor takeRange(CannTensor x, int64_t first, int64_t number) {
+  x.data += first * getBytes(x.type);
+  x.dims = {number};
+  return x;
+}
+
 /// The number of the last dimension.
 inline int64_t getLastDim(const CannTensor &x) {
   return static_cast<int64_t>(x.dims.size()) - 1;

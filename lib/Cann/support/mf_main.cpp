@@ -116,6 +116,8 @@ static int runStage(int argc, char **argv, const mf::step::Facts &facts,
                 step.numEvents, step.largest);
   rank.connect(channels, channels.getBufferBytes());
   step.addMirrors(rank);
+  for (const auto &[offset, value] : mf::step::getKnownIntegers(facts))
+    rank.addKnown(rank.device(offset), value);
   rank.prepare(
       [&] {
         rank.startPart(0);

@@ -52,22 +52,26 @@ void CannStream::tellMade(std::initializer_list<KeptOutput> made) const {
   rank.getKept().add(place, made);
 }
 
-void CannStream::readKnown(const CannTensor &x, void *bytes) {
+int64_t CannStream::getPosition(const CannTensor &x) const {
+  const int32_t *value = rank.findKnown(x.data);
+  require(value, "expected a position that does not change from step to step");
+  return *value;
+}
+
+void CannStream::readSmall(const CannTensor &x, void *bytes) const {
   const auto size = static_cast<size_t>(count(x.dims) * getBytes(x.type));
+  if (const int32_t *value = rank.findKnown(x.data)) {
+    std::memcpy(bytes, value, sizeof(*value));
+    return;
+  }
   if (const char *loaded = rank.findLoaded(x.data, size)) {
     check(aclrtMemcpy(bytes, size, loaded, size, ACL_MEMCPY_HOST_TO_HOST),
           "aclrtMemcpy");
     return;
   }
-  std::vector<char> &read = known[x.data];
-  if (read.size() != size || !rank.isConstant(x.data)) {
-    read.resize(size);
-    check(aclrtSynchronizeStream(handle), "aclrtSynchronizeStream");
-    check(
-        aclrtMemcpy(read.data(), size, x.data, size, ACL_MEMCPY_DEVICE_TO_HOST),
+  check(aclrtSynchronizeStream(handle), "aclrtSynchronizeStream");
+  check(aclrtMemcpy(bytes, size, x.data, size, ACL_MEMCPY_DEVICE_TO_HOST),
         "aclrtMemcpy");
-  }
-  std::copy(read.begin(), read.end(), static_cast<char *>(bytes));
 }
 
 void CannStream::drawMask(const CannTensor &draw,
@@ -80,10 +84,10 @@ void CannStream::drawMask(const CannTensor &draw,
     return;
   }
   mf::step::StepMask drawn;
-  readKnown(draw, &drawn.draw);
+  readSmall(draw, &drawn.draw);
   for (size_t i = 0; i < firsts.size(); ++i) {
     int32_t first = 0;
-    readKnown(firsts[i], &first);
+    readSmall(firsts[i], &first);
     starts[static_cast<size_t>(cutDims[i])] += first;
   }
   drawn.sizes.assign(mask.dims.begin(), mask.dims.end());

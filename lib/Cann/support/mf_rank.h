@@ -54,6 +54,9 @@ public:
   CannTensor getCausalMask() const;
   /// The value in host memory that a scalar on the device was copied from.
   float getHostValue(const CannTensor &x);
+  /// An integer on the device that the host knows from the start, such as where
+  /// the part of a rank begins.
+  int64_t getPosition(const CannTensor &x) const;
   /// Draws a mask of dropout on the host and copies it to the device. The draw
   /// and the numbers at which the part begins are read on the host, too.
   void drawMask(const CannTensor &draw, const std::vector<CannTensor> &firsts,
@@ -98,8 +101,8 @@ private:
   /// otherwise.
   void launch(const char *function, std::unique_ptr<CannExecutor> made,
               CannExecutor *executor, LaunchPhase run);
-  /// The bytes of a tensor that the host has written or that never change.
-  void readKnown(const CannTensor &x, void *bytes);
+  /// The bytes of a small tensor, if possible without waiting for the device.
+  void readSmall(const CannTensor &x, void *bytes) const;
   /// Fails while work is captured.
   void requireHost() const;
   std::string describe(const std::string &what) const {
@@ -117,8 +120,6 @@ private:
   size_t neededBytes = 0;
   std::string needyPlace;
   std::map<const char *, bool> flags;
-  /// The bytes that were read of constants.
-  std::map<const char *, std::vector<char>> known;
   KeptExecutors executors;
 };
 
@@ -218,16 +219,13 @@ public:
                ? found->second.first
                : nullptr;
   }
-  /// Tells that device memory keeps what it has before the first step.
-  void addConstant(const char *onDevice, size_t bytes) {
-    constants.push_back({onDevice, nullptr, bytes});
+  /// Tells that a place on the device always has this integer.
+  void addKnown(const char *onDevice, int32_t value) {
+    known[onDevice] = value;
   }
-  bool isConstant(const char *onDevice) const {
-    for (const Mirror &constant : constants)
-      if (onDevice >= constant.device &&
-          onDevice < constant.device + constant.bytes)
-        return true;
-    return false;
+  const int32_t *findKnown(const char *onDevice) const {
+    auto found = known.find(onDevice);
+    return found == known.end() ? nullptr : &found->second;
   }
   CannTensor getCausalMask();
 
@@ -269,7 +267,8 @@ private:
   CannBlock arena, hostMemory, mask;
   std::vector<std::unique_ptr<CannStream>> streams;
   std::vector<aclrtEvent> events;
-  std::vector<Mirror> mirrors, constants;
+  std::vector<Mirror> mirrors;
+  std::map<const char *, int32_t> known;
   std::map<const char *, std::pair<const char *, size_t>> loads;
   bool isAsking = false, isCapturing = false;
   /// By event: whether a captured model was the last to record it, and whether

@@ -1,11 +1,10 @@
 //===- AttentionOperators.cpp - Flash attention ---------------------------===//
 
+#include "AttentionMasks.h"
 #include "DropoutOperators.h"
 #include "OperatorCall.h"
 #include "aclnnop/aclnn_flash_attention_score.h"
 #include "aclnnop/aclnn_flash_attention_score_grad.h"
-#include "llvm/ADT/STLExtras.h"
-#include <atomic>
 
 using namespace mf::hostcann;
 
@@ -13,23 +12,23 @@ namespace {
 
 /// Each row's maximum and sum stand this often one after another.
 constexpr int64_t copiesOfStatistics = 8;
-constexpr int64_t maskSize = 2048;
 
 /// The arguments that decide what attention computes, of both directions.
 struct AttentionArguments {
-  const aclTensor *pse, *dropMask, *paddingMask, *attenMask;
+  const aclTensor *pse, *dropMask, *paddingMask;
+  MaskArguments mask;
   const aclIntArray *prefix;
   double scale, keepProb;
   int64_t headNum;
   const char *layout;
-  int64_t sparseMode, pseType;
+  int64_t pseType;
 
-  /// Refuses what kernels do not have, and tells whether the mask is causal.
-  bool check(OperatorCall &call, const aclTensor &query,
+  /// Refuses what kernels do not have.
+  void check(OperatorCall &call, const aclTensor &query,
              const aclTensor &key) const {
     call.requireThere(layout, "inputLayout");
     if (call.hasFailed())
-      return false;
+      return;
     call.require(llvm::StringRef(layout) == "BNSD" && query.dims.size() == 4 &&
                      key.dims.size() == 4,
                  "a layout other than BNSD is not in this host library");
@@ -43,24 +42,9 @@ struct AttentionArguments {
     call.require(!pse || (pseType == 2 && query.dims[2] == key.dims[2]),
                  "position shifts other than pseType 2 with as many keys as "
                  "queries are not in this host library");
-    call.require(sparseMode == 0 || sparseMode == 2 || sparseMode == 3,
-                 "sparseMode other than 0, 2 and 3 is not in this host "
+    call.require(!pse || mask.attenMask,
+                 "position shifts without a causal mask are not in this host "
                  "library");
-    call.require(sparseMode != 0 || !attenMask,
-                 "a mask with sparseMode 0 is not in this host library");
-    if (sparseMode == 0 || call.hasFailed())
-      return false;
-    call.requireThere(attenMask, "attenMask");
-    if (!call.hasFailed())
-      call.require(
-          (attenMask->type == ACL_BOOL || attenMask->type == ACL_UINT8) &&
-              attenMask->getNumElements() == maskSize * maskSize,
-          "attenMask is not 2048 x 2048 of BOOL or UINT8, which "
-          "sparseMode 2 and 3 want");
-    call.require(sparseMode == 3 || query.dims[2] == key.dims[2],
-                 "sparseMode 2 with more keys than queries is not in this "
-                 "host library: use 3");
-    return true;
   }
 };
 
@@ -90,51 +74,54 @@ std::vector<size_t> readOptional(OperatorCall &call,
   return places;
 }
 
-/// Whether a mask hides what lies behind the diagonal and nothing else.
-bool isCausalMask(const void *mask) {
-  const auto *bytes = static_cast<const uint8_t *>(mask);
-  for (int64_t row = 0; row < maskSize; ++row)
-    for (int64_t column = 0; column < maskSize; ++column)
-      if ((bytes[row * maskSize + column] != 0) != (column > row))
-        return false;
-  return true;
-}
+/// The kernel of attention, forward or backward, and what it takes beside the
+/// first inputs.
+class MaskedAttention {
+public:
+  /// The call has the operands that all attention has, and `spec` has the first
+  /// inputs and the outputs.
+  MaskedAttention(OperatorCall &call, const AttentionArguments &arguments,
+                  const aclTensor *query, const aclTensor *key,
+                  mf::KernelSpec spec)
+      : mask(call, arguments.mask, *query, *key) {
+    const llvm::StringRef direction =
+        llvm::StringRef(spec.name).ends_with("Grad") ? "Grad" : "";
+    spec.attributes = {{"scale", arguments.scale}, {"causal", mask.isCausal()}};
+    if (mask.isPart()) {
+      spec.name = ("mfFlashAttentionPart" + direction).str();
+      spec.inputs.push_back({mf::DType::I32, {1}});
+    }
+    optional = readOptional(call, arguments, query, key, spec);
+    if (mask.hasDocuments())
+      spec.inputs.push_back(mask.getStarts());
+    if (!call.hasFailed())
+      mask.read(call);
+    kernel = call.makeKernel(spec);
+  }
 
-/// Takes the mask, the last operand, of causal attention.
-void readMask(OperatorCall &call, const AttentionArguments &arguments,
-              bool causal) {
-  if (causal)
-    call.read(arguments.attenMask, "attenMask");
-}
+  /// Runs the kernel with these inputs, which lie where the call has them or
+  /// were made of what lies there.
+  llvm::Error run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
+                  llvm::ArrayRef<void *> places) const {
+    auto values = mask.getValues(places);
+    if (!values)
+      return values.takeError();
+    llvm::SmallVector<void *> all(inputs);
+    if (mask.isPart())
+      all.push_back(&values->first);
+    for (const size_t place : optional)
+      all.push_back(places[place]);
+    if (mask.hasDocuments())
+      all.push_back(values->starts.data());
+    kernel->run(all, outputs);
+    return llvm::Error::success();
+  }
 
-/// Returns the inputs of a kernel with the optional ones behind the others.
-llvm::SmallVector<void *> addOptional(llvm::ArrayRef<void *> inputs,
-                                      llvm::ArrayRef<void *> places,
-                                      llvm::ArrayRef<size_t> optional) {
-  llvm::SmallVector<void *> all(inputs);
-  for (const size_t place : optional)
-    all.push_back(places[place]);
-  return all;
-}
-
-/// Ends the first phase of attention. The mask is checked in the first run:
-/// reading it each time would take longer than small attention does.
-aclnnStatus
-finishWithMask(OperatorCall &call, bool causal,
-               std::function<void(llvm::ArrayRef<void *>)> compute) {
-  auto isChecked = std::make_shared<std::atomic<bool>>(!causal);
-  return call.finish(
-      0,
-      [isChecked, compute = std::move(compute)](llvm::ArrayRef<void *> places,
-                                                void *) -> llvm::Error {
-        if (!isChecked->exchange(true) && !isCausalMask(places.back()))
-          return llvm::createStringError(
-              "attenMask does not hide the keys behind each query's own, as "
-              "sparseMode 2 and 3 want");
-        compute(places);
-        return llvm::Error::success();
-      });
-}
+private:
+  AttentionMask mask;
+  std::vector<size_t> optional;
+  std::shared_ptr<OperatorKernel> kernel;
+};
 
 bool isEmpty(const aclTensor *tensor) {
   return !tensor || tensor->getNumElements() == 0;
@@ -179,7 +166,8 @@ aclnnStatus makeForward(OperatorCall &call, const AttentionArguments &arguments,
   call.write(max, "softmaxMaxOut");
   call.write(sum, "softmaxSumOut");
   call.write(out, "attentionOutOut");
-  const bool causal = !call.hasFailed() && arguments.check(call, *query, *key);
+  if (!call.hasFailed())
+    arguments.check(call, *query, *key);
   if (call.hasFailed())
     return call.finish(0, nullptr);
   requireStatistics(call, 3, call.getShape(0));
@@ -189,21 +177,16 @@ aclnnStatus makeForward(OperatorCall &call, const AttentionArguments &arguments,
   spec.inputs = {call.getShape(0), call.getShape(1), call.getShape(2)};
   const mf::TensorShape rows = getRows(spec.inputs[0]);
   spec.outputs = {rows, rows, call.getShape(5)};
-  spec.attributes = {{"scale", arguments.scale}, {"causal", causal}};
-  std::vector<size_t> optional =
-      readOptional(call, arguments, query, key, spec);
-  readMask(call, arguments, causal);
-  auto kernel = call.makeKernel(spec);
-  return finishWithMask(
-      call, causal,
-      [kernel, optional,
-       count = rows.getNumElements()](llvm::ArrayRef<void *> places) {
-        std::vector<float> maxima(count), sums(count);
-        kernel->run(addOptional(places.take_front(3), places, optional),
-                    {maxima.data(), sums.data(), places[5]});
-        repeatEightTimes(maxima, places[3]);
-        repeatEightTimes(sums, places[4]);
-      });
+  const MaskedAttention attention(call, arguments, query, key, spec);
+  return call.finish(0, [attention, count = rows.getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    std::vector<float> maxima(count), sums(count);
+    llvm::Error error = attention.run(
+        places.take_front(3), {maxima.data(), sums.data(), places[5]}, places);
+    repeatEightTimes(maxima, places[3]);
+    repeatEightTimes(sums, places[4]);
+    return error;
+  });
 }
 
 struct AttentionGradTensors {
@@ -224,8 +207,8 @@ aclnnStatus makeBackward(OperatorCall &call,
   call.write(tensors.dq, "dqOut");
   call.write(tensors.dk, "dkOut");
   call.write(tensors.dv, "dvOut");
-  const bool causal =
-      !call.hasFailed() && arguments.check(call, *tensors.query, *tensors.key);
+  if (!call.hasFailed())
+    arguments.check(call, *tensors.query, *tensors.key);
   if (call.hasFailed())
     return call.finish(0, nullptr);
   requireStatistics(call, 4, call.getShape(0));
@@ -237,22 +220,16 @@ aclnnStatus makeBackward(OperatorCall &call,
   const mf::TensorShape rows = getRows(spec.inputs[0]);
   spec.inputs.append({rows, rows, call.getShape(6)});
   spec.outputs = {call.getShape(7), call.getShape(8), call.getShape(9)};
-  spec.attributes = {{"scale", arguments.scale}, {"causal", causal}};
-  std::vector<size_t> optional =
-      readOptional(call, arguments, tensors.query, tensors.key, spec);
-  readMask(call, arguments, causal);
-  auto kernel = call.makeKernel(spec);
-  return finishWithMask(
-      call, causal,
-      [kernel, optional,
-       count = rows.getNumElements()](llvm::ArrayRef<void *> places) {
-        std::vector<float> maxima = takeEighth(places[4], count);
-        std::vector<float> sums = takeEighth(places[5], count);
-        kernel->run(addOptional({places[0], places[1], places[2], places[3],
-                                 maxima.data(), sums.data(), places[6]},
-                                places, optional),
-                    places.slice(7, 3));
-      });
+  const MaskedAttention attention(call, arguments, tensors.query, tensors.key,
+                                  spec);
+  return call.finish(0, [attention, count = rows.getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    std::vector<float> maxima = takeEighth(places[4], count);
+    std::vector<float> sums = takeEighth(places[5], count);
+    return attention.run({places[0], places[1], places[2], places[3],
+                          maxima.data(), sums.data(), places[6]},
+                         places.slice(7, 3), places);
+  });
 }
 
 } // namespace
@@ -262,15 +239,23 @@ aclnnStatus aclnnFlashAttentionScoreV2GetWorkspaceSize(
     const aclTensor *realShift, const aclTensor *dropMask,
     const aclTensor *paddingMask, const aclTensor *attenMask,
     const aclIntArray *prefix, const aclIntArray *, const aclIntArray *,
-    double scale, double keepProb, int64_t, int64_t, int64_t headNum,
-    char *layout, int64_t, int64_t sparseMode, int64_t pseType,
+    double scale, double keepProb, int64_t preTokens, int64_t nextTokens,
+    int64_t headNum, char *layout, int64_t, int64_t sparseMode, int64_t pseType,
     aclTensor *maxOut, aclTensor *sumOut, aclTensor *softmaxOut, aclTensor *out,
     uint64_t *workspaceSize, aclOpExecutor **executor) {
   OperatorCall call("aclnnFlashAttentionScoreV2", workspaceSize, executor);
   call.require(isEmpty(softmaxOut), "softmaxOut is not an empty tensor");
   return makeForward(call,
-                     {realShift, dropMask, paddingMask, attenMask, prefix,
-                      scale, keepProb, headNum, layout, sparseMode, pseType},
+                     {realShift,
+                      dropMask,
+                      paddingMask,
+                      {attenMask, sparseMode, preTokens, nextTokens},
+                      prefix,
+                      scale,
+                      keepProb,
+                      headNum,
+                      layout,
+                      pseType},
                      query, key, value, maxOut, sumOut, out);
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnFlashAttentionScoreV2)
@@ -282,16 +267,24 @@ aclnnStatus aclnnFlashAttentionScoreGradV2GetWorkspaceSize(
     const aclTensor *softmaxMax, const aclTensor *softmaxSum,
     const aclTensor *softmaxIn, const aclTensor *attentionIn,
     const aclIntArray *prefix, const aclIntArray *, const aclIntArray *,
-    double scale, double keepProb, int64_t, int64_t, int64_t headNum,
-    char *layout, int64_t, int64_t sparseMode, int64_t pseType,
+    double scale, double keepProb, int64_t preTokens, int64_t nextTokens,
+    int64_t headNum, char *layout, int64_t, int64_t sparseMode, int64_t pseType,
     aclTensor *dqOut, aclTensor *dkOut, aclTensor *dvOut, aclTensor *dpseOut,
     uint64_t *workspaceSize, aclOpExecutor **executor) {
   OperatorCall call("aclnnFlashAttentionScoreGradV2", workspaceSize, executor);
   call.require(isEmpty(softmaxIn) && isEmpty(dpseOut),
                "softmaxIn and dpseOut are not empty");
   return makeBackward(call,
-                      {pseShift, dropMask, paddingMask, attenMask, prefix,
-                       scale, keepProb, headNum, layout, sparseMode, pseType},
+                      {pseShift,
+                       dropMask,
+                       paddingMask,
+                       {attenMask, sparseMode, preTokens, nextTokens},
+                       prefix,
+                       scale,
+                       keepProb,
+                       headNum,
+                       layout,
+                       pseType},
                       {query, key, value, dy, softmaxMax, softmaxSum,
                        attentionIn, dqOut, dkOut, dvOut});
 }

@@ -1,66 +1,15 @@
-//===- IndexOperators.cpp - Comparisons, masks and indices ----------------===//
+//===- IndexOperators.cpp - Rows and elements by index --------------------===//
 
 #include "IndexOperators.h"
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_eq_scalar.h"
 #include "aclnnop/aclnn_gather.h"
-#include "aclnnop/aclnn_ge_scalar.h"
-#include "aclnnop/aclnn_gt_scalar.h"
 #include "aclnnop/aclnn_index_select.h"
-#include "aclnnop/aclnn_logical_not.h"
-#include "aclnnop/aclnn_logical_or.h"
-#include "aclnnop/aclnn_lt_scalar.h"
-#include "aclnnop/aclnn_masked_fill_scalar.h"
-#include "aclnnop/aclnn_ne_scalar.h"
 #include "aclnnop/aclnn_scatter_add.h"
 #include <cstring>
 
 using namespace mf::hostcann;
 
 namespace {
-
-/// Any number that there is a type of; 64-bit integers beyond 2^53 are rounded.
-double readNumber(const void *from, aclDataType type, int64_t index) {
-  switch (type) {
-  case ACL_INT32:
-    return static_cast<const int32_t *>(from)[index];
-  case ACL_INT64:
-    return static_cast<double>(static_cast<const int64_t *>(from)[index]);
-  case ACL_BOOL:
-    return static_cast<const uint8_t *>(from)[index] ? 1 : 0;
-  default:
-    return readElement(from, type, index);
-  }
-}
-
-bool isNumber(aclDataType type) {
-  return getKernelType(type).has_value() || type == ACL_BOOL;
-}
-
-using Comparison = bool (*)(double, double);
-
-aclnnStatus makeComparison(const char *name, const aclTensor *self,
-                           const aclScalar *other, const aclTensor *out,
-                           Comparison compare, uint64_t *workspaceSize,
-                           aclOpExecutor **executor) {
-  OperatorCall call(name, workspaceSize, executor);
-  call.requireThere(other, "other");
-  call.read(self, "self");
-  call.write(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
-  call.require(isNumber(self->type) && out->type == ACL_BOOL &&
-                   out->dims == self->dims,
-               "out is not BOOL of the dimensions of self");
-  return call.finish(0, [compare, type = self->type, value = other->value,
-                         count = self->getNumElements()](
-                            llvm::ArrayRef<void *> places, void *) {
-    for (int64_t i = 0; i < count; ++i)
-      static_cast<uint8_t *>(places[1])[i] =
-          compare(readNumber(places[0], type, i), value) ? 1 : 0;
-    return llvm::Error::success();
-  });
-}
 
 /// A tensor as three dimensions around `dim`.
 struct DimensionView {
@@ -129,105 +78,6 @@ aclnnStatus mf::hostcann::makeIntegerDifference(OperatorCall &call,
     return llvm::Error::success();
   });
 }
-
-#define MF_HOST_CANN_COMPARISON(NAME, OPERATOR)                                \
-  aclnnStatus NAME##GetWorkspaceSize(                                          \
-      const aclTensor *self, const aclScalar *other, aclTensor *out,           \
-      uint64_t *workspaceSize, aclOpExecutor **executor) {                     \
-    return makeComparison(                                                     \
-        #NAME, self, other, out,                                               \
-        [](double left, double right) { return left OPERATOR right; },         \
-        workspaceSize, executor);                                              \
-  }                                                                            \
-  MF_HOST_CANN_SECOND_PHASE(NAME)
-
-MF_HOST_CANN_COMPARISON(aclnnEqScalar, ==)
-MF_HOST_CANN_COMPARISON(aclnnGeScalar, >=)
-MF_HOST_CANN_COMPARISON(aclnnGtScalar, >)
-MF_HOST_CANN_COMPARISON(aclnnLtScalar, <)
-MF_HOST_CANN_COMPARISON(aclnnNeScalar, !=)
-
-aclnnStatus aclnnLogicalNotGetWorkspaceSize(const aclTensor *self,
-                                            aclTensor *out,
-                                            uint64_t *workspaceSize,
-                                            aclOpExecutor **executor) {
-  OperatorCall call("aclnnLogicalNot", workspaceSize, executor);
-  call.read(self, "self");
-  call.write(out, "out");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
-  call.require(self->type == ACL_BOOL && out->type == ACL_BOOL &&
-                   out->dims == self->dims,
-               "tensors other than BOOL of one shape are not in this host "
-               "library");
-  return call.finish(0, [count = self->getNumElements()](
-                            llvm::ArrayRef<void *> places, void *) {
-    for (int64_t i = 0; i < count; ++i)
-      static_cast<uint8_t *>(places[1])[i] =
-          static_cast<const uint8_t *>(places[0])[i] ? 0 : 1;
-    return llvm::Error::success();
-  });
-}
-MF_HOST_CANN_SECOND_PHASE(aclnnLogicalNot)
-
-aclnnStatus aclnnInplaceLogicalOrGetWorkspaceSize(aclTensor *selfRef,
-                                                  const aclTensor *other,
-                                                  uint64_t *workspaceSize,
-                                                  aclOpExecutor **executor) {
-  OperatorCall call("aclnnInplaceLogicalOr", workspaceSize, executor);
-  call.update(selfRef, "selfRef");
-  call.read(other, "other");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
-  call.require(selfRef->type == ACL_BOOL && other->type == ACL_BOOL &&
-                   other->dims == selfRef->dims,
-               "tensors other than BOOL of one shape are not in this host "
-               "library");
-  return call.finish(0, [count = selfRef->getNumElements()](
-                            llvm::ArrayRef<void *> places, void *) {
-    for (int64_t i = 0; i < count; ++i)
-      if (static_cast<const uint8_t *>(places[1])[i])
-        static_cast<uint8_t *>(places[0])[i] = 1;
-    return llvm::Error::success();
-  });
-}
-MF_HOST_CANN_SECOND_PHASE(aclnnInplaceLogicalOr)
-
-aclnnStatus aclnnInplaceMaskedFillScalarGetWorkspaceSize(
-    aclTensor *selfRef, const aclTensor *mask, const aclScalar *value,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnInplaceMaskedFillScalar", workspaceSize, executor);
-  call.requireThere(value, "value");
-  call.update(selfRef, "selfRef");
-  call.read(mask, "mask");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
-  const int64_t masks = mask->getNumElements();
-  call.require(isNumber(selfRef->type) && mask->type == ACL_BOOL,
-               "mask is not BOOL");
-  call.require(value->value == 0, "a value other than 0 is not in this host "
-                                  "library");
-  // The mask has leading dimensions of self, and 1 for the last or all of it.
-  llvm::ArrayRef<int64_t> dims(selfRef->dims);
-  llvm::ArrayRef<int64_t> maskDims(mask->dims);
-  const bool isSame = maskDims == dims;
-  call.require(isSame || (!dims.empty() && maskDims.size() == dims.size() &&
-                          maskDims.drop_back() == dims.drop_back() &&
-                          maskDims.back() == 1),
-               "mask has not self's dimensions, or 1 for the last of them");
-  if (call.hasFailed())
-    return call.finish(0, nullptr);
-  const int64_t bytes =
-      masks ? selfRef->getNumElements() / masks * getElementBytes(selfRef->type)
-            : 0;
-  return call.finish(0, [masks, bytes](llvm::ArrayRef<void *> places, void *) {
-    for (int64_t i = 0; i < masks; ++i)
-      if (static_cast<const uint8_t *>(places[1])[i])
-        std::memset(static_cast<char *>(places[0]) + i * bytes, 0, bytes);
-    return llvm::Error::success();
-  });
-}
-MF_HOST_CANN_SECOND_PHASE(aclnnInplaceMaskedFillScalar)
 
 aclnnStatus aclnnIndexSelectGetWorkspaceSize(const aclTensor *self, int64_t dim,
                                              const aclTensor *index,

@@ -1,5 +1,6 @@
 //===- MovementOperators.cpp - Copies of parts, limits and checks ---------===//
 
+#include "ElementPlaces.h"
 #include "OperatorCall.h"
 #include "aclnnop/aclnn_amax.h"
 #include "aclnnop/aclnn_cat.h"
@@ -24,38 +25,6 @@ namespace {
 bool isFloatingPoint(const aclTensor &tensor) {
   return tensor.type == ACL_FLOAT || tensor.type == ACL_FLOAT16 ||
          tensor.type == ACL_BF16;
-}
-
-/// Calls `visit(element, place)` for each element of dimensions `dims`, where
-/// the place is the sum over `strides`, which end with the last dimension.
-template <typename Visit>
-void visitElements(llvm::ArrayRef<int64_t> dims,
-                   llvm::ArrayRef<int64_t> strides, Visit visit) {
-  int64_t elements = 1;
-  for (int64_t size : dims)
-    elements *= size;
-  for (int64_t element = 0; element < elements; ++element) {
-    int64_t rest = element, place = 0;
-    for (size_t i = dims.size(); i-- > 0; rest /= dims[i])
-      place += rest % dims[i] * strides[i];
-    visit(element, place);
-  }
-}
-
-/// The strides with which a tensor is read as one of dimensions `dims`:
-/// dimensions of one element are repeated. None if it cannot be.
-std::optional<llvm::SmallVector<int64_t, 4>>
-getRepeatedStrides(const aclTensor &from, llvm::ArrayRef<int64_t> dims) {
-  if (from.dims.size() != dims.size())
-    return std::nullopt;
-  llvm::SmallVector<int64_t, 4> strides = from.strides;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (from.dims[i] != dims[i] && from.dims[i] != 1)
-      return std::nullopt;
-    if (from.dims[i] == 1)
-      strides[i] = 0;
-  }
-  return strides;
 }
 
 } // namespace

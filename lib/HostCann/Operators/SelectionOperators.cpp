@@ -1,11 +1,13 @@
 //===- SelectionOperators.cpp - Order, choice and running sums ------------===//
 
 #include "OperatorCall.h"
+#include "aclnnop/aclnn_arange.h"
+#include "aclnnop/aclnn_cummax.h"
 #include "aclnnop/aclnn_cumsum.h"
 #include "aclnnop/aclnn_fill_scalar.h"
-#include "aclnnop/aclnn_ge_tensor.h"
 #include "aclnnop/aclnn_sort.h"
 #include "aclnnop/aclnn_topk.h"
+#include <cmath>
 
 using namespace mf::hostcann;
 
@@ -90,47 +92,83 @@ aclnnStatus aclnnInplaceFillScalarGetWorkspaceSize(aclTensor *selfRef,
   call.write(selfRef, "selfRef");
   if (call.hasFailed())
     return call.finish(0, nullptr);
-  call.require(selfRef->type == ACL_FLOAT || selfRef->type == ACL_FLOAT16 ||
-                   selfRef->type == ACL_BF16,
-               "tensors of integers are not in this host library");
-  return call.finish(0,
-                     [type = selfRef->type, count = selfRef->getNumElements(),
-                      number = static_cast<float>(value->value)](
-                         llvm::ArrayRef<void *> places, void *) {
-                       for (int64_t i = 0; i < count; ++i)
-                         writeElement(places[0], type, i, number);
-                       return llvm::Error::success();
-                     });
+  call.require(getKernelType(selfRef->type).has_value() &&
+                   selfRef->type != ACL_INT64,
+               "tensors of this type are not in this host library");
+  return call.finish(
+      0, [type = selfRef->type, count = selfRef->getNumElements(),
+          number = value->value](llvm::ArrayRef<void *> places, void *) {
+        for (int64_t i = 0; i < count; ++i)
+          if (type == ACL_INT32)
+            static_cast<int32_t *>(places[0])[i] = static_cast<int32_t>(number);
+          else
+            writeElement(places[0], type, i, static_cast<float>(number));
+        return llvm::Error::success();
+      });
 }
 MF_HOST_CANN_SECOND_PHASE(aclnnInplaceFillScalar)
 
-aclnnStatus aclnnGeTensorGetWorkspaceSize(const aclTensor *self,
-                                          const aclTensor *other,
-                                          aclTensor *out,
-                                          uint64_t *workspaceSize,
-                                          aclOpExecutor **executor) {
-  OperatorCall call("aclnnGeTensor", workspaceSize, executor);
-  call.read(self, "self");
-  call.read(other, "other");
+aclnnStatus aclnnArangeGetWorkspaceSize(const aclScalar *start,
+                                        const aclScalar *end,
+                                        const aclScalar *step, aclTensor *out,
+                                        uint64_t *workspaceSize,
+                                        aclOpExecutor **executor) {
+  OperatorCall call("aclnnArange", workspaceSize, executor);
+  for (const aclScalar *scalar : {start, end, step})
+    call.requireThere(scalar, "start, end or step");
   call.write(out, "out");
-  call.require(call.hasFailed() ||
-                   (self->type == ACL_FLOAT && other->type == ACL_FLOAT &&
-                    out->type == ACL_BOOL),
-               "self and other are not FLOAT or out is not BOOL");
   if (call.hasFailed())
     return call.finish(0, nullptr);
-  // The kernel tells by 1 and 0 in fp32.
-  mf::KernelSpec spec;
-  spec.name = "aclnnGeTensor";
-  spec.inputs = {call.getShape(0), call.getShape(1)};
-  spec.outputs = {{mf::DType::F32, out->dims}};
-  auto kernel = call.makeKernel(spec);
-  return call.finish(0, [kernel, count = out->getNumElements()](
+  const double distance = step->value, first = start->value;
+  call.require(distance != 0, "step is 0");
+  call.require(call.hasFailed() ||
+                   std::ceil((end->value - first) / distance) ==
+                       static_cast<double>(out->getNumElements()),
+               "out has not as many elements as there are numbers");
+  call.require(out->type == ACL_INT32,
+               "numbers other than INT32 are not in this host library");
+  return call.finish(0, [first, distance, count = out->getNumElements()](
                             llvm::ArrayRef<void *> places, void *) {
-    std::vector<float> holds(count);
-    kernel->run({places[0], places[1]}, {holds.data()});
-    std::copy(holds.begin(), holds.end(), static_cast<uint8_t *>(places[2]));
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<int32_t *>(places[0])[i] =
+          static_cast<int32_t>(first + static_cast<double>(i) * distance);
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnGeTensor)
+MF_HOST_CANN_SECOND_PHASE(aclnnArange)
+
+aclnnStatus aclnnCummaxGetWorkspaceSize(const aclTensor *self, int64_t dim,
+                                        aclTensor *valuesOut,
+                                        aclTensor *indicesOut,
+                                        uint64_t *workspaceSize,
+                                        aclOpExecutor **executor) {
+  OperatorCall call("aclnnCummax", workspaceSize, executor);
+  call.read(self, "self");
+  call.write(valuesOut, "valuesOut");
+  call.write(indicesOut, "indicesOut");
+  call.requireLastDimension(self, dim);
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require(valuesOut->dims == self->dims && indicesOut->dims == self->dims,
+               "valuesOut or indicesOut has not the dimensions of self");
+  call.require(self->type == ACL_INT32 && valuesOut->type == ACL_INT32 &&
+                   indicesOut->type == ACL_INT32,
+               "tensors other than INT32 are not in this host library");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  return call.finish(
+      0, [size = self->dims.back(), count = self->getNumElements()](
+             llvm::ArrayRef<void *> places, void *) {
+        const auto *from = static_cast<const int32_t *>(places[0]);
+        auto *values = static_cast<int32_t *>(places[1]);
+        auto *indices = static_cast<int32_t *>(places[2]);
+        for (int64_t i = 0; i < count; ++i) {
+          const bool isFirst = i % size == 0;
+          const bool isNew = isFirst || from[i] >= values[i - 1];
+          indices[i] = isNew ? static_cast<int32_t>(i % size) : indices[i - 1];
+          values[i] = isNew ? from[i] : values[i - 1];
+        }
+        return llvm::Error::success();
+      });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnCummax)

@@ -8,12 +8,12 @@
 
 // SAID-DAG: Remark="aclnnCrossEntropyLoss has i64[4], f32[4x8], bool[4], f32[4], f32[1] in its workspace", launches=1, most bytes=448
 // SAID-DAG: Remark="mfNonFiniteCheck has bool[80], f32[80], f32[1] in its workspace", launches=1, most bytes=576
-// SAID-DAG: Remark="CANN has no counterpart of mfDocumentStarts", launches=1
+// SAID-DAG: Remark="CANN has no counterpart of mfExchangeTokens", launches=1
 // SAID:      stage 0: on CANN
 // SAID-NEXT:   1 x aclnnCrossEntropyLoss: up to 448 bytes, i64[4], f32[4x8], bool[4], f32[4], f32[1]
 // SAID-NEXT:   1 x aclnnRmsNormGrad: up to 64 bytes, f32[8]
 // SAID-NEXT:   1 x mfNonFiniteCheck: up to 576 bytes, bool[80], f32[80], f32[1]
-// SAID-NEXT:   1 x mfDocumentStarts: CANN has no counterpart
+// SAID-NEXT:   1 x mfExchangeTokens: CANN has no counterpart
 ascend.program @step stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 4 : i64,
     vocab_size = 8 : i64, pad_token_id = -1 : i64, ignore_index = -100 : i64} {
@@ -28,10 +28,14 @@ ascend.program @step stage 0 attributes {
     ascend.launch "aclnnCrossEntropyLoss" (%logits, %labels) -> (%loss, %sum, %count) {ignore_index = -100 : i64}
         : (!ascend.buffer<4x8xf32, hbm>, !ascend.buffer<4xi32, hbm>)
           -> (!ascend.buffer<f32, hbm>, !ascend.buffer<4xf32, hbm>, !ascend.buffer<f32, hbm>)
-    // CANN has no mfDocumentStarts. Kernels without temporaries stay.
-    // CHECK: ascend.launch "mfDocumentStarts"(%{{.*}}) -> (%{{.*}}) {end = 1 : i64}
-    %rows = ascend.view %labels : !ascend.buffer<4xi32, hbm> to !ascend.buffer<1x4xi32, hbm>
-    ascend.launch "mfDocumentStarts" (%rows) -> (%rows) {end = 1 : i64} : (!ascend.buffer<1x4xi32, hbm>) -> !ascend.buffer<1x4xi32, hbm>
+    // CANN has no mfExchangeTokens. Kernels without temporaries stay.
+    // CHECK: ascend.launch "mfExchangeTokens"({{.*}}) -> ({{.*}}) {fill = 0.000000e+00 : f64}
+    %rows = ascend.view %logits : !ascend.buffer<4x8xf32, hbm> to !ascend.buffer<1x1x4x8xf32, hbm>
+    %number = ascend.view %loss : !ascend.buffer<f32, hbm> to !ascend.buffer<1x1x1x1xf32, hbm>
+    %out = ascend.alloc : !ascend.buffer<1x1x4x8xf32, hbm>
+    ascend.launch "mfExchangeTokens" (%rows, %number, %number) -> (%out) {fill = 0.000000e+00 : f64}
+        : (!ascend.buffer<1x1x4x8xf32, hbm>, !ascend.buffer<1x1x1x1xf32, hbm>, !ascend.buffer<1x1x1x1xf32, hbm>)
+          -> !ascend.buffer<1x1x4x8xf32, hbm>
   }  // CHECK-LABEL: ascend.routine @backward
   ascend.routine @backward(%x: !ascend.buffer<4x8xbf16, hbm>, %rstd: !ascend.buffer<4xf32, hbm>, %gamma: !ascend.buffer<8xbf16, hbm>,
                            %gradient: !ascend.buffer<2x40xf32, hbm>, %found: !ascend.buffer<f32, hbm>) {

@@ -1,12 +1,18 @@
 //===- ElementwiseOperatorTest.cpp - Operators against plain loops --------===//
 
 #include "OperatorTesting.h"
+#include "aclnnop/aclnn_arange.h"
+#include "aclnnop/aclnn_cummax.h"
 #include "aclnnop/aclnn_cumsum.h"
 #include "aclnnop/aclnn_div.h"
 #include "aclnnop/aclnn_exp.h"
 #include "aclnnop/aclnn_floor_divide.h"
 #include "aclnnop/aclnn_ge_tensor.h"
+#include "aclnnop/aclnn_gt_tensor.h"
 #include "aclnnop/aclnn_log.h"
+#include "aclnnop/aclnn_logical_or.h"
+#include "aclnnop/aclnn_lt_tensor.h"
+#include "aclnnop/aclnn_masked_fill_scalar.h"
 #include "aclnnop/aclnn_maximum.h"
 #include "aclnnop/aclnn_mul.h"
 #include "aclnnop/aclnn_ne_scalar.h"
@@ -173,4 +179,47 @@ TEST_F(ElementwiseOperatorTest, SelectsAndAddsUp) {
                                   &executor),
       aclnnCumsum);
   EXPECT_THAT(read(sums, 6), ElementsAre(2, 6.25F, 3.25F, 0.5F, -1, 5));
+}
+
+TEST_F(ElementwiseOperatorTest, MakesMasksOfPlaces) {
+  int32_t numbers[] = {0, 4, 1, 7};
+  std::vector<aclScalar *> scalars;
+  for (int32_t &number : numbers)
+    scalars.push_back(aclCreateScalar(&number, ACL_INT32));
+  aclTensor *places = space({4}, ACL_INT32);
+  run(aclnnArangeGetWorkspaceSize(scalars[0], scalars[1], scalars[2], places,
+                                  &bytes, &executor),
+      aclnnArange);
+  EXPECT_THAT(readAs<int32_t>(0, 4), ElementsAre(0, 1, 2, 3));
+  const std::vector<int32_t> own = {2, 0};
+  aclTensor *queries = make({2, 1}, ACL_INT32, own.data(), 8);
+  aclTensor *later = space({2, 4}, ACL_BOOL), *before = space({2, 4}, ACL_BOOL);
+  run(aclnnGtTensorGetWorkspaceSize(places, queries, later, &bytes, &executor),
+      aclnnGtTensor);
+  run(aclnnLtTensorGetWorkspaceSize(places, queries, before, &bytes, &executor),
+      aclnnLtTensor);
+  EXPECT_THAT(readAs<uint8_t>(2, 8), ElementsAre(0, 0, 0, 1, 0, 1, 1, 1));
+  EXPECT_THAT(readAs<uint8_t>(3, 8), ElementsAre(1, 1, 0, 0, 0, 0, 0, 0));
+  const std::vector<uint8_t> last = {0, 0, 0, 1};
+  aclTensor *row = make({4}, ACL_BOOL, last.data(), 4);
+  run(aclnnInplaceLogicalOrGetWorkspaceSize(before, row, &bytes, &executor),
+      aclnnInplaceLogicalOr);
+  EXPECT_THAT(readAs<uint8_t>(3, 8), ElementsAre(1, 1, 0, 1, 0, 0, 0, 1));
+  run(aclnnInplaceMaskedFillScalarGetWorkspaceSize(places, row, scalars[3],
+                                                   &bytes, &executor),
+      aclnnInplaceMaskedFillScalar);
+  EXPECT_THAT(readAs<int32_t>(0, 4), ElementsAre(0, 1, 2, 7));
+  for (aclScalar *scalar : scalars)
+    aclDestroyScalar(scalar);
+}
+
+TEST_F(ElementwiseOperatorTest, KeepsTheLargestSoFar) {
+  const std::vector<int32_t> given = {1, 3, 2, 3, 5, 0, 0, 6};
+  aclTensor *self = make({2, 4}, ACL_INT32, given.data(), 32);
+  aclTensor *values = space({2, 4}, ACL_INT32);
+  aclTensor *indices = space({2, 4}, ACL_INT32);
+  run(aclnnCummaxGetWorkspaceSize(self, 1, values, indices, &bytes, &executor),
+      aclnnCummax);
+  EXPECT_THAT(readAs<int32_t>(1, 8), ElementsAre(1, 3, 3, 3, 5, 5, 5, 6));
+  EXPECT_THAT(readAs<int32_t>(2, 8), ElementsAre(0, 1, 1, 3, 0, 0, 0, 3));
 }

@@ -1,0 +1,66 @@
+//===- AttentionMasks.h - Which keys a query sees ---------------*- C++ -*-===//
+
+#ifndef MF_LIB_HOSTCANN_ATTENTIONMASKS_H
+#define MF_LIB_HOSTCANN_ATTENTIONMASKS_H
+
+#include "OperatorCall.h"
+#include <atomic>
+
+namespace mf::hostcann {
+
+/// The arguments that decide which keys a query sees.
+struct MaskArguments {
+  const aclTensor *attenMask;
+  int64_t sparseMode, preTokens, nextTokens;
+};
+
+/// Says which keys queries do not see, as kernels of the emulated device take
+/// it.
+class AttentionMask {
+public:
+  /// Refuses what kernels do not have. Query and key are [batch, heads,
+  /// sequence, dim].
+  AttentionMask(OperatorCall &call, const MaskArguments &arguments,
+                const aclTensor &query, const aclTensor &key);
+
+  /// Adds the mask to the operands of a call, if there is one.
+  void read(OperatorCall &call);
+
+  bool isCausal() const { return sees != Sees::All; }
+  /// True if queries are a part of as many queries as there are keys.
+  bool isPart() const {
+    return sees == Sees::Part || (sees == Sees::Documents && queries < keys);
+  }
+  bool hasDocuments() const { return sees == Sees::Documents; }
+  TensorShape getStarts() const { return {DType::I32, {batch, queries}}; }
+
+  /// The values of a run that kernels take beside the operands of the call: the
+  /// position of the first query, and the first key that each one sees.
+  struct Values {
+    int32_t first = 0;
+    std::vector<int32_t> starts;
+  };
+  /// Reads the mask, whose place is among those of the call's operands. Fails
+  /// if it is not what the sparse mode wants. Masks that never change are
+  /// checked once: reading them takes longer than small attention does.
+  llvm::Expected<Values> getValues(llvm::ArrayRef<void *> places) const;
+
+private:
+  enum class Sees : uint8_t { All, Causal, Part, Documents };
+
+  void checkCompressed(OperatorCall &call, const MaskArguments &arguments);
+  void checkWhole(OperatorCall &call);
+  llvm::Expected<Values> readWhole(const uint8_t *hidden) const;
+
+  const aclTensor *mask;
+  Sees sees = Sees::All;
+  int64_t batch, queries, keys;
+  int64_t first = 0;
+  size_t operand = 0;
+  std::shared_ptr<std::atomic<bool>> isChecked =
+      std::make_shared<std::atomic<bool>>(false);
+};
+
+} // namespace mf::hostcann
+
+#endif // MF_LIB_HOSTCANN_ATTENTIONMASKS_H

@@ -1,0 +1,248 @@
+//===- ComparisonOperators.cpp - Comparisons and masks --------------------===//
+
+#include "ElementPlaces.h"
+#include "OperatorCall.h"
+#include "aclnnop/aclnn_eq_scalar.h"
+#include "aclnnop/aclnn_ge_scalar.h"
+#include "aclnnop/aclnn_ge_tensor.h"
+#include "aclnnop/aclnn_gt_scalar.h"
+#include "aclnnop/aclnn_gt_tensor.h"
+#include "aclnnop/aclnn_logical_not.h"
+#include "aclnnop/aclnn_logical_or.h"
+#include "aclnnop/aclnn_lt_scalar.h"
+#include "aclnnop/aclnn_lt_tensor.h"
+#include "aclnnop/aclnn_masked_fill_scalar.h"
+#include "aclnnop/aclnn_ne_scalar.h"
+#include "llvm/ADT/STLExtras.h"
+#include <array>
+#include <cstring>
+
+using namespace mf::hostcann;
+
+std::optional<llvm::SmallVector<int64_t, 4>>
+mf::hostcann::getRepeatedStrides(const aclTensor &from,
+                                 llvm::ArrayRef<int64_t> dims) {
+  if (from.dims.size() > dims.size())
+    return std::nullopt;
+  const size_t added = dims.size() - from.dims.size();
+  llvm::SmallVector<int64_t, 4> strides(added, 0);
+  for (const auto &[size, given, stride] :
+       llvm::zip(dims.drop_front(added), from.dims, from.strides)) {
+    if (given != size && given != 1)
+      return std::nullopt;
+    strides.push_back(given == 1 ? 0 : stride);
+  }
+  return strides;
+}
+
+namespace {
+
+/// Any number that there is a type of; 64-bit integers beyond 2^53 are rounded.
+double readNumber(const void *from, aclDataType type, int64_t index) {
+  switch (type) {
+  case ACL_INT32:
+    return static_cast<const int32_t *>(from)[index];
+  case ACL_INT64:
+    return static_cast<double>(static_cast<const int64_t *>(from)[index]);
+  case ACL_BOOL:
+    return static_cast<const uint8_t *>(from)[index] ? 1 : 0;
+  default:
+    return readElement(from, type, index);
+  }
+}
+
+bool isNumber(aclDataType type) {
+  return getKernelType(type).has_value() || type == ACL_BOOL;
+}
+
+using Comparison = bool (*)(double, double);
+
+aclnnStatus makeComparison(const char *name, const aclTensor *self,
+                           const aclScalar *other, const aclTensor *out,
+                           Comparison compare, uint64_t *workspaceSize,
+                           aclOpExecutor **executor) {
+  OperatorCall call(name, workspaceSize, executor);
+  call.requireThere(other, "other");
+  call.read(self, "self");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require(isNumber(self->type) && out->type == ACL_BOOL &&
+                   out->dims == self->dims,
+               "out is not BOOL of the dimensions of self");
+  return call.finish(0, [compare, type = self->type, value = other->value,
+                         count = self->getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<uint8_t *>(places[1])[i] =
+          compare(readNumber(places[0], type, i), value) ? 1 : 0;
+    return llvm::Error::success();
+  });
+}
+
+/// Compares two tensors that are repeated to the dimensions of `out`.
+aclnnStatus makeTensorComparison(const char *name, const aclTensor *self,
+                                 const aclTensor *other, const aclTensor *out,
+                                 Comparison compare, uint64_t *workspaceSize,
+                                 aclOpExecutor **executor) {
+  OperatorCall call(name, workspaceSize, executor);
+  call.read(self, "self");
+  call.read(other, "other");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  auto left = getRepeatedStrides(*self, out->dims);
+  auto right = getRepeatedStrides(*other, out->dims);
+  call.require(isNumber(self->type) && self->type == other->type &&
+                   out->type == ACL_BOOL,
+               "self and other differ in their types or out is not BOOL");
+  call.require(left && right,
+               "self or other cannot be repeated to the dimensions of out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  return call.finish(0, [compare, left = *left, right = *right,
+                         type = self->type, dims = out->dims](
+                            llvm::ArrayRef<void *> places, void *) {
+    std::vector<double> numbers;
+    visitElements(dims, left, [&](int64_t, int64_t place) {
+      numbers.push_back(readNumber(places[0], type, place));
+    });
+    visitElements(dims, right, [&](int64_t element, int64_t place) {
+      static_cast<uint8_t *>(places[2])[element] =
+          compare(numbers[element], readNumber(places[1], type, place)) ? 1 : 0;
+    });
+    return llvm::Error::success();
+  });
+}
+
+/// Writes a number as an element of any type that there is a number of.
+void writeNumber(void *to, aclDataType type, double value) {
+  switch (type) {
+  case ACL_INT32:
+    *static_cast<int32_t *>(to) = static_cast<int32_t>(value);
+    return;
+  case ACL_INT64:
+    *static_cast<int64_t *>(to) = static_cast<int64_t>(value);
+    return;
+  case ACL_BOOL:
+    *static_cast<uint8_t *>(to) = value != 0;
+    return;
+  default:
+    writeElement(to, type, 0, static_cast<float>(value));
+  }
+}
+
+} // namespace
+
+#define MF_HOST_CANN_COMPARISON(NAME, OPERATOR)                                \
+  aclnnStatus NAME##GetWorkspaceSize(                                          \
+      const aclTensor *self, const aclScalar *other, aclTensor *out,           \
+      uint64_t *workspaceSize, aclOpExecutor **executor) {                     \
+    return makeComparison(                                                     \
+        #NAME, self, other, out,                                               \
+        [](double left, double right) { return left OPERATOR right; },         \
+        workspaceSize, executor);                                              \
+  }                                                                            \
+  MF_HOST_CANN_SECOND_PHASE(NAME)
+
+MF_HOST_CANN_COMPARISON(aclnnEqScalar, ==)
+MF_HOST_CANN_COMPARISON(aclnnGeScalar, >=)
+MF_HOST_CANN_COMPARISON(aclnnGtScalar, >)
+MF_HOST_CANN_COMPARISON(aclnnLtScalar, <)
+MF_HOST_CANN_COMPARISON(aclnnNeScalar, !=)
+
+#define MF_HOST_CANN_TENSOR_COMPARISON(NAME, OPERATOR)                         \
+  aclnnStatus NAME##GetWorkspaceSize(                                          \
+      const aclTensor *self, const aclTensor *other, aclTensor *out,           \
+      uint64_t *workspaceSize, aclOpExecutor **executor) {                     \
+    return makeTensorComparison(                                               \
+        #NAME, self, other, out,                                               \
+        [](double left, double right) { return left OPERATOR right; },         \
+        workspaceSize, executor);                                              \
+  }                                                                            \
+  MF_HOST_CANN_SECOND_PHASE(NAME)
+
+MF_HOST_CANN_TENSOR_COMPARISON(aclnnGeTensor, >=)
+MF_HOST_CANN_TENSOR_COMPARISON(aclnnGtTensor, >)
+MF_HOST_CANN_TENSOR_COMPARISON(aclnnLtTensor, <)
+
+aclnnStatus aclnnLogicalNotGetWorkspaceSize(const aclTensor *self,
+                                            aclTensor *out,
+                                            uint64_t *workspaceSize,
+                                            aclOpExecutor **executor) {
+  OperatorCall call("aclnnLogicalNot", workspaceSize, executor);
+  call.read(self, "self");
+  call.write(out, "out");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  call.require(self->type == ACL_BOOL && out->type == ACL_BOOL &&
+                   out->dims == self->dims,
+               "tensors other than BOOL of one shape are not in this host "
+               "library");
+  return call.finish(0, [count = self->getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<uint8_t *>(places[1])[i] =
+          static_cast<const uint8_t *>(places[0])[i] ? 0 : 1;
+    return llvm::Error::success();
+  });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnLogicalNot)
+
+aclnnStatus aclnnInplaceLogicalOrGetWorkspaceSize(aclTensor *selfRef,
+                                                  const aclTensor *other,
+                                                  uint64_t *workspaceSize,
+                                                  aclOpExecutor **executor) {
+  OperatorCall call("aclnnInplaceLogicalOr", workspaceSize, executor);
+  call.update(selfRef, "selfRef");
+  call.read(other, "other");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  auto strides = getRepeatedStrides(*other, selfRef->dims);
+  call.require(selfRef->type == ACL_BOOL && other->type == ACL_BOOL,
+               "tensors other than BOOL are not in this host library");
+  call.require(strides.has_value(),
+               "other cannot be repeated to the dimensions of selfRef");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  return call.finish(0, [strides = *strides, dims = selfRef->dims](
+                            llvm::ArrayRef<void *> places, void *) {
+    visitElements(dims, strides, [&](int64_t element, int64_t place) {
+      if (static_cast<const uint8_t *>(places[1])[place])
+        static_cast<uint8_t *>(places[0])[element] = 1;
+    });
+    return llvm::Error::success();
+  });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnInplaceLogicalOr)
+
+aclnnStatus aclnnInplaceMaskedFillScalarGetWorkspaceSize(
+    aclTensor *selfRef, const aclTensor *mask, const aclScalar *value,
+    uint64_t *workspaceSize, aclOpExecutor **executor) {
+  OperatorCall call("aclnnInplaceMaskedFillScalar", workspaceSize, executor);
+  call.requireThere(value, "value");
+  call.update(selfRef, "selfRef");
+  call.read(mask, "mask");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  auto strides = getRepeatedStrides(*mask, selfRef->dims);
+  call.require(isNumber(selfRef->type) && mask->type == ACL_BOOL,
+               "mask is not BOOL");
+  call.require(strides.has_value(),
+               "mask cannot be repeated to the dimensions of selfRef");
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  std::array<char, 8> bits{};
+  writeNumber(bits.data(), selfRef->type, value->value);
+  return call.finish(0, [strides = *strides, dims = selfRef->dims, bits,
+                         bytes = getElementBytes(selfRef->type)](
+                            llvm::ArrayRef<void *> places, void *) {
+    visitElements(dims, strides, [&](int64_t element, int64_t place) {
+      if (static_cast<const uint8_t *>(places[1])[place])
+        std::memcpy(static_cast<char *>(places[0]) + element * bytes,
+                    bits.data(), bytes);
+    });
+    return llvm::Error::success();
+  });
+}
+MF_HOST_CANN_SECOND_PHASE(aclnnInplaceMaskedFillScalar)
