@@ -80,29 +80,34 @@ def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
 
 def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let cannBody = [{
-    stream.require(bias_correction, "expected AdamW with bias_correction");
-    stream.require(!corrects_eps, "expected AdamW without corrects_eps");
     stream.require(factors.empty(), "expected AdamW without factors; lower with "
                                     "--for-cann");
     // The host reads the flag: CANN's AdamW steps in any case.
     if (overflow.isThere() && stream.isSet(overflow))
       return;
-    // CANN adds 1 to the step.
+    // CANN adds eps behind the correction of the root.
+    const double correction = !corrects_eps ? 1
+        : 1 / std::sqrt(1 - std::pow(beta2, double{stream.getHostValue(step)}));
+    // CANN adds 1 to the step. Late enough, powers of the betas are 0 and there is
+    // nothing to correct.
     const CannTensor before = stream.makeScratch({1}, ACL_FLOAT);
-    stream.call(MF_CANN(aclnnAdds), tensor(flatten(step)), scalar(-1), scalar(1),
-                tensor(before));
+    if (bias_correction)
+      stream.call(MF_CANN(aclnnAdds), tensor(flatten(step)), scalar(-1), scalar(1),
+                  tensor(before));
+    else
+      stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(before), scalar(1e9));
     stream.call(MF_CANN(aclnnApplyAdamWV2), tensor(var), tensor(m), tensor(v),
                 nullptr, tensor(grad), tensor(before), stream.getHostValue(lr),
                 static_cast<float>(beta1), static_cast<float>(beta2),
-                static_cast<float>(weight_decay), static_cast<float>(eps), false,
-                false);}];
-  let cannHeaders = ["apply_adam_w_v2", "add"];
+                static_cast<float>(weight_decay),
+                static_cast<float>(eps * correction), false, false);}];
+  let cannHeaders = ["apply_adam_w_v2", "add", "fill_scalar"];
   let summary = "one AdamW step of one parameter";
   let parts = "*, ., ., ., . -> *, *, *";
   let description = [{The learning rate is a tensor, so that it can change from
     step to step; aclnn's is a number. Without `bias_correction` the step is
-    MindSpore's AdamWeightDecay, which aclnn has not, nor `corrects_eps`: eps is
-    added to sqrt(v) before the correction. Where `overflow`, ours, is
+    MindSpore's AdamWeightDecay. With `corrects_eps` eps is added to sqrt(v) before
+    the correction. aclnn has neither. Where `overflow`, ours, is
     given and not 0 nothing changes. `factors`, ours, are those of
     aclnnForeachNorm, for `grad`. No amsgrad, no maximize.}];
   let inputs = (ins In:$grad, In:$step, In:$lr, OptionalIn:$overflow,
@@ -117,6 +122,26 @@ def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
 }
 
 def Momentum : Kernel<"mfMomentum", "makeMomentum"> {
+  let cannBody = [{
+    stream.require(factors.empty(), "expected a momentum without factors; lower with "
+                                    "--for-cann");
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(direction));
+    if (stream.isSet(overflow))
+      return;
+    const CannTensor wide = stream.makeFloat(grad);
+    const CannTensor next = stream.makeFloat(direction);
+    if (grad.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(grad), ACL_FLOAT, tensor(wide));
+    stream.call(MF_CANN(aclnnAdd), tensor(wide), tensor(m), scalar(momentum), tensor(m));
+    if (nesterov)
+      stream.call(MF_CANN(aclnnAdd), tensor(wide), tensor(m), scalar(momentum),
+                  tensor(next));
+    const CannTensor &made = nesterov ? next : m;
+    if (direction.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(made), direction.type, tensor(direction));
+    else if (!nesterov)
+      stream.call(MF_CANN(aclnnInplaceCopy), tensor(direction), tensor(made));}];
+  let cannHeaders = ["zero", "cast", "add", "copy"];
   let summary = "adds a gradient to the momentum, and the direction of Muon's step";
   let parts = "*, ., . -> *, *";
   let description = [{m = momentum m + grad; direction = grad + momentum m with
@@ -130,6 +155,14 @@ def Momentum : Kernel<"mfMomentum", "makeMomentum"> {
 }
 
 def TakeGradient : Kernel<"mfTakeGradient", "makeTakeGradient"> {
+  let cannBody = [{
+    stream.require(factors.empty(), "expected a gradient without factors; lower with "
+                                    "--for-cann");
+    if (grad.type == ACL_FLOAT)
+      stream.call(MF_CANN(aclnnInplaceCopy), tensor(out), tensor(grad));
+    else
+      stream.call(MF_CANN(aclnnCast), tensor(grad), ACL_FLOAT, tensor(out));}];
+  let cannHeaders = ["copy", "cast"];
   let summary = "a gradient in fp32";
   let parts = "*, . -> *";
   let description = "`factors` are those of aclnnForeachNorm.";
@@ -139,6 +172,26 @@ def TakeGradient : Kernel<"mfTakeGradient", "makeTakeGradient"> {
 }
 
 def UpdateAverage : Kernel<"mfUpdateAverage", "makeUpdateAverage"> {
+  let cannBody = [{
+    const bool isFloat = state.type == ACL_FLOAT;
+    if (isFloat)
+      stream.call(MF_CANN(aclnnInplaceCopy), tensor(out), tensor(state));
+    else
+      stream.call(MF_CANN(aclnnCast), tensor(state), ACL_FLOAT, tensor(out));
+    if (stream.isSet(overflow))
+      return;
+    const double beta =
+        grows ? 1 - std::pow(double{stream.getHostValue(step)}, -decay) : decay;
+    const CannTensor added = stream.makeScratch(x.dims, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnMuls), tensor(x), scalar(1 - beta), tensor(added));
+    stream.call(MF_CANN(aclnnAdd), tensor(added), tensor(out), scalar(beta), tensor(out));
+    if (isFloat) {
+      stream.call(MF_CANN(aclnnInplaceCopy), tensor(state), tensor(out));
+    } else {
+      stream.call(MF_CANN(aclnnCast), tensor(out), state.type, tensor(state));
+      stream.call(MF_CANN(aclnnCast), tensor(state), ACL_FLOAT, tensor(out));
+    } }];
+  let cannHeaders = ["copy", "cast", "mul", "add"];
   let summary = "state = beta state + (1 - beta) x; out = state in fp32";
   let parts = "*, ., . -> *, *";
   let description = [{beta is `decay`, with `grows` 1 - step^-decay. `out` is what
@@ -151,6 +204,22 @@ def UpdateAverage : Kernel<"mfUpdateAverage", "makeUpdateAverage"> {
 }
 
 def TakeStep : Kernel<"mfTakeStep", "makeTakeStep"> {
+  let cannBody = [{
+    if (stream.isSet(overflow))
+      return;
+    // Each product is rounded before the difference is.
+    const double rate = stream.getHostValue(lr);
+    const CannTensor taken = stream.makeScratch(direction.dims, ACL_FLOAT);
+    const CannTensor wide = stream.makeFloat(var);
+    stream.call(MF_CANN(aclnnCast), tensor(direction), ACL_FLOAT, tensor(taken));
+    stream.call(MF_CANN(aclnnInplaceMuls), tensor(taken), scalar(rate * scale));
+    if (var.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(var), ACL_FLOAT, tensor(wide));
+    stream.call(MF_CANN(aclnnInplaceMuls), tensor(wide), scalar(1 - rate * weight_decay));
+    stream.call(MF_CANN(aclnnSub), tensor(wide), tensor(taken), scalar(1), tensor(wide));
+    if (var.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(wide), var.type, tensor(var));}];
+  let cannHeaders = ["cast", "mul", "sub"];
   let summary = "var = (1 - lr weight_decay) var - lr scale direction";
   let parts = "*, ., . -> *";
   let description = [{Where `overflow` is not 0 nothing changes.}];
@@ -161,6 +230,38 @@ def TakeStep : Kernel<"mfTakeStep", "makeTakeStep"> {
 }
 
 def LogitFactors : Kernel<"mfLogitFactors", "makeLogitFactors"> {
+  let cannBody = [{
+    stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(factors), scalar(1));
+    if (stream.isSet(overflow))
+      return;
+    // threshold / largest where that is at most 1, else 1.
+    const int64_t heads = largest.dims[0];
+    const CannTensor clips = stream.makeScratch(largest.dims, ACL_BOOL);
+    const CannTensor share = stream.makeScratch(largest.dims, ACL_FLOAT);
+    const CannTensor root = stream.makeScratch(largest.dims, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnGeScalar), tensor(largest), scalar(threshold), tensor(clips));
+    stream.call(MF_CANN(aclnnLogicalNot), tensor(clips), tensor(clips));
+    stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(share), scalar(threshold));
+    stream.call(MF_CANN(aclnnDiv), tensor(share), tensor(largest), tensor(share));
+    stream.call(MF_CANN(aclnnInplaceMaskedFillScalar), tensor(share), tensor(clips),
+                scalar(1));
+    std::vector<CannTensor> periods;
+    int64_t period = 0;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (roots[i] % 2 == 0)
+        stream.call(MF_CANN(aclnnInplaceFillScalar), tensor(root), scalar(1));
+      else
+        stream.call(MF_CANN(aclnnSqrt), tensor(share), tensor(root));
+      for (int64_t power = 0; power < roots[i] / 2; ++power)
+        stream.call(MF_CANN(aclnnMul), tensor(root), tensor(share), tensor(root));
+      periods.push_back(stream.makeScratch({heads, sizes[i]}, ACL_FLOAT));
+      period += sizes[i];
+      stream.call(MF_CANN(aclnnInplaceCopy), tensor(periods.back()),
+                  tensor(withColumn(root)));
+    }
+    stream.call(MF_CANN(aclnnCat), list(periods), int64_t{1},
+                tensor(reshape(factors, {heads, period})));}];
+  let cannHeaders = ["fill_scalar", "ge_scalar", "logical_not", "div", "masked_fill_scalar", "sqrt", "mul", "copy", "cat"];
   let summary = "factors of rows of a weight, by the largest logits of its heads";
   let parts = "getLogitFactorParts(spec)";
   let description = [{Each head has a period of rows of `sizes`, whose factors are
@@ -173,6 +274,14 @@ def LogitFactors : Kernel<"mfLogitFactors", "makeLogitFactors"> {
 }
 
 def ScaleRows : Kernel<"mfScaleRows", "makeScaleRows"> {
+  let cannBody = [{
+    const CannTensor wide = stream.makeFloat(var);
+    if (var.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(var), ACL_FLOAT, tensor(wide));
+    stream.call(MF_CANN(aclnnMul), tensor(wide), tensor(withColumn(scales)), tensor(wide));
+    if (var.type != ACL_FLOAT)
+      stream.call(MF_CANN(aclnnCast), tensor(wide), var.type, tensor(var));}];
+  let cannHeaders = ["cast", "mul"];
   let summary = "var = scales var, a scale for each row";
   let parts = "v -> vc";
   let inputs = (ins In:$scales);
@@ -181,6 +290,23 @@ def ScaleRows : Kernel<"mfScaleRows", "makeScaleRows"> {
 }
 
 def AverageWeight : Kernel<"mfAverageWeight", "makeAverageWeight"> {
+  let cannBody = [{
+    const auto number = static_cast<int64_t>(stream.getHostValue(step));
+    if (stream.isSet(overflow) || number % interval != 0)
+      return;
+    const auto part = static_cast<float>(share);
+    const CannTensor wide = stream.makeScratch(var.dims, ACL_FLOAT);
+    stream.call(MF_CANN(aclnnCast), tensor(var), ACL_FLOAT, tensor(wide));
+    stream.call(MF_CANN(aclnnInplaceMuls), tensor(wide), scalar(sums ? 1 : part));
+    stream.call(MF_CANN(aclnnAdd), tensor(wide), tensor(average),
+                scalar(sums ? 1 : 1 - part), tensor(average));
+    if (number / interval % fused != 0)
+      return;
+    stream.call(MF_CANN(aclnnDivs), tensor(average),
+                scalar(sums ? static_cast<double>(fused) : 1), tensor(wide));
+    stream.call(MF_CANN(aclnnCast), tensor(wide), var.type, tensor(var));
+    stream.call(MF_CANN(aclnnInplaceZero), tensor(average));}];
+  let cannHeaders = ["cast", "mul", "add", "div", "zero"];
   let summary = "what PmaAdamW does behind AdamW's step of one parameter";
   let parts = "., . -> *, *";
   let description = [{On a step that `interval` divides, average becomes

@@ -192,14 +192,15 @@ llvm::Error StepEmitter::emitPart(llvm::StringRef name, llvm::StringRef comment,
                        stage.step, begin, end, [](uint32_t) {});
 }
 
-/// The host has each step's learning rates, which CANN's optimizer takes from
-/// there.
+/// The host has each step's number and learning rates, which CANN's optimizer
+/// takes from there.
 void StepEmitter::emitMirrors() {
   for (const Static &onDevice : stage.statics)
     for (const Static &onHost : stage.statics)
-      if (onDevice.role == Role::LearningRate &&
-          onHost.role == Role::LearningRate &&
-          onDevice.space == Space::Device && onHost.space == Space::Host)
+      if ((onDevice.role == Role::LearningRate ||
+           onDevice.role == Role::StepNumber) &&
+          onHost.role == onDevice.role && onDevice.space == Space::Device &&
+          onHost.space == Space::Host)
         os << "  rank.mirror(rank.device(" << onDevice.offset << "), rank.host("
            << onHost.offset << "), " << onHost.bytes << ");\n";
   text.addFunction(

@@ -11,7 +11,12 @@ namespace mf::cann {
 llvm::Expected<std::string> getWorkspace(const Instruction &instruction,
                                          const LaunchedKernel &kernel,
                                          llvm::StringRef last) {
-  const int64_t needed = getCannNeeds(kernel.spec).bytes;
+  const CannNeeds needs = getCannNeeds(kernel.spec);
+  if (!needs.refusal.empty())
+    return llvm::make_error<LocatedError>(instruction.location,
+                                          "'" + kernel.spec.name +
+                                              "' on CANN: " + needs.refusal);
+  const int64_t needed = needs.bytes;
   if (needed == 0)
     return std::string();
   const size_t numOperands =

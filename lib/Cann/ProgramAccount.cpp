@@ -1,7 +1,7 @@
 //===- ProgramAccount.cpp - What a program asks of a device ---------------===//
 
 #include "mf/Cann/ProgramAccount.h"
-#include "CannCalls.h"
+#include "mf/Cann/Needs/CannNeeds.h"
 #include "mf/Program/StepWalker.h"
 
 using namespace mf::program;
@@ -25,10 +25,9 @@ static void add(const StepAccount &from, StepAccount &to) {
 
 static void addLaunch(const KernelSpec &spec, StepAccount &account) {
   ++account.launches;
-  if (const CannCall *call = findCannCall(spec.name))
-    account.functions +=
-        static_cast<int64_t>(call->definition.count("MF_CANN("));
-  else
+  const CannNeeds needs = getCannNeeds(spec);
+  account.functions += needs.functions;
+  if (!needs.isOnCann)
     ++account.missing[spec.name];
 }
 

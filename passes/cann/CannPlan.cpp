@@ -10,11 +10,11 @@ namespace mf::passes {
 CannPlan planForCann(llvm::ArrayRef<LaunchForCann> launches) {
   CannPlan plan;
   std::map<std::string, KernelOnCann> kernels;
-  std::map<std::string, int64_t> missing;
+  std::map<std::pair<std::string, std::string>, int64_t> missing;
   for (const auto &[number, launch] : llvm::enumerate(launches)) {
     const cann::CannNeeds needs = cann::getCannNeeds(launch.spec);
-    if (!needs.isOnCann)
-      ++missing[launch.spec.name];
+    if (!needs.isOnCann || !needs.refusal.empty())
+      ++missing[{launch.spec.name, needs.refusal}];
     if (needs.bytes == 0)
       continue;
     KernelOnCann &kernel = kernels[launch.spec.name];
@@ -31,8 +31,8 @@ CannPlan planForCann(llvm::ArrayRef<LaunchForCann> launches) {
   }
   for (auto &[name, kernel] : kernels)
     plan.kernels.push_back(std::move(kernel));
-  for (const auto &[name, count] : missing)
-    plan.missing.push_back({name, count});
+  for (const auto &[kernel, count] : missing)
+    plan.missing.push_back({kernel.first, kernel.second, count});
   return plan;
 }
 
@@ -41,8 +41,9 @@ void printCannPlan(const CannPlan &plan, llvm::raw_ostream &os) {
     os << "  " << kernel.launches << " x " << kernel.name << ": up to "
        << kernel.bytes << " bytes, " << kernel.temporaries << "\n";
   for (const MissingKernel &kernel : plan.missing)
-    os << "  " << kernel.launches << " x " << kernel.name
-       << ": CANN has no counterpart\n";
+    os << "  " << kernel.launches << " x " << kernel.name << ": "
+       << (kernel.refusal.empty() ? "CANN has no counterpart" : kernel.refusal)
+       << "\n";
 }
 
 } // namespace mf::passes

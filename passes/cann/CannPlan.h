@@ -39,9 +39,11 @@ struct KernelOnCann {
   std::string temporaries;
 };
 
-/// Counts the launches of a kernel that CANN has no counterpart of.
+/// Counts the launches of a kernel that programs on CANN cannot launch.
 struct MissingKernel {
   std::string name;
+  /// The reason, or empty if CANN has no counterpart of the kernel.
+  std::string refusal;
   int64_t launches = 0;
 };
 

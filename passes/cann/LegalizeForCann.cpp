@@ -107,7 +107,9 @@ private:
             << remark::metric("most bytes", kernel.bytes);
     for (const MissingKernel &kernel : plan.missing)
       remark::missed(program.getLoc(), getOptions(program, "CannKernel"))
-          << remark::add("CANN has no counterpart of {0}", kernel.name)
+          << (kernel.refusal.empty()
+                  ? remark::add("CANN has no counterpart of {0}", kernel.name)
+                  : remark::add("{0}: {1}", kernel.name, kernel.refusal))
           << remark::metric("launches", kernel.launches);
   }
 };

@@ -3,7 +3,7 @@
 usage: cann_programs.py [--cxx=COMPILER] BUILD_FOLDER WORK_FOLDER CASE...
 
 A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, with fused
-SwiGLU and rotary embedding, on two stages, on 8 ranks that share weights, vocabulary, sequence and optimizer out, and with
+SwiGLU, rotary embedding and Muon, with Came and PmaAdamW, on two stages, on 8 ranks that share weights, vocabulary, sequence and optimizer out, and with
 adapters and context parallel; then experts with a capacity and without, which ranks share out, and DeepSeek-V3 with small sizes.
 Each rank is a process. The program is written, compiled and run for three
 steps, with the checks of the host's CANN on. Parameters and gradients must be the bytes of mf-run's, and so must the printed losses and norms.
@@ -31,11 +31,15 @@ SIZES = dict(training.MODEL, num_layers=2, seq_length=16)
 SWAP = {"layer_swap": "[{backward_prefetch: 5, layers: [1]}]"}
 RANKS = {"data_parallel": 2, "model_parallel": 2}
 SHARDS = {"enable_parallel_optimizer": True}
+# Other optimizers than AdamW have keys of their own.
+OWN_KEYS = {"betas": None, "eps": None}
 CASES = {
     "plain": {},
-    "options": dict(micro_batches=2, recompute={"recompute": "[0]"}, swap=SWAP),
-    "stages": dict(stages=2, micro_batches=2),
-    "fused": dict(model=dict(use_fused_rope=True, use_fused_swiglu=True)),
+    "options": dict(micro_batches=2, recompute={"recompute": "[0]"}, swap=SWAP, optimizer={"type": "AdamWeightDecayX"}),
+    "stages": dict(stages=2, micro_batches=2, optimizer={"type": "FP32StateAdamWeightDecay"}),
+    "fused": dict(model=dict(use_fused_rope=True, use_fused_swiglu=True), optimizer=dict(OWN_KEYS, type="Muon")),
+    "averages": dict(optimizer={"type": "PmaAdamW", "fused_num": 2, "interleave_step": 1, "fused_algo": "ema"}),
+    "came": dict(optimizer=dict(OWN_KEYS, type="Came")),
     "ranks": dict(stages=2, micro_batches=2, ranks=dict(RANKS, use_seq_parallel=True), parallel=SHARDS),
     "sharded": dict(stages=2, micro_batches=2, ranks=RANKS, parallel=SHARDS,
                     optimizer_shard={"optimizer_level": "level3", "parallel_optimizer_threshold": 1}),

@@ -166,17 +166,15 @@ static void emitMeasure(raw_ostream &os, const KernelRecord &kernel) {
 static void emitCannNeeds(const llvm::RecordKeeper &records, raw_ostream &os) {
   llvm::emitSourceFileHeader("What kernels need on CANN", os, records);
   const std::vector<KernelRecord> kernels = readKernels(records);
-  auto needsMemory = [](const KernelRecord &kernel) {
-    return kernel.cannBody.contains("stream.make");
-  };
   for (const KernelRecord &kernel : kernels)
-    if (needsMemory(kernel))
+    if (!kernel.cannBody.empty())
       emitMeasure(os, kernel);
   os << "constexpr LaunchedOnCann launchedOnCann[] = {\n";
   for (const KernelRecord &kernel : kernels)
     if (!kernel.cann.empty() || !kernel.cannBody.empty())
       os << "    {\"" << kernel.name << "\", "
-         << (needsMemory(kernel) ? "measure_" + kernel.name.str() : "nullptr")
+         << (kernel.cannBody.empty() ? "nullptr"
+                                     : "measure_" + kernel.name.str())
          << "},\n";
   os << "};\n";
 }

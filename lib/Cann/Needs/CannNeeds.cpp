@@ -86,13 +86,19 @@ template <>
 }
 
 /// Takes the place of a program's stream while statements of kernels run. It
-/// adds up the temporaries that they ask for, and launches nothing.
+/// adds up the temporaries that they ask for and the functions that they call,
+/// and launches nothing.
 class NeedsStream {
 public:
   explicit NeedsStream(CannNeeds &found) : needs(found) {}
 
-  void require(bool, const char *) const {}
-  void skip() const {}
+  void require(bool holds, const char *message) {
+    if (!holds && needs.refusal.empty())
+      needs.refusal = message;
+  }
+  /// Counts a call that is left out.
+  void skip() { ++needs.functions; }
+  template <typename... Given> static void drawMask(const Given &...) {}
   static CannTensor getCausalMask() { return {}; }
   static float getHostValue(const CannTensor &) { return 0; }
   static int64_t getPosition(const CannTensor &) { return 0; }
@@ -115,7 +121,7 @@ private:
 };
 
 /// A kernel that programs can launch. The function that measures its needs is
-/// null if it has no temporaries.
+/// null if it is one function without temporaries.
 struct LaunchedOnCann {
   llvm::StringLiteral kernel;
   void (*measure)(NeedsStream &, const KernelSpec &);
@@ -141,6 +147,8 @@ CannNeeds find(const KernelSpec &spec) {
   NeedsStream stream(needs);
   if (found->measure)
     found->measure(stream, spec);
+  else
+    needs.functions = 1;
   return needs;
 }
 

@@ -12,6 +12,7 @@
 #include "aclnn/acl_meta.h"
 #include "mf_dims.h"
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <map>

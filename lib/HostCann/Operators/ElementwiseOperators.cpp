@@ -23,6 +23,7 @@
 #include "aclnnop/aclnn_sqrt.h"
 #include "aclnnop/aclnn_sub.h"
 #include "aclnnop/aclnn_zero.h"
+#include <cmath>
 
 using namespace mf::hostcann;
 
@@ -65,6 +66,27 @@ aclnnStatus makeScalar(const char *name, const char *kernel,
   return call.finishKernel(kernel, {{"value", value->value}});
 }
 
+/// Ends the first phase of out = self + alpha * other, which is rounded once.
+aclnnStatus makeSumWithFactor(OperatorCall &call, const aclScalar &alpha) {
+  if (call.hasFailed())
+    return call.finish(0, nullptr);
+  const aclTensor &self = call.getTensor(0);
+  call.require(self.type == ACL_FLOAT && self.dims == call.getTensor(1).dims &&
+                   self.dims == call.getTensor(2).dims,
+               "alpha other than 1 for other tensors than FLOAT of one shape "
+               "is not in this host library");
+  return call.finish(0, [factor = static_cast<float>(alpha.value),
+                         count = self.getNumElements()](
+                            llvm::ArrayRef<void *> places, void *) {
+    const auto *added = static_cast<const float *>(places[0]);
+    const auto *scaled = static_cast<const float *>(places[1]);
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<float *>(places[2])[i] =
+          std::fma(factor, scaled[i], added[i]);
+    return llvm::Error::success();
+  });
+}
+
 aclnnStatus makeBinary(const char *name, const aclTensor *self,
                        const aclTensor *other, const aclTensor *out,
                        uint64_t *workspaceSize, aclOpExecutor **executor,
@@ -74,6 +96,9 @@ aclnnStatus makeBinary(const char *name, const aclTensor *self,
   call.read(other, "other");
   call.write(out, "out");
   requireSameType(call);
+  if (hasAlpha && alpha && alpha->value != 1 &&
+      llvm::StringRef(name) == "aclnnAdd")
+    return makeSumWithFactor(call, *alpha);
   if (hasAlpha)
     requireOne(call, alpha);
   if (!call.hasFailed() && self->type == ACL_INT32 &&

@@ -9,10 +9,12 @@
 // SAID-DAG: Remark="aclnnCrossEntropyLoss has i64[4], f32[4x8], bool[4], f32[4], f32[1] in its workspace", launches=1, most bytes=448
 // SAID-DAG: Remark="mfNonFiniteCheck has bool[80], f32[80], f32[1] in its workspace", launches=1, most bytes=576
 // SAID-DAG: Remark="CANN has no counterpart of mfExchangeTokens", launches=1
+// SAID-DAG: Remark="aclnnForeachNorm: expected a norm without factors; lower with --for-cann", launches=1
 // SAID:      stage 0: on CANN
 // SAID-NEXT:   1 x aclnnCrossEntropyLoss: up to 448 bytes, i64[4], f32[4x8], bool[4], f32[4], f32[1]
 // SAID-NEXT:   1 x aclnnRmsNormGrad: up to 64 bytes, f32[8]
 // SAID-NEXT:   1 x mfNonFiniteCheck: up to 576 bytes, bool[80], f32[80], f32[1]
+// SAID-NEXT:   1 x aclnnForeachNorm: expected a norm without factors; lower with --for-cann
 // SAID-NEXT:   1 x mfExchangeTokens: CANN has no counterpart
 ascend.program @step stage 0 attributes {
     micro_batches = 1 : i64, micro_batch_size = 1 : i64, sequence_length = 4 : i64,
@@ -36,7 +38,13 @@ ascend.program @step stage 0 attributes {
     ascend.launch "mfExchangeTokens" (%rows, %number, %number) -> (%out) {fill = 0.000000e+00 : f64}
         : (!ascend.buffer<1x1x4x8xf32, hbm>, !ascend.buffer<1x1x1x1xf32, hbm>, !ascend.buffer<1x1x1x1xf32, hbm>)
           -> !ascend.buffer<1x1x4x8xf32, hbm>
-  }  // CHECK-LABEL: ascend.routine @backward
+    // Some launches are refused for what they have.
+    %norm = ascend.alloc : !ascend.buffer<f32, hbm>
+    %partial = ascend.alloc : !ascend.buffer<1xi32, hbm>
+    ascend.launch "aclnnForeachNorm" (%logits, %loss) -> (%norm) workspace(%partial : !ascend.buffer<1xi32, hbm>) {}
+        : (!ascend.buffer<4x8xf32, hbm>, !ascend.buffer<f32, hbm>) -> !ascend.buffer<f32, hbm>
+  }
+  // CHECK-LABEL: ascend.routine @backward
   ascend.routine @backward(%x: !ascend.buffer<4x8xbf16, hbm>, %rstd: !ascend.buffer<4xf32, hbm>, %gamma: !ascend.buffer<8xbf16, hbm>,
                            %gradient: !ascend.buffer<2x40xf32, hbm>, %found: !ascend.buffer<f32, hbm>) {
     %dx = ascend.alloc : !ascend.buffer<4x8xbf16, hbm>

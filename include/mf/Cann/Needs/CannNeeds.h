@@ -19,6 +19,11 @@ namespace mf::cann {
 struct CannNeeds {
   /// Whether the kernel's record says how programs on CANN launch it.
   bool isOnCann = false;
+  /// The reason why the program cannot launch the kernel with these operands
+  /// and attributes. Empty if it can.
+  std::string refusal;
+  /// The number of CANN's functions that the program calls.
+  int64_t functions = 0;
   /// The sum of the sizes of all temporaries in bytes. Each size includes the
   /// alignment and the slack that CANN asks for behind a buffer.
   int64_t bytes = 0;
