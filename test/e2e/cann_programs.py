@@ -4,7 +4,7 @@ usage: cann_programs.py [--cxx=COMPILER] BUILD_FOLDER WORK_FOLDER CASE...
 
 A small Llama, lowered for CANN: plain, in two micro-batches with layers that are recomputed and swapped, with fused
 SwiGLU, rotary embedding and Muon, with Came and PmaAdamW, on two stages, on 8 ranks that share weights, vocabulary, sequence and optimizer out, and with
-adapters and context parallel; then experts with a capacity and without, which ranks share out, and DeepSeek-V3 with small sizes.
+adapters and context parallel; then experts with a capacity and without, which ranks share out, experts of groups, and DeepSeek-V3 with small sizes.
 Each rank is a process. The program is written, compiled and run for three
 steps, with the checks of the host's CANN on. Parameters and gradients must be the bytes of mf-run's, and so must the printed losses and norms.
 A run of stages that one of the two began and left a checkpoint of is ended by the other. Prints for each case what the program calls.
@@ -61,6 +61,14 @@ CASES["frozen"] = dict(CASES["norms"], model={"pet_config": FROZEN})
 DOCUMENTS = {"vocab_size": 256, "eod_reset": True, "eos_token_id": 97}
 CASES["dropout"] = dict(stages=2, micro_batches=2, ranks=dict(RANKS, use_seq_parallel=True), model=dict(DROPS, **DOCUMENTS),
                         recompute={"recompute": "True"}, model_type="TelechatConfig", arch="TelechatForCausalLM")  # fmt: skip
+# Experts of some groups, whose tokens keep their places, and a loss by pieces of the sequence.
+GROUPS = {
+    "routing_policy": "TopkRouterV2", "expert_num": 8, "num_experts_chosen": 3, "capacity_factor": 2.0, "enable_sdrop": True,
+    "topk_method": "group_limited_greedy", "n_group": 4, "topk_group": 2, "expert_group_size": 4, "norm_topk_prob": False,
+    "aux_loss_types": '["expert"]', "aux_loss_factors": "[0.003]",
+}  # fmt: skip
+CASES["groups"] = dict(micro_batches=2, experts=GROUPS, lowering=["--loss-chunks=2"], model=dict(vocab_size=256),
+                       model_type="TelechatConfig", arch="TelechatForCausalLM")  # fmt: skip
 CASES["alibi"] = dict(micro_batches=2, arch="Baichuan13BV2ForCausalLM", model_type="LlamaConfig")
 EXPERTS = {
     "capacity": experts_on_ranks.Case(dict(experts_on_ranks.SMALL, capacity=6), dp=2, mp=2, ep=2, level=1, micro=2),
@@ -156,7 +164,8 @@ def lower(tools, name):
     if name in CASES:
         options = dict(CASES[name])
         sizes = dict(options.pop("sizes", SIZES), **options.pop("model", {}))
-        return tools.lower(name, sizes, lowering=["--for-cann"], **options)[1], count_ranks(options)
+        lowering = ["--for-cann", *options.pop("lowering", [])]
+        return tools.lower(name, sizes, lowering=lowering, **options)[1], count_ranks(options)
     model, yaml, step = (tools.path(name + end) for end in (".mlir", ".yaml", ".step.mlir"))
     if name in DEEPSEEK:
         layout = deepseek_on_ranks.Layout(DEEPSEEK[name])
@@ -166,7 +175,9 @@ def lower(tools, name):
         tools.run("mf-opt", "--quiet", "--for-cann", "--recompute-config=" + yaml, model, "-o", step)
         return step, layout.pp * layout.dp * layout.mp
     case = EXPERTS[name]
-    for path, text in ((model, case.get_model()), (yaml, case.get_yaml())):
+    # Experts without a capacity run one after another here, and all at once in DeepSeek.
+    settings = str(case.get_yaml()).replace("use_gmm: True", "use_gmm: False, expert_num: %d" % case.sizes["experts"])
+    for path, text in ((model, case.get_model()), (yaml, settings)):
         with open(path, "w") as file:
             file.write(str(text))
     tools.run("mf-opt", "--quiet", "--for-cann", "--recompute-config=" + yaml, model, "-o", step)

@@ -95,13 +95,12 @@ static std::string getStatements(const KernelRecord &kernel) {
   return text;
 }
 
-/// A statement that tells what the kernel has made: the outputs that the
-/// statements before overwrite. Outputs of any number are not among them.
+/// Returns a statement that tells what the kernel has made: the outputs that
+/// the statements before overwrite.
 static std::string getMade(const KernelRecord &kernel, llvm::StringRef text) {
   std::string made;
   for (const OperandRecord &output : kernel.outputs)
-    if (output.access == "Out" && !output.isVariadic &&
-        hasWord(text, output.name))
+    if (output.access == "Out" && hasWord(text, output.name))
       made += (made.empty() ? "{\"" : ", {\"") +
               (kernel.outputs.size() > 1 ? output.name : "").str() + "\", " +
               output.name.str() + "}";

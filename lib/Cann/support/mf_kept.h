@@ -14,10 +14,17 @@
 
 namespace mf_cann {
 
-/// An output of an operator; without a name if it is the only one.
+/// An output of an operator, or all outputs of one name; without a name if it
+/// is the only one.
 struct KeptOutput {
+  KeptOutput(const char *given, const CannTensor &tensor)
+      : name(given), begin(&tensor), end(&tensor + 1) {}
+  KeptOutput(const char *given, const std::vector<CannTensor> &tensors)
+      : name(given), begin(tensors.data()),
+        end(tensors.data() + tensors.size()) {}
+
   const char *name;
-  const CannTensor &tensor;
+  const CannTensor *begin, *end;
 };
 
 class KeptValues {
@@ -41,23 +48,25 @@ public:
   void add(const char *place, std::initializer_list<KeptOutput> made) {
     mf::step::KeptOperator run{microBatch, isForward, place, {}};
     for (const KeptOutput &each : made)
-      if (const char *type = getTypeName(each.tensor.type)) {
-        const Dims &dims = each.tensor.dims;
-        mf::step::KeptTensor kept{
-            each.name, type, {dims.begin(), dims.end()}, {}};
-        kept.bytes.resize(static_cast<size_t>(count(each.tensor.dims) *
-                                              getBytes(each.tensor.type)));
-        if (!kept.bytes.empty())
-          check(aclrtMemcpy(kept.bytes.data(), kept.bytes.size(),
-                            each.tensor.data, kept.bytes.size(),
-                            ACL_MEMCPY_DEVICE_TO_HOST),
-                "aclrtMemcpy");
-        run.made.push_back(std::move(kept));
-      }
+      for (const CannTensor *tensor = each.begin; tensor != each.end; ++tensor)
+        if (const char *type = getTypeName(tensor->type))
+          run.made.push_back(read(each.name, type, *tensor));
     operators.push_back(std::move(run));
   }
 
 private:
+  static mf::step::KeptTensor read(const char *name, const char *type,
+                                   const CannTensor &tensor) {
+    const Dims &dims = tensor.dims;
+    mf::step::KeptTensor kept{name, type, {dims.begin(), dims.end()}, {}};
+    kept.bytes.resize(static_cast<size_t>(count(dims) * getBytes(tensor.type)));
+    if (!kept.bytes.empty())
+      check(aclrtMemcpy(kept.bytes.data(), kept.bytes.size(), tensor.data,
+                        kept.bytes.size(), ACL_MEMCPY_DEVICE_TO_HOST),
+            "aclrtMemcpy");
+    return kept;
+  }
+
   bool isOn = false, isForward = true;
   /// Negative outside of micro-batches.
   int64_t microBatch = -1;
