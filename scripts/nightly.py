@@ -7,8 +7,8 @@ A campaign is a script of test/ or a GoogleTest with a seed and a number of case
 another night draws other cases; --scale multiplies the numbers of cases. Below 1, campaigns with fixed cases run a part of
 those, too. Prints a line for each campaign, with the command that runs it alone if it failed, and its output into
 nightly.log; behind them the detection table: what campaigns broke on purpose, how much of it was refused, how much gave
-the same bits all the same, and how much was missed. What made a tool crash is minimised and written as a test (test/fuzz/minimise.py)
-into the campaign's folder. Sanitizers are skipped where the compiler has no run-time library for them. Returns 1 if a campaign failed. The fuzzer of YAML (scripts/fuzz-yaml.sh) needs a build of its own.
+the same bits all the same, and how much was missed. What made a tool crash, or has other bits than it should, is minimised and written as a
+test (test/fuzz/minimise.py, test/e2e/minimise_pair.py) into the campaign's folder. Sanitizers are skipped where the compiler has no run-time library for them. Returns 1 if a campaign failed. The fuzzer of YAML (scripts/fuzz-yaml.sh) needs a build of its own.
 """
 
 import argparse
@@ -48,13 +48,13 @@ def unit(program, tests):
 
 CAMPAIGNS = [
     # Values of layouts, options and schedules: more draws than the tests have.
-    Campaign("random-layouts", script("random_layouts", "{part} --seed {seed} --count {count} --many {bin} {work}"), 300, 2),
-    Campaign("random-adapters", script("random_layouts", "{part} --seed {seed} --count {count} --adapters {bin} {work}"), 200, 2),
-    Campaign("dynamic-configurations", script("dynamic_configurations", "{part} --seed {seed} --count {count} {bin} {work}"), 1000, 2),
+    Campaign("random-layouts", script("random_layouts", "{part} --tests={work}/tests --seed {seed} --count {count} --many {bin} {work}"), 300, 2),
+    Campaign("random-adapters", script("random_layouts", "{part} --tests={work}/tests --seed {seed} --count {count} --adapters {bin} {work}"), 200, 2),
+    Campaign("dynamic-configurations", script("dynamic_configurations", "{part} --tests={work}/tests --seed {seed} --count {count} {bin} {work}"), 1000, 2),
     Campaign("ranks-match-one-rank", script("ranks_match_one_rank", "{part} {bin} examples/llama_tiny.yaml {work} {seed} {count}"), 60, 1),
-    Campaign("options-never-change-bits", script("options_never_change_bits", "{part} {bin} {work} {seed} {count}"), 300, 1),
-    Campaign("schedules-never-change-bits", script("schedules_never_change_bits", "{part} {bin} {work} {seed} {count}"), 200, 1),
-    Campaign("schedules-on-layouts", script("schedules_on_layouts", "{part} --seed {seed} --count {count} {bin} {work}"), 500, 2),
+    Campaign("options-never-change-bits", script("options_never_change_bits", "{part} --tests={work}/tests {bin} {work} {seed} {count}"), 300, 1),
+    Campaign("schedules-never-change-bits", script("schedules_never_change_bits", "{part} --tests={work}/tests {bin} {work} {seed} {count}"), 200, 1),
+    Campaign("schedules-on-layouts", script("schedules_on_layouts", "{part} --tests={work}/tests --seed {seed} --count {count} {bin} {work}"), 500, 2),
     Campaign("random-orders", script("random_orders", "{part} {bin} {work} {seed} {count}"), 300, 1),
     Campaign("planned-memory", script("planned_memory", "--seed {seed} --count {count} {bin} {work} test examples"), 200, 1),
     Campaign("plans-match-mip", script("plans_match_mip", "{part} {bin} {work} {seed} {count}"), 500, 1),

@@ -5,6 +5,7 @@ import os
 import random
 import sys
 
+import minimise_pair
 import parts
 
 
@@ -18,6 +19,7 @@ class DrawnCases:
         self.parser.add_argument("--count", type=int, default=8)
         self.parser.add_argument("--first", type=int, default=0)
         self.parser.add_argument("--verbose", action="store_true")
+        minimise_pair.FoundTests.add_option(self.parser)
         self.parser.add_argument("bin")
         self.parser.add_argument("work")
 

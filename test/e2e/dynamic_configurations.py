@@ -1,17 +1,19 @@
 """Checks that randomly drawn YAMLs of the dynamic graph give steps that are right.
 
-usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N] [--verbose] BIN_FOLDER WORK_FOLDER
+usage: dynamic_configurations.py [--part=K/N] [--seed N] [--count N] [--first N] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model (Qwen3 or DeepSeek-V3), up to 8 ranks of it with FSDP or HSDP, stages, chunks, parts of the
 sequence and experts on ranks of their own, written as a YAML of the dynamic graph and lowered. Loss, norm and gradients
 must agree with one rank that takes the same rows to a relative 2e-5. Recompute, swap and the order of micro-batches
 change no bit. What the YAML becomes in the static graph's format changes none either where no parameter is shared out, and
-agrees but for rounding elsewhere. Every rank needs the memory that was planned.
+agrees but for rounding elsewhere. Every rank needs the memory that was planned. With --tests what has
+other bits is minimised (minimise_pair.py).
 """
 
 import os
 import sys
 
+import minimise_pair
 import numpy
 import step_results
 import training
@@ -154,15 +156,14 @@ def make_data(rows, parts):
 
 
 class Checks:
-    def __init__(self, tools):
+    def __init__(self, tools, tests):
+        self.tests = minimise_pair.FoundTests(tools, tests, "dynamic-configurations")
         self.tools, self.runs, self.worst, self.converted = tools, 0, 0.0, 0
         self.data = make_data(SAMPLES, 2)
 
     def run_yaml(self, yaml, rows, ranks):
         self.runs += 1
-        mlir, step = self.tools.path("case.mlir"), self.tools.path("case.step.mlir")
-        self.tools.run("mf-translate", "--import-mindformers", yaml, "-o", mlir)
-        self.tools.run("mf-opt", "--quiet", "--recompute-config=" + yaml, mlir, "-o", step)
+        mlir, step = self.tools.lower_yaml(yaml)
         data = self.tools.path("data.npy")
         numpy.save(data, self.data[rows])
         result = step_results.run(self.tools, step, data, 1, step_results.initialize(self.tools, mlir))
@@ -201,8 +202,10 @@ class Checks:
             if not distance < BOUND:
                 yield "%.3g off from one rank" % distance
             for section in (draw_recompute(generator), draw_swap(generator)):
-                if not self.run(configuration.change(memory=[section])).has_same_bits(actual):
+                changed = self.run(configuration.change(memory=[section]))
+                if not changed.has_same_bits(actual):
                     yield "other bits with " + section
+                    yield from self.tests.add(actual.description, changed.description)
         if generator.random() < 0.5:
             yield from self.check_converted(configuration, actual)
 
@@ -210,7 +213,7 @@ class Checks:
 def main():
     cases = DrawnCases()
     arguments = cases.parse()
-    checks = Checks(training.Tools(arguments.bin, arguments.work))
+    checks = Checks(training.Tools(arguments.bin, arguments.work), arguments.tests)
     count, problems = cases.run(lambda number, generator: draw(generator), checks.check)
     print("%d configurations, %d problems, %d runs, %d of them converted; worst relative difference %.2g"
           % (count, problems, checks.runs, checks.converted, checks.worst))  # fmt: skip

@@ -1,17 +1,18 @@
 """Checks that memory options and stages never change a bit of loss or gradients.
 
-usage: options_never_change_bits.py [--part=K/N] BIN_FOLDER WORK_FOLDER [SEED [COUNT]]
+usage: options_never_change_bits.py [--part=K/N] [--tests=FOLDER] BIN_FOLDER WORK_FOLDER [SEED [COUNT]]
 
 Trains a dense model and two with experts, of which one drops tokens and one
 balances its router, for three steps with nothing recomputed on one stage, then
 with fixed and with randomly drawn recompute and swap settings, stages and
 threads, with fused operators now and then. All losses, accumulated gradients and trained parameters must be the
 same bytes. What swaps runs on a slow link to the host now and then, so that
-copies are late.
+copies are late. With --tests what has other bits is minimised (minimise_pair.py).
 """
 
 import sys
 
+import minimise_pair
 import parts
 import safetensors
 import training
@@ -138,7 +139,7 @@ def draw_swap(generator):
 
 
 def result(tools, data, stages, settings, threads, swap=None, rate=0, is_fused=False, model=0):
-    """Losses, gradients and parameters of one configuration."""
+    """Losses, gradients and parameters of one configuration, and its description."""
     experts, callbacks = MODELS[model]
     fused = {"use_fused_rope": True, "use_fused_swiglu": True} if is_fused else {}
     _, step = tools.lower(
@@ -157,6 +158,7 @@ def result(tools, data, stages, settings, threads, swap=None, rate=0, is_fused=F
         [step["loss"] for step in report["steps"]],
         safetensors.load_bytes(gradients),
         safetensors.load_bytes(parameters),
+        tools.describe(),
     )
 
 
@@ -174,7 +176,9 @@ def difference(expected, actual):
 
 def main():
     part = parts.pop_part()
+    folder = minimise_pair.FoundTests.pop_folder()
     tools = training.Tools(sys.argv[1], sys.argv[2])
+    tests = minimise_pair.FoundTests(tools, folder, "options-never-change-bits")
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 0
     count = int(sys.argv[4]) if len(sys.argv) > 4 else 12
     data = tools.path("text.txt")
@@ -190,16 +194,16 @@ def main():
         model = index // 2 % len(MODELS)
         if model not in expected:
             expected[model] = result(tools, data, 1, {}, threads=2, model=model)
-        found = difference(
-            expected[model],
-            result(
-                tools, data, stages, settings, threads=1 + index % 3, swap=swap,
-                rate=0.05 * (index % 2), is_fused=index % 5 > 2, model=model,
-            ),
+        actual = result(
+            tools, data, stages, settings, threads=1 + index % 3, swap=swap,
+            rate=0.05 * (index % 2), is_fused=index % 5 > 2, model=model,
         )  # fmt: skip
+        found = difference(expected[model], actual)
         if found:
             failures += 1
             print("model %d, stages %d, %s, swap %s: different %s" % (model, stages, settings, swap, found))
+            for line in tests.add(expected[model][-1], actual[-1]):
+                print("    " + line, flush=True)
     print("%d configurations, %d different (seed %d)" % (len(selected), failures, seed))
     sys.exit(1 if failures else 0)
 

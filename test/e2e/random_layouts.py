@@ -1,7 +1,7 @@
 """Checks that randomly drawn layouts of ranks change a step by rounding alone.
 
 usage: random_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--many] [--adapters]
-           BIN_FOLDER WORK_FOLDER
+           [--tests FOLDER] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model (Llama, Qwen, GLM, TeleChat, Baichuan or mcore's Qwen3), a layout of up
 to 16 ranks for it and a schedule, some in pieces of the sequence, written as a YAML, imported from it and lowered.
@@ -12,12 +12,13 @@ Within the layout recompute, swap, schedules, threads and processes change no bi
 without enable_parallel_optimizer gradients have the same bits, and the update is
 the same to 1e-6. Every rank needs the memory that was planned. --first skips draws;
 --many adds a layout of 64 ranks. With --adapters all models are fine-tuned, with adapters on
-random layers.
+random layers. With --tests what has other bits is minimised (minimise_pair.py).
 """
 
 import shlex
 import sys
 
+import minimise_pair
 import numpy
 import step_results
 import training
@@ -88,8 +89,8 @@ def get_rms(expected, actual):
 
 
 class Checks:
-    def __init__(self, tools, mpirun):
-        self.tools, self.mpirun = tools, mpirun
+    def __init__(self, tools, mpirun, tests):
+        self.tools, self.mpirun, self.tests = tools, mpirun, minimise_pair.FoundTests(tools, tests, "random-layouts")
         self.wholes, self.problems, self.runs = {}, [], 0
         self.worst = self.worst_update = self.worst_bf16 = 0.0
         shape = (ROWS, SEQUENCE_LENGTH + 1)
@@ -164,8 +165,10 @@ class Checks:
             yield from self.check_plain_optimizer(draw, actual)
         variations = draw.get_variations()
         for what, changes in generator.sample(variations, min(2, len(variations))):
-            if not self.run(draw.change(**changes)).has_same_bits(actual):
+            changed = self.run(draw.change(**changes))
+            if not changed.has_same_bits(actual):
                 yield "other bits with " + what
+                yield from self.tests.add(actual.description, changed.description)
         processes = [n for n in (2, 3, 4) if draw.get_ranks() % n == 0]
         if self.mpirun and processes and generator.random() < 0.25:
             count = generator.choice(processes)
@@ -179,7 +182,7 @@ def main():
     cases.parser.add_argument("--many", action="store_true")
     cases.parser.add_argument("--adapters", action="store_true")
     arguments = cases.parse()
-    checks = Checks(training.Tools(arguments.bin, arguments.work), shlex.split(arguments.mpirun))
+    checks = Checks(training.Tools(arguments.bin, arguments.work), shlex.split(arguments.mpirun), arguments.tests)
 
     def choose(number, generator):
         draw = MANY_RANKS if number == "many" else Draw.choose(generator)

@@ -1,18 +1,20 @@
 """Checks that schedules never change a bit of loss or gradients.
 
-usage: schedules_never_change_bits.py [--part=K/N] BIN_FOLDER WORK_FOLDER [SEED [COUNT]]
+usage: schedules_never_change_bits.py [--part=K/N] [--tests=FOLDER] BIN_FOLDER WORK_FOLDER [SEED [COUNT]]
 
 Trains one model for two steps on one stage, then on several stages under every
 schedule, with fixed and with randomly drawn stages, chunks, micro-batches,
 offsets, recompute (in backward, or in tasks of its own) and swap. All losses, accumulated gradients and trained
 parameters must be the same bytes, every program must verify, and every rank must
 use at its peak the bytes that were planned. MF_SEED replaces the seed.
+With --tests what has other bits is minimised (minimise_pair.py).
 """
 
 import concurrent.futures
 import os
 import sys
 
+import minimise_pair
 import parts
 import safetensors
 import training
@@ -113,7 +115,7 @@ def draw(generator):
 
 
 def result(tools, data, options):
-    """Losses, gradients and parameters of one configuration."""
+    """Losses, gradients and parameters of one configuration, and its description."""
     options = dict(options)
     model = dict(MODEL, num_layers=options.pop("layers"))
     lowering = ["--recompute-tasks"] if options.pop("tasks") else []
@@ -130,13 +132,14 @@ def result(tools, data, options):
     )  # fmt: skip
     for rank in report["ranks"]:
         assert rank["peak_bytes"] == rank["planned_bytes"], rank
-    return report["losses"], safetensors.load_bytes(gradients), safetensors.load_bytes(parameters)
+    return report["losses"], safetensors.load_bytes(gradients), safetensors.load_bytes(parameters), tools.describe()
 
 
-def check(bin_folder, work_folder, data, group):
-    """What is wrong with cases of one model, a line each."""
+def check(bin_folder, work_folder, data, group, folder):
+    """What is wrong with cases of one model, a line each; tests of it go into `folder`."""
     os.makedirs(work_folder)
     tools = training.Tools(bin_folder, work_folder)
+    tests = minimise_pair.FoundTests(tools, folder, "schedules-never-change-bits-" + os.path.basename(work_folder))
     expected, problems = None, []
     for options in group:
         try:
@@ -148,14 +151,15 @@ def check(bin_folder, work_folder, data, group):
         except (AssertionError, RuntimeError) as error:
             problems.append("%s: %s" % (options, error))
             continue
-        if found != expected:
-            same = [a == b for a, b in zip(found, expected)]
+        if found[:-1] != expected[:-1]:
+            same = [a == b for a, b in zip(found[:-1], expected)]
             problems.append("%s: different %s" % (options, same))
+            problems += ["    " + line for line in tests.add(expected[-1], found[-1])]
     return problems
 
 
 def main():
-    part = parts.pop_part()
+    part, folder = parts.pop_part(), minimise_pair.FoundTests.pop_folder()
     bin_folder, work_folder = sys.argv[1:3]
     seed = int(os.environ.get("MF_SEED", sys.argv[3] if len(sys.argv) > 3 else 0))
     count = int(sys.argv[4]) if len(sys.argv) > 4 else 12
@@ -170,13 +174,14 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = pool.map(
             lambda item: check(
-                bin_folder, os.path.join(work_folder, "group%d" % item[0]), data, item[1]
+                bin_folder, os.path.join(work_folder, "group%d" % item[0]), data, item[1], folder
             ),
             enumerate(groups.values()),
         )
         problems = [problem for group in found for problem in group]
     print("\n".join(problems), end="\n" if problems else "")
-    print("%d schedules, %d different (seed %d)" % (len(cases), len(problems), seed))
+    different = sum(not problem.startswith(" ") for problem in problems)
+    print("%d schedules, %d different (seed %d)" % (len(cases), different, seed))
     sys.exit(1 if problems else 0)
 
 

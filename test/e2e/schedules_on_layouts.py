@@ -1,12 +1,13 @@
 """Checks that schedules change no bit of models with experts, and of others, on layouts of ranks.
 
-usage: schedules_on_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--verbose] BIN_FOLDER WORK_FOLDER
+usage: schedules_on_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--verbose] [--tests FOLDER] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model with experts (expert_layouts.py) or without (layout_draws.py) on data, context, model and expert
 parallel ranks, and a schedule of two to four stages for it, with offsets, recompute in backward or in tasks of its own,
 and swap. Its losses, norms, gradients and parameters must be the bytes of the same layout on one stage with nothing
 recomputed; only losses of routers may be added in the order of stages, which is off by rounding in what is printed. Every
-rank must use at its peak the bytes that were planned. At the end stand the numbers of draws by schedule.
+rank must use at its peak the bytes that were planned. At the end stand the numbers of draws by schedule. With
+--tests what has other bits is minimised (minimise_pair.py).
 """
 
 import collections
@@ -14,6 +15,7 @@ import sys
 
 import expert_layouts
 import layout_draws
+import minimise_pair
 import numpy
 import step_results
 import training
@@ -86,8 +88,9 @@ def draw(number, generator):
 
 
 class Checks:
-    def __init__(self, tools):
+    def __init__(self, tools, tests):
         self.tools, self.counts = tools, collections.Counter()
+        self.tests = minimise_pair.FoundTests(tools, tests, "schedules-on-layouts")
 
     def run(self, configuration, changes):
         tools, data = self.tools, self.tools.path("data.npy")
@@ -103,20 +106,22 @@ class Checks:
         self.counts[configuration.get_schedule()] += 1
         expected, actual = (self.run(configuration, changes) for changes in (ALONE, configuration.changes))
         (losses, norms), (others, other_norms) = (zip(*result.printed) for result in (expected, actual))
-        if configuration.has_router_losses() and numpy.allclose(losses, others, rtol=1e-6, atol=0):
+        is_rounded = configuration.has_router_losses()
+        if is_rounded and numpy.allclose(losses, others, rtol=1e-6, atol=0):
             others = losses
-        for name, values, other in zip(
-            ("losses", "norms", "gradients", "parameters"),
-            (losses, norms, *expected.bytes), (others, other_norms, *actual.bytes),
-        ):  # fmt: skip
-            if values != other:
-                yield "other " + name
+        names = "losses", "norms", "gradients", "parameters"
+        pairs = zip((losses, norms, *expected.bytes), (others, other_norms, *actual.bytes))
+        found = ["other " + name for name, (values, other) in zip(names, pairs) if values != other]
+        yield from found
+        if found:
+            head = "# losses: rounded\n" * is_rounded
+            yield from self.tests.add(head + expected.description, head + actual.description)
 
 
 def main():
     cases = DrawnCases()
     arguments = cases.parse()
-    checks = Checks(training.Tools(arguments.bin, arguments.work))
+    checks = Checks(training.Tools(arguments.bin, arguments.work), arguments.tests)
     count, problems = cases.run(draw, checks.check)
     print("%d configurations, %d problems: %s" % (
         count, problems, ", ".join("%d %s" % (n, name) for name, n in sorted(checks.counts.items()))))  # fmt: skip

@@ -52,7 +52,9 @@ def run(tools, step, data, steps, initial, threads=2, launcher=()):
     for rank in report["ranks"]:
         if rank["peak_bytes"] != rank["planned_bytes"]:
             raise RuntimeError("rank %(rank)s: peak %(peak_bytes)s, planned %(planned_bytes)s" % rank)
-    return Result(report, *files)
+    result = Result(report, *files)
+    result.description = tools.describe()
+    return result
 
 
 def get_distance(expected, actual):

@@ -150,6 +150,8 @@ class Tools:
 
     def __init__(self, bin_folder, work_folder):
         self.bin, self.work = bin_folder, work_folder
+        # The options of each tool in the last run.
+        self.options = {}
 
     def path(self, name):
         return os.path.join(self.work, name)
@@ -169,14 +171,30 @@ class Tools:
         """YAML to lowered step, in the order of `schedule` instead of the YAML's if
         given, with options `importing` of the importer and `lowering` of mf-opt;
         returns (model file, step file)."""
-        yaml, mlir, step = (self.path(name + e) for e in (".yaml", ".mlir", ".step.mlir"))
+        yaml = self.path(name + ".yaml")
         write_yaml(yaml, model, **options)
-        self.run("mf-translate", "--import-mindformers", *importing, yaml, "-o", mlir)
         order = ["--schedule=" + schedule] if schedule else []
-        self.run(
-            "mf-opt", "--quiet", *order, *lowering, "--recompute-config=" + yaml, mlir, "-o", step
-        )
+        return self.lower_yaml(yaml, importing, [*order, *lowering])
+
+    def lower_yaml(self, yaml, importing=(), lowering=()):
+        """The model file and the step file of a YAML, beside it."""
+        mlir, step = (os.path.splitext(yaml)[0] + ending for ending in (".mlir", ".step.mlir"))
+        self.run("mf-translate", "--import-mindformers", *importing, yaml, "-o", mlir)
+        self.run("mf-opt", "--quiet", *lowering, "--recompute-config=" + yaml, mlir, "-o", step)
+        self.options = {"yaml": yaml, "mf-translate": [*importing], "mf-opt": [*lowering]}
         return mlir, step
+
+    def describe(self):
+        """The YAML of the last run, with the options of its tools in lines before it, as same_bits.py reads them; None if
+        it was lowered otherwise."""
+        if "yaml" not in self.options:
+            return None
+        given = dict(self.options)
+        with open(given.pop("yaml")) as file:
+            text = file.read()
+        if "RANK_SIZE" in os.environ:
+            given["set"] = ["RANK_SIZE=" + os.environ["RANK_SIZE"]]
+        return "".join("# %s: %s\n" % (tool, option) for tool in sorted(given) for option in given[tool]) + text
 
     def parameters(self, mlir):
         """Names and shapes of the trained parameters of a model."""
@@ -191,6 +209,8 @@ class Tools:
     def train(self, step, data, steps=1, parameters=None, threads=2, extra=(), launcher=()):
         """Runs a step file, by the command `launcher` if given; returns the report."""
         report = self.path("report.json")
+        self.options["mf-run"] = ["--steps=%d" % steps, "--threads=%d" % threads]
+        self.options["mf-run"] += [option for option in extra if option.startswith("--d2h-gbps=")]
         arguments = [step, "--steps", steps, "--data", data, "--threads", threads]
         arguments += ["--report", report, "--quiet"]
         if parameters:

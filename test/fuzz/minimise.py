@@ -84,14 +84,15 @@ def get_indent(line):
     return len(line) - len(line.lstrip(b" "))
 
 
-def get_blocks(lines, indent):
-    """Lines with this many spaces, each with the deeper ones that follow."""
+def get_blocks(items, indent, get_line=lambda line: line):
+    """Items whose lines have this many spaces, each with the deeper ones that follow."""
     blocks = []
-    for line in lines:
+    for item in items:
+        line = get_line(item)
         if blocks and (get_indent(line) > indent or not line.strip()):
-            blocks[-1].append(line)
+            blocks[-1].append(item)
         else:
-            blocks.append([line])
+            blocks.append([item])
     return blocks
 
 
