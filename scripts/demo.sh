@@ -7,4 +7,4 @@ cd "$(dirname "$0")/.."
 
 scripts/setup.sh
 scripts/build.sh mf-translate mf-opt mf-run
-exec /usr/bin/python3 scripts/demo.py build/bin
+exec python3 scripts/demo.py build/bin

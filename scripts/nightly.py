@@ -116,9 +116,23 @@ class Result:
         return "%-30s%12s%10s%10d%10.0f" % (self.campaign.name, self.seed, self.get_cases(), self.get_failures(), self.seconds)
 
 
+def find_python(build):
+    """The interpreter that CMake found for tests, else this one; ends if it has not what campaigns import."""
+    python, cache = sys.executable, os.path.join(build, "CMakeCache.txt")
+    if os.path.exists(cache):
+        with open(cache) as file:
+            found = re.search(r"^MF_PYTHON:\w+=(.+)$", file.read(), re.MULTILINE)
+        python = found[1] if found else python
+    missing = [name for name in ("numpy", "scipy") if subprocess.run([python, "-c", "import " + name], stderr=subprocess.DEVNULL).returncode]
+    if missing:
+        sys.exit("error: %s has no %s, which campaigns import; expected an interpreter with it: configure with -DMF_PYTHON=FILE"
+                 % (python, " and no ".join(missing)))  # fmt: skip
+    return python
+
+
 class Nightly:
     def __init__(self, options):
-        self.options = options
+        self.options, self.python = options, find_python(options.build)
         self.bin = os.path.join(os.path.abspath(options.build), "bin")
         self.work = os.path.join(os.path.abspath(options.build), "nightly")
 
@@ -134,7 +148,7 @@ class Nightly:
             part, count = "--part=0/%d" % round(1 / scale), campaign.cases
         seed = campaign.seed + self.options.seed if is_drawn else "-"
         values = dict(
-            python=sys.executable, bin=self.bin, build=os.path.dirname(self.bin), work=work, seed=seed, count=count, part=part,
+            python=self.python, bin=self.bin, build=os.path.dirname(self.bin), work=work, seed=seed, count=count, part=part,
         )  # fmt: skip
         command = campaign.command.format(**values)
         changes = {name: value.format(**values) for name, value in campaign.environment.items()}

@@ -4,7 +4,7 @@ usage: check_examples.py [--update] [--nightly] BIN_FOLDER PAGE...
 
 A fenced block right below a line `<!-- prints: COMMAND -->` must hold exactly
 what COMMAND prints, run by bash in the source folder with the tools on PATH.
-What takes long is below `<!-- prints (nightly): COMMAND -->`; it is only
+`python3` is the interpreter that runs this. What takes long is below `<!-- prints (nightly): COMMAND -->`; it is only
 checked with --nightly, and then alone. With --update the blocks are written
 instead.
 """
@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 MARK, NIGHTLY_MARK = "<!-- prints: ", "<!-- prints (nightly): "
 BLOCK = r"(%s(.*?) -->\n```\w*\n)(.*?)(```\n)"
@@ -22,11 +23,17 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def output_of(command, folder):
-    path = os.path.abspath(folder) + os.pathsep + os.environ["PATH"]
-    result = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command],
-        cwd=ROOT, env=dict(os.environ, PATH=path), capture_output=True, text=True,
-    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as own:
+        # A link would hide the modules of a virtual environment.
+        python = os.path.join(own, "python3")
+        with open(python, "w") as file:
+            file.write('#!/bin/sh\nexec "%s" "$@"\n' % sys.executable)
+        os.chmod(python, 0o755)
+        path = os.pathsep.join([own, os.path.abspath(folder), os.environ["PATH"]])
+        result = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", command],
+            cwd=ROOT, env=dict(os.environ, PATH=path), capture_output=True, text=True,
+        )  # fmt: skip
     if result.returncode != 0:
         sys.exit("error: '%s' failed:\n%s" % (command, result.stderr))
     return result.stdout
