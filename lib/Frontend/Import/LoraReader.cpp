@@ -89,10 +89,9 @@ private:
 } // namespace
 
 void LoraReader::readSizes(LoraSpec &spec) {
-  spec.rank = reader.readSize({"lora_rank"}, 8);
-  spec.alpha = reader.readPositive({"lora_alpha"}, 16);
-  if (Node dropout = reader.find({"lora_dropout"}))
-    spec.dropout = reader.readShare({"lora_dropout"});
+  spec.rank = reader.readStrictSize({"lora_rank"}, 8);
+  spec.alpha = reader.readStrictPositive({"lora_alpha"}, 16);
+  spec.dropout = reader.readStrictShare({"lora_dropout"}, 0.01);
 }
 
 /// Releases up to 0.8 have types of their own, from 1.3 on the layer's.

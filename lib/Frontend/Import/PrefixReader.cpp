@@ -55,13 +55,13 @@ std::optional<PrefixSpec> readPrefix(const Node &section,
   if (isPrefixTuning) {
     spec.length = reader.readSize({"prefix_token_num"}, 128);
     spec.middleSize = reader.readSize({"mid_dim"}, 512);
-    spec.dropout = reader.readShare({"dropout_rate"}, 0.1);
+    spec.dropout = reader.readStrictShare({"dropout_rate"}, 0.1);
   } else {
     spec.length = reader.readSize({"pre_seq_len"}, 128);
     const int64_t middleSize = reader.readSize({"projection_dim"}, 128);
     if (reader.readBool({"prefix_projection"}, false))
       spec.middleSize = middleSize;
-    spec.dropout = reader.readShare({"dropout_prob"}, 0.01);
+    spec.dropout = reader.readStrictShare({"dropout_prob"}, 0.01);
   }
   // The network class with a prefix uses MindPet's encoder, whose table is in
   // fp32.

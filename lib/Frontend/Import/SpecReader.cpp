@@ -54,12 +54,16 @@ Location SpecReader::locate(Keys keys) const {
   return value ? value.getLocation() : section.getLocation();
 }
 
-void SpecReader::rejectValue(Keys keys, const Node &value,
-                             const llvm::Twine &wanted) {
-  diagnostics.error(value.getLocation(),
-                    "expected " + wanted + " for " + quote(findKey(keys)) +
-                        ", but got " + describe(value.getKind()) + ", " +
-                        value.repr(60));
+Diagnostic &SpecReader::rejectValue(Keys keys, const Node &value,
+                                    const llvm::Twine &wanted) {
+  // An empty value lies where the next key begins.
+  const Node place = value.getKind() == NodeKind::Null
+                         ? section.getKeyNode(findKey(keys))
+                         : value;
+  return diagnostics.error(
+      place.getLocation(),
+      "expected " + wanted + " for " + quote(findKey(keys)) + ", but got " +
+          describe(value.getKind()) + ", " + value.repr(60));
 }
 
 std::optional<int64_t> SpecReader::readOptionalSize(Keys keys) {
@@ -154,6 +158,32 @@ double SpecReader::readShare(Keys keys, double missing) {
     return *number;
   rejectValue(keys, value, "a number from 0 to below 1");
   return 0;
+}
+
+bool SpecReader::hasNumberOrNothing(Keys keys) {
+  Node value = section[findKey(keys)];
+  if (!value || value.isInt() || value.isFloat())
+    return true;
+  markRead(keys);
+  rejectValue(keys, value, "a number")
+      .attachNote(
+          getNumber(value)
+              ? "YAML reads this as text; a number has no quotes, and a "
+                "point before its exponent, as 1.0e-1 has"
+              : "remove the key for its default");
+  return false;
+}
+
+int64_t SpecReader::readStrictSize(Keys keys, int64_t missing) {
+  return hasNumberOrNothing(keys) ? readSize(keys, missing) : missing;
+}
+
+double SpecReader::readStrictPositive(Keys keys, double missing) {
+  return hasNumberOrNothing(keys) ? readPositive(keys, missing) : missing;
+}
+
+double SpecReader::readStrictShare(Keys keys, double missing) {
+  return hasNumberOrNothing(keys) ? readShare(keys, missing) : missing;
 }
 
 std::string SpecReader::readString(Keys keys, llvm::StringRef missing) {

@@ -43,6 +43,11 @@ public:
   std::optional<double> readOptionalPositive(Keys keys);
   /// Reads a share from 0 to below 1.
   double readShare(Keys keys, double missing = 0.0);
+  /// As readSize, readPositive and readShare, but null and text such as `1e-5`
+  /// are errors, as they are where a class checks that the value is a number.
+  int64_t readStrictSize(Keys keys, int64_t missing);
+  double readStrictPositive(Keys keys, double missing);
+  double readStrictShare(Keys keys, double missing);
   /// Reads text. A null value returns `missing`.
   std::string readString(Keys keys, llvm::StringRef missing);
   /// Reads `float32`, `float16` or `bfloat16`.
@@ -64,7 +69,9 @@ public:
 
 private:
   llvm::StringRef findKey(Keys keys) const;
-  void rejectValue(Keys keys, const Node &value, const llvm::Twine &wanted);
+  bool hasNumberOrNothing(Keys keys);
+  Diagnostic &rejectValue(Keys keys, const Node &value,
+                          const llvm::Twine &wanted);
 
   Node section;
   llvm::StringRef sectionName;
