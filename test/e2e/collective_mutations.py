@@ -47,6 +47,7 @@ RULES = {
     "progress": "never comes to its end",
     "sizes": "expected .* over .* ranks to make|expected one part",
     "parser": "does not dominate|undeclared SSA|use of undeclared|undefined|redefinition|not defined|already",
+    "computation": "expected the term",
     "dialect": "must not be|may be one buffer|same buffer|expected",
 }
 
@@ -213,14 +214,14 @@ def main():
         checks.check_layout(name, layout)
     for (kind, outcome), count in sorted(checks.counts.items(), key=str):
         print("%s: %d %s" % (kind, count, outcome if outcome in ("same bits", None) else "refused by " + outcome))
-    if part.is_whole():
-        for case in WANTED:
-            if not checks.counts[case]:
-                checks.problems += 1
-                print("%s: none refused by %s" % case)
-        if sum(checks.counts.values()) < 100:
+    # Other proofs refuse most of what this one would, so that a problem shows a proof that is not there.
+    for case in WANTED if sum(checks.counts.values()) >= 100 else []:
+        if not checks.counts[case]:
             checks.problems += 1
-            print("fewer than 100 mutations were tried")
+            print("%s: none refused by %s" % case)
+    if part.is_whole() and sum(checks.counts.values()) < 100:
+        checks.problems += 1
+        print("fewer than 100 mutations were tried")
     ends = collections.Counter()
     for (_, outcome), count in checks.counts.items():
         ends[outcome if outcome in ("same bits", None) else "refused"] += count
