@@ -140,6 +140,7 @@ Error ExecutionReader::addStage(const RankRecord &rank) {
     addStream(static_cast<uint32_t>(number), works);
   addMemory(rank);
   simulator::addStageFacts(program, *stage, *tasks, *timeline);
+  simulator::addPeakContents(*stage, *timeline);
   return Error::success();
 }
 

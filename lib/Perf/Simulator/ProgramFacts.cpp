@@ -103,13 +103,16 @@ void addStageFacts(const Program &program, const StageProgram &stage,
   timeline.peakBytes = stage.arenaBytes;
   timeline.hostBytes = stage.hostBytes;
   timeline.limitBytes = stage.hbmLimitBytes.value_or(0);
+  addFlops(program, stage, tasks, timeline);
+}
+
+void addPeakContents(const StageProgram &stage, StageTimeline &timeline) {
   const MemoryUse peak = findPeak(computeLifetimes(stage), Space::Device);
   for (size_t i = 0; i < numCategories; ++i)
     timeline.bytesByCategory[getName(static_cast<program::BufferCategory>(i))
                                  .str()] = peak.byCategory[i];
   // Between buffers, and where only the peak of another time is.
   timeline.bytesByCategory["fragmentation"] = stage.arenaBytes - peak.bytes;
-  addFlops(program, stage, tasks, timeline);
 }
 
 void MessageTable::add(const Exchange &exchange, timeline::SpanId span) {

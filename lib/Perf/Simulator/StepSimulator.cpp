@@ -122,6 +122,8 @@ Error StepSimulator::readStage(size_t number, const StepCosts &costs,
       timeline.end = std::max(timeline.end, stream.spans.back().end);
   // The peak and its contents are those of the plan, independent of times.
   addStageFacts(program, stage, *tasks, timeline);
+  if (options.withPeakContents)
+    addPeakContents(stage, timeline);
   readMemory(stage, spans, timeline);
   readWork(number, costs, timeline);
   return Error::success();

@@ -19,12 +19,15 @@ namespace mf::simulator {
 void addTasks(llvm::ArrayRef<program::StepTask> tasks,
               timeline::StageTimeline &timeline);
 
-/// Adds the sizes of memory, the contents of the arena at its peak, and FLOPs.
-/// `tasks` must be those of `stage`.
+/// Adds the sizes of memory and FLOPs. `tasks` must be those of `stage`.
 void addStageFacts(const program::Program &program,
                    const program::StageProgram &stage,
                    llvm::ArrayRef<program::StepTask> tasks,
                    timeline::StageTimeline &timeline);
+
+/// Adds the contents of the arena at its peak.
+void addPeakContents(const program::StageProgram &stage,
+                     timeline::StageTimeline &timeline);
 
 /// Matches the sends of messages with their receives.
 class MessageTable {

@@ -19,6 +19,8 @@ struct SimulationOptions {
   /// True if each instruction has its own span. Otherwise consecutive kernels
   /// of a stream share one, with the activity of the first.
   bool withSpans = true;
+  /// True to compute what the peak of each stage consists of.
+  bool withPeakContents = true;
   /// True to compute how the step's time depends on each number of the target.
   bool withSensitivity = true;
   /// The tokens of the rank whose experts are chosen most often, divided by the

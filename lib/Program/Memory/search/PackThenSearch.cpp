@@ -27,9 +27,12 @@ void GradualPacking::keepIfBetter(std::optional<PackResult> result) {
 }
 
 bool GradualPacking::advance() {
-  // The first attempt is at the bound, which often is possible. Further ones
-  // bisect the remaining range.
-  constexpr int attempts = 7;
+  // The first attempt saves little, and may take a share of the work. Where
+  // even that finds nothing, there is little hope for less. The second one is
+  // at the bound, which often is possible. Further ones bisect the remaining
+  // range.
+  constexpr int attempts = 8;
+  constexpr int64_t savedShare = 32, workShare = 10;
   if (!hasTriedSlots) {
     hasTriedSlots = true;
     keepIfBetter(packInSlots(problem));
@@ -38,11 +41,20 @@ bool GradualPacking::advance() {
   const int64_t peak = results.back().peak;
   if (attempt == attempts || search.isExhausted() || low >= peak)
     return false;
-  const int64_t capacity = attempt == 0 ? low : low + (peak - low) / 2;
+  const int64_t capacity = attempt == 0   ? peak - 1 - (peak - low) / savedShare
+                           : attempt == 1 ? low
+                                          : low + (peak - low) / 2;
+  WorkBudget share(attempt == 0 ? search.getRest() / workShare
+                                : search.getRest());
+  const int64_t given = share.getRest();
+  keepIfBetter(packInWindows(problem, capacity, share));
+  search.spend(given - share.getRest());
   ++attempt;
-  keepIfBetter(packInWindows(problem, capacity, search));
-  if (results.back().peak == peak)
+  if (results.back().peak == peak) {
     low = capacity + 1;
+    if (attempt == 1)
+      attempt = attempts;
+  }
   return true;
 }
 
