@@ -32,15 +32,30 @@ static std::set<size_t> findExtras(size_t chunk, size_t numChunks) {
   return extras;
 }
 
+/// Returns whether no micro-batch of the chunk is recomputed, whatever the
+/// settings of its layers are.
+static bool keepsAll(const schedule::Pipeline &pipeline, size_t chunk) {
+  const auto number = static_cast<int64_t>(chunk);
+  if (pipeline.recomputed.empty() || number < pipeline.firstTrained)
+    return false;
+  for (int64_t run = 0; run < pipeline.microBatches; ++run)
+    if (pipeline.recomputes(number, run))
+      return false;
+  return true;
+}
+
 std::vector<Composition> planner::composeChunks(const PlanContext &context,
                                                 const Assignment &assignment) {
   std::vector<Composition> chunks(assignment.layersOfChunk.size());
   size_t layer = 0;
   for (size_t chunk = 0; chunk < chunks.size(); ++chunk) {
     chunks[chunk].extras = findExtras(chunk, chunks.size());
+    const bool isKept = keepsAll(context.schedule.pipeline, chunk);
     for (int64_t index = 0; index < assignment.layersOfChunk[chunk]; ++index) {
-      ++chunks[chunk]
-            .layers[{context.layers[layer].kind, assignment.treatments[layer]}];
+      size_t treatment = assignment.treatments[layer];
+      if (isKept && context.treatments[treatment].prefetch == 0)
+        treatment = context.treatments.size() - 1;
+      ++chunks[chunk].layers[{context.layers[layer].kind, treatment}];
       ++layer;
     }
   }

@@ -47,6 +47,8 @@ struct Composition {
 };
 
 /// Return the composition of each chunk of an assignment, and of each stage.
+/// Layers of a chunk that the schedule never recomputes have no treatment but
+/// swap.
 std::vector<Composition> composeChunks(const PlanContext &context,
                                        const Assignment &assignment);
 std::vector<Composition> composeStages(const PlanContext &context,

@@ -35,12 +35,6 @@ Expected<schedule::Schedule> PipelineShape::buildSchedule() const {
   if (!pipeline)
     return pipeline.takeError();
   const schedule::Policy &policy = *cantFail(schedule::findPolicy(schedule));
-  if (policy.separatesRecompute())
-    return llvm::createStringError(
-        "schedule '" + schedule +
-        "' recomputes some chunks or micro-batches only, but plans choose "
-        "that themselves; expected another schedule, as 'interleaved' with "
-        "--recompute-tasks");
   if (recomputeTasks)
     policy.chooseRecompute(*pipeline);
   return schedule::buildSchedule(policy, *pipeline);
@@ -94,7 +88,9 @@ Expected<PipelineShape> planner::readShape(const CompilerInput &input,
   shape.microBatches = batch.getPasses();
   shape.batchSize = batch.batchSize;
   shape.pieces = config.parallel.seqSplitNum;
-  shape.recomputeTasks = input.recomputeTasks;
+  const schedule::Policy &policy =
+      *cantFail(schedule::findPolicy(shape.schedule));
+  shape.recomputeTasks = input.recomputeTasks || policy.separatesRecompute();
   shape.memoryLimit = config.context.maxDeviceMemory;
   if (Error error = dealLayers(config, numLayers, shape))
     return error;

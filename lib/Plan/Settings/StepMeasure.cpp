@@ -92,13 +92,16 @@ static ChunkMeasure makeChunk(int64_t stage, const ShortestTasks &tasks,
 }
 
 /// Returns the bytes of the parts of a layout's frames that the forward does
-/// not use, if there are recompute tasks.
+/// not use, if there are recompute tasks. Micro-batches without such a task
+/// have frames of another layout.
 static int64_t getRecomputedBytes(const program::StageProgram &stage,
                                   llvm::ArrayRef<program::StepTask> tasks,
                                   uint32_t layout) {
   auto find = [&](schedule::Phase phase) {
     return llvm::find_if(tasks, [&](const program::StepTask &task) {
-      return task.layout == layout && task.phase == phase;
+      const program::Call *call =
+          stage.step.getCall(stage.step.instructions[task.calls.front()]);
+      return task.phase == phase && stage.frames[*call->frame].layout == layout;
     });
   };
   const auto forward = find(schedule::Phase::Forward);
@@ -146,6 +149,7 @@ Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
   const program::Program &program = step.program;
   simulator::SimulationOptions options;
   options.withSpans = false;
+  options.withPeakContents = false;
   options.withSensitivity = false;
   Expected<timeline::StepTimeline> timeline =
       simulator::simulate(program, target, options);

@@ -234,6 +234,14 @@ std::vector<int64_t> Planning::findChunks(llvm::StringRef schedule,
   return chunks;
 }
 
+/// Returns whether the schedule, or the YAML's own if the name is empty, has
+/// recompute tasks in any case.
+static bool separatesRecompute(llvm::StringRef schedule,
+                               const PipelineShape &own) {
+  const llvm::StringRef name = schedule.empty() ? own.schedule : schedule;
+  return llvm::cantFail(schedule::findPolicy(name))->separatesRecompute();
+}
+
 /// Adds everything that may be tried in addition to the YAML's own pipeline, at
 /// the same global batch.
 Error Planning::addVariants() {
@@ -256,8 +264,10 @@ Error Planning::addVariants() {
                            .str());
           continue;
         }
+        const bool mayAddTasks =
+            request.recomputeTasks && !separatesRecompute(schedule, own);
         for (const bool hasTasks : {false, true})
-          if (hasTasks ? request.recomputeTasks : !isOwn)
+          if (hasTasks ? mayAddTasks : !isOwn)
             if (Error error =
                     addVariant(schedule, interleave, microBatches, hasTasks))
               return error;
