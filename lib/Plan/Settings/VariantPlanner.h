@@ -91,8 +91,8 @@ public:
   const plan::SolveResult &getResult() const { return result; }
   /// Returns the model's time of the best plan.
   double getModelSeconds() const { return modelSeconds; }
-  /// Returns a lower bound on the step's time with any settings; 0 if nothing
-  /// was solved.
+  /// Returns a lower bound on the step's time with any settings; 0 if there was
+  /// no plan below the cutoff.
   double getBoundSeconds() const { return boundSeconds; }
   int64_t getCompiledSteps() const { return compiledSteps; }
   /// Returns an error with the reason why there is no plan.

@@ -217,10 +217,10 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
     return false;
   }
   result = std::move(*solved);
-  // A round that ended early knows no bound, and one that leaves room free only
-  // one of plans for less memory.
-  if (result.plan && explored == 0 && getUselessCorrections() == 0 &&
-      result.bound > result.time / 2)
+  // A round that leaves room free only has a bound of plans for less memory.
+  // One that finds no plan below the cutoff makes an earlier bound better.
+  if ((result.plan || boundSeconds > 0) && explored == 0 &&
+      getUselessCorrections() == 0)
     boundSeconds = result.bound + restSeconds;
   return result.plan && !llvm::is_contained(tried, toAssignment(*result.plan));
 }
@@ -313,6 +313,9 @@ Error VariantPlanner::search(double cutoff) {
       return made.takeError();
     problem = std::move(*made);
   }
+  // Without a plan below the cutoff a variant needs no bound.
+  if (boundSeconds == 0 && (cutoff == 0 || clock.isOver()))
+    boundSeconds = plan::getLeastTime(problem) + restSeconds;
   if (Error error = confirmBest().takeError())
     return error;
   return best ? Error::success() : takeObserved();

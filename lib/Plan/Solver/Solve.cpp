@@ -3,9 +3,11 @@
 #include "ExplainInfeasible.h"
 #include "LocalSearch.h"
 #include "TreeSearch.h"
+#include "WorkBound.h"
 #include "mf/Plan/Solver/Solver.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace mf::plan {
@@ -76,6 +78,7 @@ void Solver::findFirst() {
 }
 
 void Solver::finish(double boundTicks) {
+  boundTicks = std::max(boundTicks, std::floor(getWorkBound(problem)));
   result.plan = incumbent.getPlan();
   result.seconds = incumbent.getSeconds();
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -100,7 +103,7 @@ llvm::Expected<SolveResult> Solver::run(llvm::ArrayRef<Plan> incumbents) {
   const bool areTooMany = plans->layouts.areTooMany();
   if (areTooMany && incumbent.isUnlimited())
     return makeTooManyError(problem);
-  // If not all plans are known, there is no bound.
+  // If not all plans are known, the bound is that of work.
   if (choices.isCutShort() || areTooMany) {
     finish(0);
     return result;
@@ -150,6 +153,11 @@ static llvm::Expected<SolveResult> solveUntimed(Problem problem,
     result->isProven = true;
   }
   return result;
+}
+
+double getLeastTime(const Problem &problem) {
+  const TickProblem ticks(problem);
+  return ticks.getTime(static_cast<int64_t>(getWorkBound(ticks)));
 }
 
 llvm::Expected<SolveResult> solve(const Problem &problem,

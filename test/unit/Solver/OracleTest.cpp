@@ -33,6 +33,8 @@ void expectLeast(const Problem &problem, const SolveResult &result,
   EXPECT_TRUE(result.isProven);
   EXPECT_NEAR(result.time, least, tolerance);
   EXPECT_NEAR(result.bound, least, tolerance);
+  EXPECT_LE(getLeastTime(problem), least + tolerance);
+  EXPECT_GT(getLeastTime(problem), 0);
   ASSERT_TRUE(result.plan.has_value());
   EXPECT_EQ(getMessage(result.plan->verify(problem)), "");
   EXPECT_NEAR(simulateStep(problem, *result.plan), least, tolerance);

@@ -62,6 +62,10 @@ struct SolveResult {
 llvm::Expected<SolveResult> solve(const Problem &problem,
                                   const SolveOptions &options = {});
 
+/// Returns a lower bound on the time of all plans, without a search. It is that
+/// of a search that ends before it knows all plans.
+double getLeastTime(const Problem &problem);
+
 /// The reason why no better option was chosen for a stage.
 struct Refusal {
   int64_t stage = 0;

@@ -1,0 +1,17 @@
+//===- WorkBound.h - A bound that needs no search ---------------*- C++ -*-===//
+
+#ifndef MF_LIB_PLAN_WORKBOUND_H
+#define MF_LIB_PLAN_WORKBOUND_H
+
+#include "Ticks.h"
+
+namespace mf::plan {
+
+/// Returns a time in ticks below which no plan is, whatever its memory: stages
+/// share the least work that there is, and wait for their first and after their
+/// last task.
+double getWorkBound(const TickProblem &problem);
+
+} // namespace mf::plan
+
+#endif // MF_LIB_PLAN_WORKBOUND_H
