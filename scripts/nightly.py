@@ -3,8 +3,8 @@
 
 usage: nightly.py [--build FOLDER] [--seed N] [--scale X] [--jobs N] [--only NAME,...] [--list]
 
-A campaign is a script of test/ or a GoogleTest with a seed and a number of cases. --seed is added to the seeds, so that
-another night draws other cases; --scale multiplies the numbers of cases. Below 1, campaigns with fixed cases run a part of
+A campaign is a script of test/ or a GoogleTest with a seed and a number of cases. --seed N begins N times that number of seeds later, so that
+another night draws other cases, also where each case is a seed; --scale multiplies the numbers of cases. Below 1, campaigns with fixed cases run a part of
 those, too. Prints a line for each campaign, with the command that runs it alone if it failed, and its output into
 nightly.log; behind them the detection table: what campaigns broke on purpose, how much of it was refused, how much gave
 the same bits all the same, and how much was missed. What made a tool crash, or has other bits than it should, is minimised and written as a
@@ -146,7 +146,8 @@ class Nightly:
         count = cases
         if has_parts and scale < 1:
             part, count = "--part=0/%d" % round(1 / scale), campaign.cases
-        seed = campaign.seed + self.options.seed if is_drawn else "-"
+        # Cases of one seed after the other would be those of the night before, but for one.
+        seed = campaign.seed + self.options.seed * campaign.cases if is_drawn else "-"
         values = dict(
             python=self.python, bin=self.bin, build=os.path.dirname(self.bin), work=work, seed=seed, count=count, part=part,
         )  # fmt: skip
@@ -196,7 +197,7 @@ class Nightly:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
-    parser.add_argument("--seed", type=int, default=0, help="added to the seeds of all campaigns")
+    parser.add_argument("--seed", type=int, default=0, help="the night: others draw other cases")
     parser.add_argument("--scale", type=float, default=1.0, help="times the numbers of cases")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="campaigns at once")
     parser.add_argument("--only", type=lambda names: names.split(","), help="names of campaigns")
