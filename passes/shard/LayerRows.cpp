@@ -202,8 +202,9 @@ bool LayerPlanner::mustLieInRankOrder(const ShardedOperator &op, unsigned value,
   return false;
 }
 
-/// Makes the producer of `value` cut inner factors, so that its elements are in
-/// the order of ranks like those of the other operand.
+/// Makes the producer of `value` cut inner factors by the axes that do not cut
+/// it yet, so that its elements are in the order of ranks like those of the
+/// other operand.
 LayerPlanner::Outcome LayerPlanner::bringInRankOrder(unsigned value,
                                                      const Layout &wanted) {
   const std::optional<unsigned> producer =
@@ -214,11 +215,23 @@ LayerPlanner::Outcome LayerPlanner::bringInRankOrder(unsigned value,
     const FactorDims &dims =
         op.rule.results[find(op.results, value) - op.results.begin()];
     bool divides = true;
-    for (auto [factors, cut] : zip_equal(dims, wanted.cuts)) {
-      const int64_t parts = model.mesh.getNumParts(cut);
-      divides &= op.rule.factors[factors.back()].kind == FactorKind::Pass &&
-                 op.rule.factors[factors.back()].size % parts == 0;
-      axes[factors.back()] = cut;
+    for (auto [factors, cut, have] :
+         zip_equal(dims, wanted.cuts, planned.layouts[value].cuts)) {
+      // Axes that cut it already stay where they are.
+      std::optional<SmallVector<Axes>> split =
+          ir::splitAxes(have, getSizes(op.rule, factors), model.mesh);
+      ArrayRef<StringRef> inner = cut;
+      if (split && inner.take_front(have.size()) == ArrayRef(have)) {
+        for (auto [factor, part] : zip_equal(factors, *split))
+          axes[factor] = part;
+        inner = inner.drop_front(have.size());
+      }
+      Axes &last = axes[factors.back()];
+      last.append(inner.begin(), inner.end());
+      divides &=
+          op.rule.factors[factors.back()].kind == FactorKind::Pass &&
+          op.rule.factors[factors.back()].size % model.mesh.getNumParts(last) ==
+              0;
     }
     if (divides && wantedFactors.try_emplace(*producer, axes).second)
       return Outcome::Again;

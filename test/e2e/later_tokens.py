@@ -16,17 +16,19 @@ from dynamic_configurations import BOUND, DEEPSEEK, PAD, Checks, Configuration, 
 
 MODEL = dict(DEEPSEEK, num_nextn_predict_layers=1, pad_token_id=PAD)
 MEMORY = ["recompute: {mode: full, full_recompute_layer: ['0-4']}"]
+# With the sequences that a rank has in a micro-batch.
 CASES = [
-    {"context": 2},
-    {"context": 4, "shard": -1},
-    {"context": 2, "data": 2, "tensor": 2, "expert": 4},
-    {"context": 2, "pipeline": 2},
+    ({"context": 2}, 1),
+    ({"context": 4, "shard": -1}, 1),
+    ({"context": 2, "data": 2, "tensor": 2, "expert": 4}, 1),
+    ({"context": 2, "data": 2}, 2),
+    ({"context": 2, "pipeline": 2}, 2),
 ]
 
 
-def check(checks, parallel):
-    configuration = Configuration(MODEL, parallel, {}, (2, 1))
-    checks.data = make_data(4, configuration.get("context"))
+def check(checks, parallel, local):
+    configuration = Configuration(MODEL, parallel, {}, (2, local))
+    checks.data = make_data(8, configuration.get("context"))
     whole, actual = checks.run(configuration.get_one_rank()), checks.run(configuration)
     distance = step_results.get_distance(whole, actual)
     print("%s: %.1e off one rank" % (parallel, distance))
@@ -45,7 +47,7 @@ def run_static(checks, configuration):
 def check_static(checks, parallel):
     configuration = Configuration(MODEL, parallel, {}, (2, 1))
     # Other numbers of tokens count on each rank.
-    checks.data = make_data(4, 1)
+    checks.data = make_data(8, 1)
     whole, actual = (run_static(checks, each) for each in (configuration.get_one_rank(), configuration))
     distance = step_results.get_distance(whole, actual)
     print("static, %s: %.1e off one rank" % (parallel, distance))
@@ -54,8 +56,8 @@ def check_static(checks, parallel):
 
 def main():
     checks = Checks(training.Tools(sys.argv[1], sys.argv[2]))
-    for parallel in CASES:
-        check(checks, parallel)
+    for parallel, local in CASES:
+        check(checks, parallel, local)
     check_static(checks, {"context": 2})
 
 
