@@ -38,8 +38,6 @@ CASES = {
     "options": dict(micro_batches=2, recompute={"recompute": "[0]"}, swap=SWAP, optimizer={"type": "AdamWeightDecayX"}),
     "stages": dict(stages=2, micro_batches=2, optimizer={"type": "FP32StateAdamWeightDecay"}),
     "fused": dict(model=dict(use_fused_rope=True, use_fused_swiglu=True), optimizer=dict(OWN_KEYS, type="Muon")),
-    "averages": dict(optimizer={"type": "PmaAdamW", "fused_num": 2, "interleave_step": 1, "fused_algo": "ema"}),
-    "came": dict(optimizer=dict(OWN_KEYS, type="Came")),
     "ranks": dict(stages=2, micro_batches=2, ranks=dict(RANKS, use_seq_parallel=True), parallel=SHARDS),
     "sharded": dict(stages=2, micro_batches=2, ranks=RANKS, parallel=SHARDS,
                     optimizer_shard={"optimizer_level": "level3", "parallel_optimizer_threshold": 1}),
@@ -70,6 +68,23 @@ GROUPS = {
 CASES["groups"] = dict(micro_batches=2, experts=GROUPS, lowering=["--loss-chunks=2"], model=dict(vocab_size=256),
                        model_type="TelechatConfig", arch="TelechatForCausalLM")  # fmt: skip
 CASES["alibi"] = dict(micro_batches=2, arch="Baichuan13BV2ForCausalLM", model_type="LlamaConfig")
+TYPES = ["compute_dtype", "param_init_type", "softmax_compute_type"]
+CONTEXT = {"context_parallel": 2, "model_parallel": 2}
+# Cases that no test of the suite runs.
+MORE = {
+    "fp16": dict(micro_batches=2, optimizer={"type": "FP32StateAdamWeightDecay"}, model={key: '"float16"' for key in TYPES}),
+    "bf16": dict(micro_batches=2, ranks=CONTEXT, parallel=SHARDS, model={"compute_dtype": '"bfloat16"'}),
+    "ulysses": dict(micro_batches=2, ranks=dict(CONTEXT, context_parallel_algo="ulysses_cp"), model={"n_kv_heads": 4}),
+    "pieces": dict(stages=2, micro_batches=2, scheduler="seqpipe", ranks={"seq_split_num": 2}),
+    "muon": dict(stages=2, micro_batches=2, ranks=RANKS, parallel=SHARDS, optimizer=dict(OWN_KEYS, type="Muon")),
+    "averages": dict(optimizer={"type": "PmaAdamW", "fused_num": 2, "interleave_step": 1, "fused_algo": "ema"}),
+    "came": dict(optimizer=dict(OWN_KEYS, type="Came")),
+    "glm": dict(micro_batches=2, model_type="GLMConfig", arch="GLMForPreTraining", sizes={
+        "seq_length": 16, "vocab_size": 256, "hidden_size": 32, "inner_hidden_size": 64, "num_layers": 2, "num_heads": 2,
+        "activation_func": "GELU", "bos_token_id": 95, "mask_token_id": 90, "gmask_token_id": 91, "is_enhanced_encoder": True,
+    }),
+}  # fmt: skip
+CASES.update(MORE)
 EXPERTS = {
     "capacity": experts_on_ranks.Case(dict(experts_on_ranks.SMALL, capacity=6), dp=2, mp=2, ep=2, level=1, micro=2),
     "dropless": experts_on_ranks.Case(dict(experts_on_ranks.SMALL, parallel=2), dp=2, mp=2, ep=2, micro=2),

@@ -1,6 +1,7 @@
 //===- StepRunTest.cpp - Training runs of programs outside of mf ----------===//
 
 #include "mf/Step/StepRun.h"
+#include "mf/Program/Program.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gmock/gmock.h"
@@ -12,6 +13,7 @@
 using namespace mf::step;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
 
 namespace {
 
@@ -167,4 +169,20 @@ TEST_F(StepRunTest, RefusesOptionsThatItDoesNotHave) {
   EXPECT_EQ(runWith({"--steps=0"}), 1);
   EXPECT_THAT(errors,
               HasSubstr("'--steps=0' is no option, or lacks its value"));
+}
+
+TEST_F(StepRunTest, KnowsWhereTheRanksPartBegins) {
+  facts.axes = {{"pp", 1}, {"cp", 3}};
+  StepBuffer &first = add("first.cp.4", "table", "", "i32", {1}, false);
+  first.initial.kind =
+      static_cast<int>(mf::program::InitialValue::Kind::Coordinate);
+  first.initial.value = 4;
+  first.sliceDims = {3};
+  first.sliceAxes = {{"cp"}};
+  first.offset = 512;
+  // A value that a step changes is not known.
+  add("label", "labels", "", "i32", {1}, false).initial = first.initial;
+  for (facts.rank = 0; facts.rank < 3; ++facts.rank)
+    EXPECT_THAT(getKnownIntegers(facts),
+                ElementsAre(Pair(512, 4 * static_cast<int>(facts.rank))));
 }
