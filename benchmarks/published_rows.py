@@ -13,12 +13,14 @@ import argparse
 import functools
 import json
 import os
+import re
 import statistics
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DEEPSEEK = os.path.join(ROOT, "test", "data", "mindformers", "yamls", "pretrain_deepseek3_671b.yaml")
 # MC2 exchanges the operand or the result of a product piece by piece, beside the product. The
 # target has no such kernel: where a row has it, collectives inside a node are taken to be
 # faster by the share of them that it hides, one number for all rows.
@@ -42,8 +44,8 @@ def find_obstacle(row):
         return "metric " + row["metric"]
     if not find_target(row["device"]):
         return "no target for " + row["device"]
-    if "moe-fb-overlap" in row["flags"]:
-        return "pairs of forward and backward, and optimizer states in host memory"
+    if "moe-fb-overlap" in row["flags"] and layout.get("schedule") != "dualpipev":
+        return "pairs of forward and backward in another order than DualPipeV"
     if layout["cp"] > 1 and layout.get("cp_algo", "").startswith("megatron"):
         return "ring attention"
     if not hyper.get("gated_ffn") and hyper.get("norm") == "rms":
@@ -91,7 +93,31 @@ def choose_model(row):
     return "LlamaForCausalLM", sizes
 
 
+def write_deepseek_yaml(row, path):
+    """MindSpore Transformers' YAML of the same model with the row's layout, all layers recomputed. Slots without a layer are the last."""
+    hyper, layout = row["hyper"], row["layout"]
+    stages = layout["pp"]
+    each = hyper["layers"] // (2 * stages)
+    layers = hyper["layers"] - len(layout["noop_layers"].split(",")) + hyper["mtp_layers"]
+    more = [min(each, layers - each * chunk) - layers // (2 * stages) for chunk in range(2 * stages)]
+    changes = {
+        r"  data_parallel: &dp ": layout["dp"], r"  model_parallel: ": layout["tp"], r"  pipeline_stage: ": stages,
+        r"  expert_parallel: ": layout["ep"], r"  micro_batch_num: &micro_batch_num ": row["gbs"] // layout["dp"] // row["mbs"],
+        r"  recompute: ": True, r"    offset: ": "%s\n    pp_interleave_num: 2" % [more[:stages], more[:stages - 1:-1]],
+        r"parallel:": "\n  pipeline_config: {pipeline_interleave: True, pipeline_scheduler: zero_bubble_v}",
+    }  # fmt: skip
+    with open(DEEPSEEK) as file:
+        text = file.read()
+    for key, value in changes.items():
+        text, count = re.subn("^%s.*" % key, "%s%s" % (key, value), text, count=1, flags=re.MULTILINE)
+        assert count == 1, key
+    with open(path, "w") as file:
+        file.write(text)
+
+
 def write_yaml(row, path):
+    if "q_lora_rank" in row["hyper"]:
+        return write_deepseek_yaml(row, path)
     hyper, layout = row["hyper"], row["layout"]
     stages, parts = layout["pp"], layout["tp"]
     samples = row["gbs"] // layout["dp"] // row["mbs"]
@@ -155,7 +181,8 @@ class Bench:
         stem = os.path.join(self.work, row["id"].replace("/", "_"))
         write_yaml(row, stem + ".yaml")
         run([self.tool("mf-translate"), "--import-mindformers", stem + ".yaml", "-o", stem + ".mlir"])
-        run([self.tool("mf-opt"), "--quiet", "--recompute-config=" + stem + ".yaml", "--hbm=none", "-emit-bytecode",
+        pairs = ["--schedule=dualpipe-v-paired"] if "moe-fb-overlap" in row["flags"] else []
+        run([self.tool("mf-opt"), "--quiet", "--recompute-config=" + stem + ".yaml", "--hbm=none", *pairs, "-emit-bytecode",
              stem + ".mlir", "-o", stem + ".mlirbc"])
         settings = list(self.options.set)
         if "use-mc2" in row["flags"] and row["layout"]["tp"] > 1:
