@@ -120,7 +120,7 @@ Error LayoutPlanner::advance(double seconds) {
     return measure();
   if (!estimate)
     return estimateStep();
-  if (Error error = variant->search(0))
+  if (Error error = variant->search({}))
     return error;
   if (getBest() || clock.isOver())
     return Error::success();

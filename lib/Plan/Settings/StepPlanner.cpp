@@ -291,7 +291,7 @@ void Planning::take(const VariantPlanner &variant) {
 }
 
 Error Planning::search() {
-  double cutoff = 0;
+  KnownTime cutoff;
   for (const std::unique_ptr<VariantPlanner> &variant : variants) {
     Error searched = variant->search(cutoff);
     if (Error error = llvm::joinErrors(std::move(searched), finishGiven()))
@@ -301,9 +301,9 @@ Error Planning::search() {
       answer.result = variant->getResult();
     }
     take(*variant);
-    if (variant->getBest() &&
-        (cutoff == 0 || variant->getModelSeconds() < cutoff))
-      cutoff = variant->getModelSeconds();
+    if (const std::optional<CompiledPlan> &best = variant->getBest();
+        best && (cutoff.seconds == 0 || best->measure.seconds < cutoff.seconds))
+      cutoff = {variant->getModelSeconds(), best->measure.seconds};
     if (const double bound = variant->getBoundSeconds(); bound > 0)
       answer.boundSeconds = answer.boundSeconds == 0
                                 ? bound

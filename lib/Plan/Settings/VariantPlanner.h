@@ -43,6 +43,13 @@ private:
   Clock::time_point begin = Clock::now();
 };
 
+/// The time of the best plan of other pipelines: by its problem, and simulated.
+/// Both are 0 if there is none.
+struct KnownTime {
+  double model = 0;
+  double seconds = 0;
+};
+
 class VariantPlanner {
 public:
   /// `yaml` defines the pipeline, with any settings. `schedule` is the name of
@@ -72,8 +79,8 @@ public:
   llvm::Expected<double> estimate();
 
   /// Solves and compiles until the plan does not change any more. Plans whose
-  /// expected time is `cutoff` or more are not compiled.
-  llvm::Error search(double cutoff);
+  /// expected time is that of `cutoff` or more are not compiled.
+  llvm::Error search(const KnownTime &cutoff);
 
   const PipelineShape &getShape() const { return shape; }
   /// Returns the schedule if the YAML has no name for it; empty otherwise.
@@ -143,7 +150,7 @@ private:
   int64_t compiledSteps = 0;
 
   llvm::Expected<CompiledAssignment> compileUntreated();
-  llvm::Expected<plan::SolveResult> solveProblem(double cutoff);
+  llvm::Expected<plan::SolveResult> solveProblem(const KnownTime &cutoff);
   /// Returns the assignment with full recompute for the layers for which the
   /// user's YAML has it, if that setting is kept.
   Assignment keepRecomputed(Assignment assignment) const;
@@ -157,14 +164,15 @@ private:
   llvm::Error tryPlan(const plan::Plan &plan, const Assignment &assignment);
   void forbidStage(const plan::Plan &plan, size_t stage);
   bool leaveLast();
-  llvm::Error searchRounds(double cutoff);
+  llvm::Error searchRounds(const KnownTime &cutoff);
   void forbid(const plan::Plan &plan, const StepMeasure &measure);
   llvm::Error compilePlan(const plan::Plan &plan, const Assignment &assignment);
   llvm::Error refineMisfits();
   void takeCurrent(double expectedSeconds);
   llvm::Expected<bool> confirmBest();
   llvm::Error takeObserved();
-  llvm::Expected<bool> solveNext(double cutoff);
+  llvm::Expected<bool> solveNext(const KnownTime &cutoff);
+  double getOwnCutoff(const KnownTime &cutoff) const;
   bool fits(const StepMeasure &measure) const;
   /// Returns whether the step could fit with a better plan of the arenas.
   bool mayFit(const StepMeasure &measure) const;

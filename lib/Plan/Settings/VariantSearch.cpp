@@ -176,8 +176,18 @@ static Error skipNoPlan(Error error) {
   return llvm::handleErrors(std::move(error), [](const plan::NoPlanError &) {});
 }
 
+/// Returns the time of the problem from which on plans are no better than the
+/// known one. The simulated time beyond the problem's differs between
+/// pipelines. Until a plan of this one was compiled, it is taken to be equal.
+double VariantPlanner::getOwnCutoff(const KnownTime &cutoff) const {
+  if (cutoff.seconds == 0 || observations.size() == numProbes)
+    return cutoff.model;
+  return std::max(smallGap * cutoff.seconds, cutoff.seconds - restSeconds);
+}
+
 /// Solves with the costs known so far.
-Expected<plan::SolveResult> VariantPlanner::solveProblem(double cutoff) {
+Expected<plan::SolveResult>
+VariantPlanner::solveProblem(const KnownTime &cutoff) {
   Expected<plan::Problem> made = buildProblem();
   if (!made)
     return made.takeError();
@@ -195,13 +205,13 @@ Expected<plan::SolveResult> VariantPlanner::solveProblem(double cutoff) {
         (hasPlan && progress.time - progress.bound < smallGap * progress.time);
   };
   options.progress = watch;
-  options.cutoff = cutoff;
+  options.cutoff = getOwnCutoff(cutoff);
   clock.report("solving");
   return plan::solve(problem, options);
 }
 
 Expected<double> VariantPlanner::estimate() {
-  Expected<plan::SolveResult> solved = solveProblem(0);
+  Expected<plan::SolveResult> solved = solveProblem({});
   if (!solved)
     return solved.takeError();
   result = std::move(*solved);
@@ -209,7 +219,7 @@ Expected<double> VariantPlanner::estimate() {
 }
 
 /// Returns true if there is a plan that was not compiled yet.
-Expected<bool> VariantPlanner::solveNext(double cutoff) {
+Expected<bool> VariantPlanner::solveNext(const KnownTime &cutoff) {
   Expected<plan::SolveResult> solved = solveProblem(cutoff);
   if (!solved) {
     if (Error error = skipNoPlan(solved.takeError()))
@@ -218,10 +228,13 @@ Expected<bool> VariantPlanner::solveNext(double cutoff) {
   }
   result = std::move(*solved);
   // A round that leaves room free only has a bound of plans for less memory.
-  // One that finds no plan below the cutoff makes an earlier bound better.
+  // One that finds no plan below the cutoff makes an earlier bound better, and
+  // one that was cut short before it searched must not make it worse.
+  const double bound = result.bound + restSeconds;
+  const bool isSearched = result.isProven || result.nodes > 0;
   if ((result.plan || boundSeconds > 0) && explored == 0 &&
-      getUselessCorrections() == 0)
-    boundSeconds = result.bound + restSeconds;
+      getUselessCorrections() == 0 && (isSearched || bound > boundSeconds))
+    boundSeconds = bound;
   return result.plan && !llvm::is_contained(tried, toAssignment(*result.plan));
 }
 
@@ -270,7 +283,7 @@ bool VariantPlanner::leaveLast() {
 /// Solves and compiles until the plan does not change any more. Then tries some
 /// plans whose expected time is nearly as short, because the model's times are
 /// not exact.
-Error VariantPlanner::searchRounds(double cutoff) {
+Error VariantPlanner::searchRounds(const KnownTime &cutoff) {
   for (int round = 0; round < mostRounds + explored && !clock.isOver();
        ++round) {
     Expected<bool> isNew = solveNext(cutoff);
@@ -299,7 +312,7 @@ Error VariantPlanner::searchRounds(double cutoff) {
   return Error::success();
 }
 
-Error VariantPlanner::search(double cutoff) {
+Error VariantPlanner::search(const KnownTime &cutoff) {
   if (Error error = searchRounds(cutoff))
     return error;
   if (explored > 0) {
@@ -314,7 +327,7 @@ Error VariantPlanner::search(double cutoff) {
     problem = std::move(*made);
   }
   // Without a plan below the cutoff a variant needs no bound.
-  if (boundSeconds == 0 && (cutoff == 0 || clock.isOver()))
+  if (boundSeconds == 0 && (cutoff.seconds == 0 || clock.isOver()))
     boundSeconds = plan::getLeastTime(problem) + restSeconds;
   if (Error error = confirmBest().takeError())
     return error;
