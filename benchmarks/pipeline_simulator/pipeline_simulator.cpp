@@ -27,8 +27,8 @@ struct Shape {
   int64_t stages, chunks, microBatches;
 };
 
-sim::PipelineCosts makeCosts(const schedule::Schedule &schedule) {
-  sim::PipelineCosts costs;
+events::PipelineCosts makeCosts(const schedule::Schedule &schedule) {
+  events::PipelineCosts costs;
   for (int64_t chunk = 0; chunk < schedule.pipeline.getNumChunks(); ++chunk)
     costs.forward.push_back(1 + 0.01 * (chunk % 7));
   costs.activationMemory = costs.forward;
@@ -49,10 +49,10 @@ void print(const Shape &shape) {
   outs() << formatv("{0,-23}{1,7}{2,7}{3,14}{4,10}{5,11:f3}", shape.schedule,
                     shape.stages, shape.chunks, shape.microBatches, tasks,
                     building);
-  for (sim::TransferMode mode :
-       {sim::TransferMode::Free, sim::TransferMode::Overlapped,
-        sim::TransferMode::Blocking}) {
-    sim::PipelineCosts costs = makeCosts(schedule);
+  for (events::TransferMode mode :
+       {events::TransferMode::Free, events::TransferMode::Overlapped,
+        events::TransferMode::Blocking}) {
+    events::PipelineCosts costs = makeCosts(schedule);
     costs.transfers = mode;
     costs.transferTime = 0.01;
     double best = std::numeric_limits<double>::infinity();
@@ -92,9 +92,9 @@ void printBesidePeer(const SappSimulator &peer) {
                       schedule::Schedule schedule = check(buildSchedule(
                           policy, policy.place(shape.stages, shape.chunks,
                                                shape.microBatches)));
-                      sim::PipelineCosts costs = makeCosts(schedule);
+                      events::PipelineCosts costs = makeCosts(schedule);
                       if (peer.blocks)
-                        costs.transfers = sim::TransferMode::Blocking;
+                        costs.transfers = events::TransferMode::Blocking;
                       costs.transferTime = 0.01;
                       check(simulatePipeline(schedule, costs));
                     }));

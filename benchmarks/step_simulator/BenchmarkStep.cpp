@@ -39,20 +39,20 @@ BenchmarkStep::BenchmarkStep(const schedule::Schedule &schedule,
 
 int64_t BenchmarkStep::getNumItems() const {
   int64_t items = 0;
-  for (sim::QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
+  for (events::QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
     items += queues.getNumItems(queue);
   return items;
 }
 
 void BenchmarkStep::addKernels(int64_t stage, double factor) {
-  sim::QueueId compute = getQueue(stage, Compute);
-  sim::QueueId collective = getQueue(stage, Collective);
+  events::QueueId compute = getQueue(stage, Compute);
+  events::QueueId collective = getQueue(stage, Collective);
   for (int64_t kernel = 0; kernel < kernels; ++kernel) {
     queues.addWork(compute, factor * kernelSeconds *
                                 (1 + 0.1 * static_cast<double>(kernel % 7)));
     if (kernel % 10 != 9)
       continue;
-    sim::EventId ready = queues.addEvents(2);
+    events::EventId ready = queues.addEvents(2);
     queues.addRecord(compute, ready);
     queues.addWait(collective, ready);
     queues.addWork(collective, collectiveSeconds);
@@ -61,16 +61,17 @@ void BenchmarkStep::addKernels(int64_t stage, double factor) {
   }
 }
 
-sim::GroupId BenchmarkStep::getTransfer(const Task &producer, int32_t step) {
+events::GroupId BenchmarkStep::getTransfer(const Task &producer, int32_t step) {
   int64_t message =
       ((step < 0 ? pipeline.getNumChunks() : 0) + producer.chunk) *
           pipeline.microBatches +
       producer.microBatch;
-  sim::GroupId &transfer = transfers[message];
+  events::GroupId &transfer = transfers[message];
   if (transfer < 0) {
-    auto from = static_cast<sim::LinkId>(pipeline.stageOfChunk[producer.chunk]);
-    auto to =
-        static_cast<sim::LinkId>(pipeline.stageOfChunk[producer.chunk + step]);
+    auto from =
+        static_cast<events::LinkId>(pipeline.stageOfChunk[producer.chunk]);
+    auto to = static_cast<events::LinkId>(
+        pipeline.stageOfChunk[producer.chunk + step]);
     transfer = queues.addTransfer(latency, messageSeconds, {from, to});
   }
   return transfer;
@@ -79,22 +80,22 @@ sim::GroupId BenchmarkStep::getTransfer(const Task &producer, int32_t step) {
 void BenchmarkStep::addTask(int64_t stage, const Task &task) {
   bool isForward = task.phase == Phase::Forward;
   int32_t step = isForward ? 1 : -1;
-  sim::QueueId compute = getQueue(stage, Compute);
+  events::QueueId compute = getQueue(stage, Compute);
   if (isChunk(task.chunk - step)) {
     Task producer = task;
     producer.chunk -= step;
-    sim::QueueId queue =
+    events::QueueId queue =
         getQueue(stage, isForward ? ReceiveForward : ReceiveGradient);
-    sim::EventId arrived = queues.addEvents();
+    events::EventId arrived = queues.addEvents();
     queues.addRendezvous(queue, getTransfer(producer, step));
     queues.addRecord(queue, arrived);
     queues.addWait(compute, arrived);
   }
   addKernels(stage, isForward ? 1 : 2);
   if (isChunk(task.chunk + step)) {
-    sim::QueueId queue =
+    events::QueueId queue =
         getQueue(stage, isForward ? SendForward : SendGradient);
-    sim::EventId made = queues.addEvents();
+    events::EventId made = queues.addEvents();
     queues.addRecord(compute, made);
     queues.addWait(queue, made);
     queues.addRendezvous(queue, getTransfer(task, step));

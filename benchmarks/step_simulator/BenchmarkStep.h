@@ -25,7 +25,7 @@ public:
   BenchmarkStep(const schedule::Schedule &schedule, const StepShape &shape,
                 bool hasMarks);
 
-  const sim::Queues &get() const { return queues; }
+  const events::Queues &get() const { return queues; }
   int64_t getNumItems() const;
 
 private:
@@ -41,22 +41,22 @@ private:
     NumRoles
   };
 
-  sim::QueueId getQueue(int64_t stage, Role role) const {
-    return static_cast<sim::QueueId>(stage * NumRoles + role);
+  events::QueueId getQueue(int64_t stage, Role role) const {
+    return static_cast<events::QueueId>(stage * NumRoles + role);
   }
   void addTask(int64_t stage, const schedule::Task &task);
   void addKernels(int64_t stage, double factor);
   /// The transfer of a task's result to the chunk `step` further.
-  sim::GroupId getTransfer(const schedule::Task &producer, int32_t step);
+  events::GroupId getTransfer(const schedule::Task &producer, int32_t step);
   bool isChunk(int32_t chunk) const {
     return chunk >= 0 && chunk < pipeline.getNumChunks();
   }
 
   const schedule::Pipeline &pipeline;
   int64_t kernels;
-  sim::Queues queues;
+  events::Queues queues;
   /// The transfer of each message, or -1.
-  std::vector<sim::GroupId> transfers;
+  std::vector<events::GroupId> transfers;
 };
 
 } // namespace mf::benchmarks

@@ -52,9 +52,9 @@ SpeedResult measure(const schedule::Schedule &schedule, const StepShape &shape,
     std::optional<BenchmarkStep> queues;
     double building =
         getProcessorSeconds([&] { queues.emplace(schedule, shape, hasMarks); });
-    sim::Timeline timeline;
+    events::Timeline timeline;
     double simulating = getProcessorSeconds(
-        [&] { timeline = check(sim::simulate(queues->get())); });
+        [&] { timeline = check(events::simulate(queues->get())); });
     result.building = std::min(result.building, building);
     result.simulating = std::min(result.simulating, simulating);
     result.items = queues->getNumItems();

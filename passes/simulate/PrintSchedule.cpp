@@ -31,7 +31,7 @@ int64_t getActivationPeak(const StageProgram &stage) {
 
 void printNumbers(const Program &program, const SimulatedTasks &step,
                   raw_ostream &os) {
-  const mf::sim::Bubbles &bubbles = step.timeline.bubbles;
+  const mf::events::Bubbles &bubbles = step.timeline.bubbles;
   os << llvm::formatv("end {0:f2} of {1:f0} FLOPs\n", step.timeline.end,
                       step.flopsPerUnit);
   os << llvm::formatv("bubble {0:f4}: ideal {1:f4}, imbalance {2:f4}\n",
@@ -59,7 +59,7 @@ struct PrintSchedulePass
         simulateTasks(decoded->program, costs);
     if (step) {
       if (timeline)
-        mf::sim::printTimeline(step->pipeline, step->timeline, llvm::errs());
+        mf::events::printTimeline(step->pipeline, step->timeline, llvm::errs());
       return printNumbers(decoded->program, *step, llvm::errs());
     }
     llvm::handleAllErrors(

@@ -65,7 +65,7 @@ static void printPlan(const PlanRequest &request, const PlanAnswer &found,
 static void printFailure(Error error) {
   llvm::handleAllErrors(
       std::move(error),
-      [](const plan::NoPlanError &noPlan) {
+      [](const solver::NoPlanError &noPlan) {
         WithColor::note() << noPlan.message() << '\n';
       },
       [](const llvm::ErrorInfoBase &other) {

@@ -41,7 +41,7 @@ static Expected<PlanAnswer> search(PlanRequest request, double seconds) {
   Error error = found.takeError();
   request.timeLimit -=
       std::chrono::duration<double>(Clock::now() - begin).count();
-  if (!error.isA<plan::NoPlanError>() || request.timeLimit <= 0 ||
+  if (!error.isA<solver::NoPlanError>() || request.timeLimit <= 0 ||
       *request.stop)
     return error;
   consumeError(std::move(error));

@@ -28,7 +28,7 @@ public:
 
   /// Waits for the result and returns it. It is the shortest step that fits and
   /// differs only in recompute settings; if there is none, the shortest step
-  /// that fits. Fails with a plan::NoPlanError if nothing fits.
+  /// that fits. Fails with a solver::NoPlanError if nothing fits.
   llvm::Expected<planner::PlanAnswer> take();
 
 private:

@@ -11,7 +11,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 
-using namespace mf::plan;
+using namespace mf::solver;
 using llvm::Error;
 using llvm::Expected;
 using llvm::formatv;
@@ -26,7 +26,7 @@ void Findings::addExplanation(const Problem &problem, const Plan &plan,
                               double time) {
   if (!options.explain)
     return;
-  const std::vector<Refusal> refusals = mf::plan::explain(problem, plan);
+  const std::vector<Refusal> refusals = mf::solver::explain(problem, plan);
   os << "\nwhy no stage is faster:\n";
   printRefusals(problem, plan, time, refusals, units, os);
   json["refusals"] = writeRefusals(problem, plan, refusals);

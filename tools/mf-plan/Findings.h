@@ -18,7 +18,7 @@ class Findings {
 public:
   /// Searches end when `stop` is set.
   Findings(const PlanOptions &options, const std::atomic<bool> &stop,
-           plan::PlanUnits units)
+           solver::PlanUnits units)
       : options(options), stop(stop), units(std::move(units)) {}
 
   /// Returns the text for users.
@@ -27,13 +27,13 @@ public:
   llvm::json::Object &getJson() { return json; }
 
   /// Adds the output of --explain.
-  void addExplanation(const plan::Problem &problem, const plan::Plan &plan,
+  void addExplanation(const solver::Problem &problem, const solver::Plan &plan,
                       double time);
   /// Searches for the output of --frontier and --plot and adds it. `rest` is
   /// the time of a step in addition to that of the problem.
-  llvm::Error addFrontier(const plan::Problem &problem, double rest = 0);
+  llvm::Error addFrontier(const solver::Problem &problem, double rest = 0);
   /// Adds the output of --problem-out.
-  void addProblem(const plan::Problem &problem);
+  void addProblem(const solver::Problem &problem);
   /// Adds the output of -o.
   void addYaml(std::string yaml) {
     outputs.add(options.output, std::move(yaml));
@@ -50,7 +50,7 @@ public:
 private:
   const PlanOptions &options;
   const std::atomic<bool> &stop;
-  const plan::PlanUnits units;
+  const solver::PlanUnits units;
   std::string text;
   llvm::raw_string_ostream os{text};
   llvm::json::Object json;

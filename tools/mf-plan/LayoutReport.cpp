@@ -46,7 +46,7 @@ static std::string describePasses(const DeviceLayout &layout) {
 
 static void addRow(const std::string &name, const DeviceLayout &layout,
                    const StepMeasure &measure, const std::string &limit,
-                   const plan::PlanUnits &units, TextTable &table) {
+                   const solver::PlanUnits &units, TextTable &table) {
   const size_t stage = measure.findFullest();
   const auto peak = static_cast<double>(measure.stages[stage].peakBytes);
   table.addRow({name, layout.describe(), describePasses(layout),
@@ -55,7 +55,7 @@ static void addRow(const std::string &name, const DeviceLayout &layout,
                 std::to_string(stage), units.countMemory(peak), limit});
 }
 
-static void addGiven(const GivenLayout &given, const plan::PlanUnits &units,
+static void addGiven(const GivenLayout &given, const solver::PlanUnits &units,
                      TextTable &table) {
   addRow("given", given.layout, given.measure,
          given.fits ? describeTime(given.measure) : "does not fit", units,
@@ -81,7 +81,7 @@ static void printSkipped(const LayoutSearchResult &found,
 }
 
 void printLayouts(llvm::StringRef yaml, const LayoutSearchResult &found,
-                  const plan::PlanUnits &units, llvm::raw_ostream &os) {
+                  const solver::PlanUnits &units, llvm::raw_ostream &os) {
   const PlannedLayout &best = found.best.front();
   os << formatv("{0} layouts of {1} devices, {2} samples a step, {3} per "
                 "device\n",

@@ -13,7 +13,7 @@ namespace mf::tools {
 /// settings of the best one. There must be at least one.
 void printLayouts(llvm::StringRef yaml,
                   const planner::LayoutSearchResult &found,
-                  const plan::PlanUnits &units, llvm::raw_ostream &os);
+                  const solver::PlanUnits &units, llvm::raw_ostream &os);
 
 /// Returns the same information and more as JSON, in seconds and bytes.
 llvm::json::Object writeLayouts(const planner::LayoutSearchResult &found);

@@ -32,14 +32,14 @@ Error planLayouts(const PlanOptions &options, const std::atomic<bool> &stop) {
   if (!found)
     return found.takeError();
   const PlannedLayout &best = found->best.front();
-  const plan::PlanUnits units =
+  const solver::PlanUnits units =
       getTrainingUnits(best.measure.seconds, found->limitBytes);
   Findings findings(options, stop, units);
   findings.addProblem(best.problem);
   printLayouts(request->yaml, *found, units, findings.getText());
   findings.getJson() = writeLayouts(*found);
   findings.addExplanation(best.problem, best.plan,
-                          plan::evaluate(best.problem, best.plan).time);
+                          solver::evaluate(best.problem, best.plan).time);
   if (!found->isComplete)
     findings.noteEarlyEnd();
   findings.addYaml(best.yaml);

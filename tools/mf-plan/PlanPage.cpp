@@ -31,7 +31,7 @@ static constexpr double curveSeconds = 5;
 
 static std::string describePlan(const PlanRequest &request,
                                 const PlanAnswer &found,
-                                const plan::PlanUnits &units) {
+                                const solver::PlanUnits &units) {
   std::string text = "planned";
   if (!request.target.name.empty())
     text += " for " + request.target.name;
@@ -50,7 +50,7 @@ static std::string describePlan(const PlanRequest &request,
 }
 
 static std::string describeBound(const PlanAnswer &found,
-                                 const plan::PlanUnits &units) {
+                                 const solver::PlanUnits &units) {
   std::string text;
   if (found.boundSeconds > 0)
     text = formatv("By the costs of layers no plan is shorter than {0}; this "
@@ -66,10 +66,10 @@ static std::string describeBound(const PlanAnswer &found,
 
 /// Why no stage is faster, a line for each.
 static Array listReasons(const PlanAnswer &found,
-                         const plan::PlanUnits &units) {
+                         const solver::PlanUnits &units) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  const plan::Plan &plan = found.best.plan;
+  const solver::Plan &plan = found.best.plan;
   if (!plan.chunks.empty())
     printRefusals(found.problem, plan, evaluate(found.problem, plan).time,
                   explain(found.problem, plan), units, os);
@@ -83,11 +83,11 @@ static Array listReasons(const PlanAnswer &found,
   return lines;
 }
 
-static Array writeKinds(const plan::Problem &problem) {
+static Array writeKinds(const solver::Problem &problem) {
   Array kinds;
-  for (const plan::LayerKind &kind : problem.kinds) {
+  for (const solver::LayerKind &kind : problem.kinds) {
     Array treatments;
-    for (const plan::Treatment &treatment : kind.treatments)
+    for (const solver::Treatment &treatment : kind.treatments)
       treatments.push_back(Object{{"name", treatment.name},
                                   {"forward_seconds", treatment.forward},
                                   {"backward_seconds", treatment.backward},
@@ -101,8 +101,8 @@ static Array writeKinds(const plan::Problem &problem) {
 
 /// Returns the treatment of each layer, chunk by chunk. Within a kind,
 /// treatments are in ascending order.
-static Array writeChunkLayers(const plan::Problem &problem,
-                              const plan::Plan &plan) {
+static Array writeChunkLayers(const solver::Problem &problem,
+                              const solver::Plan &plan) {
   Array chunks;
   for (const auto &[index, chunk] : llvm::enumerate(plan.chunks)) {
     Array layers;
@@ -126,14 +126,14 @@ static llvm::Expected<Array> solveCurve(const PlanAnswer &found, double rest,
   std::vector<double> limits;
   for (int tenth = lowestTenth; tenth <= highestTenth; ++tenth)
     limits.push_back(static_cast<double>(found.limitBytes) * tenth / 10);
-  plan::SolveOptions options;
+  solver::SolveOptions options;
   options.timeLimit = curveSeconds;
   options.stop = &stop;
   auto points = solveFrontier(found.problem, limits, options);
   if (!points)
     return points.takeError();
   Array curve;
-  for (const plan::FrontierPoint &point : *points) {
+  for (const solver::FrontierPoint &point : *points) {
     Object object{{"limit", point.limit}, {"seconds", nullptr}};
     if (point.result && point.result->plan) {
       object["seconds"] = point.result->time + rest;
@@ -175,7 +175,7 @@ static Array listVaried(const KeptSettings &keep) {
 
 llvm::Expected<std::string> makePlanPage(const PlanRequest &request,
                                          const PlanAnswer &found,
-                                         const plan::PlanUnits &units,
+                                         const solver::PlanUnits &units,
                                          double rest,
                                          const std::atomic<bool> &stop) {
   llvm::Expected<Array> curve = solveCurve(found, rest, stop);
@@ -183,7 +183,7 @@ llvm::Expected<std::string> makePlanPage(const PlanRequest &request,
     return curve.takeError();
   Array treatments;
   if (!found.problem.kinds.empty())
-    for (const plan::Treatment &treatment :
+    for (const solver::Treatment &treatment :
          found.problem.kinds.front().treatments)
       treatments.push_back(treatment.name);
   const MemorySettings given = readGivenSettings(request);

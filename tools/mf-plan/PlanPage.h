@@ -17,7 +17,7 @@ namespace mf::tools {
 /// problem.
 llvm::Expected<std::string> makePlanPage(const planner::PlanRequest &request,
                                          const planner::PlanAnswer &found,
-                                         const plan::PlanUnits &units,
+                                         const solver::PlanUnits &units,
                                          double rest,
                                          const std::atomic<bool> &stop);
 

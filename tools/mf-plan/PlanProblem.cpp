@@ -7,7 +7,7 @@
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "tools/terminal/ProgressLine.h"
 
-using namespace mf::plan;
+using namespace mf::solver;
 using llvm::Error;
 using llvm::Expected;
 

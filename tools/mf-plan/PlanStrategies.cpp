@@ -8,7 +8,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
-using namespace mf::plan;
+using namespace mf::solver;
 using llvm::Error;
 using llvm::Expected;
 

@@ -9,7 +9,7 @@
 namespace mf::tools {
 
 /// Solves a problem of the contest on intra-operator parallelism. Prints the
-/// choices, their cost and a bound. Fails with a plan::NoPlanError if no
+/// choices, their cost and a bound. Fails with a solver::NoPlanError if no
 /// choices that fit were found.
 llvm::Error planStrategies(const PlanOptions &options,
                            const std::atomic<bool> &stop);

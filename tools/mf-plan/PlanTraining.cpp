@@ -102,7 +102,7 @@ static double getRestSeconds(const PlanAnswer &found) {
   if (found.best.plan.chunks.empty())
     return std::max(0.0, found.boundSeconds - found.result.bound);
   return found.best.measure.seconds -
-         plan::evaluate(found.problem, found.best.plan).time;
+         solver::evaluate(found.problem, found.best.plan).time;
 }
 
 Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
@@ -117,7 +117,7 @@ Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
   }();
   if (!found)
     return found.takeError();
-  const plan::PlanUnits units =
+  const solver::PlanUnits units =
       getTrainingUnits(found->best.measure.seconds, found->limitBytes);
   Findings findings(options, stop, units);
   findings.addProblem(found->problem);
@@ -132,7 +132,7 @@ Error planTraining(const PlanOptions &options, const std::atomic<bool> &stop) {
   if (!found->best.plan.chunks.empty())
     findings.addExplanation(
         found->problem, found->best.plan,
-        plan::evaluate(found->problem, found->best.plan).time);
+        solver::evaluate(found->problem, found->best.plan).time);
   if (found->isCutShort)
     findings.noteEarlyEnd();
   findings.addYaml(found->best.yaml);

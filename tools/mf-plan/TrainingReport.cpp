@@ -15,9 +15,9 @@ using llvm::json::Object;
 
 namespace mf::tools {
 
-plan::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes) {
+solver::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes) {
   constexpr int64_t gib = 1 << 30, mib = 1 << 20;
-  plan::PlanUnits units{"s", "GiB", 1, 1.0 / gib};
+  solver::PlanUnits units{"s", "GiB", 1, 1.0 / gib};
   if (seconds < 1) {
     units.time = "ms";
     units.timeScale = 1e3;
@@ -32,7 +32,7 @@ plan::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes) {
 static std::vector<std::string> makeRow(llvm::StringRef name,
                                         const StepMeasure &measure,
                                         int64_t limit,
-                                        const plan::PlanUnits &units) {
+                                        const solver::PlanUnits &units) {
   const size_t stage = measure.findFullest();
   const int64_t peak = measure.stages[stage].peakBytes;
   return {name.str(), units.countTime(measure.seconds), std::to_string(stage),
@@ -41,8 +41,8 @@ static std::vector<std::string> makeRow(llvm::StringRef name,
 }
 
 /// Returns the compiler's memory and time in the form of the solver's.
-static plan::Evaluation toEvaluation(const PlanAnswer &found) {
-  plan::Evaluation evaluation;
+static solver::Evaluation toEvaluation(const PlanAnswer &found) {
+  solver::Evaluation evaluation;
   const auto microBatches =
       static_cast<double>(found.problem.schedule.pipeline.microBatches);
   for (const StageMeasure &stage : found.best.measure.stages) {
@@ -71,16 +71,16 @@ static void printGain(const PlanAnswer &found, llvm::raw_ostream &os) {
 
 /// Prints the stages with the limit that was asked for. The search may have
 /// left some of it free.
-static void printStages(const PlanAnswer &found, const plan::PlanUnits &units,
+static void printStages(const PlanAnswer &found, const solver::PlanUnits &units,
                         llvm::raw_ostream &os) {
-  plan::Problem problem = found.problem;
-  for (plan::StageMemory &stage : problem.stages)
+  solver::Problem problem = found.problem;
+  for (solver::StageMemory &stage : problem.stages)
     stage.limit = static_cast<double>(found.limitBytes);
   printPlanTable(problem, found.best.plan, toEvaluation(found), units, os);
 }
 
 void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
-                       const plan::PlanUnits &units, llvm::raw_ostream &os) {
+                       const solver::PlanUnits &units, llvm::raw_ostream &os) {
   const schedule::Pipeline &pipeline = found.problem.schedule.pipeline;
   // There is no problem if the time ended before layers were known.
   if (found.problem.kinds.empty())
@@ -154,7 +154,7 @@ Object writeTrainingPlan(const PlanAnswer &found) {
                 {"planned", std::move(planned)},
                 {"bound_seconds", found.boundSeconds},
                 {"compiled_steps", found.compiledSteps},
-                {"solved", plan::writeResult(found.problem, found.result)}};
+                {"solved", solver::writeResult(found.problem, found.result)}};
 }
 
 } // namespace mf::tools

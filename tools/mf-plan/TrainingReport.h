@@ -11,12 +11,12 @@ namespace mf::tools {
 
 /// Returns units that print seconds and bytes in a form suited to the duration
 /// of the step and the memory limit.
-plan::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes);
+solver::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes);
 
 /// Prints the given and the planned step, the stages of the latter, and its
 /// settings. `yaml` is the given YAML.
 void printTrainingPlan(llvm::StringRef yaml, const planner::PlanAnswer &found,
-                       const plan::PlanUnits &units, llvm::raw_ostream &os);
+                       const solver::PlanUnits &units, llvm::raw_ostream &os);
 
 /// Returns the same information and more as JSON, in seconds and bytes.
 llvm::json::Object writeTrainingPlan(const planner::PlanAnswer &found);

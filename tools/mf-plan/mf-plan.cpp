@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
   Error error = run(options);
   if (!error)
     return Success;
-  const ExitCode code = error.isA<mf::plan::NoPlanError>() ? NoPlan : Failure;
+  const ExitCode code = error.isA<mf::solver::NoPlanError>() ? NoPlan : Failure;
   llvm::WithColor::error() << llvm::toString(std::move(error)) << "\n";
   return code;
 }

@@ -13,7 +13,7 @@
 
 namespace cl = llvm::cl;
 using namespace mf::schedule;
-using namespace mf::sim;
+using namespace mf::events;
 using llvm::Error;
 using llvm::Expected;
 using llvm::formatv;

@@ -10,10 +10,10 @@ using llvm::formatv;
 
 namespace mf::tools {
 
-ProgressLine::ProgressLine(plan::PlanUnits units)
+ProgressLine::ProgressLine(solver::PlanUnits units)
     : units(std::move(units)), isTerminal(errs().is_displayed()) {}
 
-void ProgressLine::show(const plan::SolveProgress &progress) {
+void ProgressLine::show(const solver::SolveProgress &progress) {
   std::string text = formatv("{0:f0} s", progress.seconds);
   if (!std::isfinite(progress.time)) {
     show(text + ", no plan yet");

@@ -13,18 +13,18 @@ namespace mf::tools {
 /// is a terminal. The destructor clears it.
 class ProgressLine {
 public:
-  explicit ProgressLine(plan::PlanUnits units);
+  explicit ProgressLine(solver::PlanUnits units);
   ProgressLine(const ProgressLine &) = delete;
   ProgressLine &operator=(const ProgressLine &) = delete;
   ~ProgressLine() { clear(); }
 
-  void show(const plan::SolveProgress &progress);
+  void show(const solver::SolveProgress &progress);
   /// Shows other text in the same place.
   void show(llvm::StringRef text);
   void clear();
 
 private:
-  plan::PlanUnits units;
+  solver::PlanUnits units;
   bool isTerminal;
   bool isShown = false;
   std::chrono::steady_clock::time_point last;

@@ -21,7 +21,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace mf::sim {
+namespace mf::events {
 
 using schedule::Phase;
 using schedule::Pipeline;
@@ -237,4 +237,4 @@ std::optional<double> getBlockingTransferTime(const Schedule &schedule) {
   return schedule.pipeline.stages % 4 == 1 ? time + 6 : time;
 }
 
-} // namespace mf::sim
+} // namespace mf::events

@@ -10,7 +10,7 @@
 #include "mf/Perf/EventEngine/PipelineModel.h"
 #include "mf/Pipeline/TaskGraph.h"
 
-namespace mf::sim {
+namespace mf::events {
 
 /// Returns the blocks of every stage, without times.
 std::vector<std::vector<Block>>
@@ -21,6 +21,6 @@ placeBlockingTransfers(const schedule::Schedule &schedule);
 std::optional<double>
 getBlockingTransferTime(const schedule::Schedule &schedule);
 
-} // namespace mf::sim
+} // namespace mf::events
 
 #endif // MF_LIB_SIM_BLOCKINGTRANSFERS_H

@@ -3,7 +3,7 @@
 #include "mf/Perf/EventEngine/CriticalPath.h"
 #include <algorithm>
 
-namespace mf::sim {
+namespace mf::events {
 
 namespace {
 
@@ -97,4 +97,4 @@ std::vector<PathStep> findCriticalPath(const Queues &queues,
   return PathFinder(queues, timeline).find();
 }
 
-} // namespace mf::sim
+} // namespace mf::events

@@ -7,7 +7,7 @@
 
 using llvm::Twine;
 
-namespace mf::sim {
+namespace mf::events {
 
 namespace {
 
@@ -101,4 +101,4 @@ llvm::Error explainDeadlock(const Queues &queues,
   return llvm::make_error<DeadlockError>(std::move(items), std::move(message));
 }
 
-} // namespace mf::sim
+} // namespace mf::events

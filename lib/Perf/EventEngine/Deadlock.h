@@ -5,7 +5,7 @@
 
 #include "mf/Perf/EventEngine/Queues.h"
 
-namespace mf::sim {
+namespace mf::events {
 
 /// Returns the error for queues that are stuck at `positions`. At least one of
 /// them must be before its end.
@@ -13,6 +13,6 @@ llvm::Error explainDeadlock(const Queues &queues,
                             llvm::ArrayRef<int32_t> positions,
                             llvm::function_ref<std::string(ItemId)> getName);
 
-} // namespace mf::sim
+} // namespace mf::events
 
 #endif // MF_LIB_SIM_DEADLOCK_H

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace mf::sim {
+namespace mf::events {
 
 namespace {
 
@@ -208,4 +208,4 @@ std::vector<Run> findRuns(const Queues &queues,
   return RunFinder(queues, positions, share).find();
 }
 
-} // namespace mf::sim
+} // namespace mf::events

@@ -5,7 +5,7 @@
 
 #include "mf/Perf/EventEngine/Queues.h"
 
-namespace mf::sim {
+namespace mf::events {
 
 /// Successive periods of a queue with equal numbers of items. Items at the same
 /// place in them are of the same kind, work takes the same time, and the
@@ -26,6 +26,6 @@ struct Run {
 std::vector<Run> findRuns(const Queues &queues,
                           llvm::ArrayRef<int32_t> positions, double share);
 
-} // namespace mf::sim
+} // namespace mf::events
 
 #endif // MF_LIB_SIM_PERIODS_H

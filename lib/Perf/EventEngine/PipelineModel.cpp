@@ -16,7 +16,7 @@ using llvm::Error;
 using llvm::Expected;
 using llvm::Twine;
 
-namespace mf::sim {
+namespace mf::events {
 
 using schedule::Pipeline;
 using schedule::Schedule;
@@ -286,4 +286,4 @@ Expected<PipelineTimeline> simulatePipeline(const Schedule &schedule,
   return timeline;
 }
 
-} // namespace mf::sim
+} // namespace mf::events

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace mf::sim {
+namespace mf::events {
 
 namespace {
 
@@ -85,4 +85,4 @@ void printTimeline(const schedule::Pipeline &pipeline,
   }
 }
 
-} // namespace mf::sim
+} // namespace mf::events

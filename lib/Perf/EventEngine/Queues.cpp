@@ -4,7 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
-namespace mf::sim {
+namespace mf::events {
 
 QueueId Queues::addQueue() {
   queues.emplace_back();
@@ -97,4 +97,4 @@ int64_t Timeline::getNumSkipped() const {
 
 char DeadlockError::ID = 0; // NOLINT(readability-identifier-naming)
 
-} // namespace mf::sim
+} // namespace mf::events

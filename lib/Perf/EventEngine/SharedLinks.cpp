@@ -12,7 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
-namespace mf::sim {
+namespace mf::events {
 
 SharedLinks::SharedLinks(const Queues &queues)
     : queues(queues), linkIsShared(queues.getNumLinks()),
@@ -263,4 +263,4 @@ void SharedLinks::dropStale() {
     pop(ends);
 }
 
-} // namespace mf::sim
+} // namespace mf::events

@@ -11,7 +11,7 @@
 
 #include "mf/Perf/EventEngine/Queues.h"
 
-namespace mf::sim {
+namespace mf::events {
 
 /// The transfers that are about to move or are moving. Advances from one time
 /// to the next at which a transfer starts to move or ends. Transfers that start
@@ -118,6 +118,6 @@ private:
   std::vector<LinkId> changed;
 };
 
-} // namespace mf::sim
+} // namespace mf::events
 
 #endif // MF_LIB_SIM_SHAREDLINKS_H

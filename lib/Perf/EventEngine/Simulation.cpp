@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace mf::sim {
+namespace mf::events {
 
 Simulation::Simulation(const Queues &queues)
     : queues(queues), links(queues), events(queues.getNumEvents()),
@@ -196,4 +196,4 @@ simulate(const Queues &queues,
   return simulation.takeTimeline();
 }
 
-} // namespace mf::sim
+} // namespace mf::events

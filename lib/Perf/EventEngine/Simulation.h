@@ -6,7 +6,7 @@
 #include "SharedLinks.h"
 #include "mf/Perf/EventEngine/Queues.h"
 
-namespace mf::sim {
+namespace mf::events {
 
 /// Runs each queue until it has to wait, and continues when what it waits for
 /// has happened. A queue waits for one thing at a time, so the queues that wait
@@ -108,6 +108,6 @@ private:
   Timeline timeline;
 };
 
-} // namespace mf::sim
+} // namespace mf::events
 
 #endif // MF_LIB_SIM_SIMULATION_H

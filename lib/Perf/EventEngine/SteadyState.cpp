@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace mf::sim {
+namespace mf::events {
 
 namespace {
 
@@ -372,4 +372,4 @@ void skipPeriods(const Queues &queues, Simulation &simulation) {
   }
 }
 
-} // namespace mf::sim
+} // namespace mf::events

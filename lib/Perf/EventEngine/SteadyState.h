@@ -26,12 +26,12 @@
 
 #include "Simulation.h"
 
-namespace mf::sim {
+namespace mf::events {
 
 /// Simulates the runs of marked queues, if there is a tick, and skips
 /// repetitions. Items after the runs are not simulated.
 void skipPeriods(const Queues &queues, Simulation &simulation);
 
-} // namespace mf::sim
+} // namespace mf::events
 
 #endif // MF_LIB_SIM_STEADYSTATE_H

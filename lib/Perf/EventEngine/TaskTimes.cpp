@@ -9,7 +9,7 @@
 using llvm::Error;
 using llvm::Twine;
 
-namespace mf::sim {
+namespace mf::events {
 
 namespace {
 
@@ -83,4 +83,4 @@ TaskTimes::TaskTimes(const schedule::Schedule &schedule,
   }
 }
 
-} // namespace mf::sim
+} // namespace mf::events

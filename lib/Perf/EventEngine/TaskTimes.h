@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-namespace mf::sim {
+namespace mf::events {
 
 /// Returns the number at an index of a list, or 0 if the list is empty.
 inline double getOrZero(llvm::ArrayRef<double> numbers, size_t index) {
@@ -56,6 +56,6 @@ private:
   std::vector<ChunkTimes> times;
 };
 
-} // namespace mf::sim
+} // namespace mf::events
 
 #endif // MF_LIB_PERF_EVENTENGINE_TASKTIMES_H

@@ -10,13 +10,14 @@ namespace mf::simulator {
 using namespace program;
 
 CriticalWork::CriticalWork(const Program &program, const StepQueues &queues,
-                           const sim::Timeline &times, const StepCosts &costs)
+                           const events::Timeline &times,
+                           const StepCosts &costs)
     : kernelCounts(program.kernels.size(), 0) {
   // For each queue, the items on the path with their times on it.
   std::vector<std::map<int32_t, double>> onPath(
       queues.getQueues().getNumQueues());
-  for (const sim::PathStep &step :
-       sim::findCriticalPath(queues.getQueues(), times))
+  for (const events::PathStep &step :
+       events::findCriticalPath(queues.getQueues(), times))
     onPath[step.item.queue][step.item.index] += step.end - step.start;
   const std::vector<double> groupStarts = queues.getGroupStarts(times);
   for (size_t number = 0; number < program.stages.size(); ++number) {
@@ -24,8 +25,8 @@ CriticalWork::CriticalWork(const Program &program, const StepQueues &queues,
     const SlowKernels slow(program, queues, times, costs, number, groupStarts);
     std::vector<int32_t> next(stage.streams.size(), 0);
     queues.walk(number, [&](const Emitted &emitted) {
-      const sim::ItemId item = {queues.getQueue(number, emitted.stream),
-                                next[emitted.stream]++};
+      const events::ItemId item = {queues.getQueue(number, emitted.stream),
+                                   next[emitted.stream]++};
       auto found = onPath[item.queue].find(item.index);
       if (found == onPath[item.queue].end())
         return;

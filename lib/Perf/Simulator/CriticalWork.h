@@ -15,7 +15,7 @@ namespace mf::simulator {
 class CriticalWork {
 public:
   CriticalWork(const program::Program &program, const StepQueues &queues,
-               const sim::Timeline &times, const StepCosts &costs);
+               const events::Timeline &times, const StepCosts &costs);
 
   /// Returns the total time in seconds if instructions have the given costs.
   double getSeconds(const StepCosts &costs) const;

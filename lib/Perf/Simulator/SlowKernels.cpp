@@ -15,14 +15,14 @@ using Interval = SlowKernels::Interval;
 /// They may overlap.
 static std::vector<Interval> findTransfers(const Program &program,
                                            const StepQueues &queues,
-                                           const sim::Timeline &times,
+                                           const events::Timeline &times,
                                            const StepCosts &costs, size_t stage,
                                            llvm::ArrayRef<double> groupStarts) {
   std::vector<Interval> found;
   std::vector<int32_t> next(program.stages[stage].streams.size(), 0);
   queues.walk(stage, [&](const Emitted &emitted) {
-    const sim::ItemId item = {queues.getQueue(stage, emitted.stream),
-                              next[emitted.stream]++};
+    const events::ItemId item = {queues.getQueue(stage, emitted.stream),
+                                 next[emitted.stream]++};
     if (emitted.op->kind != OpKind::Exchange ||
         emitted.stream == program.stages[stage].computeStream)
       return;
@@ -39,7 +39,7 @@ static std::vector<Interval> findTransfers(const Program &program,
 }
 
 SlowKernels::SlowKernels(const Program &program, const StepQueues &queues,
-                         const sim::Timeline &times, const StepCosts &costs,
+                         const events::Timeline &times, const StepCosts &costs,
                          size_t stage, llvm::ArrayRef<double> groupStarts) {
   if (!queues.hasDevice(stage))
     return;

@@ -25,8 +25,8 @@ public:
   SlowKernels() = default;
   /// `groupStarts` are those of StepQueues.
   SlowKernels(const program::Program &program, const StepQueues &queues,
-              const sim::Timeline &times, const StepCosts &costs, size_t stage,
-              llvm::ArrayRef<double> groupStarts);
+              const events::Timeline &times, const StepCosts &costs,
+              size_t stage, llvm::ArrayRef<double> groupStarts);
 
   /// Returns when a kernel ends that takes `seconds` alone.
   double getEnd(double start, double seconds) const;

@@ -47,9 +47,9 @@ void StepQueues::addStage(size_t number) {
 }
 
 void StepQueues::addItem(size_t stage, const Emitted &emitted) {
-  const sim::QueueId queue = getQueue(stage, emitted.stream);
+  const events::QueueId queue = getQueue(stage, emitted.stream);
   auto event = [&] {
-    return firstEvents[stage] + static_cast<sim::EventId>(emitted.event);
+    return firstEvents[stage] + static_cast<events::EventId>(emitted.event);
   };
   switch (emitted.op->kind) {
   case OpKind::Kernels:
@@ -79,7 +79,7 @@ void StepQueues::addItem(size_t stage, const Emitted &emitted) {
 /// so that their transfers may overlap.
 void StepQueues::addLinks(size_t stage) {
   constexpr uint32_t noStream = ~0u;
-  constexpr sim::LinkId noLink = -1;
+  constexpr events::LinkId noLink = -1;
   std::vector<uint32_t> streamOfNetwork;
   std::vector<bool> isShared;
   auto look = [&](const std::vector<Op> &list) {
@@ -101,7 +101,7 @@ void StepQueues::addLinks(size_t stage) {
   look(ops[stage].step);
   for (const std::vector<Op> &routine : ops[stage].routines)
     look(routine);
-  std::vector<std::array<sim::LinkId, 2>> &ofStage = links.emplace_back();
+  std::vector<std::array<events::LinkId, 2>> &ofStage = links.emplace_back();
   for (bool shared : isShared)
     ofStage.push_back(shared ? std::array{queues.addLink(), queues.addLink()}
                              : std::array{noLink, noLink});
@@ -123,17 +123,18 @@ void StepQueues::addDevice(size_t stage) {
 
 void StepQueues::getLinks(size_t stage, const target::TransferCost &cost,
                           bool isSend,
-                          llvm::SmallVectorImpl<sim::LinkId> &found) const {
+                          llvm::SmallVectorImpl<events::LinkId> &found) const {
   for (uint32_t network : cost.networks)
     if (network < links[stage].size())
-      if (sim::LinkId link = links[stage][network][isSend ? 0 : 1]; link >= 0)
+      if (events::LinkId link = links[stage][network][isSend ? 0 : 1];
+          link >= 0)
         found.push_back(link);
 }
 
-sim::GroupId StepQueues::addGroup(size_t stage, sim::QueueId queue,
-                                  const Channel &channel,
-                                  const target::TransferCost &cost) {
-  llvm::SmallVector<sim::LinkId, 4> used;
+events::GroupId StepQueues::addGroup(size_t stage, events::QueueId queue,
+                                     const Channel &channel,
+                                     const target::TransferCost &cost) {
+  llvm::SmallVector<events::LinkId, 4> used;
   if (!channel.isTransfer || channel.fromStage == channel.toStage) {
     getLinks(stage, cost, true, used);
     getLinks(stage, cost, false, used);
@@ -155,7 +156,7 @@ sim::GroupId StepQueues::addGroup(size_t stage, sim::QueueId queue,
                             {cost.hidden, cost.besideKernels});
 }
 
-void StepQueues::addExchange(size_t stage, sim::QueueId queue,
+void StepQueues::addExchange(size_t stage, events::QueueId queue,
                              const Emitted &emitted) {
   const Exchange &exchange =
       *emitted.list->getExchange(emitted.list->instructions[emitted.op->first]);
@@ -168,33 +169,33 @@ void StepQueues::addExchange(size_t stage, sim::QueueId queue,
   }
   const uint32_t number =
       numExchanges[stage][exchange.channel][exchange.isSend ? 1 : 0]++;
-  std::vector<sim::GroupId> &ofChannel = groups[exchange.channel];
+  std::vector<events::GroupId> &ofChannel = groups[exchange.channel];
   if (ofChannel.size() <= number)
     ofChannel.push_back(addGroup(stage, queue, channel, cost));
   queues.addRendezvous(queue, ofChannel[number]);
 }
 
 std::vector<double>
-StepQueues::getGroupStarts(const sim::Timeline &times) const {
+StepQueues::getGroupStarts(const events::Timeline &times) const {
   std::vector<double> starts(queues.getNumGroups(), 0);
-  for (sim::QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
+  for (events::QueueId queue = 0; queue < queues.getNumQueues(); ++queue)
     for (int32_t i = 0; i < queues.getNumItems(queue); ++i)
-      if (const sim::ItemId item = {queue, i};
-          queues.getKind(item) == sim::ItemKind::Rendezvous) {
+      if (const events::ItemId item = {queue, i};
+          queues.getKind(item) == events::ItemKind::Rendezvous) {
         double &start = starts[queues.getOperand(item)];
         start = std::max(start, times.getStart(item));
       }
   return starts;
 }
 
-llvm::Expected<sim::Timeline> StepQueues::simulate() const {
-  llvm::Expected<sim::Timeline> times = sim::simulate(
-      queues, [&](sim::ItemId item) { return describeItem(item); });
+llvm::Expected<events::Timeline> StepQueues::simulate() const {
+  llvm::Expected<events::Timeline> times = events::simulate(
+      queues, [&](events::ItemId item) { return describeItem(item); });
   if (times)
     return times;
   return llvm::handleErrors(
       times.takeError(),
-      [&](const sim::DeadlockError &deadlock) -> llvm::Error {
+      [&](const events::DeadlockError &deadlock) -> llvm::Error {
         std::string text;
         llvm::raw_string_ostream os(text);
         deadlock.log(os);
@@ -203,7 +204,7 @@ llvm::Expected<sim::Timeline> StepQueues::simulate() const {
       });
 }
 
-std::pair<size_t, Emitted> StepQueues::find(sim::ItemId item) const {
+std::pair<size_t, Emitted> StepQueues::find(events::ItemId item) const {
   size_t stage = firstQueues.size() - 1;
   while (firstQueues[stage] > item.queue)
     --stage;
@@ -216,14 +217,14 @@ std::pair<size_t, Emitted> StepQueues::find(sim::ItemId item) const {
   return {stage, found};
 }
 
-std::string StepQueues::describeItem(sim::ItemId item) const {
+std::string StepQueues::describeItem(events::ItemId item) const {
   const auto [stage, emitted] = find(item);
   return "stage " + std::to_string(stage) + ": " +
          describe(program, program.stages[stage], emitted.position,
                   emitted.call ? emitted.op->first : callItself);
 }
 
-uint32_t StepQueues::getLocation(sim::ItemId item) const {
+uint32_t StepQueues::getLocation(events::ItemId item) const {
   const auto [stage, emitted] = find(item);
   return getInstruction(program.stages[stage], emitted.position,
                         emitted.call ? emitted.op->first : callItself)

@@ -40,27 +40,27 @@ public:
              double tick);
 
   /// Fails with a LocatedError if queues wait for each other.
-  llvm::Expected<sim::Timeline> simulate() const;
+  llvm::Expected<events::Timeline> simulate() const;
 
-  const sim::Queues &getQueues() const { return queues; }
-  sim::QueueId getQueue(size_t stage, uint32_t stream) const {
-    return firstQueues[stage] + static_cast<sim::QueueId>(stream);
+  const events::Queues &getQueues() const { return queues; }
+  events::QueueId getQueue(size_t stage, uint32_t stream) const {
+    return firstQueues[stage] + static_cast<events::QueueId>(stream);
   }
 
   /// Returns whether kernels and exchanges of the stage slow each other.
   bool hasDevice(size_t stage) const { return devices[stage] >= 0; }
   /// Returns the time at which the last member of each rendezvous arrives,
   /// which is its start.
-  std::vector<double> getGroupStarts(const sim::Timeline &times) const;
+  std::vector<double> getGroupStarts(const events::Timeline &times) const;
 
   /// Calls `visit(emitted)` for each item of a stage, in the order in which
   /// they were put on queues. The k-th item of a stream is item k of its queue.
   template <typename Visitor> void walk(size_t stage, Visitor visit) const;
 
   /// Describes the instruction or call of an item, for messages.
-  std::string describeItem(sim::ItemId item) const;
+  std::string describeItem(events::ItemId item) const;
   /// Returns the place of an item in the program.
-  uint32_t getLocation(sim::ItemId item) const;
+  uint32_t getLocation(events::ItemId item) const;
 
 private:
   void addStage(size_t stage);
@@ -70,13 +70,13 @@ private:
   /// Returns the links of the networks that a transfer uses, on the sending or
   /// on the receiving stage. Links that only one stream uses are left out.
   void getLinks(size_t stage, const target::TransferCost &cost, bool isSend,
-                llvm::SmallVectorImpl<sim::LinkId> &links) const;
-  sim::GroupId addGroup(size_t stage, sim::QueueId queue,
-                        const program::Channel &channel,
-                        const target::TransferCost &cost);
+                llvm::SmallVectorImpl<events::LinkId> &links) const;
+  events::GroupId addGroup(size_t stage, events::QueueId queue,
+                           const program::Channel &channel,
+                           const target::TransferCost &cost);
   void addItem(size_t stage, const Emitted &emitted);
-  void addExchange(size_t stage, sim::QueueId queue, const Emitted &emitted);
-  std::pair<size_t, Emitted> find(sim::ItemId item) const;
+  void addExchange(size_t stage, events::QueueId queue, const Emitted &emitted);
+  std::pair<size_t, Emitted> find(events::ItemId item) const;
 
   const program::Program &program;
   const StepCosts &costs;
@@ -88,18 +88,18 @@ private:
         : table(stage), walker(stage, table) {}
   };
   std::deque<StageScopes> scopes;
-  sim::Queues queues;
+  events::Queues queues;
   /// The first queue of each stage.
-  std::vector<sim::QueueId> firstQueues;
-  std::vector<sim::EventId> firstEvents;
+  std::vector<events::QueueId> firstQueues;
+  std::vector<events::EventId> firstEvents;
   /// For each stage, network and direction (sent, received), the link, or -1.
-  std::vector<std::vector<std::array<sim::LinkId, 2>>> links;
+  std::vector<std::vector<std::array<events::LinkId, 2>>> links;
   /// For each stage, the device on which kernels and exchanges slow each other,
   /// or -1.
-  std::vector<sim::LinkId> devices;
+  std::vector<events::LinkId> devices;
   /// For each channel, the rendezvous of its uses between stages and, for each
   /// stage and side, the number of those that it has reached.
-  std::vector<std::vector<sim::GroupId>> groups;
+  std::vector<std::vector<events::GroupId>> groups;
   std::vector<std::vector<std::array<uint32_t, 2>>> numExchanges;
 };
 

@@ -170,7 +170,7 @@ Expected<StepTimeline> StepSimulator::run() {
   if (!costs)
     return costs.takeError();
   const StepQueues queues(program, *costs, tick);
-  Expected<sim::Timeline> times = queues.simulate();
+  Expected<events::Timeline> times = queues.simulate();
   if (!times)
     return times.takeError();
   ActivityTable activities(program);

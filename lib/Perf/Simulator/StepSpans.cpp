@@ -11,7 +11,7 @@ using timeline::Span;
 using timeline::StageTimeline;
 
 SpanReader::SpanReader(const Program &program, const StepQueues &queues,
-                       const sim::Timeline &times, const StepCosts &costs,
+                       const events::Timeline &times, const StepCosts &costs,
                        const ActivityTable &activities, bool spanOfEachKernel)
     : program(program), queues(queues), times(times), costs(costs),
       activities(activities), spanOfEachKernel(spanOfEachKernel),
@@ -22,7 +22,7 @@ static std::optional<uint32_t> getRoutine(const Emitted &emitted) {
 }
 
 void SpanReader::addKernels(size_t stage, const Emitted &emitted,
-                            sim::ItemId item, std::vector<Span> &spans) {
+                            events::ItemId item, std::vector<Span> &spans) {
   const std::optional<uint32_t> routine = getRoutine(emitted);
   double end = times.getStart(item);
   emitted.op->forEachKernel(
@@ -64,8 +64,8 @@ void SpanReader::addToTask(double start, double end, bool isCall,
   span.end = std::max(span.start, end);
 }
 
-void SpanReader::addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
-                         StageTimeline &result) {
+void SpanReader::addItem(size_t stage, const Emitted &emitted,
+                         events::ItemId item, StageTimeline &result) {
   std::vector<Span> &spans = result.streams[emitted.stream].spans;
   const std::optional<uint32_t> routine = getRoutine(emitted);
   const Op &op = *emitted.op;
@@ -93,8 +93,8 @@ void SpanReader::addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
   case OpKind::Copy:
     return add(activities.find(stage, routine, op.first));
   case OpKind::Exchange:
-    if (const sim::Queues &all = queues.getQueues();
-        all.getKind(item) == sim::ItemKind::Rendezvous)
+    if (const events::Queues &all = queues.getQueues();
+        all.getKind(item) == events::ItemKind::Rendezvous)
       start = groupStarts[all.getOperand(item)];
     add(activities.find(stage, routine, op.first));
     messages.add(
@@ -126,8 +126,8 @@ void SpanReader::read(size_t number, llvm::ArrayRef<StepTask> ofStage,
   const std::vector<int32_t> taskOfCall = getTasksOfCalls(stage, tasks);
   queues.walk(number, [&](const Emitted &emitted) {
     task = taskOfCall[emitted.position];
-    const sim::ItemId item = {queues.getQueue(number, emitted.stream),
-                              next[emitted.stream]++};
+    const events::ItemId item = {queues.getQueue(number, emitted.stream),
+                                 next[emitted.stream]++};
     addItem(number, emitted, item, result);
   });
 }

@@ -16,7 +16,7 @@ namespace mf::simulator {
 class SpanReader {
 public:
   SpanReader(const program::Program &program, const StepQueues &queues,
-             const sim::Timeline &times, const StepCosts &costs,
+             const events::Timeline &times, const StepCosts &costs,
              const ActivityTable &activities, bool spanOfEachKernel);
 
   /// Fills in streams, and tasks with their layout as the chunk.
@@ -32,9 +32,9 @@ public:
   std::vector<timeline::Flow> getFlows() const { return messages.getFlows(); }
 
 private:
-  void addItem(size_t stage, const Emitted &emitted, sim::ItemId item,
+  void addItem(size_t stage, const Emitted &emitted, events::ItemId item,
                timeline::StageTimeline &result);
-  void addKernels(size_t stage, const Emitted &emitted, sim::ItemId item,
+  void addKernels(size_t stage, const Emitted &emitted, events::ItemId item,
                   std::vector<timeline::Span> &spans);
   void noteStart(const Emitted &emitted, uint32_t instruction, double time);
   void addToTask(double start, double end, bool isCall,
@@ -42,7 +42,7 @@ private:
 
   const program::Program &program;
   const StepQueues &queues;
-  const sim::Timeline &times;
+  const events::Timeline &times;
   const StepCosts &costs;
   const ActivityTable &activities;
   bool spanOfEachKernel;

@@ -68,7 +68,7 @@ static Expected<StepTimeline> runTasks(const Program &program,
                                        const StepCosts &costs) {
   // Units are not rounded, so that work of equal length ends at the same time.
   const StepQueues queues(program, costs, /*tick=*/0);
-  Expected<sim::Timeline> times = queues.simulate();
+  Expected<events::Timeline> times = queues.simulate();
   if (!times)
     return times.takeError();
   const ActivityTable activities(program);
@@ -104,7 +104,7 @@ static void addChunks(const StepTimeline &timeline, SimulatedTasks &result) {
 
 /// Gives tasks that take turns on a stage the times of their slot, which all of
 /// them have.
-static void joinSlots(std::vector<sim::Block> &blocks) {
+static void joinSlots(std::vector<events::Block> &blocks) {
   for (size_t first = 0, next = 0; first < blocks.size(); first = next) {
     double end = blocks[first].end;
     for (next = first + 1; next < blocks.size() && blocks[next].start < end;
@@ -122,13 +122,13 @@ static void joinSlots(std::vector<sim::Block> &blocks) {
 static void addTimes(const StepTimeline &step,
                      const std::vector<StageTasks> &stages,
                      SimulatedTasks &result) {
-  sim::PipelineTimeline &timeline = result.timeline;
+  events::PipelineTimeline &timeline = result.timeline;
   double work = 0;
   for (auto [stage, tasks] : llvm::zip_equal(step.stages, stages)) {
-    std::vector<sim::Block> &blocks = timeline.stages.emplace_back();
+    std::vector<events::Block> &blocks = timeline.stages.emplace_back();
     double &busy = result.busy.emplace_back(0);
     for (auto [task, flops] : llvm::zip_equal(stage.tasks, tasks.flops)) {
-      sim::Block block;
+      events::Block block;
       block.task = {task.phase, task.chunk, task.microBatch};
       block.start = task.start;
       block.end = task.end;
@@ -143,7 +143,7 @@ static void addTimes(const StepTimeline &step,
   if (work == 0)
     return;
   const auto numStages = static_cast<double>(stages.size());
-  sim::Bubbles &bubbles = timeline.bubbles;
+  events::Bubbles &bubbles = timeline.bubbles;
   bubbles.real = (numStages * timeline.end - work) / work;
   bubbles.ideal = (numStages - 1) * numStages /
                   static_cast<double>(result.pipeline.stageOfChunk.size() *

@@ -86,14 +86,14 @@ Composition Composition::dropTreatments() const {
   return dropped;
 }
 
-plan::Plan planner::toPlan(const PlanContext &context,
-                           const Assignment &assignment) {
+solver::Plan planner::toPlan(const PlanContext &context,
+                             const Assignment &assignment) {
   const std::vector<LayerRun> runs = findRuns(context.layers);
-  plan::Plan plan;
+  solver::Plan plan;
   size_t layer = 0, run = 0;
   int64_t inRun = 0;
   for (const int64_t layers : assignment.layersOfChunk) {
-    plan::ChunkPlan chunk;
+    solver::ChunkPlan chunk;
     chunk.counts.assign(runs.size(),
                         std::vector<int64_t>(context.treatments.size()));
     for (int64_t index = 0; index < layers; ++index, ++layer, ++inRun) {
@@ -108,9 +108,9 @@ plan::Plan planner::toPlan(const PlanContext &context,
   return plan;
 }
 
-Assignment planner::toAssignment(const plan::Plan &plan) {
+Assignment planner::toAssignment(const solver::Plan &plan) {
   Assignment assignment;
-  for (const plan::ChunkPlan &chunk : plan.chunks) {
+  for (const solver::ChunkPlan &chunk : plan.chunks) {
     assignment.layersOfChunk.push_back(chunk.getNumLayers());
     for (const std::vector<int64_t> &byTreatment : chunk.counts)
       for (size_t treatment = 0; treatment < byTreatment.size(); ++treatment)

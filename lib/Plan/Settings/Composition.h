@@ -56,8 +56,8 @@ std::vector<Composition> composeStages(const PlanContext &context,
 
 /// Convert an assignment to a plan of a problem whose kinds are the model's
 /// runs of layers, and back.
-plan::Plan toPlan(const PlanContext &context, const Assignment &assignment);
-Assignment toAssignment(const plan::Plan &plan);
+solver::Plan toPlan(const PlanContext &context, const Assignment &assignment);
+Assignment toAssignment(const solver::Plan &plan);
 
 } // namespace mf::planner
 

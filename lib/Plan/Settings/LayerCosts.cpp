@@ -35,7 +35,7 @@ fitAdditive(const PlanContext &context,
       costs.update.add(bare, measure.updateTime);
     }
   }
-  for (AdditiveCost *cost :
+  for (LinearCost *cost :
        {&costs.forward, &costs.backward, &costs.weightGradient,
         &costs.recompute, &costs.frame, &costs.recomputed, &costs.parameters,
         &costs.update})
@@ -47,9 +47,9 @@ fitAdditive(const PlanContext &context,
 // Problems
 //===----------------------------------------------------------------------===//
 
-static plan::ChunkExtra makeExtra(const AdditiveCosts &costs, size_t extra,
-                                  size_t chunk) {
-  plan::ChunkExtra made;
+static solver::ChunkExtra makeExtra(const AdditiveCosts &costs, size_t extra,
+                                    size_t chunk) {
+  solver::ChunkExtra made;
   made.chunk = static_cast<int64_t>(chunk);
   made.forward = costs.forward.getExtra(extra);
   made.backward = costs.backward.getExtra(extra);
@@ -63,7 +63,7 @@ static plan::ChunkExtra makeExtra(const AdditiveCosts &costs, size_t extra,
 
 /// Differences that recompute makes in forward are noise: only copies change
 /// its time.
-static double getForward(const PlanContext &context, const AdditiveCost &cost,
+static double getForward(const PlanContext &context, const LinearCost &cost,
                          size_t kind, size_t treatment) {
   if (context.treatments[treatment].prefetch > 0)
     return cost.get(kind, treatment);
@@ -76,16 +76,16 @@ static double getForward(const PlanContext &context, const AdditiveCost &cost,
   return sum / count;
 }
 
-static plan::LayerKind makeKind(const PlanContext &context,
-                                const AdditiveCosts &costs,
-                                const LayerRun &run) {
-  plan::LayerKind kind;
+static solver::LayerKind makeKind(const PlanContext &context,
+                                  const AdditiveCosts &costs,
+                                  const LayerRun &run) {
+  solver::LayerKind kind;
   kind.name = "kind " + std::to_string(run.kind);
   kind.count = run.count;
   kind.parameterMemory = costs.parameters.get(run.kind, 0);
   kind.updateTime = costs.update.get(run.kind, 0);
   for (size_t index = 0; index < context.treatments.size(); ++index) {
-    plan::Treatment treatment;
+    solver::Treatment treatment;
     treatment.name = context.treatments[index].name;
     treatment.forward = getForward(context, costs.forward, run.kind, index);
     treatment.backward = costs.backward.get(run.kind, index);
@@ -104,9 +104,9 @@ static plan::LayerKind makeKind(const PlanContext &context,
 }
 
 /// Makes the problem without transient memory.
-static plan::Problem makeProblem(const PlanContext &context,
-                                 const AdditiveCosts &costs) {
-  plan::Problem problem;
+static solver::Problem makeProblem(const PlanContext &context,
+                                   const AdditiveCosts &costs) {
+  solver::Problem problem;
   problem.name = "step";
   problem.schedule = context.schedule;
   problem.treatmentsInOrder = true;
@@ -115,14 +115,14 @@ static plan::Problem makeProblem(const PlanContext &context,
   const size_t numChunks = context.schedule.pipeline.stageOfChunk.size();
   problem.extras = {makeExtra(costs, 0, 0), makeExtra(costs, 1, numChunks - 1)};
   problem.stages.resize(static_cast<size_t>(context.schedule.pipeline.stages));
-  for (plan::StageMemory &stage : problem.stages)
+  for (solver::StageMemory &stage : problem.stages)
     stage.limit = static_cast<double>(context.limitBytes);
   return problem;
 }
 
-plan::Problem planner::makeProblem(const PlanContext &context,
-                                   const LayerCosts &costs) {
-  plan::Problem problem = ::makeProblem(context, costs.additive);
+solver::Problem planner::makeProblem(const PlanContext &context,
+                                     const LayerCosts &costs) {
+  solver::Problem problem = ::makeProblem(context, costs.additive);
   problem.transferTime = costs.transferTime;
   const std::vector<LayerRun> runs = findRuns(context.layers);
   for (size_t index = 0; index < runs.size(); ++index)
@@ -160,9 +160,10 @@ static double getRest(const StepMeasure &measure, size_t stage, double known) {
 /// Returns the peaks of a problem, by stage, without transients, which are not
 /// known yet.
 static std::vector<double> getKnownPeaks(const PlanContext &context,
-                                         const plan::Problem &problem,
+                                         const solver::Problem &problem,
                                          const LayerObservation &observation) {
-  return plan::evaluatePeaks(problem, toPlan(context, observation.assignment));
+  return solver::evaluatePeaks(problem,
+                               toPlan(context, observation.assignment));
 }
 
 namespace {
@@ -177,7 +178,7 @@ struct TransientRow {
 } // namespace
 
 static std::vector<TransientRow>
-findTransients(const PlanContext &context, const plan::Problem &problem,
+findTransients(const PlanContext &context, const solver::Problem &problem,
                llvm::ArrayRef<LayerObservation> observations) {
   std::vector<TransientRow> rows;
   for (const LayerObservation &observation : observations) {
@@ -196,7 +197,7 @@ findTransients(const PlanContext &context, const plan::Problem &problem,
 /// need more than their known parts, the unknown ones are the reason, or else
 /// the extras.
 static TransientCosts
-fitTransient(const PlanContext &context, const plan::Problem &problem,
+fitTransient(const PlanContext &context, const solver::Problem &problem,
              llvm::ArrayRef<LayerObservation> observations) {
   const std::vector<TransientRow> rows =
       findTransients(context, problem, observations);
@@ -245,7 +246,7 @@ static std::vector<bool> findSwapping(const PlanContext &context,
 
 void planner::correctPeaks(const PlanContext &context,
                            llvm::ArrayRef<LayerObservation> observations,
-                           size_t numProbes, plan::Problem &problem) {
+                           size_t numProbes, solver::Problem &problem) {
   std::vector<std::vector<double>> rests(problem.stages.size());
   for (size_t index = 0; index < observations.size(); ++index) {
     const LayerObservation &observation = observations[index];

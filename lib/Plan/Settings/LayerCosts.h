@@ -10,13 +10,13 @@
 #ifndef MF_PLANNER_LAYERCOSTS_H
 #define MF_PLANNER_LAYERCOSTS_H
 
-#include "lib/Plan/Settings/AdditiveCost.h"
+#include "lib/Plan/Settings/LinearCost.h"
 
 namespace mf::planner {
 
 /// All costs that are sums over layers.
 struct AdditiveCosts {
-  AdditiveCost forward, backward, weightGradient, recompute, frame, recomputed,
+  LinearCost forward, backward, weightGradient, recompute, frame, recomputed,
       parameters, update;
 
   AdditiveCosts(size_t kinds, size_t treatments)
@@ -47,7 +47,8 @@ LayerCosts fitCosts(const PlanContext &context,
 
 /// Returns the problem of a context with these costs of layers. The schedule
 /// may differ from that of the observations.
-plan::Problem makeProblem(const PlanContext &context, const LayerCosts &costs);
+solver::Problem makeProblem(const PlanContext &context,
+                            const LayerCosts &costs);
 
 /// Corrects the constant memory of stages, so that peaks are right for the last
 /// observation after the first `numProbes`, or else on average for those
@@ -55,7 +56,7 @@ plan::Problem makeProblem(const PlanContext &context, const LayerCosts &costs);
 /// are ignored.
 void correctPeaks(const PlanContext &context,
                   llvm::ArrayRef<LayerObservation> observations,
-                  size_t numProbes, plan::Problem &problem);
+                  size_t numProbes, solver::Problem &problem);
 
 } // namespace mf::planner
 

@@ -40,7 +40,7 @@ const CompiledPlan *LayoutPlanner::getBest() const {
 
 static Error makeTooLargeError(double bytes, int64_t limit,
                                const char *ofWhat) {
-  return llvm::make_error<plan::NoPlanError>(
+  return llvm::make_error<solver::NoPlanError>(
       std::string(ofWhat) + " need " +
       describeMemorySize(static_cast<int64_t>(bytes)) +
       " on each device and more, the limit is " + describeMemorySize(limit));
@@ -104,8 +104,8 @@ Error LayoutPlanner::estimateStep() {
   Expected<double> seconds = variant->estimate();
   if (!seconds)
     return llvm::handleErrors(
-        seconds.takeError(), [](const plan::NoPlanError &) -> Error {
-          return llvm::make_error<plan::NoPlanError>(
+        seconds.takeError(), [](const solver::NoPlanError &) -> Error {
+          return llvm::make_error<solver::NoPlanError>(
               "what layers and micro-batches need does not fit, however layers "
               "are dealt, recomputed or swapped");
         });

@@ -56,7 +56,7 @@ public:
   bool isPlanned() const { return getBest() != nullptr; }
   /// Returns the fully compiled plan, or null if there is none.
   const CompiledPlan *getBest() const;
-  const plan::Problem &getProblem() const { return variant->getProblem(); }
+  const solver::Problem &getProblem() const { return variant->getProblem(); }
   int64_t getCompiledSteps() const {
     return variant ? variant->getCompiledSteps() : 0;
   }

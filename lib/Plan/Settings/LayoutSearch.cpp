@@ -17,7 +17,7 @@ using llvm::Error;
 using llvm::Expected;
 
 bool PlannedLayout::isLimitedByMemory() const {
-  return llvm::any_of(plan.chunks, [](const plan::ChunkPlan &chunk) {
+  return llvm::any_of(plan.chunks, [](const solver::ChunkPlan &chunk) {
     return llvm::any_of(chunk.counts, [](const std::vector<int64_t> &counts) {
       // The last treatment neither recomputes nor swaps anything.
       return std::any_of(counts.begin(), counts.end() - 1,
@@ -303,7 +303,7 @@ Error LayoutSearch::checkAnswer() const {
   if (!planned.empty())
     return Error::success();
   if (!answer.isComplete)
-    return llvm::make_error<plan::NoPlanError>(
+    return llvm::make_error<solver::NoPlanError>(
         "no layout was planned before the search ended; give it a longer "
         "--time-limit");
   // The most frequent error explains why no layout fits.
@@ -311,7 +311,7 @@ Error LayoutSearch::checkAnswer() const {
       llvm::max_element(skipped, [](const auto &a, const auto &b) {
         return a.second.size() < b.second.size();
       });
-  return llvm::make_error<plan::NoPlanError>(llvm::formatv(
+  return llvm::make_error<solver::NoPlanError>(llvm::formatv(
       "none of {0} layouts of {1} devices can be; {2}, as {3} others: {4}",
       answer.numLegal, devices, most->second.front().describe(),
       most->second.size() - 1, most->first));

@@ -321,7 +321,8 @@ Error Planning::search() {
 /// If time ran out before a plan was found, the given one is the best so far.
 Error Planning::keepGiven(Error error) {
   return llvm::handleErrors(
-      std::move(error), [&](std::unique_ptr<plan::NoPlanError> none) -> Error {
+      std::move(error),
+      [&](std::unique_ptr<solver::NoPlanError> none) -> Error {
         if (Error failed = finishGiven())
           return failed;
         if (!answer.givenFits)

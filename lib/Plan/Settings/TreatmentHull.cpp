@@ -59,10 +59,10 @@ static void thin(std::vector<size_t> &hull, llvm::ArrayRef<double> memory,
 }
 
 /// Returns the kind with the most layers.
-static const plan::LayerKind &findMainKind(const plan::Problem &problem) {
+static const solver::LayerKind &findMainKind(const solver::Problem &problem) {
   return *std::max_element(
       problem.kinds.begin(), problem.kinds.end(),
-      [](const plan::LayerKind &one, const plan::LayerKind &other) {
+      [](const solver::LayerKind &one, const solver::LayerKind &other) {
         return one.count < other.count;
       });
 }
@@ -70,7 +70,7 @@ static const plan::LayerKind &findMainKind(const plan::Problem &problem) {
 /// Restricts the numbers of layers. If stages have several chunks, a chunk may
 /// have one layer more or less than the average, because their combinations are
 /// many. Otherwise it may have up to twice the average.
-static void restrictLayers(plan::Problem &problem) {
+static void restrictLayers(solver::Problem &problem) {
   const schedule::Pipeline &pipeline = problem.schedule.pipeline;
   const int64_t numChunks = pipeline.getNumChunks();
   const int64_t layers = problem.getNumLayers();
@@ -84,8 +84,8 @@ static void restrictLayers(plan::Problem &problem) {
 }
 
 void planner::restrictMixtures(const PlanContext &context,
-                               plan::Problem &problem) {
-  const std::vector<plan::Treatment> &treatments =
+                               solver::Problem &problem) {
+  const std::vector<solver::Treatment> &treatments =
       findMainKind(problem).treatments;
   std::vector<size_t> numbers;
   std::vector<double> memory, time;

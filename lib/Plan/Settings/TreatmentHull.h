@@ -18,7 +18,7 @@ std::vector<size_t> findHull(llvm::ArrayRef<double> memory,
 /// For equal layers, additional treatments gain next to nothing and make a YAML
 /// harder to read. Also limits a chunk to twice the average number of layers
 /// or, if stages have several chunks, to one more or less than it.
-void restrictMixtures(const PlanContext &context, plan::Problem &problem);
+void restrictMixtures(const PlanContext &context, solver::Problem &problem);
 
 } // namespace mf::planner
 

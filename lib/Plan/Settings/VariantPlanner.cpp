@@ -167,7 +167,7 @@ void VariantPlanner::observeUntreated(const StepMeasure &measure) {
 }
 
 /// Fixes the settings that the user keeps.
-void VariantPlanner::fixKept(plan::Problem &made) const {
+void VariantPlanner::fixKept(solver::Problem &made) const {
   if (request.keep.offset)
     made.fixedLayers = shape.layers;
   if (!request.keep.recompute)

@@ -94,8 +94,8 @@ public:
   bool costsLike(const VariantPlanner &other) const;
   /// Returns the shortest plan that fits, or nothing.
   const std::optional<CompiledPlan> &getBest() const { return best; }
-  const plan::Problem &getProblem() const { return problem; }
-  const plan::SolveResult &getResult() const { return result; }
+  const solver::Problem &getProblem() const { return problem; }
+  const solver::SolveResult &getResult() const { return result; }
   /// Returns the model's time of the best plan.
   double getModelSeconds() const { return modelSeconds; }
   /// Returns a lower bound on the step's time with any settings; 0 if there was
@@ -128,21 +128,21 @@ private:
   /// Plans that were compiled.
   std::vector<Assignment> tried;
   /// Choices of stages that were compiled and did not fit.
-  std::vector<plan::ForbiddenStage> forbidden;
+  std::vector<solver::ForbiddenStage> forbidden;
   /// The number of plans that did not fit.
   int misfits = 0;
   /// The number of plans tried in addition to the model's best one, and the
   /// problem and solution before them.
   int explored = 0;
-  plan::Problem settledProblem;
-  plan::SolveResult settledResult;
+  solver::Problem settledProblem;
+  solver::SolveResult settledResult;
   /// Compiled last.
   CompiledPlan current;
   std::optional<CompiledPlan> best;
   /// Their problems of device memory, by stage.
   std::vector<memory::StepProblem> currentArenas, bestArenas;
-  plan::Problem problem;
-  plan::SolveResult result;
+  solver::Problem problem;
+  solver::SolveResult result;
   double modelSeconds = 0;
   double boundSeconds = 0;
   /// The simulated step's time beyond the model's.
@@ -150,23 +150,24 @@ private:
   int64_t compiledSteps = 0;
 
   llvm::Expected<CompiledAssignment> compileUntreated();
-  llvm::Expected<plan::SolveResult> solveProblem(const KnownTime &cutoff);
+  llvm::Expected<solver::SolveResult> solveProblem(const KnownTime &cutoff);
   /// Returns the assignment with full recompute for the layers for which the
   /// user's YAML has it, if that setting is kept.
   Assignment keepRecomputed(Assignment assignment) const;
   llvm::Error readKept();
-  void fixKept(plan::Problem &made) const;
-  llvm::Expected<plan::Problem> buildProblem();
-  double fitHidden(plan::Problem problem) const;
+  void fixKept(solver::Problem &made) const;
+  llvm::Expected<solver::Problem> buildProblem();
+  double fitHidden(solver::Problem problem) const;
   /// Returns the number of plans that did not fit although earlier misfits had
   /// corrected the costs.
   int getUselessCorrections() const { return std::max(0, misfits - 2); }
-  llvm::Error tryPlan(const plan::Plan &plan, const Assignment &assignment);
-  void forbidStage(const plan::Plan &plan, size_t stage);
+  llvm::Error tryPlan(const solver::Plan &plan, const Assignment &assignment);
+  void forbidStage(const solver::Plan &plan, size_t stage);
   bool leaveLast();
   llvm::Error searchRounds(const KnownTime &cutoff);
-  void forbid(const plan::Plan &plan, const StepMeasure &measure);
-  llvm::Error compilePlan(const plan::Plan &plan, const Assignment &assignment);
+  void forbid(const solver::Plan &plan, const StepMeasure &measure);
+  llvm::Error compilePlan(const solver::Plan &plan,
+                          const Assignment &assignment);
   llvm::Error refineMisfits();
   void takeCurrent(double expectedSeconds);
   llvm::Expected<bool> confirmBest();

@@ -33,7 +33,7 @@ static constexpr double smallGap = 0.0005;
 /// Returns the largest share hidden in pairs with which the step compiled last
 /// would not be shorter than it is. Before there is one, the longer task of a
 /// pair may hide all of the other, below which no pair is.
-double VariantPlanner::fitHidden(plan::Problem problem) const {
+double VariantPlanner::fitHidden(solver::Problem problem) const {
   constexpr int64_t parts = 100;
   if (problem.schedule.pairs.empty())
     return 0;
@@ -42,7 +42,7 @@ double VariantPlanner::fitHidden(plan::Problem problem) const {
     const LayerObservation &last = observations.back();
     const int64_t tried = (least + most + 1) / 2;
     problem.pairHidden = static_cast<double>(tried) / parts;
-    if (plan::evaluate(problem, toPlan(context, last.assignment)).time >=
+    if (solver::evaluate(problem, toPlan(context, last.assignment)).time >=
         last.measure.seconds)
       least = tried;
     else
@@ -51,22 +51,22 @@ double VariantPlanner::fitHidden(plan::Problem problem) const {
   return static_cast<double>(most) / parts;
 }
 
-Expected<plan::Problem> VariantPlanner::buildProblem() {
+Expected<solver::Problem> VariantPlanner::buildProblem() {
   if (areCostsOwn)
     costs = fitCosts(context, observations);
-  plan::Problem made = makeProblem(context, *costs);
+  solver::Problem made = makeProblem(context, *costs);
   made.pairHidden = fitHidden(made);
   restSeconds = 0;
   if (!observations.empty()) {
     const LayerObservation &last = observations.back();
     correctPeaks(context, observations, numProbes, made);
     restSeconds = last.measure.seconds -
-                  plan::evaluate(made, toPlan(context, last.assignment)).time;
+                  solver::evaluate(made, toPlan(context, last.assignment)).time;
   }
   made.forbidden = forbidden;
   // Errors in peaks differ between plans. If corrections do not help, a margin
   // is left for them.
-  for (plan::StageMemory &stage : made.stages)
+  for (solver::StageMemory &stage : made.stages)
     stage.limit *= (1 - roomOfMisfits * getUselessCorrections()) *
                    exploredLimits[static_cast<size_t>(explored)];
   fixKept(made);
@@ -83,9 +83,9 @@ bool VariantPlanner::mayFit(const StepMeasure &measure) const {
   });
 }
 
-void VariantPlanner::forbidStage(const plan::Plan &plan, size_t stage) {
+void VariantPlanner::forbidStage(const solver::Plan &plan, size_t stage) {
   const schedule::Pipeline &pipeline = context.schedule.pipeline;
-  plan::ForbiddenStage entry;
+  solver::ForbiddenStage entry;
   entry.stage = static_cast<int64_t>(stage);
   for (size_t chunk = 0; chunk < plan.chunks.size(); ++chunk)
     if (pipeline.stageOfChunk[chunk] == entry.stage)
@@ -94,7 +94,7 @@ void VariantPlanner::forbidStage(const plan::Plan &plan, size_t stage) {
 }
 
 /// Excludes a plan that did not fit.
-void VariantPlanner::forbid(const plan::Plan &plan,
+void VariantPlanner::forbid(const solver::Plan &plan,
                             const StepMeasure &measure) {
   for (size_t stage = 0; stage < measure.stages.size(); ++stage)
     if (measure.stages[stage].peakBytes > context.limitBytes)
@@ -102,7 +102,7 @@ void VariantPlanner::forbid(const plan::Plan &plan,
   ++misfits;
 }
 
-Error VariantPlanner::compilePlan(const plan::Plan &plan,
+Error VariantPlanner::compilePlan(const solver::Plan &plan,
                                   const Assignment &assignment) {
   Expected<CompiledAssignment> compiled =
       compiler.compile(assignment, PlanEffort::Quick);
@@ -137,7 +137,7 @@ void VariantPlanner::takeCurrent(double expectedSeconds) {
   bestArenas = std::move(currentArenas);
 }
 
-Error VariantPlanner::tryPlan(const plan::Plan &plan,
+Error VariantPlanner::tryPlan(const solver::Plan &plan,
                               const Assignment &assignment) {
   if (Error error = compilePlan(plan, assignment))
     return error;
@@ -173,7 +173,8 @@ Expected<bool> VariantPlanner::confirmBest() {
 
 /// Drops a NoPlanError, because getBest() shows that there is no plan.
 static Error skipNoPlan(Error error) {
-  return llvm::handleErrors(std::move(error), [](const plan::NoPlanError &) {});
+  return llvm::handleErrors(std::move(error),
+                            [](const solver::NoPlanError &) {});
 }
 
 /// Returns the time of the problem from which on plans are no better than the
@@ -186,19 +187,19 @@ double VariantPlanner::getOwnCutoff(const KnownTime &cutoff) const {
 }
 
 /// Solves with the costs known so far.
-Expected<plan::SolveResult>
+Expected<solver::SolveResult>
 VariantPlanner::solveProblem(const KnownTime &cutoff) {
-  Expected<plan::Problem> made = buildProblem();
+  Expected<solver::Problem> made = buildProblem();
   if (!made)
     return made.takeError();
   problem = std::move(*made);
-  plan::SolveOptions options;
+  solver::SolveOptions options;
   // The search stops when the remaining gap is less than the error of the
   // costs.
   options.timeLimit = std::max(1.0, clock.getSecondsLeft() / 2);
   std::atomic<bool> isEnough = false;
   options.stop = &isEnough;
-  auto watch = [&](const plan::SolveProgress &progress) {
+  auto watch = [&](const solver::SolveProgress &progress) {
     const bool hasPlan = std::isfinite(progress.time);
     isEnough =
         clock.isOver() || (hasPlan && progress.seconds > longestSolve) ||
@@ -207,11 +208,11 @@ VariantPlanner::solveProblem(const KnownTime &cutoff) {
   options.progress = watch;
   options.cutoff = getOwnCutoff(cutoff);
   clock.report("solving");
-  return plan::solve(problem, options);
+  return solver::solve(problem, options);
 }
 
 Expected<double> VariantPlanner::estimate() {
-  Expected<plan::SolveResult> solved = solveProblem({});
+  Expected<solver::SolveResult> solved = solveProblem({});
   if (!solved)
     return solved.takeError();
   result = std::move(*solved);
@@ -220,7 +221,7 @@ Expected<double> VariantPlanner::estimate() {
 
 /// Returns true if there is a plan that was not compiled yet.
 Expected<bool> VariantPlanner::solveNext(const KnownTime &cutoff) {
-  Expected<plan::SolveResult> solved = solveProblem(cutoff);
+  Expected<solver::SolveResult> solved = solveProblem(cutoff);
   if (!solved) {
     if (Error error = skipNoPlan(solved.takeError()))
       return error;
@@ -272,7 +273,7 @@ bool VariantPlanner::leaveLast() {
     settledResult = result;
   }
   ++explored;
-  const plan::Evaluation evaluation = plan::evaluate(problem, *result.plan);
+  const solver::Evaluation evaluation = solver::evaluate(problem, *result.plan);
   forbidStage(*result.plan,
               static_cast<size_t>(std::max_element(evaluation.busy.begin(),
                                                    evaluation.busy.end()) -
@@ -321,14 +322,14 @@ Error VariantPlanner::search(const KnownTime &cutoff) {
   }
   if (problem.kinds.empty()) {
     // No round ended in time.
-    Expected<plan::Problem> made = buildProblem();
+    Expected<solver::Problem> made = buildProblem();
     if (!made)
       return made.takeError();
     problem = std::move(*made);
   }
   // Without a plan below the cutoff a variant needs no bound.
   if (boundSeconds == 0 && (cutoff.seconds == 0 || clock.isOver()))
-    boundSeconds = plan::getLeastTime(problem) + restSeconds;
+    boundSeconds = solver::getLeastTime(problem) + restSeconds;
   if (Error error = confirmBest().takeError())
     return error;
   return best ? Error::success() : takeObserved();
@@ -336,7 +337,7 @@ Error VariantPlanner::search(const KnownTime &cutoff) {
 
 Error VariantPlanner::makeNoPlanError() const {
   if (clock.isOver())
-    return llvm::make_error<plan::NoPlanError>(
+    return llvm::make_error<solver::NoPlanError>(
         "the search ended before it compiled a plan that fits; give it more "
         "time");
   int64_t least = std::numeric_limits<int64_t>::max();
@@ -366,5 +367,5 @@ Error VariantPlanner::makeNoPlanError() const {
             describeMemorySize(least) +
             "; give it more stages, ranks that share more, or smaller "
             "micro-batches";
-  return llvm::make_error<plan::NoPlanError>(text);
+  return llvm::make_error<solver::NoPlanError>(text);
 }

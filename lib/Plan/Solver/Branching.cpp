@@ -7,7 +7,7 @@
 #include <map>
 #include <numeric>
 
-namespace mf::plan {
+namespace mf::solver {
 
 static size_t getNumLayerFeatures(const StageOptions &options) {
   const OptionComposition &first = options.compositions.front();
@@ -79,7 +79,7 @@ namespace {
 struct StageMixture {
   std::vector<std::pair<int32_t, double>> shares;
 
-  StageMixture(const GameResult &game, size_t stage) {
+  StageMixture(const MixtureResult &game, size_t stage) {
     std::map<int32_t, double> sums;
     double total = 0;
     for (const PlanSample &sample : game.samples) {
@@ -94,7 +94,7 @@ struct StageMixture {
 /// Returns the distance between both halves, multiplied by the weight of the
 /// smaller one.
 double getDistance(const StageOptions &options, const StageMixture &mixture,
-                   const GameResult &game, const Decision &decision) {
+                   const MixtureResult &game, const Decision &decision) {
   std::vector<double> low(options.numDurations, 0), high = low;
   double lowShare = 0;
   for (auto [option, share] : mixture.shares) {
@@ -159,7 +159,7 @@ static std::vector<double> getThresholds(const StageOptions &options,
 }
 
 std::optional<Decision> chooseDecision(const OptionChain &chain,
-                                       const GameResult &game,
+                                       const MixtureResult &game,
                                        const DecisionHistory &history) {
   std::optional<Decision> best;
   double bestScore = 0;
@@ -191,4 +191,4 @@ std::optional<Decision> chooseDecision(const OptionChain &chain,
   return best ? best : chooseAny(chain);
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

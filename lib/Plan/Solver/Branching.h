@@ -3,11 +3,11 @@
 #ifndef MF_LIB_PLAN_BRANCHING_H
 #define MF_LIB_PLAN_BRANCHING_H
 
-#include "PathGame.h"
+#include "PathMixture.h"
 #include <map>
 #include <tuple>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Halves the options of a stage by a number that each has.
 struct Decision {
@@ -57,9 +57,9 @@ bool isLayerFeature(const StageOptions &options, size_t feature);
 /// along its cut, and with which bounds have risen most. Returns nothing if
 /// each stage has one option.
 std::optional<Decision> chooseDecision(const OptionChain &chain,
-                                       const GameResult &game,
+                                       const MixtureResult &game,
                                        const DecisionHistory &history);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_BRANCHING_H

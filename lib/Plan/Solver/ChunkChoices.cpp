@@ -4,7 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Comparing each with each takes too long for more.
 static constexpr size_t mostCompared = 3000;
@@ -250,4 +250,4 @@ ChunkChoices::get(int64_t chunk, llvm::ArrayRef<int64_t> layers) {
   return choices[{chunk, layers.vec()}] = std::move(allowed);
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

@@ -8,7 +8,7 @@
 #include <functional>
 #include <map>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// One way to treat the layers of a chunk.
 struct ChunkChoice {
@@ -79,6 +79,6 @@ private:
   std::map<std::pair<int64_t, Layers>, std::vector<ChunkChoice>> choices;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_CHUNKCHOICES_H

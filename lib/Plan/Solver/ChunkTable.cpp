@@ -5,7 +5,7 @@
 using llvm::json::Array;
 using llvm::json::Value;
 
-namespace mf::plan {
+namespace mf::solver {
 
 ChunkTable makeTable(const schedule::Pipeline &pipeline,
                      llvm::ArrayRef<int64_t> numbers) {
@@ -26,4 +26,4 @@ Value toJson(const ChunkTable &table) {
                           : Value(std::move(rows));
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

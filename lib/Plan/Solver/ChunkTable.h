@@ -6,7 +6,7 @@
 #include "mf/Pipeline/Schedule.h"
 #include "llvm/Support/JSON.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Row r has the numbers of chunk r of every stage.
 using ChunkTable = std::vector<std::vector<int64_t>>;
@@ -20,6 +20,6 @@ ChunkTable makeTable(const schedule::Pipeline &pipeline,
 /// such lists.
 llvm::json::Value toJson(const ChunkTable &table);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_CHUNKTABLE_H

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace mf::plan {
+namespace mf::solver {
 
 DepthSearch::DepthSearch(OptionChain &chain, StepGraph &graph,
                          const TickProblem &problem, Incumbent &incumbent,
@@ -155,4 +155,4 @@ std::vector<PathCut> DepthSearch::takeCuts() {
   return taken;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

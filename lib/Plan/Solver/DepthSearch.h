@@ -11,7 +11,7 @@
 
 #include "LocalSearch.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 class DepthSearch {
 public:
@@ -67,6 +67,6 @@ private:
   bool isBroken = false;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_DEPTHSEARCH_H

@@ -6,7 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <numeric>
 
-namespace mf::plan {
+namespace mf::solver {
 
 namespace {
 
@@ -120,4 +120,4 @@ std::vector<Refusal> explain(const Problem &problem, const Plan &plan) {
   return refusals;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

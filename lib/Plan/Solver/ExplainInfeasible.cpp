@@ -8,7 +8,7 @@
 
 using llvm::Twine;
 
-namespace mf::plan {
+namespace mf::solver {
 
 namespace {
 
@@ -139,4 +139,4 @@ llvm::Error explainInfeasible(const TickProblem &problem) {
                     problem.getMemory(best->missing)));
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

@@ -5,7 +5,7 @@
 
 #include "Ticks.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Explains why no plan is feasible. The error names the stage that lacks most
 /// memory if the layers are distributed and treated such that this lack is
@@ -15,6 +15,6 @@ llvm::Error explainInfeasible(const TickProblem &problem);
 /// The error of a problem whose kinds of layers have too many layouts.
 llvm::Error makeTooManyError(const TickProblem &problem);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_EXPLAININFEASIBLE_H

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Shifts all limits by the same amount, so that the largest becomes `limit`.
 static Problem withLimit(const Problem &problem, double limit) {
@@ -74,4 +74,4 @@ solveFrontier(const Problem &problem, llvm::ArrayRef<double> limits,
   return points;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

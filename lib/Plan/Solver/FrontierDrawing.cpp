@@ -12,7 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
-using namespace mf::plan;
+using namespace mf::solver;
 using llvm::formatv;
 
 namespace {
@@ -235,8 +235,8 @@ std::string Drawing::draw() {
   return text;
 }
 
-std::string mf::plan::drawFrontier(const Problem &problem,
-                                   llvm::ArrayRef<FrontierPoint> points,
-                                   const PlanUnits &units) {
+std::string mf::solver::drawFrontier(const Problem &problem,
+                                     llvm::ArrayRef<FrontierPoint> points,
+                                     const PlanUnits &units) {
   return Drawing(problem, points, units).draw();
 }

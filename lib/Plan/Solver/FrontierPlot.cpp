@@ -7,7 +7,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
-using namespace mf::plan;
+using namespace mf::solver;
 
 static constexpr int plotColumns = 60;
 static constexpr int plotLines = 12;
@@ -55,8 +55,8 @@ static std::vector<std::string> draw(const Curve &curve, const PlotAxis &limits,
   return rows;
 }
 
-void mf::plan::plotFrontier(llvm::ArrayRef<FrontierPoint> points,
-                            const PlanUnits &units, llvm::raw_ostream &os) {
+void mf::solver::plotFrontier(llvm::ArrayRef<FrontierPoint> points,
+                              const PlanUnits &units, llvm::raw_ostream &os) {
   const Curve curve = getCurve(points, units);
   if (curve.limits.size() < 2)
     return;

@@ -6,11 +6,11 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
-using namespace mf::plan;
+using namespace mf::solver;
 using llvm::formatv;
 
-std::vector<int64_t> mf::plan::countTreatments(const Problem &problem,
-                                               const Plan &plan) {
+std::vector<int64_t> mf::solver::countTreatments(const Problem &problem,
+                                                 const Plan &plan) {
   std::vector<int64_t> layers(problem.getNumTreatments(), 0);
   for (const ChunkPlan &chunk : plan.chunks)
     for (size_t treatment = 0; treatment < layers.size(); ++treatment)
@@ -62,9 +62,9 @@ static std::vector<size_t> getUsed(const Problem &problem,
   return used;
 }
 
-void mf::plan::printFrontier(const Problem &problem,
-                             llvm::ArrayRef<FrontierPoint> points,
-                             const PlanUnits &units, llvm::raw_ostream &os) {
+void mf::solver::printFrontier(const Problem &problem,
+                               llvm::ArrayRef<FrontierPoint> points,
+                               const PlanUnits &units, llvm::raw_ostream &os) {
   std::vector<std::string> header = {
       units.nameMemory("limit"), units.nameTime("step"), "gap",
       "tightest stage", units.nameMemory("left")};
@@ -93,8 +93,8 @@ void mf::plan::printFrontier(const Problem &problem,
 }
 
 llvm::json::Array
-mf::plan::writeFrontier(const Problem &problem,
-                        llvm::ArrayRef<FrontierPoint> points) {
+mf::solver::writeFrontier(const Problem &problem,
+                          llvm::ArrayRef<FrontierPoint> points) {
   llvm::json::Array array;
   for (const FrontierPoint &point : points) {
     llvm::json::Object object{{"limit", point.limit}, {"result", nullptr}};

@@ -4,7 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <limits>
 
-namespace mf::plan {
+namespace mf::solver {
 
 using Clock = std::chrono::steady_clock;
 
@@ -46,7 +46,7 @@ int64_t Incumbent::offer(llvm::ArrayRef<StageOptions> stages,
   int64_t time = graph.getMakespan(getDurations(stages, list, problem));
   if (time < ticks) {
     ticks = time;
-    plan = mf::plan::getPlan(stages, list, problem);
+    plan = mf::solver::getPlan(stages, list, problem);
   }
   return time;
 }
@@ -83,4 +83,4 @@ void Incumbent::report(double boundTicks) {
        problem.getTime(static_cast<int64_t>(boundTicks))});
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <limits>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Returns the durations of the plan with these options.
 std::vector<int64_t> getDurations(llvm::ArrayRef<StageOptions> stages,
@@ -56,6 +56,6 @@ private:
   int64_t ticks;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_INCUMBENT_H

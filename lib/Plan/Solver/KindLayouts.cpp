@@ -4,7 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// The number of chunks, over all layouts, that is kept at most. Published
 /// problems have less than a hundred.
@@ -102,4 +102,4 @@ bool KindLayouts::allows(int64_t chunk, llvm::ArrayRef<int64_t> layers) const {
   return false;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

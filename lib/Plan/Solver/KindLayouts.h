@@ -11,7 +11,7 @@
 
 #include "Ticks.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// A range of numbers of layers, with both ends included.
 struct LayerRange {
@@ -59,6 +59,6 @@ private:
   std::vector<Layout> layouts;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_KINDLAYOUTS_H

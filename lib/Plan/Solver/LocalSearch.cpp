@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace mf::plan {
+namespace mf::solver {
 
 void LocalSearch::offer(OptionList options) {
   int64_t ticks = incumbent.offer(chain.getStages(), options);
@@ -105,4 +105,4 @@ void LocalSearch::changeParts() {
   }
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

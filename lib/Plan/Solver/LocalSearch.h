@@ -5,7 +5,7 @@
 
 #include "Incumbent.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// A plan with its time.
 struct LocalPlan {
@@ -42,6 +42,6 @@ private:
   LocalPlan best;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_LOCALSEARCH_H

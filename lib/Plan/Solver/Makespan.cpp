@@ -3,7 +3,7 @@
 #include "StepGraph.h"
 #include "llvm/ADT/STLExtras.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 using schedule::Phase;
 
@@ -124,4 +124,4 @@ Evaluation evaluate(const Problem &problem, const Plan &plan) {
   return evaluation;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

@@ -2,4 +2,4 @@
 
 #include "mf/Plan/Solver/NoPlanError.h"
 
-char mf::plan::NoPlanError::ID = 0;
+char mf::solver::NoPlanError::ID = 0;

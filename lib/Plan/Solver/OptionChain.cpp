@@ -7,7 +7,7 @@
 #include <map>
 #include <numeric>
 
-namespace mf::plan {
+namespace mf::solver {
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -287,4 +287,4 @@ double OptionChain::eliminate(const PathCut &cut, double limit) {
   return least;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

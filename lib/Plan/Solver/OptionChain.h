@@ -15,7 +15,7 @@
 #include "StepGraph.h"
 #include <limits>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// An arc from the layers that remain before a stage to those that remain after
 /// it.
@@ -120,6 +120,6 @@ private:
   std::vector<std::vector<int32_t>> bestArcs;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_OPTIONCHAIN_H

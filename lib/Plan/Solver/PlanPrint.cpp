@@ -14,7 +14,7 @@
 using llvm::raw_ostream;
 using llvm::Twine;
 
-namespace mf::plan {
+namespace mf::solver {
 
 namespace {
 
@@ -237,4 +237,4 @@ void printResult(const Problem &problem, const SolveResult &result,
   printPath(problem, evaluation, units, os);
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

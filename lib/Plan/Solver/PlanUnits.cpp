@@ -4,7 +4,7 @@
 #include "mf/Support/NumberText.h"
 #include "mf/Support/TextTable.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 static std::string name(const std::string &what, const std::string &unit) {
   return unit.empty() ? what : what + ", " + unit;
@@ -39,4 +39,4 @@ std::string PlanUnits::nameMemory(const std::string &what) const {
   return name(what, memory);
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

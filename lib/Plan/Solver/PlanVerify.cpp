@@ -18,7 +18,7 @@ using llvm::Error;
 using llvm::Twine;
 using mf::schedule::Phase;
 using mf::schedule::Task;
-using namespace mf::plan;
+using namespace mf::solver;
 
 namespace {
 

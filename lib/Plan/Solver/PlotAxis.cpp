@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Returns the first number of the form 1, 2 or 5 times a power of ten that is
 /// at least `step`.
@@ -40,4 +40,4 @@ PlotAxis::PlotAxis(const std::vector<double> &values, int most) {
     ticks.push_back((first + i) * step);
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

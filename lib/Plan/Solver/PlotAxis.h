@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// An axis from its first to its last tick. The distance of ticks is 1, 2 or 5
 /// times a power of ten.
@@ -27,6 +27,6 @@ private:
   std::vector<double> ticks;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_PLOTAXIS_H

@@ -11,7 +11,7 @@
 using llvm::createStringError;
 using llvm::Error;
 using llvm::Twine;
-using namespace mf::plan;
+using namespace mf::solver;
 
 int64_t ChunkPlan::getNumLayers() const {
   int64_t layers = 0;

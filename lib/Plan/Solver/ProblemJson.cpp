@@ -13,7 +13,7 @@ using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
 
-namespace mf::plan {
+namespace mf::solver {
 
 namespace {
 
@@ -118,4 +118,4 @@ Expected<Problem> readProblem(StringRef json, StringRef name) {
   return problem;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

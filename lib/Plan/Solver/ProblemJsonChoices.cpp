@@ -10,7 +10,7 @@
 using llvm::StringRef;
 using llvm::Twine;
 
-namespace mf::plan {
+namespace mf::solver {
 
 namespace {
 
@@ -315,4 +315,4 @@ void readChoices(JsonObject &top, Problem &problem, Complaint &complaint) {
   problem.maxLayersPerChunk = top.getInteger("max_layers", 0, 0, mostLayers);
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

@@ -5,7 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 
-namespace mf::plan {
+namespace mf::solver {
 
 namespace {
 
@@ -220,4 +220,4 @@ void readLayers(JsonObject &top, Problem &problem, Complaint &complaint) {
     reader.readExtras(*extras);
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

@@ -10,7 +10,7 @@
 using llvm::StringRef;
 using llvm::Twine;
 
-namespace mf::plan {
+namespace mf::solver {
 
 void Complaint::add(const Twine &place, const Twine &problem) {
   if (!isThere())
@@ -220,4 +220,4 @@ void JsonObject::finish() {
     }
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

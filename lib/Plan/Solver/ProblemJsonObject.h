@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// The first error that was found in a file.
 class Complaint {
@@ -104,6 +104,6 @@ private:
   std::vector<std::string> known;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_PROBLEMJSONOBJECT_H

@@ -6,7 +6,7 @@
 #include "ProblemJsonObject.h"
 #include "mf/Plan/Solver/Problem.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Reads `layers`, `embedding`, `head` and `extras` into a problem that has its
 /// schedule.
@@ -24,6 +24,6 @@ void readChoices(JsonObject &top, Problem &problem, Complaint &complaint);
 /// `forbidden`.
 llvm::json::Object writeChunk(const Problem &problem, const ChunkPlan &chunk);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_PROBLEMJSONPARTS_H

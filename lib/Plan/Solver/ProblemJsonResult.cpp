@@ -9,7 +9,7 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-namespace mf::plan {
+namespace mf::solver {
 
 namespace {
 
@@ -92,4 +92,4 @@ Value writeResult(const Problem &problem, const SolveResult &result) {
   return object;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

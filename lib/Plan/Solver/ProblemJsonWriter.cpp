@@ -9,7 +9,7 @@ using llvm::json::Array;
 using llvm::json::Object;
 using llvm::json::Value;
 
-namespace mf::plan {
+namespace mf::solver {
 
 namespace {
 
@@ -159,4 +159,4 @@ Value writeProblem(const Problem &problem) {
   return object;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

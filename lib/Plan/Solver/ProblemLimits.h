@@ -5,12 +5,12 @@
 
 #include <cstdint>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// The largest number of layers in a model; a larger one is most likely a
 /// mistake.
 constexpr int64_t mostLayers = 1 << 12;
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_PROBLEMLIMITS_H

@@ -4,7 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
-using namespace mf::plan;
+using namespace mf::solver;
 using llvm::formatv;
 
 namespace {
@@ -68,9 +68,9 @@ static std::string describeReason(const Problem &problem,
   return "and fits, but the step then takes " + then;
 }
 
-void mf::plan::printRefusals(const Problem &problem, const Plan &plan,
-                             double time, llvm::ArrayRef<Refusal> refusals,
-                             const PlanUnits &units, llvm::raw_ostream &os) {
+void mf::solver::printRefusals(const Problem &problem, const Plan &plan,
+                               double time, llvm::ArrayRef<Refusal> refusals,
+                               const PlanUnits &units, llvm::raw_ostream &os) {
   const auto chunksOfStages = problem.schedule.pipeline.getChunksOfStages();
   for (size_t stage = 0; stage < chunksOfStages.size(); ++stage) {
     const auto *refusal = llvm::find_if(refusals, [&](const Refusal &other) {
@@ -90,9 +90,9 @@ void mf::plan::printRefusals(const Problem &problem, const Plan &plan,
   }
 }
 
-llvm::json::Array mf::plan::writeRefusals(const Problem &problem,
-                                          const Plan &plan,
-                                          llvm::ArrayRef<Refusal> refusals) {
+llvm::json::Array mf::solver::writeRefusals(const Problem &problem,
+                                            const Plan &plan,
+                                            llvm::ArrayRef<Refusal> refusals) {
   const auto chunksOfStages = problem.schedule.pipeline.getChunksOfStages();
   llvm::json::Array stages;
   for (const Refusal &refusal : refusals) {

@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-namespace mf::plan {
+namespace mf::solver {
 
 namespace {
 
@@ -169,4 +169,4 @@ llvm::Expected<SolveResult> solve(const Problem &problem,
   return Solver(problem, options).run(options.incumbents);
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-namespace mf::plan {
+namespace mf::solver {
 
 int64_t OptionComposition::getNumLayers() const {
   return std::accumulate(totals.begin(), totals.end(), int64_t(0));
@@ -391,4 +391,4 @@ std::vector<OptionBound> getStageBounds(const TickProblem &problem,
   return bounds;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

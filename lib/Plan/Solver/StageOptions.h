@@ -13,7 +13,7 @@
 #include "KindLayouts.h"
 #include "StepGraph.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Options with the same layers.
 struct OptionComposition {
@@ -97,6 +97,6 @@ private:
 std::vector<int32_t> getDurationNumbers(const TickProblem &problem,
                                         int64_t stage);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_STAGEOPTIONS_H

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace mf::plan {
+namespace mf::solver {
 
 using schedule::StepOrder;
 
@@ -121,4 +121,4 @@ PathCut StepGraph::getSoftCut(llvm::ArrayRef<double> durations,
   return cut;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

@@ -11,7 +11,7 @@
 #include "Ticks.h"
 #include "mf/Pipeline/StepOrder.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// The number of times that each duration occurs on a path through the step (or
 /// on several weighted paths). No plan takes less time than the sum.
@@ -85,6 +85,6 @@ private:
   std::vector<double> softEnds, shares, flow;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_STEPGRAPH_H

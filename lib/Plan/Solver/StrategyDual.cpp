@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Edges between the same nodes are merged.
 StrategyDual::StrategyDual(const StrategyProblem &problem)
@@ -126,4 +126,4 @@ double StrategyDual::getBound() const {
   return bound - 1e-9 * size;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

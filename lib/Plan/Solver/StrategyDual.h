@@ -5,7 +5,7 @@
 
 #include "mf/Plan/Solver/StrategyProblem.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// An edge as a node sees it.
 struct StrategyLink {
@@ -63,6 +63,6 @@ private:
   std::vector<double> prices;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_STRATEGYDUAL_H

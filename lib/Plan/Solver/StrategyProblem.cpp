@@ -12,7 +12,7 @@ using llvm::Expected;
 using llvm::StringRef;
 using llvm::Twine;
 
-namespace mf::plan {
+namespace mf::solver {
 
 namespace {
 
@@ -222,4 +222,4 @@ Expected<int64_t> checkStrategies(const StrategyProblem &problem,
   return cost;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <random>
 
-namespace mf::plan {
+namespace mf::solver {
 
 namespace {
 
@@ -201,4 +201,4 @@ StrategyResult chooseStrategies(const StrategyProblem &problem,
   return StrategyChooser(problem, options).run();
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace mf::plan {
+namespace mf::solver {
 
 StrategyTree::StrategyTree(const StrategyProblem &problem,
                            const StrategyDual &links, bool usesDual)
@@ -174,4 +174,4 @@ StrategyTree::Outcome StrategyTree::search(
   return outcome;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

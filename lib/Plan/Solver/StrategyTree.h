@@ -7,7 +7,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <optional>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Searches choices of some nodes while the others keep theirs.
 class StrategyTree {
@@ -77,6 +77,6 @@ private:
   std::vector<double> rests;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_STRATEGYTREE_H

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <type_traits>
 
-namespace mf::plan {
+namespace mf::solver {
 
 using schedule::Phase;
 
@@ -262,4 +262,4 @@ int64_t TickProblem::getPeak(int64_t stage,
   return base + most + transient;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

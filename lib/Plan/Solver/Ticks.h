@@ -13,7 +13,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include <array>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// The costs of layers, or of a chunk in addition to its layers.
 struct TickCosts {
@@ -141,6 +141,6 @@ private:
   int64_t timeUnit = 1;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_TICKS_H

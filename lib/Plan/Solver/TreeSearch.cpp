@@ -8,7 +8,7 @@
 #include <array>
 #include <limits>
 
-namespace mf::plan {
+namespace mf::solver {
 
 TreeSearch::TreeSearch(OptionChain root, StepGraph &graph,
                        const TickProblem &problem, Incumbent &incumbent)
@@ -86,7 +86,7 @@ void TreeSearch::addStageCuts(OptionChain &chain,
 
 /// Adds the longest paths of the last plans, whose bounds are exact for these
 /// plans.
-void TreeSearch::addCriticalCuts(OptionChain &chain, const GameResult &game,
+void TreeSearch::addCriticalCuts(OptionChain &chain, const MixtureResult &game,
                                  Node &node) {
   constexpr size_t most = 3;
   for (const PlanSample &sample :
@@ -133,15 +133,15 @@ void TreeSearch::learn(const Node &node, double boundBefore) {
 }
 
 /// Returns the best bound of games on a set.
-GameResult TreeSearch::play(OptionChain &chain, Node &node) {
+MixtureResult TreeSearch::play(OptionChain &chain, Node &node) {
   constexpr int64_t rootRounds = 100, rounds = 40;
-  GameResult game = playPathGame(chain, graph, problem, incumbent,
-                                 {std::move(node.samples), node.cut},
-                                 node.isRoot() ? rootRounds : rounds);
+  MixtureResult game = mixPaths(chain, graph, problem, incumbent,
+                                {std::move(node.samples), node.cut},
+                                node.isRoot() ? rootRounds : rounds);
   if (node.isRoot() && !rootPlan.empty() && !chain.isEmpty()) {
     // All sets inherit this bound, so it is improved by a second game.
-    GameResult again = playPathGame(chain, graph, problem, incumbent,
-                                    {{{rootPlan, 1}}, game.cut}, rootRounds);
+    MixtureResult again = mixPaths(chain, graph, problem, incumbent,
+                                   {{{rootPlan, 1}}, game.cut}, rootRounds);
     if (again.bound > game.bound)
       game = std::move(again);
   }
@@ -152,7 +152,7 @@ GameResult TreeSearch::play(OptionChain &chain, Node &node) {
 }
 
 /// Raises the bound of a set and removes options from it.
-GameResult TreeSearch::tighten(OptionChain &chain, Node &node) {
+MixtureResult TreeSearch::tighten(OptionChain &chain, Node &node) {
   // Good plans are sought less and less often.
   constexpr int64_t firstSearch = 64;
   applyCuts(chain, node);
@@ -164,7 +164,7 @@ GameResult TreeSearch::tighten(OptionChain &chain, Node &node) {
     searchLocally(chain, node.isRoot());
   if (isDone(chain, node))
     return {};
-  GameResult game = play(chain, node);
+  MixtureResult game = play(chain, node);
   if (!isDone(chain, node))
     addCriticalCuts(chain, game, node);
   return game;
@@ -187,8 +187,8 @@ bool TreeSearch::isRefused(const OptionChain &chain, const Node &node,
   if (isDone(half, child))
     return true;
   repair(half, child);
-  GameResult game = playPathGame(half, graph, problem, incumbent,
-                                 {std::move(child.samples), child.cut}, rounds);
+  MixtureResult game = mixPaths(half, graph, problem, incumbent,
+                                {std::move(child.samples), child.cut}, rounds);
   return half.isEmpty() || game.bound >= incumbent.getLimit();
 }
 
@@ -224,7 +224,8 @@ bool TreeSearch::probe(OptionChain &chain, const Node &node) {
 }
 
 /// Bounds that hold for all sets are worth more work.
-void TreeSearch::tightenRoot(OptionChain &chain, GameResult &game, Node &node) {
+void TreeSearch::tightenRoot(OptionChain &chain, MixtureResult &game,
+                             Node &node) {
   constexpr int64_t mostPasses = 3;
   for (int64_t pass = 0; pass < mostPasses; ++pass) {
     node.samples = game.samples;
@@ -242,7 +243,7 @@ void TreeSearch::expand(Node node) {
   ++numNodes;
   double boundBefore = node.bound;
   OptionChain chain = makeChain(node);
-  GameResult game = tighten(chain, node);
+  MixtureResult game = tighten(chain, node);
   if (chain.isEmpty())
     node.bound = incumbent.getLimit();
   learn(node, boundBefore);
@@ -267,8 +268,8 @@ void TreeSearch::expand(Node node) {
 void TreeSearch::searchLocally(OptionChain &chain, bool isRoot) {
   const int64_t rounds = isRoot ? 200 : 60, roundOffs = isRoot ? 20 : 5;
   constexpr double near = 1.02;
-  GameResult game = playPathGame(chain, graph, problem, incumbent, GameStart(),
-                                 rounds, StepRule::Shrinking);
+  MixtureResult game = mixPaths(chain, graph, problem, incumbent,
+                                MixtureStart(), rounds, StepRule::Shrinking);
   LocalSearch local(chain, graph, problem, incumbent);
   local.roundOff(game.average, roundOffs);
   if (static_cast<double>(local.getBest().ticks) <
@@ -296,7 +297,8 @@ bool TreeSearch::searchDeep(OptionChain &chain, const Node &node,
   return isComplete;
 }
 
-void TreeSearch::branch(OptionChain &chain, GameResult game, const Node &node) {
+void TreeSearch::branch(OptionChain &chain, MixtureResult game,
+                        const Node &node) {
   if (game.cut.counts.empty())
     game.cut = node.cut;
   // The search ended before it considered any path, so run() keeps the set.
@@ -351,4 +353,4 @@ double TreeSearch::run() {
   return open.empty() ? incumbent.getLimit() : open.begin()->bound;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

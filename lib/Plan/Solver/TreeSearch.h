@@ -6,7 +6,7 @@
 #include "Branching.h"
 #include <set>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Cuts the plans of a chain in two again and again, always the set with the
 /// lowest bound, until no set can have a better plan than the incumbent.
@@ -43,18 +43,19 @@ private:
   bool isDone(const OptionChain &chain, const Node &node) const;
   void applyCuts(OptionChain &chain, Node &node);
   void addStageCuts(OptionChain &chain, llvm::ArrayRef<int64_t> durations);
-  void addCriticalCuts(OptionChain &chain, const GameResult &game, Node &node);
+  void addCriticalCuts(OptionChain &chain, const MixtureResult &game,
+                       Node &node);
   void repair(OptionChain &chain, Node &node);
   void learn(const Node &node, double boundBefore);
   void searchLocally(OptionChain &chain, bool isRoot);
   bool searchDeep(OptionChain &chain, const Node &node, int64_t mostChoices);
-  GameResult play(OptionChain &chain, Node &node);
+  MixtureResult play(OptionChain &chain, Node &node);
   bool isRefused(const OptionChain &chain, const Node &node,
                  const Decision &decision);
   bool probe(OptionChain &chain, const Node &node);
-  void tightenRoot(OptionChain &chain, GameResult &game, Node &node);
-  GameResult tighten(OptionChain &chain, Node &node);
-  void branch(OptionChain &chain, GameResult game, const Node &node);
+  void tightenRoot(OptionChain &chain, MixtureResult &game, Node &node);
+  MixtureResult tighten(OptionChain &chain, Node &node);
+  void branch(OptionChain &chain, MixtureResult game, const Node &node);
   void addCut(PathCut cut);
 
   OptionChain root;
@@ -72,6 +73,6 @@ private:
   int64_t numNodes = 0, optionsLeft = 0;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_TREESEARCH_H

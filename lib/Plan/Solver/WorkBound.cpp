@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace mf::plan {
+namespace mf::solver {
 
 using schedule::Phase;
 
@@ -102,4 +102,4 @@ double getWorkBound(const TickProblem &problem) {
   return WorkBound(problem).get();
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

@@ -5,13 +5,13 @@
 
 #include "Ticks.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Returns a time in ticks below which no plan is, whatever its memory: stages
 /// share the least work that there is, and wait for their first and after their
 /// last task.
 double getWorkBound(const TickProblem &problem);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_WORKBOUND_H

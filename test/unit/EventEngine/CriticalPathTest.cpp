@@ -4,7 +4,7 @@
 #include "RandomQueues.h"
 #include <gtest/gtest.h>
 
-using namespace mf::sim;
+using namespace mf::events;
 
 namespace {
 

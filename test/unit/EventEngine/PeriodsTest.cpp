@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <optional>
 
-using namespace mf::sim;
+using namespace mf::events;
 
 namespace {
 
@@ -232,7 +232,7 @@ private:
     return draw(0, 1) == 0 ? draw(0, 5)
                            : std::uniform_real_distribution<>(0, 5)(random);
   }
-  mf::sim::SpeedsOnDevices drawSpeeds() {
+  mf::events::SpeedsOnDevices drawSpeeds() {
     return {draw(1, 4) / 4.0, draw(1, 4) / 4.0};
   }
   std::vector<int32_t> drawLinks() {

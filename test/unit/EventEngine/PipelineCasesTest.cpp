@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 using namespace mf;
-using namespace mf::sim;
+using namespace mf::events;
 using schedule::Phase;
 using schedule::Schedule;
 

@@ -11,7 +11,7 @@
 #include <set>
 #include <tuple>
 
-using namespace mf::sim;
+using namespace mf::events;
 using namespace mf::schedule;
 using testing::HasSubstr;
 

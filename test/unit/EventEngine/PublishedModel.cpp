@@ -56,7 +56,7 @@ readPublishedModel(const llvm::json::Object &arguments) {
   };
 
   PublishedModel model;
-  sim::PipelineCosts &costs = model.costs;
+  events::PipelineCosts &costs = model.costs;
   costs.forward = read(*arguments.get("block_time"));
   costs.backwardRatio = arguments.getNumber("backward_ratio").value_or(2.0);
   costs.transferTime = arguments.getNumber("comm_time").value_or(0.1);

@@ -12,7 +12,7 @@ llvm::json::Object readJson(llvm::StringRef path);
 /// A schedule and its costs. Transfers are free, but their time is set.
 struct PublishedModel {
   mf::schedule::Schedule schedule;
-  mf::sim::PipelineCosts costs;
+  mf::events::PipelineCosts costs;
 };
 
 /// From the model's own arguments: block_time, micro_num and, if they are

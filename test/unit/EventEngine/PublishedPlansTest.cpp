@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
-using namespace mf::sim;
+using namespace mf::events;
 
 namespace {
 

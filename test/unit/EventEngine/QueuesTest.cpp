@@ -7,7 +7,7 @@
 #include <optional>
 #include <random>
 
-using namespace mf::sim;
+using namespace mf::events;
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-using namespace mf::sim;
+using namespace mf::events;
 
 namespace {
 

@@ -11,7 +11,7 @@
 struct QueuePlan {
   struct Action {
     int32_t queue;
-    mf::sim::ItemKind kind;
+    mf::events::ItemKind kind;
     /// Event or group.
     int32_t operand;
     double duration;
@@ -23,7 +23,7 @@ struct QueuePlan {
   struct Group {
     double latency, seconds;
     std::vector<int32_t> links;
-    mf::sim::SpeedsOnDevices speeds = {};
+    mf::events::SpeedsOnDevices speeds = {};
   };
 
   bool isDevice(int32_t link) const { return link >= numLinks - numDevices; }
@@ -48,8 +48,8 @@ struct Numbers {
 Numbers getPlainNumbers(const QueuePlan &plan);
 Numbers getRandomNumbers(const QueuePlan &plan, std::mt19937 &random);
 
-mf::sim::Queues makeQueues(const QueuePlan &plan, const Numbers &numbers,
-                           double tick = 0);
+mf::events::Queues makeQueues(const QueuePlan &plan, const Numbers &numbers,
+                              double tick = 0);
 
 /// The plan without its marks.
 QueuePlan getUnmarked(QueuePlan plan);

@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-using namespace mf::sim;
+using namespace mf::events;
 
 namespace {
 

@@ -15,10 +15,10 @@ namespace {
 
 /// The end of a step in which a pair takes that long.
 double getEnd(const Schedule &schedule, double pairTime) {
-  mf::sim::PipelineCosts costs;
+  mf::events::PipelineCosts costs;
   costs.forward.assign(schedule.pipeline.getNumChunks(), 1);
   costs.pairHidden = 3 - pairTime;
-  return llvm::cantFail(mf::sim::simulatePipeline(schedule, costs)).end;
+  return llvm::cantFail(mf::events::simulatePipeline(schedule, costs)).end;
 }
 
 using Counts = std::vector<int64_t>;
@@ -98,12 +98,12 @@ TEST(PairTest, SplitPairsSendBesideWeightGradients) {
   // wait between stages for each, and the split one nothing once it is warm.
   auto getEndWithMessages = [](llvm::StringRef name) {
     Schedule schedule = build(name, 4, 1, 16);
-    mf::sim::PipelineCosts costs;
+    mf::events::PipelineCosts costs;
     costs.forward.assign(4, 1);
     costs.pairHidden = 1;
-    costs.transfers = mf::sim::TransferMode::Overlapped;
+    costs.transfers = mf::events::TransferMode::Overlapped;
     costs.transferTime = 1;
-    return llvm::cantFail(mf::sim::simulatePipeline(schedule, costs)).end;
+    return llvm::cantFail(mf::events::simulatePipeline(schedule, costs)).end;
   };
   EXPECT_LT(getEndWithMessages("1f1b-paired-split"),
             getEndWithMessages("1f1b-paired"));

@@ -25,10 +25,10 @@ Schedule buildWithTasks(llvm::StringRef name, int64_t stages, int64_t chunks,
 
 /// The end of a step whose backward of each chunk recomputes, for so long.
 double getEndWithin(const Schedule &schedule, std::vector<double> recompute) {
-  mf::sim::PipelineCosts costs;
+  mf::events::PipelineCosts costs;
   costs.forward.assign(schedule.pipeline.getNumChunks(), 1);
   costs.recompute = std::move(recompute);
-  return llvm::cantFail(mf::sim::simulatePipeline(schedule, costs)).end;
+  return llvm::cantFail(mf::events::simulatePipeline(schedule, costs)).end;
 }
 
 std::vector<int64_t> countRecomputes(const Schedule &schedule) {

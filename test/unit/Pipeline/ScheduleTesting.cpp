@@ -33,14 +33,14 @@ std::string printToString(const Schedule &schedule) {
 
 std::string drawUnitTimes(const Schedule &schedule) {
   const Pipeline &pipeline = schedule.pipeline;
-  sim::PipelineCosts costs;
+  events::PipelineCosts costs;
   // A piece takes its share of a forward.
   costs.forward.assign(pipeline.getNumChunks(),
                        static_cast<double>(pipeline.pieces));
   std::string text;
   llvm::raw_string_ostream os(text);
-  sim::printTimeline(
-      pipeline, llvm::cantFail(sim::simulatePipeline(schedule, costs)), os);
+  events::printTimeline(
+      pipeline, llvm::cantFail(events::simulatePipeline(schedule, costs)), os);
   return text;
 }
 

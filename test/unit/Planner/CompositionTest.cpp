@@ -43,7 +43,7 @@ TEST_F(CompositionTest, CountsLayersOfChunksAndStages) {
 }
 
 TEST_F(CompositionTest, PlansAndAssignmentsSayTheSame) {
-  const plan::Plan plan = toPlan(context, assignment);
+  const solver::Plan plan = toPlan(context, assignment);
   ASSERT_EQ(plan.chunks.size(), 4U);
   EXPECT_EQ(plan.chunks[1].counts,
             (std::vector<std::vector<int64_t>>{{0, 1, 0, 0}, {0, 1, 0, 0}}));

@@ -88,7 +88,7 @@ TEST(TreatmentHullTest, ChunksMixNeighboursAndSwap) {
   context.treatments = makeFourTreatments(1);
   context.treatments.insert(context.treatments.begin() + 3,
                             context.treatments[2]);
-  plan::Problem problem;
+  solver::Problem problem;
   problem.schedule = context.schedule;
   problem.kinds.resize(1);
   problem.kinds[0].count = 5;

@@ -64,7 +64,7 @@ std::string call(const std::string &routine, int microBatch) {
 
 std::string getNames(const SimulatedTasks &step) {
   std::string names;
-  for (const mf::sim::Block &block : step.timeline.stages.front())
+  for (const mf::events::Block &block : step.timeline.stages.front())
     names += step.pipeline.getName(block.task) + " ";
   return names;
 }

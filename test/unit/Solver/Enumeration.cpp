@@ -9,7 +9,7 @@
 #include <numeric>
 
 using namespace mf;
-using namespace mf::plan;
+using namespace mf::solver;
 
 namespace {
 
@@ -123,7 +123,7 @@ double getBackwardRatio(const EnumeratedCosts &step) {
 }
 
 double simulateStep(const Problem &problem, const EnumeratedCosts &step) {
-  sim::PipelineCosts costs;
+  events::PipelineCosts costs;
   costs.forward = step.forward;
   if (!problem.schedule.pipeline.recomputed.empty()) {
     costs.recompute = step.recompute;
@@ -140,11 +140,11 @@ double simulateStep(const Problem &problem, const EnumeratedCosts &step) {
       costs.recompute.push_back(
           std::max(0.0, backward - step.weightGradientRatio * forward));
   }
-  costs.transfers = problem.transferTime > 0 ? sim::TransferMode::Overlapped
-                                             : sim::TransferMode::Free;
+  costs.transfers = problem.transferTime > 0 ? events::TransferMode::Overlapped
+                                             : events::TransferMode::Free;
   costs.transferTime = problem.transferTime;
   costs.pairHidden = problem.pairHidden;
-  const sim::PipelineTimeline timeline =
+  const events::PipelineTimeline timeline =
       llvm::cantFail(simulatePipeline(problem.schedule, costs));
   double end = 0;
   for (auto [stageEnd, update] :

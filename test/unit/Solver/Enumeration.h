@@ -9,15 +9,15 @@
 
 /// Passes on every way to deal the layers to chunks and to treat them, whether
 /// it verifies or not, until `visit` returns false.
-void enumeratePlans(const mf::plan::Problem &problem,
-                    llvm::function_ref<bool(const mf::plan::Plan &)> visit);
+void enumeratePlans(const mf::solver::Problem &problem,
+                    llvm::function_ref<bool(const mf::solver::Plan &)> visit);
 
 /// The time of a step by the simulator of pipelines (mf/Perf/EventEngine).
 /// Weight gradients must take the same share of every forward.
-double simulateStep(const mf::plan::Problem &problem,
-                    const mf::plan::Plan &plan);
+double simulateStep(const mf::solver::Problem &problem,
+                    const mf::solver::Plan &plan);
 
 /// The least time of all plans that verify; nothing if there is none.
-std::optional<double> findLeastTime(const mf::plan::Problem &problem);
+std::optional<double> findLeastTime(const mf::solver::Problem &problem);
 
 #endif // MF_TEST_UNIT_PLAN_ENUMERATION_H

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-using namespace mf::plan;
+using namespace mf::solver;
 using testing::HasSubstr;
 using testing::Not;
 

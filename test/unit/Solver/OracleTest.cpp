@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 using namespace mf;
-using namespace mf::plan;
+using namespace mf::solver;
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include "mf/Plan/Solver/ProblemJson.h"
 #include <gtest/gtest.h>
 
-using namespace mf::plan;
+using namespace mf::solver;
 
 namespace {
 

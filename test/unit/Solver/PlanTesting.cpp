@@ -3,7 +3,7 @@
 #include "PlanTesting.h"
 #include "mf/Pipeline/Policy.h"
 
-using namespace mf::plan;
+using namespace mf::solver;
 using namespace mf::schedule;
 
 Schedule makeSchedule(const std::string &name, int64_t stages,

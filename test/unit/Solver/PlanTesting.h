@@ -8,11 +8,11 @@
 
 /// Two stages with one chunk each, two micro-batches, 1F1B; one dense layer and
 /// three expert layers, which may be recomputed; 100 of memory on each stage.
-mf::plan::Problem makeSmallProblem();
+mf::solver::Problem makeSmallProblem();
 
 /// The dense layer and an expert on stage 0, two experts on stage 1, of which
 /// one is recomputed.
-mf::plan::Plan makeSmallPlan();
+mf::solver::Plan makeSmallPlan();
 
 mf::schedule::Schedule makeSchedule(const std::string &name, int64_t stages,
                                     int64_t chunksPerStage,

@@ -3,7 +3,7 @@
 #include "PlanTesting.h"
 #include <gtest/gtest.h>
 
-using namespace mf::plan;
+using namespace mf::solver;
 
 namespace {
 

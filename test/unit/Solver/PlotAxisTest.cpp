@@ -4,7 +4,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-using mf::plan::PlotAxis;
+using mf::solver::PlotAxis;
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include <gtest/gtest.h>
 
-using namespace mf::plan;
+using namespace mf::solver;
 
 namespace {
 

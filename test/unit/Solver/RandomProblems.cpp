@@ -10,7 +10,7 @@
 #include <random>
 
 using namespace mf;
-using namespace mf::plan;
+using namespace mf::solver;
 
 namespace {
 

@@ -10,6 +10,6 @@
 /// 3 kinds of recompute and swap, tight and uneven limits (which may leave no
 /// plan), and now and then every rule that there is. Weight gradients take the
 /// same share of every forward, and messages no longer than any task.
-mf::plan::Problem drawProblem(uint64_t seed, int64_t mostPlans);
+mf::solver::Problem drawProblem(uint64_t seed, int64_t mostPlans);
 
 #endif // MF_TEST_UNIT_PLAN_RANDOMPROBLEMS_H

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-using namespace mf::plan;
+using namespace mf::solver;
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include "SolverTesting.h"
 #include "mf/Pipeline/Policy.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 schedule::Schedule buildSchedule(llvm::StringRef policy, int64_t stages,
                                  int64_t chunksPerStage, int64_t microBatches) {
@@ -97,4 +97,4 @@ Problem makeBalanceProblem(const BalanceCase &balance) {
   return problem;
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

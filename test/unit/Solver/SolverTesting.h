@@ -6,7 +6,7 @@
 
 #include "mf/Plan/Solver/Solver.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 schedule::Schedule buildSchedule(llvm::StringRef policy, int64_t stages,
                                  int64_t chunksPerStage, int64_t microBatches);
@@ -40,6 +40,6 @@ struct BalanceCase {
 };
 Problem makeBalanceProblem(const BalanceCase &balance);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_TEST_UNIT_PLAN_SOLVERTESTING_H

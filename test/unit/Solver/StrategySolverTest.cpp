@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include <random>
 
-using namespace mf::plan;
+using namespace mf::solver;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

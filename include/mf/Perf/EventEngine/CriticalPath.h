@@ -5,7 +5,7 @@
 
 #include "mf/Perf/EventEngine/Queues.h"
 
-namespace mf::sim {
+namespace mf::events {
 
 /// A segment of the critical path. Work counts as a whole, a rendezvous from
 /// the start of the last item that joins it.
@@ -24,6 +24,6 @@ struct PathStep {
 std::vector<PathStep> findCriticalPath(const Queues &queues,
                                        const Timeline &timeline);
 
-} // namespace mf::sim
+} // namespace mf::events
 
 #endif // MF_SIM_CRITICALPATH_H

@@ -17,7 +17,7 @@
 #include <optional>
 #include <vector>
 
-namespace mf::sim {
+namespace mf::events {
 
 /// How messages between stages are modelled.
 enum class TransferMode : uint8_t {
@@ -120,6 +120,6 @@ llvm::Expected<PipelineTimeline>
 simulatePipeline(const schedule::Schedule &schedule,
                  const PipelineCosts &costs);
 
-} // namespace mf::sim
+} // namespace mf::events
 
 #endif // MF_SIM_PIPELINEMODEL_H

@@ -6,7 +6,7 @@
 #include "mf/Perf/EventEngine/PipelineModel.h"
 #include "llvm/Support/raw_ostream.h"
 
-namespace mf::sim {
+namespace mf::events {
 
 /// Prints a line per stage: the name of each task at its start, `-` for the
 /// rest of its duration, and `.` where the stage is idle. A column is the time
@@ -14,6 +14,6 @@ namespace mf::sim {
 void printTimeline(const schedule::Pipeline &pipeline,
                    const PipelineTimeline &timeline, llvm::raw_ostream &os);
 
-} // namespace mf::sim
+} // namespace mf::events
 
 #endif // MF_SIM_PIPELINEPRINT_H

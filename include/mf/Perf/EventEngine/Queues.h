@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace mf::sim {
+namespace mf::events {
 
 using QueueId = int32_t;
 using EventId = int32_t;
@@ -286,6 +286,6 @@ llvm::Expected<Timeline>
 simulate(const Queues &queues,
          llvm::function_ref<std::string(ItemId)> getName = nullptr);
 
-} // namespace mf::sim
+} // namespace mf::events
 
 #endif // MF_SIM_LINES_H

@@ -35,7 +35,7 @@ struct SimulatedTasks {
   schedule::Pipeline pipeline;
   /// The times of the tasks. `real` counts recomputed operators as work. Memory
   /// is not computed.
-  sim::PipelineTimeline timeline;
+  events::PipelineTimeline timeline;
   /// For each stage, the total time of the kernels of its tasks.
   std::vector<double> busy;
   /// The floating-point operations that make up a unit of time.

@@ -27,8 +27,8 @@ struct PlannedLayout {
   std::string yaml;
   /// The measure of the step as mf-opt compiles it. It fits.
   StepMeasure measure;
-  plan::Problem problem;
-  plan::Plan plan;
+  solver::Problem problem;
+  solver::Plan plan;
 
   /// Returns true if layers are recomputed or swapped, so that more memory
   /// would make the step shorter.

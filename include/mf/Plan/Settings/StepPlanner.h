@@ -57,7 +57,7 @@ struct CompiledPlan {
   StepMeasure measure;
   /// A plan of PlanAnswer::problem. Empty if these are the settings of the
   /// YAML.
-  plan::Plan plan;
+  solver::Plan plan;
 };
 
 struct PlanAnswer {
@@ -76,8 +76,8 @@ struct PlanAnswer {
   bool recomputeTasks = false;
   /// The last problem that was solved, with costs as compiled, and its result,
   /// in seconds and bytes.
-  plan::Problem problem;
-  plan::SolveResult result;
+  solver::Problem problem;
+  solver::SolveResult result;
   /// A lower bound on the duration of the step with any settings of this
   /// problem.
   double boundSeconds = 0;
@@ -87,7 +87,7 @@ struct PlanAnswer {
 };
 
 /// Plans a step. Fails if the YAML does not compile, and with a
-/// plan::NoPlanError if nothing fits. Its message names the stage that lacks
+/// solver::NoPlanError if nothing fits. Its message names the stage that lacks
 /// most memory, and how many bytes it lacks.
 llvm::Expected<PlanAnswer> planStep(const PlanRequest &request);
 

@@ -7,7 +7,7 @@
 #include "mf/Plan/Solver/Solver.h"
 #include "llvm/Support/JSON.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Prints a row for each limit: the step's time, its distance from the bound,
 /// the stage with the least free memory, and the number of layers with each
@@ -34,6 +34,6 @@ std::string drawFrontier(const Problem &problem,
 /// Returns the number of layers of all chunks together that get each treatment.
 std::vector<int64_t> countTreatments(const Problem &problem, const Plan &plan);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_PLAN_FRONTIERPRINT_H

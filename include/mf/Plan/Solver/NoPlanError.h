@@ -5,7 +5,7 @@
 
 #include "llvm/Support/Error.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// The input is valid, but nothing fits, or the search ended before it found a
 /// plan that fits. Tools return a distinct exit code for it.
@@ -18,6 +18,6 @@ public:
       : ErrorInfo(message, llvm::inconvertibleErrorCode()) {}
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_PLAN_NOPLANERROR_H

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// The units in which a problem's times and memory are printed. They are those
 /// of the problem, unless these are known to be seconds and bytes.
@@ -29,6 +29,6 @@ struct PlanUnits {
   std::string nameMemory(const std::string &what) const;
 };
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_PLAN_PLANUNITS_H

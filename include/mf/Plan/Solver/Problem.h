@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// The cost of one layer with one treatment for one micro-batch.
 struct Treatment {
@@ -192,6 +192,6 @@ Evaluation evaluate(const Problem &problem, const Plan &plan);
 /// Computes Evaluation::peaks alone, without running the schedule.
 std::vector<double> evaluatePeaks(const Problem &problem, const Plan &plan);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_PLAN_PROBLEM_H

@@ -7,7 +7,7 @@
 #include "mf/Plan/Solver/Solver.h"
 #include "llvm/Support/JSON.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Reads a problem in the format of docs/planning-problems.md. Errors state the
 /// place in the file.
@@ -32,6 +32,6 @@ void printPlanTable(const Problem &problem, const Plan &plan,
                     const Evaluation &evaluation, const PlanUnits &units,
                     llvm::raw_ostream &os);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_PLAN_PROBLEMJSON_H

@@ -7,7 +7,7 @@
 #include "mf/Plan/Solver/Solver.h"
 #include "llvm/Support/JSON.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// Prints a line for each stage with the option that would save time on that
 /// stage, and the reason why it was not chosen. `time` is that of the step with
@@ -21,6 +21,6 @@ void printRefusals(const Problem &problem, const Plan &plan, double time,
 llvm::json::Array writeRefusals(const Problem &problem, const Plan &plan,
                                 llvm::ArrayRef<Refusal> refusals);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_PLAN_REFUSALPRINT_H

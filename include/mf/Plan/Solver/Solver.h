@@ -16,7 +16,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <atomic>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// The state of a running search.
 struct SolveProgress {
@@ -102,6 +102,6 @@ llvm::Expected<std::vector<FrontierPoint>>
 solveFrontier(const Problem &problem, llvm::ArrayRef<double> limits,
               const SolveOptions &options = {});
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_PLAN_SOLVER_H

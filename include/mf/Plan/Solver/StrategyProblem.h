@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// The cost of a combination that may not be chosen.
 inline constexpr int64_t forbiddenCost = 1'000'000'000'000'000'000;
@@ -56,6 +56,6 @@ llvm::Expected<StrategyProblem> readStrategyProblem(llvm::StringRef text,
 llvm::Expected<int64_t> checkStrategies(const StrategyProblem &problem,
                                         llvm::ArrayRef<int64_t> choices);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_PLAN_STRATEGYPROBLEM_H

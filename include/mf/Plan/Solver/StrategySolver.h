@@ -6,7 +6,7 @@
 #include "mf/Plan/Solver/StrategyProblem.h"
 #include <atomic>
 
-namespace mf::plan {
+namespace mf::solver {
 
 struct StrategyOptions {
   /// Seconds.
@@ -32,6 +32,6 @@ struct StrategyResult {
 StrategyResult chooseStrategies(const StrategyProblem &problem,
                                 const StrategyOptions &options);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_PLAN_STRATEGYSOLVER_H

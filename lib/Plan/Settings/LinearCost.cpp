@@ -1,12 +1,12 @@
-//===- AdditiveCost.cpp - Sums over layers --------------------------------===//
+//===- LinearCost.cpp - Sums over layers --------------------------------===//
 
-#include "lib/Plan/Settings/AdditiveCost.h"
+#include "lib/Plan/Settings/LinearCost.h"
 #include <Eigen/Dense>
 #include <algorithm>
 
 using namespace mf::planner;
 
-void AdditiveCost::solve() {
+void LinearCost::solve() {
   const auto columns =
       static_cast<Eigen::Index>(ofLayers.size() + ofExtras.size());
   Eigen::MatrixXd matrix =

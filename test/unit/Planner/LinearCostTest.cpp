@@ -1,6 +1,6 @@
-//===- AdditiveCostTest.cpp - Sums over layers ----------------------------===//
+//===- LinearCostTest.cpp - Sums over layers ----------------------------===//
 
-#include "lib/Plan/Settings/AdditiveCost.h"
+#include "lib/Plan/Settings/LinearCost.h"
 #include <gtest/gtest.h>
 #include <random>
 
@@ -14,11 +14,11 @@ static Composition compose(std::map<std::pair<size_t, size_t>, int64_t> layers,
   return composition;
 }
 
-TEST(AdditiveCostTest, FindsTheCostsThatSumsAreMadeOf) {
+TEST(LinearCostTest, FindsTheCostsThatSumsAreMadeOf) {
   constexpr size_t kinds = 2, treatments = 3;
   const double costs[kinds][treatments] = {{5, 7.25, 0}, {0.5, 11, 3}};
   const double extras[] = {40, 8.5};
-  AdditiveCost fitted(kinds, treatments);
+  LinearCost fitted(kinds, treatments);
   std::mt19937 random(1);
   std::uniform_int_distribution<int> count(0, 4), coin(0, 1);
   auto draw = [&](double &sum) {
@@ -52,8 +52,8 @@ TEST(AdditiveCostTest, FindsTheCostsThatSumsAreMadeOf) {
   EXPECT_NEAR(fitted.predict(other), sum, 1e-9);
 }
 
-TEST(AdditiveCostTest, SharesOutWhatIsNeverSeenApart) {
-  AdditiveCost fitted(2, 1);
+TEST(LinearCostTest, SharesOutWhatIsNeverSeenApart) {
+  LinearCost fitted(2, 1);
   fitted.add(compose({{{0, 0}, 2}, {{1, 0}, 2}}), 12);
   fitted.solve();
   EXPECT_NEAR(fitted.get(0, 0), 3, 1e-9);
@@ -61,8 +61,8 @@ TEST(AdditiveCostTest, SharesOutWhatIsNeverSeenApart) {
   EXPECT_NEAR(fitted.getExtra(0), 0, 1e-9);
 }
 
-TEST(AdditiveCostTest, IsNotNegative) {
-  AdditiveCost fitted(1, 2);
+TEST(LinearCostTest, IsNotNegative) {
+  LinearCost fitted(1, 2);
   fitted.add(compose({{{0, 0}, 1}}), 5);
   fitted.add(compose({{{0, 0}, 1}, {{0, 1}, 1}}), 3);
   fitted.solve();

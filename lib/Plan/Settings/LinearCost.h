@@ -1,4 +1,4 @@
-//===- AdditiveCost.h - Sums over layers -----------------------*- C++ -*-===//
+//===- LinearCost.h - Sums over layers -----------------------*- C++ -*-===//
 
 #ifndef MF_PLANNER_ADDITIVECOST_H
 #define MF_PLANNER_ADDITIVECOST_H
@@ -8,9 +8,9 @@
 namespace mf::planner {
 
 /// A cost that is a sum of contributions of layers and extras.
-class AdditiveCost {
+class LinearCost {
 public:
-  AdditiveCost(size_t numKinds, size_t numTreatments)
+  LinearCost(size_t numKinds, size_t numTreatments)
       : numTreatments(numTreatments), ofLayers(numKinds * numTreatments),
         ofExtras(2) {}
 

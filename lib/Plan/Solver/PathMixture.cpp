@@ -1,11 +1,12 @@
-//===- PathGame.cpp - The best mixture of paths ---------------------------===//
+//===- PathMixture.cpp - The best mixture of paths
+//---------------------------===//
 
-#include "PathGame.h"
+#include "PathMixture.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <numeric>
 
-namespace mf::plan {
+namespace mf::solver {
 
 namespace {
 
@@ -21,17 +22,17 @@ PathCut mix(const PathCut &one, const PathCut &other, double share) {
   return mixed;
 }
 
-class PathGame {
+class PathMixture {
 public:
-  PathGame(OptionChain &chain, StepGraph &graph, const TickProblem &problem,
-           Incumbent &incumbent, GameStart start, StepRule rule)
+  PathMixture(OptionChain &chain, StepGraph &graph, const TickProblem &problem,
+              Incumbent &incumbent, MixtureStart start, StepRule rule)
       : chain(chain), graph(graph), problem(problem), incumbent(incumbent),
         rule(rule) {
     result.samples = std::move(start.samples);
     result.cut = std::move(start.cut);
   }
 
-  GameResult run(int64_t rounds);
+  MixtureResult run(int64_t rounds);
 
 private:
   void setAverage();
@@ -56,14 +57,14 @@ private:
   const TickProblem &problem;
   Incumbent &incumbent;
   StepRule rule;
-  GameResult result;
+  MixtureResult result;
   /// The bound with which options were removed last.
   double eliminated = 0;
   double lastShare = 0.5, mixShare = 0.3;
 };
 
 /// Sets the average to that of the samples, or to the plan with the least work.
-void PathGame::setAverage() {
+void PathMixture::setAverage() {
   if (result.samples.empty()) {
     PathCut all;
     all.counts.assign(problem.getNumDurations(), 1);
@@ -82,8 +83,8 @@ void PathGame::setAverage() {
   }
 }
 
-std::vector<double> PathGame::getMoved(llvm::ArrayRef<double> direction,
-                                       double share) const {
+std::vector<double> PathMixture::getMoved(llvm::ArrayRef<double> direction,
+                                          double share) const {
   std::vector<double> moved = result.average;
   for (size_t number = 0; number < moved.size(); ++number)
     moved[number] += share * direction[number];
@@ -91,8 +92,8 @@ std::vector<double> PathGame::getMoved(llvm::ArrayRef<double> direction,
 }
 
 /// Returns the share, near the last one, with the least soft maximum.
-double PathGame::searchShare(llvm::ArrayRef<double> direction,
-                             double softness) {
+double PathMixture::searchShare(llvm::ArrayRef<double> direction,
+                                double softness) {
   double bestValue = std::numeric_limits<double>::infinity(), bestShare = 0;
   for (double factor : {0.5, 1.0, 2.0}) {
     double share = std::min(1.0, lastShare * factor);
@@ -108,7 +109,7 @@ double PathGame::searchShare(llvm::ArrayRef<double> direction,
 
 /// Adds an answer to all samples: as far as the soft maximum decreases, or by a
 /// smaller amount in every round.
-void PathGame::add(OptionList answer, int64_t round, double softness) {
+void PathMixture::add(OptionList answer, int64_t round, double softness) {
   std::vector<double> direction = getWholeDurations(answer);
   for (size_t number = 0; number < direction.size(); ++number)
     direction[number] -= result.average[number];
@@ -124,7 +125,7 @@ void PathGame::add(OptionList answer, int64_t round, double softness) {
 }
 
 /// Moves the best cut towards another one, if that improves it.
-void PathGame::mixIn(const PathCut &cut) {
+void PathMixture::mixIn(const PathCut &cut) {
   constexpr double least = 0.01, most = 0.6;
   if (result.cut.counts.empty())
     return;
@@ -138,7 +139,7 @@ void PathGame::mixIn(const PathCut &cut) {
   result.cut = std::move(mixed);
 }
 
-void PathGame::playRound(int64_t round) {
+void PathMixture::playRound(int64_t round) {
   // Fractions of the step's time: how soft the maximum is at first, and how
   // fast it sharpens.
   const double firstSoftness = rule == StepRule::Searched ? 5e-3 : 3e-3;
@@ -173,7 +174,7 @@ void PathGame::playRound(int64_t round) {
   }
 }
 
-GameResult PathGame::run(int64_t rounds) {
+MixtureResult PathMixture::run(int64_t rounds) {
   if (!chain.isEmpty()) {
     setAverage();
     if (!result.cut.counts.empty())
@@ -188,11 +189,11 @@ GameResult PathGame::run(int64_t rounds) {
 
 } // namespace
 
-GameResult playPathGame(OptionChain &chain, StepGraph &graph,
-                        const TickProblem &problem, Incumbent &incumbent,
-                        GameStart start, int64_t rounds, StepRule rule) {
-  return PathGame(chain, graph, problem, incumbent, std::move(start), rule)
+MixtureResult mixPaths(OptionChain &chain, StepGraph &graph,
+                       const TickProblem &problem, Incumbent &incumbent,
+                       MixtureStart start, int64_t rounds, StepRule rule) {
+  return PathMixture(chain, graph, problem, incumbent, std::move(start), rule)
       .run(rounds);
 }
 
-} // namespace mf::plan
+} // namespace mf::solver

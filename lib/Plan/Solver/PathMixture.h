@@ -1,4 +1,5 @@
-//===- PathGame.h - The best mixture of paths -------------------*- C++ -*-===//
+//===- PathMixture.h - The best mixture of paths -------------------*- C++
+//-*-===//
 //
 // The best bound that path cuts can give is the value of a game: one player
 // mixes paths, the other answers with the plan that is shortest on them. The
@@ -15,7 +16,7 @@
 
 #include "Incumbent.h"
 
-namespace mf::plan {
+namespace mf::solver {
 
 /// A plan and its share of the mixture.
 struct PlanSample {
@@ -24,12 +25,12 @@ struct PlanSample {
 };
 
 /// Results of another game to start from; either may be empty.
-struct GameStart {
+struct MixtureStart {
   std::vector<PlanSample> samples;
   PathCut cut;
 };
 
-struct GameResult {
+struct MixtureResult {
   double bound = 0;
   /// The cut of that bound.
   PathCut cut;
@@ -49,11 +50,11 @@ enum class StepRule : uint8_t {
 
 /// Plays on the plans of a chain, from a mixture of some of these. Removes
 /// options that cannot be in a better plan, and offers all plans that it sees.
-GameResult playPathGame(OptionChain &chain, StepGraph &graph,
-                        const TickProblem &problem, Incumbent &incumbent,
-                        GameStart start, int64_t rounds,
-                        StepRule rule = StepRule::Searched);
+MixtureResult mixPaths(OptionChain &chain, StepGraph &graph,
+                       const TickProblem &problem, Incumbent &incumbent,
+                       MixtureStart start, int64_t rounds,
+                       StepRule rule = StepRule::Searched);
 
-} // namespace mf::plan
+} // namespace mf::solver
 
 #endif // MF_LIB_PLAN_PATHGAME_H
