@@ -3,7 +3,8 @@
 usage: check_names.py SOURCE_FOLDER
 
 No two headers have one name, so that a name in a review or an error says which
-file is meant, and no two classes do, those of tests included. Unit tests of
+file is meant, and no two classes do, those of tests included. The guard of a
+header is its path, below include/mf without that, behind MF_. Unit tests of
 test/unit are in files FooTest.cpp: in one suite FooTest, or where a file tests
 several things in one suite for each, BarTest; no suite is in two files. Tests
 are named by sentences in PascalCase.
@@ -20,6 +21,7 @@ CLASSES = ("benchmarks", "dialects", "include", "lib", "passes", "test", "tools"
 CLASS = re.compile(
     r"^(?:template\s*<[^;{]*>\s*)?(?:class|struct|enum class|enum)\s+(\w+)(?:\s+final)?\s*(?::(?!:)[^;{]*)?\{", re.MULTILINE
 )
+GUARD = re.compile(r"^#ifndef (\w+_H)$", re.MULTILINE)
 TEST = re.compile(r"^\s*(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
 
 
@@ -38,6 +40,14 @@ def get_header_problems(source):
     for same in paths.values():
         if len(same) > 1:
             yield "expected headers of different names, but got " + " and ".join(sorted(same))
+
+
+def get_guard_problems(source):
+    for path in find_files(source, FOLDERS, ".h"):
+        expected = "MF_" + re.sub(r"\W", "_", re.sub(r"^include/mf/", "", path)).upper()
+        found = GUARD.search(open(os.path.join(source, path)).read())
+        if found and found[1] != expected:
+            yield "%s: expected the guard %s, but got %s" % (path, expected, found[1])
 
 
 def get_class_problems(source):
@@ -73,7 +83,7 @@ def get_test_problems(source):
             yield "expected suite %s in one file, but it is in %s" % (suite, " and ".join(sorted(paths)))
 
 
-CHECKS = (get_header_problems, get_class_problems, get_test_problems)
+CHECKS = (get_header_problems, get_guard_problems, get_class_problems, get_test_problems)
 
 
 def main():

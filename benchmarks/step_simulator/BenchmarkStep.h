@@ -1,8 +1,8 @@
 //===- BenchmarkStep.h - A step of many kernels as queues -------*- C++ -*-===//
 //-*-===//
 
-#ifndef MF_BENCHMARKS_BENCHMARKSTEP_H
-#define MF_BENCHMARKS_BENCHMARKSTEP_H
+#ifndef MF_BENCHMARKS_STEP_SIMULATOR_BENCHMARKSTEP_H
+#define MF_BENCHMARKS_STEP_SIMULATOR_BENCHMARKSTEP_H
 
 #include "mf/Perf/EventEngine/Queues.h"
 #include "mf/Pipeline/Schedule.h"
@@ -61,4 +61,4 @@ private:
 
 } // namespace mf::benchmarks
 
-#endif // MF_BENCHMARKS_BENCHMARKSTEP_H
+#endif // MF_BENCHMARKS_STEP_SIMULATOR_BENCHMARKSTEP_H

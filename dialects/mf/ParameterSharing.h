@@ -1,7 +1,7 @@
 //===- ParameterSharing.h - Sharding of single parameters -------*- C++ -*-===//
 
-#ifndef DIALECTS_MF_PARAMETERSHARING_H
-#define DIALECTS_MF_PARAMETERSHARING_H
+#ifndef MF_DIALECTS_MF_PARAMETERSHARING_H
+#define MF_DIALECTS_MF_PARAMETERSHARING_H
 
 #include "mlir/IR/Operation.h"
 #include <optional>
@@ -35,4 +35,4 @@ struct ParameterSharing {
 
 } // namespace mf::ir
 
-#endif // DIALECTS_MF_PARAMETERSHARING_H
+#endif // MF_DIALECTS_MF_PARAMETERSHARING_H

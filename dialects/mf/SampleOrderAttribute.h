@@ -1,7 +1,7 @@
 //===- SampleOrderAttribute.h - The attribute of sample order ---*- C++ -*-===//
 
-#ifndef DIALECTS_MF_SAMPLEORDERATTRIBUTE_H
-#define DIALECTS_MF_SAMPLEORDERATTRIBUTE_H
+#ifndef MF_DIALECTS_MF_SAMPLEORDERATTRIBUTE_H
+#define MF_DIALECTS_MF_SAMPLEORDERATTRIBUTE_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -13,4 +13,4 @@ inline constexpr llvm::StringLiteral sampleOrderAttribute = "mf.sample_order";
 
 } // namespace mf::ir
 
-#endif // DIALECTS_MF_SAMPLEORDERATTRIBUTE_H
+#endif // MF_DIALECTS_MF_SAMPLEORDERATTRIBUTE_H

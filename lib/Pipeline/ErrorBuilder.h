@@ -1,7 +1,7 @@
 //===- ErrorBuilder.h - Errors that name tasks ----------------*- C++ -*-===//
 
-#ifndef MF_LIB_SCHEDULE_ERRORBUILDER_H
-#define MF_LIB_SCHEDULE_ERRORBUILDER_H
+#ifndef MF_LIB_PIPELINE_ERRORBUILDER_H
+#define MF_LIB_PIPELINE_ERRORBUILDER_H
 
 #include "mf/Pipeline/ScheduleError.h"
 #include "mf/Pipeline/TaskGraph.h"
@@ -45,4 +45,4 @@ private:
 
 } // namespace mf::schedule
 
-#endif // MF_LIB_SCHEDULE_ERRORBUILDER_H
+#endif // MF_LIB_PIPELINE_ERRORBUILDER_H

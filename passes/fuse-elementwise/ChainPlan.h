@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PASSES_FUSEELEMENTWISE_CHAINPLAN_H
-#define MF_PASSES_FUSEELEMENTWISE_CHAINPLAN_H
+#ifndef MF_PASSES_FUSE_ELEMENTWISE_CHAINPLAN_H
+#define MF_PASSES_FUSE_ELEMENTWISE_CHAINPLAN_H
 
 #include "mf/Program/Signatures/KernelSpec.h"
 #include "llvm/Support/raw_ostream.h"
@@ -96,4 +96,4 @@ ChainPlan planChains(ChainGraph graph);
 
 } // namespace mf::passes
 
-#endif // MF_PASSES_FUSEELEMENTWISE_CHAINPLAN_H
+#endif // MF_PASSES_FUSE_ELEMENTWISE_CHAINPLAN_H

@@ -1,7 +1,7 @@
 //===- LiveBytes.h - Effect of a chain on live bytes ------------*- C++ -*-===//
 
-#ifndef MF_PASSES_FUSEELEMENTWISE_LIVEBYTES_H
-#define MF_PASSES_FUSEELEMENTWISE_LIVEBYTES_H
+#ifndef MF_PASSES_FUSE_ELEMENTWISE_LIVEBYTES_H
+#define MF_PASSES_FUSE_ELEMENTWISE_LIVEBYTES_H
 
 #include "passes/fuse-elementwise/ChainPlan.h"
 #include <set>
@@ -19,4 +19,4 @@ bool needsMore(const ChainGraph &graph, const BufferUses &uses,
 
 } // namespace mf::passes
 
-#endif // MF_PASSES_FUSEELEMENTWISE_LIVEBYTES_H
+#endif // MF_PASSES_FUSE_ELEMENTWISE_LIVEBYTES_H

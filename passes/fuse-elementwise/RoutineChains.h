@@ -1,7 +1,7 @@
 //===- RoutineChains.h - The chains of one routine ------------*- C++ -*-===//
 
-#ifndef MF_PASSES_FUSEELEMENTWISE_ROUTINECHAINS_H
-#define MF_PASSES_FUSEELEMENTWISE_ROUTINECHAINS_H
+#ifndef MF_PASSES_FUSE_ELEMENTWISE_ROUTINECHAINS_H
+#define MF_PASSES_FUSE_ELEMENTWISE_ROUTINECHAINS_H
 
 #include "dialects/ascend/AscendDialect.h"
 #include "passes/fuse-elementwise/ChainPlan.h"
@@ -49,4 +49,4 @@ private:
 
 } // namespace mf::passes
 
-#endif // MF_PASSES_FUSEELEMENTWISE_ROUTINECHAINS_H
+#endif // MF_PASSES_FUSE_ELEMENTWISE_ROUTINECHAINS_H

@@ -1,7 +1,7 @@
 //===- Advice.h - Advice for a step that does not fit -----------*- C++ -*-===//
 
-#ifndef MF_TOOLS_MFOPT_ADVICE_H
-#define MF_TOOLS_MFOPT_ADVICE_H
+#ifndef MF_TOOLS_MF_OPT_ADVICE_H
+#define MF_TOOLS_MF_OPT_ADVICE_H
 
 #include "mf/Plan/Settings/StepPlanner.h"
 
@@ -19,4 +19,4 @@ void printAdvice(const planner::PlanRequest &request, llvm::StringRef target,
 
 } // namespace mf::tools
 
-#endif // MF_TOOLS_MFOPT_ADVICE_H
+#endif // MF_TOOLS_MF_OPT_ADVICE_H

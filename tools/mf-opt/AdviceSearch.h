@@ -1,7 +1,7 @@
 //===- AdviceSearch.h - Settings with which a step fits --------*- C++ -*-===//
 
-#ifndef MF_TOOLS_MFOPT_ADVICESEARCH_H
-#define MF_TOOLS_MFOPT_ADVICESEARCH_H
+#ifndef MF_TOOLS_MF_OPT_ADVICESEARCH_H
+#define MF_TOOLS_MF_OPT_ADVICESEARCH_H
 
 #include "mf/Plan/Settings/StepPlanner.h"
 #include <atomic>
@@ -40,4 +40,4 @@ private:
 
 } // namespace mf::tools
 
-#endif // MF_TOOLS_MFOPT_ADVICESEARCH_H
+#endif // MF_TOOLS_MF_OPT_ADVICESEARCH_H

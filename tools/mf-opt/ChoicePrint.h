@@ -1,7 +1,7 @@
 //===- ChoicePrint.h - Prints what choices cost ----------------*- C++ -*-===//
 
-#ifndef MF_TOOLS_MFOPT_CHOICEPRINT_H
-#define MF_TOOLS_MFOPT_CHOICEPRINT_H
+#ifndef MF_TOOLS_MF_OPT_CHOICEPRINT_H
+#define MF_TOOLS_MF_OPT_CHOICEPRINT_H
 
 #include "mf/Plan/Settings/ChoiceCosts.h"
 
@@ -13,4 +13,4 @@ void printChoices(const planner::CompilerInput &input, llvm::StringRef yaml);
 
 } // namespace mf::tools
 
-#endif // MF_TOOLS_MFOPT_CHOICEPRINT_H
+#endif // MF_TOOLS_MF_OPT_CHOICEPRINT_H

@@ -1,7 +1,7 @@
 //===- LayerReportWriter.h - mf-opt --json ----------------------*- C++ -*-===//
 
-#ifndef MF_TOOLS_MFOPT_LAYERREPORTWRITER_H
-#define MF_TOOLS_MFOPT_LAYERREPORTWRITER_H
+#ifndef MF_TOOLS_MF_OPT_LAYERREPORTWRITER_H
+#define MF_TOOLS_MF_OPT_LAYERREPORTWRITER_H
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/LLVM.h"
@@ -31,4 +31,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_TOOLS_MFOPT_LAYERREPORTWRITER_H
+#endif // MF_TOOLS_MF_OPT_LAYERREPORTWRITER_H

@@ -1,7 +1,7 @@
 //===- WeightLayout.h - Layout of a model's weights -------------*- C++ -*-===//
 
-#ifndef MF_TOOLS_TRANSLATE_WEIGHTLAYOUT_H
-#define MF_TOOLS_TRANSLATE_WEIGHTLAYOUT_H
+#ifndef MF_TOOLS_MF_TRANSLATE_WEIGHTLAYOUT_H
+#define MF_TOOLS_MF_TRANSLATE_WEIGHTLAYOUT_H
 
 #include "dialects/mf/MfOps.h"
 #include "mf/Exec/Data/ParameterNames.h"
@@ -26,4 +26,4 @@ bool predictsFromOtherState(ir::ModelOp model);
 
 } // namespace mf
 
-#endif // MF_TOOLS_TRANSLATE_WEIGHTLAYOUT_H
+#endif // MF_TOOLS_MF_TRANSLATE_WEIGHTLAYOUT_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SCHEDULE_POLICY_H
-#define MF_SCHEDULE_POLICY_H
+#ifndef MF_PIPELINE_POLICY_H
+#define MF_PIPELINE_POLICY_H
 
 #include "mf/Pipeline/Schedule.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -143,4 +143,4 @@ llvm::Expected<Schedule> buildSchedule(const Policy &policy,
 
 } // namespace mf::schedule
 
-#endif // MF_SCHEDULE_POLICY_H
+#endif // MF_PIPELINE_POLICY_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SCHEDULE_SCHEDULE_H
-#define MF_SCHEDULE_SCHEDULE_H
+#ifndef MF_PIPELINE_SCHEDULE_H
+#define MF_PIPELINE_SCHEDULE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -195,4 +195,4 @@ struct Schedule {
 
 } // namespace mf::schedule
 
-#endif // MF_SCHEDULE_SCHEDULE_H
+#endif // MF_PIPELINE_SCHEDULE_H

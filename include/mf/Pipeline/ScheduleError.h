@@ -1,7 +1,7 @@
 //===- ScheduleError.h - Errors about a schedule ----------------*- C++ -*-===//
 
-#ifndef MF_SCHEDULE_SCHEDULEERROR_H
-#define MF_SCHEDULE_SCHEDULEERROR_H
+#ifndef MF_PIPELINE_SCHEDULEERROR_H
+#define MF_PIPELINE_SCHEDULEERROR_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -49,4 +49,4 @@ private:
 
 } // namespace mf::schedule
 
-#endif // MF_SCHEDULE_SCHEDULEERROR_H
+#endif // MF_PIPELINE_SCHEDULEERROR_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SCHEDULE_STEPORDER_H
-#define MF_SCHEDULE_STEPORDER_H
+#ifndef MF_PIPELINE_STEPORDER_H
+#define MF_PIPELINE_STEPORDER_H
 
 #include "mf/Pipeline/Schedule.h"
 #include <algorithm>
@@ -98,4 +98,4 @@ private:
 
 } // namespace mf::schedule
 
-#endif // MF_SCHEDULE_STEPORDER_H
+#endif // MF_PIPELINE_STEPORDER_H

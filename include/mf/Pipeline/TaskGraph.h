@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SCHEDULE_TASKGRAPH_H
-#define MF_SCHEDULE_TASKGRAPH_H
+#ifndef MF_PIPELINE_TASKGRAPH_H
+#define MF_PIPELINE_TASKGRAPH_H
 
 #include "mf/Pipeline/Schedule.h"
 #include "llvm/ADT/SmallVector.h"
@@ -173,4 +173,4 @@ private:
 
 } // namespace mf::schedule
 
-#endif // MF_SCHEDULE_TASKGRAPH_H
+#endif // MF_PIPELINE_TASKGRAPH_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SCHEDULE_TRANSFERS_H
-#define MF_SCHEDULE_TRANSFERS_H
+#ifndef MF_PIPELINE_TRANSFERS_H
+#define MF_PIPELINE_TRANSFERS_H
 
 #include "mf/Pipeline/Schedule.h"
 
@@ -41,4 +41,4 @@ llvm::Error verifyTransfers(const Schedule &schedule,
 
 } // namespace mf::schedule
 
-#endif // MF_SCHEDULE_TRANSFERS_H
+#endif // MF_PIPELINE_TRANSFERS_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_TENSOR_ALIGNMENT_H
-#define MF_TENSOR_ALIGNMENT_H
+#ifndef MF_SUPPORT_ALIGNMENT_H
+#define MF_SUPPORT_ALIGNMENT_H
 
 #include <cstdint>
 
@@ -28,4 +28,4 @@ constexpr int64_t getBytesWithSlack(int64_t bytes) {
 
 } // namespace mf
 
-#endif // MF_TENSOR_ALIGNMENT_H
+#endif // MF_SUPPORT_ALIGNMENT_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_ATOMICFILE_H
-#define MF_DATA_ATOMICFILE_H
+#ifndef MF_SUPPORT_ATOMICFILE_H
+#define MF_SUPPORT_ATOMICFILE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -63,4 +63,4 @@ llvm::Error syncDirectory(llvm::StringRef path);
 
 } // namespace mf
 
-#endif // MF_DATA_ATOMICFILE_H
+#endif // MF_SUPPORT_ATOMICFILE_H

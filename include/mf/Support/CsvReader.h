@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CSV_CSVREADER_H
-#define MF_CSV_CSVREADER_H
+#ifndef MF_SUPPORT_CSVREADER_H
+#define MF_SUPPORT_CSVREADER_H
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -64,4 +64,4 @@ std::string quoteCell(llvm::StringRef text);
 
 } // namespace mf
 
-#endif // MF_CSV_CSVREADER_H
+#endif // MF_SUPPORT_CSVREADER_H

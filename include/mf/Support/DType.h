@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_TENSOR_DTYPE_H
-#define MF_TENSOR_DTYPE_H
+#ifndef MF_SUPPORT_DTYPE_H
+#define MF_SUPPORT_DTYPE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -51,4 +51,4 @@ struct TensorShape {
 
 } // namespace mf
 
-#endif // MF_TENSOR_DTYPE_H
+#endif // MF_SUPPORT_DTYPE_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_DATA_FILEERROR_H
-#define MF_LIB_DATA_FILEERROR_H
+#ifndef MF_SUPPORT_FILEERROR_H
+#define MF_SUPPORT_FILEERROR_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
@@ -34,4 +34,4 @@ mapFile(llvm::StringRef path);
 
 } // namespace mf
 
-#endif // MF_LIB_DATA_FILEERROR_H
+#endif // MF_SUPPORT_FILEERROR_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_TENSOR_PHILOX_H
-#define MF_TENSOR_PHILOX_H
+#ifndef MF_SUPPORT_PHILOX_H
+#define MF_SUPPORT_PHILOX_H
 
 #include "llvm/ADT/StringRef.h"
 #include <array>
@@ -45,4 +45,4 @@ inline uint64_t hashDrawnName(llvm::StringRef name) {
 
 } // namespace mf
 
-#endif // MF_TENSOR_PHILOX_H
+#endif // MF_SUPPORT_PHILOX_H

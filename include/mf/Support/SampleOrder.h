@@ -1,7 +1,7 @@
 //===- SampleOrder.h - Order of samples on each replica ---------*- C++ -*-===//
 
-#ifndef MF_TENSOR_SAMPLEORDER_H
-#define MF_TENSOR_SAMPLEORDER_H
+#ifndef MF_SUPPORT_SAMPLEORDER_H
+#define MF_SUPPORT_SAMPLEORDER_H
 
 #include "llvm/ADT/StringSwitch.h"
 #include <optional>
@@ -40,4 +40,4 @@ inline std::optional<SampleOrder> parseSampleOrder(llvm::StringRef name) {
 
 } // namespace mf
 
-#endif // MF_TENSOR_SAMPLEORDER_H
+#endif // MF_SUPPORT_SAMPLEORDER_H

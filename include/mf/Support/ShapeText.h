@@ -1,7 +1,7 @@
 //===- ShapeText.h - Shapes in messages -----------------------*- C++ -*-===//
 
-#ifndef MF_LIB_DATA_SHAPETEXT_H
-#define MF_LIB_DATA_SHAPETEXT_H
+#ifndef MF_SUPPORT_SHAPETEXT_H
+#define MF_SUPPORT_SHAPETEXT_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLExtras.h"
@@ -22,4 +22,4 @@ inline std::string printDims(llvm::ArrayRef<int64_t> dims) {
 
 } // namespace mf
 
-#endif // MF_LIB_DATA_SHAPETEXT_H
+#endif // MF_SUPPORT_SHAPETEXT_H

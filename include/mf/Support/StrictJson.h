@@ -1,7 +1,7 @@
 //===- StrictJson.h - Reads untrusted JSON ----------------------*- C++ -*-===//
 
-#ifndef MF_LIB_DATA_STRICTJSON_H
-#define MF_LIB_DATA_STRICTJSON_H
+#ifndef MF_SUPPORT_STRICTJSON_H
+#define MF_SUPPORT_STRICTJSON_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -21,4 +21,4 @@ llvm::Expected<llvm::json::Value> parseStrictJson(llvm::StringRef text,
 
 } // namespace mf
 
-#endif // MF_LIB_DATA_STRICTJSON_H
+#endif // MF_SUPPORT_STRICTJSON_H

@@ -1,7 +1,7 @@
 //===- TextTable.h - Aligned columns of text ------------------*- C++ -*-===//
 
-#ifndef MF_TEXT_TEXTTABLE_H
-#define MF_TEXT_TEXTTABLE_H
+#ifndef MF_SUPPORT_TEXTTABLE_H
+#define MF_SUPPORT_TEXTTABLE_H
 
 #include "llvm/Support/raw_ostream.h"
 #include <string>
@@ -32,4 +32,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_TEXT_TEXTTABLE_H
+#endif // MF_SUPPORT_TEXTTABLE_H

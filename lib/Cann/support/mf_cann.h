@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CANN_H
-#define MF_CANN_H
+#ifndef MF_LIB_CANN_SUPPORT_MF_CANN_H
+#define MF_LIB_CANN_SUPPORT_MF_CANN_H
 
 #include "acl/acl.h"
 #include "aclnn/acl_meta.h"
@@ -374,4 +374,4 @@ struct RoutineCall {
 
 } // namespace mf_cann
 
-#endif // MF_CANN_H
+#endif // MF_LIB_CANN_SUPPORT_MF_CANN_H

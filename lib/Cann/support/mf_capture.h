@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CAPTURE_H
-#define MF_CAPTURE_H
+#ifndef MF_LIB_CANN_SUPPORT_MF_CAPTURE_H
+#define MF_LIB_CANN_SUPPORT_MF_CAPTURE_H
 
 #include "mf_rank.h"
 
@@ -77,4 +77,4 @@ private:
 
 } // namespace mf_cann
 
-#endif // MF_CAPTURE_H
+#endif // MF_LIB_CANN_SUPPORT_MF_CAPTURE_H

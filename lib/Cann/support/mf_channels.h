@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CHANNELS_H
-#define MF_CHANNELS_H
+#ifndef MF_LIB_CANN_SUPPORT_MF_CHANNELS_H
+#define MF_LIB_CANN_SUPPORT_MF_CHANNELS_H
 
 #include "hccl/hccl.h"
 #include "mf/Step/StepRun.h"
@@ -123,4 +123,4 @@ void allToAllV(const RankExchange &exchange, const CannTensor &from,
 
 } // namespace mf_cann
 
-#endif // MF_CHANNELS_H
+#endif // MF_LIB_CANN_SUPPORT_MF_CHANNELS_H

@@ -1,7 +1,7 @@
 //===- mf_dims.h - The sizes of tensors -------------------------*- C++ -*-===//
 
-#ifndef MF_DIMS_H
-#define MF_DIMS_H
+#ifndef MF_LIB_CANN_SUPPORT_MF_DIMS_H
+#define MF_LIB_CANN_SUPPORT_MF_DIMS_H
 
 #include <algorithm>
 #include <array>
@@ -61,4 +61,4 @@ private:
 
 } // namespace mf_cann
 
-#endif // MF_DIMS_H
+#endif // MF_LIB_CANN_SUPPORT_MF_DIMS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_EXECUTORS_H
-#define MF_EXECUTORS_H
+#ifndef MF_LIB_CANN_SUPPORT_MF_EXECUTORS_H
+#define MF_LIB_CANN_SUPPORT_MF_EXECUTORS_H
 
 #include "mf_cann.h"
 #include <cstdlib>
@@ -104,4 +104,4 @@ private:
 
 } // namespace mf_cann
 
-#endif // MF_EXECUTORS_H
+#endif // MF_LIB_CANN_SUPPORT_MF_EXECUTORS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_FACTS_H
-#define MF_FACTS_H
+#ifndef MF_LIB_CANN_SUPPORT_MF_FACTS_H
+#define MF_LIB_CANN_SUPPORT_MF_FACTS_H
 
 #include "mf/Step/StepRun.h"
 #include <initializer_list>
@@ -59,4 +59,4 @@ inline void addChannel(mf::step::Facts &facts, const char *name,
 
 } // namespace mf_cann
 
-#endif // MF_FACTS_H
+#endif // MF_LIB_CANN_SUPPORT_MF_FACTS_H

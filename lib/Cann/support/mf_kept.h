@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_KEPT_H
-#define MF_KEPT_H
+#ifndef MF_LIB_CANN_SUPPORT_MF_KEPT_H
+#define MF_LIB_CANN_SUPPORT_MF_KEPT_H
 
 #include "mf/Step/StepRun.h"
 #include "mf_cann.h"
@@ -75,4 +75,4 @@ private:
 
 } // namespace mf_cann
 
-#endif // MF_KEPT_H
+#endif // MF_LIB_CANN_SUPPORT_MF_KEPT_H

@@ -1,7 +1,7 @@
 //===- mf_main.h - Runs a step for a training run ---------------*- C++ -*-===//
 
-#ifndef MF_MAIN_H
-#define MF_MAIN_H
+#ifndef MF_LIB_CANN_SUPPORT_MF_MAIN_H
+#define MF_LIB_CANN_SUPPORT_MF_MAIN_H
 
 #include "mf_step.h"
 
@@ -14,4 +14,4 @@ int runMain(int argc, char **argv, mf::step::Facts facts,
 
 } // namespace mf_cann
 
-#endif // MF_MAIN_H
+#endif // MF_LIB_CANN_SUPPORT_MF_MAIN_H

@@ -1,7 +1,7 @@
 //===- mf_memory.h - Blocks of memory ---------------------------*- C++ -*-===//
 
-#ifndef MF_MEMORY_H
-#define MF_MEMORY_H
+#ifndef MF_LIB_CANN_SUPPORT_MF_MEMORY_H
+#define MF_LIB_CANN_SUPPORT_MF_MEMORY_H
 
 #include "mf_cann.h"
 #include <array>
@@ -98,4 +98,4 @@ private:
 
 } // namespace mf_cann
 
-#endif // MF_MEMORY_H
+#endif // MF_LIB_CANN_SUPPORT_MF_MEMORY_H

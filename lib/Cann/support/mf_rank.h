@@ -1,7 +1,7 @@
 //===- mf_rank.h - A device and its streams ---------------------*- C++ -*-===//
 
-#ifndef MF_RANK_H
-#define MF_RANK_H
+#ifndef MF_LIB_CANN_SUPPORT_MF_RANK_H
+#define MF_LIB_CANN_SUPPORT_MF_RANK_H
 
 #include "mf_cann.h"
 #include "mf_executors.h"
@@ -296,4 +296,4 @@ void CannStream::call(const char *function,
 
 } // namespace mf_cann
 
-#endif // MF_RANK_H
+#endif // MF_LIB_CANN_SUPPORT_MF_RANK_H

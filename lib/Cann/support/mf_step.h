@@ -1,7 +1,7 @@
 //===- mf_step.h - What the functions of a stage use ------------*- C++ -*-===//
 
-#ifndef MF_STEP_H
-#define MF_STEP_H
+#ifndef MF_LIB_CANN_SUPPORT_MF_STEP_H
+#define MF_LIB_CANN_SUPPORT_MF_STEP_H
 
 #include "mf_channels.h"
 #include "mf_facts.h"
@@ -41,4 +41,4 @@ struct Step {
 
 } // namespace mf_cann
 
-#endif // MF_STEP_H
+#endif // MF_LIB_CANN_SUPPORT_MF_STEP_H

@@ -1,7 +1,7 @@
 //===- BlockCopies.h - Moving blocks between tensors ----------*- C++ -*-===//
 
-#ifndef MF_LIB_DATA_BLOCKCOPIES_H
-#define MF_LIB_DATA_BLOCKCOPIES_H
+#ifndef MF_LIB_EXEC_DATA_BLOCKCOPIES_H
+#define MF_LIB_EXEC_DATA_BLOCKCOPIES_H
 
 #include "mf/Exec/Data/ParameterNames.h"
 
@@ -20,4 +20,4 @@ llvm::Error copyBlock(const BlockCopy &copy, llvm::ArrayRef<uint8_t> bytes,
 
 } // namespace mf
 
-#endif // MF_LIB_DATA_BLOCKCOPIES_H
+#endif // MF_LIB_EXEC_DATA_BLOCKCOPIES_H

@@ -1,7 +1,7 @@
 //===- CheckpointState.h - state.json of a checkpoint ---------*- C++ -*-===//
 
-#ifndef MF_LIB_DATA_CHECKPOINTSTATE_H
-#define MF_LIB_DATA_CHECKPOINTSTATE_H
+#ifndef MF_LIB_EXEC_DATA_CHECKPOINTSTATE_H
+#define MF_LIB_EXEC_DATA_CHECKPOINTSTATE_H
 
 #include "mf/Exec/Data/Checkpoint.h"
 #include "llvm/ADT/StringRef.h"
@@ -34,4 +34,4 @@ llvm::Expected<CheckpointManifest> parseManifest(llvm::StringRef text);
 
 } // namespace mf
 
-#endif // MF_LIB_DATA_CHECKPOINTSTATE_H
+#endif // MF_LIB_EXEC_DATA_CHECKPOINTSTATE_H

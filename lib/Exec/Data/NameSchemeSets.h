@@ -1,7 +1,7 @@
 //===- NameSchemeSets.h - Schemes that share names ------------*- C++ -*-===//
 
-#ifndef MF_LIB_DATA_NAMESCHEMESETS_H
-#define MF_LIB_DATA_NAMESCHEMESETS_H
+#ifndef MF_LIB_EXEC_DATA_NAMESCHEMESETS_H
+#define MF_LIB_EXEC_DATA_NAMESCHEMESETS_H
 
 #include "mf/Exec/Data/ParameterNames.h"
 
@@ -52,4 +52,4 @@ constexpr uint32_t hfGpt2 = in(NameScheme::HuggingFaceGpt2);
 
 } // namespace mf
 
-#endif // MF_LIB_DATA_NAMESCHEMESETS_H
+#endif // MF_LIB_EXEC_DATA_NAMESCHEMESETS_H

@@ -1,7 +1,7 @@
 //===- ParameterNameTable.h - All names of all schemes --------*- C++ -*-===//
 
-#ifndef MF_LIB_DATA_PARAMETERNAMETABLE_H
-#define MF_LIB_DATA_PARAMETERNAMETABLE_H
+#ifndef MF_LIB_EXEC_DATA_PARAMETERNAMETABLE_H
+#define MF_LIB_EXEC_DATA_PARAMETERNAMETABLE_H
 
 #include "mf/Exec/Data/ParameterNames.h"
 #include "llvm/ADT/STLExtras.h"
@@ -86,4 +86,4 @@ llvm::ArrayRef<ParameterPattern> getPredictionPatterns();
 
 } // namespace mf
 
-#endif // MF_LIB_DATA_PARAMETERNAMETABLE_H
+#endif // MF_LIB_EXEC_DATA_PARAMETERNAMETABLE_H

@@ -1,7 +1,7 @@
 //===- ParameterParts.h - Places of the parts within a tensor ---*- C++ -*-===//
 
-#ifndef MF_LIB_DATA_PARAMETERPARTS_H
-#define MF_LIB_DATA_PARAMETERPARTS_H
+#ifndef MF_LIB_EXEC_DATA_PARAMETERPARTS_H
+#define MF_LIB_EXEC_DATA_PARAMETERPARTS_H
 
 #include "mf/Exec/Data/ParameterNames.h"
 #include <vector>
@@ -58,4 +58,4 @@ std::vector<PartSegment> listSegments(const ParameterName &name,
 
 } // namespace mf
 
-#endif // MF_LIB_DATA_PARAMETERPARTS_H
+#endif // MF_LIB_EXEC_DATA_PARAMETERPARTS_H

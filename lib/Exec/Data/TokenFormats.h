@@ -1,7 +1,7 @@
 //===- TokenFormats.h - The kinds of token files --------------*- C++ -*-===//
 
-#ifndef MF_LIB_DATA_TOKENFORMATS_H
-#define MF_LIB_DATA_TOKENFORMATS_H
+#ifndef MF_LIB_EXEC_DATA_TOKENFORMATS_H
+#define MF_LIB_EXEC_DATA_TOKENFORMATS_H
 
 #include "mf/Exec/Data/TokenSource.h"
 #include "llvm/ADT/StringRef.h"
@@ -41,4 +41,4 @@ openMegatronTokens(std::unique_ptr<llvm::MemoryBuffer> index,
 
 } // namespace mf
 
-#endif // MF_LIB_DATA_TOKENFORMATS_H
+#endif // MF_LIB_EXEC_DATA_TOKENFORMATS_H

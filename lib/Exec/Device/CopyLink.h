@@ -1,7 +1,7 @@
 //===- CopyLink.h - One direction of the link to the host -----*- C++ -*-===//
 
-#ifndef MF_LIB_DEVICE_COPYLINK_H
-#define MF_LIB_DEVICE_COPYLINK_H
+#ifndef MF_LIB_EXEC_DEVICE_COPYLINK_H
+#define MF_LIB_EXEC_DEVICE_COPYLINK_H
 
 #include "mf/Exec/Device/Stream.h"
 #include <algorithm>
@@ -41,4 +41,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_DEVICE_COPYLINK_H
+#endif // MF_LIB_EXEC_DEVICE_COPYLINK_H

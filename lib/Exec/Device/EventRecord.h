@@ -1,7 +1,7 @@
 //===- EventRecord.h - One capture of an event ----------------*- C++ -*-===//
 
-#ifndef MF_LIB_DEVICE_EVENTRECORD_H
-#define MF_LIB_DEVICE_EVENTRECORD_H
+#ifndef MF_LIB_EXEC_DEVICE_EVENTRECORD_H
+#define MF_LIB_EXEC_DEVICE_EVENTRECORD_H
 
 #include <chrono>
 #include <condition_variable>
@@ -43,4 +43,4 @@ struct EventRecord {
 
 } // namespace mf
 
-#endif // MF_LIB_DEVICE_EVENTRECORD_H
+#endif // MF_LIB_EXEC_DEVICE_EVENTRECORD_H

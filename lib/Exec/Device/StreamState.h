@@ -1,7 +1,7 @@
 //===- StreamState.h - The thread of a stream -------------------*- C++ -*-===//
 
-#ifndef MF_LIB_DEVICE_STREAMSTATE_H
-#define MF_LIB_DEVICE_STREAMSTATE_H
+#ifndef MF_LIB_EXEC_DEVICE_STREAMSTATE_H
+#define MF_LIB_EXEC_DEVICE_STREAMSTATE_H
 
 #include "CopyLink.h"
 #include "EventRecord.h"
@@ -90,4 +90,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_DEVICE_STREAMSTATE_H
+#endif // MF_LIB_EXEC_DEVICE_STREAMSTATE_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_INTERPRETER_CHUNKS_H
-#define MF_LIB_INTERPRETER_CHUNKS_H
+#ifndef MF_LIB_EXEC_INTERPRETER_CHUNKS_H
+#define MF_LIB_EXEC_INTERPRETER_CHUNKS_H
 
 #include "Rank.h"
 
@@ -73,4 +73,4 @@ mlir::LogicalResult runChunks(Rank &rank,
 
 } // namespace mf::interpreter
 
-#endif // MF_LIB_INTERPRETER_CHUNKS_H
+#endif // MF_LIB_EXEC_INTERPRETER_CHUNKS_H

@@ -1,7 +1,7 @@
 //===- ComparedSteps.h - Results of steps of a module -----------*- C++ -*-===//
 
-#ifndef MF_LIB_INTERPRETER_COMPAREDSTEPS_H
-#define MF_LIB_INTERPRETER_COMPAREDSTEPS_H
+#ifndef MF_LIB_EXEC_INTERPRETER_COMPAREDSTEPS_H
+#define MF_LIB_EXEC_INTERPRETER_COMPAREDSTEPS_H
 
 #include "mf/Exec/Interpreter/Comparison.h"
 #include "mf/Exec/Interpreter/ModuleEngine.h"
@@ -45,4 +45,4 @@ void compareWithAdamW(ir::ModelOp model, const ComparedSteps &before,
 
 } // namespace mf::interpreter
 
-#endif // MF_LIB_INTERPRETER_COMPAREDSTEPS_H
+#endif // MF_LIB_EXEC_INTERPRETER_COMPAREDSTEPS_H

@@ -1,7 +1,7 @@
 //===- Functions.h - Functions of a model, run on a rank -------*- C++ -*-===//
 
-#ifndef MF_LIB_INTERPRETER_FUNCTIONS_H
-#define MF_LIB_INTERPRETER_FUNCTIONS_H
+#ifndef MF_LIB_EXEC_INTERPRETER_FUNCTIONS_H
+#define MF_LIB_EXEC_INTERPRETER_FUNCTIONS_H
 
 #include "Rank.h"
 
@@ -66,4 +66,4 @@ mlir::LogicalResult gatherParameter(Rank &rank, ir::ParamOp param);
 
 } // namespace mf::interpreter
 
-#endif // MF_LIB_INTERPRETER_FUNCTIONS_H
+#endif // MF_LIB_EXEC_INTERPRETER_FUNCTIONS_H

@@ -1,7 +1,7 @@
 //===- KernelRunner.h - One kernel at a time on tensors --------*- C++ -*-===//
 
-#ifndef MF_LIB_INTERPRETER_KERNELRUNNER_H
-#define MF_LIB_INTERPRETER_KERNELRUNNER_H
+#ifndef MF_LIB_EXEC_INTERPRETER_KERNELRUNNER_H
+#define MF_LIB_EXEC_INTERPRETER_KERNELRUNNER_H
 
 #include "dialects/mf/MfDialect.h"
 #include "mf/Exec/Interpreter/Tensor.h"
@@ -51,4 +51,4 @@ private:
 
 } // namespace mf::interpreter
 
-#endif // MF_LIB_INTERPRETER_KERNELRUNNER_H
+#endif // MF_LIB_EXEC_INTERPRETER_KERNELRUNNER_H

@@ -1,7 +1,7 @@
 //===- Rank.h - The state of one rank ---------------------------*- C++ -*-===//
 
-#ifndef MF_LIB_INTERPRETER_RANK_H
-#define MF_LIB_INTERPRETER_RANK_H
+#ifndef MF_LIB_EXEC_INTERPRETER_RANK_H
+#define MF_LIB_EXEC_INTERPRETER_RANK_H
 
 #include "KernelRunner.h"
 #include "TensorExchange.h"
@@ -139,4 +139,4 @@ private:
 
 } // namespace mf::interpreter
 
-#endif // MF_LIB_INTERPRETER_RANK_H
+#endif // MF_LIB_EXEC_INTERPRETER_RANK_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_INTERPRETER_RANKSCHEDULER_H
-#define MF_LIB_INTERPRETER_RANKSCHEDULER_H
+#ifndef MF_LIB_EXEC_INTERPRETER_RANKSCHEDULER_H
+#define MF_LIB_EXEC_INTERPRETER_RANKSCHEDULER_H
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -59,4 +59,4 @@ private:
 
 } // namespace mf::interpreter
 
-#endif // MF_LIB_INTERPRETER_RANKSCHEDULER_H
+#endif // MF_LIB_EXEC_INTERPRETER_RANKSCHEDULER_H

@@ -1,7 +1,7 @@
 //===- ScheduleRun.h - A stage's schedule, task by task --------*- C++ -*-===//
 
-#ifndef MF_LIB_INTERPRETER_SCHEDULERUN_H
-#define MF_LIB_INTERPRETER_SCHEDULERUN_H
+#ifndef MF_LIB_EXEC_INTERPRETER_SCHEDULERUN_H
+#define MF_LIB_EXEC_INTERPRETER_SCHEDULERUN_H
 
 #include "Rank.h"
 
@@ -12,4 +12,4 @@ mlir::LogicalResult runSchedule(Rank &rank, ir::ScheduleOp schedule);
 
 } // namespace mf::interpreter
 
-#endif // MF_LIB_INTERPRETER_SCHEDULERUN_H
+#endif // MF_LIB_EXEC_INTERPRETER_SCHEDULERUN_H

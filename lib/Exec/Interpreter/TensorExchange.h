@@ -1,7 +1,7 @@
 //===- TensorExchange.h - Messages and collectives --------------*- C++ -*-===//
 
-#ifndef MF_LIB_INTERPRETER_TENSOREXCHANGE_H
-#define MF_LIB_INTERPRETER_TENSOREXCHANGE_H
+#ifndef MF_LIB_EXEC_INTERPRETER_TENSOREXCHANGE_H
+#define MF_LIB_EXEC_INTERPRETER_TENSOREXCHANGE_H
 
 #include "RankScheduler.h"
 #include "dialects/mf/MfDialect.h"
@@ -94,4 +94,4 @@ private:
 
 } // namespace mf::interpreter
 
-#endif // MF_LIB_INTERPRETER_TENSOREXCHANGE_H
+#endif // MF_LIB_EXEC_INTERPRETER_TENSOREXCHANGE_H

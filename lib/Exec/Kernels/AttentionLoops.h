@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_ATTENTIONLOOPS_H
-#define MF_LIB_KERNELS_ATTENTIONLOOPS_H
+#ifndef MF_LIB_EXEC_KERNELS_ATTENTIONLOOPS_H
+#define MF_LIB_EXEC_KERNELS_ATTENTIONLOOPS_H
 
 #include "mf/Support/DType.h"
 #include <cstdint>
@@ -51,4 +51,4 @@ void runDivideRows(DType type, const float *x, const float *divisor, void *y,
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_ATTENTIONLOOPS_H
+#endif // MF_LIB_EXEC_KERNELS_ATTENTIONLOOPS_H

@@ -1,7 +1,7 @@
 //===- AttentionShape.h - The blocks of attention ---------------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_ATTENTIONSHAPE_H
-#define MF_LIB_KERNELS_ATTENTIONSHAPE_H
+#ifndef MF_LIB_EXEC_KERNELS_ATTENTIONSHAPE_H
+#define MF_LIB_EXEC_KERNELS_ATTENTIONSHAPE_H
 
 #include "AttentionLoops.h"
 #include "OneDnn.h"
@@ -200,4 +200,4 @@ void dropBlock(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_ATTENTIONSHAPE_H
+#endif // MF_LIB_EXEC_KERNELS_ATTENTIONSHAPE_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_AVX512_INL_H
-#define MF_LIB_KERNELS_AVX512_INL_H
+#ifndef MF_LIB_EXEC_KERNELS_AVX512_INL_H
+#define MF_LIB_EXEC_KERNELS_AVX512_INL_H
 
 #include "hwy/base.h"
 #include <immintrin.h>
@@ -17,4 +17,4 @@
                       "fma")
 #define MF_END_AVX512 HWY_POP_ATTRIBUTES
 
-#endif // MF_LIB_KERNELS_AVX512_INL_H
+#endif // MF_LIB_EXEC_KERNELS_AVX512_INL_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_BLOCKPACKING_H
-#define MF_LIB_KERNELS_BLOCKPACKING_H
+#ifndef MF_LIB_EXEC_KERNELS_BLOCKPACKING_H
+#define MF_LIB_EXEC_KERNELS_BLOCKPACKING_H
 
 #include "BlockProduct.h"
 
@@ -45,4 +45,4 @@ void packPanelsOfRows(const RowBlock &x, Cell *b, int64_t rows, int64_t stride);
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_BLOCKPACKING_H
+#endif // MF_LIB_EXEC_KERNELS_BLOCKPACKING_H

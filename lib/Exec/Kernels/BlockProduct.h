@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_BLOCKPRODUCT_H
-#define MF_LIB_KERNELS_BLOCKPRODUCT_H
+#ifndef MF_LIB_EXEC_KERNELS_BLOCKPRODUCT_H
+#define MF_LIB_EXEC_KERNELS_BLOCKPRODUCT_H
 
 #include "mf/Support/DType.h"
 #include "llvm/ADT/SmallVector.h"
@@ -84,4 +84,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_BLOCKPRODUCT_H
+#endif // MF_LIB_EXEC_KERNELS_BLOCKPRODUCT_H

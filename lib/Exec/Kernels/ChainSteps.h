@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_CHAINSTEPS_H
-#define MF_LIB_KERNELS_CHAINSTEPS_H
+#ifndef MF_LIB_EXEC_KERNELS_CHAINSTEPS_H
+#define MF_LIB_EXEC_KERNELS_CHAINSTEPS_H
 
 #include "mf/Program/Signatures/KernelSpec.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -34,4 +34,4 @@ StepFunction makeStep(const KernelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_CHAINSTEPS_H
+#endif // MF_LIB_EXEC_KERNELS_CHAINSTEPS_H

@@ -1,7 +1,7 @@
 //===- DropMask.h - Elements that a mask keeps ------------------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_DROPMASK_H
-#define MF_LIB_KERNELS_DROPMASK_H
+#ifndef MF_LIB_EXEC_KERNELS_DROPMASK_H
+#define MF_LIB_EXEC_KERNELS_DROPMASK_H
 
 #include <cstdint>
 
@@ -30,4 +30,4 @@ inline void applyDropMask(const uint8_t *mask, int64_t first, float factor,
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_DROPMASK_H
+#endif // MF_LIB_EXEC_KERNELS_DROPMASK_H

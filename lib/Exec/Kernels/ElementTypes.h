@@ -1,7 +1,7 @@
 //===- ElementTypes.h - bf16 and f16 in memory ----------------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_ELEMENTTYPES_H
-#define MF_LIB_KERNELS_ELEMENTTYPES_H
+#ifndef MF_LIB_EXEC_KERNELS_ELEMENTTYPES_H
+#define MF_LIB_EXEC_KERNELS_ELEMENTTYPES_H
 
 #include "mf/Support/DType.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -44,4 +44,4 @@ auto dispatchFloat(DType type, Function &&function) {
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_ELEMENTTYPES_H
+#endif // MF_LIB_EXEC_KERNELS_ELEMENTTYPES_H

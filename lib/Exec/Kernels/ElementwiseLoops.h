@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_ELEMENTWISELOOPS_H
-#define MF_LIB_KERNELS_ELEMENTWISELOOPS_H
+#ifndef MF_LIB_EXEC_KERNELS_ELEMENTWISELOOPS_H
+#define MF_LIB_EXEC_KERNELS_ELEMENTWISELOOPS_H
 
 #include "mf/Support/DType.h"
 #include <cstdint>
@@ -72,4 +72,4 @@ void runCastLoop(DType from, DType to, const void *x, void *y, int64_t count);
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_ELEMENTWISELOOPS_H
+#endif // MF_LIB_EXEC_KERNELS_ELEMENTWISELOOPS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_EXPERTROWS_H
-#define MF_LIB_KERNELS_EXPERTROWS_H
+#ifndef MF_LIB_EXEC_KERNELS_EXPERTROWS_H
+#define MF_LIB_EXEC_KERNELS_EXPERTROWS_H
 
 #include "OneDnn.h"
 #include "SpecChecker.h"
@@ -88,4 +88,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_EXPERTROWS_H
+#endif // MF_LIB_EXEC_KERNELS_EXPERTROWS_H

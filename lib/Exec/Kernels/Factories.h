@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_FACTORIES_H
-#define MF_LIB_KERNELS_FACTORIES_H
+#ifndef MF_LIB_EXEC_KERNELS_FACTORIES_H
+#define MF_LIB_EXEC_KERNELS_FACTORIES_H
 
 #include "mf/Exec/Kernels/Kernel.h"
 
@@ -19,4 +19,4 @@ using KernelOrError = llvm::Expected<std::unique_ptr<Kernel>>;
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_FACTORIES_H
+#endif // MF_LIB_EXEC_KERNELS_FACTORIES_H

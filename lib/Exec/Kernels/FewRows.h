@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_FEWROWS_H
-#define MF_LIB_KERNELS_FEWROWS_H
+#ifndef MF_LIB_EXEC_KERNELS_FEWROWS_H
+#define MF_LIB_EXEC_KERNELS_FEWROWS_H
 
 #include <cstdint>
 
@@ -37,4 +37,4 @@ void multiplyFewRows(const FewRows &product);
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_FEWROWS_H
+#endif // MF_LIB_EXEC_KERNELS_FEWROWS_H

@@ -1,7 +1,7 @@
 //===- GradientFactors.h - Scalar factors of gradients ----------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_GRADIENTFACTORS_H
-#define MF_LIB_KERNELS_GRADIENTFACTORS_H
+#ifndef MF_LIB_EXEC_KERNELS_GRADIENTFACTORS_H
+#define MF_LIB_EXEC_KERNELS_GRADIENTFACTORS_H
 
 #include "SpecChecker.h"
 #include "mf/Exec/Kernels/Kernel.h"
@@ -33,4 +33,4 @@ inline void requireScalars(SpecChecker &checker, const KernelSpec &spec,
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_GRADIENTFACTORS_H
+#endif // MF_LIB_EXEC_KERNELS_GRADIENTFACTORS_H

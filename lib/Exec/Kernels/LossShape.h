@@ -1,7 +1,7 @@
 //===- LossShape.h - Logits, labels and which rows count ------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_LOSSSHAPE_H
-#define MF_LIB_KERNELS_LOSSSHAPE_H
+#ifndef MF_LIB_EXEC_KERNELS_LOSSSHAPE_H
+#define MF_LIB_EXEC_KERNELS_LOSSSHAPE_H
 
 #include "SpecChecker.h"
 
@@ -55,4 +55,4 @@ LossShape readLossShape(const KernelSpec &spec, size_t index,
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_LOSSSHAPE_H
+#endif // MF_LIB_EXEC_KERNELS_LOSSSHAPE_H

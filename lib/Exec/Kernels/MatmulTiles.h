@@ -1,7 +1,7 @@
 //===- MatmulTiles.h - The fixed grid of a matrix product -----*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_MATMULTILES_H
-#define MF_LIB_KERNELS_MATMULTILES_H
+#ifndef MF_LIB_EXEC_KERNELS_MATMULTILES_H
+#define MF_LIB_EXEC_KERNELS_MATMULTILES_H
 
 #include "mf/Support/DType.h"
 #include <cstdint>
@@ -24,4 +24,4 @@ MatmulTiles chooseMatmulTiles(int64_t batch, int64_t m, int64_t n, int64_t k,
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_MATMULTILES_H
+#endif // MF_LIB_EXEC_KERNELS_MATMULTILES_H

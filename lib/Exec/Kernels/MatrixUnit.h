@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_MATRIXUNIT_H
-#define MF_LIB_KERNELS_MATRIXUNIT_H
+#ifndef MF_LIB_EXEC_KERNELS_MATRIXUNIT_H
+#define MF_LIB_EXEC_KERNELS_MATRIXUNIT_H
 
 namespace mf {
 
@@ -51,4 +51,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_MATRIXUNIT_H
+#endif // MF_LIB_EXEC_KERNELS_MATRIXUNIT_H

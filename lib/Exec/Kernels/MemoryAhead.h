@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_MEMORYAHEAD_H
-#define MF_LIB_KERNELS_MEMORYAHEAD_H
+#ifndef MF_LIB_EXEC_KERNELS_MEMORYAHEAD_H
+#define MF_LIB_EXEC_KERNELS_MEMORYAHEAD_H
 
 #include "Tiles.h"
 #include "mf/Support/DType.h"
@@ -59,4 +59,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_MEMORYAHEAD_H
+#endif // MF_LIB_EXEC_KERNELS_MEMORYAHEAD_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_ONEDNN_H
-#define MF_LIB_KERNELS_ONEDNN_H
+#ifndef MF_LIB_EXEC_KERNELS_ONEDNN_H
+#define MF_LIB_EXEC_KERNELS_ONEDNN_H
 
 #include "mf/Support/DType.h"
 #include <cstdint>
@@ -56,4 +56,4 @@ constexpr int64_t convertedTile = 256;
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_ONEDNN_H
+#endif // MF_LIB_EXEC_KERNELS_ONEDNN_H

@@ -1,7 +1,7 @@
 //===- OptimizerLoops.h - Vectorised in-place updates ---------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_OPTIMIZERLOOPS_H
-#define MF_LIB_KERNELS_OPTIMIZERLOOPS_H
+#ifndef MF_LIB_EXEC_KERNELS_OPTIMIZERLOOPS_H
+#define MF_LIB_EXEC_KERNELS_OPTIMIZERLOOPS_H
 
 #include "mf/Support/DType.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -66,4 +66,4 @@ void runAddToLoop(DType xType, DType yType, const void *x, void *y,
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_OPTIMIZERLOOPS_H
+#endif // MF_LIB_EXEC_KERNELS_OPTIMIZERLOOPS_H

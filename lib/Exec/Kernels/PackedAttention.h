@@ -1,7 +1,7 @@
 //===- PackedAttention.h - Attention on a matrix unit ---------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_PACKEDATTENTION_H
-#define MF_LIB_KERNELS_PACKEDATTENTION_H
+#ifndef MF_LIB_EXEC_KERNELS_PACKEDATTENTION_H
+#define MF_LIB_EXEC_KERNELS_PACKEDATTENTION_H
 
 #include "AttentionShape.h"
 #include "BlockProduct.h"
@@ -51,4 +51,4 @@ inline int64_t countSeenKeys(const AttentionShape &shape, int64_t position) {
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_PACKEDATTENTION_H
+#endif // MF_LIB_EXEC_KERNELS_PACKEDATTENTION_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_PACKEDATTENTIONLOOPS_H
-#define MF_LIB_KERNELS_PACKEDATTENTIONLOOPS_H
+#ifndef MF_LIB_EXEC_KERNELS_PACKEDATTENTIONLOOPS_H
+#define MF_LIB_EXEC_KERNELS_PACKEDATTENTIONLOOPS_H
 
 #include "AttentionLoops.h"
 #include "BlockProduct.h"
@@ -68,4 +68,4 @@ void runPackedSoftmaxGrad(DType cellType, const PackedGradBlock &block,
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_PACKEDATTENTIONLOOPS_H
+#endif // MF_LIB_EXEC_KERNELS_PACKEDATTENTIONLOOPS_H

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_PACKEDPRODUCT_H
-#define MF_LIB_KERNELS_PACKEDPRODUCT_H
+#ifndef MF_LIB_EXEC_KERNELS_PACKEDPRODUCT_H
+#define MF_LIB_EXEC_KERNELS_PACKEDPRODUCT_H
 
 #include "OneDnn.h"
 
@@ -24,4 +24,4 @@ std::shared_ptr<const Product> getPackedProduct(const ProductSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_PACKEDPRODUCT_H
+#endif // MF_LIB_EXEC_KERNELS_PACKEDPRODUCT_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_PACKEDSCORES_INL_H
-#define MF_LIB_KERNELS_PACKEDSCORES_INL_H
+#ifndef MF_LIB_EXEC_KERNELS_PACKEDSCORES_INL_H
+#define MF_LIB_EXEC_KERNELS_PACKEDSCORES_INL_H
 
 #include "Avx512-inl.h"
 #include "BlockProduct.h"
@@ -96,4 +96,4 @@ MF_END_AVX512
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_PACKEDSCORES_INL_H
+#endif // MF_LIB_EXEC_KERNELS_PACKEDSCORES_INL_H

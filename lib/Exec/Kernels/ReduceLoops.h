@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_REDUCELOOPS_H
-#define MF_LIB_KERNELS_REDUCELOOPS_H
+#ifndef MF_LIB_EXEC_KERNELS_REDUCELOOPS_H
+#define MF_LIB_EXEC_KERNELS_REDUCELOOPS_H
 
 #include "Tiles.h"
 #include <cstdint>
@@ -57,4 +57,4 @@ bool runNonFiniteLoop(DType type, const void *x, int64_t count);
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_REDUCELOOPS_H
+#endif // MF_LIB_EXEC_KERNELS_REDUCELOOPS_H

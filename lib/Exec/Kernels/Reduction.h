@@ -1,7 +1,7 @@
 //===- Reduction.h - What kernels of reductions share -----------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_REDUCTION_H
-#define MF_LIB_KERNELS_REDUCTION_H
+#ifndef MF_LIB_EXEC_KERNELS_REDUCTION_H
+#define MF_LIB_EXEC_KERNELS_REDUCTION_H
 
 #include "SpecChecker.h"
 #include "mf/Program/Signatures/KernelBlocks.h"
@@ -18,4 +18,4 @@ llvm::SmallVector<bool, 4> requireReduction(SpecChecker &checker,
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_REDUCTION_H
+#endif // MF_LIB_EXEC_KERNELS_REDUCTION_H

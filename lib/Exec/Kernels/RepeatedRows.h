@@ -1,7 +1,7 @@
 //===- RepeatedRows.h - Rows of a broadcast tensor --------------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_REPEATEDROWS_H
-#define MF_LIB_KERNELS_REPEATEDROWS_H
+#ifndef MF_LIB_EXEC_KERNELS_REPEATEDROWS_H
+#define MF_LIB_EXEC_KERNELS_REPEATEDROWS_H
 
 #include "mf/Support/DType.h"
 
@@ -38,4 +38,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_REPEATEDROWS_H
+#endif // MF_LIB_EXEC_KERNELS_REPEATEDROWS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_ROWLOOPS_H
-#define MF_LIB_KERNELS_ROWLOOPS_H
+#ifndef MF_LIB_EXEC_KERNELS_ROWLOOPS_H
+#define MF_LIB_EXEC_KERNELS_ROWLOOPS_H
 
 #include "mf/Support/DType.h"
 #include <cstdint>
@@ -77,4 +77,4 @@ void runRotaryRows(DType type, DType tableType, const void *x, const void *cos,
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_ROWLOOPS_H
+#endif // MF_LIB_EXEC_KERNELS_ROWLOOPS_H

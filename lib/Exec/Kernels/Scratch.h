@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_SCRATCH_H
-#define MF_LIB_KERNELS_SCRATCH_H
+#ifndef MF_LIB_EXEC_KERNELS_SCRATCH_H
+#define MF_LIB_EXEC_KERNELS_SCRATCH_H
 
 #include <cstddef>
 
@@ -34,4 +34,4 @@ void *getScratch(ScratchUse use, size_t bytes);
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_SCRATCH_H
+#endif // MF_LIB_EXEC_KERNELS_SCRATCH_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_SELECTIONLOOPS_H
-#define MF_LIB_KERNELS_SELECTIONLOOPS_H
+#ifndef MF_LIB_EXEC_KERNELS_SELECTIONLOOPS_H
+#define MF_LIB_EXEC_KERNELS_SELECTIONLOOPS_H
 
 #include "mf/Program/Signatures/KernelBlocks.h"
 
@@ -23,4 +23,4 @@ void runTopkLoop(DType type, const void *x, int64_t count, SortedElement *best,
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_SELECTIONLOOPS_H
+#endif // MF_LIB_EXEC_KERNELS_SELECTIONLOOPS_H

@@ -1,7 +1,7 @@
 //===- SpecChecker.h - Checks a KernelSpec ----------------------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_SPECCHECKER_H
-#define MF_LIB_KERNELS_SPECCHECKER_H
+#ifndef MF_LIB_EXEC_KERNELS_SPECCHECKER_H
+#define MF_LIB_EXEC_KERNELS_SPECCHECKER_H
 
 #include "mf/Exec/Kernels/Kernel.h"
 #include "llvm/ADT/Twine.h"
@@ -63,4 +63,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_SPECCHECKER_H
+#endif // MF_LIB_EXEC_KERNELS_SPECCHECKER_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_KERNELS_STREAMEDOUTPUT_H
-#define MF_LIB_KERNELS_STREAMEDOUTPUT_H
+#ifndef MF_LIB_EXEC_KERNELS_STREAMEDOUTPUT_H
+#define MF_LIB_EXEC_KERNELS_STREAMEDOUTPUT_H
 
 #include "Tiles.h"
 
@@ -44,4 +44,4 @@ void writeOutput(bool streamed, DType type, void *target, int64_t count,
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_STREAMEDOUTPUT_H
+#endif // MF_LIB_EXEC_KERNELS_STREAMEDOUTPUT_H

@@ -1,7 +1,7 @@
 //===- StridedCopy.h - Strided copies of elements ---------------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_STRIDEDCOPY_H
-#define MF_LIB_KERNELS_STRIDEDCOPY_H
+#ifndef MF_LIB_EXEC_KERNELS_STRIDEDCOPY_H
+#define MF_LIB_EXEC_KERNELS_STRIDEDCOPY_H
 
 #include "mf/Exec/Kernels/ThreadPool.h"
 #include "llvm/ADT/SmallVector.h"
@@ -43,4 +43,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_STRIDEDCOPY_H
+#endif // MF_LIB_EXEC_KERNELS_STRIDEDCOPY_H

@@ -1,7 +1,7 @@
 //===- Tiles.h - Cutting work into a fixed grid ---------------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_TILES_H
-#define MF_LIB_KERNELS_TILES_H
+#ifndef MF_LIB_EXEC_KERNELS_TILES_H
+#define MF_LIB_EXEC_KERNELS_TILES_H
 
 #include "mf/Program/Signatures/KernelBlocks.h"
 #include <algorithm>
@@ -42,4 +42,4 @@ inline void *at(void *base, DType type, int64_t index) {
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_TILES_H
+#endif // MF_LIB_EXEC_KERNELS_TILES_H

@@ -1,7 +1,7 @@
 //===- TokenRows.h - Rows that an index moves, in batches -------*- C++ -*-===//
 
-#ifndef MF_LIB_KERNELS_TOKENROWS_H
-#define MF_LIB_KERNELS_TOKENROWS_H
+#ifndef MF_LIB_EXEC_KERNELS_TOKENROWS_H
+#define MF_LIB_EXEC_KERNELS_TOKENROWS_H
 
 #include "SpecChecker.h"
 #include "Tiles.h"
@@ -41,4 +41,4 @@ std::unique_ptr<Kernel> makeRowGather(const RowShape &shape);
 
 } // namespace mf
 
-#endif // MF_LIB_KERNELS_TOKENROWS_H
+#endif // MF_LIB_EXEC_KERNELS_TOKENROWS_H

@@ -1,7 +1,7 @@
 //===- ExecutedStep.h - A recorded step as a timeline ----------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_EXECUTEDSTEP_H
-#define MF_LIB_RUNNER_EXECUTEDSTEP_H
+#ifndef MF_LIB_EXEC_RUNNER_EXECUTEDSTEP_H
+#define MF_LIB_EXEC_RUNNER_EXECUTEDSTEP_H
 
 #include "mf/Exec/Runner/StepRecord.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
@@ -17,4 +17,4 @@ readExecution(const program::Program &program, const StepRecord &record,
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_EXECUTEDSTEP_H
+#endif // MF_LIB_EXEC_RUNNER_EXECUTEDSTEP_H

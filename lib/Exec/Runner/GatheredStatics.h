@@ -1,7 +1,7 @@
 //===- GatheredStatics.h - Statics of ranks of any process ----*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_GATHEREDSTATICS_H
-#define MF_LIB_RUNNER_GATHEREDSTATICS_H
+#ifndef MF_LIB_EXEC_RUNNER_GATHEREDSTATICS_H
+#define MF_LIB_EXEC_RUNNER_GATHEREDSTATICS_H
 
 #include "mf/Exec/Runner/ProcessGroup.h"
 #include "mf/Exec/Runner/Runner.h"
@@ -31,4 +31,4 @@ private:
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_GATHEREDSTATICS_H
+#endif // MF_LIB_EXEC_RUNNER_GATHEREDSTATICS_H

@@ -1,7 +1,7 @@
 //===- GroupBarrier.h - Barrier of the threads of a group -------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_GROUPBARRIER_H
-#define MF_LIB_RUNNER_GROUPBARRIER_H
+#ifndef MF_LIB_EXEC_RUNNER_GROUPBARRIER_H
+#define MF_LIB_EXEC_RUNNER_GROUPBARRIER_H
 
 #include "mf/Exec/Device/FaultSchedule.h"
 #include "mf/Exec/Ranks/RowShare.h"
@@ -112,4 +112,4 @@ struct GroupBarrier {
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_GROUPBARRIER_H
+#endif // MF_LIB_EXEC_RUNNER_GROUPBARRIER_H

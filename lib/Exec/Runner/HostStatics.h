@@ -1,7 +1,7 @@
 //===- HostStatics.h - Host values of a step on ranks -----------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_HOSTSTATICS_H
-#define MF_LIB_RUNNER_HOSTSTATICS_H
+#ifndef MF_LIB_EXEC_RUNNER_HOSTSTATICS_H
+#define MF_LIB_EXEC_RUNNER_HOSTSTATICS_H
 
 #include "RankExecutor.h"
 
@@ -18,4 +18,4 @@ readReports(llvm::ArrayRef<std::unique_ptr<RankExecutor>> ranks);
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_HOSTSTATICS_H
+#endif // MF_LIB_EXEC_RUNNER_HOSTSTATICS_H

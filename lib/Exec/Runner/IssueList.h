@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_RUNNER_ISSUELIST_H
-#define MF_LIB_RUNNER_ISSUELIST_H
+#ifndef MF_LIB_EXEC_RUNNER_ISSUELIST_H
+#define MF_LIB_EXEC_RUNNER_ISSUELIST_H
 
 #include "PoisonPlan.h"
 #include "mf/Exec/Kernels/Kernel.h"
@@ -129,4 +129,4 @@ PreparedStage prepareStage(const program::Program &program,
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_ISSUELIST_H
+#endif // MF_LIB_EXEC_RUNNER_ISSUELIST_H

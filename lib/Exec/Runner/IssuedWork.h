@@ -1,7 +1,7 @@
 //===- IssuedWork.h - The work of each kind of instruction -----*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_ISSUEDWORK_H
-#define MF_LIB_RUNNER_ISSUEDWORK_H
+#ifndef MF_LIB_EXEC_RUNNER_ISSUEDWORK_H
+#define MF_LIB_EXEC_RUNNER_ISSUEDWORK_H
 
 #include "IssueList.h"
 
@@ -27,4 +27,4 @@ std::unique_ptr<IssuedWork> makeWork(const WorkSource &source,
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_ISSUEDWORK_H
+#endif // MF_LIB_EXEC_RUNNER_ISSUEDWORK_H

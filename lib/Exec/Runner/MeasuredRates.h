@@ -1,7 +1,7 @@
 //===- MeasuredRates.h - Measured rates of a rank's threads -----*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_MEASUREDRATES_H
-#define MF_LIB_RUNNER_MEASUREDRATES_H
+#ifndef MF_LIB_EXEC_RUNNER_MEASUREDRATES_H
+#define MF_LIB_EXEC_RUNNER_MEASUREDRATES_H
 
 #include "mf/Exec/Kernels/ThreadPool.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
@@ -16,4 +16,4 @@ timeline::BoundRates measureRates(const timeline::StepTimeline &timeline,
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_MEASUREDRATES_H
+#endif // MF_LIB_EXEC_RUNNER_MEASUREDRATES_H

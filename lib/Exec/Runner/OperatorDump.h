@@ -1,7 +1,7 @@
 //===- OperatorDump.h - Dumps results of instructions -----------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_OPERATORDUMP_H
-#define MF_LIB_RUNNER_OPERATORDUMP_H
+#ifndef MF_LIB_EXEC_RUNNER_OPERATORDUMP_H
+#define MF_LIB_EXEC_RUNNER_OPERATORDUMP_H
 
 #include "IssueList.h"
 #include "mf/Exec/Ranks/TensorDump.h"
@@ -39,4 +39,4 @@ private:
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_OPERATORDUMP_H
+#endif // MF_LIB_EXEC_RUNNER_OPERATORDUMP_H

@@ -1,7 +1,7 @@
 //===- PoisonPlan.h - Memory to poison after instructions -------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_POISONPLAN_H
-#define MF_LIB_RUNNER_POISONPLAN_H
+#ifndef MF_LIB_EXEC_RUNNER_POISONPLAN_H
+#define MF_LIB_EXEC_RUNNER_POISONPLAN_H
 
 #include "mf/Program/Program.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -32,4 +32,4 @@ private:
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_POISONPLAN_H
+#endif // MF_LIB_EXEC_RUNNER_POISONPLAN_H

@@ -1,7 +1,7 @@
 //===- ProcessCommunicator.h - Ranks in several processes ------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_PROCESSCOMMUNICATOR_H
-#define MF_LIB_RUNNER_PROCESSCOMMUNICATOR_H
+#ifndef MF_LIB_EXEC_RUNNER_PROCESSCOMMUNICATOR_H
+#define MF_LIB_EXEC_RUNNER_PROCESSCOMMUNICATOR_H
 
 #include "mf/Exec/Runner/Communicator.h"
 #include "mf/Exec/Transport/Transport.h"
@@ -21,4 +21,4 @@ llvm::Expected<std::unique_ptr<Communicator>> makeProcessCommunicator(
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_PROCESSCOMMUNICATOR_H
+#endif // MF_LIB_EXEC_RUNNER_PROCESSCOMMUNICATOR_H

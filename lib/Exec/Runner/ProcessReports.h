@@ -1,7 +1,7 @@
 //===- ProcessReports.h - Measurements of all processes -------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_PROCESSREPORTS_H
-#define MF_LIB_RUNNER_PROCESSREPORTS_H
+#ifndef MF_LIB_EXEC_RUNNER_PROCESSREPORTS_H
+#define MF_LIB_EXEC_RUNNER_PROCESSREPORTS_H
 
 #include "mf/Exec/Data/RunReport.h"
 #include "mf/Exec/Runner/ProcessGroup.h"
@@ -19,4 +19,4 @@ llvm::Error gatherMeasurements(ProcessGroup &processes,
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_PROCESSREPORTS_H
+#endif // MF_LIB_EXEC_RUNNER_PROCESSREPORTS_H

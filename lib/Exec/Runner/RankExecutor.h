@@ -1,7 +1,7 @@
 //===- RankExecutor.h - One rank and its device ----------------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_RANKEXECUTOR_H
-#define MF_LIB_RUNNER_RANKEXECUTOR_H
+#ifndef MF_LIB_EXEC_RUNNER_RANKEXECUTOR_H
+#define MF_LIB_EXEC_RUNNER_RANKEXECUTOR_H
 
 #include "IssueList.h"
 #include "OperatorDump.h"
@@ -96,4 +96,4 @@ private:
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_RANKEXECUTOR_H
+#endif // MF_LIB_EXEC_RUNNER_RANKEXECUTOR_H

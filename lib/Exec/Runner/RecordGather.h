@@ -1,7 +1,7 @@
 //===- RecordGather.h - Records of several processes -----------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_RECORDGATHER_H
-#define MF_LIB_RUNNER_RECORDGATHER_H
+#ifndef MF_LIB_EXEC_RUNNER_RECORDGATHER_H
+#define MF_LIB_EXEC_RUNNER_RECORDGATHER_H
 
 #include "mf/Exec/Runner/ProcessGroup.h"
 #include "mf/Exec/Runner/StepRecord.h"
@@ -19,4 +19,4 @@ void alignExchanges(const program::Program &program, StepRecord &record);
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_RECORDGATHER_H
+#endif // MF_LIB_EXEC_RUNNER_RECORDGATHER_H

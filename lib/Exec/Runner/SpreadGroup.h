@@ -1,7 +1,7 @@
 //===- SpreadGroup.h - A collective over several processes ------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_SPREADGROUP_H
-#define MF_LIB_RUNNER_SPREADGROUP_H
+#ifndef MF_LIB_EXEC_RUNNER_SPREADGROUP_H
+#define MF_LIB_EXEC_RUNNER_SPREADGROUP_H
 
 #include "GroupBarrier.h"
 #include <optional>
@@ -57,4 +57,4 @@ struct MemberPart {
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_SPREADGROUP_H
+#endif // MF_LIB_EXEC_RUNNER_SPREADGROUP_H

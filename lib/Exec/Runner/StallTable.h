@@ -1,7 +1,7 @@
 //===- StallTable.h - Waits of operators ------------------------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_STALLTABLE_H
-#define MF_LIB_RUNNER_STALLTABLE_H
+#ifndef MF_LIB_EXEC_RUNNER_STALLTABLE_H
+#define MF_LIB_EXEC_RUNNER_STALLTABLE_H
 
 #include "mf/Program/Program.h"
 #include <deque>
@@ -45,4 +45,4 @@ private:
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_STALLTABLE_H
+#endif // MF_LIB_EXEC_RUNNER_STALLTABLE_H

@@ -1,7 +1,7 @@
 //===- StepFacts.h - Properties of a program's step -------------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_STEPFACTS_H
-#define MF_LIB_RUNNER_STEPFACTS_H
+#ifndef MF_LIB_EXEC_RUNNER_STEPFACTS_H
+#define MF_LIB_EXEC_RUNNER_STEPFACTS_H
 
 #include "mf/Program/Program.h"
 
@@ -21,4 +21,4 @@ double countFlops(const program::Program &program);
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_STEPFACTS_H
+#endif // MF_LIB_EXEC_RUNNER_STEPFACTS_H

@@ -1,7 +1,7 @@
 //===- StepRecorder.h - Records when work ran -------------------*- C++ -*-===//
 
-#ifndef MF_LIB_RUNNER_STEPRECORDER_H
-#define MF_LIB_RUNNER_STEPRECORDER_H
+#ifndef MF_LIB_EXEC_RUNNER_STEPRECORDER_H
+#define MF_LIB_EXEC_RUNNER_STEPRECORDER_H
 
 #include "mf/Exec/Runner/StepRecord.h"
 #include "mf/Program/Program.h"
@@ -30,4 +30,4 @@ private:
 
 } // namespace mf::runner
 
-#endif // MF_LIB_RUNNER_STEPRECORDER_H
+#endif // MF_LIB_EXEC_RUNNER_STEPRECORDER_H

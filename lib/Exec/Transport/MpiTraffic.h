@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_TRANSPORT_MPITRAFFIC_H
-#define MF_LIB_TRANSPORT_MPITRAFFIC_H
+#ifndef MF_LIB_EXEC_TRANSPORT_MPITRAFFIC_H
+#define MF_LIB_EXEC_TRANSPORT_MPITRAFFIC_H
 
 #include "mf/Exec/Transport/Transport.h"
 #include <condition_variable>
@@ -85,4 +85,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_TRANSPORT_MPITRAFFIC_H
+#endif // MF_LIB_EXEC_TRANSPORT_MPITRAFFIC_H

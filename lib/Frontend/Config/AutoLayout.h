@@ -1,7 +1,7 @@
 //===- AutoLayout.h - The layout of a step in auto parallel ----*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_AUTOLAYOUT_H
-#define MF_LIB_CONFIG_AUTOLAYOUT_H
+#ifndef MF_LIB_FRONTEND_CONFIG_AUTOLAYOUT_H
+#define MF_LIB_FRONTEND_CONFIG_AUTOLAYOUT_H
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 
@@ -16,4 +16,4 @@ void resolveAutoLayout(TrainingConfig &config, DiagnosticList &diagnostics);
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_AUTOLAYOUT_H
+#endif // MF_LIB_FRONTEND_CONFIG_AUTOLAYOUT_H

@@ -1,7 +1,7 @@
 //===- CameReader.h - The optimizer's keys of Came --------------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_CAMEREADER_H
-#define MF_LIB_CONFIG_CAMEREADER_H
+#ifndef MF_LIB_FRONTEND_CONFIG_CAMEREADER_H
+#define MF_LIB_FRONTEND_CONFIG_CAMEREADER_H
 
 #include "SectionReader.h"
 
@@ -14,4 +14,4 @@ void readCame(SectionReader &reader, OptimizerConfig &config);
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_CAMEREADER_H
+#endif // MF_LIB_FRONTEND_CONFIG_CAMEREADER_H

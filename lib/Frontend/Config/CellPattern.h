@@ -1,7 +1,7 @@
 //===- CellPattern.h - A user's pattern over a Cell tree --------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_CELLPATTERN_H
-#define MF_LIB_CONFIG_CELLPATTERN_H
+#ifndef MF_LIB_FRONTEND_CONFIG_CELLPATTERN_H
+#define MF_LIB_FRONTEND_CONFIG_CELLPATTERN_H
 
 #include "mf/Frontend/Config/CellTree.h"
 #include "mf/Frontend/Config/Diagnostic.h"
@@ -62,4 +62,4 @@ std::string suggestPatterns(llvm::StringRef pattern,
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_CELLPATTERN_H
+#endif // MF_LIB_FRONTEND_CONFIG_CELLPATTERN_H

@@ -1,7 +1,7 @@
 //===- DynamicConfig.h - The YAML of the dynamic-graph trainer --*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_DYNAMICCONFIG_H
-#define MF_LIB_CONFIG_DYNAMICCONFIG_H
+#ifndef MF_LIB_FRONTEND_CONFIG_DYNAMICCONFIG_H
+#define MF_LIB_FRONTEND_CONFIG_DYNAMICCONFIG_H
 
 #include "DynamicLayout.h"
 
@@ -29,4 +29,4 @@ int64_t readDynamicLossPieces(const Node &root, DiagnosticList &diagnostics);
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_DYNAMICCONFIG_H
+#endif // MF_LIB_FRONTEND_CONFIG_DYNAMICCONFIG_H

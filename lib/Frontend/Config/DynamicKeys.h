@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_CONFIG_DYNAMICKEYS_H
-#define MF_LIB_CONFIG_DYNAMICKEYS_H
+#ifndef MF_LIB_FRONTEND_CONFIG_DYNAMICKEYS_H
+#define MF_LIB_FRONTEND_CONFIG_DYNAMICKEYS_H
 
 #include "mf/Frontend/Config/Node.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -69,4 +69,4 @@ const DynamicSection &getDynamicSection(llvm::StringRef name);
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_DYNAMICKEYS_H
+#endif // MF_LIB_FRONTEND_CONFIG_DYNAMICKEYS_H

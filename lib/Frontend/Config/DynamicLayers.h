@@ -1,7 +1,7 @@
 //===- DynamicLayers.h - Recompute and swap of the trainer ------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_DYNAMICLAYERS_H
-#define MF_LIB_CONFIG_DYNAMICLAYERS_H
+#ifndef MF_LIB_FRONTEND_CONFIG_DYNAMICLAYERS_H
+#define MF_LIB_FRONTEND_CONFIG_DYNAMICLAYERS_H
 
 #include "DynamicLayout.h"
 
@@ -25,4 +25,4 @@ void readDynamicSwap(const Node &root, const DynamicDepth &depth,
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_DYNAMICLAYERS_H
+#endif // MF_LIB_FRONTEND_CONFIG_DYNAMICLAYERS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_CONFIG_DYNAMICLAYOUT_H
-#define MF_LIB_CONFIG_DYNAMICLAYOUT_H
+#ifndef MF_LIB_FRONTEND_CONFIG_DYNAMICLAYOUT_H
+#define MF_LIB_FRONTEND_CONFIG_DYNAMICLAYOUT_H
 
 #include "DynamicReader.h"
 #include "mf/Frontend/Config/TrainingConfig.h"
@@ -64,4 +64,4 @@ readDynamicStages(const Node &root, const DynamicLayout &layout,
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_DYNAMICLAYOUT_H
+#endif // MF_LIB_FRONTEND_CONFIG_DYNAMICLAYOUT_H

@@ -1,8 +1,8 @@
 //===- DynamicMemoryKeys.h - Recompute and swap in the other format -*- C++
 //-*-//
 
-#ifndef MF_LIB_CONFIG_DYNAMICMEMORYKEYS_H
-#define MF_LIB_CONFIG_DYNAMICMEMORYKEYS_H
+#ifndef MF_LIB_FRONTEND_CONFIG_DYNAMICMEMORYKEYS_H
+#define MF_LIB_FRONTEND_CONFIG_DYNAMICMEMORYKEYS_H
 
 #include "SettingKeys.h"
 #include "mf/Frontend/Config/SettingEdit.h"
@@ -30,4 +30,4 @@ SettingValue getDynamicSwapKeys(const MemorySettings &settings,
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_DYNAMICMEMORYKEYS_H
+#endif // MF_LIB_FRONTEND_CONFIG_DYNAMICMEMORYKEYS_H

@@ -1,7 +1,7 @@
 //===- DynamicReader.h - Sections of the dynamic-graph trainer --*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_DYNAMICREADER_H
-#define MF_LIB_CONFIG_DYNAMICREADER_H
+#ifndef MF_LIB_FRONTEND_CONFIG_DYNAMICREADER_H
+#define MF_LIB_FRONTEND_CONFIG_DYNAMICREADER_H
 
 #include "DynamicKeys.h"
 #include "llvm/ADT/Twine.h"
@@ -47,4 +47,4 @@ llvm::StringRef getPythonType(const Node &value);
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_DYNAMICREADER_H
+#endif // MF_LIB_FRONTEND_CONFIG_DYNAMICREADER_H

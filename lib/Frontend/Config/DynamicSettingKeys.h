@@ -1,7 +1,7 @@
 //===- DynamicSettingKeys.h - Settings in the other format ------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_DYNAMICSETTINGKEYS_H
-#define MF_LIB_CONFIG_DYNAMICSETTINGKEYS_H
+#ifndef MF_LIB_FRONTEND_CONFIG_DYNAMICSETTINGKEYS_H
+#define MF_LIB_FRONTEND_CONFIG_DYNAMICSETTINGKEYS_H
 
 #include "SettingKeys.h"
 #include "mf/Frontend/Config/SettingEdit.h"
@@ -27,4 +27,4 @@ bool isChanged(const std::optional<Value> &wanted,
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_DYNAMICSETTINGKEYS_H
+#endif // MF_LIB_FRONTEND_CONFIG_DYNAMICSETTINGKEYS_H

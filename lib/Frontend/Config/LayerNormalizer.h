@@ -1,7 +1,7 @@
 //===- LayerNormalizer.h - Settings in the terms of a stage map -*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_LAYERNORMALIZER_H
-#define MF_LIB_CONFIG_LAYERNORMALIZER_H
+#ifndef MF_LIB_FRONTEND_CONFIG_LAYERNORMALIZER_H
+#define MF_LIB_FRONTEND_CONFIG_LAYERNORMALIZER_H
 
 #include "mf/Frontend/Config/LayerPlan.h"
 
@@ -41,4 +41,4 @@ std::string reprMatrix(const std::vector<std::vector<int64_t>> &rows);
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_LAYERNORMALIZER_H
+#endif // MF_LIB_FRONTEND_CONFIG_LAYERNORMALIZER_H

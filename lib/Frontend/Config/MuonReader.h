@@ -1,7 +1,7 @@
 //===- MuonReader.h - The optimizer's keys of Muon --------------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_MUONREADER_H
-#define MF_LIB_CONFIG_MUONREADER_H
+#ifndef MF_LIB_FRONTEND_CONFIG_MUONREADER_H
+#define MF_LIB_FRONTEND_CONFIG_MUONREADER_H
 
 #include "SectionReader.h"
 
@@ -13,4 +13,4 @@ void readMuon(SectionReader &reader, OptimizerConfig &config);
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_MUONREADER_H
+#endif // MF_LIB_FRONTEND_CONFIG_MUONREADER_H

@@ -1,7 +1,7 @@
 //===- NodeBuilder.h - YAML trees that are not in a file --------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_NODEBUILDER_H
-#define MF_LIB_CONFIG_NODEBUILDER_H
+#ifndef MF_LIB_FRONTEND_CONFIG_NODEBUILDER_H
+#define MF_LIB_FRONTEND_CONFIG_NODEBUILDER_H
 
 #include "mf/Frontend/Config/Node.h"
 #include "llvm/ADT/Twine.h"
@@ -51,4 +51,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_NODEBUILDER_H
+#endif // MF_LIB_FRONTEND_CONFIG_NODEBUILDER_H

@@ -1,7 +1,7 @@
 //===- PlanPatterns.h - Assigns patterns to layers --------------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_PLANPATTERNS_H
-#define MF_LIB_CONFIG_PLANPATTERNS_H
+#ifndef MF_LIB_FRONTEND_CONFIG_PLANPATTERNS_H
+#define MF_LIB_FRONTEND_CONFIG_PLANPATTERNS_H
 
 #include "CellPattern.h"
 #include "LayerNormalizer.h"
@@ -66,4 +66,4 @@ std::vector<PlannedLayer> shareTrees(llvm::ArrayRef<PlannedLayer> planned);
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_PLANPATTERNS_H
+#endif // MF_LIB_FRONTEND_CONFIG_PLANPATTERNS_H

@@ -1,7 +1,7 @@
 //===- PlanText.h - Python's spelling of a plan's parts ---------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_PLANTEXT_H
-#define MF_LIB_CONFIG_PLANTEXT_H
+#ifndef MF_LIB_FRONTEND_CONFIG_PLANTEXT_H
+#define MF_LIB_FRONTEND_CONFIG_PLANTEXT_H
 
 #include "mf/Frontend/Config/LayerPlan.h"
 
@@ -21,4 +21,4 @@ void setCoveredLayers(const SwapEntry &entry, llvm::StringRef name,
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_PLANTEXT_H
+#endif // MF_LIB_FRONTEND_CONFIG_PLANTEXT_H

@@ -1,7 +1,7 @@
 //===- SectionReader.h - Typed reads from one section -----------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_SECTIONREADER_H
-#define MF_LIB_CONFIG_SECTIONREADER_H
+#ifndef MF_LIB_FRONTEND_CONFIG_SECTIONREADER_H
+#define MF_LIB_FRONTEND_CONFIG_SECTIONREADER_H
 
 #include "mf/Frontend/Config/KnownKeys.h"
 
@@ -81,4 +81,4 @@ void readCallbacks(const Node &root, TrainingConfig &config,
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_SECTIONREADER_H
+#endif // MF_LIB_FRONTEND_CONFIG_SECTIONREADER_H

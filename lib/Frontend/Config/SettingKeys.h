@@ -1,7 +1,7 @@
 //===- SettingKeys.h - The keys that express a setting ----------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_SETTINGKEYS_H
-#define MF_LIB_CONFIG_SETTINGKEYS_H
+#ifndef MF_LIB_FRONTEND_CONFIG_SETTINGKEYS_H
+#define MF_LIB_FRONTEND_CONFIG_SETTINGKEYS_H
 
 #include "SettingValue.h"
 #include "StageSettings.h"
@@ -81,4 +81,4 @@ SettingValue getRecomputeKeys(const MemorySettings &settings,
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_SETTINGKEYS_H
+#endif // MF_LIB_FRONTEND_CONFIG_SETTINGKEYS_H

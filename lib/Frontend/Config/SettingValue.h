@@ -1,7 +1,7 @@
 //===- SettingValue.h - New values for keys of a YAML -----------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_SETTINGVALUE_H
-#define MF_LIB_CONFIG_SETTINGVALUE_H
+#ifndef MF_LIB_FRONTEND_CONFIG_SETTINGVALUE_H
+#define MF_LIB_FRONTEND_CONFIG_SETTINGVALUE_H
 
 #include "mf/Frontend/Config/Node.h"
 
@@ -79,4 +79,4 @@ std::string printBlockElement(const SettingValue &value, size_t indent,
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_SETTINGVALUE_H
+#endif // MF_LIB_FRONTEND_CONFIG_SETTINGVALUE_H

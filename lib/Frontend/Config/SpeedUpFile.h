@@ -1,7 +1,7 @@
 //===- SpeedUpFile.h - The file of MindSpore's overlaps ---------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_SPEEDUPFILE_H
-#define MF_LIB_CONFIG_SPEEDUPFILE_H
+#ifndef MF_LIB_FRONTEND_CONFIG_SPEEDUPFILE_H
+#define MF_LIB_FRONTEND_CONFIG_SPEEDUPFILE_H
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 
@@ -16,4 +16,4 @@ void readSpeedUpFile(const Node &ascend, ParallelConfig &parallel,
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_SPEEDUPFILE_H
+#endif // MF_LIB_FRONTEND_CONFIG_SPEEDUPFILE_H

@@ -1,7 +1,7 @@
 //===- StageSettings.h - Settings by stage and by layer ---------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_STAGESETTINGS_H
-#define MF_LIB_CONFIG_STAGESETTINGS_H
+#ifndef MF_LIB_FRONTEND_CONFIG_STAGESETTINGS_H
+#define MF_LIB_FRONTEND_CONFIG_STAGESETTINGS_H
 
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Frontend/Config/SettingEdit.h"
@@ -42,4 +42,4 @@ llvm::Error makeSettingError(const DiagnosticList &diagnostics);
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_STAGESETTINGS_H
+#endif // MF_LIB_FRONTEND_CONFIG_STAGESETTINGS_H

@@ -1,7 +1,7 @@
 //===- ValueEditor.h - Edits values in a YAML's text ------------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_VALUEEDITOR_H
-#define MF_LIB_CONFIG_VALUEEDITOR_H
+#ifndef MF_LIB_FRONTEND_CONFIG_VALUEEDITOR_H
+#define MF_LIB_FRONTEND_CONFIG_VALUEEDITOR_H
 
 #include "SettingValue.h"
 #include "YamlSpans.h"
@@ -98,4 +98,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_VALUEEDITOR_H
+#endif // MF_LIB_FRONTEND_CONFIG_VALUEEDITOR_H

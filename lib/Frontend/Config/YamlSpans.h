@@ -1,7 +1,7 @@
 //===- YamlSpans.h - Positions of values in a YAML --------------*- C++ -*-===//
 
-#ifndef MF_LIB_CONFIG_YAMLSPANS_H
-#define MF_LIB_CONFIG_YAMLSPANS_H
+#ifndef MF_LIB_FRONTEND_CONFIG_YAMLSPANS_H
+#define MF_LIB_FRONTEND_CONFIG_YAMLSPANS_H
 
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -64,4 +64,4 @@ std::optional<SpanNode> findYamlSpans(llvm::StringRef text);
 
 } // namespace mf
 
-#endif // MF_LIB_CONFIG_YAMLSPANS_H
+#endif // MF_LIB_FRONTEND_CONFIG_YAMLSPANS_H

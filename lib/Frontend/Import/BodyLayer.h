@@ -1,7 +1,7 @@
 //===- BodyLayer.h - Attention and feed forward -----------------*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_BODYLAYER_H
-#define MF_LIB_IMPORT_BODYLAYER_H
+#ifndef MF_LIB_FRONTEND_IMPORT_BODYLAYER_H
+#define MF_LIB_FRONTEND_IMPORT_BODYLAYER_H
 
 #include "CellBuilder.h"
 
@@ -66,4 +66,4 @@ mlir::Value addScores(CellBuilder &cells, AttentionHeads heads, double scale);
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_BODYLAYER_H
+#endif // MF_LIB_FRONTEND_IMPORT_BODYLAYER_H

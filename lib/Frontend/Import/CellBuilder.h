@@ -1,7 +1,7 @@
 //===- CellBuilder.h - Builds one layer, Cell by Cell -----------*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_CELLBUILDER_H
-#define MF_LIB_IMPORT_CELLBUILDER_H
+#ifndef MF_LIB_FRONTEND_IMPORT_CELLBUILDER_H
+#define MF_LIB_FRONTEND_IMPORT_CELLBUILDER_H
 
 #include "FamilyNames.h"
 #include "dialects/mf/MfOps.h"
@@ -241,4 +241,4 @@ inline llvm::ArrayRef<int64_t> getShape(mlir::Value value) {
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_CELLBUILDER_H
+#endif // MF_LIB_FRONTEND_IMPORT_CELLBUILDER_H

@@ -1,7 +1,7 @@
 //===- ExpertCellNames.h - Names of Cells with experts ----------*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_EXPERTCELLNAMES_H
-#define MF_LIB_IMPORT_EXPERTCELLNAMES_H
+#ifndef MF_LIB_FRONTEND_IMPORT_EXPERTCELLNAMES_H
+#define MF_LIB_FRONTEND_IMPORT_EXPERTCELLNAMES_H
 
 #include "mf/Frontend/Import/ModelSpec.h"
 
@@ -14,4 +14,4 @@ std::vector<std::string> getExpertCellNames(const ModelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_EXPERTCELLNAMES_H
+#endif // MF_LIB_FRONTEND_IMPORT_EXPERTCELLNAMES_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_IMPORT_EXPERTLAYER_H
-#define MF_LIB_IMPORT_EXPERTLAYER_H
+#ifndef MF_LIB_FRONTEND_IMPORT_EXPERTLAYER_H
+#define MF_LIB_FRONTEND_IMPORT_EXPERTLAYER_H
 
 #include "CellBuilder.h"
 #include "ExpertNames.h"
@@ -71,4 +71,4 @@ mlir::Value addWeighedSum(CellBuilder &cells, mlir::Value rows,
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_EXPERTLAYER_H
+#endif // MF_LIB_FRONTEND_IMPORT_EXPERTLAYER_H

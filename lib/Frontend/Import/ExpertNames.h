@@ -1,7 +1,7 @@
 //===- ExpertNames.h - Names of operators with experts ----------*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_EXPERTNAMES_H
-#define MF_LIB_IMPORT_EXPERTNAMES_H
+#ifndef MF_LIB_FRONTEND_IMPORT_EXPERTNAMES_H
+#define MF_LIB_FRONTEND_IMPORT_EXPERTNAMES_H
 
 #include "mf/Frontend/Import/ModelSpec.h"
 
@@ -54,4 +54,4 @@ ExpertNames getExpertNames(const ModelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_EXPERTNAMES_H
+#endif // MF_LIB_FRONTEND_IMPORT_EXPERTNAMES_H

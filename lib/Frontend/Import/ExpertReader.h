@@ -1,7 +1,7 @@
 //===- ExpertReader.h - Experts from a YAML ---------------------*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_EXPERTREADER_H
-#define MF_LIB_IMPORT_EXPERTREADER_H
+#ifndef MF_LIB_FRONTEND_IMPORT_EXPERTREADER_H
+#define MF_LIB_FRONTEND_IMPORT_EXPERTREADER_H
 
 #include "SpecReader.h"
 #include "mf/Frontend/Import/ModelSpec.h"
@@ -75,4 +75,4 @@ std::vector<NamedFactor> readLossFactors(SpecReader &reader,
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_EXPERTREADER_H
+#endif // MF_LIB_FRONTEND_IMPORT_EXPERTREADER_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_IMPORT_FAMILYNAMES_H
-#define MF_LIB_IMPORT_FAMILYNAMES_H
+#ifndef MF_LIB_FRONTEND_IMPORT_FAMILYNAMES_H
+#define MF_LIB_FRONTEND_IMPORT_FAMILYNAMES_H
 
 #include "mf/Frontend/Import/ModelSpec.h"
 
@@ -115,4 +115,4 @@ const FamilyNames &getFamilyNames(ModelFamily family);
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_FAMILYNAMES_H
+#endif // MF_LIB_FRONTEND_IMPORT_FAMILYNAMES_H

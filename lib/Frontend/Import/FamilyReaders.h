@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_IMPORT_FAMILYREADERS_H
-#define MF_LIB_IMPORT_FAMILYREADERS_H
+#ifndef MF_LIB_FRONTEND_IMPORT_FAMILYREADERS_H
+#define MF_LIB_FRONTEND_IMPORT_FAMILYREADERS_H
 
 #include "SpecReader.h"
 #include "mf/Frontend/Import/ModelSpec.h"
@@ -109,4 +109,4 @@ void readRopeScaling(SpecReader &reader, ModelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_FAMILYREADERS_H
+#endif // MF_LIB_FRONTEND_IMPORT_FAMILYREADERS_H

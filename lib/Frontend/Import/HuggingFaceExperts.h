@@ -1,7 +1,7 @@
 //===- HuggingFaceExperts.h - Experts of a config.json ----------*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_HUGGINGFACEEXPERTS_H
-#define MF_LIB_IMPORT_HUGGINGFACEEXPERTS_H
+#ifndef MF_LIB_FRONTEND_IMPORT_HUGGINGFACEEXPERTS_H
+#define MF_LIB_FRONTEND_IMPORT_HUGGINGFACEEXPERTS_H
 
 #include "SpecReader.h"
 #include "mf/Frontend/Import/ModelSpec.h"
@@ -22,4 +22,4 @@ void readHuggingFaceDeepSeek3(SpecReader &reader, ModelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_HUGGINGFACEEXPERTS_H
+#endif // MF_LIB_FRONTEND_IMPORT_HUGGINGFACEEXPERTS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_IMPORT_LATENTNAMES_H
-#define MF_LIB_IMPORT_LATENTNAMES_H
+#ifndef MF_LIB_FRONTEND_IMPORT_LATENTNAMES_H
+#define MF_LIB_FRONTEND_IMPORT_LATENTNAMES_H
 
 #include "FamilyNames.h"
 #include <string>
@@ -55,4 +55,4 @@ std::vector<std::string> getLatentCellNames(const ModelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_LATENTNAMES_H
+#endif // MF_LIB_FRONTEND_IMPORT_LATENTNAMES_H

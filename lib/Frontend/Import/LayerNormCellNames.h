@@ -1,7 +1,7 @@
 //===- LayerNormCellNames.h - Cells of layers with LayerNorm ----*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_LAYERNORMCELLNAMES_H
-#define MF_LIB_IMPORT_LAYERNORMCELLNAMES_H
+#ifndef MF_LIB_FRONTEND_IMPORT_LAYERNORMCELLNAMES_H
+#define MF_LIB_FRONTEND_IMPORT_LAYERNORMCELLNAMES_H
 
 #include "mf/Frontend/Import/ModelSpec.h"
 
@@ -14,4 +14,4 @@ std::vector<std::string> getSparkCellNames();
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_LAYERNORMCELLNAMES_H
+#endif // MF_LIB_FRONTEND_IMPORT_LAYERNORMCELLNAMES_H

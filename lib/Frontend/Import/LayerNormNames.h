@@ -1,7 +1,7 @@
 //===- LayerNormNames.h - Names of families with LayerNorm ------*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_LAYERNORMNAMES_H
-#define MF_LIB_IMPORT_LAYERNORMNAMES_H
+#ifndef MF_LIB_FRONTEND_IMPORT_LAYERNORMNAMES_H
+#define MF_LIB_FRONTEND_IMPORT_LAYERNORMNAMES_H
 
 #include "FamilyNames.h"
 
@@ -13,4 +13,4 @@ FamilyNames getSparkNames();
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_LAYERNORMNAMES_H
+#endif // MF_LIB_FRONTEND_IMPORT_LAYERNORMNAMES_H

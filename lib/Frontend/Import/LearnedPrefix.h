@@ -1,7 +1,7 @@
 //===- LearnedPrefix.h - Trained keys and values ----------------*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_LEARNEDPREFIX_H
-#define MF_LIB_IMPORT_LEARNEDPREFIX_H
+#ifndef MF_LIB_FRONTEND_IMPORT_LEARNEDPREFIX_H
+#define MF_LIB_FRONTEND_IMPORT_LEARNEDPREFIX_H
 
 #include "BodyLayer.h"
 
@@ -33,4 +33,4 @@ void freezeBesidePrefix(mf::ir::ModelOp model, const ModelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_LEARNEDPREFIX_H
+#endif // MF_LIB_FRONTEND_IMPORT_LEARNEDPREFIX_H

@@ -1,7 +1,7 @@
 //===- LoraReader.h - Reads pet_config --------------------------*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_LORAREADER_H
-#define MF_LIB_IMPORT_LORAREADER_H
+#ifndef MF_LIB_FRONTEND_IMPORT_LORAREADER_H
+#define MF_LIB_FRONTEND_IMPORT_LORAREADER_H
 
 #include "mf/Frontend/Import/ModelSpec.h"
 
@@ -21,4 +21,4 @@ std::optional<LoraSpec> readLora(const Node &section, const Node &architecture,
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_LORAREADER_H
+#endif // MF_LIB_FRONTEND_IMPORT_LORAREADER_H

@@ -1,7 +1,7 @@
 //===- ModelKeys.h - Keys of model_config that no reader reads --*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_MODELKEYS_H
-#define MF_LIB_IMPORT_MODELKEYS_H
+#ifndef MF_LIB_FRONTEND_IMPORT_MODELKEYS_H
+#define MF_LIB_FRONTEND_IMPORT_MODELKEYS_H
 
 #include "SpecReader.h"
 
@@ -13,4 +13,4 @@ void reportUnreadKeys(const SpecReader &reader, const Node &written);
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_MODELKEYS_H
+#endif // MF_LIB_FRONTEND_IMPORT_MODELKEYS_H

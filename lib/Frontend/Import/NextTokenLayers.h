@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_IMPORT_NEXTTOKENLAYERS_H
-#define MF_LIB_IMPORT_NEXTTOKENLAYERS_H
+#ifndef MF_LIB_FRONTEND_IMPORT_NEXTTOKENLAYERS_H
+#define MF_LIB_FRONTEND_IMPORT_NEXTTOKENLAYERS_H
 
 #include "CellBuilder.h"
 
@@ -66,4 +66,4 @@ void addHead(mf::ir::ModelOp model, const ModelSpec &spec, mlir::Type hidden);
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_NEXTTOKENLAYERS_H
+#endif // MF_LIB_FRONTEND_IMPORT_NEXTTOKENLAYERS_H

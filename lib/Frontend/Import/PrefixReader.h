@@ -1,7 +1,7 @@
 //===- PrefixReader.h - Reads pet_config of trained prefixes ----*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_PREFIXREADER_H
-#define MF_LIB_IMPORT_PREFIXREADER_H
+#ifndef MF_LIB_FRONTEND_IMPORT_PREFIXREADER_H
+#define MF_LIB_FRONTEND_IMPORT_PREFIXREADER_H
 
 #include "mf/Frontend/Import/ModelSpec.h"
 
@@ -25,4 +25,4 @@ void checkPrefix(const TrainingConfig &config, const ModelSpec &spec,
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_PREFIXREADER_H
+#endif // MF_LIB_FRONTEND_IMPORT_PREFIXREADER_H

@@ -1,7 +1,7 @@
 //===- PretrainedConfig.h - The config.json of a YAML's model ---*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_PRETRAINEDCONFIG_H
-#define MF_LIB_IMPORT_PRETRAINEDCONFIG_H
+#ifndef MF_LIB_FRONTEND_IMPORT_PRETRAINEDCONFIG_H
+#define MF_LIB_FRONTEND_IMPORT_PRETRAINEDCONFIG_H
 
 #include "mf/Frontend/Import/ModelSpec.h"
 
@@ -24,4 +24,4 @@ bool checkPretrainedSizes(const TrainingConfig &config,
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_PRETRAINEDCONFIG_H
+#endif // MF_LIB_FRONTEND_IMPORT_PRETRAINEDCONFIG_H

@@ -1,7 +1,7 @@
 //===- SpecLimits.h - Limits of a model's sizes -----------------*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_SPECLIMITS_H
-#define MF_LIB_IMPORT_SPECLIMITS_H
+#ifndef MF_LIB_FRONTEND_IMPORT_SPECLIMITS_H
+#define MF_LIB_FRONTEND_IMPORT_SPECLIMITS_H
 
 #include "SpecReader.h"
 #include "mf/Frontend/Import/ModelSpec.h"
@@ -27,4 +27,4 @@ void checkLimits(const SpecReader &reader, const ModelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_SPECLIMITS_H
+#endif // MF_LIB_FRONTEND_IMPORT_SPECLIMITS_H

@@ -1,7 +1,7 @@
 //===- SpecReader.h - Typed reads from a model configuration ----*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_SPECREADER_H
-#define MF_LIB_IMPORT_SPECREADER_H
+#ifndef MF_LIB_FRONTEND_IMPORT_SPECREADER_H
+#define MF_LIB_FRONTEND_IMPORT_SPECREADER_H
 
 #include "mf/Frontend/Config/Node.h"
 #include "mf/Support/DType.h"
@@ -82,4 +82,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_SPECREADER_H
+#endif // MF_LIB_FRONTEND_IMPORT_SPECREADER_H

@@ -1,7 +1,7 @@
 //===- TreeWriter.h - Collects the names of a layer's Cells -----*- C++ -*-===//
 
-#ifndef MF_LIB_IMPORT_TREEWRITER_H
-#define MF_LIB_IMPORT_TREEWRITER_H
+#ifndef MF_LIB_FRONTEND_IMPORT_TREEWRITER_H
+#define MF_LIB_FRONTEND_IMPORT_TREEWRITER_H
 
 #include "llvm/ADT/StringRef.h"
 #include <initializer_list>
@@ -51,4 +51,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_LIB_IMPORT_TREEWRITER_H
+#endif // MF_LIB_FRONTEND_IMPORT_TREEWRITER_H

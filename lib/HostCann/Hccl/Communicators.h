@@ -1,7 +1,7 @@
 //===- Communicators.h - Communicators of this process ----------*- C++ -*-===//
 
-#ifndef MF_LIB_HOSTCANN_COMMUNICATORS_H
-#define MF_LIB_HOSTCANN_COMMUNICATORS_H
+#ifndef MF_LIB_HOSTCANN_HCCL_COMMUNICATORS_H
+#define MF_LIB_HOSTCANN_HCCL_COMMUNICATORS_H
 
 #include "SharedGroup.h"
 #include "hccl/hccl.h"
@@ -75,4 +75,4 @@ llvm::Error runBarrier(const SharedGroup &group, const CollectiveCall &call);
 
 } // namespace mf::hostcann
 
-#endif // MF_LIB_HOSTCANN_COMMUNICATORS_H
+#endif // MF_LIB_HOSTCANN_HCCL_COMMUNICATORS_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_HOSTCANN_SHAREDGROUP_H
-#define MF_LIB_HOSTCANN_SHAREDGROUP_H
+#ifndef MF_LIB_HOSTCANN_HCCL_SHAREDGROUP_H
+#define MF_LIB_HOSTCANN_HCCL_SHAREDGROUP_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -93,4 +93,4 @@ private:
 
 } // namespace mf::hostcann
 
-#endif // MF_LIB_HOSTCANN_SHAREDGROUP_H
+#endif // MF_LIB_HOSTCANN_HCCL_SHAREDGROUP_H

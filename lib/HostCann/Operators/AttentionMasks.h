@@ -1,7 +1,7 @@
 //===- AttentionMasks.h - Which keys a query sees ---------------*- C++ -*-===//
 
-#ifndef MF_LIB_HOSTCANN_ATTENTIONMASKS_H
-#define MF_LIB_HOSTCANN_ATTENTIONMASKS_H
+#ifndef MF_LIB_HOSTCANN_OPERATORS_ATTENTIONMASKS_H
+#define MF_LIB_HOSTCANN_OPERATORS_ATTENTIONMASKS_H
 
 #include "OperatorCall.h"
 #include <atomic>
@@ -63,4 +63,4 @@ private:
 
 } // namespace mf::hostcann
 
-#endif // MF_LIB_HOSTCANN_ATTENTIONMASKS_H
+#endif // MF_LIB_HOSTCANN_OPERATORS_ATTENTIONMASKS_H

@@ -1,7 +1,7 @@
 //===- DropoutOperators.h - Masks of bits -----------------------*- C++ -*-===//
 
-#ifndef MF_LIB_HOSTCANN_DROPOUTOPERATORS_H
-#define MF_LIB_HOSTCANN_DROPOUTOPERATORS_H
+#ifndef MF_LIB_HOSTCANN_OPERATORS_DROPOUTOPERATORS_H
+#define MF_LIB_HOSTCANN_OPERATORS_DROPOUTOPERATORS_H
 
 #include "OperatorCall.h"
 
@@ -16,4 +16,4 @@ std::pair<size_t, TensorShape> readBitMask(OperatorCall &call,
 
 } // namespace mf::hostcann
 
-#endif // MF_LIB_HOSTCANN_DROPOUTOPERATORS_H
+#endif // MF_LIB_HOSTCANN_OPERATORS_DROPOUTOPERATORS_H

@@ -1,7 +1,7 @@
 //===- ElementPlaces.h - Elements that are read several times ---*- C++ -*-===//
 
-#ifndef MF_LIB_HOSTCANN_ELEMENTPLACES_H
-#define MF_LIB_HOSTCANN_ELEMENTPLACES_H
+#ifndef MF_LIB_HOSTCANN_OPERATORS_ELEMENTPLACES_H
+#define MF_LIB_HOSTCANN_OPERATORS_ELEMENTPLACES_H
 
 #include "mf/HostCann/Objects/Objects.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -34,4 +34,4 @@ getRepeatedStrides(const aclTensor &from, llvm::ArrayRef<int64_t> dims);
 
 } // namespace mf::hostcann
 
-#endif // MF_LIB_HOSTCANN_ELEMENTPLACES_H
+#endif // MF_LIB_HOSTCANN_OPERATORS_ELEMENTPLACES_H

@@ -1,7 +1,7 @@
 //===- IndexOperators.h - Arithmetic of indices -----------------*- C++ -*-===//
 
-#ifndef MF_LIB_HOSTCANN_INDEXOPERATORS_H
-#define MF_LIB_HOSTCANN_INDEXOPERATORS_H
+#ifndef MF_LIB_HOSTCANN_OPERATORS_INDEXOPERATORS_H
+#define MF_LIB_HOSTCANN_OPERATORS_INDEXOPERATORS_H
 
 #include "OperatorCall.h"
 
@@ -14,4 +14,4 @@ aclnnStatus makeIntegerDifference(OperatorCall &call, const aclTensor &self,
 
 } // namespace mf::hostcann
 
-#endif // MF_LIB_HOSTCANN_INDEXOPERATORS_H
+#endif // MF_LIB_HOSTCANN_OPERATORS_INDEXOPERATORS_H

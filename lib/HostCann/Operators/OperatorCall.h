@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_HOSTCANN_OPERATORCALL_H
-#define MF_LIB_HOSTCANN_OPERATORCALL_H
+#ifndef MF_LIB_HOSTCANN_OPERATORS_OPERATORCALL_H
+#define MF_LIB_HOSTCANN_OPERATORS_OPERATORCALL_H
 
 #include "mf/Exec/Kernels/Kernel.h"
 #include "mf/HostCann/Objects/Objects.h"
@@ -103,4 +103,4 @@ private:
                                      executor, stream);                        \
   }
 
-#endif // MF_LIB_HOSTCANN_OPERATORCALL_H
+#endif // MF_LIB_HOSTCANN_OPERATORS_OPERATORCALL_H

@@ -1,7 +1,7 @@
 //===- Descent.h - Minimization of the fit's loss ---------------*- C++ -*-===//
 
-#ifndef MF_LIB_CALIBRATION_DESCENT_H
-#define MF_LIB_CALIBRATION_DESCENT_H
+#ifndef MF_LIB_PERF_CALIBRATION_DESCENT_H
+#define MF_LIB_PERF_CALIBRATION_DESCENT_H
 
 #include "mf/Perf/Calibration/LogFit.h"
 #include <Eigen/Dense>
@@ -67,4 +67,4 @@ private:
 
 } // namespace mf::calibration
 
-#endif // MF_LIB_CALIBRATION_DESCENT_H
+#endif // MF_LIB_PERF_CALIBRATION_DESCENT_H

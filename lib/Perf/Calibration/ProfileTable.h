@@ -1,7 +1,7 @@
 //===- ProfileTable.h - The files of a profile ----------------*- C++ -*-===//
 
-#ifndef MF_LIB_CALIBRATION_PROFILETABLE_H
-#define MF_LIB_CALIBRATION_PROFILETABLE_H
+#ifndef MF_LIB_PERF_CALIBRATION_PROFILETABLE_H
+#define MF_LIB_PERF_CALIBRATION_PROFILETABLE_H
 
 #include "mf/Perf/Calibration/Profile.h"
 #include "mf/Support/CsvReader.h"
@@ -73,4 +73,4 @@ llvm::Error readMetadata(llvm::StringRef path, llvm::StringRef text,
 
 } // namespace mf::calibration
 
-#endif // MF_LIB_CALIBRATION_PROFILETABLE_H
+#endif // MF_LIB_PERF_CALIBRATION_PROFILETABLE_H

@@ -1,7 +1,7 @@
 //===- SideBySide.h - What a profile shows at the same time -----*- C++ -*-===//
 
-#ifndef MF_LIB_CALIBRATION_SIDEBYSIDE_H
-#define MF_LIB_CALIBRATION_SIDEBYSIDE_H
+#ifndef MF_LIB_PERF_CALIBRATION_SIDEBYSIDE_H
+#define MF_LIB_PERF_CALIBRATION_SIDEBYSIDE_H
 
 #include "mf/Perf/Calibration/Profile.h"
 
@@ -47,4 +47,4 @@ private:
 
 } // namespace mf::calibration
 
-#endif // MF_LIB_CALIBRATION_SIDEBYSIDE_H
+#endif // MF_LIB_PERF_CALIBRATION_SIDEBYSIDE_H

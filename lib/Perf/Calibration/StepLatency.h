@@ -1,7 +1,7 @@
 //===- StepLatency.h - Step time without device work ------------*- C++ -*-===//
 
-#ifndef MF_LIB_CALIBRATION_STEPLATENCY_H
-#define MF_LIB_CALIBRATION_STEPLATENCY_H
+#ifndef MF_LIB_PERF_CALIBRATION_STEPLATENCY_H
+#define MF_LIB_PERF_CALIBRATION_STEPLATENCY_H
 
 #include "mf/Perf/Calibration/Profile.h"
 
@@ -24,4 +24,4 @@ std::optional<StepLatency> findStepLatency(const Profile &profile);
 
 } // namespace mf::calibration
 
-#endif // MF_LIB_CALIBRATION_STEPLATENCY_H
+#endif // MF_LIB_PERF_CALIBRATION_STEPLATENCY_H

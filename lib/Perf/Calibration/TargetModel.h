@@ -1,7 +1,7 @@
 //===- TargetModel.h - Times that a target predicts -------------*- C++ -*-===//
 
-#ifndef MF_LIB_CALIBRATION_TARGETMODEL_H
-#define MF_LIB_CALIBRATION_TARGETMODEL_H
+#ifndef MF_LIB_PERF_CALIBRATION_TARGETMODEL_H
+#define MF_LIB_PERF_CALIBRATION_TARGETMODEL_H
 
 #include "mf/Perf/Calibration/LogFit.h"
 #include "mf/Perf/Calibration/Observations.h"
@@ -56,4 +56,4 @@ llvm::Expected<double> predictSeconds(const target::Target &target,
 
 } // namespace mf::calibration
 
-#endif // MF_LIB_CALIBRATION_TARGETMODEL_H
+#endif // MF_LIB_PERF_CALIBRATION_TARGETMODEL_H

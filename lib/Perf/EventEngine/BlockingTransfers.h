@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_SIM_BLOCKINGTRANSFERS_H
-#define MF_LIB_SIM_BLOCKINGTRANSFERS_H
+#ifndef MF_LIB_PERF_EVENTENGINE_BLOCKINGTRANSFERS_H
+#define MF_LIB_PERF_EVENTENGINE_BLOCKINGTRANSFERS_H
 
 #include "mf/Perf/EventEngine/PipelineModel.h"
 #include "mf/Pipeline/TaskGraph.h"
@@ -23,4 +23,4 @@ getBlockingTransferTime(const schedule::Schedule &schedule);
 
 } // namespace mf::events
 
-#endif // MF_LIB_SIM_BLOCKINGTRANSFERS_H
+#endif // MF_LIB_PERF_EVENTENGINE_BLOCKINGTRANSFERS_H

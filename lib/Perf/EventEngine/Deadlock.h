@@ -1,7 +1,7 @@
 //===- Deadlock.h - Deadlocks of queues -------------------------*- C++ -*-===//
 
-#ifndef MF_LIB_SIM_DEADLOCK_H
-#define MF_LIB_SIM_DEADLOCK_H
+#ifndef MF_LIB_PERF_EVENTENGINE_DEADLOCK_H
+#define MF_LIB_PERF_EVENTENGINE_DEADLOCK_H
 
 #include "mf/Perf/EventEngine/Queues.h"
 
@@ -15,4 +15,4 @@ llvm::Error explainDeadlock(const Queues &queues,
 
 } // namespace mf::events
 
-#endif // MF_LIB_SIM_DEADLOCK_H
+#endif // MF_LIB_PERF_EVENTENGINE_DEADLOCK_H

@@ -1,7 +1,7 @@
 //===- Periods.h - Queues whose items repeat --------------------*- C++ -*-===//
 
-#ifndef MF_LIB_SIM_PERIODS_H
-#define MF_LIB_SIM_PERIODS_H
+#ifndef MF_LIB_PERF_EVENTENGINE_PERIODS_H
+#define MF_LIB_PERF_EVENTENGINE_PERIODS_H
 
 #include "mf/Perf/EventEngine/Queues.h"
 
@@ -28,4 +28,4 @@ std::vector<Run> findRuns(const Queues &queues,
 
 } // namespace mf::events
 
-#endif // MF_LIB_SIM_PERIODS_H
+#endif // MF_LIB_PERF_EVENTENGINE_PERIODS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_SIM_SHAREDLINKS_H
-#define MF_LIB_SIM_SHAREDLINKS_H
+#ifndef MF_LIB_PERF_EVENTENGINE_SHAREDLINKS_H
+#define MF_LIB_PERF_EVENTENGINE_SHAREDLINKS_H
 
 #include "mf/Perf/EventEngine/Queues.h"
 
@@ -120,4 +120,4 @@ private:
 
 } // namespace mf::events
 
-#endif // MF_LIB_SIM_SHAREDLINKS_H
+#endif // MF_LIB_PERF_EVENTENGINE_SHAREDLINKS_H

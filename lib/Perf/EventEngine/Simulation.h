@@ -1,7 +1,7 @@
 //===- Simulation.h - Queues in time ----------------------------*- C++ -*-===//
 
-#ifndef MF_LIB_SIM_SIMULATION_H
-#define MF_LIB_SIM_SIMULATION_H
+#ifndef MF_LIB_PERF_EVENTENGINE_SIMULATION_H
+#define MF_LIB_PERF_EVENTENGINE_SIMULATION_H
 
 #include "SharedLinks.h"
 #include "mf/Perf/EventEngine/Queues.h"
@@ -110,4 +110,4 @@ private:
 
 } // namespace mf::events
 
-#endif // MF_LIB_SIM_SIMULATION_H
+#endif // MF_LIB_PERF_EVENTENGINE_SIMULATION_H

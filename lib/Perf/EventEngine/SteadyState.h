@@ -21,8 +21,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_SIM_STEADYSTATE_H
-#define MF_LIB_SIM_STEADYSTATE_H
+#ifndef MF_LIB_PERF_EVENTENGINE_STEADYSTATE_H
+#define MF_LIB_PERF_EVENTENGINE_STEADYSTATE_H
 
 #include "Simulation.h"
 
@@ -34,4 +34,4 @@ void skipPeriods(const Queues &queues, Simulation &simulation);
 
 } // namespace mf::events
 
-#endif // MF_LIB_SIM_STEADYSTATE_H
+#endif // MF_LIB_PERF_EVENTENGINE_STEADYSTATE_H

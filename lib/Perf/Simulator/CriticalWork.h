@@ -1,7 +1,7 @@
 //===- CriticalWork.h - Work on a step's critical path ----------*- C++ -*-===//
 
-#ifndef MF_LIB_SIMULATOR_CRITICALWORK_H
-#define MF_LIB_SIMULATOR_CRITICALWORK_H
+#ifndef MF_LIB_PERF_SIMULATOR_CRITICALWORK_H
+#define MF_LIB_PERF_SIMULATOR_CRITICALWORK_H
 
 #include "SlowKernels.h"
 #include "StepQueues.h"
@@ -67,4 +67,4 @@ computeSensitivity(const program::Program &program,
 
 } // namespace mf::simulator
 
-#endif // MF_LIB_SIMULATOR_CRITICALWORK_H
+#endif // MF_LIB_PERF_SIMULATOR_CRITICALWORK_H

@@ -1,7 +1,7 @@
 //===- SlowKernels.h - Kernels that transfers slow --------------*- C++ -*-===//
 
-#ifndef MF_LIB_SIMULATOR_SLOWKERNELS_H
-#define MF_LIB_SIMULATOR_SLOWKERNELS_H
+#ifndef MF_LIB_PERF_SIMULATOR_SLOWKERNELS_H
+#define MF_LIB_PERF_SIMULATOR_SLOWKERNELS_H
 
 #include "StepQueues.h"
 
@@ -51,4 +51,4 @@ private:
 
 } // namespace mf::simulator
 
-#endif // MF_LIB_SIMULATOR_SLOWKERNELS_H
+#endif // MF_LIB_PERF_SIMULATOR_SLOWKERNELS_H

@@ -1,7 +1,7 @@
 //===- StepCosts.h - Costs of a program's instructions ----------*- C++ -*-===//
 
-#ifndef MF_LIB_SIMULATOR_STEPCOSTS_H
-#define MF_LIB_SIMULATOR_STEPCOSTS_H
+#ifndef MF_LIB_PERF_SIMULATOR_STEPCOSTS_H
+#define MF_LIB_PERF_SIMULATOR_STEPCOSTS_H
 
 #include "mf/Perf/Target/Target.h"
 #include "mf/Perf/Target/Topology.h"
@@ -93,4 +93,4 @@ int64_t getTransferBytes(const program::InstructionList &list,
 
 } // namespace mf::simulator
 
-#endif // MF_LIB_SIMULATOR_STEPCOSTS_H
+#endif // MF_LIB_PERF_SIMULATOR_STEPCOSTS_H

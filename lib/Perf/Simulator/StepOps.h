@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_SIMULATOR_STEPOPS_H
-#define MF_LIB_SIMULATOR_STEPOPS_H
+#ifndef MF_LIB_PERF_SIMULATOR_STEPOPS_H
+#define MF_LIB_PERF_SIMULATOR_STEPOPS_H
 
 #include "StepCosts.h"
 
@@ -61,4 +61,4 @@ StageOps makeStageOps(const program::Program &program, size_t stage,
 
 } // namespace mf::simulator
 
-#endif // MF_LIB_SIMULATOR_STEPOPS_H
+#endif // MF_LIB_PERF_SIMULATOR_STEPOPS_H

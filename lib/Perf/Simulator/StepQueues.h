@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_SIMULATOR_STEPLINES_H
-#define MF_LIB_SIMULATOR_STEPLINES_H
+#ifndef MF_LIB_PERF_SIMULATOR_STEPQUEUES_H
+#define MF_LIB_PERF_SIMULATOR_STEPQUEUES_H
 
 #include "StepOps.h"
 #include "mf/Perf/EventEngine/Queues.h"
@@ -139,4 +139,4 @@ void StepQueues::walk(size_t number, Visitor visit) const {
 
 } // namespace mf::simulator
 
-#endif // MF_LIB_SIMULATOR_STEPLINES_H
+#endif // MF_LIB_PERF_SIMULATOR_STEPQUEUES_H

@@ -1,7 +1,7 @@
 //===- StepSpans.h - Simulated queues as timelines of stages ----*- C++ -*-===//
 
-#ifndef MF_LIB_SIMULATOR_STEPSPANS_H
-#define MF_LIB_SIMULATOR_STEPSPANS_H
+#ifndef MF_LIB_PERF_SIMULATOR_STEPSPANS_H
+#define MF_LIB_PERF_SIMULATOR_STEPSPANS_H
 
 #include "SlowKernels.h"
 #include "StepQueues.h"
@@ -63,4 +63,4 @@ private:
 
 } // namespace mf::simulator
 
-#endif // MF_LIB_SIMULATOR_STEPSPANS_H
+#endif // MF_LIB_PERF_SIMULATOR_STEPSPANS_H

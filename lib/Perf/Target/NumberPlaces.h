@@ -1,7 +1,7 @@
 //===- NumberPlaces.h - Places of numbers in a target's file ----*- C++ -*-===//
 
-#ifndef MF_LIB_TARGET_NUMBERPLACES_H
-#define MF_LIB_TARGET_NUMBERPLACES_H
+#ifndef MF_LIB_PERF_TARGET_NUMBERPLACES_H
+#define MF_LIB_PERF_TARGET_NUMBERPLACES_H
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
@@ -28,4 +28,4 @@ NumberPlaces findNumberPlaces(llvm::StringRef text);
 
 } // namespace mf::target
 
-#endif // MF_LIB_TARGET_NUMBERPLACES_H
+#endif // MF_LIB_PERF_TARGET_NUMBERPLACES_H

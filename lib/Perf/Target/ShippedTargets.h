@@ -1,7 +1,7 @@
 //===- ShippedTargets.h - The files of targets/ ---------------*- C++ -*-===//
 
-#ifndef MF_LIB_TARGET_SHIPPEDTARGETS_H
-#define MF_LIB_TARGET_SHIPPEDTARGETS_H
+#ifndef MF_LIB_PERF_TARGET_SHIPPEDTARGETS_H
+#define MF_LIB_PERF_TARGET_SHIPPEDTARGETS_H
 
 #include "llvm/ADT/StringRef.h"
 #include <vector>
@@ -17,4 +17,4 @@ llvm::StringRef getTargetText(llvm::StringRef file);
 
 } // namespace mf::target
 
-#endif // MF_LIB_TARGET_SHIPPEDTARGETS_H
+#endif // MF_LIB_PERF_TARGET_SHIPPEDTARGETS_H

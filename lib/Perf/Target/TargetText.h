@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_TARGET_TARGETTEXT_H
-#define MF_LIB_TARGET_TARGETTEXT_H
+#ifndef MF_LIB_PERF_TARGET_TARGETTEXT_H
+#define MF_LIB_PERF_TARGET_TARGETTEXT_H
 
 #include "llvm/ADT/StringRef.h"
 #include <optional>
@@ -35,4 +35,4 @@ std::optional<WrongBracket> findWrongBracket(llvm::StringRef text);
 
 } // namespace mf::target
 
-#endif // MF_LIB_TARGET_TARGETTEXT_H
+#endif // MF_LIB_PERF_TARGET_TARGETTEXT_H

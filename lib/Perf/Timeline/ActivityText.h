@@ -1,7 +1,7 @@
 //===- ActivityText.h - JSON of an activity for traces ----------*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_ACTIVITYTEXT_H
-#define MF_LIB_TIMELINE_ACTIVITYTEXT_H
+#ifndef MF_LIB_PERF_TIMELINE_ACTIVITYTEXT_H
+#define MF_LIB_PERF_TIMELINE_ACTIVITYTEXT_H
 
 #include "Clock.h"
 #include "llvm/ADT/SmallVector.h"
@@ -26,4 +26,4 @@ llvm::StringRef makeRate(const Activity &activity, Nanoseconds duration,
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_ACTIVITYTEXT_H
+#endif // MF_LIB_PERF_TIMELINE_ACTIVITYTEXT_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_TIMELINE_CLOCK_H
-#define MF_LIB_TIMELINE_CLOCK_H
+#ifndef MF_LIB_PERF_TIMELINE_CLOCK_H
+#define MF_LIB_PERF_TIMELINE_CLOCK_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "llvm/Support/Error.h"
@@ -37,4 +37,4 @@ llvm::Error checkTimes(const StepTimeline &timeline);
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_CLOCK_H
+#endif // MF_LIB_PERF_TIMELINE_CLOCK_H

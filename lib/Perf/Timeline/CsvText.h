@@ -1,7 +1,7 @@
 //===- CsvText.h - Fields of comma-separated values -----------*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_CSVTEXT_H
-#define MF_LIB_TIMELINE_CSVTEXT_H
+#ifndef MF_LIB_PERF_TIMELINE_CSVTEXT_H
+#define MF_LIB_PERF_TIMELINE_CSVTEXT_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
@@ -25,4 +25,4 @@ inline void printCsvText(llvm::raw_ostream &os, llvm::StringRef text) {
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_CSVTEXT_H
+#endif // MF_LIB_PERF_TIMELINE_CSVTEXT_H

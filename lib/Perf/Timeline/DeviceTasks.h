@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_TIMELINE_DEVICETASKS_H
-#define MF_LIB_TIMELINE_DEVICETASKS_H
+#ifndef MF_LIB_PERF_TIMELINE_DEVICETASKS_H
+#define MF_LIB_PERF_TIMELINE_DEVICETASKS_H
 
 #include "Clock.h"
 #include "Intervals.h"
@@ -69,4 +69,4 @@ double getSentBytes(const Activity &activity);
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_DEVICETASKS_H
+#endif // MF_LIB_PERF_TIMELINE_DEVICETASKS_H

@@ -1,7 +1,7 @@
 //===- FileStream.h - Text files that are written atomically ----*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_FILESTREAM_H
-#define MF_LIB_TIMELINE_FILESTREAM_H
+#ifndef MF_LIB_PERF_TIMELINE_FILESTREAM_H
+#define MF_LIB_PERF_TIMELINE_FILESTREAM_H
 
 #include "mf/Support/AtomicFile.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -17,4 +17,4 @@ writeFileInOneStep(llvm::StringRef path,
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_FILESTREAM_H
+#endif // MF_LIB_PERF_TIMELINE_FILESTREAM_H

@@ -1,7 +1,7 @@
 //===- FolderInOneStep.h - Folders written atomically -----------*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_FOLDERINONESTEP_H
-#define MF_LIB_TIMELINE_FOLDERINONESTEP_H
+#ifndef MF_LIB_PERF_TIMELINE_FOLDERINONESTEP_H
+#define MF_LIB_PERF_TIMELINE_FOLDERINONESTEP_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -23,4 +23,4 @@ llvm::Error createFolders(llvm::StringRef path);
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_FOLDERINONESTEP_H
+#endif // MF_LIB_PERF_TIMELINE_FOLDERINONESTEP_H

@@ -1,7 +1,7 @@
 //===- Gaps.h - Times in which a stage does not compute ---------*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_GAPS_H
-#define MF_LIB_TIMELINE_GAPS_H
+#ifndef MF_LIB_PERF_TIMELINE_GAPS_H
+#define MF_LIB_PERF_TIMELINE_GAPS_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include <vector>
@@ -25,4 +25,4 @@ std::vector<Gap> findGaps(const StepTimeline &timeline,
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_GAPS_H
+#endif // MF_LIB_PERF_TIMELINE_GAPS_H

@@ -1,7 +1,7 @@
 //===- Intervals.h - Sets of intervals of time ------------------*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_INTERVALS_H
-#define MF_LIB_TIMELINE_INTERVALS_H
+#ifndef MF_LIB_PERF_TIMELINE_INTERVALS_H
+#define MF_LIB_PERF_TIMELINE_INTERVALS_H
 
 #include <algorithm>
 #include <iterator>
@@ -82,4 +82,4 @@ private:
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_INTERVALS_H
+#endif // MF_LIB_PERF_TIMELINE_INTERVALS_H

@@ -1,7 +1,7 @@
 //===- Numbers.h - Numbers in JSON ----------------------------*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_NUMBERS_H
-#define MF_LIB_TIMELINE_NUMBERS_H
+#ifndef MF_LIB_PERF_TIMELINE_NUMBERS_H
+#define MF_LIB_PERF_TIMELINE_NUMBERS_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
@@ -18,4 +18,4 @@ void addNumber(llvm::json::OStream &json, llvm::StringRef name, double value);
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_NUMBERS_H
+#endif // MF_LIB_PERF_TIMELINE_NUMBERS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_TIMELINE_PAGEBLOCKS_H
-#define MF_LIB_TIMELINE_PAGEBLOCKS_H
+#ifndef MF_LIB_PERF_TIMELINE_PAGEBLOCKS_H
+#define MF_LIB_PERF_TIMELINE_PAGEBLOCKS_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include <vector>
@@ -44,4 +44,4 @@ std::vector<MemoryPoint> thinOut(const std::vector<MemoryPoint> &points,
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_PAGEBLOCKS_H
+#endif // MF_LIB_PERF_TIMELINE_PAGEBLOCKS_H

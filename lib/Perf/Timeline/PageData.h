@@ -27,8 +27,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_TIMELINE_PAGEDATA_H
-#define MF_LIB_TIMELINE_PAGEDATA_H
+#ifndef MF_LIB_PERF_TIMELINE_PAGEDATA_H
+#define MF_LIB_PERF_TIMELINE_PAGEDATA_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include <string>
@@ -39,4 +39,4 @@ std::string makePageData(const StepTimeline &timeline);
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_PAGEDATA_H
+#endif // MF_LIB_PERF_TIMELINE_PAGEDATA_H

@@ -1,7 +1,7 @@
 //===- PageFiles.h - The parts of the page --------------------*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_PAGEFILES_H
-#define MF_LIB_TIMELINE_PAGEFILES_H
+#ifndef MF_LIB_PERF_TIMELINE_PAGEFILES_H
+#define MF_LIB_PERF_TIMELINE_PAGEFILES_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -12,4 +12,4 @@ llvm::StringRef getPageFile(llvm::StringRef name);
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_PAGEFILES_H
+#endif // MF_LIB_PERF_TIMELINE_PAGEFILES_H

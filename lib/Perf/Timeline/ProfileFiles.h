@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_TIMELINE_PROFILEFILES_H
-#define MF_LIB_TIMELINE_PROFILEFILES_H
+#ifndef MF_LIB_PERF_TIMELINE_PROFILEFILES_H
+#define MF_LIB_PERF_TIMELINE_PROFILEFILES_H
 
 #include "DeviceTasks.h"
 #include <map>
@@ -76,4 +76,4 @@ void printTraceView(const RankProfile &profile, llvm::raw_ostream &os);
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_PROFILEFILES_H
+#endif // MF_LIB_PERF_TIMELINE_PROFILEFILES_H

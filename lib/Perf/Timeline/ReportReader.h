@@ -1,7 +1,7 @@
 //===- ReportReader.h - Reads reports of steps in time --------*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_REPORTREADER_H
-#define MF_LIB_TIMELINE_REPORTREADER_H
+#ifndef MF_LIB_PERF_TIMELINE_REPORTREADER_H
+#define MF_LIB_PERF_TIMELINE_REPORTREADER_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "llvm/ADT/StringRef.h"
@@ -38,4 +38,4 @@ llvm::Expected<ReportedStep> readReport(llvm::StringRef path);
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_REPORTREADER_H
+#endif // MF_LIB_PERF_TIMELINE_REPORTREADER_H

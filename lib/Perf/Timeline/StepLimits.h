@@ -1,7 +1,7 @@
 //===- StepLimits.h - Describes what limits a step --------------*- C++ -*-===//
 
-#ifndef MF_LIB_TIMELINE_STEPLIMITS_H
-#define MF_LIB_TIMELINE_STEPLIMITS_H
+#ifndef MF_LIB_PERF_TIMELINE_STEPLIMITS_H
+#define MF_LIB_PERF_TIMELINE_STEPLIMITS_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "llvm/ADT/StringRef.h"
@@ -41,4 +41,4 @@ std::string describe(const Gain &gain);
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_STEPLIMITS_H
+#endif // MF_LIB_PERF_TIMELINE_STEPLIMITS_H

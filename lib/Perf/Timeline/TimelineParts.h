@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_TIMELINE_TIMELINEPARTS_H
-#define MF_LIB_TIMELINE_TIMELINEPARTS_H
+#ifndef MF_LIB_PERF_TIMELINE_TIMELINEPARTS_H
+#define MF_LIB_PERF_TIMELINE_TIMELINEPARTS_H
 
 #include "Clock.h"
 
@@ -58,4 +58,4 @@ std::vector<MemoryLevel> getMemoryLevels(const StepTimeline &timeline,
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_TIMELINEPARTS_H
+#endif // MF_LIB_PERF_TIMELINE_TIMELINEPARTS_H

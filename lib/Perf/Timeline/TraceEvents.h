@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_TIMELINE_TRACEEVENTS_H
-#define MF_LIB_TIMELINE_TRACEEVENTS_H
+#ifndef MF_LIB_PERF_TIMELINE_TRACEEVENTS_H
+#define MF_LIB_PERF_TIMELINE_TRACEEVENTS_H
 
 #include "Clock.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -79,4 +79,4 @@ private:
 
 } // namespace mf::timeline
 
-#endif // MF_LIB_TIMELINE_TRACEEVENTS_H
+#endif // MF_LIB_PERF_TIMELINE_TRACEEVENTS_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_SCHEDULE_POLICIES_POLICIES_H
-#define MF_LIB_SCHEDULE_POLICIES_POLICIES_H
+#ifndef MF_LIB_PIPELINE_POLICIES_POLICIES_H
+#define MF_LIB_PIPELINE_POLICIES_POLICIES_H
 
 #include "mf/Pipeline/Policy.h"
 
@@ -79,4 +79,4 @@ llvm::Error checkV(const Policy &policy, const Pipeline &pipeline,
 
 } // namespace mf::schedule
 
-#endif // MF_LIB_SCHEDULE_POLICIES_POLICIES_H
+#endif // MF_LIB_PIPELINE_POLICIES_POLICIES_H

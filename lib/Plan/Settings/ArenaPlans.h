@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLANNER_ARENAPLANS_H
-#define MF_PLANNER_ARENAPLANS_H
+#ifndef MF_LIB_PLAN_SETTINGS_ARENAPLANS_H
+#define MF_LIB_PLAN_SETTINGS_ARENAPLANS_H
 
 #include "lib/Plan/Settings/ParallelWork.h"
 #include "mf/Plan/Settings/StepMeasure.h"
@@ -29,4 +29,4 @@ llvm::Error refineArenas(const CompilerInput &input,
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_ARENAPLANS_H
+#endif // MF_LIB_PLAN_SETTINGS_ARENAPLANS_H

@@ -1,7 +1,7 @@
 //===- Composition.h - Composition of chunks and stages ---------*- C++ -*-===//
 
-#ifndef MF_PLANNER_COMPOSITION_H
-#define MF_PLANNER_COMPOSITION_H
+#ifndef MF_LIB_PLAN_SETTINGS_COMPOSITION_H
+#define MF_LIB_PLAN_SETTINGS_COMPOSITION_H
 
 #include "lib/Plan/Settings/Treatments.h"
 #include "mf/Plan/Settings/StepMeasure.h"
@@ -61,4 +61,4 @@ Assignment toAssignment(const solver::Plan &plan);
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_COMPOSITION_H
+#endif // MF_LIB_PLAN_SETTINGS_COMPOSITION_H

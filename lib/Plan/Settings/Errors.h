@@ -1,7 +1,7 @@
 //===- Errors.h - Diagnostics as errors ------------------------*- C++ -*-===//
 
-#ifndef MF_PLANNER_ERRORS_H
-#define MF_PLANNER_ERRORS_H
+#ifndef MF_LIB_PLAN_SETTINGS_ERRORS_H
+#define MF_LIB_PLAN_SETTINGS_ERRORS_H
 
 #include "mf/Frontend/Config/Diagnostic.h"
 #include "llvm/Support/Error.h"
@@ -14,4 +14,4 @@ llvm::Error toError(const DiagnosticList &diagnostics);
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_ERRORS_H
+#endif // MF_LIB_PLAN_SETTINGS_ERRORS_H

@@ -1,7 +1,7 @@
 //===- GivenStep.h - The step of an unchanged YAML --------------*- C++ -*-===//
 
-#ifndef MF_PLANNER_GIVENSTEP_H
-#define MF_PLANNER_GIVENSTEP_H
+#ifndef MF_LIB_PLAN_SETTINGS_GIVENSTEP_H
+#define MF_LIB_PLAN_SETTINGS_GIVENSTEP_H
 
 #include "mf/Plan/Settings/StepPlanner.h"
 
@@ -18,4 +18,4 @@ llvm::Expected<GivenStep> compileGiven(const PlanRequest &request);
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_GIVENSTEP_H
+#endif // MF_LIB_PLAN_SETTINGS_GIVENSTEP_H

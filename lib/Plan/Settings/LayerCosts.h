@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLANNER_LAYERCOSTS_H
-#define MF_PLANNER_LAYERCOSTS_H
+#ifndef MF_LIB_PLAN_SETTINGS_LAYERCOSTS_H
+#define MF_LIB_PLAN_SETTINGS_LAYERCOSTS_H
 
 #include "lib/Plan/Settings/LinearCost.h"
 
@@ -60,4 +60,4 @@ void correctPeaks(const PlanContext &context,
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_LAYERCOSTS_H
+#endif // MF_LIB_PLAN_SETTINGS_LAYERCOSTS_H

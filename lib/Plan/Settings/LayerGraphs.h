@@ -1,7 +1,7 @@
 //===- LayerGraphs.h - Layers of a compiled step as graphs -----*- C++ -*-===//
 
-#ifndef MF_PLANNER_LAYERGRAPHS_H
-#define MF_PLANNER_LAYERGRAPHS_H
+#ifndef MF_LIB_PLAN_SETTINGS_LAYERGRAPHS_H
+#define MF_LIB_PLAN_SETTINGS_LAYERGRAPHS_H
 
 #include "lib/Plan/Settings/RecomputeCut.h"
 #include "mf/Perf/Target/Target.h"
@@ -18,4 +18,4 @@ buildLayerGraphs(const CompiledStep &step, const target::Target &target);
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_LAYERGRAPHS_H
+#endif // MF_LIB_PLAN_SETTINGS_LAYERGRAPHS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLANNER_LAYOUTFACTS_H
-#define MF_PLANNER_LAYOUTFACTS_H
+#ifndef MF_LIB_PLAN_SETTINGS_LAYOUTFACTS_H
+#define MF_LIB_PLAN_SETTINGS_LAYOUTFACTS_H
 
 #include "mf/Plan/Settings/Layout.h"
 #include "mf/Plan/Settings/StepPlanner.h"
@@ -57,4 +57,4 @@ llvm::Expected<LayoutFacts> readLayoutFacts(const PlanRequest &request,
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_LAYOUTFACTS_H
+#endif // MF_LIB_PLAN_SETTINGS_LAYOUTFACTS_H

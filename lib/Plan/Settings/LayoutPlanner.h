@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLANNER_LAYOUTPLANNER_H
-#define MF_PLANNER_LAYOUTPLANNER_H
+#ifndef MF_LIB_PLAN_SETTINGS_LAYOUTPLANNER_H
+#define MF_LIB_PLAN_SETTINGS_LAYOUTPLANNER_H
 
 #include "lib/Plan/Settings/LayoutFacts.h"
 #include "lib/Plan/Settings/VariantPlanner.h"
@@ -84,4 +84,4 @@ private:
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_LAYOUTPLANNER_H
+#endif // MF_LIB_PLAN_SETTINGS_LAYOUTPLANNER_H

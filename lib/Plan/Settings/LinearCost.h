@@ -1,7 +1,7 @@
 //===- LinearCost.h - Sums over layers -----------------------*- C++ -*-===//
 
-#ifndef MF_PLANNER_ADDITIVECOST_H
-#define MF_PLANNER_ADDITIVECOST_H
+#ifndef MF_LIB_PLAN_SETTINGS_LINEARCOST_H
+#define MF_LIB_PLAN_SETTINGS_LINEARCOST_H
 
 #include "lib/Plan/Settings/Composition.h"
 
@@ -44,4 +44,4 @@ private:
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_ADDITIVECOST_H
+#endif // MF_LIB_PLAN_SETTINGS_LINEARCOST_H

@@ -1,7 +1,7 @@
 //===- MinimumCut.h - Minimum cuts of small graphs -------------*- C++ -*-===//
 
-#ifndef MF_PLANNER_MINIMUMCUT_H
-#define MF_PLANNER_MINIMUMCUT_H
+#ifndef MF_LIB_PLAN_SETTINGS_MINIMUMCUT_H
+#define MF_LIB_PLAN_SETTINGS_MINIMUMCUT_H
 
 #include <cstddef>
 #include <vector>
@@ -38,4 +38,4 @@ private:
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_MINIMUMCUT_H
+#endif // MF_LIB_PLAN_SETTINGS_MINIMUMCUT_H

@@ -1,7 +1,7 @@
 //===- ModuleGroups.h - Layers as modules that are recomputed ---*- C++ -*-===//
 
-#ifndef MF_PLANNER_MODULEGROUPS_H
-#define MF_PLANNER_MODULEGROUPS_H
+#ifndef MF_LIB_PLAN_SETTINGS_MODULEGROUPS_H
+#define MF_LIB_PLAN_SETTINGS_MODULEGROUPS_H
 
 #include "lib/Plan/Settings/RecomputeCut.h"
 
@@ -15,4 +15,4 @@ LayerGraph groupByModules(LayerGraph graph, size_t depth);
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_MODULEGROUPS_H
+#endif // MF_LIB_PLAN_SETTINGS_MODULEGROUPS_H

@@ -1,7 +1,7 @@
 //===- ParallelWork.h - Independent work on several threads -----*- C++ -*-===//
 
-#ifndef MF_PLANNER_PARALLELWORK_H
-#define MF_PLANNER_PARALLELWORK_H
+#ifndef MF_LIB_PLAN_SETTINGS_PARALLELWORK_H
+#define MF_LIB_PLAN_SETTINGS_PARALLELWORK_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
@@ -22,4 +22,4 @@ runInParallel(size_t count, llvm::function_ref<llvm::Error(size_t)> work,
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_PARALLELWORK_H
+#endif // MF_LIB_PLAN_SETTINGS_PARALLELWORK_H

@@ -1,7 +1,7 @@
 //===- PipelineShape.h - The pipeline of a YAML -----------------*- C++ -*-===//
 
-#ifndef MF_PLANNER_PIPELINESHAPE_H
-#define MF_PLANNER_PIPELINESHAPE_H
+#ifndef MF_LIB_PLAN_SETTINGS_PIPELINESHAPE_H
+#define MF_LIB_PLAN_SETTINGS_PIPELINESHAPE_H
 
 #include "mf/Pipeline/Schedule.h"
 #include "mf/Plan/Settings/StepCompiler.h"
@@ -40,4 +40,4 @@ llvm::Expected<PipelineShape> readShape(const CompilerInput &input,
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_PIPELINESHAPE_H
+#endif // MF_LIB_PLAN_SETTINGS_PIPELINESHAPE_H

@@ -1,7 +1,7 @@
 //===- Probes.h - Steps that are compiled to learn costs -------*- C++ -*-===//
 
-#ifndef MF_PLANNER_PROBES_H
-#define MF_PLANNER_PROBES_H
+#ifndef MF_LIB_PLAN_SETTINGS_PROBES_H
+#define MF_LIB_PLAN_SETTINGS_PROBES_H
 
 #include "lib/Plan/Settings/Composition.h"
 #include "mf/Perf/Target/Target.h"
@@ -53,4 +53,4 @@ private:
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_PROBES_H
+#endif // MF_LIB_PLAN_SETTINGS_PROBES_H

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLANNER_RECOMPUTECUT_H
-#define MF_PLANNER_RECOMPUTECUT_H
+#ifndef MF_LIB_PLAN_SETTINGS_RECOMPUTECUT_H
+#define MF_LIB_PLAN_SETTINGS_RECOMPUTECUT_H
 
 #include <cstdint>
 #include <optional>
@@ -72,4 +72,4 @@ std::vector<RecomputeChoice> findChoices(const LayerGraph &graph, size_t count);
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_RECOMPUTECUT_H
+#endif // MF_LIB_PLAN_SETTINGS_RECOMPUTECUT_H

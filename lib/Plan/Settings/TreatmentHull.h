@@ -1,7 +1,7 @@
 //===- TreatmentHull.h - Treatments that are worth mixing -------*- C++ -*-===//
 
-#ifndef MF_PLANNER_TREATMENTHULL_H
-#define MF_PLANNER_TREATMENTHULL_H
+#ifndef MF_LIB_PLAN_SETTINGS_TREATMENTHULL_H
+#define MF_LIB_PLAN_SETTINGS_TREATMENTHULL_H
 
 #include "lib/Plan/Settings/Composition.h"
 #include "mf/Plan/Solver/Problem.h"
@@ -22,4 +22,4 @@ void restrictMixtures(const PlanContext &context, solver::Problem &problem);
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_TREATMENTHULL_H
+#endif // MF_LIB_PLAN_SETTINGS_TREATMENTHULL_H

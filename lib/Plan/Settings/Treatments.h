@@ -1,7 +1,7 @@
 //===- Treatments.h - Ways to treat layers, and their YAML -----*- C++ -*-===//
 
-#ifndef MF_PLANNER_TREATMENTS_H
-#define MF_PLANNER_TREATMENTS_H
+#ifndef MF_LIB_PLAN_SETTINGS_TREATMENTS_H
+#define MF_LIB_PLAN_SETTINGS_TREATMENTS_H
 
 #include "lib/Plan/Settings/RecomputeCut.h"
 #include "mf/Frontend/Config/SettingEdit.h"
@@ -92,4 +92,4 @@ MemorySettings makeSettings(const Assignment &assignment,
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_TREATMENTS_H
+#endif // MF_LIB_PLAN_SETTINGS_TREATMENTS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLANNER_VARIANTPLANNER_H
-#define MF_PLANNER_VARIANTPLANNER_H
+#ifndef MF_LIB_PLAN_SETTINGS_VARIANTPLANNER_H
+#define MF_LIB_PLAN_SETTINGS_VARIANTPLANNER_H
 
 #include "lib/Plan/Settings/ArenaPlans.h"
 #include "lib/Plan/Settings/LayerCosts.h"
@@ -181,4 +181,4 @@ private:
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_VARIANTPLANNER_H
+#endif // MF_LIB_PLAN_SETTINGS_VARIANTPLANNER_H

@@ -1,7 +1,7 @@
 //===- Branching.h - Splits a set of plans in two ---------------*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_BRANCHING_H
-#define MF_LIB_PLAN_BRANCHING_H
+#ifndef MF_LIB_PLAN_SOLVER_BRANCHING_H
+#define MF_LIB_PLAN_SOLVER_BRANCHING_H
 
 #include "PathMixture.h"
 #include <map>
@@ -62,4 +62,4 @@ std::optional<Decision> chooseDecision(const OptionChain &chain,
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_BRANCHING_H
+#endif // MF_LIB_PLAN_SOLVER_BRANCHING_H

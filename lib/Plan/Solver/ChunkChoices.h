@@ -1,8 +1,8 @@
 //===- ChunkChoices.h - Choices for the layers of a chunk -------*- C++ -*-===//
 //-*-===//
 
-#ifndef MF_LIB_PLAN_CHUNKCHOICES_H
-#define MF_LIB_PLAN_CHUNKCHOICES_H
+#ifndef MF_LIB_PLAN_SOLVER_CHUNKCHOICES_H
+#define MF_LIB_PLAN_SOLVER_CHUNKCHOICES_H
 
 #include "Ticks.h"
 #include <functional>
@@ -81,4 +81,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_CHUNKCHOICES_H
+#endif // MF_LIB_PLAN_SOLVER_CHUNKCHOICES_H

@@ -1,7 +1,7 @@
 //===- ChunkTable.h - Numbers of chunks by row and stage ------*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_CHUNKTABLE_H
-#define MF_LIB_PLAN_CHUNKTABLE_H
+#ifndef MF_LIB_PLAN_SOLVER_CHUNKTABLE_H
+#define MF_LIB_PLAN_SOLVER_CHUNKTABLE_H
 
 #include "mf/Pipeline/Schedule.h"
 #include "llvm/Support/JSON.h"
@@ -22,4 +22,4 @@ llvm::json::Value toJson(const ChunkTable &table);
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_CHUNKTABLE_H
+#endif // MF_LIB_PLAN_SOLVER_CHUNKTABLE_H

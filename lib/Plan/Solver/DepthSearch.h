@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_PLAN_DEPTHSEARCH_H
-#define MF_LIB_PLAN_DEPTHSEARCH_H
+#ifndef MF_LIB_PLAN_SOLVER_DEPTHSEARCH_H
+#define MF_LIB_PLAN_SOLVER_DEPTHSEARCH_H
 
 #include "LocalSearch.h"
 
@@ -69,4 +69,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_DEPTHSEARCH_H
+#endif // MF_LIB_PLAN_SOLVER_DEPTHSEARCH_H

@@ -1,7 +1,7 @@
 //===- ExplainInfeasible.h - Explains why no plan fits ----------*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_EXPLAININFEASIBLE_H
-#define MF_LIB_PLAN_EXPLAININFEASIBLE_H
+#ifndef MF_LIB_PLAN_SOLVER_EXPLAININFEASIBLE_H
+#define MF_LIB_PLAN_SOLVER_EXPLAININFEASIBLE_H
 
 #include "Ticks.h"
 
@@ -17,4 +17,4 @@ llvm::Error makeTooManyError(const TickProblem &problem);
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_EXPLAININFEASIBLE_H
+#endif // MF_LIB_PLAN_SOLVER_EXPLAININFEASIBLE_H

@@ -1,7 +1,7 @@
 //===- Incumbent.h - The best plan so far ---------------------*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_INCUMBENT_H
-#define MF_LIB_PLAN_INCUMBENT_H
+#ifndef MF_LIB_PLAN_SOLVER_INCUMBENT_H
+#define MF_LIB_PLAN_SOLVER_INCUMBENT_H
 
 #include "OptionChain.h"
 #include "mf/Plan/Solver/Solver.h"
@@ -58,4 +58,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_INCUMBENT_H
+#endif // MF_LIB_PLAN_SOLVER_INCUMBENT_H

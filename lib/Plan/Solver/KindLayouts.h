@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_PLAN_KINDLAYOUTS_H
-#define MF_LIB_PLAN_KINDLAYOUTS_H
+#ifndef MF_LIB_PLAN_SOLVER_KINDLAYOUTS_H
+#define MF_LIB_PLAN_SOLVER_KINDLAYOUTS_H
 
 #include "Ticks.h"
 
@@ -61,4 +61,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_KINDLAYOUTS_H
+#endif // MF_LIB_PLAN_SOLVER_KINDLAYOUTS_H

@@ -1,7 +1,7 @@
 //===- LocalSearch.h - Better plans near good ones ------------*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_LOCALSEARCH_H
-#define MF_LIB_PLAN_LOCALSEARCH_H
+#ifndef MF_LIB_PLAN_SOLVER_LOCALSEARCH_H
+#define MF_LIB_PLAN_SOLVER_LOCALSEARCH_H
 
 #include "Incumbent.h"
 
@@ -44,4 +44,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_LOCALSEARCH_H
+#endif // MF_LIB_PLAN_SOLVER_LOCALSEARCH_H

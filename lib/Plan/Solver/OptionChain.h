@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_PLAN_OPTIONCHAIN_H
-#define MF_LIB_PLAN_OPTIONCHAIN_H
+#ifndef MF_LIB_PLAN_SOLVER_OPTIONCHAIN_H
+#define MF_LIB_PLAN_SOLVER_OPTIONCHAIN_H
 
 #include "StageOptions.h"
 #include "StepGraph.h"
@@ -122,4 +122,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_OPTIONCHAIN_H
+#endif // MF_LIB_PLAN_SOLVER_OPTIONCHAIN_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_PLAN_PATHGAME_H
-#define MF_LIB_PLAN_PATHGAME_H
+#ifndef MF_LIB_PLAN_SOLVER_PATHMIXTURE_H
+#define MF_LIB_PLAN_SOLVER_PATHMIXTURE_H
 
 #include "Incumbent.h"
 
@@ -57,4 +57,4 @@ MixtureResult mixPaths(OptionChain &chain, StepGraph &graph,
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_PATHGAME_H
+#endif // MF_LIB_PLAN_SOLVER_PATHMIXTURE_H

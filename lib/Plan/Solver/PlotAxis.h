@@ -1,7 +1,7 @@
 //===- PlotAxis.h - An axis of a plot with round numbers ------*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_PLOTAXIS_H
-#define MF_LIB_PLAN_PLOTAXIS_H
+#ifndef MF_LIB_PLAN_SOLVER_PLOTAXIS_H
+#define MF_LIB_PLAN_SOLVER_PLOTAXIS_H
 
 #include <vector>
 
@@ -29,4 +29,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_PLOTAXIS_H
+#endif // MF_LIB_PLAN_SOLVER_PLOTAXIS_H

@@ -1,7 +1,7 @@
 //===- ProblemJsonObject.h - Members of JSON objects ----------*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_PROBLEMJSONOBJECT_H
-#define MF_LIB_PLAN_PROBLEMJSONOBJECT_H
+#ifndef MF_LIB_PLAN_SOLVER_PROBLEMJSONOBJECT_H
+#define MF_LIB_PLAN_SOLVER_PROBLEMJSONOBJECT_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -106,4 +106,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_PROBLEMJSONOBJECT_H
+#endif // MF_LIB_PLAN_SOLVER_PROBLEMJSONOBJECT_H

@@ -1,7 +1,7 @@
 //===- ProblemJsonParts.h - Parts of the file of a problem ----*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_PROBLEMJSONPARTS_H
-#define MF_LIB_PLAN_PROBLEMJSONPARTS_H
+#ifndef MF_LIB_PLAN_SOLVER_PROBLEMJSONPARTS_H
+#define MF_LIB_PLAN_SOLVER_PROBLEMJSONPARTS_H
 
 #include "ProblemJsonObject.h"
 #include "mf/Plan/Solver/Problem.h"
@@ -26,4 +26,4 @@ llvm::json::Object writeChunk(const Problem &problem, const ChunkPlan &chunk);
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_PROBLEMJSONPARTS_H
+#endif // MF_LIB_PLAN_SOLVER_PROBLEMJSONPARTS_H

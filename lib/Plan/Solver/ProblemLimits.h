@@ -1,7 +1,7 @@
 //===- ProblemLimits.h - The largest problems that are accepted -*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_PROBLEMLIMITS_H
-#define MF_LIB_PLAN_PROBLEMLIMITS_H
+#ifndef MF_LIB_PLAN_SOLVER_PROBLEMLIMITS_H
+#define MF_LIB_PLAN_SOLVER_PROBLEMLIMITS_H
 
 #include <cstdint>
 
@@ -13,4 +13,4 @@ constexpr int64_t mostLayers = 1 << 12;
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_PROBLEMLIMITS_H
+#endif // MF_LIB_PLAN_SOLVER_PROBLEMLIMITS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_PLAN_STAGEOPTIONS_H
-#define MF_LIB_PLAN_STAGEOPTIONS_H
+#ifndef MF_LIB_PLAN_SOLVER_STAGEOPTIONS_H
+#define MF_LIB_PLAN_SOLVER_STAGEOPTIONS_H
 
 #include "ChunkChoices.h"
 #include "KindLayouts.h"
@@ -99,4 +99,4 @@ std::vector<int32_t> getDurationNumbers(const TickProblem &problem,
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_STAGEOPTIONS_H
+#endif // MF_LIB_PLAN_SOLVER_STAGEOPTIONS_H

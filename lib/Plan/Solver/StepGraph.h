@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_PLAN_STEPGRAPH_H
-#define MF_LIB_PLAN_STEPGRAPH_H
+#ifndef MF_LIB_PLAN_SOLVER_STEPGRAPH_H
+#define MF_LIB_PLAN_SOLVER_STEPGRAPH_H
 
 #include "Ticks.h"
 #include "mf/Pipeline/StepOrder.h"
@@ -87,4 +87,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_STEPGRAPH_H
+#endif // MF_LIB_PLAN_SOLVER_STEPGRAPH_H

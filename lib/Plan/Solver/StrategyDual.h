@@ -1,7 +1,7 @@
 //===- StrategyDual.h - Lower bounds on choices of strategies --*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_STRATEGYDUAL_H
-#define MF_LIB_PLAN_STRATEGYDUAL_H
+#ifndef MF_LIB_PLAN_SOLVER_STRATEGYDUAL_H
+#define MF_LIB_PLAN_SOLVER_STRATEGYDUAL_H
 
 #include "mf/Plan/Solver/StrategyProblem.h"
 
@@ -65,4 +65,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_STRATEGYDUAL_H
+#endif // MF_LIB_PLAN_SOLVER_STRATEGYDUAL_H

@@ -1,7 +1,7 @@
 //===- StrategyTree.h - Depth-first search for strategies ------*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_STRATEGYTREE_H
-#define MF_LIB_PLAN_STRATEGYTREE_H
+#ifndef MF_LIB_PLAN_SOLVER_STRATEGYTREE_H
+#define MF_LIB_PLAN_SOLVER_STRATEGYTREE_H
 
 #include "lib/Plan/Solver/StrategyDual.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -79,4 +79,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_STRATEGYTREE_H
+#endif // MF_LIB_PLAN_SOLVER_STRATEGYTREE_H

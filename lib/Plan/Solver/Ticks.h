@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_PLAN_TICKS_H
-#define MF_LIB_PLAN_TICKS_H
+#ifndef MF_LIB_PLAN_SOLVER_TICKS_H
+#define MF_LIB_PLAN_SOLVER_TICKS_H
 
 #include "mf/Plan/Solver/Problem.h"
 #include "llvm/ADT/STLExtras.h"
@@ -143,4 +143,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_TICKS_H
+#endif // MF_LIB_PLAN_SOLVER_TICKS_H

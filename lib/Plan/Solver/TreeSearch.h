@@ -1,7 +1,7 @@
 //===- TreeSearch.h - Branch and bound over sets of plans -----*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_TREESEARCH_H
-#define MF_LIB_PLAN_TREESEARCH_H
+#ifndef MF_LIB_PLAN_SOLVER_TREESEARCH_H
+#define MF_LIB_PLAN_SOLVER_TREESEARCH_H
 
 #include "Branching.h"
 #include <set>
@@ -75,4 +75,4 @@ private:
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_TREESEARCH_H
+#endif // MF_LIB_PLAN_SOLVER_TREESEARCH_H

@@ -1,7 +1,7 @@
 //===- WorkBound.h - A bound that needs no search ---------------*- C++ -*-===//
 
-#ifndef MF_LIB_PLAN_WORKBOUND_H
-#define MF_LIB_PLAN_WORKBOUND_H
+#ifndef MF_LIB_PLAN_SOLVER_WORKBOUND_H
+#define MF_LIB_PLAN_SOLVER_WORKBOUND_H
 
 #include "Ticks.h"
 
@@ -14,4 +14,4 @@ double getWorkBound(const TickProblem &problem);
 
 } // namespace mf::solver
 
-#endif // MF_LIB_PLAN_WORKBOUND_H
+#endif // MF_LIB_PLAN_SOLVER_WORKBOUND_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_SIGNATURES_KERNELFORMULAS_H
-#define MF_LIB_SIGNATURES_KERNELFORMULAS_H
+#ifndef MF_LIB_PROGRAM_SIGNATURES_KERNELFORMULAS_H
+#define MF_LIB_PROGRAM_SIGNATURES_KERNELFORMULAS_H
 
 #include "mf/Program/Signatures/KernelSignature.h"
 
@@ -101,4 +101,4 @@ int64_t getGatherRowsGradWorkspace(const KernelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_SIGNATURES_KERNELFORMULAS_H
+#endif // MF_LIB_PROGRAM_SIGNATURES_KERNELFORMULAS_H

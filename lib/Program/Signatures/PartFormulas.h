@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_SIGNATURES_PARTFORMULAS_H
-#define MF_LIB_SIGNATURES_PARTFORMULAS_H
+#ifndef MF_LIB_PROGRAM_SIGNATURES_PARTFORMULAS_H
+#define MF_LIB_PROGRAM_SIGNATURES_PARTFORMULAS_H
 
 #include "mf/Program/Signatures/KernelSpec.h"
 
@@ -60,4 +60,4 @@ std::string getChainParts(const KernelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_SIGNATURES_PARTFORMULAS_H
+#endif // MF_LIB_PROGRAM_SIGNATURES_PARTFORMULAS_H

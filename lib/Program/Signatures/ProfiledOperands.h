@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_SIGNATURES_PROFILEDOPERANDS_H
-#define MF_LIB_SIGNATURES_PROFILEDOPERANDS_H
+#ifndef MF_LIB_PROGRAM_SIGNATURES_PROFILEDOPERANDS_H
+#define MF_LIB_PROGRAM_SIGNATURES_PROFILEDOPERANDS_H
 
 #include "mf/Program/Signatures/KernelSpec.h"
 
@@ -38,4 +38,4 @@ bool takeProfiledAdam(KernelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_SIGNATURES_PROFILEDOPERANDS_H
+#endif // MF_LIB_PROGRAM_SIGNATURES_PROFILEDOPERANDS_H

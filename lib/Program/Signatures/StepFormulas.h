@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_LIB_SIGNATURES_STEPFORMULAS_H
-#define MF_LIB_SIGNATURES_STEPFORMULAS_H
+#ifndef MF_LIB_PROGRAM_SIGNATURES_STEPFORMULAS_H
+#define MF_LIB_PROGRAM_SIGNATURES_STEPFORMULAS_H
 
 #include "mf/Program/Signatures/KernelSignature.h"
 
@@ -19,4 +19,4 @@ StepKind getConcatenatedStep(const KernelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_LIB_SIGNATURES_STEPFORMULAS_H
+#endif // MF_LIB_PROGRAM_SIGNATURES_STEPFORMULAS_H

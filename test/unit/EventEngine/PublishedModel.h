@@ -1,7 +1,7 @@
 //===- PublishedModel.h - Inputs of the published pipeline model -*- C++ -*-==//
 
-#ifndef MF_TEST_UNIT_SIM_PUBLISHEDMODEL_H
-#define MF_TEST_UNIT_SIM_PUBLISHEDMODEL_H
+#ifndef MF_TEST_UNIT_EVENTENGINE_PUBLISHEDMODEL_H
+#define MF_TEST_UNIT_EVENTENGINE_PUBLISHEDMODEL_H
 
 #include "mf/Perf/EventEngine/PipelineModel.h"
 #include "llvm/Support/JSON.h"
@@ -21,4 +21,4 @@ struct PublishedModel {
 llvm::Expected<PublishedModel>
 readPublishedModel(const llvm::json::Object &arguments);
 
-#endif // MF_TEST_UNIT_SIM_PUBLISHEDMODEL_H
+#endif // MF_TEST_UNIT_EVENTENGINE_PUBLISHEDMODEL_H

@@ -1,7 +1,7 @@
 //===- RandomQueues.h - Queues for property tests ---------------*- C++ -*-===//
 
-#ifndef MF_TEST_UNIT_SIM_RANDOMLINES_H
-#define MF_TEST_UNIT_SIM_RANDOMLINES_H
+#ifndef MF_TEST_UNIT_EVENTENGINE_RANDOMQUEUES_H
+#define MF_TEST_UNIT_EVENTENGINE_RANDOMQUEUES_H
 
 #include "mf/Perf/EventEngine/Queues.h"
 #include <random>
@@ -54,4 +54,4 @@ mf::events::Queues makeQueues(const QueuePlan &plan, const Numbers &numbers,
 /// The plan without its marks.
 QueuePlan getUnmarked(QueuePlan plan);
 
-#endif // MF_TEST_UNIT_SIM_RANDOMLINES_H
+#endif // MF_TEST_UNIT_EVENTENGINE_RANDOMQUEUES_H

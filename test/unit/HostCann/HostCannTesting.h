@@ -1,7 +1,7 @@
 //===- HostCannTesting.h - What tests of the host's CANN share --*- C++ -*-===//
 
-#ifndef MF_TEST_UNIT_HOSTCANNTESTING_H
-#define MF_TEST_UNIT_HOSTCANNTESTING_H
+#ifndef MF_TEST_UNIT_HOSTCANN_HOSTCANNTESTING_H
+#define MF_TEST_UNIT_HOSTCANN_HOSTCANNTESTING_H
 
 #include "acl/acl.h"
 #include "gmock/gmock.h"
@@ -46,4 +46,4 @@ protected:
   bool leaks = false;
 };
 
-#endif // MF_TEST_UNIT_HOSTCANNTESTING_H
+#endif // MF_TEST_UNIT_HOSTCANN_HOSTCANNTESTING_H

@@ -1,7 +1,7 @@
 //===- OperatorTesting.h - What tests of operators share --------*- C++ -*-===//
 
-#ifndef MF_TEST_UNIT_OPERATORTESTING_H
-#define MF_TEST_UNIT_OPERATORTESTING_H
+#ifndef MF_TEST_UNIT_HOSTCANN_OPERATORTESTING_H
+#define MF_TEST_UNIT_HOSTCANN_OPERATORTESTING_H
 
 #include "HostCannTesting.h"
 #include "aclnn/acl_meta.h"
@@ -74,4 +74,4 @@ protected:
   aclOpExecutor *executor = nullptr;
 };
 
-#endif // MF_TEST_UNIT_OPERATORTESTING_H
+#endif // MF_TEST_UNIT_HOSTCANN_OPERATORTESTING_H

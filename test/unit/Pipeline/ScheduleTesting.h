@@ -1,7 +1,7 @@
 //===- ScheduleTesting.h - What tests of schedules share ------*- C++ -*-===//
 
-#ifndef MF_TEST_UNIT_SCHEDULE_SCHEDULETESTING_H
-#define MF_TEST_UNIT_SCHEDULE_SCHEDULETESTING_H
+#ifndef MF_TEST_UNIT_PIPELINE_SCHEDULETESTING_H
+#define MF_TEST_UNIT_PIPELINE_SCHEDULETESTING_H
 
 #include "mf/Pipeline/Policy.h"
 #include "mf/Pipeline/Transfers.h"
@@ -50,4 +50,4 @@ std::vector<int64_t> getPeaks(const Schedule &schedule);
 
 } // namespace mf::schedule
 
-#endif // MF_TEST_UNIT_SCHEDULE_SCHEDULETESTING_H
+#endif // MF_TEST_UNIT_PIPELINE_SCHEDULETESTING_H

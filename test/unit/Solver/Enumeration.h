@@ -1,7 +1,7 @@
 //===- Enumeration.h - All plans of a problem -----------------*- C++ -*-===//
 
-#ifndef MF_TEST_UNIT_PLAN_ENUMERATION_H
-#define MF_TEST_UNIT_PLAN_ENUMERATION_H
+#ifndef MF_TEST_UNIT_SOLVER_ENUMERATION_H
+#define MF_TEST_UNIT_SOLVER_ENUMERATION_H
 
 #include "mf/Plan/Solver/Problem.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -20,4 +20,4 @@ double simulateStep(const mf::solver::Problem &problem,
 /// The least time of all plans that verify; nothing if there is none.
 std::optional<double> findLeastTime(const mf::solver::Problem &problem);
 
-#endif // MF_TEST_UNIT_PLAN_ENUMERATION_H
+#endif // MF_TEST_UNIT_SOLVER_ENUMERATION_H

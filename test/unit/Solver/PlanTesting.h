@@ -1,7 +1,7 @@
 //===- PlanTesting.h - Small problems for tests ---------------*- C++ -*-===//
 
-#ifndef MF_TEST_UNIT_PLAN_PLANTESTING_H
-#define MF_TEST_UNIT_PLAN_PLANTESTING_H
+#ifndef MF_TEST_UNIT_SOLVER_PLANTESTING_H
+#define MF_TEST_UNIT_SOLVER_PLANTESTING_H
 
 #include "mf/Plan/Solver/Problem.h"
 #include <string>
@@ -21,4 +21,4 @@ mf::schedule::Schedule makeSchedule(const std::string &name, int64_t stages,
 /// The message; empty if there is no error.
 std::string getMessage(llvm::Error error);
 
-#endif // MF_TEST_UNIT_PLAN_PLANTESTING_H
+#endif // MF_TEST_UNIT_SOLVER_PLANTESTING_H

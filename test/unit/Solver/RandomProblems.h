@@ -1,7 +1,7 @@
 //===- RandomProblems.h - Problems drawn at random ------------*- C++ -*-===//
 
-#ifndef MF_TEST_UNIT_PLAN_RANDOMPROBLEMS_H
-#define MF_TEST_UNIT_PLAN_RANDOMPROBLEMS_H
+#ifndef MF_TEST_UNIT_SOLVER_RANDOMPROBLEMS_H
+#define MF_TEST_UNIT_SOLVER_RANDOMPROBLEMS_H
 
 #include "mf/Plan/Solver/Problem.h"
 
@@ -12,4 +12,4 @@
 /// same share of every forward, and messages no longer than any task.
 mf::solver::Problem drawProblem(uint64_t seed, int64_t mostPlans);
 
-#endif // MF_TEST_UNIT_PLAN_RANDOMPROBLEMS_H
+#endif // MF_TEST_UNIT_SOLVER_RANDOMPROBLEMS_H

@@ -1,8 +1,8 @@
 //===- SolverTesting.h - Problems that tests of the solver share -*- C++
 //-*-===//
 
-#ifndef MF_TEST_UNIT_PLAN_SOLVERTESTING_H
-#define MF_TEST_UNIT_PLAN_SOLVERTESTING_H
+#ifndef MF_TEST_UNIT_SOLVER_SOLVERTESTING_H
+#define MF_TEST_UNIT_SOLVER_SOLVERTESTING_H
 
 #include "mf/Plan/Solver/Solver.h"
 
@@ -42,4 +42,4 @@ Problem makeBalanceProblem(const BalanceCase &balance);
 
 } // namespace mf::solver
 
-#endif // MF_TEST_UNIT_PLAN_SOLVERTESTING_H
+#endif // MF_TEST_UNIT_SOLVER_SOLVERTESTING_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_BATCHREADER_H
-#define MF_DATA_BATCHREADER_H
+#ifndef MF_EXEC_DATA_BATCHREADER_H
+#define MF_EXEC_DATA_BATCHREADER_H
 
 #include "mf/Exec/Data/TokenSource.h"
 #include "mf/Support/SampleOrder.h"
@@ -103,4 +103,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_DATA_BATCHREADER_H
+#endif // MF_EXEC_DATA_BATCHREADER_H

@@ -17,8 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_CHECKPOINT_H
-#define MF_DATA_CHECKPOINT_H
+#ifndef MF_EXEC_DATA_CHECKPOINT_H
+#define MF_EXEC_DATA_CHECKPOINT_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -124,4 +124,4 @@ llvm::Expected<Checkpoint> openCheckpoint(llvm::StringRef path);
 
 } // namespace mf
 
-#endif // MF_DATA_CHECKPOINT_H
+#endif // MF_EXEC_DATA_CHECKPOINT_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_CHECKPOINTCONVERSION_H
-#define MF_DATA_CHECKPOINTCONVERSION_H
+#ifndef MF_EXEC_DATA_CHECKPOINTCONVERSION_H
+#define MF_EXEC_DATA_CHECKPOINTCONVERSION_H
 
 #include "mf/Exec/Data/ParameterNames.h"
 
@@ -37,4 +37,4 @@ llvm::Error convertCheckpoint(const SafetensorsCheckpoint &source,
 
 } // namespace mf
 
-#endif // MF_DATA_CHECKPOINTCONVERSION_H
+#endif // MF_EXEC_DATA_CHECKPOINTCONVERSION_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_ELEMENTCONVERSION_H
-#define MF_DATA_ELEMENTCONVERSION_H
+#ifndef MF_EXEC_DATA_ELEMENTCONVERSION_H
+#define MF_EXEC_DATA_ELEMENTCONVERSION_H
 
 #include "mf/Support/DType.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -33,4 +33,4 @@ llvm::Error convertElements(DType fromType, llvm::ArrayRef<uint8_t> from,
 
 } // namespace mf
 
-#endif // MF_DATA_ELEMENTCONVERSION_H
+#endif // MF_EXEC_DATA_ELEMENTCONVERSION_H

@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_INITIALIZER_H
-#define MF_DATA_INITIALIZER_H
+#ifndef MF_EXEC_DATA_INITIALIZER_H
+#define MF_EXEC_DATA_INITIALIZER_H
 
 #include "mf/Support/DType.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -71,4 +71,4 @@ double inverseNormal(double probability);
 
 } // namespace mf
 
-#endif // MF_DATA_INITIALIZER_H
+#endif // MF_EXEC_DATA_INITIALIZER_H

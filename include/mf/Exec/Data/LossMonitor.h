@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_LOSSMONITOR_H
-#define MF_DATA_LOSSMONITOR_H
+#ifndef MF_EXEC_DATA_LOSSMONITOR_H
+#define MF_EXEC_DATA_LOSSMONITOR_H
 
 #include <cstdint>
 #include <optional>
@@ -57,4 +57,4 @@ std::string formatFloat32(float value);
 
 } // namespace mf
 
-#endif // MF_DATA_LOSSMONITOR_H
+#endif // MF_EXEC_DATA_LOSSMONITOR_H

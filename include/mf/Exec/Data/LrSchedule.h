@@ -37,8 +37,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_LRSCHEDULE_H
-#define MF_DATA_LRSCHEDULE_H
+#ifndef MF_EXEC_DATA_LRSCHEDULE_H
+#define MF_EXEC_DATA_LRSCHEDULE_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -142,4 +142,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_DATA_LRSCHEDULE_H
+#endif // MF_EXEC_DATA_LRSCHEDULE_H

@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_NAMEPAIRS_H
-#define MF_DATA_NAMEPAIRS_H
+#ifndef MF_EXEC_DATA_NAMEPAIRS_H
+#define MF_EXEC_DATA_NAMEPAIRS_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -50,4 +50,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_DATA_NAMEPAIRS_H
+#endif // MF_EXEC_DATA_NAMEPAIRS_H

@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_PARAMETERNAMES_H
-#define MF_DATA_PARAMETERNAMES_H
+#ifndef MF_EXEC_DATA_PARAMETERNAMES_H
+#define MF_EXEC_DATA_PARAMETERNAMES_H
 
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Support/DType.h"
@@ -294,4 +294,4 @@ convertParameterList(llvm::ArrayRef<NamedShape> parameters, NameScheme scheme,
 
 } // namespace mf
 
-#endif // MF_DATA_PARAMETERNAMES_H
+#endif // MF_EXEC_DATA_PARAMETERNAMES_H

@@ -32,8 +32,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_RUNREPORT_H
-#define MF_DATA_RUNREPORT_H
+#ifndef MF_EXEC_DATA_RUNREPORT_H
+#define MF_EXEC_DATA_RUNREPORT_H
 
 #include "mf/Program/DropRates.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -108,4 +108,4 @@ llvm::Error writeReport(
 
 } // namespace mf
 
-#endif // MF_DATA_RUNREPORT_H
+#endif // MF_EXEC_DATA_RUNREPORT_H

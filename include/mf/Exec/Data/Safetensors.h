@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_SAFETENSORS_H
-#define MF_DATA_SAFETENSORS_H
+#ifndef MF_EXEC_DATA_SAFETENSORS_H
+#define MF_EXEC_DATA_SAFETENSORS_H
 
 #include "mf/Support/DType.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -162,4 +162,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_DATA_SAFETENSORS_H
+#endif // MF_EXEC_DATA_SAFETENSORS_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_SAFETENSORSWRITER_H
-#define MF_DATA_SAFETENSORSWRITER_H
+#ifndef MF_EXEC_DATA_SAFETENSORSWRITER_H
+#define MF_EXEC_DATA_SAFETENSORSWRITER_H
 
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Support/AtomicFile.h"
@@ -71,4 +71,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_DATA_SAFETENSORSWRITER_H
+#endif // MF_EXEC_DATA_SAFETENSORSWRITER_H

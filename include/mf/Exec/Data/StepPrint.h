@@ -1,7 +1,7 @@
 //===- StepPrint.h - Prints a training run's lines for a step ---*- C++ -*-===//
 
-#ifndef MF_DATA_STEPPRINT_H
-#define MF_DATA_STEPPRINT_H
+#ifndef MF_EXEC_DATA_STEPPRINT_H
+#define MF_EXEC_DATA_STEPPRINT_H
 
 #include "mf/Exec/Data/RunReport.h"
 #include "llvm/Support/raw_ostream.h"
@@ -24,4 +24,4 @@ void printStep(const StepMeasurement &step, const StepPrintOptions &options,
 
 } // namespace mf
 
-#endif // MF_DATA_STEPPRINT_H
+#endif // MF_EXEC_DATA_STEPPRINT_H

@@ -1,7 +1,7 @@
 //===- TensorComparison.h - Compares the tensors of two runs ----*- C++ -*-===//
 
-#ifndef MF_DATA_TENSORCOMPARISON_H
-#define MF_DATA_TENSORCOMPARISON_H
+#ifndef MF_EXEC_DATA_TENSORCOMPARISON_H
+#define MF_EXEC_DATA_TENSORCOMPARISON_H
 
 #include "mf/Exec/Data/NamePairs.h"
 #include "mf/Exec/Data/TensorTrace.h"
@@ -58,4 +58,4 @@ void printFirstWrong(const TensorComparison &comparison, llvm::raw_ostream &os);
 
 } // namespace mf
 
-#endif // MF_DATA_TENSORCOMPARISON_H
+#endif // MF_EXEC_DATA_TENSORCOMPARISON_H

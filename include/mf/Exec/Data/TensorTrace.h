@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_TENSORTRACE_H
-#define MF_DATA_TENSORTRACE_H
+#ifndef MF_EXEC_DATA_TENSORTRACE_H
+#define MF_EXEC_DATA_TENSORTRACE_H
 
 #include "mf/Exec/Data/Safetensors.h"
 
@@ -43,4 +43,4 @@ llvm::Expected<TensorTrace> readTrace(const SafetensorsFile &file);
 
 } // namespace mf
 
-#endif // MF_DATA_TENSORTRACE_H
+#endif // MF_EXEC_DATA_TENSORTRACE_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DATA_TOKENSOURCE_H
-#define MF_DATA_TOKENSOURCE_H
+#ifndef MF_EXEC_DATA_TOKENSOURCE_H
+#define MF_EXEC_DATA_TOKENSOURCE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -61,4 +61,4 @@ protected:
 
 } // namespace mf
 
-#endif // MF_DATA_TOKENSOURCE_H
+#endif // MF_EXEC_DATA_TOKENSOURCE_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DEVICE_ARENA_H
-#define MF_DEVICE_ARENA_H
+#ifndef MF_EXEC_DEVICE_ARENA_H
+#define MF_EXEC_DEVICE_ARENA_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -81,4 +81,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_DEVICE_ARENA_H
+#endif // MF_EXEC_DEVICE_ARENA_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DEVICE_DEVICE_H
-#define MF_DEVICE_DEVICE_H
+#ifndef MF_EXEC_DEVICE_DEVICE_H
+#define MF_EXEC_DEVICE_DEVICE_H
 
 #include "mf/Exec/Device/Arena.h"
 #include "mf/Exec/Device/Event.h"
@@ -94,4 +94,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_DEVICE_DEVICE_H
+#endif // MF_EXEC_DEVICE_DEVICE_H

@@ -1,7 +1,7 @@
 //===- Event.h - Events that streams record and await -----------*- C++ -*-===//
 
-#ifndef MF_DEVICE_EVENT_H
-#define MF_DEVICE_EVENT_H
+#ifndef MF_EXEC_DEVICE_EVENT_H
+#define MF_EXEC_DEVICE_EVENT_H
 
 #include "llvm/Support/Error.h"
 #include <memory>
@@ -43,4 +43,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_DEVICE_EVENT_H
+#endif // MF_EXEC_DEVICE_EVENT_H

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_DEVICE_FAULTSCHEDULE_H
-#define MF_DEVICE_FAULTSCHEDULE_H
+#ifndef MF_EXEC_DEVICE_FAULTSCHEDULE_H
+#define MF_EXEC_DEVICE_FAULTSCHEDULE_H
 
 #include "mf/Support/FileFaults.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -138,4 +138,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_DEVICE_FAULTSCHEDULE_H
+#endif // MF_EXEC_DEVICE_FAULTSCHEDULE_H

@@ -1,7 +1,7 @@
 //===- Stream.h - Queues of asynchronous work -------------------*- C++ -*-===//
 
-#ifndef MF_DEVICE_STREAM_H
-#define MF_DEVICE_STREAM_H
+#ifndef MF_EXEC_DEVICE_STREAM_H
+#define MF_EXEC_DEVICE_STREAM_H
 
 #include "mf/Exec/Device/Event.h"
 #include "llvm/ADT/FunctionExtras.h"
@@ -97,4 +97,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_DEVICE_STREAM_H
+#endif // MF_EXEC_DEVICE_STREAM_H

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_INTERPRETER_COMPARISON_H
-#define MF_INTERPRETER_COMPARISON_H
+#ifndef MF_EXEC_INTERPRETER_COMPARISON_H
+#define MF_EXEC_INTERPRETER_COMPARISON_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/raw_ostream.h"
@@ -49,4 +49,4 @@ Comparison compareModules(mlir::ModuleOp before, mlir::ModuleOp after,
 
 } // namespace mf::interpreter
 
-#endif // MF_INTERPRETER_COMPARISON_H
+#endif // MF_EXEC_INTERPRETER_COMPARISON_H

@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_INTERPRETER_INTERPRETER_H
-#define MF_INTERPRETER_INTERPRETER_H
+#ifndef MF_EXEC_INTERPRETER_INTERPRETER_H
+#define MF_EXEC_INTERPRETER_INTERPRETER_H
 
 #include "dialects/mf/MfOps.h"
 #include "mf/Exec/Ranks/Training.h"
@@ -54,4 +54,4 @@ private:
 
 } // namespace mf::interpreter
 
-#endif // MF_INTERPRETER_INTERPRETER_H
+#endif // MF_EXEC_INTERPRETER_INTERPRETER_H

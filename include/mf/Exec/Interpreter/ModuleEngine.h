@@ -1,7 +1,7 @@
 //===- ModuleEngine.h - Steps of a module at any level ---------*- C++ -*-===//
 
-#ifndef MF_INTERPRETER_MODULEENGINE_H
-#define MF_INTERPRETER_MODULEENGINE_H
+#ifndef MF_EXEC_INTERPRETER_MODULEENGINE_H
+#define MF_EXEC_INTERPRETER_MODULEENGINE_H
 
 #include "mf/Exec/Ranks/Training.h"
 #include "mf/Program/Decoder.h"
@@ -43,4 +43,4 @@ private:
 
 } // namespace mf::interpreter
 
-#endif // MF_INTERPRETER_MODULEENGINE_H
+#endif // MF_EXEC_INTERPRETER_MODULEENGINE_H

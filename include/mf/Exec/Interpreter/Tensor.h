@@ -1,7 +1,7 @@
 //===- Tensor.h - The values of the interpreter ----------------*- C++ -*-===//
 
-#ifndef MF_INTERPRETER_TENSOR_H
-#define MF_INTERPRETER_TENSOR_H
+#ifndef MF_EXEC_INTERPRETER_TENSOR_H
+#define MF_EXEC_INTERPRETER_TENSOR_H
 
 #include "mf/Support/DType.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -50,4 +50,4 @@ Tensor makeScalar(float value);
 
 } // namespace mf::interpreter
 
-#endif // MF_INTERPRETER_TENSOR_H
+#endif // MF_EXEC_INTERPRETER_TENSOR_H

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_KERNELS_INSTRUCTIONSET_H
-#define MF_KERNELS_INSTRUCTIONSET_H
+#ifndef MF_EXEC_KERNELS_INSTRUCTIONSET_H
+#define MF_EXEC_KERNELS_INSTRUCTIONSET_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -27,4 +27,4 @@ llvm::StringRef getInstructionSetName();
 
 } // namespace mf
 
-#endif // MF_KERNELS_INSTRUCTIONSET_H
+#endif // MF_EXEC_KERNELS_INSTRUCTIONSET_H

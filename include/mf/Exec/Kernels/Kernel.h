@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_KERNELS_KERNEL_H
-#define MF_KERNELS_KERNEL_H
+#ifndef MF_EXEC_KERNELS_KERNEL_H
+#define MF_EXEC_KERNELS_KERNEL_H
 
 #include "mf/Exec/Kernels/ThreadPool.h"
 #include "mf/Program/Signatures/KernelSpec.h"
@@ -48,4 +48,4 @@ llvm::Expected<std::unique_ptr<Kernel>> makeKernel(const KernelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_KERNELS_KERNEL_H
+#endif // MF_EXEC_KERNELS_KERNEL_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_KERNELS_MACHINERATES_H
-#define MF_KERNELS_MACHINERATES_H
+#ifndef MF_EXEC_KERNELS_MACHINERATES_H
+#define MF_EXEC_KERNELS_MACHINERATES_H
 
 #include "mf/Exec/Kernels/ThreadPool.h"
 #include "mf/Support/DType.h"
@@ -27,4 +27,4 @@ double measureStreamingRate(ThreadPool &pool, Clock clock);
 
 } // namespace mf
 
-#endif // MF_KERNELS_MACHINERATES_H
+#endif // MF_EXEC_KERNELS_MACHINERATES_H

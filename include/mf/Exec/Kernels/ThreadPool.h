@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_KERNELS_THREADPOOL_H
-#define MF_KERNELS_THREADPOOL_H
+#ifndef MF_EXEC_KERNELS_THREADPOOL_H
+#define MF_EXEC_KERNELS_THREADPOOL_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <cstdint>
@@ -82,4 +82,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_KERNELS_THREADPOOL_H
+#endif // MF_EXEC_KERNELS_THREADPOOL_H

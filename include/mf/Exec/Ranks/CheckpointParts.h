@@ -1,7 +1,7 @@
 //===- CheckpointParts.h - Checkpoints of ranks ----------------*- C++ -*-===//
 
-#ifndef MF_RANKS_CHECKPOINTPARTS_H
-#define MF_RANKS_CHECKPOINTPARTS_H
+#ifndef MF_EXEC_RANKS_CHECKPOINTPARTS_H
+#define MF_EXEC_RANKS_CHECKPOINTPARTS_H
 
 #include "mf/Exec/Data/Safetensors.h"
 #include "mf/Exec/Ranks/StateNames.h"
@@ -80,4 +80,4 @@ llvm::Error saveCheckpointRank(const program::Mesh &mesh,
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_CHECKPOINTPARTS_H
+#endif // MF_EXEC_RANKS_CHECKPOINTPARTS_H

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_RANKS_COLLECTIVESHARE_H
-#define MF_RANKS_COLLECTIVESHARE_H
+#ifndef MF_EXEC_RANKS_COLLECTIVESHARE_H
+#define MF_EXEC_RANKS_COLLECTIVESHARE_H
 
 #include "mf/Program/Instruction.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -68,4 +68,4 @@ void computeShare(const program::Exchange &exchange,
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_COLLECTIVESHARE_H
+#endif // MF_EXEC_RANKS_COLLECTIVESHARE_H

@@ -1,7 +1,7 @@
 //===- InitialValues.h - Initial values of statics --------------*- C++ -*-===//
 
-#ifndef MF_RANKS_INITIALVALUES_H
-#define MF_RANKS_INITIALVALUES_H
+#ifndef MF_EXEC_RANKS_INITIALVALUES_H
+#define MF_EXEC_RANKS_INITIALVALUES_H
 
 #include "mf/Exec/Ranks/SliceRuns.h"
 #include "llvm/Support/Error.h"
@@ -40,4 +40,4 @@ llvm::Error fillChangedSlice(const program::InitialValue &value, uint64_t seed,
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_INITIALVALUES_H
+#endif // MF_EXEC_RANKS_INITIALVALUES_H

@@ -1,7 +1,7 @@
 //===- LearningRate.h - The schedule of a program -------------*- C++ -*-===//
 
-#ifndef MF_RANKS_LEARNINGRATE_H
-#define MF_RANKS_LEARNINGRATE_H
+#ifndef MF_EXEC_RANKS_LEARNINGRATE_H
+#define MF_EXEC_RANKS_LEARNINGRATE_H
 
 #include "mf/Exec/Data/LrSchedule.h"
 #include "mf/Program/Program.h"
@@ -18,4 +18,4 @@ makeLrSchedule(const program::LearningRateRule &schedule, int64_t totalSteps);
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_LEARNINGRATE_H
+#endif // MF_EXEC_RANKS_LEARNINGRATE_H

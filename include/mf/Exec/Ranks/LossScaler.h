@@ -1,7 +1,7 @@
 //===- LossScaler.h - The loss scale over the steps -----------*- C++ -*-===//
 
-#ifndef MF_RANKS_LOSSSCALER_H
-#define MF_RANKS_LOSSSCALER_H
+#ifndef MF_EXEC_RANKS_LOSSSCALER_H
+#define MF_EXEC_RANKS_LOSSSCALER_H
 
 #include "mf/Program/Program.h"
 
@@ -34,4 +34,4 @@ private:
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_LOSSSCALER_H
+#endif // MF_EXEC_RANKS_LOSSSCALER_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_RANKS_RANKENGINE_H
-#define MF_RANKS_RANKENGINE_H
+#ifndef MF_EXEC_RANKS_RANKENGINE_H
+#define MF_EXEC_RANKS_RANKENGINE_H
 
 #include "mf/Exec/Data/BatchReader.h"
 #include "mf/Exec/Data/RunReport.h"
@@ -126,4 +126,4 @@ public:
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_RANKENGINE_H
+#endif // MF_EXEC_RANKS_RANKENGINE_H

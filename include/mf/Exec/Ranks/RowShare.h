@@ -1,7 +1,7 @@
 //===- RowShare.h - Rows that are exchanged by counts -----------*- C++ -*-===//
 
-#ifndef MF_RANKS_ROWSHARE_H
-#define MF_RANKS_ROWSHARE_H
+#ifndef MF_EXEC_RANKS_ROWSHARE_H
+#define MF_EXEC_RANKS_ROWSHARE_H
 
 #include "mf/Exec/Ranks/CollectiveShare.h"
 #include "mf/Program/Signatures/RowCounts.h"
@@ -41,4 +41,4 @@ void takeRows(const program::Exchange &exchange,
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_ROWSHARE_H
+#endif // MF_EXEC_RANKS_ROWSHARE_H

@@ -1,7 +1,7 @@
 //===- SliceRuns.h - Runs of elements of a slice ----------------*- C++ -*-===//
 
-#ifndef MF_RANKS_SLICERUNS_H
-#define MF_RANKS_SLICERUNS_H
+#ifndef MF_EXEC_RANKS_SLICERUNS_H
+#define MF_EXEC_RANKS_SLICERUNS_H
 
 #include "mf/Program/Program.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -76,4 +76,4 @@ private:
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_SLICERUNS_H
+#endif // MF_EXEC_RANKS_SLICERUNS_H

@@ -1,7 +1,7 @@
 //===- StateNames.h - Names of parameters and their state ------*- C++ -*-===//
 
-#ifndef MF_RANKS_STATENAMES_H
-#define MF_RANKS_STATENAMES_H
+#ifndef MF_EXEC_RANKS_STATENAMES_H
+#define MF_EXEC_RANKS_STATENAMES_H
 
 #include "mf/Program/Program.h"
 #include "llvm/ADT/StringMap.h"
@@ -51,4 +51,4 @@ private:
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_STATENAMES_H
+#endif // MF_EXEC_RANKS_STATENAMES_H

@@ -1,7 +1,7 @@
 //===- StepValues.h - Inputs and outputs of a step --------------*- C++ -*-===//
 
-#ifndef MF_RANKS_STEPVALUES_H
-#define MF_RANKS_STEPVALUES_H
+#ifndef MF_EXEC_RANKS_STEPVALUES_H
+#define MF_EXEC_RANKS_STEPVALUES_H
 
 #include "mf/Program/DropRates.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -73,4 +73,4 @@ struct StepOutput {
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_STEPVALUES_H
+#endif // MF_EXEC_RANKS_STEPVALUES_H

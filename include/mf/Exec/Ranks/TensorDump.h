@@ -15,8 +15,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_RANKS_TENSORDUMP_H
-#define MF_RANKS_TENSORDUMP_H
+#ifndef MF_EXEC_RANKS_TENSORDUMP_H
+#define MF_EXEC_RANKS_TENSORDUMP_H
 
 #include "mf/Exec/Data/TensorTrace.h"
 #include "mf/Exec/Ranks/WholeTensors.h"
@@ -110,4 +110,4 @@ describeOutputs(const KernelSignature &signature,
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_TENSORDUMP_H
+#endif // MF_EXEC_RANKS_TENSORDUMP_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_RANKS_TRAINING_H
-#define MF_RANKS_TRAINING_H
+#ifndef MF_EXEC_RANKS_TRAINING_H
+#define MF_EXEC_RANKS_TRAINING_H
 
 #include "mf/Exec/Ranks/InitialValues.h"
 #include "mf/Exec/Ranks/RankEngine.h"
@@ -109,4 +109,4 @@ llvm::Error train(RankEngine &engine, const TrainingOptions &options,
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_TRAINING_H
+#endif // MF_EXEC_RANKS_TRAINING_H

@@ -1,7 +1,7 @@
 //===- WholeTensors.h - Tensors assembled from slices -----------*- C++ -*-===//
 
-#ifndef MF_RANKS_WHOLETENSORS_H
-#define MF_RANKS_WHOLETENSORS_H
+#ifndef MF_EXEC_RANKS_WHOLETENSORS_H
+#define MF_EXEC_RANKS_WHOLETENSORS_H
 
 #include "mf/Exec/Ranks/SliceRuns.h"
 #include "llvm/Support/Error.h"
@@ -85,4 +85,4 @@ llvm::Error writeTensors(llvm::StringRef path,
 
 } // namespace mf::ranks
 
-#endif // MF_RANKS_WHOLETENSORS_H
+#endif // MF_EXEC_RANKS_WHOLETENSORS_H

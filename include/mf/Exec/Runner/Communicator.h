@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_RUNNER_COMMUNICATOR_H
-#define MF_RUNNER_COMMUNICATOR_H
+#ifndef MF_EXEC_RUNNER_COMMUNICATOR_H
+#define MF_EXEC_RUNNER_COMMUNICATOR_H
 
 #include "mf/Exec/Device/Stream.h"
 #include "mf/Exec/Ranks/CollectiveShare.h"
@@ -64,4 +64,4 @@ makeLocalCommunicator(program::Mesh mesh,
 
 } // namespace mf::runner
 
-#endif // MF_RUNNER_COMMUNICATOR_H
+#endif // MF_EXEC_RUNNER_COMMUNICATOR_H

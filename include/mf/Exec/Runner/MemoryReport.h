@@ -1,7 +1,7 @@
 //===- MemoryReport.h - Planned and used memory of a rank -----*- C++ -*-===//
 
-#ifndef MF_RUNNER_MEMORYREPORT_H
-#define MF_RUNNER_MEMORYREPORT_H
+#ifndef MF_EXEC_RUNNER_MEMORYREPORT_H
+#define MF_EXEC_RUNNER_MEMORYREPORT_H
 
 #include "mf/Program/Program.h"
 #include "llvm/Support/Error.h"
@@ -39,4 +39,4 @@ llvm::Error checkMemoryLimit(const program::Program &program, int64_t hbmBytes);
 
 } // namespace mf::runner
 
-#endif // MF_RUNNER_MEMORYREPORT_H
+#endif // MF_EXEC_RUNNER_MEMORYREPORT_H

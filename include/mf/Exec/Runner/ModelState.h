@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_RUNNER_MODELSTATE_H
-#define MF_RUNNER_MODELSTATE_H
+#ifndef MF_EXEC_RUNNER_MODELSTATE_H
+#define MF_EXEC_RUNNER_MODELSTATE_H
 
 #include "mf/Exec/Ranks/InitialValues.h"
 #include "mf/Exec/Ranks/StateNames.h"
@@ -88,4 +88,4 @@ private:
 
 } // namespace mf::runner
 
-#endif // MF_RUNNER_MODELSTATE_H
+#endif // MF_EXEC_RUNNER_MODELSTATE_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_RUNNER_PROCESSGROUP_H
-#define MF_RUNNER_PROCESSGROUP_H
+#ifndef MF_EXEC_RUNNER_PROCESSGROUP_H
+#define MF_EXEC_RUNNER_PROCESSGROUP_H
 
 #include "mf/Exec/Ranks/RankEngine.h"
 #include "mf/Exec/Runner/Communicator.h"
@@ -90,4 +90,4 @@ private:
 
 } // namespace mf::runner
 
-#endif // MF_RUNNER_PROCESSGROUP_H
+#endif // MF_EXEC_RUNNER_PROCESSGROUP_H

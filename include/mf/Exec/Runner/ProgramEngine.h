@@ -1,7 +1,7 @@
 //===- ProgramEngine.h - Steps of a program on a runner --------*- C++ -*-===//
 
-#ifndef MF_RUNNER_PROGRAMENGINE_H
-#define MF_RUNNER_PROGRAMENGINE_H
+#ifndef MF_EXEC_RUNNER_PROGRAMENGINE_H
+#define MF_EXEC_RUNNER_PROGRAMENGINE_H
 
 #include "mf/Exec/Ranks/Training.h"
 #include "mf/Exec/Runner/ModelState.h"
@@ -90,4 +90,4 @@ private:
 
 } // namespace mf::runner
 
-#endif // MF_RUNNER_PROGRAMENGINE_H
+#endif // MF_EXEC_RUNNER_PROGRAMENGINE_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_RUNNER_ROUTERCHOICES_H
-#define MF_RUNNER_ROUTERCHOICES_H
+#ifndef MF_EXEC_RUNNER_ROUTERCHOICES_H
+#define MF_EXEC_RUNNER_ROUTERCHOICES_H
 
 #include "mf/Exec/Kernels/Kernel.h"
 #include "mf/Perf/Simulator/TokenRouting.h"
@@ -48,4 +48,4 @@ private:
 
 } // namespace mf::runner
 
-#endif // MF_RUNNER_ROUTERCHOICES_H
+#endif // MF_EXEC_RUNNER_ROUTERCHOICES_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_RUNNER_RUNNER_H
-#define MF_RUNNER_RUNNER_H
+#ifndef MF_EXEC_RUNNER_RUNNER_H
+#define MF_EXEC_RUNNER_RUNNER_H
 
 #include "mf/Exec/Device/FaultSchedule.h"
 #include "mf/Exec/Device/Stream.h"
@@ -136,4 +136,4 @@ std::optional<uint32_t> findUpdate(const program::StageProgram &stage);
 
 } // namespace mf::runner
 
-#endif // MF_RUNNER_RUNNER_H
+#endif // MF_EXEC_RUNNER_RUNNER_H

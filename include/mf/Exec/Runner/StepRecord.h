@@ -1,7 +1,7 @@
 //===- StepRecord.h - Times of the work in a step ---------------*- C++ -*-===//
 
-#ifndef MF_RUNNER_STEPRECORD_H
-#define MF_RUNNER_STEPRECORD_H
+#ifndef MF_EXEC_RUNNER_STEPRECORD_H
+#define MF_EXEC_RUNNER_STEPRECORD_H
 
 #include "mf/Exec/Device/Stream.h"
 #include <cstdint>
@@ -37,4 +37,4 @@ struct StepRecord {
 
 } // namespace mf::runner
 
-#endif // MF_RUNNER_STEPRECORD_H
+#endif // MF_EXEC_RUNNER_STEPRECORD_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_TRANSPORT_TRANSPORT_H
-#define MF_TRANSPORT_TRANSPORT_H
+#ifndef MF_EXEC_TRANSPORT_TRANSPORT_H
+#define MF_EXEC_TRANSPORT_TRANSPORT_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -101,4 +101,4 @@ llvm::Expected<std::unique_ptr<Transport>> loadTransport(llvm::StringRef path);
 
 } // namespace mf
 
-#endif // MF_TRANSPORT_TRANSPORT_H
+#endif // MF_EXEC_TRANSPORT_TRANSPORT_H

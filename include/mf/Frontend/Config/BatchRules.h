@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CONFIG_BATCHRULES_H
-#define MF_CONFIG_BATCHRULES_H
+#ifndef MF_FRONTEND_CONFIG_BATCHRULES_H
+#define MF_FRONTEND_CONFIG_BATCHRULES_H
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 
@@ -56,4 +56,4 @@ EffectiveBatch resolveBatch(const TrainingConfig &config,
 
 } // namespace mf
 
-#endif // MF_CONFIG_BATCHRULES_H
+#endif // MF_FRONTEND_CONFIG_BATCHRULES_H

@@ -1,7 +1,7 @@
 //===- ConvertYaml.h - Conversion between YAML formats ----------*- C++ -*-===//
 
-#ifndef MF_CONFIG_CONVERTYAML_H
-#define MF_CONFIG_CONVERTYAML_H
+#ifndef MF_FRONTEND_CONFIG_CONVERTYAML_H
+#define MF_FRONTEND_CONFIG_CONVERTYAML_H
 
 #include "mf/Frontend/Config/Node.h"
 
@@ -17,4 +17,4 @@ std::string printYaml(const Node &root);
 
 } // namespace mf
 
-#endif // MF_CONFIG_CONVERTYAML_H
+#endif // MF_FRONTEND_CONFIG_CONVERTYAML_H

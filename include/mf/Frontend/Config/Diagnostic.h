@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CONFIG_DIAGNOSTIC_H
-#define MF_CONFIG_DIAGNOSTIC_H
+#ifndef MF_FRONTEND_CONFIG_DIAGNOSTIC_H
+#define MF_FRONTEND_CONFIG_DIAGNOSTIC_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -89,4 +89,4 @@ std::string quote(llvm::StringRef text);
 
 } // namespace mf
 
-#endif // MF_CONFIG_DIAGNOSTIC_H
+#endif // MF_FRONTEND_CONFIG_DIAGNOSTIC_H

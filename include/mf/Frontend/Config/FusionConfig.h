@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CONFIG_FUSIONCONFIG_H
-#define MF_CONFIG_FUSIONCONFIG_H
+#ifndef MF_FRONTEND_CONFIG_FUSIONCONFIG_H
+#define MF_FRONTEND_CONFIG_FUSIONCONFIG_H
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -56,4 +56,4 @@ FusionConfig readFusionConfig(const TrainingConfig &config, bool isMcore,
 
 } // namespace mf
 
-#endif // MF_CONFIG_FUSIONCONFIG_H
+#endif // MF_FRONTEND_CONFIG_FUSIONCONFIG_H

@@ -1,7 +1,7 @@
 //===- KeyHelp.h - Descriptions of keys for editors -------------*- C++ -*-===//
 
-#ifndef MF_CONFIG_KEYHELP_H
-#define MF_CONFIG_KEYHELP_H
+#ifndef MF_FRONTEND_CONFIG_KEYHELP_H
+#define MF_FRONTEND_CONFIG_KEYHELP_H
 
 #include "mf/Frontend/Config/Node.h"
 #include <string>
@@ -36,4 +36,4 @@ bool hasDynamicSections(const Node &root);
 
 } // namespace mf
 
-#endif // MF_CONFIG_KEYHELP_H
+#endif // MF_FRONTEND_CONFIG_KEYHELP_H

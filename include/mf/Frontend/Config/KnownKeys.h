@@ -1,7 +1,7 @@
 //===- KnownKeys.h - The keys of each section and their use -----*- C++ -*-===//
 
-#ifndef MF_CONFIG_KNOWNKEYS_H
-#define MF_CONFIG_KNOWNKEYS_H
+#ifndef MF_FRONTEND_CONFIG_KNOWNKEYS_H
+#define MF_FRONTEND_CONFIG_KNOWNKEYS_H
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -305,4 +305,4 @@ void printDynamicKeyPage(llvm::raw_ostream &out);
 
 } // namespace mf
 
-#endif // MF_CONFIG_KNOWNKEYS_H
+#endif // MF_FRONTEND_CONFIG_KNOWNKEYS_H

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CONFIG_LAYERPLAN_H
-#define MF_CONFIG_LAYERPLAN_H
+#ifndef MF_FRONTEND_CONFIG_LAYERPLAN_H
+#define MF_FRONTEND_CONFIG_LAYERPLAN_H
 
 #include "mf/Frontend/Config/CellTree.h"
 #include "mf/Frontend/Config/StageMap.h"
@@ -200,4 +200,4 @@ LayerPlan planLayers(const LayerPlanInput &input, DiagnosticList &diagnostics);
 
 } // namespace mf
 
-#endif // MF_CONFIG_LAYERPLAN_H
+#endif // MF_FRONTEND_CONFIG_LAYERPLAN_H

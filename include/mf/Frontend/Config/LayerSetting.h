@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CONFIG_LAYERSETTING_H
-#define MF_CONFIG_LAYERSETTING_H
+#ifndef MF_FRONTEND_CONFIG_LAYERSETTING_H
+#define MF_FRONTEND_CONFIG_LAYERSETTING_H
 
 #include "mf/Frontend/Config/Node.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -128,4 +128,4 @@ struct SwapEntry {
 
 } // namespace mf
 
-#endif // MF_CONFIG_LAYERSETTING_H
+#endif // MF_FRONTEND_CONFIG_LAYERSETTING_H

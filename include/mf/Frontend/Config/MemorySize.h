@@ -1,7 +1,7 @@
 //===- MemorySize.h - Sizes as users write them ----------------*- C++ -*-===//
 
-#ifndef MF_CONFIG_MEMORYSIZE_H
-#define MF_CONFIG_MEMORYSIZE_H
+#ifndef MF_FRONTEND_CONFIG_MEMORYSIZE_H
+#define MF_FRONTEND_CONFIG_MEMORYSIZE_H
 
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -29,4 +29,4 @@ sortBySize(const std::map<std::string, int64_t> &bytesByCategory);
 
 } // namespace mf
 
-#endif // MF_CONFIG_MEMORYSIZE_H
+#endif // MF_FRONTEND_CONFIG_MEMORYSIZE_H

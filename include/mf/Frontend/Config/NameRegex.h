@@ -1,7 +1,7 @@
 //===- NameRegex.h - A regular expression over one name ---------*- C++ -*-===//
 
-#ifndef MF_CONFIG_NAMEREGEX_H
-#define MF_CONFIG_NAMEREGEX_H
+#ifndef MF_FRONTEND_CONFIG_NAMEREGEX_H
+#define MF_FRONTEND_CONFIG_NAMEREGEX_H
 
 #include "llvm/ADT/StringRef.h"
 #include <memory>
@@ -34,4 +34,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_CONFIG_NAMEREGEX_H
+#endif // MF_FRONTEND_CONFIG_NAMEREGEX_H

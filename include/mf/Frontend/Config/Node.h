@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CONFIG_NODE_H
-#define MF_CONFIG_NODE_H
+#ifndef MF_FRONTEND_CONFIG_NODE_H
+#define MF_FRONTEND_CONFIG_NODE_H
 
 #include "mf/Frontend/Config/Diagnostic.h"
 #include "llvm/ADT/StringRef.h"
@@ -144,4 +144,4 @@ void resolvePlainScalar(NodeData &data);
 
 } // namespace mf
 
-#endif // MF_CONFIG_NODE_H
+#endif // MF_FRONTEND_CONFIG_NODE_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CONFIG_PIPELINERULES_H
-#define MF_CONFIG_PIPELINERULES_H
+#ifndef MF_FRONTEND_CONFIG_PIPELINERULES_H
+#define MF_FRONTEND_CONFIG_PIPELINERULES_H
 
 #include "mf/Frontend/Config/StageMap.h"
 
@@ -43,4 +43,4 @@ void checkPipelineRules(const TrainingConfig &config,
 
 } // namespace mf
 
-#endif // MF_CONFIG_PIPELINERULES_H
+#endif // MF_FRONTEND_CONFIG_PIPELINERULES_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CONFIG_RANKLAYOUT_H
-#define MF_CONFIG_RANKLAYOUT_H
+#ifndef MF_FRONTEND_CONFIG_RANKLAYOUT_H
+#define MF_FRONTEND_CONFIG_RANKLAYOUT_H
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Support/SampleOrder.h"
@@ -63,4 +63,4 @@ void checkExpertParallel(const TrainingConfig &config, const RankLayout &ranks,
 
 } // namespace mf
 
-#endif // MF_CONFIG_RANKLAYOUT_H
+#endif // MF_FRONTEND_CONFIG_RANKLAYOUT_H

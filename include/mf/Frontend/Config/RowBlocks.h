@@ -1,7 +1,7 @@
 //===- RowBlocks.h - Layers that run block by block -------------*- C++ -*-===//
 
-#ifndef MF_CONFIG_ROWBLOCKS_H
-#define MF_CONFIG_ROWBLOCKS_H
+#ifndef MF_FRONTEND_CONFIG_ROWBLOCKS_H
+#define MF_FRONTEND_CONFIG_ROWBLOCKS_H
 
 #include "mf/Frontend/Config/RankLayout.h"
 
@@ -16,4 +16,4 @@ int64_t resolveRowBlocks(const TrainingConfig &config, const RankLayout &ranks,
 
 } // namespace mf
 
-#endif // MF_CONFIG_ROWBLOCKS_H
+#endif // MF_FRONTEND_CONFIG_ROWBLOCKS_H

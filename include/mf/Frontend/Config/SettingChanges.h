@@ -1,7 +1,7 @@
 //===- SettingChanges.h - Differences between two YAMLs ---------*- C++ -*-===//
 
-#ifndef MF_CONFIG_SETTINGCHANGES_H
-#define MF_CONFIG_SETTINGCHANGES_H
+#ifndef MF_FRONTEND_CONFIG_SETTINGCHANGES_H
+#define MF_FRONTEND_CONFIG_SETTINGCHANGES_H
 
 #include "mf/Frontend/Config/Node.h"
 
@@ -21,4 +21,4 @@ std::string printSettingChanges(llvm::StringRef before, llvm::StringRef after,
 
 } // namespace mf
 
-#endif // MF_CONFIG_SETTINGCHANGES_H
+#endif // MF_FRONTEND_CONFIG_SETTINGCHANGES_H

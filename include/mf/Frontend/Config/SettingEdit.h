@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CONFIG_SETTINGEDIT_H
-#define MF_CONFIG_SETTINGEDIT_H
+#ifndef MF_FRONTEND_CONFIG_SETTINGEDIT_H
+#define MF_FRONTEND_CONFIG_SETTINGEDIT_H
 
 #include "mf/Frontend/Config/LayerPlan.h"
 #include "llvm/Support/Error.h"
@@ -131,4 +131,4 @@ readSettings(const TrainingConfig &config,
 
 } // namespace mf
 
-#endif // MF_CONFIG_SETTINGEDIT_H
+#endif // MF_FRONTEND_CONFIG_SETTINGEDIT_H

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CONFIG_STAGEMAP_H
-#define MF_CONFIG_STAGEMAP_H
+#ifndef MF_FRONTEND_CONFIG_STAGEMAP_H
+#define MF_FRONTEND_CONFIG_STAGEMAP_H
 
 #include "mf/Frontend/Config/TrainingConfig.h"
 
@@ -155,4 +155,4 @@ bool checkLayerCount(const StageMapOptions &options,
 
 } // namespace mf
 
-#endif // MF_CONFIG_STAGEMAP_H
+#endif // MF_FRONTEND_CONFIG_STAGEMAP_H

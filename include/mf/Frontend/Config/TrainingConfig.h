@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CONFIG_TRAININGCONFIG_H
-#define MF_CONFIG_TRAININGCONFIG_H
+#ifndef MF_FRONTEND_CONFIG_TRAININGCONFIG_H
+#define MF_FRONTEND_CONFIG_TRAININGCONFIG_H
 
 #include "mf/Frontend/Config/LayerSetting.h"
 #include "mf/Frontend/Config/Node.h"
@@ -431,4 +431,4 @@ TrainingConfig readTrainingConfig(const Node &root,
 
 } // namespace mf
 
-#endif // MF_CONFIG_TRAININGCONFIG_H
+#endif // MF_FRONTEND_CONFIG_TRAININGCONFIG_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_IMPORT_CELLNAMES_H
-#define MF_IMPORT_CELLNAMES_H
+#ifndef MF_FRONTEND_IMPORT_CELLNAMES_H
+#define MF_FRONTEND_IMPORT_CELLNAMES_H
 
 #include "mf/Frontend/Import/ModelSpec.h"
 #include <vector>
@@ -28,4 +28,4 @@ std::vector<std::string> getNextTokenCellNames(const ModelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_IMPORT_CELLNAMES_H
+#endif // MF_FRONTEND_IMPORT_CELLNAMES_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_IMPORT_EXPERTSPEC_H
-#define MF_IMPORT_EXPERTSPEC_H
+#ifndef MF_FRONTEND_IMPORT_EXPERTSPEC_H
+#define MF_FRONTEND_IMPORT_EXPERTSPEC_H
 
 #include "mf/Support/DType.h"
 #include <cstdint>
@@ -167,4 +167,4 @@ struct ExpertSpec {
 
 } // namespace mf
 
-#endif // MF_IMPORT_EXPERTSPEC_H
+#endif // MF_FRONTEND_IMPORT_EXPERTSPEC_H

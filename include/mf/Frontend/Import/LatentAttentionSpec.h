@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_IMPORT_LATENTATTENTIONSPEC_H
-#define MF_IMPORT_LATENTATTENTIONSPEC_H
+#ifndef MF_FRONTEND_IMPORT_LATENTATTENTIONSPEC_H
+#define MF_FRONTEND_IMPORT_LATENTATTENTIONSPEC_H
 
 #include <cstdint>
 #include <optional>
@@ -54,4 +54,4 @@ struct LatentAttentionSpec {
 
 } // namespace mf
 
-#endif // MF_IMPORT_LATENTATTENTIONSPEC_H
+#endif // MF_FRONTEND_IMPORT_LATENTATTENTIONSPEC_H

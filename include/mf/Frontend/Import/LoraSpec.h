@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_IMPORT_LORASPEC_H
-#define MF_IMPORT_LORASPEC_H
+#ifndef MF_FRONTEND_IMPORT_LORASPEC_H
+#define MF_FRONTEND_IMPORT_LORASPEC_H
 
 #include "mf/Frontend/Config/Diagnostic.h"
 #include "mf/Support/DType.h"
@@ -40,4 +40,4 @@ struct LoraSpec {
 
 } // namespace mf
 
-#endif // MF_IMPORT_LORASPEC_H
+#endif // MF_FRONTEND_IMPORT_LORASPEC_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_IMPORT_MODELBUILDER_H
-#define MF_IMPORT_MODELBUILDER_H
+#ifndef MF_FRONTEND_IMPORT_MODELBUILDER_H
+#define MF_FRONTEND_IMPORT_MODELBUILDER_H
 
 #include "mf/Frontend/Import/ModelSpec.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -30,4 +30,4 @@ mlir::OwningOpRef<mlir::ModuleOp> buildModel(mlir::MLIRContext *context,
 
 } // namespace mf
 
-#endif // MF_IMPORT_MODELBUILDER_H
+#endif // MF_FRONTEND_IMPORT_MODELBUILDER_H

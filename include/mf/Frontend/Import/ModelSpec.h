@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_IMPORT_MODELSPEC_H
-#define MF_IMPORT_MODELSPEC_H
+#ifndef MF_FRONTEND_IMPORT_MODELSPEC_H
+#define MF_FRONTEND_IMPORT_MODELSPEC_H
 
 #include "mf/Frontend/Config/FusionConfig.h"
 #include "mf/Frontend/Config/RankLayout.h"
@@ -300,4 +300,4 @@ std::optional<ModelSpec> readHuggingFaceSpec(const Node &root,
 
 } // namespace mf
 
-#endif // MF_IMPORT_MODELSPEC_H
+#endif // MF_FRONTEND_IMPORT_MODELSPEC_H

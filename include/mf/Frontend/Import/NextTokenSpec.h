@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_IMPORT_NEXTTOKENSPEC_H
-#define MF_IMPORT_NEXTTOKENSPEC_H
+#ifndef MF_FRONTEND_IMPORT_NEXTTOKENSPEC_H
+#define MF_FRONTEND_IMPORT_NEXTTOKENSPEC_H
 
 #include <cstdint>
 
@@ -33,4 +33,4 @@ struct NextTokenSpec {
 
 } // namespace mf
 
-#endif // MF_IMPORT_NEXTTOKENSPEC_H
+#endif // MF_FRONTEND_IMPORT_NEXTTOKENSPEC_H

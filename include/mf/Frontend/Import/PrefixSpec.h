@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_IMPORT_PREFIXSPEC_H
-#define MF_IMPORT_PREFIXSPEC_H
+#ifndef MF_FRONTEND_IMPORT_PREFIXSPEC_H
+#define MF_FRONTEND_IMPORT_PREFIXSPEC_H
 
 #include "mf/Support/DType.h"
 #include <cstdint>
@@ -30,4 +30,4 @@ struct PrefixSpec {
 
 } // namespace mf
 
-#endif // MF_IMPORT_PREFIXSPEC_H
+#endif // MF_FRONTEND_IMPORT_PREFIXSPEC_H

@@ -1,7 +1,7 @@
 //===- Objects.h - Tensors, numbers and executors of aclnn ------*- C++ -*-===//
 
-#ifndef MF_HOSTCANN_OBJECTS_H
-#define MF_HOSTCANN_OBJECTS_H
+#ifndef MF_HOSTCANN_OBJECTS_OBJECTS_H
+#define MF_HOSTCANN_OBJECTS_OBJECTS_H
 
 #include "aclnn/acl_meta.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -97,4 +97,4 @@ aclnnStatus runExecutor(const char *name, void *workspace, uint64_t bytes,
 
 } // namespace mf::hostcann
 
-#endif // MF_HOSTCANN_OBJECTS_H
+#endif // MF_HOSTCANN_OBJECTS_OBJECTS_H

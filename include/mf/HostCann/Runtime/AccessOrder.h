@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACCESSORDER_H
-#define MF_HOSTCANN_ACCESSORDER_H
+#ifndef MF_HOSTCANN_RUNTIME_ACCESSORDER_H
+#define MF_HOSTCANN_RUNTIME_ACCESSORDER_H
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -81,4 +81,4 @@ private:
 
 } // namespace mf::hostcann
 
-#endif // MF_HOSTCANN_ACCESSORDER_H
+#endif // MF_HOSTCANN_RUNTIME_ACCESSORDER_H

@@ -1,7 +1,7 @@
 //===- MemoryBlocks.h - Allocated memory of devices and host ----*- C++ -*-===//
 
-#ifndef MF_HOSTCANN_MEMORYBLOCKS_H
-#define MF_HOSTCANN_MEMORYBLOCKS_H
+#ifndef MF_HOSTCANN_RUNTIME_MEMORYBLOCKS_H
+#define MF_HOSTCANN_RUNTIME_MEMORYBLOCKS_H
 
 #include "llvm/ADT/Twine.h"
 #include <cstddef>
@@ -59,4 +59,4 @@ private:
 
 } // namespace mf::hostcann
 
-#endif // MF_HOSTCANN_MEMORYBLOCKS_H
+#endif // MF_HOSTCANN_RUNTIME_MEMORYBLOCKS_H

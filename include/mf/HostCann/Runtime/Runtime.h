@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_RUNTIME_H
-#define MF_HOSTCANN_RUNTIME_H
+#ifndef MF_HOSTCANN_RUNTIME_RUNTIME_H
+#define MF_HOSTCANN_RUNTIME_RUNTIME_H
 
 #include "mf/Exec/Device/Device.h"
 #include "mf/HostCann/Runtime/AccessOrder.h"
@@ -170,4 +170,4 @@ private:
 
 } // namespace mf::hostcann
 
-#endif // MF_HOSTCANN_RUNTIME_H
+#endif // MF_HOSTCANN_RUNTIME_RUNTIME_H

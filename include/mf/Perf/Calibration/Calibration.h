@@ -1,7 +1,7 @@
 //===- Calibration.h - Targets fitted to profiles -------------*- C++ -*-===//
 
-#ifndef MF_CALIBRATION_CALIBRATION_H
-#define MF_CALIBRATION_CALIBRATION_H
+#ifndef MF_PERF_CALIBRATION_CALIBRATION_H
+#define MF_PERF_CALIBRATION_CALIBRATION_H
 
 #include "mf/Perf/Calibration/LogFit.h"
 #include "mf/Perf/Calibration/Profile.h"
@@ -78,4 +78,4 @@ std::string describeCalibration(const Calibration &calibration,
 
 } // namespace mf::calibration
 
-#endif // MF_CALIBRATION_CALIBRATION_H
+#endif // MF_PERF_CALIBRATION_CALIBRATION_H

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CALIBRATION_LOGFIT_H
-#define MF_CALIBRATION_LOGFIT_H
+#ifndef MF_PERF_CALIBRATION_LOGFIT_H
+#define MF_PERF_CALIBRATION_LOGFIT_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include <cstdint>
@@ -87,4 +87,4 @@ FitResult fitLogarithms(FitModel &model,
 
 } // namespace mf::calibration
 
-#endif // MF_CALIBRATION_LOGFIT_H
+#endif // MF_PERF_CALIBRATION_LOGFIT_H

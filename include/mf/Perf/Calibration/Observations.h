@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CALIBRATION_OBSERVATIONS_H
-#define MF_CALIBRATION_OBSERVATIONS_H
+#ifndef MF_PERF_CALIBRATION_OBSERVATIONS_H
+#define MF_PERF_CALIBRATION_OBSERVATIONS_H
 
 #include "mf/Perf/Calibration/Profile.h"
 #include "mf/Program/Signatures/Collective.h"
@@ -76,4 +76,4 @@ Observations observe(const Profile &profile);
 
 } // namespace mf::calibration
 
-#endif // MF_CALIBRATION_OBSERVATIONS_H
+#endif // MF_PERF_CALIBRATION_OBSERVATIONS_H

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_CALIBRATION_PROFILE_H
-#define MF_CALIBRATION_PROFILE_H
+#ifndef MF_PERF_CALIBRATION_PROFILE_H
+#define MF_PERF_CALIBRATION_PROFILE_H
 
 #include "mf/Support/DType.h"
 #include "llvm/ADT/StringRef.h"
@@ -114,4 +114,4 @@ llvm::Expected<Profile> readProfile(llvm::StringRef folder);
 
 } // namespace mf::calibration
 
-#endif // MF_CALIBRATION_PROFILE_H
+#endif // MF_PERF_CALIBRATION_PROFILE_H

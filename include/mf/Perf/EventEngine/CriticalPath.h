@@ -1,7 +1,7 @@
 //===- CriticalPath.h - Critical path of a simulation -----------*- C++ -*-===//
 
-#ifndef MF_SIM_CRITICALPATH_H
-#define MF_SIM_CRITICALPATH_H
+#ifndef MF_PERF_EVENTENGINE_CRITICALPATH_H
+#define MF_PERF_EVENTENGINE_CRITICALPATH_H
 
 #include "mf/Perf/EventEngine/Queues.h"
 
@@ -26,4 +26,4 @@ std::vector<PathStep> findCriticalPath(const Queues &queues,
 
 } // namespace mf::events
 
-#endif // MF_SIM_CRITICALPATH_H
+#endif // MF_PERF_EVENTENGINE_CRITICALPATH_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIM_PIPELINEMODEL_H
-#define MF_SIM_PIPELINEMODEL_H
+#ifndef MF_PERF_EVENTENGINE_PIPELINEMODEL_H
+#define MF_PERF_EVENTENGINE_PIPELINEMODEL_H
 
 #include "mf/Pipeline/Schedule.h"
 #include "llvm/Support/Error.h"
@@ -122,4 +122,4 @@ simulatePipeline(const schedule::Schedule &schedule,
 
 } // namespace mf::events
 
-#endif // MF_SIM_PIPELINEMODEL_H
+#endif // MF_PERF_EVENTENGINE_PIPELINEMODEL_H

@@ -1,7 +1,7 @@
 //===- PipelinePrint.h - Pictures of schedules in time --------*- C++ -*-===//
 
-#ifndef MF_SIM_PIPELINEPRINT_H
-#define MF_SIM_PIPELINEPRINT_H
+#ifndef MF_PERF_EVENTENGINE_PIPELINEPRINT_H
+#define MF_PERF_EVENTENGINE_PIPELINEPRINT_H
 
 #include "mf/Perf/EventEngine/PipelineModel.h"
 #include "llvm/Support/raw_ostream.h"
@@ -16,4 +16,4 @@ void printTimeline(const schedule::Pipeline &pipeline,
 
 } // namespace mf::events
 
-#endif // MF_SIM_PIPELINEPRINT_H
+#endif // MF_PERF_EVENTENGINE_PIPELINEPRINT_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIM_LINES_H
-#define MF_SIM_LINES_H
+#ifndef MF_PERF_EVENTENGINE_QUEUES_H
+#define MF_PERF_EVENTENGINE_QUEUES_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -288,4 +288,4 @@ simulate(const Queues &queues,
 
 } // namespace mf::events
 
-#endif // MF_SIM_LINES_H
+#endif // MF_PERF_EVENTENGINE_QUEUES_H

@@ -1,7 +1,7 @@
 //===- Activities.h - Activities of instructions in timelines ---*- C++ -*-===//
 
-#ifndef MF_SIMULATOR_ACTIVITIES_H
-#define MF_SIMULATOR_ACTIVITIES_H
+#ifndef MF_PERF_SIMULATOR_ACTIVITIES_H
+#define MF_PERF_SIMULATOR_ACTIVITIES_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "mf/Program/Program.h"
@@ -58,4 +58,4 @@ llvm::StringRef getCopyKind(program::StreamKind stream);
 
 } // namespace mf::simulator
 
-#endif // MF_SIMULATOR_ACTIVITIES_H
+#endif // MF_PERF_SIMULATOR_ACTIVITIES_H

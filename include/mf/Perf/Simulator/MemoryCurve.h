@@ -1,7 +1,7 @@
 //===- MemoryCurve.h - Memory of a step over time -------------*- C++ -*-===//
 
-#ifndef MF_SIMULATOR_MEMORYCURVE_H
-#define MF_SIMULATOR_MEMORYCURVE_H
+#ifndef MF_PERF_SIMULATOR_MEMORYCURVE_H
+#define MF_PERF_SIMULATOR_MEMORYCURVE_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "mf/Program/Program.h"
@@ -24,4 +24,4 @@ computeMemoryCurve(const program::StageProgram &stage, StartTime getStart,
 
 } // namespace mf::simulator
 
-#endif // MF_SIMULATOR_MEMORYCURVE_H
+#endif // MF_PERF_SIMULATOR_MEMORYCURVE_H

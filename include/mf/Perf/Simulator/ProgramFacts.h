@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIMULATOR_PROGRAMFACTS_H
-#define MF_SIMULATOR_PROGRAMFACTS_H
+#ifndef MF_PERF_SIMULATOR_PROGRAMFACTS_H
+#define MF_PERF_SIMULATOR_PROGRAMFACTS_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "mf/Program/StepTasks.h"
@@ -54,4 +54,4 @@ void addStepFacts(const program::Program &program,
 
 } // namespace mf::simulator
 
-#endif // MF_SIMULATOR_PROGRAMFACTS_H
+#endif // MF_PERF_SIMULATOR_PROGRAMFACTS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIMULATOR_STEPSIMULATOR_H
-#define MF_SIMULATOR_STEPSIMULATOR_H
+#ifndef MF_PERF_SIMULATOR_STEPSIMULATOR_H
+#define MF_PERF_SIMULATOR_STEPSIMULATOR_H
 
 #include "mf/Perf/Target/Target.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
@@ -37,4 +37,4 @@ simulate(const program::Program &program, const target::Target &target,
 
 } // namespace mf::simulator
 
-#endif // MF_SIMULATOR_STEPSIMULATOR_H
+#endif // MF_PERF_SIMULATOR_STEPSIMULATOR_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIMULATOR_TASKSIMULATION_H
-#define MF_SIMULATOR_TASKSIMULATION_H
+#ifndef MF_PERF_SIMULATOR_TASKSIMULATION_H
+#define MF_PERF_SIMULATOR_TASKSIMULATION_H
 
 #include "mf/Perf/EventEngine/PipelineModel.h"
 #include "mf/Program/Program.h"
@@ -50,4 +50,4 @@ llvm::Expected<SimulatedTasks> simulateTasks(const program::Program &program,
 
 } // namespace mf::simulator
 
-#endif // MF_SIMULATOR_TASKSIMULATION_H
+#endif // MF_PERF_SIMULATOR_TASKSIMULATION_H

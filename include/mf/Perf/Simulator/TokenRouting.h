@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIMULATOR_TOKENROUTING_H
-#define MF_SIMULATOR_TOKENROUTING_H
+#ifndef MF_PERF_SIMULATOR_TOKENROUTING_H
+#define MF_PERF_SIMULATOR_TOKENROUTING_H
 
 #include "mf/Program/Program.h"
 #include "llvm/Support/Error.h"
@@ -108,4 +108,4 @@ RoutedLoad routeTokens(RoutingScenario scenario, const ExpertGroup &group,
 
 } // namespace mf::simulator
 
-#endif // MF_SIMULATOR_TOKENROUTING_H
+#endif // MF_PERF_SIMULATOR_TOKENROUTING_H

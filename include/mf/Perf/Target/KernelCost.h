@@ -1,7 +1,7 @@
 //===- KernelCost.h - The time of a launch ----------------------*- C++ -*-===//
 
-#ifndef MF_TARGET_KERNELCOST_H
-#define MF_TARGET_KERNELCOST_H
+#ifndef MF_PERF_TARGET_KERNELCOST_H
+#define MF_PERF_TARGET_KERNELCOST_H
 
 #include "mf/Perf/Target/Target.h"
 
@@ -48,4 +48,4 @@ llvm::Expected<KernelCost> getKernelCost(const Target &target,
 
 } // namespace mf::target
 
-#endif // MF_TARGET_KERNELCOST_H
+#endif // MF_PERF_TARGET_KERNELCOST_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_TARGET_TARGET_H
-#define MF_TARGET_TARGET_H
+#ifndef MF_PERF_TARGET_TARGET_H
+#define MF_PERF_TARGET_TARGET_H
 
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "mf/Support/DType.h"
@@ -162,4 +162,4 @@ llvm::Error check(const Target &target);
 
 } // namespace mf::target
 
-#endif // MF_TARGET_TARGET_H
+#endif // MF_PERF_TARGET_TARGET_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_TARGET_TARGETFIELDS_H
-#define MF_TARGET_TARGETFIELDS_H
+#ifndef MF_PERF_TARGET_TARGETFIELDS_H
+#define MF_PERF_TARGET_TARGETFIELDS_H
 
 #include "mf/Perf/Target/Target.h"
 #include "llvm/ADT/SmallVector.h"
@@ -115,4 +115,4 @@ private:
 
 } // namespace mf::target
 
-#endif // MF_TARGET_TARGETFIELDS_H
+#endif // MF_PERF_TARGET_TARGETFIELDS_H

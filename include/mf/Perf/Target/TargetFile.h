@@ -1,7 +1,7 @@
 //===- TargetFile.h - Targets as files of #ascend.device ------*- C++ -*-===//
 
-#ifndef MF_TARGET_TARGETFILE_H
-#define MF_TARGET_TARGETFILE_H
+#ifndef MF_PERF_TARGET_TARGETFILE_H
+#define MF_PERF_TARGET_TARGETFILE_H
 
 #include "mf/Perf/Target/Target.h"
 #include "mlir/IR/MLIRContext.h"
@@ -47,4 +47,4 @@ std::string editTarget(llvm::StringRef text, const Target &from,
 
 } // namespace mf::target
 
-#endif // MF_TARGET_TARGETFILE_H
+#endif // MF_PERF_TARGET_TARGETFILE_H

@@ -1,7 +1,7 @@
 //===- Topology.h - The time of communication -------------------*- C++ -*-===//
 
-#ifndef MF_TARGET_TOPOLOGY_H
-#define MF_TARGET_TOPOLOGY_H
+#ifndef MF_PERF_TARGET_TOPOLOGY_H
+#define MF_PERF_TARGET_TOPOLOGY_H
 
 #include "mf/Perf/Target/Target.h"
 #include "mf/Program/Signatures/Collective.h"
@@ -72,4 +72,4 @@ private:
 
 } // namespace mf::target
 
-#endif // MF_TARGET_TOPOLOGY_H
+#endif // MF_PERF_TARGET_TOPOLOGY_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_TIMELINE_HTMLPAGE_H
-#define MF_TIMELINE_HTMLPAGE_H
+#ifndef MF_PERF_TIMELINE_HTMLPAGE_H
+#define MF_PERF_TIMELINE_HTMLPAGE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -28,4 +28,4 @@ std::string makePage(const PageParts &parts, llvm::StringRef json);
 
 } // namespace mf::timeline
 
-#endif // MF_TIMELINE_HTMLPAGE_H
+#endif // MF_PERF_TIMELINE_HTMLPAGE_H

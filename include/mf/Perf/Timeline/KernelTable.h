@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_TIMELINE_KERNELTABLE_H
-#define MF_TIMELINE_KERNELTABLE_H
+#ifndef MF_PERF_TIMELINE_KERNELTABLE_H
+#define MF_PERF_TIMELINE_KERNELTABLE_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -62,4 +62,4 @@ void printKernels(llvm::ArrayRef<KernelWork> kernels, const BoundRates &rates,
 
 } // namespace mf::timeline
 
-#endif // MF_TIMELINE_KERNELTABLE_H
+#endif // MF_PERF_TIMELINE_KERNELTABLE_H

@@ -1,7 +1,7 @@
 //===- MemoryPage.h - A step's memory as a page -----------------*- C++ -*-===//
 
-#ifndef MF_TIMELINE_MEMORYPAGE_H
-#define MF_TIMELINE_MEMORYPAGE_H
+#ifndef MF_PERF_TIMELINE_MEMORYPAGE_H
+#define MF_PERF_TIMELINE_MEMORYPAGE_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "mf/Program/Program.h"
@@ -21,4 +21,4 @@ llvm::Error writeMemoryPage(llvm::StringRef path,
 
 } // namespace mf::timeline
 
-#endif // MF_TIMELINE_MEMORYPAGE_H
+#endif // MF_PERF_TIMELINE_MEMORYPAGE_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_TIMELINE_STEPTIMELINE_H
-#define MF_TIMELINE_STEPTIMELINE_H
+#ifndef MF_PERF_TIMELINE_STEPTIMELINE_H
+#define MF_PERF_TIMELINE_STEPTIMELINE_H
 
 #include "mf/Pipeline/Schedule.h"
 #include "mf/Program/Program.h"
@@ -210,4 +210,4 @@ StageSummary summarizeStage(const StepTimeline &timeline,
 
 } // namespace mf::timeline
 
-#endif // MF_TIMELINE_STEPTIMELINE_H
+#endif // MF_PERF_TIMELINE_STEPTIMELINE_H

@@ -52,8 +52,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_TIMELINE_WRITERS_H
-#define MF_TIMELINE_WRITERS_H
+#ifndef MF_PERF_TIMELINE_WRITERS_H
+#define MF_PERF_TIMELINE_WRITERS_H
 
 #include "mf/Perf/Timeline/StepTimeline.h"
 #include "llvm/Support/Error.h"
@@ -103,4 +103,4 @@ llvm::Error writePage(llvm::StringRef path, const StepTimeline &timeline);
 
 } // namespace mf::timeline
 
-#endif // MF_TIMELINE_WRITERS_H
+#endif // MF_PERF_TIMELINE_WRITERS_H

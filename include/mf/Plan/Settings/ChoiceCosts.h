@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLANNER_CHOICECOSTS_H
-#define MF_PLANNER_CHOICECOSTS_H
+#ifndef MF_PLAN_SETTINGS_CHOICECOSTS_H
+#define MF_PLAN_SETTINGS_CHOICECOSTS_H
 
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Plan/Settings/StepCompiler.h"
@@ -68,4 +68,4 @@ llvm::Expected<ChoiceCosts> measureChoices(const CompilerInput &input,
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_CHOICECOSTS_H
+#endif // MF_PLAN_SETTINGS_CHOICECOSTS_H

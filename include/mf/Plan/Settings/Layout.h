@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLANNER_LAYOUT_H
-#define MF_PLANNER_LAYOUT_H
+#ifndef MF_PLAN_SETTINGS_LAYOUT_H
+#define MF_PLAN_SETTINGS_LAYOUT_H
 
 #include "mf/Frontend/Config/SettingEdit.h"
 #include <tuple>
@@ -110,4 +110,4 @@ StageTable dealLayersEvenly(int64_t layers, int64_t stages, int64_t interleave);
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_LAYOUT_H
+#endif // MF_PLAN_SETTINGS_LAYOUT_H

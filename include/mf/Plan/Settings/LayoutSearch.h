@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLANNER_LAYOUTSEARCH_H
-#define MF_PLANNER_LAYOUTSEARCH_H
+#ifndef MF_PLAN_SETTINGS_LAYOUTSEARCH_H
+#define MF_PLAN_SETTINGS_LAYOUTSEARCH_H
 
 #include "mf/Plan/Settings/Layout.h"
 #include "mf/Plan/Settings/StepPlanner.h"
@@ -82,4 +82,4 @@ llvm::Expected<LayoutSearchResult> searchLayouts(const PlanRequest &request,
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_LAYOUTSEARCH_H
+#endif // MF_PLAN_SETTINGS_LAYOUTSEARCH_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLANNER_STEPCOMPILER_H
-#define MF_PLANNER_STEPCOMPILER_H
+#ifndef MF_PLAN_SETTINGS_STEPCOMPILER_H
+#define MF_PLAN_SETTINGS_STEPCOMPILER_H
 
 #include "mf/Program/Program.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -101,4 +101,4 @@ llvm::Expected<CompiledStep> compileStep(const CompilerInput &input,
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_STEPCOMPILER_H
+#endif // MF_PLAN_SETTINGS_STEPCOMPILER_H

@@ -1,7 +1,7 @@
 //===- StepMeasure.h - Costs of a compiled step -----------------*- C++ -*-===//
 
-#ifndef MF_PLANNER_STEPMEASURE_H
-#define MF_PLANNER_STEPMEASURE_H
+#ifndef MF_PLAN_SETTINGS_STEPMEASURE_H
+#define MF_PLAN_SETTINGS_STEPMEASURE_H
 
 #include "mf/Perf/Target/Target.h"
 #include "mf/Perf/Timeline/StepTimeline.h"
@@ -77,4 +77,4 @@ llvm::Expected<StepMeasure> measureStep(const CompiledStep &step,
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_STEPMEASURE_H
+#endif // MF_PLAN_SETTINGS_STEPMEASURE_H

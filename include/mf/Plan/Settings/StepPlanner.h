@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLANNER_STEPPLANNER_H
-#define MF_PLANNER_STEPPLANNER_H
+#ifndef MF_PLAN_SETTINGS_STEPPLANNER_H
+#define MF_PLAN_SETTINGS_STEPPLANNER_H
 
 #include "mf/Frontend/Config/SettingEdit.h"
 #include "mf/Plan/Settings/StepCompiler.h"
@@ -93,4 +93,4 @@ llvm::Expected<PlanAnswer> planStep(const PlanRequest &request);
 
 } // namespace mf::planner
 
-#endif // MF_PLANNER_STEPPLANNER_H
+#endif // MF_PLAN_SETTINGS_STEPPLANNER_H

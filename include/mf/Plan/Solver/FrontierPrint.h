@@ -1,7 +1,7 @@
 //===- FrontierPrint.h - Prints step time over memory -----------*- C++ -*-===//
 
-#ifndef MF_PLAN_FRONTIERPRINT_H
-#define MF_PLAN_FRONTIERPRINT_H
+#ifndef MF_PLAN_SOLVER_FRONTIERPRINT_H
+#define MF_PLAN_SOLVER_FRONTIERPRINT_H
 
 #include "mf/Plan/Solver/PlanUnits.h"
 #include "mf/Plan/Solver/Solver.h"
@@ -36,4 +36,4 @@ std::vector<int64_t> countTreatments(const Problem &problem, const Plan &plan);
 
 } // namespace mf::solver
 
-#endif // MF_PLAN_FRONTIERPRINT_H
+#endif // MF_PLAN_SOLVER_FRONTIERPRINT_H

@@ -1,7 +1,7 @@
 //===- NoPlanError.h - Error of a search without a plan ---------*- C++ -*-===//
 
-#ifndef MF_PLAN_NOPLANERROR_H
-#define MF_PLAN_NOPLANERROR_H
+#ifndef MF_PLAN_SOLVER_NOPLANERROR_H
+#define MF_PLAN_SOLVER_NOPLANERROR_H
 
 #include "llvm/Support/Error.h"
 
@@ -20,4 +20,4 @@ public:
 
 } // namespace mf::solver
 
-#endif // MF_PLAN_NOPLANERROR_H
+#endif // MF_PLAN_SOLVER_NOPLANERROR_H

@@ -1,7 +1,7 @@
 //===- PlanUnits.h - Units of times and memory ----------------*- C++ -*-===//
 
-#ifndef MF_PLAN_PLANUNITS_H
-#define MF_PLAN_PLANUNITS_H
+#ifndef MF_PLAN_SOLVER_PLANUNITS_H
+#define MF_PLAN_SOLVER_PLANUNITS_H
 
 #include <string>
 
@@ -31,4 +31,4 @@ struct PlanUnits {
 
 } // namespace mf::solver
 
-#endif // MF_PLAN_PLANUNITS_H
+#endif // MF_PLAN_SOLVER_PLANUNITS_H

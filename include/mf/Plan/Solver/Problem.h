@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLAN_PROBLEM_H
-#define MF_PLAN_PROBLEM_H
+#ifndef MF_PLAN_SOLVER_PROBLEM_H
+#define MF_PLAN_SOLVER_PROBLEM_H
 
 #include "mf/Pipeline/Schedule.h"
 #include "llvm/Support/Error.h"
@@ -194,4 +194,4 @@ std::vector<double> evaluatePeaks(const Problem &problem, const Plan &plan);
 
 } // namespace mf::solver
 
-#endif // MF_PLAN_PROBLEM_H
+#endif // MF_PLAN_SOLVER_PROBLEM_H

@@ -1,7 +1,7 @@
 //===- ProblemJson.h - Problems as files ----------------------*- C++ -*-===//
 
-#ifndef MF_PLAN_PROBLEMJSON_H
-#define MF_PLAN_PROBLEMJSON_H
+#ifndef MF_PLAN_SOLVER_PROBLEMJSON_H
+#define MF_PLAN_SOLVER_PROBLEMJSON_H
 
 #include "mf/Plan/Solver/PlanUnits.h"
 #include "mf/Plan/Solver/Solver.h"
@@ -34,4 +34,4 @@ void printPlanTable(const Problem &problem, const Plan &plan,
 
 } // namespace mf::solver
 
-#endif // MF_PLAN_PROBLEMJSON_H
+#endif // MF_PLAN_SOLVER_PROBLEMJSON_H

@@ -1,7 +1,7 @@
 //===- RefusalPrint.h - Reasons against other options -----------*- C++ -*-===//
 
-#ifndef MF_PLAN_REFUSALPRINT_H
-#define MF_PLAN_REFUSALPRINT_H
+#ifndef MF_PLAN_SOLVER_REFUSALPRINT_H
+#define MF_PLAN_SOLVER_REFUSALPRINT_H
 
 #include "mf/Plan/Solver/PlanUnits.h"
 #include "mf/Plan/Solver/Solver.h"
@@ -23,4 +23,4 @@ llvm::json::Array writeRefusals(const Problem &problem, const Plan &plan,
 
 } // namespace mf::solver
 
-#endif // MF_PLAN_REFUSALPRINT_H
+#endif // MF_PLAN_SOLVER_REFUSALPRINT_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLAN_SOLVER_H
-#define MF_PLAN_SOLVER_H
+#ifndef MF_PLAN_SOLVER_SOLVER_H
+#define MF_PLAN_SOLVER_SOLVER_H
 
 #include "mf/Plan/Solver/Problem.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -104,4 +104,4 @@ solveFrontier(const Problem &problem, llvm::ArrayRef<double> limits,
 
 } // namespace mf::solver
 
-#endif // MF_PLAN_SOLVER_H
+#endif // MF_PLAN_SOLVER_SOLVER_H

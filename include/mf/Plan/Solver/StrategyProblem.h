@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_PLAN_STRATEGYPROBLEM_H
-#define MF_PLAN_STRATEGYPROBLEM_H
+#ifndef MF_PLAN_SOLVER_STRATEGYPROBLEM_H
+#define MF_PLAN_SOLVER_STRATEGYPROBLEM_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -58,4 +58,4 @@ llvm::Expected<int64_t> checkStrategies(const StrategyProblem &problem,
 
 } // namespace mf::solver
 
-#endif // MF_PLAN_STRATEGYPROBLEM_H
+#endif // MF_PLAN_SOLVER_STRATEGYPROBLEM_H

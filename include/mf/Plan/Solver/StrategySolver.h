@@ -1,7 +1,7 @@
 //===- StrategySolver.h - Chooses strategies of nodes ----------*- C++ -*-===//
 
-#ifndef MF_PLAN_STRATEGYSOLVER_H
-#define MF_PLAN_STRATEGYSOLVER_H
+#ifndef MF_PLAN_SOLVER_STRATEGYSOLVER_H
+#define MF_PLAN_SOLVER_STRATEGYSOLVER_H
 
 #include "mf/Plan/Solver/StrategyProblem.h"
 #include <atomic>
@@ -34,4 +34,4 @@ StrategyResult chooseStrategies(const StrategyProblem &problem,
 
 } // namespace mf::solver
 
-#endif // MF_PLAN_STRATEGYSOLVER_H
+#endif // MF_PLAN_SOLVER_STRATEGYSOLVER_H

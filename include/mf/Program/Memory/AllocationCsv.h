@@ -18,8 +18,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_ALLOCATIONCSV_H
-#define MF_MEMORY_ALLOCATIONCSV_H
+#ifndef MF_PROGRAM_MEMORY_ALLOCATIONCSV_H
+#define MF_PROGRAM_MEMORY_ALLOCATIONCSV_H
 
 #include "mf/Program/Memory/AllocationProblem.h"
 #include "llvm/ADT/StringRef.h"
@@ -40,4 +40,4 @@ void printAllocationCsv(const AllocationProblem &problem, llvm::raw_ostream &os,
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_ALLOCATIONCSV_H
+#endif // MF_PROGRAM_MEMORY_ALLOCATIONCSV_H

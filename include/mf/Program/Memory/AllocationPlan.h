@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_ALLOCATIONPLAN_H
-#define MF_MEMORY_ALLOCATIONPLAN_H
+#ifndef MF_PROGRAM_MEMORY_ALLOCATIONPLAN_H
+#define MF_PROGRAM_MEMORY_ALLOCATIONPLAN_H
 
 #include "mf/Program/Memory/AllocationProblem.h"
 
@@ -55,4 +55,4 @@ planAllocation(const AllocationProblem &problem,
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_ALLOCATIONPLAN_H
+#endif // MF_PROGRAM_MEMORY_ALLOCATIONPLAN_H

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_ALLOCATIONPROBLEM_H
-#define MF_MEMORY_ALLOCATIONPROBLEM_H
+#ifndef MF_PROGRAM_MEMORY_ALLOCATIONPROBLEM_H
+#define MF_PROGRAM_MEMORY_ALLOCATIONPROBLEM_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
@@ -72,4 +72,4 @@ struct AllocationProblem {
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_ALLOCATIONPROBLEM_H
+#endif // MF_PROGRAM_MEMORY_ALLOCATIONPROBLEM_H

@@ -22,8 +22,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_CAPACITYSEARCH_H
-#define MF_MEMORY_CAPACITYSEARCH_H
+#ifndef MF_PROGRAM_MEMORY_CAPACITYSEARCH_H
+#define MF_PROGRAM_MEMORY_CAPACITYSEARCH_H
 
 #include "mf/Program/Memory/AllocationProblem.h"
 
@@ -62,4 +62,4 @@ CapacitySearchResult solveAtCapacity(const AllocationProblem &problem,
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_CAPACITYSEARCH_H
+#endif // MF_PROGRAM_MEMORY_CAPACITYSEARCH_H

@@ -8,8 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_FIRSTFIT_H
-#define MF_MEMORY_FIRSTFIT_H
+#ifndef MF_PROGRAM_MEMORY_FIRSTFIT_H
+#define MF_PROGRAM_MEMORY_FIRSTFIT_H
 
 #include "mf/Program/Memory/AllocationProblem.h"
 
@@ -40,4 +40,4 @@ Placement solveFirstFit(const AllocationProblem &problem,
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_FIRSTFIT_H
+#endif // MF_PROGRAM_MEMORY_FIRSTFIT_H

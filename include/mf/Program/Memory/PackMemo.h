@@ -1,7 +1,7 @@
 //===- PackMemo.h - Cache of packings ---------------------------*- C++ -*-===//
 
-#ifndef MF_MEMORY_PACKMEMO_H
-#define MF_MEMORY_PACKMEMO_H
+#ifndef MF_PROGRAM_MEMORY_PACKMEMO_H
+#define MF_PROGRAM_MEMORY_PACKMEMO_H
 
 #include <memory>
 
@@ -25,4 +25,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_PACKMEMO_H
+#endif // MF_PROGRAM_MEMORY_PACKMEMO_H

@@ -20,8 +20,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_PEAKADVICE_H
-#define MF_MEMORY_PEAKADVICE_H
+#ifndef MF_PROGRAM_MEMORY_PEAKADVICE_H
+#define MF_PROGRAM_MEMORY_PEAKADVICE_H
 
 #include "mf/Program/Memory/StepProblem.h"
 #include <optional>
@@ -65,4 +65,4 @@ PeakAdvice adviseOnPeak(const StepProblem &problem, int64_t limit);
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_PEAKADVICE_H
+#endif // MF_PROGRAM_MEMORY_PEAKADVICE_H

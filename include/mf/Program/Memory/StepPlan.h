@@ -29,8 +29,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_STEPPLAN_H
-#define MF_MEMORY_STEPPLAN_H
+#ifndef MF_PROGRAM_MEMORY_STEPPLAN_H
+#define MF_PROGRAM_MEMORY_STEPPLAN_H
 
 #include "mf/Program/Memory/PackMemo.h"
 #include "mf/Program/Memory/StepProblem.h"
@@ -153,4 +153,4 @@ llvm::Expected<StepPlan> planStep(const StepProblem &problem,
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_STEPPLAN_H
+#endif // MF_PROGRAM_MEMORY_STEPPLAN_H

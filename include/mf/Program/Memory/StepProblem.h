@@ -19,8 +19,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_STEPPROBLEM_H
-#define MF_MEMORY_STEPPROBLEM_H
+#ifndef MF_PROGRAM_MEMORY_STEPPROBLEM_H
+#define MF_PROGRAM_MEMORY_STEPPROBLEM_H
 
 #include "mf/Support/Alignment.h"
 #include "llvm/ADT/StringRef.h"
@@ -178,4 +178,4 @@ struct StepProblem {
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_STEPPROBLEM_H
+#endif // MF_PROGRAM_MEMORY_STEPPROBLEM_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIGNATURES_ATTENTIONINPUTS_H
-#define MF_SIGNATURES_ATTENTIONINPUTS_H
+#ifndef MF_PROGRAM_SIGNATURES_ATTENTIONINPUTS_H
+#define MF_PROGRAM_SIGNATURES_ATTENTIONINPUTS_H
 
 #include "mf/Program/Signatures/KernelSpec.h"
 #include <optional>
@@ -27,4 +27,4 @@ AttentionInputs findAttentionInputs(const KernelSpec &spec, size_t first);
 
 } // namespace mf
 
-#endif // MF_SIGNATURES_ATTENTIONINPUTS_H
+#endif // MF_PROGRAM_SIGNATURES_ATTENTIONINPUTS_H

@@ -1,7 +1,7 @@
 //===- Collective.h - Kinds of collectives ----------------------*- C++ -*-===//
 
-#ifndef MF_SIGNATURES_COLLECTIVE_H
-#define MF_SIGNATURES_COLLECTIVE_H
+#ifndef MF_PROGRAM_SIGNATURES_COLLECTIVE_H
+#define MF_PROGRAM_SIGNATURES_COLLECTIVE_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -41,4 +41,4 @@ double getSentShare(CollectiveKind kind, int64_t members);
 
 } // namespace mf
 
-#endif // MF_SIGNATURES_COLLECTIVE_H
+#endif // MF_PROGRAM_SIGNATURES_COLLECTIVE_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIGNATURES_KERNELBLOCKS_H
-#define MF_SIGNATURES_KERNELBLOCKS_H
+#ifndef MF_PROGRAM_SIGNATURES_KERNELBLOCKS_H
+#define MF_PROGRAM_SIGNATURES_KERNELBLOCKS_H
 
 #include "mf/Program/Signatures/KernelSpec.h"
 
@@ -86,4 +86,4 @@ llvm::SmallVector<bool, 4> getReducedDimensions(const KernelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_SIGNATURES_KERNELBLOCKS_H
+#endif // MF_PROGRAM_SIGNATURES_KERNELBLOCKS_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIGNATURES_KERNELCHAIN_H
-#define MF_SIGNATURES_KERNELCHAIN_H
+#ifndef MF_PROGRAM_SIGNATURES_KERNELCHAIN_H
+#define MF_PROGRAM_SIGNATURES_KERNELCHAIN_H
 
 #include "mf/Program/Signatures/KernelSignature.h"
 
@@ -37,4 +37,4 @@ int64_t getChainFlops(const KernelSpec &chain);
 
 } // namespace mf
 
-#endif // MF_SIGNATURES_KERNELCHAIN_H
+#endif // MF_PROGRAM_SIGNATURES_KERNELCHAIN_H

@@ -1,7 +1,7 @@
 //===- KernelFactors.h - Factors that scale gradients -----------*- C++ -*-===//
 
-#ifndef MF_SIGNATURES_KERNELFACTORS_H
-#define MF_SIGNATURES_KERNELFACTORS_H
+#ifndef MF_PROGRAM_SIGNATURES_KERNELFACTORS_H
+#define MF_PROGRAM_SIGNATURES_KERNELFACTORS_H
 
 #include "mf/Program/Signatures/KernelSignature.h"
 #include <vector>
@@ -18,4 +18,4 @@ std::vector<KernelSpec> getProductsOfFactors(const KernelSignature &signature,
 
 } // namespace mf
 
-#endif // MF_SIGNATURES_KERNELFACTORS_H
+#endif // MF_PROGRAM_SIGNATURES_KERNELFACTORS_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIGNATURES_KERNELPARTS_H
-#define MF_SIGNATURES_KERNELPARTS_H
+#ifndef MF_PROGRAM_SIGNATURES_KERNELPARTS_H
+#define MF_PROGRAM_SIGNATURES_KERNELPARTS_H
 
 #include "mf/Program/Signatures/KernelSpec.h"
 #include "llvm/Support/Error.h"
@@ -82,4 +82,4 @@ llvm::Expected<KernelParts> parseParts(llvm::StringRef line,
 
 } // namespace mf
 
-#endif // MF_SIGNATURES_KERNELPARTS_H
+#endif // MF_PROGRAM_SIGNATURES_KERNELPARTS_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIGNATURES_KERNELSIGNATURE_H
-#define MF_SIGNATURES_KERNELSIGNATURE_H
+#ifndef MF_PROGRAM_SIGNATURES_KERNELSIGNATURE_H
+#define MF_PROGRAM_SIGNATURES_KERNELSIGNATURE_H
 
 #include "mf/Program/Signatures/KernelSpec.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -187,4 +187,4 @@ llvm::Error checkAgainstSignature(const KernelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_SIGNATURES_KERNELSIGNATURE_H
+#endif // MF_PROGRAM_SIGNATURES_KERNELSIGNATURE_H

@@ -1,7 +1,7 @@
 //===- KernelSpec.h - Complete specification of a launch --------*- C++ -*-===//
 
-#ifndef MF_SIGNATURES_KERNELSPEC_H
-#define MF_SIGNATURES_KERNELSPEC_H
+#ifndef MF_PROGRAM_SIGNATURES_KERNELSPEC_H
+#define MF_PROGRAM_SIGNATURES_KERNELSPEC_H
 
 #include "mf/Support/DType.h"
 #include "llvm/ADT/SmallVector.h"
@@ -43,4 +43,4 @@ struct KernelSpec {
 
 } // namespace mf
 
-#endif // MF_SIGNATURES_KERNELSPEC_H
+#endif // MF_PROGRAM_SIGNATURES_KERNELSPEC_H

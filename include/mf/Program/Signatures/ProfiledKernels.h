@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIGNATURES_PROFILEDKERNELS_H
-#define MF_SIGNATURES_PROFILEDKERNELS_H
+#ifndef MF_PROGRAM_SIGNATURES_PROFILEDKERNELS_H
+#define MF_PROGRAM_SIGNATURES_PROFILEDKERNELS_H
 
 #include "mf/Program/Signatures/KernelSignature.h"
 #include <optional>
@@ -29,4 +29,4 @@ std::optional<KernelSpec> getProfiledSpec(const KernelSignature &signature,
 
 } // namespace mf
 
-#endif // MF_SIGNATURES_PROFILEDKERNELS_H
+#endif // MF_PROGRAM_SIGNATURES_PROFILEDKERNELS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_SIGNATURES_ROWCOUNTS_H
-#define MF_SIGNATURES_ROWCOUNTS_H
+#ifndef MF_PROGRAM_SIGNATURES_ROWCOUNTS_H
+#define MF_PROGRAM_SIGNATURES_ROWCOUNTS_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -53,4 +53,4 @@ std::string describeRowExchange(llvm::StringRef cell, llvm::StringRef channel);
 
 } // namespace mf
 
-#endif // MF_SIGNATURES_ROWCOUNTS_H
+#endif // MF_PROGRAM_SIGNATURES_ROWCOUNTS_H

@@ -1,7 +1,7 @@
 //===- WorkType.h - The element type of a kernel's work ---------*- C++ -*-===//
 
-#ifndef MF_SIGNATURES_WORKTYPE_H
-#define MF_SIGNATURES_WORKTYPE_H
+#ifndef MF_PROGRAM_SIGNATURES_WORKTYPE_H
+#define MF_PROGRAM_SIGNATURES_WORKTYPE_H
 
 #include "mf/Program/Signatures/KernelSpec.h"
 
@@ -15,4 +15,4 @@ DType getWorkType(const KernelSpec &spec);
 
 } // namespace mf
 
-#endif // MF_SIGNATURES_WORKTYPE_H
+#endif // MF_PROGRAM_SIGNATURES_WORKTYPE_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACL_ACL_H
-#define MF_HOSTCANN_ACL_ACL_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACL_ACL_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACL_ACL_H
 
 #include "acl/acl_base.h"
 #include "acl/acl_mdl.h"
@@ -23,4 +23,4 @@ aclError aclFinalize(void);
 }
 #endif
 
-#endif // MF_HOSTCANN_ACL_ACL_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACL_ACL_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACL_ACL_BASE_H
-#define MF_HOSTCANN_ACL_ACL_BASE_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACL_ACL_BASE_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACL_ACL_BASE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -76,4 +76,4 @@ const char *aclGetRecentErrMsg(void);
 }
 #endif
 
-#endif // MF_HOSTCANN_ACL_ACL_BASE_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACL_ACL_BASE_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACL_ACL_MDL_H
-#define MF_HOSTCANN_ACL_ACL_MDL_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACL_ACL_MDL_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACL_ACL_MDL_H
 
 #include "acl/acl_rt.h"
 
@@ -43,4 +43,4 @@ aclError aclmdlRIDestroy(aclmdlRI modelRI);
 }
 #endif
 
-#endif // MF_HOSTCANN_ACL_ACL_MDL_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACL_ACL_MDL_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACL_ACL_RT_H
-#define MF_HOSTCANN_ACL_ACL_RT_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACL_ACL_RT_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACL_ACL_RT_H
 
 #include "acl/acl_base.h"
 
@@ -101,4 +101,4 @@ aclError aclrtGetMemInfo(aclrtMemAttr attribute, size_t *free, size_t *total);
 }
 #endif
 
-#endif // MF_HOSTCANN_ACL_ACL_RT_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACL_ACL_RT_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNN_ACL_META_H
-#define MF_HOSTCANN_ACLNN_ACL_META_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNN_ACL_META_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNN_ACL_META_H
 
 #include "acl/acl_base.h"
 #include <stdbool.h>
@@ -81,4 +81,4 @@ aclnnStatus aclSetRawTensorAddr(aclTensor *tensor, void *address);
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNN_ACL_META_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNN_ACL_META_H

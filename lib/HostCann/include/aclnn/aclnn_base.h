@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNN_ACLNN_BASE_H
-#define MF_HOSTCANN_ACLNN_ACLNN_BASE_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNN_ACLNN_BASE_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNN_ACLNN_BASE_H
 
 #include "acl/acl_base.h"
 #include "aclnn/acl_meta.h"
 
-#endif // MF_HOSTCANN_ACLNN_ACLNN_BASE_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNN_ACLNN_BASE_H

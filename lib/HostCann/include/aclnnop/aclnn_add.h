@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_ADD_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_ADD_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_ADD_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_ADD_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -49,4 +49,4 @@ aclnnStatus aclnnInplaceAdds(void *workspace, uint64_t workspaceSize,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_ADD_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_ADD_H

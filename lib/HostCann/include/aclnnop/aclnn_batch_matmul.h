@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_BATCH_MATMUL_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_BATCH_MATMUL_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_BATCH_MATMUL_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_BATCH_MATMUL_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -23,4 +23,4 @@ aclnnStatus aclnnBatchMatMul(void *workspace, uint64_t workspaceSize,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_BATCH_MATMUL_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_BATCH_MATMUL_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_CLAMP_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_CLAMP_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_CLAMP_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_CLAMP_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -33,4 +33,4 @@ aclnnStatus aclnnClampMax(void *workspace, uint64_t workspaceSize,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_CLAMP_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_CLAMP_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_CROSS_ENTROPY_LOSS_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_CROSS_ENTROPY_LOSS_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_CROSS_ENTROPY_LOSS_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_CROSS_ENTROPY_LOSS_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -27,4 +27,4 @@ aclnnStatus aclnnCrossEntropyLoss(void *workspace, uint64_t workspaceSize,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_CROSS_ENTROPY_LOSS_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_CROSS_ENTROPY_LOSS_H

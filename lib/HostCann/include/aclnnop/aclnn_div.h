@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_DIV_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_DIV_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_DIV_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_DIV_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -31,4 +31,4 @@ aclnnStatus aclnnDivs(void *workspace, uint64_t workspaceSize,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_DIV_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_DIV_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_FLASH_ATTENTION_SCORE_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_FLASH_ATTENTION_SCORE_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_FLASH_ATTENTION_SCORE_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_FLASH_ATTENTION_SCORE_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -46,4 +46,4 @@ aclnnStatus aclnnFlashAttentionScoreV2(void *workspace, uint64_t workspaceSize,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_FLASH_ATTENTION_SCORE_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_FLASH_ATTENTION_SCORE_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_FLASH_ATTENTION_SCORE_GRAD_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_FLASH_ATTENTION_SCORE_GRAD_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_FLASH_ATTENTION_SCORE_GRAD_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_FLASH_ATTENTION_SCORE_GRAD_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -51,4 +51,4 @@ aclnnStatus aclnnFlashAttentionScoreGradV2(void *workspace,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_FLASH_ATTENTION_SCORE_GRAD_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_FLASH_ATTENTION_SCORE_GRAD_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_GROUPED_MATMUL_V4_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_GROUPED_MATMUL_V4_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_GROUPED_MATMUL_V4_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_GROUPED_MATMUL_V4_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -35,4 +35,4 @@ aclnnStatus aclnnGroupedMatmulV4(void *workspace, uint64_t workspaceSize,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_GROUPED_MATMUL_V4_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_GROUPED_MATMUL_V4_H

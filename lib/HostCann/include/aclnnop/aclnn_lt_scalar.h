@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_LT_SCALAR_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_LT_SCALAR_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_LT_SCALAR_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_LT_SCALAR_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -25,4 +25,4 @@ aclnnStatus aclnnLtScalar(void *workspace, uint64_t workspaceSize,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_LT_SCALAR_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_LT_SCALAR_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_MATMUL_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_MATMUL_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_MATMUL_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_MATMUL_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -26,4 +26,4 @@ aclnnStatus aclnnMatmul(void *workspace, uint64_t workspaceSize,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_MATMUL_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_MATMUL_H

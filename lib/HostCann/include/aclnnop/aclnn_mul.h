@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_MUL_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_MUL_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_MUL_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_MUL_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -45,4 +45,4 @@ aclnnStatus aclnnInplaceMuls(void *workspace, uint64_t workspaceSize,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_MUL_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_MUL_H

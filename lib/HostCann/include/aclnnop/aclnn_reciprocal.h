@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_RECIPROCAL_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_RECIPROCAL_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_RECIPROCAL_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_RECIPROCAL_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -24,4 +24,4 @@ aclnnStatus aclnnReciprocal(void *workspace, uint64_t workspaceSize,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_RECIPROCAL_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_RECIPROCAL_H

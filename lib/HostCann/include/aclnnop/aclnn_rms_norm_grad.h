@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_ACLNNOP_ACLNN_RMS_NORM_GRAD_H
-#define MF_HOSTCANN_ACLNNOP_ACLNN_RMS_NORM_GRAD_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_RMS_NORM_GRAD_H
+#define MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_RMS_NORM_GRAD_H
 
 #include "aclnn/aclnn_base.h"
 
@@ -24,4 +24,4 @@ aclnnStatus aclnnRmsNormGrad(void *workspace, uint64_t workspaceSize,
 }
 #endif
 
-#endif // MF_HOSTCANN_ACLNNOP_ACLNN_RMS_NORM_GRAD_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_ACLNNOP_ACLNN_RMS_NORM_GRAD_H

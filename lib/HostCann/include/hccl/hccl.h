@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_HCCL_HCCL_H
-#define MF_HOSTCANN_HCCL_HCCL_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_HCCL_HCCL_H
+#define MF_LIB_HOSTCANN_INCLUDE_HCCL_HCCL_H
 
 #include "acl/acl_base.h"
 #include "hccl/hccl_types.h"
@@ -70,4 +70,4 @@ static inline void HcclCommConfigInit(HcclCommConfig *config) {
 }
 #endif
 
-#endif // MF_HOSTCANN_HCCL_HCCL_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_HCCL_HCCL_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_HOSTCANN_HCCL_HCCL_TYPES_H
-#define MF_HOSTCANN_HCCL_HCCL_TYPES_H
+#ifndef MF_LIB_HOSTCANN_INCLUDE_HCCL_HCCL_TYPES_H
+#define MF_LIB_HOSTCANN_INCLUDE_HCCL_HCCL_TYPES_H
 
 #include <stdint.h>
 
@@ -79,4 +79,4 @@ typedef struct HcclCommConfigDef {
 }
 #endif
 
-#endif // MF_HOSTCANN_HCCL_HCCL_TYPES_H
+#endif // MF_LIB_HOSTCANN_INCLUDE_HCCL_HCCL_TYPES_H

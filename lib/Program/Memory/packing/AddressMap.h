@@ -1,7 +1,7 @@
 //===- AddressMap.h - Occupied ranges of an address space -------*- C++ -*-===//
 
-#ifndef MF_MEMORY_ADDRESSMAP_H
-#define MF_MEMORY_ADDRESSMAP_H
+#ifndef MF_LIB_PROGRAM_MEMORY_PACKING_ADDRESSMAP_H
+#define MF_LIB_PROGRAM_MEMORY_PACKING_ADDRESSMAP_H
 
 #include <cstdint>
 #include <map>
@@ -39,4 +39,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_ADDRESSMAP_H
+#endif // MF_LIB_PROGRAM_MEMORY_PACKING_ADDRESSMAP_H

@@ -1,7 +1,7 @@
 //===- ImproveOrder.h - Moves buffers at the peak forward -------*- C++ -*-===//
 
-#ifndef MF_LIB_MEMORY_IMPROVEORDER_H
-#define MF_LIB_MEMORY_IMPROVEORDER_H
+#ifndef MF_LIB_PROGRAM_MEMORY_PACKING_IMPROVEORDER_H
+#define MF_LIB_PROGRAM_MEMORY_PACKING_IMPROVEORDER_H
 
 #include "Packing.h"
 #include "StableSort.h"
@@ -36,4 +36,4 @@ void improveOrder(const std::vector<Item> &items, std::vector<int32_t> order,
 
 } // namespace mf::memory
 
-#endif // MF_LIB_MEMORY_IMPROVEORDER_H
+#endif // MF_LIB_PROGRAM_MEMORY_PACKING_IMPROVEORDER_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_PACKING_H
-#define MF_MEMORY_PACKING_H
+#ifndef MF_LIB_PROGRAM_MEMORY_PACKING_PACKING_H
+#define MF_LIB_PROGRAM_MEMORY_PACKING_PACKING_H
 
 #include "mf/Program/Memory/AllocationProblem.h"
 #include <optional>
@@ -122,4 +122,4 @@ PackResult packInBestOrder(const PackProblem &problem, int64_t goodPeak,
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_PACKING_H
+#endif // MF_LIB_PROGRAM_MEMORY_PACKING_PACKING_H

@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_SHAPEGROUPS_H
-#define MF_MEMORY_SHAPEGROUPS_H
+#ifndef MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEGROUPS_H
+#define MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEGROUPS_H
 
 #include "ShapePacking.h"
 #include <deque>
@@ -53,4 +53,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_SHAPEGROUPS_H
+#endif // MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEGROUPS_H

@@ -1,7 +1,7 @@
 //===- ShapeOccupancy.h - Addresses that placed shapes occupy ---*- C++ -*-===//
 
-#ifndef MF_MEMORY_SHAPEOCCUPANCY_H
-#define MF_MEMORY_SHAPEOCCUPANCY_H
+#ifndef MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEOCCUPANCY_H
+#define MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEOCCUPANCY_H
 
 #include "ShapePacking.h"
 #include "llvm/ADT/STLExtras.h"
@@ -191,4 +191,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_SHAPEOCCUPANCY_H
+#endif // MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEOCCUPANCY_H

@@ -1,7 +1,7 @@
 //===- ShapeOrder.h - Orders in which shapes are taken ----------*- C++ -*-===//
 
-#ifndef MF_MEMORY_SHAPEORDER_H
-#define MF_MEMORY_SHAPEORDER_H
+#ifndef MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEORDER_H
+#define MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEORDER_H
 
 #include "ShapePacking.h"
 
@@ -59,4 +59,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_SHAPEORDER_H
+#endif // MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEORDER_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_SHAPEPACKING_H
-#define MF_MEMORY_SHAPEPACKING_H
+#ifndef MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEPACKING_H
+#define MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEPACKING_H
 
 #include "Packing.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -84,4 +84,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_SHAPEPACKING_H
+#endif // MF_LIB_PROGRAM_MEMORY_PACKING_SHAPEPACKING_H

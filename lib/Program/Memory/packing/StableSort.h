@@ -1,7 +1,7 @@
 //===- StableSort.h - Sorting indices -------------------------*- C++ -*-===//
 
-#ifndef MF_MEMORY_STABLESORT_H
-#define MF_MEMORY_STABLESORT_H
+#ifndef MF_LIB_PROGRAM_MEMORY_PACKING_STABLESORT_H
+#define MF_LIB_PROGRAM_MEMORY_PACKING_STABLESORT_H
 
 #include <algorithm>
 #include <iterator>
@@ -46,4 +46,4 @@ void moveToFront(std::vector<Index> &indices, Predicate goesFirst) {
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_STABLESORT_H
+#endif // MF_LIB_PROGRAM_MEMORY_PACKING_STABLESORT_H

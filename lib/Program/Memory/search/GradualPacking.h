@@ -1,7 +1,7 @@
 //===- GradualPacking.h - Successively better packings ----------*- C++ -*-===//
 
-#ifndef MF_MEMORY_GRADUALPACKING_H
-#define MF_MEMORY_GRADUALPACKING_H
+#ifndef MF_LIB_PROGRAM_MEMORY_SEARCH_GRADUALPACKING_H
+#define MF_LIB_PROGRAM_MEMORY_SEARCH_GRADUALPACKING_H
 
 #include "lib/Program/Memory/search/PackSearch.h"
 #include <vector>
@@ -42,4 +42,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_GRADUALPACKING_H
+#endif // MF_LIB_PROGRAM_MEMORY_SEARCH_GRADUALPACKING_H

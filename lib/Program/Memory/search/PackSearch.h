@@ -1,7 +1,7 @@
 //===- PackSearch.h - Searches on compressed lifetimes --------*- C++ -*-===//
 
-#ifndef MF_MEMORY_PACKSEARCH_H
-#define MF_MEMORY_PACKSEARCH_H
+#ifndef MF_LIB_PROGRAM_MEMORY_SEARCH_PACKSEARCH_H
+#define MF_LIB_PROGRAM_MEMORY_SEARCH_PACKSEARCH_H
 
 #include "lib/Program/Memory/packing/Packing.h"
 #include "mf/Program/Memory/CapacitySearch.h"
@@ -52,4 +52,4 @@ PackResult packThenSearch(const PackProblem &problem, int64_t goodPeak,
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_PACKSEARCH_H
+#endif // MF_LIB_PROGRAM_MEMORY_SEARCH_PACKSEARCH_H

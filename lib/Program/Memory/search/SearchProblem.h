@@ -1,7 +1,7 @@
 //===- SearchProblem.h - A problem prepared for search ----------*- C++ -*-===//
 
-#ifndef MF_MEMORY_SEARCHPROBLEM_H
-#define MF_MEMORY_SEARCHPROBLEM_H
+#ifndef MF_LIB_PROGRAM_MEMORY_SEARCH_SEARCHPROBLEM_H
+#define MF_LIB_PROGRAM_MEMORY_SEARCH_SEARCHPROBLEM_H
 
 #include "lib/Program/Memory/packing/Packing.h"
 
@@ -51,4 +51,4 @@ SearchProblem makeSearchProblem(const PackProblem &pack, int64_t capacity);
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_SEARCHPROBLEM_H
+#endif // MF_LIB_PROGRAM_MEMORY_SEARCH_SEARCHPROBLEM_H

@@ -1,7 +1,7 @@
 //===- SearchTree.h - Depth-first search over skylines --------*- C++ -*-===//
 
-#ifndef MF_MEMORY_SEARCHTREE_H
-#define MF_MEMORY_SEARCHTREE_H
+#ifndef MF_LIB_PROGRAM_MEMORY_SEARCH_SEARCHTREE_H
+#define MF_LIB_PROGRAM_MEMORY_SEARCH_SEARCHTREE_H
 
 #include "Skyline.h"
 
@@ -138,4 +138,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_SEARCHTREE_H
+#endif // MF_LIB_PROGRAM_MEMORY_SEARCH_SEARCHTREE_H

@@ -1,7 +1,7 @@
 //===- Skyline.h - A partial packing built from below ---------*- C++ -*-===//
 
-#ifndef MF_MEMORY_SKYLINE_H
-#define MF_MEMORY_SKYLINE_H
+#ifndef MF_LIB_PROGRAM_MEMORY_SEARCH_SKYLINE_H
+#define MF_LIB_PROGRAM_MEMORY_SEARCH_SKYLINE_H
 
 #include "SearchProblem.h"
 #include <limits>
@@ -148,4 +148,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_SKYLINE_H
+#endif // MF_LIB_PROGRAM_MEMORY_SEARCH_SKYLINE_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_EXACTPACKING_H
-#define MF_MEMORY_EXACTPACKING_H
+#ifndef MF_LIB_PROGRAM_MEMORY_STEP_EXACTPACKING_H
+#define MF_LIB_PROGRAM_MEMORY_STEP_EXACTPACKING_H
 
 #include "StepPlaces.h"
 #include "StepSections.h"
@@ -35,4 +35,4 @@ void packExactly(const LaidOutStep &step, const PackResult &frames,
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_EXACTPACKING_H
+#endif // MF_LIB_PROGRAM_MEMORY_STEP_EXACTPACKING_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_FRAMEPACKING_H
-#define MF_MEMORY_FRAMEPACKING_H
+#ifndef MF_LIB_PROGRAM_MEMORY_STEP_FRAMEPACKING_H
+#define MF_LIB_PROGRAM_MEMORY_STEP_FRAMEPACKING_H
 
 #include "StepPlaces.h"
 #include "mf/Program/Memory/StepPlan.h"
@@ -57,4 +57,4 @@ RoutineLayout packByEnd(const StepProblem &problem, const StepPlaces &timeline,
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_FRAMEPACKING_H
+#endif // MF_LIB_PROGRAM_MEMORY_STEP_FRAMEPACKING_H

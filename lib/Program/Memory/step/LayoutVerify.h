@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_LAYOUTVERIFY_H
-#define MF_MEMORY_LAYOUTVERIFY_H
+#ifndef MF_LIB_PROGRAM_MEMORY_STEP_LAYOUTVERIFY_H
+#define MF_LIB_PROGRAM_MEMORY_STEP_LAYOUTVERIFY_H
 
 #include "StepPlaces.h"
 #include "mf/Program/Memory/StepPlan.h"
@@ -20,4 +20,4 @@ llvm::Error verifyLayouts(const StepProblem &problem, const StepPlan &plan,
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_LAYOUTVERIFY_H
+#endif // MF_LIB_PROGRAM_MEMORY_STEP_LAYOUTVERIFY_H

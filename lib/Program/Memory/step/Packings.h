@@ -1,7 +1,7 @@
 //===- Packings.h - The contents of a PackMemo ------------------*- C++ -*-===//
 
-#ifndef MF_MEMORY_PACKINGS_H
-#define MF_MEMORY_PACKINGS_H
+#ifndef MF_LIB_PROGRAM_MEMORY_STEP_PACKINGS_H
+#define MF_LIB_PROGRAM_MEMORY_STEP_PACKINGS_H
 
 #include "lib/Program/Memory/search/GradualPacking.h"
 #include "mf/Program/Memory/PackMemo.h"
@@ -36,4 +36,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_PACKINGS_H
+#endif // MF_LIB_PROGRAM_MEMORY_STEP_PACKINGS_H

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_RESIDUALSTACK_H
-#define MF_MEMORY_RESIDUALSTACK_H
+#ifndef MF_LIB_PROGRAM_MEMORY_STEP_RESIDUALSTACK_H
+#define MF_LIB_PROGRAM_MEMORY_STEP_RESIDUALSTACK_H
 
 #include "mf/Program/Memory/StepPlan.h"
 
@@ -31,4 +31,4 @@ ResidualFrameLayout stackResiduals(const StepProblem &problem,
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_RESIDUALSTACK_H
+#endif // MF_LIB_PROGRAM_MEMORY_STEP_RESIDUALSTACK_H

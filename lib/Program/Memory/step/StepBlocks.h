@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_STEPBLOCKS_H
-#define MF_MEMORY_STEPBLOCKS_H
+#ifndef MF_LIB_PROGRAM_MEMORY_STEP_STEPBLOCKS_H
+#define MF_LIB_PROGRAM_MEMORY_STEP_STEPBLOCKS_H
 
 #include "mf/Program/Memory/StepProblem.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -32,4 +32,4 @@ llvm::Error findOverlap(llvm::ArrayRef<MemoryBlock> blocks);
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_STEPBLOCKS_H
+#endif // MF_LIB_PROGRAM_MEMORY_STEP_STEPBLOCKS_H

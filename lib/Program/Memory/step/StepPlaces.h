@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_STEPPLACES_H
-#define MF_MEMORY_STEPPLACES_H
+#ifndef MF_LIB_PROGRAM_MEMORY_STEP_STEPPLACES_H
+#define MF_LIB_PROGRAM_MEMORY_STEP_STEPPLACES_H
 
 #include "mf/Program/Memory/StepPlan.h"
 #include <optional>
@@ -62,4 +62,4 @@ std::vector<int64_t> getRoutineProfile(const StepProblem &problem,
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_STEPPLACES_H
+#endif // MF_LIB_PROGRAM_MEMORY_STEP_STEPPLACES_H

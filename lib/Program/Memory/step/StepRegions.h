@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_STEPREGIONS_H
-#define MF_MEMORY_STEPREGIONS_H
+#ifndef MF_LIB_PROGRAM_MEMORY_STEP_STEPREGIONS_H
+#define MF_LIB_PROGRAM_MEMORY_STEP_STEPREGIONS_H
 
 #include "StepBlocks.h"
 #include "StepPlaces.h"
@@ -89,4 +89,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_STEPREGIONS_H
+#endif // MF_LIB_PROGRAM_MEMORY_STEP_STEPREGIONS_H

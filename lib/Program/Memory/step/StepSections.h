@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_STEPSECTIONS_H
-#define MF_MEMORY_STEPSECTIONS_H
+#ifndef MF_LIB_PROGRAM_MEMORY_STEP_STEPSECTIONS_H
+#define MF_LIB_PROGRAM_MEMORY_STEP_STEPSECTIONS_H
 
 #include "StepPlaces.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -37,4 +37,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_STEPSECTIONS_H
+#endif // MF_LIB_PROGRAM_MEMORY_STEP_STEPSECTIONS_H

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_MEMORY_STEPSHAPES_H
-#define MF_MEMORY_STEPSHAPES_H
+#ifndef MF_LIB_PROGRAM_MEMORY_STEP_STEPSHAPES_H
+#define MF_LIB_PROGRAM_MEMORY_STEP_STEPSHAPES_H
 
 #include "StepPlaces.h"
 #include "StepSections.h"
@@ -66,4 +66,4 @@ private:
 
 } // namespace mf::memory
 
-#endif // MF_MEMORY_STEPSHAPES_H
+#endif // MF_LIB_PROGRAM_MEMORY_STEP_STEPSHAPES_H

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_TEST_FAULTPLAN_H
-#define MF_TEST_FAULTPLAN_H
+#ifndef MF_TEST_E2E_INPUTS_FAULTY_CANN_FAULTPLAN_H
+#define MF_TEST_E2E_INPUTS_FAULTY_CANN_FAULTPLAN_H
 
 #include <cstdint>
 #include <functional>
@@ -64,4 +64,4 @@ inline char *shift(const void *address, int64_t bytes) {
   return const_cast<char *>(static_cast<const char *>(address)) + bytes;
 }
 
-#endif // MF_TEST_FAULTPLAN_H
+#endif // MF_TEST_E2E_INPUTS_FAULTY_CANN_FAULTPLAN_H
