@@ -156,7 +156,7 @@ def make_data(rows, parts):
 
 
 class Checks:
-    def __init__(self, tools, tests):
+    def __init__(self, tools, tests=None):
         self.tests = minimise_pair.FoundTests(tools, tests, "dynamic-configurations")
         self.tools, self.runs, self.worst, self.converted = tools, 0, 0.0, 0
         self.data = make_data(SAMPLES, 2)

@@ -210,7 +210,7 @@ class Tools:
         """Runs a step file, by the command `launcher` if given; returns the report."""
         report = self.path("report.json")
         self.options["mf-run"] = ["--steps=%d" % steps, "--threads=%d" % threads]
-        self.options["mf-run"] += [option for option in extra if option.startswith("--d2h-gbps=")]
+        self.options["mf-run"] += [option for option in map(str, extra) if option.startswith("--d2h-gbps=")]
         arguments = [step, "--steps", steps, "--data", data, "--threads", threads]
         arguments += ["--report", report, "--quiet"]
         if parameters:
