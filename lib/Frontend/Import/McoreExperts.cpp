@@ -248,8 +248,12 @@ void McoreReader::addBalancingLoss(double factor) {
           "'gbs_aux_loss' counts the choices of each micro-batch on their own, "
           "not of all so far");
   } else if (type != "sub_seq_aux_loss") {
-    error({key}, "expected sub_seq_aux_loss, seq_aux_loss or gbs_aux_loss for "
-                 "'moe_router_load_balancing_type', but got " +
+    // The router of the dynamic graph does not know its own default.
+    const std::string own =
+        config.wrapper.hasLocalLoss ? "" : "sub_seq_aux_loss, ";
+    error({key}, "expected " + own +
+                     "seq_aux_loss or gbs_aux_loss for "
+                     "'moe_router_load_balancing_type', but got " +
                      quote(type));
   }
   if (factor != 0.0)
