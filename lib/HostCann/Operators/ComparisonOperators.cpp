@@ -37,20 +37,6 @@ mf::hostcann::getRepeatedStrides(const aclTensor &from,
 
 namespace {
 
-/// Any number that there is a type of; 64-bit integers beyond 2^53 are rounded.
-double readNumber(const void *from, aclDataType type, int64_t index) {
-  switch (type) {
-  case ACL_INT32:
-    return static_cast<const int32_t *>(from)[index];
-  case ACL_INT64:
-    return static_cast<double>(static_cast<const int64_t *>(from)[index]);
-  case ACL_BOOL:
-    return static_cast<const uint8_t *>(from)[index] ? 1 : 0;
-  default:
-    return readElement(from, type, index);
-  }
-}
-
 bool isNumber(aclDataType type) {
   return getKernelType(type).has_value() || type == ACL_BOOL;
 }
@@ -113,23 +99,6 @@ aclnnStatus makeTensorComparison(const char *name, const aclTensor *self,
     });
     return llvm::Error::success();
   });
-}
-
-/// Writes a number as an element of any type that there is a number of.
-void writeNumber(void *to, aclDataType type, double value) {
-  switch (type) {
-  case ACL_INT32:
-    *static_cast<int32_t *>(to) = static_cast<int32_t>(value);
-    return;
-  case ACL_INT64:
-    *static_cast<int64_t *>(to) = static_cast<int64_t>(value);
-    return;
-  case ACL_BOOL:
-    *static_cast<uint8_t *>(to) = value != 0;
-    return;
-  default:
-    writeElement(to, type, 0, static_cast<float>(value));
-  }
 }
 
 } // namespace
@@ -233,7 +202,7 @@ aclnnStatus aclnnInplaceMaskedFillScalarGetWorkspaceSize(
   if (call.hasFailed())
     return call.finish(0, nullptr);
   std::array<char, 8> bits{};
-  writeNumber(bits.data(), selfRef->type, value->value);
+  writeNumber(bits.data(), selfRef->type, 0, value->value);
   return call.finish(0, [strides = *strides, dims = selfRef->dims, bits,
                          bytes = getElementBytes(selfRef->type)](
                             llvm::ArrayRef<void *> places, void *) {

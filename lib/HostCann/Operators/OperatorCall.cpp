@@ -131,6 +131,35 @@ void writeElement(void *to, aclDataType type, int64_t index, float value) {
   static_cast<uint16_t *>(to)[index] = static_cast<uint16_t>(bits >> 16);
 }
 
+double readNumber(const void *from, aclDataType type, int64_t index) {
+  switch (type) {
+  case ACL_INT32:
+    return static_cast<const int32_t *>(from)[index];
+  case ACL_INT64:
+    return static_cast<double>(static_cast<const int64_t *>(from)[index]);
+  case ACL_BOOL:
+    return static_cast<const uint8_t *>(from)[index] ? 1 : 0;
+  default:
+    return readElement(from, type, index);
+  }
+}
+
+void writeNumber(void *to, aclDataType type, int64_t index, double value) {
+  switch (type) {
+  case ACL_INT32:
+    static_cast<int32_t *>(to)[index] = static_cast<int32_t>(value);
+    return;
+  case ACL_INT64:
+    static_cast<int64_t *>(to)[index] = static_cast<int64_t>(value);
+    return;
+  case ACL_BOOL:
+    static_cast<uint8_t *>(to)[index] = value != 0;
+    return;
+  default:
+    writeElement(to, type, index, static_cast<float>(value));
+  }
+}
+
 OperatorCall::OperatorCall(const char *name, uint64_t *workspaceSize,
                            aclOpExecutor **executor)
     : name(name), workspaceSize(workspaceSize), executor(executor) {

@@ -41,6 +41,9 @@ std::vector<int32_t> readIntegers(const void *from, aclDataType type,
 /// A floating-point number in memory, for what is no loop of a kernel.
 float readElement(const void *from, aclDataType type, int64_t index);
 void writeElement(void *to, aclDataType type, int64_t index, float value);
+/// Any number that there is a type of; 64-bit integers beyond 2^53 are rounded.
+double readNumber(const void *from, aclDataType type, int64_t index);
+void writeNumber(void *to, aclDataType type, int64_t index, double value);
 
 class OperatorCall {
 public:

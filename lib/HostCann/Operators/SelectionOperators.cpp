@@ -99,10 +99,7 @@ aclnnStatus aclnnInplaceFillScalarGetWorkspaceSize(aclTensor *selfRef,
       0, [type = selfRef->type, count = selfRef->getNumElements(),
           number = value->value](llvm::ArrayRef<void *> places, void *) {
         for (int64_t i = 0; i < count; ++i)
-          if (type == ACL_INT32)
-            static_cast<int32_t *>(places[0])[i] = static_cast<int32_t>(number);
-          else
-            writeElement(places[0], type, i, static_cast<float>(number));
+          writeNumber(places[0], type, i, number);
         return llvm::Error::success();
       });
 }
@@ -130,8 +127,8 @@ aclnnStatus aclnnArangeGetWorkspaceSize(const aclScalar *start,
   return call.finish(0, [first, distance, count = out->getNumElements()](
                             llvm::ArrayRef<void *> places, void *) {
     for (int64_t i = 0; i < count; ++i)
-      static_cast<int32_t *>(places[0])[i] =
-          static_cast<int32_t>(first + static_cast<double>(i) * distance);
+      writeNumber(places[0], ACL_INT32, i,
+                  first + static_cast<double>(i) * distance);
     return llvm::Error::success();
   });
 }
