@@ -250,7 +250,7 @@ void McoreReader::addBalancingLoss(double factor) {
   } else if (type != "sub_seq_aux_loss") {
     // The router of the dynamic graph does not know its own default.
     const std::string own =
-        config.wrapper.hasLocalLoss ? "" : "sub_seq_aux_loss, ";
+        config.isOfDynamicGraph() ? "" : "sub_seq_aux_loss, ";
     error({key}, "expected " + own +
                      "seq_aux_loss or gbs_aux_loss for "
                      "'moe_router_load_balancing_type', but got " +

@@ -340,10 +340,9 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   spec.ranks = resolveRanks(config, diagnostics);
   if (config.parallel.vocabEmbDp)
     spec.tableCut = spec.headCut = VocabularyCut::None;
-  // A YAML of the dynamic graph, whose loss is always local, has no
-  // model_config.
+  // A YAML of the dynamic graph has no model_config.
   SpecReader reader(config.model.config,
-                    config.wrapper.hasLocalLoss ? "model" : "model_config",
+                    config.isOfDynamicGraph() ? "model" : "model_config",
                     diagnostics);
   // The key changes how a layer runs, not its result: mf-read-config reads it.
   reader.markRead({"fine_grain_interleave"});
@@ -391,7 +390,7 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
                       "overflow");
   if (config.parallel.seqSplitNum > 1 || spec.ranks.contextParallel > 1)
     spec.nextTokens.joinsHeads = false;
-  spec.nextTokens.joinsWhole = config.wrapper.hasLocalLoss;
+  spec.nextTokens.joinsWhole = config.isOfDynamicGraph();
   checkRanks(config, spec, diagnostics);
   if (diagnostics.getErrorCount() == errors)
     resolveExpertSizes(config, overrides, spec, diagnostics);

@@ -205,7 +205,7 @@ void ChoiceFinder::addModel(mlir::ModuleOp model) {
         {"softmax", "in fp32", "in its input's type", {}, narrowSoftmax});
   // The dynamic graph's trainer leaves none of them whole.
   const ParallelConfig &parallel = config.parallel;
-  if (!config.wrapper.hasLocalLoss && parallel.isSemiOrAuto() &&
+  if (!config.isOfDynamicGraph() && parallel.isSemiOrAuto() &&
       parallel.enableParallelOptimizer && parallel.getDeviceCount() > 1 &&
       has<ir::ParamOp>(model, isLeftWhole))
     choices.push_back({"states of tables, norms and biases",
@@ -252,14 +252,14 @@ void ChoiceFinder::addCopies(const passes::LoweringOptions &lowering,
 
 std::vector<MemoryChoice> ChoiceFinder::find(const CompilerInput &input,
                                              mlir::ModuleOp model) {
-  if (config.wrapper.hasLocalLoss) {
+  if (config.isOfDynamicGraph()) {
     addSharing();
   } else {
     addRecompute();
     addOptimizer();
   }
   addModel(model);
-  if (config.wrapper.hasLocalLoss)
+  if (config.isOfDynamicGraph())
     addCopies(input.lowering, model);
   if (!input.lowering.fuseAccumulation) {
     MemoryChoice choice{"gradients added up in fp32", "converted first",

@@ -413,6 +413,10 @@ struct TrainingConfig {
   /// training graph. If absent, the model decides.
   std::optional<bool> useLegacy;
   Node root; ///< the whole document
+
+  /// Returns whether the YAML is one of the dynamic graph, whose loss is always
+  /// local.
+  bool isOfDynamicGraph() const { return wrapper.hasLocalLoss; }
 };
 
 /// Reads a whole YAML text. Always returns a config, which may only be used if
