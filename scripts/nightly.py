@@ -48,7 +48,7 @@ def unit(program, tests):
 
 CAMPAIGNS = [
     # Values of layouts, options and schedules: more draws than the tests have.
-    Campaign("random-layouts", script("random_layouts", "{part} --tests={work}/tests --seed {seed} --count {count} --many {bin} {work}"), 300, 2),
+    Campaign("random-layouts", script("random_layouts", "{part} --tests={work}/tests --seed {seed} --count {count} --named {bin} {work}"), 300, 2),
     Campaign("random-adapters", script("random_layouts", "{part} --tests={work}/tests --seed {seed} --count {count} --adapters {bin} {work}"), 200, 2),
     Campaign("dynamic-configurations", script("dynamic_configurations", "{part} --tests={work}/tests --seed {seed} --count {count} {bin} {work}"), 1000, 2),
     Campaign("ranks-match-one-rank", script("ranks_match_one_rank", "{part} {bin} examples/llama_tiny.yaml {work} {seed} {count}"), 60, 1),

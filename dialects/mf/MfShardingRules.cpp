@@ -27,7 +27,11 @@ ShardingRule FlashAttentionOp::getShardingRule() {
   unsigned batch = rule.addFactor(FactorKind::Pass, query[0]);
   unsigned heads = rule.addFactor(FactorKind::Pass, key[1]);
   unsigned group = rule.addFactor(FactorKind::Pass, query[1] / key[1]);
-  unsigned rows = rule.addFactor(FactorKind::Pass, query[2]);
+  // The position of a part's first row counts from the first key. A table of
+  // first rows has it only if there are as many rows as keys.
+  const bool mayCutRows = !getCausal() || getFirstQuery() || query[2] == key[2];
+  unsigned rows = rule.addFactor(
+      mayCutRows ? FactorKind::Pass : FactorKind::Whole, query[2]);
   unsigned keys = rule.addFactor(FactorKind::Whole, key[2]);
   unsigned width = rule.addFactor(FactorKind::Whole, query[3]);
   unsigned valueWidth =

@@ -259,7 +259,13 @@ class Draw:
         return swaps + recomputes + others
 
 
-MANY_RANKS = Draw().change(
-    pp=4, dp=2, cp=2, mp=4, micro_batches=4, sequence_parallel=True, level=1, has_bias=True, kv_heads=8,
-    order="round_robin",
-)  # fmt: skip
+NAMED_DRAWS = {
+    "many": Draw().change(
+        pp=4, dp=2, cp=2, mp=4, micro_batches=4, sequence_parallel=True, level=1, has_bias=True, kv_heads=8,
+        order="round_robin",
+    ),
+    # All ranks have the keys of one group of queries, and of earlier pieces.
+    "one group": Draw().change(
+        family="glm", heads=4, kv_heads=1, concatenates=True, mp=2, pieces=2, layers=1, micro_batches=1,
+    ),
+}  # fmt: skip

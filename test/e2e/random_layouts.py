@@ -1,6 +1,6 @@
 """Checks that randomly drawn layouts of ranks change a step by rounding alone.
 
-usage: random_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--many] [--adapters]
+usage: random_layouts.py [--part=K/N] [--seed N] [--count N] [--first N] [--mpirun COMMAND] [--named] [--adapters]
            [--tests FOLDER] BIN_FOLDER WORK_FOLDER
 
 Each draw is a model (Llama, Qwen, GLM, TeleChat, Baichuan or mcore's Qwen3), a layout of up
@@ -11,8 +11,8 @@ in bf16 they may be as far from fp32 as one rank in bf16 is.
 Within the layout recompute, swap, schedules, threads and processes change no bit;
 without enable_parallel_optimizer gradients have the same bits, and the update is
 the same to 1e-6. Every rank needs the memory that was planned. --first skips draws;
---many adds a layout of 64 ranks. With --adapters all models are fine-tuned, with adapters on
-random layers. With --tests what has other bits is minimised (minimise_pair.py).
+--named adds a layout of 64 ranks, and one whose ranks share a group of queries.
+With --adapters all models are fine-tuned, with adapters on random layers. With --tests what has other bits is minimised (minimise_pair.py).
 """
 
 import shlex
@@ -23,7 +23,7 @@ import numpy
 import step_results
 import training
 from drawn_cases import DrawnCases
-from layout_draws import MANY_RANKS, SEQUENCE_LENGTH, Draw
+from layout_draws import NAMED_DRAWS, SEQUENCE_LENGTH, Draw
 
 ROWS = 301
 
@@ -179,16 +179,16 @@ class Checks:
 def main():
     cases = DrawnCases()
     cases.parser.add_argument("--mpirun", default="")
-    cases.parser.add_argument("--many", action="store_true")
+    cases.parser.add_argument("--named", action="store_true")
     cases.parser.add_argument("--adapters", action="store_true")
     arguments = cases.parse()
     checks = Checks(training.Tools(arguments.bin, arguments.work), shlex.split(arguments.mpirun), arguments.tests)
 
     def choose(number, generator):
-        draw = MANY_RANKS if number == "many" else Draw.choose(generator)
+        draw = NAMED_DRAWS[number] if number in NAMED_DRAWS else Draw.choose(generator)
         return draw.choose_adapters(generator) if arguments.adapters else draw
 
-    count, problems = cases.run(choose, checks.check, ["many"] * arguments.many)
+    count, problems = cases.run(choose, checks.check, [*NAMED_DRAWS] if arguments.named else [])
     print("%d layouts, %d problems, %d runs; worst relative difference %.2g, of updates %.2g, in bf16 %.2g times one rank's"
           % (count, problems, checks.runs, checks.worst, checks.worst_update, checks.worst_bf16))  # fmt: skip
     sys.exit(1 if problems else 0)

@@ -77,3 +77,29 @@ mf.model @several attributes {micro_batch_size = 2 : i64, sequence_length = 4 : 
   }
 }
 }
+
+// -----
+
+// All rows of queries may be cut where there are as many keys, but not the last rows of more keys.
+module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 2>} {
+mf.model @last_rows attributes {micro_batch_size = 2 : i64, sequence_length = 4 : i64, vocab_size = 16 : i64} {
+  mf.param @cut : tensor<4x4xf32> init <ones> {cuts = [["mp"], []]}
+  // CHECK: mf.layer @all
+  mf.layer @all body (%q: tensor<1x1x4x4xf32>, %k: tensor<1x1x4x4xf32>) -> (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) {
+    %rows = mf.get_param @cut : tensor<4x4xf32>
+    %x = mf.mul %q, %rows {name = "mul"} : (tensor<1x1x4x4xf32>, tensor<4x4xf32>) -> tensor<1x1x4x4xf32>
+    // CHECK: mf.flash_attention {{.*}} : (tensor<1x1x4x4xf32, #mf.layout<{{\[\[\], \[\], \[mp\], \[\]\]}}>>
+    %m, %s, %y = mf.flash_attention %x, %k, %k {name = "attention", scale = 0.5} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> (tensor<1x1x4xf32>, tensor<1x1x4xf32>, tensor<1x1x4x4xf32>)
+    mf.return %y, %k : tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>
+  }
+  // CHECK: mf.layer @last
+  mf.layer @last body (%q: tensor<1x1x4x4xf32>, %k: tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {
+    %rows = mf.get_param @cut : tensor<4x4xf32>
+    %x = mf.mul %q, %rows {name = "mul"} : (tensor<1x1x4x4xf32>, tensor<4x4xf32>) -> tensor<1x1x4x4xf32>
+    %keys = mf.concat %k, %k {axis = 2 : i64, name = "concat"} : (tensor<1x1x4x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x1x8x4xf32>
+    // CHECK: mf.flash_attention {{.*}} : (tensor<1x1x4x4xf32, #mf.layout<{{\[\[\], \[\], \[\], \[\]\]}}>>
+    %m, %s, %y = mf.flash_attention %x, %keys, %keys {name = "attention", scale = 0.5} : (tensor<1x1x4x4xf32>, tensor<1x1x8x4xf32>, tensor<1x1x8x4xf32>) -> (tensor<1x1x4xf32>, tensor<1x1x4xf32>, tensor<1x1x4x4xf32>)
+    mf.return %y : tensor<1x1x4x4xf32>
+  }
+}
+}
