@@ -79,13 +79,42 @@ struct CollectiveStep {
   /// True if these axes may be outside of others that cut at the same place,
   /// because one of them cuts at one of several places or a rank has one row.
   bool isOpen = false;
+  /// The axes of the group, in the mesh's order, in which their parts are put
+  /// side by side.
+  llvm::SmallVector<uint32_t, 2> members = {};
+
+  bool makesShares() const {
+    return kind == CollectiveKind::ReduceScatter ||
+           kind == CollectiveKind::AllToAll;
+  }
+  bool isMember(uint32_t axis) const {
+    return llvm::is_contained(members, axis);
+  }
+
+  /// Returns whether parts along the axis lie between those of the group's
+  /// axes, so that these are not neighbours.
+  bool isBetween(uint32_t axis, const Distribution &input) const {
+    return llvm::any_of(input.axes[axis].inside,
+                        [&](uint32_t inner) { return isMember(inner); }) &&
+           llvm::any_of(members, [&](uint32_t member) {
+             return llvm::is_contained(input.axes[member].inside, axis);
+           });
+  }
+
+  /// Returns whether a part along the axis is known to be a neighbour of the
+  /// parts of the same members.
+  bool isInside(uint32_t axis, const Distribution &input) const {
+    return llvm::all_of(members, [&](uint32_t member) {
+      return llvm::is_contained(input.axes[member].inside, axis);
+    });
+  }
 
   /// Returns the output's holding along an axis of the group.
-  AxisHolding getMember() const {
-    if (kind != CollectiveKind::ReduceScatter &&
-        kind != CollectiveKind::AllToAll)
+  AxisHolding getMember(uint32_t axis) const {
+    if (!makesShares())
       return {Holding::Same, {}};
     AxisHolding share = {Holding::Part, {sharePlace}};
+    share.inside.assign(llvm::upper_bound(members, axis), members.end());
     share.isLoose = kind == CollectiveKind::AllToAll;
     // The model may have moved the dimension to the front, instead of this
     // collective.
@@ -102,14 +131,21 @@ struct CollectiveStep {
   /// outside of the concatenated one is then cut above the first dimension. One
   /// that was cut above the shares is cut at their place, which is that of the
   /// member's share.
-  AxisHolding getOther(AxisHolding holding) const {
+  AxisHolding getOther(uint32_t axis, const Distribution &input) const {
+    AxisHolding holding = input.axes[axis];
     if (holding.holding != Holding::Part)
       return holding;
-    const bool shares = kind == CollectiveKind::ReduceScatter ||
-                        kind == CollectiveKind::AllToAll;
+    llvm::erase_if(holding.inside,
+                   [&](uint32_t inner) { return isMember(inner); });
+    const bool shares = makesShares();
+    if (shares && holding.places.size() == 1 &&
+        holding.places.front() == inputElements)
+      holding.inside = uniteGroups(holding.inside, members);
+    const bool staysInside = isInside(axis, input);
     llvm::SmallVector<int64_t, 2> places;
     for (int64_t place : holding.places) {
-      const bool isGathered = llvm::is_contained(gathered, place);
+      const bool isGathered =
+          llvm::is_contained(gathered, place) && !staysInside;
       if (isGathered)
         places.push_back(outputElements);
       if (isGathered && !isOpen)
@@ -165,6 +201,12 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
               checkStages(group, holding, mesh, *operands.shared))
         return DistributionError{number, 0, std::move(*reason)};
     isUnknown |= holding.holding == Holding::Part && holding.places.empty();
+    for (uint32_t member : step.members)
+      if (llvm::is_contained(holding.inside, member))
+        return DistributionError{number, 0,
+                                 "expected parts in the order of the mesh's "
+                                 "axes, in which they are put side by side"};
+    step.members.push_back(static_cast<uint32_t>(number));
     step.gathered.append(holding.places);
     step.isOpen |= holding.places.size() > 1;
   }
@@ -173,6 +215,11 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
   output = Distribution();
   for (auto [number, axis] : llvm::enumerate(mesh.getAxes())) {
     const AxisHolding &holding = input.axes[number];
+    if (gathers && !isMember(axis) && step.isBetween(number, input))
+      return DistributionError{number, 0,
+                               "expected parts that are neighbours: those of "
+                               "other ranks lie between the parts that are "
+                               "put side by side"};
     const bool isSilent =
         axis.size == 1 || (holding.holding == Holding::Zero && !gathers);
     // A value that some stages share still belongs to them.
@@ -180,11 +227,11 @@ applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
       output.axes.push_back(
           {Holding::Part, {stagePlace}, false, {}, false, holding.shared});
     else if (isMember(axis) && !isSilent)
-      output.axes.push_back(step.getMember());
+      output.axes.push_back(step.getMember(number));
     else if (gathers && isUnknown && holding.holding == Holding::Part)
       output.axes.push_back({Holding::Part, {}});
     else
-      output.axes.push_back(step.getOther(holding));
+      output.axes.push_back(step.getOther(number, input));
   }
   output.forgetShape();
   // An all_reduce keeps its shares in place.

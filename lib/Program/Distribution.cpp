@@ -53,6 +53,9 @@ AxisHolding merge(const AxisHolding &a, const AxisHolding &b) {
   both.maySum = a.maySum && b.maySum;
   both.dims.clear();
   both.counted = uniteGroups(a.counted, b.counted);
+  llvm::erase_if(both.inside, [&](uint32_t axis) {
+    return !llvm::is_contained(b.inside, axis);
+  });
   if (a.shared != b.shared) {
     if (a.holding != Holding::Part)
       return {Holding::Mixed, {}};
@@ -164,6 +167,8 @@ std::optional<DistributionError>
 KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
                           llvm::ArrayRef<Axis> axes,
                           std::vector<Distribution> &outputs) const {
+  if (std::optional<DistributionError> error = checkCoordinates(given, axes))
+    return error;
   outputs.assign(operands.size() - numInputs, Distribution());
   for (Distribution &output : outputs)
     output.firstPlace = firstPlace;
@@ -193,7 +198,7 @@ KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
   for (auto [output, operand] :
        llvm::zip_equal(outputs, llvm::drop_begin(operands, numInputs)))
     output.setShape(operand.shape);
-  return std::nullopt;
+  return orderAxes(read, outputs);
 }
 
 /// Merges the result for parts with that for summands. Returns false if they

@@ -57,18 +57,22 @@ struct AxisHolding {
   /// The groups whose values are included in the norm or summand. The sum over
   /// all stages includes a value if one stage of its group does.
   llvm::SmallVector<uint32_t, 1> counted = {};
+  /// For a part, the axes that are known to cut the same dimension inside of
+  /// this one, ascending: ranks that differ in them hold neighbouring parts.
+  llvm::SmallVector<uint32_t, 1> inside = {};
 
   bool isSummand() const { return holding == Holding::Summand || maySum; }
   bool operator==(const AxisHolding &other) const {
     return holding == other.holding && places == other.places &&
            isLoose == other.isLoose && dims == other.dims &&
            maySum == other.maySum && shared == other.shared &&
-           counted == other.counted;
+           counted == other.counted && inside == other.inside;
   }
   bool operator<(const AxisHolding &other) const {
-    const auto rest = std::tie(holding, isLoose, maySum, shared, counted);
+    const auto rest =
+        std::tie(holding, isLoose, maySum, shared, counted, inside);
     const auto otherRest = std::tie(other.holding, other.isLoose, other.maySum,
-                                    other.shared, other.counted);
+                                    other.shared, other.counted, other.inside);
     if (rest != otherRest)
       return rest < otherRest;
     return places != other.places ? places < other.places : dims < other.dims;
@@ -87,14 +91,17 @@ struct Distribution {
   /// The shape to which the dimensions in holdings refer; empty if they name
   /// none. Dimensions do not apply to the value in another shape.
   llvm::SmallVector<int64_t, 4> shape = {};
+  /// For an element that is the rank's coordinate times a number, this number.
+  std::optional<int64_t> coordinateStep = std::nullopt;
 
   bool operator==(const Distribution &other) const {
     return axes == other.axes && firstPlace == other.firstPlace &&
-           shape == other.shape;
+           shape == other.shape && coordinateStep == other.coordinateStep;
   }
   bool operator<(const Distribution &other) const {
-    return std::tie(axes, firstPlace, shape) <
-           std::tie(other.axes, other.firstPlace, other.shape);
+    return std::tie(axes, firstPlace, shape, coordinateStep) <
+           std::tie(other.axes, other.firstPlace, other.shape,
+                    other.coordinateStep);
   }
   void forgetShape() {
     shape.clear();
@@ -179,6 +186,20 @@ private:
   void addOperand(const TensorShape &shape, PartOperand part, bool isRead);
   void dropBroadcast();
   void findOwn();
+  int64_t getExtent(char letter) const;
+  /// Sets which axes of the outputs are inside of which. The error names two
+  /// operands that are cut over the same axes in different orders.
+  std::optional<DistributionError>
+  orderAxes(llvm::ArrayRef<const Distribution *> given,
+            std::vector<Distribution> &outputs) const;
+  /// Notes which axes cut a whole outside of the part that each rank takes, and
+  /// which inside of it.
+  void orderOwnParts(llvm::ArrayRef<const Distribution *> given,
+                     std::vector<Distribution> &outputs) const;
+  /// Checks the numbers that tell a rank which part it has.
+  std::optional<DistributionError>
+  checkCoordinates(llvm::ArrayRef<const Distribution *> given,
+                   llvm::ArrayRef<Axis> axes) const;
   const Dim *find(const Operand &operand, const PartDim &dim) const;
 
   std::optional<DistributionError>

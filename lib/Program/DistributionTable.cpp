@@ -22,6 +22,18 @@ uint32_t DistributionTable::add(Distribution distribution) {
   return found->second;
 }
 
+llvm::SmallVector<uint32_t, 1>
+DistributionTable::getInside(llvm::ArrayRef<std::string> cut,
+                             llvm::StringRef name) const {
+  const auto *found = llvm::find(cut, name);
+  llvm::SmallVector<uint32_t, 1> inside;
+  for (auto [number, axis] : llvm::enumerate(program.mesh.getAxes()))
+    if (axis.size > 1 &&
+        std::find(found + 1, cut.end(), axis.name) != cut.end())
+      inside.push_back(static_cast<uint32_t>(number));
+  return inside;
+}
+
 Content DistributionTable::getStatic(const StageProgram &stage,
                                      const Static &buffer) {
   Distribution distribution;
@@ -42,10 +54,14 @@ Content DistributionTable::getStatic(const StageProgram &stage,
       if (llvm::is_contained(buffer.slice->axes[dim], axis.name)) {
         holding = {Holding::Part, {place}};
         holding.dims.push_back(dim);
+        holding.inside = getInside(buffer.slice->axes[dim], axis.name);
       }
     }
   }
   distribution.setShape(buffer.shape.dims);
+  if (buffer.slice && buffer.init &&
+      buffer.init->kind == InitialValue::Kind::Coordinate)
+    distribution.coordinateStep = static_cast<int64_t>(buffer.init->value);
   return {{0, buffer.bytes, add(std::move(distribution))}};
 }
 
@@ -95,6 +111,8 @@ uint32_t DistributionTable::read(const Content &content, int64_t offset,
     merged->forgetShape();
     if (merged->firstPlace != next.firstPlace)
       merged->firstPlace.reset();
+    if (merged->coordinateStep != next.coordinateStep)
+      merged->coordinateStep.reset();
     found = add(*merged);
   }
   return found.value_or(zero);

@@ -43,6 +43,9 @@ public:
 
   const SharedParameters &getShared() const { return shared; }
 
+  /// Returns the axes that follow `name` in the cut of a dimension.
+  llvm::SmallVector<uint32_t, 1> getInside(llvm::ArrayRef<std::string> cut,
+                                           llvm::StringRef name) const;
   /// Returns the contents of a static as the program declares them.
   Content getStatic(const StageProgram &stage, const Static &buffer);
   /// Marks the complete gradients of a stage as summands of the gradients that

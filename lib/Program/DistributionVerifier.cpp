@@ -159,6 +159,15 @@ Error DistributionVerifier::advanceAll() {
 // The end of the step
 //===----------------------------------------------------------------------===//
 
+/// Returns whether contents are cut over `axis` inside of another axis that is
+/// declared to be inside of it.
+static bool areOrdersOpposite(size_t axis, const Distribution &held,
+                              const Distribution &declared) {
+  return llvm::any_of(declared.axes[axis].inside, [&](uint32_t inner) {
+    return llvm::is_contained(held.axes[inner].inside, axis);
+  });
+}
+
 /// Returns whether contents with holding `held` satisfy the declared holding.
 static bool agrees(const AxisHolding &held, const AxisHolding &declared) {
   if (held.holding == Holding::Zero)
@@ -192,7 +201,8 @@ Error DistributionVerifier::finishStatic(const StageRun &run, uint32_t number) {
     const Axis &meshAxis = program.mesh.getAxes()[axis];
     if (meshAxis.name == stageAxis && !isKeptAlike(should, buffer.role))
       continue;
-    if (agrees(is, should))
+    const bool isOpposite = areOrdersOpposite(axis, held, wanted);
+    if (!isOpposite && agrees(is, should))
       continue;
     if (buffer.role == Role::Accumulated && should.holding == Holding::Same &&
         (is.isSummand() || is.holding == Holding::Candidate))
@@ -209,6 +219,7 @@ Error DistributionVerifier::finishStatic(const StageRun &run, uint32_t number) {
             (is.holding == Holding::Summand
                  ? ": its sum over '" + meshAxis.name + "' is missing"
              : should.shared ? ": the stages' copies would differ"
+             : isOpposite    ? ", cut over the same axes the other way round"
              : is.holding == should.holding ? ", cut in another place"
                                             : ""));
   }

@@ -6,6 +6,105 @@
 
 namespace mf::program {
 
+int64_t KernelDistribution::getExtent(char letter) const {
+  for (const Operand &operand : operands)
+    if (const Dim *found = find(operand, {letter, false}))
+      return found->extent;
+  return 0;
+}
+
+std::optional<DistributionError>
+KernelDistribution::checkCoordinates(llvm::ArrayRef<const Distribution *> given,
+                                     llvm::ArrayRef<Axis> axes) const {
+  for (auto [number, operand] : llvm::enumerate(operands)) {
+    const PartOperand &part = operand.part;
+    if (part.firstIndexOf == 0 && part.ownPartAbove == 0)
+      continue;
+    int64_t numParts = 1;
+    std::optional<size_t> cut;
+    for (auto [axis, holding] : llvm::enumerate(given[number]->axes))
+      if (holding.holding == Holding::Part) {
+        numParts *= axes[axis].size;
+        cut = axis;
+      }
+    if (!cut)
+      continue;
+    const int64_t expected =
+        part.ownPartAbove != 0 ? 1 : getExtent(part.firstIndexOf);
+    const std::optional<int64_t> step = given[number]->coordinateStep;
+    if (step != expected)
+      return DistributionError{
+          *cut, number,
+          "expected the rank's coordinate times " + std::to_string(expected) +
+              (step ? ", but it is that times " + std::to_string(*step) : "")};
+    if (part.wholeOf != 0 && numParts * expected != getExtent(part.wholeOf))
+      return DistributionError{*cut, number,
+                               "expected parts of " +
+                                   std::to_string(getExtent(part.wholeOf)) +
+                                   " in all, but they are parts of " +
+                                   std::to_string(numParts * expected)};
+  }
+  return std::nullopt;
+}
+
+std::optional<DistributionError>
+KernelDistribution::orderAxes(llvm::ArrayRef<const Distribution *> given,
+                              std::vector<Distribution> &outputs) const {
+  const size_t numAxes = outputs.front().axes.size();
+  std::vector<llvm::SmallVector<uint32_t, 1>> inside(numAxes);
+  for (auto [number, value] : llvm::enumerate(given)) {
+    if (!operands[number].isRead)
+      continue;
+    for (auto [axis, holding] : llvm::enumerate(value->axes)) {
+      for (uint32_t inner : holding.inside)
+        if (llvm::is_contained(inside[inner], axis))
+          return DistributionError{
+              axis, number,
+              "expected parts in the order of another operand, which is cut "
+              "over the same axes the other way round"};
+      inside[axis] = uniteGroups(inside[axis], holding.inside);
+    }
+  }
+  for (Distribution &output : outputs)
+    for (auto [axis, holding] : llvm::enumerate(output.axes))
+      if (holding.holding == Holding::Part)
+        for (uint32_t inner : inside[axis])
+          if (output.axes[inner].holding == Holding::Part)
+            holding.inside.push_back(inner);
+  orderOwnParts(given, outputs);
+  return std::nullopt;
+}
+
+void KernelDistribution::orderOwnParts(
+    llvm::ArrayRef<const Distribution *> given,
+    std::vector<Distribution> &outputs) const {
+  const auto table = llvm::find_if(operands, [](const Operand &operand) {
+    return operand.part.ownPartAbove != 0;
+  });
+  if (table == operands.end())
+    return;
+  llvm::SmallVector<uint32_t, 1> taken;
+  for (auto [axis, holding] :
+       llvm::enumerate(given[table - operands.begin()]->axes))
+    if (holding.holding == Holding::Part)
+      taken.push_back(static_cast<uint32_t>(axis));
+  const int64_t place =
+      find(operands.back(), {table->part.ownPartAbove, false})->place;
+  const int64_t elements = operands.front().dims.back().place;
+  for (auto [axis, holding] : llvm::enumerate(given.front()->axes)) {
+    if (holding.holding != Holding::Part || holding.places.size() != 1)
+      continue;
+    for (Distribution &output : outputs) {
+      if (holding.places.front() == elements)
+        output.axes[axis].inside = uniteGroups(output.axes[axis].inside, taken);
+      else if (holding.places.front() == place)
+        for (uint32_t outer : taken)
+          output.axes[outer].inside = uniteGroups(
+              output.axes[outer].inside, {static_cast<uint32_t>(axis)});
+    }
+  }
+}
+
 /// Adds alternatives to a list. An empty list allows any.
 template <typename T>
 static void addChoices(llvm::SmallVectorImpl<T> &choices,

@@ -5,7 +5,8 @@ usage: collective_mutations.py [--part=K/N] BIN_FOLDER LLAMA_YAML WORK_FOLDER
 Lowers a small Llama in several layouts and, for each collective of each stage,
 leaves it out, puts it over other axes of as many ranks, takes the largest
 instead of the sum or the other way round, takes a broadcast instead, and puts
-it behind the collective that follows, for all ranks of the stage. mf-opt
+it behind the collective that follows, for all ranks of the stage. Also counts
+the parts of a buffer in another order of axes, or has them begin elsewhere. mf-opt
 --ascend-verify-program must refuse the step, or a run of it end with counts of
 rows on which ranks do not agree, or give the losses and gradients of the
 unbroken one, bit for bit. Prints how many mutations of each
@@ -37,7 +38,7 @@ LAYOUTS = {
     "all": (2, 2, 2, 2, "use_seq_parallel: True, vocab_emb_dp: False", "enable_parallel_optimizer: True, parallel_optimizer_config: {optimizer_level: level3, parallel_optimizer_threshold: 0}"),
 }  # fmt: skip
 # Kinds and rules that refuse at least one of them.
-WANTED = [("left out", "axis"), ("left out", "memory"), ("over other axes", "axis")]
+WANTED = [("axes reversed", "axis"), ("another begin", "axis"), ("left out", "axis"), ("left out", "memory"), ("over other axes", "axis")]
 COLLECTIVE = re.compile(r"(\s*)(%\d+) = ascend\.collective (\w+) (\S+) to (\S+)(?: counts \S+ \S+)? over <([^>]*)>(.*)")
 RULES = {
     "axis": "which over '",
@@ -111,8 +112,24 @@ class Step:
                 if count(names) == count(axes) and set(names) != set(axes):
                     yield ", ".join(names)
 
+    def get_static_mutations(self):
+        """Parts of buffers that are counted along the same axes in another order, and tables that say that a rank's
+        part begins elsewhere."""
+        for place, line in enumerate(self.lines):
+            if not line.strip().startswith("ascend.static"):
+                continue
+            for cut in re.findall(r"(?<=\[)\w+(?:, \w+)+(?=\])", line.partition(" over ")[2]):
+                axes = [name for name in cut.split(", ") if self.sizes[name] > 1]
+                if len(axes) > 1:
+                    yield "axes reversed", place, self.replace(place, r"\[%s\]" % cut, "[%s]" % ", ".join(axes[::-1]))
+            if "slice" in line:
+                yield "another begin", place, self.replace(place, "(coordinate, value = )", r"\g<1>2")
+
     def get_mutations(self):
         """Kinds and lines."""
+        for kind, place, lines in self.get_static_mutations():
+            if lines != self.lines:
+                yield kind, place, lines
         for place in self.places:
             _, _, kind, source, target, axes, rest = COLLECTIVE.match(self.lines[place]).groups()
             yield "left out", place, self.leave_out(place)

@@ -35,9 +35,13 @@ static llvm::Expected<PartOperand> parseOperand(llvm::StringRef text,
     operand.reduction = PartReduction::Norm;
   else if (rest.consume_front("%"))
     operand.isPermuted = true;
-  if (rest.size() == 2 && (rest.front() == '@' || rest.front() == '&')) {
-    (rest.front() == '@' ? operand.firstIndexOf : operand.ownPartAbove) =
-        rest[1];
+  if (rest.size() == 2 && rest.front() == '&')
+    operand.ownPartAbove = rest[1];
+  if ((rest.size() == 2 || rest.size() == 3) && rest.front() == '@') {
+    operand.firstIndexOf = rest[1];
+    operand.wholeOf = rest.size() == 3 ? rest[2] : '\0';
+  }
+  if (operand.ownPartAbove != 0 || operand.firstIndexOf != 0) {
     operand.dims.resize(shape.dims.size(), {'I', false});
     return operand;
   }

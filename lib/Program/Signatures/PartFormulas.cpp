@@ -142,7 +142,7 @@ static std::string getHeads(const KernelSpec &spec, bool hasFirstQuery) {
 static std::string getLastInputs(const KernelSpec &spec, size_t inputs,
                                  bool hasFirstQuery, const std::string &heads,
                                  const std::string &rows) {
-  const std::string line = hasFirstQuery ? ", @q" : "";
+  const std::string line = hasFirstQuery ? ", @qK" : "";
   const AttentionInputs found =
       findAttentionInputs(spec, inputs + hasFirstQuery);
   std::string last;

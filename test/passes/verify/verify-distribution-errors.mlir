@@ -193,3 +193,68 @@ ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size =
   }
 }
 }
+
+// -----
+
+// Rows of a table that are counted along mp and cp, and a table of first rows that counts them along cp and mp.
+module attributes {mf.mesh = #mf.mesh<pp = 1, cp = 2, mp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 2048, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.static @w parameter of "w" : !ascend.buffer<4x4xf32, hbm> slice <[16, 4] over [[mp, cp], []]> at 0
+  ascend.static @tokens constant : !ascend.buffer<4xi32, hbm> at 64
+  ascend.static @first table : !ascend.buffer<1xi32, hbm> slice <[4] over [[cp, mp]]> at 128 {init = #mf.init<coordinate, value = 4.0>}
+  ascend.routine @layer() {
+    %w = ascend.global @w : !ascend.buffer<4x4xf32, hbm>
+    %tokens = ascend.global @tokens : !ascend.buffer<4xi32, hbm>
+    %first = ascend.global @first : !ascend.buffer<1xi32, hbm>
+    %y = ascend.alloc in scratch at 0 : !ascend.buffer<4x4xf32, hbm>
+    // expected-error@+1 {{takes table 'first', which over 'cp' is a part of a whole: expected parts in the order of another operand, which is cut over the same axes the other way round}}
+    ascend.launch "mfEmbeddingPart"(%w, %tokens, %first) -> (%y) {} cell "embedding" : (!ascend.buffer<4x4xf32, hbm>, !ascend.buffer<4xi32, hbm>, !ascend.buffer<1xi32, hbm>) -> !ascend.buffer<4x4xf32, hbm>
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 1024 : () -> ()
+  }
+}
+}
+
+// -----
+
+// Parts are put side by side along dp and cp, but they are counted along cp and dp.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 2048, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @dp.cp communication
+  ascend.static @w parameter of "w" : !ascend.buffer<4x4xf32, hbm> slice <[16, 4] over [[cp, dp], []]> at 0
+  ascend.routine @layer() {
+    %w = ascend.global @w : !ascend.buffer<4x4xf32, hbm>
+    %y = ascend.alloc in scratch at 0 : !ascend.buffer<16x4xf32, hbm>
+    %ready = ascend.record @compute
+    // expected-error@+1 {{which over 'cp' is a part of a whole: expected parts in the order of the mesh's axes, in which they are put side by side}}
+    %done = ascend.collective all_gather %w to %y over <dp, cp> channel "dp.cp" cell "w" on @dp.cp after %ready : <4x4xf32, hbm> to <16x4xf32, hbm> -> !ascend.event
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 1024 : () -> ()
+  }
+}
+}
+
+// -----
+
+// Parts along mp lie between those along dp and cp.
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2, cp = 2, mp = 2>} {
+ascend.program @stage0 stage 0 attributes {micro_batches = 1, micro_batch_size = 1, sequence_length = 4, vocab_size = 16, pad_token_id = -1, ignore_index = -100, arena_bytes = 2048, host_bytes = 64} {
+  ascend.stream @compute compute
+  ascend.stream @dp.cp communication
+  ascend.static @w parameter of "w" : !ascend.buffer<2x4xf32, hbm> slice <[16, 4] over [[dp, mp, cp], []]> at 0
+  ascend.routine @layer() {
+    %w = ascend.global @w : !ascend.buffer<2x4xf32, hbm>
+    %y = ascend.alloc in scratch at 0 : !ascend.buffer<8x4xf32, hbm>
+    %ready = ascend.record @compute
+    // expected-error@+1 {{which over 'mp' is a part of a whole: expected parts that are neighbours: those of other ranks lie between the parts that are put side by side}}
+    %done = ascend.collective all_gather %w to %y over <dp, cp> channel "dp.cp" cell "w" on @dp.cp after %ready : !ascend.buffer<2x4xf32, hbm> to !ascend.buffer<8x4xf32, hbm> -> !ascend.event
+  }
+  ascend.step {
+    ascend.call @layer() scratch at 1024 : () -> ()
+  }
+}
+}

@@ -9,6 +9,16 @@
 // RUN: not mf-opt --ascend-verify-program %t.first.mlir 2>&1 | FileCheck %s --check-prefix=ROWS
 // ROWS: error: mfFlashAttentionPart ('attention', task 'layer', stream 'compute') takes {{.*}}, which over '{{cp|mp}}' is a part of a whole: expected the whole, or operands that are cut alike in a dimension that may be
 
+// The first rows of ranks are 4 apart, as many as each has.
+// RUN: sed 's/coordinate, value = 4.0/coordinate, value = 2.0/' %s > %t.step.mlir
+// RUN: not mf-opt --ascend-verify-program %t.step.mlir 2>&1 | FileCheck %s --check-prefix=STEP
+// STEP: error: mfFlashAttentionPart ('attention', task 'layer', stream 'compute') takes table 'first', which over 'cp' is a part of a whole: expected the rank's coordinate times 4, but it is that times 2
+
+// The last of more keys are those of the rows, so the table of first rows is not that of their positions.
+// RUN: sed '/@[kv]\|@layer\|mfFlash\|%[kv] =/ s/1x1x8x4/1x1x16x4/g; /@[kv] constant/ s/1, 1, 8, 4/1, 1, 16, 4/; /@v constant/ s/at 192/at 448/' %s > %t.more.mlir
+// RUN: not mf-opt --ascend-verify-program %t.more.mlir 2>&1 | FileCheck %s --check-prefix=MORE
+// MORE: error: mfFlashAttentionPart ('attention', task 'layer', stream 'compute') takes table 'first', which over 'cp' is a part of a whole: expected parts of 16 in all, but they are parts of 8
+
 // Rows of keys that are never put together.
 // RUN: sed '/@[kv] constant/ s/<\[1, 1, 8, 4\] over \[\[\], \[\], \[\]/<[1, 1, 16, 4] over [[], [], [cp]/' %t.first.mlir > %t.keys.mlir
 // RUN: not mf-opt --ascend-verify-program %t.keys.mlir 2>&1 | FileCheck %s --check-prefix=ROWS

@@ -43,6 +43,14 @@ TEST(KernelPartsTest, ReadsOperands) {
   EXPECT_TRUE(parts->outputs[0].dims[0] == first.dims[0]);
 }
 
+TEST(KernelPartsTest, PartsMayBeAsLongAsAnotherDimension) {
+  const KernelSpec spec = makeSpec({{4, 8}, {16, 8}, {1}}, {{4}});
+  llvm::Expected<KernelParts> parts = parseParts("qD, KD, @qK -> q", spec);
+  ASSERT_TRUE(static_cast<bool>(parts)) << llvm::toString(parts.takeError());
+  EXPECT_EQ(parts->inputs[2].firstIndexOf, 'q');
+  EXPECT_EQ(parts->inputs[2].wholeOf, 'K');
+}
+
 TEST(KernelPartsTest, ADimensionMayBeTwo) {
   const KernelSpec spec = makeSpec({{2, 12, 5}, {2, 4}}, {{12}});
   llvm::Expected<KernelParts> parts = parseParts("b(hg)D, bh -> (hg)", spec);
@@ -127,7 +135,7 @@ TEST(KernelPartsTest, LinesFollowAttributes) {
   EXPECT_EQ(getLine("aclnnFlashAttentionScore", attention),
             "b(hg)QD, bhKD, bhKE, (hg) -> b(hg)Q, b(hg)Q, b(hg)QE");
   EXPECT_EQ(getLine("mfFlashAttentionPart", attention),
-            "b(hg)qD, bhKD, bhKE, @q, (hg) -> b(hg)q, b(hg)q, b(hg)qE");
+            "b(hg)qD, bhKD, bhKE, @qK, (hg) -> b(hg)q, b(hg)q, b(hg)qE");
   KernelSpec dropping = attention;
   dropping.inputs.push_back({DType::I1, {2, 4, 8, 8}});
   EXPECT_EQ(getLine("aclnnFlashAttentionScore", dropping),
@@ -139,7 +147,7 @@ TEST(KernelPartsTest, LinesFollowAttributes) {
   documents.inputs.push_back({DType::I32, {1}});
   documents.inputs.push_back({DType::I32, {2, 8}});
   EXPECT_EQ(getLine("mfFlashAttentionPart", documents),
-            "b(hg)qD, bhKD, bhKE, @q, bq -> b(hg)q, b(hg)q, b(hg)qE");
+            "b(hg)qD, bhKD, bhKE, @qK, bq -> b(hg)q, b(hg)q, b(hg)qE");
 }
 
 /// Attention of `rows` queries for 8 keys.
@@ -161,8 +169,8 @@ TEST(KernelPartsTest, OneQueryOfAHeadHasTheShapeOfRows) {
   EXPECT_EQ(getAttentionLine(kernel, 4, 2, 1), groups);
   EXPECT_EQ(getAttentionLine(kernel, 4, 1, 1), rows);
   const std::string groupParts =
-      "b(hg)qD, bhKD, bhKE, @q, (hg) -> b(hg)q, b(hg)q, b(hg)qE";
-  const std::string rowParts = "bhqD, bhKD, bhKE, @q, h -> bhq, bhq, bhqE";
+      "b(hg)qD, bhKD, bhKE, @qK, (hg) -> b(hg)q, b(hg)q, b(hg)qE";
+  const std::string rowParts = "bhqD, bhKD, bhKE, @qK, h -> bhq, bhq, bhqE";
   const char *part = "mfFlashAttentionPart";
   EXPECT_EQ(getAttentionLine(part, 4, 1, 1), groupParts);
   EXPECT_EQ(getAttentionLine(part, 4, 4, 2), groupParts);

@@ -62,6 +62,9 @@ struct PartOperand {
   /// The letter of the dimension for which this operand gives the first index
   /// of the rank's part. 0 for all other operands.
   char firstIndexOf = 0;
+  /// With `firstIndexOf`, the letter of a dimension that is as long as the
+  /// parts of all ranks together. 0 if there is none.
+  char wholeOf = 0;
   /// For an operand that tells which part of a whole each rank takes: the
   /// outputs of the kernel are cut just outside of the dimension with this
   /// letter. 0 for all other operands.
