@@ -68,6 +68,8 @@ static mlir::NamedAttrList getRateParameters(Builder &builder,
   for (const KnownKey &key : lrScheduleSection.keys)
     if (Attribute number = getNumber(builder, key, config))
       parameters.set(key.name, number);
+  if (int64_t steps = config.lrSchedule.lateSteps)
+    parameters.set("late_steps", builder.getI64IntegerAttr(steps));
   return parameters;
 }
 

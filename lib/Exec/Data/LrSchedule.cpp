@@ -103,6 +103,10 @@ Expected<LrSchedule> LrSchedule::create(const LrScheduleOptions &options) {
   LrSchedule schedule;
   schedule.kind = *kind;
   schedule.base = options.learningRate;
+  schedule.lateSteps = options.lateSteps.value_or(0);
+  if (schedule.lateSteps < 0)
+    return keyError("late_steps", static_cast<double>(schedule.lateSteps),
+                    "0 or more");
   if (Error error = checkRate("learning_rate", options.learningRate))
     return error;
   if (schedule.hasWarmUp()) {
@@ -189,11 +193,14 @@ Error LrSchedule::setAnnealing(const LrScheduleOptions &options) {
 }
 
 float LrSchedule::getLearningRate(int64_t step) const {
-  return static_cast<float>(
-      evaluate(static_cast<double>(std::max<int64_t>(step, 0))));
+  step = std::max<int64_t>(step, 0) - lateSteps;
+  return static_cast<float>(evaluate(static_cast<double>(step)));
 }
 
+/// Rates that are late begin before step 0, which only a warm-up continues to.
 double LrSchedule::evaluate(double t) const {
+  if (hasWarmUp() && warmup == 0)
+    t = std::max(t, 0.0);
   if (hasWarmUp() && t < warmup)
     return init + (base - init) * t / warmup;
   switch (kind) {

@@ -88,6 +88,7 @@ makeLrSchedule(const program::LearningRateRule &schedule, int64_t totalSteps) {
   reader.read("t_0", options.t0);
   reader.read("t_mult", options.tMult);
   reader.read("eta_min", options.etaMin);
+  reader.read("late_steps", options.lateSteps);
   if (llvm::Error error = reader.takeError())
     return error;
   if (!options.totalSteps || *options.totalSteps < 0)

@@ -59,6 +59,10 @@ static Node convertToStatic(const Node &root, DiagnosticList &diagnostics) {
   for (llvm::StringRef key : {"recompute_comm", "swap"})
     if (root[key]["enable"].getBool().value_or(false))
       warnNoWords(root[key], key, "static", diagnostics);
+  for (llvm::StringRef key : {"use_fused", "enable_fused_opt"})
+    if (config.lrSchedule.lateSteps > 0 &&
+        root["optimizer"][key].getBool().value_or(false))
+      warnNoWords(root["optimizer"][key], key, "static", diagnostics);
   warnNoWords(root["training"]["rampup_batch_size"], "rampup_batch_size",
               "static", diagnostics);
   for (llvm::StringRef key :

@@ -259,11 +259,6 @@ void StaticSections::writeOptimizer() {
     diagnostics.error(reader.getNode()["swap"].getLocation(),
                       "Muon does not support swap; remove 'swap' or take "
                       "AdamW");
-  for (llvm::StringRef key : {"use_fused", "enable_fused_opt"})
-    if (reader.getNode()[key].getBool().value_or(false) && type == "AdamW")
-      diagnostics.warning(reader.getNode()[key].getLocation(),
-                          "the step has the rate of its own number; with " +
-                              quote(key) + " the trainer's is one step late");
 }
 
 void StaticSections::writeRates() {

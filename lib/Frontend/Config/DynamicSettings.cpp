@@ -3,6 +3,7 @@
 #include "DynamicConfig.h"
 #include "DynamicLayers.h"
 #include "llvm/ADT/StringSwitch.h"
+#include <cmath>
 
 namespace mf {
 
@@ -45,6 +46,32 @@ static std::vector<std::string> readPatterns(const DynamicReader &reader,
   return patterns;
 }
 
+/// The fused AdamW counts steps from -1, and takes the rate before it counts.
+static void addLateRates(const Node &optimizer, LrScheduleConfig &rates,
+                         DiagnosticList &diagnostics) {
+  if (optimizer["type"].getText() != "AdamW")
+    return;
+  for (llvm::StringRef key : {"use_fused", "enable_fused_opt"}) {
+    if (!optimizer[key].getBool().value_or(false))
+      continue;
+    rates.lateSteps = 1;
+    const double warmup =
+        rates.warmupRatio ? std::floor(*rates.warmupRatio *
+                                       static_cast<double>(rates.totalSteps))
+                          : static_cast<double>(rates.warmupSteps.value_or(0));
+    const bool anneals =
+        rates.kind == LrScheduleKind::CosineAnnealing ||
+        rates.kind == LrScheduleKind::CosineAnnealingWarmRestarts;
+    if (warmup == 0 && !anneals)
+      diagnostics.warning(optimizer[key].getLocation(),
+                          "with " + quote(key) +
+                              " and no warm-up steps the trainer divides by 0 "
+                              "for the rate of the first step; it has that of "
+                              "the second here");
+    return;
+  }
+}
+
 void addDynamicSettings(const Node &root, const DynamicLayout &layout,
                         TrainingConfig &config, DiagnosticList &diagnostics) {
   config.wrapper.hasLocalLoss = true;
@@ -57,6 +84,7 @@ void addDynamicSettings(const Node &root, const DynamicLayout &layout,
       readPatterns(optimizer, "weight_decay_include");
   config.optimizer.decayExclude =
       readPatterns(optimizer, "weight_decay_exclude");
+  addLateRates(optimizer.getNode(), config.lrSchedule, diagnostics);
   const DynamicDepth depth = readDynamicDepth(config.model.config);
   if (depth.getAll() == 0)
     return;

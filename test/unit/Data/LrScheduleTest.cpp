@@ -45,6 +45,25 @@ TEST(LrScheduleTest, PlainAndConstant) {
   EXPECT_EQ(create(options).getLearningRate(10), 0.01F);
 }
 
+TEST(LrScheduleTest, LateRatesBeginBeforeAWarmUp) {
+  LrScheduleOptions options = makeOptions("ConstantWarmUpLR");
+  options.warmupSteps = 10;
+  options.lateSteps = 1;
+  LrSchedule schedule = create(options);
+  EXPECT_EQ(schedule.getLearningRate(0), -0.001F);
+  EXPECT_EQ(schedule.getLearningRate(1), 0.0F);
+  EXPECT_EQ(schedule.getLearningRate(11), 0.01F);
+  options.warmupSteps = 0;
+  EXPECT_EQ(create(options).getLearningRate(0), 0.01F);
+  options = makeOptions("CosineAnnealingLR");
+  options.tMax = 2;
+  options.lateSteps = 1;
+  EXPECT_NEAR(create(options).getLearningRate(0), 0.005, nearly);
+  options.lateSteps = -1;
+  EXPECT_THAT(toString(LrSchedule::create(options).takeError()),
+              HasSubstr("late_steps is -1, expected 0 or more"));
+}
+
 TEST(LrScheduleTest, WarmupRatioWinsAndRoundsDown) {
   LrScheduleOptions options = makeOptions("ConstantWarmUpLR");
   options.warmupSteps = 10;

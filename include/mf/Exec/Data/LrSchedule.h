@@ -81,6 +81,8 @@ struct LrScheduleOptions {
   std::optional<int64_t> t0;
   std::optional<int64_t> tMult;
   double etaMin = 0;
+  /// By how many steps the rates are late.
+  std::optional<int64_t> lateSteps;
 };
 
 /// The learning rate of every step, as a pure function.
@@ -127,6 +129,7 @@ private:
   double evaluateWarmRestarts(double t) const;
 
   Kind kind = Kind::Plain;
+  int64_t lateSteps = 0;
   double base = 0;
   double init = 0;
   double end = 0;
