@@ -63,6 +63,10 @@ static Node convertToStatic(const Node &root, DiagnosticList &diagnostics) {
     if (config.lrSchedule.lateSteps > 0 &&
         root["optimizer"][key].getBool().value_or(false))
       warnNoWords(root["optimizer"][key], key, "static", diagnostics);
+  // The static graph has no such loss, but that of a rank's row is the same.
+  constexpr llvm::StringLiteral balancing = "moe_router_load_balancing_type";
+  if (Node type = root["model"][balancing]; type.getText() == "aux_loss")
+    to.set("model.model_config." + balancing.str(), "seq_aux_loss", type);
   warnNoWords(root["training"]["rampup_batch_size"], "rampup_batch_size",
               "static", diagnostics);
   for (llvm::StringRef key :

@@ -134,14 +134,25 @@ DynamicDepth readDynamicDepth(const Node &model) {
           read({"num_nextn_predict_layers", "mtp_num_layers", "mtp_depth"})};
 }
 
+/// The router's own default is a type that it does not know.
 static void checkBalancingLoss(const Node &model, DiagnosticList &diagnostics) {
   Node factor = model["moe_aux_loss_coeff"];
+  if (factor.getFloat().value_or(0) <= 0)
+    return;
   Node type = model["moe_router_load_balancing_type"];
-  const bool isDefault = !type || type.getText() == "sub_seq_aux_loss";
-  if (factor.getFloat().value_or(0) > 0 && isDefault)
-    diagnostics.error((type ? type : factor).getLocation(),
-                      "Unknown aux_loss_type sub_seq_aux_loss; set "
-                      "moe_router_load_balancing_type to seq_aux_loss");
+  const llvm::StringRef name = type ? type.getText() : "sub_seq_aux_loss";
+  if (name == "aux_loss" || name == "seq_aux_loss")
+    return;
+  const Location &place = (type ? type : factor).getLocation();
+  if (name == "global_aux_loss")
+    diagnostics.error(place, "'global_aux_loss' is not supported: the choices "
+                             "of the steps before are not kept; expected "
+                             "aux_loss or seq_aux_loss for "
+                             "'moe_router_load_balancing_type'");
+  else
+    diagnostics.error(place, "Unknown aux_loss_type " + name +
+                                 "; set moe_router_load_balancing_type to "
+                                 "aux_loss or seq_aux_loss");
 }
 
 /// Keys of parallelism that layers read, under their names in the model.

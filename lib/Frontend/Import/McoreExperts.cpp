@@ -236,7 +236,18 @@ void McoreReader::addBalancingLoss(double factor) {
   loss.factor = factor;
   loss.numGroups = experts.numExperts;
   std::string type = reader.readString({key}, "sub_seq_aux_loss");
-  if (type == "seq_aux_loss") {
+  if (config.isOfDynamicGraph()) {
+    // The choices of ranks with parts of the same sequences are counted
+    // together.
+    loss.numSharedRows = spec.ranks.modelParallel * spec.ranks.contextParallel;
+    if (factor != 0.0 && type == "seq_aux_loss" && config.runner.batchSize > 1)
+      reader.diagnostics.warning(
+          reader.locate({key}),
+          "'seq_aux_loss' counts the choices of a rank's " +
+              llvm::Twine(config.runner.batchSize) +
+              " sequences together, as 'aux_loss' does, where the trainer "
+              "counts those of each");
+  } else if (type == "seq_aux_loss") {
     loss.numSharedRows = spec.ranks.modelParallel;
   } else if (type == "gbs_aux_loss") {
     loss.numSharedRows = 0;
@@ -248,12 +259,8 @@ void McoreReader::addBalancingLoss(double factor) {
           "'gbs_aux_loss' counts the choices of each micro-batch on their own, "
           "not of all so far");
   } else if (type != "sub_seq_aux_loss") {
-    // The router of the dynamic graph does not know its own default.
-    const std::string own =
-        config.isOfDynamicGraph() ? "" : "sub_seq_aux_loss, ";
-    error({key}, "expected " + own +
-                     "seq_aux_loss or gbs_aux_loss for "
-                     "'moe_router_load_balancing_type', but got " +
+    error({key}, "expected sub_seq_aux_loss, seq_aux_loss or gbs_aux_loss for "
+                 "'moe_router_load_balancing_type', but got " +
                      quote(type));
   }
   if (factor != 0.0)
