@@ -17,7 +17,11 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
     Collectives run on streams of their own, from where their input is made to
     where their result is read. What gathers a parameter is issued earlier, and
     what reads the sum of a gradient over ranks runs later, by `in-flight` such
-    collectives; so that is how many hold their memory beside what computes.
+    collectives; so that is how many hold their memory beside what computes. Those
+    with a number as `mf.unit` are issued by units instead, one unit ahead.
+
+    Of a parameter with `mf.kept` a rank has its part in that type, too, as a
+    static of role `rounded`, which the step's begin makes.
 
     A gradient in bf16 of a parameter in fp32 is converted, then added to its
     accumulator. With `fuse-accumulation` one launch reads bf16 and adds to fp32:

@@ -248,7 +248,8 @@ def ShardOptimizer : Pass<"mf-shard-optimizer", "::mf::ir::ModelOp"> {
     parameters that are opted in, have parallel_optimizer_threshold KB as a
     whole, and a first dimension that divides; each decision is a remark. A
     parameter with `mf.sharing` is shared out over the axes that this names
-    instead (FSDP), and gathered as it says.
+    instead (FSDP), and gathered as it says; `mf.unit` on its gather is the number
+    of those that are issued together. With `mf.kept` it is gathered in that type.
 
     On levels 1 and 2 the step's begin gathers each parameter once, in the type
     that its readers convert it to; that lives through the step. Gradients are

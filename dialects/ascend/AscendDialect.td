@@ -66,7 +66,8 @@ def Ascend_Role : Ascend_Enum<"Role", "what a static buffer holds", [
   I32EnumAttrCase<"Gathered", 13, "gathered">,
   I32EnumAttrCase<"Draw", 14, "draw">,
   I32EnumAttrCase<"Average", 15, "average">,
-  I32EnumAttrCase<"Factor", 16, "factor">
+  I32EnumAttrCase<"Factor", 16, "factor">,
+  I32EnumAttrCase<"Rounded", 17, "rounded">
 ]>;
 def Ascend_RoleAttr : EnumAttr<Ascend_Dialect, Ascend_Role, "role"> {
   let assemblyFormat = "$value";

@@ -1,5 +1,6 @@
 //===- MfCollectiveOps.cpp - Collective operators -------------------------===//
 
+#include "dialects/mf/CollectiveUnit.h"
 #include "dialects/mf/MfOps.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/ADT/StringExtras.h"
@@ -243,6 +244,7 @@ void MirrorOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
     gradient = widen(builder, gradient);
   operandGradients[0] = AllReduceOp::create(
       builder, getLoc(), gradient.getType(), gradient, getAxes());
+  CollectiveUnit::copy(*this, operandGradients[0].getDefiningOp());
 }
 
 //===----------------------------------------------------------------------===//
@@ -310,6 +312,7 @@ void AllGatherOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
   else
     operandGradients[0] = ReduceScatterOp::create(
         builder, getLoc(), type, gradient, getAxes(), getDim());
+  CollectiveUnit::copy(*this, operandGradients[0].getDefiningOp());
 }
 void ReduceScatterOp::buildGradient(OpBuilder &builder,
                                     ValueRange resultGradients,

@@ -1,6 +1,8 @@
 //===- MfMesh.cpp - The ranks of a training step --------------------------===//
 
 #include "dialects/mf/CertificateAttribute.h"
+#include "dialects/mf/CollectiveUnit.h"
+#include "dialects/mf/KeptType.h"
 #include "dialects/mf/MfDialect.h"
 #include "dialects/mf/MfOps.h"
 #include "dialects/mf/ParameterSharing.h"
@@ -162,6 +164,10 @@ LogicalResult MfDialect::verifyOperationAttribute(Operation *op,
     return verifySampleOrder(op, attribute.getValue());
   if (attribute.getName() == ParameterSharing::attributeName)
     return ParameterSharing::verify(op, attribute.getValue());
+  if (attribute.getName() == KeptType::attributeName)
+    return KeptType::verify(op, attribute.getValue());
+  if (attribute.getName() == CollectiveUnit::attributeName)
+    return CollectiveUnit::verify(op, attribute.getValue());
   if (attribute.getName() == certificateAttribute)
     return verifyCertificate(op, attribute.getValue());
   if (attribute.getName() != MeshAttr::attributeName)

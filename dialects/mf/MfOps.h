@@ -68,8 +68,10 @@ mlir::Value shareOutGradient(mlir::OpBuilder &builder, ParamOp param,
                              mlir::Value gradient, llvm::StringRef name);
 
 /// Emits the collectives that gather a parameter that is stored in shards, in
-/// the type in which layers read it.
-void emitGather(LaunchEmitter &emitter, ParamOp param);
+/// the type in which layers read it. `rounded` is the rank's part in that type,
+/// if it has one.
+void emitGather(LaunchEmitter &emitter, ParamOp param,
+                std::optional<EmittedBuffer> rounded = std::nullopt);
 
 /// Returns whether the gradient must still be reduced over ranks after all
 /// micro-batches have been accumulated.

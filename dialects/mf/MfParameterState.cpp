@@ -147,12 +147,15 @@ LogicalResult mf::ir::verifyStorage(ParamOp param) {
   return verifyGathered(param);
 }
 
-void mf::ir::emitGather(LaunchEmitter &emitter, ParamOp param) {
+void mf::ir::emitGather(LaunchEmitter &emitter, ParamOp param,
+                        std::optional<EmittedBuffer> rounded) {
   EmittedCollective collective;
   collective.kind = CollectiveKind::AllGather;
   ArrayAttr axes = ArrayAttr::get(param.getContext(), getStorageAxes(param));
   setAxes(collective, axes);
-  collective.input = emitter.getState(State::Parameter, param.getSymName());
+  collective.input =
+      rounded ? *rounded
+              : emitter.getState(State::Parameter, param.getSymName());
   collective.output = emitter.getState(State::Gathered, param.getSymName());
   RankedTensorType stored = param.getStoredType();
   Type element = param.getReadType().getElementType();
@@ -160,7 +163,7 @@ void mf::ir::emitGather(LaunchEmitter &emitter, ParamOp param) {
     emitter.launch("aclnnCast", collective.input, collective.output);
     return;
   }
-  if (element != stored.getElementType()) {
+  if (!rounded && element != stored.getElementType()) {
     EmittedBuffer converted = emitter.createTemporary(stored.clone(element));
     emitter.launch("aclnnCast", collective.input, converted);
     collective.input = converted;

@@ -34,6 +34,7 @@ static BufferCategory getCategory(Role role) {
   case Role::Table:
   case Role::Constant:
   case Role::Gathered:
+  case Role::Rounded:
     return BufferCategory::Parameter;
   case Role::Gradient:
   case Role::Accumulated:

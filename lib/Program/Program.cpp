@@ -51,6 +51,8 @@ llvm::StringRef getName(Role role) {
     return "average";
   case Role::Factor:
     return "factor";
+  case Role::Rounded:
+    return "rounded";
   }
   return "";
 }

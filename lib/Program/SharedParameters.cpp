@@ -45,6 +45,7 @@ bool belongsToParameter(Role role) {
   case Role::Factor:
   case Role::Accumulated:
   case Role::Gathered:
+  case Role::Rounded:
     return true;
   default:
     return false;

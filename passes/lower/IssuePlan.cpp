@@ -22,25 +22,57 @@ public:
         isInTail[member] = true;
     }
     plan.numGathers = static_cast<int64_t>(gathers.size());
+    countAhead();
   }
 
   IssuePlan run();
 
 private:
+  void countAhead();
   void place(int64_t index);
   void placeGathers(int64_t count);
   void complete(int64_t reduction);
+  void addReduction(int64_t index);
 
   llvm::ArrayRef<PlannedOperator> operators;
   int64_t inFlight;
   std::vector<bool> isPlaced, isInTail;
   std::vector<int64_t> gathers;
+  /// How many gathers are issued when each of them is reached.
+  std::vector<int64_t> ahead;
   int64_t numPlacedGathers = 0;
-  std::deque<int64_t> reductions;
+  struct Reduction {
+    int64_t index = 0;
+    /// The number of the run of reductions of one unit that it is in.
+    int64_t run = 0;
+  };
+  std::deque<Reduction> reductions;
+  std::optional<int64_t> lastUnit;
+  int64_t lastRun = 0;
   IssuePlan plan;
 };
 
 } // namespace
+
+/// Gathers of one unit follow one another.
+void IssuePlanner::countAhead() {
+  const auto count = static_cast<int64_t>(gathers.size());
+  ahead.resize(gathers.size());
+  // The ends of the run that a gather is in, and of the run behind it.
+  int64_t end = count, nextEnd = count;
+  for (int64_t i = count; i-- > 0;) {
+    const std::optional<int64_t> unit = operators[gathers[i]].unit;
+    const bool endsRun =
+        i + 1 < count && unit != operators[gathers[i + 1]].unit;
+    if (endsRun) {
+      nextEnd = end;
+      end = i + 1;
+    }
+    if (unit && (i == 0 || unit != operators[gathers[i - 1]].unit))
+      ++plan.numUnits;
+    ahead[i] = unit && inFlight > 0 ? nextEnd : i + 1 + inFlight;
+  }
+}
 
 /// Operators that produce its operands are placed first, if they are not placed
 /// yet.
@@ -75,26 +107,41 @@ void IssuePlanner::complete(int64_t reduction) {
     place(member);
 }
 
+void IssuePlanner::addReduction(int64_t index) {
+  const std::optional<int64_t> unit = operators[index].unit;
+  if (!unit || unit != lastUnit)
+    ++lastRun;
+  lastUnit = unit;
+  reductions.push_back({index, lastRun});
+  // The last unit's are under way while this one's are made.
+  constexpr int64_t runsUnderWay = 2;
+  auto mustEnd = [&](const Reduction &first) {
+    return unit && inFlight > 0
+               ? first.run <= lastRun - runsUnderWay
+               : static_cast<int64_t>(reductions.size()) > inFlight;
+  };
+  while (!reductions.empty() && mustEnd(reductions.front())) {
+    complete(reductions.front().index);
+    reductions.pop_front();
+  }
+}
+
 IssuePlan IssuePlanner::run() {
-  placeGathers(inFlight);
-  int64_t numReached = 0;
+  if (gathers.empty() || !operators[gathers.front()].unit)
+    placeGathers(inFlight);
+  size_t numReached = 0;
   for (int64_t index = 0; index < static_cast<int64_t>(operators.size());
        ++index) {
     if (isInTail[index])
       continue;
     if (operators[index].isGather)
-      placeGathers(++numReached + inFlight);
+      placeGathers(ahead[numReached++]);
     place(index);
-    if (!operators[index].isReduction)
-      continue;
-    reductions.push_back(index);
-    if (static_cast<int64_t>(reductions.size()) > inFlight) {
-      complete(reductions.front());
-      reductions.pop_front();
-    }
+    if (operators[index].isReduction)
+      addReduction(index);
   }
-  for (int64_t reduction : reductions)
-    complete(reduction);
+  for (const Reduction &reduction : reductions)
+    complete(reduction.index);
   return std::move(plan);
 }
 

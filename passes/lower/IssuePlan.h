@@ -14,6 +14,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace mf::passes {
@@ -24,6 +25,8 @@ struct PlannedOperator {
   bool isGather = false;
   /// True if it sums a gradient over ranks.
   bool isReduction = false;
+  /// The unit of such a collective, if it has one.
+  std::optional<int64_t> unit;
   /// The indices of the operators whose results it uses.
   llvm::SmallVector<int64_t, 2> producers;
   /// For a reduction: the operators, in order, that lead from it to the
@@ -46,6 +49,8 @@ struct IssuePlan {
   std::vector<PlannedStep> steps;
   int64_t numGathers = 0;
   int64_t numReductions = 0;
+  /// The number of units that gather or reduce.
+  int64_t numUnits = 0;
 
   void print(llvm::raw_ostream &os) const;
 };
@@ -56,6 +61,10 @@ struct IssuePlan {
 /// follows, or at the end. Hence at most `inFlight` parameters are held
 /// earlier, and as many summands of gradients longer, than without collectives
 /// in flight. 0 keeps the order. Takes linear time in operators and uses.
+///
+/// Collectives with a unit are issued by units instead: when the first gather
+/// of a unit is reached, with all of it and of the next unit, and reductions
+/// are completed when the second unit behind theirs begins to reduce.
 IssuePlan planIssue(llvm::ArrayRef<PlannedOperator> operators,
                     int64_t inFlight);
 

@@ -368,9 +368,16 @@ bool mf::passes::buildBegin(ProgramBuilder &program, bool hasLoss,
   bool zeroesGradients =
       program.addsGradients() && !program.getGradients().empty();
   SmallVector<ir::ParamOp> gathered = program.getGathered();
-  if (!zeroesGradients && !hasLoss && !gradient && gathered.empty())
+  for (ir::ParamOp param : gathered)
+    program.getRounded(param.getSymName(),
+                       param.getReadType().getElementType());
+  SmallVector<ir::ParamOp> rounded = program.getRounded();
+  if (!zeroesGradients && !hasLoss && !gradient && gathered.empty() &&
+      rounded.empty())
     return false;
   RoutineBuilder routine(program, program.createRoutine(names::begin, {}));
+  for (ir::ParamOp param : rounded)
+    routine.round(param);
   for (ir::ParamOp param : gathered)
     routine.gather(param);
   if (hasLoss)

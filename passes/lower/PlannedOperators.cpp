@@ -1,6 +1,7 @@
 //===- PlannedOperators.cpp - Input of the issue plan ---------------------===//
 
 #include "passes/lower/PlannedOperators.h"
+#include "dialects/mf/CollectiveUnit.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 
 using namespace mlir;
@@ -89,6 +90,7 @@ std::vector<PlannedOperator> OperatorDescriber::run(ArrayRef<Value> gradients) {
   for (auto [index, op] : llvm::enumerate(operators)) {
     PlannedOperator &entry = described[index];
     entry.isGather = communicates(op) && isMadeOfParameters(op);
+    entry.unit = ir::CollectiveUnit::find(op);
     auto compute = dyn_cast<ir::ComputeOpInterface>(op);
     // The values that a barrier waits for are not data.
     OperandRange operands = op->getOperands();

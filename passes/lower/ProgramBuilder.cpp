@@ -1,6 +1,7 @@
 //===- ProgramBuilder.cpp - One stage's ascend program --------------------===//
 
 #include "passes/lower/ProgramBuilder.h"
+#include "dialects/mf/KeptType.h"
 #include "dialects/mf/OptimizerState.h"
 
 using namespace mlir;
@@ -286,12 +287,37 @@ StaticOp ProgramBuilder::getGathered(ir::ParamOp param) {
       getSlice(param, param.getLayoutAttr(), param.getLocalType()));
 }
 
-SmallVector<ir::ParamOp> ProgramBuilder::getGathered() const {
+static SmallVector<ir::ParamOp> sortAsInModel(ir::ModelOp model,
+                                              ArrayRef<ir::ParamOp> params) {
   SmallVector<ir::ParamOp> ordered;
-  for (auto param : ir::ModelOp(model).getBody().getOps<ir::ParamOp>())
-    if (llvm::is_contained(gathered, param))
+  for (auto param : model.getBody().getOps<ir::ParamOp>())
+    if (llvm::is_contained(params, param))
       ordered.push_back(param);
   return ordered;
+}
+
+SmallVector<ir::ParamOp> ProgramBuilder::getGathered() const {
+  return sortAsInModel(model, gathered);
+}
+
+StaticOp ProgramBuilder::getRounded(StringRef parameter, Type element) {
+  ir::ParamOp param = getParam(parameter);
+  if (StringRef owner = getOwnerHere(param); !owner.empty())
+    return getRounded(owner, element);
+  RankedTensorType stored = param.getStoredType();
+  if (param.getFrozen() || element != ir::KeptType::find(param) ||
+      element == stored.getElementType())
+    return {};
+  if (!llvm::is_contained(rounded, param))
+    rounded.push_back(param);
+  return getStatic(("rounded." + parameter).str(),
+                   getBufferType(stored.clone(element)), Role::Rounded,
+                   parameter, {}, {},
+                   getSlice(param, param.getStoredLayout(), stored));
+}
+
+SmallVector<ir::ParamOp> ProgramBuilder::getRounded() const {
+  return sortAsInModel(model, rounded);
 }
 
 std::optional<ir::UpdateRule>

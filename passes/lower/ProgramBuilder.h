@@ -153,6 +153,12 @@ public:
   /// Returns the parameters that are gathered at the start of the step for its
   /// routines, in the model's order.
   llvm::SmallVector<ir::ParamOp> getGathered() const;
+  /// Returns the static buffer with the rank's part of a parameter in the
+  /// narrower type `element`; null if ranks keep none of that type.
+  ascend::StaticOp getRounded(llvm::StringRef parameter, mlir::Type element);
+  /// Returns the parameters of which routines use such a buffer, in the model's
+  /// order.
+  llvm::SmallVector<ir::ParamOp> getRounded() const;
 
   /// Records that a routine adds to the gradient of a parameter.
   void addGradientPlace(llvm::StringRef parameter, GradientPlace place) {
@@ -222,7 +228,7 @@ private:
   llvm::StringMap<mlir::Operation *> declared;
   llvm::StringSet<> trainedHere;
   llvm::SmallVector<ascend::StaticOp> gradients;
-  llvm::SmallVector<ir::ParamOp> gathered;
+  llvm::SmallVector<ir::ParamOp> gathered, rounded;
   llvm::SmallVector<ascend::StaticOp> reports;
   llvm::StringMap<llvm::SmallVector<EarlyPrefetch>> earlyPrefetches;
   llvm::StringMap<RoutineParts> parts;

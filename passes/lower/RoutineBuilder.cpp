@@ -1,6 +1,7 @@
 //===- RoutineBuilder.cpp - Tensor operators to launches ------------------===//
 
 #include "passes/lower/RoutineBuilder.h"
+#include "dialects/mf/KeptType.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/lower/PlannedOperators.h"
 
@@ -200,12 +201,39 @@ void RoutineBuilder::lowerPrefetch(ir::PrefetchOp op) {
        swap.copyBack(loc, slot, op.getTensor().getType(), op.getDistance()));
 }
 
+/// Returns the static buffer with what `op` makes, if it converts a parameter
+/// to the type in which the rank keeps it; else null.
+ascend::StaticOp RoutineBuilder::findRounded(Operation *op) {
+  auto conversion = dyn_cast<ir::CastOp>(op);
+  auto read = conversion ? conversion.getInput().getDefiningOp<ir::GetParamOp>()
+                         : ir::GetParamOp();
+  if (!read || storage.contains(conversion.getResult()) ||
+      read.getType() != getParam(read.getParam()).getStoredType())
+    return {};
+  return program.getRounded(read.getParam(),
+                            getElementTypeOrSelf(conversion.getType()));
+}
+
+void RoutineBuilder::lowerRead(ir::GetParamOp read) {
+  // What only conversions read that the rank has made is not read itself.
+  const bool isUsed =
+      read->use_empty() || llvm::any_of(read->getUsers(), [&](Operation *user) {
+        return !findRounded(user);
+      });
+  if (isUsed)
+    bind(read.getResult(), getState(ir::State::Gathered, read.getParam()));
+}
+
 LogicalResult RoutineBuilder::lowerOp(Operation *op) {
   if (skipped.contains(op))
     return success();
   loc = op->getLoc();
   if (auto read = dyn_cast<ir::GetParamOp>(op)) {
-    bind(read.getResult(), getState(ir::State::Gathered, read.getParam()));
+    lowerRead(read);
+    return success();
+  }
+  if (ascend::StaticOp rounded = findRounded(op)) {
+    bind(op->getResult(0), getGlobal(rounded));
     return success();
   }
   if (auto offload = dyn_cast<ir::OffloadOp>(op)) {
@@ -227,10 +255,22 @@ LogicalResult RoutineBuilder::lowerOp(Operation *op) {
                          "nor one on parameters");
 }
 
+void RoutineBuilder::round(ir::ParamOp param) {
+  loc = param.getLoc();
+  Type kept = ir::KeptType::find(param);
+  StringRef name = param.getSymName();
+  launch("aclnnCast", getState(ir::State::Parameter, name),
+         getGlobal(program.getRounded(name, kept)));
+}
+
 void RoutineBuilder::gather(ir::ParamOp param) {
   loc = param.getLoc();
   RoutineEmitter emitter(*this);
-  ir::emitGather(emitter, param);
+  std::optional<ir::EmittedBuffer> part;
+  if (ascend::StaticOp rounded = program.getRounded(
+          param.getSymName(), param.getReadType().getElementType()))
+    part = ir::EmittedBuffer(getGlobal(rounded));
+  ir::emitGather(emitter, param, part);
 }
 
 LogicalResult RoutineBuilder::lower(Block &body, ArrayRef<Value> gradients) {
@@ -250,14 +290,17 @@ void RoutineBuilder::runActions(Operation *op) {
 void RoutineBuilder::emitRemark(const IssuePlan &plan) {
   if (plan.numGathers + plan.numReductions == 0)
     return;
-  remark::passed(routine.getLoc(),
-                 remark::RemarkOpts::name("Overlap").category("lower").function(
-                     program.getProgram().getSymName()))
-      << remark::add("{0} communicates beside its operators",
-                     routine.getSymName())
-      << remark::metric("parameters gathered", plan.numGathers)
-      << remark::metric("gradients reduced", plan.numReductions)
-      << remark::metric("in flight", program.getInFlight());
+  auto remark = remark::passed(
+      routine.getLoc(),
+      remark::RemarkOpts::name("Overlap").category("lower").function(
+          program.getProgram().getSymName()));
+  remark << remark::add("{0} communicates beside its operators",
+                        routine.getSymName())
+         << remark::metric("parameters gathered", plan.numGathers)
+         << remark::metric("gradients reduced", plan.numReductions)
+         << remark::metric("in flight", program.getInFlight());
+  if (plan.numUnits > 0)
+    remark << remark::metric("units", plan.numUnits);
 }
 
 LogicalResult RoutineBuilder::lower(ArrayRef<Operation *> operators,

@@ -42,6 +42,8 @@ public:
   mlir::LogicalResult lower(llvm::ArrayRef<mlir::Operation *> operators,
                             llvm::ArrayRef<mlir::Value> gradients = {});
 
+  /// Converts a rank's part of a parameter to the type in which ranks keep it.
+  void round(ir::ParamOp param);
   /// Gathers a parameter that ranks store in shards.
   void gather(ir::ParamOp param);
   /// Completes a routine whose operators were not lowered by `lower`.
@@ -74,6 +76,8 @@ public:
 
 private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
+  ascend::StaticOp findRounded(mlir::Operation *op);
+  void lowerRead(ir::GetParamOp read);
   void runActions(mlir::Operation *op);
   void emitRemark(const IssuePlan &plan);
   mlir::LogicalResult lowerCompute(ir::ComputeOpInterface op);

@@ -27,6 +27,21 @@ inline std::string getNameInLayer(ir::GetParamOp read, llvm::StringRef what) {
   return (name + "." + what).str();
 }
 
+/// Returns the number of the unit in which the layer of `read` gathers weights
+/// that ranks share out, as the dynamic graph's trainer does: the layer's
+/// place, and one for all layers behind the body.
+inline int64_t getUnit(ir::GetParamOp read) {
+  auto layer = read->getParentOfType<ir::LayerOp>();
+  int64_t unit = 0;
+  for (auto other :
+       layer->getParentOfType<ir::ModelOp>().getBody().getOps<ir::LayerOp>()) {
+    if (other == layer || other.getKind() == ir::LayerKind::Head)
+      break;
+    ++unit;
+  }
+  return unit;
+}
+
 } // namespace mf::passes
 
 #endif // MF_PASSES_OPTIMIZER_PARAMETERREADS_H

@@ -1,5 +1,6 @@
 //===- ReduceInBackward.cpp - Gradients summed in backward ----------------===//
 
+#include "dialects/mf/CollectiveUnit.h"
 #include "dialects/mf/ParameterSharing.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -43,6 +44,8 @@ static void mirror(OpBuilder &builder, GetParamOp read, ParamOp param) {
       MirrorOp::create(builder, value.getLoc(), value.getType(), value, axes);
   op.setCellName(getNameInLayer(read, "mirror"));
   op.setWideGradient(ParameterSharing::find(param).has_value());
+  if (ParameterSharing::find(param))
+    CollectiveUnit::setOn(op, getUnit(read));
   value.replaceAllUsesExcept(op.getResult(), op);
 }
 

@@ -1,5 +1,7 @@
 //===- ShardOptimizer.cpp - Shards parameters over ranks ------------------===//
 
+#include "dialects/mf/CollectiveUnit.h"
+#include "dialects/mf/KeptType.h"
 #include "dialects/mf/ParameterSharing.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -97,9 +99,12 @@ UsedParameter OptimizerSharder::describe(TiedGroup &group) {
   return used;
 }
 
-/// Returns the type to which all readers convert the parameter, or its own. A
-/// smaller type reduces the bytes that are sent and kept.
+/// Returns the type in which ranks keep the parameter; without one the type to
+/// which all readers convert it, or its own. A smaller type reduces the bytes
+/// that are sent and kept.
 Type OptimizerSharder::getGatheredElement(TiedGroup &group) {
+  if (Type kept = KeptType::find(group.params.front()))
+    return kept;
   Type own = group.params.front().getTensorType().getElementType();
   Type common;
   for (GetParamOp read : group.reads)
@@ -151,16 +156,24 @@ void OptimizerSharder::gatherOnce(TiedGroup &group) {
   }
 }
 
+static bool isKeptWide(ParamOp param, Type element) {
+  Type kept = KeptType::find(param);
+  return kept && kept != element;
+}
+
 /// Makes a layer gather the parameter itself and, if `isAgain` is true, again
 /// in backward.
 void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param,
                                      bool isAgain) {
   GradientReduction reduction = param.getReduction();
   std::string name = getNameInLayer(read, "gather");
+  const int64_t unit = getUnit(read);
   read.getResult().setType(param.getStoredType());
   Value part = read.getResult();
-  if (CastOp conversion = getConversion(read)) {
-    auto element = getElementTypeOrSelf(conversion.getType());
+  CastOp conversion = getConversion(read);
+  Type element =
+      conversion ? getElementTypeOrSelf(conversion.getType()) : Type();
+  if (conversion && !isKeptWide(param, element)) {
     part = conversion.getResult();
     part.setType(param.getStoredType().clone(element));
   }
@@ -178,6 +191,8 @@ void OptimizerSharder::gatherInLayer(GetParamOp read, ParamOp param,
                                   value, axes, /*dim=*/0, isReplicated);
     op.setCellName(name);
     op.setWideGradient(ParameterSharing::find(param).has_value());
+    if (ParameterSharing::find(param))
+      CollectiveUnit::setOn(op, unit);
     if (isAgain)
       op.setRecomputeMark(RecomputeKind::Preset);
     return op;

@@ -63,11 +63,14 @@ enum class Role : uint8_t {
   /// The running mean or the running sum of a parameter.
   Average,
   /// A moment that is stored as means of its rows or of its columns.
-  Factor
+  Factor,
+  /// A parameter in the narrower type in which layers read it, beside the
+  /// parameter itself. Each step makes it anew, but its memory is its own.
+  Rounded
 };
 
 /// The last role, for loops over all of them.
-constexpr Role lastRole = Role::Factor;
+constexpr Role lastRole = Role::Rounded;
 
 /// Returns the dialect's spelling, for example "first_moment".
 llvm::StringRef getName(Role role);

@@ -72,6 +72,16 @@ static void addLateRates(const Node &optimizer, LrScheduleConfig &rates,
   }
 }
 
+/// Layers read such weights in the type in which they compute.
+static bool asksForHalf(const Node &model) {
+  return llvm::any_of(
+      llvm::ArrayRef<llvm::StringRef>{"params_dtype", "param_init_type"},
+      [&](llvm::StringRef key) {
+        const llvm::StringRef type = model[key].getText();
+        return type == "bfloat16" || type == "float16";
+      });
+}
+
 void addDynamicSettings(const Node &root, const DynamicLayout &layout,
                         TrainingConfig &config, DiagnosticList &diagnostics) {
   config.wrapper.hasLocalLoss = true;
@@ -85,6 +95,7 @@ void addDynamicSettings(const Node &root, const DynamicLayout &layout,
   config.optimizer.decayExclude =
       readPatterns(optimizer, "weight_decay_exclude");
   addLateRates(optimizer.getNode(), config.lrSchedule, diagnostics);
+  config.model.asksForHalf = asksForHalf(root["model"]);
   const DynamicDepth depth = readDynamicDepth(config.model.config);
   if (depth.getAll() == 0)
     return;

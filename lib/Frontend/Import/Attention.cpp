@@ -180,6 +180,7 @@ static AttentionHeads addProjections(CellBuilder &cells, Value input) {
     traits.hasBias = spec.queryKeyValueBias;
     traits.axes = {axis};
     traits.parallelOptimizer = axis == "mp";
+    traits.keepsOwnType = spec.keepsProjectionType;
     return cells.addLinear(input, size, traits);
   };
   int64_t head = spec.headSize;
@@ -317,6 +318,7 @@ static Value addOutputProjection(CellBuilder &cells, Value merged) {
   traits.hasBias = spec.attentionOutputBias;
   traits.cutsInputs = true;
   traits.storesInputRows = spec.storesInputRows;
+  traits.keepsOwnType = spec.keepsProjectionType;
   if (!cells.names.linearDropout.empty())
     traits.dropout = spec.dropout.hidden;
   return cells.addLinear(merged, spec.hiddenSize, traits);

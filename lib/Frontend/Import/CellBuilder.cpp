@@ -1,6 +1,7 @@
 //===- CellBuilder.cpp - Builds one layer, Cell by Cell -------------------===//
 
 #include "CellBuilder.h"
+#include "dialects/mf/KeptType.h"
 
 using namespace mlir;
 using namespace mf::ir;
@@ -97,6 +98,8 @@ void createParameter(OpBuilder &builder, mlir::Location loc, StringRef symbol,
   param.setUpdateRule(traits.updateRule);
   if (traits.capacityShare)
     param.setCapacityShareAttr(builder.getF64FloatAttr(*traits.capacityShare));
+  if (traits.keepsOwnType)
+    KeptType::setOn(param, param.getTensorType().getElementType());
   const Matrices &matrices = traits.matrices;
   if (!matrices.sizes.empty())
     param.setMatricesAttr(MatricesAttr::get(
@@ -374,6 +377,7 @@ Value CellBuilder::addLinear(Value input, int64_t outSize,
   weightTraits.parallelOptimizer = traits.parallelOptimizer;
   weightTraits.matrices = traits.matrices;
   weightTraits.logitClip = traits.logitClip;
+  weightTraits.keepsOwnType = traits.keepsOwnType;
   if (traits.storesInputRows)
     weightTraits.matrices.dim = 1;
   SmallVector<int64_t, 2> shape = {outSize, inSize};

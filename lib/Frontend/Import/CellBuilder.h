@@ -47,6 +47,8 @@ struct ParameterTraits {
   std::optional<double> capacityShare = std::nullopt;
   Matrices matrices;
   LogitClip logitClip;
+  /// True if ranks keep it in its own type, whatever it is read in.
+  bool keepsOwnType = false;
 };
 
 /// Adds a parameter to the model that `builder` is in.
@@ -69,6 +71,8 @@ struct LinearTraits {
   /// The parts of the outputs, where the weight holds several matrices.
   Matrices matrices;
   LogitClip logitClip;
+  /// True if ranks keep the weight in its own type, whatever it is read in.
+  bool keepsOwnType = false;
 };
 
 /// Builds the operators and parameters of one mf.layer. A Cell that is open

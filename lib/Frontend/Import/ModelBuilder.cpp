@@ -3,6 +3,7 @@
 #include "mf/Frontend/Import/ModelBuilder.h"
 #include "BodyLayer.h"
 #include "ExpertLayer.h"
+#include "KeptTypes.h"
 #include "LearnedPrefix.h"
 #include "NextTokenLayers.h"
 #include "mf/Frontend/Import/CellNames.h"
@@ -39,6 +40,8 @@ public:
     addBehindBody();
     if (spec.prefix)
       freezeBesidePrefix(model, spec);
+    if (spec.keepsReadType)
+      keepReadTypes(model);
     return module;
   }
 

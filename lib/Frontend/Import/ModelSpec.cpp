@@ -281,7 +281,6 @@ static void checkRanks(const TrainingConfig &config, const ModelSpec &spec,
                                  llvm::Twine(pieces) + " pieces");
 }
 
-/// The pass that fuses operators emits the warnings.
 static FusionConfig readFusionNames(const TrainingConfig &config, bool isMcore,
                                     DiagnosticList &diagnostics) {
   DiagnosticList found;
@@ -391,6 +390,9 @@ std::optional<ModelSpec> readModelSpec(const TrainingConfig &config,
   if (config.parallel.seqSplitNum > 1 || spec.ranks.contextParallel > 1)
     spec.nextTokens.joinsHeads = false;
   spec.nextTokens.joinsWhole = config.isOfDynamicGraph();
+  spec.keepsReadType = config.isOfDynamicGraph();
+  spec.keepsProjectionType =
+      spec.keepsReadType && !spec.latent && !config.model.asksForHalf;
   checkRanks(config, spec, diagnostics);
   if (diagnostics.getErrorCount() == errors)
     resolveExpertSizes(config, overrides, spec, diagnostics);

@@ -2,6 +2,7 @@
 
 #include "mf/Plan/Settings/ChoiceCosts.h"
 #include "dialects/ascend/AscendDialect.h"
+#include "dialects/mf/KeptType.h"
 #include "dialects/mf/MfOps.h"
 #include "lib/Plan/Settings/Errors.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
@@ -235,12 +236,22 @@ void ChoiceFinder::addSharing() {
            section["data_parallel_shard"].repr(24), int64_t(-1));
 }
 
-/// The trainer keeps weights in the narrower type beside those in fp32.
+/// Returns whether a layer rounds a weight for itself, as the rank has no
+/// rounded copy of it.
+static bool roundsWeight(ir::CastOp cast) {
+  auto read = cast.getInput().getDefiningOp<ir::GetParamOp>();
+  if (!read)
+    return false;
+  auto param = cast->getParentOfType<ir::ModelOp>().lookupSymbol<ir::ParamOp>(
+      read.getParam());
+  return ir::KeptType::find(param) !=
+         mlir::getElementTypeOrSelf(cast.getType());
+}
+
+/// The trainer, too, converts such weights wherever they are read.
 void ChoiceFinder::addCopies(const passes::LoweringOptions &lowering,
                              mlir::ModuleOp model) {
-  if (lowering.castOnce || !has<ir::CastOp>(model, [](ir::CastOp cast) {
-        return cast.getInput().getDefiningOp<ir::GetParamOp>() != nullptr;
-      }))
+  if (lowering.castOnce || !has<ir::CastOp>(model, roundsWeight))
     return;
   MemoryChoice choice{"weights that layers read in a narrower type",
                       "converted where they are read",

@@ -197,3 +197,16 @@ module attributes {mf.mesh = #mf.mesh<pp = 1, mp = 4>} {
   // expected-error @below {{expected a first dimension of 4 equal parts, but got 'tensor<6x8xf32>'}}
   mf.keep_part %x over ["mp"] : tensor<6x8xf32>
 }
+
+// -----
+
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+  %x = "test.value"() : () -> tensor<4x8xf32>
+  // expected-error @below {{expected a number of at least 0 as mf.unit, but got -1 : i64}}
+  %y = mf.all_gather %x over ["dp"] {mf.unit = -1 : i64} : tensor<4x8xf32> -> tensor<8x8xf32>
+}
+
+// -----
+
+// expected-error @below {{has a unit; expected it on a collective}}
+module attributes {mf.unit = 1 : i64} {}

@@ -199,3 +199,15 @@ mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, v
   mf.param @w : tensor<8x8xf32> init <ones> layout <[[], []], reduced = [dp]> stored <[[dp, dp], []]> {gathered = tensor<8x8xf32>}
 }
 }
+
+// -----
+
+mf.model @m attributes {micro_batch_size = 2 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64} {
+  // expected-error @below {{expected a type of floats that is not wider than 'bf16' as mf.kept, but got f32}}
+  mf.param @w : tensor<8x8xbf16> init <ones> {mf.kept = f32}
+}
+
+// -----
+
+// expected-error @below {{has a kept type; expected it on an mf.param}}
+module attributes {mf.kept = bf16} {}

@@ -15,8 +15,36 @@ mf.model @gathers_again attributes {
       optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
   mf.param @layers.0.w : tensor<64x32xf32> init <normal, value = 0.02> layout <[[mp], []], reduced = [dp_0, dp_1]> {parallel_optimizer = false, mf.sharing = {axes = ["dp_1"], gathers_again = true, must_divide = false, divides_gradients = false}}
   // CHECK: mf.param @layers.0.w {{.*}} stored <{{\[\[}}mp, dp_1], []], reduced = [dp_0]>
-  // CHECK: mf.all_gather {{.*}} over ["dp_1"] {{.*}}recompute = #mf.recompute<preset>, wide_gradient
+  // CHECK: mf.all_gather {{.*}} over ["dp_1"] {mf.unit = 0 : i64, {{.*}}recompute = #mf.recompute<preset>, wide_gradient
   mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xbf16> {
+    %w = mf.get_param @layers.0.w : tensor<32x32xf32>
+    %c = mf.cast %w {name = "cast"} : (tensor<32x32xf32>) -> tensor<32x32xbf16>
+    %h = mf.cast %x {name = "x.cast"} : (tensor<8x32xf32>) -> tensor<8x32xbf16>
+    %y = mf.matmul %h, %c {name = "w1.matmul", transpose_b = true} : (tensor<8x32xbf16>, tensor<32x32xbf16>) -> tensor<8x32xbf16>
+    mf.return %y : tensor<8x32xbf16>
+  }
+}
+}
+
+// -----
+
+#recompute = #mf.recompute_config<recompute = false, select = false, select_comm = false, select_exclude = false, select_comm_exclude = false, parallel_optimizer_comm = false, mp_comm = true, slice_activation = false>
+#swap = #mf.swap_config<swap = false, default_prefetch = 1>
+#adamw = #mf.optimizer<type = "AdamW", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true>
+#constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
+
+// A weight that is kept in its own type is gathered in that, and converted behind.
+// CHECK-LABEL: mf.model @kept_wide
+module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
+mf.model @kept_wide attributes {
+    micro_batch_size = 4 : i64, sequence_length = 8 : i64, vocab_size = 16 : i64,
+    training = #mf.training<parallel = <stages = 1, interleave = 1, micro_batches = 2, optimizer_shard = <level = 3, threshold = 0>>, recompute = #recompute, swap = #swap,
+      optimizer = #adamw, lr_schedule = #constant, loss_scale = 1.0, max_device_memory = 0>} {
+  mf.param @layers.0.w : tensor<32x32xf32> init <normal, value = 0.02> layout <[[], []], reduced = [dp]> {parallel_optimizer = false, mf.kept = f32, mf.sharing = {axes = ["dp"], gathers_again = true, must_divide = false, divides_gradients = false}}
+  mf.layer @layers.0 body (%x: tensor<8x32xf32>) -> tensor<8x32xbf16> {
+    // CHECK: %[[PART:.*]] = mf.get_param @layers.0.w : tensor<16x32xf32>
+    // CHECK: %[[WHOLE:.*]] = mf.all_gather %[[PART]] over ["dp"] {{.*}} -> tensor<32x32xf32>
+    // CHECK: mf.cast %[[WHOLE]]
     %w = mf.get_param @layers.0.w : tensor<32x32xf32>
     %c = mf.cast %w {name = "cast"} : (tensor<32x32xf32>) -> tensor<32x32xbf16>
     %h = mf.cast %x {name = "x.cast"} : (tensor<8x32xf32>) -> tensor<8x32xbf16>

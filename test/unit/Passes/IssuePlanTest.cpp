@@ -56,6 +56,31 @@ TEST(IssuePlanTest, LeavesAllWhereItIs) {
   EXPECT_EQ(print(reductions, 0), " 0 1 !1 2 3 4 !4 5 6 7 !7 8");
 }
 
+TEST(IssuePlanTest, GathersUnitsOneAhead) {
+  // Two weights of unit 0, one of unit 1, two of unit 2.
+  std::vector<PlannedOperator> operators;
+  for (int64_t unit : {0, 0, 1, 2, 2}) {
+    const auto number = static_cast<int64_t>(operators.size());
+    operators.push_back(makeGather({}));
+    operators.back().unit = unit;
+    operators.push_back(make({number}));
+  }
+  EXPECT_EQ(print(operators, 8), " 0 2 4 1 3 6 8 5 7 9");
+  EXPECT_EQ(print(operators, 0), " 0 1 2 3 4 5 6 7 8 9");
+  EXPECT_EQ(planIssue(operators, 8).numUnits, 3);
+}
+
+TEST(IssuePlanTest, CompletesUnitsWhenTheSecondBehindReduces) {
+  // Two gradients of unit 2, one each of units 1, 0 and 4.
+  std::vector<PlannedOperator> operators;
+  for (int64_t unit : {2, 2, 1, 0, 4}) {
+    operators.push_back(makeReduction({}, {}));
+    operators.back().unit = unit;
+  }
+  EXPECT_EQ(print(operators, 8), " 0 1 2 3 !0 !1 4 !2 !3 !4");
+  EXPECT_EQ(print(operators, 0), " 0 !0 1 !1 2 !2 3 !3 4 !4");
+}
+
 TEST(IssuePlanTest, GathersAheadWithWhatAGatherIsMadeOf) {
   EXPECT_EQ(print(gathers, 1), " 0 1 3 4 2 6 7 5 8");
   EXPECT_EQ(print(gathers, 2), " 0 1 3 4 6 7 2 5 8");

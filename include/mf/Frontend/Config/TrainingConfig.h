@@ -347,6 +347,9 @@ struct ModelSection {
   /// given.
   std::string arch;
   Node config; ///< model.model_config as written
+  /// True if a YAML of the dynamic graph asks for weights narrower than fp32,
+  /// in which the optimizer has them.
+  bool asksForHalf = false;
   Node node;
 };
 

@@ -204,6 +204,11 @@ struct ModelSpec {
   /// The type of the head's own weight, if it differs from paramType.
   std::optional<DType> headType;
   DType normType = DType::F32;
+  /// True if ranks keep weights in the type in which layers read them, as the
+  /// dynamic graph does.
+  bool keepsReadType = false;
+  /// True if those of attention's projections are kept in paramType instead.
+  bool keepsProjectionType = false;
   DType softmaxType = DType::F32;
   DType rotaryType = DType::F32;
   DType residualType = DType::F16;
