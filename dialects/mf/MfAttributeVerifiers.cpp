@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/mf/MfDialect.h"
+#include "dialects/mf/SettingForms.h"
 #include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
@@ -16,55 +17,6 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 //===----------------------------------------------------------------------===//
 // Forms of settings
 //===----------------------------------------------------------------------===//
-
-static bool isInteger(Attribute attribute) {
-  auto integer = dyn_cast<IntegerAttr>(attribute);
-  return integer && integer.getType().isSignlessInteger(64);
-}
-
-/// Returns whether this is a number of layers: an integer, or a bool for all or
-/// none.
-static bool isCount(Attribute attribute) {
-  return isInteger(attribute) || isa<BoolAttr>(attribute);
-}
-
-static bool isListOf(Attribute attribute,
-                     function_ref<bool(Attribute)> isItem) {
-  auto items = dyn_cast<ArrayAttr>(attribute);
-  return items && llvm::all_of(items, isItem);
-}
-
-/// Returns whether this is a list of layer indices, `array<i64: 0, 2>`.
-static bool areLayerNumbers(Attribute attribute) {
-  auto numbers = dyn_cast<DenseI64ArrayAttr>(attribute);
-  return numbers && llvm::all_of(numbers.asArrayRef(),
-                                 [](int64_t layer) { return layer >= 0; });
-}
-
-/// Returns whether this is a list of name parts of operators whose results
-/// recomputed cells keep, `{operators = ["matmul"]}`.
-static bool areKeptOperators(Attribute attribute) {
-  auto kept = dyn_cast<DictionaryAttr>(attribute);
-  if (!kept || kept.size() != 1 || !kept.get("operators"))
-    return false;
-  return isListOf(kept.get("operators"), llvm::IsaPred<StringAttr>);
-}
-
-/// Returns whether this is a bool, a list of counts per stage, a list of bools
-/// and such lists (one per chunk), or a list of layer indices.
-static bool isSelection(Attribute attribute) {
-  return isa<BoolAttr>(attribute) || areLayerNumbers(attribute) ||
-         isListOf(attribute, isCount) || isListOf(attribute, [](Attribute row) {
-           return isa<BoolAttr>(row) || isListOf(row, isCount);
-         });
-}
-
-/// Returns whether this is a selection or a list of patterns.
-static bool isSetting(Attribute attribute) {
-  return isSelection(attribute) || isListOf(attribute, [](Attribute item) {
-           return isa<PatternAttr>(item);
-         });
-}
 
 /// Returns whether this is an offset of a stage. It is limited, because larger
 /// values are not numbers of layers and their sums could overflow.
@@ -187,31 +139,6 @@ LogicalResult PatternAttr::verify(EmitError emitError, StringAttr pattern,
   return success();
 }
 
-LogicalResult RecomputeConfigAttr::verify(EmitError emitError,
-                                          Attribute recompute, Attribute select,
-                                          Attribute selectComm,
-                                          Attribute selectExclude,
-                                          Attribute selectCommExclude, bool,
-                                          bool, bool) {
-  if (!isSelection(recompute))
-    return emitError() << "expected recompute to be a bool, a list of counts "
-                          "or a list of such lists, but got "
-                       << recompute;
-  std::pair<StringRef, Attribute> settings[] = {
-      {"select", select},
-      {"select_comm", selectComm},
-      {"select_exclude", selectExclude},
-      {"select_comm_exclude", selectCommExclude}};
-  for (auto [name, setting] : settings)
-    if (!isSetting(setting) &&
-        !(name == "select_exclude" && areKeptOperators(setting)))
-      return emitError() << "expected " << name
-                         << " to be a bool, a list of counts, a list of such "
-                            "lists or a list of patterns, but got "
-                         << setting;
-  return success();
-}
-
 LogicalResult SwapEntryAttr::verify(EmitError emitError, int64_t prefetch,
                                     Attribute layers, Attribute location) {
   if (prefetch < 1)
@@ -235,56 +162,6 @@ static LogicalResult verifyEntries(EmitError emitError, ArrayAttr entries) {
 LogicalResult OpSwapAttr::verify(EmitError emitError, StringAttr pattern,
                                  ArrayAttr entries, Attribute location) {
   return verifyEntries(emitError, entries);
-}
-
-LogicalResult SwapConfigAttr::verify(EmitError emitError, bool swap,
-                                     int64_t defaultPrefetch,
-                                     ArrayAttr layerSwap, ArrayAttr opSwap) {
-  if (defaultPrefetch < 1)
-    return emitError() << "expected default_prefetch to be positive, but got "
-                       << defaultPrefetch;
-  if (layerSwap && failed(verifyEntries(emitError, layerSwap)))
-    return failure();
-  if (opSwap)
-    for (Attribute item : opSwap)
-      if (!isa<OpSwapAttr>(item))
-        return emitError() << "expected #mf.op_swap, but got " << item;
-  return success();
-}
-
-// The signature is generated.
-// NOLINTNEXTLINE(performance-unnecessary-value-param)
-LogicalResult LossScaleUpdateAttr::verify(EmitError emitError, int64_t factor,
-                                          int64_t window) {
-  if (factor < 1 || window < 1)
-    return emitError() << "expected factor and window to be positive, but got "
-                       << factor << " and " << window;
-  return success();
-}
-
-// ODS declares the parameters so.
-// NOLINTBEGIN(performance-unnecessary-value-param)
-LogicalResult WeightAverageAttr::verify(EmitError emitError, int64_t interval,
-                                        int64_t fused, APFloat share,
-                                        bool /*sums*/) {
-  // NOLINTEND(performance-unnecessary-value-param)
-  if (interval < 1 || fused < 1)
-    return emitError() << "expected an interval and a number of fused weights "
-                          "of at least 1, but got "
-                       << interval << " and " << fused;
-  const double part = share.convertToDouble();
-  if (part > 0 && part < 1)
-    return success();
-  return emitError() << "expected a share above 0 and below 1, but got "
-                     << part;
-}
-
-// NOLINTNEXTLINE(performance-unnecessary-value-param): ODS declares it so.
-LogicalResult ClippingAttr::verify(EmitError emitError, APFloat maxNorm) {
-  if (!maxNorm.isFinite() || maxNorm.isZero() || maxNorm.isNegative())
-    return emitError() << "expected max_norm to be positive, but got "
-                       << maxNorm.convertToDouble();
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

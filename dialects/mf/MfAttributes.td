@@ -238,9 +238,9 @@ def Mf_MatricesAttr : Mf_Attr<"Matrices", "matrices"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Returns the sizes of the parts of a period.
-    ::llvm::SmallVector<int64_t> getPeriod();
+    std::vector<int64_t> getPeriod();
     /// Returns the sizes of the parts after the last period.
-    ::llvm::SmallVector<int64_t> getTail();
+    std::vector<int64_t> getTail();
     /// Returns the number of periods of a weight with `extent` rows or columns,
     /// or none if the parts do not add up to it.
     std::optional<int64_t> countPeriods(int64_t extent);

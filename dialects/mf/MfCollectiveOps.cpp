@@ -6,7 +6,8 @@
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
-using namespace mf;
+using mf::CollectiveKind;
+using mf::Engine;
 using namespace mf::ir;
 
 std::optional<int64_t> mf::ir::getGroupSize(Operation *op, ArrayAttr axes) {

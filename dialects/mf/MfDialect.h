@@ -20,6 +20,16 @@
 #include "dialects/mf/MfDialect.h.inc"
 #include "dialects/mf/MfEnums.h.inc"
 
+namespace mf {
+struct CameConfig;
+struct ClippingConfig;
+struct LossScaleUpdateConfig;
+struct MuonConfig;
+struct RecomputeConfig;
+struct SwapConfig;
+struct WeightAverageConfig;
+} // namespace mf
+
 namespace mf::ir {
 /// Parses a floating-point parameter of an attribute.
 mlir::FailureOr<llvm::APFloat> parseDouble(mlir::AsmParser &parser);

@@ -6,12 +6,15 @@
 #include "mf/Support/Philox.h"
 
 using namespace mlir;
-using namespace mf;
+using mf::DType;
+using mf::Engine;
+using mf::KernelSpec;
 using namespace mf::ir;
 
 static constexpr StringLiteral maskKernel = "aclnnDropoutGenMask";
 
-LogicalResult ir::verifyDropRate(Operation *op, const llvm::APFloat &value) {
+LogicalResult mf::ir::verifyDropRate(Operation *op,
+                                     const llvm::APFloat &value) {
   const double rate = value.convertToDouble();
   const bool isShare = rate > 0 && rate < 1; // NaN is not.
   if (!isShare)
@@ -32,7 +35,7 @@ static LogicalResult verifyDropout(Op op, ArrayRef<int64_t> shape) {
 
 /// Returns the shape of the mask for `input`.
 static SmallVector<int64_t> getMaskShape(Value input, int64_t columns) {
-  SmallVector<int64_t> shape(ir::getShape(input));
+  SmallVector<int64_t> shape(mf::ir::getShape(input));
   if (columns != 0 && !shape.empty())
     shape.back() = columns;
   return shape;
@@ -56,7 +59,7 @@ void DropoutMaskOp::build(OpBuilder &builder, OperationState &state,
 }
 
 LogicalResult DropoutMaskOp::verify() {
-  ArrayRef<int64_t> own = ir::getShape(getMask());
+  ArrayRef<int64_t> own = mf::ir::getShape(getMask());
   if (failed(verifyDropout(*this,
                            getMaskShape(getInput(), getColumns().value_or(0)))))
     return failure();
@@ -94,7 +97,7 @@ Engine DropoutMaskOp::getEngine() { return getKernelEngine(maskKernel); }
 int64_t DropoutMaskOp::getFlops() {
   KernelSpec spec;
   spec.name = maskKernel.str();
-  spec.outputs = {{DType::I1, llvm::to_vector<4>(ir::getShape(getMask()))}};
+  spec.outputs = {{DType::I1, llvm::to_vector<4>(mf::ir::getShape(getMask()))}};
   return findKernelSignature(maskKernel)->getFlops(spec);
 }
 
@@ -124,7 +127,7 @@ ShardingRule DropoutMaskOp::getShardingRule() {
   // The columns are independent of the input's last dimension.
   if (getColumns())
     rule.operands[0].back() = {
-        rule.addFactor(FactorKind::Whole, ir::getShape(getInput()).back())};
+        rule.addFactor(FactorKind::Whole, mf::ir::getShape(getInput()).back())};
   rule.dependsOnPlace = true;
   return rule;
 }
@@ -137,7 +140,7 @@ void DropoutMaskOp::localize(ArrayRef<Layout> operands,
       continue;
     dims.push_back(static_cast<int64_t>(dim));
     getFirstsMutable().append(
-        tables.getFirstIndex(*this, axes, ir::getShape(getMask())[dim]));
+        tables.getFirstIndex(*this, axes, mf::ir::getShape(getMask())[dim]));
   }
   if (!dims.empty())
     setCutDims(dims);
@@ -146,7 +149,7 @@ void DropoutMaskOp::localize(ArrayRef<Layout> operands,
 /// A piece of the sequence is one of several parts of the same size. Keys after
 /// its last query do not exist yet, and have no columns.
 void DropoutMaskOp::takePiece(WholeOperands &whole) {
-  SmallVector<int64_t> own(ir::getShape(getMask())), starts;
+  SmallVector<int64_t> own(mf::ir::getShape(getMask())), starts;
   for (auto [size, all] : llvm::zip_equal(own, getShape()))
     starts.push_back(size == all ? 0 : whole.getPiece() * size);
   setStarts(starts);
@@ -171,7 +174,7 @@ void DropoutOp::build(OpBuilder &builder, OperationState &state, Value input,
 }
 
 LogicalResult DropoutOp::verify() {
-  return verifyDropout(*this, ir::getShape(getInput()));
+  return verifyDropout(*this, mf::ir::getShape(getInput()));
 }
 
 void DropoutOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,

@@ -4,7 +4,8 @@
 #include "mf/Program/Signatures/KernelSignature.h"
 
 using namespace mlir;
-using namespace mf;
+using mf::CollectiveKind;
+using mf::Engine;
 using namespace mf::ir;
 
 static LogicalResult verifyType(Operation *op, Value value,

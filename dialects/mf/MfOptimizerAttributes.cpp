@@ -1,6 +1,7 @@
 //===- MfOptimizerAttributes.cpp - AdamW, Muon and their matrices ---------===//
 
 #include "dialects/mf/MfDialect.h"
+#include "dialects/mf/SettingForms.h"
 #include <numeric>
 
 using namespace mlir;
@@ -30,14 +31,6 @@ static bool areSizes(ArrayAttr sizes) {
   });
 }
 
-static SmallVector<int64_t> getNumbers(ArrayAttr sizes) {
-  SmallVector<int64_t> numbers;
-  if (sizes)
-    for (auto size : sizes.getAsRange<IntegerAttr>())
-      numbers.push_back(size.getInt());
-  return numbers;
-}
-
 LogicalResult MatricesAttr::verify(EmitError emitError, int64_t dim,
                                    ArrayAttr sizes, ArrayAttr rest) {
   if (dim != 0 && dim != 1)
@@ -55,10 +48,10 @@ LogicalResult MatricesAttr::verify(EmitError emitError, int64_t dim,
   return success();
 }
 
-SmallVector<int64_t> MatricesAttr::getPeriod() {
+std::vector<int64_t> MatricesAttr::getPeriod() {
   return getNumbers(getSizes());
 }
-SmallVector<int64_t> MatricesAttr::getTail() { return getNumbers(getRest()); }
+std::vector<int64_t> MatricesAttr::getTail() { return getNumbers(getRest()); }
 
 std::optional<int64_t> MatricesAttr::countPeriods(int64_t extent) {
   auto sum = [](ArrayRef<int64_t> sizes) {
@@ -101,32 +94,7 @@ bool OptimizerAttr::decays(StringRef parameter, int64_t rank) {
 // MuonAttr
 //===----------------------------------------------------------------------===//
 
-// NOLINTBEGIN(performance-unnecessary-value-param): ODS declares it so.
-LogicalResult MuonAttr::verify(EmitError emitError, llvm::APFloat momentum,
-                               bool nesterov, llvm::APFloat rms,
-                               llvm::APFloat eps, ArrayAttr coefficients,
-                               ArrayAttr adamwInclude, bool spreads,
-                               FloatAttr logitThreshold) {
-  // NOLINTEND(performance-unnecessary-value-param)
-  auto isTriple = [](Attribute step) {
-    auto numbers = dyn_cast<ArrayAttr>(step);
-    return numbers && numbers.size() == 3 &&
-           llvm::all_of(numbers, llvm::IsaPred<FloatAttr>);
-  };
-  if (coefficients.empty() || !llvm::all_of(coefficients, isTriple))
-    return emitError() << "expected coefficients to be three numbers for each "
-                          "Newton-Schulz step, but got "
-                       << coefficients;
-  if (!llvm::all_of(adamwInclude, llvm::IsaPred<StringAttr>))
-    return emitError() << "expected adamw_include to be a list of texts, but "
-                          "got "
-                       << adamwInclude;
-  if (logitThreshold && !(logitThreshold.getValueAsDouble() > 0))
-    return emitError() << "expected logit_threshold to be above 0, but got "
-                       << logitThreshold;
-  return success();
-}
-
 bool MuonAttr::trains(StringRef parameter, int64_t rank) {
-  return (rank == 2 || rank == 3) && !isAnyOf(getAdamwInclude(), parameter);
+  return (rank == 2 || rank == 3) &&
+         !isAnyOf(getKeys().getAs<ArrayAttr>("adamw_include"), parameter);
 }

@@ -186,7 +186,7 @@ Value mf::ir::shareOutGradient(OpBuilder &builder, ParamOp param,
                                Value gradient, StringRef name) {
   GradientReduction reduction = param.getReduction();
   auto type = cast<RankedTensorType>(gradient.getType());
-  Location loc = gradient.getLoc();
+  mlir::Location loc = gradient.getLoc();
   if (!reduction.scatter.empty()) {
     type = divideFirst(param, type, reduction.scatter);
     auto part = ReduceScatterOp::create(builder, loc, type, gradient,

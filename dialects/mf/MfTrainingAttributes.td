@@ -4,6 +4,46 @@
 //
 //===----------------------------------------------------------------------===//
 
+// An attribute that has all of a struct of TrainingConfig. The records of the
+// struct's members (mf/Frontend/Config/KnownKeys.h) are those of the parameters:
+// name, type, default and range come from there.
+class Mf_SettingsAttr<string className, string attrMnemonic, string config,
+                      string declarations = "">
+    : Mf_Attr<className, attrMnemonic> {
+  defvar type = "::mf::" # config;
+  let parameters = (ins "::mlir::DictionaryAttr":$keys);
+  let builders = [AttrBuilder<(ins "const " # type # " &":$config), [{
+    return $_get($_ctxt, ::mf::ir::toKeys($_ctxt, config));
+  }]>];
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Returns the parameters as a part of a TrainingConfig.
+    }] # type # [{ getConfig() const;
+  }] # declarations;
+  let extraClassDefinition = type # [{ $cppClass::getConfig() const {
+      }] # type # [{ config;
+      ::mf::ir::fromKeys(getKeys(), config);
+      return config;
+    }
+    ::mlir::Attribute $cppClass::parse(::mlir::AsmParser &parser, ::mlir::Type) {
+      }] # type # [{ config;
+      if (::mf::ir::parseKeys(parser, config))
+        return {};
+      return get(parser.getContext(), config);
+    }
+    void $cppClass::print(::mlir::AsmPrinter &printer) const {
+      ::mf::ir::printKeys(printer, getKeys(), &::mf::partId<}] # type # [{>);
+    }
+    ::llvm::LogicalResult $cppClass::verify(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        ::mlir::DictionaryAttr keys) {
+      }] # type # [{ config;
+      return ::mf::ir::verifyKeys(emitError, keys, config);
+    }
+  }];
+}
+
 def Mf_OptimizerShardAttr : Mf_Attr<"OptimizerShard", "optimizer_shard"> {
   let summary = "how ranks share the state of the optimizer";
   let description = [{
@@ -86,24 +126,16 @@ def Mf_PatternAttr : Mf_Attr<"Pattern", "pattern"> {
   let genVerifyDecl = 1;
 }
 
-def Mf_RecomputeConfigAttr : Mf_Attr<"RecomputeConfig", "recompute_config"> {
+def Mf_RecomputeConfigAttr
+    : Mf_SettingsAttr<"RecomputeConfig", "recompute_config", "RecomputeConfig"> {
   let summary = "the YAML's recompute_config";
   let description = [{
     Each value is as the user wrote it: a bool, an array of counts, an array of
     arrays, an array of strings, or an array of `#mf.pattern`. They become
     counts per stage and chunk only where they are applied, since that needs
-    the number of layers.
+    the number of layers. `kept_operators`: parts of names of operators that do
+    not run again in any recomputed layer.
   }];
-  let parameters = (ins "::mlir::Attribute":$recompute,
-                        "::mlir::Attribute":$select,
-                        "::mlir::Attribute":$select_comm,
-                        "::mlir::Attribute":$select_exclude,
-                        "::mlir::Attribute":$select_comm_exclude,
-                        "bool":$parallel_optimizer_comm,
-                        "bool":$mp_comm,
-                        "bool":$slice_activation);
-  let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;
 }
 
 def Mf_SwapEntryAttr : Mf_Attr<"SwapEntry", "swap_entry"> {
@@ -127,21 +159,18 @@ def Mf_OpSwapAttr : Mf_Attr<"OpSwap", "op_swap"> {
   let genVerifyDecl = 1;
 }
 
-def Mf_SwapConfigAttr : Mf_Attr<"SwapConfig", "swap_config"> {
+def Mf_SwapConfigAttr
+    : Mf_SettingsAttr<"SwapConfig", "swap_config", "SwapConfig"> {
   let summary = "the YAML's swap_config";
   let description = [{
     Neither `layer_swap` nor `op_swap` asks for the default policy: flash
     attention of all layers with `default_prefetch`. An empty array is not the
     same: it asks for nothing.
   }];
-  let parameters = (ins "bool":$swap, "int64_t":$default_prefetch,
-                        OptionalParameter<"::mlir::ArrayAttr">:$layer_swap,
-                        OptionalParameter<"::mlir::ArrayAttr">:$op_swap);
-  let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;
 }
 
-def Mf_WeightAverageAttr : Mf_Attr<"WeightAverage", "weight_average"> {
+def Mf_WeightAverageAttr
+    : Mf_SettingsAttr<"WeightAverage", "weight_average", "WeightAverageConfig"> {
   let summary = "the average that PmaAdamW makes of each parameter";
   let description = [{
     Every `interval` steps the average becomes (1 - share) average + share
@@ -149,13 +178,13 @@ def Mf_WeightAverageAttr : Mf_Attr<"WeightAverage", "weight_average"> {
     parameter becomes the average, with `sums` the average / `fused`, and the
     average 0.
   }];
-  let parameters = (ins "int64_t":$interval, "int64_t":$fused,
-                        Mf_Double<>:$share, "bool":$sums);
-  let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;
 }
 
-def Mf_MuonAttr : Mf_Attr<"Muon", "muon"> {
+def Mf_MuonAttr : Mf_SettingsAttr<"Muon", "muon", "MuonConfig", [{
+    /// Returns whether Muon, rather than AdamW, updates a parameter of this
+    /// rank (number of dimensions).
+    bool trains(::llvm::StringRef parameter, int64_t rank);
+  }]> {
   let summary = "how Muon updates matrices";
   let description = [{
     The momentum of each matrix is made orthogonal by a Newton-Schulz step for
@@ -167,21 +196,9 @@ def Mf_MuonAttr : Mf_Attr<"Muon", "muon"> {
     them. With `logit_threshold` weights shrink as their `logit_clip` says, behind
     their steps.
   }];
-  let parameters = (ins Mf_Double<>:$momentum, "bool":$nesterov, Mf_Double<>:$rms,
-                        Mf_Double<>:$eps, "::mlir::ArrayAttr":$coefficients,
-                        "::mlir::ArrayAttr":$adamw_include,
-                        DefaultValuedParameter<"bool", "false">:$spreads,
-                        OptionalParameter<"::mlir::FloatAttr">:$logit_threshold);
-  let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;
-  let extraClassDeclaration = [{
-    /// Returns whether Muon, rather than AdamW, updates a parameter of this
-    /// rank (number of dimensions).
-    bool trains(::llvm::StringRef parameter, int64_t rank);
-  }];
 }
 
-def Mf_CameAttr : Mf_Attr<"Came", "came"> {
+def Mf_CameAttr : Mf_SettingsAttr<"Came", "came", "CameConfig"> {
   let summary = "how Came updates parameters";
   let description = [{
     Squares of the gradient + `eps` are averaged with 1 - step^-`decay_rate`;
@@ -189,10 +206,6 @@ def Mf_CameAttr : Mf_Attr<"Came", "came"> {
     squares of what they differ by from the first moment + `instability_eps` are
     averaged with `beta3`.
   }];
-  let parameters = (ins Mf_Double<>:$eps, Mf_Double<>:$instability_eps,
-                        Mf_Double<>:$clip_threshold, Mf_Double<>:$decay_rate,
-                        Mf_Double<>:$beta3);
-  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
@@ -226,11 +239,9 @@ def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
   }];
 }
 
-def Mf_ClippingAttr : Mf_Attr<"Clipping", "clipping"> {
+def Mf_ClippingAttr
+    : Mf_SettingsAttr<"Clipping", "clipping", "ClippingConfig"> {
   let summary = "gradient clipping by global norm";
-  let parameters = (ins Mf_Double<>:$max_norm);
-  let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;
 }
 
 def Mf_LrScheduleAttr : Mf_Attr<"LrSchedule", "lr_schedule"> {
@@ -259,16 +270,14 @@ def Mf_LrScheduleAttr : Mf_Attr<"LrSchedule", "lr_schedule"> {
   }];
 }
 
-def Mf_LossScaleUpdateAttr : Mf_Attr<"LossScaleUpdate", "loss_scale_update"> {
+def Mf_LossScaleUpdateAttr
+    : Mf_SettingsAttr<"LossScaleUpdate", "loss_scale_update", "LossScaleUpdateConfig"> {
   let summary = "how the loss scale follows overflows";
   let description = [{
     A step with a gradient that is not finite divides the scale by `factor`, to
     no less than 1; `window` steps in a row without one multiply it. The runner
     does so after each step and copies the scale to the device.
   }];
-  let parameters = (ins "int64_t":$factor, "int64_t":$window);
-  let assemblyFormat = "`<` struct(params) `>`";
-  let genVerifyDecl = 1;
 }
 
 def Mf_ExpertBalanceAttr : Mf_Attr<"ExpertBalance", "expert_balance"> {

@@ -344,20 +344,12 @@ AverageWeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
 SmallVector<StringRef> AverageWeightOp::getUsedGradients() { return {}; }
 
 void AverageWeightOp::emitLaunches(LaunchEmitter &emitter) {
-  Builder builder(getContext());
-  WeightAverageAttr average = getAverage();
-  NamedAttrList attributes;
-  attributes.set("interval", builder.getI64IntegerAttr(average.getInterval()));
-  attributes.set("fused", builder.getI64IntegerAttr(average.getFused()));
-  attributes.set("share",
-                 builder.getF64FloatAttr(average.getShare().convertToDouble()));
-  attributes.set("sums", builder.getBoolAttr(average.getSums()));
   emitter.launch(
       "mfAverageWeight",
       {emitter.getBuffer(getStep()), emitter.getBuffer(getOverflow())},
       {emitter.getState(State::Parameter, getParam()),
        emitter.getState(State::Average, getParam())},
-      attributes.getDictionary(getContext()));
+      getAverage().getKeys());
 }
 
 SmallVector<StringRef> NonFiniteOp::getUsedGradients() { return {}; }

@@ -4,7 +4,8 @@
 #include "mf/Program/Signatures/KernelSignature.h"
 
 using namespace mlir;
-using namespace mf;
+using mf::Engine;
+using mf::Reduction;
 using namespace mf::ir;
 
 static RankedTensorType getTensor(Value value) {

@@ -1,16 +1,51 @@
 //===- ConfigAttributes.cpp - Attributes of the configuration -------------===//
 
 #include "passes/config/ConfigAttributes.h"
+#include "dialects/mf/SettingForms.h"
+#include "dialects/mf/SettingsKeys.h"
 #include "mf/Frontend/Config/KnownKeys.h"
 #include "mf/Frontend/Config/PipelineRules.h"
-#include "passes/config/SettingAttributes.h"
 
 using namespace mf;
 using namespace mf::ir;
+using llvm::cast;
+using llvm::dyn_cast;
+using llvm::isa;
 using mlir::ArrayAttr;
 using mlir::Attribute;
 using mlir::Builder;
+using mlir::IntegerAttr;
 using mlir::MLIRContext;
+
+//===----------------------------------------------------------------------===//
+// Settings and their places
+//===----------------------------------------------------------------------===//
+
+mf::Location passes::getKeyLocation(TrainingAttr training,
+                                    llvm::StringRef key) {
+  mlir::DictionaryAttr locations = training.getLocations();
+  return fromPlace(locations ? locations.get(key) : Attribute());
+}
+
+RecomputeConfig passes::getRecomputeConfig(TrainingAttr training) {
+  RecomputeConfig config = training.getRecompute().getConfig();
+  for (const KnownKey *key : getMembers(&partId<RecomputeConfig>)) {
+    const KeyField member = key->member(&config);
+    if (auto *const *setting = std::get_if<LayerSetting *>(&member)) {
+      (*setting)->location = getKeyLocation(training, key->name);
+      if ((*setting)->kind == LayerSetting::Kind::Selection)
+        (*setting)->selection.location = (*setting)->location;
+    }
+  }
+  return config;
+}
+
+SwapConfig passes::getSwapConfig(TrainingAttr training) {
+  SwapConfig config = training.getSwap().getConfig();
+  config.location = getKeyLocation(training, "swap");
+  config.prefetchLocation = getKeyLocation(training, "default_prefetch");
+  return config;
+}
 
 //===----------------------------------------------------------------------===//
 // Fusions
@@ -43,45 +78,70 @@ FusionConfig passes::getFusionConfig(TrainingAttr training) {
 }
 
 //===----------------------------------------------------------------------===//
+// Offset
+//===----------------------------------------------------------------------===//
+
+static Attribute toAttribute(Builder &builder, const StageOffset &offset) {
+  if (offset.kind == StageOffset::Kind::Scalar)
+    return builder.getI64IntegerAttr(offset.rows[0][0]);
+  llvm::SmallVector<Attribute> rows;
+  for (llvm::ArrayRef<int64_t> row : offset.rows)
+    rows.push_back(builder.getI64ArrayAttr(row));
+  return offset.kind == StageOffset::Kind::PerStage
+             ? rows.front()
+             : Attribute(builder.getArrayAttr(rows));
+}
+
+static void setOffset(Attribute parameter, StageOffset &offset) {
+  if (!parameter)
+    return;
+  if (auto number = dyn_cast<IntegerAttr>(parameter)) {
+    offset.rows = {{number.getInt()}};
+    return;
+  }
+  auto items = cast<ArrayAttr>(parameter);
+  offset.rows.clear();
+  offset.kind = StageOffset::Kind::PerStage;
+  if (items.empty() || !isa<ArrayAttr>(items[0])) {
+    offset.rows.push_back(getNumbers(items));
+    return;
+  }
+  offset.kind = StageOffset::Kind::PerMiniStage;
+  for (Attribute row : items)
+    offset.rows.push_back(getNumbers(row));
+}
+
+StageOffset passes::getStageOffset(TrainingAttr training) {
+  StageOffset offset;
+  setOffset(training.getParallel().getOffset(), offset);
+  offset.location = getKeyLocation(training, "offset");
+  return offset;
+}
+
+//===----------------------------------------------------------------------===//
 // The training attribute
 //===----------------------------------------------------------------------===//
 
-/// Returns the value as an attribute; null if the YAML does not have it.
-static Attribute getNumber(Builder &builder, const KnownKey &key,
-                           const TrainingConfig &config) {
-  if (const auto *number = key.getValue<double>(config))
-    return builder.getF64FloatAttr(*number);
-  if (const auto *number = key.getValue<int64_t>(config))
-    return builder.getI64IntegerAttr(*number);
-  if (const auto *number = key.getValue<std::optional<double>>(config))
-    return *number ? builder.getF64FloatAttr(**number) : Attribute();
-  if (const auto *number = key.getValue<std::optional<int64_t>>(config))
-    return *number ? builder.getI64IntegerAttr(**number) : Attribute();
-  return {};
-}
-
 /// Returns the keys that the YAML has. The schedule itself defines the
 /// defaults.
-static mlir::NamedAttrList getRateParameters(Builder &builder,
-                                             const TrainingConfig &config) {
-  mlir::NamedAttrList parameters;
-  for (const KnownKey &key : lrScheduleSection.keys)
-    if (Attribute number = getNumber(builder, key, config))
-      parameters.set(key.name, number);
-  if (int64_t steps = config.lrSchedule.lateSteps)
-    parameters.set("late_steps", builder.getI64IntegerAttr(steps));
+static mlir::NamedAttrList getRateParameters(MLIRContext *context,
+                                             const LrScheduleConfig &config) {
+  mlir::NamedAttrList parameters(toKeys(context, config));
+  parameters.erase("type");
+  if (config.lateSteps != 0)
+    parameters.set("late_steps",
+                   Builder(context).getI64IntegerAttr(config.lateSteps));
   return parameters;
 }
 
 static LrScheduleAttr getLrSchedule(Builder &builder,
                                     const TrainingConfig &config) {
-  mlir::NamedAttrList parameters = getRateParameters(builder, config);
+  mlir::NamedAttrList parameters =
+      getRateParameters(builder.getContext(), config.lrSchedule);
   llvm::SmallVector<Attribute> groups;
   for (const LrGroup &group : config.lrGroups) {
-    // The records of keys refer to members of a whole configuration.
-    TrainingConfig own;
-    own.lrSchedule = group.schedule;
-    mlir::NamedAttrList keys = getRateParameters(builder, own);
+    mlir::NamedAttrList keys =
+        getRateParameters(builder.getContext(), group.schedule);
     keys.set("type", builder.getStringAttr(group.schedule.type));
     llvm::SmallVector<llvm::StringRef> patterns;
     for (const Node &pattern : group.patterns)
@@ -103,7 +163,7 @@ static mlir::DictionaryAttr getLocations(Builder &builder,
                                          const FusionConfig &fusions) {
   llvm::SmallVector<mlir::NamedAttribute> locations;
   auto add = [&](llvm::StringRef key, const Location &location) {
-    if (Attribute place = passes::toPlace(builder.getContext(), location))
+    if (Attribute place = toPlace(builder.getContext(), location))
       locations.push_back(builder.getNamedAttr(key, place));
   };
   add("offset", options.offset.location);
@@ -151,7 +211,7 @@ static ParallelAttr getParallel(passes::EmitError emitError, Builder &builder,
   bool sharesSamples = ranks.dataParallel > 1;
   return ParallelAttr::getChecked(
       emitError, context, options.pipelineStages, options.interleave,
-      batch.getPasses(), passes::toAttribute(builder, options.offset),
+      batch.getPasses(), toAttribute(builder, options.offset),
       parallel.gradientAggregationGroup, schedule, parallel.seqSplitNum,
       ranks.sequenceParallel, algorithm,
       getOptimizerShard(context, parallel, hasReplicas),
@@ -167,27 +227,11 @@ static FusionsAttr getFusions(MLIRContext *context,
   return result == toFusions(context, FusionConfig()) ? FusionsAttr() : result;
 }
 
-static MuonAttr getMuon(Builder &builder, const MuonConfig &config) {
-  auto getNumbers = [&](llvm::ArrayRef<double> numbers) {
-    return builder.getF64ArrayAttr(numbers);
-  };
-  llvm::SmallVector<Attribute> coefficients;
-  for (const auto &step : config.coefficients)
-    coefficients.push_back(getNumbers(step));
-  return MuonAttr::get(
-      builder.getContext(), llvm::APFloat(config.momentum), config.nesterov,
-      llvm::APFloat(config.matchedAdamWRms), llvm::APFloat(config.eps),
-      builder.getArrayAttr(coefficients),
-      passes::toAttribute(builder, config.adamwInclude), config.spreadsWeights,
-      config.logitThreshold ? builder.getF64FloatAttr(*config.logitThreshold)
-                            : mlir::FloatAttr());
-}
-
-static CameAttr getCame(MLIRContext *context, const CameConfig &config) {
-  return CameAttr::get(
-      context, llvm::APFloat(config.eps), llvm::APFloat(config.instabilityEps),
-      llvm::APFloat(config.clipThreshold), llvm::APFloat(config.decayRate),
-      llvm::APFloat(config.beta3));
+/// Returns the attribute of a part of the configuration, or null if there is no
+/// such part.
+template <typename Attr, typename Part>
+static Attr getSettings(MLIRContext *context, const std::optional<Part> &part) {
+  return part ? Attr::get(context, *part) : Attr();
 }
 
 TrainingAttr passes::getTrainingAttr(
@@ -202,26 +246,21 @@ TrainingAttr passes::getTrainingAttr(
   if (!parallel)
     return {};
   const OptimizerConfig &source = config.optimizer;
-  WeightAverageAttr average;
-  if (source.average)
-    average = WeightAverageAttr::get(
-        context, source.average->interleaveStep, source.average->fusedNum,
-        llvm::APFloat(source.average->emaAlpha), source.average->sums);
   auto getPatterns = [&](const std::vector<std::string> &patterns) {
-    return patterns.empty() ? ArrayAttr() : toAttribute(builder, patterns);
+    llvm::SmallVector<llvm::StringRef> texts(patterns.begin(), patterns.end());
+    return texts.empty() ? ArrayAttr() : builder.getStrArrayAttr(texts);
   };
   auto optimizer = OptimizerAttr::get(
       context, builder.getStringAttr(source.type), llvm::APFloat(source.beta1),
       llvm::APFloat(source.beta2), llvm::APFloat(source.eps),
-      llvm::APFloat(source.weightDecay), source.correctsBias(), average,
-      source.muon ? getMuon(builder, *source.muon) : MuonAttr(),
-      source.correctsEps(),
-      source.came ? getCame(context, *source.came) : CameAttr(),
+      llvm::APFloat(source.weightDecay), source.correctsBias(),
+      getSettings<WeightAverageAttr>(context, source.average),
+      getSettings<MuonAttr>(context, source.muon), source.correctsEps(),
+      getSettings<CameAttr>(context, source.came),
       getPatterns(source.decayInclude), getPatterns(source.decayExclude));
   ClippingAttr clipping;
   if (batch.useClipGrad)
-    clipping =
-        ClippingAttr::get(context, llvm::APFloat(config.wrapper.maxGradNorm));
+    clipping = ClippingAttr::get(context, config.wrapper.clipping);
   ExpertBalanceAttr balance;
   if (const auto &callback = config.callbacks.balance)
     balance = ExpertBalanceAttr::get(context, llvm::APFloat(callback->rate),
@@ -236,10 +275,10 @@ TrainingAttr passes::getTrainingAttr(
   const LossScaleConfig &scale = config.wrapper.scaleSense;
   LossScaleUpdateAttr scaleUpdate;
   if (scale.followsOverflows())
-    scaleUpdate = LossScaleUpdateAttr::get(context, scale.factor, scale.window);
+    scaleUpdate = LossScaleUpdateAttr::get(context, scale.update);
   return TrainingAttr::get(
-      context, parallel, toAttribute(builder, config.recompute),
-      toAttribute(builder, config.swap), optimizer,
+      context, parallel, RecomputeConfigAttr::get(context, config.recompute),
+      SwapConfigAttr::get(context, config.swap), optimizer,
       getLrSchedule(builder, config), clipping, llvm::APFloat(scale.value),
       scaleUpdate,
       config.context.hasMaxDeviceMemory ? config.context.maxDeviceMemory : 0,

@@ -49,9 +49,6 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
                             "CosineWithRestartsAndWarmUpLR, "
                             "PolynomialWithWarmUpLR, WarmUpStableDecayLR, "
                             "CosineAnnealingLR or CosineAnnealingWarmRestarts");
-  if (config.wrapper.maxGradNorm <= 0)
-    diagnostics.error(config.wrapper.node.getLocation(),
-                      "max_grad_norm must be above 0");
 }
 
 /// Returns whether `model` uses the legacy layer classes rather than the mcore

@@ -26,8 +26,7 @@ static DictionaryAttr getLossScaleSettings(ir::TrainingAttr training) {
   attributes.set("value", builder.getF64FloatAttr(
                               training.getLossScale().convertToDouble()));
   if (ir::LossScaleUpdateAttr update = training.getLossScaleUpdate()) {
-    attributes.set("factor", builder.getI64IntegerAttr(update.getFactor()));
-    attributes.set("window", builder.getI64IntegerAttr(update.getWindow()));
+    attributes.append(update.getKeys());
   }
   return attributes.getDictionary(training.getContext());
 }

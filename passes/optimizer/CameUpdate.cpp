@@ -20,10 +20,10 @@ Value CameBuilder::scale(Value value, double factor) {
                          nullptr, nullptr, nullptr);
 }
 
-Value CameBuilder::addConstant(Value value, const llvm::APFloat &constant) {
-  return AddScalarOp::create(
-      builder, loc, value, builder.getF64FloatAttr(constant.convertToDouble()),
-      nullptr, nullptr, nullptr);
+Value CameBuilder::addConstant(Value value, double constant) {
+  return AddScalarOp::create(builder, loc, value,
+                             builder.getF64FloatAttr(constant), nullptr,
+                             nullptr, nullptr);
 }
 
 Value CameBuilder::buildRoot(Value value) {
@@ -68,19 +68,19 @@ Value CameBuilder::divideByRoot(Value value, Value rows, Value columns) {
 }
 
 Value CameBuilder::divideByMoment(Value value, Value squares) {
-  const double decay = optimizer.getCame().getDecayRate().convertToDouble();
   const int64_t last = getType(value).getRank() - 1;
   if (last == 0)
-    return DivOp::create(
-        builder, loc, value,
-        buildRoot(buildAverage(AveragedState::SecondMoment, squares, decay,
-                               /*grows=*/true)));
+    return DivOp::create(builder, loc, value,
+                         buildRoot(buildAverage(AveragedState::SecondMoment,
+                                                squares, came.decayRate,
+                                                /*grows=*/true)));
   Value rows =
       buildAverage(AveragedState::SquareRows, buildMean(squares, last, last),
-                   decay, /*grows=*/true);
-  Value columns = buildAverage(AveragedState::SquareColumns,
-                               buildMean(squares, last - 1, last - 1), decay,
-                               /*grows=*/true);
+                   came.decayRate, /*grows=*/true);
+  Value columns =
+      buildAverage(AveragedState::SquareColumns,
+                   buildMean(squares, last - 1, last - 1), came.decayRate,
+                   /*grows=*/true);
   return divideByRoot(value, rows, columns);
 }
 
@@ -88,8 +88,7 @@ Value CameBuilder::clip(Value update) {
   auto dims = llvm::to_vector(llvm::seq<int64_t>(0, getType(update).getRank()));
   Value squares = MulOp::create(builder, loc, update, update);
   Value norm = buildRoot(buildMean(squares, dims, dims));
-  Value excess =
-      scale(norm, 1 / optimizer.getCame().getClipThreshold().convertToDouble());
+  Value excess = scale(norm, 1 / came.clipThreshold);
   Value divisor =
       ClampMinOp::create(builder, loc, excess, builder.getF64FloatAttr(1),
                          nullptr, nullptr, nullptr);
@@ -97,19 +96,17 @@ Value CameBuilder::clip(Value update) {
 }
 
 Value CameBuilder::weighByConfidence(Value update, Value moment) {
-  CameAttr came = optimizer.getCame();
   const int64_t last = getType(update).getRank() - 1;
   if (last == 0)
     return moment;
   Value difference = AddOp::create(builder, loc, update, scale(moment, -1));
-  Value squares =
-      addConstant(MulOp::create(builder, loc, difference, difference),
-                  came.getInstabilityEps());
-  const double beta = came.getBeta3().convertToDouble();
+  Value squares = addConstant(
+      MulOp::create(builder, loc, difference, difference), came.instabilityEps);
   Value rows = buildAverage(AveragedState::InstabilityRows,
-                            buildMean(squares, last, last), beta);
-  Value columns = buildAverage(AveragedState::InstabilityColumns,
-                               buildMean(squares, last - 1, last - 1), beta);
+                            buildMean(squares, last, last), came.beta3);
+  Value columns =
+      buildAverage(AveragedState::InstabilityColumns,
+                   buildMean(squares, last - 1, last - 1), came.beta3);
   return divideByRoot(moment, rows, columns);
 }
 
@@ -133,8 +130,8 @@ LogicalResult CameBuilder::update(ParamOp updated, Value rate) {
   Value gradient = TakeGradientOp::create(
       builder, loc, param.getStoredType().clone(builder.getF32Type()), name,
       /*factors=*/ValueRange());
-  Value squares = addConstant(MulOp::create(builder, loc, gradient, gradient),
-                              optimizer.getCame().getEps());
+  Value squares =
+      addConstant(MulOp::create(builder, loc, gradient, gradient), came.eps);
   Value update = clip(divideByMoment(gradient, squares));
   Value moment = buildAverage(AveragedState::FirstMoment, update,
                               optimizer.getBeta1().convertToDouble());

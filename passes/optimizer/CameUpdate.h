@@ -4,6 +4,7 @@
 #define MF_PASSES_OPTIMIZER_CAMEUPDATE_H
 
 #include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 
 namespace mf::passes {
 
@@ -14,8 +15,8 @@ class CameBuilder {
 public:
   CameBuilder(mlir::OpBuilder &builder, ir::OptimizerAttr optimizer,
               mlir::Value step, mlir::Value overflow)
-      : builder(builder), optimizer(optimizer), step(step), overflow(overflow) {
-  }
+      : builder(builder), optimizer(optimizer),
+        came(optimizer.getCame().getConfig()), step(step), overflow(overflow) {}
 
   mlir::LogicalResult update(ir::ParamOp param, mlir::Value rate);
 
@@ -28,7 +29,7 @@ private:
   mlir::Value buildAverage(ir::AveragedState state, mlir::Value value,
                            double decay, bool grows = false);
   mlir::Value buildRoot(mlir::Value value);
-  mlir::Value addConstant(mlir::Value value, const llvm::APFloat &constant);
+  mlir::Value addConstant(mlir::Value value, double constant);
   mlir::Value scale(mlir::Value value, double factor);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   /// Returns `value` divided by the square root of the moment that `rows` and
@@ -46,6 +47,7 @@ private:
 
   mlir::OpBuilder &builder;
   ir::OptimizerAttr optimizer;
+  CameConfig came;
   mlir::Value step, overflow;
   ir::ParamOp param;
   mlir::Location loc = builder.getUnknownLoc();

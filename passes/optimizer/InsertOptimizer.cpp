@@ -1,5 +1,6 @@
 //===- InsertOptimizer.cpp - Clipping and the optimizer, per stage --------===//
 
+#include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Program/DropRates.h"
 #include "mlir/IR/Remarks.h"
 #include "passes/Passes.h"
@@ -393,7 +394,7 @@ LogicalResult UpdateBuilder::build() {
   if (stage == stages - 1)
     ReportOp::create(builder, loc, overflow, "overflow");
   if (ClippingAttr clipping = training.getClipping())
-    clip(norm, clipping.getMaxNorm().convertToDouble());
+    clip(norm, clipping.getConfig().maxNorm);
   if (failed(update(splitRates(body->getArgument(0)), body->getArgument(1),
                     overflow)))
     return failure();

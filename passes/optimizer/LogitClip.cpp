@@ -1,6 +1,7 @@
 //===- LogitClip.cpp - Weights that shrink with large logits --------------===//
 
 #include "passes/optimizer/LogitClip.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 #include <numeric>
 
 using namespace mlir;
@@ -28,7 +29,7 @@ static LogicalResult clip(OpBuilder &builder, ParamOp param,
   Location loc = param.getLoc();
   LogitClipAttr clip = *param.getLogitClip();
   MatricesAttr matrices = *param.getMatrices();
-  const SmallVector<int64_t> rest = matrices.getTail();
+  const std::vector<int64_t> rest = matrices.getTail();
   auto largest =
       SymbolTable::lookupNearestSymbolFrom<ParamOp>(param, clip.getLargest());
   const int64_t rows = param.getLocalType().getDimSize(0);
@@ -62,11 +63,15 @@ LogicalResult mf::passes::clipLogits(OpBuilder &builder,
                                      OptimizerAttr optimizer,
                                      ArrayRef<ParamOp> params, Value overflow) {
   MuonAttr muon = optimizer.getMuon();
-  if (!muon || !muon.getLogitThreshold())
+  std::optional<double> threshold;
+  if (muon)
+    threshold = muon.getConfig().logitThreshold;
+  if (!threshold)
     return success();
   for (ParamOp param : params)
     if (param.needsGradient() && param.getLogitClip() &&
-        failed(clip(builder, param, muon.getLogitThreshold(), overflow)))
+        failed(clip(builder, param, builder.getF64FloatAttr(*threshold),
+                    overflow)))
       return failure();
   return success();
 }

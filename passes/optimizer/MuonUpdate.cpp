@@ -17,7 +17,7 @@ struct Cut {
   StringAttr axis;
 };
 
-/// The cuts of what a rank stores of a parameter through its matrices, the
+/// Returns the cuts through a parameter's matrices in a rank's storage, the
 /// outer ones first. Experts, the first dimension of three, are matrices of
 /// their own.
 SmallVector<Cut> getMatrixCuts(ParamOp param) {
@@ -36,8 +36,8 @@ SmallVector<Cut> getMatrixCuts(ParamOp param) {
   return cuts;
 }
 
-/// The type that a value has behind its dimension `dim` became `to` / `from` of
-/// what it is.
+/// Returns the type of a value whose dimension `dim` is multiplied by `to` /
+/// `from`.
 RankedTensorType resize(Value value, int64_t dim, int64_t to, int64_t from) {
   auto type = cast<RankedTensorType>(value.getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -56,11 +56,11 @@ Value MuonBuilder::reshape(Value value, ArrayRef<int64_t> shape) {
 
 Value MuonBuilder::buildDirection(ParamOp param) {
   auto type = param.getStoredType().clone(builder.getBF16Type());
-  return MomentumOp::create(
-      builder, loc, type, FlatSymbolRefAttr::get(param.getSymNameAttr()),
-      overflow, /*factors=*/ValueRange(),
-      builder.getF64FloatAttr(muon.getMomentum().convertToDouble()),
-      builder.getBoolAttr(muon.getNesterov()));
+  return MomentumOp::create(builder, loc, type,
+                            FlatSymbolRefAttr::get(param.getSymNameAttr()),
+                            overflow, /*factors=*/ValueRange(),
+                            builder.getF64FloatAttr(muon.momentum),
+                            builder.getBoolAttr(muon.nesterov));
 }
 
 Value MuonBuilder::gather(ParamOp param, Value part) {
@@ -83,7 +83,7 @@ Value MuonBuilder::takeOwnPart(ParamOp param, Value whole) {
   return whole;
 }
 
-/// x / (norm + eps), where the sum of squares is one in fp32.
+/// Returns x / (norm + eps). The sum of squares is computed in fp32.
 Value MuonBuilder::normalize(Value matrices) {
   auto type = cast<RankedTensorType>(matrices.getType());
   Value wide = convert(matrices, builder.getF32Type());
@@ -92,25 +92,25 @@ Value MuonBuilder::normalize(Value matrices) {
       ReduceSumOp::create(builder, loc, squares, ArrayRef<int64_t>{1, 2});
   Value norms = SqrtOp::create(builder, loc, sums, nullptr, nullptr, nullptr);
   norms = convert(norms, type.getElementType());
-  norms = AddScalarOp::create(
-      builder, loc, norms,
-      builder.getF64FloatAttr(muon.getEps().convertToDouble()), nullptr,
-      nullptr, nullptr);
+  norms = AddScalarOp::create(builder, loc, norms,
+                              builder.getF64FloatAttr(muon.eps), nullptr,
+                              nullptr, nullptr);
   return DivOp::create(builder, loc, matrices,
                        reshape(norms, {type.getDimSize(0), 1, 1}));
 }
 
-/// x = a x + (b A + c A A) x, A = x xT; of a matrix with more rows than columns
-/// the transpose of what that makes of its transpose.
+/// Repeats x = a x + (b A + c A A) x with A = x xT for each triple of
+/// coefficients. A matrix with more rows than columns is transposed before and
+/// after.
 Value MuonBuilder::runNewtonSchulz(Value matrices) {
   auto type = cast<RankedTensorType>(matrices.getType());
   const bool isTall = type.getDimSize(1) > type.getDimSize(2);
-  auto times = [&](Value value, Attribute factor) -> Value {
-    return ScaleOp::create(builder, loc, value, cast<FloatAttr>(factor),
+  auto times = [&](Value value, double factor) -> Value {
+    return ScaleOp::create(builder, loc, value, builder.getF64FloatAttr(factor),
                            nullptr, nullptr, nullptr);
   };
   Value x = normalize(matrices);
-  for (auto step : muon.getCoefficients().getAsRange<ArrayAttr>()) {
+  for (const std::array<double, 3> &step : muon.coefficients) {
     Value a = MatmulOp::create(builder, loc, x, x, /*transposeA=*/isTall,
                                /*transposeB=*/!isTall);
     Value square = MatmulOp::create(builder, loc, a, a);
@@ -127,10 +127,10 @@ Value MuonBuilder::runNewtonSchulz(Value matrices) {
 
 double MuonBuilder::getScale(int64_t rows, int64_t columns) {
   return std::sqrt(static_cast<double>(std::max(rows, columns))) *
-         muon.getRms().convertToDouble();
+         muon.matchedAdamWRms;
 }
 
-/// `whole`, [experts, rows, columns], cut along `axis` into parts of `sizes`.
+/// Cuts `whole`, [experts, rows, columns], along `axis` into parts of `sizes`.
 SmallVector<Value> MuonBuilder::split(Value whole, ArrayRef<int64_t> sizes,
                                       int64_t axis) {
   if (sizes.size() == 1)
@@ -148,15 +148,15 @@ SmallVector<Value> MuonBuilder::split(Value whole, ArrayRef<int64_t> sizes,
   return SmallVector<Value>(parts.getParts());
 }
 
-/// The other way round.
+/// Concatenates parts along `axis`.
 Value MuonBuilder::join(ArrayRef<Value> parts, int64_t axis) {
   return parts.size() == 1
              ? parts.front()
              : ConcatOp::create(builder, loc, parts, axis).getResult();
 }
 
-/// The shape in which the periods of a weight of `shape`, [experts, rows,
-/// columns], are a dimension of their own, in front of that of a period.
+/// Returns the shape of a weight of `shape`, [experts, rows, columns], with a
+/// dimension for its periods in front of that of one period.
 static SmallVector<int64_t> getPeriodShape(ArrayRef<int64_t> shape,
                                            int64_t axis, int64_t periods) {
   SmallVector<int64_t> periodic(shape);
@@ -171,8 +171,9 @@ Value MuonBuilder::convert(Value value, Type element) {
                         nullptr, nullptr);
 }
 
-/// Each of `matrices`, made orthogonal, as long as its own larger dimension
-/// asks for. Lengths that differ are multiplied in fp32.
+/// Makes each of `matrices` orthogonal. The factors of their sizes become
+/// `scale` if they are equal; otherwise the results are multiplied here in
+/// fp32.
 SmallVector<Value> MuonBuilder::orthogonalizeEach(ArrayRef<Value> matrices) {
   auto getOwnScale = [&](Value matrix) {
     auto type = cast<RankedTensorType>(matrix.getType());
@@ -196,7 +197,8 @@ SmallVector<Value> MuonBuilder::orthogonalizeEach(ArrayRef<Value> matrices) {
   return results;
 }
 
-/// The same parts of all periods are one matrix, and have to lie together.
+/// Makes the matrices of a parameter orthogonal. A matrix consists of the same
+/// parts of all periods, which are brought together first.
 Value MuonBuilder::orthogonalize(ParamOp param, Value whole) {
   auto type = cast<RankedTensorType>(whole.getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -207,7 +209,7 @@ Value MuonBuilder::orthogonalize(ParamOp param, Value whole) {
   if (!held)
     return reshape(orthogonalizeEach(whole).front(), type.getShape());
   const int64_t axis = held->getDim() + 1;
-  const SmallVector<int64_t> sizes = held->getPeriod(), rest = held->getTail();
+  const std::vector<int64_t> sizes = held->getPeriod(), rest = held->getTail();
   const int64_t periods = held->countPeriods(shape[axis]).value_or(1);
   const int64_t period =
       std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
@@ -249,7 +251,7 @@ void MuonBuilder::takeStep(ParamOp param, Value direction, Value rate) {
 
 int64_t MuonBuilder::getNumOwners(ParamOp param) {
   SmallVector<Cut> cuts = getMatrixCuts(param);
-  if (!muon.getSpreads() || param.getTensorType().getRank() != 2 ||
+  if (!muon.spreadsWeights || param.getTensorType().getRank() != 2 ||
       llvm::any_of(cuts, [](const Cut &cut) { return cut.dim != 0; }))
     return 1;
   int64_t owners = 1;
@@ -264,7 +266,8 @@ void MuonBuilder::update(ParamOp param, Value rate) {
   takeStep(param, takeOwnPart(param, result), rate);
 }
 
-/// One of the matrices goes to each rank, and comes back as it went.
+/// Updates parameters of the same shape: each rank gets a whole matrix, works
+/// on it, and sends it back.
 void MuonBuilder::updateTogether(ArrayRef<ParamOp> params,
                                  ArrayRef<Value> rates) {
   ParamOp first = params.front();
@@ -318,7 +321,7 @@ void MuonBuilder::updateAll(ArrayRef<ParamOp> params,
       same.clear();
     }
   }
-  // Each rank works on those that are fewer than the ranks.
+  // Matrices that are fewer than the ranks are worked on by every rank.
   for (const auto &[kind, rest] : waiting)
     for (ParamOp param : rest)
       update(param, getRate(param));

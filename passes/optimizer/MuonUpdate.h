@@ -4,6 +4,7 @@
 #define MF_PASSES_OPTIMIZER_MUONUPDATE_H
 
 #include "dialects/mf/MfOps.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 
 namespace mf::passes {
 
@@ -14,8 +15,8 @@ class MuonBuilder {
 public:
   MuonBuilder(mlir::OpBuilder &builder, ir::OptimizerAttr optimizer,
               mlir::Value overflow)
-      : builder(builder), optimizer(optimizer), muon(optimizer.getMuon()),
-        overflow(overflow) {}
+      : builder(builder), optimizer(optimizer),
+        muon(optimizer.getMuon().getConfig()), overflow(overflow) {}
 
   /// Updates all of `params` at the learning rates that they have. Where each
   /// matrix is worked on by one rank, parameters of one type, layout and kind
@@ -51,7 +52,7 @@ private:
 
   mlir::OpBuilder &builder;
   ir::OptimizerAttr optimizer;
-  ir::MuonAttr muon;
+  MuonConfig muon;
   mlir::Value overflow;
   mlir::Location loc = builder.getUnknownLoc();
   /// The factor of the last parameter that was made orthogonal; 1 if it is in

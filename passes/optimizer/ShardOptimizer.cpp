@@ -312,8 +312,9 @@ struct ShardOptimizerPass
       return signalPassFailure();
     TrainingAttr training = model.getTrainingAttr();
     ParallelAttr parallel = training.getParallel();
-    bool gathersAgain = training.getRecompute().getParallelOptimizerComm() &&
-                        mayGatherAgain(training);
+    bool gathersAgain =
+        training.getRecompute().getConfig().parallelOptimizerCommRecompute &&
+        mayGatherAgain(training);
     if (parallel.getOptimizerShard() &&
         failed(
             OptimizerSharder(model, parallel, gathersAgain, printPlan).run()))

@@ -4,6 +4,7 @@
 #include "Chunks.h"
 #include "ScheduleRun.h"
 #include "mf/Exec/Data/Safetensors.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 #include "mf/Program/Attributes.h"
 #include <thread>
 
@@ -79,8 +80,8 @@ static program::LossScale getLossScale(ir::TrainingAttr training) {
   program::LossScale scale;
   scale.value = static_cast<float>(training.getLossScale().convertToDouble());
   if (ir::LossScaleUpdateAttr update = training.getLossScaleUpdate()) {
-    scale.factor = update.getFactor();
-    scale.window = update.getWindow();
+    scale.factor = update.getConfig().factor;
+    scale.window = update.getConfig().window;
   }
   return scale;
 }

@@ -1,6 +1,7 @@
 //===- UpdateCheck.cpp - Updates against AdamW in plain doubles -----------===//
 
 #include "ComparedSteps.h"
+#include "mf/Frontend/Config/TrainingConfig.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -36,7 +37,7 @@ getClipFactor(ir::TrainingAttr training,
   double squares = 0;
   for (const auto &[name, gradient] : gradients)
     squares += std::pow(getNorm(gradient), 2);
-  const double limit = training.getClipping().getMaxNorm().convertToDouble();
+  const double limit = training.getClipping().getConfig().maxNorm;
   return std::min(1.0, limit / (std::max(std::sqrt(squares), limit) + 1e-6));
 }
 
@@ -59,11 +60,12 @@ static double update(ir::OptimizerAttr optimizer, bool decays, double value,
       decays ? optimizer.getWeightDecay().convertToDouble() : 0;
   const double updated = value - rate * (step + decay * value);
   // An average that the first step applies is a share of that step's value.
-  ir::WeightAverageAttr average = optimizer.getAverage();
-  if (!average || average.getInterval() != 1 || average.getFused() != 1 ||
-      average.getSums())
+  if (!optimizer.getAverage())
     return updated;
-  return average.getShare().convertToDouble() * updated;
+  const WeightAverageConfig average = optimizer.getAverage().getConfig();
+  if (average.interleaveStep != 1 || average.fusedNum != 1 || average.sums)
+    return updated;
+  return average.emaAlpha * updated;
 }
 
 void compareWithAdamW(ir::ModelOp model, const ComparedSteps &before,

@@ -41,16 +41,8 @@ static void checkSwitches(SectionReader &reader) {
 }
 
 void readCame(SectionReader &reader, OptimizerConfig &config) {
-  if (!config.came) {
-    for (llvm::StringRef key :
-         {"clip_threshold", "decay_rate", "beta3", "scale_parameter",
-          "relative_step", "warmup_init", "compression"})
-      if (Node value = reader.get(key))
-        reader.diagnostics.warning(
-            value.getLocation(),
-            quote(key) + " has no effect: the optimizer is not Came");
-    return;
-  }
+  if (!config.came)
+    return reader.warnOfKeys(&partId<CameConfig>, "the optimizer is not Came");
   readConstants(reader, *config.came);
   checkSwitches(reader);
   for (llvm::StringRef key : {"betas", "beta2"})

@@ -52,7 +52,7 @@ static KeyWords describeKey(const KnownKey &key, TrainingConfig &config) {
       words.type = key.range.words.str();
     }
   };
-  if (key.field)
+  if (key.field && !key.isReadApart)
     std::visit(describe, key.field(config));
   return words;
 }
@@ -92,6 +92,8 @@ static void printSection(const KnownSection &section, TrainingConfig &config,
 static TrainingConfig makeWholeConfig() {
   TrainingConfig config;
   config.optimizer.average.emplace();
+  config.optimizer.muon.emplace();
+  config.optimizer.came.emplace();
   config.callbacks.balance.emplace();
   config.callbacks.dropRate.emplace();
   return config;

@@ -20,6 +20,7 @@ using Settings = MemorySettings;
 using Runner = RunnerConfig;
 using Wrapper = RunnerWrapper;
 using Scale = LossScaleConfig;
+using ScaleUpdate = LossScaleUpdateConfig;
 using Balance = BalanceCallback;
 using Drops = DropRateCallback;
 
@@ -33,30 +34,39 @@ static constexpr KnownKey recomputeKeys[] = {
     key<&Recompute::recompute>("recompute",
                                "layers that run again as a whole in backward",
                                withoutPatterns, withPlace),
-    key<&Recompute::selectRecompute>(
-        "select_recompute", "operators that run again in backward", withPlace),
+    key<&Recompute::selectRecompute>("select_recompute",
+                                     "operators that run again in backward",
+                                     as("select"), withPlace),
     key<&Recompute::selectCommRecompute>(
         "select_comm_recompute",
-        "operators whose collectives run again in backward", withPlace),
+        "operators whose collectives run again in backward", as("select_comm"),
+        withPlace),
     key<&Recompute::selectRecomputeExclude>(
         "select_recompute_exclude",
-        "operators that do not run again, whatever else says so", withPlace),
+        "operators that do not run again, whatever else says so",
+        as("select_exclude"), withPlace),
     key<&Recompute::selectCommRecomputeExclude>(
         "select_comm_recompute_exclude",
-        "operators whose collectives do not run again", withPlace),
+        "operators whose collectives do not run again",
+        as("select_comm_exclude"), withPlace),
     key<&Recompute::parallelOptimizerCommRecompute>(
         "parallel_optimizer_comm_recompute",
-        "recomputed layers gather their weights again", withPlace),
+        "recomputed layers gather their weights again",
+        as("parallel_optimizer_comm"), withPlace),
     key<&Recompute::mpCommRecompute>(
         "mp_comm_recompute",
-        "recomputed layers repeat their collectives of model parallelism"),
+        "recomputed layers repeat their collectives of model parallelism",
+        as("mp_comm")),
     key<&Recompute::recomputeSliceActivation>(
         "recompute_slice_activation",
         "inputs of recomputed layers are kept in slices of model parallelism",
-        withPlace),
+        as("slice_activation"), withPlace),
 };
-constexpr KnownSection recomputeSection = {"recompute_config", true,
-                                           recomputeKeys};
+static constexpr KnownKey recomputeDerived[] = {
+    derived<&Recompute::keptOperators>("kept_operators"),
+};
+constexpr KnownSection recomputeSection = {
+    "recompute_config", true, recomputeKeys, {}, recomputeDerived};
 
 static constexpr KnownKey swapKeys[] = {
     key<&Swap::swap>(
@@ -65,8 +75,10 @@ static constexpr KnownKey swapKeys[] = {
     key<&Swap::defaultPrefetch>(
         "default_prefetch",
         "kernels between copy and reader for the default policy", withPlace),
-    used("layer_swap", "layers that are swapped as a whole"),
-    used("op_swap", "operators that are swapped, in some layers"),
+    key<&Swap::layerSwap>("layer_swap", "layers that are swapped as a whole",
+                          readApart),
+    key<&Swap::opSwap>("op_swap", "operators that are swapped, in some layers",
+                       readApart),
 };
 constexpr KnownSection swapSection = {"swap_config", true, swapKeys};
 
@@ -199,8 +211,9 @@ static constexpr KnownKey wrapperKeys[] = {
     key<&Wrapper::type>("type", "the class of the step"),
     key<&Wrapper::useClipGrad>("use_clip_grad",
                                "gradients are clipped by their global norm"),
-    key<&Wrapper::maxGradNorm>("max_grad_norm",
-                               "the norm to which they are clipped", positive),
+    key<&ClippingConfig::maxNorm>("max_grad_norm",
+                                  "the norm to which they are clipped",
+                                  as("max_norm"), positive),
     used("scale_sense", "factor on the loss, or a map with a type"),
     key<&Wrapper::calculatePerTokenLoss>(
         "calculate_per_token_loss", "the loss is the mean over all tokens",
@@ -225,9 +238,10 @@ constexpr KnownSection wrapperSection = {"runner_wrapper", false, wrapperKeys,
 static constexpr KnownKey lossScaleKeys[] = {
     used("type", "the class that updates the factor"),
     key<&Scale::value>("loss_scale_value", "the first factor"),
-    key<&Scale::factor>("scale_factor", "by what an overflow divides it"),
-    key<&Scale::window>("scale_window",
-                        "steps without overflow until it grows"),
+    key<&ScaleUpdate::factor>("scale_factor", "by what an overflow divides it",
+                              as("factor")),
+    key<&ScaleUpdate::window>(
+        "scale_window", "steps without overflow until it grows", as("window")),
     notModelled("max_scale_window"),
     notModelled("min_scale_window"),
 };
@@ -280,6 +294,16 @@ llvm::ArrayRef<const KnownSection *> getKnownSections() {
                                                      &modelSection,
                                                      &topLevel};
   return sections;
+}
+
+llvm::SmallVector<const KnownKey *> getMembers(PartId part) {
+  llvm::SmallVector<const KnownKey *> members;
+  for (const KnownSection *section : getKnownSections())
+    for (llvm::ArrayRef<KnownKey> keys : {section->keys, section->derived})
+      for (const KnownKey &key : keys)
+        if (key.part == part && key.member)
+          members.push_back(&key);
+  return members;
 }
 
 std::string KnownKey::describeNumbers(bool sayBoth) const {

@@ -98,17 +98,8 @@ static void readLogitClip(SectionReader &reader, MuonConfig &muon) {
 }
 
 void readMuon(SectionReader &reader, OptimizerConfig &config) {
-  if (!config.muon) {
-    for (llvm::StringRef key :
-         {"momentum", "nesterov", "matched_adamw_rms", "ns_steps",
-          "ns_coefficients", "adamw_betas", "adamw_eps", "adamw_include",
-          "comm_strategy", "qk_clip_enabled", "qk_clip_threshold"})
-      if (Node value = reader.get(key))
-        reader.diagnostics.warning(
-            value.getLocation(),
-            quote(key) + " has no effect: the optimizer is not Muon");
-    return;
-  }
+  if (!config.muon)
+    return reader.warnOfKeys(&partId<MuonConfig>, "the optimizer is not Muon");
   if (Node betas = reader.get("betas"))
     reader.diagnostics.warning(betas.getLocation(),
                                "'betas' has no effect: Muon takes 'momentum', "

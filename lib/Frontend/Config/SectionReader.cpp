@@ -120,8 +120,7 @@ double SectionReader::readFloat(llvm::StringRef key, double missing,
   if (!value)
     return missing;
   std::optional<double> number = getLenientFloat(value);
-  if (number && *number >= range.low && *number <= range.high &&
-      (!range.isOpen || (*number > range.low && *number < range.high)))
+  if (number && range.contains(*number))
     return *number;
   rejectValue(key, value, number ? range.words : NumberRange().words);
   return missing;
@@ -148,7 +147,7 @@ std::string SectionReader::readString(llvm::StringRef key,
 
 void SectionReader::read(const KnownKey &key, TrainingConfig &config) {
   Node value = get(key.name);
-  if (!key.field || !value ||
+  if (!key.field || key.isReadApart || !value ||
       (key.takesNull && value.getKind() == NodeKind::Null))
     return;
   auto readValue = [&](auto &member) {
@@ -163,9 +162,10 @@ void SectionReader::read(const KnownKey &key, TrainingConfig &config) {
       member = readString(key.name, member,
                           key.choices ? key.choices()
                                       : llvm::ArrayRef<llvm::StringRef>());
-    else if (auto setting = readLayerSetting(value, key.name, key.takesPatterns,
-                                             diagnostics))
-      member = std::move(*setting);
+    else if constexpr (std::is_same_v<Value, LayerSetting>)
+      if (auto setting =
+              readLayerSetting(value, key.name, key.takesPatterns, diagnostics))
+        member = std::move(*setting);
   };
   auto readMember = [&](auto member) {
     using Value = decltype(member);
@@ -183,6 +183,13 @@ void SectionReader::read(const KnownKey &key, TrainingConfig &config) {
 
 void SectionReader::read(llvm::StringRef key, TrainingConfig &config) {
   read(*known.find(key), config);
+}
+
+void SectionReader::warnOfKeys(PartId part, const llvm::Twine &reason) {
+  for (const KnownKey &key : known.keys)
+    if (Node value = key.part == part ? get(key.name) : Node())
+      diagnostics.warning(value.getLocation(),
+                          quote(key.name) + " has no effect: " + reason);
 }
 
 void SectionReader::readAll(TrainingConfig &config) {

@@ -29,6 +29,9 @@ public:
   /// key is missing.
   void readAll(TrainingConfig &config);
   void read(llvm::StringRef key, TrainingConfig &config);
+  /// Warns of all keys that only this struct uses, which the YAML does not ask
+  /// for.
+  void warnOfKeys(PartId part, const llvm::Twine &reason);
 
   /// The other reads are for keys that have no member of their own.
   bool readBool(llvm::StringRef key, bool missing);

@@ -51,12 +51,8 @@ static void readLossScale(SectionReader &wrapper, TrainingConfig &config) {
   }
   scale.kind = *kind;
   if (scale.kind == LossScaleConfig::Kind::Fixed)
-    for (llvm::StringRef key : {"scale_factor", "scale_window"})
-      if (Node value = reader.get(key))
-        wrapper.diagnostics.warning(value.getLocation(),
-                                    quote(key) +
-                                        " has no effect: the scale of "
-                                        "'FixedLossScaleUpdateCell' stays");
+    reader.warnOfKeys(&partId<LossScaleUpdateConfig>,
+                      "the scale of 'FixedLossScaleUpdateCell' stays");
   scale.value = 65536.0;
   reader.readAll(config);
   if (!isLossScale(scale.value))
@@ -133,12 +129,8 @@ static void readAverageKind(SectionReader &reader, OptimizerConfig &config) {
                          "'ema' or 'sma'");
     return;
   }
-  for (llvm::StringRef key :
-       {"fused_num", "interleave_step", "fused_algo", "ema_alpha"})
-    if (Node value = reader.get(key))
-      reader.diagnostics.warning(
-          value.getLocation(),
-          quote(key) + " has no effect: only PmaAdamW averages parameters");
+  reader.warnOfKeys(&partId<WeightAverageConfig>,
+                    "only PmaAdamW averages parameters");
 }
 
 void readOptimizer(const Node &root, TrainingConfig &training,

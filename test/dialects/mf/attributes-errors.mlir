@@ -52,17 +52,17 @@
 
 // -----
 
-// expected-error @below {{expected default_prefetch to be positive, but got 0}}
+// expected-error @below {{expected default_prefetch to be an int of at least 1, but got 0}}
 "test.op"() {a = #mf.swap_config<swap = true, default_prefetch = 0>} : () -> ()
 
 // -----
 
-// expected-error @below {{expected #mf.swap_entry, but got 1 : i64}}
+// expected-error @below {{expected layer_swap to be a list of #mf.swap_entry, but got [1]}}
 "test.op"() {a = #mf.swap_config<swap = true, default_prefetch = 1, layer_swap = [1]>} : () -> ()
 
 // -----
 
-// expected-error @below {{expected #mf.op_swap, but got "a"}}
+// expected-error @below {{expected op_swap to be a list of #mf.op_swap, but got ["a"]}}
 "test.op"() {a = #mf.swap_config<swap = true, default_prefetch = 1, op_swap = ["a"]>} : () -> ()
 
 // -----
@@ -77,13 +77,28 @@
 
 // -----
 
-// expected-error @below {{expected max_norm to be positive, but got 0.0}}
+// expected-error @below {{expected max_norm to be a positive number, but got 0.0}}
 "test.op"() {a = #mf.clipping<max_norm = 0.0>} : () -> ()
 
 // -----
 
-// expected-error @below {{expected factor and window to be positive, but got 2 and 0}}
+// expected-error @below {{expected window to be an int of at least 1, but got 0}}
 "test.op"() {a = #mf.loss_scale_update<factor = 2, window = 0>} : () -> ()
+
+// -----
+
+// expected-error @below {{unknown parameter 'windw'; did you mean 'window'?}}
+"test.op"() {a = #mf.loss_scale_update<windw = 1>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected factor once, but got it again}}
+"test.op"() {a = #mf.loss_scale_update<factor = 2, factor = 3>} : () -> ()
+
+// -----
+
+// expected-error @below {{expected coefficients to be a list of three numbers for each step, but got []}}
+"test.op"() {a = #mf.muon<coefficients = []>} : () -> ()
 
 // -----
 

@@ -5,7 +5,7 @@
 #swap = #mf.swap_config<swap = false, default_prefetch = 1>
 #constant = #mf.lr_schedule<type = "ConstantWarmUpLR", parameters = {learning_rate = 1.0e-3 : f64}>
 #muon = #mf.optimizer<type = "Muon", beta1 = 0.9, beta2 = 0.95, eps = 1.0e-8, weight_decay = 0.1, bias_correction = true,
-  muon = <momentum = 0.95, nesterov = true, rms = 0.2, eps = 1.0e-7, coefficients = [[3.5, -4.5, 2.0]], adamw_include = [], logit_threshold = 50.0 : f64>>
+  muon = <momentum = 0.95, nesterov = true, rms = 0.2, eps = 1.0e-7, coefficients = [[3.5, -4.5, 2.0]], adamw_include = [], logit_threshold = 50.0>>
 
 module attributes {mf.mesh = #mf.mesh<pp = 1, dp = 2>} {
 

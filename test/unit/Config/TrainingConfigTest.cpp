@@ -59,8 +59,8 @@ TEST(TrainingConfigTest, APresentWrapperTakesItsClassDefaults) {
                  "  max_grad_norm: 0.5\n  use_clip_grad: yes\n");
   EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
   EXPECT_EQ(parsed.config.wrapper.scaleSense.value, 4096.0);
-  EXPECT_EQ(parsed.config.wrapper.scaleSense.window, 10);
-  EXPECT_EQ(parsed.config.wrapper.maxGradNorm, 0.5);
+  EXPECT_EQ(parsed.config.wrapper.scaleSense.update.window, 10);
+  EXPECT_EQ(parsed.config.wrapper.clipping.maxNorm, 0.5);
   EXPECT_EQ(parsed.config.wrapper.useClipGrad, true);
 }
 

@@ -26,7 +26,15 @@ enum class KeyUse : uint8_t {
 using KeyField =
     std::variant<std::monostate, bool *, int64_t *, double *, std::string *,
                  std::optional<bool> *, std::optional<int64_t> *,
-                 std::optional<double> *, LayerSetting *>;
+                 std::optional<double> *, LayerSetting *,
+                 std::vector<std::string> *,
+                 std::vector<std::array<double, 3>> *,
+                 std::optional<std::vector<SwapEntry>> *,
+                 std::optional<std::vector<SwapConfig::OperatorSwap>> *>;
+
+/// Identifies a struct of TrainingConfig.
+using PartId = const char *;
+template <typename Part> inline constexpr char partId = 0;
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -37,6 +45,11 @@ struct NumberRange {
   double high = infinity;
   /// True if the bounds themselves are excluded.
   bool isOpen = false;
+
+  bool contains(double number) const {
+    return number >= low && number <= high &&
+           (!isOpen || (number > low && number < high));
+  }
 };
 
 using NameList = llvm::ArrayRef<llvm::StringRef> (*)();
@@ -45,6 +58,10 @@ using FlagSetting = std::optional<bool> MemorySettings::*;
 
 /// The record of one key. Its type and default are those of the TrainingConfig
 /// member that `field` returns. Keys without `field` are read by separate code.
+///
+/// Where an attribute of the mf dialect has all of a struct (Mf_SettingsAttr),
+/// the records of the struct's members are also those of the attribute's
+/// parameters.
 struct KnownKey {
   llvm::StringLiteral name = "";
   KeyUse use = KeyUse::Used;
@@ -56,6 +73,14 @@ struct KnownKey {
   /// what True requests.
   llvm::StringLiteral instead = "";
   KeyField (*field)(TrainingConfig &config) = nullptr;
+  /// The struct with the member, or that alone uses the key.
+  PartId part = nullptr;
+  /// Returns the member of this struct; null if the key has none.
+  KeyField (*member)(void *part) = nullptr;
+  /// The name of the attribute's parameter if it is not that of the key.
+  llvm::StringLiteral parameter = "";
+  /// True if separate code reads the member, because the YAML has another form.
+  bool isReadApart = false;
 
   // The values of the key's type that it accepts.
   int64_t smallest = 1;
@@ -71,6 +96,10 @@ struct KnownKey {
   /// The planner's setting that corresponds to this key.
   NumberSetting number = nullptr;
   FlagSetting flag = nullptr;
+
+  llvm::StringRef getParameter() const {
+    return parameter.empty() ? name : parameter;
+  }
 
   /// Returns a description such as `an int from 1 to 65536`. Bounds that are
   /// those of the type are left out unless `sayBoth` is true.
@@ -105,6 +134,9 @@ struct KnownSection {
   bool isStrict;
   llvm::ArrayRef<KnownKey> keys;
   llvm::ArrayRef<IrrelevantKeys> irrelevant = {};
+  /// Records of members that follow from several keys. Their names are those of
+  /// parameters.
+  llvm::ArrayRef<KnownKey> derived = {};
 
   /// Returns the record of a key, or null for a key that is unknown or cannot
   /// affect a step.
@@ -140,6 +172,9 @@ extern const KnownSection topLevel;
 /// Returns all sections in the order of the file.
 llvm::ArrayRef<const KnownSection *> getKnownSections();
 
+/// Returns the records of all members of a struct that have one, in order.
+llvm::SmallVector<const KnownKey *> getMembers(PartId part);
+
 /// Helpers to write the tables.
 namespace known {
 
@@ -159,7 +194,9 @@ template <typename Part> Part *findPart(TrainingConfig &config) {
   offer(&config.parallel);
   offer(&config.runner);
   offer(&config.wrapper);
+  offer(&config.wrapper.clipping);
   offer(&config.wrapper.scaleSense);
+  offer(&config.wrapper.scaleSense.update);
   offer(&config.optimizer);
   offerIf(config.optimizer.average);
   offerIf(config.optimizer.muon);
@@ -176,6 +213,14 @@ KeyField getField(TrainingConfig &config, Value Part::*member) {
   Part *part = findPart<Part>(config);
   return part ? KeyField(&(part->*member)) : KeyField();
 }
+template <typename Part, typename Value>
+KeyField getMember(void *part, Value Part::*member) {
+  return &(static_cast<Part *>(part)->*member);
+}
+template <typename Part, typename Value>
+constexpr PartId getPartId(Value Part::*) {
+  return &partId<Part>;
+}
 
 /// A property of a key, such as `orNull`. It is an argument after the key's
 /// meaning.
@@ -188,6 +233,14 @@ inline constexpr Property<bool> orMinusOne = {&KnownKey::takesMinusOne, true};
 inline constexpr Property<bool> withoutPatterns = {&KnownKey::takesPatterns,
                                                    false};
 inline constexpr Property<bool> withPlace = {&KnownKey::hasPlace, true};
+inline constexpr Property<bool> readApart = {&KnownKey::isReadApart, true};
+/// A key that only this struct uses, though no member has its value.
+template <typename Part>
+inline constexpr Property<PartId> of = {&KnownKey::part, &partId<Part>};
+/// The name of the parameter in the attribute.
+constexpr Property<llvm::StringLiteral> as(llvm::StringLiteral parameter) {
+  return {&KnownKey::parameter, parameter};
+}
 constexpr Property<int64_t> from(int64_t smallest) {
   return {&KnownKey::smallest, smallest};
 }
@@ -238,7 +291,15 @@ constexpr KnownKey key(llvm::StringLiteral name, llvm::StringLiteral meaning,
                        Property<Values>... properties) {
   KnownKey key = used(name, meaning, properties...);
   key.field = [](TrainingConfig &config) { return getField(config, member); };
+  key.part = getPartId(member);
+  key.member = [](void *part) { return getMember(part, member); };
   return key;
+}
+/// Makes the record of a member that follows from several keys.
+template <auto member, typename... Values>
+constexpr KnownKey derived(llvm::StringLiteral parameter,
+                           Property<Values>... properties) {
+  return key<member>(parameter, "", properties..., readApart);
 }
 constexpr KnownKey section(llvm::StringLiteral name) {
   return {name, KeyUse::Section};

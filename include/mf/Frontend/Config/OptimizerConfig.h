@@ -1,0 +1,147 @@
+//===- OptimizerConfig.h - Optimizer and learning rates ---------*- C++ -*-===//
+//
+// The sections optimizer, lr_schedule and grouped_lr_schedule of a training
+// YAML.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef MF_FRONTEND_CONFIG_OPTIMIZERCONFIG_H
+#define MF_FRONTEND_CONFIG_OPTIMIZERCONFIG_H
+
+#include "mf/Frontend/Config/Node.h"
+#include <array>
+
+namespace mf {
+
+enum class OptimizerKind : uint8_t {
+  AdamW, ///< MindSpore Transformers' own, with states in fp32
+  FP32StateAdamWeightDecay, ///< fp32 states for parameters of any type
+  AdamWeightDecay,          ///< MindSpore's, including its fused forms
+  AdamWeightDecayX, ///< iFlytekSpark's: AdamW whose eps is corrected too
+  PmaAdamW,         ///< AdamW with an average of each parameter
+  Muon,             ///< Muon for matrices, AdamW for all other parameters
+  Came,             ///< second moments as means of rows and columns
+  Unsupported       ///< anything else: an error when a step is built
+};
+
+/// The average of each parameter that PmaAdamW maintains and applies.
+struct WeightAverageConfig {
+  int64_t fusedNum = 10;
+  int64_t interleaveStep = 1000;
+  /// True for fused_algo sma, false for ema.
+  bool sums = false;
+  double emaAlpha = 0.2;
+};
+
+/// The keys of Muon. The other members of the optimizer then are those of AdamW
+/// for the parameters that are not matrices.
+struct MuonConfig {
+  double momentum = 0.95;
+  bool nesterov = true;
+  double matchedAdamWRms = 0.2;
+  /// Added to the norm of a matrix.
+  double eps = 1e-7;
+  /// The coefficients of each Newton-Schulz step.
+  std::vector<std::array<double, 3>> coefficients;
+  /// True for comm_strategy allgather_deredundency, false for allgather.
+  bool spreadsWeights = false;
+  std::vector<std::string> adamwInclude;
+  /// The logit from which on heads of latent attention are clipped; none for
+  /// qk_clip_enabled: False.
+  std::optional<double> logitThreshold;
+};
+
+/// The keys of Came in addition to `beta1` and `weightDecay`, the only other
+/// members of the optimizer that it uses.
+struct CameConfig {
+  /// Added to the squares of gradients, and to the squares of the differences
+  /// between updates and their running mean.
+  double eps = 1e-30, instabilityEps = 1e-16;
+  double clipThreshold = 1.0;
+  double decayRate = 0.8;
+  double beta3 = 0.99;
+};
+
+struct OptimizerConfig {
+  std::string type = "AdamW";
+  OptimizerKind kind = OptimizerKind::AdamW;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weightDecay = 0.0;
+  /// Substrings or wildcards of the names of parameters that decay whatever
+  /// their rank is, and of parameters that do not decay.
+  std::vector<std::string> decayInclude, decayExclude;
+  double learningRate = 5e-5;
+  bool swap = false;
+  /// The averages of PmaAdamW. Empty for other optimizers.
+  std::optional<WeightAverageConfig> average;
+  /// The keys that only Muon has.
+  std::optional<MuonConfig> muon;
+  /// The keys that only Came has.
+  std::optional<CameConfig> came;
+  Node node;
+
+  /// Returns whether moments are corrected for their initial value 0.
+  bool correctsBias() const {
+    return kind == OptimizerKind::AdamW || kind == OptimizerKind::PmaAdamW ||
+           kind == OptimizerKind::Muon || correctsEps();
+  }
+  /// Returns whether eps is added before the correction of moments instead of
+  /// after it.
+  bool correctsEps() const { return kind == OptimizerKind::AdamWeightDecayX; }
+};
+
+enum class LrScheduleKind : uint8_t {
+  Constant,
+  Linear,
+  Cosine,
+  CosineWithRestarts,
+  Polynomial,
+  WarmUpStableDecay,
+  CosineAnnealing,
+  CosineAnnealingWarmRestarts,
+  Unsupported
+};
+
+/// The section lr_schedule. Steps are optimizer steps. A `totalSteps` of -1 is
+/// the length of the training run. Keys that the YAML leaves out have no value,
+/// because each schedule has its own defaults (mf/Exec/Data/LrSchedule.h).
+struct LrScheduleConfig {
+  std::string type = "CosineWithWarmUpLR";
+  LrScheduleKind kind = LrScheduleKind::Cosine;
+  double learningRate = 5e-5;
+  std::optional<double> lrEnd;
+  std::optional<double> warmupLrInit;
+  std::optional<int64_t> warmupSteps;
+  std::optional<double> warmupRatio;
+  int64_t totalSteps = -1;
+  std::optional<double> numCycles;
+  std::optional<double> power;
+  std::optional<int64_t> decaySteps;
+  std::optional<double> decayRatio;
+  std::optional<int64_t> decayStartSteps;
+  std::optional<double> decayStartRatio;
+  /// The next members are for the two annealing schedules only.
+  std::optional<int64_t> tMax;
+  std::optional<int64_t> t0;
+  std::optional<int64_t> tMult;
+  std::optional<double> etaMin;
+  /// By how many steps rates are late: the first step has the rate of the step
+  /// that is so many before it.
+  int64_t lateSteps = 0;
+  Node node;
+};
+
+/// An item of grouped_lr_schedule: the learning rate of the parameters that
+/// match one of its patterns and no pattern of an earlier item. A pattern is a
+/// substring of a name, or a wildcard as in Python's fnmatch.
+struct LrGroup {
+  /// The elements of `params`, with their places.
+  std::vector<Node> patterns;
+  LrScheduleConfig schedule;
+};
+
+} // namespace mf
+
+#endif // MF_FRONTEND_CONFIG_OPTIMIZERCONFIG_H
