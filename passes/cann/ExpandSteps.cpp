@@ -1,6 +1,7 @@
 //===- ExpandSteps.cpp - Kernels that run as one, one by one --------------===//
 
 #include "passes/cann/ExpandSteps.h"
+#include "dialects/ascend/LaunchNumbers.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -90,19 +91,6 @@ private:
 
 } // namespace
 
-/// Updates the instructions behind which a call records events. The call names
-/// them by their numbers in the routine, which start at 1, and `numbers` has
-/// the new number for each old one.
-static void renumberRecords(ascend::CallOp call, ArrayRef<int64_t> numbers) {
-  if (!call.getRecords())
-    return;
-  SmallVector<int64_t> records(*call.getRecords());
-  for (int64_t &record : records)
-    if (record < static_cast<int64_t>(numbers.size()))
-      record = numbers[record];
-  call.setRecords(records);
-}
-
 ExpandedSteps expandSteps(ascend::ProgramOp program) {
   ExpandedSteps expanded;
   llvm::StringMap<SmallVector<int64_t>> numbers;
@@ -123,7 +111,7 @@ ExpandedSteps expandSteps(ascend::ProgramOp program) {
   }
   if (expanded.launches > 0)
     program.walk([&](ascend::CallOp call) {
-      renumberRecords(call, numbers[call.getRoutine()]);
+      ascend::renumberRecords(call, numbers[call.getRoutine()]);
     });
   return expanded;
 }

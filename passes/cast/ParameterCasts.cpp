@@ -1,6 +1,7 @@
 //===- ParameterCasts.cpp - Conversions of a program ----------------------===//
 
 #include "passes/cast/ParameterCasts.h"
+#include "dialects/ascend/LaunchNumbers.h"
 #include "mf/Program/Signatures/KernelSignature.h"
 #include "passes/lower/ProgramBuilder.h"
 #include "llvm/ADT/MapVector.h"
@@ -107,50 +108,27 @@ mf::passes::findParameterCasts(ascend::ProgramOp program) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// The numbers, from 1, of launches that were removed from each routine.
-using DroppedLaunches = llvm::StringMap<SmallVector<int64_t>>;
-
-static DroppedLaunches getDropped(ascend::ProgramOp program,
-                                  const llvm::DenseSet<Operation *> &launches) {
-  DroppedLaunches dropped;
+/// Returns the numbers that launches of each changed routine have without those
+/// that are removed. A removed launch gets the number of the one before it, or
+/// that of the first one.
+static llvm::StringMap<SmallVector<int64_t>>
+getNumbersWithout(ascend::ProgramOp program,
+                  const llvm::DenseSet<Operation *> &removed) {
+  llvm::StringMap<SmallVector<int64_t>> numbers;
   for (auto routine : program.getBody().getOps<ascend::RoutineOp>()) {
-    int64_t number = 0;
+    SmallVector<int64_t> own = {0};
+    int64_t left = 0;
+    bool isChanged = false;
     for (auto launch : routine.getBody().getOps<ascend::LaunchOp>()) {
-      ++number;
-      if (launches.contains(launch))
-        dropped[routine.getSymName()].push_back(number);
+      const bool isLeft = !removed.contains(launch);
+      left += isLeft;
+      isChanged |= !isLeft;
+      own.push_back(std::max<int64_t>(left, 1));
     }
+    if (isChanged)
+      numbers[routine.getSymName()] = std::move(own);
   }
-  return dropped;
-}
-
-/// Renumbers the launches after which `call` records its events. Events that
-/// become equal are merged.
-static void renumberRecords(ascend::CallOp call, ArrayRef<int64_t> dropped) {
-  ArrayRef<int64_t> records = call.getRecords().value_or(ArrayRef<int64_t>());
-  if (records.empty())
-    return;
-  SmallVector<int64_t> numbers;
-  SmallVector<size_t> places;
-  for (int64_t record : records) {
-    const int64_t before = llvm::upper_bound(dropped, record) - dropped.begin();
-    // If no launch before it is left, the event is recorded after the first
-    // launch.
-    const int64_t number = std::max<int64_t>(record - before, 1);
-    if (numbers.empty() || numbers.back() != number)
-      numbers.push_back(number);
-    places.push_back(numbers.size() - 1);
-  }
-  OpBuilder builder(call);
-  SmallVector<Type> types(numbers.size(),
-                          ascend::EventType::get(call.getContext()));
-  auto renumbered = ascend::CallOp::create(
-      builder, call.getLoc(), types, call.getRoutineAttr(), call.getArguments(),
-      call.getFrame(), call.getMicroBatchAttr(), call.getScratchOffsetAttr(),
-      builder.getDenseI64ArrayAttr(numbers), call.getAfter());
-  for (auto [event, place] : llvm::zip_equal(call.getEvents(), places))
-    event.replaceAllUsesWith(renumbered.getEvents()[place]);
-  call.erase();
+  return numbers;
 }
 
 /// Returns the routine that runs first in each step.
@@ -228,11 +206,11 @@ void mf::passes::convertOnce(ascend::ProgramOp program,
   llvm::DenseSet<Operation *> launches;
   for (const ParameterCasts &entry : casts)
     launches.insert(entry.launches.begin(), entry.launches.end());
-  DroppedLaunches dropped = getDropped(program, launches);
+  const auto numbers = getNumbersWithout(program, launches);
   for (auto call : llvm::make_early_inc_range(
            getStep(program).getBody().getOps<ascend::CallOp>()))
-    if (auto found = dropped.find(call.getRoutine()); found != dropped.end())
-      renumberRecords(call, found->second);
+    if (auto found = numbers.find(call.getRoutine()); found != numbers.end())
+      ascend::renumberRecords(call, found->second);
   OpBuilder begin = getPlaceInBegin(getBegin(program));
   for (ParameterCasts &entry : casts) {
     ascend::StaticOp copy = createCopy(entry);

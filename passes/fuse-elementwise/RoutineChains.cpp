@@ -1,6 +1,7 @@
 //===- RoutineChains.cpp - The chains of one routine ----------------------===//
 
 #include "passes/fuse-elementwise/RoutineChains.h"
+#include "dialects/ascend/LaunchNumbers.h"
 #include <numeric>
 #include <set>
 
@@ -215,20 +216,16 @@ void RoutineChains::build(const PlannedChain &chain) {
 }
 
 void RoutineChains::recount(const ChainPlan &plan) {
-  // For each number of launches, how many of them chains replaced.
-  std::vector<int64_t> gone(launches.size() + 1, 0);
+  // A chain stands where its last launch stood.
+  std::vector<int64_t> steps(launches.size() + 1, 1);
+  steps.front() = 0;
   for (const PlannedChain &chain : plan.chains)
-    gone[chain.launches.back() + 1] +=
+    steps[chain.launches.back() + 1] -=
         static_cast<int64_t>(chain.launches.size()) - 1;
-  std::partial_sum(gone.begin(), gone.end(), gone.begin());
-  for (ascend::CallOp call : calls) {
-    if (!call.getRecords())
-      continue;
-    SmallVector<int64_t> records(*call.getRecords());
-    for (int64_t &record : records)
-      record -= gone[std::min<size_t>(record, launches.size())];
-    call.setRecords(records);
-  }
+  std::vector<int64_t> numbers(steps.size());
+  std::partial_sum(steps.begin(), steps.end(), numbers.begin());
+  for (ascend::CallOp call : calls)
+    ascend::renumberRecords(call, numbers);
 }
 
 void RoutineChains::apply(const ChainPlan &plan) {
