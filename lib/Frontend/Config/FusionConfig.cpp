@@ -6,15 +6,14 @@
 namespace mf {
 
 /// The model's activation, whose value fusedswiglu selects that fusion, too.
-static constexpr llvm::StringLiteral activationKey = "hidden_act";
-
 llvm::ArrayRef<FusionKeys> getFusionKeys() {
   static const FusionKeys all[] = {
       {&FusionConfig::rotary, {"use_fused_rope", "apply_rope_fusion"}, {}, {}},
       {&FusionConfig::swiglu,
        {"use_fused_swiglu", "bias_swiglu_fusion"},
        {},
-       {}},
+       {},
+       FusionChoice{"hidden_act", "fusedswiglu", "swiglu"}},
       {&FusionConfig::groupMatmuls,
        {},
        {"moe_grouped_gemm", "use_gmm"},
@@ -31,8 +30,8 @@ std::vector<llvm::StringLiteral> FusionKeys::getAll() const {
   std::vector<llvm::StringLiteral> all = model;
   llvm::append_range(all, mcoreModel);
   llvm::append_range(all, classicExperts);
-  if (fusion == &FusionConfig::swiglu)
-    all.push_back(activationKey);
+  if (mcoreChoice)
+    all.push_back(mcoreChoice->key);
   return all;
 }
 
@@ -52,7 +51,8 @@ private:
   /// Sets a switch to the value of the first of `keys` that `section` has.
   void readSwitch(const Node &section, llvm::ArrayRef<llvm::StringLiteral> keys,
                   FusionSwitch &fusion);
-  void readActivation(FusionSwitch &swiglu);
+  /// Takes the name that says the same as a switch, and compares the two.
+  void readChoice(const FusionChoice &choice, FusionSwitch &fusion);
 
   const Node &model, &moe;
   const int64_t numExperts;
@@ -83,19 +83,20 @@ void FusionReader::readSwitch(const Node &section,
 
 /// The training graph can also request the fusion by the name of the
 /// activation.
-void FusionReader::readActivation(FusionSwitch &swiglu) {
-  Node activation = model[activationKey];
-  llvm::StringRef name = activation.getText();
-  if (name == "fusedswiglu") {
-    swiglu.isOn = true;
-    swiglu.key = activationKey;
-    swiglu.location = activation.getLocation();
-  } else if (swiglu.isOn && activation && name != "swiglu") {
-    diagnostics.warning(swiglu.location,
-                        quote(swiglu.key) +
-                            " is done, but MindSpore Transformers wants "
-                            "hidden_act swiglu with it, not " +
-                            activation.repr(60));
+void FusionReader::readChoice(const FusionChoice &choice,
+                              FusionSwitch &fusion) {
+  Node value = model[choice.key];
+  llvm::StringRef name = value.getText();
+  if (name == choice.fused) {
+    fusion.isOn = true;
+    fusion.key = choice.key;
+    fusion.location = value.getLocation();
+  } else if (fusion.isOn && value && name != choice.plain) {
+    diagnostics.warning(fusion.location,
+                        quote(fusion.key) +
+                            " is done, but MindSpore Transformers wants " +
+                            choice.key + " " + choice.plain + " with it, not " +
+                            value.repr(60));
   }
 }
 
@@ -109,9 +110,9 @@ FusionConfig FusionReader::read() {
     // The YAML of a dense model may contain the section, too.
     else if (numExperts > 1)
       readSwitch(moe, keys.classicExperts, fusion);
+    if (isMcore && keys.mcoreChoice)
+      readChoice(*keys.mcoreChoice, fusion);
   }
-  if (isMcore)
-    readActivation(fusions.swiglu);
   return fusions;
 }
 

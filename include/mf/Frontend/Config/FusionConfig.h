@@ -32,6 +32,13 @@ struct FusionConfig {
   FusionSwitch route;         ///< the places of tokens in their experts
 };
 
+/// A key of model_config with the name of a function.
+struct FusionChoice {
+  llvm::StringLiteral key;
+  llvm::StringLiteral fused; ///< the name that turns the fusion on
+  llvm::StringLiteral plain; ///< the name that goes with the fusion's switch
+};
+
 /// The keys that select a fusion: the only place that names them both for the
 /// reader and for the places in the training attribute.
 struct FusionKeys {
@@ -40,6 +47,8 @@ struct FusionKeys {
   /// layer classes of the mcore training graph read, and those of classic
   /// layers with experts in moe_config. The first that the YAML has applies.
   std::vector<llvm::StringLiteral> model, mcoreModel, classicExperts;
+  /// The key of the mcore training graph whose name says the same.
+  std::optional<FusionChoice> mcoreChoice = std::nullopt;
 
   /// Returns the keys of all layer classes.
   std::vector<llvm::StringLiteral> getAll() const;
