@@ -22,38 +22,14 @@ template <size_t n> double evaluate(const double (&coefficients)[n], double x) {
   return value;
 }
 
-double normalProbability(double x) { return 0.5 * std::erfc(-x / M_SQRT2); }
-
 /// Maps a uniform random number to a value of the initializer's distribution.
-class Sampler {
-public:
-  explicit Sampler(const Initializer &initializer) : initializer(initializer) {
-    if (initializer.kind == Initializer::Kind::TruncatedNormal) {
-      lowest = normalProbability(initializer.lowerBound);
-      range = normalProbability(initializer.upperBound) - lowest;
-    }
-  }
-
-  float sample(uint32_t word) const {
-    double probability = (word + 0.5) * 0x1p-32;
-    if (initializer.kind == Initializer::Kind::Normal)
-      return scale(inverseNormal(probability));
-    if (initializer.kind == Initializer::Kind::Uniform)
-      return scale(2 * probability - 1);
-    probability = lowest + range * probability;
-    return scale(std::clamp(inverseNormal(probability), initializer.lowerBound,
-                            initializer.upperBound));
-  }
-
-private:
-  float scale(double standard) const {
-    return static_cast<float>(initializer.mean + initializer.sigma * standard);
-  }
-
-  const Initializer &initializer;
-  double lowest = 0;
-  double range = 0;
-};
+float sample(const Initializer &initializer, uint32_t word) {
+  const double probability = (word + 0.5) * 0x1p-32;
+  const double standard = initializer.kind == Initializer::Kind::Normal
+                              ? inverseNormal(probability)
+                              : 2 * probability - 1;
+  return static_cast<float>(initializer.mean + initializer.sigma * standard);
+}
 
 void storeElement(float value, DType type, uint8_t *to) {
   if (type == DType::F32) {
@@ -89,21 +65,12 @@ Error checkArguments(const Initializer &initializer, int64_t firstElement,
     return createStringError(inconvertibleErrorCode(),
                              "uniform distribution between -(%g) and %g",
                              initializer.sigma, initializer.sigma);
-  const bool drawn = initializer.kind == Initializer::Kind::Normal ||
-                     initializer.kind == Initializer::Kind::TruncatedNormal;
-  if (drawn && (!std::isfinite(initializer.mean) ||
-                !std::isfinite(initializer.sigma) || initializer.sigma < 0))
+  if (initializer.kind == Initializer::Kind::Normal &&
+      (!std::isfinite(initializer.mean) || !std::isfinite(initializer.sigma) ||
+       initializer.sigma < 0))
     return createStringError(inconvertibleErrorCode(),
                              "normal distribution with mean %g and sigma %g",
                              initializer.mean, initializer.sigma);
-  if (initializer.kind != Initializer::Kind::TruncatedNormal)
-    return Error::success();
-  // Beyond 8 sigma the probabilities on one side are not distinct any more.
-  if (!(initializer.lowerBound < initializer.upperBound) ||
-      initializer.lowerBound > 8 || initializer.upperBound < -8)
-    return createStringError(inconvertibleErrorCode(),
-                             "normal distribution truncated to [%g, %g] sigma",
-                             initializer.lowerBound, initializer.upperBound);
   return Error::success();
 }
 
@@ -129,15 +96,6 @@ Initializer Initializer::uniform(double bound) {
   Initializer result;
   result.kind = Kind::Uniform;
   result.sigma = bound;
-  return result;
-}
-
-Initializer Initializer::truncatedNormal(double sigma, double mean,
-                                         double lowerBound, double upperBound) {
-  Initializer result = normal(sigma, mean);
-  result.kind = Kind::TruncatedNormal;
-  result.lowerBound = lowerBound;
-  result.upperBound = upperBound;
   return result;
 }
 
@@ -209,7 +167,6 @@ Error initializeElements(const Initializer &initializer, uint64_t seed,
     return Error::success();
   }
 
-  const Sampler sampler(initializer);
   const uint64_t hash = hashParameterName(name);
   const std::array<uint32_t, 2> key = {static_cast<uint32_t>(seed),
                                        static_cast<uint32_t>(seed >> 32)};
@@ -225,7 +182,7 @@ Error initializeElements(const Initializer &initializer, uint64_t seed,
         key);
     for (const uint64_t last = std::min(end, group * 4 + 4); element < last;
          ++element, to += elementBytes)
-      storeElement(sampler.sample(words[element % 4]), type, to);
+      storeElement(sample(initializer, words[element % 4]), type, to);
   }
   return Error::success();
 }

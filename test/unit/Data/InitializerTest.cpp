@@ -80,24 +80,6 @@ TEST(InitializerTest, NormalHasItsMoments) {
   EXPECT_NEAR(static_cast<double>(beyondTwoSigma) / count, 0.0455, 0.001);
 }
 
-TEST(InitializerTest, TruncatedNormalStaysInside) {
-  const std::vector<float> values =
-      draw(Initializer::truncatedNormal(0.5, 1), 7, "w", 1 << 18);
-  double variance = 0;
-  for (float value : values) {
-    EXPECT_GE(value, 0.0F);
-    EXPECT_LE(value, 2.0F);
-    variance += (value - 1.0) * (value - 1.0) / (1 << 18);
-  }
-  // 1 - 2*2*pdf(2) / (2*cdf(2) - 1) = 0.7737 of the variance remains.
-  EXPECT_NEAR(variance, 0.25 * 0.7737, 0.002);
-  for (float value :
-       draw(Initializer::truncatedNormal(1, 0, 1, 1.5), 7, "w", 1000)) {
-    EXPECT_GE(value, 1.0F);
-    EXPECT_LE(value, 1.5F);
-  }
-}
-
 TEST(InitializerTest, UniformFillsItsBounds) {
   const std::vector<float> values =
       draw(Initializer::uniform(0.25), 7, "a", 100000);
@@ -188,10 +170,6 @@ TEST(InitializerTest, Refusals) {
               HasSubstr("mean 0 and sigma -1"));
   EXPECT_THAT(error(Initializer::normal(std::nan("")), DType::BF16),
               HasSubstr("normal distribution with mean 0"));
-  EXPECT_THAT(error(Initializer::truncatedNormal(1, 0, 2, 2), DType::BF16),
-              HasSubstr("truncated to [2, 2] sigma"));
-  EXPECT_THAT(error(Initializer::truncatedNormal(1, 0, 9, 12), DType::BF16),
-              HasSubstr("truncated to [9, 12] sigma"));
 }
 
 } // namespace

@@ -14,8 +14,7 @@
 // parameter's type.
 //
 // The distributions are MindSpore's (mindspore.common.initializer): Normal is
-// not truncated, and its default sigma, which "normal" stands for, is 0.01;
-// TruncatedNormal is cut at a and b standard deviations.
+// not truncated, and its default sigma, which "normal" stands for, is 0.01.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,23 +31,17 @@ namespace mf {
 
 /// The initial value of a parameter.
 struct Initializer {
-  enum class Kind : uint8_t { Zeros, Ones, Normal, TruncatedNormal, Uniform };
+  enum class Kind : uint8_t { Zeros, Ones, Normal, Uniform };
   Kind kind = Kind::Zeros;
-  /// The mean and the standard deviation of the (untruncated) normal
-  /// distribution. A uniform distribution ranges from -sigma to sigma.
+  /// The mean and the standard deviation of the normal distribution. A uniform
+  /// distribution ranges from -sigma to sigma.
   double mean = 0;
   double sigma = 0.01;
-  /// The bounds of TruncatedNormal around the mean, in units of sigma.
-  double lowerBound = -2;
-  double upperBound = 2;
 
   static Initializer zeros();
   static Initializer ones();
   static Initializer normal(double sigma = 0.01, double mean = 0);
   static Initializer uniform(double bound);
-  static Initializer truncatedNormal(double sigma = 0.01, double mean = 0,
-                                     double lowerBound = -2,
-                                     double upperBound = 2);
 };
 
 /// Returns the 64-bit FNV-1a hash of a name, which is the same on all machines
