@@ -1,35 +1,16 @@
 //===- TrainingConfigTest.cpp - Sections as typed values ------------------===//
 
-#include "mf/Frontend/Config/TrainingConfig.h"
+#include "ParsedConfigs.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 
 using namespace mf;
 using testing::HasSubstr;
 
 namespace {
 
-struct Parsed {
-  TrainingConfig config;
-  DiagnosticList diagnostics;
-};
-
-Parsed parse(llvm::StringRef text) {
-  Parsed parsed;
-  parsed.config = parseTrainingConfig(text, "t.yaml", parsed.diagnostics);
-  return parsed;
-}
-
-/// The messages about `text`, which must hold `expected`.
-void expectMessage(llvm::StringRef text, llvm::StringRef expected) {
-  EXPECT_THAT(parse(text).diagnostics.str(), HasSubstr(expected.str()))
-      << text.str();
-}
-
 TEST(TrainingConfigTest, AnEmptyFileIsTheTemplate) {
-  Parsed parsed = parse("");
+  ParsedConfig parsed = parse("");
   const TrainingConfig &config = parsed.config;
   EXPECT_TRUE(parsed.diagnostics.empty());
   EXPECT_FALSE(config.recompute.recompute.isTruthy());
@@ -49,7 +30,7 @@ TEST(TrainingConfigTest, AnEmptyFileIsTheTemplate) {
 }
 
 TEST(TrainingConfigTest, APresentWrapperTakesItsClassDefaults) {
-  Parsed parsed = parse("runner_wrapper:\n  scale_sense: 1.0\n");
+  ParsedConfig parsed = parse("runner_wrapper:\n  scale_sense: 1.0\n");
   EXPECT_EQ(parsed.config.wrapper.useClipGrad, std::nullopt);
   EXPECT_EQ(parsed.config.wrapper.scaleSense.kind,
             LossScaleConfig::Kind::Constant);
@@ -78,7 +59,7 @@ TEST(TrainingConfigTest, LossScales) {
                   .diagnostics.str(),
               HasSubstr("warning: 'scale_window' has no effect: the scale of "
                         "'FixedLossScaleUpdateCell' stays"));
-  const Parsed adaptive = read("{type: AdaptiveLossScaleUpdateCell}");
+  const ParsedConfig adaptive = read("{type: AdaptiveLossScaleUpdateCell}");
   EXPECT_TRUE(adaptive.config.wrapper.scaleSense.followsOverflows());
   EXPECT_THAT(adaptive.diagnostics.str(),
               HasSubstr("window of 'AdaptiveLossScaleUpdateCell' is not"));
@@ -89,12 +70,12 @@ TEST(TrainingConfigTest, LossScales) {
 }
 
 TEST(TrainingConfigTest, ThePipelineSections) {
-  Parsed parsed = parse("parallel_config: {pipeline_stage: 2}\n"
-                        "parallel:\n"
-                        "  parallel_mode: 'SEMI_AUTO_PARALLEL'\n"
-                        "  pipeline_config: {pipeline_interleave: True, "
-                        "pipeline_scheduler: 'seqpipe'}\n"
-                        "micro_batch_interleave_num: 2\n");
+  ParsedConfig parsed = parse("parallel_config: {pipeline_stage: 2}\n"
+                              "parallel:\n"
+                              "  parallel_mode: 'SEMI_AUTO_PARALLEL'\n"
+                              "  pipeline_config: {pipeline_interleave: True, "
+                              "pipeline_scheduler: 'seqpipe'}\n"
+                              "micro_batch_interleave_num: 2\n");
   EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
   EXPECT_TRUE(parsed.config.parallel.pipelineInterleave);
   EXPECT_EQ(parsed.config.parallel.pipelineScheduler, "seqpipe");
@@ -102,171 +83,14 @@ TEST(TrainingConfigTest, ThePipelineSections) {
   EXPECT_EQ(parsed.config.parallel.microBatchInterleaveNum, 2);
 }
 
-TEST(TrainingConfigTest, OptimizerAndScheduleSpellings) {
-  Parsed parsed = parse("optimizer: {type: AdamW, betas: [0.9, 0.95], "
-                        "eps: 1e-5, weight_decay: 0.1}\n"
-                        "lr_schedule: {type: polynomial, learning_rate: 1.e-4,"
-                        " warmup_steps: 10}\n");
-  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
-  EXPECT_EQ(parsed.config.optimizer.beta2, 0.95);
-  EXPECT_EQ(parsed.config.optimizer.eps, 1e-5);
-  EXPECT_EQ(parsed.config.lrSchedule.lrEnd, std::nullopt);
-  EXPECT_EQ(parsed.config.lrSchedule.warmupSteps, 10);
-  parsed = parse("optimizer: {type: FP32StateAdamWeightDecay, beta1: 0.8}\n"
-                 "lr_schedule: {type: ConstantWarmUpLR, warmup_steps: 3, "
-                 "warmup_ratio: 0.03}\n");
-  EXPECT_EQ(parsed.config.optimizer.kind,
-            OptimizerKind::FP32StateAdamWeightDecay);
-  EXPECT_EQ(parsed.config.optimizer.beta1, 0.8);
-  EXPECT_EQ(parsed.config.optimizer.eps, 1e-6);
-  EXPECT_EQ(parsed.config.lrSchedule.warmupRatio, 0.03);
-}
-
-TEST(TrainingConfigTest, AdamWeightDecayXCorrectsBiasAndOthersOfTheNameDoNot) {
-  OptimizerConfig x =
-      parse("optimizer: {type: AdamWeightDecayX}\n").config.optimizer;
-  EXPECT_TRUE(x.correctsBias());
-  EXPECT_TRUE(x.correctsEps());
-  EXPECT_EQ(x.eps, 1e-8);
-  for (const char *type : {"AdamWeightDecay", "FusedAdamWeightDecay",
-                           "FP32StateAdamWeightDecay"}) {
-    OptimizerConfig plain =
-        parse("optimizer: {type: " + std::string(type) + "}\n")
-            .config.optimizer;
-    EXPECT_FALSE(plain.correctsBias()) << type;
-    EXPECT_FALSE(plain.correctsEps()) << type;
-    EXPECT_EQ(plain.eps, 1e-6) << type;
-  }
-}
-
-TEST(TrainingConfigTest, PmaAdamWAveragesParameters) {
-  Parsed parsed = parse("optimizer: {type: PmaAdamW}\n");
-  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
-  const OptimizerConfig &missing = parsed.config.optimizer;
-  EXPECT_TRUE(missing.correctsBias());
-  EXPECT_EQ(missing.eps, 1e-6);
-  ASSERT_TRUE(missing.average);
-  EXPECT_EQ(missing.average->interleaveStep, 1000);
-  EXPECT_EQ(missing.average->fusedNum, 10);
-  EXPECT_EQ(missing.average->emaAlpha, 0.2);
-  EXPECT_FALSE(missing.average->sums);
-  parsed = parse("optimizer: {type: PmaAdamW, fused_num: 3, interleave_step: 7,"
-                 " fused_algo: sma}\n");
-  ASSERT_TRUE(parsed.config.optimizer.average);
-  EXPECT_TRUE(parsed.config.optimizer.average->sums);
-  EXPECT_EQ(parsed.config.optimizer.average->interleaveStep, 7);
-  EXPECT_EQ(parsed.config.optimizer.average->fusedNum, 3);
-  parsed = parse("optimizer: {type: PmaAdamW, fused_algo: mean, ema_alpha: 1}");
-  EXPECT_EQ(parsed.diagnostics.getErrorCount(), 2u);
-  parsed = parse("optimizer: {type: AdamW, fused_num: 3}");
-  EXPECT_NE(parsed.diagnostics.str().find("only PmaAdamW averages parameters"),
-            std::string::npos);
-  EXPECT_FALSE(parsed.config.optimizer.average);
-}
-
-TEST(TrainingConfigTest, MuonHasStepsForItsMatrices) {
-  Parsed parsed = parse("optimizer: {type: Muon}\n");
-  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
-  const OptimizerConfig &missing = parsed.config.optimizer;
-  ASSERT_TRUE(missing.muon);
-  EXPECT_EQ(missing.beta1, 0.95);
-  EXPECT_EQ(missing.eps, 1e-8);
-  EXPECT_EQ(missing.muon->eps, 1e-7);
-  EXPECT_EQ(missing.muon->coefficients.size(), 5u);
-  EXPECT_FALSE(missing.muon->spreadsWeights);
-  EXPECT_EQ(missing.muon->logitThreshold, 4.0);
-  parsed = parse("optimizer: {type: Muon, ns_coefficients: [[[3, -4, 2], 2], "
-                 "[[2, -1.5, 0.5], 1]], adamw_betas: [0.8, 0.9], adamw_eps: "
-                 "1.e-6, eps: 1.e-5, adamw_include: ['head'], comm_strategy: "
-                 "allgather_deredundency, qk_clip_threshold: 2.5, "
-                 "micro_batch_num: 4}\n");
-  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
-  const OptimizerConfig &given = parsed.config.optimizer;
-  ASSERT_TRUE(given.muon);
-  ASSERT_EQ(given.muon->coefficients.size(), 3u);
-  EXPECT_EQ(given.muon->coefficients[1][1], -4);
-  EXPECT_EQ(given.muon->coefficients[2][2], 0.5);
-  EXPECT_EQ(given.beta2, 0.9);
-  EXPECT_EQ(given.eps, 1e-6);
-  EXPECT_EQ(given.muon->eps, 1e-5);
-  EXPECT_TRUE(given.muon->spreadsWeights);
-  EXPECT_EQ(given.muon->logitThreshold, 10.0);
-  EXPECT_EQ(given.muon->adamwInclude, std::vector<std::string>{"head"});
-}
-
-TEST(TrainingConfigTest, MuonsKeysAreChecked) {
-  Parsed parsed = parse(
-      "optimizer: {type: Muon, ns_steps: 0, ns_coefficients: [1, 2], "
-      "adamw_betas: [1, 0.5], adamw_include: 3, comm_strategy: broadcast, "
-      "qk_clip_threshold: 0}\n");
-  EXPECT_EQ(parsed.diagnostics.getErrorCount(), 6u) << parsed.diagnostics.str();
-  parsed = parse("optimizer: {type: AdamW, ns_steps: 3}");
-  EXPECT_NE(parsed.diagnostics.str().find("the optimizer is not Muon"),
-            std::string::npos);
-  parsed = parse("optimizer: {type: Muon, betas: [0.9, 0.95]}");
-  EXPECT_NE(parsed.diagnostics.str().find("'betas' has no effect"),
-            std::string::npos);
-}
-
-TEST(TrainingConfigTest, CameHasConstantsOfItsOwn) {
-  Parsed parsed = parse("optimizer: {type: Came, eps: [1.e-20, 1.e-3, 1.e-10], "
-                        "clip_threshold: 2, decay_rate: 0.5, beta3: 0.9, "
-                        "scale_parameter: False}\n");
-  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
-  const OptimizerConfig &given = parsed.config.optimizer;
-  ASSERT_TRUE(given.came);
-  EXPECT_EQ(given.beta1, 0.9);
-  EXPECT_EQ(given.came->eps, 1e-20);
-  EXPECT_EQ(given.came->instabilityEps, 1e-10);
-  EXPECT_EQ(given.came->clipThreshold, 2);
-  EXPECT_EQ(given.came->decayRate, 0.5);
-  EXPECT_EQ(given.came->beta3, 0.9);
-  parsed = parse("optimizer: {type: Came, eps: 1.e-8, beta3: 1, "
-                 "betas: [0.9, 0.95], scale_parameter: True, relative_step: "
-                 "True, clip_threshold: 0}\n");
-  EXPECT_EQ(parsed.diagnostics.getErrorCount(), 6u) << parsed.diagnostics.str();
-  parsed = parse("optimizer: {type: Came, beta1: 0}");
-  EXPECT_EQ(parsed.diagnostics.getErrorCount(), 1u) << parsed.diagnostics.str();
-  parsed = parse("optimizer: {type: AdamW, beta3: 0.9}");
-  EXPECT_NE(parsed.diagnostics.str().find("the optimizer is not Came"),
-            std::string::npos);
-}
-
-TEST(TrainingConfigTest, AScheduleKeepsOnlyWhatIsWritten) {
-  const LrScheduleConfig &none = parse("").config.lrSchedule;
-  EXPECT_EQ(none.lrEnd, 0.0);
-  EXPECT_EQ(none.warmupRatio, 0.0);
-  for (const char *type :
-       {"PolynomialWithWarmUpLR", "CosineWithRestartsAndWarmUpLR", "cosine"}) {
-    Parsed parsed =
-        parse("lr_schedule: {learning_rate: 1.e-4, lr_end: null, type: " +
-              std::string(type) + "}\n");
-    const LrScheduleConfig &schedule = parsed.config.lrSchedule;
-    EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
-    EXPECT_NE(schedule.kind, LrScheduleKind::Unsupported);
-    EXPECT_EQ(schedule.lrEnd, std::nullopt);
-    EXPECT_EQ(schedule.numCycles, std::nullopt);
-    EXPECT_EQ(schedule.power, std::nullopt);
-    EXPECT_EQ(schedule.warmupRatio, std::nullopt);
-  }
-  Parsed parsed = parse("lr_schedule: {type: WarmUpStableDecayLR, power: 2, "
-                        "decay_start_ratio: 0.8, lr_end: 1e-7}\n");
-  EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
-  EXPECT_EQ(parsed.config.lrSchedule.decayStartRatio, 0.8);
-  EXPECT_EQ(parsed.config.lrSchedule.power, 2.0);
-  EXPECT_EQ(parsed.config.lrSchedule.lrEnd, 1e-7);
-  EXPECT_EQ(parse("lr_schedule: {type: COSINE}\n").config.lrSchedule.kind,
-            LrScheduleKind::Unsupported);
-}
-
 TEST(TrainingConfigTest, RecomputeSettingsInEveryForm) {
-  Parsed parsed = parse("recompute_config:\n"
-                        "  recompute: [[2, True], False]\n"
-                        "  select_recompute:\n"
-                        "    'a\\.b': True\n    c: [1, 2]\n"
-                        "  select_comm_recompute: ['x\\.y', 'z']\n"
-                        "  select_recompute_exclude: [True, 1]\n"
-                        "  select_comm_recompute_exclude: []\n");
+  ParsedConfig parsed = parse("recompute_config:\n"
+                              "  recompute: [[2, True], False]\n"
+                              "  select_recompute:\n"
+                              "    'a\\.b': True\n    c: [1, 2]\n"
+                              "  select_comm_recompute: ['x\\.y', 'z']\n"
+                              "  select_recompute_exclude: [True, 1]\n"
+                              "  select_comm_recompute_exclude: []\n");
   EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
   const RecomputeConfig &config = parsed.config.recompute;
   EXPECT_EQ(config.recompute.selection.repr(), "[[2, True], False]");
@@ -280,12 +104,12 @@ TEST(TrainingConfigTest, RecomputeSettingsInEveryForm) {
 }
 
 TEST(TrainingConfigTest, SwapListsMergeAndKeepTheirOrder) {
-  Parsed parsed = parse("swap_config:\n  swap: True\n  layer_swap: []\n"
-                        "  op_swap:\n"
-                        "    - {op_name: [b, a], backward_prefetch: 2, "
-                        "layers: [0, 1]}\n"
-                        "    - {op_name: b, backward_prefetch: 2, "
-                        "layers: True}\n");
+  ParsedConfig parsed = parse("swap_config:\n  swap: True\n  layer_swap: []\n"
+                              "  op_swap:\n"
+                              "    - {op_name: [b, a], backward_prefetch: 2, "
+                              "layers: [0, 1]}\n"
+                              "    - {op_name: b, backward_prefetch: 2, "
+                              "layers: True}\n");
   EXPECT_TRUE(parsed.diagnostics.empty()) << parsed.diagnostics.str();
   const SwapConfig &swap = parsed.config.swap;
   ASSERT_TRUE(swap.layerSwap && swap.opSwap);
@@ -351,7 +175,7 @@ TEST(TrainingConfigTest, WrongValuesAreErrorsAtTheirPlace) {
 }
 
 TEST(TrainingConfigTest, AnEmptySectionIsAMissingOne) {
-  Parsed parsed = parse("runner_wrapper: {}\noptimizer:\n");
+  ParsedConfig parsed = parse("runner_wrapper: {}\noptimizer:\n");
   EXPECT_TRUE(parsed.diagnostics.empty());
   EXPECT_EQ(parsed.config.wrapper.useClipGrad, true);
   EXPECT_EQ(parsed.config.optimizer.learningRate, 5e-5);
@@ -396,8 +220,8 @@ TEST(TrainingConfigTest, ManyNamesInOpSwapAreReadInLinearTime) {
   std::string names;
   for (int i = 0; i < 60000; ++i)
     names += (i ? ", n" : "n") + std::to_string(i);
-  Parsed parsed = parse("swap_config:\n  op_swap: [{op_name: [" + names +
-                        "], backward_prefetch: 1, layers: True}]\n");
+  ParsedConfig parsed = parse("swap_config:\n  op_swap: [{op_name: [" + names +
+                              "], backward_prefetch: 1, layers: True}]\n");
   EXPECT_TRUE(parsed.diagnostics.empty());
   EXPECT_EQ(parsed.config.swap.opSwap->size(), 60000U);
 }
