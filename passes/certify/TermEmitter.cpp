@@ -10,7 +10,8 @@ using namespace mf::passes;
 using ir::EmittedBuffer;
 using program::Term;
 
-/// As kernels and programs count them.
+/// Returns the bytes of a tensor as kernels and programs count them; 0 if they
+/// do not support its type.
 static int64_t getSize(RankedTensorType type) {
   std::optional<TensorShape> shape = getTensorShape(type);
   return shape ? shape->getBytes() : 0;

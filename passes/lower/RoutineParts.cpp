@@ -12,7 +12,8 @@ using namespace mf::passes;
 
 namespace {
 
-/// Declares a buffer; it has no place in the routine's order.
+/// Returns whether an operation only declares a buffer and has no place in the
+/// routine's order.
 bool isDeclaration(Operation *op) {
   return isa<ascend::SlotOp, ascend::GlobalOp, ascend::ViewOp, ascend::AllocOp>(
       op);
@@ -24,7 +25,7 @@ public:
   RoutineCutter(ProgramBuilder &program, ascend::RoutineOp whole)
       : program(program), whole(whole) {}
 
-  /// False if there are less than two parts.
+  /// Returns false if there are less than two parts.
   bool findParts();
   RoutineParts build();
 
@@ -52,7 +53,7 @@ private:
   ProgramBuilder &program;
   ascend::RoutineOp whole;
   std::vector<Part> parts = std::vector<Part>(1);
-  /// By event of their ends.
+  /// Collectives that are not waited for, by the event of their end.
   llvm::MapVector<Value, Pending> pending;
   int64_t launches = 0;
   /// Collectives that go on behind their parts.
@@ -64,8 +65,8 @@ private:
 
 } // namespace
 
-/// The exchanges of a routine are on streams of their own, and only the compute
-/// stream waits for them.
+/// Returns whether a routine may be cut before `op`. Exchanges of a routine run
+/// on streams of their own, and only the compute stream waits for them.
 bool RoutineCutter::canCut(Operation &op) {
   if (auto collective = dyn_cast<ascend::CollectiveOp>(op))
     return !collective.getDone() ||
@@ -129,8 +130,8 @@ static Value getTemporary(Value buffer) {
   return buffer.getDefiningOp<ascend::AllocOp>() ? buffer : Value();
 }
 
-/// Temporaries that the parts before `number` use too, and those of exchanges
-/// that go on behind a part.
+/// Finds the temporaries that several parts use, and those of exchanges that go
+/// on after the end of a part.
 void RoutineCutter::findHanded() {
   for (auto [number, part] : llvm::enumerate(parts))
     for (Operation *op : part.operations) {
@@ -145,7 +146,7 @@ void RoutineCutter::findHanded() {
     }
 }
 
-/// The value that stands in a part for one of the whole.
+/// Returns the value in a part that replaces a value of the whole routine.
 Value RoutineCutter::get(Value value, Block &body, RoutinePart &made,
                          IRMapping &mapping, OpBuilder &builder) {
   if (Value known = mapping.lookupOrNull(value))
@@ -213,8 +214,8 @@ std::optional<RoutineParts> mf::passes::cutRoutine(ProgramBuilder &program,
   return cutter.build();
 }
 
-/// The function of a run, and whether the next run is in the same slot. Empty
-/// for what is no run.
+/// Returns the function of a run, and whether the next run is in the same slot.
+/// The name is empty for other operations.
 static std::pair<StringRef, bool> getFunction(Operation &task) {
   if (auto run = dyn_cast<ir::RunForwardOp>(task))
     return {run.getForward(), run.getPaired()};

@@ -21,7 +21,7 @@ namespace {
 
 enum class MemberState : uint32_t { Joined, Ended };
 
-/// The begin of a rank's file.
+/// The beginning of a rank's file.
 struct MemberHeader {
   uint32_t numRanks;
   /// Grows by one whenever the rank has come to where it meets the others.

@@ -139,7 +139,7 @@ void StepSimulator::addFacts() {
   addStepFacts(program, result);
 }
 
-/// Says of exchanges which networks carry them.
+/// Gives each exchange the names of the networks that carry it.
 void StepSimulator::nameNetworks(const StepCosts &costs,
                                  ActivityTable &activities) const {
   for (size_t number = 0; number < program.stages.size(); ++number) {
