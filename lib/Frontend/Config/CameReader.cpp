@@ -1,6 +1,6 @@
 //===- CameReader.cpp - The optimizer's keys of Came ----------------------===//
 
-#include "CameReader.h"
+#include "OptimizerReaders.h"
 
 namespace mf {
 

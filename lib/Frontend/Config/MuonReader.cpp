@@ -1,6 +1,6 @@
 //===- MuonReader.cpp - The optimizer's keys of Muon ----------------------===//
 
-#include "MuonReader.h"
+#include "OptimizerReaders.h"
 
 namespace mf {
 

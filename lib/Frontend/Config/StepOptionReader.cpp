@@ -1,7 +1,6 @@
 //===- StepOptionReader.cpp - Wrapper, optimizer and lr schedule ----------===//
 
-#include "CameReader.h"
-#include "MuonReader.h"
+#include "OptimizerReaders.h"
 #include "SectionReader.h"
 #include "llvm/ADT/StringSwitch.h"
 #include <cmath>

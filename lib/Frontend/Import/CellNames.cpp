@@ -1,9 +1,8 @@
 //===- CellNames.cpp - Names that a layer's Cells register ----------------===//
 
 #include "mf/Frontend/Import/CellNames.h"
-#include "ExpertCellNames.h"
 #include "LatentNames.h"
-#include "LayerNormCellNames.h"
+#include "LayerCellNames.h"
 #include "TreeWriter.h"
 
 namespace mf {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ExpertCellNames.h"
+#include "LayerCellNames.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace mf {

@@ -1,7 +1,6 @@
 //===- FamilyNames.cpp - Names of Cells and parameters per family ---------===//
 
 #include "FamilyNames.h"
-#include "LayerNormNames.h"
 
 namespace mf {
 

@@ -113,6 +113,11 @@ struct FamilyNames {
 
 const FamilyNames &getFamilyNames(ModelFamily family);
 
+// Families whose layers have LayerNorm.
+FamilyNames getGlmNames();
+FamilyNames getGpt2Names();
+FamilyNames getSparkNames();
+
 } // namespace mf
 
 #endif // MF_LIB_FRONTEND_IMPORT_FAMILYNAMES_H

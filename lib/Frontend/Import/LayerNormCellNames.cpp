@@ -1,6 +1,6 @@
 //===- LayerNormCellNames.cpp - Cells of layers with LayerNorm ------------===//
 
-#include "LayerNormCellNames.h"
+#include "LayerCellNames.h"
 #include "TreeWriter.h"
 
 namespace mf {

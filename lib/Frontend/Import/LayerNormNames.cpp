@@ -1,6 +1,6 @@
 //===- LayerNormNames.cpp - Names of families with LayerNorm --------------===//
 
-#include "LayerNormNames.h"
+#include "FamilyNames.h"
 
 namespace mf {
 

@@ -1,6 +1,6 @@
 //===- ModelKeys.cpp - Keys of model_config that no reader reads ----------===//
 
-#include "ModelKeys.h"
+#include "SpecReader.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 

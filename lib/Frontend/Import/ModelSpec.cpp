@@ -4,7 +4,6 @@
 #include "ExpertReader.h"
 #include "FamilyReaders.h"
 #include "LoraReader.h"
-#include "ModelKeys.h"
 #include "PrefixReader.h"
 #include "PretrainedConfig.h"
 #include "SpecLimits.h"

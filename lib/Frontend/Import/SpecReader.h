@@ -80,6 +80,10 @@ private:
   llvm::SmallVector<llvm::StringRef> conflicting;
 };
 
+/// Warns about the keys of `written` that `reader` did not read: unknown keys,
+/// and keys that would change the training step but are not modelled.
+void reportUnreadKeys(const SpecReader &reader, const Node &written);
+
 } // namespace mf
 
 #endif // MF_LIB_FRONTEND_IMPORT_SPECREADER_H
