@@ -43,6 +43,13 @@ foreach(set IN ITEMS Base Hot Mlir Dialects Test HotTest DialectTest)
   endif()
 endforeach()
 
+# Files of this folder that throw or catch. Precompiled headers have no exceptions, so that
+# each is compiled alone, without them.
+function(mf_allow_exceptions)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -fexceptions
+                              SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+endfunction()
+
 # Small files are compiled in groups: what they include, and the templates that
 # they instantiate, are then read and compiled once a group. -DMF_UNITY=OFF compiles
 # each file alone, which is faster for who changes one file again and again.

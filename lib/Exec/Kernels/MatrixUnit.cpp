@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <oneapi/dnnl/dnnl.hpp>
+#include <oneapi/dnnl/dnnl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,12 +19,12 @@ bool askForTiles() {
 }
 
 MatrixUnit findUnit() {
-  switch (dnnl::get_effective_cpu_isa()) {
-  case dnnl::cpu_isa::avx512_core_amx:
+  switch (dnnl_get_effective_cpu_isa()) {
+  case dnnl_cpu_isa_avx512_core_amx:
     return askForTiles() ? MatrixUnit::Amx : MatrixUnit::Avx512;
-  case dnnl::cpu_isa::avx512_core:
-  case dnnl::cpu_isa::avx512_core_vnni:
-  case dnnl::cpu_isa::avx512_core_bf16:
+  case dnnl_cpu_isa_avx512_core:
+  case dnnl_cpu_isa_avx512_core_vnni:
+  case dnnl_cpu_isa_avx512_core_bf16:
     return MatrixUnit::Avx512;
   default:
     return MatrixUnit::None;
