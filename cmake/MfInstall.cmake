@@ -85,5 +85,5 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-    "libmlir-22-dev, mlir-22-tools, llvm-22-dev, libyaml-cpp-dev, libdnnl-dev, libhwy-dev, libeigen3-dev")
+    "libmlir-22-dev, mlir-22-tools, llvm-22-dev, libyaml-cpp-dev, libdnnl-dev, libeigen3-dev")
 include(CPack)
