@@ -195,7 +195,8 @@ Descent::Slopes Descent::getSlopes(bool withBounds) {
     residuals(i) = getResidual(i);
   }
   const Eigen::MatrixXd weighted = factors.asDiagonal() * jacobian;
-  slopes.hessian = jacobian.transpose() * weighted;
+  // Eigen's blocked product would take longer to compile than all fits to run.
+  slopes.hessian = jacobian.transpose().lazyProduct(weighted);
   slopes.gradient = weighted.transpose() * residuals;
   for (const auto &[column, index] : llvm::enumerate(slopes.moving)) {
     const FitParameter &parameter = parameters[index];
@@ -269,10 +270,12 @@ std::vector<double> Descent::getDeviations() {
   const Slopes slopes = getSlopes(/*withBounds=*/false);
   if (slopes.moving.empty())
     return deviations;
-  const Eigen::MatrixXd covariance = slopes.hessian.ldlt().solve(
-      Eigen::MatrixXd::Identity(slopes.hessian.rows(), slopes.hessian.cols()));
-  for (const auto &[column, index] : llvm::enumerate(slopes.moving))
-    deviations[index] = std::sqrt(std::max(0.0, covariance(column, column)));
+  const auto factors = slopes.hessian.ldlt();
+  for (const auto &[column, index] : llvm::enumerate(slopes.moving)) {
+    const Eigen::VectorXd covariances =
+        factors.solve(Eigen::VectorXd::Unit(slopes.hessian.rows(), column));
+    deviations[index] = std::sqrt(std::max(0.0, covariances(column)));
+  }
   return deviations;
 }
 

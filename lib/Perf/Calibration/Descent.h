@@ -4,7 +4,7 @@
 #define MF_LIB_PERF_CALIBRATION_DESCENT_H
 
 #include "mf/Perf/Calibration/LogFit.h"
-#include <Eigen/Dense>
+#include <Eigen/Cholesky>
 
 namespace mf::calibration {
 

@@ -1,7 +1,7 @@
 //===- LinearCost.cpp - Sums over layers --------------------------------===//
 
 #include "lib/Plan/Settings/LinearCost.h"
-#include <Eigen/Dense>
+#include <Eigen/QR>
 #include <algorithm>
 
 using namespace mf::planner;
