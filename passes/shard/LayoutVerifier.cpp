@@ -312,7 +312,16 @@ LogicalResult verifyReshards(LayerOp layer) {
   return success();
 }
 
-LogicalResult verifyLayouts(LayerOp layer, SymbolTableCollection &symbols) {
+/// Returns which operands the gradient of the loss flows to.
+static llvm::SmallBitVector
+getDifferentiated(Operation &op, const llvm::DenseSet<Value> &differentiated) {
+  llvm::SmallBitVector flags(op.getNumOperands());
+  for (auto [number, operand] : llvm::enumerate(op.getOperands()))
+    flags[number] = differentiated.contains(operand);
+  return flags;
+}
+
+LogicalResult ShardingVerifier::verify(LayerOp layer) {
   if (!hasLayouts(layer))
     return success();
   MeshSizes mesh(MeshAttr::find(layer));
@@ -325,6 +334,8 @@ LogicalResult verifyLayouts(LayerOp layer, SymbolTableCollection &symbols) {
         return failure();
       continue;
     }
+    if (!checked.add(&op, getDifferentiated(op, differentiated)).second)
+      continue;
     std::optional<ReshardStep> step = describe(&op);
     LogicalResult result =
         step ? verifyStep(&op, *step)

@@ -3,20 +3,28 @@
 #ifndef MF_PASSES_SHARD_LAYOUTVERIFIER_H
 #define MF_PASSES_SHARD_LAYOUTVERIFIER_H
 
+#include "EqualOperators.h"
 #include "dialects/mf/MfOps.h"
 #include "passes/shard/LayoutPlan.h"
 
 namespace mf::passes {
 
-/// Checks a layer between mf-propagate-layouts and mf-localize: operands and
+/// Checks layers between mf-propagate-layouts and mf-localize: operands and
 /// results have the layouts that each operator's rule requires, operators that
 /// are not linear read no partial values, gradients that will be partial flow
 /// to values that are reduced, and collectives do what their types state. A
-/// layer without layouts has nothing to check. `symbols` finds parameters.
-/// Callers pass the same object for all layers of a model, because a search
-/// through a model takes linear time.
-mlir::LogicalResult verifyLayouts(ir::LayerOp layer,
-                                  mlir::SymbolTableCollection &symbols);
+/// layer without layouts has nothing to check.
+/// One object checks all layers of a model, because a search through a model
+/// takes linear time, and equal operators are checked once. Checked layers must
+/// not change while it lives.
+class ShardingVerifier {
+public:
+  mlir::LogicalResult verify(ir::LayerOp layer);
+
+private:
+  mlir::SymbolTableCollection symbols;
+  EqualOperators checked;
+};
 
 /// Checks only the reshards of a layer.
 mlir::LogicalResult verifyReshards(ir::LayerOp layer);

@@ -54,7 +54,6 @@ private:
   ModelOp model;
   MeshSizes mesh;
   CoordinateTables tables;
-  SymbolTableCollection symbols;
 };
 
 } // namespace
@@ -158,8 +157,6 @@ static void reportRoom(LayerOp layer, BoundedRowsOpInterface op) {
 LogicalResult Localizer::localize(LayerOp layer) {
   if (!hasLayouts(layer))
     return success();
-  if (failed(verifyLayouts(layer, symbols)))
-    return failure();
   Block &body = layer.getBody().front();
   SmallVector<Value> values(body.getArguments());
   SmallVector<Operation *> operators;
@@ -206,6 +203,10 @@ LogicalResult Localizer::localize(LayerOp layer) {
 LogicalResult Localizer::run() {
   if (failed(placeParameters()))
     return failure();
+  ShardingVerifier verifier;
+  for (auto layer : model.getBody().getOps<LayerOp>())
+    if (failed(verifier.verify(layer)))
+      return failure();
   for (auto layer : model.getBody().getOps<LayerOp>())
     if (failed(localize(layer)))
       return failure();

@@ -54,7 +54,7 @@ namespace {
 struct LowerReshardsPass
     : mf::passes::impl::LowerReshardsBase<LowerReshardsPass> {
   void runOnOperation() override {
-    SymbolTableCollection symbols;
+    ShardingVerifier verifier;
     for (auto layer : getOperation().getBody().getOps<LayerOp>()) {
       // The other operators do not change, so one check of them is enough.
       if (failed(verifyReshards(layer)))
@@ -62,7 +62,7 @@ struct LowerReshardsPass
       SmallVector<ReshardOp> reshards(layer.getBody().getOps<ReshardOp>());
       for (ReshardOp reshard : reshards)
         lower(layer, reshard);
-      if (failed(verifyLayouts(layer, symbols)))
+      if (failed(verifier.verify(layer)))
         return signalPassFailure();
     }
   }

@@ -83,6 +83,13 @@ SmallVector<unsigned> ModelLayers::getData(LayerOp op, unsigned numHidden) {
   return data;
 }
 
+const ShardingRule &ModelLayers::getRule(Operation *op) {
+  const auto [number, isFirst] = equal.add(op);
+  if (isFirst)
+    rules.push_back(getShardingRule(op));
+  return rules[number];
+}
+
 void ModelLayers::addLayer(LayerOp op) {
   ShardedLayer layer;
   Layer known{op, {}, {}};
@@ -117,7 +124,7 @@ void ModelLayers::addLayer(LayerOp op) {
     }
     ShardedOperator &added = layer.operators.emplace_back();
     added.name = getName(&inner);
-    added.rule = getShardingRule(&inner);
+    added.rule = getRule(&inner);
     for (Value operand : inner.getOperands())
       added.operands.push_back(numbers.lookup(operand));
     for (Value result : inner.getResults())

@@ -3,6 +3,7 @@
 #ifndef MF_PASSES_SHARD_MODELLAYERS_H
 #define MF_PASSES_SHARD_MODELLAYERS_H
 
+#include "EqualOperators.h"
 #include "LayoutPlan.h"
 #include "dialects/mf/MfOps.h"
 #include "llvm/ADT/StringMap.h"
@@ -26,6 +27,9 @@ struct ModelLayers {
 
 private:
   mlir::SymbolTableCollection symbols;
+  EqualOperators equal;
+  /// The rules of the groups of equal operators.
+  std::vector<ir::ShardingRule> rules;
   llvm::StringMap<unsigned> parameterNumbers;
   /// For each name of a layer, its version for the first piece of the sequence.
   llvm::StringMap<unsigned> firstPieces;
@@ -35,6 +39,7 @@ private:
 
   void addParameters(ir::ModelOp op);
   void addLayer(ir::LayerOp op);
+  const ir::ShardingRule &getRule(mlir::Operation *op);
   llvm::SmallVector<unsigned> getData(ir::LayerOp op, unsigned numHidden);
 };
 

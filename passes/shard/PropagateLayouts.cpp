@@ -175,9 +175,9 @@ struct PropagateLayoutsPass
       plan->print(known.model, mf::passes::PrintedPlan(model).os());
     for (auto [layer, planned] : llvm::zip_equal(known.layers, plan->layers))
       LayerWriter(model, layer, planned).write();
-    SymbolTableCollection symbols;
+    ShardingVerifier verifier;
     for (const ModelLayers::Layer &layer : known.layers)
-      if (failed(verifyLayouts(layer.op, symbols)))
+      if (failed(verifier.verify(layer.op)))
         return signalPassFailure();
   }
 };
