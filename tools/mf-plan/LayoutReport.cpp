@@ -39,17 +39,24 @@ static std::string describeLimit(const PlannedLayout &planned) {
   return describeTime(planned.measure);
 }
 
+/// Names a layout, and what of its plan no YAML asks for.
+static std::string describeLayout(const PlannedLayout &planned) {
+  return planned.layout.describe() +
+         (planned.recomputeTasks ? " recompute-tasks" : "");
+}
+
 /// Returns `4 x 2` for 4 micro-batches of 2 samples.
 static std::string describePasses(const DeviceLayout &layout) {
   return formatv("{0} x {1}", layout.passes, layout.batchSize);
 }
 
-static void addRow(const std::string &name, const DeviceLayout &layout,
-                   const StepMeasure &measure, const std::string &limit,
-                   const solver::PlanUnits &units, TextTable &table) {
+static void addRow(const std::string &name, const std::string &described,
+                   const DeviceLayout &layout, const StepMeasure &measure,
+                   const std::string &limit, const solver::PlanUnits &units,
+                   TextTable &table) {
   const size_t stage = measure.findFullest();
   const auto peak = static_cast<double>(measure.stages[stage].peakBytes);
-  table.addRow({name, layout.describe(), describePasses(layout),
+  table.addRow({name, described, describePasses(layout),
                 units.countTime(measure.seconds),
                 formatv("{0:f1}", measure.getTokensPerSecondPerNpu()),
                 std::to_string(stage), units.countMemory(peak), limit});
@@ -57,15 +64,15 @@ static void addRow(const std::string &name, const DeviceLayout &layout,
 
 static void addGiven(const GivenLayout &given, const solver::PlanUnits &units,
                      TextTable &table) {
-  addRow("given", given.layout, given.measure,
+  addRow("given", given.layout.describe(), given.layout, given.measure,
          given.fits ? describeTime(given.measure) : "does not fit", units,
          table);
   if (!given.planned || given.rank <= numBestLayouts)
     return;
   const std::string rank =
       std::to_string(given.rank) + (given.isRankLeast ? " or more" : "");
-  addRow(rank, given.layout, given.planned->measure,
-         describeLimit(*given.planned), units, table);
+  addRow(rank, describeLayout(*given.planned), given.layout,
+         given.planned->measure, describeLimit(*given.planned), units, table);
 }
 
 static void printSkipped(const LayoutSearchResult &found,
@@ -92,8 +99,8 @@ void printLayouts(llvm::StringRef yaml, const LayoutSearchResult &found,
                    "limited by"});
   for (size_t index = 0; index < found.best.size(); ++index) {
     const PlannedLayout &planned = found.best[index];
-    addRow(std::to_string(index + 1), planned.layout, planned.measure,
-           describeLimit(planned), units, table);
+    addRow(std::to_string(index + 1), describeLayout(planned), planned.layout,
+           planned.measure, describeLimit(planned), units, table);
   }
   if (found.given)
     addGiven(*found.given, units, table);
@@ -106,6 +113,8 @@ void printLayouts(llvm::StringRef yaml, const LayoutSearchResult &found,
   os << formatv("{0} layouts were planned, {1} promise less; {2} steps were "
                 "compiled\n",
                 found.numPlanned, found.numOutpaced, found.compiledSteps);
+  if (best.recomputeTasks)
+    printRecomputeTasks(os);
   os << "\nsettings:\n";
   printSettings(best.settings, yaml, best.yaml, os);
 }
@@ -145,6 +154,8 @@ static Object writeStep(const DeviceLayout &layout,
 static Object writePlanned(const PlannedLayout &planned) {
   Object object = writeStep(planned.layout, planned.measure);
   object["is_limited_by_memory"] = planned.isLimitedByMemory();
+  if (planned.recomputeTasks)
+    object["recompute_tasks"] = true;
   object["settings"] = writeSettings(planned.settings);
   return object;
 }

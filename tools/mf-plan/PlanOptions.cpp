@@ -171,8 +171,7 @@ Error PlanOptions::checkLayouts() const {
         "out, the YAML describes the model");
   for (const cl::Option &option :
        std::initializer_list<std::reference_wrapper<const cl::Option>>{
-           interleave, microBatches, schedules, recomputeTasks, expertLevels,
-           frontier, html})
+           interleave, microBatches, schedules, expertLevels, frontier, html})
     if (isGiven(option))
       return createStringError(
           "--" + option.ArgStr +

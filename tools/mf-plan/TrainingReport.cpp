@@ -116,10 +116,14 @@ void printTrainingPlan(llvm::StringRef yaml, const PlanAnswer &found,
                   "--schedule={0}\n",
                   found.schedule);
   if (found.recomputeTasks)
-    os << "\nno YAML asks for recompute in tasks of its own: mf-opt has "
-          "--recompute-tasks\n";
+    printRecomputeTasks(os);
   os << "\nsettings:\n";
   printSettings(found.best.settings, yaml, found.best.yaml, os);
+}
+
+void printRecomputeTasks(llvm::raw_ostream &os) {
+  os << "\nno YAML asks for recompute in tasks of its own: mf-opt has "
+        "--recompute-tasks\n";
 }
 
 static Object writeMeasure(const StepMeasure &measure) {

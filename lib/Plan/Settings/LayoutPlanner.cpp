@@ -10,9 +10,9 @@ using llvm::Error;
 using llvm::Expected;
 
 LayoutPlanner::LayoutPlanner(const LayoutSetting &setting, DeviceLayout layout,
-                             LayerClass &layerClass)
-    : setting(setting), layout(layout), layerClass(layerClass),
-      request(setting.request), clock(request) {
+                             bool recomputeTasks, LayerClass &layerClass)
+    : setting(setting), layout(layout), recomputeTasks(recomputeTasks),
+      layerClass(layerClass), request(setting.request), clock(request) {
   if (request.progress)
     request.progress = [this](llvm::StringRef text) {
       this->setting.request.progress(this->layout.describe() + ": " +
@@ -60,7 +60,8 @@ Error LayoutPlanner::prepare() {
     return yaml.takeError();
   request.yaml = *yaml;
   auto made = std::make_unique<VariantPlanner>(
-      request, clock, std::move(*yaml), setting.layers, setting.limitBytes);
+      request, clock, std::move(*yaml), setting.layers, setting.limitBytes,
+      /*schedule=*/"", recomputeTasks);
   if (Error error = made->prepare())
     return error;
   variant = std::move(made);

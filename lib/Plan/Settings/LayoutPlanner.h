@@ -33,10 +33,16 @@ struct LayerClass {
 
 class LayoutPlanner {
 public:
+  /// Recompute may be a task of its own.
   LayoutPlanner(const LayoutSetting &setting, DeviceLayout layout,
-                LayerClass &layerClass);
+                bool recomputeTasks, LayerClass &layerClass);
 
   const DeviceLayout &getLayout() const { return layout; }
+  bool hasRecomputeTasks() const { return recomputeTasks; }
+  /// Returns what orders layouts that promise the same.
+  auto getOrder() const {
+    return std::tuple_cat(layout.tie(), std::tie(recomputeTasks));
+  }
   const LayerClass &getClass() const { return layerClass; }
 
   /// Returns a lower estimate of the step's time in seconds: a bound at first,
@@ -67,6 +73,7 @@ public:
 private:
   const LayoutSetting &setting;
   const DeviceLayout layout;
+  const bool recomputeTasks;
   LayerClass &layerClass;
   /// The request with the YAML of the layout.
   PlanRequest request;

@@ -66,6 +66,7 @@ private:
   Error list(const LayoutSetting &setting);
   bool isGiven(const LayoutPlanner &planner) const;
   double getKey(const LayoutPlanner &planner) const;
+  std::vector<const LayoutPlanner *> findDistinct() const;
   double getCutoff() const;
   void sortOpen();
   std::vector<LayoutPlanner *> chooseNext() const;
@@ -145,10 +146,18 @@ Error LayoutSearch::list(const LayoutSetting &setting) {
         facts.rules.sequenceLength, facts.rules.layers));
   answer.numLegal = layouts.size();
   answer.samples = facts.rules.samples;
-  for (const DeviceLayout &layout : layouts) {
+  auto add = [&](const DeviceLayout &layout, bool hasTasks) {
+    const std::string name =
+        layout.describeLayers() + (hasTasks ? " with recompute tasks" : "");
     planners.push_back(std::make_unique<LayoutPlanner>(
-        setting, layout, classes[layout.describeLayers()]));
+        setting, layout, hasTasks, classes[name]));
     open.push_back(planners.back().get());
+  };
+  for (const DeviceLayout &layout : layouts) {
+    add(layout, false);
+    // One stage waits for no gradient.
+    if (request.recomputeTasks && layout.stages > 1)
+      add(layout, true);
   }
   return Error::success();
 }
@@ -158,8 +167,8 @@ Error LayoutSearch::list(const LayoutSetting &setting) {
 //===----------------------------------------------------------------------===//
 
 std::string LayoutSearch::describeProgress() const {
-  std::string text = std::to_string(answer.numLegal - open.size()) + " of " +
-                     std::to_string(answer.numLegal) + " layouts";
+  std::string text = std::to_string(planners.size() - open.size()) + " of " +
+                     std::to_string(planners.size()) + " layouts";
   if (!planned.empty())
     text += llvm::formatv(", best {0:f3} s",
                           planned.front()->getBest()->measure.seconds);
@@ -175,17 +184,30 @@ double LayoutSearch::getKey(const LayoutPlanner &planner) const {
   return isGiven(planner) ? 0 : planner.getExpectedSeconds(flops);
 }
 
+/// Returns the planned layouts, the shortest step first, and each only once:
+/// either with recompute tasks or without.
+std::vector<const LayoutPlanner *> LayoutSearch::findDistinct() const {
+  std::vector<const LayoutPlanner *> distinct;
+  for (const LayoutPlanner *planner : planned)
+    if (llvm::none_of(distinct, [&](const LayoutPlanner *other) {
+          return other->getLayout() == planner->getLayout();
+        }))
+      distinct.push_back(planner);
+  return distinct;
+}
+
 /// A layout that does not promise less is not of interest.
 double LayoutSearch::getCutoff() const {
-  return planned.size() < numBestLayouts
+  const std::vector<const LayoutPlanner *> distinct = findDistinct();
+  return distinct.size() < numBestLayouts
              ? std::numeric_limits<double>::infinity()
-             : planned[numBestLayouts - 1]->getBest()->measure.seconds;
+             : distinct[numBestLayouts - 1]->getBest()->measure.seconds;
 }
 
 void LayoutSearch::sortOpen() {
   llvm::sort(open, [this](const LayoutPlanner *a, const LayoutPlanner *b) {
-    return std::make_tuple(getKey(*a), a->getLayout().tie()) <
-           std::make_tuple(getKey(*b), b->getLayout().tie());
+    return std::make_tuple(getKey(*a), a->getOrder()) <
+           std::make_tuple(getKey(*b), b->getOrder());
   });
 }
 
@@ -214,9 +236,11 @@ std::vector<LayoutPlanner *> LayoutSearch::chooseNext() const {
 /// Takes over the results of advancing a layout.
 void LayoutSearch::take(LayoutPlanner &planner, Error error) {
   flops = flops == 0 ? planner.getFlops() : flops;
-  if (error)
-    skipped[toString(std::move(error))].push_back(planner.getLayout());
-  else if (planner.isPlanned())
+  if (error) {
+    std::vector<DeviceLayout> &alike = skipped[toString(std::move(error))];
+    if (!llvm::is_contained(alike, planner.getLayout()))
+      alike.push_back(planner.getLayout());
+  } else if (planner.isPlanned())
     planned.push_back(&planner);
   else
     return;
@@ -236,9 +260,8 @@ void LayoutSearch::advance(llvm::ArrayRef<LayoutPlanner *> chosen) {
                              ? Error::success()
                              : llvm::createStringError(errors[index]));
   llvm::sort(planned, [](const LayoutPlanner *a, const LayoutPlanner *b) {
-    return std::make_tuple(a->getBest()->measure.seconds,
-                           a->getLayout().tie()) <
-           std::make_tuple(b->getBest()->measure.seconds, b->getLayout().tie());
+    return std::make_tuple(a->getBest()->measure.seconds, a->getOrder()) <
+           std::make_tuple(b->getBest()->measure.seconds, b->getOrder());
   });
 }
 
@@ -262,6 +285,7 @@ PlannedLayout LayoutSearch::makePlanned(const LayoutPlanner &planner) const {
   const CompiledPlan &best = *planner.getBest();
   PlannedLayout made;
   made.layout = planner.getLayout();
+  made.recomputeTasks = planner.hasRecomputeTasks();
   made.settings = makeLayoutSettings(made.layout, facts.rules.layers,
                                      facts.interleave, request.keep.swap);
   const MemorySettings &chosen = best.settings;
@@ -281,9 +305,9 @@ void LayoutSearch::answerGiven() {
   if (!answer.given)
     return;
   GivenLayout &given = *answer.given;
-  for (size_t index = 0; index < planned.size(); ++index)
-    if (isGiven(*planned[index])) {
-      given.planned = makePlanned(*planned[index]);
+  for (const auto &[index, planner] : llvm::enumerate(findDistinct()))
+    if (isGiven(*planner)) {
+      given.planned = makePlanned(*planner);
       given.rank = index + 1;
     }
   if (given.rank == 0)
@@ -332,13 +356,14 @@ Expected<LayoutSearchResult> LayoutSearch::run() {
   search();
   if (Error error = checkAnswer())
     return error;
+  const std::vector<const LayoutPlanner *> distinct = findDistinct();
   for (const LayoutPlanner *planner :
-       llvm::ArrayRef(planned).take_front(numBestLayouts))
+       llvm::ArrayRef(distinct).take_front(numBestLayouts))
     answer.best.push_back(makePlanned(*planner));
   answerGiven();
   for (auto &[reason, layouts] : skipped)
     answer.skipped.push_back({reason, std::move(layouts)});
-  answer.numPlanned = planned.size();
+  answer.numPlanned = distinct.size();
   answer.numOutpaced = open.size();
   for (const std::unique_ptr<LayoutPlanner> &planner : planners)
     answer.compiledSteps += planner->getCompiledSteps();

@@ -22,6 +22,8 @@ inline constexpr size_t numBestLayouts = 10;
 /// A layout with its best memory settings.
 struct PlannedLayout {
   DeviceLayout layout;
+  /// Recompute is a task of its own, for which mf-opt has an option.
+  bool recomputeTasks = false;
   /// All settings that were written into the user's YAML.
   MemorySettings settings;
   std::string yaml;
@@ -74,9 +76,9 @@ struct LayoutSearchResult {
 };
 
 /// Searches for layouts. All fields of `request` are used, except the variants
-/// of pipelines. Fails if the YAML does not compile or if no layout of that
-/// many devices is legal, and with a NoPlanError if no layout fits or none was
-/// found in time.
+/// of pipelines other than recompute tasks. Fails if the YAML does not compile
+/// or if no layout of that many devices is legal, and with a NoPlanError if no
+/// layout fits or none was found in time.
 llvm::Expected<LayoutSearchResult> searchLayouts(const PlanRequest &request,
                                                  int64_t devices);
 
