@@ -222,7 +222,10 @@ Bubbles getBubbles(const Schedule &schedule, const PipelineCosts &costs,
                    double end) {
   const Pipeline &pipeline = schedule.pipeline;
   double stages = pipeline.stages, microBatches = pipeline.microBatches;
-  double work = microBatches * sum(costs.forward) * (1 + costs.backwardRatio);
+  const double forward = sum(costs.forward);
+  double work = costs.backward.empty()
+                    ? microBatches * forward * (1 + costs.backwardRatio)
+                    : microBatches * (forward + sum(costs.backward));
   TaskTimes(schedule, costs)
       .forEachSlot(
           [&](llvm::ArrayRef<Task>, double, double hidden) { work -= hidden; });

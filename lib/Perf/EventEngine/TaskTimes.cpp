@@ -36,6 +36,25 @@ Error checkNumbers(llvm::ArrayRef<double> numbers, int64_t count,
   return Error::success();
 }
 
+/// Checks the times of backwards; those of forwards are right.
+Error checkBackwards(const PipelineCosts &costs, int64_t chunks) {
+  if (Error error = checkNumber(costs.backwardRatio, "backward ratio"))
+    return error;
+  if (Error error =
+          checkNumbers(costs.backward, chunks, "backward time", "chunks", true))
+    return error;
+  if (Error error = checkNumbers(costs.weightGradient, chunks,
+                                 "weight gradient's time", "chunks", true))
+    return error;
+  for (auto [chunk, weight] : llvm::enumerate(costs.weightGradient))
+    if (weight > costs.getBackward(chunk))
+      return llvm::createStringError(llvm::formatv(
+          "the weight gradient of chunk {0} takes {1}, expected at most the "
+          "{2} of its backward",
+          chunk, weight, costs.getBackward(chunk)));
+  return Error::success();
+}
+
 } // namespace
 
 Error PipelineCosts::check(const schedule::Pipeline &pipeline) const {
@@ -52,7 +71,7 @@ Error PipelineCosts::check(const schedule::Pipeline &pipeline) const {
   if (Error error = checkNumbers(parameterMemory, pipeline.stages,
                                  "parameter memory", "stages", true))
     return error;
-  if (Error error = checkNumber(backwardRatio, "backward ratio"))
+  if (Error error = checkBackwards(*this, chunks))
     return error;
   if (Error error = checkNumber(transferTime, "transfer time"))
     return error;
@@ -74,8 +93,10 @@ TaskTimes::TaskTimes(const schedule::Schedule &schedule,
     : schedule(schedule), costs(costs) {
   const bool hasTasks = !schedule.pipeline.recomputed.empty();
   for (auto [chunk, forward] : llvm::enumerate(costs.forward)) {
-    double backward = forward * costs.backwardRatio;
-    double input = backward * costs.inputGradientShare;
+    double backward = costs.getBackward(chunk);
+    double input = costs.weightGradient.empty()
+                       ? backward * costs.inputGradientShare
+                       : backward - costs.weightGradient[chunk];
     double recompute = getOrZero(costs.recompute, chunk);
     double within = hasTasks ? 0 : recompute;
     times.push_back({forward, backward + within, input + within,

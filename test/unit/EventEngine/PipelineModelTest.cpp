@@ -13,6 +13,7 @@
 
 using namespace mf::events;
 using namespace mf::schedule;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 namespace {
@@ -235,6 +236,21 @@ TEST(PipelineModelTest, SplitBackwardTakesAsLongAsWhole) {
     if (block.task.phase == Phase::WeightGradient)
       EXPECT_EQ(block.end - block.start, 1.5);
   }
+}
+
+TEST(PipelineModelTest, BackwardsOfChunksTakeTheirOwnShares) {
+  Schedule schedule = build("zero-bubble-h1", 2, 1, 1);
+  PipelineCosts costs = makeEvenCosts(schedule);
+  costs.backward = {3, 4};
+  costs.weightGradient = {2, 0};
+  PipelineTimeline timeline = run(schedule, costs);
+  EXPECT_THAT(timeline.stageEnds, ElementsAre(1 + 1 + 4 + 3, 1 + 1 + 4));
+  EXPECT_EQ(timeline.bubbles.real, (2 * 9.0 - 9) / 9);
+  costs.backward.clear();
+  costs.weightGradient = {1, 2.5};
+  EXPECT_EQ(getError(schedule, costs), "the weight gradient of chunk 1 takes "
+                                       "2.50, expected at most the 2.00 of "
+                                       "its backward");
 }
 
 /// Blocking transfers of even chunks add what the closed form says, for all

@@ -6,7 +6,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 using namespace mf;
 using namespace mf::solver;
@@ -70,20 +69,18 @@ private:
 };
 
 struct EnumeratedCosts {
-  std::vector<double> forward, backward, recompute;
+  std::vector<double> forward, backward, weightGradient, recompute;
   /// By stage.
   std::vector<double> update;
-  double weightGradientRatio = 0;
 };
 
 EnumeratedCosts addCosts(const Problem &problem, const Plan &plan) {
   const schedule::Pipeline &pipeline = problem.schedule.pipeline;
   EnumeratedCosts costs;
-  costs.forward.resize(plan.chunks.size());
-  costs.backward.resize(plan.chunks.size());
-  costs.recompute.resize(plan.chunks.size());
+  for (auto *ofChunks : {&costs.forward, &costs.backward, &costs.weightGradient,
+                         &costs.recompute})
+    ofChunks->resize(plan.chunks.size());
   costs.update.resize(pipeline.stages);
-  double weightGradients = 0;
   for (size_t chunk = 0; chunk < plan.chunks.size(); ++chunk) {
     double &update = costs.update[pipeline.stageOfChunk[chunk]];
     for (size_t kind = 0; kind < problem.kinds.size(); ++kind) {
@@ -92,8 +89,8 @@ EnumeratedCosts addCosts(const Problem &problem, const Plan &plan) {
         const Treatment &treatment = problem.kinds[kind].treatments[i];
         costs.forward[chunk] += count * treatment.forward;
         costs.backward[chunk] += count * treatment.backward;
+        costs.weightGradient[chunk] += count * treatment.weightGradient;
         costs.recompute[chunk] += count * treatment.recompute;
-        weightGradients += count * treatment.weightGradient;
         update += count * problem.kinds[kind].updateTime;
       }
     }
@@ -102,44 +99,28 @@ EnumeratedCosts addCosts(const Problem &problem, const Plan &plan) {
         continue;
       costs.forward[chunk] += extra.forward;
       costs.backward[chunk] += extra.backward;
-      weightGradients += extra.weightGradient;
+      costs.weightGradient[chunk] += extra.weightGradient;
       update += extra.updateTime;
     }
   }
-  const double forward =
-      std::accumulate(costs.forward.begin(), costs.forward.end(), 0.0);
-  if (problem.schedule.splitsBackward && forward > 0)
-    costs.weightGradientRatio = weightGradients / forward;
   return costs;
-}
-
-/// Returns the ratio of backwards without recomputation to forwards, which is
-/// the same for all chunks that have layers.
-double getBackwardRatio(const EnumeratedCosts &step) {
-  auto sum = [](llvm::ArrayRef<double> times) {
-    return std::accumulate(times.begin(), times.end(), 0.0);
-  };
-  return (sum(step.backward) - sum(step.recompute)) / sum(step.forward);
 }
 
 double simulateStep(const Problem &problem, const EnumeratedCosts &step) {
   events::PipelineCosts costs;
   costs.forward = step.forward;
+  costs.backward = step.backward;
   if (!problem.schedule.pipeline.recomputed.empty()) {
     costs.recompute = step.recompute;
-    costs.backwardRatio = getBackwardRatio(step);
     // Roundings may make it negative.
-    costs.inputGradientShare =
-        std::max(0.0, 1 - step.weightGradientRatio / costs.backwardRatio);
-  } else {
-    // The part of backward that is no weight gradient counts as recomputation.
-    costs.backwardRatio = step.weightGradientRatio;
-    costs.inputGradientShare = 0;
-    for (auto [forward, backward] :
-         llvm::zip_equal(step.forward, step.backward))
-      costs.recompute.push_back(
-          std::max(0.0, backward - step.weightGradientRatio * forward));
+    for (auto [backward, recompute] :
+         llvm::zip_equal(costs.backward, costs.recompute))
+      backward = std::max(0.0, backward - recompute);
   }
+  // Roundings may make it longer than the backward.
+  for (auto [weightGradient, backward] :
+       llvm::zip_equal(step.weightGradient, costs.backward))
+    costs.weightGradient.push_back(std::min(weightGradient, backward));
   costs.transfers = problem.transferTime > 0 ? events::TransferMode::Overlapped
                                              : events::TransferMode::Free;
   costs.transferTime = problem.transferTime;

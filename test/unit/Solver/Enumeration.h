@@ -13,7 +13,6 @@ void enumeratePlans(const mf::solver::Problem &problem,
                     llvm::function_ref<bool(const mf::solver::Plan &)> visit);
 
 /// The time of a step by the simulator of pipelines (mf/Perf/EventEngine).
-/// Weight gradients must take the same share of every forward.
 double simulateStep(const mf::solver::Problem &problem,
                     const mf::solver::Plan &plan);
 

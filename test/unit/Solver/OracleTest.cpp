@@ -59,6 +59,16 @@ std::optional<Plan> expectSameAsEnumeration(const Problem &problem) {
   return result->plan;
 }
 
+TEST(OracleTest, WeightGradientsHaveTheirOwnShares) {
+  Problem problem = makeSmallProblem();
+  problem.schedule = makeSchedule("zero-bubble-h1", 2, 1, 1);
+  problem.kinds[0].treatments[0].weightGradient = 1;
+  const Plan plan = {{{{{1, 0}, {0, 0}}}, {{{0, 0}, {3, 0}}}}};
+  // The second stage's backward has no weight gradient that may wait.
+  EXPECT_EQ(simulateStep(problem, plan), 1 + 6 + 12 + 2);
+  EXPECT_EQ(evaluate(problem, plan).time, 1 + 6 + 12 + 2);
+}
+
 TEST(OracleTest, SolutionsAreThoseOfTryingAllPlans) {
   const uint64_t firstSeed = getCampaignSeed(0);
   const uint64_t numProblems = getCampaignCount(usualProblems);

@@ -6,7 +6,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <random>
 
 using namespace mf;
@@ -25,11 +24,7 @@ public:
     drawSchedule(problem);
     // Sums of eighths are exact.
     isExact = drawNumber(0, 4) != 0;
-    weightGradientRatio = drawNumber(0, 2) * 0.5;
-    if (!problem.schedule.pipeline.recomputed.empty())
-      backwardRatio = 1 + drawNumber(0, 2) * 0.5;
-    else
-      backwardRatio.reset();
+    mostWeightGradient = drawNumber(0, 2) * 0.5;
     problem.minLayersPerChunk = drawNumber(0, 2) != 0;
     drawLayers(problem);
     drawExtras(problem);
@@ -53,8 +48,12 @@ private:
            (most - least) * static_cast<double>(drawNumber(0, 999)) / 999;
   }
 
-  double drawBackwardRatio() {
-    return backwardRatio ? *backwardRatio : 1 + drawTime(0, 2);
+  double drawBackwardRatio() { return 1 + drawTime(0, 2); }
+  /// The weight gradient of a forward.
+  double drawWeightGradient(double forward) {
+    const bool isMost = happens(50);
+    return forward *
+           (isMost ? mostWeightGradient : drawTime(0, mostWeightGradient));
   }
 
   void drawSchedule(Problem &problem);
@@ -70,10 +69,8 @@ private:
   std::mt19937_64 random;
   int64_t stages = 1;
   bool isExact = true;
-  double weightGradientRatio = 0;
-  /// The ratio of backwards without recomputation to forwards, where that is a
-  /// task of its own.
-  std::optional<double> backwardRatio;
+  /// The largest ratio of a weight gradient to the forward.
+  double mostWeightGradient = 0;
 };
 
 void ProblemDrawer::drawSchedule(Problem &problem) {
@@ -120,8 +117,7 @@ Treatment ProblemDrawer::drawTreatment(const std::string &name,
   Treatment treatment = none;
   treatment.name = name;
   if (name == "swap") {
-    const bool isSlower = !backwardRatio && happens(50);
-    treatment.forward += isSlower ? drawTime(0, 0.5) : 0;
+    treatment.forward += happens(50) ? drawTime(0, 0.5) : 0;
     treatment.recompute = drawTime(0.5, 1);
     treatment.copyOut = drawTime(0, 3);
     treatment.copyIn = drawTime(0, 3);
@@ -151,7 +147,7 @@ LayerKind ProblemDrawer::drawKind(llvm::ArrayRef<std::string> names) {
   // A slower forward leaves the backward as it is.
   for (Treatment &treatment : kind.treatments)
     treatment.weightGradient =
-        std::min(weightGradientRatio * treatment.forward,
+        std::min(drawWeightGradient(treatment.forward),
                  treatment.backward - treatment.recompute);
   return kind;
 }
@@ -184,7 +180,7 @@ void ProblemDrawer::drawExtras(Problem &problem) {
     extra.chunk = chunk;
     extra.forward = drawTime(0, 3);
     extra.backward = extra.forward * drawBackwardRatio();
-    extra.weightGradient = weightGradientRatio * extra.forward;
+    extra.weightGradient = drawWeightGradient(extra.forward);
     extra.parameterMemory = drawTime(0, 10);
     extra.activationMemory = drawTime(0, 3);
     extra.transientMemory = drawTime(0, 4);
@@ -203,7 +199,7 @@ void ProblemDrawer::drawTransfers(Problem &problem) {
                              problem.schedule.pipeline.getNumChunks() >
                                  problem.schedule.pipeline.stages;
   if (sendsTogether || problem.minLayersPerChunk == 0 ||
-      weightGradientRatio > 0.5 || !happens(40))
+      mostWeightGradient > 0.5 || !happens(40))
     return;
   const bool hasShortTasks =
       problem.schedule.pipeline.pieces > 1 || problem.schedule.splitsBackward;

@@ -39,6 +39,9 @@ struct PipelineCosts {
   std::vector<double> forward;
   /// The time of a backward relative to its forward, without recomputation.
   double backwardRatio = 2;
+  /// The time of a backward of each chunk, without recomputation; empty if all
+  /// have the ratio to their forwards.
+  std::vector<double> backward;
   /// The time of recomputation in each chunk's backward; empty if there is
   /// none. A split backward recomputes before the input gradient. If the
   /// pipeline has recompute tasks, these take the time instead of the
@@ -47,6 +50,9 @@ struct PipelineCosts {
   /// The input gradient's fraction of a split backward, without recomputation.
   /// The weight gradient takes the rest.
   double inputGradientShare = 0.5;
+  /// The time of the weight gradient in each chunk's split backward, of which
+  /// the input gradient takes the rest; empty if all have the same share.
+  std::vector<double> weightGradient;
   /// The fraction of a forward that is hidden by a backward in the same slot,
   /// or of the backward's tasks if they are shorter.
   double pairHidden = 0;
@@ -64,8 +70,14 @@ struct PipelineCosts {
   /// are split. Empty if there is none.
   std::vector<double> activationMemory;
 
-  /// Checks that there is a number for every chunk and stage, and that all
-  /// numbers are finite and not negative.
+  /// Returns the time of a chunk's backward without recomputation.
+  double getBackward(size_t chunk) const {
+    return backward.empty() ? forward[chunk] * backwardRatio : backward[chunk];
+  }
+
+  /// Checks that there is a number for every chunk and stage, that all numbers
+  /// are finite and not negative, and that no weight gradient takes longer than
+  /// its backward.
   llvm::Error check(const schedule::Pipeline &pipeline) const;
 };
 
