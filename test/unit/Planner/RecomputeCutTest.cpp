@@ -1,10 +1,12 @@
 //===- RecomputeCutTest.cpp - Chooses operators of a layer to repeat ------===//
 
 #include "lib/Plan/Settings/RecomputeCut.h"
+#include "test/unit/Campaign.h"
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
 
+using namespace mf;
 using namespace mf::planner;
 
 namespace {
@@ -119,14 +121,16 @@ void expectBest(const LayerGraph &graph, std::mt19937 &random) {
 }
 
 TEST(RecomputeCutTest, IsTheBestOfAllChoices) {
-  std::mt19937 random(7);
-  for (int round = 0; round < 300; ++round)
+  std::mt19937 random(getCampaignSeed(7));
+  const uint64_t rounds = getCampaignCount(300);
+  for (uint64_t round = 0; round < rounds; ++round)
     expectBest(drawGraph(random), random);
 }
 
 TEST(RecomputeCutTest, IsTheBestOfAllChoicesOfModules) {
-  std::mt19937 random(17);
-  for (int round = 0; round < 300; ++round) {
+  std::mt19937 random(getCampaignSeed(17));
+  const uint64_t rounds = getCampaignCount(300);
+  for (uint64_t round = 0; round < rounds; ++round) {
     LayerGraph graph = drawGraph(random);
     for (LayerGraph::Operator &op : graph.operators)
       op.module = "module" + std::to_string(random() % 3);

@@ -1,10 +1,12 @@
 //===- StrategySolverTest.cpp - Choices of strategies ---------------------===//
 
 #include "mf/Plan/Solver/StrategySolver.h"
+#include "test/unit/Campaign.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include <random>
 
+using namespace mf;
 using namespace mf::solver;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -13,7 +15,7 @@ namespace {
 
 std::string getError(llvm::Error error) { return toString(std::move(error)); }
 
-StrategyProblem makeRandom(unsigned seed, size_t numNodes, size_t numEdges) {
+StrategyProblem makeRandom(uint64_t seed, size_t numNodes, size_t numEdges) {
   std::mt19937_64 bits(seed);
   auto draw = [&](int64_t least, int64_t most) {
     return least + static_cast<int64_t>(bits() % (most - least + 1));
@@ -65,8 +67,10 @@ std::optional<int64_t> enumerateCosts(const StrategyProblem &problem) {
 }
 
 TEST(StrategySolverTest, IsExactOnSmallProblems) {
-  int numFitting = 0;
-  for (unsigned seed = 0; seed < 400; ++seed) {
+  const uint64_t firstSeed = getCampaignSeed(0);
+  const uint64_t numProblems = getCampaignCount(400);
+  uint64_t numFitting = 0;
+  for (uint64_t seed = firstSeed; seed < firstSeed + numProblems; ++seed) {
     SCOPED_TRACE(seed);
     const StrategyProblem problem = makeRandom(seed, 7, 9);
     const std::optional<int64_t> least = enumerateCosts(problem);
@@ -80,7 +84,9 @@ TEST(StrategySolverTest, IsExactOnSmallProblems) {
     ASSERT_EQ(result.bound, *least);
     ASSERT_EQ(llvm::cantFail(checkStrategies(problem, result.choices)), *least);
   }
-  EXPECT_GT(numFitting, 100);
+  // Unless these are too few to tell.
+  if (numProblems >= 100)
+    EXPECT_GT(numFitting, numProblems / 4);
 }
 
 /// The bound holds where the search does not end.
