@@ -7,10 +7,48 @@
 using namespace mf;
 using namespace mf::planner;
 
+/// Returns whether observations show each kind of layer under each treatment.
+static bool showEverything(const PlanContext &context,
+                           llvm::ArrayRef<LayerObservation> observations) {
+  std::set<std::pair<size_t, size_t>> shown;
+  for (const LayerObservation &observation : observations)
+    for (size_t layer = 0; layer < context.layers.size(); ++layer)
+      shown.insert({context.layers[layer].kind,
+                    observation.assignment.treatments[layer]});
+  return shown.size() == context.getNumKinds() * context.treatments.size();
+}
+
+/// Tells costs what treatments should make different by the graphs of layers,
+/// for the kinds and treatments that no step has shown.
+static void expectDifferences(const PlanContext &context,
+                              AdditiveCosts &costs) {
+  const size_t none = context.treatments.size() - 1;
+  const bool hasTasks = !context.schedule.pipeline.recomputed.empty();
+  for (size_t kind = 0; kind < context.getNumKinds(); ++kind)
+    for (size_t index = 0; index <= none; ++index) {
+      const LayerTreatment &treatment = context.treatments[index];
+      if (treatment.keptBytes.empty())
+        return;
+      const double seconds = treatment.repeatedSeconds[kind];
+      const double bytes = treatment.keptBytes[kind];
+      const bool isTask = hasTasks && treatment.prefetch == 0;
+      costs.forward.expect(kind, index, 0);
+      costs.backward.expect(kind, index, seconds);
+      costs.weightGradient.expect(kind, index, 0);
+      costs.recompute.expect(kind, index, isTask ? seconds : 0);
+      costs.frame.expect(kind, index, bytes);
+      costs.recomputed.expect(
+          kind, index,
+          isTask ? context.treatments[none].keptBytes[kind] - bytes : 0);
+    }
+}
+
 static AdditiveCosts
 fitAdditive(const PlanContext &context,
             llvm::ArrayRef<LayerObservation> observations) {
   AdditiveCosts costs(context.getNumKinds(), context.treatments.size());
+  if (!showEverything(context, observations))
+    expectDifferences(context, costs);
   for (const LayerObservation &observation : observations) {
     const std::vector<Composition> chunks =
         composeChunks(context, observation.assignment);

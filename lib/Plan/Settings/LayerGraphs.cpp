@@ -1,7 +1,6 @@
 //===- LayerGraphs.cpp - Layers of a compiled step as graphs --------------===//
 
 #include "lib/Plan/Settings/LayerGraphs.h"
-#include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Program/StepTasks.h"
 #include "passes/adapters/AdapterPlan.h"
 #include <map>
@@ -231,18 +230,14 @@ sumForward(const timeline::StepTimeline &timeline, size_t stage) {
 
 Expected<std::vector<LayerGraph>>
 planner::buildLayerGraphs(const CompiledStep &step,
-                          const target::Target &target) {
+                          const timeline::StepTimeline &timeline) {
   Expected<std::vector<LayerSite>> sites = findSites(step);
   if (!sites)
     return sites.takeError();
-  Expected<timeline::StepTimeline> timeline =
-      simulator::simulate(step.program, target);
-  if (!timeline)
-    return timeline.takeError();
   std::vector<LayerGraph> graphs;
   for (const LayerSite &site : *sites) {
     const std::map<std::string, std::map<bool, double>> seconds =
-        sumForward(*timeline, site.stage);
+        sumForward(timeline, site.stage);
     graphs.push_back(GraphBuilder(step.program, step.program.stages[site.stage],
                                   site.layer, seconds)
                          .build(site.forward));

@@ -4,7 +4,7 @@
 #define MF_LIB_PLAN_SETTINGS_LAYERGRAPHS_H
 
 #include "lib/Plan/Settings/RecomputeCut.h"
-#include "mf/Perf/Target/Target.h"
+#include "mf/Perf/Timeline/StepTimeline.h"
 #include "mf/Plan/Settings/StepCompiler.h"
 
 namespace mf::planner {
@@ -14,7 +14,8 @@ namespace mf::planner {
 /// needs. `step` must recompute nothing, because recomputed values look as if
 /// they had no readers.
 llvm::Expected<std::vector<LayerGraph>>
-buildLayerGraphs(const CompiledStep &step, const target::Target &target);
+buildLayerGraphs(const CompiledStep &step,
+                 const timeline::StepTimeline &timeline);
 
 } // namespace mf::planner
 

@@ -6,27 +6,43 @@
 
 using namespace mf::planner;
 
+/// How much rather the number that a kind's treatments have in common is taken
+/// to be unexpected than a single treatment.
+static constexpr double commonWeight = 10;
+
 void LinearCost::solve() {
-  const auto columns =
-      static_cast<Eigen::Index>(ofLayers.size() + ofExtras.size());
-  Eigen::MatrixXd matrix =
-      Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(rows.size()), columns);
+  const size_t extras = ofLayers.size(), kinds = extras + ofExtras.size();
+  const double weight = hasExpected ? commonWeight : 1;
+  Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(
+      static_cast<Eigen::Index>(rows.size()),
+      static_cast<Eigen::Index>(kinds + (hasExpected ? numKinds : 0)));
   Eigen::VectorXd values(static_cast<Eigen::Index>(rows.size()));
+  auto at = [&](size_t row, size_t column) -> double & {
+    return matrix(static_cast<Eigen::Index>(row),
+                  static_cast<Eigen::Index>(column));
+  };
   for (size_t row = 0; row < rows.size(); ++row) {
-    const auto at = static_cast<Eigen::Index>(row);
-    for (const auto &[key, count] : rows[row].first.layers)
-      matrix(at, static_cast<Eigen::Index>(key.first * numTreatments +
-                                           key.second)) =
+    const auto &[composition, value] = rows[row];
+    for (const auto &[key, count] : composition.layers) {
+      at(row, key.first * numTreatments + key.second) =
           static_cast<double>(count);
-    for (const size_t extra : rows[row].first.extras)
-      matrix(at, static_cast<Eigen::Index>(ofLayers.size() + extra)) = 1;
-    values(at) = rows[row].second;
+      if (hasExpected)
+        at(row, kinds + key.first) += weight * static_cast<double>(count);
+    }
+    for (const size_t extra : composition.extras)
+      at(row, extras + extra) = weight;
+    values(static_cast<Eigen::Index>(row)) = value - predict(composition);
   }
   const Eigen::VectorXd solution =
       matrix.completeOrthogonalDecomposition().solve(values);
-  for (size_t index = 0; index < ofLayers.size(); ++index)
-    ofLayers[index] = std::max(0.0, solution(static_cast<Eigen::Index>(index)));
+  auto get = [&](size_t column) {
+    return solution(static_cast<Eigen::Index>(column));
+  };
+  for (size_t index = 0; index < ofLayers.size(); ++index) {
+    const double common =
+        hasExpected ? weight * get(kinds + index / numTreatments) : 0;
+    ofLayers[index] = std::max(0.0, ofLayers[index] + common + get(index));
+  }
   for (size_t index = 0; index < ofExtras.size(); ++index)
-    ofExtras[index] = std::max(
-        0.0, solution(static_cast<Eigen::Index>(ofLayers.size() + index)));
+    ofExtras[index] = std::max(0.0, weight * get(extras + index));
 }

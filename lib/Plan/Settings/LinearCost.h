@@ -8,11 +8,20 @@
 namespace mf::planner {
 
 /// A cost that is a sum of contributions of layers and extras.
+/// Differences between treatments of a kind may be expected: then only what
+/// differs from them is fitted.
 class LinearCost {
 public:
   LinearCost(size_t numKinds, size_t numTreatments)
-      : numTreatments(numTreatments), ofLayers(numKinds * numTreatments),
-        ofExtras(2) {}
+      : numKinds(numKinds), numTreatments(numTreatments),
+        ofLayers(numKinds * numTreatments), ofExtras(2) {}
+
+  /// Sets the cost of a treatment up to an unknown number for each kind, which
+  /// all treatments have in common. Must be called for all or for none.
+  void expect(size_t kind, size_t treatment, double value) {
+    ofLayers[kind * numTreatments + treatment] = value;
+    hasExpected = true;
+  }
 
   double get(size_t kind, size_t treatment) const {
     return ofLayers[kind * numTreatments + treatment];
@@ -24,7 +33,7 @@ public:
   }
 
   /// Computes the least-squares solution. If several are equally good, it is
-  /// the smallest. Costs are not negative.
+  /// the smallest, or the nearest to what is expected. Costs are not negative.
   void solve();
 
   double predict(const Composition &composition) const {
@@ -37,7 +46,8 @@ public:
   }
 
 private:
-  size_t numTreatments;
+  size_t numKinds, numTreatments;
+  bool hasExpected = false;
   std::vector<double> ofLayers, ofExtras;
   std::vector<std::pair<Composition, double>> rows;
 };

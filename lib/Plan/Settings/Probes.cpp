@@ -25,23 +25,42 @@ static std::vector<int64_t> varyLayers(llvm::ArrayRef<int64_t> layersOfChunk,
   return varied;
 }
 
+/// Returns the number of steps in which each treatment is that of an inner
+/// stage, which has nothing but layers. One step shows them all if there are
+/// enough stages, but not with different numbers of layers.
+static size_t countProbes(size_t numTreatments, size_t numStages) {
+  if (numStages <= 2)
+    return numTreatments;
+  const size_t numInner = numStages - 2;
+  const size_t count = (numTreatments + numInner - 1) / numInner;
+  return std::min(numTreatments, std::max<size_t>(count, 2));
+}
+
 std::vector<Assignment>
 planner::makeProbes(const PlanContext &context,
                     llvm::ArrayRef<int64_t> layersOfChunk, bool keepsLayers) {
   const schedule::Pipeline &pipeline = context.schedule.pipeline;
   const size_t numTreatments = context.treatments.size();
+  const auto numStages = static_cast<size_t>(pipeline.stages);
+  const size_t numProbes = countProbes(numTreatments, numStages);
+  const size_t distance = (numTreatments + numProbes - 1) / numProbes;
+  // Fewer probes leave the given numbers of layers to the step without
+  // recompute, and the first stage's first treatment to others.
+  const size_t shift = numProbes < numTreatments ? 1 : 0;
   std::vector<Assignment> probes;
-  for (size_t probe = 0; probe < numTreatments; ++probe) {
+  for (size_t probe = 0; probe < numProbes; ++probe) {
     Assignment assignment;
     assignment.layersOfChunk = layersOfChunk.vec();
-    if (!keepsLayers && probe % 3 != 0)
-      assignment.layersOfChunk = varyLayers(layersOfChunk, probe % 3 == 1);
+    const size_t turn = (probe + shift) % 3;
+    if (!keepsLayers && turn != 0)
+      assignment.layersOfChunk = varyLayers(layersOfChunk, turn == 1);
     // A stage has one treatment, so that its peak is due to that one. More than
     // a layer of each kind in a chunk is not swapped: copies would hold one
     // another up.
     for (size_t chunk = 0; chunk < layersOfChunk.size(); ++chunk) {
       const size_t treatment =
-          (static_cast<size_t>(pipeline.stageOfChunk[chunk]) + probe) %
+          (static_cast<size_t>(pipeline.stageOfChunk[chunk]) + shift +
+           probe * distance) %
           numTreatments;
       const bool swaps = context.treatments[treatment].prefetch > 0;
       std::set<size_t> kinds;

@@ -8,9 +8,10 @@
 
 namespace mf::planner {
 
-/// Returns assignments, one for each treatment, in which every kind of layer
-/// gets every treatment and chunks have different numbers of layers, as far as
-/// the model allows.
+/// Returns assignments in which the layers of most stages get every treatment
+/// and chunks have different numbers of layers, as far as the model allows.
+/// The costs of other kinds under treatments that they do not get follow from
+/// their graphs.
 std::vector<Assignment> makeProbes(const PlanContext &context,
                                    llvm::ArrayRef<int64_t> layersOfChunk,
                                    bool keepsLayers);

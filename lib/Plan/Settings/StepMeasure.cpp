@@ -146,25 +146,31 @@ size_t StepMeasure::findFullest() const {
 
 Expected<StepMeasure> planner::measureStep(const CompiledStep &step,
                                            const target::Target &target) {
-  const program::Program &program = step.program;
   simulator::SimulationOptions options;
   options.withSpans = false;
   options.withPeakContents = false;
   options.withSensitivity = false;
   Expected<timeline::StepTimeline> timeline =
-      simulator::simulate(program, target, options);
+      simulator::simulate(step.program, target, options);
   if (!timeline)
     return timeline.takeError();
+  return measureStep(step, *timeline);
+}
+
+Expected<StepMeasure>
+planner::measureStep(const CompiledStep &step,
+                     const timeline::StepTimeline &timeline) {
+  const program::Program &program = step.program;
   StepMeasure measure;
-  measure.seconds = timeline->seconds;
-  measure.transferTime = getTransferTime(*timeline);
-  measure.criticalPath = timeline->criticalPath;
-  measure.tokens = timeline->tokens;
-  measure.numRanks = timeline->numRanks;
+  measure.seconds = timeline.seconds;
+  measure.transferTime = getTransferTime(timeline);
+  measure.criticalPath = timeline.criticalPath;
+  measure.tokens = timeline.tokens;
+  measure.numRanks = timeline.numRanks;
   const double ranksPerStage =
-      static_cast<double>(timeline->numRanks) /
-      static_cast<double>(std::max<size_t>(1, timeline->stages.size()));
-  for (const timeline::StageTimeline &stage : timeline->stages) {
+      static_cast<double>(timeline.numRanks) /
+      static_cast<double>(std::max<size_t>(1, timeline.stages.size()));
+  for (const timeline::StageTimeline &stage : timeline.stages) {
     const program::StageProgram &code =
         program.stages[static_cast<size_t>(stage.stage)];
     std::map<int32_t, ShortestTasks> shortest;

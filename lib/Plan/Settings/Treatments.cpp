@@ -42,6 +42,31 @@ static std::pair<double, double> sumLayer(const LayerGraph &graph) {
   return {bytes, seconds};
 }
 
+/// Makes the treatment that recomputes and swaps nothing.
+static LayerTreatment makeUntreated(llvm::ArrayRef<LayerGraph> graphs) {
+  LayerTreatment none = makeNoTreatment(graphs.size());
+  none.repeatedSeconds.resize(graphs.size());
+  for (const LayerGraph &graph : graphs)
+    none.keptBytes.push_back(sumLayer(graph).first);
+  return none;
+}
+
+/// Makes the treatment that recomputes whole layers, of which only the inputs
+/// are kept.
+static LayerTreatment makeFull(llvm::ArrayRef<LayerGraph> graphs) {
+  LayerTreatment full = makeNoTreatment(graphs.size());
+  full.name = "full";
+  full.isFull = true;
+  for (const LayerGraph &graph : graphs) {
+    full.repeatedSeconds.push_back(sumLayer(graph).second);
+    double &bytes = full.keptBytes.emplace_back();
+    for (const LayerGraph::Value &value : graph.values)
+      if (value.producers.empty() && !value.isFree)
+        bytes += static_cast<double>(value.bytes);
+  }
+  return full;
+}
+
 /// Makes the treatment that swaps layers, with a distance in which all of a
 /// layer can be copied back.
 static LayerTreatment makeSwap(llvm::ArrayRef<LayerGraph> graphs,
@@ -49,6 +74,8 @@ static LayerTreatment makeSwap(llvm::ArrayRef<LayerGraph> graphs,
                                LayerWords words) {
   LayerTreatment swap = makeNoTreatment(graphs.size());
   swap.name = "swap";
+  swap.repeatedSeconds.resize(graphs.size());
+  swap.keptBytes.resize(graphs.size());
   for (size_t kind = 0; kind < graphs.size(); ++kind) {
     const auto [bytes, seconds] = sumLayer(graphs[kind]);
     swap.copyOut[kind] = bytes / rates.out;
@@ -74,6 +101,8 @@ static LayerTreatment makeSelection(llvm::StringRef name,
   for (size_t kind = 0; kind < graphs.size(); ++kind) {
     const RecomputeChoice choice =
         chooseRecompute(graphs[kind], secondsPerByte);
+    treatment.repeatedSeconds.push_back(choice.seconds);
+    treatment.keptBytes.push_back(static_cast<double>(choice.keptBytes));
     for (size_t index = 0; index < choice.isRepeated.size(); ++index) {
       const LayerGraph::Operator &op = graphs[kind].operators[index];
       if (!choice.isRepeated[index])
@@ -154,7 +183,7 @@ static void addExpertLevels(llvm::ArrayRef<LayerGraph> graphs,
   for (const char *level : {"level 1", "level 0"}) {
     LayerTreatment treatment =
         base ? makeSelection(level, base->graphs, base->choice.secondsPerByte)
-             : makeNoTreatment(graphs.size());
+             : makeUntreated(graphs);
     treatment.name = level;
     for (size_t kind = 0; kind < graphs.size(); ++kind) {
       if (!graphs[kind].experts)
@@ -181,9 +210,7 @@ planner::makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
   std::vector<LayerTreatment> treatments;
   if (isLinkFast(graphs[mainKind], rates))
     treatments.push_back(makeSwap(graphs, mainKind, rates, words));
-  treatments.push_back(makeNoTreatment(graphs.size()));
-  treatments.back().name = "full";
-  treatments.back().isFull = true;
+  treatments.push_back(makeFull(graphs));
   bool hasLevels = !withExpertLevels || !graphs[mainKind].experts;
   for (const auto &[index, selection] : llvm::enumerate(selections)) {
     if (!hasLevels && !selection.choice.isRepeated[*graphs[mainKind].experts]) {
@@ -196,7 +223,7 @@ planner::makeTreatments(llvm::ArrayRef<LayerGraph> graphs,
   }
   if (!hasLevels)
     addExpertLevels(graphs, nullptr, treatments);
-  treatments.push_back(makeNoTreatment(graphs.size()));
+  treatments.push_back(makeUntreated(graphs));
   return treatments;
 }
 

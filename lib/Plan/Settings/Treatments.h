@@ -25,6 +25,9 @@ struct LayerTreatment {
   bool countsLayers = false;
   /// For each kind of layer, the times of its copies in seconds.
   std::vector<double> copyOut, copyIn;
+  /// For each kind of layer, the seconds of what runs again and the bytes that
+  /// are kept on the device, by the layer's graph. Empty if there was none.
+  std::vector<double> repeatedSeconds, keptBytes;
   /// For each kind of layer, the operators or modules that are recomputed, and
   /// the operators whose communication is.
   std::vector<std::set<std::string>> operators, communication;

@@ -3,6 +3,7 @@
 #include "lib/Plan/Settings/VariantPlanner.h"
 #include "lib/Plan/Settings/Errors.h"
 #include "mf/Frontend/Config/KeyHelp.h"
+#include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -80,9 +81,7 @@ static Assignment makeUntreated(const PipelineShape &shape,
   return assignment;
 }
 
-/// Compiles the step without recompute and swap, which shows the operators of
-/// layers.
-Expected<CompiledAssignment> VariantPlanner::compileUntreated() {
+Expected<StepMeasure> VariantPlanner::measureUntreated() {
   context.treatments = {makeNoTreatment(context.getNumKinds())};
   clock.report("compiling without recompute");
   Expected<CompiledAssignment> compiled =
@@ -90,19 +89,19 @@ Expected<CompiledAssignment> VariantPlanner::compileUntreated() {
   if (!compiled)
     return compiled.takeError();
   ++compiledSteps;
+  simulator::SimulationOptions options;
+  options.withPeakContents = false;
+  options.withSensitivity = false;
+  Expected<timeline::StepTimeline> timeline =
+      simulator::simulate(compiled->step.program, request.target, options);
+  if (!timeline)
+    return timeline.takeError();
   Expected<std::vector<LayerGraph>> built =
-      buildLayerGraphs(compiled->step, request.target);
+      buildLayerGraphs(compiled->step, *timeline);
   if (!built)
     return built.takeError();
   graphs = std::move(*built);
-  return compiled;
-}
-
-Expected<StepMeasure> VariantPlanner::measureUntreated() {
-  Expected<CompiledAssignment> compiled = compileUntreated();
-  if (!compiled)
-    return compiled.takeError();
-  return measureStep(compiled->step, request.target);
+  return measureStep(compiled->step, *timeline);
 }
 
 LayerWords VariantPlanner::getWords() const {
@@ -113,9 +112,13 @@ LayerWords VariantPlanner::getWords() const {
 }
 
 Error VariantPlanner::learn() {
-  if (graphs.empty())
-    if (Error error = compileUntreated().takeError())
-      return error;
+  std::optional<StepMeasure> untreated;
+  if (graphs.empty()) {
+    Expected<StepMeasure> measure = measureUntreated();
+    if (!measure)
+      return measure.takeError();
+    untreated = std::move(*measure);
+  }
   const target::HostLink &host = request.target.host;
   const KeptSettings &keep = request.keep;
   const LayerWords words = getWords();
@@ -135,7 +138,8 @@ Error VariantPlanner::learn() {
   for (Assignment &probe : probes)
     probe = keepRecomputed(std::move(probe));
   clock.report(
-      llvm::formatv("compiling {0} ways to treat layers", probes.size()).str());
+      llvm::formatv("compiling {0} steps that treat layers", probes.size())
+          .str());
   Expected<std::vector<LayerObservation>> measured = compiler.measure(probes);
   if (!measured)
     return measured.takeError();
@@ -143,6 +147,9 @@ Error VariantPlanner::learn() {
     return makeNoPlanError();
   observations = std::move(*measured);
   numProbes = observations.size();
+  // If each kind of layer gets each treatment, that step shows nothing new.
+  if (untreated && probes.size() < context.treatments.size())
+    observeUntreated(*untreated);
   compiledSteps += static_cast<int64_t>(probes.size());
   areCostsOwn = true;
   costs = fitCosts(context, observations);

@@ -63,7 +63,8 @@ public:
   /// Reads the pipeline.
   llvm::Error prepare();
 
-  /// Compiles the step without recompute and swap.
+  /// Compiles the step without recompute and swap, which shows the operators
+  /// of layers.
   llvm::Expected<StepMeasure> measureUntreated();
   /// Returns the names that the YAML uses for parts of layers.
   LayerWords getWords() const;
@@ -149,7 +150,6 @@ private:
   double restSeconds = 0;
   int64_t compiledSteps = 0;
 
-  llvm::Expected<CompiledAssignment> compileUntreated();
   llvm::Expected<solver::SolveResult> solveProblem(const KnownTime &cutoff);
   /// Returns the assignment with full recompute for the layers for which the
   /// user's YAML has it, if that setting is kept.

@@ -29,6 +29,10 @@ static constexpr std::array<double, mostExplored + 1> exploredLimits = {
     1, 1, 0.85, 0.75, 0.65};
 /// Costs are not better known than that.
 static constexpr double smallGap = 0.0005;
+/// No other plans of more layers than that are tried if the best one is so near
+/// to the bound: with few layers plans differ more, and compile sooner.
+static constexpr size_t fewLayers = 32;
+static constexpr double exploredGap = 0.002;
 
 /// Returns the largest share hidden in pairs with which the step compiled last
 /// would not be shorter than it is. Before there is one, the longer task of a
@@ -263,10 +267,13 @@ Error VariantPlanner::takeObserved() {
 }
 
 /// Forbids the last plan's options on the stage that works longest. Returns
-/// false if the limit on plans or on time is reached.
+/// false if the limit on plans or on time is reached, or if little is left to
+/// the bound.
 bool VariantPlanner::leaveLast() {
   if (!result.plan || explored == mostExplored ||
-      clock.getSecondsLeft() < request.timeLimit / 2)
+      clock.getSecondsLeft() < request.timeLimit / 2 ||
+      (context.layers.size() > fewLayers &&
+       best->measure.seconds <= (1 + exploredGap) * boundSeconds))
     return false;
   if (explored == 0) {
     settledProblem = problem;

@@ -61,6 +61,24 @@ TEST(LinearCostTest, SharesOutWhatIsNeverSeenApart) {
   EXPECT_NEAR(fitted.getExtra(0), 0, 1e-9);
 }
 
+// The first kind was seen untreated, and twice as dear as its graph says.
+TEST(LinearCostTest, KeepsExpectedDifferencesWhereNothingElseWasSeen) {
+  LinearCost fitted(2, 3);
+  const double expected[2][3] = {{30, 20, 10}, {7, 4, 1}};
+  for (size_t kind = 0; kind < 2; ++kind)
+    for (size_t treatment = 0; treatment < 3; ++treatment)
+      fitted.expect(kind, treatment, expected[kind][treatment]);
+  fitted.add(compose({{{0, 2}, 2}}), 40);
+  for (size_t treatment = 0; treatment < 3; ++treatment)
+    fitted.add(compose({{{1, treatment}, 1}}), 5 - double(treatment));
+  fitted.solve();
+  EXPECT_NEAR(fitted.get(0, 2), 20, 1e-9);
+  EXPECT_NEAR(fitted.get(0, 1), 30, 0.2);
+  EXPECT_NEAR(fitted.get(0, 0), 40, 0.2);
+  for (size_t treatment = 0; treatment < 3; ++treatment)
+    EXPECT_NEAR(fitted.get(1, treatment), 5 - double(treatment), 1e-9);
+}
+
 TEST(LinearCostTest, IsNotNegative) {
   LinearCost fitted(1, 2);
   fitted.add(compose({{{0, 0}, 1}}), 5);

@@ -28,18 +28,20 @@ findPairs(const PlanContext &context, const std::vector<Assignment> &probes) {
 
 } // namespace
 
-TEST(ProbesTest, EveryKindGetsEveryTreatment) {
+TEST(ProbesTest, LayersOfMostStagesGetEveryTreatment) {
   const struct {
     std::vector<size_t> kinds;
+    size_t mainKind;
     int64_t stages, chunksPerStage;
     std::vector<int64_t> layersOfChunk;
+    size_t probes;
   } cases[] = {
-      {{0, 0, 0, 0, 0, 0}, 2, 1, {3, 3}},
-      {{0, 1, 1, 1}, 4, 1, {1, 1, 1, 1}},
-      {{0, 0, 1, 1, 1, 1, 1, 1}, 2, 2, {2, 2, 2, 2}},
+      {{0, 0, 0, 0, 0, 0}, 0, 2, 1, {3, 3}, 4},
+      {{0, 1, 1, 1}, 1, 4, 1, {1, 1, 1, 1}, 2},
+      {{0, 0, 1, 1, 1, 1, 1, 1}, 1, 2, 2, {2, 2, 2, 2}, 4},
       // Both kinds within one chunk.
-      {{0, 0, 1, 1}, 1, 1, {4}},
-      {{0, 0, 0, 0, 0, 1}, 2, 1, {3, 3}},
+      {{0, 0, 1, 1}, 1, 1, 1, {4}, 4},
+      {{0, 0, 0, 0, 0, 1}, 0, 2, 1, {3, 3}, 4},
   };
   for (const auto &each : cases) {
     PlanContext context =
@@ -48,11 +50,25 @@ TEST(ProbesTest, EveryKindGetsEveryTreatment) {
     for (const bool keepsLayers : {false, true}) {
       const std::vector<Assignment> probes =
           makeProbes(context, each.layersOfChunk, keepsLayers);
-      EXPECT_EQ(probes.size(), context.treatments.size());
-      EXPECT_EQ(findPairs(context, probes).size(),
-                context.getNumKinds() * context.treatments.size())
-          << each.kinds.size() << " layers on " << each.stages << " stages";
+      EXPECT_EQ(probes.size(), each.probes);
+      const std::set<std::pair<size_t, size_t>> pairs =
+          findPairs(context, probes);
+      for (size_t index = 0; index < context.treatments.size(); ++index)
+        EXPECT_EQ(pairs.count({each.mainKind, index}), 1u)
+            << each.kinds.size() << " layers on " << each.stages << " stages";
     }
+  }
+}
+
+TEST(ProbesTest, FewStagesTakeTurns) {
+  for (const int64_t stages : {2, 3, 5, 7, 9}) {
+    PlanContext context = makeContext(
+        std::vector<size_t>(static_cast<size_t>(stages), 0), stages);
+    context.treatments = makeFourTreatments(1);
+    const LayerTreatment none = context.treatments.back();
+    context.treatments.insert(context.treatments.end(), 4, none);
+    const std::vector<int64_t> layers(static_cast<size_t>(stages), 1);
+    EXPECT_EQ(findPairs(context, makeProbes(context, layers, true)).size(), 8U);
   }
 }
 

@@ -74,6 +74,9 @@ struct StepMeasure {
 /// Simulates a step on a target.
 llvm::Expected<StepMeasure> measureStep(const CompiledStep &step,
                                         const target::Target &target);
+/// Does the same for a step that was simulated already.
+llvm::Expected<StepMeasure> measureStep(const CompiledStep &step,
+                                        const timeline::StepTimeline &timeline);
 
 } // namespace mf::planner
 
