@@ -215,7 +215,8 @@ ascend::StaticOp RoutineBuilder::findRounded(Operation *op) {
 }
 
 void RoutineBuilder::lowerRead(ir::GetParamOp read) {
-  // What only conversions read that the rank has made is not read itself.
+  // A parameter is not read itself if all of its readers convert it to a type
+  // in which the rank has it already.
   const bool isUsed =
       read->use_empty() || llvm::any_of(read->getUsers(), [&](Operation *user) {
         return !findRounded(user);

@@ -18,9 +18,9 @@ SKIPPED = {".git", "build", "data", "Inputs", "generated", "__pycache__"}
 SOURCES = (".md", ".py", ".cpp", ".h", ".td", ".test", ".mlir", ".sh", ".txt", ".cmake", ".js")
 SUFFIXES = "cpp|h|td|mlir|py|test|yaml|md|sh|json|jsonl"
 PLACES = ["", "docs", "include", "lib", "test", "test/data", "test/data/mindformers"]
-# Paths of MindSpore Transformers, Megatron-LM, hyper-parallel and LLVM; of checkpoints; and parts
-# that examples leave out.
-OTHERS = re.compile(r"(modules/transformer|research|megatron/core|unit_tests|llvm|mlir|step_\d+|nowhere)\b")
+# Paths of MindSpore Transformers, Megatron-LM, hyper-parallel, LLVM and Highway; of checkpoints; and
+# parts that examples leave out.
+OTHERS = re.compile(r"(hwy|modules/transformer|research|megatron/core|unit_tests|llvm|mlir|step_\d+|nowhere)\b")
 COMMENT = re.compile(r"//[^\n]*|\[\{.*?\}\]", re.DOTALL)
 PATH = re.compile(r"(?<![\w./%$}\])@:~*<>{-])((?:[\w-][\w.-]*/)+[\w.-]+\.(?:" + SUFFIXES + r"))(?![\w/*{(<-])")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
