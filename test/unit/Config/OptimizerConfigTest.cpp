@@ -3,7 +3,6 @@
 #include "ParsedConfigs.h"
 
 using namespace mf;
-using testing::HasSubstr;
 
 namespace {
 
