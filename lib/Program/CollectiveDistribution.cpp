@@ -140,7 +140,7 @@ struct CollectiveStep {
     const bool shares = makesShares();
     if (shares && holding.places.size() == 1 &&
         holding.places.front() == inputElements)
-      holding.inside = uniteGroups(holding.inside, members);
+      holding.inside = uniteNumbers(holding.inside, members);
     const bool staysInside = isInside(axis, input);
     llvm::SmallVector<int64_t, 2> places;
     for (int64_t place : holding.places) {

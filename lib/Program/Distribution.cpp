@@ -52,7 +52,7 @@ AxisHolding merge(const AxisHolding &a, const AxisHolding &b) {
   both.places = intersect(a.places, b.places);
   both.maySum = a.maySum && b.maySum;
   both.dims.clear();
-  both.counted = uniteGroups(a.counted, b.counted);
+  both.counted = uniteNumbers(a.counted, b.counted);
   llvm::erase_if(both.inside, [&](uint32_t axis) {
     return !llvm::is_contained(b.inside, axis);
   });
@@ -392,7 +392,7 @@ KernelDistribution::applySummands(llvm::ArrayRef<const AxisHolding *> holdings,
       return DistributionError{0, number, "expected summands of one sum"};
     isFirst = false;
     sum.shared = holdings[number]->shared;
-    sum.counted = uniteGroups(sum.counted, holdings[number]->counted);
+    sum.counted = uniteNumbers(sum.counted, holdings[number]->counted);
   }
   for (AxisHolding &output : outputs)
     output = sum;

@@ -117,9 +117,9 @@ struct Distribution {
 /// model.
 inline constexpr int64_t stagePlace = -1;
 
-/// Returns the groups that are in either of two ascending lists.
-llvm::SmallVector<uint32_t, 1> uniteGroups(llvm::ArrayRef<uint32_t> a,
-                                           llvm::ArrayRef<uint32_t> b);
+/// Returns the groups or axes that are in either of two ascending lists.
+llvm::SmallVector<uint32_t, 1> uniteNumbers(llvm::ArrayRef<uint32_t> a,
+                                            llvm::ArrayRef<uint32_t> b);
 
 /// Merges the holdings of two sets of elements of a value.
 AxisHolding merge(const AxisHolding &a, const AxisHolding &b);

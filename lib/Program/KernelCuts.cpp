@@ -62,7 +62,7 @@ KernelDistribution::orderAxes(llvm::ArrayRef<const Distribution *> given,
               axis, number,
               "expected parts in the order of another operand, which is cut "
               "over the same axes the other way round"};
-      inside[axis] = uniteGroups(inside[axis], holding.inside);
+      inside[axis] = uniteNumbers(inside[axis], holding.inside);
     }
   }
   for (Distribution &output : outputs)
@@ -96,10 +96,11 @@ void KernelDistribution::orderOwnParts(
       continue;
     for (Distribution &output : outputs) {
       if (holding.places.front() == elements)
-        output.axes[axis].inside = uniteGroups(output.axes[axis].inside, taken);
+        output.axes[axis].inside =
+            uniteNumbers(output.axes[axis].inside, taken);
       else if (holding.places.front() == place)
         for (uint32_t outer : taken)
-          output.axes[outer].inside = uniteGroups(
+          output.axes[outer].inside = uniteNumbers(
               output.axes[outer].inside, {static_cast<uint32_t>(axis)});
     }
   }

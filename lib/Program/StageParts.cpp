@@ -5,8 +5,8 @@
 
 namespace mf::program {
 
-llvm::SmallVector<uint32_t, 1> uniteGroups(llvm::ArrayRef<uint32_t> a,
-                                           llvm::ArrayRef<uint32_t> b) {
+llvm::SmallVector<uint32_t, 1> uniteNumbers(llvm::ArrayRef<uint32_t> a,
+                                            llvm::ArrayRef<uint32_t> b) {
   llvm::SmallVector<uint32_t, 1> both;
   std::set_union(a.begin(), a.end(), b.begin(), b.end(),
                  std::back_inserter(both));
@@ -29,7 +29,7 @@ KernelDistribution::squareNorms(llvm::ArrayRef<const AxisHolding *> holdings,
     isSquare &=
         read.part.linearity == Linearity::Alone &&
         (held.holding == Holding::PartNorm || held.holding == Holding::Zero);
-    square.counted = uniteGroups(square.counted, held.counted);
+    square.counted = uniteNumbers(square.counted, held.counted);
   }
   if (!isSquare || numRead != 2)
     return DistributionError{0, operand,

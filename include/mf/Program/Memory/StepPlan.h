@@ -101,10 +101,6 @@ struct StepPlan {
   /// StepProblem::maxLive() of the planned problem.
   StepLiveBound bound;
 
-  /// Returns the address of an offset in the task's frame, which is frame
-  /// `frame`.
-  int64_t getFrameAddress(int64_t task, int64_t frame, int64_t offset) const;
-
   /// True if some frame has more than one part.
   bool hasParts() const;
 

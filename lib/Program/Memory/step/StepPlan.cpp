@@ -39,13 +39,6 @@ size_t ResidualFrameLayout::getPart(int64_t offset) const {
   return next - parts.begin() - 1;
 }
 
-int64_t StepPlan::getFrameAddress(int64_t task, int64_t frame,
-                                  int64_t offset) const {
-  size_t part = frames[frame].getPart(offset);
-  return tasks[task].frameBases[part] + offset -
-         frames[frame].parts[part].begin;
-}
-
 namespace {
 
 /// Packs chunks, then the blocks of the arena that tasks need: one for each
