@@ -1,5 +1,6 @@
 //===- McoreSpec.cpp - TransformerConfig of the mcore training graph ------===//
 
+#include "ExpertReader.h"
 #include "FamilyReaders.h"
 #include <cmath>
 
@@ -81,6 +82,10 @@ static void readMcore(SpecReader &reader, const McoreDefaults &defaults,
   readMcoreTypes(reader, spec);
   checkHeadParts(reader, spec.numHeads, spec.ranks.getHeadParts(),
                  {"num_attention_heads", "num_heads"});
+  // The converter of configurations drops this key of the legacy classes.
+  warnWithoutEffect(reader, "scaling_factor", "1",
+                    "on the mcore training graph, which takes the factor of "
+                    "rope_scaling");
   // vocab_emb_dp has no effect here.
   spec.tableCut = spec.headCut = VocabularyCut::Model;
   spec.parallelOptimizerTable = true;
