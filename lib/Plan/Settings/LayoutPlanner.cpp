@@ -35,7 +35,8 @@ bool LayoutPlanner::teachesClass() const {
 }
 
 const CompiledPlan *LayoutPlanner::getBest() const {
-  return variant && variant->getBest() ? &*variant->getBest() : nullptr;
+  return variant && variant->search.getBest() ? &*variant->search.getBest()
+                                              : nullptr;
 }
 
 static Error makeTooLargeError(double bytes, int64_t limit,
@@ -59,10 +60,10 @@ Error LayoutPlanner::prepare() {
   if (!yaml)
     return yaml.takeError();
   request.yaml = *yaml;
-  auto made = std::make_unique<VariantPlanner>(
-      request, clock, std::move(*yaml), setting.layers, setting.limitBytes,
-      /*schedule=*/"", recomputeTasks);
-  if (Error error = made->prepare())
+  auto made = std::make_unique<PlanVariant>(request, clock, std::move(*yaml),
+                                            setting.layers, setting.limitBytes,
+                                            /*schedule=*/"", recomputeTasks);
+  if (Error error = made->costs.prepare())
     return error;
   variant = std::move(made);
   return Error::success();
@@ -71,7 +72,7 @@ Error LayoutPlanner::prepare() {
 Error LayoutPlanner::measure() {
   if (Error error = prepare())
     return error;
-  Expected<StepMeasure> measured = variant->measureUntreated();
+  Expected<StepMeasure> measured = variant->costs.measureUntreated();
   if (!measured)
     return measured.takeError();
   untreated = std::move(*measured);
@@ -95,14 +96,14 @@ Error LayoutPlanner::checkStatics() const {
 
 Error LayoutPlanner::estimateStep() {
   if (layerClass.learned) {
-    variant->borrow(*layerClass.learned);
+    variant->costs.borrow(*layerClass.learned);
   } else {
-    if (Error error = variant->learn())
+    if (Error error = variant->costs.learn())
       return error;
-    layerClass.learned = variant.get();
+    layerClass.learned = &variant->costs;
   }
-  variant->observeUntreated(*untreated);
-  Expected<double> seconds = variant->estimate();
+  variant->costs.observeUntreated(*untreated);
+  Expected<double> seconds = variant->search.estimate();
   if (!seconds)
     return llvm::handleErrors(
         seconds.takeError(), [](const solver::NoPlanError &) -> Error {
@@ -121,9 +122,9 @@ Error LayoutPlanner::advance(double seconds) {
     return measure();
   if (!estimate)
     return estimateStep();
-  if (Error error = variant->search({}))
+  if (Error error = variant->search.run({}))
     return error;
   if (getBest() || clock.isOver())
     return Error::success();
-  return variant->makeNoPlanError();
+  return variant->costs.makeNoPlanError();
 }

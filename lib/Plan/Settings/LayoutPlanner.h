@@ -9,7 +9,7 @@
 #define MF_LIB_PLAN_SETTINGS_LAYOUTPLANNER_H
 
 #include "lib/Plan/Settings/LayoutFacts.h"
-#include "lib/Plan/Settings/VariantPlanner.h"
+#include "lib/Plan/Settings/VariantSearch.h"
 
 namespace mf::planner {
 
@@ -26,9 +26,9 @@ struct LayerClass {
   /// The time of the forwards and backwards of a pass, over all stages, without
   /// recompute; 0 if no layout was compiled yet.
   double seconds = 0;
-  /// The planner that has learned the costs of layers; null if there is none
-  /// yet.
-  const VariantPlanner *learned = nullptr;
+  /// The costs of layers of a layout that has learned them; null if there is
+  /// none yet.
+  const VariantCosts *learned = nullptr;
 };
 
 class LayoutPlanner {
@@ -62,9 +62,11 @@ public:
   bool isPlanned() const { return getBest() != nullptr; }
   /// Returns the fully compiled plan, or null if there is none.
   const CompiledPlan *getBest() const;
-  const solver::Problem &getProblem() const { return variant->getProblem(); }
+  const solver::Problem &getProblem() const {
+    return variant->search.getProblem();
+  }
   int64_t getCompiledSteps() const {
-    return variant ? variant->getCompiledSteps() : 0;
+    return variant ? variant->costs.getCompiledSteps() : 0;
   }
   /// Returns the FLOPs of a step without recompute, of all ranks; 0 if it was
   /// not compiled.
@@ -78,7 +80,7 @@ private:
   /// The request with the YAML of the layout.
   PlanRequest request;
   PlanClock clock;
-  std::unique_ptr<VariantPlanner> variant;
+  std::unique_ptr<PlanVariant> variant;
   /// The measure of the step without recompute.
   std::optional<StepMeasure> untreated;
   std::optional<double> estimate;

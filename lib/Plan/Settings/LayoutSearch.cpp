@@ -5,6 +5,7 @@
 #include "lib/Plan/Settings/GivenStep.h"
 #include "lib/Plan/Settings/LayoutPlanner.h"
 #include "lib/Plan/Settings/ParallelWork.h"
+#include "lib/Plan/Settings/PlanClock.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <limits>

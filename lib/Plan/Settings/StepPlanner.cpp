@@ -2,7 +2,7 @@
 
 #include "mf/Plan/Settings/StepPlanner.h"
 #include "lib/Plan/Settings/ArenaPlans.h"
-#include "lib/Plan/Settings/VariantPlanner.h"
+#include "lib/Plan/Settings/VariantSearch.h"
 #include "mf/Frontend/Config/PipelineRules.h"
 #include "mf/Pipeline/Policy.h"
 #include "mf/Plan/Settings/Layout.h"
@@ -32,7 +32,7 @@ private:
   PlanClock clock;
   PlanAnswer answer;
   std::vector<ModelLayer> layers;
-  std::vector<std::unique_ptr<VariantPlanner>> variants;
+  std::vector<std::unique_ptr<PlanVariant>> variants;
 
   /// The measure of the unchanged YAML, whose arenas are planned quickly.
   std::future<Expected<StepMeasure>> given;
@@ -55,7 +55,7 @@ private:
   std::vector<int64_t> findChunks(llvm::StringRef schedule,
                                   int64_t microBatches) const;
   Error search();
-  void take(const VariantPlanner &variant);
+  void take(const PlanVariant &variant);
 };
 
 } // namespace
@@ -132,11 +132,12 @@ Error Planning::finishGiven() {
 }
 
 Error Planning::addOwnVariant() {
-  variants.push_back(std::make_unique<VariantPlanner>(
-      request, clock, request.yaml, layers, answer.limitBytes));
-  if (Error error = variants.front()->prepare())
+  variants.push_back(std::make_unique<PlanVariant>(
+      request, clock, request.yaml, layers, answer.limitBytes,
+      /*schedule=*/"", /*recomputeTasks=*/false));
+  if (Error error = variants.front()->costs.prepare())
     return error;
-  return variants.front()->learn();
+  return variants.front()->costs.learn();
 }
 
 /// Returns the settings of a pipeline at the same global batch. `samples` are
@@ -163,8 +164,9 @@ static MemorySettings makePipeline(const PipelineShape &own, size_t numLayers,
 /// impossible. An empty name stands for the YAML's schedule.
 Error Planning::addVariant(llvm::StringRef schedule, int64_t interleave,
                            int64_t microBatches, bool recomputeTasks) {
-  MemorySettings settings = makePipeline(
-      variants.front()->getShape(), layers.size(), interleave, microBatches);
+  MemorySettings settings =
+      makePipeline(variants.front()->costs.getShape(), layers.size(),
+                   interleave, microBatches);
   llvm::StringRef unnamed;
   if (!schedule.empty()) {
     // A schedule may have different names with one and with several chunks per
@@ -173,7 +175,7 @@ Error Planning::addVariant(llvm::StringRef schedule, int64_t interleave,
         schedule == "interleaved" ? llvm::StringRef("1f1b") : schedule);
     settings.scheduler = scheduler.str();
     ParallelConfig named;
-    named.pipelineStage = variants.front()->getShape().stages;
+    named.pipelineStage = variants.front()->costs.getShape().stages;
     named.pipelineScheduler = scheduler.str();
     if (getScheduleName(getScheduleName(named), interleave) !=
         getScheduleName(schedule, interleave))
@@ -183,20 +185,20 @@ Error Planning::addVariant(llvm::StringRef schedule, int64_t interleave,
       applySettings(request.yaml, request.input.fileName, settings);
   if (!yaml)
     return yaml.takeError();
-  auto variant = std::make_unique<VariantPlanner>(
-      request, clock, std::move(*yaml), layers, answer.limitBytes, unnamed,
-      recomputeTasks);
-  if (Error error = variant->prepare()) {
+  auto variant =
+      std::make_unique<PlanVariant>(request, clock, std::move(*yaml), layers,
+                                    answer.limitBytes, unnamed, recomputeTasks);
+  if (Error error = variant->costs.prepare()) {
     clock.report("skipped: " + toString(std::move(error)));
     return Error::success();
   }
-  for (const std::unique_ptr<VariantPlanner> &other : variants)
-    if (variant->costsLike(*other)) {
-      variant->borrow(*other);
+  for (const std::unique_ptr<PlanVariant> &other : variants)
+    if (variant->costs.costsLike(other->costs)) {
+      variant->costs.borrow(other->costs);
       variants.push_back(std::move(variant));
       return Error::success();
     }
-  if (Error error = variant->learn())
+  if (Error error = variant->costs.learn())
     return error;
   variants.push_back(std::move(variant));
   return Error::success();
@@ -217,7 +219,7 @@ static std::vector<Value> prepend(Value first, const std::vector<Value> &rest) {
 /// included if the schedule supports none of the requested numbers.
 std::vector<int64_t> Planning::findChunks(llvm::StringRef schedule,
                                           int64_t microBatches) const {
-  const PipelineShape &own = variants.front()->getShape();
+  const PipelineShape &own = variants.front()->costs.getShape();
   std::vector<int64_t> chunks = prepend(own.interleave, request.interleaves);
   if (schedule.empty())
     return chunks;
@@ -245,7 +247,7 @@ static bool separatesRecompute(llvm::StringRef schedule,
 /// Adds everything that may be tried in addition to the YAML's own pipeline, at
 /// the same global batch.
 Error Planning::addVariants() {
-  const PipelineShape own = variants.front()->getShape();
+  const PipelineShape own = variants.front()->costs.getShape();
   const int64_t samples = own.batchSize * own.microBatches;
   for (const std::string &schedule : prepend(std::string(), request.schedules))
     for (const int64_t microBatches :
@@ -276,45 +278,45 @@ Error Planning::addVariants() {
 }
 
 /// Takes over a variant's plan if it is the shortest so far.
-void Planning::take(const VariantPlanner &variant) {
-  const std::optional<CompiledPlan> &best = variant.getBest();
+void Planning::take(const PlanVariant &variant) {
+  const std::optional<CompiledPlan> &best = variant.search.getBest();
   const bool isFirst = answer.isGiven && !answer.givenFits;
   if (!best ||
       (!isFirst && best->measure.seconds >= answer.best.measure.seconds))
     return;
   answer.best = *best;
   answer.isGiven = false;
-  answer.schedule = variant.getUnnamedSchedule();
-  answer.recomputeTasks = variant.hasRecomputeTasks();
-  answer.problem = variant.getProblem();
-  answer.result = variant.getResult();
+  answer.schedule = variant.costs.getUnnamedSchedule();
+  answer.recomputeTasks = variant.costs.hasRecomputeTasks();
+  answer.problem = variant.search.getProblem();
+  answer.result = variant.search.getResult();
 }
 
 Error Planning::search() {
   KnownTime cutoff;
-  for (const std::unique_ptr<VariantPlanner> &variant : variants) {
-    Error searched = variant->search(cutoff);
+  for (const std::unique_ptr<PlanVariant> &variant : variants) {
+    Error searched = variant->search.run(cutoff);
     if (Error error = llvm::joinErrors(std::move(searched), finishGiven()))
       return error;
     if (answer.problem.kinds.empty()) {
-      answer.problem = variant->getProblem();
-      answer.result = variant->getResult();
+      answer.problem = variant->search.getProblem();
+      answer.result = variant->search.getResult();
     }
     take(*variant);
-    if (const std::optional<CompiledPlan> &best = variant->getBest();
+    if (const std::optional<CompiledPlan> &best = variant->search.getBest();
         best && (cutoff.seconds == 0 || best->measure.seconds < cutoff.seconds))
-      cutoff = {variant->getModelSeconds(), best->measure.seconds};
-    if (const double bound = variant->getBoundSeconds(); bound > 0)
+      cutoff = {variant->search.getModelSeconds(), best->measure.seconds};
+    if (const double bound = variant->search.getBoundSeconds(); bound > 0)
       answer.boundSeconds = answer.boundSeconds == 0
                                 ? bound
                                 : std::min(answer.boundSeconds, bound);
-    answer.compiledSteps += variant->getCompiledSteps();
+    answer.compiledSteps += variant->costs.getCompiledSteps();
   }
   answer.isCutShort = clock.isOver();
   answer.boundSeconds =
       std::min(answer.boundSeconds, answer.best.measure.seconds);
   if (answer.isGiven && !answer.givenFits)
-    return variants.front()->makeNoPlanError();
+    return variants.front()->costs.makeNoPlanError();
   return Error::success();
 }
 

@@ -1,13 +1,11 @@
 //===- VariantSearch.cpp - Alternates solving and compiling ---------------===//
 
-#include "lib/Plan/Settings/VariantPlanner.h"
-#include "mf/Frontend/Config/MemorySize.h"
+#include "lib/Plan/Settings/VariantSearch.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 using namespace mf;
 using namespace mf::planner;
@@ -34,61 +32,14 @@ static constexpr double smallGap = 0.0005;
 static constexpr size_t fewLayers = 32;
 static constexpr double exploredGap = 0.002;
 
-/// Returns the largest share hidden in pairs with which the step compiled last
-/// would not be shorter than it is. Before there is one, the longer task of a
-/// pair may hide all of the other, below which no pair is.
-double VariantPlanner::fitHidden(solver::Problem problem) const {
-  constexpr int64_t parts = 100;
-  if (problem.schedule.pairs.empty())
-    return 0;
-  int64_t least = 0, most = parts;
-  while (!observations.empty() && least < most) {
-    const LayerObservation &last = observations.back();
-    const int64_t tried = (least + most + 1) / 2;
-    problem.pairHidden = static_cast<double>(tried) / parts;
-    if (solver::evaluate(problem, toPlan(context, last.assignment)).time >=
-        last.measure.seconds)
-      least = tried;
-    else
-      most = tried - 1;
-  }
-  return static_cast<double>(most) / parts;
-}
-
-Expected<solver::Problem> VariantPlanner::buildProblem() {
-  if (areCostsOwn)
-    costs = fitCosts(context, observations);
-  solver::Problem made = makeProblem(context, *costs);
-  made.pairHidden = fitHidden(made);
-  restSeconds = 0;
-  if (!observations.empty()) {
-    const LayerObservation &last = observations.back();
-    correctPeaks(context, observations, numProbes, made);
-    restSeconds = last.measure.seconds -
-                  solver::evaluate(made, toPlan(context, last.assignment)).time;
-  }
-  made.forbidden = forbidden;
-  // Errors in peaks differ between plans. If corrections do not help, a margin
-  // is left for them.
-  for (solver::StageMemory &stage : made.stages)
-    stage.limit *= (1 - roomOfMisfits * getUselessCorrections()) *
-                   exploredLimits[static_cast<size_t>(explored)];
-  fixKept(made);
-  return made;
-}
-
-bool VariantPlanner::fits(const StepMeasure &measure) const {
-  return measure.fits(context.limitBytes);
-}
-
-bool VariantPlanner::mayFit(const StepMeasure &measure) const {
+bool VariantSearch::mayFit(const StepMeasure &measure) const {
   return llvm::all_of(measure.stages, [&](const StageMeasure &stage) {
-    return stage.liveBytes <= context.limitBytes;
+    return stage.liveBytes <= getLimit();
   });
 }
 
-void VariantPlanner::forbidStage(const solver::Plan &plan, size_t stage) {
-  const schedule::Pipeline &pipeline = context.schedule.pipeline;
+void VariantSearch::forbidStage(const solver::Plan &plan, size_t stage) {
+  const schedule::Pipeline &pipeline = costs.getContext().schedule.pipeline;
   solver::ForbiddenStage entry;
   entry.stage = static_cast<int64_t>(stage);
   for (size_t chunk = 0; chunk < plan.chunks.size(); ++chunk)
@@ -98,21 +49,19 @@ void VariantPlanner::forbidStage(const solver::Plan &plan, size_t stage) {
 }
 
 /// Excludes a plan that did not fit.
-void VariantPlanner::forbid(const solver::Plan &plan,
-                            const StepMeasure &measure) {
+void VariantSearch::forbid(const solver::Plan &plan,
+                           const StepMeasure &measure) {
   for (size_t stage = 0; stage < measure.stages.size(); ++stage)
-    if (measure.stages[stage].peakBytes > context.limitBytes)
+    if (measure.stages[stage].peakBytes > getLimit())
       forbidStage(plan, stage);
   ++misfits;
 }
 
-Error VariantPlanner::compilePlan(const solver::Plan &plan,
-                                  const Assignment &assignment) {
-  Expected<CompiledAssignment> compiled =
-      compiler.compile(assignment, PlanEffort::Quick);
+Error VariantSearch::compilePlan(const solver::Plan &plan,
+                                 const Assignment &assignment) {
+  Expected<CompiledAssignment> compiled = costs.compile(assignment);
   if (!compiled)
     return compiled.takeError();
-  ++compiledSteps;
   Expected<StepMeasure> measure = measureStep(compiled->step, request.target);
   if (!measure)
     return measure.takeError();
@@ -125,29 +74,30 @@ Error VariantPlanner::compilePlan(const solver::Plan &plan,
 
 /// A quick arena that does not fit is not conclusive, unless its live bytes do
 /// not fit either.
-Error VariantPlanner::refineMisfits() {
+Error VariantSearch::refineMisfits() {
   if (!mayFit(current.measure))
     return Error::success();
   std::vector<size_t> misfits;
   for (const auto &[index, stage] : llvm::enumerate(current.measure.stages))
-    if (stage.peakBytes > context.limitBytes)
+    if (stage.peakBytes > getLimit())
       misfits.push_back(index);
-  return refineArenas(input, currentArenas, misfits, current.measure);
+  return refineArenas(costs.getInput(), currentArenas, misfits,
+                      current.measure);
 }
 
-void VariantPlanner::takeCurrent(double expectedSeconds) {
+void VariantSearch::takeCurrent(double expectedSeconds) {
   modelSeconds = expectedSeconds;
   best = std::move(current);
   bestArenas = std::move(currentArenas);
 }
 
-Error VariantPlanner::tryPlan(const solver::Plan &plan,
-                              const Assignment &assignment) {
+Error VariantSearch::tryPlan(const solver::Plan &plan,
+                             const Assignment &assignment) {
   if (Error error = compilePlan(plan, assignment))
     return error;
   if (Error error = refineMisfits())
     return error;
-  observations.push_back({assignment, current.measure});
+  costs.observe(assignment, current.measure);
   const bool doesFit = fits(current.measure);
   clock.report(llvm::formatv("compiled a plan of {0:f3} s{1}",
                              current.measure.seconds,
@@ -162,12 +112,12 @@ Error VariantPlanner::tryPlan(const solver::Plan &plan,
 
 /// Plans the memory of the best plan as mf-opt does. Returns false if it does
 /// not fit then.
-Expected<bool> VariantPlanner::confirmBest() {
+Expected<bool> VariantSearch::confirmBest() {
   if (!best || best->measure.isExact())
     return true;
-  if (Error error = refineArenas(input, bestArenas, best->measure))
+  if (Error error = refineArenas(costs.getInput(), bestArenas, best->measure))
     return std::move(error);
-  observations.push_back({toAssignment(best->plan), best->measure});
+  costs.observe(toAssignment(best->plan), best->measure);
   if (fits(best->measure))
     return true;
   forbid(best->plan, best->measure);
@@ -175,28 +125,33 @@ Expected<bool> VariantPlanner::confirmBest() {
   return false;
 }
 
-/// Drops a NoPlanError, because getBest() shows that there is no plan.
-static Error skipNoPlan(Error error) {
-  return llvm::handleErrors(std::move(error),
-                            [](const solver::NoPlanError &) {});
-}
-
 /// Returns the time of the problem from which on plans are no better than the
 /// known one. The simulated time beyond the problem's differs between
 /// pipelines. Until a plan of this one was compiled, it is taken to be equal.
-double VariantPlanner::getOwnCutoff(const KnownTime &cutoff) const {
-  if (cutoff.seconds == 0 || observations.size() == numProbes)
+double VariantSearch::getOwnCutoff(const KnownTime &cutoff) const {
+  if (cutoff.seconds == 0 || !costs.hasObservedPlan())
     return cutoff.model;
   return std::max(smallGap * cutoff.seconds, cutoff.seconds - restSeconds);
 }
 
-/// Solves with the costs known so far.
-Expected<solver::SolveResult>
-VariantPlanner::solveProblem(const KnownTime &cutoff) {
-  Expected<solver::Problem> made = buildProblem();
-  if (!made)
-    return made.takeError();
-  problem = std::move(*made);
+/// Makes the problem by the costs known so far, without the plans that are
+/// forbidden.
+void VariantSearch::makeProblem() {
+  CostedProblem made = costs.makeProblem();
+  problem = std::move(made.problem);
+  restSeconds = made.restSeconds;
+  problem.forbidden = forbidden;
+  // Errors in peaks differ between plans. If corrections do not help, a margin
+  // is left for them.
+  for (solver::StageMemory &stage : problem.stages)
+    stage.limit *= (1 - roomOfMisfits * getUselessCorrections()) *
+                   exploredLimits[static_cast<size_t>(explored)];
+}
+
+/// Solves with the costs known so far. The result stays as it is if there is
+/// an error.
+Error VariantSearch::solveProblem(const KnownTime &cutoff) {
+  makeProblem();
   solver::SolveOptions options;
   // The search stops when the remaining gap is less than the error of the
   // costs.
@@ -212,26 +167,29 @@ VariantPlanner::solveProblem(const KnownTime &cutoff) {
   options.progress = watch;
   options.cutoff = getOwnCutoff(cutoff);
   clock.report("solving");
-  return solver::solve(problem, options);
-}
-
-Expected<double> VariantPlanner::estimate() {
-  Expected<solver::SolveResult> solved = solveProblem({});
+  Expected<solver::SolveResult> solved = solver::solve(problem, options);
   if (!solved)
     return solved.takeError();
   result = std::move(*solved);
+  return Error::success();
+}
+
+Expected<double> VariantSearch::estimate() {
+  if (Error error = solveProblem({}))
+    return std::move(error);
   return result.time + restSeconds;
 }
 
 /// Returns true if there is a plan that was not compiled yet.
-Expected<bool> VariantPlanner::solveNext(const KnownTime &cutoff) {
-  Expected<solver::SolveResult> solved = solveProblem(cutoff);
-  if (!solved) {
-    if (Error error = skipNoPlan(solved.takeError()))
-      return error;
+Expected<bool> VariantSearch::solveNext(const KnownTime &cutoff) {
+  // A problem without a plan ends the search, and is no error.
+  bool isSolved = true;
+  if (Error error = llvm::handleErrors(
+          solveProblem(cutoff),
+          [&](const solver::NoPlanError &) { isSolved = false; }))
+    return std::move(error);
+  if (!isSolved)
     return false;
-  }
-  result = std::move(*solved);
   // A round that leaves room free only has a bound of plans for less memory.
   // One that finds no plan below the cutoff makes an earlier bound better, and
   // one that was cut short before it searched must not make it worse.
@@ -245,21 +203,24 @@ Expected<bool> VariantPlanner::solveNext(const KnownTime &cutoff) {
 
 /// Takes the shortest fitting step that was compiled to learn from: costs may
 /// be too high for plans that are good.
-Error VariantPlanner::takeObserved() {
+Error VariantSearch::takeObserved() {
   std::vector<std::pair<double, size_t>> fitting;
-  for (const auto &[index, observation] : llvm::enumerate(observations))
+  for (const auto &[index, observation] :
+       llvm::enumerate(costs.getObservations()))
     if (mayFit(observation.measure))
       fitting.emplace_back(observation.measure.seconds, index);
   llvm::sort(fitting);
   for (const auto &[seconds, index] : fitting) {
     if (best || clock.isOver())
       break;
-    const Assignment assignment = observations[index].assignment;
-    if (Error error = compilePlan(toPlan(context, assignment), assignment))
+    const Assignment assignment = costs.getObservations()[index].assignment;
+    if (Error error =
+            compilePlan(toPlan(costs.getContext(), assignment), assignment))
       return error;
-    if (Error error = refineArenas(input, currentArenas, current.measure))
+    if (Error error =
+            refineArenas(costs.getInput(), currentArenas, current.measure))
       return error;
-    observations.push_back({assignment, current.measure});
+    costs.observe(assignment, current.measure);
     if (fits(current.measure))
       takeCurrent(current.measure.seconds);
   }
@@ -269,10 +230,10 @@ Error VariantPlanner::takeObserved() {
 /// Forbids the last plan's options on the stage that works longest. Returns
 /// false if the limit on plans or on time is reached, or if little is left to
 /// the bound.
-bool VariantPlanner::leaveLast() {
+bool VariantSearch::leaveLast() {
   if (!result.plan || explored == mostExplored ||
       clock.getSecondsLeft() < request.timeLimit / 2 ||
-      (context.layers.size() > fewLayers &&
+      (costs.getContext().layers.size() > fewLayers &&
        best->measure.seconds <= (1 + exploredGap) * boundSeconds))
     return false;
   if (explored == 0) {
@@ -291,7 +252,7 @@ bool VariantPlanner::leaveLast() {
 /// Solves and compiles until the plan does not change any more. Then tries some
 /// plans whose expected time is nearly as short, because the model's times are
 /// not exact.
-Error VariantPlanner::searchRounds(const KnownTime &cutoff) {
+Error VariantSearch::searchRounds(const KnownTime &cutoff) {
   for (int round = 0; round < mostRounds + explored && !clock.isOver();
        ++round) {
     Expected<bool> isNew = solveNext(cutoff);
@@ -320,59 +281,20 @@ Error VariantPlanner::searchRounds(const KnownTime &cutoff) {
   return Error::success();
 }
 
-Error VariantPlanner::search(const KnownTime &cutoff) {
+Error VariantSearch::run(const KnownTime &cutoff) {
   if (Error error = searchRounds(cutoff))
     return error;
   if (explored > 0) {
     problem = std::move(settledProblem);
     result = std::move(settledResult);
   }
-  if (problem.kinds.empty()) {
-    // No round ended in time.
-    Expected<solver::Problem> made = buildProblem();
-    if (!made)
-      return made.takeError();
-    problem = std::move(*made);
-  }
+  // No round ended in time.
+  if (problem.kinds.empty())
+    makeProblem();
   // Without a plan below the cutoff a variant needs no bound.
   if (boundSeconds == 0 && (cutoff.seconds == 0 || clock.isOver()))
     boundSeconds = solver::getLeastTime(problem) + restSeconds;
   if (Error error = confirmBest().takeError())
     return error;
   return best ? Error::success() : takeObserved();
-}
-
-Error VariantPlanner::makeNoPlanError() const {
-  if (clock.isOver())
-    return llvm::make_error<solver::NoPlanError>(
-        "the search ended before it compiled a plan that fits; give it more "
-        "time");
-  int64_t least = std::numeric_limits<int64_t>::max();
-  size_t nearest = 0;
-  for (const LayerObservation &observation : observations) {
-    int64_t missing = 0;
-    size_t at = 0;
-    for (size_t stage = 0; stage < observation.measure.stages.size(); ++stage) {
-      const int64_t own =
-          observation.measure.stages[stage].peakBytes - context.limitBytes;
-      if (own > missing) {
-        missing = own;
-        at = stage;
-      }
-    }
-    if (missing < least) {
-      least = missing;
-      nearest = at;
-    }
-  }
-  std::string text =
-      "no settings fit into " + describeMemorySize(context.limitBytes);
-  // A step that was compiled to learn costs may fit.
-  if (least > 0)
-    text += ": stage " + std::to_string(nearest) +
-            " of the nearest that was compiled misses " +
-            describeMemorySize(least) +
-            "; give it more stages, ranks that share more, or smaller "
-            "micro-batches";
-  return llvm::make_error<solver::NoPlanError>(text);
 }

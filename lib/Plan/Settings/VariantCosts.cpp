@@ -1,11 +1,13 @@
-//===- VariantPlanner.cpp - Plans for one pipeline ------------------------===//
+//===- VariantCosts.cpp - What layers cost in one pipeline ----------------===//
 
-#include "lib/Plan/Settings/VariantPlanner.h"
+#include "lib/Plan/Settings/VariantCosts.h"
 #include "lib/Plan/Settings/Errors.h"
 #include "mf/Frontend/Config/KeyHelp.h"
+#include "mf/Frontend/Config/MemorySize.h"
 #include "mf/Perf/Simulator/StepSimulator.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <limits>
 
 using namespace mf;
 using namespace mf::planner;
@@ -32,11 +34,10 @@ static MemorySettings dropKept(MemorySettings settings,
   return settings;
 }
 
-VariantPlanner::VariantPlanner(const PlanRequest &request,
-                               const PlanClock &clock, std::string yaml,
-                               std::vector<ModelLayer> layers,
-                               int64_t limitBytes, llvm::StringRef schedule,
-                               bool recomputeTasks)
+VariantCosts::VariantCosts(const PlanRequest &request, const PlanClock &clock,
+                           std::string yaml, std::vector<ModelLayer> layers,
+                           int64_t limitBytes, llvm::StringRef schedule,
+                           bool recomputeTasks)
     : request(request), clock(clock), input(request.input),
       yaml(std::move(yaml)), compiler(input, this->yaml, request.target) {
   if (!schedule.empty())
@@ -52,7 +53,7 @@ VariantPlanner::VariantPlanner(const PlanRequest &request,
   };
 }
 
-Error VariantPlanner::prepare() {
+Error VariantCosts::prepare() {
   Expected<PipelineShape> read = readShape(input, yaml, context.layers.size());
   if (!read)
     return read.takeError();
@@ -72,8 +73,7 @@ Error VariantPlanner::prepare() {
 
 /// Returns the assignment without recompute and swap, whose treatment is the
 /// last one.
-static Assignment makeUntreated(const PipelineShape &shape,
-                                const PlanContext &context) {
+Assignment VariantCosts::makeUntreated() const {
   Assignment assignment;
   assignment.layersOfChunk = shape.layers;
   assignment.treatments.assign(context.layers.size(),
@@ -81,14 +81,21 @@ static Assignment makeUntreated(const PipelineShape &shape,
   return assignment;
 }
 
-Expected<StepMeasure> VariantPlanner::measureUntreated() {
+Expected<CompiledAssignment>
+VariantCosts::compile(const Assignment &assignment) {
+  Expected<CompiledAssignment> compiled =
+      compiler.compile(assignment, PlanEffort::Quick);
+  if (compiled)
+    ++compiledSteps;
+  return compiled;
+}
+
+Expected<StepMeasure> VariantCosts::measureUntreated() {
   context.treatments = {makeNoTreatment(context.getNumKinds())};
   clock.report("compiling without recompute");
-  Expected<CompiledAssignment> compiled =
-      compiler.compile(makeUntreated(shape, context), PlanEffort::Quick);
+  Expected<CompiledAssignment> compiled = compile(makeUntreated());
   if (!compiled)
     return compiled.takeError();
-  ++compiledSteps;
   simulator::SimulationOptions options;
   options.withPeakContents = false;
   options.withSensitivity = false;
@@ -104,14 +111,14 @@ Expected<StepMeasure> VariantPlanner::measureUntreated() {
   return measureStep(compiled->step, *timeline);
 }
 
-LayerWords VariantPlanner::getWords() const {
+LayerWords VariantCosts::getWords() const {
   DiagnosticList ignored;
   const Node document = parseYaml(yaml, request.input.fileName, ignored);
   return hasDynamicSections(document) ? LayerWords::Modules
                                       : LayerWords::Operators;
 }
 
-Error VariantPlanner::learn() {
+Error VariantCosts::learn() {
   std::optional<StepMeasure> untreated;
   if (graphs.empty()) {
     Expected<StepMeasure> measure = measureUntreated();
@@ -156,25 +163,25 @@ Error VariantPlanner::learn() {
   return Error::success();
 }
 
-bool VariantPlanner::costsLike(const VariantPlanner &other) const {
+bool VariantCosts::costsLike(const VariantCosts &other) const {
   return shape.batchSize == other.shape.batchSize &&
          shape.recomputeTasks == other.shape.recomputeTasks &&
          context.schedule.splitsBackward ==
              other.context.schedule.splitsBackward;
 }
 
-void VariantPlanner::borrow(const VariantPlanner &other) {
+void VariantCosts::borrow(const VariantCosts &other) {
   context.treatments = other.context.treatments;
   costs = other.costs;
 }
 
-void VariantPlanner::observeUntreated(const StepMeasure &measure) {
-  observations.push_back({makeUntreated(shape, context), measure});
+void VariantCosts::observeUntreated(const StepMeasure &measure) {
+  observations.push_back({makeUntreated(), measure});
   ++numProbes;
 }
 
 /// Fixes the settings that the user keeps.
-void VariantPlanner::fixKept(solver::Problem &made) const {
+void VariantCosts::fixKept(solver::Problem &made) const {
   if (request.keep.offset)
     made.fixedLayers = shape.layers;
   if (!request.keep.recompute)
@@ -186,7 +193,7 @@ void VariantPlanner::fixKept(solver::Problem &made) const {
 }
 
 /// Reads which layers of each chunk the YAML recomputes.
-Error VariantPlanner::readKept() {
+Error VariantCosts::readKept() {
   DiagnosticList diagnostics;
   const TrainingConfig config =
       parseTrainingConfig(yaml, request.input.fileName, diagnostics);
@@ -203,7 +210,7 @@ Error VariantPlanner::readKept() {
   return Error::success();
 }
 
-Assignment VariantPlanner::keepRecomputed(Assignment assignment) const {
+Assignment VariantCosts::keepRecomputed(Assignment assignment) const {
   size_t layer = 0;
   for (size_t chunk = 0; chunk < keptRecompute.size(); ++chunk)
     for (int64_t index = 0; index < assignment.layersOfChunk[chunk];
@@ -220,4 +227,81 @@ Assignment VariantPlanner::keepRecomputed(Assignment assignment) const {
         treatment = context.treatments.size() - 1;
     }
   return assignment;
+}
+
+//===----------------------------------------------------------------------===//
+// Problems
+//===----------------------------------------------------------------------===//
+
+/// Returns the largest share hidden in pairs with which the step compiled last
+/// would not be shorter than it is. Before there is one, the longer task of a
+/// pair may hide all of the other, below which no pair is.
+double VariantCosts::fitHidden(solver::Problem problem) const {
+  constexpr int64_t parts = 100;
+  if (problem.schedule.pairs.empty())
+    return 0;
+  int64_t least = 0, most = parts;
+  while (!observations.empty() && least < most) {
+    const LayerObservation &last = observations.back();
+    const int64_t tried = (least + most + 1) / 2;
+    problem.pairHidden = static_cast<double>(tried) / parts;
+    if (solver::evaluate(problem, toPlan(context, last.assignment)).time >=
+        last.measure.seconds)
+      least = tried;
+    else
+      most = tried - 1;
+  }
+  return static_cast<double>(most) / parts;
+}
+
+CostedProblem VariantCosts::makeProblem() {
+  if (areCostsOwn)
+    costs = fitCosts(context, observations);
+  CostedProblem made;
+  made.problem = planner::makeProblem(context, *costs);
+  made.problem.pairHidden = fitHidden(made.problem);
+  if (!observations.empty()) {
+    const LayerObservation &last = observations.back();
+    correctPeaks(context, observations, numProbes, made.problem);
+    made.restSeconds =
+        last.measure.seconds -
+        solver::evaluate(made.problem, toPlan(context, last.assignment)).time;
+  }
+  fixKept(made.problem);
+  return made;
+}
+
+Error VariantCosts::makeNoPlanError() const {
+  if (clock.isOver())
+    return llvm::make_error<solver::NoPlanError>(
+        "the search ended before it compiled a plan that fits; give it more "
+        "time");
+  int64_t least = std::numeric_limits<int64_t>::max();
+  size_t nearest = 0;
+  for (const LayerObservation &observation : observations) {
+    int64_t missing = 0;
+    size_t at = 0;
+    for (size_t stage = 0; stage < observation.measure.stages.size(); ++stage) {
+      const int64_t own =
+          observation.measure.stages[stage].peakBytes - context.limitBytes;
+      if (own > missing) {
+        missing = own;
+        at = stage;
+      }
+    }
+    if (missing < least) {
+      least = missing;
+      nearest = at;
+    }
+  }
+  std::string text =
+      "no settings fit into " + describeMemorySize(context.limitBytes);
+  // A step that was compiled to learn costs may fit.
+  if (least > 0)
+    text += ": stage " + std::to_string(nearest) +
+            " of the nearest that was compiled misses " +
+            describeMemorySize(least) +
+            "; give it more stages, ranks that share more, or smaller "
+            "micro-batches";
+  return llvm::make_error<solver::NoPlanError>(text);
 }
