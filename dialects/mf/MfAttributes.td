@@ -52,12 +52,12 @@ def Mf_RecomputeKind : Mf_Enum<"RecomputeKind", "why an operator is recomputed",
 def Mf_RecomputeAttr : EnumAttr<Mf_Dialect, Mf_RecomputeKind, "recompute"> {
   let summary = "recompute mark of one operator";
   let description = [{
-    `full`: a Cell above the operator is recomputed; `select`: a pattern of
-    `select_recompute` names it, or one of `select_comm_recompute` what is next
-    to a collective; `preset`: the model itself asks for it (the casts of
-    RMSNorm); `excluded`: an exclude or `mp_comm_recompute: False` keeps it. All
-    but `excluded` mean that backward computes the result again instead of
-    keeping it.
+    `full`: a Cell above the operator is recomputed. `select`: a pattern of
+    `select_recompute` matches the operator, or the operator is a collective next
+    to an operator that a pattern of `select_comm_recompute` matches. `preset`:
+    the model itself asks for it (the casts of RMSNorm). `excluded`: an exclude
+    pattern or `mp_comm_recompute: False` keeps the result. With all but
+    `excluded`, backward computes the result again instead of keeping it.
   }];
   let assemblyFormat = "`<` $value `>`";
 }
@@ -65,33 +65,34 @@ def Mf_RecomputeAttr : EnumAttr<Mf_Dialect, Mf_RecomputeKind, "recompute"> {
 def Mf_SwapAttr : Mf_Attr<"Swap", "swap"> {
   let summary = "swap mark of one operator";
   let description = [{
-    What the operator makes lives in host memory between forward and backward.
-    `distance`: kernels between the start of the copy back and its first reader.
+    The operator's result lives in host memory between forward and backward.
+    `distance` is the number of kernels between the start of the copy back and
+    the first reader of the result.
   }];
   let parameters = (ins "int64_t":$distance);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
 
-def Mf_Comparison : Mf_Enum<"Comparison", "which numbers a comparison holds for", [
+def Mf_Comparison : Mf_Enum<"Comparison", "relation of an element to a constant", [
   I32EnumAttrCase<"Greater", 0, "greater">,
   I32EnumAttrCase<"AtLeast", 1, "at_least">,
   I32EnumAttrCase<"Less", 2, "less">,
   I32EnumAttrCase<"NotEqual", 3, "not_equal">
 ]>;
 def Mf_ComparisonAttr : EnumAttr<Mf_Dialect, Mf_Comparison, "comparison"> {
-  let summary = "which numbers a comparison with a constant holds for";
+  let summary = "relation of an element to a constant";
   let assemblyFormat = "`<` $value `>`";
 }
 
 def Mf_PlacementAttr : Mf_Attr<"Placement", "placement"> {
   let summary = "pipeline stage and chunk that a layer belongs to";
   let description = [{
-    And where micro-batches run in pieces of their sequence, the piece that a
-    version of the layer is for:
-    `#mf.placement<stage = 0, chunk = 0, piece = 1>`. A chunk that recomputes
-    for some micro-batches alone has a second version, which keeps all that
-    backward reads, for the others: it `keeps`.
+    Stages and chunks are numbered from 0. Where micro-batches run in pieces of
+    their sequence, a layer has one version per piece, and `piece` is the number
+    of its piece: `#mf.placement<stage = 0, chunk = 0, piece = 1>`. A chunk that
+    recomputes only for some micro-batches has a second version for the others.
+    That version keeps all that backward reads and is marked by `keeps`.
   }];
   let parameters = (ins "int64_t":$stage, "int64_t":$chunk,
                         DefaultValuedParameter<"int64_t", "0">:$piece,
@@ -165,21 +166,22 @@ def Mf_AveragedStateAttr
   let assemblyFormat = "$value";
 }
 
-def Mf_UpdateRule : Mf_Enum<"UpdateRule", "what a step does with a statistic", [
+def Mf_UpdateRule : Mf_Enum<"UpdateRule", "how a step updates a statistic", [
   I32EnumAttrCase<"Balance", 0, "balance">,
   I32EnumAttrCase<"Record", 1, "record">,
   I32EnumAttrCase<"Largest", 2, "largest">
 ]>;
 def Mf_UpdateRuleAttr : EnumAttr<Mf_Dialect, Mf_UpdateRule, "update_rule"> {
-  let summary = "what a step does with a statistic";
+  let summary = "how a step updates a statistic";
   let description = [{
-    Of a parameter that the optimizer does not train. `balance`: the parameter
-    is the bias of a router's scores; backward makes the load of each expert for
-    it, summed over micro-batches and ranks, and the step's end raises the bias
-    of experts below their share and lowers that of those above. `record`: the
-    parameter becomes what backward of the last micro-batch makes. `largest`:
-    what backward makes is not added up, but the largest of all micro-batches and
-    ranks is what the step's end reads; the parameter itself stays as it is.
+    A statistic is a parameter that the optimizer does not train. In the place of
+    its gradient backward makes another value of the same shape. `balance`: the
+    parameter is the bias of a router's scores, and backward makes the load of
+    each expert, summed over micro-batches and ranks. The end of the step raises
+    the bias of experts below their share of the load and lowers the bias of the
+    others. `record`: the parameter becomes the value of the last micro-batch.
+    `largest`: the end of the step reads the largest value of all micro-batches
+    and ranks, instead of their sum. The parameter itself does not change.
   }];
   let assemblyFormat = "`<` $value `>`";
 }
@@ -187,19 +189,19 @@ def Mf_UpdateRuleAttr : EnumAttr<Mf_Dialect, Mf_UpdateRule, "update_rule"> {
 def Mf_LoraAttr : Mf_Attr<"Lora", "lora"> {
   let summary = "low-rank adapters of linear layers, as pet_config asks for them";
   let description = [{
-    A product x W^T that `target` matches gets alpha / rank * dropout(x) A^T B^T
-    added, and only A, [rank, in], and B, [out, rank], are trained (Hu et al.,
-    2022). `prefix` begins their names behind that of the layer's Cell.
-    Without `param_type` they have the type of W, and without `compute_type`
-    all is computed in the type of that product.
+    alpha / rank * dropout(x) A^T B^T is added to each product x W^T whose Cell
+    `target` matches. Only A, [rank, in], and B, [out, rank], are trained (Hu et
+    al., 2022). Their names are the name of the layer's Cell, `prefix` and a
+    suffix. A and B have the type `param_type`, by default that of W. The
+    adapter computes in `compute_type`, by default the type of the product.
 
-    `target` matches from the start of the name of one Cell, not of its path;
-    what is inside of a Cell that it matches is not looked at. `exclude`: what
-    it matches stays as it is, with all that is inside. `freeze_include` and
-    `freeze_exclude` are globs on names of parameters: of those that only the
-    first matches none is trained, those that only the second matches are.
-    `inserted`: the model has its adapters. `location` is where the YAML has the
-    target.
+    `target` is a regular expression that is matched from the start of the name
+    of a Cell, not of its path. Cells inside of a matched Cell are not searched.
+    Cells that `exclude` matches get no adapters, nor do Cells inside of them.
+    `freeze_include` and `freeze_exclude` are globs on names of parameters: a
+    parameter that only the first matches is frozen, and one that only the second
+    matches is trained. `inserted` is true once the model has its adapters.
+    `location` is the place of the target in the YAML.
   }];
   let parameters = (ins "int64_t":$rank, Mf_Double<>:$alpha, Mf_Double<>:$dropout,
                         "::mlir::StringAttr":$target,
@@ -222,11 +224,13 @@ def Mf_LoraAttr : Mf_Attr<"Lora", "lora"> {
 def Mf_MatricesAttr : Mf_Attr<"Matrices", "matrices"> {
   let summary = "the matrices that a weight holds";
   let description = [{
-    Rows (`dim` 0) or columns (1) lie in periods of parts of `sizes`. The first
-    parts of all periods are one matrix, their second parts another, and so on:
-    gates and up projections in turns, or the parts of each head that rotate and
-    that do not. Behind the periods stand parts of sizes `rest`, a matrix each.
-    Of a weight of three dimensions this holds for each expert.
+    The rows (`dim` 0) or columns (`dim` 1) of the weight form periods, and each
+    period consists of parts of `sizes` rows or columns. The first parts of all
+    periods are one matrix, their second parts another, and so on. Examples are
+    gate and up projections that alternate, and the rotated and the other rows of
+    each attention head. Parts of sizes `rest` follow the last period, each a
+    matrix of its own. In a weight of three dimensions this holds for each
+    expert.
 
     ```mlir
     mf.param @qb : tensor<16x4xf32> init <ones> {matrices = #mf.matrices<dim = 0, sizes = [6, 2]>}
@@ -250,10 +254,10 @@ def Mf_MatricesAttr : Mf_Attr<"Matrices", "matrices"> {
 def Mf_LogitClipAttr : Mf_Attr<"LogitClip", "logit_clip"> {
   let summary = "how a weight shrinks where logits of attention are large";
   let description = [{
-    The parts of a period of #mf.matrices are those of a head of attention.
-    `largest` names the statistic with the largest logit of each head. Where it
-    is the threshold or more, part i of the head is multiplied by the square root
-    of threshold / largest, `roots[i]` times: not at all for 0.
+    Each period of the weight's #mf.matrices belongs to one attention head.
+    `largest` names the statistic with the largest logit of each head. Where that
+    is not below the threshold of #mf.muon, part i of the head is multiplied by
+    (threshold / largest)^(roots[i] / 2).
 
     ```mlir
     mf.param @qb : tensor<16x4xf32> init <ones> {logit_clip = #mf.logit_clip<largest = @largest, roots = [1, 2]>, matrices = #mf.matrices<dim = 0, sizes = [6, 2]>}

@@ -52,9 +52,9 @@ class Mf_WholeOp<string mnemonic, list<Trait> traits = [], dag attributes = (ins
 def Mf_AllReduceOp : Mf_WholeOp<"all_reduce", [Mf_SumsParts]> {
   let summary = "the sum over a group of ranks, on each of them";
   let description = [{
-    Sums in the order of ranks, in fp32, and rounds once. From partial to
-    replicated: the gradient of what is the same on several ranks is the same
-    on each of them, so that of the summands is the result's as it is.
+    The sum is computed in the order of ranks, in fp32, and rounded once. The
+    layout changes from partial to replicated. The gradient of a replicated value is
+    the same on all ranks, and it is also the gradient of each summand.
 
     ```mlir
     %y = mf.all_reduce %x over ["mp"] {name = "attention.wo.matmul"}
@@ -66,10 +66,10 @@ def Mf_AllReduceOp : Mf_WholeOp<"all_reduce", [Mf_SumsParts]> {
 def Mf_MirrorOp : Mf_WholeOp<"mirror", [], (ins UnitAttr:$wide_gradient)> {
   let summary = "the same value, whose gradient is a sum over ranks; a view";
   let description = [{
-    From replicated to reduced: readers behind it make a part of the gradient
-    on each rank of the group, and its gradient is their all-reduce. It is
-    Megatron's f and MindSpore's mirror operator. With `wide_gradient` the sum
-    is in fp32, and so is the gradient.
+    The layout changes from replicated to reduced. Each rank of the group computes a
+    summand of the result's gradient, and the gradient of the input is their
+    all-reduce. The operator is Megatron's f and MindSpore's mirror operator. With
+    `wide_gradient` the sum and the gradient are in fp32.
 
     ```mlir
     %y = mf.mirror %x over ["mp"] {name = "attention.wq.matmul"}
@@ -84,11 +84,12 @@ def Mf_AllGatherOp : Mf_GroupOp<"all_gather",
     "(`dim` $dim^)? (`replicated` $replicated^)?"> {
   let summary = "the inputs of a group of ranks side by side, on each of them";
   let description = [{
-    Along dimension `dim`, in the order of ranks. From sharded to reduced: each
-    rank makes a part of the result's gradient, and the gradient is a
-    reduce-scatter. `replicated`: from sharded to replicated; all ranks have
-    the same gradient of the result, and each takes its own part. With
-    `wide_gradient` the gradient is summed in fp32, and stays in it.
+    The inputs are concatenated along dimension `dim` in the order of ranks. The
+    layout changes from sharded to reduced: each rank computes a summand of the
+    result's gradient, and the gradient of the input is a reduce-scatter. With
+    `replicated` the layout changes from sharded to replicated: all ranks have the
+    same gradient of the result, and each takes its own part. With `wide_gradient`
+    the gradient is summed in fp32 and keeps this type.
 
     ```mlir
     %y = mf.all_gather %x over ["mp"] {name = "feed_forward.w1.matmul"}
@@ -112,8 +113,8 @@ def Mf_AllGatherOp : Mf_GroupOp<"all_gather",
 def Mf_ReduceScatterOp : Mf_AlongOp<"reduce_scatter", "", [Mf_SumsParts]> {
   let summary = "a part of the sum over a group of ranks on each of them";
   let description = [{
-    Dimension `dim` is cut in the order of ranks. From partial to sharded; its
-    gradient is an all-gather.
+    Dimension `dim` is cut in the order of ranks. The layout changes from partial to
+    sharded. The gradient is an all-gather.
 
     ```mlir
     %y = mf.reduce_scatter %x over ["mp"] {name = "feed_forward.w2.matmul"}
@@ -123,11 +124,11 @@ def Mf_ReduceScatterOp : Mf_AlongOp<"reduce_scatter", "", [Mf_SumsParts]> {
 }
 
 def Mf_OwnPartOp : Mf_AlongOp<"own_part", "", [], Mf_AnyTensor> {
-  let summary = "of what a group of ranks has in common, a part on each of them";
+  let summary = "a part, on each rank, of a value that all ranks of a group have";
   let description = [{
-    Dimension `dim` is cut in the order of ranks; nothing is sent, so the
-    elements may be integers. From replicated to sharded; the gradient is an
-    all-gather to replicated.
+    Dimension `dim` is cut in the order of ranks. Ranks exchange nothing, so the
+    elements may be integers. The layout changes from replicated to sharded. The
+    gradient is an all-gather to replicated.
 
     ```mlir
     %y = mf.own_part %x over ["mp"] {name = "tok_embeddings.reshape"}
@@ -141,8 +142,9 @@ def Mf_AllToAllOp : Mf_GroupOp<"all_to_all",
   let summary = "a cut moved from one dimension to another";
   let description = [{
     Each rank cuts its input along `split` in the order of ranks, sends the i-th
-    part to rank i and puts what it gets side by side along `concat`. From
-    sharded to sharded; its gradient is the same with the dimensions exchanged.
+    part to rank i and concatenates the parts that it receives along `concat`. The
+    layout stays sharded. The gradient is an all-to-all with the two dimensions
+    exchanged.
 
     ```mlir
     %y = mf.all_to_all %x over ["mp"] split 1 concat 0
@@ -170,10 +172,10 @@ def Mf_KeepPartOp : Mf_ComputeOp<"keep_part", "",
      DeclareOpInterfaceMethods<Mf_SavedFormOpInterface>]> {
   let summary = "the same value, of which each rank keeps a part; a view";
   let description = [{
-    The ranks of the group have the same value. Where it is marked and backward
-    needs it, each rank keeps its part along dimension 0, and backward begins
-    with an all-gather: what `recompute_slice_activation` asks for the input of
-    a recomputed layer.
+    The ranks of the group have the same value. Where the operator has a recompute
+    mark and backward needs the value, each rank keeps its part along dimension 0,
+    and backward begins with an all-gather. `recompute_slice_activation` asks for
+    this on the input of a recomputed layer.
 
     ```mlir
     %y = mf.keep_part %x over ["mp"]
@@ -194,9 +196,9 @@ def Mf_ReshardOp : Mf_Op<"reshard", [Pure, Mf_ChangesLayout,
     SameOperandsAndResultShape, SameOperandsAndResultElementType]> {
   let summary = "the same tensor in another layout";
   let description = [{
-    Between mf-propagate-layouts, which decides, and mf-lower-reshards, which
-    makes it the one collective, local part or view that it is. Ranks exchange
-    no integers, of which each can only take its own part.
+    mf-propagate-layouts inserts the operator and mf-lower-reshards replaces it by
+    one collective, one mf.own_part or a view. Ranks do not exchange integers, so
+    integers can only change from replicated to sharded.
 
     ```mlir
     %y = mf.reshard %x {name = "attention.wo.matmul"}

@@ -8,14 +8,14 @@ include "mlir/IR/OpBase.td"
 def Mf_Dialect : Dialect {
   let name = "mf";
   let cppNamespace = "::mf::ir";
-  let summary = "Transformer training steps: what to compute, and what is kept";
+  let summary = "Transformer training steps: operators, and the values that forward keeps";
   let description = [{
     The dialect shows one training step at two levels.
 
     *Model*: `mf.model` holds parameters (`mf.param`) and layers (`mf.layer`).
-    A layer is one region of tensor operations without side effects; every
-    operation carries its dotted place in MindSpore Transformers' Cell tree as
-    `name`, because that is what a user's patterns match.
+    A layer is one region of tensor operations without side effects. The `name`
+    of an operation is its dotted path in MindSpore Transformers' Cell tree,
+    which users' patterns match.
 
     *Training step*: the layers of one stage and chunk become one joint graph
     (`mf.chunk`), its forward half ended by `mf.cut` and its backward half

@@ -16,21 +16,21 @@ def Mf_DropoutMaskOp : Mf_ComputeOp<"dropout_mask", "",
      Mf_PiecewiseConstant],
     ["isView", "mayRecompute", "getKernelAttributes", "getEngine", "getFlops",
      "emitInstructions"]> {
-  let summary = "random bits, 0 with probability `rate`: elements to drop";
+  let summary = "random bits, each 0 with probability `rate`: the elements to drop";
   let description = [{
-    A bit is a function of the seed, the step's update and the micro-batch,
-    which `draw` has, of `source`, a name that no other operator of the model
-    has, and of the number of its element in the whole tensor, whose sizes are
-    `shape`. So it is the same on any layout, in any order and however often it
-    is computed. Of `input` only the shape matters; with `columns` the mask has
-    so many in the last dimension instead, as the probabilities of attention
-    have for a query.
+    A bit is a function of the seed, the number of the step's update and that of
+    the micro-batch, which are the elements of `draw`; of `source`, a name that no
+    other operator of the model has; and of the index of its element in the whole
+    tensor, whose sizes are `shape`. So the bit does not depend on the layout, on
+    the order of execution or on recomputation. The mask has the shape of `input`,
+    whose values are not read. With `columns` its last dimension has that many
+    elements instead, one per key for the probabilities of attention.
 
-    The part that there is begins at `starts`, and in the dimensions `cut_dims`
-    at as much more as `firsts` say, one number each, which a rank reads from a
-    table.
+    The mask is the part of the whole that begins at `starts`. In each dimension of
+    `cut_dims` it begins later by the number in the tensor of `firsts` that belongs
+    to it, which a rank reads from a table.
 
-    The mask is kept for backward: it is never computed again, as on Ascend.
+    The mask is kept for backward and never computed again, as on Ascend.
 
     ```mlir
     %mask = mf.dropout_mask %x, %draw, %first {cut_dims = array<i64: 1>, name = "dropout", rate = 1.000000e-01 : f64, shape = array<i64: 1, 8, 16>, source = "layers.0.dropout", starts = array<i64: 0, 0, 0>}
@@ -50,7 +50,8 @@ def Mf_DropoutOp : Mf_ComputeOp<"dropout", "aclnnDropoutDoMask",
      AllTypesMatch<["input", "result"]>]> {
   let summary = "input / (1 - rate) where the mask is 1, else 0";
   let description = [{
-    The gradient is the same of the result's gradient (Srivastava et al., 2014).
+    The gradient is mf.dropout of the result's gradient with the same mask
+    (Srivastava et al., 2014).
 
     ```mlir
     %y = mf.dropout %x, %mask {name = "dropout", rate = 1.000000e-01 : f64}

@@ -25,8 +25,7 @@ def Mf_AddOp : Mf_BinaryOp<"add", "aclnnAdd"> {
   let summary = "elementwise sum";
   let description = [{
     `rhs` may have fewer dimensions, or dimensions of one element: it is
-    repeated over those of `lhs` (a bias, a mask). Residual additions, bias and
-    mask additions.
+    broadcast over those of `lhs` (a bias, a mask).
   }];
 }
 
@@ -34,16 +33,16 @@ def Mf_MulOp : Mf_BinaryOp<"mul", "aclnnMul"> {
   let summary = "elementwise product";
   let description = [{
     `rhs` may have fewer dimensions, or dimensions of one element: it is
-    repeated over those of `lhs` (a rotary table). Keeps both operands for
-    backward, as far as their gradients are needed.
+    broadcast over those of `lhs` (a rotary table). Backward needs each operand
+    whose counterpart has a gradient.
   }];
 }
 
 def Mf_DivOp : Mf_BinaryOp<"div", "aclnnDiv"> {
   let summary = "elementwise quotient";
   let description = [{
-    `rhs` is repeated as that of `mf.mul`. Keeps its result and `rhs` for the
-    gradient of `rhs`.
+    `rhs` is broadcast as in `mf.mul`. The gradient of `lhs` needs `rhs`, and the
+    gradient of `rhs` needs `rhs` and the result.
   }];
 }
 
@@ -132,7 +131,7 @@ def Mf_CompareScalarOp : Mf_StepwiseOp<"compare_scalar", "",
     ["getKernelAttributes", "isView"]> {
   let summary = "1 where a comparison with a constant holds, else 0";
   let description = [{
-    No gradient flows through it.
+    No gradient flows through the operator.
 
     ```mlir
     %kept = mf.compare_scalar %gate {comparison = #mf.comparison<greater>, value = 0.000000e+00 : f64}
@@ -148,7 +147,7 @@ def Mf_AtLeastOp : Mf_ComputeOp<"at_least", "aclnnGeTensor",
     [Mf_PiecewiseConstant, AllTypesMatch<["lhs", "result"]>]> {
   let summary = "1 where the left operand is not below the right one, else 0";
   let description = [{
-    `rhs` is repeated as that of `mf.mul`. No gradient flows through it.
+    `rhs` is broadcast as in `mf.mul`. No gradient flows through the operator.
   }];
   let hasVerifier = 1;
 }
@@ -161,7 +160,7 @@ def Mf_FloorDivideOp : Mf_StepwiseOp<"floor_divide", "aclnnFloorDivides",
 def Mf_RemainderOp : Mf_ComputeOp<"remainder", "aclnnRemainderTensorScalar",
     (ins Mf_FloatTensor:$input), (ins F64Attr:$value),
     (outs Mf_FloatTensor:$result), [SameOperandsAndResultType]> {
-  let summary = "what mf.floor_divide leaves, of the constant's sign";
+  let summary = "remainder of mf.floor_divide, with the constant's sign";
 }
 
 def Mf_CastOp : Mf_ComputeOp<"cast", "aclnnCast",

@@ -48,8 +48,8 @@ def Mf_TokenPermuteOp : Mf_ComputeOp<"token_permute", "aclnnMoeTokenPermute",
      AllTypesMatch<["tokens", "result"]>]> {
   let summary = "rows in the order of their keys";
   let description = [{
-    Row i of `tokens` [..., rows, width] goes to row `places`[i] of the result;
-    rows of equal keys stay in their order.
+    Row i of `tokens` [..., rows, width] becomes row `places`[i] of the result. Keys
+    are ascending, and rows with equal keys keep their order.
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$tokens,
@@ -97,7 +97,8 @@ def Mf_ExpertMatmulOp : Mf_ProductByExpertOp<"expert_matmul",
     `input` is [groups, ranks, rows, k], `weight` [ranks, experts, k, n], or
     [ranks, experts, n, k] with `transpose_weight`, `counts` [groups, ranks,
     experts] in fp32. The first counts[0] rows of a group and rank belong to its
-    first expert, and so on; those behind the last one's give zeros.
+    first expert, the next counts[1] rows to its second, and so on. The result has
+    zeros for rows that belong to no expert.
 
     ```mlir
     %y = mf.expert_matmul %x, %w, %counts {name = "ffn.hook_ffn_forward"}
@@ -111,8 +112,8 @@ def Mf_ExpertMatmulWeightGradOp : Mf_WeightGradientByExpertOp<
     "expert_matmul_weight_grad", "mfExpertMatmulWeightGrad"> {
   let summary = "gradient of mf.expert_matmul with respect to its weight";
   let description = [{
-    [ranks, experts, k, n], summed over groups; zeros for an expert without
-    rows.
+    The gradient is [ranks, experts, k, n] and summed over groups. It is zero for an
+    expert without rows.
   }];
 }
 
@@ -141,20 +142,19 @@ def Mf_ExchangeTokensOp : Mf_ComputeOp<"exchange_tokens", "",
     ["getKernelAttributes", "isView", "getEngine", "emitInstructions"]> {
   let summary = "rows of tokens to the ranks of their experts, or back";
   let description = [{
-    `input` is [groups, ranks, rows, width]. Within a group, the rows of a rank
-    lie in the order of the ranks they go to: as many as `send` [groups, ranks,
-    ranks, experts of a rank] says, in fp32, by the expert. A rank gets the rows
-    of the first rank, then of the second, as many as `receive` says, of the
-    same shape; the rest of the result, [groups, ranks, room, width], is `fill`.
-    `receive` is `send` with the two ranks exchanged. More rows than there is
-    room for are an error of the step.
+    `input` is [groups, ranks, rows, width]. The rows of a rank are in the order of
+    the ranks that they go to, and then of these ranks' experts. `send` [groups,
+    ranks, ranks, experts of a rank] has the number of rows for each expert, in fp32.
+    A rank receives the rows of the first rank, then those of the second, and so on.
+    `receive` has their numbers and is `send` with the two dimensions of ranks
+    exchanged. The result is [groups, ranks, room, width], and its rows behind those
+    received are `fill`. The step fails if a rank receives more than `room` rows.
 
     The gradient is the exchange back, with `send` and `receive` swapped.
 
-    With `axes`, the ranks of a group are those of the module's mesh that
-    differ in their coordinates on these alone, and the operator is a
-    collective: dimensions of groups and ranks are then 1, but for the second of
-    `send` and `receive`.
+    With `axes` the operator is a collective over the ranks of the module's mesh that
+    differ only in their coordinates on these axes. The dimensions of groups and
+    ranks are then 1, except the second dimension of ranks of `send` and `receive`.
 
     ```mlir
     %y = mf.exchange_tokens %x, %send, %receive {name = "ffn.hook_ffn_forward"}

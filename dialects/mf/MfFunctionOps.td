@@ -49,24 +49,24 @@ def Mf_LayerOp : Mf_FunctionOp<"layer",
     [HasParent<"ModelOp">]> {
   let summary = "one layer: a region of tensor operators";
   let description = [{
-    An `embedding` layer takes the tokens; a `body` layer the results of the
-    layer before it, in order; a `head` layer those and, if it computes the
-    loss, the labels. A result that is a scalar in fp32 is a loss: it is added
-    to the step's loss and not handed to the next layer. `placement` is the
-    layer's stage and chunk, once partitioned.
+    An `embedding` layer takes the tokens. A `body` layer takes the results of
+    the layer before it, in order. A `head` layer takes those and, if it computes
+    the loss, the labels. A result that is a scalar in fp32 is a loss: it is added
+    to the step's loss and not passed to the next layer. `placement` is the
+    layer's stage and chunk once the model is partitioned.
 
     The last argument may be a draw, tensor<3xi64>: the seed, the number of the
-    step's update and that of the micro-batch, on which random bits depend.
+    step's update and that of the micro-batch. Random bits depend on these.
 
-    An `embedding` behind other layers takes their results before its tokens. A
-    layer that `joins_next` stands before a body layer, on its stage and with
-    its settings: what prepares the input of a layer that predicts a later
-    token.
+    An `embedding` layer that follows other layers takes their results before its
+    tokens. A layer with `joins_next` belongs to the body layer behind it and has
+    that layer's stage and settings. Such a layer prepares the input of a layer
+    that predicts a later token.
 
-    Of a layer for a piece of the sequence the last `past` floating-point
-    arguments come from the layer's versions for earlier pieces, the first
-    piece's before the second's: those that each returns as its last `future`
-    results.
+    A layer may be a version for one piece of the sequence. Its last `future`
+    results go to the versions for all later pieces. Its last `past`
+    floating-point arguments are such results of the versions for earlier
+    pieces, in the order of pieces.
 
     ```mlir
     mf.layer @a body (%x: tensor<4xf32>)
@@ -109,22 +109,22 @@ def Mf_ChunkOp : Mf_FunctionOp<"chunk",
      DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the joint forward and backward graph of one chunk";
   let description = [{
-    `mf.cut` stands between the halves: its operands are what the chunk returns,
-    its results the gradients that come back. What backward uses of forward is
-    visible as plain uses, which recompute and swap rewrite. Returns the
-    gradients of the hidden inputs, in their order, and then one gradient per
-    parameter of `gradients`. The first chunk with a parameter that is trained
-    returns none of its hidden inputs, and chunks before it have no backward.
+    `mf.cut` separates the halves. Its operands are the outputs of the chunk: the
+    values for the next chunk and then the losses. Its results are the gradients
+    of these. Values of forward that backward needs are plain uses, which
+    recompute and swap rewrite. The chunk returns the gradients of the hidden
+    inputs, in their order, and then one gradient per parameter of `gradients`.
+    The first chunk with a trained parameter returns no gradients of hidden
+    inputs, and chunks before it have no backward.
 
-    `inputs` and `input_indices` say which arguments are step inputs (tokens,
-    labels); the other arguments, if any, are the hidden inputs. What the chunk
-    hands to the next one comes before its losses.
+    `inputs` and `input_indices` say which arguments are step inputs, such as
+    tokens and labels. The other arguments, if any, are the hidden inputs.
 
-    The last `past` of the hidden inputs come from the chunk's versions for
-    earlier pieces of the sequence. What later pieces read are the last operands
-    of the cut: where there is a later piece these inputs again, so that the
-    gradients that later pieces have added up come in, and then the `future`
-    values that this piece adds to them.
+    The last `past` hidden inputs come from the chunk's versions for earlier
+    pieces of the sequence. The last operands of the cut are the values that later
+    pieces read. If there is a later piece, these are first the `past` inputs
+    again, so that backward receives the gradients that later pieces added up for
+    them, and then the `future` values of this piece.
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
@@ -141,7 +141,7 @@ def Mf_CutOp : Mf_Op<"cut", [HasParent<"ChunkOp">,
                          "output_gradients", "$_self">]> {
   let summary = "the end of forward and the start of backward";
   let description = [{
-    Takes all outputs of the chunk and gives the gradient of each.
+    The operands are all outputs of the chunk, the results their gradients.
 
     ```mlir
     %gradients:2 = mf.cut %y, %loss : tensor<4xf32>, tensor<f32>
@@ -165,10 +165,10 @@ def Mf_ForwardOp : Mf_FunctionOp<"forward",
     [HasParent<"ModelOp">]> {
   let summary = "forward of one chunk; returns its outputs and its residuals";
   let description = [{
-    The first `outputs` results (one, unless said) are the chunk's outputs: what
-    the next chunk takes, then the losses, then `future` values for later pieces
-    of the sequence. The others are the residuals, kept for backward. The last
-    `past` arguments are what earlier pieces gave so.
+    The first `outputs` results (1 by default) are the chunk's outputs: the values
+    for the next chunk, then the losses, then `future` values for later pieces of
+    the sequence. The other results are the residuals, which are kept for
+    backward. The last `past` arguments are the `future` values of earlier pieces.
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
@@ -200,18 +200,18 @@ def Mf_BackwardOp : Mf_FunctionOp<"backward",
     [HasParent<"ModelOp">,
      DeclareOpInterfaceMethods<SymbolUserOpInterface>,
      Mf_GradientFunctionOpInterface]> {
-  let summary = "backward of one chunk, or its half that makes input gradients";
+  let summary = "backward of one chunk, or its half that computes input gradients";
   let description = [{
-    Takes the gradients of the chunk's outputs (`outputs` of them, one unless
-    said; where there are values for later pieces of the sequence, also those
-    that later pieces made for values of earlier ones), then the arguments of
-    forward listed in `forward_arguments`, then the outputs listed in
-    `forward_outputs`, which later pieces read too, then forward's residuals in
-    order, and the results of the `mf.recompute` of its placement, if there is
-    one. Returns the gradients of the hidden inputs, of which the first chunk
-    that is trained has none, then one gradient per parameter of `gradients`,
-    and last the `kept` values
-    (none unless said) that a `mf.backward_weights` of the same placement reads.
+    The arguments are, in this order: the gradients of the chunk's `outputs`
+    outputs (1 by default; with values for later pieces of the sequence, also the
+    gradients that later pieces computed for values of earlier ones); the
+    arguments of forward that `forward_arguments` lists; the outputs of forward
+    that `forward_outputs` lists, which later pieces read too; all residuals of
+    forward; and the results of the `mf.recompute` of the same placement, if there
+    is one. The results are the gradients of the hidden inputs, which the first
+    trained chunk does not have; one gradient per parameter of `gradients`; and
+    the `kept` values (0 by default) that the `mf.backward_weights` of the same
+    placement reads.
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = functionDeclarations # [{
@@ -243,13 +243,13 @@ def Mf_RecomputeOp : Mf_FunctionOp<"recompute",
     (ins Mf_PlacementAttr:$placement, I64ArrayAttr:$forward_arguments,
          DefaultValuedAttr<I64ArrayAttr, "{}">:$forward_outputs),
     [HasParent<"ModelOp">]> {
-  let summary = "what backward of one chunk computes again of forward, where it "
-                "waits for no gradient";
+  let summary = "the recomputation of one chunk that needs no gradient";
   let description = [{
-    Runs between the `mf.forward` and the `mf.backward` of its placement. Takes
-    the arguments of forward listed in `forward_arguments`, then the outputs
-    listed in `forward_outputs`, then forward's residuals in order. Its results
-    follow the residuals where backward and `mf.backward_weights` take these.
+    The function runs between the `mf.forward` and the `mf.backward` of its
+    placement. Its arguments are the arguments of forward that `forward_arguments`
+    lists, the outputs of forward that `forward_outputs` lists, and all residuals
+    of forward. `mf.backward` and `mf.backward_weights` take its results right
+    after the residuals.
 
     ```mlir
     mf.recompute @chunk0.recompute (%x: tensor<4xf32>, %kept: tensor<4xf32>)
@@ -278,14 +278,15 @@ def Mf_BackwardWeightsOp : Mf_FunctionOp<"backward_weights",
     [HasParent<"ModelOp">,
      DeclareOpInterfaceMethods<SymbolUserOpInterface>,
      Mf_GradientFunctionOpInterface]> {
-  let summary = "the half of a split backward that only makes gradients of "
+  let summary = "the half of a split backward that computes gradients of "
                 "parameters";
   let description = [{
-    Runs after the `mf.backward` of its placement. Takes the gradients of the
-    outputs listed in `output_gradients`, then the arguments of forward listed
-    in `forward_arguments`, then all residuals of forward, all that was
-    recomputed and all values that backward kept. Returns one gradient per parameter of `gradients`, none of
-    which backward makes. It may have nothing to do.
+    The function runs after the `mf.backward` of its placement. Its arguments are
+    the gradients of the outputs that `output_gradients` lists, the arguments of
+    forward that `forward_arguments` lists, all residuals of forward, all results
+    of `mf.recompute` and all values that backward kept. It returns one gradient
+    per parameter of `gradients`, none of which backward computes. The body may be
+    empty.
 
     ```mlir
     mf.backward_weights @split.weights (%dloss: tensor<f32>, %x: tensor<4xf32>,

@@ -8,9 +8,9 @@ include "mlir/IR/OpBase.td"
 def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{
-    An operator of the model or of its backward graph: where it stands in the
-    Cell tree, whether it is recomputed or swapped, and what the device runs for
-    it.
+    An operator of the model or of its backward graph. The interface tells its
+    path in the Cell tree, whether it is recomputed or swapped, and which kernel
+    computes it.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -19,8 +19,8 @@ def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
       is the operand's memory.
     }], "::llvm::StringRef", "getKernelName">,
     InterfaceMethod<[{
-      The kernel's attributes. By default all inherent attributes but the place
-      in the Cell tree and the marks.
+      The kernel's attributes. By default these are all inherent attributes
+      except the path in the Cell tree and the marks.
     }], "::mlir::DictionaryAttr", "getKernelAttributes", (ins), [{}], [{
       return ::mf::ir::getDefaultKernelAttributes($_op);
     }]>,
@@ -38,8 +38,9 @@ def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
                                       $_op.getKernelAttributes());
     }]>,
     InterfaceMethod<[{
-      Emits what computes the results, unless the operator is a view: by default
-      one launch of its kernel on the buffers of the operands and results.
+      Emits the instructions that compute the results, unless the operator is a
+      view. By default this is one launch of its kernel on the buffers of the
+      operands and results.
     }], "void", "emitInstructions", (ins "::mf::ir::LaunchEmitter &":$emitter),
       [{}], [{ ::mf::ir::emitKernel($_op, emitter); }]>,
     InterfaceMethod<"True if the result is the first operand's memory.",
@@ -50,12 +51,12 @@ def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
       True if running the operator a second time gives the same bits. Random
       operators and those with effects answer false and are never recomputed.
     }], "bool", "mayRecompute", (ins), [{}], [{ return true; }]>,
-    InterfaceMethod<"Dotted place in the Cell tree; empty if unknown.",
+    InterfaceMethod<"The dotted path in the Cell tree, or empty if it is unknown.",
       "::llvm::StringRef", "getCellName", (ins), [{}], [{
       ::std::optional<::llvm::StringRef> name = $_op.getName();
       return name.value_or(::llvm::StringRef());
     }]>,
-    InterfaceMethod<"Sets the dotted place in the Cell tree.",
+    InterfaceMethod<"Sets the dotted path in the Cell tree.",
       "void", "setCellName", (ins "::llvm::StringRef":$name), [{}], [{
       $_op.setNameAttr(::mlir::StringAttr::get($_op.getContext(), name));
     }]>,
@@ -92,24 +93,25 @@ def Mf_ComputeOpInterface : OpInterface<"ComputeOpInterface"> {
 def Mf_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{
-    How an operator differentiates. Which values its gradient uses is what
-    backward needs from forward, so it decides what may become a residual.
+    How an operator is differentiated. The values of forward that its gradient
+    uses are the ones that backward needs, so they may become residuals.
   }];
   let methods = [
     InterfaceMethod<[{
-      Builds the gradients of the operands. `resultGradients` has one value per
-      result: its gradient, and null for a result that is not differentiable or
-      that no loss depends on; at least one is not null.
-      `needed` says which operands want a gradient; the others may be left
-      null. `operandGradients` comes with one null value per operand.
+      Builds the gradients of the operands and stores them to `operandGradients`,
+      which has one null value per operand at the call. `resultGradients` has the
+      gradient of each result, or null if the result is not differentiable or no
+      loss depends on it; at least one is not null. `needed` says for which
+      operands a gradient is required. The others may stay null.
     }], "void", "buildGradient",
       (ins "::mlir::OpBuilder &":$builder,
            "::mlir::ValueRange":$resultGradients,
            "::llvm::ArrayRef<bool>":$needed,
            "::llvm::MutableArrayRef<::mlir::Value>":$operandGradients)>,
     InterfaceMethod<[{
-      Whether gradients flow through a result. What is only kept for backward
-      has none.
+      Whether gradients flow through a result. They do not flow through a result
+      that is only computed for backward. By default only the first result has a
+      gradient.
     }], "bool", "isDifferentiable", (ins "unsigned":$result), [{}],
       [{ return result == 0; }]>
   ];
@@ -118,16 +120,15 @@ def Mf_DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
 def Mf_SavedFormOpInterface : OpInterface<"SavedFormOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{
-    An operator that, where it is recomputed, is not run again: forward makes
-    another form of its result, which is kept, and backward makes the result of
-    that.
+    An operator that does not run again where it is recomputed. Instead forward
+    keeps another form of its result, from which backward restores the result.
   }];
   let methods = [
-    InterfaceMethod<"The type of what is kept.",
+    InterfaceMethod<"The type of the value that is kept.",
       "::mlir::Type", "getSavedType">,
-    InterfaceMethod<"Makes what is kept; runs in forward.",
+    InterfaceMethod<"Builds the value that is kept, in forward.",
       "::mlir::Value", "save", (ins "::mlir::OpBuilder &":$builder)>,
-    InterfaceMethod<"Makes the result of what was kept; runs in backward.",
+    InterfaceMethod<"Builds the result from the value that was kept, in backward.",
       "::mlir::Value", "restore",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$saved)>
   ];
@@ -136,8 +137,8 @@ def Mf_SavedFormOpInterface : OpInterface<"SavedFormOpInterface"> {
 def Mf_GradientFunctionOpInterface : OpInterface<"GradientFunctionOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{
-    A function that makes gradients of parameters, of which each is made by one
-    function.
+    A function that computes gradients of parameters. Each gradient is computed
+    by exactly one function.
   }];
   let methods = [
     InterfaceMethod<"The stage and chunk that the function belongs to.",
@@ -150,30 +151,30 @@ def Mf_GradientFunctionOpInterface : OpInterface<"GradientFunctionOpInterface"> 
 def Mf_ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{
-    How an operator runs on parts of its operands where the record of its kernel
-    (`parts` in AscendKernelBase.td) does not say all of it. One without the
-    interface has the rule of its kernel; without a kernel it gets whole operands
-    on every rank, which is always right.
+    How an operator runs on parts of its operands, if the record of its kernel
+    (`parts` in AscendKernelBase.td) does not define that completely. An operator
+    without the interface has the rule of its kernel. Without a kernel it gets
+    whole operands on every rank, which is always correct.
   }];
   let methods = [
     InterfaceMethod<[{
-      Which dimensions of operands and results must be cut alike, by factors.
-      Types are those of whole tensors.
+      The dimensions of operands and results that must be cut alike. The types at
+      the call are those of whole tensors.
     }], "::mf::ir::ShardingRule", "getShardingRule", (ins), [{}], [{
       return ::mf::ir::getKernelShardingRule($_op);
     }]>,
     InterfaceMethod<[{
-      Changes attributes and operands that say something about whole tensors,
-      such as the sizes of a slice, to those of a rank. Layouts are those of
-      operands and results, whose types are local already.
+      Changes attributes and operands that describe whole tensors, such as the
+      sizes of a slice, to those of a rank's shard. `operands` and `results` have
+      the layouts of operands and results, whose types are local already.
     }], "void", "localize",
       (ins "::llvm::ArrayRef<::mf::ir::Layout>":$operands,
            "::llvm::ArrayRef<::mf::ir::Layout>":$results,
            "::mf::ir::LocalTables &":$tables), [{}], [{ return; }]>,
     InterfaceMethod<[{
-      Changes what says something about whole tensors to a piece of the
-      sequence. Operands and types of results are those of the piece already;
-      `whole` has those of the whole sequence.
+      Changes attributes and operands that describe the whole sequence to those
+      of one piece. Operands and types of results are those of the piece already;
+      `whole` has the operands for the whole sequence.
     }], "void", "takePiece", (ins "::mf::ir::WholeOperands &":$whole), [{}],
       [{ return; }]>
   ];
@@ -182,13 +183,13 @@ def Mf_ShardingRuleOpInterface : OpInterface<"ShardingRuleOpInterface"> {
 def Mf_BoundedRowsOpInterface : OpInterface<"BoundedRowsOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{
-    An operator whose result has as many rows as data says, up to a bound for
-    which there is memory.
+    An operator whose number of result rows depends on data. The result has
+    memory for a maximum number of rows.
   }];
   let methods = [
-    InterfaceMethod<"The rows for which the result has room, of each rank.",
+    InterfaceMethod<"The maximum number of result rows of each rank.",
       "int64_t", "getRoom">,
-    InterfaceMethod<"The rows that come to a rank if all get as many.",
+    InterfaceMethod<"The number of rows of a rank if all ranks get equally many.",
       "int64_t", "getMeanRows">
   ];
 }
@@ -196,8 +197,9 @@ def Mf_BoundedRowsOpInterface : OpInterface<"BoundedRowsOpInterface"> {
 def Mf_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{
-    An operator on a stage's parameters, gradients and optimizer state, which
-    are not values of the IR: it says itself which kernels run on them.
+    An operator on a stage's parameters, gradients and optimizer state. These
+    are not values of the IR, so that the operator itself defines which kernels
+    run on them.
   }];
   let methods = [
     InterfaceMethod<"Emits the operator's kernels.",
@@ -210,10 +212,10 @@ def Mf_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
 def Mf_GradientReaderOpInterface : OpInterface<"GradientReaderOpInterface"> {
   let cppNamespace = "::mf::ir";
   let description = [{
-    An operator of an update that reads gradients, and can do so times factors:
-    scalars by which each element is multiplied, by one after the other, each
-    product rounded to the gradient's type. That is what it would read behind an
-    `mf.scale_gradients` by each of them.
+    An operator of an update that reads gradients and can multiply them by
+    scalar factors while it reads. Each element is multiplied by one factor after
+    the other, and each product is rounded to the gradient's type, as if an
+    `mf.scale_gradients` by each factor came before the operator.
   }];
   let methods = [
     InterfaceMethod<"The factors, in their order.",

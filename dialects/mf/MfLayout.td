@@ -12,16 +12,19 @@ def Mf_LayoutAttr : AttrDef<Mf_Dialect, "Layout", [
   let mnemonic = "layout";
   let summary = "how a tensor lies on the ranks of a mesh";
   let description = [{
-    `#mf.layout<[[dp], [cp, mp], []], partial = [], reduced = []>`: per
+    `#mf.layout<[[dp], [cp, mp], []], partial = [], reduced = []>` lists for each
     dimension the axes that cut it, the outer one first. `partial`: each rank of
-    these axes has a summand of the tensor. `reduced`: the same on all ranks of
-    these axes, and each has a summand of the gradient. On all other axes the
-    tensor is replicated: the same, with the same gradient. An axis stands once.
-    As JAX types them, so does the gradient of a tensor: cut as the tensor,
-    reduced where that is partial and partial where it is reduced.
+    these axes has a summand of the tensor. `reduced`: all ranks of these axes
+    have the same tensor, and each has a summand of its gradient. On all other
+    axes the tensor is replicated: ranks have the same tensor and the same
+    gradient. An axis occurs at most once.
 
-    It is the encoding of tensors between the sharding passes; shapes are then
-    of the whole tensor. On `mf.param` it stays.
+    As in JAX, the gradient of a tensor has the same cuts as the tensor, is
+    reduced over the axes over which the tensor is partial, and partial over
+    those over which it is reduced.
+
+    The layout is the encoding of tensor types between the sharding passes, where
+    shapes are those of whole tensors. Only `mf.param` keeps it afterwards.
   }];
   let parameters = (ins "::mlir::ArrayAttr":$cuts, "::mlir::ArrayAttr":$partial,
                         "::mlir::ArrayAttr":$reduced);

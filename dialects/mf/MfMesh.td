@@ -10,10 +10,11 @@ def Mf_MeshAttr : AttrDef<Mf_Dialect, "Mesh"> {
   let mnemonic = "mesh";
   let summary = "the ranks of a training step as a mesh of named axes";
   let description = [{
-    `#mf.mesh<pp = 2, dp = 2, mp = 4>`, as `mf.mesh` of the module: ranks are
-    numbered with the last axis fastest. `pp`, the pipeline stages, comes first
-    and is there always. An axis that is a product, as the experts' `ep` cuts
-    `dp` and `mp` in two, is given as its factors; groups may name several axes.
+    `#mf.mesh<pp = 2, dp = 2, mp = 4>` is the attribute `mf.mesh` of the module.
+    Ranks are numbered such that the last axis varies fastest. The first axis is
+    always `pp`, the pipeline stages. Where another axis divides `dp` or `mp`, as
+    `ep` of experts does, the mesh has the factors as axes of their own, and a
+    group names all those that it runs over.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes,
                         ArrayRefParameter<"int64_t">:$sizes);
@@ -24,7 +25,7 @@ def Mf_MeshAttr : AttrDef<Mf_Dialect, "Mesh"> {
     static constexpr ::llvm::StringLiteral attributeName = "mf.mesh";
     /// Returns the mesh of the module that contains `op`, or null.
     static MeshAttr find(::mlir::Operation *op);
-    /// Returns the size of an axis; 1 if there is none of that name.
+    /// Returns the size of an axis, or 1 if the mesh has no axis of this name.
     int64_t getSize(::llvm::StringRef axis) const;
     int64_t getNumRanks() const;
   }];

@@ -17,15 +17,16 @@ def Mf_ModelOp : Mf_Op<"model", [Symbol, SymbolTable, NoTerminator,
     IsolatedFromAbove, SingleBlock, NoRegionArguments]> {
   let summary = "one model, at any level from layers to schedules";
   let description = [{
-    Holds `mf.param`s and, as passes go on, `mf.layer`s, `mf.chunk`s, pairs of
-    `mf.forward` and `mf.backward` (and `mf.backward_weights`, where backward is
-    split, and `mf.recompute`, where that is a task), and one `mf.schedule` per stage. Layers, and chunks at each level,
-    run in the order they stand in: each takes the results of the one before.
+    The body has `mf.param`s and, as passes go on, `mf.layer`s, `mf.chunk`s, pairs of
+    `mf.forward` and `mf.backward`, and one `mf.schedule` per stage. It also has
+    `mf.backward_weights` where backward is split, and `mf.recompute` where
+    recomputation is a task. Layers, and chunks at each level, run in textual order:
+    each takes the results of the one before.
 
-    `sequence_length` and `micro_batch_size` shape one micro-batch;
-    `vocab_size` bounds its tokens; labels of tokens equal to `pad_token_id`
-    do not count. `training` is what the YAML said, once it is read. `lora` says
-    which linear layers get adapters, or have them already.
+    A micro-batch is [`micro_batch_size`, `sequence_length`] tokens below
+    `vocab_size`. Labels equal to `pad_token_id` do not count. `training` has the
+    settings of the YAML once it is read. `lora` says which linear layers get
+    adapters, or have them already.
 
     ```mlir
     mf.model @two_layers attributes {micro_batch_size = 1 : i64, ...} {
@@ -56,40 +57,38 @@ def Mf_ModelOp : Mf_Op<"model", [Symbol, SymbolTable, NoTerminator,
 def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
   let summary = "a parameter, or a table that is not trained";
   let description = [{
-    `frozen` parameters (rotary tables, masks) get no gradient: they are
-    constants, which no checkpoint has. `untrained` weights get none either, but
-    are weights in everything else: a checkpoint gives their values, and ranks
-    share them out as they do those that are trained. A parameter
-    `tied` to another has its value and adds to its gradient, but is read by
-    another layer, maybe on another stage. All hold floats but a frozen table of
-    coordinates.
+    `frozen` parameters (rotary tables, masks) are constants: they have no gradient
+    and no checkpoint contains them. `untrained` weights have no gradient either, but
+    checkpoints contain them, and ranks divide their storage as they do that of
+    trained weights. A parameter `tied` to another has the same value and adds to its
+    gradient, but another layer reads it, possibly on another stage. All parameters
+    are floating-point except frozen tables of coordinates.
 
-    `cuts` says per dimension by which axes the strategies of MindSpore
-    Transformers cut it, whatever the sizes of the mesh, as in
-    `[["cp", "mp"], []]`; without it, none. The name `ep`, of ranks that share
-    experts out, stands for axes that `mf-read-config` knows: it writes them
-    instead. What does not divide is an error, or
-    with `may_stay_whole` a warning. `parallel_optimizer` is false for one that
-    the optimizer's ranks never share out. One with an `update_rule` is no
-    weight but a statistic: what backward makes for it is no gradient of the
-    loss, and takes no part in the gradients' norm. One that records the share
-    of each expert has as `capacity_share` the largest share of a row's choices
-    for which an expert has room; without it there is room for all. `matrices`
-    says that a weight holds several matrices, for optimizers that work on them,
-    and `logit_clip` which of them shrink with the logits of attention.
+    `cuts` lists for each dimension the axes by which the strategies of MindSpore
+    Transformers cut it, for any sizes of the mesh, as in `[["cp", "mp"], []]`.
+    Without it the parameter is not cut. The name `ep`, of ranks that divide experts
+    among themselves, stands for axes that `mf-read-config` inserts in its place. A
+    dimension that the axes do not divide is an error, or a warning with
+    `may_stay_whole`. `parallel_optimizer` is false for a parameter whose storage
+    ranks never divide. A parameter with an `update_rule` is a statistic: backward
+    computes another value in the place of its gradient, which is not part of the
+    gradients' norm. In a statistic that records the share of each expert,
+    `capacity_share` is the largest share of a row's choices that an expert can
+    take; without it an expert can take all. `matrices` lists the matrices that a
+    weight holds, for optimizers that update matrices, and `logit_clip` says which of
+    them are scaled down when logits of attention are large.
 
-    `type` is the whole parameter's. With a `layout` each rank has a part of it,
-    and so of its gradient and moments: of each dimension that at its
-    coordinates on the axes that cut it. With `stored` ranks that have the same
-    part share its storage out among them, along the first dimension: each keeps
-    that piece of the parameter and its moments. `gathered` is then the type in
-    which layers read the part as of `layout`, put together once at the step's
-    begin; without it they read what is stored, and gather themselves.
-    `scatter_gradients`: the gradient of each micro-batch is shared out as the
-    parameter is before it is added; without, the sum is, at the step's end.
-    `reduced_in_backward`: readers stand behind an `mf.mirror` or
-    `mf.all_gather` of it, so that backward makes the sum over ranks, and
-    nothing is left to do at the step's end.
+    `type` is the type of the whole parameter. With a `layout` each rank has the part
+    of the parameter, its gradient and its moments at its coordinates on the axes
+    that cut them. With `stored` the ranks that have the same part divide its storage
+    and that of its moments among themselves along the first dimension. `gathered` is
+    then the type in which layers read the part of `layout`, which is gathered once
+    at the start of the step. Without it layers read the stored piece and gather it
+    themselves. With `scatter_gradients` the gradient of each micro-batch is divided
+    among the ranks before it is accumulated; without, the sum is, at the end of the
+    step. With `reduced_in_backward` layers read the parameter through an `mf.mirror`
+    or `mf.all_gather`, so that backward computes the sum over ranks and no reduction
+    is left for the end of the step.
 
     ```mlir
     mf.param @wq : tensor<16x8xf32> init <normal, value = 2.000000e-02> layout <[[mp], []]>
@@ -136,7 +135,7 @@ def Mf_ParamOp : Mf_Op<"param", [Symbol]> {
   let extraClassDeclaration = [{
     /// Returns whether backward computes a gradient for it.
     bool needsGradient() { return !getFrozen() && !getUntrained(); }
-    /// Returns whether the maximum of what backward computes is kept, not the sum.
+    /// Returns whether the step keeps the maximum over micro-batches, not the sum.
     bool keepsLargest() { return getUpdateRule() == UpdateRule::Largest; }
     /// Returns the type of one rank's shard of the parameter while layers use
     /// it.
@@ -182,7 +181,7 @@ def Mf_CellTreeOp : Mf_Op<"cell_tree", [Symbol]> {
   let description = [{
     MindSpore Transformers' Cells register primitives that a given graph does
     not use (`attention.reshape`, `feed_forward.cast`, the score path next to
-    flash attention). Users' patterns see them all the same.
+    flash attention). Users' patterns match these names as well.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$names);
   let assemblyFormat = "$sym_name $names attr-dict";

@@ -50,8 +50,8 @@ class Mf_OwnShardingRuleWith<list<string> overridden>
     : Mf_ShardableWith<!listconcat(["getShardingRule"], overridden)>;
 def Mf_OwnShardingRule : Mf_OwnShardingRuleWith<[]>;
 
-// An operator whose result is its operand in another layout, while values have
-// layouts.
+// An operator whose result is its operand in another layout, in the passes in
+// which values have layouts.
 def Mf_ChangesLayout : NativeOpTrait<"ChangesLayout"> {
   let cppNamespace = "::mf::ir";
 }

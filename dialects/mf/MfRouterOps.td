@@ -14,10 +14,10 @@ def Mf_TopKOp : Mf_ComputeOp<"top_k", "aclnnTopk",
     (ins Mf_FloatTensor:$input), (ins I64Attr:$k),
     (outs Mf_FloatTensor:$values, Mf_IndexTensor:$indices),
     [Mf_Differentiable]> {
-  let summary = "the largest of each row and their places";
+  let summary = "the k largest elements of each row and their indices";
   let description = [{
-    Of the last dimension, in descending order; of equal ones the first comes
-    first.
+    Rows are along the last dimension. The results are in descending order, and of
+    equal elements the one with the lower index comes first.
 
     ```mlir
     %values, %indices = mf.top_k %scores {k = 2 : i64, name = "topk"}
@@ -31,8 +31,8 @@ def Mf_TopKOp : Mf_ComputeOp<"top_k", "aclnnTopk",
 def Mf_GatherElementsOp : Mf_ComputeOp<"gather_elements", "aclnnGather",
     (ins Mf_FloatTensor:$input, Mf_IndexTensor:$indices), (ins),
     (outs Mf_FloatTensor:$result), [Mf_Differentiable]> {
-  let summary = "elements of each row by their places";
-  let description = [{Along the last dimension; other dimensions agree.}];
+  let summary = "elements of each row by index";
+  let description = [{Rows are along the last dimension; other dimensions agree.}];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
                                  "::mlir::Value":$indices)>];
@@ -43,7 +43,8 @@ def Mf_ScatterElementsOp : Mf_ComputeOp<"scatter_elements", "mfScatterElements",
     (outs Mf_FloatTensor:$result)> {
   let summary = "gradient of mf.gather_elements and mf.top_k";
   let description = [{
-    Zeros to which each element of `source` is added at its place, in order.
+    The result is zero, to which each element of `source` is added at its index in
+    the row, in order.
   }];
 }
 
@@ -64,9 +65,9 @@ def Mf_CumsumOp : Mf_ComputeOp<"cumsum", "aclnnCumsum",
 def Mf_SortOp : Mf_ComputeOp<"sort", "aclnnSort",
     (ins Mf_FloatTensor:$keys), (ins),
     (outs Mf_FloatTensor:$values, Mf_IndexTensor:$indices)> {
-  let summary = "each row in ascending order, and where its elements stood";
+  let summary = "each row in ascending order, and the former indices of its elements";
   let description = [{
-    Of the last dimension; equal ones stay in their order.
+    Rows are along the last dimension. Equal elements keep their order.
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$keys)>];
@@ -77,12 +78,13 @@ def Mf_TopKRouterOp : Mf_ComputeOp<"top_k_router", "mfTopKRouter",
     (outs Mf_IndexTensor:$dispatch, Mf_IndexTensor:$combine)> {
   let summary = "places of tokens in experts of limited capacity";
   let description = [{
-    `experts` [rows, tokens, k] are the choices of each token. `dispatch`
-    [rows, experts, capacity] has 1 + the token that each place of an expert
-    gets, 0 for an empty one; `combine` [rows, tokens, k] the place of a choice
-    among those of all experts, (capacity + 1) an expert, of which the first
-    stands for a dropped choice. Places are given in the order of choices, all
-    first ones first, with `k_major`, or in the order of tokens.
+    `experts` [rows, tokens, k] are the choices of each token. `dispatch` [rows,
+    experts, capacity] has, for each place of an expert, 1 + the index of the token
+    that gets it, or 0 if the place is empty. `combine` [rows, tokens, k] has the
+    place of each choice, counted over all experts with capacity + 1 places each;
+    the first place of an expert stands for a dropped choice. With `k_major` places
+    are given to the first choices of all tokens, then to the second choices, and so
+    on; otherwise token by token.
   }];
   let hasVerifier = 1;
 }
@@ -91,7 +93,8 @@ def Mf_TopKRouterOp : Mf_ComputeOp<"top_k_router", "mfTopKRouter",
 // Statistics of a step
 //===----------------------------------------------------------------------===//
 
-// Passes a value through, so that its backward is visited.
+// An operator that returns its input. Its backward provides a value to a
+// parameter with an update rule in the place of a gradient.
 class Mf_StatisticOp<string mnemonic, dag operands, dag attributes = (ins)>
     : Mf_ComputeOp<mnemonic, "", !con((ins Mf_FloatTensor:$input), operands),
                    attributes, (outs Mf_FloatTensor:$result),
@@ -105,9 +108,9 @@ def Mf_TrackLoadOp : Mf_StatisticOp<"track_load",
     (ins I64Attr:$choices)> {
   let summary = "counts in backward how often each expert is chosen; a view";
   let description = [{
-    The same value as `input`. What backward makes for `bias`, [experts], a
-    parameter with an update rule, is no gradient of the loss: it is the share
-    of `choices`, the number of all, that each expert has of `experts`.
+    The result is `input`. In the place of a gradient of `bias`, [experts], a
+    parameter with an update rule, backward computes the share of each expert: how
+    often `experts` has it, divided by the total number `choices`.
 
     ```mlir
     %g = mf.track_load %gate, %bias, %experts {choices = 6 : i64}
@@ -120,9 +123,9 @@ def Mf_RecordOp : Mf_StatisticOp<"record",
     (ins Mf_FloatTensor:$statistic, Mf_FloatTensor:$value)> {
   let summary = "hands a value to a statistic of the step; a view";
   let description = [{
-    The same value as `input`. What backward makes for `statistic`, a parameter
-    with an update rule, is `value`. The first dimensions of all three are the
-    rows of the router, and cut alike.
+    The result is `input`. In the place of a gradient of `statistic`, a parameter
+    with an update rule, backward returns `value`. The first dimensions of all three
+    are the rows of the router, and cut alike.
 
     ```mlir
     %g = mf.record %gate, %statistic, %share
@@ -135,9 +138,9 @@ def Mf_TrackLargestOp : Mf_StatisticOp<"track_largest",
     (ins Mf_FloatTensor:$statistic, Mf_FloatTensor:$values)> {
   let summary = "keeps the largest value of each head for the step's end; a view";
   let description = [{
-    The same value as `input`, [batch, heads, sequence, width]. What backward
-    makes for `statistic`, [heads], a parameter with an update rule, is the
-    largest of `values`, [batch, heads, sequence], of each head.
+    The result is `input`, [batch, heads, sequence, width]. In the place of a
+    gradient of `statistic`, [heads], a parameter with an update rule, backward
+    computes the largest of `values`, [batch, heads, sequence], of each head.
 
     ```mlir
     %y = mf.track_largest %x, %statistic, %max

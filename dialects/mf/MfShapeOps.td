@@ -18,10 +18,10 @@ def Mf_BarrierOp : Mf_ComputeOp<"barrier", "",
     (outs Mf_KeptTensor:$result), [AllTypesMatch<["input", "result"]>]> {
   let summary = "the same value, not before others are known; a view";
   let description = [{
-    What recomputation reads. A clone of a forward operator on the barrier's
-    result is another value than the original, so common-subexpression
-    elimination cannot fold it back and keep the original alive; and it cannot
-    run before `after`, gradients of backward, exist.
+    Recomputed operators read results of barriers. A clone of a forward operator
+    on a barrier's result is a different value than the original, so that
+    common-subexpression elimination does not merge the two and keep the original
+    alive. The clone also cannot run before the gradients `after` exist.
   }];
 }
 
@@ -52,9 +52,11 @@ def Mf_PadOp : Mf_ComputeOp<"pad", "aclnnConstantPadNd",
     (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high,
          OptionalAttr<I64Attr>:$value),
     (outs Mf_AnyTensor:$result), [Mf_Differentiable]> {
-  let summary = "zeros, or a value, around a tensor; the gradient of mf.slice, and it is its";
+  let summary = "a tensor with zeros, or another value, around it";
   let description = [{
-    With `value`, an integer, that in place of zeros:
+    Dimension i gets `low[i]` elements in front and `high[i]` behind. They are 0, or
+    the integer `value`. mf.pad is the gradient of mf.slice, and mf.slice that of
+    mf.pad.
 
     ```mlir
     %y = mf.pad %x {high = array<i64: 0, 1>, low = array<i64: 0, 0>, value = -100 : i64} : (tensor<2x3xi32>) -> tensor<2x4xi32>
@@ -83,7 +85,8 @@ def Mf_SplitOp : Mf_ComputeOp<"split", "",
     ["isView", "emitInstructions"]> {
   let summary = "the parts of a tensor along a dimension; undoes mf.concat";
   let description = [{
-    A gradient flows through each part; one that no loss depends on is zero.
+    The sizes of the parts on `axis` are those of the result types. A gradient flows
+    through each part; that of a part that no loss depends on is zero.
 
     ```mlir
     %parts:2 = mf.split %x {axis = 2 : i64}
@@ -102,8 +105,9 @@ def Mf_RepeatOp : Mf_ComputeOp<"repeat", "aclnnRepeatInterleaveIntWithDim",
     (outs Mf_FloatTensor:$result), [Mf_Differentiable, Mf_OwnShardingRule]> {
   let summary = "each slice along a dimension repeated in place";
   let description = [{
-    Gives every query head of grouped-query attention its key and value head
-    (`tile_kv` of MindSpore Transformers).
+    Each slice is followed directly by its `repeats` - 1 copies. The operator gives
+    every query head of grouped-query attention its key and value head (`tile_kv`
+    of MindSpore Transformers).
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$input, "int64_t":$axis,

@@ -11,11 +11,11 @@ include "dialects/mf/MfModelOps.td"
 
 def Mf_ScheduleOp : Mf_Op<"schedule", [HasParent<"ModelOp">, NoTerminator,
     SingleBlock, NoRegionArguments]> {
-  let summary = "what one stage runs in one step, in order";
+  let summary = "the tasks of one stage in one step, in order";
   let description = [{
-    Runs of the stage's chunks, and between them what they exchange: a receive
-    or load stands before its reader, a send behind the run that makes its
-    value. Values between chunks of the stage are operands.
+    The body has the runs of the stage's chunks and the transfers between them. A
+    receive or load comes before its reader, and a send after the run that
+    computes its value. Values between chunks of the same stage are operands.
 
     ```mlir
     mf.schedule stage 1 {
@@ -37,10 +37,9 @@ class Mf_TaskOp<string mnemonic, list<Trait> traits = []>
 def Mf_LoadOp : Mf_TaskOp<"load"> {
   let summary = "the tokens, labels or draw of one micro-batch, from the host";
   let description = [{
-    The copy starts `ahead` runs (one, unless said) before the run that
-    reads it, as soon as the one before that has ended. Where a run has several
-    copies of the model, `micro_batch` counts what each of them reads: that of
-    copy c of run m is m * copies + c.
+    The copy starts `ahead` runs (1 by default) before the run that reads it, as
+    soon as the run before that one has ended. Where a run has several copies of
+    the model, copy c of run m reads `micro_batch` m * copies + c.
   }];
   let arguments = (ins Mf_InputKindAttr:$input, I64Attr:$micro_batch,
                        DefaultValuedAttr<I64Attr, "1">:$ahead);
@@ -56,12 +55,12 @@ def Mf_RunForwardOp : Mf_TaskOp<"run_forward", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one run of a chunk's forward function";
   let description = [{
-    Gives the chunk's outputs, and the frame that holds its residuals for
-    backward. An input is loaded, received, or the output of a run of the chunk
-    before on the same stage. A `paired` run is in one slot with the next run,
-    which is of another frame or, behind a backward, its other half: parts of
-    the runs of a slot take turns, and none reads what another makes but a
-    weight gradient.
+    The results are the chunk's outputs and the frame that holds its residuals for
+    backward. Each input is a load, a receive, or the output of the chunk before
+    on the same stage. A `paired` run shares a slot with the next run. The next
+    run uses another frame or, after a backward, is the other half of that
+    backward. The parts of the two runs alternate, and neither reads a result of
+    the other except a weight gradient.
 
     ```mlir
     %y:2, %f = mf.run_forward @chunk1.forward micro_batch 0(%x)
@@ -80,9 +79,9 @@ def Mf_RunForwardOp : Mf_TaskOp<"run_forward", [
 def Mf_LossGradientOp : Mf_TaskOp<"loss_gradient"> {
   let summary = "the gradient of one micro-batch's loss";
   let description = [{
-    1 / micro-batches, as the step's loss is the mean over its micro-batches
-    (MindSpore divides the sensitivity by micro_batch_num); `scaled` by the
-    step's loss scale, a scalar in fp32.
+    `value` is 1 / (number of micro-batches), because the step's loss is the mean
+    over its micro-batches (MindSpore divides the sensitivity by micro_batch_num).
+    With `scaled` it is multiplied by the step's loss scale, a scalar in fp32.
   }];
   let arguments = (ins F64Attr:$value, UnitAttr:$scaled);
   let results = (outs Mf_FloatTensor:$result);
@@ -94,9 +93,9 @@ def Mf_RunRecomputeOp : Mf_TaskOp<"run_recompute", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one run of a chunk's recompute function";
   let description = [{
-    Reads `frame` and adds what it computes again to it, before the
+    The run reads `frame` and adds the recomputed values to it, before the
     `mf.run_backward` of the frame. `arguments` are the arguments and outputs of
-    forward that the function takes. It waits for no gradient.
+    forward that the function takes. The run waits for no gradient.
 
     ```mlir
     mf.run_recompute @chunk1.recompute micro_batch 0 frame %f(%x)
@@ -115,12 +114,12 @@ def Mf_RunBackwardOp : Mf_TaskOp<"run_backward", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one run of a chunk's backward function";
   let description = [{
-    Reads `frame`; adds the parameters' gradients to the stage's accumulated
-    gradients. `arguments` are the gradients of the chunk's outputs, then the
-    arguments of forward that backward reads again; the results are the
-    gradients of the hidden inputs. Ends the frame, unless the function keeps
-    values for a `mf.backward_weights`: those are added to it. A `paired` run is
-    in one slot with the next one, as mf.run_forward says.
+    The run reads `frame` and adds the parameters' gradients to the stage's
+    accumulated gradients. `arguments` are the gradients of the chunk's outputs and
+    then the arguments of forward that backward reads again. The results are the
+    gradients of the hidden inputs. The run ends the frame, unless the function
+    keeps values for a `mf.backward_weights`, which are then added to the frame.
+    `paired` has the meaning that it has in mf.run_forward.
 
     ```mlir
     %dx = mf.run_backward @chunk1.backward micro_batch 0 frame %f(%dy, %daux, %x)
@@ -142,10 +141,10 @@ def Mf_RunBackwardWeightsOp : Mf_TaskOp<"run_backward_weights", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one run of the weights' half of a chunk's backward";
   let description = [{
-    Reads and ends `frame`, behind the `mf.run_backward` of it; adds the
-    parameters' gradients to the stage's accumulated gradients. `arguments` are
-    the gradients of outputs and the arguments of forward that the function
-    takes. Nobody waits for it.
+    The run reads and ends `frame`, after the `mf.run_backward` of the frame. It
+    adds the parameters' gradients to the stage's accumulated gradients.
+    `arguments` are the gradients of outputs and the arguments of forward that the
+    function takes. No other run waits for it.
 
     ```mlir
     mf.run_backward_weights @chunk1.weights micro_batch 0 frame %f(%x)
@@ -161,11 +160,11 @@ def Mf_RunBackwardWeightsOp : Mf_TaskOp<"run_backward_weights", [
 }
 
 def Mf_SendOp : Mf_TaskOp<"send"> {
-  let summary = "a tensor to another stage";
+  let summary = "sends a tensor to another stage";
   let description = [{
-    Issued when the run before it has ended; over before the `behind`-th run
-    (the second, unless said) after that one starts, from where on its memory is
-    free.
+    The transfer is issued when the run before it has ended. The `behind`-th run
+    after that one (the second by default) starts only once the transfer has
+    ended, and from then on the memory of `value` is free.
   }];
   let arguments = (ins Mf_FloatTensor:$value, I64Attr:$stage, StrAttr:$channel,
                        I64Attr:$micro_batch,
@@ -179,10 +178,11 @@ def Mf_SendOp : Mf_TaskOp<"send"> {
 }
 
 def Mf_ReceiveOp : Mf_TaskOp<"receive"> {
-  let summary = "a tensor from another stage";
+  let summary = "receives a tensor from another stage";
   let description = [{
-    Issued `ahead` runs (one, unless said) before the run that reads it,
-    as soon as the one before that has ended: its memory is taken from there.
+    The transfer is issued `ahead` runs (1 by default) before the run that reads
+    it, as soon as the run before that one has ended. The memory of the result is
+    in use from then on.
 
     ```mlir
     %x = mf.receive from 0 channel "forward.0" micro_batch 3 ahead 2 : tensor<8x4xf32>
@@ -200,7 +200,7 @@ def Mf_ReceiveOp : Mf_TaskOp<"receive"> {
 }
 
 def Mf_AccumulateLossOp : Mf_TaskOp<"accumulate_loss"> {
-  let summary = "adds one micro-batch's loss to the step's";
+  let summary = "adds one micro-batch's loss to the step's loss";
   let arguments = (ins Mf_FloatTensor:$loss);
   let assemblyFormat = "$loss attr-dict `:` type($loss)";
   let hasVerifier = 1;

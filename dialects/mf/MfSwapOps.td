@@ -28,7 +28,7 @@ def Mf_OffloadOp : Mf_SwapOp<"offload", (ins Mf_KeptTensor:$tensor),
                              (outs Mf_HostType:$host)> {
   let summary = "the copy of an activation in host memory";
   let description = [{
-    The copy starts as soon as `tensor` is made. The device keeps `tensor` for
+    The copy starts as soon as `tensor` is computed. The device keeps `tensor` for
     3 * `distance` more kernels, then waits for the copy and reuses the memory
     (MindSpore places the wait behind MoveTo in the same way).
 
@@ -44,10 +44,10 @@ def Mf_PrefetchOp : Mf_SwapOp<"prefetch", (ins Mf_HostType:$host),
                               (outs Mf_KeptTensor:$tensor)> {
   let summary = "an activation that comes back from host memory";
   let description = [{
-    Stands before the first reader. The copy starts `distance` kernels earlier,
-    in an earlier task of the schedule if need be, but not before the run of
-    forward that made the value is over. Memory on the device is taken when the
-    copy starts.
+    The operation stands before the first reader. The copy starts `distance`
+    kernels earlier, if necessary in an earlier task of the schedule, but not
+    before the forward run that computed the value has ended. The memory on the
+    device is in use from the start of the copy.
 
     ```mlir
     %a = mf.prefetch %c {distance = 2 : i64,

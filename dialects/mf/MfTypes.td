@@ -26,15 +26,15 @@ def Mf_HostType : Mf_Type<"Host", "host"> {
 def Mf_FrameType : Mf_Type<"Frame", "frame"> {
   let summary = "the residuals of one chunk and micro-batch";
   let description = [{
-    What a run of a forward function keeps for its backward function. A
-    schedule passes residuals as one value, so that its size does not grow
-    with the number of residuals.
+    A run of the forward function of `chunk` keeps these values for its backward
+    function. A schedule passes all residuals as one value, so that its size does
+    not grow with their number.
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$chunk);
   let assemblyFormat = "`<` $chunk `>`";
 }
 
-// Sizes computed from such a tensor do not overflow.
+// The bound keeps 64-bit sizes that are computed from a tensor from overflowing.
 class Mf_Tensor<list<Type> elements>
     : RankedTensorOf<elements, [HasStaticShapePred,
           CPred<"::mf::ir::hasAddressableSize($_self)">],
@@ -43,13 +43,14 @@ class Mf_Tensor<list<Type> elements>
 def Mf_FloatTensor : Mf_Tensor<[F32, BF16, F16]>;
 def Mf_IndexTensor : Mf_Tensor<[I32]>;
 def Mf_AnyTensor : Mf_Tensor<[F32, BF16, F16, I32]>;
-// A bit per element, packed as aclnnDropoutGenMask does.
+// A tensor of one bit per element, packed as by aclnnDropoutGenMask.
 def Mf_MaskTensor : Mf_Tensor<[I1]>;
-// The values that seed the random bits of an operator: seed, step, micro-batch.
+// The numbers that define the random bits of an operator: seed, step,
+// micro-batch.
 def Mf_DrawTensor : Mf_Tensor<[I64]>;
 // A value that forward may keep for backward.
 def Mf_KeptTensor : Mf_Tensor<[F32, BF16, F16, I32, I1]>;
-// A value that the host provides to a micro-batch, and any value that a run
+// A value that the host provides to a micro-batch, and any value that a task
 // takes.
 def Mf_LoadedTensor : Mf_Tensor<[I32, I64]>;
 def Mf_PassedTensor : Mf_Tensor<[F32, BF16, F16, I32, I64]>;
