@@ -92,7 +92,8 @@ def Mf_LayerNormGradOp : Mf_ComputeOp<"layer_norm_grad",
     [AllTypesMatch<["output_gradient", "input", "input_gradient"]>]> {
   let summary = "gradients of mf.layer_norm";
   let description = [{
-    Those of weight and bias are not there if neither is trained.
+    `factor_gradients` are those of weight and bias, or empty if neither is trained.
+
     ```mlir
     %dx, %dfactors:2 = mf.layer_norm_grad %dy, %x, %mean, %rstd, %weight
         : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2xf32>, tensor<2xf32>,
@@ -123,8 +124,8 @@ def Mf_DocumentStartsOp : Mf_ComputeOp<"document_starts", "mfDocumentStarts",
     (outs Mf_IndexTensor:$starts), [SameOperandsAndResultType]> {
   let summary = "for each token the position where its document starts";
   let description = [{
-    Of tokens [batch, sequence]; a document starts at the beginning of a
-    sequence and behind each token `end`, which belongs to the document that it
+    Tokens and positions are [batch, sequence]. A document starts at the beginning
+    of a sequence and after each token `end`, which belongs to the document that it
     ends.
 
     ```mlir
@@ -140,8 +141,8 @@ def Mf_DocumentMaskOp : Mf_ComputeOp<"document_mask", "mfDocumentMask",
     (outs Mf_FloatTensor:$mask)> {
   let summary = "`value` where a key is before the query's document, else 0";
   let description = [{
-    Of starts [batch, queries] a mask [batch, 1, queries, keys], which is added
-    to scores.
+    `starts` are [batch, queries]. The mask is [batch, 1, queries, keys] and is
+    added to scores.
 
     ```mlir
     %mask = mf.document_mask %starts {name = "document_mask", value = -1.000000e+04 : f64}
@@ -157,10 +158,10 @@ def Mf_PrefixPositionsOp : Mf_ComputeOp<"prefix_positions", "mfPrefixPositions",
     [AllTypesMatch<["tokens", "within", "behind"]>]> {
   let summary = "positions of tokens in the prefix of their sample and behind it";
   let description = [{
-    Of tokens [batch, sequence]; the prefix of a sample ends before its first
-    token `begin`, and has one token at least. `within` counts from 0 to the
-    last position of the prefix and stays there; `behind` is 0 in the prefix and
-    counts from 1 behind it (Du et al., 2022).
+    All tensors are [batch, sequence]. The prefix of a sample ends before its first
+    token `begin` and has at least one token. `within` counts from 0 to the last
+    position of the prefix and stays constant after it. `behind` is 0 in the prefix
+    and counts from 1 after it (Du et al., 2022).
 
     ```mlir
     %within, %behind = mf.prefix_positions %tokens {begin = 5 : i64, name = "rotary_emb.position_ids"}
@@ -175,8 +176,8 @@ def Mf_PrefixMaskOp : Mf_ComputeOp<"prefix_mask", "mfPrefixMask",
     (outs Mf_FloatTensor:$mask)> {
   let summary = "`value` where a key is later than the query and behind the prefix, else 0";
   let description = [{
-    Of positions behind the prefix [batch, sequence] a mask [batch, 1, sequence,
-    sequence], which is added to scores: tokens see all of the prefix.
+    `behind` is [batch, sequence], as from mf.prefix_positions. The mask, [batch, 1,
+    sequence, sequence], is added to scores, so that tokens see the whole prefix.
 
     ```mlir
     %mask = mf.prefix_mask %behind {name = "masked_fill", value = -1.000000e+04 : f64}
@@ -215,16 +216,16 @@ def Mf_FlashAttentionOp : Mf_AttentionOp<"flash_attention",
     (key's position - query's) is added to each scaled score (ALiBi, Press et
     al., 2022); slopes are constants and have no gradient.
 
-    With `drop_mask`, [batch, heads, query rows, keys], a probability counts
-    divided by 1 - `rate` where the mask is 1, and not at all elsewhere; the sums
-    of the softmax are those of all (dropout, as in Dao et al., 2022).
+    With `drop_mask`, [batch, heads, query rows, keys], a probability is divided by
+    1 - `rate` where the mask is 1 and replaced by 0 elsewhere. The sums of the
+    softmax are those without dropout (Dao et al., 2022).
 
-    With `starts`, [batch, query rows], a query does not see keys before the
-    position that stands there for it: the first of its document.
+    With `starts`, [batch, query rows], a query does not see keys before its start,
+    which is the first position of its document.
 
-    Query may be part of the rows that key and value have: the last of them,
-    or those from `first_query` on, one number, which a rank of context parallel
-    training reads from a table. Each row has the bits that it has in the whole.
+    The query may have fewer rows than key and value: the last ones, or those from
+    position `first_query` on, a tensor of one number that a rank of context parallel
+    training reads from a table. Each row has the same bits as in the whole.
 
     ```mlir
     %max, %sum, %y = mf.flash_attention %q, %k, %v from %first {...}
@@ -262,8 +263,7 @@ def Mf_FlashAttentionGradOp : Mf_AttentionOp<"flash_attention_grad",
      AllTypesMatch<["output", "output_gradient"]>]> {
   let summary = "gradients of mf.flash_attention";
   let description = [{
-    Of part of the query rows the gradients of key and value are what these rows
-    add to them.
+    If only part of the rows is given, key and value get their contributions.
   }];
   let assemblyFormat = [{
     $query `,` $key `,` $value `,` $output_gradient `,` $softmax_max `,`
@@ -286,9 +286,9 @@ def Mf_RotaryPositionEmbeddingOp : Mf_ComputeOp<"rotary_position_embedding",
      AllTypesMatch<["cosine", "sine"]>]> {
   let summary = "rotary position embedding of the last dimension's halves";
   let description = [{
-    x cos + (-second half, first half) sin, in fp32. The tables have the trailing
-    dimensions of the input, or one element in them, in its type or fp32, and no
-    gradient (Su et al., 2021).
+    The result is x cos + (-second half, first half) sin, in fp32 (Su et al., 2021).
+    The tables have the trailing dimensions of the input, of which each may be 1.
+    Their type is that of the input or fp32. They have no gradient.
 
     ```mlir
     %y = mf.rotary_position_embedding %x, %cos, %sin {name = "attention.apply_rotary_emb.rope"}
@@ -313,8 +313,8 @@ def Mf_SwiGluOp : Mf_ComputeOp<"swiglu", "aclnnSwiGlu",
   let summary = "silu(gate) * up of the two rows of the last two dimensions";
   let description = [{
     `input` is [..., 2, width], the gate before the up projection, and the
-    result [..., width] (Shazeer, 2020). Halves of one dimension are a view of
-    that shape.
+    result [..., width] (Shazeer, 2020). A tensor whose last dimension holds both
+    halves has an input of this shape as a view.
 
     ```mlir
     %y = mf.swiglu %x {name = "feed_forward.swiglu"}
@@ -395,15 +395,15 @@ def Mf_CrossEntropyOp : Mf_VocabularyOp<"cross_entropy",
     scalars, `logsumexp` is [rows]; loss = sum / (count + 1e-8), as MindSpore
     Transformers divides.
 
-    With `vocab_axes` and `first_row` the logits are those of this rank's
-    classes: what the ranks send each other are maxima, sums of exponentials
-    and the labels' logits, [rows] in fp32 each. With `token_axes` the rows are
-    this rank's, and sum and count are those of all ranks of these axes. The
-    gradient sends nothing. With `own_means` the loss is then the mean of the
-    means of these ranks, and `count`, [1], is the number of rows of this rank
-    that count, times the ranks. With `counted`, labels of which these are a piece,
-    the rows that count are those of all of them: the losses of the pieces add
-    up to that of the whole.
+    With `vocab_axes` and `first_row` the logits are those of this rank's classes.
+    The ranks exchange maxima, sums of exponentials and the labels' logits, each
+    [rows] in fp32. With `token_axes` the rows are those of this rank, and sum and
+    count are those of all ranks of these axes. The gradient exchanges nothing.
+    With `own_means` the loss is then the mean of the means of these ranks, and
+    `count`, [1], is the number of this rank's rows that count, times the number of
+    ranks. With `counted`, labels of the whole sequence of which `labels` are a
+    piece, the divisor is the number of rows that count in the whole sequence, so
+    that the losses of the pieces add up to that of the whole.
 
     ```mlir
     %loss, %logsumexp, %count = mf.cross_entropy %logits, %labels of %all

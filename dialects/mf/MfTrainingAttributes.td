@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-// An attribute that has all of a struct of TrainingConfig. The records of the
-// struct's members (mf/Frontend/Config/KnownKeys.h) are those of the parameters:
-// name, type, default and range come from there.
+// An attribute with the same members as a struct of TrainingConfig. Their names,
+// types, defaults and ranges come from the records of the struct
+// (mf/Frontend/Config/KnownKeys.h), so that they are defined once.
 class Mf_SettingsAttr<string className, string attrMnemonic, string config,
                       string declarations = "">
     : Mf_Attr<className, attrMnemonic> {
@@ -47,11 +47,11 @@ class Mf_SettingsAttr<string className, string attrMnemonic, string config,
 def Mf_OptimizerShardAttr : Mf_Attr<"OptimizerShard", "optimizer_shard"> {
   let summary = "how ranks share the state of the optimizer";
   let description = [{
-    Asks for ranks with the same part of a parameter to share its storage out
-    among them, where it has at least `threshold` KB as a whole.
-    `weight_shard_size` ranks share one, all for -1. `level` 1 shares out
-    parameters and moments, 2 accumulated gradients too, and with 3 a rank has a
-    layer's whole weights only while it runs.
+    Ranks with the same part of a parameter divide its storage among themselves
+    if the whole parameter has at least `threshold` KB. `weight_shard_size` is the
+    number of ranks that share one part, and -1 means all of them. `level` 1
+    divides parameters and moments, 2 also accumulated gradients. With 3 a rank
+    also gathers the whole weights of a layer only while the layer runs.
   }];
   let parameters = (ins "int64_t":$level, "int64_t":$threshold,
                         DefaultValuedParameter<"int64_t", "-1">:$weight_shard_size);
@@ -72,21 +72,21 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
     stages order their micro-batches, under the name that the Schedule library
     has for it, from pipeline_scheduler.
 
-    `sequence_pieces`: seq_split_num, into how many pieces of its sequence a
-    micro-batch is cut, which run one after the other.
+    `sequence_pieces`: seq_split_num, the number of pieces into which the sequence
+    of a micro-batch is cut. They run one after the other.
 
-    `sequence_parallel`: use_seq_parallel, the residual stream between body
-    layers is cut over mp too; `context_parallel`: context_parallel_algo, one of
+    `sequence_parallel`: use_seq_parallel, which cuts the residual stream between
+    body layers over mp too. `context_parallel`: context_parallel_algo, one of
     colossalai_cp, ulysses_cp and hybrid_cp. The last cuts heads over the axis
-    `cp_ds` of the mesh and rows over `cp_co`. `optimizer_shard` is there where
-    enable_parallel_optimizer asks for it. `gradients_mean` divides the reduced
-    gradient of a parameter by the ranks that it is reduced over. `full_batch`:
-    all ranks read the global batch and take their rows of each micro-batch, not
-    a batch of their own. `row_blocks`: fine_grain_interleave, into how many
-    blocks of rows norms and projections of layers are cut. `copies`:
-    micro_batch_interleave_num, how many copies of the model, each on rows of its
-    own, one pass has; `micro_batch_size` of the model is that of one, and the
-    gradient that of the sum of their losses.
+    `cp_ds` of the mesh and rows over `cp_co`. `optimizer_shard` is set if
+    enable_parallel_optimizer is. `gradients_mean` divides the reduced gradient of
+    a parameter by the number of ranks that it is reduced over. `full_batch`: all
+    ranks read the global batch and take their rows of each micro-batch, instead
+    of reading a batch of their own. `row_blocks`: fine_grain_interleave, the
+    number of blocks of rows into which norms and projections of layers are cut.
+    `copies`: micro_batch_interleave_num, the number of copies of the model in one
+    pass, each on its own rows. `micro_batch_size` of the model counts the rows of
+    one copy, and the gradient is that of the sum of the copies' losses.
   }];
   let parameters = (ins "int64_t":$stages, "int64_t":$interleave,
                         "int64_t":$micro_batches,
@@ -116,8 +116,8 @@ def Mf_ParallelAttr : Mf_Attr<"Parallel", "parallel"> {
 def Mf_PatternAttr : Mf_Attr<"Pattern", "pattern"> {
   let summary = "one operator pattern of the YAML and the layers it covers";
   let description = [{
-    `setting` is a bool, a list of counts per stage, or a list of such lists,
-    one per chunk. `location` is where the YAML says so.
+    `setting` is a bool, a list of numbers of layers per stage, or a list of such
+    lists, one per chunk. `location` is the place of the pattern in the YAML.
   }];
   let parameters = (ins "::mlir::StringAttr":$pattern,
                         "::mlir::Attribute":$setting,
@@ -141,8 +141,9 @@ def Mf_RecomputeConfigAttr
 def Mf_SwapEntryAttr : Mf_Attr<"SwapEntry", "swap_entry"> {
   let summary = "layers whose activations are swapped, and when they come back";
   let description = [{
-    `layers` is true for all layers or an array of layer indices; `prefetch`
-    the number of kernels between the copy to the device and its first reader.
+    `layers` is true for all layers, or an array of layer numbers from 0.
+    `prefetch` is the number of kernels between the start of the copy to the
+    device and its first reader.
   }];
   let parameters = (ins "int64_t":$prefetch, "::mlir::Attribute":$layers,
                         OptionalParameter<"::mlir::Attribute">:$location);
@@ -163,9 +164,9 @@ def Mf_SwapConfigAttr
     : Mf_SettingsAttr<"SwapConfig", "swap_config", "SwapConfig"> {
   let summary = "the YAML's swap_config";
   let description = [{
-    Neither `layer_swap` nor `op_swap` asks for the default policy: flash
-    attention of all layers with `default_prefetch`. An empty array is not the
-    same: it asks for nothing.
+    If both `layer_swap` and `op_swap` are absent, the default policy applies: it
+    swaps flash attention of all layers with `default_prefetch`. An empty array is
+    different, since it swaps nothing.
   }];
 }
 
@@ -174,9 +175,9 @@ def Mf_WeightAverageAttr
   let summary = "the average that PmaAdamW makes of each parameter";
   let description = [{
     Every `interval` steps the average becomes (1 - share) average + share
-    parameter, with `sums` average + parameter; every `fused` times that the
-    parameter becomes the average, with `sums` the average / `fused`, and the
-    average 0.
+    parameter, or average + parameter with `sums`. Every `interval` * `fused`
+    steps the parameter becomes the average, or average / `fused` with `sums`, and
+    the average becomes 0.
   }];
 }
 
@@ -187,24 +188,25 @@ def Mf_MuonAttr : Mf_SettingsAttr<"Muon", "muon", "MuonConfig", [{
   }]> {
   let summary = "how Muon updates matrices";
   let description = [{
-    The momentum of each matrix is made orthogonal by a Newton-Schulz step for
-    each triple of `coefficients`, behind a division by its norm + `eps`, and
-    scaled by sqrt(larger dimension) * `rms`. Parameters of other ranks than two
-    and three, and those that a pattern of `adamw_include` means, are AdamW's.
-    `matrices` of a parameter says which it holds. `spreads`: each parameter is
-    worked on by one of the ranks that have parts or copies of it, not by all of
-    them. With `logit_threshold` weights shrink as their `logit_clip` says, behind
-    their steps.
+    The momentum of each matrix is divided by its norm + `eps`, made orthogonal by
+    one Newton-Schulz iteration per triple of `coefficients`, and multiplied by
+    sqrt(larger dimension) * `rms`. AdamW updates parameters that do not have two
+    or three dimensions, and those that a pattern of `adamw_include` matches. The
+    attribute `matrices` of a parameter says which matrices it holds. With
+    `spreads` only one of the ranks with parts or copies of a parameter computes
+    its direction, not all of them. With `logit_threshold` weights are scaled down
+    after their update as their `logit_clip` says.
   }];
 }
 
 def Mf_CameAttr : Mf_SettingsAttr<"Came", "came", "CameConfig"> {
   let summary = "how Came updates parameters";
   let description = [{
-    Squares of the gradient + `eps` are averaged with 1 - step^-`decay_rate`;
-    updates whose root mean square is above `clip_threshold` are scaled to it;
-    squares of what they differ by from the first moment + `instability_eps` are
-    averaged with `beta3`.
+    The running mean of the squared gradient + `eps` decays by 1 -
+    step^-`decay_rate`. An update whose root mean square is above `clip_threshold`
+    is scaled down to it. The running mean of the squared difference between the
+    update and the first moment, + `instability_eps`, decays by `beta3` (Luo et
+    al., 2023).
   }];
 }
 
@@ -213,13 +215,14 @@ def Mf_OptimizerAttr : Mf_Attr<"Optimizer", "optimizer"> {
   let description = [{
     `bias_correction` is false for MindSpore's AdamWeightDecay family and true
     for AdamW. With `corrects_eps` eps is added before the correction, as
-    iFlytekSpark's AdamWeightDecayX does. Weight decay applies to parameters that
-    a pattern of `decay_include` means, as a part of their names or as a wildcard,
-    and of the others that none of `decay_exclude` means to those of rank two and
-    more.
-    `average` is that of PmaAdamW. With `muon` all other constants but
-    `weight_decay` are those of the AdamW beside it. With `came` only `beta1` and
-    `weight_decay` count, and all parameters decay.
+    iFlytekSpark's AdamWeightDecayX does. A pattern is a part of a parameter's
+    name or a wildcard. Weight decay applies to parameters that a pattern of
+    `decay_include` matches. Of the others it applies to those that have at least
+    two dimensions and that no pattern of `decay_exclude` matches.
+    `average` is set for PmaAdamW. With `muon`, all other constants except
+    `weight_decay` are those of the AdamW that updates the remaining parameters.
+    With `came`, only `beta1` and `weight_decay` are used, and all parameters
+    decay.
   }];
   let parameters = (ins "::mlir::StringAttr":$type, Mf_Double<>:$beta1,
                         Mf_Double<>:$beta2, Mf_Double<>:$eps, Mf_Double<>:$weight_decay,
@@ -247,13 +250,15 @@ def Mf_ClippingAttr
 def Mf_LrScheduleAttr : Mf_Attr<"LrSchedule", "lr_schedule"> {
   let summary = "learning rate over the steps";
   let description = [{
-    `type` and `parameters` as MindSpore Transformers names them. The runner
+    `type` and `parameters` have the names of MindSpore Transformers. The runner
     computes the rate of each step and copies it to the device.
 
-    `groups` among the parameters are schedules of parameters whose names have
-    one of the patterns `params`, as a part or as a wildcard, and none of a group
-    before it, with the keys of a schedule beside them. Then the learning rate of a step is a vector: the
-    rate of all others, and that of each group.
+    `groups` in `parameters` lists schedules for some parameters of the model.
+    Each group has the keys of a schedule and `params`, a list of patterns, each a
+    part of a parameter's name or a wildcard. A parameter belongs to the first
+    group with a pattern that matches it. With groups the learning rate of a step
+    is a vector: first the rate of the parameters without a group, then the rate
+    of each group.
   }];
   let parameters = (ins "::mlir::StringAttr":$type,
                         "::mlir::DictionaryAttr":$parameters);
@@ -274,41 +279,44 @@ def Mf_LossScaleUpdateAttr
     : Mf_SettingsAttr<"LossScaleUpdate", "loss_scale_update", "LossScaleUpdateConfig"> {
   let summary = "how the loss scale follows overflows";
   let description = [{
-    A step with a gradient that is not finite divides the scale by `factor`, to
-    no less than 1; `window` steps in a row without one multiply it. The runner
-    does so after each step and copies the scale to the device.
+    A step with a gradient that is not finite divides the scale by `factor`, but
+    not below 1. `window` consecutive steps without one multiply the scale by
+    `factor`. The runner updates the scale after each step and copies it to the
+    device.
   }];
 }
 
 def Mf_ExpertBalanceAttr : Mf_Attr<"ExpertBalance", "expert_balance"> {
   let summary = "how a step's end balances the load of experts";
   let description = [{
-    TopkBiasBalanceCallback: the bias of each expert changes by `rate`, up if
-    its load is below `target`.
+    The bias of each expert rises by `rate` if the expert's load is below
+    `target`, and falls by `rate` if it is above, as in TopkBiasBalanceCallback of
+    MindSpore Transformers.
   }];
   let parameters = (ins Mf_Double<>:$rate, Mf_Double<>:$target);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def Mf_DropRateAttr : Mf_Attr<"DropRate", "drop_rate"> {
-  let summary = "what is reported as the rate of dropped tokens";
+  let summary = "how the reported rate of dropped tokens is computed";
   let description = [{
-    MoEDropRateCallback: the sum over experts of what of their share is above
-    `threshold`, capacity_factor / expert_num of the callback. It looks at the
-    first `layers` layers.
+    The rate is the sum over experts of the part of their share of tokens that is
+    above `threshold`, as in MoEDropRateCallback of MindSpore Transformers, where
+    `threshold` is capacity_factor / expert_num. The first `layers` layers are
+    reported.
   }];
   let parameters = (ins Mf_Double<>:$threshold, "int64_t":$layers);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
 def Mf_FusionsAttr : Mf_Attr<"Fusions", "fusions"> {
-  let summary = "which operators the YAML wants as one kernel";
+  let summary = "which groups of operators become one kernel";
   let description = [{
-    `rotary`: use_fused_rope, rotary embedding; `swiglu`: use_fused_swiglu, SiLU
-    and its product; `group_matmuls`: use_gmm, the products of all experts, unless
-    the YAML says False; `permute_tokens`: use_fused_ops_permute, sorting tokens
-    by expert; `route`: use_fused_ops_topkrouter, the places of tokens among
-    those of their experts.
+    `rotary` (use_fused_rope): rotary embedding. `swiglu` (use_fused_swiglu): SiLU
+    and the product with its result. `group_matmuls` (use_gmm, true by default):
+    the products of all experts. `permute_tokens` (use_fused_ops_permute): sorting
+    tokens by expert. `route` (use_fused_ops_topkrouter): computing the places of
+    tokens in their experts.
   }];
   let parameters = (ins DefaultValuedParameter<"bool", "false">:$rotary,
                         DefaultValuedParameter<"bool", "false">:$swiglu,
@@ -319,17 +327,16 @@ def Mf_FusionsAttr : Mf_Attr<"Fusions", "fusions"> {
 }
 
 def Mf_TrainingAttr : Mf_Attr<"Training", "training"> {
-  let summary = "everything of the YAML that shapes a training step";
+  let summary = "the settings of the YAML that define a training step";
   let description = [{
-    `loss_scale`: what the loss's gradient is multiplied with before backward
-    and divided by before clipping, at the first step; it stays so unless there
-    is a `loss_scale_update`. `max_device_memory`: bytes, 0 where the YAML has
-    none. `fusions` is there where the YAML asks for other ones than the default.
+    `loss_scale`: the factor of the loss's gradient in the first step. It is
+    applied before backward and divided out before clipping, and constant unless
+    there is a `loss_scale_update`. `max_device_memory`: bytes, 0 if the YAML does
+    not set it. `fusions` is set if the YAML differs from the default.
     `graph_kernel_fusion`: jit_level O1 or enable_graph_kernel, which only changes
-    how long vector operators take. `loss_chunks`: chunk_loss_num, into how many
-    pieces of the sequence the loss is cut.
-    `locations`: where the YAML has the keys that messages of later passes are
-    about, by key.
+    how long vector operators take. `loss_chunks`: chunk_loss_num, the number of
+    pieces of the sequence into which the loss is cut. `locations`: the places of
+    keys in the YAML, by key, for messages of later passes.
   }];
   let parameters = (ins "::mf::ir::ParallelAttr":$parallel,
                         "::mf::ir::RecomputeConfigAttr":$recompute,

@@ -6,10 +6,11 @@
 
 def Mf_UpdateOp : Mf_FunctionOp<"update", (ins I64Attr:$stage),
     [HasParent<"ModelOp">]> {
-  let summary = "what a stage does with its accumulated gradients";
+  let summary = "the end of a step: reduction, clipping and optimizer of one stage";
   let description = [{
-    Takes the learning rate and the number of this update, counted from 1, and
-    where losses are scaled the loss scale: scalars in fp32.
+    The arguments are the learning rate, the number of this update, counted from 1,
+    and the loss scale if losses are scaled. They are scalars in fp32, except that
+    the learning rate is a vector if the schedule has groups.
   }];
   let hasVerifier = 1;
 }
@@ -23,16 +24,16 @@ def Mf_ReduceTiedOp : Mf_StateOp<"reduce_tied", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the sum of the gradients of an owner and all tied to it";
   let description = [{
-    The gradients of `owner` and of every parameter of `tied` become the sum of
-    all of them. `stages` are those that hold them, the owner's first, then one
-    for each of `tied`; the update of each of these stages has the same
-    operator. A stage with several of them adds its own first, in this order;
-    one all-reduce then sums over the stages in the order of their first
-    appearance. Where no stage but the owner's has several, and the owner's has
-    the first ones, that is the sum of a single stage, to the bit.
+    The gradients of `owner` and of every parameter of `tied` become the sum of all
+    of them. `stages` has the stage of the owner and then that of each parameter of
+    `tied`. The update of each of these stages has the same operator. A stage with
+    several of the parameters first adds their gradients, in this order. One
+    all-reduce then sums over the stages in the order of their first occurrence. If
+    only the owner's stage has several of the parameters, and these come first, the
+    sum has the same bits as on a single stage.
 
-    On the owner's stage tied parameters have the owner's memory, so only the
-    owner's gradient is read from here on.
+    On the owner's stage tied parameters share the owner's memory, so that only the
+    owner's gradient is read afterwards.
 
     ```mlir
     mf.reduce_tied @w, [@copy, @head] stages [0, 0, 3]
@@ -52,15 +53,15 @@ def Mf_ReduceGradientOp : Mf_StateOp<"reduce_gradient", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the sum of a parameter's gradient over ranks";
   let description = [{
-    `axes` are those over which the parameter's layout is `reduced`: each rank
-    of them has a summand of the gradient, complete once the last micro-batch's
-    backward is over. Where the parameter is stored in parts, a rank gets its
-    part of the sum: by a reduce_scatter, which adds in the order in which the
-    all_reduce does that gives all ranks the whole sum. Gradients that were
-    shared out by micro-batch are summed over the other axes alone. With `mean`
-    the sum is divided by the number of ranks of `axes`.
+    `axes` are the axes over which the parameter's layout is `reduced`. Each of
+    their ranks has a summand of the gradient, which is complete after the backward
+    of the last micro-batch. If the storage of the parameter is divided among ranks,
+    a rank gets its part of the sum by a reduce-scatter, otherwise all get the whole
+    by an all-reduce. Both add in the same order. A gradient that is scattered for
+    each micro-batch is summed only over the other axes. With `mean` the sum is
+    divided by the number of ranks of `axes`.
 
-    An update has one for each of its parameters that needs it, before all else.
+    An update begins with one such operator for each parameter that needs it.
 
     ```mlir
     mf.reduce_gradient @layers.0.w1.weight over ["dp", "cp"]
@@ -74,13 +75,12 @@ def Mf_ReduceGradientOp : Mf_StateOp<"reduce_gradient", [
 def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms", [
     Mf_GradientReaderOpInterface,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the norm of each gradient, at its place among all parameters";
+  let summary = "the norms of gradients, each at its parameter's position in the model";
   let description = [{
-    Result element `positions[i]` is the norm of the gradient of
-    `parameters[i]`, all others are 0. Places do not depend on the stages, so
-    summing the vector over stages, and then over its elements, gives the same
-    bits for any number of stages. Norms are those of the gradients times
-    `factors`.
+    Element `positions[i]` of the result is the Euclidean norm of the gradient of
+    `parameters[i]` times `factors`. All other elements are 0. Positions do not
+    depend on the stages, so that the sum over stages has the same bits for any
+    number of stages.
 
     ```mlir
     %n = mf.gradient_norms [@w] at [2] times %f, %g : tensor<f32>, tensor<f32> : tensor<3xf32>
@@ -111,10 +111,10 @@ def Mf_AdamWOp : Mf_StateOp<"adamw", [
   let summary = "one AdamW step of one parameter, in place";
   let description = [{
     m = beta1 m + (1-beta1) g, v = beta2 v + (1-beta2) g^2; without
-    `bias_correction` the step is lr (m / (sqrt(v) + eps) + weight_decay w), as
-    MindSpore's AdamWeightDecay; with it that of Loshchilov and Hutter, 2019,
-    where with `corrects_eps` eps is added to sqrt(v) before the correction.
-    g is the gradient times `factors`. Where `overflow` is not 0 nothing changes.
+    `bias_correction` w decreases by lr (m / (sqrt(v) + eps) + weight_decay w), as in
+    MindSpore's AdamWeightDecay. With it the step is that of Loshchilov and Hutter,
+    2019, and with `corrects_eps` eps is added to sqrt(v) before the correction.
+    g is the gradient times `factors`. Nothing changes if `overflow` is not 0.
   }];
   let arguments = (ins FlatSymbolRefAttr:$param, Mf_FloatTensor:$learning_rate,
                        Mf_FloatTensor:$step, Mf_FloatTensor:$overflow,
@@ -136,8 +136,8 @@ def Mf_MomentumOp : Mf_StateOp<"momentum", [
   let summary = "adds the gradient of one parameter to its momentum, in place";
   let description = [{
     m = momentum m + g, where g is the gradient times `factors`. The result is
-    g + momentum m with `nesterov`, and m without, as the type of the result
-    rounds it. Where `overflow` is not 0, m stays and the result is 0.
+    g + momentum m with `nesterov`, and m without, rounded to the result's type.
+    If `overflow` is not 0, m does not change and the result is 0.
 
     ```mlir
     %d = mf.momentum @w, %overflow {momentum = 5.000000e-01 : f64, nesterov = true} : tensor<f32> -> tensor<16x4xbf16>
@@ -158,7 +158,7 @@ def Mf_TakeGradientOp : Mf_StateOp<"take_gradient", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the gradient of one parameter as a tensor, in fp32";
   let description = [{
-    Times `factors`.
+    The gradient is multiplied by `factors`.
 
     ```mlir
     %g = mf.take_gradient @w : tensor<16x4xf32>
@@ -177,9 +177,9 @@ def Mf_UpdateAverageOp : Mf_StateOp<"update_average", [
     AllTypesMatch<["value", "result"]>]> {
   let summary = "adds a value to a running mean of one parameter, in place";
   let description = [{
-    state = beta state + (1 - beta) value, where beta is `decay`, and with `grows`
-    1 - step^-decay. The result is the state, as its type rounds it. Where
-    `overflow` is not 0 the state stays.
+    state = beta state + (1 - beta) value, where beta is `decay`, or 1 - step^-decay
+    with `grows`. The result is the state, rounded to the result's type. If
+    `overflow` is not 0 the state does not change.
 
     ```mlir
     %m = mf.update_average first_moment of @w, %x, %step, %overflow {decay = 5.000000e-01 : f64} : tensor<16x4xf32>, tensor<f32>, tensor<f32>
@@ -200,8 +200,8 @@ def Mf_TakeStepOp : Mf_StateOp<"take_step", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one step of one parameter along a direction, in place";
   let description = [{
-    w = (1 - lr weight_decay) w - lr scale direction. Where `overflow` is not 0
-    nothing changes.
+    w = (1 - lr weight_decay) w - lr scale direction. Nothing changes if `overflow`
+    is not 0.
 
     ```mlir
     mf.take_step @w, %direction, %lr, %overflow {scale = 5.000000e-01 : f64, weight_decay = 1.000000e-01 : f64} : tensor<16x4xbf16>, tensor<f32>, tensor<f32>
@@ -218,12 +218,13 @@ def Mf_TakeStepOp : Mf_StateOp<"take_step", [
 
 def Mf_LogitFactorsOp : Mf_StateOp<"logit_factors", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "by what rows of a weight shrink where logits are large";
+  let summary = "the factors that scale down rows of a weight where logits are large";
   let description = [{
-    The rows are those of periods of parts of `sizes`, one period for each head
-    of `largest`, and `rest` more behind them. A head whose largest logit is not
-    below `threshold` has in part i the square root of threshold / largest to the
-    power of `roots[i]`; all else is 1, and everything where `overflow` is not 0.
+    The result has one factor per row. The rows consist of one period for each head
+    of the statistic `largest`, and each period of parts of `sizes`; `rest` more rows
+    follow. In a head whose largest logit is not below `threshold`, the factor of
+    part i is (threshold / largest)^(roots[i] / 2). All other factors are 1. If
+    `overflow` is not 0, all factors are 1.
 
     ```mlir
     %f = mf.logit_factors @largest, %overflow {roots = [1, 2], sizes = [6, 2], threshold = 1.000000e+02 : f64} : tensor<f32> -> tensor<16xf32>
@@ -243,7 +244,8 @@ def Mf_ScaleRowsOp : Mf_StateOp<"scale_rows", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "multiplies the rows of a parameter, in place";
   let description = [{
-    By one factor for each row of a rank's own part, in fp32, rounded once.
+    `factors` has one factor for each row of the rank's own part. Products are in
+    fp32 and rounded once.
 
     ```mlir
     mf.scale_rows @qb by %factors : tensor<16xf32>
@@ -255,10 +257,10 @@ def Mf_ScaleRowsOp : Mf_StateOp<"scale_rows", [
 
 def Mf_AverageWeightOp : Mf_StateOp<"average_weight", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "what PmaAdamW does behind the step of one parameter, in place";
+  let summary = "PmaAdamW's average after the step of one parameter, in place";
   let description = [{
-    On the steps that `average` says, the parameter joins its running average or
-    is replaced by it. Where `overflow` is not 0 nothing changes.
+    On the steps that `average` defines, the parameter is added to its running
+    average or replaced by it. Nothing changes if `overflow` is not 0.
 
     ```mlir
     mf.average_weight @w, %step, %overflow <interval = 1000, fused = 10, share = 2.000000e-01, sums = false> : tensor<f32>, tensor<f32>
@@ -283,11 +285,11 @@ def Mf_BalanceExpertsOp : Mf_StateOp<"balance_experts", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "raises the bias of experts below their share of the load";
   let description = [{
-    bias += rate * sign(target - load), in place, of each expert; `load` is what
-    backward of the step's micro-batches made for the parameter, summed over
-    ranks (Wang et al., 2024: auxiliary-loss-free balancing). It changes on
-    steps that overflow too, as TopkBiasBalanceCallback of MindSpore
-    Transformers has it.
+    bias += rate * sign(target - load) for each expert, in place. `load` is the value
+    that backward of the step's micro-batches computed for the parameter, summed over
+    ranks (Wang et al., 2024: auxiliary-loss-free balancing). The bias changes also
+    on steps that overflow, as with TopkBiasBalanceCallback of MindSpore
+    Transformers.
 
     ```mlir
     mf.balance_experts @layers.3.topk_bias rate 1.000000e-03 target 1.250000e-01
@@ -300,9 +302,9 @@ def Mf_BalanceExpertsOp : Mf_StateOp<"balance_experts", [
 
 def Mf_RecordStatisticOp : Mf_StateOp<"record_statistic", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "makes a parameter what the last micro-batch gave for it";
+  let summary = "sets a statistic to the value of the last micro-batch";
   let description = [{
-    The result is its new value.
+    The result is the new value.
 
     ```mlir
     %share = mf.record_statistic @layers.3.fi_parameter : tensor<2x8xf32>
@@ -314,7 +316,7 @@ def Mf_RecordStatisticOp : Mf_StateOp<"record_statistic", [
 }
 
 def Mf_ReportOp : Mf_StateOp<"report"> {
-  let summary = "a tensor that the host gets at the end of the step";
+  let summary = "copies a tensor to the host at the end of the step";
   let arguments = (ins Mf_FloatTensor:$value, StrAttr:$quantity);
   let assemblyFormat = "$quantity `,` $value attr-dict `:` type($value)";
 }
