@@ -8,9 +8,9 @@
 #ifndef ASCEND_CANN_CALLS_TD
 #define ASCEND_CANN_CALLS_TD
 
-// Makes `local`, the numbers in `indices` less that of the first row, and
-// `outside`, which tells where another rank has the row. CANN reads garbage for
-// an index that is none, so `local` is 0 there.
+// Computes `local`, the indices minus `firstRow`, and `outside`, which is true
+// where another rank has the row. `local` is 0 there, because CANN's result is
+// undefined for an index outside of the table.
 class LocalIndices<string indices, string count> {
   string text = !subst("COUNT", count, !subst("INDICES", indices, [{
     const CannTensor local = stream.makeScratch(INDICES.dims, ACL_INT32);
@@ -28,7 +28,8 @@ class LocalIndices<string indices, string count> {
                           "masked_fill_scalar"];
 }
 
-// Makes `excluded`, which tells the rows that do not count.
+// Computes `excluded`, which is true for rows that the loss does not count: those
+// whose label is `ignore_index` or no class.
 class ExcludedRows {
   string text = [{
     const CannTensor excluded = stream.makeScratch(target.dims, ACL_BOOL);
@@ -45,7 +46,8 @@ class ExcludedRows {
                           "masked_fill_scalar"];
 }
 
-// The same of `index` for the rows of a tensor.
+// Computes `local` and `outside` of LocalIndices for `index` into the rows of the
+// tensor `rows`, all of which this rank has.
 class RowsOf<string rows> {
   string text = !subst("ROWS", rows, [{
     const int64_t numRows = ROWS.dims[ROWS.dims.size() - 2];
@@ -63,9 +65,9 @@ class RowsOf<string rows> {
                           "masked_fill_scalar"];
 }
 
-// Makes the sum of the losses of the rows that count, and their number. CANN keeps
-// the logarithms of all probabilities, `logProb`, in the place of logSumExp;
-// backward makes them again, so that nothing reads logSumExp.
+// Computes the sum of the losses of the rows that count, and their number. CANN's
+// loss gives the logarithms of all probabilities, `logProb`, instead of logSumExp.
+// Backward computes them again, so that nothing reads logSumExp.
 class SummedLoss<string sum, string count> {
   string text = !subst("SUM", sum, !subst("COUNT", count, [{
     const CannTensor labels = stream.makeScratch(target.dims, ACL_INT64);
@@ -89,10 +91,10 @@ class SummedLoss<string sum, string count> {
                           "reduce_sum"];
 }
 
-// Makes the mask of attention whose first query stands at position FIRST among
-// the keys, and the sparse mode in which CANN reads it: by a compressed mask where
-// queries see all keys up to their own, or by one of all pairs where a document
-// begins in between.
+// Computes the attention mask for queries whose first is at position FIRST among
+// the keys, and the sparse mode of CANN that reads it. The mask is compressed if
+// queries see all keys up to their own position. With documents it has all pairs of
+// a query and a key.
 class AttentionMask<string first, string causalMode> {
   string text = !subst("FIRST", first, !subst("MODE", causalMode, [{
     const AttentionExtras extras({slopes, dropMask, starts});
@@ -123,8 +125,8 @@ class AttentionMask<string first, string causalMode> {
   list<string> headers = ["arange", "gt_tensor", "lt_tensor", "logical_or"];
 }
 
-// Calls attention forward, with the mask from before. CANN has maxima and sums
-// eight times over, of which one is kept.
+// Calls attention forward with the mask that AttentionMask computed. CANN writes
+// each maximum and sum eight times, of which one is kept.
 class AttentionCall {
   string text = [{
     const CannTensor maxima = stream.makeScratch(repeatDims(softmaxMax, 8), ACL_FLOAT);
@@ -144,7 +146,7 @@ class AttentionCall {
   list<string> headers = ["flash_attention_score", "copy"];
 }
 
-// The same backward.
+// Calls attention backward with the mask that AttentionMask computed.
 class AttentionGradCall {
   string text = [{
     const CannTensor maxima = stream.makeScratch(repeatDims(softmaxMax, 8), ACL_FLOAT);

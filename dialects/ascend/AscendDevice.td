@@ -77,9 +77,10 @@ def Ascend_HostLinkAttr : Ascend_DevicePart<"HostLink", "host_link"> {
 def Ascend_SaturationAttr : Ascend_DevicePart<"Saturation", "saturation"> {
   let summary = "how efficiency grows with a measure of the launch";
   let description = [{
-    `#ascend.saturation<half = 500>`: `m / (m + half)` for a measure m, half of
-    what there is where m is 500. `#ascend.saturation<full = 128, power = 0.7>`:
-    `min(1, m / full)^power`, all of it from 128 on. With both, their product.
+    `#ascend.saturation<half = 500>`: `m / (m + half)` for a measure m, which is
+    1/2 where m is 500. `#ascend.saturation<full = 128, power = 0.7>`:
+    `min(1, m / full)^power`, which is 1 from 128 on. With both, the efficiency is
+    their product.
   }];
   let parameters = (ins Ascend_Numbers:$numbers);
 }
@@ -118,8 +119,8 @@ def Ascend_DeviceAttr
     : Ascend_DeviceAttrBase<"Device", "device", [TargetDeviceSpecInterface]> {
   let summary = "a device and the networks that join devices, as numbers";
   let description = [{
-    What `mf-run --simulate --target=FILE` takes times from; docs/targets.md has
-    each key. It sits in a module:
+    `mf-run --simulate --target=FILE` computes times from this description.
+    docs/targets.md explains each key. It is an attribute of a module:
 
     ```mlir
     module attributes {dlti.target_system_spec = #dlti.target_system_spec<"NPU" = #ascend.device<"small",
@@ -140,9 +141,10 @@ def Ascend_DeviceAttr
       step_latency = 0.018>>} {
     ```
 
-    Integers, floats and `15e-6` are numbers, keys come in any order, commas may
-    be last. MLIR's DLTI queries answer every key: `"NPU", "memory",
-    "bytes_per_second"`; lists are `#dlti.map`, and `device_type` is the name.
+    Numbers may be written as integers, as floats or as `15e-6`. Keys may be in any
+    order, and a list may end with a comma. MLIR's DLTI queries find the value of
+    every key, for example `"NPU", "memory", "bytes_per_second"`. Lists are
+    `#dlti.map`, and `device_type` is the name.
   }];
   let parameters = (ins
     AttrParameter<"::mlir::StringAttr", "of the target">:$name,

@@ -11,15 +11,15 @@ include "mlir/IR/OpBase.td"
 def Ascend_Dialect : Dialect {
   let name = "ascend";
   let cppNamespace = "::mf::ascend";
-  let summary = "What the host program of one Ascend device does in a step";
+  let summary = "The program that the host of one Ascend device executes in a step";
   let description = [{
-    One `ascend.program` per pipeline stage, which all ranks of the stage run:
-    buffers in device (HBM) or host memory, streams, events, kernel launches by
-    aclnn name and HCCL calls. The module's `mf.mesh` says which ranks there
-    are; what differs between the ranks of a stage is found by their coordinates.
-    The vocabulary is AscendCL's. After memory planning every buffer that a
-    program names has an offset in one arena. What HCCL and the driver keep for
-    themselves is not in it.
+    A module has one `ascend.program` per pipeline stage, and all ranks of the stage
+    execute it. A program consists of buffers in device (HBM) or host memory,
+    streams, events, kernel launches by aclnn name and HCCL calls, with the terms of
+    AscendCL. The module's `mf.mesh` lists the ranks. Differences between ranks of a
+    stage follow from their coordinates. After memory planning every buffer of a
+    program has an offset in one arena. The arena does not contain the memory that
+    HCCL and the driver allocate.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -139,9 +139,10 @@ def Ascend_GroupAttr : Ascend_Attr<"Group", "group"> {
 def Ascend_PeerAttr : Ascend_Attr<"Peer", "peer"> {
   let summary = "the other rank of a transfer";
   let description = [{
-    The rank that differs from this one in its coordinate on one axis, which is
-    given (`#ascend.peer<pp = 1>`: stage 1) or counted from this rank's own,
-    around the axis (`#ascend.peer<cp + 1>`, `#ascend.peer<cp - 1>`).
+    The peer differs from this rank only in its coordinate on one axis. The
+    coordinate is absolute (`#ascend.peer<pp = 1>`: stage 1) or relative to this
+    rank's own, modulo the size of the axis (`#ascend.peer<cp + 1>`,
+    `#ascend.peer<cp - 1>`).
   }];
   let parameters = (ins "::mlir::StringAttr":$axis, "int64_t":$coordinate,
                         "bool":$relative);
@@ -151,10 +152,10 @@ def Ascend_PeerAttr : Ascend_Attr<"Peer", "peer"> {
 def Ascend_SliceAttr : Ascend_Attr<"Slice", "slice"> {
   let summary = "which part of a whole tensor a rank holds";
   let description = [{
-    `#ascend.slice<[8, 16] over [[mp], []]>`: of a whole tensor of 8 x 16, the
-    rows at this rank's coordinate on `mp`, which cuts them evenly. A dimension
-    may be cut by several axes, the first of them outermost. Ranks that differ
-    in other axes hold the same.
+    `#ascend.slice<[8, 16] over [[mp], []]>` is the part of a whole tensor of 8 x 16
+    with the rows at this rank's coordinate on `mp`, which cuts them evenly. Several
+    axes may cut a dimension, the first of them outermost. Ranks that differ only in
+    other axes hold the same part.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape,
                         ArrayRefParameter<"::mlir::ArrayAttr">:$axes);
@@ -165,9 +166,9 @@ def Ascend_SliceAttr : Ascend_Attr<"Slice", "slice"> {
 def Ascend_StepsAttr : Ascend_Attr<"Steps", "steps"> {
   let summary = "kernels that one launch runs one after another";
   let description = [{
-    Of `mfChain`: step by step the kernel, what it reads (`in0` is the launch's
-    first input, `t0` the result of the first step), its attributes and the
-    type of what it makes.
+    The steps of a launch of `mfChain`. Each step has a kernel, its operands (`in0`
+    is the launch's first input, `t0` the result of the first step), its attributes
+    and the type of its result.
 
     ```mlir
     ascend.launch "mfChain"(%x, %y) -> (%z) {steps = #ascend.steps<
@@ -214,8 +215,8 @@ def Ascend_EventType : Ascend_Type<"Event", "event"> {
 def Ascend_FrameType : Ascend_Type<"Frame", "frame"> {
   let summary = "the memory of one chunk's residuals for one micro-batch";
   let description = [{
-    From its forward to its backward run. The layout inside is the same for
-    all micro-batches of a chunk; only the base differs.
+    A frame lives from the forward run of the micro-batch to its backward run. All
+    micro-batches of a chunk have the same layout, at different addresses.
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$layout);
   let assemblyFormat = "`<` $layout `>`";

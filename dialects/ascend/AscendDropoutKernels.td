@@ -7,18 +7,18 @@
 include "dialects/ascend/AscendKernelBase.td"
 
 def DropoutGenMask : Kernel<"aclnnDropoutGenMask", "makeDropoutMask"> {
-  // The host draws the mask: the bits of CANN's generator are others.
+  // The host draws the mask, because CANN's generator has different bits.
   let cannBody = [{
     stream.drawMask(draw, firsts, out, rate, key, shape, starts, cut_dims);}];
   let summary = "random bits, 0 with probability `rate`";
   let parts = "getDropoutMaskParts(spec)";
-  let description = [{Eight bits to a byte, in units of 128, the last one filled
-    up with zeros. Seed and offset of aclnn are data: `draw` is the seed, the
-    number of the step's update and that of the micro-batch. Philox 4x32-10 makes
-    a key of these and of `key`, which stands for the operator, and under it 32
-    bits for each element, whose number is that in a tensor of `shape`, of which
-    the mask is the part from `starts` and, in the dimensions `cut_dims`,
-    `firsts` on.}];
+  let description = [{A byte has eight bits, and the size is padded with zeros to
+    a multiple of 128 bits. Seed and offset are a tensor, where aclnn's are
+    numbers: `draw` has the seed, the number of the step's update and that of the
+    micro-batch. Philox 4x32-10 computes a key from these and from `key`, which
+    stands for the operator, and with this key 32 bits for each element from the
+    element's index in a tensor of `shape`. The mask is the part of that tensor
+    that begins at `starts`, plus `firsts` in the dimensions `cut_dims`.}];
   let inputs = (ins In:$draw, OptionalVariadicIn:$firsts);
   let outputs = (outs Out:$out);
   let attributes = (attrs Double:$rate, Int:$key, Ints:$shape, Ints:$starts,

@@ -27,9 +27,9 @@ def GatherRows : Kernel<"mfGatherRows", "makeGatherRows"> {
   let cannHeaders = rowsOfSelf.headers # ["index_select"];
   let summary = "rows of a tensor by index, in each batch";
   let parts = "+*Th, *m -> *mh";
-  let description = [{self is [..., rows, width], index [..., places]; an index
-    outside of the rows reads zeros. Along the rows alone, where aclnn's
-    gather has an index for each element.}];
+  let description = [{self is [..., rows, width], index [..., places]. An index
+    outside of the rows reads zeros. There is one index per row, where aclnn's
+    gather has one per element.}];
   let inputs = (ins In:$self, In:$index);
   let outputs = (outs Out:$out);
   let kind = "permutation";
@@ -37,7 +37,7 @@ def GatherRows : Kernel<"mfGatherRows", "makeGatherRows"> {
 }
 
 def GatherRowsBackward : Kernel<"mfGatherRowsBackward", "makeGatherRowsGrad"> {
-  // Rows that an index outside has add zeros to the first one.
+  // An index outside adds zeros to the first row.
   defvar rowsOfGradient = RowsOf<"gradInput">;
   let cannBody = rowsOfGradient.text # [{
     const CannTensor kept = stream.makeScratch(gradOutput.dims, gradOutput.type);
@@ -51,8 +51,8 @@ def GatherRowsBackward : Kernel<"mfGatherRowsBackward", "makeGatherRowsGrad"> {
   let cannHeaders = rowsOfGradient.headers # ["embedding_dense_backward"];
   let summary = "gradient of mfGatherRows with respect to self";
   let parts = "+*mh, *m -> *Th";
-  let description = [{Sums in the order of the index, in fp32; zeros for a row
-    that nothing read.}];
+  let description = [{Sums are in the order of the index, in fp32. A row that
+    nothing read is zero.}];
   let inputs = (ins In:$gradOutput, In:$index);
   let outputs = (outs Out:$gradInput);
   let kind = "permutation";
@@ -72,9 +72,10 @@ def MoeTokenPermute : Kernel<"aclnnMoeTokenPermute", "makeTokenPermute"> {
   let cannHeaders = ["cast", "moe_token_permute"];
   let summary = "tokens sorted by the number of their expert";
   let parts = "*TH, *T -> *TH, *T";
-  let description = [{Stable and ascending in each batch: token i goes to row
-    `sortedIndices[i]`. `indices` are fp32, one for each token; aclnn's are
-    integers and may be several. No numOutTokens, no padding.}];
+  let description = [{The sort is stable and ascending in each batch: token i
+    becomes row `sortedIndices[i]`. `indices` are fp32, one for each token;
+    aclnn's are integers, of which a token may have several. numOutTokens and
+    padding are not supported.}];
   let inputs = (ins In:$tokens, In:$indices);
   let outputs = (outs Out:$permuteTokens, Out:$sortedIndices);
   let kind = "permutation";
@@ -91,8 +92,8 @@ def MoeTokenUnpermute : Kernel<"aclnnMoeTokenUnpermute", "makeTokenUnpermute"> {
                   tensor(takePart(out, 2, i)));}];
   let summary = "tokens back in the order before aclnnMoeTokenPermute";
   let parts = "+*Th, *T -> *Th";
-  let description = [{out[i] = permutedTokens[sortedIndices[i]] in each batch,
-    zeros for an index outside. No probabilities, no padding.}];
+  let description = [{out[i] = permutedTokens[sortedIndices[i]] in each batch, or
+    zeros if the index is outside. Probabilities and padding are not supported.}];
   let inputs = (ins In:$permutedTokens, In:$sortedIndices);
   let outputs = (outs Out:$out);
   let kind = "permutation";
@@ -100,14 +101,15 @@ def MoeTokenUnpermute : Kernel<"aclnnMoeTokenUnpermute", "makeTokenUnpermute"> {
 }
 
 def ExchangeTokens : Kernel<"mfExchangeTokens", "makeExchangeTokens"> {
-  let summary = "what ranks of a group send each other, where one has them all";
+  let summary = "the exchange of tokens among ranks, on one device that has all of them";
   let parts = "getTokenExchangeParts(spec)";
   let description = [{x is [groups, ranks, rows, width] with the rows of each
-    source in the order of their destinations; a destination gets them source
-    after source, and `fill` behind. `send` is [groups, source, destination,
-    experts] and `receive` [groups, destination, source, experts]: rows, added
-    up over the experts. A destination is NaN throughout if its rows do not
-    suffice, if send and receive differ, or if a source lacks the rows.}];
+    source in the order of their destinations. A destination gets them source
+    after source, and then `fill`. `send` is [groups, source, destination,
+    experts] and `receive` [groups, destination, source, experts]: numbers of
+    rows, which are added up over the experts. All elements of a destination are
+    NaN if it has too few rows, if send and receive differ, or if a source has
+    fewer rows than it sends.}];
   let inputs = (ins In:$x, In:$send, In:$receive);
   let outputs = (outs Out:$out);
   let attributes = (attrs Double:$fill);
@@ -190,19 +192,20 @@ def ExpertMatmul
     : ExpertMatmulKernel<"mfExpertMatmul", "makeExpertMatmul"> {
   let summary = "rows of each expert times its weight, expert after expert";
   let description = [{weight is [ranks, experts, in, out], with
-    `transpose_weight` [ranks, experts, out, in]. Rows behind those of the last
-    expert are zero. Each product is cut as aclnnMatmul is. FLOPs are those of
-    all rows.}];
+    `transpose_weight` [ranks, experts, out, in]. Rows of the result after those
+    of the last expert are zero. Each product is divided into blocks as in
+    aclnnMatmul. FLOPs count all rows of x.}];
   let fromProfile = "takeProfiledGroupedMatmul(spec)";
 }
 
 def GroupedMatmul
     : ExpertMatmulKernel<"aclnnGroupedMatmul", "makeGroupedMatmul"> {
   let summary = "rows of each expert times its weight, all experts at once";
-  let description = [{mfExpertMatmul with all experts at once, and its bits but
-    for few rows in fp32, which it multiplies in a way of its own. Of aclnn's,
-    groupType 0 with one tensor of rows and splitItem 3; its groupList is the
-    sum of the counts up to each expert. No bias, no quantization.}];
+  let description = [{This is mfExpertMatmul with all experts at once. The bits
+    are the same, except that experts with few rows in fp32 have another order of
+    sums. It corresponds to aclnn's groupType 0 with one tensor of rows and
+    splitItem 3; aclnn's groupList is the cumulative sum of the counts. Bias and
+    quantization are not supported.}];
   let profiled = ["GroupedMatmul"];
   let fromProfile = "takeProfiledGroupedMatmul(spec)";
 }
@@ -211,15 +214,16 @@ def ExpertMatmulWeightGrad
     : ExpertWeightGradKernel<"mfExpertMatmulWeightGrad",
                              "makeExpertWeightGrad"> {
   let summary = "gradient of mfExpertMatmul with respect to the weight";
-  let description = [{[ranks, experts, in, out], summed over the groups, group
-    after group; zeros for an expert without rows. Expert after expert. FLOPs
-    are those of all rows.}];
+  let description = [{The gradient is [ranks, experts, in, out], summed over the
+    groups in their order. It is zero for an expert without rows. Experts are
+    computed one after the other. FLOPs count all rows of x.}];
 }
 
 def GroupedMatmulWeightGrad
     : ExpertWeightGradKernel<"mfGroupedMatmulWeightGrad",
                              "makeGroupedWeightGrad"> {
   let summary = "gradient of aclnnGroupedMatmul with respect to the weight";
-  let description = [{mfExpertMatmulWeightGrad with all experts at once, and its
-    bits: aclnnGroupedMatmul with groupType 2 and x transposed.}];
+  let description = [{This is mfExpertMatmulWeightGrad with all experts at once,
+    with the same bits. It corresponds to aclnnGroupedMatmul with groupType 2 and
+    x transposed.}];
 }

@@ -8,13 +8,13 @@ include "mlir/IR/OpBase.td"
 def Ascend_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
   let cppNamespace = "::mf::ascend";
   let description = [{
-    One thing that the host issues to a stream: what planning, verification,
-    execution and simulation ask of it. All but calls, which stand for the
-    instructions of their routine. Decoding turns the answers into one table
-    (mf/Program/Program.h).
+    An instruction that the host issues to a stream. A call is no instruction, since
+    it stands for those of its routine. Decoding reads instructions by this interface
+    into a program::Program (mf/Program/Program.h), on which planning, verification,
+    execution and simulation work.
   }];
   let methods = [
-    InterfaceMethod<"What the stream is given to do.",
+    InterfaceMethod<"The kind of work of the stream.",
       "::mf::ascend::WorkKind", "getWork">,
     InterfaceMethod<"The operator of the model that it belongs to, or empty.",
       "::llvm::StringRef", "getCellName", (ins), [{}], [{ return {}; }]>,
@@ -22,11 +22,11 @@ def Ascend_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
       "::mlir::FlatSymbolRefAttr", "getIssueStream", (ins), [{}], [{
       return $_op.getStreamAttr();
     }]>,
-    InterfaceMethod<"The events that the stream waits for before.",
+    InterfaceMethod<"The events that the stream waits for before the work.",
       "::mlir::ValueRange", "getAwaitedEvents", (ins), [{}], [{
       return $_op.getAfter();
     }]>,
-    InterfaceMethod<"The event that is recorded behind it, or null.",
+    InterfaceMethod<"The event that the stream records after the work, or null.",
       "::mlir::Value", "getRecordedEvent", (ins), [{}], [{
       return $_op.getDone();
     }]>,
@@ -35,16 +35,16 @@ def Ascend_InstructionOpInterface : OpInterface<"InstructionOpInterface"> {
       (ins "::llvm::SmallVectorImpl<::mf::ascend::BufferAccess> &":$accesses),
       [{}], [{ return; }]>,
     InterfaceMethod<[{
-      What it exchanges with other ranks; none for what stays on its device.
+      The exchange with other ranks, or none if the instruction stays on its device.
     }], "::std::optional<::mf::ascend::ExchangeRecord>", "getExchange", (ins), [{}],
       [{ return ::std::nullopt; }]>,
     InterfaceMethod<[{
-      What it costs: floating-point operations, and bytes that it reads and
-      writes in memory.
+      The number of floating-point operations, and of bytes that the instruction
+      reads and writes in memory.
     }], "::mf::ascend::Cost", "getCost", (ins), [{}], [{
       return ::mf::ascend::getAccessCost($_op);
     }]>,
-    InterfaceMethod<"The engine that works.",
+    InterfaceMethod<"The engine of the device that executes the instruction.",
       "::mf::Engine", "getEngine", (ins), [{}], [{
       return ::mf::Engine::Copy;
     }]>

@@ -30,7 +30,7 @@ class Operand<string kernelAccess, bit optional = false, bit variadic = false,
 def In : Operand<"In">;
 def OptionalIn : Operand<"In", true>;
 def VariadicIn : Operand<"In", false, true>;
-// Any number of operands, including none.
+// Any number of inputs, including none.
 def OptionalVariadicIn : Operand<"In", true, true>;
 // Numbers by which the first input is multiplied before it is read, by one after
 // the other, each product rounded to its type.
@@ -54,8 +54,8 @@ def Accumulated : Operand<"Accumulated">;
 // Attributes
 //===----------------------------------------------------------------------===//
 
-// `attributeKind` is an enumerator of mf::AttributeKind. `absentValue` is what
-// an attribute that is not there means, if that is neither false nor 0.
+// `attributeKind` is an enumerator of mf::AttributeKind. `absentValue` is the
+// value of an attribute that a launch leaves out, if it is neither false nor 0.
 class KernelAttribute<string attributeKind, bit optional = false,
                       string absentValue = ""> {
   string kind = attributeKind;

@@ -248,8 +248,8 @@ def OwnPart : Kernel<"mfOwnPart", "makeOwnPart"> {
   let cannHeaders = ["index_select"];
   let summary = "self[:, part]";
   let parts = "+aib, &b -> ab";
-  let description = [{Of three dimensions. `part` is a tensor, since all ranks
-    run one program; outside of self it is taken for the nearest inside.}];
+  let description = [{self has three dimensions. `part` is a tensor, since all
+    ranks run one program. It is clamped to the valid indices.}];
   let inputs = (ins In:$self, In:$part);
   let outputs = (outs Out:$out);
   let kind = "copy";
@@ -262,7 +262,7 @@ def RepeatInterleave : Kernel<"aclnnRepeatInterleaveIntWithDim", "makeRepeat"> {
   let cannHeaders = ["repeat_interleave"];
   let summary = "each slice along an axis repeated in place";
   let parts = "getRepeatedParts(spec)";
-  let description = "`axis` is aclnn's dim; the size of the result follows.";
+  let description = "`axis` is aclnn's dim.";
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Int:$axis, Int:$repeats);
@@ -275,8 +275,8 @@ def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
               ints(getAxes(starts)), ints(getOnes(starts)), tensor(out)}];
   let summary = "a contiguous part of each dimension";
   let parts = "getResizedParts(spec)";
-  let description = [{aclnn's ends are `starts` plus `sizes`; of all axes, in
-    steps of 1.}];
+  let description = [{aclnn's ends are `starts` plus `sizes`. All axes are
+    listed, and the steps are 1.}];
   let inputs = (ins In:$self);
   let outputs = (outs Out:$out);
   let attributes = (attrs Ints:$starts, Ints:$sizes);
@@ -293,12 +293,13 @@ def Slice : Kernel<"aclnnSliceV2", "makeSlice"> {
 //===----------------------------------------------------------------------===//
 
 def Chain : Kernel<"mfChain", "makeChain"> {
-  let summary = "kernels that nothing else reads between, as one";
-  let description = [{Each element type and each rounding is that of the steps,
-    so the bits are those of one kernel after another; what is between lies in
-    on-chip memory. `bytes` are those of the inputs and of the result, the time
-    on a target is the sum over the steps (costs.md). Ranks hold what they would
-    after one step after another; the line of parts says less.}];
+  let summary = "several kernels, run as one without buffers in between";
+  let description = [{Each step has the element type and the rounding of its own
+    kernel, so that the bits are those of the kernels run one by one.
+    Intermediate values stay in on-chip memory. `bytes` are those of the inputs
+    and of the result, and the time on a target is the sum over the steps
+    (costs.md). The parts that ranks hold follow from the rules of the steps;
+    the rule here is weaker.}];
   let parts = "getChainParts(spec)";
   let inputs = (ins VariadicIn:$inputs);
   let outputs = (outs OutOrSameAs<["inputs"]>:$out);

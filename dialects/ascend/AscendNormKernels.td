@@ -73,9 +73,9 @@ def LayerNormBackward : Kernel<"aclnnLayerNormBackward",
                 tensor(hasFactors ? gradFactors[1] : none));}];
   let summary = "gradients of aclnnLayerNorm";
   let parts = "+*K, *K, *, *, K -> *K, K";
-  let description = [{aclnn's also has the bias, whose values it does not read.
-    `gradFactors` are aclnn's gradWeight and gradBias, or none: its `outputMask`
-    then has neither.}];
+  let description = [{aclnn's kernel also takes the bias, whose values it does
+    not read. `gradFactors` are aclnn's gradWeight and gradBias, or empty, in
+    which case its `outputMask` has neither.}];
   let inputs = (ins In:$gradOut, In:$input, In:$mean, In:$rstd, In:$weight);
   let outputs = (outs Out:$gradInput, OptionalVariadicOut:$gradFactors);
   let kind = "norm_grad";
@@ -137,7 +137,7 @@ def SwiGluGrad : Kernel<"aclnnSwiGluGrad", "makeSwiGluGrad"> {
   let profiled = ["SwiGluGrad"];
 }
 
-// For a program on CANN: makes tables of the type of what is rotated.
+// Converts the tables to the type of the rotated tensor, which CANN requires.
 class RotaryTables<string rotated> {
   string text = !subst("ROTATED", rotated, [{
     CannTensor cosTable = cos, sinTable = sin;
@@ -158,8 +158,8 @@ def RotaryPositionEmbedding
   let cannHeaders = ["rotary_position_embedding", "cast"];
   let summary = "rotary position embedding, rotating halves";
   let parts = "+*D, *D, *D -> *D";
-  let description = [{Of aclnn's modes the first; the tables may be fp32 beside
-    bf16, and are repeated over dimensions that they lack or have one of.}];
+  let description = [{This is aclnn's mode 0. The tables may be fp32 if x is bf16,
+    and are broadcast over dimensions that they lack or that are 1.}];
   let inputs = (ins In:$x, In:$cos, In:$sin);
   let outputs = (outs Out:$out);
   let kind = "rotary";
@@ -176,7 +176,7 @@ def RotaryPositionEmbeddingGrad
   let cannHeaders = ["rotary_position_embedding_grad", "cast"];
   let summary = "gradient of aclnnRotaryPositionEmbedding";
   let parts = "+*D, *D, *D -> *D";
-  let description = "Of x only: the tables are constants.";
+  let description = "The gradient is that of x only, since the tables are constants.";
   let inputs = (ins In:$dy, In:$cos, In:$sin);
   let outputs = (outs Out:$dx);
   let kind = "rotary";

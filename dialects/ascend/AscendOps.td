@@ -22,14 +22,15 @@ def Ascend_ProgramOp : Ascend_Op<"program", [Symbol, SymbolTable, NoTerminator,
     IsolatedFromAbove, SingleBlock, NoRegionArguments]> {
   let summary = "one training step of the ranks of one stage";
   let description = [{
-    Holds streams, static buffers, frame layouts, routines and one
-    `ascend.step`. `arena_bytes`, `host_bytes` and `max_live_bytes` come with
-    the memory plan: the size of device and pinned host memory that the program
-    uses (HCCL and the driver have memory besides), and the most bytes alive at
-    once, which no plan can undercut.
+    The body has streams, static buffers, frame layouts, routines and one
+    `ascend.step`. The memory plan sets `arena_bytes`, `host_bytes` and
+    `max_live_bytes`: the size of device and of pinned host memory that the program
+    uses (HCCL and the driver allocate more), and the most bytes that are live at
+    once, which is a lower bound of every plan.
 
-    `loss_scale` has the scale of the first step as `value` and, if it follows
-    overflows, `factor` and `window`; without it the scale is 1.
+    `loss_scale` has the scale of the first step as `value` and, if the scale changes
+    with overflows, `factor` and `window` of #mf.loss_scale_update. Without
+    `loss_scale` the scale is 1.
 
     `graph_kernel_fusion` says that vector operators are fused where the program
     runs on devices: simulation counts less memory traffic for them.
@@ -60,11 +61,11 @@ def Ascend_StreamOp : Ascend_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
 def Ascend_StaticOp : Ascend_Op<"static", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "a buffer that lives through the whole training";
   let description = [{
-    `of` names the parameter that a parameter, gradient or moment belongs to,
-    or the quantity of a report. `init` is the value before the first step.
-    `tied` names the parameter that this one is a copy of, maybe of another
-    stage. With `slice` a rank holds only part of a whole tensor, which is what
-    checkpoints, initial values and data are about.
+    `of` names the parameter that a parameter, gradient or moment belongs to, or the
+    quantity of a report. `init` is the value before the first step. `tied` names the
+    parameter that this one is a copy of, possibly of another stage. With `slice` a
+    rank holds only part of a whole tensor. Checkpoints, initial values and data are
+    always those of whole tensors.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<Ascend_BufferType>:$type,
                        Ascend_RoleAttr:$role, OptionalAttr<StrAttr>:$of,
@@ -83,18 +84,18 @@ def Ascend_FrameLayoutOp : Ascend_Op<"frame_layout", [Symbol, HasParent<"Program
   let description = [{
     `types[i]` is the buffer of slot `i`; `names[i]` the operator whose result
     it keeps. A slot in host memory keeps an activation that is swapped out.
-    `offsets`, `bytes` and `host_bytes` come with the memory plan: an offset
-    counts from the frame's part of the slot's own memory. In the arena a frame
-    may consist of several parts, each with a place of its own: `parts` has the
-    offsets at which they begin, the first at 0. No buffer lies in two of them.
+    The memory plan sets `offsets`, `bytes` and `host_bytes`. An offset counts from
+    the begin of the frame in the slot's memory, device or host. In the arena a frame
+    may consist of several parts with independent addresses. `parts` has the offsets
+    at which they begin, the first of which is 0. No buffer crosses parts.
 
-    `computes` is the certificate of the chunk, as `mf-certify` made it: the
-    terms of what its routines have to compute. `taken` of it says for each
-    routine behind forward which values its first arguments are.
+    `computes` is the certificate of the chunk that `mf-certify` made: the terms that
+    its routines must compute. Its entry `taken` says for each routine after forward
+    which values its first arguments are.
 
-    A chunk that recomputes for some micro-batches alone has other routines, on
-    frames of another layout, for the others: the layout that stands behind is a
-    `version_of` the one before, of the same chunk.
+    A chunk that recomputes only for some micro-batches has other routines for the
+    remaining ones, on frames of another layout. That layout is a `version_of` the
+    layout before it, which belongs to the same chunk.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeArrayAttr:$types,
                        StrArrayAttr:$names,
@@ -125,9 +126,9 @@ def Ascend_GlobalOp : Ascend_Op<"global", [Pure,
 def Ascend_AllocOp : Ascend_Op<"alloc", [HasParent<"RoutineOp">]> {
   let summary = "a buffer that lives inside one run of its routine";
   let description = [{
-    From the first to the last operation that uses it. Its offset counts from
-    the frame of the run (where residuals are not yet, or no longer, alive) or
-    from the scratch memory that the call gives it.
+    The buffer is live from the first to the last operation that uses it. `offset`
+    counts from the begin of the run's frame, where residuals are not yet or no
+    longer live, or from that of the scratch memory of the call.
   }];
   let arguments = (ins OptionalAttr<Ascend_RegionAttr>:$region,
                        OptionalAttr<I64Attr>:$offset);
@@ -138,8 +139,8 @@ def Ascend_AllocOp : Ascend_Op<"alloc", [HasParent<"RoutineOp">]> {
 def Ascend_SlotOp : Ascend_Op<"slot", [Pure]> {
   let summary = "a residual in a frame";
   let description = [{
-    In a routine, of the frame of the run; in the step, of `frame`, which a copy
-    takes that starts before the run that reads it.
+    In a routine the slot belongs to the frame of the run. In the step it belongs to
+    `frame` and is an operand of a copy that starts before the run that reads it.
   }];
   let arguments = (ins I64Attr:$index, Optional<Ascend_FrameType>:$frame);
   let results = (outs Ascend_BufferType:$result);
@@ -162,10 +163,10 @@ def Ascend_ViewOp : Ascend_Op<"view", [Pure]> {
 }
 
 def Ascend_MessageOp : Ascend_Op<"message", [HasParent<"StepOp">]> {
-  let summary = "a buffer that tasks hand to each other";
+  let summary = "a buffer that tasks pass to each other";
   let description = [{
-    Chunk inputs and outputs and their gradients: what is loaded, received,
-    sent, or kept from forward to backward as a chunk's input.
+    Messages are the inputs and outputs of chunks and their gradients. They are
+    loaded, received, sent, or kept from forward to backward.
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Ascend_BufferType:$result);
@@ -175,8 +176,8 @@ def Ascend_MessageOp : Ascend_Op<"message", [HasParent<"StepOp">]> {
 def Ascend_FrameOp : Ascend_Op<"frame", [HasParent<"StepOp">]> {
   let summary = "the frame of one chunk and micro-batch";
   let description = [{
-    `offsets`, one for each part of the layout, and, if the layout has slots in
-    host memory, `host_offset` come with the memory plan.
+    The memory plan sets `offsets`, one for each part of the layout, and
+    `host_offset` if the layout has slots in host memory.
   }];
   let arguments = (ins FlatSymbolRefAttr:$layout, I64Attr:$micro_batch,
                        OptionalAttr<DenseI64ArrayAttr>:$offsets,
@@ -194,15 +195,15 @@ def Ascend_FrameOp : Ascend_Op<"frame", [HasParent<"StepOp">]> {
 
 def Ascend_RoutineOp : Ascend_Op<"routine", [FunctionOpInterface,
     IsolatedFromAbove, NoTerminator, SingleBlock, HasParent<"ProgramOp">]> {
-  let summary = "operations that several tasks run, each on buffers of its own";
+  let summary = "instructions that several calls run, each on its own buffers";
   let description = [{
-    Arguments are buffers and then events, which a call records before it and
-    the routine waits for where it needs to. One that `updates_parameters` runs
-    once the gradients are complete; before it a run may be interrupted to look
-    at them. One that `recomputes` makes values of a frame again for the backward
-    of the frame. One that `continues` is a further part of what the routine run
-    before it on the same frame has begun: it takes the same buffers, and behind
-    them those that parts hand to each other.
+    The arguments are buffers and then events, which are recorded before the call and
+    which the routine waits for where it needs to. A routine that
+    `updates_parameters` runs once the gradients are complete; the runner can pause
+    before it to read them. A routine that `recomputes` computes values of a
+    frame again for the backward of the frame. A routine that `continues` is a
+    further part of the routine that was called before on the same frame. It takes
+    the same buffers, and then those that the parts pass to each other.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        TypeAttrOf<FunctionType>:$function_type,
@@ -230,11 +231,12 @@ def Ascend_LaunchOp : Ascend_Op<"launch", [AttrSizedOperandSegments,
       "getCellName"]>]> {
   let summary = "one kernel on the compute stream";
   let description = [{
-    Reads `inputs` and writes `outputs` as the kernel's signature says
-    (AscendKernels.td, generated/kernels.md): a kernel that works in place lists
-    the buffer as output, and may read it. `workspace` is memory that the kernel
-    needs while it runs, of the signature's size. `kernel_attributes` are the
-    kernel's own; `cell` is the operator of the model that it belongs to.
+    The kernel reads `inputs` and writes `outputs` as its signature says
+    (AscendKernels.td, generated/kernels.md). A kernel that works in place has the
+    buffer as an output, and may read it. `workspace` is memory that the kernel needs
+    while it runs. Its size is that of the signature. `kernel_attributes` are the
+    attributes of the kernel. `cell` is the operator of the model that the launch
+    belongs to.
 
     ```mlir
     ascend.launch "aclnnMatmul"(%n, %w1) -> (%h) {..., transpose_b = true}

@@ -21,8 +21,9 @@ def ForeachMulScalar : Kernel<"aclnnForeachMulScalar", "makeMulScalar"> {
   let cann = "list({x}), tensor(scalar), list({x})";
   let summary = "x *= scalar";
   let parts = ". -> ^*";
-  let description = [{Of a list of one tensor, in place. The scalar is a tensor
-    on the device; V2's is a number of the host.}];
+  let description = [{The list has one tensor, which is updated in place. The
+    scalar is a tensor on the device, where aclnnForeachMulScalarV2's is a number
+    on the host.}];
   let inputs = (ins In:$scalar);
   let outputs = (outs Updated:$x);
   let kind = "elementwise";
@@ -42,9 +43,9 @@ def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
   let cannHeaders = ["foreach_norm", "cast"];
   let summary = "Euclidean norm";
   let parts = "*, . -> ~.";
-  let description = [{Of a list of one tensor, in fp32; aclnn's scalar is 2.
-    `factors`, ours, are numbers that each element is multiplied by first, by one
-    after the other, each product rounded to the type of x.}];
+  let description = [{The list has one tensor, the norm is in fp32, and aclnn's
+    scalar is 2. First each element is multiplied by one of `factors` after the
+    other, and each product is rounded to the type of x. aclnn has no factors.}];
   let inputs = (ins In:$x, FactorsIn:$factors);
   let outputs = (outs Out:$out);
   let kind = "reduction";
@@ -54,7 +55,8 @@ def ForeachNorm : Kernel<"aclnnForeachNorm", "makeNorm"> {
 
 def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
   let cannBody = [{
-    // 1 - min(isfinite(x)): CANN 8 checks for overflow while it scales alone.
+    // Computes 1 - min(isfinite(x)), because CANN 8 only checks for overflow
+    // together with scaling.
     const CannTensor flat = flatten(x);
     const CannTensor finite = stream.makeScratch(flat.dims, ACL_BOOL);
     const CannTensor ones = stream.makeScratch(flat.dims, ACL_FLOAT);
@@ -70,8 +72,8 @@ def NonFiniteCheck : Kernel<"mfNonFiniteCheck", "makeNonFiniteCheck"> {
   let cannHeaders = ["isfinite", "cast", "mul", "amax", "add", "maximum"];
   let summary = "foundInf = max(foundInf, 1) if an element is infinite or NaN";
   let parts = "* -> >.";
-  let description = [{aclnnForeachNonFiniteCheckAndUnscale without the scale:
-    ours.}];
+  let description = [{This is aclnnForeachNonFiniteCheckAndUnscale without the
+    scale, which CANN does not have as a kernel.}];
   let inputs = (ins In:$x);
   let outputs = (outs Updated:$foundInf);
   let kind = "reduction";
@@ -82,14 +84,14 @@ def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let cannBody = [{
     stream.require(factors.empty(), "expected AdamW without factors; lower with "
                                     "--for-cann");
-    // The host reads the flag: CANN's AdamW steps in any case.
+    // The host reads the flag, because CANN's AdamW has no input to skip the step.
     if (overflow.isThere() && stream.isSet(overflow))
       return;
-    // CANN adds eps behind the correction of the root.
+    // CANN adds eps after the correction of the root.
     const double correction = !corrects_eps ? 1
         : 1 / std::sqrt(1 - std::pow(beta2, double{stream.getHostValue(step)}));
-    // CANN adds 1 to the step. Late enough, powers of the betas are 0 and there is
-    // nothing to correct.
+    // CANN adds 1 to the step. For a large step the powers of the betas are 0, so
+    // that CANN's correction has no effect.
     const CannTensor before = stream.makeScratch({1}, ACL_FLOAT);
     if (bias_correction)
       stream.call(MF_CANN(aclnnAdds), tensor(flatten(step)), scalar(-1), scalar(1),
@@ -107,9 +109,9 @@ def ApplyAdamWV2 : Kernel<"aclnnApplyAdamWV2", "makeAdamW"> {
   let description = [{The learning rate is a tensor, so that it can change from
     step to step; aclnn's is a number. Without `bias_correction` the step is
     MindSpore's AdamWeightDecay. With `corrects_eps` eps is added to sqrt(v) before
-    the correction. aclnn has neither. Where `overflow`, ours, is
-    given and not 0 nothing changes. `factors`, ours, are those of
-    aclnnForeachNorm, for `grad`. No amsgrad, no maximize.}];
+    the correction. Nothing changes if `overflow` is given and not 0. `factors`
+    multiply `grad` as in aclnnForeachNorm. aclnn has none of these four.
+    amsgrad and maximize are not supported.}];
   let inputs = (ins In:$grad, In:$step, In:$lr, OptionalIn:$overflow,
                     FactorsIn:$factors);
   let outputs = (outs Updated:$var, Updated:$m, Updated:$v);
@@ -145,9 +147,9 @@ def Momentum : Kernel<"mfMomentum", "makeMomentum"> {
   let summary = "adds a gradient to the momentum, and the direction of Muon's step";
   let parts = "*, ., . -> *, *";
   let description = [{m = momentum m + grad; direction = grad + momentum m with
-    `nesterov`, else m, rounded to its type. `factors` are those of
-    aclnnForeachNorm, for `grad`. Where `overflow` is not 0 m stays and the
-    direction is 0.}];
+    `nesterov`, else m, rounded to its type. `factors` multiply `grad` as in
+    aclnnForeachNorm. If `overflow` is not 0, m does not change and the direction
+    is 0.}];
   let inputs = (ins In:$grad, In:$overflow, FactorsIn:$factors);
   let outputs = (outs Updated:$m, Out:$direction);
   let attributes = (attrs Double:$momentum, Bool:$nesterov);
@@ -165,7 +167,7 @@ def TakeGradient : Kernel<"mfTakeGradient", "makeTakeGradient"> {
   let cannHeaders = ["copy", "cast"];
   let summary = "a gradient in fp32";
   let parts = "*, . -> *";
-  let description = "`factors` are those of aclnnForeachNorm.";
+  let description = "`factors` multiply the gradient as in aclnnForeachNorm.";
   let inputs = (ins In:$grad, FactorsIn:$factors);
   let outputs = (outs Out:$out);
   let kind = "elementwise";
@@ -194,9 +196,9 @@ def UpdateAverage : Kernel<"mfUpdateAverage", "makeUpdateAverage"> {
   let cannHeaders = ["copy", "cast", "mul", "add"];
   let summary = "state = beta state + (1 - beta) x; out = state in fp32";
   let parts = "*, ., . -> *, *";
-  let description = [{beta is `decay`, with `grows` 1 - step^-decay. `out` is what
-    the state is when it is rounded to its type. Where `overflow` is not 0 the
-    state stays.}];
+  let description = [{beta is `decay`, or 1 - step^-decay with `grows`. `out` is the
+    state after it is rounded to its own type. If `overflow` is not 0 the state
+    does not change.}];
   let inputs = (ins In:$x, In:$step, In:$overflow);
   let outputs = (outs Updated:$state, Out:$out);
   let attributes = (attrs Double:$decay, Bool:$grows);
@@ -222,7 +224,7 @@ def TakeStep : Kernel<"mfTakeStep", "makeTakeStep"> {
   let cannHeaders = ["cast", "mul", "sub"];
   let summary = "var = (1 - lr weight_decay) var - lr scale direction";
   let parts = "*, ., . -> *";
-  let description = [{Where `overflow` is not 0 nothing changes.}];
+  let description = [{Nothing changes if `overflow` is not 0.}];
   let inputs = (ins In:$direction, In:$lr, In:$overflow);
   let outputs = (outs Updated:$var);
   let attributes = (attrs Double:$scale, Double:$weight_decay);
@@ -265,8 +267,9 @@ def LogitFactors : Kernel<"mfLogitFactors", "makeLogitFactors"> {
   let summary = "factors of rows of a weight, by the largest logits of its heads";
   let parts = "getLogitFactorParts(spec)";
   let description = [{Each head has a period of rows of `sizes`, whose factors are
-    sqrt(threshold / largest) to the power of `roots`, or 1 where largest is below
-    `threshold` or `overflow` is not 0. `rest` rows behind them have 1.}];
+    sqrt(threshold / largest) to the power of `roots`, or 1 if largest is below
+    `threshold` or `overflow` is not 0. The factors of the `rest` rows after the
+    last period are 1.}];
   let inputs = (ins In:$largest, In:$overflow);
   let outputs = (outs Out:$factors);
   let attributes = (attrs Double:$threshold, Ints:$sizes, Ints:$roots, OptionalInt:$rest);
@@ -312,8 +315,8 @@ def AverageWeight : Kernel<"mfAverageWeight", "makeAverageWeight"> {
   let description = [{On a step that `interval` divides, average becomes
     (1 - share) average + share var, with `sums` average + var. Where
     interval * fused divides it too, var then becomes the average, with `sums`
-    average / fused, and average 0. Where `overflow` is not 0 nothing changes.
-    Operations and bytes are the means over steps.}];
+    average / fused, and average 0. Nothing changes if `overflow` is not 0. FLOPs
+    and bytes are means over steps.}];
   let inputs = (ins In:$step, In:$overflow);
   let outputs = (outs Updated:$var, Updated:$average);
   let attributes = (attrs Int:$interval, Int:$fused, Double:$share, Bool:$sums);

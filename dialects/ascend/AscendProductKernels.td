@@ -27,10 +27,10 @@ def Matmul : Kernel<"aclnnMatmul", "makeMatmul"> {
   let summary = "matrix product over the last two dimensions";
   let parts = "getMatmulParts(spec)";
   let description = [{`transpose_a` and `transpose_b` say that an operand is
-    stored with its last two dimensions swapped: strides of aclnn's tensors. A
-    matrix `mat2` is shared by all of self's leading dimensions.
-    `contract_batch` sums over those as well, as for views that join them with
-    the rows.}];
+    stored with its last two dimensions swapped, which aclnn's tensors express by
+    strides. A matrix `mat2` is shared by all of self's leading dimensions.
+    `contract_batch` sums over the leading dimensions too, as if they were joined
+    with the rows.}];
   let inputs = (ins In:$self, In:$mat2);
   let outputs = (outs Out:$out);
   let attributes = (attrs OptionalBool:$transpose_a, OptionalBool:$transpose_b,
@@ -76,7 +76,8 @@ class AttentionGradKernel<string kernelName>
 
 def DocumentStarts : Kernel<"mfDocumentStarts", "makeDocumentStarts"> {
   let cannBody = [{
-    // Behind an end token starts a document: the largest such place before a token.
+    // The start is the largest position after an end token that is not behind the
+    // token.
     const int64_t rows = tokens.dims[0], length = tokens.dims[1];
     const CannTensor places = stream.makeScratch({length}, ACL_INT32);
     const CannTensor behind = stream.makeScratch(tokens.dims, ACL_INT32);
@@ -100,9 +101,10 @@ def DocumentStarts : Kernel<"mfDocumentStarts", "makeDocumentStarts"> {
                      "zero", "slice_v2", "cat"];
   let summary = "where the document of each token starts";
   let parts = "bS -> bS";
-  let description = [{Of tokens [batch, sequence]: 0 up to the first `end` of a
-    sequence, behind it the position behind the last `end`. MindSpore's
-    data set gives them as an input; ours.}];
+  let description = [{Tokens and starts are [batch, sequence]. The start is 0 up to
+    and including the first `end` of a sequence, and then the position after the
+    last `end` before the token. MindSpore has starts as an input from its data
+    set instead of a kernel.}];
   let inputs = (ins In:$tokens);
   let outputs = (outs OutOrSameAs<["tokens"]>:$starts);
   let attributes = (attrs Int:$end);
@@ -125,7 +127,7 @@ def DocumentMask : Kernel<"mfDocumentMask", "makeDocumentMask"> {
   let summary = "what hides the keys before a query's document";
   let parts = "bq -> bIqK";
   let description = [{`starts` are [batch, queries], the mask [batch, 1, queries,
-    keys] is `value` for a key before the start, else 0: ours.}];
+    keys] is `value` for a key before the start, else 0. CANN has no such kernel.}];
   let inputs = (ins In:$starts);
   let outputs = (outs Out:$mask);
   let attributes = (attrs Double:$value);
@@ -145,7 +147,7 @@ def PrefixPositions : Kernel<"mfPrefixPositions", "makePrefixPositions"> {
     const CannTensor first = stream.makeScratch({length}, ACL_BOOL);
     const CannTensor last = stream.makeScratch({rows, 1}, ACL_INT32);
     const CannTensor missing = stream.makeScratch({rows, 1}, ACL_BOOL);
-    // Numbers of tokens are exact in fp32.
+    // The numbers of tokens are small enough to be exact in fp32.
     const CannTensor counted = stream.makeScratch(tokens.dims, ACL_FLOAT);
     stream.call(MF_CANN(aclnnArange), integer(0), integer(length), integer(1),
                 tensor(places));
@@ -174,10 +176,11 @@ def PrefixPositions : Kernel<"mfPrefixPositions", "makePrefixPositions"> {
                      "cummax", "slice_v2", "lt_scalar", "cast", "cumsum", "sub"];
   let summary = "positions of tokens in the prefix of their sample and behind it";
   let parts = "bS -> bS, bS";
-  let description = [{Of tokens [batch, sequence], whose prefix ends before the
-    first token `begin` and has one token at least: `within` counts from 0 to the
-    prefix's last position and stays there, `behind` is 0 in the prefix and
-    counts from 1 behind it. MindSpore's data set gives them as an input; ours.}];
+  let description = [{All tensors are [batch, sequence]. The prefix of a sample
+    ends before its first token `begin` and has at least one token. `within`
+    counts from 0 to the prefix's last position and stays constant after it.
+    `behind` is 0 in the prefix and counts from 1 after it. MindSpore has both as
+    inputs from its data set instead of a kernel.}];
   let inputs = (ins In:$tokens);
   let outputs = (outs Out:$within, Out:$behind);
   let attributes = (attrs Int:$begin);
@@ -186,7 +189,7 @@ def PrefixPositions : Kernel<"mfPrefixPositions", "makePrefixPositions"> {
 
 def PrefixMask : Kernel<"mfPrefixMask", "makePrefixMask"> {
   let cannBody = [{
-    // A key of the prefix stands before all queries.
+    // A key of the prefix counts as before all queries.
     const int64_t rows = mask.dims[0], length = mask.dims[3];
     const CannTensor places = stream.makeScratch({length}, ACL_INT32);
     const CannTensor own = stream.makeScratch(behind.dims, ACL_INT32);
@@ -208,8 +211,8 @@ def PrefixMask : Kernel<"mfPrefixMask", "makePrefixMask"> {
   let summary = "what hides later keys that are not in the prefix";
   let parts = "bK -> bIQK";
   let description = [{`behind` are [batch, sequence] as mfPrefixPositions makes
-    them, the mask [batch, 1, sequence, sequence] is `value` for a key behind the
-    prefix that is later than the query, else 0: ours.}];
+    them. The mask [batch, 1, sequence, sequence] is `value` for a key behind the
+    prefix that is later than the query, else 0. CANN has no such kernel.}];
   let inputs = (ins In:$behind);
   let outputs = (outs Out:$mask);
   let attributes = (attrs Double:$value);
@@ -224,13 +227,13 @@ def FlashAttentionScore : AttentionScoreKernel<"aclnnFlashAttentionScore"> {
   let summary = "softmax(scale * query key^T) value, in tiles";
   let parts = "getAttentionParts(spec, false)";
   let description = [{Operands are [batch, heads, sequence, dim] (BNSD); softmax
-    maxima and sums are [batch, heads, sequence], which aclnn has eight times
-    over in a last dimension. `slopes` of ALiBi are pse of V2's pseType 2.
-    `causal` is a sparse mode that sees the keys up to the query's own. Where
-    `dropMask`, [batch, heads, queries, keys], is 1, a probability counts divided
-    by 1 - `rate`, which is aclnn's keepProb; elsewhere it does not. `starts`,
-    [batch, queries], are the first key that each query sees: aclnn has a mask
-    of all pairs, attenMask, in their place.}];
+    maxima and sums are [batch, heads, sequence], where aclnn repeats each eight
+    times in a last dimension. `slopes` of ALiBi are aclnn's pse with pseType 2.
+    `causal` is a sparse mode in which a query sees the keys up to its own
+    position. Where `dropMask`, [batch, heads, queries, keys], is 1, a probability
+    is divided by 1 - `rate`, which is aclnn's keepProb; elsewhere it is replaced
+    by 0. `starts`, [batch, queries], are the first keys that queries see; aclnn
+    has a mask of all pairs, attenMask, instead.}];
   let inputs = (ins In:$query, In:$key, In:$value, OptionalIn:$slopes, OptionalIn:$dropMask,
                     OptionalIn:$starts);
   let outputs = (outs Out:$softmaxMax, Out:$softmaxSum, Out:$attentionOut);
@@ -248,8 +251,7 @@ def FlashAttentionScoreGrad
   let cannHeaders = attentionMask.headers # attentionCall.headers;
   let summary = "gradients of aclnnFlashAttentionScore";
   let parts = "getAttentionGradParts(spec, false)";
-  let description = [{`slopes` are aclnn's pseShift, which stands behind dy
-    there.}];
+  let description = [{`slopes` are aclnn's pseShift, which follows dy there.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$dy, In:$softmaxMax,
                     In:$softmaxSum, In:$attentionIn, OptionalIn:$slopes, OptionalIn:$dropMask,
                     OptionalIn:$starts);
@@ -267,12 +269,11 @@ def FlashAttentionPart : AttentionScoreKernel<"mfFlashAttentionPart"> {
   let cannHeaders = attentionMask.headers # attentionCall.headers;
   let summary = "aclnnFlashAttentionScore of part of the query rows";
   let parts = "getAttentionParts(spec, true)";
-  let description = [{Query row i stands at position `firstQuery` + i, which
-    decides the keys that it sees and its distances from them; the part lies
-    inside the keys. Ranks of context parallel training run it with one program:
-    on the device it is a sparse mode that reads its diagonal from memory. FLOPs
-    of a causal part are those of the last one, which sees the most keys and
-    which the other ranks wait for.}];
+  let description = [{Query row i has the position `firstQuery` + i, which
+    decides the keys that it sees and its distances from them. All positions are
+    those of keys. `firstQuery` is a tensor, so that all ranks of context parallel
+    training run one program. FLOPs of a causal part are those of the last part,
+    which sees the most keys and for which the other ranks wait.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$firstQuery,
                     OptionalIn:$slopes, OptionalIn:$dropMask,
                     OptionalIn:$starts);
@@ -290,7 +291,7 @@ def FlashAttentionPartGrad
   let cannHeaders = attentionMask.headers # attentionCall.headers;
   let summary = "gradients of mfFlashAttentionPart";
   let parts = "getAttentionGradParts(spec, true)";
-  let description = [{`dk` and `dv` are what these query rows add to them.}];
+  let description = [{`dk` and `dv` are the contributions of these query rows.}];
   let inputs = (ins In:$query, In:$key, In:$value, In:$dy, In:$softmaxMax,
                     In:$softmaxSum, In:$attentionIn, In:$firstQuery,
                     OptionalIn:$slopes, OptionalIn:$dropMask,

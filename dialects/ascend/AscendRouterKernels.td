@@ -130,7 +130,8 @@ def Sort : Kernel<"aclnnSort", "makeSort"> {
   let cannHeaders = ["sort", "cast"];
   let summary = "the last dimension in ascending order";
   let parts = "*E -> *E, *E";
-  let description = [{Stable; NaN comes last, 0 and -0 are equal. Also of i32.
+  let description = [{The sort is stable. NaN comes last, and 0 and -0 are equal.
+    Elements may also be i32.
     aclnn's dim is -1.}];
   let inputs = (ins In:$self);
   let outputs = (outs Out:$values, Out:$indices);
@@ -167,9 +168,9 @@ def ScatterElements : Kernel<"mfScatterElements", "makeScatterElements"> {
   let cannHeaders = ["cast", "zero", "scatter_add"];
   let summary = "out[.., index[.., j]] += src[.., j] on zeros";
   let parts = "+*K, *K -> *E";
-  let description = [{Gradient of aclnnGather: aclnnScatterAdd to zeros, along
-    the last dimension. Adds in the order of j, in fp32; an index outside of out
-    adds nothing.}];
+  let description = [{This is the gradient of aclnnGather, and aclnnScatterAdd to
+    zeros along the last dimension. Elements are added in the order of j, in fp32.
+    An index outside of out adds nothing.}];
   let inputs = (ins In:$src, In:$index);
   let outputs = (outs Out:$out);
   let kind = "router";
@@ -228,8 +229,8 @@ def Cumsum : Kernel<"aclnnCumsum", "makeCumsum"> {
 
 def TopKRouter : Kernel<"mfTopKRouter", "makeTopKRouter"> {
   let cannBody = [{
-    // All in fp32, which has each of these whole numbers. Choices in the order
-    // in which they take slots.
+    // All computations are in fp32, in which these integers are exact. Choices are
+    // in the order in which they take places.
     const int64_t rows = expertIndex.dims[0], tokens = expertIndex.dims[1];
     const int64_t choices = expertIndex.dims[2], all = tokens * choices;
     const int64_t experts = dispatchIndex.dims[1], slots = dispatchIndex.dims[2];
@@ -241,7 +242,7 @@ def TopKRouter : Kernel<"mfTopKRouter", "makeTopKRouter"> {
                   tensor(index));
     }
     index = reshape(index, {rows, all});
-    // How many choices of an expert there are up to each one.
+    // Counts the choices of each expert up to each choice.
     const CannTensor ones = stream.makeScratch({rows, all}, ACL_FLOAT);
     const CannTensor chosen = stream.makeScratch({rows, all, experts}, ACL_FLOAT);
     const CannTensor counts = stream.makeScratch(chosen.dims, ACL_FLOAT);
@@ -276,7 +277,7 @@ def TopKRouter : Kernel<"mfTopKRouter", "makeTopKRouter"> {
     else
       stream.call(MF_CANN(aclnnInplaceCopy), tensor(combineIndex),
                   tensor(reshape(whole, sizes)));
-    // The numbers of tokens go to their slots, those that were dropped to a
+    // Scatters the indices of tokens to their places. Dropped tokens go to an extra
     // place before the first one.
     const CannTensor numbers = stream.makeScratch(sizes, ACL_FLOAT);
     const CannTensor filled = stream.makeScratch({rows, experts * slots + 1}, ACL_FLOAT);
@@ -303,12 +304,12 @@ def TopKRouter : Kernel<"mfTopKRouter", "makeTopKRouter"> {
                      "copy", "slice_v2"];
   let summary = "slots of the chosen tokens in experts of limited capacity";
   let parts = "rNK -> rEM, rNK";
-  let description = [{Of expertIndex [rows, tokens, k] the first n choices of
-    each expert in each row are kept; n is the last size of dispatchIndex
-    [rows, experts, n]. Choices go token after token; with `k_major` all first
-    choices come before all second ones. dispatchIndex is the number of the
-    token in a slot, from 1, or 0 in an empty one. combineIndex is
-    expert * (n + 1) + slot, the slot from 1, or 0 if the choice was dropped.
+  let description = [{expertIndex is [rows, tokens, k] and dispatchIndex [rows,
+    experts, n]. In each row the first n choices of each expert are kept. Choices
+    are in the order of tokens; with `k_major` all first choices come before all
+    second ones. dispatchIndex has 1 + the index of the token in each place, or 0
+    if the place is empty. combineIndex is expert * (n + 1) + place, where places
+    are counted from 1 and 0 means that the choice was dropped. This is
     MindSpore's TopKRouter.}];
   let inputs = (ins In:$expertIndex);
   let outputs = (outs Out:$dispatchIndex, Out:$combineIndex);
@@ -319,7 +320,7 @@ def TopKRouter : Kernel<"mfTopKRouter", "makeTopKRouter"> {
 
 def UpdateExpertBias : Kernel<"mfUpdateExpertBias", "makeUpdateExpertBias"> {
   let cannBody = [{
-    // The sign is 1 where the load is too small, less 1 where it is too large.
+    // The sign is 1 where the load is too small, and -1 where it is too large.
     const CannTensor holds = stream.makeScratch(load.dims, ACL_BOOL);
     const CannTensor sign = stream.makeScratch(load.dims, ACL_FLOAT);
     const CannTensor above = stream.makeScratch(load.dims, ACL_FLOAT);
@@ -333,8 +334,8 @@ def UpdateExpertBias : Kernel<"mfUpdateExpertBias", "makeUpdateExpertBias"> {
   let cannHeaders = ["lt_scalar", "gt_scalar", "cast", "sub", "mul", "add"];
   let summary = "bias += rate * sign(target - load)";
   let parts = "* -> *";
-  let description = [{What balances experts without a loss: each has an own bias
-    and load, its share of the choices. The sign of 0 is 0.}];
+  let description = [{The kernel balances experts without an auxiliary loss. The
+    load of an expert is its share of the choices. The sign of 0 is 0.}];
   let inputs = (ins In:$load);
   let outputs = (outs Updated:$bias);
   let attributes = (attrs Double:$rate, Double:$target);

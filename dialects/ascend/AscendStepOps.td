@@ -8,9 +8,9 @@ def Ascend_StepOp : Ascend_Op<"step", [HasParent<"ProgramOp">, NoTerminator,
     SingleBlock, NoRegionArguments]> {
   let summary = "what the host issues in one step, in order";
   let description = [{
-    `computes` is the certificate of the stage's update, as `mf-certify-update`
-    made it: the terms of all that the step leaves for the next one and for the
-    host, and of the gradient of losses.
+    `computes` is the certificate of the stage's update that `mf-certify-update`
+    made: the terms of all buffers that the next step or the host reads, and of the
+    gradient of losses.
   }];
   let arguments = (ins OptionalAttr<DictionaryAttr>:$computes);
   let regions = (region SizedRegion<1>:$body);
@@ -30,10 +30,10 @@ def Ascend_CallOp : Ascend_Op<"call", [
                        Variadic<Ascend_EventType>:$after);
   let results = (outs Variadic<Ascend_EventType>:$events);
   let description = [{
-    `scratch_offset` comes with the memory plan: where in the arena the run's
-    scratch memory begins. The compute stream waits for the events `after`. `events[i]` is recorded on the compute stream once
-    `records[i]` launches of the run are issued: a prefetch for a later run
-    starts there.
+    The memory plan sets `scratch_offset`, the offset in the arena at which the run's
+    scratch memory begins. The compute stream waits for the events `after`.
+    `events[i]` is recorded on the compute stream after the first `records[i]`
+    launches of the run. A prefetch for a later run waits for such an event.
   }];
   let assemblyFormat = [{
     $routine `(` $arguments `)` (`frame` $frame^ `:` type($frame))?
@@ -91,7 +91,7 @@ def Ascend_SendOp : Ascend_TransferOp<"send",
     ["getAccesses", "getExchange", "getEngine"]> {
   let summary = "HcclSend";
   let description = [{
-    Sends and receives of one channel happen in the same order on both ranks.
+    Sends and receives of one channel must be issued in the same order on both ranks.
   }];
   let assemblyFormat = [{
     $buffer `to` $peer `channel` $channel `on` $stream (`after` $after^)?
@@ -121,15 +121,15 @@ def Ascend_CollectiveOp : Ascend_TransferOp<"collective",
     [AttrSizedOperandSegments]> {
   let summary = "HcclAllReduce, HcclAllGather and their kin";
   let description = [{
-    What all ranks of a group do together, as HCCL defines it: with n ranks,
-    `all_gather` puts the inputs side by side and `reduce_scatter` gives rank i
-    the reduced i-th part of the inputs, so one buffer is n times the other;
-    `all_to_all` sends the i-th part of the input to rank i; `broadcast` takes
-    the first rank's input. Only `all_reduce` and `broadcast` may have one buffer
-    as both. Reductions combine in the order of the group, in fp32 and rounded
-    once, so that the result does not depend on timing. `channel` names the
-    communicator, whose calls are issued in the same order on all ranks; `cell`,
-    the operator of the model that it belongs to, is then the same too.
+    All ranks of a group take part, as HCCL defines it. With n ranks `all_gather`
+    concatenates the inputs and `reduce_scatter` gives rank i the reduced i-th part
+    of the inputs, so that one buffer is n times as large as the other. `all_to_all`
+    sends the i-th part of the input to rank i. `broadcast` gives all ranks the first
+    rank's input. Only `all_reduce` and `broadcast` may have the same buffer as input
+    and output. Reductions are in the order of the group, in fp32, and round once, so
+    that the result does not depend on timing. `channel` names the communicator. All
+    ranks must issue its calls in the same order. `cell`, the operator of the model
+    that the collective belongs to, must be the same on all ranks.
 
     ```mlir
     %done = ascend.collective all_gather %x to %whole over <mp> channel "mp"
@@ -137,15 +137,15 @@ def Ascend_CollectiveOp : Ascend_TransferOp<"collective",
         : <4x8xf32, hbm> to <8x8xf32, hbm> -> !ascend.event
     ```
 
-    `all_to_all_v` (HcclAlltoAllV) sends rows, the last dimension, of which the
-    counts `send` and `receive` say how many. A rank has as many experts L as
-    counts for each of n ranks: `send[q * L + l]` rows of the input are for
-    expert l of rank q of the group, and lie in this order from the input's
-    begin; `receive[p * L + l]` rows come from rank p for expert l of this rank.
-    What arrives lies in the order of ranks, and `fill` (0 if it is not given)
-    behind it. Counts are fp32. The step fails if they are no whole numbers from
-    0 on, if `receive` is not what the others send, if the input has fewer rows,
-    or if the output has no room for those that arrive.
+    `all_to_all_v` (HcclAlltoAllV) sends rows, which are along the last dimension.
+    The counts `send` and `receive` are their numbers, in fp32. With n ranks and L
+    experts per rank, `send[q * L + l]` rows of the input are for expert l of rank q
+    of the group, in this order from the input's begin. `receive[p * L + l]` rows
+    come from rank p for expert l of this rank. The output has the received rows in
+    the order of ranks, and then `fill` (0 by default). The step fails if counts are
+    not non-negative integers, if `receive` differs from what the other ranks send,
+    if the input has fewer rows than it sends, or if the output has fewer than it
+    receives.
 
     ```mlir
     %done = ascend.collective all_to_all_v %rows to %mine counts %to, %from

@@ -29,8 +29,8 @@ def EmbeddingDenseBackward
       static_cast<uint64_t>(out.dims[0]), ~uint64_t{0}, false, tensor(out)}];
   let summary = "gradient of aclnnEmbedding with respect to its table";
   let parts = "+*d, * -> Vd";
-  let description = [{aclnn's numWeights follows from out; no padding index, no
-    scaling by frequency.}];
+  let description = [{aclnn's numWeights is the first size of out. A padding index
+    and scaling by frequency are not supported.}];
   let inputs = (ins In:$grad, In:$indices);
   let outputs = (outs Out:$out);
   let kind = "embedding";
@@ -48,10 +48,10 @@ def CrossEntropyLoss : Kernel<"aclnnCrossEntropyLoss", "makeCrossEntropyLoss"> {
   let cannHeaders = summedLoss.headers # ["add", "div"];
   let summary = "mean negative log-likelihood of labels";
   let parts = "RC, R -> ., R, .";
-  let description = [{Keeps the logarithm of each row's sum of exponentials
-    (`lseForZloss`) instead of aclnn's logProb, a matrix, and the number of rows
-    that count; loss = sum / (count + 1e-8), as MindSpore Transformers
-    divides.}];
+  let description = [{The kernel keeps the logarithm of each row's sum of
+    exponentials (`lseForZloss`) instead of aclnn's logProb, a matrix, and the
+    number of rows that count. loss = sum / (count + 1e-8), as in MindSpore
+    Transformers.}];
   let inputs = (ins In:$input, In:$target);
   let outputs = (outs Out:$loss, Out:$logSumExp, Out:$count);
   let attributes = (attrs IntOr<-100>:$ignore_index);
@@ -86,8 +86,8 @@ def CrossEntropyLossGrad
                      "div"];
   let summary = "gradient of aclnnCrossEntropyLoss with respect to its input";
   let parts = [{getLossParts("+., rC, r, r, N -> rC", spec.inputs[4])}];
-  let description = [{From the input and what the loss kept; see there. A count
-    of shape [1] is that of a rank's own rows.}];
+  let description = [{`logSumExp` and `count` are outputs of aclnnCrossEntropyLoss.
+    A count of shape [1] is that of a rank's own rows.}];
   let inputs = (ins In:$gradLoss, In:$input, In:$target, In:$logSumExp,
                     In:$count);
   let outputs = (outs Out:$out);
@@ -115,7 +115,7 @@ def EmbeddingPart : Kernel<"mfEmbeddingPart", "makeEmbedding"> {
   let cannHeaders = indicesOfPart.headers # ["embedding"];
   let summary = "aclnnEmbedding of a rank's rows of the table";
   let parts = "vd, *, @v -> *d";
-  let description = [{An index of another rank's rows, or of none, reads
+  let description = [{An index that is not one of this rank's rows reads
     zeros.}];
   let inputs = (ins In:$weight, In:$indices, In:$firstRow);
   let outputs = (outs Out:$out);
@@ -229,9 +229,10 @@ def CrossEntropyRows : Kernel<"mfCrossEntropyRows", "makeCrossEntropyRows"> {
                                             "logical_not", "cast"];
   let summary = "the loss of a rank's rows, not yet divided by their number";
   let parts = [{getLossParts("r, r, r, r -> S, r", spec.outputs[0])}];
-  let description = [{From each row's maximum, its sum of exponentials and its
-    label's logit, of all ranks. `sums` are the sum of the rows that count and
-    their number; `classes` is the whole vocabulary.}];
+  let description = [{The inputs are each row's maximum, sum of exponentials and
+    logit of the label, over all ranks. `sums` has the sum of the losses of rows
+    that count, and the number of these rows. `classes` is the size of the whole
+    vocabulary.}];
   let inputs = (ins In:$target, In:$rowMax, In:$sum, In:$picked);
   let outputs = (outs Out:$sums, Out:$logSumExp);
   let attributes = (attrs IntOr<-100>:$ignore_index, Int:$classes);
@@ -247,8 +248,9 @@ def CrossEntropySum : Kernel<"mfCrossEntropySum", "makeCrossEntropySum"> {
   let cannHeaders = summedLoss.headers;
   let summary = "aclnnCrossEntropyLoss, not yet divided by the number of rows";
   let parts = [{getLossParts("rC, r -> S, r", spec.outputs[0])}];
-  let description = [{`sums` are the sum of the rows that count and their
-    number; of shape [1, 2] those of a rank's own rows.}];
+  let description = [{`sums` has the sum of the losses of rows that count, and the
+    number of these rows. With the shape [1, 2] they are those of a rank's own
+    rows.}];
   let inputs = (ins In:$input, In:$target);
   let outputs = (outs Out:$sums, Out:$logSumExp);
   let attributes = (attrs IntOr<-100>:$ignore_index);
@@ -269,8 +271,8 @@ def CountLabels : Kernel<"mfCountLabels", "makeCountLabels"> {
                                 ["logical_not", "cast", "reduce_sum"]);
   let summary = "the number of rows that count";
   let parts = [{getLossParts("r -> +S", spec.outputs[0])}];
-  let description = [{Written over that of `sums`, which counted a piece's rows;
-    the labels are of the whole sequence.}];
+  let description = [{The labels are those of the whole sequence. Their number
+    replaces the one in `sums`, which counted the rows of a piece.}];
   let inputs = (ins In:$target);
   let outputs = (outs Updated:$sums);
   let attributes = (attrs IntOr<-100>:$ignore_index, Int:$classes);
@@ -296,9 +298,10 @@ def MeanLoss : Kernel<"mfMeanLoss", "makeMeanLoss"> {
   let cannHeaders = ["add", "div", "mul"];
   let summary = "loss = sum / (count + 1e-8)";
   let parts = [{getLossParts("S -> ., N", spec.inputs[0])}];
-  let description = [{From `sums` of the kernels above. With `ranks` they are
-    those of a rank's own rows, and the loss is its share of the mean of so many
-    means: the count is so many times as large.}];
+  let description = [{`sums` are those of mfCrossEntropySum or mfCrossEntropyRows.
+    With `ranks` they are those of a rank's own rows, the loss is divided by
+    `ranks`, so that the sum over ranks is the mean of their means, and the count
+    is multiplied by `ranks`.}];
   let inputs = (ins In:$sums);
   let outputs = (outs Out:$loss, Out:$count);
   let attributes = (attrs OptionalInt:$ranks);
@@ -341,8 +344,8 @@ def CrossEntropyPartGrad
       # ["add", "div", "cast", "sub", "exp", "scatter_add", "mul"];
   let summary = "aclnnCrossEntropyLossGrad of a rank's columns of the logits";
   let parts = [{getLossParts("+., rc, r, r, N, @c -> rc", spec.inputs[4])}];
-  let description = [{What the loss kept is of all ranks; `classes` is the whole
-    vocabulary.}];
+  let description = [{`logSumExp` and `count` are those of all ranks. `classes` is
+    the size of the whole vocabulary.}];
   let inputs = (ins In:$gradLoss, In:$input, In:$target, In:$logSumExp,
                     In:$count, In:$firstRow);
   let outputs = (outs Out:$out);
