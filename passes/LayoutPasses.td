@@ -8,12 +8,12 @@ include "mlir/Pass/PassBase.td"
 def Partition : Pass<"mf-partition", "::mf::ir::ModelOp"> {
   let summary = "Place layers on pipeline stages and chunks";
   let description = [{
-    Gives every layer a `placement`, which all later passes go by. Body layers
-    are dealt as MindSpore Transformers does from pipeline_stage, offset and
-    pp_interleave_num, chunk by chunk; a chunk visits the stages in the order
-    that the policy of the schedule wants (`scheduler` of `#mf.parallel`). The
-    embedding is on the stage visited first; norm, head and loss are on the one
-    visited last.
+    Gives every layer a `placement`, from which all later passes take the stage
+    and chunk of the layer. Body layers are distributed by the rules of MindSpore
+    Transformers for pipeline_stage, offset and pp_interleave_num, chunk by chunk.
+    A chunk visits the stages in the order that the policy of the schedule defines
+    (`scheduler` of `#mf.parallel`). The embedding is on the stage that is visited
+    first. Norm, head and loss are on the stage that is visited last.
 
     ```mlir
     mf.layer @layers.1 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32> { ... }
@@ -26,16 +26,16 @@ def Partition : Pass<"mf-partition", "::mf::ir::ModelOp"> {
 }
 
 def SplitSequence : Pass<"mf-split-sequence", "::mf::ir::ModelOp"> {
-  let summary = "Make of each layer one for every piece of the sequence";
+  let summary = "Replace each layer by one layer per piece of the sequence";
   let description = [{
-    Where a micro-batch runs in `sequence_pieces` pieces of its sequence, a layer
-    becomes as many, each for tokens of its own: what is cut follows from the
-    operators' rules (`getShardingRule`), of tables and step inputs
-    pieces take their parts. What causal attention reads of the tokens before
-    its own, keys and values, a layer returns behind its results, and those of
-    later pieces take it and put it in front of their own. Losses divide by the
-    number of tokens of the whole. An operator that reads the whole sequence at
-    once is an error.
+    If a micro-batch runs in `sequence_pieces` pieces of its sequence, each layer
+    becomes one layer per piece. The operators' rules (`getShardingRule`) define
+    which dimensions are cut. Pieces take their parts of tables and step inputs.
+    Keys and values, which causal attention of later pieces reads, become
+    additional results of a layer. The layers of later pieces take them as
+    arguments and put them before their own. Losses are divided by the number of
+    tokens of the whole sequence. An operator that reads the whole sequence in any
+    other way is an error.
 
     ```mlir
     mf.layer @layers.0 body (%x: tensor<1x4x8xf32>) -> tensor<1x4x8xf32>
@@ -52,27 +52,28 @@ def SplitSequence : Pass<"mf-split-sequence", "::mf::ir::ModelOp"> {
   }];
   let options = [
     Option<"printPlan", "print-plan", "bool", /*default=*/"false",
-           "print what operators read of other pieces, and of what they take "
-           "their part, on standard error">
+           "print on standard error which values operators read from other "
+           "pieces, and of which they take a part">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
 def InterleaveRows : Pass<"mf-interleave-rows", "::mf::ir::ModelOp"> {
-  let summary = "Run norms and projections of layers block by block of rows";
+  let summary = "Run norms and projections of layers on blocks of rows";
   let description = [{
-    With `row_blocks` above 1 (fine_grain_interleave), body layers hand on as
-    many values, each a block of the rows of every sequence, and what works on
-    each row by itself runs once per block; what mixes rows, as attention does,
-    gets all of them together. The first layer takes whole rows and the last one
-    gives them. So each collective becomes as many smaller ones, and those of one
-    block can run beside the products of another. Values stay as they are, but
-    gradients of weights are sums over blocks.
+    With `row_blocks` above 1 (fine_grain_interleave), a body layer passes one
+    value per block of rows to the next one. Operators that work on each row
+    independently run once per block. Operators that mix rows, such as attention,
+    get all blocks together. The first layer splits the rows, and the last layer
+    joins them. So each collective becomes several smaller ones, and those of one
+    block can run concurrently with the products of another. Values do not change,
+    except that gradients of weights are sums over blocks.
 
-    Which operators these are, their rules say (`getShardingRule`): in
-    front of what mixes rows all up to the last that reads a weight, behind it
-    all from the first that does. Context-parallel ranks have rows of each block.
-    A mark stays on each copy.
+    The operators' rules (`getShardingRule`) define which operators these are.
+    Before an operator that mixes rows, they are all operators up to the last one
+    that reads a weight. After it, they are all from the first one that reads a
+    weight. Context-parallel ranks have rows of each block. Each copy of an
+    operator keeps the operator's marks.
 
     ```mlir
     %n, %r = mf.rms_norm %x, %g {..., name = "ffn_norm.norm"} : ...
@@ -92,25 +93,25 @@ def InterleaveRows : Pass<"mf-interleave-rows", "::mf::ir::ModelOp"> {
 }
 
 def PropagateLayouts : Pass<"mf-propagate-layouts", "::mf::ir::ModelOp"> {
-  let summary = "Decide how each tensor lies on the ranks of the mesh";
+  let summary = "Decide the layout of each tensor on the ranks of the mesh";
   let description = [{
-    Gives all tensors of layers an `#mf.layout`, and puts `mf.reshard` where a
-    value must lie otherwise for its reader. Parameters lie as their `cuts` say,
-    the residual stream is cut over dp and cp, with `sequence_parallel` between
-    body layers over mp too; operators say by their rules
-    (`getShardingRule`) what follows. A sum that is cut becomes whole, or
-    cut like the stream, right behind the operator. Where an operator needs all
-    of a dimension, ranks exchange its parts for parts of one further out, if
-    that divides, and gather it only if not. So tokens move with an all-to-all
-    to the ranks of their experts, whose weights stay where they are; sums over
-    parts of an expert go back as the tokens came. Layers of a chunk get the
-    same part of the tokens, and those that read less of them take it out at
-    their begin. What does not divide is an
-    error that names the dimension, the axis and the key of the YAML. A model on
-    a mesh of stages alone, or with collectives of its own, stays as it is.
+    Gives all tensors of layers an `#mf.layout`, and inserts `mf.reshard` where a
+    reader requires another layout. Parameters have the layout of their `cuts`.
+    The residual stream is cut over dp and cp, and with `sequence_parallel` also
+    over mp between body layers. The operators' rules (`getShardingRule`) define
+    all other layouts. A partial sum becomes whole, or is cut like the residual
+    stream, right after its operator. If an operator needs a whole dimension,
+    ranks exchange its parts for parts of a dimension further out if that is
+    divisible, and gather the dimension otherwise. Therefore tokens move to the
+    ranks of their experts by an all-to-all, while the weights of experts do not
+    move, and sums over parts of an expert return in the same way. All layers of a
+    chunk get the same part of the tokens, and layers that need a smaller part
+    slice it at their start. A size that is not divisible is an error that names
+    the dimension, the axis and the key of the YAML. The pass does not change a
+    model on a mesh that only has stages, or a model that already has collectives.
 
-    A remark says of each change of layout the bytes that a rank has of the
-    tensor before or after it, whichever is more.
+    For each change of layout a remark states the bytes of the tensor on a rank,
+    before or after the change, whichever is more.
 
     ```mlir
     %y = mf.matmul %x, %w {name = "attention.wo.matmul", transpose_b = true} : ...
@@ -124,8 +125,8 @@ def PropagateLayouts : Pass<"mf-propagate-layouts", "::mf::ir::ModelOp"> {
   }];
   let options = [
     Option<"printPlan", "print-plan", "bool", /*default=*/"false",
-           "print layouts of parameters, arguments and results, and what is "
-           "resharded, on standard error">
+           "print layouts of parameters, arguments and results, and all changes "
+           "of layout, on standard error">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
@@ -133,10 +134,10 @@ def PropagateLayouts : Pass<"mf-propagate-layouts", "::mf::ir::ModelOp"> {
 def LowerReshards : Pass<"mf-lower-reshards", "::mf::ir::ModelOp"> {
   let summary = "Make each change of layout a collective, a local part or a view";
   let description = [{
-    A partial sum is reduced to all ranks or scattered, a cut dimension gathered,
-    a cut moved to another dimension by an all-to-all; a rank takes its own part
-    of what is replicated, and where its gradient will be a sum over ranks, a
-    `mf.mirror` says so.
+    A partial sum becomes an all-reduce or a reduce-scatter. A cut dimension is
+    gathered, and a cut that moves to another dimension becomes an all-to-all. For
+    a replicated value a rank takes its own part. A replicated value whose
+    gradient is a sum over ranks gets an `mf.mirror`.
 
     ```mlir
     %z = mf.reshard %y {name = "attention.wo.matmul"}
@@ -152,27 +153,28 @@ def LowerReshards : Pass<"mf-lower-reshards", "::mf::ir::ModelOp"> {
 }
 
 def MarkMemory : Pass<"mf-mark-memory", "::mf::ir::ModelOp"> {
-  let summary = "Mark the operators that the YAML wants recomputed or swapped";
+  let summary = "Mark the operators that the YAML selects for recompute or swap";
   let description = [{
     Sets `recompute` on operators of placed layers from the model's `training`
-    attribute, whose counts are of the layers that have their placement on a
-    stage and chunk: `full` on all operators of a fully recomputed layer but the one
-    that makes its result, `select` on operators and Cells that a pattern names
-    (a Cell's own results are kept), `excluded` where an exclude pattern says so.
-    Beside the Cell of experts that take all of their tokens patterns know the
-    names `level0` (what brings tokens to experts, and what stands between their
-    two products) and `level1` (the first product and shared experts as well).
-    Sets `swap`, with the number of kernels to prefetch ahead, where layer_swap
-    or op_swap says so; recompute wins, also where it reads the operator's
-    result.
+    attribute, whose numbers count the layers of each stage and chunk. All
+    operators of a fully recomputed layer get `full`, except the one that computes
+    its result. Operators and Cells that a pattern names get `select`, where a
+    Cell's own results are kept. Those that an exclude pattern names get
+    `excluded`. Next to the Cell of dropless experts, patterns can use the names
+    `level0` (the operators that bring tokens to experts, and those between the
+    two products of an expert) and `level1` (also the first product and shared
+    experts). Sets `swap` with the prefetch distance in kernels from layer_swap
+    and op_swap. Recompute takes precedence, also if the operator that reads the
+    swapped result is recomputed.
 
-    What sharding has put between operators has their names. A sum over ranks
-    follows the operator that makes its parts; what brings a value to its
-    readers is marked where select_comm_recompute names an operator next to it
-    or its readers or producer are in a recomputed Cell. `mp_comm_recompute:
-    False` and select_comm_recompute_exclude make it `excluded`. A collective of
-    a swapped value is swapped. With recompute_slice_activation a `mf.keep_part`
-    is put in front of the input of a recomputed layer that several ranks have.
+    Collectives that sharding inserted have the names of the operators that they
+    are next to. A sum over ranks has the mark of the operator that computes its
+    summands. A collective that brings a value to its readers is marked if
+    select_comm_recompute names an operator next to it, or if its readers or its
+    producer are in a recomputed Cell. `mp_comm_recompute: False` and
+    select_comm_recompute_exclude make it `excluded`. A collective of a swapped
+    value is swapped. With recompute_slice_activation the input of a recomputed
+    layer gets an `mf.keep_part` if several ranks have the same input.
 
     ```mlir
     %a = mf.silu %h {name = "feed_forward.w1.activation.silu"} : ...
@@ -186,18 +188,20 @@ def MarkMemory : Pass<"mf-mark-memory", "::mf::ir::ModelOp"> {
   }];
   let options = [
     Option<"quiet", "quiet", "bool", /*default=*/"true",
-           "no `INFO` lines about what each layer got on standard error">
+           "do not print `INFO` lines about the settings of each layer on "
+           "standard error">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
 
 def Localize : Pass<"mf-localize", "::mf::ir::ModelOp"> {
-  let summary = "Make the types of whole tensors those of a rank's parts";
+  let summary = "Replace the types of whole tensors by those of a rank's parts";
   let description = [{
-    Layouts become local shapes and are gone. A parameter keeps its whole type
-    and gets its `layout`. Operators that say something about whole tensors
-    change it themselves; where a rank must know which part is its own, it reads
-    a table that is cut like the dimension.
+    Replaces the types of whole tensors with layouts by the types of a rank's
+    parts, without layouts. A parameter keeps its whole type and gets its
+    `layout`. Operators with attributes about whole tensors change these
+    themselves (`localize`). An operator that needs the position of a rank's part
+    reads it from a table that is cut like the dimension.
 
     ```mlir
     mf.param @layers.0.attention.wo.weight : tensor<8x8xf32> init <normal, ...> {cuts = [[], ["mp"]]}

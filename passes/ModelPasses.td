@@ -9,13 +9,14 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
   let summary = "Read a training YAML into a typed attribute of the model";
   let description = [{
     Reads `file`, an unmodified MindSpore Transformers YAML or one with only
-    some of its sections, and sets the model's `training` attribute; what the
-    file does not say takes MindSpore Transformers' default. Errors and warnings
-    name file, line and column. A parallel_config of several ranks gives the
-    module their mesh, whose axes come in factors where expert_parallel ends
-    within one; `ep` in the model's cuts and attributes becomes these axes. The
-    dynamic graph's file also gives each parameter `mf.sharing`: the axes whose
-    ranks share it out, and whether backward gathers it again.
+    some of its sections, and sets the model's `training` attribute. Missing keys
+    have MindSpore Transformers' defaults. Errors and warnings state file, line
+    and column. If parallel_config has several ranks, the module gets their mesh.
+    An axis is represented by several factors if the ranks of expert_parallel end
+    within it, and these axes replace `ep` in the model's cuts and attributes.
+    The dynamic graph's file also gives each parameter the attribute `mf.sharing`:
+    the axes whose ranks shard the parameter, and whether backward gathers it
+    again.
 
     ```mlir
     mf.model @two_layers attributes {micro_batch_size = 1 : i64, ...} { ... }
@@ -33,8 +34,8 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
            "int64_t", /*default=*/"0",
            "replaces runner_config.gradient_accumulation_steps; 0 keeps it">,
     Option<"schedule", "schedule", "std::string", /*default=*/"",
-           "replaces the schedule that pipeline_scheduler asks for, by its name "
-           "in mf/Pipeline/Policy.h; empty keeps it">
+           "the name in mf/Pipeline/Policy.h of a schedule that replaces that of "
+           "pipeline_scheduler; empty keeps it">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
@@ -42,18 +43,18 @@ def ReadConfig : Pass<"mf-read-config", "::mlir::ModuleOp"> {
 def InsertAdapters : Pass<"mf-insert-adapters", "::mf::ir::ModelOp"> {
   let summary = "Give linear layers low-rank adapters and freeze the rest";
   let description = [{
-    Where the model's `lora` asks for it, the linear layers that its target
-    matches get a low-rank path (Hu et al., 2022), under MindSpore Transformers'
-    names and with its initial values: A uniform between -1/sqrt(in) and
-    1/sqrt(in), B zero. All other weights become `untrained`, but for those that
-    the freeze lists keep. `lora` is then `inserted`, and the pass changes
-    nothing more.
+    The linear layers that the target of the model's `lora` matches get a
+    low-rank path (Hu et al., 2022) with the names and initial values of
+    MindSpore Transformers: A is uniform between -1/sqrt(in) and 1/sqrt(in), and B
+    is zero. All other weights become `untrained`, except those that the freeze
+    lists keep. Then the pass sets `inserted` in `lora`, so that a second run
+    changes nothing.
 
-    Names are matched as MindSpore Transformers does, Cell by Cell from the
-    backbone on and each from its start; a Cell that matches and is no linear
-    layer is not looked into, and the head never gets adapters. A target that
-    matches nothing is an error that names near layers. Where the adapters have
-    a `compute_type` of their own, the whole linear layer is computed in it.
+    Names are matched as in MindSpore Transformers, Cell by Cell from the
+    backbone on, each from its start. Cells inside of a Cell that matches but is
+    no linear layer are not searched, and the head never gets adapters. A target
+    that matches nothing is an error that suggests similar layers. If the adapters
+    have their own `compute_type`, the whole linear layer is computed in it.
 
     ```mlir
     mf.param @model.layers.0.w1.weight : tensor<8x6xf32> init <normal, value = 2.000000e-02>
@@ -75,8 +76,8 @@ def InsertAdapters : Pass<"mf-insert-adapters", "::mf::ir::ModelOp"> {
   }];
   let options = [
     Option<"printPlan", "print-plan", "bool", /*default=*/"false",
-           "print which layers get adapters, what is trained, and how many "
-           "elements that is, on standard error">
+           "print on standard error which layers get adapters, which weights are "
+           "trained, and their numbers of elements">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
@@ -84,7 +85,7 @@ def InsertAdapters : Pass<"mf-insert-adapters", "::mf::ir::ModelOp"> {
 class FusionPass<string argument> : Pass<argument, "::mf::ir::ModelOp"> {
   let options = [
     Option<"printPlan", "print-plan", "bool", /*default=*/"false",
-           "print what becomes one operator, and what stays, on standard error">
+           "print on standard error which operators are fused, and which are not">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
@@ -92,15 +93,16 @@ class FusionPass<string argument> : Pass<argument, "::mf::ir::ModelOp"> {
 def FuseRotary : FusionPass<"mf-fuse-rotary"> {
   let summary = "Make rotary embedding one operator";
   let description = [{
-    Slices of both halves, the negation of one, their concatenation and two
-    products with tables and their sum become a `mf.rotary_position_embedding`,
-    named `rope` in the Cell of the sum, where `use_fused_rope` or
-    `apply_rope_fusion` asks for it. Conversions around it stay. In fp32 the
-    result and its gradient have the same bits. Neither form keeps anything for
-    backward but its tables; one operator in place of seven moves fewer bytes.
+    Rotary embedding in seven operators (slices of both halves, the negation of
+    one, their concatenation, two products with tables and their sum) becomes one
+    `mf.rotary_position_embedding`, named `rope` in the Cell of the sum, if
+    `use_fused_rope` or `apply_rope_fusion` is True. Conversions around it stay.
+    In fp32 the result and its gradient have the same bits. Both forms keep only
+    their tables for backward. One operator moves fewer bytes than seven.
 
-    Here as in the other fusions, a model without `training` is fused whatever
-    there is, and a key that asks for what no layer has is a warning.
+    All fusions are applied to a model without `training`. For a model with
+    `training`, a key that selects a fusion for which no layer has operators is a
+    warning.
 
     ```mlir
     %a = mf.slice %x {name = "attention.apply_rotary_emb.slice", sizes = array<i64: 1, 2, 4, 2>, starts = array<i64: 0, 0, 0, 0>} : ...
@@ -119,13 +121,15 @@ def FuseRotary : FusionPass<"mf-fuse-rotary"> {
 def ChunkLoss : Pass<"mf-chunk-loss", "::mf::ir::ModelOp"> {
   let summary = "Compute the loss by pieces of the sequence";
   let description = [{
-    What `chunk_loss_num` of the model asks for: logits stay whole in the compute
-    type; of their n pieces of S // n tokens each, the last with the rest, one
-    after the other becomes fp32, and the losses of the pieces, each divided by
-    what counts in the whole sequence, are added in their order. Backward makes
-    the fp32 logits of a piece again and puts the gradients of all together. So
-    there are never fp32 logits of more than a piece. A sequence of fewer tokens
-    has as many pieces. The losses of other depths are cut too.
+    Splits the loss along the sequence, as `chunk_loss_num` of the model requests.
+    The logits stay whole in the compute type. They are split into n pieces of
+    S // n tokens each, where the last piece has the remainder. One piece after
+    the other is converted to fp32. The losses of the pieces, each divided by the
+    number of tokens that count in the whole sequence, are added in order.
+    Backward computes the fp32 logits of a piece again and concatenates the
+    gradients of all pieces. Therefore never more than one piece of logits is in
+    memory in fp32. A sequence with fewer than n tokens has one piece per token.
+    The losses of multi-token prediction are split too.
 
     ```mlir
     %f = mf.cast %l {name = "cast"} : (tensor<1x6x8xbf16>) -> tensor<1x6x8xf32>
@@ -142,7 +146,7 @@ def ChunkLoss : Pass<"mf-chunk-loss", "::mf::ir::ModelOp"> {
   }];
   let options = [
     Option<"chunks", "chunks", "int64_t", /*default=*/"0",
-           "pieces of the sequence; 0 for what the model's attribute says">
+           "number of pieces of the sequence; 0 takes that of the model's attribute">
   ];
   let dependentDialects = ["::mf::ir::MfDialect"];
 }
@@ -150,20 +154,20 @@ def ChunkLoss : Pass<"mf-chunk-loss", "::mf::ir::ModelOp"> {
 def FuseSwiGlu : FusionPass<"mf-fuse-swiglu"> {
   let summary = "Make SiLU and its product one operator";
   let description = [{
-    silu(gate) * up becomes a `mf.swiglu` where `use_fused_swiglu` or
-    `bias_swiglu_fusion` asks for it. It takes gate and up as one value:
+    silu(gate) * up becomes an `mf.swiglu` if `use_fused_swiglu` or
+    `bias_swiglu_fusion` is True. Its operand holds gate and up:
 
-    - of two products the `w13_concat` of both, each with a dimension more
-      (`expand_dims`);
-    - where both are halves of one product, a view of it; where they alternate,
-      its transpose.
+    - if they are two products, `w13_concat` of both, each with an additional
+      dimension (`expand_dims`);
+    - if they are halves of one product, a view of the product; if they
+      alternate in it, its transpose.
 
-    Backward then needs that value, and no longer gate, up projection and
-    silu(gate) each: two thirds of the bytes. In fp32 all has the same bits.
+    Backward then needs this operand instead of gate, up projection and
+    silu(gate): two thirds of the bytes. In fp32 all results have the same bits.
 
-    Halves of an expert's one weight always become one operator, as MindSpore
-    Transformers has no other form of them. In classic layer classes dense layers
-    beside layers with experts stay as they are.
+    Halves of the one weight of an expert always become one operator, because
+    MindSpore Transformers has no other form. In classic layer classes, dense
+    layers of a model that also has layers with experts are not fused.
 
     ```mlir
     %a = mf.silu %g {name = "feed_forward.w1.activation.silu"} : ...
@@ -180,9 +184,9 @@ def FuseSwiGlu : FusionPass<"mf-fuse-swiglu"> {
 def GroupMatmuls : FusionPass<"mf-group-matmuls"> {
   let summary = "Make the products of all experts one kernel";
   let description = [{
-    `mf.expert_matmul` becomes `mf.grouped_matmul`, and so do its two gradients,
-    which are made of it. The kernel computes all of a rank's experts together and
-    not one after another, with the same bits. It is done unless the YAML says
+    `mf.expert_matmul` becomes `mf.grouped_matmul`, and so do its two gradients.
+    The kernel computes all experts of a rank together instead of one after
+    another, with the same bits. The pass changes nothing if the YAML has
     `use_gmm: False` or `moe_grouped_gemm: False`.
 
     ```mlir
@@ -196,13 +200,14 @@ def GroupMatmuls : FusionPass<"mf-group-matmuls"> {
 def FuseTokenPermute : FusionPass<"mf-fuse-token-permute"> {
   let summary = "Make sorting tokens by expert one operator";
   let description = [{
-    Where `use_fused_ops_permute` or `moe_permute_fusion` asks for it, an
-    `mf.sort` of ids with an `mf.gather_rows` by its indices becomes an
-    `mf.token_permute`, and what puts the rows back, a sort of these indices and
-    a gather by that one's, an `mf.token_unpermute`. Both work in bf16, so other
-    types are converted on the way: with fp32 the result differs. Backward needs
-    one array of places in place of two. A sort whose indices something else
-    reads stays, as the one of all choices in front of the exchange does.
+    If `use_fused_ops_permute` or `moe_permute_fusion` is True, an `mf.sort` of
+    expert ids with an `mf.gather_rows` by its indices becomes an
+    `mf.token_permute`. The operators that restore the order of rows, a sort of
+    these indices and a gather by the indices of that sort, become an
+    `mf.token_unpermute`. Both operators compute in bf16, and other types are
+    converted, so that results in fp32 differ. Backward needs one array of places
+    instead of two. A sort whose indices have other readers is not fused, such as
+    the sort of all choices before the exchange.
 
     ```mlir
     %ids_sorted, %order = mf.sort %ids {name = "ffn.hook_ffn_forward"} : ...
@@ -222,10 +227,11 @@ def FuseTokenPermute : FusionPass<"mf-fuse-token-permute"> {
 def FuseTopKRouter : FusionPass<"mf-fuse-top-k-router"> {
   let summary = "Make the places of tokens in their experts one operator";
   let description = [{
-    Where `use_fused_ops_topkrouter` asks for it, what gives the choices of
-    tokens places in experts of limited capacity, two dozen operators on tensors
-    [rows, choices, experts], becomes an `mf.top_k_router`. Which choices have a
-    place follows from its second result. These are integers, and the same.
+    If `use_fused_ops_topkrouter` is True, the operators that give the choices of
+    tokens places in experts of limited capacity become an `mf.top_k_router`. They
+    are about 24 operators on tensors [rows, choices, experts]. Its second result
+    also tells which choices have a place. All of these are integers, so that
+    results are equal.
 
     ```mlir
     %mask = mf.one_hot %flat {name = "feed_forward.router.router.onehot_2d"} : ...

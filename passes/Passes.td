@@ -9,6 +9,7 @@
 #define MF_PASSES_TD
 include "passes/ModelPasses.td"
 include "passes/LayoutPasses.td"
+include "passes/ChunkPasses.td"
 include "passes/StepPasses.td"
 include "passes/ProgramPasses.td"
 

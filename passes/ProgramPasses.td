@@ -8,24 +8,25 @@ include "mlir/Pass/PassBase.td"
 def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
   let summary = "Lower schedules to one ascend program per stage";
   let description = [{
-    Functions become routines of kernel launches on buffers, residuals become
-    slots of a frame, schedules become calls, copies, sends and receives on
-    streams, ordered by events. Replaces the model. The schedules of all stages
-    are verified together first: every run once, values and messages between the
-    right runs, no stages that wait for one another.
+    Replaces the model by programs. Functions become routines of kernel launches
+    on buffers, residuals become slots of a frame, and schedules become calls,
+    copies, sends and receives on streams, which are ordered by events. First the
+    schedules of all stages are verified together: each run occurs once, values and
+    messages connect the right runs, and no stages wait for one another.
 
-    Collectives run on streams of their own, from where their input is made to
-    where their result is read. What gathers a parameter is issued earlier, and
-    what reads the sum of a gradient over ranks runs later, by `in-flight` such
-    collectives; so that is how many hold their memory beside what computes. Those
-    with a number as `mf.unit` are issued by units instead, one unit ahead.
+    Collectives run on separate streams. They start when their input is complete,
+    and the compute stream waits for them when it reads their result. Gathers of
+    parameters are issued earlier, and readers of sums of gradients over ranks run
+    later, by `in-flight` such collectives, so that at most this many hold their
+    memory during other work. Collectives with a number `mf.unit` are issued by
+    units instead, one unit ahead.
 
-    Of a parameter with `mf.kept` a rank has its part in that type, too, as a
-    static of role `rounded`, which the step's begin makes.
+    A rank has its part of a parameter with `mf.kept` also in that type, as a
+    static of role `rounded` that is computed at the start of the step.
 
-    A gradient in bf16 of a parameter in fp32 is converted, then added to its
-    accumulator. With `fuse-accumulation` one launch reads bf16 and adds to fp32:
-    the same bits without the memory of the converted gradient.
+    A bf16 gradient of an fp32 parameter is converted and then added to its
+    accumulator. With `fuse-accumulation` one launch reads bf16 and adds to fp32,
+    with the same bits and without memory for the converted gradient.
 
     ```mlir
     %n, %rstd = mf.rms_norm %x, %gamma {...} : ...
@@ -49,11 +50,11 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"inFlight", "in-flight", "int64_t", /*default=*/"8",
-           "how many gathers of parameters a routine issues ahead of their "
-           "readers, and how many sums of gradients before it waits for the first">,
+           "number of gathers of parameters that a routine issues ahead of their "
+           "readers, and of sums of gradients before it waits for the first">,
     Option<"fuseAccumulation", "fuse-accumulation", "bool", /*default=*/"false",
-           "add a gradient to its accumulator in the type that backward makes it "
-           "in, without a copy of it in the accumulator's">
+           "add a gradient to its accumulator without converting it to the type "
+           "of the accumulator first">
   ];
   let dependentDialects = ["::mf::ir::MfDialect", "::mf::ascend::AscendDialect"];
 }
@@ -61,18 +62,18 @@ def LowerToAscend : Pass<"mf-lower-to-ascend", "::mlir::ModuleOp"> {
 def FuseElementwise : Pass<"ascend-fuse-elementwise", "::mf::ascend::ProgramOp"> {
   let summary = "Run chains of elementwise kernels as one";
   let description = [{
-    Launches that make each row of one result of the same rows of their operands,
-    and whose results nothing reads but launches of the same chain, become one
-    `mfChain`: it runs step by step on a few rows at a time, so what is between
-    lies in on-chip memory and needs no buffer. Which kernels may be steps is said
-    by their records (AscendKernels.td). Each step rounds to its own type: the
-    bits stay the same.
+    Launches become one `mfChain` if each row of their results depends only on the
+    same rows of their operands, and if only launches of the same chain read the
+    intermediate results. A chain runs step by step on a few rows at a time, so
+    that intermediate results stay in on-chip memory and need no buffer. The
+    records of kernels (AscendKernels.td) define which kernels may be steps. Each
+    step rounds to its own type, so that all bits are the same.
 
-    A value that is kept for backward, read by something else, or seen by another
-    stream stays. Chains pass no event, no wait and no launch that uses the same
-    memory, and no moment of a routine has more bytes alive than before. On a
-    target a chain takes the sum of its steps, as MindSpore fuses by itself
-    (`graph_kernel_fusion`).
+    A value that is kept for backward, read by other operations, or used by another
+    stream is not fused. Chains do not move across an event, a wait or a launch
+    that uses the same memory, and at no point of a routine do more bytes become
+    live. On a target a chain takes the sum of the times of its steps, because
+    MindSpore fuses by itself (`graph_kernel_fusion`).
 
     ```mlir
     %a = ascend.alloc : <1x4x8xf32, hbm>
@@ -89,7 +90,7 @@ def FuseElementwise : Pass<"ascend-fuse-elementwise", "::mf::ascend::ProgramOp">
   }];
   let options = [
     Option<"printPlan", "print-plan", "bool", /*default=*/"false",
-           "print how many chains of which kernels there are on standard error">
+           "print on standard error the number of chains by their kernels">
   ];
   let dependentDialects = ["::mf::ascend::AscendDialect"];
 }
@@ -97,15 +98,15 @@ def FuseElementwise : Pass<"ascend-fuse-elementwise", "::mf::ascend::ProgramOp">
 def CastOnce : Pass<"ascend-cast-once", "::mf::ascend::ProgramOp"> {
   let summary = "Convert parameters once per step where memory allows";
   let description = [{
-    Where parameters are stored in another type than layers compute in, each
+    If parameters are stored in another type than that of computation, each
     forward, recomputation and backward of each micro-batch converts them again.
-    This converts a parameter in the step's begin instead, to a copy that lives
-    up to its last reader in the step: the same bits for the memory of the copy.
-    Copies are made in the order of bytes that are not moved per byte that is
-    kept, as long as the stage's peak and all copies are within its limit of
-    device memory. Says, as a remark, how many parameters are copied, how many
-    conversions a step that saves, and the bytes that are kept; with `apply` =
-    false it says what it would save, and changes nothing.
+    This pass converts a parameter once at the start of the step, to a copy that
+    lives until its last reader in the step. The bits are the same, and the copy
+    needs memory. Copies are made in descending order of bytes moved that are
+    saved per byte kept, as long as the stage's peak and all copies are within its
+    limit of device memory. A remark states how many parameters are copied, how
+    many conversions this saves in a step, and the bytes that are kept. With
+    `apply` = false the remark states the possible savings, and nothing changes.
 
     ```mlir
     ascend.static @layers.0.w1.weight parameter of "layers.0.w1.weight" : ...
@@ -135,7 +136,7 @@ def CastOnce : Pass<"ascend-cast-once", "::mf::ascend::ProgramOp"> {
   }];
   let options = [
     Option<"apply", "apply", "bool", /*default=*/"true",
-           "make the copies, rather than say what they would save">,
+           "make the copies, instead of only stating what they would save">,
     Option<"hbm", "hbm", "std::string", /*default=*/"",
            "device memory per rank, as 54GB, or none for no limit; empty takes "
            "the program's hbm_limit_bytes, and no limit without it">,
@@ -146,20 +147,21 @@ def CastOnce : Pass<"ascend-cast-once", "::mf::ascend::ProgramOp"> {
 }
 
 def LegalizeForCann : Pass<"ascend-legalize-for-cann", "::mf::ascend::ProgramOp"> {
-  let summary = "Plan the memory that functions of CANN need beside operands";
+  let summary = "Plan the temporary memory that functions of CANN need";
   let description = [{
-    CANN takes labels as INT64, makes masks of BOOL, gradients of norms in fp32 and
-    statistics of softmax eight times over, and some kernels are several of its
-    functions. What lies between them follows from the statements of the kernels'
-    records (AscendKernels.td, `cannBody`), run on shapes alone: each launch gets it
-    as a workspace, each temporary with the alignment and the slack of a buffer. A
-    workspace that our kernel needs serves both. Memory is then planned for it like
-    for all else, and `mf-translate --ascend-to-cpp` lends it to the kernel. Launches
-    with steps, as chains, become launches of their steps.
+    Functions of CANN take labels as INT64, masks as BOOL, gradients of norms in
+    fp32 and each statistic of softmax eight times, and some kernels are several
+    functions. The sizes of the necessary temporaries follow from the statements of
+    the kernels' records (AscendKernels.td, `cannBody`), which this pass runs on
+    shapes. Each launch gets the temporaries as a workspace, where each one has the
+    alignment and the slack of a buffer. If our own kernel needs a workspace, it is
+    the same one. Memory planning places these workspaces like other buffers, and
+    programs of `mf-translate --ascend-to-cpp` pass them to CANN. A launch with
+    steps, such as a chain, becomes one launch per step.
 
-    What functions of CANN ask for by themselves is known only on the device; the
-    program asks when it starts. A remark says of each kernel what it needs, and
-    which kernels CANN has not.
+    The workspaces that functions of CANN need themselves are known only on the
+    device, and the program asks for them when it starts. For each kernel a remark
+    states its needs, or that CANN has no counterpart.
 
     ```mlir
     ascend.launch "aclnnCrossEntropyLoss"(%x, %labels) -> (%loss, %sum, %count) {ignore_index = -100 : i64} cell "lm_head.loss" : ...
@@ -178,12 +180,12 @@ def LegalizeForCann : Pass<"ascend-legalize-for-cann", "::mf::ascend::ProgramOp"
 def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
   let summary = "Give every buffer of a program an offset in one arena";
   let description = [{
-    Computes lifetimes over the whole step and across streams, and places
-    parameters, gradients and optimizer state, messages between tasks, frames
-    of residuals, temporaries and kernels' workspaces. What HCCL, the driver and
-    CANN keep on the device is no buffer of the program and not in the plan, nor
-    in `hbm`: leave room for it. Fails if the arena exceeds `hbm` or the
-    program's own limit, naming what is alive at the peak.
+    Computes lifetimes over the whole step and across streams. Then it places
+    parameters, gradients and optimizer state, messages between tasks, frames of
+    residuals, temporaries and workspaces of kernels. Memory that HCCL, the driver
+    and CANN allocate on the device is neither in the plan nor in `hbm`, so that
+    `hbm` must leave space for it. Fails if the arena exceeds `hbm` or the
+    program's own limit. The error lists the buffers that are live at the peak.
 
     ```mlir
     ascend.static @layers.0.w1.weight parameter of "layers.0.w1.weight"
@@ -202,19 +204,20 @@ def PlanMemory : Pass<"ascend-plan-memory", "::mf::ascend::ProgramOp"> {
            "device memory per rank, as `54GB` or bytes, or `none` for no limit; "
            "empty takes the YAML's">,
     Option<"slack", "slack", "bool", /*default=*/"false",
-           "leave behind each device buffer the 32 bytes that CANN asks for">
+           "reserve after each device buffer the 32 bytes that CANN requires">
   ];
   let dependentDialects = ["::mf::ascend::AscendDialect"];
 }
 
 def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
-  let summary = "Print what a planned program spends memory on";
+  let summary = "Print the memory use of a planned program";
   let description = [{
-    Prints, per program, the arena and its lower bound, how many elements of
-    parameters a rank keeps, the stage's ranks, bytes of static buffers by role,
-    the residuals that one micro-batch keeps per layer, and what a rank exchanges
-    in a step: collectives and transfers by kind, ranks and size, their number,
-    the bytes of the whole tensor and those of all. Changes nothing.
+    Prints for each program the arena and its lower bound, the number of elements
+    of parameters that a rank keeps, the stage's ranks, the bytes of static buffers
+    by role, the residuals of one micro-batch per layer, and the exchanges of a
+    rank in a step: collectives and transfers by kind, ranks and size, with their
+    number, the bytes of the whole tensor and the total bytes. The pass changes
+    nothing.
 
     ```mlir
     ascend.program @stage0 stage 0 attributes {arena_bytes = ..., ...} { ... }
@@ -238,28 +241,30 @@ def PrintMemory : Pass<"ascend-print-memory", "::mlir::ModuleOp"> {
 }
 
 def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
-  let summary = "Prove that a step has no races and ranks do their parts of it";
+  let summary = "Prove that a step has no races and that ranks compute their parts of it";
   let description = [{
-    Expands the step of every planned program and follows streams, events and
-    memory: reads find what was written last as the same buffer, conflicting
-    accesses are ordered, statics keep their values, and ranks do not wait for
-    each other for ever. An error names the buffer, both operators and what is
-    missing. Changes nothing; takes microseconds per expanded instruction.
+    Expands the step of every planned program and proves from its streams, events
+    and memory that each read finds the value that was last written to the same
+    buffer, that conflicting accesses are ordered, that statics keep their values,
+    and that ranks do not wait for each other forever. An error names the buffer,
+    both operators and the missing order. The pass changes nothing and takes a few
+    microseconds per expanded instruction.
 
-    Then it proves that ranks together compute what one would. Each static says
-    over which axes it is cut, each kernel what it makes of parts
-    (generated/kernels.md), each collective over which axes it is; so it follows
-    for every buffer, along every axis, whether ranks hold the same, parts or
-    summands. Summands go into nothing that is not linear, operands are cut
-    alike, only summands are summed up over ranks, and every static ends as it is
-    declared; of reports each rank may have a part. What shapes leave open, as
-    where a rank has one row, is followed both ways. All ranks of a stage are
-    looked at once. A remark says what was proven.
+    Then it proves that the ranks together compute the same as a single rank. Each
+    static declares the axes that cut it, each kernel how its results depend on
+    parts of operands (generated/kernels.md), and each collective the axes that it
+    runs over. From these it derives for every buffer and axis whether ranks hold
+    the same values, parts or summands. Summands are only used linearly, operands
+    are cut alike, only summands are summed over ranks, and every static has its
+    declared layout at the end of the step. Each rank may have a part of a report.
+    If shapes allow several derivations, for example if a rank has one row, all are
+    followed. All ranks of a stage are analysed at once. A remark states what was
+    proven.
 
-    At last it proves that the routines of each chunk compute what `mf-certify`
-    wrote down for it: it runs them once on terms instead of numbers, over the
-    buffers of a frame, and compares the terms of outputs, losses and gradients.
-    An error names the result and the operator that makes what is found.
+    Finally it proves that the routines of each chunk compute the values that
+    `mf-certify` recorded. It runs them once on terms instead of numbers, on the
+    buffers of a frame, and compares the terms of outputs, losses and gradients. An
+    error names the result and the operator that computed the value found there.
 
     ```mlir
     %done = ascend.collective all_reduce %own to %all over <pp> channel "pp"
@@ -273,22 +278,23 @@ def VerifyProgram : Pass<"ascend-verify-program", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"ranks", "ranks", "bool", "true",
-                        "prove also that ranks together compute what one would, "
-                        "which programs need not that are written by hand">];
+                        "also prove that ranks together compute the same as one, "
+                        "which programs that are written by hand need not">];
 }
 
 def PrintSchedule : Pass<"ascend-print-schedule", "::mlir::ModuleOp"> {
-  let summary = "Print what the stages of a planned program do when";
+  let summary = "Print the times of the tasks of a planned program";
   let description = [{
-    Puts the kernels, events and exchanges of every program's step in the queues
-    of the simulator (mf/Perf/EventEngine/Queues.h), a queue for each stream: kernels take as
-    long as they have floating-point operations, messages `transfer-time`, copies
-    and collectives nothing. Prints a timeline, with the tasks found from the
-    calls and their frames, its end and its bubble (idle time in the time of the
-    kernels; `ideal` is (P-1)/(v M) for P stages of v chunks and M micro-batches),
-    and of each stage the time of its kernels, its arena and the most bytes of
-    residuals at once. A unit of time is a longest forward. The update is left
-    out. Changes nothing.
+    Puts the kernels, events and exchanges of every program's step on the queues
+    of the simulator (mf/Perf/EventEngine/Queues.h), one queue for each stream. A
+    kernel takes time in proportion to its floating-point operations, a message
+    takes `transfer-time`, and copies and collectives take no time. The pass prints
+    a timeline whose tasks follow from the calls and their frames, its end, and its
+    bubble (the idle time relative to the time of the kernels; `ideal` is
+    (P-1)/(v M) for P stages, v chunks per stage and M micro-batches). For each
+    stage it prints the time of its kernels, its arena, and the most bytes of
+    residuals at once. The longest forward takes one unit of time. The update is
+    not included. The pass changes nothing.
 
     ```mlir
     ascend.program @stage0 stage 0 attributes {arena_bytes = ..., ...} { ... }
@@ -308,7 +314,7 @@ def PrintSchedule : Pass<"ascend-print-schedule", "::mlir::ModuleOp"> {
     Option<"transferTime", "transfer-time", "double", /*default=*/"0",
            "time of a message between stages, in units">,
     Option<"timeline", "timeline", "bool", /*default=*/"true",
-           "print what each stage runs when">
+           "print the timeline of each stage">
   ];
 }
 
