@@ -16,9 +16,8 @@ namespace mf::cann {
 using ProgramFiles = std::map<std::string, std::string>;
 
 /// Emits the program that each rank runs, with the steps of all stages. Fails
-/// with a LocatedError at a launch of a
-/// kernel that CANN has no counterpart for, and for features that the emitter
-/// does not support.
+/// with a LocatedError at a launch of a kernel that CANN has no counterpart
+/// for, and for features that the emitter does not support.
 llvm::Expected<ProgramFiles> emitProgram(const program::Program &program);
 
 } // namespace mf::cann

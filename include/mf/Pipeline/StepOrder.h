@@ -4,11 +4,12 @@
 // it waits for. It is meant for evaluating one schedule with many sets of
 // durations: a single pass over this order finds when all tasks end.
 //
-// The tasks of a slot take the sum of their times, less a share of the shorter
-// of the forward and the gradients: what is hidden. This time is the longer of
-// two sums: all of the one and what is not hidden of the other. So a slot is
-// two chains of nodes, from when all of its tasks can start to a node that
-// waits for both.
+// A slot takes the sum of the times of its tasks, less the hidden time, which
+// is a share of the shorter of the forward and the gradients. This is the
+// maximum of two sums: the whole time of the one plus the time of the other
+// that is not hidden, and the reverse. Therefore a slot has two chains of
+// nodes. Both begin when all tasks of the slot can start, and a last node waits
+// for both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,20 +23,21 @@ namespace mf::schedule {
 
 class StepOrder {
 public:
-  /// A task of the order. The tasks that it waits for have lower indices.
+  /// A node of the order: a task, or a part of a slot. The nodes that it waits
+  /// for have lower indices.
   struct Node {
     /// The nodes that it waits for: the previous one on the stage and one on
     /// another stage; -1 if there is none.
     int32_t previous = -1, input = -1;
-    /// The index of its duration. Each phase of each chunk has one. If there
-    /// are slots, one for what is not hidden of each phase of each chunk
-    /// follows, and then one that is 0.
+    /// The index of its duration, and its stage. Durations are those of each
+    /// phase of each chunk. If there are slots, they are followed by the time
+    /// that is not hidden of each phase of each chunk, and by a 0.
     int32_t work = 0, stage = 0;
-    /// Whether the input is on the same stage, from which no message comes.
+    /// True if the input is on the same stage, so that there is no message.
     bool isJoin = false;
   };
 
-  /// The schedule must verify.
+  /// Makes the order of a schedule, which must verify.
   explicit StepOrder(const Schedule &schedule);
 
   /// Returns all nodes. The nodes of one stage are in the order of its tasks.

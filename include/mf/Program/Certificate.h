@@ -1,9 +1,10 @@
-//===- Certificate.h - What a chunk has to compute ------------*- C++ -*-===//
+//===- Certificate.h - The values that a chunk must compute ---*- C++ -*-===//
 //
-// A term stands for a value: a hash of the kernel that makes it, its attributes
-// and shapes, and the terms of what it reads, down to the chunk's inputs. Two
-// ways to compute a value have one term if they run the same kernels on the
-// same values, wherever these lie and however often they are made.
+// A term stands for a value. It is a hash of the kernel that computes the
+// value, the kernel's attributes and shapes, and the terms of its operands,
+// down to the chunk's inputs. Two computations have the same term if they run
+// the same kernels on the same values, regardless of where these are stored and
+// how often they are computed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +23,8 @@ using Term = uint64_t;
 
 /// A result of a chunk.
 struct CertifiedResult {
-  /// The operator of the model that makes it, or the parameter whose gradient
-  /// it is; may be empty.
+  /// The operator of the model that computes it, or the parameter whose
+  /// gradient it is. May be empty.
   std::string name;
   Term term = 0;
 
@@ -32,30 +33,33 @@ struct CertifiedResult {
   }
 };
 
-/// The values that the first arguments of a routine behind a chunk's forward
-/// are: gradients of the chunk's outputs from 0 on, then arguments of forward
-/// from `Certificate::numGradients` on, then outputs that forward hands on.
+/// The first arguments of a routine that runs after a chunk's forward, as
+/// numbers of values. Gradients of the chunk's outputs are numbered from 0,
+/// arguments of forward from `Certificate::numGradients`, and the outputs that
+/// forward passes on after them.
 struct CertifiedArguments {
   std::string routine;
   std::vector<int64_t> values;
 };
 
-/// The terms of all that the routines of a chunk give to others for one
-/// micro-batch.
+/// The terms of all values that the routines of a chunk pass to other chunks,
+/// to the loss or to parameters for one micro-batch.
 struct Certificate {
-  /// The values that forward hands on, in the order of its last arguments.
+  /// The values that forward passes on, in the order of its last arguments.
   std::vector<CertifiedResult> outputs;
-  /// The values that it adds to the loss, in order.
+  /// The values that forward adds to the loss, in order.
   std::vector<CertifiedResult> losses;
-  /// The gradients that backward hands on behind the arguments that it takes.
+  /// The gradients that backward passes on, in the order of its last arguments.
   std::vector<CertifiedResult> inputGradients;
   /// The values that are added to the gradients of parameters, in order.
   std::vector<CertifiedResult> gradients;
-  /// The values that stay from the last micro-batch in place of gradients.
+  /// The values of which a step keeps those of the last micro-batch, in place
+  /// of gradients.
   std::vector<CertifiedResult> records;
-  /// The values of which the largest of all micro-batches stays, in order.
+  /// The values of which a step keeps the maximum over micro-batches, in order.
   std::vector<CertifiedResult> largest;
-  /// Terms that stand for the same value: the second is used for the first.
+  /// Pairs of terms that stand for the same value. The second replaces the
+  /// first.
   std::vector<std::pair<Term, Term>> equal;
   int64_t numArguments = 0;
   int64_t numGradients = 0;
@@ -72,9 +76,10 @@ struct Certificate {
   }
 };
 
-/// The terms of what a stage's step leaves beside gradients.
+/// The terms of the values that a stage's step leaves, except gradients.
 struct StepCertificate {
-  /// Statics, by name, that the step writes for the next one or for the host.
+  /// The statics that the step writes for the next step or for the host, by
+  /// name.
   std::vector<CertifiedResult> results;
   /// The gradient of a loss, if the stage has one.
   std::optional<Term> lossGradient;

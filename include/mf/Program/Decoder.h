@@ -1,6 +1,6 @@
 //===- Decoder.h - From the ascend dialect to a Program -------*- C++ -*-===//
 //
-// The only part of the library that reads IR.
+// This is the only part of the library that reads IR.
 //
 //===----------------------------------------------------------------------===//
 

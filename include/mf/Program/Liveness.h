@@ -58,8 +58,8 @@ struct RoutineLiveness {
   std::vector<MomentRange> slots;
   /// The lifetimes of the step's statics that the routine uses, by static.
   std::map<uint32_t, MomentRange> statics;
-  /// Uses that the routine does not wait for: its temporaries are given up at
-  /// its end whatever these do.
+  /// Uses that the routine does not wait for. The memory of its temporaries is
+  /// free at its end nevertheless.
   std::vector<OpenUse> open;
 
   /// Returns the number of moments of a call of this routine, at least one.

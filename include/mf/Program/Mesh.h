@@ -21,6 +21,7 @@ namespace mf::program {
 /// The axis of the pipeline stages.
 inline constexpr llvm::StringLiteral stageAxis = "pp";
 
+/// One axis of a mesh.
 struct Axis {
   std::string name;
   int64_t size = 1;
@@ -33,6 +34,7 @@ struct Group {
   std::vector<std::string> axes;
   std::vector<int64_t> stages;
 
+  /// Returns whether the group may have ranks of several stages.
   bool crossesStages() const;
   bool operator<(const Group &other) const {
     return std::tie(axes, stages) < std::tie(other.axes, other.stages);
@@ -61,9 +63,11 @@ public:
   /// Returns the axes that represent a key of parallel_config: `dp` itself, or
   /// its factors `dp_0` and `dp_1`.
   std::vector<std::string> getFactors(llvm::StringRef name) const;
-  /// Returns 1 if the mesh has no axis of this name.
+  /// Returns the number of ranks along an axis, or 1 if the mesh has no axis of
+  /// this name.
   int64_t getSize(llvm::StringRef name) const;
-  /// Returns 0 if the mesh has no axis of this name.
+  /// Returns the coordinate of `rank` on an axis, from 0, or 0 if the mesh has
+  /// no axis of this name.
   int64_t getCoordinate(int64_t rank, llvm::StringRef name) const;
   /// Returns the rank that is `step` further along an axis, with wrap-around.
   int64_t getShifted(int64_t rank, llvm::StringRef name, int64_t step) const;

@@ -64,8 +64,9 @@ enum class Role : uint8_t {
   Average,
   /// A moment that is stored as means of its rows or of its columns.
   Factor,
-  /// A parameter in the narrower type in which layers read it, beside the
-  /// parameter itself. Each step makes it anew, but its memory is its own.
+  /// A parameter in the narrower type in which layers read it, in addition to
+  /// the parameter itself. Each step computes it anew, but it has its memory
+  /// throughout the step.
   Rounded
 };
 
@@ -205,8 +206,8 @@ struct Routine {
   bool updatesParameters = false;
   /// True if the routine recomputes values of a frame for the frame's backward.
   bool recomputes = false;
-  /// It goes on with what the routine that ran before it on the same frame has
-  /// begun.
+  /// True if the routine continues the task of the routine that was called
+  /// before it on the same frame.
   bool continues = false;
   InstructionList body;
 };
@@ -223,7 +224,7 @@ struct StageProgram {
   std::vector<Routine> routines;
   std::vector<Frame> frames;
   InstructionList step;
-  /// The values that the step has to leave, if it says so.
+  /// The values that the step must leave, if it has a certificate.
   std::optional<StepCertificate> computes;
   int64_t arenaBytes = 0;
   int64_t hostBytes = 0;

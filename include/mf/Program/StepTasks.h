@@ -9,8 +9,8 @@
 
 namespace mf::program {
 
-/// The run of a phase of a chunk for a micro-batch: a call of the step, or one
-/// for each part of it.
+/// The run of a phase of a chunk for a micro-batch. It is one call of the step,
+/// or several if its routine is cut into parts.
 struct StepTask {
   /// An index into StageProgram::layouts: the first layout of the chunk, which
   /// identifies the chunk.

@@ -100,7 +100,7 @@ std::vector<int64_t> getMembers(const Facts &facts, size_t channel,
 /// its part of a tensor begins, by their offsets on the device.
 std::vector<std::pair<int64_t, int32_t>> getKnownIntegers(const Facts &facts);
 
-/// A value that an operator computes, as ranks::MadeTensor has it.
+/// A value that an operator computes, with the fields of ranks::MadeTensor.
 struct KeptTensor {
   /// The kernel's name for it. Empty if it is the only one.
   std::string name;
@@ -129,7 +129,7 @@ struct StepDevice {
   std::function<std::string()> computeGradients;
   std::function<std::string()> finishStep;
   std::function<std::string()> synchronize;
-  /// Starts to keep the results of operators, and returns what was kept.
+  /// Start to keep the results of operators, and return those that were kept.
   std::function<void()> startKeeping;
   std::function<std::vector<KeptOperator>()> takeKept;
   /// Sends the given number of bytes from rank `root` to all ranks. All of them

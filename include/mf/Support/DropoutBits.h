@@ -14,7 +14,7 @@
 
 namespace mf {
 
-/// Bits that are adjacent in memory whatever the shape.
+/// The number of bits in a unit of a mask. Masks are padded to whole units.
 constexpr int64_t dropoutBitsOfUnit = 128;
 
 /// A mask of a part of a tensor.
@@ -24,7 +24,7 @@ struct DropoutDraw {
   std::vector<int64_t> sizes, whole, starts;
   /// An element is kept, a 1 in the mask, if its word is at least this.
   uint32_t threshold = 0;
-  /// The number of the operator that drops.
+  /// The key of the operator that drops: the hash of its name (Philox.h).
   uint64_t key = 0;
   /// The seed, the number of the step's update and that of the micro-batch.
   std::array<int64_t, 3> draw = {};
@@ -33,7 +33,8 @@ struct DropoutDraw {
 /// Returns the threshold of elements that are dropped at `rate`.
 uint32_t getDropThreshold(double rate);
 
-/// Draws the bits of bytes `begin` to `begin + size` of a mask.
+/// Draws the bits of bytes [begin, begin + size) of `mask`, which points to the
+/// begin of the whole mask.
 void drawDropoutBits(const DropoutDraw &what, int64_t begin, int64_t size,
                      uint8_t *mask);
 

@@ -22,12 +22,12 @@ llvm::StringRef findNearestName(llvm::StringRef wanted,
 std::string suggestName(llvm::StringRef wanted,
                         llvm::ArrayRef<llvm::StringRef> names);
 
-/// Returns the same, or "; known are A, B" if none is near: for the few names
-/// of a fixed list.
+/// Returns the same, or "; known are A, B" if none is near. It is meant for
+/// short lists of names.
 std::string suggestOrListNames(llvm::StringRef wanted,
                                llvm::ArrayRef<llvm::StringRef> names);
 
-/// As the first function, for any range of strings.
+/// Returns the text of the first suggestName for any range of strings.
 template <typename Range>
 std::string suggestName(llvm::StringRef wanted, Range &&names) {
   llvm::SmallVector<llvm::StringRef> list;

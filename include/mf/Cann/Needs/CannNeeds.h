@@ -1,4 +1,4 @@
-//===- CannNeeds.h - What CANN needs beside operands ------------*- C++ -*-===//
+//===- CannNeeds.h - Temporary memory of functions of CANN ------*- C++ -*-===//
 //
 // Functions of CANN take some operands in other types or shapes than our
 // kernels do, and some kernels are sequences of several functions. Both need

@@ -1,4 +1,4 @@
-//===- LossMonitor.h - The lines a training run prints --------*- C++ -*-===//
+//===- LossMonitor.h - Lines in the format of MFLossMonitor ---*- C++ -*-===//
 //
 // The two lines per step of MindSpore Transformers' MFLossMonitor, so that logs
 // can be read by the same tools:

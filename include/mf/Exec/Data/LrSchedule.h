@@ -81,7 +81,8 @@ struct LrScheduleOptions {
   std::optional<int64_t> t0;
   std::optional<int64_t> tMult;
   double etaMin = 0;
-  /// By how many steps the rates are late.
+  /// The number of steps by which the rates are late: step t has the rate of
+  /// step t - lateSteps.
   std::optional<int64_t> lateSteps;
 };
 

@@ -1,4 +1,4 @@
-//===- StepPrint.h - Prints a training run's lines for a step ---*- C++ -*-===//
+//===- StepPrint.h - The lines that a run prints for a step -----*- C++ -*-===//
 
 #ifndef MF_EXEC_DATA_STEPPRINT_H
 #define MF_EXEC_DATA_STEPPRINT_H

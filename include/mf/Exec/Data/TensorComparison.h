@@ -52,8 +52,8 @@ llvm::Expected<TensorComparison> compareTensors(const SafetensorsFile &ours,
                                                 const SafetensorsFile &theirs,
                                                 const ComparisonRule &rule);
 
-/// Says which tensor is the first that is wrong, how far it is off, and what
-/// comes before and behind it. There must be one.
+/// Prints the first tensor that is wrong with its error, and the tensors before
+/// and after it. There must be one.
 void printFirstWrong(const TensorComparison &comparison, llvm::raw_ostream &os);
 
 } // namespace mf

@@ -12,7 +12,7 @@ namespace mf::interpreter {
 /// interpreted, planned programs run on emulated devices.
 class ModuleEngine {
 public:
-  /// Makes an engine. Reports what cannot be run at its operation.
+  /// Makes an engine. Reports an error at an operation that cannot be run.
   static mlir::FailureOr<std::unique_ptr<ModuleEngine>>
   create(mlir::ModuleOp module, const ranks::TrainingOptions &options);
 

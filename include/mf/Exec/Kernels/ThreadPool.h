@@ -19,10 +19,10 @@
 
 namespace mf {
 
-/// Threads that help the pools that share them. Callers and helpers together
-/// never use more threads than the team has: when a caller returns to work, a
-/// helper leaves after its tile. Only the callers by themselves can exceed the
-/// team.
+/// Threads that several pools share. The threads that call parallelFor and the
+/// team's own threads together never exceed the size of the team: when a caller
+/// returns to work, one of the team's threads stops after its tile. Only if
+/// there are more callers than the team's size do more threads run.
 class ThreadTeam {
 public:
   /// `threads` includes the calling thread, so 1 starts none. Values below 1

@@ -31,8 +31,8 @@ using TensorChange =
     std::function<llvm::Error(llvm::StringRef name, const TensorShape &shape,
                               llvm::MutableArrayRef<uint8_t> bytes)>;
 
-/// Fills a slice with its part of the whole value after `change` has changed
-/// it.
+/// Fills a slice with its part of the whole value after applying `change` to
+/// the whole value.
 llvm::Error fillChangedSlice(const program::InitialValue &value, uint64_t seed,
                              llvm::StringRef name, const TensorShape &whole,
                              const SliceRuns &runs, const TensorChange &change,

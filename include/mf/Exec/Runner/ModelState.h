@@ -56,8 +56,8 @@ public:
   llvm::Error loadParameters(llvm::ArrayRef<std::string> paths,
                              std::vector<std::string> &notes);
 
-  /// Collect the parameters, and the gradients without changes. They are read
-  /// from the runner when they are used.
+  /// Collect the parameters, and the gradients as they are in memory. They are
+  /// read from the runner when they are used.
   llvm::Expected<ranks::WholeTensors> collectParameters() const;
   /// Collects the parameters that have moments.
   llvm::Expected<ranks::WholeTensors> collectTrained() const;

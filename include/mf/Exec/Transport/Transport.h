@@ -46,13 +46,13 @@ struct Message {
 /// How a process was lost.
 enum class Loss : uint8_t {
   Ended,
-  /// None of its threads runs, because it was stopped or frozen.
+  /// None of the process's threads runs, because it was stopped or frozen.
   Stopped
 };
 
 class Transport {
 public:
-  /// Ends in an orderly way: waits until all processes arrive here.
+  /// Waits until all processes have arrived in their destructors.
   virtual ~Transport();
 
   /// Returns the index of this process, from 0.

@@ -43,11 +43,13 @@ struct FusionChoice {
 /// reader and for the places in the training attribute.
 struct FusionKeys {
   FusionSwitch FusionConfig::*fusion;
-  /// The keys in model_config that every layer class reads, those that only
-  /// layer classes of the mcore training graph read, and those of classic
-  /// layers with experts in moe_config. The first that the YAML has applies.
+  /// The keys in model_config that all layer classes read, the keys there that
+  /// only layer classes of the mcore training graph read, and the keys in
+  /// moe_config for classic layers with experts. The first key that the YAML
+  /// has applies.
   std::vector<llvm::StringLiteral> model, mcoreModel, classicExperts;
-  /// The key of the mcore training graph whose name says the same.
+  /// The key of the mcore training graph that selects the fusion by the name of
+  /// a function.
   std::optional<FusionChoice> mcoreChoice = std::nullopt;
 
   /// Returns the keys of all layer classes.

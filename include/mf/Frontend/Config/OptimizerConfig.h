@@ -127,8 +127,8 @@ struct LrScheduleConfig {
   std::optional<int64_t> t0;
   std::optional<int64_t> tMult;
   std::optional<double> etaMin;
-  /// By how many steps rates are late: the first step has the rate of the step
-  /// that is so many before it.
+  /// The number of steps by which rates are late: step t has the rate of step
+  /// t - lateSteps.
   int64_t lateSteps = 0;
   Node node;
 };

@@ -137,11 +137,11 @@ struct ParallelConfig {
   /// True if there may be fewer micro-batches than stages.
   bool takesFewMicroBatches = false;
   std::string pipelineScheduler = "1f1b";
-  /// A backward runs beside the next forward, and gradients of weights behind
-  /// both.
+  /// True if a backward runs concurrently with the next forward, and gradients
+  /// of weights are computed after both.
   bool overlapsBackward = false;
   bool detachesWeights = false;
-  /// Forwards and backwards of zero_bubble_v are paired.
+  /// True if forwards and backwards of zero_bubble_v are paired.
   bool pairsV = false;
   Node parallelNode;
 

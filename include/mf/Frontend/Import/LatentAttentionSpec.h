@@ -43,7 +43,7 @@ struct LatentAttentionSpec {
   /// True if the rotated part of a key is copied to all heads before the
   /// rotation instead of after it.
   bool rotatesCopies = false;
-  /// The step's end reads the largest logit of each head.
+  /// True if the end of the step reads the largest logit of each head.
   bool keepsLargestLogits = false;
   /// The factor on attention scores.
   double scale = 1.0;

@@ -207,7 +207,8 @@ struct ModelSpec {
   /// True if ranks keep weights in the type in which layers read them, as the
   /// dynamic graph does.
   bool keepsReadType = false;
-  /// True if those of attention's projections are kept in paramType instead.
+  /// True if ranks keep the weights of attention's projections in paramType
+  /// instead.
   bool keepsProjectionType = false;
   DType softmaxType = DType::F32;
   DType rotaryType = DType::F32;

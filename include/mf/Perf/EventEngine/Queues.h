@@ -38,9 +38,9 @@ struct ItemId {
 
 enum class ItemKind : uint8_t { Work, Wait, Record, Rendezvous };
 
-/// How a transfer and the work on its devices slow each other, as shares of the
-/// speeds that both have alone. If several transfers use a device, its work has
-/// the smallest of their speeds.
+/// The effect of a transfer and the work on its devices on each other, as
+/// shares of the speeds that each has alone. If several transfers use a device,
+/// its work has the smallest of their speeds.
 struct SpeedsOnDevices {
   double ofWork = 1;
   double ofTransfer = 1;
@@ -72,8 +72,8 @@ public:
     isOfDevice.push_back(false);
     return getNumLinks() - 1;
   }
-  /// Adds a device, on which work and transfers slow each other. It stands
-  /// among the links of transfers, but they do not share it.
+  /// Adds a device, on which work and transfers slow each other down. Transfers
+  /// list it among their links, but do not share it as they share links.
   LinkId addDevice() {
     isOfDevice.push_back(true);
     return getNumLinks() - 1;
@@ -179,7 +179,7 @@ private:
     int32_t firstLink = 0;
     int32_t numLinks = 0;
     std::array<QueueId, 2> firstParties = {-1, -1};
-    /// Whether it is work on a device.
+    /// True if the rendezvous is work on a device.
     bool isWork = false;
     SpeedsOnDevices speeds;
   };
@@ -231,7 +231,7 @@ public:
 private:
   friend class Simulation;
 
-  /// Stands for `count` repetitions of the `items` items before `first`, each
+  /// Represents `count` repetitions of the `items` items before `first`, each
   /// `shift` later than the one before.
   struct Skip {
     int32_t first = 0;

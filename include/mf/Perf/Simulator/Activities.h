@@ -10,9 +10,9 @@
 
 namespace mf::simulator {
 
-/// The activities of a program's instructions, in the order of each list. The
-/// activity for the time in which an exchange holds up the device follows the
-/// exchange's own.
+/// The activities of a program's instructions, in the order of each list. An
+/// exchange has two: its own, and then one for the time in which the device
+/// waits for it.
 class ActivityTable {
 public:
   explicit ActivityTable(const program::Program &program);

@@ -17,7 +17,7 @@ namespace mf::planner {
 
 /// One choice of a step, and its alternative.
 struct MemoryChoice {
-  /// The key of the YAML, or a name of what is chosen.
+  /// The key of the YAML, or a name for the choice.
   std::string name;
   std::string given, instead;
   /// The changes of keys that select the alternative.

@@ -84,8 +84,8 @@ struct LayoutRules {
   /// The YAML's setting, which is used for layouts in which it makes no
   /// difference.
   bool optimizerSharding = false;
-  /// Parameters are shared out whatever the YAML says, and rows of the sequence
-  /// among model-parallel ranks.
+  /// True if parameters are always sharded over data-parallel ranks, and rows
+  /// of the sequence over model-parallel ranks, regardless of the YAML.
   bool alwaysShards = false;
 };
 

@@ -22,7 +22,7 @@ inline constexpr size_t numBestLayouts = 10;
 /// A layout with its best memory settings.
 struct PlannedLayout {
   DeviceLayout layout;
-  /// Recompute is a task of its own, for which mf-opt has an option.
+  /// True if recompute is a separate task, for which mf-opt has an option.
   bool recomputeTasks = false;
   /// All settings that were written into the user's YAML.
   MemorySettings settings;

@@ -38,9 +38,9 @@ struct PlanRequest {
   /// Values to try in addition to the YAML's own.
   std::vector<int64_t> interleaves, microBatches;
   std::vector<std::string> schedules;
-  /// Tries each pipeline also with recompute in tasks of its own.
+  /// True to try each pipeline also with recompute in separate tasks.
   bool recomputeTasks = false;
-  /// Allows treatments of a part of an expert layer, for which MindSpore
+  /// True to allow treatments of a part of an expert layer, for which MindSpore
   /// Transformers has no names.
   bool expertLevels = false;
   double timeLimit = 60;

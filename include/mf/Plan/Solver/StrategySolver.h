@@ -9,7 +9,7 @@
 namespace mf::solver {
 
 struct StrategyOptions {
-  /// Seconds.
+  /// The time limit in seconds.
   double timeLimit = 60;
   const std::atomic<bool> *stop = nullptr;
 };

@@ -15,7 +15,7 @@
 
 namespace mf::memory {
 
-/// Offsets of all buffers, and the end of the highest one.
+/// The offsets of all buffers, and the end of the highest one.
 struct Placement {
   std::vector<int64_t> offsets;
   int64_t peak = 0;

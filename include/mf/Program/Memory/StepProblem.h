@@ -33,7 +33,7 @@
 
 namespace mf::memory {
 
-/// Identifies what a part of a problem represents, for whoever built the
+/// Identifies what a part of a problem represents, for the code that built the
 /// problem. The planner passes it on and never reads it.
 using PartId = uint32_t;
 
@@ -66,7 +66,7 @@ struct Residual {
   int64_t birth = 0;
   int64_t deathPhase = 1;
   int64_t death = 0;
-  /// The layer of the model that it belongs to, if any.
+  /// The layer of the model that the residual belongs to, if any.
   std::optional<int64_t> layer = std::nullopt;
   PartId id = noPart;
 };
