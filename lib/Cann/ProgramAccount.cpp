@@ -1,12 +1,30 @@
-//===- ProgramAccount.cpp - What a program asks of a device ---------------===//
+//===- ProgramAccount.cpp - Resources that a program needs ----------------===//
 
 #include "mf/Cann/ProgramAccount.h"
 #include "mf/Cann/Needs/CannNeeds.h"
 #include "mf/Program/StepWalker.h"
+#include <map>
 
 using namespace mf::program;
 
 namespace mf::cann {
+
+namespace {
+
+/// The work that a rank of a stage does in one step.
+struct StepAccount {
+  int64_t launches = 0;
+  /// The number of calls of aclnn functions in the text of all launched
+  /// kernels. A call inside a loop counts once, since the number of iterations
+  /// depends on the shapes.
+  int64_t functions = 0;
+  int64_t copies = 0, exchanges = 0, records = 0, waits = 0;
+  /// The number of launches of each kernel that CANN has no counterpart of, by
+  /// the kernel's name.
+  std::map<std::string, int64_t> missing;
+};
+
+} // namespace
 
 /// AscendCL's limits for a device, which all processes on it share.
 static constexpr int64_t streamsOfDevice = 1984, eventsOfDevice = 65536;
@@ -54,7 +72,9 @@ static StepAccount countList(const Program &program,
   return account;
 }
 
-StepAccount countStep(const Program &program, const StageProgram &stage) {
+/// Counts the step of a stage, including the routines that it calls.
+static StepAccount countStep(const Program &program,
+                             const StageProgram &stage) {
   std::vector<StepAccount> routines;
   for (const Routine &routine : stage.routines)
     routines.push_back(countList(program, routine.body, {}));

@@ -125,9 +125,12 @@ readTable(const Node &list, llvm::StringRef key, DiagnosticList &diagnostics) {
   return table;
 }
 
-std::optional<LayerSelection> readLayerSelection(const Node &node,
-                                                 llvm::StringRef key,
-                                                 DiagnosticList &diagnostics) {
+/// Reads the layers that a value covers: a bool, a list of ints and bools, a
+/// list of such rows, or a list of strings. Anything else is an error that
+/// names `key`.
+static std::optional<LayerSelection>
+readLayerSelection(const Node &node, llvm::StringRef key,
+                   DiagnosticList &diagnostics) {
   LayerSelection selection;
   selection.location = node.getLocation();
   if (std::optional<bool> flag = node.getBool()) {

@@ -9,6 +9,14 @@
 
 namespace mf {
 
+/// Returns the patterns that a select_recompute without names stands for.
+llvm::ArrayRef<llvm::StringRef> getDefaultSelectPatterns(NameFamily family);
+/// Returns the patterns that a select_comm_recompute without names stands for.
+llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns();
+/// Returns the pattern of the operators that are swapped if swap_config names
+/// neither layers nor operators.
+llvm::StringRef getDefaultSwapPattern();
+
 /// A pattern of one setting while the plan is made: its layers and its matches
 /// in each tree.
 class ActivePattern {

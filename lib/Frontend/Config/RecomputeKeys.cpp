@@ -1,5 +1,6 @@
 //===- RecomputeKeys.cpp - Keys that express recompute --------------------===//
 
+#include "PlanPatterns.h"
 #include "SettingKeys.h"
 #include "llvm/ADT/STLExtras.h"
 #include <set>

@@ -39,7 +39,10 @@ static bool readsWhatIsThere(const KernelSpec &chain,
   });
 }
 
-KernelSpec getStepSpec(const KernelSpec &chain, size_t step) {
+/// Returns the kernel that computes one step of a chain by itself. The step's
+/// operands must exist: they are inputs of the chain or results of earlier
+/// steps.
+static KernelSpec getStepSpec(const KernelSpec &chain, size_t step) {
   const llvm::ArrayRef<KernelStep> steps = getSteps(chain);
   KernelSpec spec;
   spec.name = steps[step].kernel;

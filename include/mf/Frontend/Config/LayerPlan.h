@@ -27,14 +27,6 @@ enum class NameFamily : uint8_t {
   Mcore,   ///< the mcore training graph: mlp, self_attention
 };
 
-/// Returns the patterns that a select_recompute without names stands for.
-llvm::ArrayRef<llvm::StringRef> getDefaultSelectPatterns(NameFamily family);
-/// Returns the patterns that a select_comm_recompute without names stands for.
-llvm::ArrayRef<llvm::StringRef> getDefaultCommPatterns();
-/// Returns the pattern of the operators that are swapped if swap_config names
-/// neither layers nor operators.
-llvm::StringRef getDefaultSwapPattern();
-
 /// The layers that a setting covers, resolved for one stage map. With swap off
 /// it is a matrix with the number of layers of each mini stage, counted from
 /// its first layer. With swap on it is all layers, or a list of layer indices.

@@ -97,13 +97,6 @@ struct LayerSetting {
   bool isTruthy() const;
 };
 
-/// Reads the layers that a value covers: a bool, a list of ints and bools, a
-/// list of such rows, or a list of strings. Anything else is an error that
-/// names `key`.
-std::optional<LayerSelection> readLayerSelection(const Node &node,
-                                                 llvm::StringRef key,
-                                                 DiagnosticList &diagnostics);
-
 /// Reads the value of a recompute_config key. `allowPatterns` is false for
 /// `recompute`, which applies to whole layers only.
 std::optional<LayerSetting> readLayerSetting(const Node &node,

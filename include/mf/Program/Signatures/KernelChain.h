@@ -16,11 +16,6 @@
 
 namespace mf {
 
-/// Returns the kernel that computes one step of a chain by itself. The step's
-/// operands must exist: they are inputs of the chain or results of earlier
-/// steps.
-KernelSpec getStepSpec(const KernelSpec &chain, size_t step);
-
 /// Returns all steps of a chain. Empty if the kernel is no chain, or if steps
 /// of the chain read values that do not exist.
 std::vector<KernelSpec> getStepSpecs(const KernelSpec &spec);
