@@ -9,7 +9,7 @@
 #include "passes/optimizer/CuttingAxes.h"
 #include "passes/optimizer/LogitClip.h"
 #include "passes/optimizer/MuonUpdate.h"
-#include "llvm/ADT/MapVector.h"
+#include "passes/optimizer/TrainedParameters.h"
 
 namespace mf::passes {
 #define GEN_PASS_DEF_INSERTOPTIMIZER
@@ -18,89 +18,14 @@ namespace mf::passes {
 
 using namespace mlir;
 using namespace mf::ir;
+using mf::passes::TrainedParameters;
 
 namespace {
-
-/// The placement of trained parameters: the stages whose backward computes
-/// their gradients, and their positions in the vector of norms.
-struct ParameterMap {
-  llvm::MapVector<int64_t, SmallVector<ParamOp>> byStage;
-  llvm::StringMap<int64_t> stages;
-  /// The position of each parameter that contributes to the norm. Tied ones do
-  /// not.
-  llvm::StringMap<int64_t> positions;
-  /// The parameters that are tied to each owner, in the model's order.
-  struct Tied {
-    SmallVector<Attribute> names;
-    /// The owner's stage, then the stage of each name.
-    SmallVector<int64_t> stages;
-  };
-  llvm::MapVector<StringRef, Tied> tied;
-
-  LogicalResult build(ModelOp model);
-
-private:
-  LogicalResult groupTied(ModelOp model);
-};
-
-LogicalResult ParameterMap::build(ModelOp model) {
-  mlir::SymbolTable symbols(model);
-  llvm::StringMap<std::tuple<int64_t, int64_t, int64_t>> chunks;
-  for (auto backward : model.getBody().getOps<GradientFunctionOpInterface>()) {
-    // The other version of a chunk computes the same gradients.
-    if (backward.getPlacement().getKeeps())
-      continue;
-    int64_t stage = backward.getPlacement().getStage();
-    for (auto name : backward.getGradients().getAsRange<FlatSymbolRefAttr>()) {
-      auto param = symbols.lookup<ParamOp>(name.getValue());
-      if (!param)
-        return backward->emitOpError("expected a parameter, but got '")
-               << name.getValue() << "'";
-      PlacementAttr place = backward.getPlacement();
-      auto [known, isNew] = chunks.try_emplace(
-          param.getSymName(), stage, place.getChunk(), place.getPiece());
-      auto [knownStage, knownChunk, knownPiece] = known->second;
-      // All pieces of the sequence add to one gradient.
-      if (!isNew && knownStage == stage && knownChunk == place.getChunk() &&
-          knownPiece != place.getPiece())
-        continue;
-      if (!stages.try_emplace(param.getSymName(), stage).second)
-        return backward->emitOpError("expected '")
-               << param.getSymName()
-               << "' to be read by one chunk; tie a second parameter to it "
-                  "for the other";
-      byStage[stage].push_back(param);
-    }
-  }
-  for (ParamOp param : model.getBody().getOps<ParamOp>())
-    if (!param.getTied() && !param.getUpdateRule() &&
-        stages.contains(param.getSymName()))
-      positions.try_emplace(param.getSymName(), positions.size());
-  return groupTied(model);
-}
-
-LogicalResult ParameterMap::groupTied(ModelOp model) {
-  for (ParamOp param : model.getBody().getOps<ParamOp>()) {
-    std::optional<StringRef> owner = param.getTied();
-    if (!owner || !stages.contains(param.getSymName()))
-      continue;
-    auto ownerStage = stages.find(*owner);
-    if (ownerStage == stages.end())
-      return param.emitOpError("is tied to '")
-             << *owner << "', which no chunk trains";
-    Tied &group = tied[*owner];
-    if (group.names.empty())
-      group.stages.push_back(ownerStage->second);
-    group.names.push_back(FlatSymbolRefAttr::get(param.getSymNameAttr()));
-    group.stages.push_back(stages.lookup(param.getSymName()));
-  }
-  return success();
-}
 
 /// Builds the update of one stage.
 class UpdateBuilder {
 public:
-  UpdateBuilder(ModelOp model, const ParameterMap &map, int64_t stage,
+  UpdateBuilder(ModelOp model, const TrainedParameters &map, int64_t stage,
                 int64_t stages, ArrayRef<ParamOp> params)
       : model(model), training(model.getTrainingAttr()), map(map), stage(stage),
         stages(stages), params(params), builder(model.getContext()),
@@ -147,7 +72,7 @@ private:
 
   ModelOp model;
   TrainingAttr training;
-  const ParameterMap &map;
+  const TrainedParameters &map;
   int64_t stage, stages;
   ArrayRef<ParamOp> params;
   OpBuilder builder;
@@ -410,7 +335,7 @@ struct InsertOptimizerPass
     ModelOp model = getOperation();
     if (failed(mf::passes::checkTraining(model)))
       return signalPassFailure();
-    ParameterMap map;
+    TrainedParameters map;
     if (failed(map.build(model)))
       return signalPassFailure();
     int64_t stages = model.getTrainingAttr().getParallel().getStages();

@@ -15,10 +15,7 @@ namespace mf::passes {
 
 using namespace mlir;
 using namespace mf::ir;
-using mf::passes::BackwardHalves;
-using mf::passes::getDataOperands;
-using mf::passes::Half;
-using mf::passes::HalfReads;
+using namespace mf::passes;
 
 namespace {
 
@@ -349,9 +346,8 @@ struct SplitChunksPass : mf::passes::impl::SplitChunksBase<SplitChunksPass> {
         recomputing.insert(getPlace(*splitters.back()));
     }
     for (auto [chunk, splitter] : llvm::zip_equal(chunks, splitters)) {
-      ChunkOp keeping = splitter->hasRecompute()
-                            ? mf::passes::cloneKeeping(chunk)
-                            : ChunkOp();
+      ChunkOp keeping =
+          splitter->hasRecompute() ? cloneKeeping(chunk) : ChunkOp();
       splitter->run(recomputing.contains(getPlace(*splitter)));
       if (keeping)
         ChunkSplitter(keeping, true, parts->splitsBackward, false).run(false);
@@ -379,7 +375,6 @@ private:
   /// Returns the parts that the options or, by default, the schedule of `model`
   /// require.
   FailureOr<BackwardParts> getParts(ModelOp model) {
-    using mf::passes::RecomputeTasks, mf::passes::SplitBackward;
     BackwardParts result{splitBackward == SplitBackward::Always,
                          recomputeTasks == RecomputeTasks::Always};
     TrainingAttr training = model.getTrainingAttr();

@@ -1,0 +1,16 @@
+//===- ChunkCertificate.h - The certificate of a frame layout --*- C++ -*-===//
+
+#ifndef MF_PASSES_LOWER_CHUNKCERTIFICATE_H
+#define MF_PASSES_LOWER_CHUNKCERTIFICATE_H
+
+#include "passes/schedule/ModelChunks.h"
+
+namespace mf::passes {
+
+/// Returns the certificate of a chunk (mf/Program/Certificate.h) with the
+/// values that the first arguments of its routines hold; null if it has none.
+mlir::DictionaryAttr getCertificate(const ChunkFunctions &chunk);
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_LOWER_CHUNKCERTIFICATE_H
