@@ -1,4 +1,4 @@
-//===- EqualOperators.h - Operators that are equal but for values -*- C++ -*-=//
+//===- EqualOperators.h - Operators that differ only in values -*- C++ -*-===//
 
 #ifndef MF_PASSES_SHARD_EQUALOPERATORS_H
 #define MF_PASSES_SHARD_EQUALOPERATORS_H
@@ -9,10 +9,10 @@
 
 namespace mf::passes {
 
-/// Groups operators that have the same name, attributes and types, whatever
-/// values they read. Layers of one kind have the same operators, so what
-/// depends on nothing else is found out once. Operators must not change or be
-/// erased while they are in a group.
+/// Groups operators that have the same name, attributes and types, regardless
+/// of the values that they read. Layers of one kind have the same operators, so
+/// that properties which depend only on these are computed once. Operators must
+/// not change or be erased while they are in a group.
 class EqualOperators {
 public:
   /// Returns the number of the operator's group, and whether the operator is
@@ -26,7 +26,7 @@ private:
     llvm::SmallBitVector flags;
     unsigned number;
   };
-  /// By hash.
+  /// The groups by the hash of their operators.
   llvm::DenseMap<uint64_t, llvm::SmallVector<Group, 1>> groups;
   unsigned numGroups = 0;
 };

@@ -35,7 +35,7 @@ struct MovedFor {
   }
 };
 
-/// At this point no rank has a part of anything.
+/// Provides no tables, because no tensor is cut over ranks yet.
 class NoTables : public LocalTables {
 public:
   Value getFirstIndex(Operation *user, ArrayRef<StringRef> axes,

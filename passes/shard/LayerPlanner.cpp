@@ -17,7 +17,7 @@ using ir::Layout;
 LayerPlanner::Outcome LayerPlanner::fail(const Twine &message, StringRef axis) {
   error.message = message.str();
   error.axis = axis.str();
-  error.op = now;
+  error.op = plannedOp;
   return Outcome::Failed;
 }
 
@@ -120,11 +120,11 @@ bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
       if (!chooseFrom(op, operand, axes, isDecided))
         return false;
   }
-  putTogetherRows(op, axes);
+  gatherRegroupedRows(op, axes);
   exchangeWhole(op, axes);
   gatherInterleaved(op, axes);
-  if (auto wanted = wantedFactors.find(now.value_or(0));
-      now && wanted != wantedFactors.end())
+  if (auto wanted = wantedFactors.find(plannedOp.value_or(0));
+      plannedOp && wanted != wantedFactors.end())
     axes = wanted->second;
   erase_if(regrouped,
            [&](StringRef axis) { return is_contained(getUsed(axes), axis); });
@@ -132,7 +132,7 @@ bool LayerPlanner::chooseFactors(const ShardedOperator &op, FactorAxes &axes) {
     return sources[operand] == Source::Activation;
   });
   for (unsigned factor = 0; factor < axes.size(); ++factor)
-    if (isActivation && handsOnRows() && isInterleaved(op, factor, axes)) {
+    if (isActivation && returnsRows() && isInterleaved(op, factor, axes)) {
       fail("parts over " + join(axes[factor], " and ") +
                " would lie within each element of an outer dimension",
            axes[factor].back());
@@ -181,8 +181,8 @@ LayerPlanner::Outcome LayerPlanner::bringOperands(unsigned number,
         planned.layouts[operand] == wanted ? operand : current[operand];
     const bool isInOrder = planned.layouts[value].cuts == wanted.cuts ||
                            !mustLieInRankOrder(op, value, dims);
-    Outcome outcome = isInOrder ? bring(value, wanted, number, op.name)
-                                : bringInRankOrder(value, wanted);
+    Outcome outcome = isInOrder ? reshard(value, wanted, number, op.name)
+                                : reshardToRankOrder(value, wanted);
     if (outcome != Outcome::Done)
       return outcome;
     values.push_back(value);
@@ -242,7 +242,7 @@ LayerPlanner::Outcome LayerPlanner::resolveResults(unsigned number,
       wanted.cuts = home->second.cuts;
     cutRegrouped(result, wanted);
     wanted.partial.clear();
-    Outcome outcome = bring(current[result], wanted, number + 1, op.name);
+    Outcome outcome = reshard(current[result], wanted, number + 1, op.name);
     if (outcome != Outcome::Done)
       return outcome;
   }
@@ -250,7 +250,7 @@ LayerPlanner::Outcome LayerPlanner::resolveResults(unsigned number,
 }
 
 LayerPlanner::Outcome LayerPlanner::planOperator(unsigned number) {
-  now = number;
+  plannedOp = number;
   regrouped.clear();
   const ShardedOperator &op = layer.operators[number];
   FactorAxes axes;

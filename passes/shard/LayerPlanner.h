@@ -53,11 +53,11 @@ private:
   bool chooseFactors(const ShardedOperator &op, FactorAxes &axes);
   unsigned findWhole(const ShardedOperator &op, size_t operand) const;
   bool regroupsRows(const ShardedOperator &op) const;
-  bool handsOnRows() const;
+  bool returnsRows() const;
   bool isInterleaved(const ShardedOperator &op, unsigned factor,
                      const FactorAxes &axes) const;
-  void putTogetherRows(const ShardedOperator &op, FactorAxes &axes);
-  bool isThereWhole(unsigned value, size_t dim) const;
+  void gatherRegroupedRows(const ShardedOperator &op, FactorAxes &axes);
+  bool hasWholeVersion(unsigned value, size_t dim) const;
   void exchangeWhole(const ShardedOperator &op, FactorAxes &axes);
   bool moveAxis(const ShardedOperator &op, FactorAxes &axes,
                 llvm::ArrayRef<ir::FactorDims::value_type> dims,
@@ -70,7 +70,7 @@ private:
                         const ir::Axes &lifted);
   bool mustLieInRankOrder(const ShardedOperator &op, unsigned value,
                           const ir::FactorDims &dims) const;
-  Outcome bringInRankOrder(unsigned value, const ir::Layout &wanted);
+  Outcome reshardToRankOrder(unsigned value, const ir::Layout &wanted);
   void cutRegrouped(unsigned result, ir::Layout &wanted) const;
   void placeResults(const ShardedOperator &op, const FactorAxes &axes,
                     const ir::Axes &lifted);
@@ -81,25 +81,25 @@ private:
   Outcome returnResults();
 
   /// Replaces `value` by a version of it with layout `wanted`.
-  Outcome bring(unsigned &value, const ir::Layout &wanted, unsigned before,
-                llvm::StringRef name);
+  Outcome reshard(unsigned &value, const ir::Layout &wanted, unsigned before,
+                  llvm::StringRef name);
   unsigned addVersion(unsigned value, const ir::Layout &layout, unsigned before,
                       llvm::StringRef name, llvm::ArrayRef<int64_t> view = {});
   /// Does the same through a view with two dimensions instead of one, if less
   /// is sent that way.
-  bool bringSplit(unsigned &value, const ir::Layout &wanted, unsigned before,
-                  llvm::StringRef name);
+  bool reshardSplit(unsigned &value, const ir::Layout &wanted, unsigned before,
+                    llvm::StringRef name);
   /// Requests that the sources of `value` have layouts from which it gets
   /// layout `wanted`. Returns false if that was requested before or nothing
   /// would change.
-  bool ask(unsigned value, const ir::Layout &wanted);
+  bool requestLayout(unsigned value, const ir::Layout &wanted);
   std::optional<FactorAxes> getFactors(const ShardedOperator &op,
                                        unsigned value,
                                        const ir::Layout &wanted) const;
   /// Requests that the operators which compute an integer value run such that
   /// it has layout `wanted`. Returns false if that is not possible or already
   /// so.
-  bool askForIntegers(unsigned value, const ir::Layout &wanted);
+  bool requestIntegerLayout(unsigned value, const ir::Layout &wanted);
   bool askProducer(const ShardedOperator &op, unsigned value,
                    const ir::Layout &wanted);
   bool isStream(unsigned value) const;
@@ -122,7 +122,7 @@ private:
 
   LayerLayouts planned;
   /// The operator that is being planned.
-  std::optional<unsigned> now;
+  std::optional<unsigned> plannedOp;
   /// The origin of a value.
   enum class Source { Activation, Parameter, Free };
   std::vector<Source> sources;

@@ -48,7 +48,7 @@ bool LayerPlanner::isInterleaved(const ShardedOperator &op, unsigned factor,
 
 /// Returns whether the layer passes rows on, possibly in addition to losses. If
 /// it only returns a loss, their order does not matter.
-bool LayerPlanner::handsOnRows() const {
+bool LayerPlanner::returnsRows() const {
   return layer.position == LayerPosition::Body &&
          any_of(layer.results,
                 [&](unsigned result) { return isStream(result); });
@@ -66,8 +66,8 @@ static bool areTogether(const ShardedOperator &op, unsigned one,
 
 /// Gathers rows of the stream first if they are grouped differently than ranks
 /// hold them.
-void LayerPlanner::putTogetherRows(const ShardedOperator &op,
-                                   FactorAxes &axes) {
+void LayerPlanner::gatherRegroupedRows(const ShardedOperator &op,
+                                       FactorAxes &axes) {
   if (!regroupsRows(op))
     return;
   for (ArrayRef<unsigned> factors : op.rule.operands.front()) {
@@ -86,7 +86,7 @@ void LayerPlanner::putTogetherRows(const ShardedOperator &op,
 }
 
 /// Returns whether another version has the whole of a dimension.
-bool LayerPlanner::isThereWhole(unsigned value, size_t dim) const {
+bool LayerPlanner::hasWholeVersion(unsigned value, size_t dim) const {
   auto isWhole = [&](unsigned version) {
     const Layout &layout = planned.layouts[version];
     return layout.cuts.size() == planned.layouts[value].cuts.size() &&
@@ -98,8 +98,8 @@ bool LayerPlanner::isThereWhole(unsigned value, size_t dim) const {
          });
 }
 
-/// Cuts the first of the dimensions that may be by the axis, which cut
-/// `factor`. Returns false if there is none.
+/// Moves an axis from `factor` to the first of the dimensions `dims` that it
+/// may cut. Returns false if there is none.
 bool LayerPlanner::moveAxis(const ShardedOperator &op, FactorAxes &axes,
                             ArrayRef<FactorDims::value_type> dims,
                             unsigned factor, StringRef axis) const {
@@ -115,7 +115,7 @@ bool LayerPlanner::moveAxis(const ShardedOperator &op, FactorAxes &axes,
         model.mesh.getNumParts(axes[*to]) * model.mesh.getSize(axis);
     if (op.rule.factors[*to].size % parts != 0 ||
         op.rule.factors[*to].kind != FactorKind::Pass ||
-        (areTogether(op, *to, factor) && !handsOnRows()))
+        (areTogether(op, *to, factor) && !returnsRows()))
       continue;
     axes[*to].push_back(axis);
     return true;
@@ -125,8 +125,9 @@ bool LayerPlanner::moveAxis(const ShardedOperator &op, FactorAxes &axes,
 
 /// Handles an operator that needs the whole of a dimension which is cut by axes
 /// that cut no other dimension. Instead of gathering it on all ranks, ranks
-/// exchange its parts for parts of an outer dimension that need not be whole:
-/// of the stream, that which the axis cuts between layers, else the first.
+/// exchange its parts for parts of an outer dimension that need not be whole.
+/// For the stream this is the dimension that the axis cuts between layers,
+/// otherwise the first possible one.
 void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
   auto isWhole = [&](unsigned factor) {
     return op.rule.factors[factor].kind == FactorKind::Whole;
@@ -151,7 +152,7 @@ void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
         // Blocks of rows that are split or joined stay with their ranks.
         const bool joins =
             op.rule.isLinear() && op.operands.size() + op.results.size() > 2;
-        if (joins || isThereWhole(value, dim))
+        if (joins || hasWholeVersion(value, dim))
           continue;
         for (StringRef axis : cut)
           if (!is_contained(getUsed(axes), axis))
@@ -171,7 +172,7 @@ void LayerPlanner::exchangeWhole(const ShardedOperator &op, FactorAxes &axes) {
 /// there are too few elements to exchange parts for.
 void LayerPlanner::gatherInterleaved(const ShardedOperator &op,
                                      FactorAxes &axes) {
-  if (!regroupsRows(op) || !handsOnRows())
+  if (!regroupsRows(op) || !returnsRows())
     return;
   for (unsigned factor = 0; factor < axes.size(); ++factor)
     if (isInterleaved(op, factor, axes)) {
@@ -205,8 +206,8 @@ bool LayerPlanner::mustLieInRankOrder(const ShardedOperator &op, unsigned value,
 /// Makes the producer of `value` cut inner factors by the axes that do not cut
 /// it yet, so that its elements are in the order of ranks like those of the
 /// other operand.
-LayerPlanner::Outcome LayerPlanner::bringInRankOrder(unsigned value,
-                                                     const Layout &wanted) {
+LayerPlanner::Outcome LayerPlanner::reshardToRankOrder(unsigned value,
+                                                       const Layout &wanted) {
   const std::optional<unsigned> producer =
       value < layer.values.size() ? producers[value] : std::nullopt;
   if (producer) {

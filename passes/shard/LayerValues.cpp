@@ -76,8 +76,8 @@ unsigned LayerPlanner::addVersion(unsigned value, const Layout &layout,
   return version;
 }
 
-bool LayerPlanner::bringSplit(unsigned &value, const Layout &wanted,
-                              unsigned before, StringRef name) {
+bool LayerPlanner::reshardSplit(unsigned &value, const Layout &wanted,
+                                unsigned before, StringRef name) {
   ArrayRef<int64_t> shape = layer.values[origins[value]].shape;
   const Layout have = planned.layouts[value];
   std::optional<DimensionSplit> split =
@@ -116,8 +116,9 @@ static bool takesOwnParts(Layout from, ArrayRef<Layout> steps) {
   });
 }
 
-LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
-                                          unsigned before, StringRef name) {
+LayerPlanner::Outcome LayerPlanner::reshard(unsigned &value,
+                                            const Layout &wanted,
+                                            unsigned before, StringRef name) {
   const Layout have = planned.layouts[value];
   if (have == wanted)
     return Outcome::Done;
@@ -125,13 +126,13 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
   const bool isData =
       sources[value] == Source::Free && origin < layer.numArguments;
   if (sources[value] != Source::Activation &&
-      ask(isData ? origin : value, wanted))
+      requestLayout(isData ? origin : value, wanted))
     return Outcome::Again;
   if (!divides(origin, wanted))
     return Outcome::Failed;
   const bool isActivation = sources[value] == Source::Activation;
   if (isActivation && layer.values[origin].isInteger) {
-    if (askForIntegers(origin, wanted))
+    if (requestIntegerLayout(origin, wanted))
       return Outcome::Again;
     return fail("expected integers that lie as " + toString(wanted) +
                 ", but they lie as " + toString(have) +
@@ -144,10 +145,10 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
   auto liesAsRows = [&](const Layout &layout) {
     return isRows && layout.cuts == stream.cuts;
   };
-  if (isActivation && now && before == *now && have.cuts != wanted.cuts &&
-      !liesAsRows(have) && !liesAsRows(wanted))
+  if (isActivation && plannedOp && before == *plannedOp &&
+      have.cuts != wanted.cuts && !liesAsRows(have) && !liesAsRows(wanted))
     homes[to_vector(shape)] = have;
-  if (bringSplit(value, wanted, before, name))
+  if (reshardSplit(value, wanted, before, name))
     return Outcome::Done;
   std::optional<std::vector<Layout>> steps = getReshardSteps(have, wanted);
   bool movesRows = isRankOrdered[value] && have.cuts != wanted.cuts;
@@ -164,7 +165,7 @@ LayerPlanner::Outcome LayerPlanner::bring(unsigned &value, const Layout &wanted,
   return Outcome::Done;
 }
 
-bool LayerPlanner::ask(unsigned value, const Layout &wanted) {
+bool LayerPlanner::requestLayout(unsigned value, const Layout &wanted) {
   if (value >= layer.values.size())
     return false;
   if (std::optional<unsigned> number = layer.values[value].parameter) {
@@ -211,7 +212,7 @@ LayerPlanner::getFactors(const ShardedOperator &op, unsigned value,
   return axes;
 }
 
-bool LayerPlanner::askForIntegers(unsigned value, const Layout &wanted) {
+bool LayerPlanner::requestIntegerLayout(unsigned value, const Layout &wanted) {
   std::optional<unsigned> producer = producers[value];
   if (!producer)
     return false;
@@ -223,7 +224,7 @@ bool LayerPlanner::askForIntegers(unsigned value, const Layout &wanted) {
   bool isChanged = false, hasOthers = false;
   for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands)) {
     if (layer.values[operand].isInteger)
-      isChanged |= askForIntegers(operand, getLayout(dims, *axes));
+      isChanged |= requestIntegerLayout(operand, getLayout(dims, *axes));
     else
       hasOthers = true;
   }
@@ -243,7 +244,7 @@ bool LayerPlanner::askProducer(const ShardedOperator &op, unsigned value,
     for (StringRef axis : wanted.reduced)
       if (!layout.cutsOver(axis))
         layout.reduced.push_back(axis);
-    isChanged |= ask(operand, layout);
+    isChanged |= requestLayout(operand, layout);
   }
   return isChanged;
 }
@@ -294,8 +295,8 @@ LayerPlanner::Outcome LayerPlanner::placeData(unsigned value) {
   return divides(value, layout) ? takePart(value) : Outcome::Failed;
 }
 
-/// Where another layer needs more of the data than this one, the layer gets as
-/// much and takes its part at its begin.
+/// If another layer needs a larger part of the data than this one, the layer
+/// gets the larger part and takes its own part of it at its start.
 LayerPlanner::Outcome LayerPlanner::takePart(unsigned value) {
   unsigned number = value - layer.numHidden;
   if (number >= layer.data.size() || !data[layer.data[number]])
@@ -323,7 +324,7 @@ LayerPlanner::Outcome LayerPlanner::placeHidden(unsigned value,
   for (StringRef axis : gathered)
     if (hidden.cutsOver(axis))
       addMissing(wanted.reduced, axis);
-  return bring(current[value], wanted, 0, layer.name);
+  return reshard(current[value], wanted, 0, layer.name);
 }
 
 LayerPlanner::Outcome LayerPlanner::placeInputs(ArrayRef<Layout> hidden) {
@@ -351,7 +352,7 @@ LayerPlanner::Outcome LayerPlanner::returnLoss(unsigned value) {
 }
 
 LayerPlanner::Outcome LayerPlanner::returnResults() {
-  now.reset();
+  plannedOp.reset();
   for (unsigned result : layer.results) {
     unsigned &value = planned.results.emplace_back(current[result]);
     Outcome outcome = Outcome::Done;
@@ -360,7 +361,7 @@ LayerPlanner::Outcome LayerPlanner::returnResults() {
     } else if (isStream(result)) {
       Layout wanted = stream;
       wanted.reduced = planned.layouts[value].reduced;
-      outcome = bring(value, wanted, layer.operators.size(), layer.name);
+      outcome = reshard(value, wanted, layer.operators.size(), layer.name);
     }
     if (outcome != Outcome::Done)
       return outcome;

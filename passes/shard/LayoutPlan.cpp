@@ -88,9 +88,10 @@ private:
   LayoutError &error;
   LayoutPlan plan;
   ParameterStates states;
-  /// For each data that layers would take differently, what is common to them.
+  /// For each data that layers would take with different layouts, the common
+  /// layout.
   std::vector<std::optional<Layout>> data;
-  /// For each layer, how it would take these of its arguments by itself.
+  /// For each layer, the layouts with which it would take its data by itself.
   std::vector<std::vector<Layout>> taken;
   AlikeLayers kinds;
   /// For each kind of layer, the layers planned so far.
@@ -242,8 +243,8 @@ static Layout getCommon(const Layout &one, const Layout &other) {
   return common;
 }
 
-/// Finds data that layers take with different layouts. Returns whether there is
-/// any, so that these layers must be planned again.
+/// Finds data that layers take with different layouts. Returns true if there
+/// are any, so that these layers must be planned again.
 bool ModelPlanner::joinData() {
   std::vector<std::optional<Layout>> common(data.size());
   std::vector<bool> isChanged(data.size(), false);

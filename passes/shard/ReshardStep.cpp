@@ -70,7 +70,7 @@ public:
   ReshardPath(const Layout &from, const Layout &to) : at(from), to(to) {}
 
   /// Finds the steps. Returns false if there is no path.
-  bool go();
+  bool findSteps();
 
   SmallVector<ReshardStep> steps;
 
@@ -205,7 +205,7 @@ bool ReshardPath::takeParts() {
   return true;
 }
 
-bool ReshardPath::go() {
+bool ReshardPath::findSteps() {
   if (at.cuts.size() != to.cuts.size())
     return false;
   reducePartial();
@@ -227,7 +227,7 @@ bool ReshardPath::go() {
 std::optional<std::vector<Layout>> getReshardSteps(const Layout &from,
                                                    const Layout &to) {
   ReshardPath path(from, to);
-  if (!path.go())
+  if (!path.findSteps())
     return std::nullopt;
   std::vector<Layout> layouts;
   Layout at = from;
@@ -239,7 +239,7 @@ std::optional<std::vector<Layout>> getReshardSteps(const Layout &from,
 std::optional<ReshardStep> getReshardStep(const Layout &from,
                                           const Layout &to) {
   ReshardPath path(from, to);
-  if (!path.go() || path.steps.size() != 1)
+  if (!path.findSteps() || path.steps.size() != 1)
     return std::nullopt;
   return path.steps.front();
 }

@@ -26,9 +26,9 @@ struct RowFactor {
 };
 
 /// Plans one layer.
-class LayerRows {
+class RowBlockPlanner {
 public:
-  LayerRows(const ShardedModel &model, const ShardedLayer &layer)
+  RowBlockPlanner(const ShardedModel &model, const ShardedLayer &layer)
       : model(model), layer(layer) {}
 
   RowBlockLayer plan(bool isFirst, bool isLast);
@@ -98,7 +98,7 @@ static std::optional<RowPlace> findPlace(const ShardingRule &rule,
   return std::nullopt;
 }
 
-void LayerRows::readWeights() {
+void RowBlockPlanner::readWeights() {
   isWeight.assign(layer.values.size(), false);
   for (auto [number, value] : enumerate(layer.values))
     if (value.parameter)
@@ -115,7 +115,8 @@ void LayerRows::readWeights() {
 
 /// Returns the factor by which an operator may be cut; none if it needs other
 /// rows than those that it computes.
-std::optional<RowFactor> LayerRows::findCut(const ShardedOperator &op) const {
+std::optional<RowFactor>
+RowBlockPlanner::findCut(const ShardedOperator &op) const {
   std::optional<RowFactor> rows;
   if (op.rule.dependsOnPlace)
     return std::nullopt;
@@ -143,7 +144,7 @@ std::optional<RowFactor> LayerRows::findCut(const ShardedOperator &op) const {
 }
 
 /// Computes where the rows of an operator's results are.
-void LayerRows::follow(const ShardedOperator &op) {
+void RowBlockPlanner::follow(const ShardedOperator &op) {
   bool hasRows = false, behind = false;
   for (auto [operand, dims] : zip_equal(op.operands, op.rule.operands)) {
     if (!planned.rows[operand])
@@ -165,15 +166,15 @@ void LayerRows::follow(const ShardedOperator &op) {
     isBehind[result] = behind || (hasRows && !cuts);
 }
 
-bool LayerRows::isAllowed(const ShardedOperator &op, bool isFirst,
-                          bool isLast) const {
+bool RowBlockPlanner::isAllowed(const ShardedOperator &op, bool isFirst,
+                                bool isLast) const {
   bool behind = any(op.operands, isBehind);
   return (behind || !isFirst) && (!behind || !isLast);
 }
 
 /// Selects all operators from one that takes blocks or reads a weight to one
 /// that returns blocks or reads a weight. These run by blocks.
-void LayerRows::chooseOperators(bool isFirst, bool isLast) {
+void RowBlockPlanner::chooseOperators(bool isFirst, bool isLast) {
   size_t count = layer.operators.size();
   std::vector<bool> fromBlocks(layer.values.size(), false),
       toBlocks(layer.values.size(), false), begins(count), ends(count);
@@ -198,7 +199,7 @@ void LayerRows::chooseOperators(bool isFirst, bool isLast) {
     planned.isCut.push_back(begins[number] && ends[number]);
 }
 
-RowBlockLayer LayerRows::plan(bool isFirst, bool isLast) {
+RowBlockLayer RowBlockPlanner::plan(bool isFirst, bool isLast) {
   planned.takesBlocks = !isFirst;
   planned.givesBlocks = !isLast;
   planned.rows.resize(layer.values.size());
@@ -249,7 +250,7 @@ std::optional<RowBlockPlan> planRowBlocks(const ShardedModel &model,
   for (size_t number : body)
     if (body.size() > 1)
       plan.layers[number] =
-          LayerRows(model, model.layers[number])
+          RowBlockPlanner(model, model.layers[number])
               .plan(number == body.front(), number == body.back());
   return plan;
 }
