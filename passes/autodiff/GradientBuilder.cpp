@@ -38,8 +38,8 @@ void GradientBuilder::accumulate(Value value, Value gradient, StringRef name) {
   sum = add;
 }
 
-/// Whether an operator that ignores the gradient of `operand` may do so: what
-/// makes it could not use one.
+/// Returns whether an operator may have no gradient for `operand`: the producer
+/// of the operand could not use one.
 static bool mayIgnore(Value operand) {
   auto result = dyn_cast<OpResult>(operand);
   auto maker = operand.getDefiningOp<DifferentiableOpInterface>();

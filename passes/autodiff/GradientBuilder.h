@@ -17,8 +17,8 @@ public:
 
   /// Marks `value` (a hidden input, a trained parameter) as needing a gradient.
   void require(mlir::Value value) { needing.insert(value); }
-  /// Says that of several gradients of `value`, a statistic, the largest
-  /// counts.
+  /// Makes the gradient of `value`, a statistic, the maximum of several values
+  /// instead of their sum.
   void keepLargest(mlir::Value value) { largest.insert(value); }
   bool isRequired(mlir::Value value) const { return needing.contains(value); }
 

@@ -44,7 +44,7 @@ struct LegalizeForCannPass
   }
 
 private:
-  /// Returns 0 for a launch without a workspace.
+  /// Returns the bytes of a launch's workspace, or 0 if it has none.
   static int64_t getWorkspaceBytes(ascend::LaunchOp launch) {
     Value workspace = launch.getWorkspace();
     return workspace ? cast<ascend::BufferType>(workspace.getType()).getBytes()

@@ -108,9 +108,9 @@ mf::passes::findParameterCasts(ascend::ProgramOp program) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Returns the numbers that launches of each changed routine have without those
-/// that are removed. A removed launch gets the number of the one before it, or
-/// that of the first one.
+/// Returns, for each changed routine, the numbers of its launches after some
+/// are removed. A removed launch gets the number of the launch before it, or
+/// that of the first launch.
 static llvm::StringMap<SmallVector<int64_t>>
 getNumbersWithout(ascend::ProgramOp program,
                   const llvm::DenseSet<Operation *> &removed) {

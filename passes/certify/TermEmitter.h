@@ -10,11 +10,11 @@
 
 namespace mf::passes {
 
-/// Runs the launches and collectives of operators on terms, which lie in
-/// buffers.
+/// Runs the launches and collectives of operators on terms, which it keeps per
+/// buffer.
 class TermEmitter : public ir::LaunchEmitter {
 public:
-  /// The term of a value that an operator made.
+  /// Returns the term of a value that an operator has computed.
   program::Term get(mlir::Value value);
 
   ir::EmittedBuffer getBuffer(mlir::Value tensor) override;

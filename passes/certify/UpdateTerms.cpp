@@ -21,7 +21,7 @@ UpdateTerms::UpdateTerms(ir::UpdateOp update)
 // State
 //===----------------------------------------------------------------------===//
 
-/// The state whose memory a state is.
+/// Returns the state that has the memory of `state`, which may be another one.
 State UpdateTerms::getOwnState(State state, ir::ParamOp param) const {
   if (state == State::Accumulated &&
       param.getAccumulatedType() == param.getStoredType())
@@ -31,8 +31,8 @@ State UpdateTerms::getOwnState(State state, ir::ParamOp param) const {
   return state;
 }
 
-/// Backward adds to the gradient of the step, or to a sum that ranks then share
-/// out.
+/// Backward adds either to the gradient of the step, or to a sum that is later
+/// reduced to the ranks' shards.
 Term UpdateTerms::getInitial(State state, ir::ParamOp param) const {
   StringRef name = param.getSymName();
   if (state == State::Parameter)
@@ -87,8 +87,8 @@ TermEmitter::View UpdateTerms::multiply(const View &value, double factor) {
   return product;
 }
 
-/// The step reports the mean of the losses. Backward begins with each one's
-/// share in it, times the loss scale.
+/// The step reports the mean of the losses. Backward begins with the share of
+/// each loss in the mean, times the loss scale.
 void UpdateTerms::runLosses() {
   auto model = update->getParentOfType<ir::ModelOp>();
   const bool hasLoss = llvm::any_of(
@@ -118,7 +118,8 @@ void UpdateTerms::runLosses() {
 // Operators
 //===----------------------------------------------------------------------===//
 
-/// An argument of the update, which the step copies from the host.
+/// Returns the term of an argument of the update that the step copies from the
+/// host.
 TermEmitter::View UpdateTerms::createHostScalar(RankedTensorType type,
                                                 unsigned argument) {
   constexpr ascend::Role roles[] = {ascend::Role::LearningRate,

@@ -1,4 +1,4 @@
-//===- UpdateTerms.h - Terms of what an update leaves -----------*- C++ -*-===//
+//===- UpdateTerms.h - Terms of the results of an update --------*- C++ -*-===//
 
 #ifndef MF_PASSES_CERTIFY_UPDATETERMS_H
 #define MF_PASSES_CERTIFY_UPDATETERMS_H
@@ -9,17 +9,18 @@
 
 namespace mf::passes {
 
-/// Runs the update of a stage on terms, and what the step adds to it: the mean
-/// of losses and their gradient.
+/// Runs the update of a stage on terms, and also the values that a step
+/// computes in addition: the mean of losses and their gradient.
 class UpdateTerms : public TermEmitter {
 public:
   explicit UpdateTerms(ir::UpdateOp update);
 
-  /// Runs all operators of the update. Reports at an operator what has no term.
+  /// Runs all operators of the update. Reports an error at an operator that has
+  /// no term.
   mlir::LogicalResult run();
-  /// The terms that the update leaves in statics of a stage, by their names.
+  /// Returns the terms of the statics that the update writes, by their names.
   std::vector<program::CertifiedResult> getResults() const;
-  /// None if the stage has no loss.
+  /// Returns the term of the gradient of a loss; none if the stage has no loss.
   std::optional<program::Term> getLossGradient() const { return lossGradient; }
 
   ir::EmittedBuffer getState(ir::State state,
@@ -37,7 +38,7 @@ private:
 
   ir::UpdateOp update;
   llvm::StringSet<> trained;
-  /// By the names of their statics.
+  /// The states and the results, by the names of their statics.
   std::map<std::string, View> states, results;
   std::optional<program::Term> lossGradient;
 };

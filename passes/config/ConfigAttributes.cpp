@@ -78,7 +78,7 @@ FusionConfig passes::getFusionConfig(TrainingAttr training) {
 }
 
 //===----------------------------------------------------------------------===//
-// Offset
+// The offset
 //===----------------------------------------------------------------------===//
 
 static Attribute toAttribute(Builder &builder, const StageOffset &offset) {

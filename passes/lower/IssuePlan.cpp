@@ -38,12 +38,12 @@ private:
   int64_t inFlight;
   std::vector<bool> isPlaced, isInTail;
   std::vector<int64_t> gathers;
-  /// How many gathers are issued when each of them is reached.
+  /// For each gather, the number of gathers that are issued when it is reached.
   std::vector<int64_t> ahead;
   int64_t numPlacedGathers = 0;
   struct Reduction {
     int64_t index = 0;
-    /// The number of the run of reductions of one unit that it is in.
+    /// The number of the unit's consecutive reductions to which it belongs.
     int64_t run = 0;
   };
   std::deque<Reduction> reductions;
@@ -58,7 +58,7 @@ private:
 void IssuePlanner::countAhead() {
   const auto count = static_cast<int64_t>(gathers.size());
   ahead.resize(gathers.size());
-  // The ends of the run that a gather is in, and of the run behind it.
+  // The end of the unit of a gather, and the end of the unit after it.
   int64_t end = count, nextEnd = count;
   for (int64_t i = count; i-- > 0;) {
     const std::optional<int64_t> unit = operators[gathers[i]].unit;
@@ -113,7 +113,8 @@ void IssuePlanner::addReduction(int64_t index) {
     ++lastRun;
   lastUnit = unit;
   reductions.push_back({index, lastRun});
-  // The last unit's are under way while this one's are made.
+  // The reductions of the previous unit run while those of this unit are
+  // issued.
   constexpr int64_t runsUnderWay = 2;
   auto mustEnd = [&](const Reduction &first) {
     return unit && inFlight > 0

@@ -62,9 +62,10 @@ struct IssuePlan {
 /// earlier, and as many summands of gradients longer, than without collectives
 /// in flight. 0 keeps the order. Takes linear time in operators and uses.
 ///
-/// Collectives with a unit are issued by units instead: when the first gather
-/// of a unit is reached, with all of it and of the next unit, and reductions
-/// are completed when the second unit behind theirs begins to reduce.
+/// Collectives with a unit are issued by units instead. At the first gather of
+/// a unit, all gathers of this unit and of the next one are issued. The
+/// reductions of a unit are completed when the second unit after it begins to
+/// reduce.
 IssuePlan planIssue(llvm::ArrayRef<PlannedOperator> operators,
                     int64_t inFlight);
 

@@ -44,7 +44,7 @@ mlir::LogicalResult lowerBackwardWeights(ProgramBuilder &program,
 /// the step number and, if losses are scaled, the loss scale.
 mlir::LogicalResult lowerUpdate(ProgramBuilder &program, ir::UpdateOp update);
 
-/// Return the device scalars of a scaled loss: the scale that the host copies
+/// Return the device scalars for a scaled loss: the scale that the host copies
 /// at the start of a step, and the gradient with which backward starts.
 ascend::StaticOp getLossScale(ProgramBuilder &program);
 ascend::StaticOp getScaledGradient(ProgramBuilder &program);

@@ -344,7 +344,7 @@ void ProgramBuilder::setParts(StringRef routine, RoutineParts made) {
     for (GradientPlace &place : entry.second) {
       if (place.routine != routine)
         continue;
-      // The last part that begins before the launch.
+      // Finds the last part that begins before the launch.
       const auto next = llvm::find_if(made.parts, [&](const RoutinePart &part) {
         return part.firstLaunch >= place.launches && part.firstLaunch > 0;
       });

@@ -62,26 +62,26 @@ struct GradientPlace {
   int64_t launches = 0;
 };
 
-/// A part of a routine, which is a routine itself. Between it and the next part
-/// the compute stream may run a part of another task.
+/// A part of a routine, which is itself a routine. The compute stream may run a
+/// part of another task between it and the next part.
 struct RoutinePart {
   std::string name;
-  /// The buffers that it takes after those of the whole, as indices into
-  /// RoutineParts::handed.
-  llvm::SmallVector<int64_t, 4> handed;
-  /// The streams on which exchanges are still under way at its end. The next
-  /// part waits for them.
+  /// The buffers that the part takes after those of the whole routine, as
+  /// indices into RoutineParts::passed.
+  llvm::SmallVector<int64_t, 4> passed;
+  /// The streams on which exchanges are still running at the end of the part.
+  /// The next part waits for them.
   llvm::SmallVector<llvm::StringRef, 2> streams;
-  /// The number of launches of the whole before it.
+  /// The number of launches of the whole routine before the part.
   int64_t firstLaunch = 0;
 };
 
 struct RoutineParts {
-  /// At least two.
+  /// The parts in order. There are at least two.
   std::vector<RoutinePart> parts;
-  /// The types of temporaries of the whole that several parts use, or that an
-  /// exchange uses after the end of its part.
-  llvm::SmallVector<mlir::Type> handed;
+  /// The types of the temporaries of the whole routine that several parts use,
+  /// or that an exchange uses after the end of its part.
+  llvm::SmallVector<mlir::Type> passed;
 };
 
 /// Builds the `ascend.program` of one stage and the parts that its routines
@@ -103,9 +103,9 @@ public:
   /// Returns the largest number of collectives on parameters that a routine has
   /// in flight.
   int64_t getInFlight() const { return inFlight; }
-  /// Whether gradients are added to wider accumulators without a cast.
+  /// Returns whether gradients are added to wider accumulators without a cast.
   bool fusesAccumulation() const { return isAccumulationFused; }
-  /// Whether several backwards add to each gradient.
+  /// Returns whether several backwards add to each gradient.
   bool addsGradients() const { return addsUp; }
   mlir::MLIRContext *getContext() { return model.getContext(); }
 
@@ -193,9 +193,9 @@ public:
     return found->second;
   }
 
-  /// Notes that a routine now consists of parts (RoutineParts.h).
+  /// Records that a routine now consists of parts (RoutineParts.h).
   void setParts(llvm::StringRef routine, RoutineParts made);
-  /// Returns null if the routine is whole.
+  /// Returns the parts of a routine, or null if it is not cut.
   const RoutineParts *getParts(llvm::StringRef routine) const {
     auto found = parts.find(routine);
     return found == parts.end() ? nullptr : &found->second;

@@ -201,8 +201,8 @@ void RoutineBuilder::lowerPrefetch(ir::PrefetchOp op) {
        swap.copyBack(loc, slot, op.getTensor().getType(), op.getDistance()));
 }
 
-/// Returns the static buffer with what `op` makes, if it converts a parameter
-/// to the type in which the rank keeps it; else null.
+/// Returns the static buffer that already has the result of `op`, if `op`
+/// converts a parameter to a type in which the rank keeps it; otherwise null.
 ascend::StaticOp RoutineBuilder::findRounded(Operation *op) {
   auto conversion = dyn_cast<ir::CastOp>(op);
   auto read = conversion ? conversion.getInput().getDefiningOp<ir::GetParamOp>()

@@ -29,7 +29,7 @@ public:
 private:
   /// A collective for which the compute stream has not waited yet.
   struct Pending {
-    /// The buffers that it reads, and the one that it writes.
+    /// The buffers that it reads, and the buffer that it writes.
     llvm::SmallVector<mlir::Value, 3> inputs;
     mlir::Value output, done;
     mlir::Location loc;

@@ -36,7 +36,7 @@ private:
     llvm::SetVector<StringRef> streams;
     int64_t firstLaunch = 0;
   };
-  /// A collective whose end nothing has waited for, and the launches before.
+  /// A collective for whose end nothing has waited, and the launches before it.
   struct Pending {
     ascend::CollectiveOp op;
     int64_t launches;
@@ -45,7 +45,7 @@ private:
   static bool canCut(Operation &op);
   void addWait(ascend::WaitOp wait);
   void cut();
-  void findHanded();
+  void findPassed();
   ascend::RoutineOp buildPart(size_t number, RoutinePart &made);
   Value get(Value value, Block &body, RoutinePart &made, IRMapping &mapping,
             OpBuilder &builder);
@@ -53,14 +53,15 @@ private:
   ProgramBuilder &program;
   ascend::RoutineOp whole;
   std::vector<Part> parts = std::vector<Part>(1);
-  /// Collectives that are not waited for, by the event of their end.
+  /// The collectives for which nothing has waited yet, by the event of their
+  /// end.
   llvm::MapVector<Value, Pending> pending;
   int64_t launches = 0;
-  /// Collectives that go on behind their parts.
-  DenseSet<Operation *> goingOn;
-  /// The first part that uses a temporary.
+  /// The collectives that continue after the end of their parts.
+  DenseSet<Operation *> running;
+  /// For each temporary, the first part that uses it.
   DenseMap<Value, size_t> firstUses;
-  llvm::SetVector<Value> handed;
+  llvm::SetVector<Value> passed;
 };
 
 } // namespace
@@ -77,11 +78,11 @@ bool RoutineCutter::canCut(Operation &op) {
          isa<ascend::LaunchOp, ascend::RecordOp, ascend::WaitOp>(op);
 }
 
-/// Begins the next part, which waits for all that is going on.
+/// Begins the next part, which waits for all running collectives.
 void RoutineCutter::cut() {
   for (auto &[done, exchange] : pending) {
     parts.back().streams.insert(exchange.op.getStream());
-    goingOn.insert(exchange.op);
+    running.insert(exchange.op);
   }
   pending.clear();
   parts.emplace_back().firstLaunch = launches;
@@ -130,9 +131,9 @@ static Value getTemporary(Value buffer) {
   return buffer.getDefiningOp<ascend::AllocOp>() ? buffer : Value();
 }
 
-/// Finds the temporaries that several parts use, and those of exchanges that go
-/// on after the end of a part.
-void RoutineCutter::findHanded() {
+/// Finds the temporaries that several parts use, and those of exchanges that
+/// continue after the end of a part.
+void RoutineCutter::findPassed() {
   for (auto [number, part] : llvm::enumerate(parts))
     for (Operation *op : part.operations) {
       for (Value operand : op->getOperands()) {
@@ -140,8 +141,8 @@ void RoutineCutter::findHanded() {
         if (!temporary)
           continue;
         auto [first, isNew] = firstUses.try_emplace(temporary, number);
-        if (goingOn.contains(op) || first->second != number)
-          handed.insert(temporary);
+        if (running.contains(op) || first->second != number)
+          passed.insert(temporary);
       }
     }
 }
@@ -152,8 +153,8 @@ Value RoutineCutter::get(Value value, Block &body, RoutinePart &made,
   if (Value known = mapping.lookupOrNull(value))
     return known;
   Value result;
-  if (auto *number = llvm::find(handed, value); number != handed.end()) {
-    made.handed.push_back(number - handed.begin());
+  if (auto *number = llvm::find(passed, value); number != passed.end()) {
+    made.passed.push_back(number - passed.begin());
     result = body.addArgument(value.getType(), value.getLoc());
   } else {
     Operation *op = value.getDefiningOp();
@@ -191,10 +192,10 @@ ascend::RoutineOp RoutineCutter::buildPart(size_t number, RoutinePart &made) {
 }
 
 RoutineParts RoutineCutter::build() {
-  findHanded();
+  findPassed();
   RoutineParts result;
-  for (Value temporary : handed)
-    result.handed.push_back(temporary.getType());
+  for (Value temporary : passed)
+    result.passed.push_back(temporary.getType());
   result.parts.resize(parts.size());
   Operation *last = whole;
   for (auto [number, made] : llvm::enumerate(result.parts)) {

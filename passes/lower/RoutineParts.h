@@ -7,11 +7,11 @@
 
 namespace mf::passes {
 
-/// Cuts a routine where the compute stream waits for an exchange beside which
-/// the routine launches nothing. The first part takes the routine's name and
-/// place, the others follow it. None if there is no such place, or if the
-/// routine copies between device and host: a copy's distance counts launches of
-/// whole routines.
+/// Cuts a routine at each wait of the compute stream for an exchange during
+/// which the routine launches nothing. The first part gets the name and place
+/// of the routine, and the others follow it. Returns none if there is no such
+/// wait, or if the routine copies between device and host, because the distance
+/// of a copy counts launches of whole routines.
 std::optional<RoutineParts> cutRoutine(ProgramBuilder &program,
                                        ascend::RoutineOp whole);
 

@@ -1,7 +1,7 @@
 //===- StepParts.cpp - Parts of a slot's calls take turns -----------------===//
 //
-// A forward and a backward that share a slot run part by part: what one of them
-// exchanges when its part ends goes on beside the next part of the other.
+// A forward and a backward that share a slot run part by part. The exchanges at
+// the end of a part of one of them continue during the next part of the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,22 +11,23 @@ using namespace mlir;
 using namespace mf;
 using namespace mf::passes;
 
-/// The calls of the parts of a call's routine; `next` counts from the first.
+/// Returns the calls of the parts of a call's routine. Their `next` counts from
+/// the first of them.
 std::vector<StepBuilder::Call> StepBuilder::cutCall(const Call &call) {
   const RoutineParts *parts = program.getParts(call.routine);
   if (!parts)
     return {call};
   loc = call.loc;
-  const auto handed =
-      llvm::map_to_vector(parts->handed, [&](Type type) -> Value {
+  const auto passed =
+      llvm::map_to_vector(parts->passed, [&](Type type) -> Value {
         return ascend::MessageOp::create(builder, loc, type, IntegerAttr());
       });
   std::vector<Call> made;
   for (const RoutinePart &part : parts->parts) {
     Call &ofPart = made.emplace_back(call);
     ofPart.routine = part.name;
-    for (int64_t number : part.handed)
-      ofPart.buffers.push_back(handed[number]);
+    for (int64_t number : part.passed)
+      ofPart.buffers.push_back(passed[number]);
     ofPart.streams = part.streams;
     if (made.size() > 1)
       ofPart.incoming.clear();
@@ -40,10 +41,10 @@ std::vector<StepBuilder::Call> StepBuilder::cutCall(const Call &call) {
 
 void StepBuilder::cutCalls() {
   std::vector<Call> cut;
-  // By call before: the first one that is made of it.
+  // For each original call, the index of the first call that replaces it.
   std::vector<size_t> firsts(calls.size());
-  // Appends the next part of a call. Places of the parts that follow are known
-  // when these are appended.
+  // Appends the next part of a call. The indices of the parts that follow are
+  // only known when these are appended.
   struct Turn {
     size_t call;
     std::vector<Call> parts;

@@ -1,7 +1,8 @@
 //===- StepPrefetch.cpp - Swapped values that are copied back early -------===//
 //
 // A copy that starts before the run that reads it belongs to the step. It waits
-// for an event of an earlier run, or of the moment before one.
+// for an event that an earlier run records, or that is recorded right before
+// one.
 //
 //===----------------------------------------------------------------------===//
 

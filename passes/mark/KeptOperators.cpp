@@ -1,4 +1,4 @@
-//===- KeptOperators.cpp - Settings of layers in kernels ------------------===//
+//===- KeptOperators.cpp - The dynamic graph's settings of layers ---------===//
 
 #include "passes/mark/KeptOperators.h"
 #include "llvm/ADT/StringSwitch.h"

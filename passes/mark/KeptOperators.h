@@ -1,4 +1,4 @@
-//===- KeptOperators.h - Settings of layers in kernels ----------*- C++ -*-===//
+//===- KeptOperators.h - The dynamic graph's settings of layers -*- C++ -*-===//
 
 #ifndef MF_PASSES_MARK_KEPTOPERATORS_H
 #define MF_PASSES_MARK_KEPTOPERATORS_H
@@ -14,9 +14,9 @@ namespace mf::passes {
 bool isKeptOperator(ir::ComputeOpInterface op,
                     llvm::ArrayRef<std::string> parts);
 
-/// Converts prefetch distances that count layers to numbers of kernels: those
-/// that backward of these layers runs, which are two for each kernel of
-/// forward, and one more if the layer is recomputed as a whole.
+/// Converts prefetch distances that count layers to numbers of kernels.
+/// Backward of a layer is counted as two kernels for each kernel of forward,
+/// and three if the layer is recomputed as a whole.
 void countSwapKernels(llvm::ArrayRef<ir::LayerOp> layers,
                       std::vector<LayerEffects> &effects);
 

@@ -7,8 +7,8 @@
 using namespace mlir;
 using namespace mf::ir;
 
-/// The axes that cut rows of what a rank stores, but not rows that its layers
-/// use.
+/// Returns the axes that cut the rows that a rank stores, but not the rows that
+/// its layers use.
 static SmallVector<Attribute> getSharingAxes(ParamOp param) {
   SmallVector<Attribute> axes;
   LayoutAttr stored = param.getStoredLayout(), used = param.getLayoutAttr();

@@ -1,4 +1,4 @@
-//===- LogitClip.h - Weights that shrink with large logits ------*- C++ -*-===//
+//===- LogitClip.h - Scales weights down if logits are large ----*- C++ -*-===//
 
 #ifndef MF_PASSES_OPTIMIZER_LOGITCLIP_H
 #define MF_PASSES_OPTIMIZER_LOGITCLIP_H
@@ -7,10 +7,11 @@
 
 namespace mf::passes {
 
-/// Multiplies the rows of `params` as their #mf.logit_clip say, those of its
-/// own part on each rank, if the optimizer is a Muon that asks for it; by 1
-/// where `overflow` is not 0. Fails if a rank has rows of other heads than
-/// those whose logits it knows.
+/// Builds the product of the rows of `params` with the factors that their
+/// #mf.logit_clip define, if the optimizer is Muon with a `logit_threshold`.
+/// Each rank multiplies the rows of its own part. The factors are 1 if
+/// `overflow` is not 0. Fails if a rank has rows of heads whose logits it does
+/// not have.
 mlir::LogicalResult clipLogits(mlir::OpBuilder &builder,
                                ir::OptimizerAttr optimizer,
                                llvm::ArrayRef<ir::ParamOp> params,

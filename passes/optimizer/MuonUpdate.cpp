@@ -18,8 +18,8 @@ struct Cut {
 };
 
 /// Returns the cuts through a parameter's matrices in a rank's storage, the
-/// outer ones first. Experts, the first dimension of three, are matrices of
-/// their own.
+/// outer ones first. If the parameter has three dimensions, the first one
+/// counts experts, each with a separate matrix.
 SmallVector<Cut> getMatrixCuts(ParamOp param) {
   SmallVector<Cut> cuts;
   LayoutAttr layout = param.getStoredLayout();
@@ -266,8 +266,8 @@ void MuonBuilder::update(ParamOp param, Value rate) {
   takeStep(param, takeOwnPart(param, result), rate);
 }
 
-/// Updates parameters of the same shape: each rank gets a whole matrix, works
-/// on it, and sends it back.
+/// Updates parameters of the same shape. Each rank gets one whole parameter,
+/// computes its direction, and sends the parts back.
 void MuonBuilder::updateTogether(ArrayRef<ParamOp> params,
                                  ArrayRef<Value> rates) {
   ParamOp first = params.front();
@@ -321,7 +321,7 @@ void MuonBuilder::updateAll(ArrayRef<ParamOp> params,
       same.clear();
     }
   }
-  // Matrices that are fewer than the ranks are worked on by every rank.
+  // If fewer parameters than ranks are left, each rank computes all of them.
   for (const auto &[kind, rest] : waiting)
     for (ParamOp param : rest)
       update(param, getRate(param));

@@ -8,9 +8,10 @@
 
 namespace mf::passes {
 
-/// Builds Muon's update of parameters, as operators on whole matrices in bf16:
-/// each rank's direction is gathered, made orthogonal by Newton-Schulz steps,
-/// and of the result a rank takes its own part.
+/// Builds Muon's update of parameters (Jordan et al., 2024) as operators on
+/// whole matrices in bf16. The ranks' directions are gathered and made
+/// orthogonal by Newton-Schulz iterations, and each rank takes its part of the
+/// result.
 class MuonBuilder {
 public:
   MuonBuilder(mlir::OpBuilder &builder, ir::OptimizerAttr optimizer,
@@ -18,19 +19,20 @@ public:
       : builder(builder), optimizer(optimizer),
         muon(optimizer.getMuon().getConfig()), overflow(overflow) {}
 
-  /// Updates all of `params` at the learning rates that they have. Where each
-  /// matrix is worked on by one rank, parameters of one type, layout and kind
-  /// of matrices are updated together, one for each rank.
+  /// Updates all of `params` with their learning rates. If only one rank
+  /// computes each matrix (`spreads`), parameters with the same type, layout
+  /// and matrices are updated in groups, with one parameter for each rank.
   void updateAll(llvm::ArrayRef<ir::ParamOp> params,
                  llvm::function_ref<mlir::Value(ir::ParamOp)> getRate);
 
 private:
   void update(ir::ParamOp param, mlir::Value rate);
-  /// One for each of the ranks that have parts of them.
+  /// Updates a group of parameters, one for each of the ranks that have parts
+  /// of them.
   void updateTogether(llvm::ArrayRef<ir::ParamOp> params,
                       llvm::ArrayRef<mlir::Value> rates);
-  /// The number of ranks over which the matrices of parameters such as `param`
-  /// are spread: 1 where each rank works on all of them.
+  /// Returns the number of ranks over which parameters such as `param` are
+  /// spread, or 1 if each rank computes all of them.
   int64_t getNumOwners(ir::ParamOp param);
   mlir::Value buildDirection(ir::ParamOp param);
   mlir::Value gather(ir::ParamOp param, mlir::Value part);
@@ -46,8 +48,7 @@ private:
   mlir::Value convert(mlir::Value value, mlir::Type element);
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   void takeStep(ir::ParamOp param, mlir::Value direction, mlir::Value rate);
-  /// The factor of the largest matrix of a parameter, in front of the learning
-  /// rate.
+  /// Returns the factor on the learning rate for a matrix of these sizes.
   double getScale(int64_t rows, int64_t columns);
 
   mlir::OpBuilder &builder;
@@ -55,8 +56,8 @@ private:
   MuonConfig muon;
   mlir::Value overflow;
   mlir::Location loc = builder.getUnknownLoc();
-  /// The factor of the last parameter that was made orthogonal; 1 if it is in
-  /// the direction.
+  /// The factor for the parameter that was made orthogonal last; 1 if its
+  /// direction already includes the factor.
   double scale = 0;
 };
 

@@ -27,9 +27,9 @@ inline std::string getNameInLayer(ir::GetParamOp read, llvm::StringRef what) {
   return (name + "." + what).str();
 }
 
-/// Returns the number of the unit in which the layer of `read` gathers weights
-/// that ranks share out, as the dynamic graph's trainer does: the layer's
-/// place, and one for all layers behind the body.
+/// Returns the number of the unit in which the layer of `read` gathers sharded
+/// weights, as in the dynamic graph's trainer. Each layer up to the last body
+/// layer has its own unit, and all layers after the body share one.
 inline int64_t getUnit(ir::GetParamOp read) {
   auto layer = read->getParentOfType<ir::LayerOp>();
   int64_t unit = 0;

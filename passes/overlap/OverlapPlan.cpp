@@ -72,7 +72,7 @@ int64_t CopyScheduler::choose() const {
   return best;
 }
 
-/// Collectives that began earlier are over too.
+/// Marks a collective as complete, with all that started before it.
 void CopyScheduler::awaitUpTo(int64_t collective) {
   while (isPending[collective]) {
     isPending[pending.front()] = false;
@@ -91,7 +91,7 @@ void CopyScheduler::schedule(int64_t op) {
     awaitUpTo(awaited);
   position[op] = static_cast<int64_t>(plan.order.size());
   plan.order.push_back(op);
-  // Collectives on a value that the whole layer needs do not wait.
+  // A collective on constants is not pending, because all copies read it.
   if (operators[op].communicates && !operators[op].isConstant) {
     isPending[op] = true;
     pending.push_back(op);

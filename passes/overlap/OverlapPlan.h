@@ -21,7 +21,7 @@ namespace mf::passes {
 /// One operator, in the original order.
 struct OrderedOperator {
   std::string name;
-  /// True if it begins a collective, for which its readers wait.
+  /// True if it starts a collective, for which its readers wait.
   bool communicates = false;
   /// True if it depends on parameters alone. Any copy may read it.
   bool isConstant = false;

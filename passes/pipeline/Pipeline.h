@@ -96,7 +96,7 @@ struct TrainingStepOptions
     forCann = lowering.forCann;
   }
 
-  /// Whether programs say what they have to compute, which only proofs read.
+  /// True if programs have certificates, which only proofs read.
   bool certify = true;
   /// The text of the file `config`. If it is empty, the passes read the file.
   std::optional<std::string> configText;

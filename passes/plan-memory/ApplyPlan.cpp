@@ -58,7 +58,8 @@ void PlanWriter::writeBuffers() {
     writeOffset(buffer.id, offset);
 }
 
-/// Slots in the other memory keep their offsets.
+/// Writes the offsets of the slots in the planned memory. Slots in the other
+/// memory keep theirs.
 void PlanWriter::writeSlots(ascend::FrameLayoutOp layout,
                             const memory::ResidualFrame &frame,
                             const memory::ResidualFrameLayout &planned) {
@@ -120,7 +121,7 @@ void PlanWriter::writeTasks() {
   }
 }
 
-/// A frame is contiguous in host memory, if it uses any.
+/// Writes the offsets of frames in host memory, where each frame is contiguous.
 void PlanWriter::writeHostTasks() {
   for (auto [task, bases] : llvm::zip_equal(problem.tasks, plan.tasks))
     if (!bases.frameBases.empty())

@@ -104,7 +104,7 @@ private:
     return std::move(*plan);
   }
 
-  /// A frame is contiguous in host memory.
+  /// Returns the options for host memory, where each frame is contiguous.
   static memory::StepPlanOptions getHostOptions() {
     memory::StepPlanOptions options;
     options.splitFrames = false;

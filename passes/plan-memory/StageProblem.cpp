@@ -38,9 +38,9 @@ void StageProblem::addSlack() {
     extend(frame.residuals);
 }
 
-/// Returns whether the memory of a static may be used otherwise before its
-/// first use. This is not done for statics that the first call writes, because
-/// most of them live until the end.
+/// Returns whether the memory of a static may have another use before the
+/// static's first use. This is not so for statics that the first call writes,
+/// because most of them live until the end of the step.
 bool StageProblem::comesInStep(uint32_t number) const {
   const program::MessageRange &range = liveness.statics[number];
   return range.isUsed && range.begin.call > 0 && range.begin < range.end;
@@ -121,7 +121,7 @@ void StageProblem::addFrames() {
     addFrame(layout, phases[layout]);
 }
 
-/// Whether another stream still uses a slot when a routine ends.
+/// Returns whether another stream still uses a slot when a routine ends.
 bool StageProblem::isOpen(uint32_t routine, size_t slot) const {
   return llvm::any_of(
       liveness.routines[routine].open, [&](const program::OpenUse &use) {
@@ -146,9 +146,9 @@ void StageProblem::addFrame(uint32_t number, llvm::ArrayRef<uint32_t> phases) {
     if (!uses.empty() && uses.back().first < last) {
       MomentRange start;
       start.begin = start.end = 0;
-      // A slot that the step copies is needed until the last routine begins:
-      // the routine that reads the copy may be any. One that an exchange uses
-      // behind its routine is needed until the next one begins.
+      // A slot that the step copies is needed until the last routine begins,
+      // because any routine may read the copy. A slot that an exchange uses
+      // after the end of its routine is needed until the next routine begins.
       if (liveness.slotsOfStep[number][index])
         uses.push_back({last, start});
       else if (isOpen(phases[uses.back().first], index))

@@ -44,7 +44,7 @@ struct RecomputePlan {
   /// Marked operators that backward runs again, and free ones between them.
   std::vector<int64_t> clones;
   /// Operators that are not cloned but whose results clones read. Backward
-  /// needs them now, and did not need all of them before.
+  /// needs these results only because of the clones.
   std::vector<int64_t> kept;
   /// The bytes of results that backward used and now recomputes.
   int64_t droppedBytes = 0;

@@ -223,8 +223,8 @@ Operation *ScheduleBuilder::build(const Task &task) {
   llvm_unreachable("unknown phase");
 }
 
-/// Says that a run is in one slot with the next one. A slot's last task may be
-/// any; those before it are forwards and backwards.
+/// Marks a run as sharing a slot with the next one. All tasks of a slot except
+/// the last one are forwards and backwards.
 static void setPaired(Operation *run) {
   if (auto forward = dyn_cast<RunForwardOp>(run))
     forward.setPaired(true);

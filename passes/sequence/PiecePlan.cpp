@@ -93,7 +93,7 @@ static std::optional<PieceCut> findCut(const ShardingRule &rule,
   return std::nullopt;
 }
 
-/// Chooses the factor to cut: that of an operand that is cut.
+/// Chooses the factor to cut, which is that of an operand that is cut.
 bool PiecePlanner::chooseFactor(const PieceOperator &op,
                                 std::optional<CutFactor> &chosen) {
   bool needsWhole = false;

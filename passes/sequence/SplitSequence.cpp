@@ -63,7 +63,8 @@ private:
   OpBuilder &builder;
   int64_t piece, pieces;
   LayerOp layer;
-  /// The operator that is being built, with operands for the whole sequence.
+  /// The operator that is being built now, of which operands for the whole
+  /// sequence can be requested.
   Operation *now = nullptr;
   /// Map values of the whole layer to those of the piece and, where the piece
   /// has them, to those of the whole sequence.
