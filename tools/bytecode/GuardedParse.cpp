@@ -13,7 +13,8 @@ using namespace llvm;
 
 namespace mf::tools {
 
-/// Nothing may be cleaned up: the reader was left in the middle of its work.
+/// Ends the program without cleaning up, because the reader was interrupted in
+/// an inconsistent state.
 [[noreturn]] static void refuse(StringRef name) {
   WithColor::error() << name
                      << ": damaged bytecode, on which MLIR's reader aborts; "

@@ -9,8 +9,8 @@
 
 namespace mf::tools {
 
-/// As mlir::parseSourceFile, but on damaged bytecode for which MLIR's reader
-/// aborts, ends the program with an error message. Must always be called from
+/// Parses a file like mlir::parseSourceFile. If MLIR's reader aborts on damaged
+/// bytecode, ends the program with an error message. Must always be called from
 /// the same thread.
 mlir::OwningOpRef<mlir::ModuleOp> parseGuarded(llvm::SourceMgr &sources,
                                                mlir::MLIRContext &context);

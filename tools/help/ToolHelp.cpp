@@ -1,4 +1,4 @@
-//===- ToolHelp.cpp - What --help and --version of a tool print -----------===//
+//===- ToolHelp.cpp - --help and --version of tools -----------------------===//
 
 #include "tools/help/ToolHelp.h"
 #include "llvm/ADT/SmallVector.h"

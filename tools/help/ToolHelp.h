@@ -1,4 +1,4 @@
-//===- ToolHelp.h - What --help and --version of a tool print ---*- C++ -*-===//
+//===- ToolHelp.h - --help and --version of tools ---------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_HELP_TOOLHELP_H
 #define MF_TOOLS_HELP_TOOLHELP_H
@@ -8,7 +8,7 @@
 
 namespace mf::tools {
 
-/// Prepares `--help` and `--version` of a tool. To be called first in main.
+/// Prepares `--help` and `--version` of a tool. Must be called first in main.
 ///
 /// `--help` shows the options in `categories`, options that are registered
 /// later (MLIR registers its options when its entry points run), and then

@@ -9,8 +9,8 @@
 
 namespace mf::tools {
 
-/// The options of all tools that lower a training step. One object for a
-/// program, made before it parses its command line.
+/// The options of all tools that lower a training step. A program has one
+/// object, which it creates before it parses its command line.
 struct LoweringFlags {
   explicit LoweringFlags(llvm::cl::OptionCategory &category)
       : fuseElementwise(

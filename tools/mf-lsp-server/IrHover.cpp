@@ -1,4 +1,4 @@
-//===- IrHover.cpp - What an operator costs, in an editor -----------------===//
+//===- IrHover.cpp - Costs of operators in an editor ----------------------===//
 
 #include "tools/mf-lsp-server/IrHover.h"
 #include "dialects/ascend/AscendDialect.h"

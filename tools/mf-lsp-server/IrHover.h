@@ -1,4 +1,4 @@
-//===- IrHover.h - What an operator costs, in an editor ---------*- C++ -*-===//
+//===- IrHover.h - Costs of operators in an editor --------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_LSP_SERVER_IRHOVER_H
 #define MF_TOOLS_MF_LSP_SERVER_IRHOVER_H

@@ -1,7 +1,7 @@
 //===- YamlCursor.h - The place of the cursor in a YAML ---------*- C++ -*-===//
 //
-// The place of a cursor by the lines around it, so that it is known in a text
-// that is being typed and is no YAML yet.
+// Finds the place of a cursor from the lines around it, so that it is known
+// also while the text is being typed and is not valid YAML.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@
 namespace mf::lsp {
 
 struct YamlCursor {
-  /// The keys of the maps around, the outermost first.
+  /// The keys of the maps that contain the cursor, the outermost first.
   std::vector<std::string> path;
   /// The key whose value contains the cursor; empty if the cursor is where a
   /// key is expected.

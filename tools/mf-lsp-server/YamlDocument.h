@@ -10,7 +10,7 @@
 
 namespace mf::lsp {
 
-/// Answers an editor's questions about one text. Positions are those of the
+/// Answers an editor's requests about one text. Positions are those of the
 /// protocol: lines and UTF-16 units, counted from 0.
 class YamlDocument {
 public:

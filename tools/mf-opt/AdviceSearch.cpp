@@ -52,7 +52,7 @@ static Expected<PlanAnswer> search(PlanRequest request, double seconds) {
 
 AdviceSearch::AdviceSearch(PlanRequest request, double seconds,
                            const std::atomic<bool> &stop) {
-  // The rest is for the compile that is going on when they are over.
+  // The remaining time is for the compile that runs when the share has passed.
   constexpr double searchedShare = 0.75;
   request.stop = &stop;
   std::packaged_task<Result()> task(

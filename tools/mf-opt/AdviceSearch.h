@@ -10,7 +10,7 @@
 
 namespace mf::tools {
 
-/// Searches in a thread of its own, as no compile can be interrupted.
+/// Searches in a separate thread, because a compile cannot be interrupted.
 class AdviceSearch {
 public:
   /// Starts the search. It ends some time before `seconds` have passed, unless
@@ -32,7 +32,7 @@ public:
   llvm::Expected<planner::PlanAnswer> take();
 
 private:
-  // Errors of LLVM are no value for a future.
+  // A future cannot hold an llvm::Expected by value.
   using Result = std::shared_ptr<llvm::Expected<planner::PlanAnswer>>;
   std::future<Result> result;
   std::thread thread;

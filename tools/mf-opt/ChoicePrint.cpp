@@ -1,4 +1,4 @@
-//===- ChoicePrint.cpp - Prints what choices cost -------------------------===//
+//===- ChoicePrint.cpp - Prints the costs of choices ----------------------===//
 
 #include "ChoicePrint.h"
 #include "mf/Frontend/Config/MemorySize.h"

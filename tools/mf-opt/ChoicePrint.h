@@ -1,4 +1,4 @@
-//===- ChoicePrint.h - Prints what choices cost ----------------*- C++ -*-===//
+//===- ChoicePrint.h - Prints the costs of choices -------------*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_OPT_CHOICEPRINT_H
 #define MF_TOOLS_MF_OPT_CHOICEPRINT_H

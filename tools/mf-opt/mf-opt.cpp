@@ -233,7 +233,7 @@ static mf::planner::CompilerInput getCompilerInput(StringRef model,
   return input;
 }
 
-/// Says with which settings the step fits.
+/// Prints settings with which the step fits.
 static void printAdvice(StringRef model, const TrainingStep &step) {
   Expected<mf::target::Target> read = mf::tools::readTargetOption(target);
   if (!read) {

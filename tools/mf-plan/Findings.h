@@ -42,7 +42,7 @@ public:
   /// Adds the output of --html.
   void addPage(std::string page) { outputs.add(options.html, std::move(page)); }
 
-  /// Says why a plan is not proven, on standard error.
+  /// Prints on standard error why a plan is not proven to be optimal.
   void noteEarlyEnd() const;
 
   llvm::Error write();

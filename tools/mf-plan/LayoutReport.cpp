@@ -19,7 +19,7 @@ namespace mf::tools {
 // Text
 //===----------------------------------------------------------------------===//
 
-/// Names the largest part of the step's time.
+/// Returns a description of the largest part of the step's time.
 static std::string describeTime(const StepMeasure &measure) {
   if (measure.criticalPath.empty())
     return "";
@@ -31,7 +31,7 @@ static std::string describeTime(const StepMeasure &measure) {
                  100 * largest->seconds / measure.seconds);
 }
 
-/// Names the resource that would have to be larger, or faster.
+/// Returns the resource that limits the step.
 static std::string describeLimit(const PlannedLayout &planned) {
   if (planned.isLimitedByMemory())
     return formatv("memory of stage {0}, {1}", planned.getFullestStage(),
@@ -39,7 +39,8 @@ static std::string describeLimit(const PlannedLayout &planned) {
   return describeTime(planned.measure);
 }
 
-/// Names a layout, and what of its plan no YAML asks for.
+/// Returns the name of a layout, and the parts of its plan that a YAML cannot
+/// select.
 static std::string describeLayout(const PlannedLayout &planned) {
   return planned.layout.describe() +
          (planned.recomputeTasks ? " recompute-tasks" : "");

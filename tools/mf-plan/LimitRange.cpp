@@ -53,7 +53,8 @@ Expected<LimitRange> LimitRange::parse(StringRef text) {
 
 std::vector<double> LimitRange::list() const {
   std::vector<double> limits;
-  // Steps that end a rounding error short of the highest are that.
+  // A limit that is below the highest one only by a rounding error is left out,
+  // because the highest one is added at the end.
   for (int i = 0; low + i * step < high - step * 1e-6; ++i)
     limits.push_back(low + i * step);
   limits.push_back(high);

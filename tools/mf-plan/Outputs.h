@@ -10,8 +10,8 @@
 
 namespace mf::tools {
 
-/// Tells whether these files can be written, and are different ones: before a
-/// long search, not after it. Empty paths and "-" can.
+/// Checks, before a long search, that these files can be written and differ
+/// from each other. Empty paths and "-" are always accepted.
 llvm::Error checkOutputPaths(llvm::ArrayRef<std::string> paths);
 
 /// Text that is written to files once it is complete, each file whole or not at

@@ -8,8 +8,8 @@
 
 namespace mf::tools {
 
-/// Chooses the layout of --devices too, and prints and writes the requested
-/// outputs. The search ends early when `stop` is set.
+/// Plans the training YAML for --devices, including the layout, and prints and
+/// writes the requested outputs. The search ends early when `stop` is set.
 llvm::Error planLayouts(const PlanOptions &options,
                         const std::atomic<bool> &stop);
 

@@ -58,7 +58,7 @@ Error PlanOptions::check() const {
   return LimitRange::parse(frontier).takeError();
 }
 
-/// Rejects all that is about steps.
+/// Rejects options that only apply to training steps.
 Error PlanOptions::checkStrategyInput() const {
   for (const cl::Option &option :
        std::initializer_list<std::reference_wrapper<const cl::Option>>{

@@ -20,7 +20,7 @@ enum class Setting {
   Swap
 };
 
-/// The options as llvm::cl parses them. One object, made in main.
+/// The options as llvm::cl parses them. The only object is created in main.
 struct PlanOptions {
   cl::OptionCategory category{"A plan"};
 
@@ -134,7 +134,7 @@ struct PlanOptions {
       "problem-out", cl::value_desc("file"), cl::cat(category),
       cl::desc("Write the abstract problem that is solved, for --problem")};
 
-  /// Parses the command line; ends the program where it is malformed.
+  /// Parses the command line. Ends the program if it is malformed.
   void parse(int argc, char **argv);
 
   /// Checks the values of the options.

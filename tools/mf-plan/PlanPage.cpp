@@ -24,9 +24,10 @@ static constexpr StringLiteral planScripts[] = {"format.js",   "drawing.js",
                                                 "diff.js",     "treatments.js",
                                                 "frontier.js", "plan.js"};
 
-/// The limits of the curve: tenths of the plan's limit.
+/// The lowest and the highest limit of the curve, in tenths of the plan's
+/// limit.
 static constexpr int lowestTenth = 6, highestTenth = 14;
-/// Seconds for all of them together.
+/// The time for solving all points of the curve, in seconds.
 static constexpr double curveSeconds = 5;
 
 static std::string describePlan(const PlanRequest &request,
@@ -64,7 +65,7 @@ static std::string describeBound(const PlanAnswer &found,
   return text;
 }
 
-/// Why no stage is faster, a line for each.
+/// Returns for each stage the reason why it is not faster.
 static Array listReasons(const PlanAnswer &found,
                          const solver::PlanUnits &units) {
   std::string text;

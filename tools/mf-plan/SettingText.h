@@ -8,7 +8,7 @@
 
 namespace mf::tools {
 
-/// The settings that have a value, by the names of the YAML's keys.
+/// Returns the settings that have a value, keyed by the names of the YAML.
 llvm::json::Object writeSettings(const MemorySettings &settings);
 
 /// Prints the settings as lines: `recompute: [3,2,0,0]`, and one line for each

@@ -69,8 +69,8 @@ static void printGain(const PlanAnswer &found, llvm::raw_ostream &os) {
                 ratio > 1 ? "longer" : "shorter");
 }
 
-/// Prints the stages with the limit that was asked for. The search may have
-/// left some of it free.
+/// Prints the stages with the requested limit. The search may leave a part of
+/// it free.
 static void printStages(const PlanAnswer &found, const solver::PlanUnits &units,
                         llvm::raw_ostream &os) {
   solver::Problem problem = found.problem;

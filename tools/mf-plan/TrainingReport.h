@@ -18,7 +18,7 @@ solver::PlanUnits getTrainingUnits(double seconds, int64_t limitBytes);
 void printTrainingPlan(llvm::StringRef yaml, const planner::PlanAnswer &found,
                        const solver::PlanUnits &units, llvm::raw_ostream &os);
 
-/// Says how a step gets recompute tasks, which no YAML asks for.
+/// Prints how to get recompute tasks, which a YAML cannot select.
 void printRecomputeTasks(llvm::raw_ostream &os);
 
 /// Returns the same information and more as JSON, in seconds and bytes.

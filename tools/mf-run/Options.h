@@ -193,7 +193,7 @@ struct Options {
   cl::opt<bool> quiet{"quiet", cl::cat(runCategory),
                       cl::desc("Print nothing but errors")};
 
-  /// Parses the command line; ends the program where it is malformed.
+  /// Parses the command line. Ends the program if it is malformed.
   void parse(int argc, char **argv);
 
   /// Checks the values. Returns an error text, or an empty one if they are

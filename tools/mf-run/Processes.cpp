@@ -13,7 +13,8 @@ Expected<std::unique_ptr<runner::ProcessGroup>>
 joinProcesses(const char *program) {
   if (countStartedProcesses() == 1)
     return nullptr;
-  // Beside the folder of tools, as in the build.
+  // The library is next to the folder of tools, in the build and when
+  // installed.
   SmallString<128> path(sys::fs::getMainExecutable(
       program, reinterpret_cast<void *>(&joinProcesses)));
   sys::path::remove_filename(path);
@@ -44,7 +45,7 @@ int Messages::finish(int code) {
     outs().flush();
     processes->fail(text);
   }
-  // Warnings.
+  // The text has only warnings.
   if (processes && processes->isFirst())
     errs() << text;
   return code;

@@ -1,4 +1,4 @@
-//===- ProgramComparison.cpp - A run beside a program on CANN -------------===//
+//===- ProgramComparison.cpp - Compares a run with a program on CANN ------===//
 
 #include "ProgramComparison.h"
 #include "mf/Exec/Data/TensorComparison.h"
@@ -56,7 +56,7 @@ std::string ProgramComparison::getPath(StringRef name) const {
   return path.str().str();
 }
 
-/// The last lines of a rank that failed.
+/// Returns the last lines that a failed rank has printed.
 static std::string readErrors(const std::string &path) {
   auto file = MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!file)
@@ -65,7 +65,8 @@ static std::string readErrors(const std::string &path) {
   return (*file)->getBuffer().take_back(mostBytes).trim().str();
 }
 
-/// Each rank is a process with its number in its environment.
+/// Runs the program with one process per rank, whose environment has the rank's
+/// number.
 Error ProgramComparison::runProgram(int64_t numRanks) const {
   std::vector<std::string> arguments = {
       program,

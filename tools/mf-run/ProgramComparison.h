@@ -1,4 +1,4 @@
-//===- ProgramComparison.h - A run beside a program on CANN -----*- C++ -*-===//
+//===- ProgramComparison.h - Compares with a program on CANN ----*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_RUN_PROGRAMCOMPARISON_H
 #define MF_TOOLS_MF_RUN_PROGRAMCOMPARISON_H
@@ -9,21 +9,21 @@
 
 namespace mf::tools {
 
-/// Does what --compare-with asks for: the same run by a program that
-/// mf-translate wrote, and a comparison of what operators have made in its last
-/// step.
+/// Implements --compare-with: repeats the run with a program that mf-translate
+/// wrote, and compares the results of operators in the last step.
 class ProgramComparison {
 public:
-  /// Finds the program, and makes a folder for its files, which goes with the
-  /// object.
+  /// Finds the program and creates a folder for its files, which the destructor
+  /// removes.
   static llvm::Expected<std::unique_ptr<ProgramComparison>>
   create(const Options &options);
   ~ProgramComparison();
 
-  /// Where mf-run's own run writes what its operators make.
+  /// Returns the file to which mf-run's own run writes the results of
+  /// operators.
   const std::string &getOwnPath() const { return ownPath; }
-  /// Runs the program on as many ranks, each a process, and prints where the
-  /// two differ. Returns the exit code: 0, or 2 if a tensor is wrong.
+  /// Runs the program with one process per rank and prints the first
+  /// difference. Returns the exit code: 0, or 2 if a tensor is wrong.
   llvm::Expected<int> run(int64_t numRanks, llvm::raw_ostream &os) const;
 
 private:

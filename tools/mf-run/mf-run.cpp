@@ -58,7 +58,8 @@ static int failAt(Error error, const DecodedProgram &decoded,
   return 1;
 }
 
-/// A program that hangs is refused in any case.
+/// Proves a program before it runs. Without `verify`, proves only that it does
+/// not hang.
 static Error verifyBeforeRun(const Program &program, bool verify) {
   if (!verify)
     return verifyProgress(program);
@@ -226,7 +227,7 @@ int RunCommand::runProgram(mlir::MLIRContext &context) {
   return code == 0 && comparison ? compareWithProgram() : code;
 }
 
-/// Does what --compare-with asks for, behind the run.
+/// Implements --compare-with after the run.
 int RunCommand::compareWithProgram() {
   auto code = comparison->run(decoded.program.getNumRanks(), outs());
   return code ? *code : messages.fail(toString(code.takeError()));

@@ -115,7 +115,7 @@ std::string getExtraHelp() {
   return help;
 }
 
-/// A schedule in time.
+/// A schedule with the times of its tasks.
 struct ScheduleResult {
   Schedule schedule;
   PipelineTimeline timeline;
@@ -336,8 +336,8 @@ void writeAll(const ScheduleOptions &options) {
   outs() << "\n";
 }
 
-/// Peaks are in activations of a whole stage for a micro-batch, so that they
-/// compare.
+/// Prints all schedules. Peaks are in units of the activations of a whole stage
+/// for a micro-batch, so that they can be compared.
 void printAll(const ScheduleOptions &options) {
   outs()
       << "schedule                        chunks       end  bubble    peak\n";

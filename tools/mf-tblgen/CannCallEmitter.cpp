@@ -95,8 +95,8 @@ static std::string getStatements(const KernelRecord &kernel) {
   return text;
 }
 
-/// Returns a statement that tells what the kernel has made: the outputs that
-/// the statements before overwrite.
+/// Returns a statement that reports the results of the kernel, which are the
+/// outputs that the statements before it overwrite.
 static std::string getMade(const KernelRecord &kernel, llvm::StringRef text) {
   std::string made;
   for (const OperandRecord &output : kernel.outputs)
@@ -137,7 +137,7 @@ static void emitCannCalls(const llvm::RecordKeeper &records, raw_ostream &os) {
   }
 }
 
-/// A function that runs the statements on shapes alone.
+/// Writes a function that runs the statements on shapes alone.
 static void emitMeasure(raw_ostream &os, const KernelRecord &kernel) {
   os << "void measure_" << kernel.name
      << "(NeedsStream &stream, const KernelSpec &spec) {\n"

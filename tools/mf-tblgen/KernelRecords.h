@@ -51,13 +51,13 @@ struct KernelRecord {
   /// The kernel's names in profiles.
   std::vector<llvm::StringRef> profiled;
   llvm::StringRef fromProfile;
-  /// The arguments of its call of CANN, or statements in its stead, and the
-  /// headers of the functions that they call.
+  /// The arguments of the call of CANN's function, or statements that replace
+  /// the call, and the headers of the functions that are called.
   llvm::StringRef cann, cannBody;
   std::vector<llvm::StringRef> cannHeaders;
 };
 
-/// The kinds that kernels can be of, in the order of their record.
+/// Returns the kinds that kernels can have, in the order of their record.
 std::vector<llvm::StringRef> readKinds(const llvm::RecordKeeper &records);
 
 /// Returns all kernels, sorted by name. Reports each inconsistent record at its

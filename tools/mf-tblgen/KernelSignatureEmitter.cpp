@@ -1,5 +1,4 @@
-//===- KernelSignatureEmitter.cpp - Tables for lib/Program/Signatures and
-// Kernels -===//
+//===- KernelSignatureEmitter.cpp - Tables of kernels and signatures ------===//
 
 #include "KernelRecords.h"
 #include "llvm/ADT/STLExtras.h"
@@ -53,7 +52,7 @@ static void emitFormula(raw_ostream &os, const KernelRecord &kernel,
      << formula << ";\n}\n";
 }
 
-/// The measures that all kernels have, and then the kernel's own.
+/// Emits the measures that all kernels have, and then the kernel's own.
 static void emitMeasures(raw_ostream &os, const KernelRecord &kernel) {
   for (const MeasureRecord &measure : kernel.measures)
     emitFormula(os, kernel, "_" + measure.name.str(), measure.formula);

@@ -1,4 +1,4 @@
-//===- AdapterRows.cpp - Tensors of adapters, in another order ------------===//
+//===- AdapterRows.cpp - Tensors of adapters with reordered rows ----------===//
 
 #include "AdapterRows.h"
 #include "mf/Exec/Data/ElementConversion.h"

@@ -1,4 +1,4 @@
-//===- AdapterRows.h - Tensors of adapters, in another order ---*- C++ -*-===//
+//===- AdapterRows.h - Tensors of adapters with reordered rows -*- C++ -*-===//
 
 #ifndef MF_TOOLS_MF_TRANSLATE_ADAPTERROWS_H
 #define MF_TOOLS_MF_TRANSLATE_ADAPTERROWS_H
@@ -13,8 +13,8 @@ llvm::Expected<std::vector<uint8_t>> readAs(const SafetensorsCheckpoint &source,
                                             llvm::StringRef name,
                                             const TensorShape &shape);
 
-/// Tensor `name` with its rows, in the order of `from`, in that of `to`, which
-/// are names of the layer's weight.
+/// Returns tensor `name` with its rows reordered from the order of `from` to
+/// that of `to`, which are names of the layer's weight.
 llvm::Expected<std::vector<uint8_t>>
 readRows(const SafetensorsCheckpoint &source, llvm::StringRef name,
          const TensorShape &shape, llvm::StringRef from, llvm::StringRef to,

@@ -26,8 +26,9 @@ llvm::Error mergeAdapters(ir::ModelOp model, const std::string &weights,
 llvm::Error exportPeft(ir::ModelOp model, const std::string &adapters,
                        const std::string &output);
 
-/// Reads such a folder, and writes its adapters to the file `output` with the
-/// model's names. Fails if they are not those of the model.
+/// Reads a folder that exportPeft or PEFT wrote, and writes its adapters to the
+/// file `output` with the model's names. Fails if the adapters do not match the
+/// model.
 llvm::Error importPeft(ir::ModelOp model, const std::string &folder,
                        llvm::StringRef output);
 

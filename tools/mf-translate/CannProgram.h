@@ -10,8 +10,8 @@ namespace mf {
 /// Registers `--ascend-to-cpp` and `--ascend-to-account`.
 void registerCannTranslation();
 
-/// Takes `-o DIR` out of the arguments if `--ascend-to-cpp` is among them: the
-/// driver would open it as a file.
+/// Removes `-o DIR` from the arguments if `--ascend-to-cpp` is among them,
+/// because the driver would open DIR as a file.
 void takeCannFolder(llvm::SmallVectorImpl<char *> &arguments);
 
 } // namespace mf

@@ -42,7 +42,8 @@ public:
   explicit ParameterSizes(ir::ModelOp model)
       : params(llvm::to_vector(model.getOps<ir::ParamOp>())) {}
 
-  /// Dimension `dim` of the first parameter called so, or 0.
+  /// Returns dimension `dim` of the first parameter whose name has this ending,
+  /// or 0.
   int64_t get(StringRef ending, size_t dim) {
     for (ir::ParamOp param : params) {
       ArrayRef<int64_t> dims = param.getTensorType().getShape();
@@ -93,7 +94,8 @@ static std::optional<LatentSizes> readLatentParts(ParameterSizes &sizes,
   return latent;
 }
 
-/// And in the mcore training graph, where parts are stored together.
+/// Returns the sizes of latent attention in the mcore training graph, where
+/// parts are stored together.
 static std::optional<LatentSizes> readLatentMcore(ParameterSizes &sizes,
                                                   int64_t heads) {
   static const StringRef values[] = {
@@ -119,7 +121,8 @@ static std::optional<LatentSizes> readLatentMcore(ParameterSizes &sizes,
   return latent;
 }
 
-/// Other tied parameters are the embedding of layers that predict more tokens.
+/// Returns whether a parameter is a tied head. Other tied parameters are the
+/// embedding of layers that predict more tokens.
 static bool isTiedHead(ir::ParamOp param) {
   std::optional<ParameterName> name = parseParameterName(param.getSymName());
   return param.getTied() && name && name->parts[0] == ParameterPart::Head;
@@ -163,7 +166,8 @@ static bool isRecord(ir::ParamOp param) {
          param.keepsLargest();
 }
 
-/// Adapters are in no checkpoint of the model that they are for.
+/// Returns whether a parameter belongs to an adapter. No checkpoint of the
+/// adapted model contains it.
 static bool isAdapter(ir::ModelOp model, ir::ParamOp param) {
   ir::LoraAttr lora = model.getLoraAttr();
   return lora && param.getSymName().rsplit('.').second.starts_with(

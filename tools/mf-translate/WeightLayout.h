@@ -8,7 +8,8 @@
 
 namespace mf {
 
-/// Heads, experts and layers of `model`, from its operators and parameters.
+/// Returns the heads, experts and layers of `model`, which it finds from the
+/// model's operators and parameters.
 ParameterLayout readParameterLayout(ir::ModelOp model);
 
 /// Returns the parameters that a checkpoint contains: all except constants,

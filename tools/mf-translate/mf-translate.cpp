@@ -178,7 +178,7 @@ static SpecResult readHuggingFace(const llvm::MemoryBuffer &buffer,
                                   MLIRContext *context) {
   StringRef file = buffer.getBufferIdentifier();
   mf::DiagnosticList diagnostics;
-  // JSON is YAML, and read so it knows the lines of its values.
+  // JSON is also YAML. The YAML reader records the lines of values.
   mf::Node root = mf::parseYaml(buffer.getBuffer(), file, diagnostics);
   const mf::ModelOverrides overrides = getOverrides(diagnostics);
   SpecResult spec;
@@ -221,7 +221,8 @@ makeImport(SpecResult (*read)(const llvm::MemoryBuffer &, MLIRContext *)) {
   };
 }
 
-/// The input is not read: translations have one in any case.
+/// Prints the page of YAML keys. The input, which every translation has, is not
+/// read.
 static LogicalResult printKeys(const std::shared_ptr<llvm::SourceMgr> &,
                                llvm::raw_ostream &output, MLIRContext *) {
   mf::printKeyPage(output);

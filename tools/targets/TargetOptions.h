@@ -10,7 +10,8 @@
 
 namespace mf::tools {
 
-/// Makes the file of --target, a name or a path, the main file of `sources`.
+/// Adds the file of --target, which is a name or a path, as the main file of
+/// `sources`.
 llvm::Error openTargetOption(llvm::StringRef target, llvm::SourceMgr &sources);
 
 /// Parses the main file of `sources`; errors in it go to `errors`.
