@@ -7,9 +7,9 @@
 
 namespace mf::ir {
 
-/// The attribute of chunks, and then of their forward functions, that says what
-/// they have to compute: a dictionary as lib/Program/Decode/Certificates.cpp
-/// reads it (mf/Program/Certificate.h).
+/// The name of the attribute with the certificate of a chunk, and later of its
+/// forward function. It is a dictionary in the form that
+/// lib/Program/Decode/Certificates.cpp reads (mf/Program/Certificate.h).
 inline constexpr llvm::StringLiteral certificateAttribute = "mf.computes";
 
 } // namespace mf::ir

@@ -8,9 +8,9 @@
 
 namespace mf::ir {
 
-/// The attribute of a collective on a weight or on its gradient with the number
-/// of its unit: `mf.unit = 3`. The gathers of a unit are issued together, those
-/// of the next unit when this one begins.
+/// The attribute with the number of the unit of a collective on a weight or on
+/// its gradient, `mf.unit = 3`. The gathers of a unit are issued together, when
+/// the previous unit begins.
 struct CollectiveUnit {
   static constexpr llvm::StringLiteral attributeName = "mf.unit";
 

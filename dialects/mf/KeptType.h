@@ -7,14 +7,14 @@
 
 namespace mf::ir {
 
-/// The attribute of an mf.param with the type of what ranks keep for layers to
-/// read: `mf.kept = bf16`. If it is narrower than the parameter, a rank stores
-/// its part in that type, too, beside the part that the optimizer updates.
-/// Ranks that share the parameter out gather it in this type.
+/// The attribute of an mf.param with the type in which layers read it,
+/// `mf.kept = bf16`. If the type is narrower than that of the parameter, a rank
+/// stores its part in this type in addition to the part that the optimizer
+/// updates. A sharded parameter is gathered in this type.
 struct KeptType {
   static constexpr llvm::StringLiteral attributeName = "mf.kept";
 
-  /// Returns null without the attribute.
+  /// Returns the type, or null if the parameter has no such attribute.
   static mlir::Type find(mlir::Operation *param);
   static void setOn(mlir::Operation *param, mlir::Type type);
   /// Fails if the attribute has another form or is on another operation.

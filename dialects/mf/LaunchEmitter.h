@@ -52,7 +52,7 @@ public:
 
   explicit operator bool() const { return handle; }
   const void *getHandle() const { return handle; }
-  /// Returns the value from which it was made.
+  /// Returns the value that the handle was made from.
   mlir::Value getValue() const {
     return mlir::Value::getFromOpaquePointer(handle);
   }

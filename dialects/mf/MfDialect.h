@@ -137,8 +137,8 @@ mlir::Value getViewedValue(mlir::Value value);
 /// Returns whether the operator is marked for recompute in backward.
 bool isMarkedForRecompute(ComputeOpInterface op);
 
-/// An operator whose result is its operand in another layout, while values have
-/// layouts.
+/// An operator whose result is its operand in another layout, in the passes in
+/// which values have layouts.
 template <typename ConcreteType>
 class ChangesLayout // NOLINT(bugprone-crtp-constructor-accessibility)
     : public mlir::OpTrait::TraitBase<ConcreteType, ChangesLayout> {};

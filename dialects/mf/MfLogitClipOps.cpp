@@ -1,4 +1,4 @@
-//===- MfLogitClipOps.cpp - Weights that shrink with large logits ---------===//
+//===- MfLogitClipOps.cpp - Scaling down weights with large logits --------===//
 
 #include "dialects/mf/MfOps.h"
 

@@ -208,7 +208,8 @@ static LogicalResult verifyMatrices(ParamOp param) {
          << " and what is behind them do not fill";
 }
 
-/// Parts of periods are those of heads, and rows are what shrinks.
+/// Checks that the matrices of a clipped weight have the parts of heads as
+/// periods along their rows.
 static LogicalResult verifyLogitClip(ParamOp param) {
   std::optional<LogitClipAttr> clip = param.getLogitClip();
   if (!clip)

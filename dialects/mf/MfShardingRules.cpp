@@ -121,9 +121,9 @@ void CrossEntropyOp::takePiece(WholeOperands &whole) {
 // Operators that move elements
 //===----------------------------------------------------------------------===//
 
-/// Dimensions that cover the same elements become the factors that both sides
-/// have in common. From sizes that do not divide each other on, dimensions are
-/// whole.
+/// Groups of dimensions that cover the same elements on both sides become
+/// common factors. All dimensions from the first sizes on that do not divide
+/// each other stay whole.
 ShardingRule ReshapeOp::getShardingRule() {
   ShardingRule rule;
   rule.linearity = {Linearity::Together};

@@ -310,7 +310,8 @@ void fromAttribute(Attribute attribute, const KeyField &member) {
 
 namespace {
 
-/// Returns what a parameter of each type takes, and checks that it does.
+/// For each type of a parameter, checks an attribute and returns the expected
+/// form in words if the attribute does not have it.
 struct FormCheck {
   const KnownKey &key;
   Attribute attribute;

@@ -43,7 +43,8 @@ static InFlightDiagnostic reportUnknown(InFlightDiagnostic error, PartId part,
   return error;
 }
 
-/// Numbers are without the type that users do not write.
+/// Appends a value to an error. Numbers are printed without their type, which
+/// users do not write.
 static InFlightDiagnostic reportValue(InFlightDiagnostic error,
                                       Attribute value) {
   if (auto number = dyn_cast<FloatAttr>(value))
@@ -70,7 +71,7 @@ LogicalResult verifyKeys(EmitError emitError, DictionaryAttr keys,
   return success();
 }
 
-/// The text of an integer is a number, too.
+/// Parses a floating-point number, which may be written as an integer.
 static ParseResult parseNumber(AsmParser &parser, Attribute &value) {
   double number = 0;
   if (parser.parseFloat(number))

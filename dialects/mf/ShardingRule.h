@@ -29,9 +29,10 @@ struct MeshSizes {
   llvm::SmallVector<std::pair<llvm::StringRef, int64_t>, 4> axes;
 
   MeshSizes() = default;
-  /// Null gives a mesh without axes.
+  /// Converts an attribute. Null gives a mesh without axes.
   explicit MeshSizes(MeshAttr mesh);
-  /// Returns 1 if the mesh has no axis of this name.
+  /// Returns the number of ranks along an axis, or 1 if the mesh has no axis of
+  /// this name.
   int64_t getSize(llvm::StringRef axis) const;
   /// Returns the number of parts into which `cut` cuts a dimension.
   int64_t getNumParts(llvm::ArrayRef<llvm::StringRef> cut) const;
