@@ -81,7 +81,7 @@ LogicalResult lowerSchedule(ir::ModelOp model, SymbolTable &symbols,
         failed(lowerUpdate(program, update)))
       return failure();
   cutPairedRoutines(program, schedule);
-  return StepBuilder(program, schedule).build();
+  return buildStep(program, schedule);
 }
 
 /// Gives the module a mesh of one rank per stage if it has none.

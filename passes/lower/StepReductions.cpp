@@ -1,13 +1,7 @@
 //===- StepReductions.cpp - Gradient sums during the last backward --------===//
-//
-// A sum over ranks that needs only collectives is issued by the step, after the
-// launch of the last backward that completes the gradient. The update waits for
-// it.
-//
-//===----------------------------------------------------------------------===//
 
+#include "passes/lower/StepReductions.h"
 #include "passes/lower/PlainReduction.h"
-#include "passes/lower/StepBuilder.h"
 
 using namespace mlir;
 using namespace mf;
@@ -15,7 +9,9 @@ using namespace mf::passes;
 
 /// The reduction follows the last call that adds to the gradient, and within it
 /// the last launch that does.
-void StepBuilder::placeReduction(ir::ReduceGradientOp op) {
+void StepReductions::placeOne(const ProgramBuilder &program,
+                              ArrayRef<StepCall> calls,
+                              ir::ReduceGradientOp op) {
   ArrayRef<GradientPlace> places = program.getGradientPlaces(op.getParam());
   for (size_t index = calls.size(); index-- > 0;) {
     std::optional<int64_t> launches;
@@ -34,43 +30,43 @@ void StepBuilder::placeReduction(ir::ReduceGradientOp op) {
   }
 }
 
-void StepBuilder::placeReductions() {
+void StepReductions::place(ProgramBuilder &program, ArrayRef<StepCall> calls) {
   reductions.resize(calls.size());
   for (auto update : program.getModel().getBody().getOps<ir::UpdateOp>()) {
     if (static_cast<int64_t>(update.getStage()) != program.getStage())
       continue;
     for (auto op : update.getBody().getOps<ir::ReduceGradientOp>())
       if (findPlainReduction(program, op))
-        placeReduction(op);
+        placeOne(program, calls, op);
   }
 }
 
-SmallVector<int64_t> StepBuilder::getRecords(size_t index) const {
-  SmallVector<int64_t> records = getEarlyKernels(index);
-  for (const StepReduction &reduction : reductions[index])
-    records.push_back(reduction.launches);
-  llvm::sort(records);
-  records.erase(llvm::unique(records), records.end());
-  return records;
+SmallVector<int64_t> StepReductions::getLaunches(size_t call) const {
+  return llvm::map_to_vector(
+      reductions[call],
+      [](const StepReduction &reduction) { return reduction.launches; });
 }
 
-void StepBuilder::emitReduction(ir::ReduceGradientOp reduction, Value ready) {
-  loc = reduction.getLoc();
-  MLIRContext *context = program.getContext();
-  auto steps = findPlainReduction(program, reduction);
-  for (const StateCollective &step : *steps) {
-    const ir::EmittedCollective &collective = step.collective;
+void StepReductions::emitOne(StepBlock &step, ir::ReduceGradientOp reduction,
+                             Value ready) {
+  ProgramBuilder &program = step.getProgram();
+  step.setLoc(reduction.getLoc());
+  MLIRContext *context = step.getContext();
+  auto sums = findPlainReduction(program, reduction);
+  for (const StateCollective &sum : *sums) {
+    const ir::EmittedCollective &collective = sum.collective;
     StringRef stream =
         program.getStream((names::collective + "." + collective.channel).str(),
                           ascend::StreamKind::Communication);
     auto axes = llvm::map_to_vector(collective.axes, [&](StringRef axis) {
       return StringAttr::get(context, axis);
     });
-    Value input = getGlobal(program.getState(step.input, reduction.getParam()));
+    Value input =
+        step.getGlobal(program.getState(sum.input, reduction.getParam()));
     Value output =
-        getGlobal(program.getState(step.output, reduction.getParam()));
+        step.getGlobal(program.getState(sum.output, reduction.getParam()));
     auto op = ascend::CollectiveOp::create(
-        builder, loc, ascend::EventType::get(context),
+        step, step.getEventType(),
         static_cast<ascend::CollectiveKind>(collective.kind), input, output,
         /*send=*/Value(), /*receive=*/Value(),
         ascend::GroupAttr::get(context, axes, collective.stages),
@@ -78,14 +74,12 @@ void StepBuilder::emitReduction(ir::ReduceGradientOp reduction, Value ready) {
         /*fill=*/FloatAttr(), collective.channel, StringAttr(), stream, ready);
     ready = op.getDone();
     // A stream works in order, so its last work ends last.
-    reduced[stream] = ready;
+    ends[stream] = ready;
   }
 }
 
-void StepBuilder::emitReductionsIn(size_t index, ValueRange recorded) {
-  SmallVector<int64_t> records = getRecords(index);
-  for (const StepReduction &reduction : reductions[index])
-    emitReduction(reduction.op,
-                  recorded[llvm::lower_bound(records, reduction.launches) -
-                           records.begin()]);
+void StepReductions::emitBeside(StepBlock &step, size_t call,
+                                const LaunchEvents &events) {
+  for (const StepReduction &reduction : reductions[call])
+    emitOne(step, reduction.op, events.getAfter(reduction.launches));
 }

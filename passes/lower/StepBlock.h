@@ -1,0 +1,54 @@
+//===- StepBlock.h - The step under construction ----------------*- C++ -*-===//
+
+#ifndef MF_PASSES_LOWER_STEPBLOCK_H
+#define MF_PASSES_LOWER_STEPBLOCK_H
+
+#include "passes/lower/ProgramBuilder.h"
+
+namespace mf::passes {
+
+/// Appends operations to the `ascend.step` of a stage, at the location that was
+/// set last.
+class StepBlock : public mlir::ImplicitLocOpBuilder {
+public:
+  /// Keeps a reference to `program`.
+  StepBlock(ProgramBuilder &program, mlir::Location loc)
+      : ImplicitLocOpBuilder(loc, program.getContext()), program(program) {}
+
+  ProgramBuilder &getProgram() { return program; }
+  ascend::EventType getEventType() {
+    return ascend::EventType::get(getContext());
+  }
+
+  /// Returns the step's value for a static buffer. A buffer has one, which is
+  /// made at its first use.
+  mlir::Value getGlobal(ascend::StaticOp buffer) {
+    mlir::Value &global = globals[buffer.getSymName()];
+    if (!global)
+      global = ascend::GlobalOp::create(*this, buffer.getType(),
+                                        buffer.getSymName());
+    return global;
+  }
+  /// Returns that value by the name of the buffer; null if it was not made yet.
+  mlir::Value findGlobal(llvm::StringRef name) const {
+    return globals.lookup(name);
+  }
+
+  mlir::Value createMessage(mlir::Type buffer) {
+    return ascend::MessageOp::create(*this, buffer, mlir::IntegerAttr());
+  }
+  mlir::Value record(llvm::StringRef stream) {
+    return ascend::RecordOp::create(*this, stream);
+  }
+  void wait(llvm::StringRef stream, mlir::Value event) {
+    ascend::WaitOp::create(*this, stream, event);
+  }
+
+private:
+  ProgramBuilder &program;
+  llvm::StringMap<mlir::Value> globals;
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_LOWER_STEPBLOCK_H

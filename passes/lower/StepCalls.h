@@ -1,0 +1,68 @@
+//===- StepCalls.h - The calls of a step ------------------------*- C++ -*-===//
+
+#ifndef MF_PASSES_LOWER_STEPCALLS_H
+#define MF_PASSES_LOWER_STEPCALLS_H
+
+#include "passes/lower/StepBlock.h"
+
+namespace mf::passes {
+
+/// One call of a routine and its exchanges.
+struct StepCall {
+  std::string routine;
+  mlir::Location loc;
+  /// The loads and receives of values that it reads, and the sends of values
+  /// that it writes.
+  llvm::SmallVector<mlir::Operation *, 2> incoming = {}, outgoing = {};
+  llvm::SmallVector<mlir::Value, 4> buffers = {};
+  mlir::Value frame = {};
+  mlir::IntegerAttr microBatch = {};
+  /// True if it reads the values that change with every step.
+  bool isUpdate = false;
+  /// Events of copies that must end before the routine reads their buffers.
+  llvm::SmallVector<mlir::Value> events = {};
+  /// It shares a slot with the next call.
+  bool isPaired = false;
+  /// The call of the next part of a routine in parts. It waits for `streams`,
+  /// on which exchanges of this part are still under way at its end.
+  std::optional<size_t> next = {};
+  llvm::SmallVector<llvm::StringRef, 2> streams = {};
+};
+
+struct StepCalls {
+  std::vector<StepCall> calls;
+  /// Whether a call adds to the step's loss.
+  bool hasLoss = false;
+  /// The factor on the loss scale for backward. Null if this stage has no
+  /// scaled loss.
+  mlir::FloatAttr scaledGradient;
+  /// The buffers of the schedule's tensors, and the frames of its frames.
+  llvm::DenseMap<mlir::Value, mlir::Value> values;
+};
+
+/// Makes a call of each task of a schedule that runs a routine, in order. The
+/// step gets the frames, messages and statics that calls use.
+mlir::FailureOr<StepCalls> collectCalls(StepBlock &step,
+                                        ir::ScheduleOp schedule);
+
+/// Replaces calls of routines in parts by those of the parts. A forward and a
+/// backward that share a slot run part by part. The exchanges at the end of a
+/// part of one of them continue during the next part of the other.
+/// Returns the index of the first part of each call.
+std::vector<size_t> cutCalls(StepBlock &step, std::vector<StepCall> &calls);
+
+/// The events that a call records after some of its launches.
+struct LaunchEvents {
+  /// Ascending, each once.
+  llvm::SmallVector<int64_t> launches;
+  mlir::ValueRange events;
+
+  /// Returns the event after `count` launches, which must be among `launches`.
+  mlir::Value getAfter(int64_t count) const {
+    return events[llvm::lower_bound(launches, count) - launches.begin()];
+  }
+};
+
+} // namespace mf::passes
+
+#endif // MF_PASSES_LOWER_STEPCALLS_H
