@@ -3,8 +3,6 @@
 #include "AttentionMasks.h"
 #include "DropoutOperators.h"
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_flash_attention_score.h"
-#include "aclnnop/aclnn_flash_attention_score_grad.h"
 
 using namespace mf::hostcann;
 
@@ -234,16 +232,15 @@ aclnnStatus makeBackward(OperatorCall &call,
 
 } // namespace
 
-aclnnStatus aclnnFlashAttentionScoreV2GetWorkspaceSize(
-    const aclTensor *query, const aclTensor *key, const aclTensor *value,
-    const aclTensor *realShift, const aclTensor *dropMask,
-    const aclTensor *paddingMask, const aclTensor *attenMask,
-    const aclIntArray *prefix, const aclIntArray *, const aclIntArray *,
-    double scale, double keepProb, int64_t preTokens, int64_t nextTokens,
-    int64_t headNum, char *layout, int64_t, int64_t sparseMode, int64_t pseType,
-    aclTensor *maxOut, aclTensor *sumOut, aclTensor *softmaxOut, aclTensor *out,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnFlashAttentionScoreV2", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeFlashAttentionScoreV2(
+    OperatorCall &call, const aclTensor *query, const aclTensor *key,
+    const aclTensor *value, const aclTensor *realShift,
+    const aclTensor *dropMask, const aclTensor *paddingMask,
+    const aclTensor *attenMask, const aclIntArray *prefix, const aclIntArray *,
+    const aclIntArray *, double scale, double keepProb, int64_t preTokens,
+    int64_t nextTokens, int64_t headNum, char *layout, int64_t,
+    int64_t sparseMode, int64_t pseType, aclTensor *maxOut, aclTensor *sumOut,
+    aclTensor *softmaxOut, aclTensor *out) {
   call.require(isEmpty(softmaxOut), "softmaxOut is not an empty tensor");
   return makeForward(call,
                      {realShift,
@@ -258,20 +255,18 @@ aclnnStatus aclnnFlashAttentionScoreV2GetWorkspaceSize(
                       pseType},
                      query, key, value, maxOut, sumOut, out);
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnFlashAttentionScoreV2)
 
-aclnnStatus aclnnFlashAttentionScoreGradV2GetWorkspaceSize(
-    const aclTensor *query, const aclTensor *key, const aclTensor *value,
-    const aclTensor *dy, const aclTensor *pseShift, const aclTensor *dropMask,
-    const aclTensor *paddingMask, const aclTensor *attenMask,
-    const aclTensor *softmaxMax, const aclTensor *softmaxSum,
-    const aclTensor *softmaxIn, const aclTensor *attentionIn,
-    const aclIntArray *prefix, const aclIntArray *, const aclIntArray *,
-    double scale, double keepProb, int64_t preTokens, int64_t nextTokens,
-    int64_t headNum, char *layout, int64_t, int64_t sparseMode, int64_t pseType,
-    aclTensor *dqOut, aclTensor *dkOut, aclTensor *dvOut, aclTensor *dpseOut,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnFlashAttentionScoreGradV2", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeFlashAttentionScoreGradV2(
+    OperatorCall &call, const aclTensor *query, const aclTensor *key,
+    const aclTensor *value, const aclTensor *dy, const aclTensor *pseShift,
+    const aclTensor *dropMask, const aclTensor *paddingMask,
+    const aclTensor *attenMask, const aclTensor *softmaxMax,
+    const aclTensor *softmaxSum, const aclTensor *softmaxIn,
+    const aclTensor *attentionIn, const aclIntArray *prefix,
+    const aclIntArray *, const aclIntArray *, double scale, double keepProb,
+    int64_t preTokens, int64_t nextTokens, int64_t headNum, char *layout,
+    int64_t, int64_t sparseMode, int64_t pseType, aclTensor *dqOut,
+    aclTensor *dkOut, aclTensor *dvOut, aclTensor *dpseOut) {
   call.require(isEmpty(softmaxIn) && isEmpty(dpseOut),
                "softmaxIn and dpseOut are not empty");
   return makeBackward(call,
@@ -288,4 +283,3 @@ aclnnStatus aclnnFlashAttentionScoreGradV2GetWorkspaceSize(
                       {query, key, value, dy, softmaxMax, softmaxSum,
                        attentionIn, dqOut, dkOut, dvOut});
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnFlashAttentionScoreGradV2)

@@ -2,17 +2,6 @@
 
 #include "ElementPlaces.h"
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_eq_scalar.h"
-#include "aclnnop/aclnn_ge_scalar.h"
-#include "aclnnop/aclnn_ge_tensor.h"
-#include "aclnnop/aclnn_gt_scalar.h"
-#include "aclnnop/aclnn_gt_tensor.h"
-#include "aclnnop/aclnn_logical_not.h"
-#include "aclnnop/aclnn_logical_or.h"
-#include "aclnnop/aclnn_lt_scalar.h"
-#include "aclnnop/aclnn_lt_tensor.h"
-#include "aclnnop/aclnn_masked_fill_scalar.h"
-#include "aclnnop/aclnn_ne_scalar.h"
 #include "llvm/ADT/STLExtras.h"
 #include <array>
 #include <cstring>
@@ -43,11 +32,9 @@ bool isNumber(aclDataType type) {
 
 using Comparison = bool (*)(double, double);
 
-aclnnStatus makeComparison(const char *name, const aclTensor *self,
+aclnnStatus makeComparison(OperatorCall &call, const aclTensor *self,
                            const aclScalar *other, const aclTensor *out,
-                           Comparison compare, uint64_t *workspaceSize,
-                           aclOpExecutor **executor) {
-  OperatorCall call(name, workspaceSize, executor);
+                           Comparison compare) {
   call.requireThere(other, "other");
   call.read(self, "self");
   call.write(out, "out");
@@ -67,11 +54,9 @@ aclnnStatus makeComparison(const char *name, const aclTensor *self,
 }
 
 /// Compares two tensors that are repeated to the dimensions of `out`.
-aclnnStatus makeTensorComparison(const char *name, const aclTensor *self,
-                                 const aclTensor *other, const aclTensor *out,
-                                 Comparison compare, uint64_t *workspaceSize,
-                                 aclOpExecutor **executor) {
-  OperatorCall call(name, workspaceSize, executor);
+aclnnStatus makeComparison(OperatorCall &call, const aclTensor *self,
+                           const aclTensor *other, const aclTensor *out,
+                           Comparison compare) {
   call.read(self, "self");
   call.read(other, "other");
   call.write(out, "out");
@@ -103,43 +88,26 @@ aclnnStatus makeTensorComparison(const char *name, const aclTensor *self,
 
 } // namespace
 
-#define MF_HOST_CANN_COMPARISON(NAME, OPERATOR)                                \
-  aclnnStatus NAME##GetWorkspaceSize(                                          \
-      const aclTensor *self, const aclScalar *other, aclTensor *out,           \
-      uint64_t *workspaceSize, aclOpExecutor **executor) {                     \
+#define MF_HOST_CANN_COMPARISON(MAKER, OTHER, OPERATOR)                        \
+  aclnnStatus mf::hostcann::MAKER(OperatorCall &call, const aclTensor *self,   \
+                                  const OTHER *other, aclTensor *out) {        \
     return makeComparison(                                                     \
-        #NAME, self, other, out,                                               \
-        [](double left, double right) { return left OPERATOR right; },         \
-        workspaceSize, executor);                                              \
-  }                                                                            \
-  MF_HOST_CANN_SECOND_PHASE(NAME)
+        call, self, other, out,                                                \
+        [](double left, double right) { return left OPERATOR right; });        \
+  }
 
-MF_HOST_CANN_COMPARISON(aclnnEqScalar, ==)
-MF_HOST_CANN_COMPARISON(aclnnGeScalar, >=)
-MF_HOST_CANN_COMPARISON(aclnnGtScalar, >)
-MF_HOST_CANN_COMPARISON(aclnnLtScalar, <)
-MF_HOST_CANN_COMPARISON(aclnnNeScalar, !=)
+MF_HOST_CANN_COMPARISON(makeEqScalar, aclScalar, ==)
+MF_HOST_CANN_COMPARISON(makeGeScalar, aclScalar, >=)
+MF_HOST_CANN_COMPARISON(makeGtScalar, aclScalar, >)
+MF_HOST_CANN_COMPARISON(makeLtScalar, aclScalar, <)
+MF_HOST_CANN_COMPARISON(makeNeScalar, aclScalar, !=)
+MF_HOST_CANN_COMPARISON(makeGeTensor, aclTensor, >=)
+MF_HOST_CANN_COMPARISON(makeGtTensor, aclTensor, >)
+MF_HOST_CANN_COMPARISON(makeLtTensor, aclTensor, <)
 
-#define MF_HOST_CANN_TENSOR_COMPARISON(NAME, OPERATOR)                         \
-  aclnnStatus NAME##GetWorkspaceSize(                                          \
-      const aclTensor *self, const aclTensor *other, aclTensor *out,           \
-      uint64_t *workspaceSize, aclOpExecutor **executor) {                     \
-    return makeTensorComparison(                                               \
-        #NAME, self, other, out,                                               \
-        [](double left, double right) { return left OPERATOR right; },         \
-        workspaceSize, executor);                                              \
-  }                                                                            \
-  MF_HOST_CANN_SECOND_PHASE(NAME)
-
-MF_HOST_CANN_TENSOR_COMPARISON(aclnnGeTensor, >=)
-MF_HOST_CANN_TENSOR_COMPARISON(aclnnGtTensor, >)
-MF_HOST_CANN_TENSOR_COMPARISON(aclnnLtTensor, <)
-
-aclnnStatus aclnnLogicalNotGetWorkspaceSize(const aclTensor *self,
-                                            aclTensor *out,
-                                            uint64_t *workspaceSize,
-                                            aclOpExecutor **executor) {
-  OperatorCall call("aclnnLogicalNot", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeLogicalNot(OperatorCall &call,
+                                         const aclTensor *self,
+                                         aclTensor *out) {
   call.read(self, "self");
   call.write(out, "out");
   if (call.hasFailed())
@@ -156,13 +124,10 @@ aclnnStatus aclnnLogicalNotGetWorkspaceSize(const aclTensor *self,
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnLogicalNot)
 
-aclnnStatus aclnnInplaceLogicalOrGetWorkspaceSize(aclTensor *selfRef,
-                                                  const aclTensor *other,
-                                                  uint64_t *workspaceSize,
-                                                  aclOpExecutor **executor) {
-  OperatorCall call("aclnnInplaceLogicalOr", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeInplaceLogicalOr(OperatorCall &call,
+                                               aclTensor *selfRef,
+                                               const aclTensor *other) {
   call.update(selfRef, "selfRef");
   call.read(other, "other");
   if (call.hasFailed())
@@ -183,12 +148,11 @@ aclnnStatus aclnnInplaceLogicalOrGetWorkspaceSize(aclTensor *selfRef,
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnInplaceLogicalOr)
 
-aclnnStatus aclnnInplaceMaskedFillScalarGetWorkspaceSize(
-    aclTensor *selfRef, const aclTensor *mask, const aclScalar *value,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnInplaceMaskedFillScalar", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeInplaceMaskedFillScalar(OperatorCall &call,
+                                                      aclTensor *selfRef,
+                                                      const aclTensor *mask,
+                                                      const aclScalar *value) {
   call.requireThere(value, "value");
   call.update(selfRef, "selfRef");
   call.read(mask, "mask");
@@ -214,4 +178,3 @@ aclnnStatus aclnnInplaceMaskedFillScalarGetWorkspaceSize(
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnInplaceMaskedFillScalar)

@@ -1,7 +1,6 @@
 //===- DropoutOperators.cpp - Masks of bits -------------------------------===//
 
 #include "DropoutOperators.h"
-#include "aclnnop/aclnn_dropout_do_mask.h"
 
 using namespace mf::hostcann;
 
@@ -20,12 +19,10 @@ mf::hostcann::readBitMask(OperatorCall &call, const aclTensor *mask,
   return {number, bits};
 }
 
-aclnnStatus aclnnDropoutDoMaskGetWorkspaceSize(const aclTensor *self,
-                                               const aclTensor *mask,
-                                               double prob, aclTensor *out,
-                                               uint64_t *workspaceSize,
-                                               aclOpExecutor **executor) {
-  OperatorCall call("aclnnDropoutDoMask", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeDropoutDoMask(OperatorCall &call,
+                                            const aclTensor *self,
+                                            const aclTensor *mask, double prob,
+                                            aclTensor *out) {
   call.read(self, "self");
   call.requireThere(out, "out");
   if (call.hasFailed())
@@ -43,4 +40,3 @@ aclnnStatus aclnnDropoutDoMaskGetWorkspaceSize(const aclTensor *self,
   spec.attributes["rate"] = prob;
   return call.finishSpec(spec);
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnDropoutDoMask)

@@ -2,27 +2,6 @@
 
 #include "IndexOperators.h"
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_add.h"
-#include "aclnnop/aclnn_cast.h"
-#include "aclnnop/aclnn_clamp.h"
-#include "aclnnop/aclnn_div.h"
-#include "aclnnop/aclnn_exp.h"
-#include "aclnnop/aclnn_fast_gelu.h"
-#include "aclnnop/aclnn_fast_gelu_backward.h"
-#include "aclnnop/aclnn_floor_divide.h"
-#include "aclnnop/aclnn_gelu.h"
-#include "aclnnop/aclnn_log.h"
-#include "aclnnop/aclnn_mul.h"
-#include "aclnnop/aclnn_neg.h"
-#include "aclnnop/aclnn_reciprocal.h"
-#include "aclnnop/aclnn_remainder.h"
-#include "aclnnop/aclnn_sigmoid.h"
-#include "aclnnop/aclnn_sigmoid_backward.h"
-#include "aclnnop/aclnn_silu.h"
-#include "aclnnop/aclnn_silu_backward.h"
-#include "aclnnop/aclnn_sqrt.h"
-#include "aclnnop/aclnn_sub.h"
-#include "aclnnop/aclnn_zero.h"
 #include <cmath>
 
 using namespace mf::hostcann;
@@ -41,22 +20,10 @@ void requireSameType(OperatorCall &call) {
                "the tensors differ in their element types");
 }
 
-aclnnStatus makeUnary(const char *name, const aclTensor *self,
-                      const aclTensor *out, uint64_t *workspaceSize,
-                      aclOpExecutor **executor) {
-  OperatorCall call(name, workspaceSize, executor);
-  call.read(self, "self");
-  call.write(out, "out");
-  requireSameType(call);
-  return call.finishKernel(name);
-}
-
-/// With a number of the host, for the kernel of that name.
-aclnnStatus makeScalar(const char *name, const char *kernel,
-                       const aclTensor *self, const aclScalar *value,
-                       const aclTensor *out, uint64_t *workspaceSize,
-                       aclOpExecutor **executor) {
-  OperatorCall call(name, workspaceSize, executor);
+/// Ends the first phase of an operator with a number of the host, by a kernel.
+aclnnStatus makeWithScalar(OperatorCall &call, llvm::StringRef kernel,
+                           const aclTensor *self, const aclScalar *value,
+                           const aclTensor *out) {
   call.requireThere(value, "the scalar");
   call.read(self, "self");
   call.write(out, "out");
@@ -87,103 +54,59 @@ aclnnStatus makeSumWithFactor(OperatorCall &call, const aclScalar &alpha) {
   });
 }
 
-aclnnStatus makeBinary(const char *name, const aclTensor *self,
-                       const aclTensor *other, const aclTensor *out,
-                       uint64_t *workspaceSize, aclOpExecutor **executor,
-                       const aclScalar *alpha, bool hasAlpha) {
-  OperatorCall call(name, workspaceSize, executor);
+void bindBinary(OperatorCall &call, const aclTensor *self,
+                const aclTensor *other, const aclTensor *out) {
   call.read(self, "self");
   call.read(other, "other");
   call.write(out, "out");
   requireSameType(call);
-  if (hasAlpha && alpha && alpha->value != 1 &&
-      llvm::StringRef(name) == "aclnnAdd")
-    return makeSumWithFactor(call, *alpha);
-  if (hasAlpha)
-    requireOne(call, alpha);
-  if (!call.hasFailed() && self->type == ACL_INT32 &&
-      llvm::StringRef(name) == "aclnnSub")
-    return makeIntegerDifference(call, *self, *other, *out);
-  return call.finishKernel(name);
 }
 
 } // namespace
 
-#define MF_HOST_CANN_UNARY(NAME)                                               \
-  aclnnStatus NAME##GetWorkspaceSize(const aclTensor *self, aclTensor *out,    \
-                                     uint64_t *workspaceSize,                  \
-                                     aclOpExecutor **executor) {               \
-    return makeUnary(#NAME, self, out, workspaceSize, executor);               \
-  }                                                                            \
-  MF_HOST_CANN_SECOND_PHASE(NAME)
+aclnnStatus mf::hostcann::makeUnary(OperatorCall &call, const aclTensor *self,
+                                    aclTensor *out) {
+  call.read(self, "self");
+  call.write(out, "out");
+  requireSameType(call);
+  return call.finishKernel(call.getName());
+}
 
-MF_HOST_CANN_UNARY(aclnnExp)
-MF_HOST_CANN_UNARY(aclnnLog)
-MF_HOST_CANN_UNARY(aclnnSigmoid)
-MF_HOST_CANN_UNARY(aclnnSilu)
-MF_HOST_CANN_UNARY(aclnnGelu)
-MF_HOST_CANN_UNARY(aclnnFastGelu)
-MF_HOST_CANN_UNARY(aclnnNeg)
-MF_HOST_CANN_UNARY(aclnnReciprocal)
-MF_HOST_CANN_UNARY(aclnnSqrt)
+aclnnStatus mf::hostcann::makeScalar(OperatorCall &call, const aclTensor *self,
+                                     const aclScalar *value, aclTensor *out) {
+  return makeWithScalar(call, call.getName(), self, value, out);
+}
 
-#define MF_HOST_CANN_SCALAR(NAME)                                              \
-  aclnnStatus NAME##GetWorkspaceSize(                                          \
-      const aclTensor *self, const aclScalar *value, aclTensor *out,           \
-      uint64_t *workspaceSize, aclOpExecutor **executor) {                     \
-    return makeScalar(#NAME, #NAME, self, value, out, workspaceSize,           \
-                      executor);                                               \
-  }                                                                            \
-  MF_HOST_CANN_SECOND_PHASE(NAME)
+aclnnStatus mf::hostcann::makeSum(OperatorCall &call, const aclTensor *self,
+                                  const aclTensor *other,
+                                  const aclScalar *alpha, aclTensor *out) {
+  bindBinary(call, self, other, out);
+  const bool isDifference = call.getName() == "aclnnSub";
+  if (alpha && alpha->value != 1 && !isDifference)
+    return makeSumWithFactor(call, *alpha);
+  requireOne(call, alpha);
+  if (!call.hasFailed() && self->type == ACL_INT32 && isDifference)
+    return makeIntegerDifference(call, *self, *other, *out);
+  return call.finishKernel(call.getName());
+}
 
-MF_HOST_CANN_SCALAR(aclnnMuls)
-MF_HOST_CANN_SCALAR(aclnnRemainderTensorScalar)
-MF_HOST_CANN_SCALAR(aclnnFloorDivides)
-MF_HOST_CANN_SCALAR(aclnnClampMin)
-MF_HOST_CANN_SCALAR(aclnnClampMax)
+aclnnStatus mf::hostcann::makeBinary(OperatorCall &call, const aclTensor *self,
+                                     const aclTensor *other, aclTensor *out) {
+  bindBinary(call, self, other, out);
+  return call.finishKernel(call.getName());
+}
 
-#define MF_HOST_CANN_SUM(NAME)                                                 \
-  aclnnStatus NAME##GetWorkspaceSize(                                          \
-      const aclTensor *self, const aclTensor *other, const aclScalar *alpha,   \
-      aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor) {     \
-    return makeBinary(#NAME, self, other, out, workspaceSize, executor, alpha, \
-                      true);                                                   \
-  }                                                                            \
-  MF_HOST_CANN_SECOND_PHASE(NAME)
-
-MF_HOST_CANN_SUM(aclnnAdd)
-MF_HOST_CANN_SUM(aclnnSub)
-
-#define MF_HOST_CANN_BINARY(NAME)                                              \
-  aclnnStatus NAME##GetWorkspaceSize(                                          \
-      const aclTensor *self, const aclTensor *other, aclTensor *out,           \
-      uint64_t *workspaceSize, aclOpExecutor **executor) {                     \
-    return makeBinary(#NAME, self, other, out, workspaceSize, executor,        \
-                      nullptr, false);                                         \
-  }                                                                            \
-  MF_HOST_CANN_SECOND_PHASE(NAME)
-
-MF_HOST_CANN_BINARY(aclnnMul)
-MF_HOST_CANN_BINARY(aclnnDiv)
-
-aclnnStatus aclnnAddsGetWorkspaceSize(const aclTensor *self,
-                                      const aclScalar *other,
-                                      const aclScalar *alpha, aclTensor *out,
-                                      uint64_t *workspaceSize,
-                                      aclOpExecutor **executor) {
+aclnnStatus mf::hostcann::makeAdds(OperatorCall &call, const aclTensor *self,
+                                   const aclScalar *other,
+                                   const aclScalar *alpha, aclTensor *out) {
   if (!alpha || alpha->value != 1)
     return failOperator(ACLNN_ERR_PARAM_INVALID, "aclnnAdds",
                         "alpha other than 1 is not in this host library");
-  return makeScalar("aclnnAdds", "aclnnAdds", self, other, out, workspaceSize,
-                    executor);
+  return makeWithScalar(call, "aclnnAdds", self, other, out);
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnAdds)
 
-aclnnStatus aclnnDivsGetWorkspaceSize(const aclTensor *self,
-                                      const aclScalar *other, aclTensor *out,
-                                      uint64_t *workspaceSize,
-                                      aclOpExecutor **executor) {
-  OperatorCall call("aclnnDivs", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeDivs(OperatorCall &call, const aclTensor *self,
+                                   const aclScalar *other, aclTensor *out) {
   call.requireThere(other, "other");
   call.read(self, "self");
   call.write(out, "out");
@@ -203,64 +126,24 @@ aclnnStatus aclnnDivsGetWorkspaceSize(const aclTensor *self,
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnDivs)
 
-aclnnStatus aclnnInplaceMulsGetWorkspaceSize(aclTensor *selfRef,
-                                             const aclScalar *other,
-                                             uint64_t *workspaceSize,
-                                             aclOpExecutor **executor) {
-  return makeScalar("aclnnInplaceMuls", "aclnnMuls", selfRef, other, selfRef,
-                    workspaceSize, executor);
+aclnnStatus mf::hostcann::makeInplaceMuls(OperatorCall &call,
+                                          aclTensor *selfRef,
+                                          const aclScalar *other) {
+  return makeWithScalar(call, "aclnnMuls", selfRef, other, selfRef);
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnInplaceMuls)
 
-aclnnStatus aclnnInplaceAddGetWorkspaceSize(aclTensor *selfRef,
-                                            const aclTensor *other,
-                                            const aclScalar *alpha,
-                                            uint64_t *workspaceSize,
-                                            aclOpExecutor **executor) {
-  OperatorCall call("aclnnInplaceAdd", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeInplaceAdd(OperatorCall &call, aclTensor *selfRef,
+                                         const aclTensor *other,
+                                         const aclScalar *alpha) {
   call.read(other, "other");
   call.update(selfRef, "selfRef");
   requireOne(call, alpha);
   return call.finishKernel("aclnnInplaceAdd");
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnInplaceAdd)
 
-aclnnStatus aclnnSiluBackwardGetWorkspaceSize(const aclTensor *gradOutput,
-                                              const aclTensor *self,
-                                              aclTensor *gradInput,
-                                              uint64_t *workspaceSize,
-                                              aclOpExecutor **executor) {
-  return makeBinary("aclnnSiluBackward", gradOutput, self, gradInput,
-                    workspaceSize, executor, nullptr, false);
-}
-MF_HOST_CANN_SECOND_PHASE(aclnnSiluBackward)
-
-aclnnStatus aclnnFastGeluBackwardGetWorkspaceSize(const aclTensor *gradOutput,
-                                                  const aclTensor *self,
-                                                  aclTensor *gradInput,
-                                                  uint64_t *workspaceSize,
-                                                  aclOpExecutor **executor) {
-  return makeBinary("aclnnFastGeluBackward", gradOutput, self, gradInput,
-                    workspaceSize, executor, nullptr, false);
-}
-MF_HOST_CANN_SECOND_PHASE(aclnnFastGeluBackward)
-
-aclnnStatus aclnnSigmoidBackwardGetWorkspaceSize(const aclTensor *gradOutput,
-                                                 const aclTensor *output,
-                                                 aclTensor *gradInput,
-                                                 uint64_t *workspaceSize,
-                                                 aclOpExecutor **executor) {
-  return makeBinary("aclnnSigmoidBackward", gradOutput, output, gradInput,
-                    workspaceSize, executor, nullptr, false);
-}
-MF_HOST_CANN_SECOND_PHASE(aclnnSigmoidBackward)
-
-aclnnStatus aclnnCastGetWorkspaceSize(const aclTensor *self, aclDataType dtype,
-                                      aclTensor *out, uint64_t *workspaceSize,
-                                      aclOpExecutor **executor) {
-  OperatorCall call("aclnnCast", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeCast(OperatorCall &call, const aclTensor *self,
+                                   aclDataType dtype, aclTensor *out) {
   call.read(self, "self");
   call.write(out, "out");
   call.require(!out || out->type == dtype, "out is not of the type dtype");
@@ -280,13 +163,9 @@ aclnnStatus aclnnCastGetWorkspaceSize(const aclTensor *self, aclDataType dtype,
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnCast)
 
-aclnnStatus aclnnInplaceZeroGetWorkspaceSize(aclTensor *selfRef,
-                                             uint64_t *workspaceSize,
-                                             aclOpExecutor **executor) {
-  OperatorCall call("aclnnInplaceZero", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeInplaceZero(OperatorCall &call,
+                                          aclTensor *selfRef) {
   call.write(selfRef, "selfRef");
   return call.finishKernel("aclnnInplaceZero");
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnInplaceZero)

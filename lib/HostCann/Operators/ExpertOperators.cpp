@@ -1,9 +1,6 @@
 //===- ExpertOperators.cpp - Rows of experts and their products -----------===//
 
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_grouped_matmul_v4.h"
-#include "aclnnop/aclnn_moe_token_permute.h"
-#include "aclnnop/aclnn_moe_token_unpermute.h"
 #include <numeric>
 
 using namespace mf::hostcann;
@@ -98,8 +95,8 @@ aclnnStatus finishProduct(OperatorCall &call, const GroupedProduct &product) {
 
 } // namespace
 
-aclnnStatus aclnnGroupedMatmulV4GetWorkspaceSize(
-    const aclTensorList *x, const aclTensorList *weight,
+aclnnStatus mf::hostcann::makeGroupedMatmulV4(
+    OperatorCall &call, const aclTensorList *x, const aclTensorList *weight,
     const aclTensorList *biasOptional, const aclTensorList *scaleOptional,
     const aclTensorList *offsetOptional,
     const aclTensorList *antiquantScaleOptional,
@@ -111,9 +108,7 @@ aclnnStatus aclnnGroupedMatmulV4GetWorkspaceSize(
     const aclTensorList *activationQuantOffsetOptional, int64_t splitItem,
     int64_t groupType, int64_t groupListType, int64_t actType,
     aclTensorList *out, aclTensorList *activationFeatureOutOptional,
-    aclTensorList *dynQuantScaleOutOptional, uint64_t *workspaceSize,
-    aclOpExecutor **executor) {
-  OperatorCall call("aclnnGroupedMatmulV4", workspaceSize, executor);
+    aclTensorList *dynQuantScaleOutOptional) {
   call.require(!biasOptional && !scaleOptional && !offsetOptional &&
                    !antiquantScaleOptional && !antiquantOffsetOptional &&
                    !perTokenScaleOptional && !activationInputOptional &&
@@ -146,13 +141,11 @@ aclnnStatus aclnnGroupedMatmulV4GetWorkspaceSize(
                "groupList is not INT64 with a number for each group");
   return finishProduct(call, product);
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnGroupedMatmulV4)
 
-aclnnStatus aclnnMoeTokenPermuteGetWorkspaceSize(
-    const aclTensor *tokens, const aclTensor *indices, int64_t numOutTokens,
-    bool paddedMode, aclTensor *permuteTokensOut, aclTensor *sortedIndicesOut,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnMoeTokenPermute", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeMoeTokenPermute(
+    OperatorCall &call, const aclTensor *tokens, const aclTensor *indices,
+    int64_t numOutTokens, bool paddedMode, aclTensor *permuteTokensOut,
+    aclTensor *sortedIndicesOut) {
   call.read(tokens, "tokens");
   call.read(indices, "indices");
   call.write(permuteTokensOut, "permuteTokensOut");
@@ -182,14 +175,11 @@ aclnnStatus aclnnMoeTokenPermuteGetWorkspaceSize(
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnMoeTokenPermute)
 
-aclnnStatus aclnnMoeTokenUnpermuteGetWorkspaceSize(
-    const aclTensor *permutedTokens, const aclTensor *sortedIndices,
-    const aclTensor *probsOptional, bool paddedMode,
-    const aclIntArray *restoreShapeOptional, aclTensor *out,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnMoeTokenUnpermute", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeMoeTokenUnpermute(
+    OperatorCall &call, const aclTensor *permutedTokens,
+    const aclTensor *sortedIndices, const aclTensor *probsOptional,
+    bool paddedMode, const aclIntArray *restoreShapeOptional, aclTensor *out) {
   call.read(permutedTokens, "permutedTokens");
   call.read(sortedIndices, "sortedIndices");
   call.write(out, "out");
@@ -198,4 +188,3 @@ aclnnStatus aclnnMoeTokenUnpermuteGetWorkspaceSize(
                "library");
   return call.finishKernel("aclnnMoeTokenUnpermute");
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnMoeTokenUnpermute)

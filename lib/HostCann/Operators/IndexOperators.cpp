@@ -2,9 +2,6 @@
 
 #include "IndexOperators.h"
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_gather.h"
-#include "aclnnop/aclnn_index_select.h"
-#include "aclnnop/aclnn_scatter_add.h"
 #include <cstring>
 
 using namespace mf::hostcann;
@@ -79,12 +76,10 @@ aclnnStatus mf::hostcann::makeIntegerDifference(OperatorCall &call,
   });
 }
 
-aclnnStatus aclnnIndexSelectGetWorkspaceSize(const aclTensor *self, int64_t dim,
-                                             const aclTensor *index,
-                                             aclTensor *out,
-                                             uint64_t *workspaceSize,
-                                             aclOpExecutor **executor) {
-  OperatorCall call("aclnnIndexSelect", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeIndexSelect(OperatorCall &call,
+                                          const aclTensor *self, int64_t dim,
+                                          const aclTensor *index,
+                                          aclTensor *out) {
   call.read(self, "self");
   call.read(index, "index");
   call.write(out, "out");
@@ -117,13 +112,10 @@ aclnnStatus aclnnIndexSelectGetWorkspaceSize(const aclTensor *self, int64_t dim,
         return llvm::Error::success();
       });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnIndexSelect)
 
-aclnnStatus aclnnGatherGetWorkspaceSize(const aclTensor *self, int64_t dim,
-                                        const aclTensor *index, aclTensor *out,
-                                        uint64_t *workspaceSize,
-                                        aclOpExecutor **executor) {
-  OperatorCall call("aclnnGather", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeGather(OperatorCall &call, const aclTensor *self,
+                                     int64_t dim, const aclTensor *index,
+                                     aclTensor *out) {
   call.read(self, "self");
   call.read(index, "index");
   call.write(out, "out");
@@ -155,15 +147,11 @@ aclnnStatus aclnnGatherGetWorkspaceSize(const aclTensor *self, int64_t dim,
         return llvm::Error::success();
       });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnGather)
 
-aclnnStatus aclnnScatterAddGetWorkspaceSize(const aclTensor *self, int64_t dim,
-                                            const aclTensor *index,
-                                            const aclTensor *src,
-                                            aclTensor *out,
-                                            uint64_t *workspaceSize,
-                                            aclOpExecutor **executor) {
-  OperatorCall call("aclnnScatterAdd", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeScatterAdd(OperatorCall &call,
+                                         const aclTensor *self, int64_t dim,
+                                         const aclTensor *index,
+                                         const aclTensor *src, aclTensor *out) {
   call.read(self, "self");
   call.read(index, "index");
   call.read(src, "src");
@@ -199,4 +187,3 @@ aclnnStatus aclnnScatterAddGetWorkspaceSize(const aclTensor *self, int64_t dim,
         return llvm::Error::success();
       });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnScatterAdd)

@@ -1,8 +1,6 @@
 //===- LayerNormOperators.cpp - Layer norm and its gradients --------------===//
 
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_layer_norm.h"
-#include "aclnnop/aclnn_layer_norm_backward.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mf::hostcann;
@@ -47,12 +45,11 @@ mf::TensorShape getStatistic(OperatorCall &call, size_t operand,
 
 } // namespace
 
-aclnnStatus aclnnLayerNormGetWorkspaceSize(
-    const aclTensor *input, const aclIntArray *normalizedShape,
-    const aclTensor *weightOptional, const aclTensor *biasOptional, double eps,
-    aclTensor *out, aclTensor *meanOutOptional, aclTensor *rstdOutOptional,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnLayerNorm", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeLayerNorm(
+    OperatorCall &call, const aclTensor *input,
+    const aclIntArray *normalizedShape, const aclTensor *weightOptional,
+    const aclTensor *biasOptional, double eps, aclTensor *out,
+    aclTensor *meanOutOptional, aclTensor *rstdOutOptional) {
   requireRows(call, input, normalizedShape, weightOptional, biasOptional);
   call.read(input, "input");
   call.read(weightOptional, "weight");
@@ -70,16 +67,13 @@ aclnnStatus aclnnLayerNormGetWorkspaceSize(
   spec.attributes["eps"] = eps;
   return call.finishSpec(spec);
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnLayerNorm)
 
-aclnnStatus aclnnLayerNormBackwardGetWorkspaceSize(
-    const aclTensor *gradOut, const aclTensor *input,
+aclnnStatus mf::hostcann::makeLayerNormBackward(
+    OperatorCall &call, const aclTensor *gradOut, const aclTensor *input,
     const aclIntArray *normalizedShape, const aclTensor *mean,
     const aclTensor *rstd, const aclTensor *weightOptional,
     const aclTensor *biasOptional, const aclBoolArray *outputMask,
-    aclTensor *gradInputOut, aclTensor *gradWeightOut, aclTensor *gradBiasOut,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnLayerNormBackward", workspaceSize, executor);
+    aclTensor *gradInputOut, aclTensor *gradWeightOut, aclTensor *gradBiasOut) {
   requireRows(call, input, normalizedShape, weightOptional, biasOptional);
   call.requireThere(outputMask, "outputMask");
   const bool hasFactors =
@@ -110,4 +104,3 @@ aclnnStatus aclnnLayerNormBackwardGetWorkspaceSize(
     spec.outputs.append({call.getShape(6), call.getShape(7)});
   return call.finishSpec(spec);
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnLayerNormBackward)

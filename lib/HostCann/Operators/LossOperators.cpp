@@ -1,10 +1,6 @@
 //===- LossOperators.cpp - Embedding and cross entropy --------------------===//
 
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_cross_entropy_loss.h"
-#include "aclnnop/aclnn_cross_entropy_loss_grad.h"
-#include "aclnnop/aclnn_embedding.h"
-#include "aclnnop/aclnn_embedding_dense_backward.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mf::hostcann;
@@ -56,12 +52,10 @@ struct LossCall {
 
 } // namespace
 
-aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor *weight,
-                                           const aclTensor *indices,
-                                           aclTensor *out,
-                                           uint64_t *workspaceSize,
-                                           aclOpExecutor **executor) {
-  OperatorCall call("aclnnEmbedding", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeEmbedding(OperatorCall &call,
+                                        const aclTensor *weight,
+                                        const aclTensor *indices,
+                                        aclTensor *out) {
   call.read(weight, "weight");
   call.read(indices, "indices");
   call.write(out, "out");
@@ -88,13 +82,11 @@ aclnnStatus aclnnEmbeddingGetWorkspaceSize(const aclTensor *weight,
         return llvm::Error::success();
       });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnEmbedding)
 
-aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(
-    const aclTensor *grad, const aclTensor *indices, uint64_t numWeights,
-    uint64_t paddingIdx, bool scaleGradByFreq, aclTensor *out,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnEmbeddingDenseBackward", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeEmbeddingDenseBackward(
+    OperatorCall &call, const aclTensor *grad, const aclTensor *indices,
+    uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq,
+    aclTensor *out) {
   call.read(grad, "grad");
   call.read(indices, "indices");
   call.write(out, "out");
@@ -120,15 +112,12 @@ aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(
         return llvm::Error::success();
       });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnEmbeddingDenseBackward)
 
-aclnnStatus aclnnCrossEntropyLossGetWorkspaceSize(
-    const aclTensor *input, const aclTensor *target,
+aclnnStatus mf::hostcann::makeCrossEntropyLoss(
+    OperatorCall &call, const aclTensor *input, const aclTensor *target,
     const aclTensor *weightOptional, char *reduction, int64_t ignoreIndex,
     double labelSmoothing, double, bool returnZloss, aclTensor *lossOut,
-    aclTensor *logProbOut, aclTensor *, aclTensor *, uint64_t *workspaceSize,
-    aclOpExecutor **executor) {
-  OperatorCall call("aclnnCrossEntropyLoss", workspaceSize, executor);
+    aclTensor *logProbOut, aclTensor *, aclTensor *) {
   call.read(input, "input");
   call.read(target, "target");
   call.write(lossOut, "lossOut");
@@ -164,15 +153,12 @@ aclnnStatus aclnnCrossEntropyLossGetWorkspaceSize(
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnCrossEntropyLoss)
 
-aclnnStatus aclnnCrossEntropyLossGradGetWorkspaceSize(
-    const aclTensor *gradLoss, const aclTensor *logProb,
+aclnnStatus mf::hostcann::makeCrossEntropyLossGrad(
+    OperatorCall &call, const aclTensor *gradLoss, const aclTensor *logProb,
     const aclTensor *target, const aclTensor *weightOptional,
     const aclTensor *gradZlossOptional, const aclTensor *, char *reduction,
-    int64_t ignoreIndex, double labelSmoothing, double, aclTensor *out,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnCrossEntropyLossGrad", workspaceSize, executor);
+    int64_t ignoreIndex, double labelSmoothing, double, aclTensor *out) {
   call.read(gradLoss, "gradLoss");
   call.read(logProb, "logProb");
   call.read(target, "target");
@@ -210,4 +196,3 @@ aclnnStatus aclnnCrossEntropyLossGradGetWorkspaceSize(
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnCrossEntropyLossGrad)

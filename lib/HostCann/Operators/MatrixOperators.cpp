@@ -1,11 +1,6 @@
 //===- MatrixOperators.cpp - Products, permutations, sums -----------------===//
 
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_batch_matmul.h"
-#include "aclnnop/aclnn_matmul.h"
-#include "aclnnop/aclnn_mm.h"
-#include "aclnnop/aclnn_permute.h"
-#include "aclnnop/aclnn_reduce_sum.h"
 
 using namespace mf::hostcann;
 
@@ -23,11 +18,9 @@ mf::TensorShape getStored(const OperatorCall &call, size_t operand,
   return shape;
 }
 
-aclnnStatus makeProduct(const char *name, size_t rank, const aclTensor *self,
+aclnnStatus makeProduct(OperatorCall &call, size_t rank, const aclTensor *self,
                         const aclTensor *mat2, const aclTensor *out,
-                        int8_t cubeMathType, uint64_t *workspaceSize,
-                        aclOpExecutor **executor) {
-  OperatorCall call(name, workspaceSize, executor);
+                        int8_t cubeMathType) {
   call.read(self, "self", OperatorCall::Layout::DenseOrTransposed);
   call.read(mat2, "mat2", OperatorCall::Layout::DenseOrTransposed);
   call.write(out, "out");
@@ -52,26 +45,19 @@ aclnnStatus makeProduct(const char *name, size_t rank, const aclTensor *self,
 
 } // namespace
 
-#define MF_HOST_CANN_PRODUCT(NAME, RANK)                                       \
-  aclnnStatus NAME##GetWorkspaceSize(                                          \
-      const aclTensor *self, const aclTensor *mat2, aclTensor *out,            \
-      int8_t cubeMathType, uint64_t *workspaceSize,                            \
-      aclOpExecutor **executor) {                                              \
-    return makeProduct(#NAME, RANK, self, mat2, out, cubeMathType,             \
-                       workspaceSize, executor);                               \
-  }                                                                            \
-  MF_HOST_CANN_SECOND_PHASE(NAME)
+#define MF_HOST_CANN_PRODUCT(MAKER, RANK)                                      \
+  aclnnStatus mf::hostcann::MAKER(OperatorCall &call, const aclTensor *self,   \
+                                  const aclTensor *mat2, aclTensor *out,       \
+                                  int8_t cubeMathType) {                       \
+    return makeProduct(call, RANK, self, mat2, out, cubeMathType);             \
+  }
 
-MF_HOST_CANN_PRODUCT(aclnnMm, 2)
-MF_HOST_CANN_PRODUCT(aclnnMatmul, 0)
-MF_HOST_CANN_PRODUCT(aclnnBatchMatMul, 3)
+MF_HOST_CANN_PRODUCT(makeMm, 2)
+MF_HOST_CANN_PRODUCT(makeMatmul, 0)
+MF_HOST_CANN_PRODUCT(makeBatchMatMul, 3)
 
-aclnnStatus aclnnPermuteGetWorkspaceSize(const aclTensor *self,
-                                         const aclIntArray *dims,
-                                         aclTensor *out,
-                                         uint64_t *workspaceSize,
-                                         aclOpExecutor **executor) {
-  OperatorCall call("aclnnPermute", workspaceSize, executor);
+aclnnStatus mf::hostcann::makePermute(OperatorCall &call, const aclTensor *self,
+                                      const aclIntArray *dims, aclTensor *out) {
   call.requireThere(dims, "dims");
   call.read(self, "self");
   call.write(out, "out");
@@ -79,15 +65,11 @@ aclnnStatus aclnnPermuteGetWorkspaceSize(const aclTensor *self,
     return call.finish(0, nullptr);
   return call.finishKernel("aclnnPermute", {{"perm", dims->values}});
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnPermute)
 
-aclnnStatus aclnnReduceSumGetWorkspaceSize(const aclTensor *self,
-                                           const aclIntArray *dims,
-                                           bool keepDims, aclDataType dtype,
-                                           aclTensor *out,
-                                           uint64_t *workspaceSize,
-                                           aclOpExecutor **executor) {
-  OperatorCall call("aclnnReduceSum", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeReduceSum(OperatorCall &call,
+                                        const aclTensor *self,
+                                        const aclIntArray *dims, bool keepDims,
+                                        aclDataType dtype, aclTensor *out) {
   call.requireThere(dims, "dims");
   call.read(self, "self");
   call.write(out, "out");
@@ -97,4 +79,3 @@ aclnnStatus aclnnReduceSumGetWorkspaceSize(const aclTensor *self,
   return call.finishKernel("aclnnReduceSum",
                            {{"axes", dims->values}, {"keep_dims", keepDims}});
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnReduceSum)

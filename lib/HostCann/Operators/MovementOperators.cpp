@@ -2,17 +2,6 @@
 
 #include "ElementPlaces.h"
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_amax.h"
-#include "aclnnop/aclnn_cat.h"
-#include "aclnnop/aclnn_constant_pad_nd.h"
-#include "aclnnop/aclnn_copy.h"
-#include "aclnnop/aclnn_gelu_backward_v2.h"
-#include "aclnnop/aclnn_isfinite.h"
-#include "aclnnop/aclnn_maximum.h"
-#include "aclnnop/aclnn_repeat_interleave.h"
-#include "aclnnop/aclnn_slice_v2.h"
-#include "aclnnop/aclnn_softmax.h"
-#include "aclnnop/aclnn_softmax_backward.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 #include <cstring>
@@ -29,11 +18,9 @@ bool isFloatingPoint(const aclTensor &tensor) {
 
 } // namespace
 
-aclnnStatus aclnnInplaceCopyGetWorkspaceSize(aclTensor *selfRef,
-                                             const aclTensor *src,
-                                             uint64_t *workspaceSize,
-                                             aclOpExecutor **executor) {
-  OperatorCall call("aclnnInplaceCopy", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeInplaceCopy(OperatorCall &call,
+                                          aclTensor *selfRef,
+                                          const aclTensor *src) {
   call.read(src, "src", OperatorCall::Layout::Any);
   call.write(selfRef, "selfRef");
   if (call.hasFailed())
@@ -59,12 +46,10 @@ aclnnStatus aclnnInplaceCopyGetWorkspaceSize(aclTensor *selfRef,
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnInplaceCopy)
 
-aclnnStatus aclnnCatGetWorkspaceSize(const aclTensorList *tensors, int64_t dim,
-                                     aclTensor *out, uint64_t *workspaceSize,
-                                     aclOpExecutor **executor) {
-  OperatorCall call("aclnnCat", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeCat(OperatorCall &call,
+                                  const aclTensorList *tensors, int64_t dim,
+                                  aclTensor *out) {
   call.requireThere(tensors, "tensors");
   if (call.hasFailed())
     return call.finish(0, nullptr);
@@ -76,13 +61,13 @@ aclnnStatus aclnnCatGetWorkspaceSize(const aclTensorList *tensors, int64_t dim,
   const int64_t axis = dim < 0 ? dim + out->dims.size() : dim;
   return call.finishKernel("aclnnCat", {{"axis", axis}});
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnCat)
 
-aclnnStatus aclnnSliceV2GetWorkspaceSize(
-    const aclTensor *self, const aclIntArray *starts, const aclIntArray *ends,
-    const aclIntArray *axes, const aclIntArray *steps, aclTensor *out,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnSliceV2", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeSliceV2(OperatorCall &call, const aclTensor *self,
+                                      const aclIntArray *starts,
+                                      const aclIntArray *ends,
+                                      const aclIntArray *axes,
+                                      const aclIntArray *steps,
+                                      aclTensor *out) {
   for (const aclIntArray *array : {starts, ends, axes, steps})
     call.requireThere(array, "starts, ends, axes or steps");
   call.read(self, "self");
@@ -109,12 +94,12 @@ aclnnStatus aclnnSliceV2GetWorkspaceSize(
   return call.finishKernel("aclnnSliceV2",
                            {{"starts", begins}, {"sizes", sizes}});
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnSliceV2)
 
-aclnnStatus aclnnConstantPadNdGetWorkspaceSize(
-    const aclTensor *self, const aclIntArray *pad, const aclScalar *value,
-    aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnConstantPadNd", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeConstantPadNd(OperatorCall &call,
+                                            const aclTensor *self,
+                                            const aclIntArray *pad,
+                                            const aclScalar *value,
+                                            aclTensor *out) {
   call.requireThere(pad, "pad");
   call.requireThere(value, "value");
   call.read(self, "self");
@@ -138,12 +123,10 @@ aclnnStatus aclnnConstantPadNdGetWorkspaceSize(
                             {"high", high},
                             {"value", static_cast<int64_t>(value->value)}});
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnConstantPadNd)
 
-aclnnStatus aclnnRepeatInterleaveIntWithDimGetWorkspaceSize(
-    const aclTensor *self, int64_t repeats, int64_t dim, int64_t outputSize,
-    aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnRepeatInterleaveIntWithDim", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeRepeatInterleaveIntWithDim(
+    OperatorCall &call, const aclTensor *self, int64_t repeats, int64_t dim,
+    int64_t outputSize, aclTensor *out) {
   call.read(self, "self");
   call.write(out, "out");
   if (call.hasFailed())
@@ -154,12 +137,9 @@ aclnnStatus aclnnRepeatInterleaveIntWithDimGetWorkspaceSize(
   return call.finishKernel("aclnnRepeatInterleaveIntWithDim",
                            {{"axis", dim}, {"repeats", repeats}});
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnRepeatInterleaveIntWithDim)
 
-aclnnStatus aclnnIsFiniteGetWorkspaceSize(const aclTensor *self, aclTensor *out,
-                                          uint64_t *workspaceSize,
-                                          aclOpExecutor **executor) {
-  OperatorCall call("aclnnIsFinite", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeIsFinite(OperatorCall &call,
+                                       const aclTensor *self, aclTensor *out) {
   call.read(self, "self");
   call.write(out, "out");
   if (call.hasFailed())
@@ -175,13 +155,9 @@ aclnnStatus aclnnIsFiniteGetWorkspaceSize(const aclTensor *self, aclTensor *out,
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnIsFinite)
 
-aclnnStatus aclnnMaximumGetWorkspaceSize(const aclTensor *self,
-                                         const aclTensor *other, aclTensor *out,
-                                         uint64_t *workspaceSize,
-                                         aclOpExecutor **executor) {
-  OperatorCall call("aclnnMaximum", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeMaximum(OperatorCall &call, const aclTensor *self,
+                                      const aclTensor *other, aclTensor *out) {
   call.read(self, "self");
   call.read(other, "other");
   call.write(out, "out");
@@ -202,13 +178,10 @@ aclnnStatus aclnnMaximumGetWorkspaceSize(const aclTensor *self,
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnMaximum)
 
-aclnnStatus aclnnAmaxGetWorkspaceSize(const aclTensor *self,
-                                      const aclIntArray *dim, bool keepDim,
-                                      aclTensor *out, uint64_t *workspaceSize,
-                                      aclOpExecutor **executor) {
-  OperatorCall call("aclnnAmax", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeAmax(OperatorCall &call, const aclTensor *self,
+                                   const aclIntArray *dim, bool keepDim,
+                                   aclTensor *out) {
   call.requireThere(dim, "dim");
   call.read(self, "self");
   call.write(out, "out");
@@ -254,36 +227,32 @@ aclnnStatus aclnnAmaxGetWorkspaceSize(const aclTensor *self,
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnAmax)
 
-aclnnStatus aclnnSoftmaxGetWorkspaceSize(const aclTensor *self, int64_t dim,
-                                         aclTensor *out,
-                                         uint64_t *workspaceSize,
-                                         aclOpExecutor **executor) {
-  OperatorCall call("aclnnSoftmax", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeSoftmax(OperatorCall &call, const aclTensor *self,
+                                      int64_t dim, aclTensor *out) {
   call.read(self, "self");
   call.write(out, "out");
   call.requireLastDimension(self, dim);
   return call.finishKernel("aclnnSoftmax");
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnSoftmax)
 
-aclnnStatus aclnnSoftmaxBackwardGetWorkspaceSize(
-    const aclTensor *gradOutput, const aclTensor *output, int64_t dim,
-    aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnSoftmaxBackward", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeSoftmaxBackward(OperatorCall &call,
+                                              const aclTensor *gradOutput,
+                                              const aclTensor *output,
+                                              int64_t dim,
+                                              aclTensor *gradInput) {
   call.read(gradOutput, "gradOutput");
   call.read(output, "output");
   call.write(gradInput, "gradInput");
   call.requireLastDimension(output, dim);
   return call.finishKernel("aclnnSoftmaxBackward");
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnSoftmaxBackward)
 
-aclnnStatus aclnnGeluBackwardV2GetWorkspaceSize(
-    const aclTensor *gradOutput, const aclTensor *self, char *approximate,
-    aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnGeluBackwardV2", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeGeluBackwardV2(OperatorCall &call,
+                                             const aclTensor *gradOutput,
+                                             const aclTensor *self,
+                                             char *approximate,
+                                             aclTensor *gradInput) {
   call.requireThere(approximate, "approximate");
   call.read(gradOutput, "gradOutput");
   call.read(self, "self");
@@ -292,4 +261,3 @@ aclnnStatus aclnnGeluBackwardV2GetWorkspaceSize(
                "approximate other than \"tanh\" is not in this host library");
   return call.finishKernel("aclnnGeluBackward");
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnGeluBackwardV2)

@@ -282,3 +282,6 @@ aclnnStatus OperatorCall::finishKernel(llvm::StringRef kernel,
 }
 
 } // namespace mf::hostcann
+
+#define GET_ACLNN_OPERATORS
+#include "aclnnop/aclnn.inc"

@@ -8,6 +8,7 @@
 #ifndef MF_LIB_HOSTCANN_OPERATORS_OPERATORCALL_H
 #define MF_LIB_HOSTCANN_OPERATORS_OPERATORCALL_H
 
+#include "aclnnop/aclnn.inc"
 #include "mf/Exec/Kernels/Kernel.h"
 #include "mf/HostCann/Objects/Objects.h"
 #include "llvm/ADT/StringRef.h"
@@ -66,6 +67,7 @@ public:
   /// Refuses a dimension of `tensor`, which may be null, other than the last.
   void requireLastDimension(const aclTensor *tensor, int64_t dim);
   bool hasFailed() const { return code != ACLNN_SUCCESS; }
+  llvm::StringRef getName() const { return name; }
 
   const aclTensor &getTensor(size_t operand) const {
     return operands[operand].tensor;
@@ -97,13 +99,5 @@ private:
 };
 
 } // namespace mf::hostcann
-
-/// Defines the second phase of an operator.
-#define MF_HOST_CANN_SECOND_PHASE(NAME)                                        \
-  aclnnStatus NAME(void *workspace, uint64_t workspaceSize,                    \
-                   aclOpExecutor *executor, aclrtStream stream) {              \
-    return mf::hostcann::runExecutor(#NAME, workspace, workspaceSize,          \
-                                     executor, stream);                        \
-  }
 
 #endif // MF_LIB_HOSTCANN_OPERATORS_OPERATORCALL_H

@@ -1,10 +1,6 @@
 //===- OptimizerOperators.cpp - Norms of gradients and AdamW --------------===//
 
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_apply_adam_w_v2.h"
-#include "aclnnop/aclnn_foreach_mul_scalar.h"
-#include "aclnnop/aclnn_foreach_non_finite_check_and_unscale.h"
-#include "aclnnop/aclnn_foreach_norm.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstdio>
 #include <cstdlib>
@@ -46,12 +42,10 @@ makeKernels(OperatorCall &call, mf::KernelSpec spec, const aclTensorList &list,
 
 } // namespace
 
-aclnnStatus aclnnForeachNormGetWorkspaceSize(const aclTensorList *x,
-                                             const aclScalar *scalar,
-                                             aclTensorList *out,
-                                             uint64_t *workspaceSize,
-                                             aclOpExecutor **executor) {
-  OperatorCall call("aclnnForeachNorm", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeForeachNorm(OperatorCall &call,
+                                          const aclTensorList *x,
+                                          const aclScalar *scalar,
+                                          aclTensorList *out) {
   call.requireThere(x, "x");
   call.requireThere(scalar, "scalar");
   call.requireThere(out, "out");
@@ -88,14 +82,11 @@ aclnnStatus aclnnForeachNormGetWorkspaceSize(const aclTensorList *x,
         return llvm::Error::success();
       });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnForeachNorm)
 
-aclnnStatus aclnnForeachMulScalarGetWorkspaceSize(const aclTensorList *x,
-                                                  const aclTensor *scalar,
-                                                  aclTensorList *out,
-                                                  uint64_t *workspaceSize,
-                                                  aclOpExecutor **executor) {
-  OperatorCall call("aclnnForeachMulScalar", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeForeachMulScalar(OperatorCall &call,
+                                               const aclTensorList *x,
+                                               const aclTensor *scalar,
+                                               aclTensorList *out) {
   call.requireThere(x, "x");
   call.requireThere(out, "out");
   call.read(scalar, "scalar");
@@ -121,14 +112,10 @@ aclnnStatus aclnnForeachMulScalarGetWorkspaceSize(const aclTensorList *x,
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnForeachMulScalar)
 
-aclnnStatus aclnnForeachNonFiniteCheckAndUnscaleGetWorkspaceSize(
-    const aclTensorList *scaledGrads, const aclTensor *foundInf,
-    const aclTensor *invScale, uint64_t *workspaceSize,
-    aclOpExecutor **executor) {
-  OperatorCall call("aclnnForeachNonFiniteCheckAndUnscale", workspaceSize,
-                    executor);
+aclnnStatus mf::hostcann::makeForeachNonFiniteCheckAndUnscale(
+    OperatorCall &call, const aclTensorList *scaledGrads,
+    const aclTensor *foundInf, const aclTensor *invScale) {
   call.requireThere(scaledGrads, "scaledGrads");
   call.update(foundInf, "foundInf");
   call.read(invScale, "invScale");
@@ -157,15 +144,12 @@ aclnnStatus aclnnForeachNonFiniteCheckAndUnscaleGetWorkspaceSize(
                        return llvm::Error::success();
                      });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnForeachNonFiniteCheckAndUnscale)
 
-aclnnStatus aclnnApplyAdamWV2GetWorkspaceSize(
-    aclTensor *varRef, aclTensor *mRef, aclTensor *vRef,
+aclnnStatus mf::hostcann::makeApplyAdamWV2(
+    OperatorCall &call, aclTensor *varRef, aclTensor *mRef, aclTensor *vRef,
     aclTensor *maxGradNormOptionalRef, const aclTensor *grad,
     const aclTensor *step, float lr, float beta1, float beta2,
-    float weightDecay, float eps, bool amsgrad, bool maximize,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnApplyAdamWV2", workspaceSize, executor);
+    float weightDecay, float eps, bool amsgrad, bool maximize) {
   call.update(varRef, "varRef");
   call.update(mRef, "mRef");
   call.update(vRef, "vRef");
@@ -199,4 +183,3 @@ aclnnStatus aclnnApplyAdamWV2GetWorkspaceSize(
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnApplyAdamWV2)

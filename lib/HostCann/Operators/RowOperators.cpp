@@ -1,12 +1,6 @@
 //===- RowOperators.cpp - Norms, gates and rotary embedding ---------------===//
 
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_rms_norm.h"
-#include "aclnnop/aclnn_rms_norm_grad.h"
-#include "aclnnop/aclnn_rotary_position_embedding.h"
-#include "aclnnop/aclnn_rotary_position_embedding_grad.h"
-#include "aclnnop/aclnn_swi_glu.h"
-#include "aclnnop/aclnn_swi_glu_grad.h"
 
 using namespace mf::hostcann;
 
@@ -28,11 +22,9 @@ mf::TensorShape getRowStatistics(OperatorCall &call, size_t operand,
   return shape;
 }
 
-aclnnStatus makeRotary(const char *name, const aclTensor *x,
+aclnnStatus makeRotary(OperatorCall &call, const aclTensor *x,
                        const aclTensor *cos, const aclTensor *sin, int64_t mode,
-                       const aclTensor *out, uint64_t *workspaceSize,
-                       aclOpExecutor **executor) {
-  OperatorCall call(name, workspaceSize, executor);
+                       const aclTensor *out) {
   call.read(x, "x");
   call.read(cos, "cos");
   call.read(sin, "sin");
@@ -44,17 +36,14 @@ aclnnStatus makeRotary(const char *name, const aclTensor *x,
     call.require(x->type == cos->type, "the tables are not of x's type");
     call.require(x->dims.back() < 896, "the last dimension is 896 or more");
   }
-  return call.finishKernel(name);
+  return call.finishKernel(call.getName());
 }
 
 } // namespace
 
-aclnnStatus aclnnRmsNormGetWorkspaceSize(const aclTensor *x,
-                                         const aclTensor *gamma, double epsilon,
-                                         aclTensor *y, aclTensor *rstd,
-                                         uint64_t *workspaceSize,
-                                         aclOpExecutor **executor) {
-  OperatorCall call("aclnnRmsNorm", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeRmsNorm(OperatorCall &call, const aclTensor *x,
+                                      const aclTensor *gamma, double epsilon,
+                                      aclTensor *y, aclTensor *rstd) {
   call.read(x, "x");
   call.read(gamma, "gamma");
   call.write(y, "y");
@@ -68,13 +57,13 @@ aclnnStatus aclnnRmsNormGetWorkspaceSize(const aclTensor *x,
   spec.attributes["epsilon"] = epsilon;
   return call.finishSpec(spec);
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnRmsNorm)
 
-aclnnStatus aclnnRmsNormGradGetWorkspaceSize(
-    const aclTensor *dy, const aclTensor *x, const aclTensor *rstd,
-    const aclTensor *gamma, aclTensor *dx, aclTensor *dgamma,
-    uint64_t *workspaceSize, aclOpExecutor **executor) {
-  OperatorCall call("aclnnRmsNormGrad", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeRmsNormGrad(OperatorCall &call,
+                                          const aclTensor *dy,
+                                          const aclTensor *x,
+                                          const aclTensor *rstd,
+                                          const aclTensor *gamma, aclTensor *dx,
+                                          aclTensor *dgamma) {
   call.read(dy, "dy");
   call.read(x, "x");
   call.read(rstd, "rstd");
@@ -106,52 +95,40 @@ aclnnStatus aclnnRmsNormGradGetWorkspaceSize(
         return llvm::Error::success();
       });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnRmsNormGrad)
 
-aclnnStatus aclnnRotaryPositionEmbeddingGetWorkspaceSize(
-    const aclTensor *x, const aclTensor *cos, const aclTensor *sin,
-    int64_t mode, aclTensor *out, uint64_t *workspaceSize,
-    aclOpExecutor **executor) {
-  return makeRotary("aclnnRotaryPositionEmbedding", x, cos, sin, mode, out,
-                    workspaceSize, executor);
+aclnnStatus mf::hostcann::makeRotaryPositionEmbedding(
+    OperatorCall &call, const aclTensor *x, const aclTensor *cos,
+    const aclTensor *sin, int64_t mode, aclTensor *out) {
+  return makeRotary(call, x, cos, sin, mode, out);
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnRotaryPositionEmbedding)
 
-aclnnStatus aclnnRotaryPositionEmbeddingGradGetWorkspaceSize(
-    const aclTensor *dy, const aclTensor *cos, const aclTensor *sin,
-    const aclTensor *xOptional, int64_t mode, aclTensor *dx, aclTensor *,
-    aclTensor *, uint64_t *workspaceSize, aclOpExecutor **executor) {
+aclnnStatus mf::hostcann::makeRotaryPositionEmbeddingGrad(
+    OperatorCall &call, const aclTensor *dy, const aclTensor *cos,
+    const aclTensor *sin, const aclTensor *xOptional, int64_t mode,
+    aclTensor *dx, aclTensor *, aclTensor *) {
   if (xOptional)
     return failOperator(ACLNN_ERR_PARAM_INVALID,
                         "aclnnRotaryPositionEmbeddingGrad",
                         "gradients of the tables are not in this host library: "
                         "pass no x");
-  return makeRotary("aclnnRotaryPositionEmbeddingGrad", dy, cos, sin, mode, dx,
-                    workspaceSize, executor);
+  return makeRotary(call, dy, cos, sin, mode, dx);
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnRotaryPositionEmbeddingGrad)
 
-aclnnStatus aclnnSwiGluGetWorkspaceSize(const aclTensor *x, int64_t dim,
-                                        aclTensor *out, uint64_t *workspaceSize,
-                                        aclOpExecutor **executor) {
-  OperatorCall call("aclnnSwiGlu", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeSwiGlu(OperatorCall &call, const aclTensor *x,
+                                     int64_t dim, aclTensor *out) {
   call.read(x, "x");
   call.write(out, "out");
   call.requireLastDimension(x, dim);
   return call.finishKernel("aclnnSwiGlu");
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnSwiGlu)
 
-aclnnStatus aclnnSwiGluGradGetWorkspaceSize(const aclTensor *yGrad,
-                                            const aclTensor *x, int64_t dim,
-                                            aclTensor *out,
-                                            uint64_t *workspaceSize,
-                                            aclOpExecutor **executor) {
-  OperatorCall call("aclnnSwiGluGrad", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeSwiGluGrad(OperatorCall &call,
+                                         const aclTensor *yGrad,
+                                         const aclTensor *x, int64_t dim,
+                                         aclTensor *out) {
   call.read(yGrad, "yGrad");
   call.read(x, "x");
   call.write(out, "out");
   call.requireLastDimension(x, dim);
   return call.finishKernel("aclnnSwiGluGrad");
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnSwiGluGrad)

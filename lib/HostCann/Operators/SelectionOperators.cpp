@@ -1,12 +1,6 @@
 //===- SelectionOperators.cpp - Order, choice and running sums ------------===//
 
 #include "OperatorCall.h"
-#include "aclnnop/aclnn_arange.h"
-#include "aclnnop/aclnn_cummax.h"
-#include "aclnnop/aclnn_cumsum.h"
-#include "aclnnop/aclnn_fill_scalar.h"
-#include "aclnnop/aclnn_sort.h"
-#include "aclnnop/aclnn_topk.h"
 #include <cmath>
 
 using namespace mf::hostcann;
@@ -34,13 +28,10 @@ aclnnStatus finishWithIndices(OperatorCall &call, mf::KernelSpec spec) {
 
 } // namespace
 
-aclnnStatus aclnnTopkGetWorkspaceSize(const aclTensor *self, int64_t k,
-                                      int64_t dim, bool largest, bool sorted,
-                                      aclTensor *valuesOut,
-                                      aclTensor *indicesOut,
-                                      uint64_t *workspaceSize,
-                                      aclOpExecutor **executor) {
-  OperatorCall call("aclnnTopk", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeTopk(OperatorCall &call, const aclTensor *self,
+                                   int64_t k, int64_t dim, bool largest,
+                                   bool sorted, aclTensor *valuesOut,
+                                   aclTensor *indicesOut) {
   call.read(self, "self");
   call.write(valuesOut, "valuesOut");
   call.write(indicesOut, "indicesOut");
@@ -52,14 +43,11 @@ aclnnStatus aclnnTopkGetWorkspaceSize(const aclTensor *self, int64_t k,
   spec.attributes["k"] = k;
   return finishWithIndices(call, spec);
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnTopk)
 
-aclnnStatus aclnnSortGetWorkspaceSize(const aclTensor *self, bool, int64_t dim,
-                                      bool descending, aclTensor *valuesOut,
-                                      aclTensor *indicesOut,
-                                      uint64_t *workspaceSize,
-                                      aclOpExecutor **executor) {
-  OperatorCall call("aclnnSort", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeSort(OperatorCall &call, const aclTensor *self,
+                                   bool, int64_t dim, bool descending,
+                                   aclTensor *valuesOut,
+                                   aclTensor *indicesOut) {
   call.read(self, "self");
   call.write(valuesOut, "valuesOut");
   call.write(indicesOut, "indicesOut");
@@ -69,25 +57,19 @@ aclnnStatus aclnnSortGetWorkspaceSize(const aclTensor *self, bool, int64_t dim,
   spec.name = "aclnnSort";
   return finishWithIndices(call, spec);
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnSort)
 
-aclnnStatus aclnnCumsumGetWorkspaceSize(const aclTensor *self, int64_t dim,
-                                        aclDataType dtype, aclTensor *out,
-                                        uint64_t *workspaceSize,
-                                        aclOpExecutor **executor) {
-  OperatorCall call("aclnnCumsum", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeCumsum(OperatorCall &call, const aclTensor *self,
+                                     int64_t dim, aclDataType dtype,
+                                     aclTensor *out) {
   call.read(self, "self");
   call.write(out, "out");
   call.require(!out || out->type == dtype, "out is not of the type dtype");
   return call.finishKernel("aclnnCumsum", {{"axis", dim}});
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnCumsum)
 
-aclnnStatus aclnnInplaceFillScalarGetWorkspaceSize(aclTensor *selfRef,
-                                                   const aclScalar *value,
-                                                   uint64_t *workspaceSize,
-                                                   aclOpExecutor **executor) {
-  OperatorCall call("aclnnInplaceFillScalar", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeInplaceFillScalar(OperatorCall &call,
+                                                aclTensor *selfRef,
+                                                const aclScalar *value) {
   call.requireThere(value, "value");
   call.write(selfRef, "selfRef");
   if (call.hasFailed())
@@ -103,14 +85,10 @@ aclnnStatus aclnnInplaceFillScalarGetWorkspaceSize(aclTensor *selfRef,
         return llvm::Error::success();
       });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnInplaceFillScalar)
 
-aclnnStatus aclnnArangeGetWorkspaceSize(const aclScalar *start,
-                                        const aclScalar *end,
-                                        const aclScalar *step, aclTensor *out,
-                                        uint64_t *workspaceSize,
-                                        aclOpExecutor **executor) {
-  OperatorCall call("aclnnArange", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeArange(OperatorCall &call, const aclScalar *start,
+                                     const aclScalar *end,
+                                     const aclScalar *step, aclTensor *out) {
   for (const aclScalar *scalar : {start, end, step})
     call.requireThere(scalar, "start, end or step");
   call.write(out, "out");
@@ -132,14 +110,10 @@ aclnnStatus aclnnArangeGetWorkspaceSize(const aclScalar *start,
     return llvm::Error::success();
   });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnArange)
 
-aclnnStatus aclnnCummaxGetWorkspaceSize(const aclTensor *self, int64_t dim,
-                                        aclTensor *valuesOut,
-                                        aclTensor *indicesOut,
-                                        uint64_t *workspaceSize,
-                                        aclOpExecutor **executor) {
-  OperatorCall call("aclnnCummax", workspaceSize, executor);
+aclnnStatus mf::hostcann::makeCummax(OperatorCall &call, const aclTensor *self,
+                                     int64_t dim, aclTensor *valuesOut,
+                                     aclTensor *indicesOut) {
   call.read(self, "self");
   call.write(valuesOut, "valuesOut");
   call.write(indicesOut, "indicesOut");
@@ -168,4 +142,3 @@ aclnnStatus aclnnCummaxGetWorkspaceSize(const aclTensor *self, int64_t dim,
         return llvm::Error::success();
       });
 }
-MF_HOST_CANN_SECOND_PHASE(aclnnCummax)
