@@ -35,9 +35,14 @@ public:
       : source(source), conversion(conversion) {}
 
   Error plan() {
+    auto lookup = [&](StringRef name) -> std::optional<ArrayRef<int64_t>> {
+      if (const SafetensorsEntry *entry = source.lookup(name))
+        return ArrayRef(entry->dims);
+      return std::nullopt;
+    };
     for (const NamedShape &target : conversion.targets) {
       Expected<std::vector<BlockCopy>> copies = planParameter(
-          target.name, target.shape.dims, source, conversion.layout);
+          target.name, target.shape.dims, lookup, conversion.layout);
       if (!copies)
         return copies.takeError();
       PlannedTensor tensor{&target, target.shape, std::move(*copies)};

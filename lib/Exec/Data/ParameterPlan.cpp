@@ -1,6 +1,5 @@
 //===- ParameterPlan.cpp - Assembles parameters ---------------------------===//
 
-#include "BlockCopies.h"
 #include "ParameterNameTable.h"
 #include "ParameterParts.h"
 #include "mf/Exec/Data/ParameterNames.h"
@@ -233,46 +232,6 @@ Expected<std::vector<BlockCopy>> planParameter(StringRef target,
                                                DimsLookup lookup,
                                                const ParameterLayout &layout) {
   return PartPlanner(target, dims, lookup, layout).plan();
-}
-
-Expected<std::vector<BlockCopy>>
-planParameter(StringRef target, ArrayRef<int64_t> dims,
-              const SafetensorsCheckpoint &checkpoint,
-              const ParameterLayout &layout) {
-  auto lookup = [&](StringRef name) -> std::optional<ArrayRef<int64_t>> {
-    const SafetensorsEntry *entry = checkpoint.lookup(name);
-    return entry ? std::optional<ArrayRef<int64_t>>(entry->dims) : std::nullopt;
-  };
-  return planParameter(target, dims, lookup, layout);
-}
-
-Error loadParameter(const SafetensorsCheckpoint &checkpoint, StringRef target,
-                    const TensorShape &shape, const ParameterLayout &layout,
-                    MutableArrayRef<uint8_t> to) {
-  Expected<std::vector<BlockCopy>> copies =
-      planParameter(target, shape.dims, checkpoint, layout);
-  if (!copies)
-    return copies.takeError();
-  if (to.size() != static_cast<size_t>(shape.getBytes()))
-    return createStringError(
-        inconvertibleErrorCode(),
-        "parameter '" + target + "' has " + Twine(shape.getBytes()) +
-            " bytes, but the buffer has " + Twine(to.size()));
-  for (const BlockCopy &copy : *copies) {
-    Expected<TensorView> view = checkpoint.find(copy.source);
-    if (!view)
-      return view.takeError();
-    auto put = [&](int64_t element, ArrayRef<uint8_t> bytes) {
-      llvm::copy(bytes, to.drop_front(element * getBytes(shape.type)).begin());
-      return Error::success();
-    };
-    if (Error error =
-            copyBlock(copy, view->bytes, view->shape.type, shape.type, put))
-      return createStringError(inconvertibleErrorCode(),
-                               "parameter '" + target +
-                                   "': " + toString(std::move(error)));
-  }
-  return Error::success();
 }
 
 } // namespace mf

@@ -1,10 +1,9 @@
 //===- ParameterLoadTest.cpp  ----------------------------------------===//
 
 #include "TestFiles.h"
-#include "mf/Exec/Data/ParameterNames.h"
+#include "mf/Exec/Data/CheckpointConversion.h"
 #include "mf/Exec/Data/SafetensorsWriter.h"
 #include "gmock/gmock.h"
-#include <cstring>
 
 using namespace llvm;
 using namespace mf;
@@ -52,22 +51,13 @@ protected:
     return list;
   }
 
-  /// Writes what `list` becomes when it is loaded from `checkpoint`.
+  /// Writes what `list` becomes when it is assembled from `checkpoint`.
   void rewrite(const SafetensorsCheckpoint &checkpoint,
-               ArrayRef<NamedShape> list, const std::string &file) {
-    std::vector<std::vector<uint8_t>> storage;
-    std::vector<NamedTensor> tensors;
-    for (const NamedShape &parameter : list) {
-      storage.emplace_back(parameter.shape.getBytes());
-      ASSERT_EQ(
-          message(loadParameter(checkpoint, parameter.name, parameter.shape,
-                                makeLayout(), storage.back())),
-          "");
-      tensors.push_back({parameter.name, parameter.shape, {}});
-    }
-    for (size_t i = 0; i < tensors.size(); ++i)
-      tensors[i].bytes = storage[i];
-    ASSERT_EQ(message(writeSafetensors(directory.path(file), tensors)), "");
+               const std::vector<NamedShape> &list, const std::string &file) {
+    ASSERT_EQ(message(convertCheckpoint(checkpoint,
+                                        {list, makeLayout(), DType::F32, "pt"},
+                                        directory.path(file))),
+              "");
   }
 
   SafetensorsCheckpoint open(const std::string &file) {
@@ -91,7 +81,8 @@ TEST_F(ParameterLoadTest, ThereAndBackThroughEveryScheme) {
   }
   for (size_t i = 0; i < tensors.size(); ++i)
     tensors[i].bytes = storage[i];
-  ASSERT_EQ(message(writeSafetensors(directory.path("own"), tensors)), "");
+  ASSERT_EQ(message(writeSafetensors(directory.path("values"), tensors)), "");
+  rewrite(open("values"), list, "own");
 
   for (NameScheme scheme : getAllNameSchemes()) {
     // The first GLM and GPT-2 have no gate.
@@ -142,30 +133,6 @@ TEST_F(ParameterLoadTest, ListsOfConcatenatedTensors) {
   EXPECT_THAT(message(convertParameterList({{"x", {DType::F32, {2}}}},
                                            NameScheme::Llama, makeLayout())),
               HasSubstr("parameter 'x' has no name"));
-}
-
-TEST_F(ParameterLoadTest, LoadingConvertsTypesAndChecksTheBuffer) {
-  const std::vector<uint8_t> bytes = {0x80, 0x3F, 0, 0x40}; // bf16 1, 2
-  ASSERT_EQ(message(writeSafetensors(
-                directory.path("t"),
-                {{"model.norm.weight", {DType::BF16, {2}}, bytes}})),
-            "");
-  std::vector<uint8_t> to(8);
-  const TensorShape shape{DType::F32, {2}};
-  ASSERT_EQ(message(loadParameter(open("t"), "model.norm_out.weight", shape,
-                                  makeLayout(), to)),
-            "");
-  float values[2];
-  std::memcpy(values, to.data(), 8);
-  EXPECT_THAT(values, ElementsAre(1, 2));
-  to.resize(7);
-  EXPECT_THAT(message(loadParameter(open("t"), "model.norm_out.weight", shape,
-                                    makeLayout(), to)),
-              HasSubstr("has 8 bytes, but the buffer has 7"));
-  to.resize(8);
-  EXPECT_THAT(message(loadParameter(open("t"), "model.norm_out.weight",
-                                    {DType::I32, {2}}, makeLayout(), to)),
-              HasSubstr("parameter 'model.norm_out.weight': cannot convert"));
 }
 
 } // namespace

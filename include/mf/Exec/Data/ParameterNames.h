@@ -260,19 +260,6 @@ llvm::Expected<std::vector<BlockCopy>>
 planParameter(llvm::StringRef target, llvm::ArrayRef<int64_t> dims,
               DimsLookup lookup, const ParameterLayout &layout);
 
-/// Plans the same for the tensors of a checkpoint.
-llvm::Expected<std::vector<BlockCopy>>
-planParameter(llvm::StringRef target, llvm::ArrayRef<int64_t> dims,
-              const SafetensorsCheckpoint &checkpoint,
-              const ParameterLayout &layout);
-
-/// Fills `to`, a parameter of `shape`, from a checkpoint in any of the schemes.
-/// Floating-point types are converted.
-llvm::Error loadParameter(const SafetensorsCheckpoint &checkpoint,
-                          llvm::StringRef target, const TensorShape &shape,
-                          const ParameterLayout &layout,
-                          llvm::MutableArrayRef<uint8_t> to);
-
 /// A tensor without its contents.
 struct NamedShape {
   std::string name;
