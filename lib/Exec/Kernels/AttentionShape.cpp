@@ -51,15 +51,11 @@ bool BlockProducts::prepare(const AttentionShape &shape, MakeSpec makeSpec) {
 
 ProductSpec getScoreProduct(const AttentionShape &shape,
                             const AttentionBlock &block) {
-  ProductSpec spec;
-  spec.m = block.queries;
-  spec.n = block.keys;
-  spec.k = shape.dim;
-  spec.a = {shape.dim, 1};
-  spec.b = {1, shape.dim};
-  spec.cStride = AttentionBlocks::scoreStride;
-  spec.operandType = shape.type;
-  return spec;
+  const MatrixLayout q = {shape.dim, 1}, keys = {1, shape.dim};
+  return {block.queries, block.keys,
+          shape.dim,     q,
+          keys,          AttentionBlocks::scoreStride,
+          shape.type};
 }
 
 /// Checks the optional inputs from input `first` on.

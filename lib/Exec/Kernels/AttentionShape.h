@@ -32,7 +32,7 @@ struct AttentionShape {
   /// The factor of probabilities that are not dropped: 1 / (1 - rate).
   float keptFactor = 1;
 
-  /// Query heads that share a key head.
+  /// Returns the number of query heads that share a key head.
   int64_t getGroup() const { return heads / keyHeads; }
 };
 
@@ -70,7 +70,7 @@ public:
   static constexpr int64_t queriesPerBlock = 64;
   static constexpr int64_t keysPerBlock = 512;
   /// The distance between rows of a block of scores. It is not a power of two,
-  /// whose multiples would share sets of the caches.
+  /// because multiples of one would share few sets of the caches.
   static constexpr int64_t scoreStride = keysPerBlock + 16;
 
   explicit AttentionBlocks(const AttentionShape &shape)
@@ -108,8 +108,8 @@ private:
 struct QueryRows {
   int64_t first, count;
 
-  /// All rows, or the part that begins at the value of input `index`. A value
-  /// outside of the keys is clamped.
+  /// Selects all rows, or the part that begins at the value of input `index`. A
+  /// value outside of the keys is clamped.
   QueryRows(const AttentionShape &shape, llvm::ArrayRef<void *> inputs,
             size_t index);
 

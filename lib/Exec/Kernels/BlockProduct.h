@@ -30,7 +30,7 @@ constexpr int64_t panelColumns = 16;
 /// The bytes of one row of a tile of AMX, and of a vector.
 constexpr int64_t lineCells = 16;
 
-/// Elements in a cell of `type`, f32 or bf16.
+/// Returns the number of elements in a cell of `type`, f32 or bf16.
 inline int64_t getCellElements(DType type) {
   return type == DType::F32 ? 1 : 2;
 }

@@ -252,7 +252,7 @@ void ChainKernel::runBlock(const KernelOperands &operands, char *scratch,
   }
 }
 
-/// In the order of getKernelSignatures().
+/// The factories are in the order of getKernelSignatures().
 constexpr StepFunction (*stepFactories[])(const KernelSpec &) = {
 #define GET_STEP_FACTORIES
 #include "lib/Exec/Kernels/KernelFactories.inc"

@@ -21,7 +21,7 @@ namespace mf {
 using StepFunction = std::function<void(llvm::ArrayRef<const void *> inputs,
                                         void *output, int64_t rows)>;
 
-/// Elements of a row; 1 of a scalar.
+/// Returns the number of elements of a row, which is 1 for a scalar.
 inline int64_t getRowSize(const TensorShape &shape) {
   return shape.dims.empty() ? 1 : shape.dims.back();
 }

@@ -215,7 +215,7 @@ BinaryOp getActivationBackwardOp(const KernelSpec &spec) {
       .Case("aclnnSigmoidBackward", BinaryOp::SigmoidBackward);
 }
 
-/// Checks the value after rounding to f32.
+/// Requires a divisor that is finite and not zero after rounding to f32.
 void requireDivisor(SpecChecker &checker, double value) {
   const auto divisor = static_cast<float>(value);
   checker.require(std::isfinite(divisor) && divisor != 0,

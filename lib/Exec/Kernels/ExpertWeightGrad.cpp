@@ -110,15 +110,15 @@ private:
   }
 
   ProductSpec getSpec(const GradientTile &tile, int64_t depth) const {
-    ProductSpec spec;
-    spec.m = tile.rows.size;
-    spec.n = tile.columns.size;
-    spec.k = depth;
-    spec.cStride = tile.stride;
-    spec.operandType = shape.operandType;
-    spec.resultType = tile.type;
-    spec.accumulate = tile.taken > 0;
-    return spec;
+    return {tile.rows.size,
+            tile.columns.size,
+            depth,
+            {},
+            {},
+            tile.stride,
+            shape.operandType,
+            tile.type,
+            tile.taken > 0};
   }
 
   void addNeighbours(const KernelOperands &operands, int64_t row,

@@ -31,8 +31,8 @@ bool multipliesFewRows();
 
 constexpr int64_t mostFewRows = 128;
 
-/// Each element is one chain of fused multiply-adds along the depth, so that
-/// its bits depend only on its row of a and its column of b.
+/// Computes c. Each element is one chain of fused multiply-adds along the
+/// depth, so its bits depend only on its row of a and its column of b.
 void multiplyFewRows(const FewRows &product);
 
 } // namespace mf

@@ -18,16 +18,11 @@ namespace {
 /// Returns the product result += probabilities v.
 ProductSpec getResultProduct(const AttentionShape &shape,
                              const AttentionBlock &block) {
-  ProductSpec spec;
-  spec.m = block.queries;
-  spec.n = shape.valueDim;
-  spec.k = block.keys;
-  spec.a = {AttentionBlocks::scoreStride * 4 / getBytes(shape.type), 1};
-  spec.b = {shape.valueDim, 1};
-  spec.cStride = shape.valueDim;
-  spec.operandType = shape.type;
-  spec.accumulate = true;
-  return spec;
+  const MatrixLayout probabilities = {
+      AttentionBlocks::scoreStride * 4 / getBytes(shape.type), 1};
+  const MatrixLayout v = {shape.valueDim, 1};
+  return {block.queries,  shape.valueDim, block.keys, probabilities, v,
+          shape.valueDim, shape.type,     DType::F32, true};
 }
 
 class FlashAttentionKernel : public Kernel {
@@ -117,17 +112,7 @@ KernelOrError makeFlashAttention(const KernelSpec &spec) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  const MatrixUnit unit = getMatrixUnit();
-  // The kernels of matrix units keep scores in tiles of their own.
-  if (unit != MatrixUnit::None && !shape.optional.dropMask &&
-      !shape.optional.starts)
-    return makePackedAttention(shape, unit);
-  auto kernel = std::make_unique<FlashAttentionKernel>(shape);
-  if (!kernel->prepare())
-    return llvm::createStringError(spec.name +
-                                   ": oneDNN has no product for its blocks on "
-                                   "this processor");
-  return kernel;
+  return makeOnBestUnit<FlashAttentionKernel>(spec, shape, makePackedAttention);
 }
 
 } // namespace mf

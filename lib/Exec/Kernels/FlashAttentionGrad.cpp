@@ -4,10 +4,11 @@
 // With p the softmax, dp = dout v^T, delta = rowsum(out * dout) and
 // ds = scale * p * (dp - delta):
 //   dv += p^T dout,  dk += ds^T q,  dq += ds k.
-// In one sweep over the blocks of a key head if the sums of dk and dv of the
-// whole head fit the scratch memory (or can stay in f32 outputs) and there are
-// key heads enough to occupy the threads; otherwise in two, one for dk and dv
-// of a block of keys, one for dq of a block of queries.
+// This takes one sweep over the blocks of a key head if the sums of dk and dv
+// of the whole head fit the scratch memory (or can stay in f32 outputs) and
+// there are key heads enough to occupy the threads. Otherwise there are two
+// sweeps: one for dk and dv of a block of keys, one for dq of a block of
+// queries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +23,7 @@
 namespace mf {
 namespace {
 
-/// Elements of the operand type in a row of scores.
+/// Returns the number of elements of the operand type that fit a row of scores.
 int64_t getNarrowStride(DType type) {
   return AttentionBlocks::scoreStride * 4 / getBytes(type);
 }
@@ -40,16 +41,10 @@ ProductSpec getSlopeProduct(const AttentionShape &shape,
 /// Returns the product dv += p^T dout.
 ProductSpec getValueProduct(const AttentionShape &shape,
                             const AttentionBlock &block) {
-  ProductSpec spec;
-  spec.m = block.keys;
-  spec.n = shape.valueDim;
-  spec.k = block.queries;
-  spec.a = {1, getNarrowStride(shape.type)};
-  spec.b = {shape.valueDim, 1};
-  spec.cStride = shape.valueDim;
-  spec.operandType = shape.type;
-  spec.accumulate = true;
-  return spec;
+  const MatrixLayout p = {1, getNarrowStride(shape.type)};
+  const MatrixLayout dout = {shape.valueDim, 1};
+  return {block.keys,     shape.valueDim, block.queries, p,   dout,
+          shape.valueDim, shape.type,     DType::F32,    true};
 }
 
 /// Returns the product dk += ds^T q.
@@ -64,16 +59,10 @@ ProductSpec getKeyProduct(const AttentionShape &shape,
 /// Returns the product dq += ds k.
 ProductSpec getQueryProduct(const AttentionShape &shape,
                             const AttentionBlock &block) {
-  ProductSpec spec;
-  spec.m = block.queries;
-  spec.n = shape.dim;
-  spec.k = block.keys;
-  spec.a = {getNarrowStride(shape.type), 1};
-  spec.b = {shape.dim, 1};
-  spec.cStride = shape.dim;
-  spec.operandType = shape.type;
-  spec.accumulate = true;
-  return spec;
+  const MatrixLayout ds = {getNarrowStride(shape.type), 1};
+  const MatrixLayout k = {shape.dim, 1};
+  return {block.queries, shape.dim,  block.keys, ds,  k,
+          shape.dim,     shape.type, DType::F32, true};
 }
 
 class FlashAttentionGradKernel : public Kernel {
@@ -318,16 +307,8 @@ KernelOrError makeFlashAttentionGrad(const KernelSpec &spec) {
   }
   if (llvm::Error error = checker.takeError())
     return error;
-  const MatrixUnit unit = getMatrixUnit();
-  if (unit != MatrixUnit::None && !shape.optional.dropMask &&
-      !shape.optional.starts)
-    return makePackedAttentionGrad(shape, unit);
-  auto kernel = std::make_unique<FlashAttentionGradKernel>(shape);
-  if (!kernel->prepare())
-    return llvm::createStringError(spec.name +
-                                   ": oneDNN has no product for its blocks on "
-                                   "this processor");
-  return kernel;
+  return makeOnBestUnit<FlashAttentionGradKernel>(spec, shape,
+                                                  makePackedAttentionGrad);
 }
 
 } // namespace mf

@@ -9,7 +9,7 @@ namespace mf {
 
 Kernel::~Kernel() = default;
 
-/// In the order of getKernelSignatures().
+/// The factories are in the order of getKernelSignatures().
 static constexpr KernelOrError (*factories[])(const KernelSpec &) = {
 #define GET_FACTORIES
 #include "lib/Exec/Kernels/KernelFactories.inc"

@@ -35,7 +35,7 @@ double measureProductRate(DType type, ThreadPool &pool, Clock clock) {
                            {matrix, matrix},
                            {matrix},
                            {{"transpose_a", false}, {"transpose_b", true}}}));
-  // Small numbers in every type.
+  // The element of this byte is a small number in every type.
   constexpr char byte = 0x3c;
   const auto bytes = static_cast<size_t>(matrix.getBytes());
   std::vector<std::vector<char>> memory(3, std::vector<char>(bytes, byte));

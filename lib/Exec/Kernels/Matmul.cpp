@@ -52,16 +52,10 @@ private:
   bool prepare() {
     for (int lastRow = 0; lastRow < 2; ++lastRow)
       for (int lastColumn = 0; lastColumn < 2; ++lastColumn) {
-        ProductSpec spec;
-        spec.m = rowTiles[lastRow ? rowTiles.count - 1 : 0].size;
-        spec.n = columnTiles[lastColumn ? columnTiles.count - 1 : 0].size;
-        spec.k = shape.k;
-        spec.a = a;
-        spec.b = b;
-        spec.cStride = shape.n;
-        spec.operandType = shape.operandType;
-        spec.resultType = shape.resultType;
-        products[lastRow][lastColumn] = getProduct(spec);
+        products[lastRow][lastColumn] = getProduct(
+            {rowTiles[lastRow ? rowTiles.count - 1 : 0].size,
+             columnTiles[lastColumn ? columnTiles.count - 1 : 0].size, shape.k,
+             a, b, shape.n, shape.operandType, shape.resultType});
         if (!products[lastRow][lastColumn])
           return false;
       }

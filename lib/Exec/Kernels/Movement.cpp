@@ -14,7 +14,7 @@ namespace {
 
 using Dimensions = llvm::SmallVector<StridedCopy::Dimension, 6>;
 
-/// Strides of a dense row-major tensor.
+/// Returns the strides of a dense row-major tensor.
 llvm::SmallVector<int64_t, 4> getStrides(llvm::ArrayRef<int64_t> dims) {
   llvm::SmallVector<int64_t, 4> strides(dims.size());
   int64_t stride = 1;

@@ -53,7 +53,8 @@ private:
   Tiles tiles;
 };
 
-/// The sum of squares of fixed blocks in f32, then of the blocks in order.
+/// Computes the norm of a tensor: sums of squares of blocks of fixed size in
+/// f32, then the sum over the blocks in order.
 class NormKernel : public Kernel {
 public:
   explicit NormKernel(const TensorShape &x)

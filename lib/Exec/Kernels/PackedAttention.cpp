@@ -56,17 +56,11 @@ private:
   };
 
   /// A tile's memory and its operands.
-  struct Tile {
-    Cell *memory;
+  struct Tile : ScratchCells {
     const KernelOperands &operands;
     const QueryRows &queries;
     int64_t keyHead;
     int64_t firstQuery, queryCount;
-
-    Cell *cells(int64_t place) const { return memory + place; }
-    float *floats(int64_t place) const {
-      return reinterpret_cast<float *>(memory + place);
-    }
   };
 
   /// Returns a number of positions with enough rows to make packing worthwhile
@@ -86,15 +80,10 @@ private:
 
   void runTile(const KernelOperands &operands, const QueryRows &queries,
                int64_t keyHead, int64_t first) const {
-    const Tile tile = {
-        static_cast<Cell *>(getScratch(ScratchUse::Tile, plan.getBytes())),
-        operands,
-        queries,
-        keyHead,
-        first,
-        std::min(positions, shape.queries - first)};
+    const int64_t count = std::min(positions, shape.queries - first);
+    const Tile tile = {plan.get(), operands, queries, keyHead, first, count};
     const MatrixUnitUse use(unit);
-    const int64_t seen = countSeenKeys(shape, first + tile.queryCount - 1);
+    const int64_t seen = countSeenKeys(shape, first + count - 1);
     int64_t asked = 0;
     for (int64_t key = 0; key < seen; key += softmaxKeys) {
       int64_t packed = key;
@@ -140,14 +129,9 @@ private:
   void packQueries(const Tile &tile, const AttentionBlock &block, int64_t head,
                    int64_t row, MemoryAhead &ahead) const {
     const auto [inBlock, own, size] = tile.queries.getOwn(block, head);
-    const RowBlock rows = {
-        shape.type,
-        cellType,
-        at(tile.operands.inputs[0], shape.type, own * shape.dim),
-        inBlock,
-        inBlock + size,
-        shape.dim};
-    packRows(rows, tile.cells(places.q) + row * dimCells,
+    packRows(getRows(shape.type, cellType, tile.operands.inputs[0], own,
+                     inBlock, size, shape.dim),
+             tile.cells(places.q) + row * dimCells,
              roundUpTo(block.queries, 16), dimCells);
     // The next block of the head, if there is one, but no rows past the end.
     const int64_t behind =
@@ -168,14 +152,12 @@ private:
     const int64_t row = tile.keyHead * shape.keys + packed;
     const int64_t place = packed - first, count = end - packed;
     const int64_t rows = roundUpTo(count, 32);
-    packPanelsOfRows({shape.type, cellType,
-                      at(tile.operands.inputs[1], shape.type, row * shape.dim),
-                      0, count, shape.dim},
+    packPanelsOfRows(getRows(shape.type, cellType, tile.operands.inputs[1], row,
+                             0, count, shape.dim),
                      tile.cells(places.k) + place * dimCells, rows,
                      dimCells * panelColumns);
-    packPanels({shape.type, cellType,
-                at(tile.operands.inputs[2], shape.type, row * shape.valueDim),
-                0, count, shape.valueDim},
+    packPanels(getRows(shape.type, cellType, tile.operands.inputs[2], row, 0,
+                       count, shape.valueDim),
                tile.cells(places.v) +
                    place / getCellElements(cellType) * panelColumns,
                rows, keyCells * panelColumns);

@@ -12,12 +12,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockPacking.h"
 #include "ElementwiseLoops.h"
 #include "MemoryAhead.h"
 #include "PackedAttention.h"
 #include "PackedAttentionLoops.h"
-#include "Scratch.h"
 #include <array>
 #include <limits>
 
@@ -29,11 +27,6 @@ namespace {
 constexpr int64_t blockQueries = 128;
 constexpr int64_t blockKeys = 256;
 constexpr int64_t sliceKeys = 32;
-
-/// The blocks from `begin` until before `end`.
-struct BlockRange {
-  int64_t begin, end;
-};
 
 class PackedAttentionGradKernel : public Kernel {
 public:
@@ -73,37 +66,28 @@ public:
   void run(const KernelOperands &operands, ThreadPool &pool) const override {
     const QueryRows queries(shape, operands.inputs, 7);
     const int64_t keyHeads = shape.batch * shape.keyHeads;
-    const BlockRange allKeys = {0, keyTiles.count};
-    const BlockRange allQueries = {
-        queries.first / blockQueries,
-        (queries.first + queries.count - 1) / blockQueries + 1};
+    const int64_t firstBlock = queries.first / blockQueries;
+    const int64_t lastBlock =
+        (queries.first + queries.count - 1) / blockQueries;
+    const Tiles::Range allKeys = {0, keyTiles.count};
+    const Tiles::Range allQueries = {firstBlock, lastBlock - firstBlock + 1};
     if (oneSweep) {
       pool.parallelFor(keyHeads, [&](int64_t keyHead) {
-        sweep({operands, queries, keyHead, allKeys, allQueries, true, true});
+        sweep({plan.get(), operands, queries, keyHead, allKeys, allQueries,
+               true, true});
       });
       return;
     }
     pool.parallelFor(keyHeads * keyTiles.count, [&](int64_t tile) {
-      const int64_t block = tile % keyTiles.count;
-      sweep({operands,
-             queries,
-             tile / keyTiles.count,
-             {block, block + 1},
-             allQueries,
-             true,
-             false});
+      const Tiles::Range own = {tile % keyTiles.count, 1};
+      sweep({plan.get(), operands, queries, tile / keyTiles.count, own,
+             allQueries, true, false});
     });
-    const int64_t queryBlocks = allQueries.end - allQueries.begin;
-    pool.parallelFor(keyHeads * queryBlocks, [&](int64_t tile) {
+    pool.parallelFor(keyHeads * allQueries.size, [&](int64_t tile) {
       // Later queries see more keys, so they come first.
-      const int64_t block = allQueries.end - 1 - tile % queryBlocks;
-      sweep({operands,
-             queries,
-             tile / queryBlocks,
-             allKeys,
-             {block, block + 1},
-             false,
-             true});
+      const Tiles::Range own = {lastBlock - tile % allQueries.size, 1};
+      sweep({plan.get(), operands, queries, tile / allQueries.size, allKeys,
+             own, false, true});
     });
   }
 
@@ -126,71 +110,59 @@ private:
     int64_t ds, dqRows, dq;
   };
 
-  /// A walk over the blocks of a key head, with its inputs and results.
-  struct Sweep {
+  /// A walk over blocks of keys of one key head and blocks of queries, by their
+  /// numbers, with its inputs and results.
+  struct Sweep : ScratchCells {
     const KernelOperands &operands;
     const QueryRows &queries;
     int64_t keyHead;
-    BlockRange keyBlocks, queryBlocks;
+    Tiles::Range keyBlocks, queryBlocks;
     bool wantsKeys, wantsQueries;
-    Cell *memory = nullptr;
-
-    Cell *cells(int64_t place) const { return memory + place; }
-    float *floats(int64_t place) const {
-      return reinterpret_cast<float *>(memory + place);
-    }
   };
 
-  void sweep(Sweep work) const {
-    work.memory =
-        static_cast<Cell *>(getScratch(ScratchUse::Tile, plan.getBytes()));
+  void sweep(const Sweep &work) const {
     const MatrixUnitUse use(unit);
-    for (int64_t i = work.keyBlocks.begin; i < work.keyBlocks.end; ++i)
-      sweepBlock(work, keyTiles[i].begin, keyTiles[i].size);
+    for (int64_t i = 0; i < work.keyBlocks.size; ++i)
+      sweepBlock(work, keyTiles[work.keyBlocks.begin + i]);
   }
 
-  /// Calls `step(block, head, dq)` for all blocks of queries of the heads that
-  /// share the key head; `dq` are the sums of the block.
-  template <typename Step>
-  void forEachQueryBlock(const Sweep &work, const Step &step) const {
+  /// Adds the contribution of a block of keys to the gradients of all queries.
+  void sweepBlock(const Sweep &work, Tiles::Range keys) const {
+    packKeys(work, keys.begin, keys.size);
+    MemoryAhead ahead;
     float *dq = work.floats(places.dq);
     for (int64_t i = 0; i < shape.getGroup(); ++i)
-      for (int64_t j = work.queryBlocks.begin; j < work.queryBlocks.end; ++j) {
-        const auto [begin, size] = queryTiles[j];
-        step(AttentionBlock{begin, size, 0, 0},
-             work.keyHead * shape.getGroup() + i, dq);
+      for (int64_t j = 0; j < work.queryBlocks.size; ++j) {
+        sweepQueries(work, work.keyHead * shape.getGroup() + i,
+                     queryTiles[work.queryBlocks.begin + j], keys, dq, ahead);
         dq += dimWidth * blockQueries;
       }
-  }
-
-  /// Adds the contribution of the keys [first, first + count) to the gradients
-  /// of all queries.
-  void sweepBlock(const Sweep &work, int64_t first, int64_t count) const {
-    packKeys(work, first, count);
-    MemoryAhead ahead;
-    forEachQueryBlock(work, [&](AttentionBlock block, int64_t head, float *dq) {
-      const int64_t seen =
-          countSeenKeys(shape, block.firstQuery + block.queries - 1);
-      block.firstKey = first;
-      block.keys = std::min(count, seen - first);
-      if (block.keys <= 0)
-        return;
-      packQueries(work, block, head);
-      askForNext(work, block, head, ahead);
-      addSlices(work, block, head, ahead);
-      if (!work.wantsQueries)
-        return;
-      addQueries(work, block, dq);
-      if (first + block.keys == seen)
-        storeQueries(work, block, head, dq);
-    });
     if (!work.wantsKeys)
       return;
-    const int64_t row = work.keyHead * shape.keys + first;
+    const int64_t row = work.keyHead * shape.keys + keys.begin;
     storeRows(work.floats(places.dk), dimWidth, work.operands.outputs[1], row,
-              count, shape.dim);
+              keys.size, shape.dim);
     storeRows(work.floats(places.dv), valueWidth, work.operands.outputs[2], row,
-              count, shape.valueDim);
+              keys.size, shape.valueDim);
+  }
+
+  /// Adds the contribution of a block of keys to the gradients of a head's
+  /// block of queries, whose sums are `dq`.
+  void sweepQueries(const Sweep &work, int64_t head, Tiles::Range queries,
+                    Tiles::Range keys, float *dq, MemoryAhead &ahead) const {
+    const int64_t seen = countSeenKeys(shape, queries.begin + queries.size - 1);
+    const AttentionBlock block = {queries.begin, queries.size, keys.begin,
+                                  std::min(keys.size, seen - keys.begin)};
+    if (block.keys <= 0)
+      return;
+    packQueries(work, block, head);
+    askForNext(work, block, head, ahead);
+    addSlices(work, block, head, ahead);
+    if (!work.wantsQueries)
+      return;
+    addQueries(work, block, dq);
+    if (keys.begin + block.keys == seen)
+      storeQueries(work, block, head, dq);
   }
 
   /// Prefetches the data used after a block of queries: the head's next block,
@@ -213,10 +185,10 @@ private:
       ask(inputs[6], shape.valueDim, row + size, rows);
     } else {
       const int64_t key = work.keyHead * shape.keys + block.firstKey;
-      const int64_t behind = shape.keys - block.firstKey - blockKeys;
-      ask(inputs[1], shape.dim, key + blockKeys, std::min(behind, blockKeys));
-      ask(inputs[2], shape.valueDim, key + blockKeys,
-          std::min(behind, blockKeys));
+      const int64_t rows =
+          std::min(shape.keys - block.firstKey - blockKeys, blockKeys);
+      ask(inputs[1], shape.dim, key + blockKeys, rows);
+      ask(inputs[2], shape.valueDim, key + blockKeys, rows);
       ask(outputs[1], shape.dim, key, block.keys);
       ask(outputs[2], shape.valueDim, key, block.keys);
     }
@@ -225,19 +197,14 @@ private:
       ask(outputs[0], shape.dim, row, size);
   }
 
-  RowBlock getRows(const void *tensor, int64_t row, int64_t begin, int64_t size,
-                   int64_t columns) const {
-    return {shape.type, cellType,     at(tensor, shape.type, row * columns),
-            begin,      begin + size, columns};
-  }
-
   void packKeys(const Sweep &work, int64_t first, int64_t count) const {
     const int64_t row = work.keyHead * shape.keys + first;
     const int64_t rows = roundUpTo(count, sliceKeys);
-    const RowBlock k =
-        getRows(work.operands.inputs[1], row, 0, count, shape.dim);
+    const RowBlock k = getRows(shape.type, cellType, work.operands.inputs[1],
+                               row, 0, count, shape.dim);
     packRows(k, work.cells(places.kRows), rows, dimCells);
-    packRows(getRows(work.operands.inputs[2], row, 0, count, shape.valueDim),
+    packRows(getRows(shape.type, cellType, work.operands.inputs[2], row, 0,
+                     count, shape.valueDim),
              work.cells(places.vRows), rows, valueCells);
     if (work.wantsQueries)
       packRowsOfColumns(k, work.cells(places.kColumns), rows,
@@ -253,18 +220,18 @@ private:
     const auto [inBlock, row, size] = work.queries.getOwn(block, head);
     const int64_t rows = roundUpTo(block.queries, 32);
     const llvm::ArrayRef<void *> inputs = work.operands.inputs;
-    const RowBlock q = getRows(inputs[0], row, inBlock, size, shape.dim);
-    const RowBlock dout =
-        getRows(inputs[3], row, inBlock, size, shape.valueDim);
+    const RowBlock q =
+        getRows(shape.type, cellType, inputs[0], row, inBlock, size, shape.dim);
+    const RowBlock dout = getRows(shape.type, cellType, inputs[3], row, inBlock,
+                                  size, shape.valueDim);
     packPanelsOfRows(q, work.cells(places.qColumns), rows,
                      dimCells * panelColumns);
     packPanelsOfRows(dout, work.cells(places.doutColumns), rows,
                      valueCells * panelColumns);
     if (work.wantsKeys) {
-      packPanels(q, work.cells(places.q), rows,
-                 blockQueries / elements * panelColumns);
-      packPanels(dout, work.cells(places.dout), rows,
-                 blockQueries / elements * panelColumns);
+      const int64_t stride = blockQueries / elements * panelColumns;
+      packPanels(q, work.cells(places.q), rows, stride);
+      packPanels(dout, work.cells(places.dout), rows, stride);
     }
     // Missing queries have p = 0.
     float *max = work.floats(places.max), *norm = work.floats(places.norm),
@@ -272,11 +239,11 @@ private:
     std::fill_n(max, rows, std::numeric_limits<float>::infinity());
     std::fill_n(norm, rows, 0.0f);
     std::fill_n(delta, rows, 0.0f);
-    const float *sum = static_cast<const float *>(inputs[5]) + row;
     std::copy_n(static_cast<const float *>(inputs[4]) + row, size,
                 max + inBlock);
-    for (int64_t i = 0; i < size; ++i)
-      norm[inBlock + i] = 1.0f / sum[i];
+    const float *sum = static_cast<const float *>(inputs[5]) + row;
+    std::transform(sum, sum + size, norm + inBlock,
+                   [](float value) { return 1.0f / value; });
     runRowProducts(shape.type, at(inputs[6], shape.type, row * shape.valueDim),
                    dout.data, delta + inBlock, size, shape.valueDim);
   }
@@ -291,14 +258,12 @@ private:
   };
 
   Slice getSlice(const AttentionBlock &block, int64_t key) const {
-    Slice slice;
-    slice.places = places.slices[key / sliceKeys % 2];
-    slice.key = key;
-    slice.distance = getDistance(shape, block.firstQuery, block.firstKey + key);
-    slice.column =
-        shape.causal ? std::max<int64_t>(slice.distance, 0) / 32 * 32 : 0;
-    slice.columns = roundUpTo(block.queries, 32) - slice.column;
-    return slice;
+    const int64_t distance =
+        getDistance(shape, block.firstQuery, block.firstKey + key);
+    const int64_t column =
+        shape.causal ? std::max<int64_t>(distance, 0) / 32 * 32 : 0;
+    return {places.slices[key / sliceKeys % 2], key, distance, column,
+            roundUpTo(block.queries, 32) - column};
   }
 
   /// Computes p and ds of all keys of a block, slice by slice, and adds their
@@ -401,14 +366,10 @@ private:
   /// elements.
   void storeRows(const float *sums, int64_t width, void *tensor, int64_t row,
                  int64_t rows, int64_t columns) const {
-    if (width == columns) {
-      runCastLoop(DType::F32, shape.type, sums,
-                  at(tensor, shape.type, row * columns), rows * columns);
-      return;
-    }
-    for (int64_t i = 0; i < rows; ++i)
+    const int64_t count = width == columns ? rows : 1;
+    for (int64_t i = 0; i < rows; i += count)
       runCastLoop(DType::F32, shape.type, sums + i * width,
-                  at(tensor, shape.type, (row + i) * columns), columns);
+                  at(tensor, shape.type, (row + i) * columns), count * columns);
   }
 
   AttentionShape shape;

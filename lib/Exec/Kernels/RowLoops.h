@@ -28,7 +28,7 @@ void runLayerNormRows(DType type, const void *x, const float *weight,
                       const float *bias, void *y, float *mean, float *rstd,
                       int64_t rows, int64_t columns, float epsilon);
 
-/// Computes the gradient of x, and adds those of weight and bias to
+/// Computes the gradient of x. Adds the gradients of weight and bias to
 /// `weightGradient` and `biasGradient`, unless both are null.
 void runLayerNormBackwardRows(DType type, const void *dy, const void *x,
                               const float *mean, const float *rstd,

@@ -57,7 +57,7 @@ HWY_INLINE void insert(SortedElement element, SortedElement *best, int64_t k) {
 template <typename T>
 void topkOfType(const void *xs, int64_t count, SortedElement *best, int64_t k) {
   const T *x = static_cast<const T *>(xs);
-  // Below each element.
+  // These entries are smaller than any element.
   std::fill(best, best + k, SortedElement{0, 0});
   const int64_t lanes = getLanes();
   forEachVector(count, [&](int64_t i, auto part) HWY_ATTR {

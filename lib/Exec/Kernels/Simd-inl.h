@@ -293,8 +293,8 @@ HWY_INLINE FloatVector exponentialBelowOne(FloatVector x) {
   return boundedExponential(hn::Max(hn::Set(floats, leastExponent), x));
 }
 
-/// 1 / (1 + e^-x), and some number for NaN: for functions that x is a factor of
-/// as well.
+/// Returns 1 / (1 + e^-x), and some number for NaN. It is for functions that
+/// multiply the result by x, whose NaN then stays.
 HWY_INLINE FloatVector sigmoidOfNumber(FloatVector x) {
   // Limits the magnitude and leaves the sign, in one instruction.
   constexpr int leastMagnitude = 2;
@@ -322,7 +322,7 @@ HWY_INLINE FloatVector sigmoidOfNumber(FloatVector x) {
 
 #endif
 
-/// 1 / (1 + e^-x)
+/// Returns 1 / (1 + e^-x).
 HWY_INLINE FloatVector sigmoid(FloatVector x) {
   const auto one = hn::Set(floats, 1.0f);
   return hn::Div(one, hn::Add(one, exponential(hn::Neg(x))));

@@ -30,7 +30,7 @@ template <typename T> HWY_INLINE float getRowMax(const T *x, int64_t columns) {
                                    JoinMaxima(), JoinMaxima(), x));
 }
 
-/// Asks for elements that are soon to be read; they need not exist.
+/// Prefetches elements that are read soon. They need not exist.
 template <typename T> HWY_INLINE void prefetch(const T *from, int64_t count) {
   constexpr int intoSecondLevel = 2;
   for (int64_t i = 0; i < count; i += 64 / static_cast<int64_t>(sizeof(T)))

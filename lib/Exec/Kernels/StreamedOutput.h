@@ -20,8 +20,8 @@ inline bool isStreamed(int64_t bytes) { return bytes > (int64_t{32} << 20); }
 void streamCopy(const void *from, void *to, int64_t bytes);
 /// Writes zeros past the caches.
 void streamZeros(void *to, int64_t bytes);
-/// Must be called after such stores, before others may read the written
-/// elements.
+/// Makes streamed stores visible. Must be called after them, before other
+/// threads may read the written elements.
 void finishStreaming();
 
 /// Calls `compute(begin, size, to)` to write the elements [begin, begin + size)

@@ -143,7 +143,8 @@ struct ThreadTeam::State {
     helpWanted.notify_one();
   }
 
-  /// Under the mutex: no one joins a job any more.
+  /// Removes a job, so that no one joins it any more. The caller holds the
+  /// mutex.
   void close(Job &job) {
     auto found = llvm::find(jobs, &job);
     if (found == jobs.end())
@@ -183,8 +184,8 @@ struct ThreadTeam::State {
     job.helpersLeft.wait(lock, left);
   }
 
-  /// Under the mutex: joins and returns the oldest job that has tiles; null if
-  /// there is none or no thread is available.
+  /// Joins and returns the oldest job that has tiles. Returns null if there is
+  /// none or no thread is available. The caller holds the mutex.
   Job *join() {
     while (!jobs.empty() && !jobs.front()->hasTiles())
       close(*jobs.front());

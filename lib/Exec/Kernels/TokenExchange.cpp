@@ -67,7 +67,7 @@ private:
     return std::min(most, a + b);
   }
 
-  /// Over the experts of one pair of ranks.
+  /// Returns the sum of the counts of one pair of ranks over the experts.
   int64_t sum(const float *counts, int64_t group, int64_t rank,
               int64_t other) const {
     counts +=

@@ -11,8 +11,8 @@
 namespace mf {
 namespace {
 
-/// Ascending, NaN last, equal ones by their place: a total order, so that any
-/// sort is stable.
+/// Orders tokens by expert, with NaN last and equal experts by place. This is a
+/// total order, so any sort is stable.
 class ByExpert {
 public:
   explicit ByExpert(const float *indices) : indices(indices) {}
