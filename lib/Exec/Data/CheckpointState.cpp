@@ -16,7 +16,8 @@ namespace {
 
 constexpr int64_t formatVersion = 1;
 
-/// Leaves room to count on.
+/// Counts above this are refused, so that a run which resumes can count further
+/// without overflow.
 constexpr int64_t maximumCount = int64_t{1} << 62;
 
 Error memberError(StringRef name, StringRef expected) {

@@ -1,5 +1,4 @@
-//===- DenseNameTable.cpp - Names of what dense models have too
-//------------===//
+//===- DenseNameTable.cpp - Names that dense models have, too -------------===//
 //
 // MindSpore Transformers: the parameters of its model classes (models/llama,
 // research/qwen, research/telechat2, models/glm2,
@@ -24,7 +23,7 @@ constexpr uint8_t onlyHeads = 0b0001;
 constexpr uint8_t onlyTransposed = 0b1000;
 
 constexpr ParameterPattern densePatterns[] = {
-    // The Llama classes of MindSpore Transformers.
+    // Names of the Llama classes of MindSpore Transformers.
     {llama, "model.tok_embeddings.embedding_weight", {Part::Embedding}},
     {llama, "model.layers.#.attention_norm.weight", {Part::AttentionNorm}},
     {llamaSeparate | telechat, "model.layers.#.attention.wq.*", {Part::Query}},
@@ -50,7 +49,7 @@ constexpr ParameterPattern densePatterns[] = {
      RowOrder::Grouped},
     {llama, "model.layers.#.feed_forward.w2.*", {Part::Down}},
     {llama, "model.norm_out.weight", {Part::FinalNorm}},
-    // Its Qwen class.
+    // Names of its Qwen class.
     {qwen, "transformer.wte.embedding_weight", {Part::Embedding}},
     {qwen, "transformer.layers.#.attention_norm.weight", {Part::AttentionNorm}},
     {qwenSeparate, "transformer.layers.#.attention.wq.*", {Part::Query}},
@@ -70,7 +69,7 @@ constexpr ParameterPattern densePatterns[] = {
      RowOrder::Grouped},
     {qwen, "transformer.layers.#.feed_forward.w2.*", {Part::Down}},
     {qwen | hfQwen | hfTelechat, "transformer.ln_f.weight", {Part::FinalNorm}},
-    // ChatGLM, of both.
+    // Names of ChatGLM, in MindSpore Transformers and in Hugging Face.
     {glm, "transformer.embedding.embedding_weight", {Part::Embedding}},
     {hfGlm, "transformer.embedding.word_embeddings.weight", {Part::Embedding}},
     {glm | hfGlm,
@@ -108,8 +107,8 @@ constexpr ParameterPattern densePatterns[] = {
      "transformer.encoder.final_layernorm.weight",
      {Part::FinalNorm}},
     {glm | hfGlm, "transformer.output_layer.weight", {Part::Head}},
-    // The first GLM, in both schemes. Heads follow each other, each with its
-    // query, key and value.
+    // Names of the first GLM in both schemes. Heads follow each other, each
+    // with its query, key and value.
     {firstGlm,
      "transformer.word_embeddings.embedding_table",
      {Part::Embedding}},
@@ -138,8 +137,8 @@ constexpr ParameterPattern densePatterns[] = {
      {Part::Down}},
     {firstGlm, "transformer.final_layernorm.~", {Part::FinalNorm}},
     {hfFirstGlm, "transformer.final_layernorm.*", {Part::FinalNorm}},
-    // GPT-2 of MindSpore Transformers. The weights after attention and in the
-    // feed forward are [in, out] as in Hugging Face's.
+    // Names of GPT-2 in MindSpore Transformers. The weights after attention and
+    // in the feed forward are [in, out] as in Hugging Face's.
     {gpt2,
      "backbone.embedding.word_embedding.embedding_table",
      {Part::Embedding}},
@@ -161,7 +160,7 @@ constexpr ParameterPattern densePatterns[] = {
      RowOrder::Contiguous,
      TensorForm::Rows,
      onlyTransposed},
-    // The mcore training graph.
+    // Names of the mcore training graph.
     {mcore, "embedding.word_embeddings.weight", {Part::Embedding}},
     {mcore, "decoder.layers.#.input_layernorm.weight", {Part::AttentionNorm}},
     {mcore,
@@ -192,7 +191,8 @@ constexpr ParameterPattern densePatterns[] = {
     {mcore, "decoder.layers.#.mlp.linear_fc2.*", {Part::Down}},
     {mcore, "decoder.final_layernorm.weight", {Part::FinalNorm}},
     {mcore, "output_layer.weight", {Part::Head}},
-    // Hugging Face: LlamaForCausalLM and its relatives, Baichuan.
+    // Names of Hugging Face's LlamaForCausalLM and its relatives, and of
+    // Baichuan.
     {hf, "model.embed_tokens.weight", {Part::Embedding}},
     {hf, "model.layers.#.input_layernorm.weight", {Part::AttentionNorm}},
     {hfLlama,
@@ -216,7 +216,7 @@ constexpr ParameterPattern densePatterns[] = {
     {hf, "model.layers.#.mlp.up_proj.*", {Part::Up}},
     {hf, "model.layers.#.mlp.down_proj.*", {Part::Down}},
     {hf, "model.norm.weight", {Part::FinalNorm}},
-    // Qwen's own class: the result of w2 goes through the activation.
+    // Names of Qwen's own class. The activation is applied to the result of w2.
     {hfQwen | hfGpt2, "transformer.wte.weight", {Part::Embedding}},
     {hfQwen, "transformer.h.#.ln_1.weight", {Part::AttentionNorm}},
     {hfQwen,
@@ -230,7 +230,7 @@ constexpr ParameterPattern densePatterns[] = {
     {hfQwen, "transformer.h.#.mlp.w2.*", {Part::Gate}},
     {hfQwen, "transformer.h.#.mlp.w1.*", {Part::Up}},
     {hfQwen | hfGpt2, "transformer.h.#.mlp.c_proj.*", {Part::Down}},
-    // Hugging Face's GPT-2; the head is the table.
+    // Names of Hugging Face's GPT-2, whose head is the table of embeddings.
     {hfGpt2, "transformer.wpe.weight", {Part::Positions}},
     {hfGpt2, "transformer.h.#.ln_1.*", {Part::AttentionNorm}},
     {hfGpt2,
@@ -242,7 +242,7 @@ constexpr ParameterPattern densePatterns[] = {
     {hfGpt2, "transformer.h.#.ln_2.*", {Part::FeedForwardNorm}},
     {hfGpt2, "transformer.h.#.mlp.c_fc.*", {Part::Up}},
     {hfGpt2, "transformer.ln_f.*", {Part::FinalNorm}},
-    // TeleChat's own class.
+    // Names of TeleChat's own class.
     {hfTelechat | hfFirstGlm,
      "transformer.word_embeddings.weight",
      {Part::Embedding}},

@@ -33,7 +33,7 @@ constexpr uint32_t hfExperts =
 constexpr uint32_t shared = sharedExperts | groupedSharedExperts;
 
 constexpr ParameterPattern expertPatterns[] = {
-    // Experts of a fixed capacity.
+    // Names of experts with a fixed capacity.
     {experts | concatenatedExperts,
      "model.layers.#.feed_forward.router.dense.weight", Part::Router},
     {experts | concatenatedExperts,
@@ -64,7 +64,7 @@ constexpr ParameterPattern expertPatterns[] = {
     stacked(sharedExperts,
             "model.layers.#.feed_forward.routed_experts.ffn.w2.weight",
             Part::ExpertDown),
-    // Grouped experts.
+    // Names of grouped experts.
     {groupedExperts, "model.layers.#.feed_forward.router_dense.weight",
      Part::Router},
     {groupedExperts, "model.layers.#.feed_forward.topk_bias", Part::RouterBias},
@@ -83,7 +83,7 @@ constexpr ParameterPattern expertPatterns[] = {
     stackedTransposed(groupedSharedExperts,
                       "model.layers.#.feed_forward.routed_experts.ffn.w2",
                       Part::ExpertDown),
-    // Shared experts of both.
+    // Names of shared experts, beside either kind of experts.
     {shared, "model.layers.#.feed_forward.shared_experts.w1.weight",
      Part::SharedGate},
     {shared, "model.layers.#.feed_forward.shared_experts.w3.weight",
@@ -92,7 +92,7 @@ constexpr ParameterPattern expertPatterns[] = {
      Part::SharedDown},
     {shared, "model.layers.#.feed_forward.shared_experts_gate.weight",
      Part::SharedRouter},
-    // The mcore training graph.
+    // Names of the mcore training graph.
     {mcore, "decoder.layers.#.mlp.router.weight", Part::Router},
     {mcore, "decoder.layers.#.mlp.router.expert_bias", Part::RouterBias},
     stackedTransposed(mcore, "decoder.layers.#.mlp.experts.weight1",
@@ -106,7 +106,7 @@ constexpr ParameterPattern expertPatterns[] = {
      Part::SharedDown},
     {mcore, "decoder.layers.#.mlp.shared_experts.shared_experts_gate.weight",
      Part::SharedRouter},
-    // Hugging Face: Mixtral.
+    // Names of Hugging Face's Mixtral.
     {hfMixtral, "model.layers.#.block_sparse_moe.gate.weight", Part::Router},
     {hfMixtral, "model.layers.#.block_sparse_moe.experts.@.w1.weight",
      Part::ExpertGate},
@@ -114,7 +114,7 @@ constexpr ParameterPattern expertPatterns[] = {
      Part::ExpertUp},
     {hfMixtral, "model.layers.#.block_sparse_moe.experts.@.w2.weight",
      Part::ExpertDown},
-    // The others.
+    // Names of Hugging Face's other models.
     {hfExperts, "model.layers.#.mlp.gate.weight", Part::Router},
     {hfExperts, "model.layers.#.mlp.experts.@.gate_proj.weight",
      Part::ExpertGate},

@@ -59,7 +59,7 @@ constexpr ParameterPattern patterns[] = {
            Part::KeyNope),
     halves(llamaExperts, "model.layers.#.attention.lkv2kv_v.weight",
            Part::ValueUp),
-    // The mcore training graph, whose rows are those of DeepSeek.
+    // Names of the mcore training graph, whose rows are in DeepSeek's order.
     pairs(mcoreConcatenated,
           "decoder.layers.#.self_attention.linear_qkv.weight",
           {Part::QueryDown, Part::KeyValueDown, Part::KeyRope},
@@ -90,7 +90,7 @@ constexpr ParameterPattern patterns[] = {
     pairs(mcoreSeparate,
           "decoder.layers.#.self_attention.linear_kv_up_proj.weight",
           {Part::KeyNope, Part::ValueUp}, RowOrder::Grouped),
-    // Hugging Face.
+    // Names of Hugging Face's DeepSeek models.
     pairs(hfDeepSeek, "model.layers.#.self_attn.q_a_proj.weight",
           Part::QueryDown),
     pairs(hfDeepSeek, "model.layers.#.self_attn.q_a_layernorm.weight",
@@ -107,7 +107,7 @@ constexpr ParameterPattern patterns[] = {
           {Part::KeyNope, Part::ValueUp}, RowOrder::Grouped),
 };
 
-/// Parts that are side by side.
+/// Returns a pattern of parts that are side by side in one tensor.
 constexpr ParameterPattern columns(uint32_t schemes, const char *name,
                                    PartList parts) {
   return {schemes, name, parts, RowOrder::Contiguous, TensorForm::Columns};

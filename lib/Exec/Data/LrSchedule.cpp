@@ -159,7 +159,8 @@ Error LrSchedule::setDecay(const LrScheduleOptions &options) {
   if (Error error = readSteps("decay_steps", options.decaySteps, "decay_ratio",
                               options.decayRatio, options.totalSteps, decay))
     return error;
-  // A warm-up as long as the run leaves no decay; p is then 0 or over 1.
+  // If the warm-up is as long as the run, no step decays. The divisor is then
+  // 1, so that p is 0 or larger than 1.
   decay = std::max(decay, 1.0);
   decayStart = total;
   if (Error error = readSteps("decay_start_steps", options.decayStartSteps,
@@ -197,7 +198,8 @@ float LrSchedule::getLearningRate(int64_t step) const {
   return static_cast<float>(evaluate(static_cast<double>(step)));
 }
 
-/// Rates that are late begin before step 0, which only a warm-up continues to.
+/// Returns the rate at step `t`. It is negative at the start of a schedule
+/// whose rates are late; only a warm-up is continued to such steps.
 double LrSchedule::evaluate(double t) const {
   if (hasWarmUp() && warmup == 0)
     t = std::max(t, 0.0);
@@ -248,7 +250,8 @@ double LrSchedule::evaluateWarmRestarts(double t) const {
   if (periodFactor == 1) {
     t = std::fmod(t, period);
   } else {
-    // Periods at least double: a handful of turns.
+    // Each period is at least twice as long as the one before, so the loop is
+    // short.
     while (t >= length) {
       t -= length;
       length *= periodFactor;

@@ -39,7 +39,8 @@ static StringRef dropComment(StringRef line) {
 }
 
 Expected<NamePairs> NamePairs::parse(StringRef text, StringRef path) {
-  // Each star may try all lengths.
+  // A pattern with more stars would take too long to match, because each star
+  // may stand for a text of any length.
   constexpr size_t maxStars = 4;
   NamePairs pairs;
   SmallVector<StringRef> texts;

@@ -52,7 +52,7 @@ static bool match(StringRef pattern, StringRef name,
     if (!consumeNumber(name, pattern[0] == '@' ? where.expert : where.layer))
       return false;
     if (pattern[0] == '%') {
-      // Without the number of layers, the layer is not known.
+      // Larger numbers could overflow the sum.
       constexpr int64_t limit = int64_t{1} << 32;
       if (layout.numLayers <= 0 || where.layer > limit)
         return false;

@@ -26,10 +26,14 @@ struct PartList {
 
 /// The source of the queries, keys and values of an attention.
 enum class AttentionKind : uint8_t {
-  Heads,  ///< queries, keys and values of heads, all from the hidden state
-  Latent, ///< all from latent vectors
-  DirectQueries,  ///< keys and values from a latent vector, queries not
-  TransposedHeads ///< as Heads, but transposed in files of Hugging Face
+  /// Queries, keys and values are computed from the hidden state.
+  Heads,
+  /// They are computed from latent vectors.
+  Latent,
+  /// Keys and values are computed from a latent vector, queries are not.
+  DirectQueries,
+  /// As Heads, but Hugging Face's files have the transposed weights.
+  TransposedHeads
 };
 
 /// One name, in the schemes that have it. In `pattern`, '#' stands for the
@@ -78,7 +82,7 @@ const ParameterPattern *matchParameterPattern(llvm::StringRef name,
                                               const ParameterLayout &layout,
                                               ParameterName &where);
 
-// The tables, by the parameters that they list.
+// Return the tables by the kind of parameters that they list.
 llvm::ArrayRef<ParameterPattern> getDensePatterns();
 llvm::ArrayRef<ParameterPattern> getExpertPatterns();
 llvm::ArrayRef<ParameterPattern> getLatentPatterns();

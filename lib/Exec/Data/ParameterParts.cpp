@@ -34,13 +34,15 @@ static bool isRotated(ParameterPart part) {
   return part == ParameterPart::QueryRope || part == ParameterPart::KeyRope;
 }
 
-/// Far from overflowing when two are multiplied.
+/// Returns whether a number is positive and so small that the product of two
+/// cannot overflow.
 static bool isSize(int64_t size) {
   constexpr int64_t limit = int64_t{1} << 30;
   return size > 0 && size <= limit;
 }
 
-/// Heads that divide.
+/// Returns whether the layout has heads that can be divided into groups with
+/// one key head each.
 static bool isUsable(const ParameterLayout &layout) {
   return isSize(layout.numHeads) && layout.numKeyValueHeads > 0 &&
          layout.numHeads % layout.numKeyValueHeads == 0 &&

@@ -26,7 +26,7 @@ void decodeTokens(TokenType type, const char *data,
                   llvm::MutableArrayRef<int64_t> tokens);
 
 constexpr llvm::StringLiteral npyMagic("\x93NUMPY");
-/// Nine bytes: the terminating zero and one more belong to it.
+/// The nine bytes with which an index begins: seven letters and two zeros.
 constexpr llvm::StringLiteral megatronMagic =
     llvm::StringLiteral::withInnerNUL("MMIDIDX\0\0");
 

@@ -27,7 +27,7 @@ mlir::FailureOr<ComparedSteps> runSteps(ModuleEngine &engine, int64_t steps,
 /// Returns the elements of a floating-point tensor.
 std::vector<double> getNumbers(const ranks::TensorValue &value);
 
-/// Square root of the sum of squares.
+/// Returns the square root of the sum of squares.
 double getNorm(llvm::ArrayRef<double> values);
 
 /// Compares `gradients` of the module `after` with finite differences of the

@@ -36,7 +36,7 @@ public:
 private:
   struct Rank {
     bool isDone = false;
-    /// Set while it waits.
+    /// A function that tells whether the rank can continue; set while it waits.
     llvm::function_ref<bool()> isReady;
     mlir::Operation *op = nullptr;
     std::string what;

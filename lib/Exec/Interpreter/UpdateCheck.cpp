@@ -59,7 +59,8 @@ static double update(ir::OptimizerAttr optimizer, bool decays, double value,
   const double decay =
       decays ? optimizer.getWeightDecay().convertToDouble() : 0;
   const double updated = value - rate * (step + decay * value);
-  // An average that the first step applies is a share of that step's value.
+  // If the first step applies the average of the parameter, the parameter is
+  // set to its share in that average.
   if (!optimizer.getAverage())
     return updated;
   const WeightAverageConfig average = optimizer.getAverage().getConfig();

@@ -30,8 +30,8 @@ std::string CheckpointParts::describe(llvm::ArrayRef<int64_t> whole,
   return text;
 }
 
-/// Parses the output of `describe`. None if the text has another form, or if a
-/// part of `dims` is not inside of the tensor.
+/// Parses the output of `describe`. Returns none if the text has another form,
+/// or if a part of `dims` is not inside of the tensor.
 static std::optional<TensorPart> parsePart(llvm::StringRef text,
                                            llvm::ArrayRef<int64_t> dims) {
   int64_t firstElement = 0, elements = 1;

@@ -16,7 +16,7 @@ namespace mf::ranks {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// Elements that are combined at a time.
+/// The number of elements that are combined at a time.
 static constexpr int64_t blockElements = 1024;
 
 /// Copies elements from one type to another that holds their values or rounds
@@ -62,7 +62,7 @@ static void keepLarger(Element *largest, const Element *part,
     largest[i] = getMaximum(largest[i], part[i]);
 }
 
-/// Combines in `Element`, whose type is `wideType`.
+/// Combines elements in `Element`, whose type is `wideType`.
 template <typename Element>
 static void reduceAs(DType wideType, llvm::ArrayRef<const std::byte *> parts,
                      std::byte *output, int64_t elements, DType type,

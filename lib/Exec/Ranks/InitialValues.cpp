@@ -11,9 +11,9 @@ using namespace mf::program;
 
 namespace mf::ranks {
 
-/// Element (row, column) of a table of rotary embeddings: the cosine or sine of
-/// row * scale / base^(2i/d), or row * scale * the i-th frequency, where i runs
-/// over the d/2 frequencies twice; times the amplitude.
+/// Returns element (row, column) of a table of rotary embeddings: the cosine or
+/// sine of row * scale / base^(2i/d), or of row * scale * the i-th frequency,
+/// where i runs over the d/2 frequencies twice; times the amplitude.
 static double getRotary(const InitialValue &value, int64_t row, int64_t column,
                         int64_t columns) {
   const int64_t half = std::max<int64_t>(1, columns / 2);
@@ -41,7 +41,8 @@ static double getAlibiSlope(int64_t head, int64_t heads) {
   return std::exp2(-8.0 * index / static_cast<double>(power));
 }
 
-/// Element `element` of slopes, or of their products with distances.
+/// Returns element `element` of a table of slopes, or of their products with
+/// distances.
 static double getAlibi(const TensorShape &shape, int64_t element) {
   const int64_t heads = shape.dims.front();
   if (shape.dims.size() != 3)
@@ -86,7 +87,7 @@ static llvm::Error fillTable(const InitialValue &value,
                          shape.type, bytes);
 }
 
-/// Fills with `value` and multiples of `step` added to it.
+/// Fills the elements with `value` plus multiples of `step`.
 template <typename Element>
 static void fillIntegers(double value, double step,
                          llvm::MutableArrayRef<uint8_t> bytes) {

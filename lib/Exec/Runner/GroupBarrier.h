@@ -83,6 +83,17 @@ struct GroupBarrier {
     waitUntil(lock, [&] { return aborted.load(); });
   }
 
+  /// Fails if a member's input does not have the size of `own`.
+  llvm::Error checkSizes(const program::Channel &channel,
+                         const Contribution &own) const {
+    for (auto [rank, other] : llvm::zip_equal(members, contributions))
+      if (other.inputBytes != own.inputBytes)
+        return makeError(channel, ": expected " + llvm::Twine(own.inputBytes) +
+                                      " bytes, but rank " + llvm::Twine(rank) +
+                                      " has " + llvm::Twine(other.inputBytes));
+    return llvm::Error::success();
+  }
+
   /// Checks the counts of all members of an all_to_all_v, which messages name
   /// by `ranks`. If they are invalid, the member that the error is about fails,
   /// if it is the one at `place`. Any other member waits until the run is

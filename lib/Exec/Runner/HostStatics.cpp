@@ -15,8 +15,8 @@ namespace mf::runner {
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// Statics of one role follow each other; each takes its elements, or its slice
-/// of them, of the step's.
+/// Writes the elements of a step to the statics of a role. Statics follow each
+/// other: each takes as many elements as it has, or its slice of them.
 static llvm::Error writeElements(const Mesh &mesh, RankExecutor &rank,
                                  Role role, llvm::ArrayRef<int32_t> values,
                                  llvm::StringRef what) {
@@ -52,13 +52,13 @@ static llvm::Error writeElements(const Mesh &mesh, RankExecutor &rank,
   return llvm::Error::success();
 }
 
-/// A scalar may have several copies.
+/// Writes a scalar, of which a static may have several copies.
 static void writeScalar(llvm::MutableArrayRef<uint8_t> bytes, float value) {
   for (size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float))
     std::memcpy(bytes.data() + i, &value, sizeof(float));
 }
 
-/// Writes as many rates as fit: the static has an element for each.
+/// Writes as many rates as the static has elements.
 static void writeRates(llvm::MutableArrayRef<uint8_t> bytes,
                        llvm::ArrayRef<float> rates) {
   std::memcpy(bytes.data(), rates.data(),

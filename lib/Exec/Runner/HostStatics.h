@@ -7,8 +7,9 @@
 
 namespace mf::runner {
 
-/// Writes `input` to the statics in host memory of the rank that are for it.
-/// Fails with a LocatedError if they do not hold the step's tokens or labels.
+/// Writes those parts of `input` to the statics of the rank in host memory that
+/// the statics are for. Fails with a LocatedError if they do not hold the
+/// step's tokens or labels.
 llvm::Error writeInput(const program::Program &program, RankExecutor &rank,
                        const ranks::StepInput &input);
 

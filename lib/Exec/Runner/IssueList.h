@@ -75,7 +75,7 @@ class IssuedWork {
 public:
   virtual ~IssuedWork();
 
-  /// Gives it to the stream of `item`, on the device of `rank`.
+  /// Enqueues the work on the stream of `item` on the device of `rank`.
   virtual void issue(RankExecutor &rank, const IssueContext &context,
                      const IssueItem &item) const = 0;
 

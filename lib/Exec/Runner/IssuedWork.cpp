@@ -321,7 +321,7 @@ std::unique_ptr<IssuedWork> makeWork(const WorkSource &source,
                                      uint32_t number) {
   using Maker = std::unique_ptr<IssuedWork> (*)(const WorkSource &,
                                                 const Instruction &, uint32_t);
-  // The makers are in the order of Work.
+  // The functions are in the order of the alternatives of Work.
   static constexpr std::array<Maker, 5> makers = {nullptr, makeLaunch, makeCopy,
                                                   makeExchange, makeCall};
   const Maker maker = makers[static_cast<size_t>(instruction.work)];

@@ -14,7 +14,7 @@ struct WorkSource {
   const program::InstructionList &list;
   /// The number of buffers that the list takes as arguments.
   uint32_t numArguments = 0;
-  /// Knows where calls have their memory.
+  /// Resolves the addresses of operands in calls.
   const program::StepWalker &walker;
   llvm::ArrayRef<std::unique_ptr<Kernel>> kernels;
 };

@@ -104,13 +104,9 @@ llvm::Error LocalCommunicator::checkMembers(uint32_t channel,
                                             const Exchange &exchange,
                                             GroupBarrier &barrier,
                                             size_t place) {
-  const int64_t inputBytes = barrier.contributions[place].inputBytes;
-  for (auto [member, other] : llvm::zip(barrier.members, barrier.contributions))
-    if (other.inputBytes != inputBytes)
-      return makeError(channels[channel],
-                       ": expected " + llvm::Twine(inputBytes) +
-                           " bytes, but rank " + llvm::Twine(member) + " has " +
-                           llvm::Twine(other.inputBytes));
+  if (llvm::Error error =
+          barrier.checkSizes(channels[channel], barrier.contributions[place]))
+    return error;
   if (exchange.kind != CollectiveKind::AllToAllV)
     return llvm::Error::success();
   std::vector<RowCounts> counts;

@@ -40,8 +40,8 @@ private:
   bool isHere(int64_t rank) const {
     return getProcess(rank) == transport.getProcess();
   }
-  /// Sender and receiver are of different processes, which the transport keeps
-  /// apart.
+  /// Returns the tag of a message. It does not contain the processes of sender
+  /// and receiver, by which the transport distinguishes messages anyway.
   int64_t getTag(uint32_t channel, int64_t from, int64_t to) const {
     return firstTag +
            (channel * ranksPerProcess + from % ranksPerProcess) *
@@ -61,7 +61,6 @@ private:
 
   SpreadGroup &find(uint32_t channel, std::vector<int64_t> members);
   bool meet(SpreadGroup &group);
-  llvm::Error checkSizes(const MemberPart &part) const;
   llvm::Error combine(const MemberPart &part);
   llvm::Error takeRows(const MemberPart &part);
   llvm::Expected<std::vector<float>> gatherCounts(const MemberPart &part);
@@ -74,7 +73,7 @@ private:
   Transport &transport;
   const int64_t ranksPerProcess;
   const int64_t firstTag;
-  /// For exchanges within this process.
+  /// Performs exchanges within this process.
   const std::unique_ptr<Communicator> local;
   std::atomic<bool> aborted{false};
   std::mutex mutex;
@@ -164,19 +163,6 @@ SpreadGroup &ProcessCommunicator::find(uint32_t channel,
 bool ProcessCommunicator::meet(SpreadGroup &group) {
   std::unique_lock<std::mutex> lock(group.barrier->mutex);
   return group.barrier->waitForAll(lock, aborted);
-}
-
-/// Checks the members of this process. The messages have the data about the
-/// others.
-llvm::Error ProcessCommunicator::checkSizes(const MemberPart &part) const {
-  const GroupBarrier &barrier = *part.group.barrier;
-  for (auto [rank, other] : llvm::zip(barrier.members, barrier.contributions))
-    if (other.inputBytes != part.own.inputBytes)
-      return makeError(channels[part.channel],
-                       ": expected " + llvm::Twine(part.own.inputBytes) +
-                           " bytes, but rank " + llvm::Twine(rank) + " has " +
-                           llvm::Twine(other.inputBytes));
-  return llvm::Error::success();
 }
 
 /// Sends every other process the shares of this member's input that its members
@@ -354,7 +340,8 @@ llvm::Error ProcessCommunicator::collective(uint32_t channel, int64_t rank,
   }
   if (!meet(group))
     return makeAborted(channels[channel]);
-  if (llvm::Error error = checkSizes(part))
+  // The messages show the sizes of members in other processes.
+  if (llvm::Error error = group.barrier->checkSizes(channels[channel], own))
     return error;
   const bool takesRows = exchange.kind == CollectiveKind::AllToAllV;
   if (takesRows || combinesShares(exchange.kind)) {
@@ -369,7 +356,7 @@ llvm::Error ProcessCommunicator::collective(uint32_t channel, int64_t rank,
     return llvm::Error::success();
   if (llvm::Error error = spread(part))
     return error;
-  // Nor outputs.
+  // After this no member reads outputs any more.
   if (!meet(group))
     return makeAborted(channels[channel]);
   return llvm::Error::success();

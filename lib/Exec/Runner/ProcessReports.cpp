@@ -9,7 +9,8 @@ namespace mf::runner {
 
 namespace {
 
-/// Turns values into bytes, or those back: processes are of one build.
+/// Converts values to bytes, or bytes back to values. All processes are of one
+/// build, so that values have the same representation.
 class Archive {
 public:
   Archive() = default;

@@ -1,4 +1,4 @@
-//===- ProcessReports.h - Measurements of all processes -------*- C++ -*-===//
+//===- ProcessReports.h - What processes measured ---------------*- C++ -*-===//
 
 #ifndef MF_LIB_EXEC_RUNNER_PROCESSREPORTS_H
 #define MF_LIB_EXEC_RUNNER_PROCESSREPORTS_H
@@ -6,6 +6,8 @@
 #include "mf/Exec/Data/RunReport.h"
 #include "mf/Exec/Runner/ProcessGroup.h"
 #include "mf/Exec/Runner/Runner.h"
+#include "mf/Exec/Runner/StepRecord.h"
+#include "mf/Program/Program.h"
 
 namespace mf::runner {
 
@@ -16,6 +18,14 @@ llvm::Error gatherReports(ProcessGroup &processes, ranks::StepReports &reports);
 /// Does the same for the measurements of ranks.
 llvm::Error gatherMeasurements(ProcessGroup &processes,
                                std::vector<RankMeasurement> &ranks);
+
+/// Gathers the records of all processes in all of them. The processes must be
+/// on one machine, because their clocks must agree.
+llvm::Error gatherRecords(ProcessGroup &processes, StepRecord &record);
+
+/// Moves the starts of messages and collectives to the arrival of their last
+/// rank, which a communicator may not know. The record must have all ranks.
+void alignExchanges(const program::Program &program, StepRecord &record);
 
 } // namespace mf::runner
 

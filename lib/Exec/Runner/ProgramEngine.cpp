@@ -2,14 +2,17 @@
 
 #include "mf/Exec/Runner/ProgramEngine.h"
 #include "ExecutedStep.h"
-#include "MeasuredRates.h"
 #include "ProcessReports.h"
-#include "RecordGather.h"
 #include "StepFacts.h"
+#include "mf/Exec/Kernels/InstructionSet.h"
+#include "mf/Exec/Kernels/MachineRates.h"
 #include "mf/Exec/Runner/MemoryReport.h"
+#include "mf/Perf/Timeline/KernelTable.h"
 #include "mf/Perf/Timeline/Writers.h"
 #include "mf/Program/LocatedError.h"
 #include "mf/Program/Verifier.h"
+#include <chrono>
+#include <set>
 
 using namespace mf::program;
 using namespace mf::ranks;
@@ -160,6 +163,36 @@ llvm::Error ProgramEngine::takeRecord(Time begin, Time end) {
   record.step = {begin, end};
   record.ranks = runner->takeRecord();
   return processes ? gatherRecords(*processes, record) : llvm::Error::success();
+}
+
+static std::set<DType> getProductTypes(const timeline::StepTimeline &timeline) {
+  std::set<DType> types;
+  for (const timeline::Activity &activity : timeline.activities)
+    if (activity.category == timeline::Category::Kernel &&
+        activity.engine == Engine::Cube)
+      types.insert(timeline::getWorkType(activity));
+  return types;
+}
+
+/// Measures the rates that a step's kernels could reach on the threads of a
+/// rank while nothing else runs: matrix products in the types that the step
+/// has, and memory streaming. Takes a fraction of a second.
+static timeline::BoundRates measureRates(const timeline::StepTimeline &timeline,
+                                         ThreadPool &pool) {
+  auto clock = [] {
+    return std::chrono::duration<double>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  };
+  timeline::BoundRates rates;
+  for (const DType type : getProductTypes(timeline))
+    rates.flopsPerSecond[type] = measureProductRate(type, pool, clock);
+  rates.bytesPerSecond = measureStreamingRate(pool, clock);
+  const int threads = pool.getNumThreads();
+  rates.source = "measured on " + std::to_string(threads) + " thread" +
+                 (threads == 1 ? "" : "s") + " with " +
+                 getInstructionSetName().str();
+  return rates;
 }
 
 llvm::Error ProgramEngine::useRecord() {

@@ -57,7 +57,7 @@ public:
 
   /// Records times from now on.
   void startRecording() { recorder.emplace(*prepared.stage); }
-  /// Ends that. To be called when no step is running.
+  /// Stops recording and returns the record. Must not be called during a step.
   RankRecord takeRecord();
   /// Returns where to store the times of the instruction of a list that is
   /// issued next to the stream of `item`; null if nothing is recorded.

@@ -1,6 +1,6 @@
 //===- RecordGather.cpp - Records of several processes --------------------===//
 
-#include "RecordGather.h"
+#include "ProcessReports.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cstring>
 #include <map>
@@ -84,20 +84,21 @@ llvm::Error gatherRecords(ProcessGroup &processes, StepRecord &record) {
 
 namespace {
 
-/// An exchange of a group of ranks: the how-manieth on a channel.
-using Meet = std::tuple<uint32_t, std::vector<int64_t>, uint64_t>;
+/// Identifies an exchange by its channel, its ranks, and its number among the
+/// exchanges of these ranks on the channel.
+using ExchangeKey = std::tuple<uint32_t, std::vector<int64_t>, uint64_t>;
 
 class ExchangeVisitor {
 public:
   ExchangeVisitor(const Program &program, RankRecord &rank)
       : program(program), rank(rank), stage(program.getStageOf(rank.rank)) {}
 
-  /// Calls `visit(meet, times)` for all exchanges of the rank.
+  /// Calls `visit(key, times)` for all exchanges of the rank.
   template <typename Visit> void run(Visit visit) {
     for (std::vector<RecordedWork> &works : rank.streams)
       for (RecordedWork &work : works)
         if (const Exchange *exchange = find(work))
-          visit(getMeet(*exchange), work.times);
+          visit(getKey(*exchange), work.times);
   }
 
 private:
@@ -110,8 +111,9 @@ private:
     return list.getExchange(list.instructions[*work.instruction]);
   }
 
-  /// A channel is used on one stream, so its uses are numbered in order.
-  Meet getMeet(const Exchange &exchange) {
+  /// Exchanges are numbered in the order of the records, which is the order on
+  /// the channel because one stream has all of them.
+  ExchangeKey getKey(const Exchange &exchange) {
     const Channel &channel = program.channels[exchange.channel];
     const bool isSend = !channel.isTransfer || exchange.isSend;
     return {exchange.channel,
@@ -128,16 +130,17 @@ private:
 } // namespace
 
 void alignExchanges(const Program &program, StepRecord &record) {
-  std::map<Meet, Clock::time_point> starts;
+  std::map<ExchangeKey, Clock::time_point> starts;
   for (RankRecord &rank : record.ranks)
-    ExchangeVisitor(program, rank).run([&](Meet meet, WorkTimes &times) {
-      Clock::time_point &last = starts[std::move(meet)];
+    ExchangeVisitor(program, rank).run([&](ExchangeKey key, WorkTimes &times) {
+      Clock::time_point &last = starts[std::move(key)];
       last = std::max(last, times.start);
     });
   for (RankRecord &rank : record.ranks)
-    ExchangeVisitor(program, rank).run([&](const Meet &meet, WorkTimes &times) {
-      times.start = std::min(starts.at(meet), times.end);
-    });
+    ExchangeVisitor(program, rank)
+        .run([&](const ExchangeKey &key, WorkTimes &times) {
+          times.start = std::min(starts.at(key), times.end);
+        });
 }
 
 } // namespace mf::runner

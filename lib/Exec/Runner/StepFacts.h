@@ -16,7 +16,8 @@ bool usesHostStatic(const program::Program &program, program::Role role);
 /// Returns the sequences of a micro-batch on all ranks together.
 int64_t countBatchRows(const program::Program &program);
 
-/// FLOPs of all kernels of all ranks in a step, recomputation included.
+/// Returns the FLOPs of all kernels of all ranks in a step, recomputation
+/// included.
 double countFlops(const program::Program &program);
 
 } // namespace mf::runner

@@ -66,7 +66,7 @@ bool MpiTraffic::exchange(llvm::MutableArrayRef<Message> messages) {
 //===----------------------------------------------------------------------===//
 
 void MpiTraffic::run() {
-  // Sleeps of microseconds are 50 longer otherwise.
+  // By default, a sleep of a few microseconds takes 50 more.
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
   int turns = 0;
   while (takeQueued(/*mayWait=*/requests.empty() && wanted.empty())) {

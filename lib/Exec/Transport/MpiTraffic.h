@@ -29,7 +29,7 @@ public:
 
   /// Moves messages as Transport::exchange does.
   bool exchange(llvm::MutableArrayRef<Message> messages);
-  /// Nobody calls MPI here any more when it returns.
+  /// Ends all exchanges. When it returns, no thread calls MPI any more.
   void interrupt();
 
 private:

@@ -15,7 +15,8 @@ namespace mf {
 
 namespace {
 
-/// How long the others wait for the process that reports why all end.
+/// The time for which other processes wait for the one that reports why all
+/// end.
 constexpr auto longestReport = std::chrono::seconds(1);
 
 enum ReportState : int { Unclaimed, Claimed, Finished };
@@ -242,7 +243,8 @@ void MpiTransport::watchPeers(const std::function<void(int64_t, Loss)> &lost) {
     lost(silent, Loss::Stopped);
   else if (events[0].revents != 0)
     return;
-  // Looks again: the signal may have been quicker than the death it is for.
+  // Looks once more, because the signal may arrive before the descriptor shows
+  // the death that caused it.
   poll(events.data(), events.size(), 0);
   for (size_t i = 0; i < peers.size(); ++i)
     if (events[i + 2].revents != 0)
