@@ -123,10 +123,10 @@ private:
   CallSummary summary;
   std::vector<CallClock> clocks, events;
   MemoryMap map;
-  /// The begin of each buffer, by its number.
+  /// The address at which each buffer begins, by its number.
   std::vector<int64_t> places;
   std::vector<Demand> demands;
-  /// The instruction that is visited.
+  /// The instruction that the walk visits.
   Use current;
   llvm::SmallVector<MemoryRange, 8> ranges;
 };

@@ -36,8 +36,8 @@ struct UsedBytes {
   int64_t end = 0;
 };
 
-/// Returns all such ranges; those of one base are disjoint. None if a base is
-/// used for several kinds of memory.
+/// Returns all ranges of bytes that a routine uses. Ranges of one base are
+/// disjoint. Returns none if a base is used for several kinds of memory.
 std::optional<std::vector<UsedBytes>> findBytes(const Routine &routine);
 
 /// The properties by which calls of a routine differ. Each combination has its
@@ -89,9 +89,9 @@ struct CallSummary {
   std::vector<CallClock> records;
 };
 
-/// Summarizes the calls of a routine. None if instructions of the routine
-/// conflict with each other, or cannot be distinguished from those of the
-/// caller; the calls must then be walked.
+/// Summarizes the calls of a routine. Returns none if instructions of the
+/// routine conflict with each other, or cannot be distinguished from those of
+/// the caller; the calls must then be walked.
 std::optional<CallSummary> summarize(const StageProgram &stage,
                                      const Routine &routine,
                                      const CallForm &form);

@@ -41,8 +41,9 @@ static std::optional<std::string> check(const Exchange &exchange,
   return std::nullopt;
 }
 
-/// Checks the same along the stages. Gradients are summed over the stages that
-/// share the parameter, other values over all stages.
+/// Checks the input's holding along the stages, like `check` along an axis.
+/// Gradients are summed over the stages that share the parameter, other values
+/// over all stages.
 static std::optional<std::string> checkStages(const Group &group,
                                               const AxisHolding &held,
                                               const Mesh &mesh,
@@ -70,7 +71,8 @@ struct CollectiveStep {
   /// The place of the cut of the input's shares: the original place of its
   /// first dimension.
   int64_t sharePlace;
-  /// The place of that cut if the dimension was the first one before, too.
+  /// The place at which the shares were cut if the dimension was the first one
+  /// before, too.
   int64_t ownPlace;
   /// True if a share has one element of the first dimension.
   bool hasOneElement;

@@ -1,6 +1,6 @@
 //===- ComputationVerifier.cpp - Checks that routines compute the model ---===//
 //
-// Holds what the routines of each chunk give to others to the chunk's
+// Compares what the routines of each chunk give to others with the chunk's
 // certificate, frame by frame.
 //
 //===----------------------------------------------------------------------===//
@@ -29,7 +29,8 @@ static Error verifyStage(const Program &program, const StageProgram &stage) {
       for (const auto *list : {&computes->gradients, &computes->largest})
         for (const CertifiedResult &result : *list)
           ++counts[result.name];
-  // Frames with the same events hold the same terms.
+  // Frames with the same events hold the same terms, so one proof serves all of
+  // them.
   std::vector<std::vector<const std::vector<FrameEvent> *>> proven(
       stage.layouts.size());
   for (auto [frame, ofFrame] : llvm::zip_equal(stage.frames, events)) {

@@ -2,6 +2,7 @@
 
 #include "Distribution.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/ErrorHandling.h"
 
 namespace mf::program {
@@ -31,13 +32,11 @@ std::string describe(const AxisHolding &held) {
 /// place.
 static llvm::SmallVector<int64_t, 2> intersect(llvm::ArrayRef<int64_t> a,
                                                llvm::ArrayRef<int64_t> b) {
-  llvm::SmallVector<int64_t, 2> places;
-  for (int64_t place : a)
-    if (b.empty() || llvm::is_contained(b, place))
-      places.push_back(place);
   if (a.empty())
-    places.assign(b.begin(), b.end());
-  return places;
+    return llvm::to_vector(b);
+  return llvm::filter_to_vector<2>(a, [&](int64_t place) {
+    return b.empty() || llvm::is_contained(b, place);
+  });
 }
 
 AxisHolding merge(const AxisHolding &a, const AxisHolding &b) {
@@ -157,10 +156,9 @@ void KernelDistribution::findOwn() {
 
 const KernelDistribution::Dim *
 KernelDistribution::find(const Operand &operand, const PartDim &dim) const {
-  for (const Dim &candidate : operand.dims)
-    if (candidate.dim == dim)
-      return &candidate;
-  return nullptr;
+  auto found = llvm::find_if(
+      operand.dims, [&](const Dim &other) { return other.dim == dim; });
+  return found == operand.dims.end() ? nullptr : &*found;
 }
 
 std::optional<DistributionError>
@@ -183,9 +181,10 @@ KernelDistribution::apply(llvm::ArrayRef<const Distribution *> given,
       value = &reshaped.back();
     }
   for (auto [number, axis] : llvm::enumerate(axes)) {
-    llvm::SmallVector<const AxisHolding *, 8> holdings;
-    for (const Distribution *operand : read)
-      holdings.push_back(&operand->axes[number]);
+    auto holdings = llvm::map_to_vector<8>(
+        read, [&, axis = number](const Distribution *operand) {
+          return &operand->axes[axis];
+        });
     std::vector<AxisHolding> results;
     if (std::optional<DistributionError> error =
             applyAxis(holdings, axis.name == stageAxis, results)) {
@@ -394,8 +393,7 @@ KernelDistribution::applySummands(llvm::ArrayRef<const AxisHolding *> holdings,
     sum.shared = holdings[number]->shared;
     sum.counted = uniteNumbers(sum.counted, holdings[number]->counted);
   }
-  for (AxisHolding &output : outputs)
-    output = sum;
+  outputs.assign(outputs.size(), sum);
   return std::nullopt;
 }
 

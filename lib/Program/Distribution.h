@@ -49,7 +49,7 @@ struct AxisHolding {
   /// For a part, the dimensions of the distribution's shape that may be cut,
   /// ascending, if several end at the same place. Empty if it may be any.
   llvm::SmallVector<size_t, 2> dims = {};
-  /// A part that may also be a summand.
+  /// True if the part may also be a summand.
   bool maySum = false;
   /// For the axis of stages: the group of SharedParameters whose stages all
   /// hold the same part, or all hold a summand of it.
@@ -268,7 +268,7 @@ std::optional<DistributionError>
 applyCollective(const Exchange &exchange, const Group &group, const Mesh &mesh,
                 const CollectiveOperands &operands, Distribution &output);
 
-/// Computes that of an all_to_all_v.
+/// Computes the distribution of the output of an all_to_all_v.
 std::optional<DistributionError>
 applyRowExchange(const Exchange &exchange, const Group &group, const Mesh &mesh,
                  const CollectiveOperands &operands, Distribution &output);

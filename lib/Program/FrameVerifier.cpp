@@ -14,7 +14,8 @@ using llvm::Error;
 
 namespace mf::program {
 
-/// The size of arguments is their routines' matter.
+/// The routines that read an argument decide how many of its bytes count, so
+/// the argument itself is taken to be larger than any buffer.
 static constexpr int64_t wholeBytes = int64_t(1) << 48;
 
 static std::string quote(llvm::StringRef text) {
@@ -51,7 +52,7 @@ Error FrameVerifier::compare(const FrameEvent &event, size_t number,
                        describe(found));
 }
 
-/// How many events the first task of some has.
+/// Returns the number of parts that the first task of `from` has.
 size_t FrameVerifier::countParts(Parts from) const {
   size_t count = 1;
   while (count < from.size() && from[count].routine &&
@@ -60,8 +61,8 @@ size_t FrameVerifier::countParts(Parts from) const {
   return count;
 }
 
-/// Runs the parts of a task. All of them take its arguments first, and then
-/// buffers that they hand to each other.
+/// Runs the parts of a task. Each part takes the task's arguments first, and
+/// then the buffers that the parts hand to each other.
 Error FrameVerifier::runParts(Parts parts,
                               llvm::ArrayRef<TermRange> arguments) {
   for (const FrameEvent &part : parts) {
@@ -117,8 +118,8 @@ Error FrameVerifier::runForward(Parts parts) {
   return Error::success();
 }
 
-/// Finds the value of the certificate that an argument has to be, and checks
-/// that the call passes that one.
+/// Finds the value of the certificate to which an argument must correspond, and
+/// fails if the call passes another one.
 Error FrameVerifier::bind(const FrameEvent &event,
                           const CertifiedArguments &taken, size_t number,
                           TermRange &argument) {
@@ -198,8 +199,9 @@ void FrameVerifier::addResults(llvm::ArrayRef<CertifiedResult> list,
         .first->second.terms.push_back(result.term);
 }
 
-/// A gradient is a sum from zero on, or what is written last where only one
-/// task writes it. The largest value is one of those from zero on.
+/// Fails unless the gradient is the sum of the expected terms, beginning with
+/// zero, or the last of them if a single task writes it. For the largest value,
+/// terms are compared instead of added.
 Error FrameVerifier::checkGradient(const Static &buffer, Term before,
                                    Term after, const Results &expected) {
   const Kept kept = expected.kept;
@@ -257,7 +259,7 @@ Error FrameVerifier::checkStatic(uint32_t number, const BufferTerms &held) {
                                         describe(after));
 }
 
-/// Whether everything that the certificate has was found.
+/// Fails if a result of the certificate was not found.
 Error FrameVerifier::checkGiven() {
   for (const auto *list :
        {&certificate.gradients, &certificate.records, &certificate.largest})

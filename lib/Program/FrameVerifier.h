@@ -10,10 +10,11 @@
 
 namespace mf::program {
 
-/// How often a step adds to the gradient of each parameter.
+/// The number of times that a step adds to the gradient of each parameter.
 using GradientCounts = llvm::StringMap<int64_t>;
 
-/// The run of one frame, and what is said of it.
+/// Runs the routines of one frame on terms, and compares what they make with
+/// the certificate of their chunk.
 class FrameVerifier {
 public:
   FrameVerifier(const Program &program, const StageProgram &stage,
@@ -29,7 +30,7 @@ public:
   }
 
   llvm::Error verify();
-  /// To say in errors what makes a wrong term.
+  /// Lets errors name the launch that makes a wrong term.
   void noteMakers() { chunk.noteMakers(); }
 
 private:
@@ -44,7 +45,8 @@ private:
   llvm::Error compare(const FrameEvent &event, size_t number,
                       const CertifiedResult &expected, llvm::StringRef what);
   llvm::Error checkStatic(uint32_t number, const BufferTerms &held);
-  /// The rule by which the values of all micro-batches become one.
+  /// The rule by which the values of all micro-batches become one: their sum,
+  /// the last one, or the largest.
   enum class Kept { Sum, Last, Largest };
   /// The terms of a parameter's gradient, record or largest values.
   struct Results {
@@ -78,7 +80,7 @@ private:
   std::map<int64_t, BufferTerms> values;
   /// The results of the certificate, by parameter.
   llvm::StringMap<Results> results;
-  /// Gradients and losses that were found, by name; losses have none.
+  /// Gradients that were found, by parameter. The losses have an empty name.
   llvm::StringMap<bool> given;
 };
 

@@ -186,7 +186,7 @@ private:
   const InstanceTable table;
   std::vector<Lifetime> lifetimes;
   std::map<uint64_t, Lifetime> slots;
-  /// By frame: the slots that its last call left in use.
+  /// For each frame, the slots that its last call left in use.
   std::map<uint32_t, std::vector<uint64_t>> open;
 };
 

@@ -31,9 +31,10 @@ struct Origin {
   /// The name of the static or layout.
   std::string name;
   /// The index of the output, of the input, or of the message on its channel.
-  /// For a load, the bytes of the static.
+  /// For a load, it is the number of bytes of the static.
   int64_t number = 0;
-  /// The micro-batch of a call, the offset of a load, or the channel.
+  /// The micro-batch of a call, the offset of a load, or the number of the
+  /// channel.
   int64_t place = 0;
 
   bool operator==(const Origin &other) const {

@@ -8,8 +8,9 @@
 
 namespace mf::program {
 
-/// Uses by other streams that the compute stream does not know to be over, by
-/// stream in the order of their positions there.
+/// Uses of buffers by other streams that may still go on when the compute
+/// stream continues. They are stored by stream, in the order of their positions
+/// there.
 template <typename Buffer> class PendingUses {
 public:
   explicit PendingUses(size_t numStreams) : streams(numStreams) {}
@@ -18,8 +19,8 @@ public:
     streams[stream].push_back({position, buffer});
   }
 
-  /// Removes those that the compute stream knows to be over, and calls `visit`
-  /// with each.
+  /// Removes the uses that the compute stream knows to be over, and calls
+  /// `visit` with the buffer of each.
   template <typename Visit>
   void settle(const StreamClocks &clocks, uint32_t compute, Visit visit) {
     for (uint32_t stream = 0; stream < streams.size(); ++stream) {
@@ -32,8 +33,8 @@ public:
     }
   }
 
-  /// Calls `visit` with each that is left and that is known to be over, and
-  /// removes those for which it returns true.
+  /// Calls `visit` with the buffer of each remaining use that the compute
+  /// stream knows to be over, and removes the uses for which it returns true.
   template <typename Visit>
   void eraseKnown(const StreamClocks &clocks, uint32_t compute, Visit visit) {
     for (uint32_t stream = 0; stream < streams.size(); ++stream) {

@@ -24,7 +24,7 @@ public:
         inputElements(operands.inputElements),
         outputElements(operands.outputElements) {}
 
-  /// Compute the output's holding for an axis of the group, and for another
+  /// Compute the output's holding along an axis of the group, and along another
   /// axis.
   std::optional<DistributionError> applyMember(const RowOperands &operands,
                                                AxisHolding &output) const;

@@ -32,13 +32,12 @@ StageDistributions::StageDistributions(const Program &program,
 }
 
 StageDistributions::BufferRange
-StageDistributions::resolve(Frameset &frameset, const Operand &operand) {
-  const MemoryRange range = walker.resolve(frameset.scope, operand);
+StageDistributions::resolve(ListRun &running, const Operand &operand) {
+  const MemoryRange range = walker.resolve(running.scope, operand);
   Content &content =
       range.instance < contents.size()
           ? contents[range.instance]
-          : frameset
-                .temporaries[range.instance - frameset.scope.firstTemporary];
+          : running.temporaries[range.instance - running.scope.firstTemporary];
   return {&content, range.begin, range.bytes};
 }
 
@@ -54,12 +53,12 @@ Content StageDistributions::extract(const BufferRange &range) const {
 // Instructions
 //===----------------------------------------------------------------------===//
 
-Error StageDistributions::fail(Frameset &frameset, const Place &place,
+Error StageDistributions::fail(ListRun &running, const Place &place,
                                const DistributionError &reason) {
   const Operand &operand = place.instruction.accesses[reason.operand].operand;
-  const Buffer &buffer = frameset.scope.list->buffers[operand.buffer];
+  const Buffer &buffer = running.scope.list->buffers[operand.buffer];
   const Axis &axis = program.mesh.getAxes()[reason.axis];
-  const Distribution held = table.get(read(resolve(frameset, operand)));
+  const Distribution held = table.get(read(resolve(running, operand)));
   return llvm::make_error<LocatedError>(
       place.instruction.location,
       describe(program, stage, place.position, place.number) + " takes " +
@@ -69,7 +68,7 @@ Error StageDistributions::fail(Frameset &frameset, const Place &place,
           describe(held.axes[reason.axis]) + ": " + reason.reason);
 }
 
-Error StageDistributions::runKernel(Frameset &frameset, const Place &place) {
+Error StageDistributions::runKernel(ListRun &running, const Place &place) {
   const Instruction &instruction = place.instruction;
   const LaunchedKernel &kernel = program.kernels[instruction.index];
   const size_t numOperands =
@@ -79,18 +78,18 @@ Error StageDistributions::runKernel(Frameset &frameset, const Place &place) {
        llvm::ArrayRef(instruction.accesses).take_front(numOperands))
     operands.push_back(access.access == Access::Out
                            ? DistributionTable::zero
-                           : read(resolve(frameset, access.operand)));
+                           : read(resolve(running, access.operand)));
   llvm::Expected<const DistributionTable::Outcome *> outcome =
       table.apply(instruction.index, operands);
   if (!outcome)
     return llvm::make_error<LocatedError>(instruction.location,
                                           llvm::toString(outcome.takeError()));
   if ((*outcome)->error)
-    return fail(frameset, place, *(*outcome)->error);
+    return fail(running, place, *(*outcome)->error);
   for (auto [output, distribution] : llvm::enumerate((*outcome)->outputs)) {
     const size_t number = kernel.spec.inputs.size() + output;
     const BufferRange range =
-        resolve(frameset, instruction.accesses[number].operand);
+        resolve(running, instruction.accesses[number].operand);
     table.write(*range.content, range.offset, range.bytes, distribution);
   }
   return Error::success();
@@ -114,23 +113,23 @@ static int64_t getFirstElements(const TensorShape &shape) {
   return found == shape.dims.end() ? 1 : *found;
 }
 
-Error StageDistributions::runExchange(Frameset &frameset, const Place &place) {
+Error StageDistributions::runExchange(ListRun &running, const Place &place) {
   const Instruction &instruction = place.instruction;
-  const Exchange &exchange = frameset.scope.list->exchanges[instruction.index];
+  const Exchange &exchange = running.scope.list->exchanges[instruction.index];
   const Channel &channel = program.channels[exchange.channel];
-  const BufferRange first = resolve(frameset, instruction.accesses[0].operand);
+  const BufferRange first = resolve(running, instruction.accesses[0].operand);
   if (channel.isTransfer) {
     runTransfer(exchange, first);
     return Error::success();
   }
   const BufferRange last =
-      resolve(frameset, instruction.accesses.back().operand);
+      resolve(running, instruction.accesses.back().operand);
   CollectiveOperands operands;
   operands.shared = &table.getShared();
   operands.inputElements = first.bytes / getBytes(exchange.type);
   operands.outputElements = last.bytes / getBytes(exchange.type);
   const Operand &input = instruction.accesses[0].operand;
-  const Buffer &buffer = frameset.scope.list->buffers[input.buffer];
+  const Buffer &buffer = running.scope.list->buffers[input.buffer];
   if (input.bytes == buffer.bytes && !buffer.shape.dims.empty()) {
     operands.firstElements = getFirstElements(buffer.shape);
     operands.hasOneRow = buffer.shape.dims.front() == 1;
@@ -138,23 +137,23 @@ Error StageDistributions::runExchange(Frameset &frameset, const Place &place) {
   for (const MemoryAccess &access :
        llvm::ArrayRef(instruction.accesses).drop_back())
     operands.inputs.push_back(
-        &table.get(read(resolve(frameset, access.operand))));
+        &table.get(read(resolve(running, access.operand))));
   Distribution output;
   if (std::optional<DistributionError> reason = applyCollective(
           exchange, channel.group, program.mesh, operands, output))
-    return fail(frameset, place, *reason);
+    return fail(running, place, *reason);
   if (channel.group.crossesStages())
-    if (Error error = checkCounted(frameset, place, *operands.inputs.front()))
+    if (Error error = checkCounted(running, place, *operands.inputs.front()))
       return error;
   table.write(*last.content, last.offset, last.bytes,
               table.add(std::move(output)));
   return Error::success();
 }
 
-Error StageDistributions::checkCounted(Frameset &frameset, const Place &place,
+Error StageDistributions::checkCounted(ListRun &running, const Place &place,
                                        const Distribution &input) {
   const uint32_t channel =
-      frameset.scope.list->exchanges[place.instruction.index].channel;
+      running.scope.list->exchanges[place.instruction.index].channel;
   const uint32_t number = numCollectives[channel]++;
   for (auto [axis, held] : llvm::enumerate(input.axes)) {
     if (program.mesh.getAxes()[axis].name != stageAxis)
@@ -162,7 +161,7 @@ Error StageDistributions::checkCounted(Frameset &frameset, const Place &place,
     for (uint32_t group : held.counted)
       if (std::optional<int64_t> other =
               table.count(channel, number, group, stage.stage))
-        return fail(frameset, place,
+        return fail(running, place,
                     {axis, 0,
                      "it counts '" + table.getShared().getName(group) +
                          "', which stage " + std::to_string(*other) +
@@ -172,25 +171,24 @@ Error StageDistributions::checkCounted(Frameset &frameset, const Place &place,
   return Error::success();
 }
 
-void StageDistributions::runCopy(Frameset &frameset,
+void StageDistributions::runCopy(ListRun &running,
                                  const Instruction &instruction) {
-  const BufferRange source = resolve(frameset, instruction.accesses[0].operand);
-  const BufferRange target = resolve(frameset, instruction.accesses[1].operand);
+  const BufferRange source = resolve(running, instruction.accesses[0].operand);
+  const BufferRange target = resolve(running, instruction.accesses[1].operand);
   table.insert(*target.content, target.offset, extract(source));
 }
 
-Error StageDistributions::runInstruction(Frameset &frameset,
-                                         const Place &place) {
+Error StageDistributions::runInstruction(ListRun &running, const Place &place) {
   switch (place.instruction.work) {
   case Work::None:
   case Work::Call:
     break;
   case Work::Kernel:
-    return runKernel(frameset, place);
+    return runKernel(running, place);
   case Work::Exchange:
-    return runExchange(frameset, place);
+    return runExchange(running, place);
   case Work::Copy:
-    runCopy(frameset, place.instruction);
+    runCopy(running, place.instruction);
     break;
   }
   return Error::success();
@@ -200,7 +198,7 @@ Error StageDistributions::run(uint32_t position) {
   const Instruction &instruction = stage.step.instructions[position];
   if (const Call *call = stage.step.getCall(instruction))
     return runCall(position, *call);
-  Frameset step{walker.getStep(), {}};
+  ListRun step{walker.getStep(), {}};
   return runInstruction(step, {instruction, position, callItself});
 }
 
@@ -211,20 +209,20 @@ Error StageDistributions::run(uint32_t position) {
 /// Returns the memory other than temporaries that a call of a routine reads or
 /// writes, and the part of it that it writes.
 StageDistributions::SharedRanges
-StageDistributions::findShared(Frameset &frameset, uint32_t routine) {
+StageDistributions::findShared(ListRun &running, uint32_t routine) {
   SharedRanges ranges;
   ranges.all.reserve(shared[routine].size());
   for (const SharedBuffer &buffer : shared[routine]) {
-    const int64_t bytes = frameset.scope.list->buffers[buffer.number].bytes;
-    ranges.all.push_back(resolve(frameset, {buffer.number, 0, bytes}));
+    const int64_t bytes = running.scope.list->buffers[buffer.number].bytes;
+    ranges.all.push_back(resolve(running, {buffer.number, 0, bytes}));
     if (buffer.isWritten)
       ranges.written.push_back(ranges.all.back());
   }
   return ranges;
 }
 
-/// Concatenate the ranges, and the inverse. Routines have hundreds of ranges,
-/// so pieces are appended, never inserted.
+/// Concatenates the contents of ranges; spread() is the inverse. Routines have
+/// hundreds of ranges, so pieces are appended, never inserted.
 Content StageDistributions::collect(llvm::ArrayRef<BufferRange> ranges) {
   Content all;
   int64_t offset = 0;
@@ -272,18 +270,18 @@ void StageDistributions::beginUpdate() {
 Error StageDistributions::runCall(uint32_t position, const Call &call) {
   if (stage.routines[call.routine].updatesParameters)
     beginUpdate();
-  Frameset frameset{walker.enter(position), {}};
-  const SharedRanges ranges = findShared(frameset, call.routine);
+  ListRun running{walker.enter(position), {}};
+  const SharedRanges ranges = findShared(running, call.routine);
   auto [found, isNew] = made[call.routine].try_emplace(collect(ranges.all));
   if (!isNew) {
     spread(found->second, ranges.written);
     return Error::success();
   }
-  frameset.temporaries.resize(instances.getNumTemporaries(call.routine));
+  running.temporaries.resize(instances.getNumTemporaries(call.routine));
   for (auto [number, instruction] :
-       llvm::enumerate(frameset.scope.list->instructions))
+       llvm::enumerate(running.scope.list->instructions))
     if (Error error = runInstruction(
-            frameset, {instruction, position, static_cast<uint32_t>(number)}))
+            running, {instruction, position, static_cast<uint32_t>(number)}))
       return error;
   found->second = collect(ranges.written);
   return Error::success();

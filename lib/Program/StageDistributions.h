@@ -48,8 +48,9 @@ private:
     uint32_t number = 0;
     bool isWritten = false;
   };
-  /// The list that is run, and the contents of a call's temporaries.
-  struct Frameset {
+  /// The list that is being run: that of the step, or that of a call, whose
+  /// temporaries have contents of their own.
+  struct ListRun {
     Scope scope;
     std::vector<Content> temporaries;
   };
@@ -61,25 +62,25 @@ private:
     uint32_t number = 0;
   };
 
-  BufferRange resolve(Frameset &frameset, const Operand &operand);
+  BufferRange resolve(ListRun &running, const Operand &operand);
   uint32_t read(const BufferRange &range);
   Content extract(const BufferRange &range) const;
 
-  llvm::Error runInstruction(Frameset &frameset, const Place &place);
-  llvm::Error runKernel(Frameset &frameset, const Place &place);
-  llvm::Error runExchange(Frameset &frameset, const Place &place);
+  llvm::Error runInstruction(ListRun &running, const Place &place);
+  llvm::Error runKernel(ListRun &running, const Place &place);
+  llvm::Error runExchange(ListRun &running, const Place &place);
   void runTransfer(const Exchange &exchange, const BufferRange &range);
-  void runCopy(Frameset &frameset, const Instruction &instruction);
-  llvm::Error fail(Frameset &frameset, const Place &place,
+  void runCopy(ListRun &running, const Instruction &instruction);
+  llvm::Error fail(ListRun &running, const Place &place,
                    const DistributionError &reason);
 
   /// Checks that only one stage counts a value that several stages share.
-  llvm::Error checkCounted(Frameset &frameset, const Place &place,
+  llvm::Error checkCounted(ListRun &running, const Place &place,
                            const Distribution &input);
 
   void beginUpdate();
   llvm::Error runCall(uint32_t position, const Call &call);
-  SharedRanges findShared(Frameset &frameset, uint32_t routine);
+  SharedRanges findShared(ListRun &running, uint32_t routine);
   Content collect(llvm::ArrayRef<BufferRange> ranges);
   void spread(const Content &all, llvm::ArrayRef<BufferRange> ranges);
 

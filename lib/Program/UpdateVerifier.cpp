@@ -1,8 +1,9 @@
 //===- UpdateVerifier.cpp - Does a step leave what it should? -------------===//
 //
-// Runs what a step does beside its chunks on terms. A call on a frame makes of
-// each static that it writes a sum of so many calls; behind the last of them
-// that is the gradient of the step, from which the certificate begins.
+// Runs on terms what a step does outside of its chunks. A call on a frame adds
+// to the statics that it writes, whose term then stands for a sum of so many
+// calls. After the last call this is the gradient of the step, which the
+// certificate starts from.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +31,7 @@ public:
         run(program, statics, none), used(stage.routines.size()) {}
 
   Error verify();
-  /// To say in errors what makes a wrong term.
+  /// Lets errors name the launch that makes a wrong term.
   void noteMakers() { run.noteMakers(); }
 
 private:
@@ -55,9 +56,10 @@ private:
   const StepCertificate &certificate;
   const EqualTerms none;
   ChunkRun run;
-  /// By routine, of those on frames.
+  /// For each routine on frames, the statics that it uses.
   std::vector<UsedStatics> used;
-  /// How many calls on frames write a static, and how many have.
+  /// For each static, the number of calls on frames that write it, and of those
+  /// that have run.
   std::map<uint32_t, int64_t> numCalls, numDone;
   /// The last instruction of the step, for errors.
   uint32_t last = 0;
@@ -71,7 +73,7 @@ std::string UpdateVerifier::describe(Term found) const {
          (maker.empty() ? ", which no launch makes" : " of " + maker);
 }
 
-/// The sum of what calls of chunks have added so far.
+/// Returns the term of the sum to which so many calls on frames have added.
 static Term getPartialSum(const Static &buffer, int64_t calls) {
   return TermHash("calls")
       .add(buffer.name)
@@ -79,7 +81,7 @@ static Term getPartialSum(const Static &buffer, int64_t calls) {
       .get();
 }
 
-/// A sum over all calls of chunks.
+/// Returns the term of the sum over all calls on frames.
 static Term getTotal(const Static &buffer) {
   return getInputTerm("total", buffer.of.empty() ? buffer.name : buffer.of);
 }
@@ -118,7 +120,8 @@ Error UpdateVerifier::checkRead(const Call &call, uint32_t number,
                                  describe(read(number)));
 }
 
-/// The only gradient that no task makes is that of losses.
+/// Checks the gradient of losses, which is the only gradient that no task
+/// makes.
 Error UpdateVerifier::checkLossGradient(const Call &call, uint32_t location) {
   for (const Operand &argument : call.arguments) {
     const Buffer &buffer = stage.step.buffers[argument.buffer];
@@ -189,7 +192,7 @@ Error UpdateVerifier::checkResult(uint32_t number,
                              describe(found));
 }
 
-/// Whether a static has a value that the next step, or a checkpoint, needs.
+/// Returns whether the next step or a checkpoint needs the value of a static.
 static bool isKept(const Static &buffer) {
   switch (buffer.role) {
   case Role::Parameter:
@@ -216,7 +219,8 @@ Error UpdateVerifier::checkKept(uint32_t number) {
                              describe(found));
 }
 
-/// Compares all that the certificate names, and then all other statics.
+/// Compares all results that the certificate names, and then all other statics,
+/// with what is expected at the end of the step.
 Error UpdateVerifier::checkEnd() {
   llvm::StringMap<uint32_t> numbers;
   for (auto [number, buffer] : llvm::enumerate(stage.statics))

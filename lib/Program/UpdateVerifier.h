@@ -8,11 +8,12 @@
 
 namespace mf::program {
 
-/// Proves of a stage whose step has a certificate that it leaves what that
-/// says: the parameters, state and reports that the update makes of the
-/// gradients, and all else as it was. Another proof shows what calls on frames
-/// add to gradients; this one, that nothing comes between them, and that they
-/// get the gradient of losses. `statics` are those before the first such call.
+/// Proves that a step with a certificate leaves what the certificate says: the
+/// parameters, state and reports that the update computes from the gradients,
+/// and everything else unchanged. FrameVerifier proves what calls on frames add
+/// to gradients. This function proves that nothing else writes them in between,
+/// and that these calls get the gradient of losses. `statics` are the terms
+/// before the first of these calls.
 llvm::Error verifyStep(const Program &program, const StageProgram &stage,
                        const StaticTerms &statics);
 

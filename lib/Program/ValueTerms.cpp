@@ -9,7 +9,8 @@
 
 namespace mf::program {
 
-/// Kernels whose results are known beside those of others.
+/// The names of kernels whose results have terms of their own form, instead of
+/// a hash of the launch.
 static constexpr llvm::StringLiteral copyKernel = "aclnnInplaceCopy";
 static constexpr llvm::StringLiteral castKernel = "aclnnCast";
 static constexpr llvm::StringLiteral multiplyKernel = "aclnnForeachMulScalar";
@@ -241,8 +242,9 @@ static void runChain(const KernelSpec &spec, llvm::ArrayRef<TermRange> inputs,
                                        : results.back());
 }
 
-/// Runs a kernel that reads its first input times factors as one without them
-/// on the products. False if it has none.
+/// Runs a kernel that multiplies its first input by factors: first the
+/// products, then the kernel without factors. Returns false if the kernel has
+/// no factors.
 static bool runFactors(const KernelSpec &spec, const KernelSignature &signature,
                        llvm::ArrayRef<TermRange> inputs,
                        llvm::ArrayRef<TermRange> outputs,

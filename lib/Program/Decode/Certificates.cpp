@@ -42,7 +42,8 @@ static std::optional<int64_t> getInteger(Attribute attribute) {
   return integer.getInt();
 }
 
-/// Pairs of the name and the term of a result.
+/// Reads the list `key` of pairs, each of which is the name and the term of a
+/// result.
 LogicalResult
 CertificateDecoder::decodeResults(StringRef key,
                                   std::vector<CertifiedResult> &results) {

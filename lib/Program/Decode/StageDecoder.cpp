@@ -1,5 +1,4 @@
-//===- StageDecoder.cpp - One ascend.program to one stage
-//-------------------===//
+//===- StageDecoder.cpp - One ascend.program to one stage -----------------===//
 
 #include "ListDecoder.h"
 #include "mf/Support/Alignment.h"

@@ -36,7 +36,7 @@ MatmulSize getMatmulSize(const KernelSpec &spec);
 /// k - q + i + 1 of k keys, which counts as k - q / 2 for each.
 int64_t getAttentionFlops(const KernelSpec &spec, int64_t keyProducts,
                           int64_t valueProducts);
-/// Returns the same if each query sees all keys.
+/// Returns the FLOPs of getAttentionFlops if each query sees all keys.
 int64_t getFullAttentionFlops(const KernelSpec &spec, int64_t keyProducts,
                               int64_t valueProducts);
 /// Returns the heads times the queries of a batch element.
@@ -79,8 +79,8 @@ int64_t getNoWorkspace(const KernelSpec &spec);
 
 /// Returns the bytes of gamma in fp32, if it has another type.
 int64_t getRmsNormWorkspace(const KernelSpec &spec);
-/// Returns the same plus the bytes of a sum of gradients of gamma for each
-/// block of rows.
+/// Returns the bytes of getRmsNormWorkspace plus those of a sum of gradients of
+/// gamma for each block of rows.
 int64_t getRmsNormGradWorkspace(const KernelSpec &spec);
 /// Returns the bytes of weight and bias in fp32, if they have another type.
 int64_t getLayerNormWorkspace(const KernelSpec &spec);

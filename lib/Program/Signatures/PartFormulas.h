@@ -15,7 +15,8 @@ namespace mf {
 /// Returns a rule by which dimensions are cut one by one. A dimension whose
 /// size changes must be whole.
 std::string getResizedParts(const KernelSpec &spec);
-/// Returns the same, except that dimension `axis` must be whole.
+/// Returns the rule of getResizedParts, except that dimension `axis` must be
+/// whole.
 std::string getConcatenatedParts(const KernelSpec &spec);
 /// Returns a rule by which dimensions are cut one by one, however often their
 /// elements are repeated.
@@ -45,8 +46,8 @@ std::string getAttentionGradParts(const KernelSpec &spec, bool hasFirstQuery);
 /// be cut; cut columns of x give a partial sum. An expert's rows depend on all
 /// earlier counts.
 std::string getExpertMatmulParts(const KernelSpec &spec);
-/// Returns the rule for each group separately. It is linear if the fill value
-/// is 0.
+/// Returns the rule for an exchange in which each group is separate. It is
+/// linear if the fill value is 0.
 std::string getTokenExchangeParts(const KernelSpec &spec);
 /// Returns the rule for a mask whose dimensions `cut_dims` may be cut.
 std::string getDropoutMaskParts(const KernelSpec &spec);

@@ -74,7 +74,8 @@ std::optional<std::string> CountChecker::checkAgreement(size_t member) const {
   return std::nullopt;
 }
 
-/// Must be called after all other checks.
+/// Returns the error if the rows exceed the room. All other checks must come
+/// before.
 std::optional<RowCountError> CountChecker::checkRoom(int64_t room) const {
   size_t fullest = 0;
   int64_t most = -1;

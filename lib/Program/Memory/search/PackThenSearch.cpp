@@ -5,9 +5,9 @@
 
 namespace mf::memory {
 
-/// Returns how many of `steps` to spend where they save at most `bytes`. Small
-/// programs would otherwise be searched for as long as large ones, for bytes
-/// that no device lacks.
+/// Returns the number of `steps` that are worth spending if they save at most
+/// `bytes`. Without this, small programs would be searched for as long as large
+/// ones, to save bytes that no device lacks.
 static int64_t getWorthwhileSteps(int64_t steps, int64_t bytes) {
   constexpr int64_t stepsPerByte = 16;
   return bytes < steps / stepsPerByte ? bytes * stepsPerByte : steps;
@@ -27,10 +27,10 @@ void GradualPacking::keepIfBetter(std::optional<PackResult> result) {
 }
 
 bool GradualPacking::advance() {
-  // The first attempt saves little, and may take a share of the work. Where
-  // even that finds nothing, there is little hope for less. The second one is
-  // at the bound, which often is possible. Further ones bisect the remaining
-  // range.
+  // The first attempt is for a small saving and gets a share of the work,
+  // because larger savings are unlikely where it fails. The second attempt is
+  // for the bound, which is often reached. Further attempts bisect the
+  // remaining range.
   constexpr int attempts = 8;
   constexpr int64_t savedShare = 32, workShare = 10;
   if (!hasTriedSlots) {

@@ -16,8 +16,9 @@ static uint64_t mixBits(uint64_t value) {
   return value ^ (value >> 31);
 }
 
-/// Returns the obstacles beside a buffer as the address ranges that it cannot
-/// touch, those joined between which it has no room.
+/// Returns the address ranges that a buffer cannot touch because obstacles are
+/// live at the same time. Ranges are joined if the buffer does not fit between
+/// them.
 static std::vector<AddressRange>
 getBlockedRanges(llvm::ArrayRef<Obstacle> obstacles,
                  const SearchBuffer &buffer) {
@@ -38,8 +39,9 @@ getBlockedRanges(llvm::ArrayRef<Obstacle> obstacles,
 Skyline::Skyline(const SearchProblem &problem)
     : problem(problem), obstaclesOf(problem.numSections),
       raised(problem.numSections), spanning(problem.numSections + 1) {
-  // From the highest on, as each has the bytes of those above it. Sizes are
-  // rounded up, so that one can extend into the next.
+  // Obstacles are visited from the highest one down, because each entry counts
+  // the bytes of those above it. Their sizes are rounded up, so one can extend
+  // into the next.
   for (const Obstacle &obstacle : llvm::reverse(problem.obstacles)) {
     if (obstacle.low == obstacle.high)
       continue;

@@ -134,8 +134,8 @@ private:
   std::vector<Change> trail;
   /// For each section, the obstacles that touch it, from the highest on.
   std::vector<std::vector<SectionObstacle>> obstaclesOf;
-  /// For each buffer, the addresses that obstacles which are live with it at
-  /// some time leave no room for it at, in their order.
+  /// For each buffer, the address ranges that it cannot touch because obstacles
+  /// are live at the same time, ascending.
   std::vector<std::vector<AddressRange>> blocked;
   std::vector<StateHash> bufferHashes;
   /// The size of the smallest buffer.
