@@ -67,7 +67,8 @@ static void printUnused(const Calibration &calibration, raw_ostream &os) {
     const std::string owner = StringRef(number.path).rsplit('.').first.str();
     if (number.state != FitState::Unused || llvm::is_contained(owners, owner))
       continue;
-    // Others of its numbers may have been.
+    // If the profile shows other numbers of the entry, the number is listed
+    // instead of the entry.
     const bool isSeen =
         llvm::any_of(calibration.numbers, [&](const CalibratedNumber &other) {
           return other.state != FitState::Unused &&

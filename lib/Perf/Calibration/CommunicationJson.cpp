@@ -19,7 +19,8 @@ static Expected<json::Object> parseObject(StringRef path, StringRef text) {
   auto fail = [&](const Twine &message) {
     return llvm::createStringError(path + ": " + message);
   };
-  // The parser recurses: a file of brackets would overflow the stack.
+  // The parser is recursive, so a file of many brackets would overflow the
+  // stack.
   constexpr unsigned maximumDepth = 64;
   if (getNestingDepth(text) > maximumDepth)
     return fail("expected JSON that is less deeply nested");

@@ -1,5 +1,4 @@
 //===- Descent.cpp - Minimization of the fit's loss -----------------------===//
-//--------------------------===//
 
 #include "Descent.h"
 #include "llvm/ADT/STLExtras.h"
@@ -17,7 +16,8 @@ static double getLoss(double residual) {
          (std::sqrt(1 + residual * residual / (linearFrom * linearFrom)) - 1);
 }
 
-/// Returns the factor of the square that has the slope of the loss.
+/// Returns the factor with which the square of a residual has the slope of the
+/// loss.
 static double getFactor(double residual) {
   return 1 / std::sqrt(1 + residual * residual / (linearFrom * linearFrom));
 }
@@ -74,7 +74,8 @@ void Descent::moveAll(const std::vector<size_t> &which,
 // Cost
 //===----------------------------------------------------------------------===//
 
-/// Returns the cost of the observations that depend on one number.
+/// Returns the cost that depends on one number: that of its observations and
+/// that of its offset.
 double Descent::getCostOf(const FitParameter &parameter, size_t index) const {
   double cost = 0;
   for (uint32_t i : parameter.observations)
@@ -115,8 +116,8 @@ double Descent::getCost() const {
 // Moves
 //===----------------------------------------------------------------------===//
 
-/// Returns the best place of one number if all others stay, among places far to
-/// both sides, and by how much it lowers the cost.
+/// Returns the best place of one number while the others stay, among places far
+/// away on both sides, and by how much it lowers the cost.
 std::pair<double, double> Descent::findBest(size_t index) {
   // The places differ by factors of up to 55.
   constexpr int steps = 20;
@@ -222,7 +223,7 @@ Descent::Slopes Descent::getSlopes(bool withBounds) {
   return slopes;
 }
 
-/// Goes a step if that lowers the cost.
+/// Takes a step if that lowers the cost. Returns whether it did.
 bool Descent::step(const Slopes &slopes, double damping) {
   Eigen::MatrixXd damped = slopes.hessian;
   damped.diagonal() *= 1 + damping;

@@ -30,7 +30,7 @@ public:
   void setSpreads(std::vector<double> spreads);
 
   double getCost() const;
-  /// Returns how much worse times fit if a single number is changed.
+  /// Returns the increase of the loss if a single number is changed.
   double getLossOfMove(size_t parameter, double change);
   /// Moves each number in turn to the best of places far around it. Times are
   /// the maximum of several terms, and a term that is not the largest has no

@@ -10,7 +10,8 @@ using llvm::StringRef;
 
 namespace mf::calibration {
 
-/// Profilers write CANN's names, with and without DT_; we write MLIR's.
+/// Profilers write CANN's names of element types, with and without DT_, whereas
+/// mf has MLIR's.
 static std::optional<DType> parseProfiledType(StringRef name) {
   name.consume_front("DT_");
   return llvm::StringSwitch<std::optional<DType>>(name)

@@ -1,5 +1,4 @@
 //===- LogFit.cpp - Fits positive numbers to measured times ---------------===//
-//-------------------------===//
 
 #include "mf/Perf/Calibration/LogFit.h"
 #include "Descent.h"
@@ -9,8 +8,9 @@
 
 namespace mf::calibration {
 
-/// No model of a device is more exact than the smaller number, whatever its
-/// residuals are. Times that are far off still count more than the prior.
+/// The bounds of the misfit of a model, as a standard deviation. No model of a
+/// device is more exact than the smaller one, whatever its residuals are. With
+/// the larger one, times that are far off still count more than the prior.
 static constexpr double smallestMisfit = 0.01, largestMisfit = 0.25;
 
 namespace {
@@ -37,7 +37,7 @@ private:
 
 } // namespace
 
-/// Comes near the optimum from any start, with little weight on beliefs, so
+/// Approaches the optimum from any start, with little weight on beliefs, so
 /// that the spread of the residuals shows how well the model fits.
 void LogFit::approach() {
   constexpr double littleBelief = 5, relevant = 1e-6;

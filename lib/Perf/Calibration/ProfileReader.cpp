@@ -64,7 +64,8 @@ static Expected<std::vector<std::string>> findOutputs(StringRef folder) {
   return outputs;
 }
 
-/// Maps a file for reading. None if the file does not exist and is optional.
+/// Maps a file for reading. Returns null if the file is optional and does not
+/// exist.
 static Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(StringRef path,
                                                               bool isRequired) {
   if (!fs::exists(path) && !isRequired)
@@ -106,7 +107,7 @@ static Error readFolder(uint32_t number, llvm::StringMap<size_t> &known,
                                                     profile);
                          }))
     return error;
-  // The file is next to the folder.
+  // The file is in the folder that contains this one.
   return read(
       joinPath(llvm::sys::path::parent_path(folder), "profiler_metadata.json"),
       false, [&](StringRef path, StringRef text) {

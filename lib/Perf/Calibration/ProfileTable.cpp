@@ -24,7 +24,7 @@ Error ProfileTable::open() {
                       "column " + quoteCell(cell.text) + " is there twice");
     header.push_back(cell.text.str());
   }
-  // Some tools begin their files with a mark of the byte order.
+  // Some tools write a byte order mark at the start of their files.
   header.front() = StringRef(header.front()).ltrim("\xEF\xBB\xBF").str();
   return Error::success();
 }

@@ -9,8 +9,8 @@
 
 namespace mf::calibration {
 
-/// The largest number that a profile may have, far above any time in
-/// microseconds: sums over a whole file stay finite.
+/// The largest number that a profile may have. It is far above any time in
+/// microseconds and keeps sums over a file finite.
 constexpr double mostOfProfile = 1e18;
 
 /// Returns whether a number is from 0 to `most`. False for NaN.
@@ -33,10 +33,10 @@ public:
   /// otherwise returns -1.
   llvm::Expected<int> findColumn(llvm::StringRef name, bool isRequired) const;
 
-  /// Goes to the next row; false at the end.
+  /// Advances to the next row. Returns false at the end.
   llvm::Expected<bool> next();
 
-  /// Returns a cell of the row; empty if the column is -1.
+  /// Returns a cell of the row, or an empty text if the column is -1.
   llvm::StringRef getText(int column) const;
   /// Returns the cell as a number, which must be from 0 to mostOfProfile.
   llvm::Expected<double> getNumber(int column) const;

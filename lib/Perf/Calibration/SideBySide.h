@@ -7,8 +7,8 @@
 
 namespace mf::calibration {
 
-/// The times at which kernels of a profile ran beside exchanges. Rows without a
-/// start time ran beside nothing.
+/// The kernels and exchanges of a profile by the time at which they ran, to
+/// find what ran beside what. A row without a start time ran beside nothing.
 class SideBySide {
 public:
   explicit SideBySide(const Profile &profile);
@@ -30,7 +30,7 @@ private:
   struct Row {
     double start = 0;
     double end = 0;
-    /// The last end up to this row.
+    /// The latest end of this row and those before it.
     double lastEnd = 0;
     const ProfiledExchange *exchange = nullptr;
   };
@@ -39,7 +39,7 @@ private:
   static Beside find(const Rows &rows, uint32_t folder, double start,
                      double end);
 
-  /// By folder, in the order of time.
+  /// The rows of each folder, in the order of time.
   Rows kernels, exchanges;
   std::map<std::tuple<uint32_t, int64_t, std::string>, const ProfiledExchange *>
       named;

@@ -20,8 +20,8 @@ using Spans = std::vector<BusySpan>;
 
 } // namespace
 
-/// Returns the intervals in which devices are busy, by step. None if a row has
-/// no start time.
+/// Returns the intervals in which devices are busy, by step. Returns none if a
+/// row has no start time.
 static std::optional<std::map<int64_t, Spans>>
 getBusySpans(const Profile &profile) {
   std::map<int64_t, Spans> spans;

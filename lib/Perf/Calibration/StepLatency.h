@@ -9,7 +9,7 @@ namespace mf::calibration {
 
 struct StepLatency {
   double seconds = 0;
-  /// Its standard error, relative to it; 0 for a single step.
+  /// The standard error relative to the latency; 0 for a single step.
   double relativeError = 0;
   /// The number of steps whose median is taken.
   int64_t steps = 0;
@@ -19,7 +19,7 @@ struct StepLatency {
 /// communication, as the median over steps. A rank that waits for another or
 /// for a network is not delayed by its host. With three or more steps the first
 /// one is ignored. Without start times, it is the smallest free time of any
-/// rank. None if there is no step_trace_time.csv.
+/// rank. Returns none if there is no step_trace_time.csv.
 std::optional<StepLatency> findStepLatency(const Profile &profile);
 
 } // namespace mf::calibration

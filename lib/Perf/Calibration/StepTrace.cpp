@@ -34,7 +34,7 @@ Error readStepTrace(StringRef path, StringRef text, uint32_t folder,
       return Error::success();
     ProfiledStep traced;
     traced.folder = folder;
-    // The profiler leaves it out if it was not told to record steps.
+    // The column is missing if the profiler was not told to record steps.
     if (Error error = table.readStep(step, traced.step))
       return error;
     double length = 0;

@@ -73,7 +73,8 @@ static std::optional<double> getBelief(StringRef path, double value) {
   return std::nullopt;
 }
 
-/// Shares and utilisations are of the first peak of an engine: it stays.
+/// Returns whether the number is the first peak of an engine. Shares and
+/// utilisations are relative to it, so it is not fitted.
 static bool isReferencePeak(const Target &target, const double *number) {
   return llvm::any_of(target.engines, [&](const target::ComputeEngine &engine) {
     return !engine.peaks.empty() &&
@@ -110,8 +111,8 @@ static target::TransferCost getCost(const Topology &topology,
                                    transfer.ranks[1]);
 }
 
-/// Returns how many times as long something takes that keeps `speed` of its
-/// own during this share of its time.
+/// Returns the factor by which work takes longer if it keeps the share `speed`
+/// of its speed during the share `share` of its time.
 static double getSlowdown(double speed, double share) {
   return 1 / (1 - share * (1 - speed));
 }
@@ -193,7 +194,8 @@ void TargetModel::setParameter(size_t parameter, double logValue) {
 }
 
 double TargetModel::predict(size_t observation) const {
-  // No time at all is as short as can be told apart.
+  // Shorter times are taken to be this long, because a time of zero has no
+  // logarithm.
   constexpr double shortest = 1e-12;
   llvm::Expected<double> seconds = predictSeconds(
       target, topology ? &*topology : nullptr, observations[observation]);

@@ -27,7 +27,7 @@ public:
   void setParameter(size_t parameter, double logValue) override;
   double predict(size_t observation) const override;
 
-  /// Gives a number its exact value.
+  /// Sets a number to an exact value.
   void assign(size_t parameter, double value) { *numbers[parameter] = value; }
   double getNumber(size_t parameter) const { return *numbers[parameter]; }
 
@@ -44,7 +44,7 @@ private:
   std::vector<FitParameter> parameters;
 };
 
-/// Ranks of the largest group, or 0.
+/// Returns the number of ranks of the largest group, or 0.
 int64_t countRanks(llvm::ArrayRef<Observation> observations);
 
 /// Returns the time that a target predicts. Fails if the target has no rate for

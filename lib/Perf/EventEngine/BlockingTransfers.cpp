@@ -54,8 +54,8 @@ private:
     size_t before, producer;
   };
 
-  /// Returns whether this is in the part of the stage's tasks in which forwards
-  /// and backwards alternate.
+  /// Returns whether the task is in the part of the stage's order in which
+  /// forwards and backwards alternate.
   bool isSteady(size_t index) const {
     return index >= steadyBegin && index < steadyEnd;
   }
@@ -127,7 +127,7 @@ bool StageTransfers::sendsFirst(size_t index, size_t numSends) const {
   bool turnsToForwards = index > 0 &&
                          tasks[index - 1].phase != Phase::Forward &&
                          tasks[index].phase == Phase::Forward;
-  // All forwards have run before the first backward.
+  // This is the first backward, and all forwards have run before it.
   if (turnsToBackwards && index == steadyBegin)
     return true;
   // In 1F1B both transfers are with the same neighbour, and gradients precede
@@ -233,7 +233,8 @@ std::optional<double> getBlockingTransferTime(const Schedule &schedule) {
     return 4 * chunks * microBatches + 4 * stages - 13;
   double time = (6 * chunks - 2) * microBatches + (6 - 2 * chunks) * stages +
                 4 * chunks - 16;
-  // The published share of five stages is that much above the simulated one.
+  // For these numbers of stages, the published share is this much above the
+  // simulated one.
   return schedule.pipeline.stages % 4 == 1 ? time + 6 : time;
 }
 

@@ -1,6 +1,6 @@
 //===- BlockingTransfers.h - Sends and receives between tasks -*- C++ -*-===//
 //
-// The published model's order of tasks, sends and receives on a stage.
+// The order of tasks, sends and receives on a stage in the published model.
 //
 //===----------------------------------------------------------------------===//
 

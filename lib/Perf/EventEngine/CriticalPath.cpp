@@ -22,7 +22,7 @@ private:
 
   const Queues &queues;
   const Timeline &timeline;
-  /// The item that records each event, and the last one to join each
+  /// The item that records each event, and the last item to join each
   /// rendezvous.
   std::vector<ItemId> recordOfEvent, lastOfGroup;
 };

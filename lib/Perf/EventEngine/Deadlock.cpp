@@ -27,8 +27,8 @@ public:
 private:
   const Queues &queues;
   llvm::ArrayRef<int32_t> positions;
-  /// An item that has not been reached and records the event, or is of the
-  /// group.
+  /// For each event and group, an item that has not been reached and records
+  /// the event or joins the group.
   std::vector<std::optional<ItemId>> recordOfEvent, missingOfGroup;
 };
 

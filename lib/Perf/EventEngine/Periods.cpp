@@ -28,8 +28,8 @@ constexpr int64_t longestPeriod = 1 << 20;
 
 /// Returns the shortest distance at which all numbers repeat.
 int64_t getShortestPeriod(llvm::ArrayRef<uint64_t> numbers) {
-  // Knuth, Morris and Pratt: the longest end of each prefix that is also its
-  // begin.
+  // As in the algorithm of Knuth, Morris and Pratt, this is the length of the
+  // longest end of each prefix that is also its beginning.
   std::vector<int64_t> borders(numbers.size(), 0);
   for (size_t index = 1; index < numbers.size(); ++index) {
     int64_t border = borders[index - 1];

@@ -165,7 +165,7 @@ void SharedLinks::end(int32_t index) {
   unused.push_back(index);
   for (LinkId link : queues.getLinks(moving[index].group)) {
     auto found = llvm::find(users[link], index);
-    // Before it moves, a transfer uses its devices only.
+    // Before a transfer moves, it only uses its devices.
     if (found == users[link].end())
       continue;
     *found = users[link].back();
@@ -200,7 +200,7 @@ double SharedLinks::getSlowness(GroupId group) const {
 
 void SharedLinks::update(int32_t index, double time) {
   Moving &updated = moving[index];
-  // It does not move yet.
+  // The transfer does not move yet.
   if (updated.remaining == 0)
     return;
   const double slowness = getSlowness(updated.group);
@@ -212,7 +212,8 @@ void SharedLinks::update(int32_t index, double time) {
   updated.slowness = slowness;
   updated.since = time;
   ++updated.version;
-  // Work that a transfer stops has an infinite slowness.
+  // Work that a transfer stops has an infinite slowness, of which no product
+  // with 0 exists.
   const double left =
       updated.remaining == 0 ? 0 : queues.round(updated.remaining * slowness);
   push(ends, {time + left, index, updated.version});

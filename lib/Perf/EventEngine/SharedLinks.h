@@ -39,11 +39,11 @@ public:
   /// first queue.
   struct State {
     QueueId queue = 0;
-    /// 0 if it has not begun to move, and less if it does not use its devices
-    /// yet.
+    /// The transfer's slowness. It is 0 before the transfer moves, and negative
+    /// before it uses its devices.
     double slowness = 0;
-    /// Relative to a given time: when it got its speed, or when it will start
-    /// to move or to use its devices.
+    /// The time at which the transfer got its speed, or will start to move or
+    /// to use its devices, relative to the time of the snapshot.
     double since = 0;
     double remaining = 0;
 
@@ -54,23 +54,24 @@ public:
   };
   /// Returns the states of all transfers, by queue.
   std::vector<State> getStates(double now) const;
-  /// Goes on at a later time with other transfers in place of these.
+  /// Continues at a later time, with other transfers in place of these.
   void shift(double by, llvm::function_ref<GroupId(GroupId)> getOther);
 
 private:
-  /// A transfer under way.
+  /// A transfer that has started.
   struct Moving {
     GroupId group = 0;
-    /// It takes that many times as long as alone since then; 0 before it moves.
+    /// The factor by which the transfer takes longer than alone; 0 before it
+    /// moves.
     double slowness = 0;
     double since = 0;
-    /// The time that it would take alone from then on.
+    /// The time that the transfer would still take alone.
     double remaining = 0;
-    /// Counts changes of its end.
+    /// The number of times that its end has changed.
     uint32_t version = 0;
   };
-  /// The start of a group (its version is a Start) or the end of one under way,
-  /// valid if its version is that of the transfer.
+  /// The start of a group, whose version is then a Start, or the end of a
+  /// transfer. It is valid if its version is that of the transfer.
   struct Moment {
     double time;
     int32_t index;
@@ -89,30 +90,30 @@ private:
   bool usesDevice(GroupId group) const;
   /// Adds a transfer to the users of its links, or of its devices.
   void use(int32_t moving, bool devices);
-  /// Takes a number for a transfer under way.
+  /// Returns the number of a new transfer.
   int32_t start(GroupId group);
   /// Lets a transfer move. Returns false if it has nothing to move.
   bool move(GroupId group, double time);
-  /// Returns the number of a transfer that uses its devices, but does not move
-  /// yet; -1 if there is none.
+  /// Returns the number of the group's transfer if it uses its devices but does
+  /// not move yet, and otherwise -1.
   int32_t findWaiting(GroupId group) const;
-  /// Gives the number of a transfer back.
+  /// Frees the number of a transfer.
   void end(int32_t moving);
   double getSlowness(GroupId group) const;
-  /// Returns how many times as long a user of the device takes.
+  /// Returns the factor by which a user of the device takes longer.
   double getSlowness(GroupId group, LinkId device) const;
-  /// Gives a transfer its speed from `time` on.
+  /// Updates the speed of a transfer, from `time` on.
   void update(int32_t moving, double time);
-  /// So that the first of `ends` is valid.
+  /// Removes invalid entries from the front of `ends`.
   void dropStale();
 
   const Queues &queues;
   std::vector<bool> linkIsShared;
-  /// Heaps of moments, the earliest first.
+  /// Heaps of moments, with the earliest one in front.
   MomentHeap pending, ends;
   std::vector<Moving> moving;
   std::vector<int32_t> unused;
-  /// The transfers under way over each link.
+  /// The transfers that use each link.
   std::vector<std::vector<int32_t>> users;
   /// Links whose number of users has changed.
   std::vector<LinkId> changed;

@@ -40,7 +40,7 @@ public:
   double getEnd(QueueId queue, int32_t index) const {
     return timeline.queues[queue].ends[index - numSkipped[queue]];
   }
-  /// An event that has happened.
+  /// Returns the time of an event that has happened.
   double getTime(EventId event) const { return events[event].time; }
   ItemId getRecord(EventId event) const {
     return {events[event].queue, events[event].index};
@@ -73,7 +73,7 @@ private:
   bool join(QueueId queue, double time, GroupId group);
   void begin(GroupId group);
   void end(GroupId group, double time);
-  /// Adds the events that a queue records in periods that are skipped.
+  /// Adds the events that a queue records in the periods that are skipped.
   void addEvents(QueueId queue, int32_t items, int32_t count, double period);
   /// Lets a queue wait at its new position.
   void waitAgain(QueueId queue);

@@ -12,7 +12,7 @@ namespace mf::events {
 namespace {
 
 /// The largest number of limits after which a state is compared with earlier
-/// ones. Longer repetitions are not found.
+/// ones. Repetitions that are longer are not found.
 constexpr int32_t mostRounds = 64;
 /// With fewer periods, skipping does not pay off.
 constexpr int32_t fewestRounds = 4;
@@ -59,8 +59,8 @@ private:
   /// before.
   void compare(int32_t round);
 
-  /// Returns how many times, at most `most`, the period since then can be
-  /// skipped; 0 if that is not proven.
+  /// Returns the number of times, at most `most`, that the period since then
+  /// can be skipped; 0 if that is not proven.
   int32_t prove(int32_t most);
   int32_t getPosition(QueueId queue) const {
     return simulation.getPositions()[queue];
@@ -178,7 +178,8 @@ void SteadyState::run() {
     int32_t count = prove((numRounds - round) / rounds);
     if (count > 0)
       return simulation.skip(items, count, period);
-    // Waits may reach further back.
+    // A wait may reach further back than the periods that were compared, so the
+    // next attempt comes after twice as many.
     nextTry *= 2;
   }
 }

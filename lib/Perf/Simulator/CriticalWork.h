@@ -10,8 +10,8 @@
 
 namespace mf::simulator {
 
-/// How often the critical path of a step contains each kind of work. The step's
-/// time is the sum, as long as the path does not change.
+/// The number of times that the critical path of a step contains each kind of
+/// work. The step's time is their sum, as long as the path does not change.
 class CriticalWork {
 public:
   CriticalWork(const program::Program &program, const StepQueues &queues,

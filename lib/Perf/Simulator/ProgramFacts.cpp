@@ -111,7 +111,8 @@ void addPeakContents(const StageProgram &stage, StageTimeline &timeline) {
   for (size_t i = 0; i < numCategories; ++i)
     timeline.bytesByCategory[getName(static_cast<program::BufferCategory>(i))
                                  .str()] = peak.byCategory[i];
-  // Between buffers, and where only the peak of another time is.
+  // The rest of the arena lies between buffers, or is only used when other
+  // buffers are at their peak.
   timeline.bytesByCategory["fragmentation"] = stage.arenaBytes - peak.bytes;
 }
 
@@ -148,7 +149,7 @@ static int64_t countTokens(const Program &program) {
   return program.microBatches * program.microBatchSize * program.sequenceLength;
 }
 
-/// Chunks in the order in which their first forwards start.
+/// Numbers chunks in the order in which their first forwards start.
 static void numberChunks(StepTimeline &timeline) {
   using Chunk = std::pair<size_t, int32_t>;
   std::map<Chunk, double> starts;

@@ -21,9 +21,9 @@ public:
     uint32_t transfer = 0;
   };
 
-  /// Kernels of no stage are slow.
+  /// Makes an object without slow kernels.
   SlowKernels() = default;
-  /// `groupStarts` are those of StepQueues.
+  /// `groupStarts` are the times that StepQueues::getGroupStarts returns.
   SlowKernels(const program::Program &program, const StepQueues &queues,
               const events::Timeline &times, const StepCosts &costs,
               size_t stage, llvm::ArrayRef<double> groupStarts);
@@ -45,7 +45,7 @@ private:
   /// Returns the first interval that ends after a time.
   const Interval *findFirst(double time) const;
 
-  /// Disjoint, in the order of time.
+  /// Intervals that do not overlap, in the order of time.
   std::vector<Interval> intervals;
 };
 

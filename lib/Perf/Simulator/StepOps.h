@@ -14,29 +14,29 @@
 namespace mf::simulator {
 
 enum class OpKind : uint8_t {
-  /// Kernels, one after the other.
+  /// Successive kernels.
   Kernels,
   Copy,
   Exchange,
   Wait,
   Record,
-  /// Events of the step that a call may record here.
+  /// A place at which a call may record events of the step.
   CallRecord,
   Call
 };
 
 struct Op {
   OpKind kind = OpKind::Kernels;
-  /// For a Wait: whether the event is one that the call passes.
+  /// For a Wait, true if a call passes the event.
   bool isArgument = false;
   uint32_t stream = 0;
-  /// The event; the entry of the exchange's cost.
+  /// The number of the event, or of the cost of the exchange.
   uint32_t operand = 0;
-  /// Instructions of the list. For Kernels, those in [first, last] that are
+  /// The instructions of the list. For Kernels, those in [first, last] that are
   /// kernels of the stream.
   uint32_t first = 0;
   uint32_t last = 0;
-  /// Set for Kernels and Copy.
+  /// The time of Kernels and Copy.
   double seconds = 0;
 
   /// Calls `visit(number, instruction)` for the kernels of Kernels, in order.

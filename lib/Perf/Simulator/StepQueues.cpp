@@ -37,7 +37,8 @@ void StepQueues::addStage(size_t number) {
     queues.addQueue();
   const Call *last = nullptr;
   walk(number, [&](const Emitted &emitted) {
-    // Micro-batches follow one another alike: chunks' calls may begin a period.
+    // Micro-batches repeat the same calls, so a chunk's call may begin a
+    // period.
     if (emitted.call && emitted.call != last && emitted.call->frame)
       for (size_t stream = 0; stream < stage.streams.size(); ++stream)
         queues.markPeriod(getQueue(number, static_cast<uint32_t>(stream)));
@@ -163,7 +164,8 @@ void StepQueues::addExchange(size_t stage, events::QueueId queue,
   const Channel &channel = program.channels[exchange.channel];
   const target::TransferCost &cost = costs.getTransfer(emitted.op->operand);
   if (!channel.isTransfer && !channel.group.crossesStages()) {
-    // The other ranks of the group do the same at the same time.
+    // The groups of other ranks do the same at the same time, so one represents
+    // them.
     queues.addRendezvous(queue, addGroup(stage, queue, channel, cost));
     return;
   }

@@ -18,7 +18,8 @@ using namespace program;
 using timeline::StageTimeline;
 using timeline::StepTimeline;
 
-/// About a picosecond: steps of up to two hours are exact.
+/// The tick of the simulation, about a picosecond. Steps of up to two hours are
+/// exact.
 static constexpr double tick = 0x1p-40;
 
 namespace {
@@ -60,7 +61,7 @@ void StepSimulator::readMemory(const StageProgram &stage,
   result.limitBytes = stage.hbmLimitBytes.value_or(target.memory.bytes);
   if (!options.withSpans)
     return;
-  // Finer points would not be visible.
+  // A page would not show more points.
   constexpr double shownPoints = 1e5;
   result.memory = computeMemoryCurve(
       stage,

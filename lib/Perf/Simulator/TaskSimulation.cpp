@@ -102,8 +102,7 @@ static void addChunks(const StepTimeline &timeline, SimulatedTasks &result) {
     }
 }
 
-/// Gives tasks that take turns on a stage the times of their slot, which all of
-/// them have.
+/// Sets the times of tasks that share a slot to those of the slot.
 static void joinSlots(std::vector<events::Block> &blocks) {
   for (size_t first = 0, next = 0; first < blocks.size(); first = next) {
     double end = blocks[first].end;

@@ -62,8 +62,8 @@ int64_t RoutedLoad::getFullest() const { return *llvm::max_element(rankRows); }
 
 namespace {
 
-/// The generator of torch.Generator on a CPU, whose numbers do not depend on
-/// the standard library.
+/// The random number generator of torch.Generator on a CPU, whose numbers do
+/// not depend on the standard library.
 class Draw {
 public:
   explicit Draw(uint32_t seed) : bits(seed) {}

@@ -20,7 +20,8 @@ static std::string describe(const KernelSignature &signature) {
 }
 
 /// Returns the share of the peak that remains at a measure. Empty operands
-/// count as one element: they do no work that a share of 0 would divide.
+/// count as one element, so that their share is not 0, by which a time of no
+/// work would be divided.
 static double getShare(const Saturation &saturation, double measure) {
   const double amount = std::max(measure, 1.0);
   double share = amount / (amount + saturation.half);

@@ -21,7 +21,7 @@ public:
     if (offset == StringRef::npos)
       return {};
     offset += start.size();
-    // The name.
+    // The word is the name of the entry.
     const size_t quote = text.find('"', offset);
     if (quote == StringRef::npos)
       return {};
@@ -32,7 +32,7 @@ public:
   }
 
 private:
-  /// Entries up to a closing bracket.
+  /// Finds the places of entries up to a closing bracket.
   void findEntries(const std::string &path);
   void findValue(const std::string &path);
   void skipBlanks() { offset = text.find_first_not_of(" \t\r\n", offset); }
@@ -42,7 +42,7 @@ private:
 
   StringRef text;
   size_t offset = 0;
-  /// The end of the last value.
+  /// The offset behind the last value.
   size_t end = 0;
   NumberPlaces places;
 };

@@ -9,15 +9,15 @@
 
 namespace mf::target {
 
-/// Offsets in the text of a target's file, by path.
+/// The offsets of numbers in the text of a target's file, by path.
 struct NumberPlaces {
   struct Span {
     size_t begin = 0, end = 0;
   };
   /// For each key, the text after `key =` up to its end.
   llvm::StringMap<Span> values;
-  /// The end of an entry's last value: where another can follow. The device
-  /// itself is "".
+  /// For each entry, the offset behind its last value, where another one can
+  /// follow. The device itself is "".
   llvm::StringMap<size_t> ends;
 };
 

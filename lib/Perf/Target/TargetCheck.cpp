@@ -14,7 +14,7 @@ static Error fail(const Twine &path, const Twine &message) {
   return make_error<TargetError>(path.str(), message.str());
 }
 
-/// Names are words that paths and MLIR's keywords can have.
+/// Checks that a name can be a word of a path and of MLIR.
 static Error checkName(const Twine &path, StringRef name) {
   const bool isWord =
       !name.empty() && (isAlpha(name.front()) || name.front() == '_') &&
@@ -148,7 +148,7 @@ static Error checkKernels(const Target &target) {
 // Networks
 //===----------------------------------------------------------------------===//
 
-/// The name that the innermost network joins.
+/// The members of the innermost network.
 static constexpr StringLiteral deviceName = "npu";
 
 static const Network *findNetwork(const Target &target, StringRef name) {
@@ -225,7 +225,7 @@ static Error checkNetworks(const Target &target) {
   for (const Network &network : target.networks)
     if (Error error = checkJoined(target, network))
       return error;
-  // There are no circles and all are joined, so that only their order can be
+  // No network joins itself and all are joined, so that only their order can be
   // wrong.
   StringRef inner = deviceName;
   for (const Network &network : target.networks) {

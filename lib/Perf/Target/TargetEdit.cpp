@@ -13,7 +13,7 @@ using namespace llvm;
 
 namespace mf::target {
 
-/// Text that replaces that between two offsets.
+/// A text that replaces the text between two offsets.
 struct Replacement {
   size_t begin = 0, end = 0;
   std::string text;

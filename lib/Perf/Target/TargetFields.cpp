@@ -59,7 +59,7 @@ std::string formatTargetNumber(double number) {
   if (number == 0)
     return "0";
   std::string text = formatExact(number);
-  // MLIR lexes 4e-06 as the integer 4 and a word.
+  // MLIR reads 4e-06 as the integer 4 followed by a word.
   if (const size_t exponent = text.find('e');
       exponent != std::string::npos && text.find('.') == std::string::npos)
     text.insert(exponent, ".0");

@@ -20,9 +20,11 @@ namespace {
 /// of the group, for each group of the network.
 struct Level {
   uint32_t network = 0;
-  /// The fewest and the most that are joined here.
+  /// The smallest and the largest number of members that are joined in one
+  /// group.
   int64_t fewest = 0, most = 0;
-  /// The most ranks in one of them, and the most that one of them reaches.
+  /// The most ranks of a member, and the most ranks that one of them reaches in
+  /// other members.
   int64_t mostRanks = 0, mostPeers = 0;
 
   bool isUneven() const { return fewest != most; }
@@ -32,8 +34,9 @@ struct Level {
 using Place = std::pair<int64_t, int64_t>;
 } // namespace
 
-/// Joins places by the groups of a network, which have `size` ranks, or are all
-/// one if that is 0. Places are ordered, and stay so.
+/// Joins places that are in the same group of a network, whose groups have
+/// `size` ranks. If that is 0, the network has one group. Places are sorted,
+/// and stay so.
 static Level joinPlaces(std::vector<Place> &places, int64_t size,
                         int64_t placeSize) {
   Level level;
@@ -119,7 +122,7 @@ static double getCollectiveRate(const Network &network) {
   return network.bytesPerSecond * network.collectiveShare;
 }
 
-/// Returns the duration of an all_gather or reduce_scatter of `bytes` among
+/// Returns the duration of an all_gather or reduce_scatter of `bytes` among the
 /// members of one group of a network.
 static double getPhaseSeconds(const Network &network, double bytes,
                               int64_t members) {
@@ -226,8 +229,8 @@ static TransferCost getRingCost(const Target &target, CollectiveKind kind,
   return phases.finish(levels);
 }
 
-/// Network after network: the part that each leaves a rank with is gathered or
-/// scattered by the next one.
+/// Returns the cost of a collective that runs in one network after another: the
+/// part with which each leaves a rank is gathered or scattered by the next one.
 static TransferCost getNestedCost(const Target &target, CollectiveKind kind,
                                   double bytes, ArrayRef<Level> levels) {
   Phases phases(target);
@@ -236,7 +239,7 @@ static TransferCost getNestedCost(const Target &target, CollectiveKind kind,
     const bool isOutermost = &level == &levels.back();
     if (kind == CollectiveKind::Broadcast && isOutermost &&
         network.wiring == Wiring::Switch)
-      // Down a chain, piece after piece.
+      // A broadcast goes down a chain in pieces.
       phases.add(level.network, bytes / getCollectiveRate(network));
     else
       phases.add(level.network,

@@ -14,7 +14,7 @@ namespace mf::timeline {
 namespace {
 
 /// Returns the ranks, for example "0 1 2 3". If there are many, only the first
-/// ones and their number.
+/// ones and the number are named.
 std::string getRanks(const Activity &activity) {
   constexpr size_t maxListed = 16;
   const llvm::ArrayRef<int64_t> ranks = activity.ranks;
@@ -65,7 +65,7 @@ StringRef makeRate(const Activity &activity, Nanoseconds duration,
     return {};
   storage.clear();
   llvm::raw_svector_ostream os(storage);
-  // An amount per nanosecond is 10^9 a second.
+  // The rate is an amount per nanosecond, of which there are 10^9 in a second.
   if (computes)
     os << "\"TFLOP/s\":" << llvm::format("%.4g", amount / duration / 1000);
   else

@@ -13,7 +13,7 @@ namespace mf::timeline {
 
 namespace {
 
-/// 100 years, whose nanoseconds fit in an int64_t.
+/// The nanoseconds of 100 years fit in an int64_t.
 constexpr double maxSeconds = 100.0 * 365 * 24 * 3600;
 
 bool isTime(double seconds) { return std::abs(seconds) < maxSeconds; }

@@ -147,7 +147,7 @@ double getSentBytes(const Activity &activity) {
   const double allButOwn = bytes * (members - 1) / members;
   if (activity.name == getName(CollectiveKind::Broadcast))
     return bytes;
-  // Scattered and gathered.
+  // An all_reduce scatters and then gathers the bytes.
   if (activity.name == getName(CollectiveKind::AllReduce))
     return 2 * allButOwn;
   return allButOwn;

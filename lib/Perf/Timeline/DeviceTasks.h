@@ -28,11 +28,11 @@ struct DeviceTask {
   /// The time at which bytes begin to move. It equals `start` except for
   /// receives.
   Nanoseconds transferStart = 0;
-  /// Since the task before it on its stream.
+  /// The time since the previous task of its stream.
   Nanoseconds wait = 0;
 
   bool isCommunication() const;
-  /// Returns whether it copies between device and host.
+  /// Returns whether the task copies between device and host.
   bool isCopy() const;
   bool isComputing() const { return !isCommunication() && !isCopy(); }
 };
@@ -46,12 +46,12 @@ struct DeviceTasks {
   /// The duration of the step. A rank may be done earlier.
   Nanoseconds step = 0;
   Intervals<Nanoseconds> computing;
-  /// Collectives, sends and receives.
+  /// The intervals of collectives, sends and receives.
   Intervals<Nanoseconds> communication;
   Intervals<Nanoseconds> exposedCommunication;
-  /// Neither is going on.
+  /// The intervals without computation and communication.
   Intervals<Nanoseconds> free;
-  /// The times in which a receive is going on.
+  /// The intervals of receives.
   Intervals<Nanoseconds> receiving;
 };
 

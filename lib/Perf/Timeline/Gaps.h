@@ -8,10 +8,11 @@
 
 namespace mf::timeline {
 
-/// The activity while no kernel runs; if several apply, the first.
+/// The activity of a stage while no kernel runs. If several causes apply, a gap
+/// has the first of them.
 enum class GapCause : uint8_t { Communication, Copy, Bubble };
 
-/// A time in which no kernel of a stage runs, for one cause.
+/// A time in which no kernel of a stage runs, for a single cause.
 struct Gap {
   double start = 0;
   double end = 0;

@@ -10,8 +10,8 @@ namespace mf::timeline {
 
 namespace {
 
-/// A share of the time of all kernels: a kernel that takes less, and is above
-/// its bound by less, has no line of its own.
+/// The share of the time of all kernels below which a kernel has no line of its
+/// own, unless it exceeds its bound by as much.
 constexpr double smallestShare = 0.005;
 
 /// Returns, for example, "1190 GFLOP/s in bf16, 30.1 GB/s (measured on 2

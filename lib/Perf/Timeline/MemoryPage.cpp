@@ -71,7 +71,7 @@ public:
         table(stage), liveness(computeLiveness(stage)),
         lifetimes(computeLifetimes(stage, liveness)) {}
 
-  /// Must be called first.
+  /// Finds the tasks of the step. Must be called first.
   Error findStepTasks();
   void write();
 
@@ -106,7 +106,7 @@ StageWriter::Key StageWriter::getKey(const Lifetime &lifetime) const {
           lifetime.category, lifetime.space};
 }
 
-/// Returns -1 if it belongs to no micro-batch.
+/// Returns the micro-batch to which the buffer belongs, or -1.
 int64_t StageWriter::getMicroBatch(const Lifetime &lifetime) const {
   const InstanceTable::Origin origin = table.getOrigin(lifetime.instance);
   if (origin.kind == BufferKind::Slot)
@@ -117,8 +117,8 @@ int64_t StageWriter::getMicroBatch(const Lifetime &lifetime) const {
       ->microBatch.value_or(-1);
 }
 
-/// Returns whether it is the result of an operator of forward that backward
-/// computes again.
+/// Returns whether the buffer is the result of an operator of forward that
+/// backward computes again.
 bool StageWriter::isRepeated(const Lifetime &lifetime) const {
   const InstanceTable::Origin origin = table.getOrigin(lifetime.instance);
   if (origin.kind != BufferKind::Temporary)
@@ -175,7 +175,7 @@ void StageWriter::writeTimes() {
     times.push_back(
         {liveness.starts[findCall(task.calls.back()) + 1], span.end});
   }
-  // Parts of two tasks may take turns.
+  // The parts of two tasks may alternate, so their times are not in order.
   sort(times);
   times.push_back({liveness.starts.back(), timeline->end});
   double last = 0;

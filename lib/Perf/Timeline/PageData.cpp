@@ -18,13 +18,13 @@ namespace mf::timeline {
 
 namespace {
 
-/// About 5 MB of blocks.
+/// The largest number of blocks, which is about 5 MB of text.
 constexpr size_t mostBlocks = 250000;
 /// The most points of memory for each stage.
 constexpr size_t mostMemoryPoints = 4000;
 /// The number of gaps of all stages that are kept; the longest ones.
 constexpr size_t mostGaps = 40000;
-/// Ticks of a step, at least.
+/// The least number of ticks in a step.
 constexpr double fewestTicks = 1e8;
 
 /// Assigns indices to texts in the order of their first use.
@@ -192,7 +192,8 @@ void DataPrinter::printStream(const StreamTimeline &stream) {
   }
 }
 
-/// Called after all streams, which determine the activities that are needed.
+/// Must be called after all streams, which determine the activities that are
+/// needed.
 void DataPrinter::printActivities() {
   Names names;
   json.attributeArray("activities", [&] {

@@ -36,7 +36,7 @@ private:
   std::string nameGroup(const Activity &activity);
 };
 
-/// The number of the step in a profile, which has a single step.
+/// The number of the only step in a profile.
 constexpr int profiledStep = 1;
 
 /// Prints kernel_details.csv: a line for each task except copies between device
@@ -66,8 +66,8 @@ void printOperatorMemory(const RankProfile &profile, llvm::raw_ostream &os);
 /// bytes that the rank sends, and the rate on the networks that carry them.
 void printCommunication(const RankProfile &profile, llvm::raw_ostream &os);
 
-/// Prints profiler_metadata.json, which is next to the folder: the ranks of
-/// groups.
+/// Prints profiler_metadata.json, the ranks of groups. It is in the folder that
+/// contains ASCEND_PROFILER_OUTPUT.
 void printMetadata(const RankProfile &profile, llvm::raw_ostream &os);
 
 /// Prints trace_view.json: streams, communicators, tasks of the schedule,

@@ -79,7 +79,7 @@ void printKernelDetails(const RankProfile &profile, raw_ostream &os) {
     if (task.isCopy())
       continue;
     const Activity &activity = *task.activity;
-    // This model number means none: kernels are launched one by one.
+    // This model number says that kernels are launched one by one.
     os << profiledStep << ',' << profile.stage.rank << ",4294967295," << number
        << ',' << task.stream << ',';
     printCsvText(os, profile.names[number]);
@@ -130,7 +130,8 @@ void printOperatorStatistic(const RankProfile &profile, raw_ostream &os) {
       printPaddedMicroseconds(os, time);
     }
     os << ',';
-    // Thousandths of a percent have as many digits as nanoseconds.
+    // In thousandths of a percent, a share has as many decimals as microseconds
+    // have for nanoseconds.
     const double share =
         total > 0 ? static_cast<double>(type.total) / total : 0;
     printPaddedMicroseconds(os, toNanoseconds(share * 1e-4));

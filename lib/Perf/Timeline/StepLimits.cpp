@@ -17,7 +17,7 @@ namespace mf::timeline {
 
 namespace {
 
-/// Smaller parts of the step are not worth a word.
+/// Smaller shares of the step are not mentioned.
 constexpr double smallestShare = 0.01;
 constexpr double smallestGain = 0.001;
 constexpr size_t mostShares = 6;

@@ -26,8 +26,8 @@ std::string describeLimits(const StepTimeline &timeline);
 struct Gain {
   /// The path of the number, for example "networks.hccs.collective_share".
   std::string path;
-  /// The relative change of the step's time for 10 % more of the number;
-  /// negative where it becomes shorter.
+  /// The relative change of the step's time if the number grows by 10 %. It is
+  /// negative if the step becomes shorter.
   double change = 0;
 };
 

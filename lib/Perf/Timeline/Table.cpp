@@ -13,7 +13,8 @@ namespace {
 
 constexpr double gib = 1 << 30;
 
-/// The categories that have columns of their own; all else is "others".
+/// The categories that have columns of their own. All other categories are
+/// "others".
 constexpr std::pair<const char *, const char *> memoryColumns[] = {
     {"parameter", "parameters"},
     {"gradient", "gradients"},

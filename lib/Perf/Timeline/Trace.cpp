@@ -56,7 +56,7 @@ struct ShownRank {
   int64_t rank = 0;
   /// Index into StepTimeline::stages.
   size_t stage = 0;
-  /// Messages go between ranks of one line.
+  /// A number that ranks share which send messages to each other.
   int64_t line = 0;
 };
 
@@ -266,7 +266,7 @@ void TraceWriter::addFlow(const Flow &flow, const ShownRank &from,
   const Span &source = getSpan(flow.from);
   const Span &target = getSpan(flow.to);
   const Nanoseconds begin = toNanoseconds(source.start);
-  // Within the target, and not before the begin.
+  // The arrow ends within the target, and not before it begins.
   const Nanoseconds end = std::min(std::max(toNanoseconds(target.start), begin),
                                    toNanoseconds(target.end) - 1);
   // An arrow needs slices at both ends, which messages without duration do not

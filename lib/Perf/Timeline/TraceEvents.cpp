@@ -80,7 +80,7 @@ void TraceEvents::addFlow(char phase, TrackId track, Nanoseconds time,
   begin(phase, track.process);
   addTrackAndTime(track, time);
   os << ",\"id\":" << id << ",\"cat\":\"message\",\"name\":\"message\"";
-  // The arrow binds to the enclosing slice, not to the next one.
+  // This lets the arrow bind to the enclosing slice, instead of the next one.
   if (phase == 'f')
     os << ",\"bp\":\"e\"";
   os << '}';

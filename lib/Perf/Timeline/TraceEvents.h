@@ -1,8 +1,9 @@
 //===- TraceEvents.h - Chrome trace events --------------------*- C++ -*-===//
 //
 // Events of the trace format that Chrome, Perfetto and MindSpore's profiler
-// have in common, written one after the other without spaces: a trace has
-// hundreds of thousands, and it is their bytes that a viewer takes time for.
+// have in common. They are written one after the other without spaces, because
+// a trace has hundreds of thousands of events, and the time that a viewer takes
+// depends on their bytes.
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 //
 //===----------------------------------------------------------------------===//
@@ -30,7 +31,7 @@ struct TrackId {
 class TraceEvents {
 public:
   explicit TraceEvents(llvm::raw_ostream &os);
-  /// Ends the array.
+  /// Ends the array of events.
   void finish();
 
   /// Names a process and sets its position among others. `labels` are shown
@@ -39,8 +40,8 @@ public:
                    llvm::StringRef labels);
   void nameThread(TrackId track, llvm::StringRef name, int64_t position);
 
-  /// Something from `start` to `end`. Arguments are members of an object, as
-  /// "\"kind\":\"matmul\"", and may be empty.
+  /// Adds a slice from `start` to `end`. Arguments are members of an object,
+  /// such as "\"kind\":\"matmul\"", and may be empty.
   void addSlice(TrackId track, Nanoseconds start, Nanoseconds end,
                 llvm::StringRef quotedName, llvm::StringRef args) {
     beginSlice(track, start, end, quotedName);
