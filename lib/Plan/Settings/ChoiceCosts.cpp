@@ -204,7 +204,8 @@ void ChoiceFinder::addModel(mlir::ModuleOp model) {
       }))
     choices.push_back(
         {"softmax", "in fp32", "in its input's type", {}, narrowSoftmax});
-  // The dynamic graph's trainer leaves none of them whole.
+  // The dynamic graph's trainer cuts all of these states, so there is nothing
+  // to decide.
   const ParallelConfig &parallel = config.parallel;
   if (!config.isOfDynamicGraph() && parallel.isSemiOrAuto() &&
       parallel.enableParallelOptimizer && parallel.getDeviceCount() > 1 &&
@@ -216,7 +217,7 @@ void ChoiceFinder::addModel(mlir::ModuleOp model) {
                        shareWhole});
 }
 
-/// Adds the keys of the dynamic graph's YAML about what ranks share out.
+/// Adds keys of the dynamic graph's YAML that decide what ranks store in parts.
 void ChoiceFinder::addSharing() {
   const ParallelConfig &parallel = config.parallel;
   if (parallel.getDeviceCount() == parallel.pipelineStage)
@@ -236,7 +237,7 @@ void ChoiceFinder::addSharing() {
            section["data_parallel_shard"].repr(24), int64_t(-1));
 }
 
-/// Returns whether a layer rounds a weight for itself, as the rank has no
+/// Returns whether a layer rounds a weight itself, because the rank has no
 /// rounded copy of it.
 static bool roundsWeight(ir::CastOp cast) {
   auto read = cast.getInput().getDefiningOp<ir::GetParamOp>();
@@ -248,7 +249,7 @@ static bool roundsWeight(ir::CastOp cast) {
          mlir::getElementTypeOrSelf(cast.getType());
 }
 
-/// The trainer, too, converts such weights wherever they are read.
+/// As lowering does, the trainer converts such weights wherever they are read.
 void ChoiceFinder::addCopies(const passes::LoweringOptions &lowering,
                              mlir::ModuleOp model) {
   if (lowering.castOnce || !has<ir::CastOp>(model, roundsWeight))
@@ -338,7 +339,8 @@ static ChoiceCost measure(MemoryChoice choice, CompilerInput input,
   return cost;
 }
 
-/// Tables that MindSpore Transformers keeps where a kernel could do without.
+/// Returns the tables that MindSpore Transformers keeps in memory although a
+/// kernel could do without them.
 static std::vector<HeldBytes> findHeld(const program::StageProgram &stage) {
   using Kind = program::InitialValue::Kind;
   HeldBytes masks{"attention masks"}, gathered{"parameters gathered for the "

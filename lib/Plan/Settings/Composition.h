@@ -42,7 +42,8 @@ struct Composition {
   std::map<std::pair<size_t, size_t>, int64_t> layers;
   std::set<size_t> extras;
 
-  /// Returns the same without treatments, on which parameters do not depend.
+  /// Returns the composition without treatments, which parameters do not depend
+  /// on.
   Composition dropTreatments() const;
 };
 

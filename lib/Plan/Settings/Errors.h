@@ -8,8 +8,8 @@
 
 namespace mf::planner {
 
-/// Returns the errors of a list as one. Each has its place and a line of its
-/// own.
+/// Returns one error with all errors of a list, each with its place on a line
+/// of its own.
 llvm::Error toError(const DiagnosticList &diagnostics);
 
 } // namespace mf::planner

@@ -18,8 +18,8 @@ static bool showEverything(const PlanContext &context,
   return shown.size() == context.getNumKinds() * context.treatments.size();
 }
 
-/// Tells costs what treatments should make different by the graphs of layers,
-/// for the kinds and treatments that no step has shown.
+/// For kinds and treatments that no step has shown, tells the costs which
+/// differences between treatments follow from the graphs of layers.
 static void expectDifferences(const PlanContext &context,
                               AdditiveCosts &costs) {
   const size_t none = context.treatments.size() - 1;
@@ -99,8 +99,8 @@ static solver::ChunkExtra makeExtra(const AdditiveCosts &costs, size_t extra,
   return made;
 }
 
-/// Differences that recompute makes in forward are noise: only copies change
-/// its time.
+/// Returns the time of the forward. Only copies change it: other differences
+/// between treatments are noise.
 static double getForward(const PlanContext &context, const LinearCost &cost,
                          size_t kind, size_t treatment) {
   if (context.treatments[treatment].prefetch > 0)
@@ -141,7 +141,7 @@ static solver::LayerKind makeKind(const PlanContext &context,
   return kind;
 }
 
-/// Makes the problem without transient memory.
+/// Makes the problem without transient memory, which is not known yet.
 static solver::Problem makeProblem(const PlanContext &context,
                                    const AdditiveCosts &costs) {
   solver::Problem problem;
@@ -181,7 +181,7 @@ solver::Problem planner::makeProblem(const PlanContext &context,
 // Memory that does not add up
 //===----------------------------------------------------------------------===//
 
-/// Returns the peak of a stage beyond `known`.
+/// Returns the part of a stage's peak that exceeds `known`.
 static double getRest(const StepMeasure &measure, size_t stage, double known) {
   // A quick plan wastes memory that a full one does not. A full plan typically
   // is this close to the live bytes.
@@ -231,9 +231,9 @@ findTransients(const PlanContext &context, const solver::Problem &problem,
   return rows;
 }
 
-/// Inner stages of one kind and treatment show the need of that. Where others
-/// need more than their known parts, the unknown ones are the reason, or else
-/// the extras.
+/// Fits transient costs. Inner stages of one kind and treatment show its cost.
+/// If other stages need more than their known parts, the unknown kinds and
+/// treatments are the reason, or else the extras.
 static TransientCosts
 fitTransient(const PlanContext &context, const solver::Problem &problem,
              llvm::ArrayRef<LayerObservation> observations) {

@@ -33,7 +33,7 @@ struct TransientCosts {
   std::vector<double> ofExtras = {0, 0};
 };
 
-/// Seconds and bytes.
+/// The costs of layers, in seconds and bytes.
 struct LayerCosts {
   AdditiveCosts additive;
   TransientCosts transient;
@@ -45,8 +45,8 @@ struct LayerCosts {
 LayerCosts fitCosts(const PlanContext &context,
                     llvm::ArrayRef<LayerObservation> observations);
 
-/// Returns the problem of a context with these costs of layers. The schedule
-/// may differ from that of the observations.
+/// Returns the problem of a context with these costs. Its schedule may differ
+/// from that of the observations.
 solver::Problem makeProblem(const PlanContext &context,
                             const LayerCosts &costs);
 

@@ -14,7 +14,7 @@ using llvm::Expected;
 
 namespace {
 
-/// An operator of a layer, or its communication.
+/// The name of an operator of a layer, and whether its communication is meant.
 using OperatorName = std::pair<std::string, bool>;
 
 /// The place at which a layer of some kind is computed.
@@ -171,12 +171,12 @@ public:
   std::vector<LayerSite> take() { return std::move(sites); }
 
 private:
-  /// By the names of layers.
+  /// The kinds of layers, by name.
   std::map<std::string, size_t> kinds;
   std::vector<LayerSite> sites;
   std::vector<bool> isInner;
 
-  /// Returns the layer of a cell. The name of a layer may have dots itself.
+  /// Returns the layer of a cell. The name of a layer may itself contain dots.
   std::map<std::string, size_t>::const_iterator
   findLayer(llvm::StringRef cell) const {
     for (size_t dot = cell.find('.'); dot != llvm::StringRef::npos;

@@ -122,7 +122,8 @@ private:
     }
   }
 
-  /// If nothing is cut, there are no rows to distribute.
+  /// Adds layouts with rows that are distributed and with rows that are not. If
+  /// layers are not cut, there are no rows to distribute.
   void addSequence(DeviceLayout layout) {
     // Experts and the dynamic graph require that rows are distributed.
     if (layout.modelParallel == 1 ||

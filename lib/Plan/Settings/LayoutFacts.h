@@ -16,7 +16,7 @@ namespace mf::planner {
 
 struct LayoutFacts {
   LayoutRules rules;
-  /// The layout of the YAML, whatever number of devices it has.
+  /// The layout of the YAML, for whatever number of devices it is.
   DeviceLayout given;
   /// Chunks per stage.
   int64_t interleave = 1;
@@ -31,8 +31,8 @@ struct LayoutFacts {
   int64_t gradientBytes = 0, gatheredBytes = 0;
   /// True if the sums of gradients are sharded like the optimizer.
   bool shardsGradients = false;
-  /// On one stage gradients are scattered, and gathered parameters dropped, in
-  /// each pass.
+  /// True if, on one stage, each pass scatters gradients and drops gathered
+  /// parameters.
   bool sharesByMicroBatch = false;
   /// The peak of a device's cube.
   double peakFlopsPerSecond = 0;

@@ -47,7 +47,7 @@ static Error makeTooLargeError(double bytes, int64_t limit,
       " on each device and more, the limit is " + describeMemorySize(limit));
 }
 
-/// Makes the YAML with this layout, and its pipeline.
+/// Makes the YAML of the layout and its pipeline.
 Error LayoutPlanner::prepare() {
   const double least = setting.facts.getLeastBytes(layout);
   if (least > static_cast<double>(setting.limitBytes))
@@ -82,7 +82,8 @@ Error LayoutPlanner::measure() {
   return checkStatics();
 }
 
-/// However layers are dealt and treated, one stage has the average.
+/// Fails if parameters, gradients and states do not fit: however layers are
+/// distributed and treated, some stage has at least the average of all stages.
 Error LayoutPlanner::checkStatics() const {
   double bytes = 0;
   for (const StageMeasure &stage : untreated->stages)

@@ -33,13 +33,13 @@ struct LayerClass {
 
 class LayoutPlanner {
 public:
-  /// Recompute may be a task of its own.
+  /// `recomputeTasks` makes recompute a task of its own.
   LayoutPlanner(const LayoutSetting &setting, DeviceLayout layout,
                 bool recomputeTasks, LayerClass &layerClass);
 
   const DeviceLayout &getLayout() const { return layout; }
   bool hasRecomputeTasks() const { return recomputeTasks; }
-  /// Returns what orders layouts that promise the same.
+  /// Returns the key by which layouts with equal estimates are ordered.
   auto getOrder() const {
     return std::tuple_cat(layout.tie(), std::tie(recomputeTasks));
   }

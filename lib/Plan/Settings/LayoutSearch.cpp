@@ -2,9 +2,9 @@
 
 #include "mf/Plan/Settings/LayoutSearch.h"
 #include "lib/Plan/Settings/ArenaPlans.h"
-#include "lib/Plan/Settings/GivenStep.h"
 #include "lib/Plan/Settings/LayoutPlanner.h"
 #include "lib/Plan/Settings/ParallelWork.h"
+#include "lib/Plan/Settings/PipelineShape.h"
 #include "lib/Plan/Settings/PlanClock.h"
 #include "mf/Plan/Solver/NoPlanError.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -94,19 +94,26 @@ static constexpr size_t mostAtOnce = 2;
 /// number of devices.
 Error LayoutSearch::readGiven() {
   const bool isOwn = facts.given.getNumRanks() == devices;
-  Expected<GivenStep> read = compileGiven(request);
-  if (!read)
-    return read.takeError();
-  layers = std::move(read->step.layers);
+  if (request.progress)
+    request.progress("compiling the given settings");
+  Expected<CompiledStep> step =
+      compileStep(request.input, request.yaml, PlanEffort::Quick);
+  if (!step)
+    return step.takeError();
+  Expected<PipelineShape> shape =
+      readShape(request.input, request.yaml, step->layers.size());
+  if (!shape)
+    return shape.takeError();
+  layers = std::move(step->layers);
   facts.rules.layers = static_cast<int64_t>(layers.size());
-  answer.limitBytes = read->limitBytes;
+  answer.limitBytes = request.limitBytes.value_or(shape->memoryLimit);
   answer.compiledSteps = 1;
   if (!isOwn)
     return Error::success();
-  Expected<StepMeasure> measure = measureStep(read->step, request.target);
+  Expected<StepMeasure> measure = measureStep(*step, request.target);
   if (!measure)
     return measure.takeError();
-  if (Error error = refineArenas(request.input, read->step.arenas, *measure))
+  if (Error error = refineArenas(request.input, step->arenas, *measure))
     return error;
   GivenLayout given;
   given.layout = facts.given;
@@ -156,7 +163,7 @@ Error LayoutSearch::list(const LayoutSetting &setting) {
   };
   for (const DeviceLayout &layout : layouts) {
     add(layout, false);
-    // One stage waits for no gradient.
+    // With a single stage, recompute tasks would not wait for any gradient.
     if (request.recomputeTasks && layout.stages > 1)
       add(layout, true);
   }
@@ -197,7 +204,7 @@ std::vector<const LayoutPlanner *> LayoutSearch::findDistinct() const {
   return distinct;
 }
 
-/// A layout that does not promise less is not of interest.
+/// Returns the time from which on a layout is not of interest.
 double LayoutSearch::getCutoff() const {
   const std::vector<const LayoutPlanner *> distinct = findDistinct();
   return distinct.size() < numBestLayouts
@@ -249,7 +256,8 @@ void LayoutSearch::take(LayoutPlanner &planner, Error error) {
 }
 
 void LayoutSearch::advance(llvm::ArrayRef<LayoutPlanner *> chosen) {
-  // The time limit of one plan. The remaining time is for the others.
+  // The most seconds that are spent on one plan, so that time is left for
+  // others.
   constexpr double mostSeconds = 30;
   const double seconds = std::min(mostSeconds, clock.getSecondsLeft());
   const std::vector<std::string> errors = runInParallel(
@@ -323,7 +331,7 @@ void LayoutSearch::answerGiven() {
   }
 }
 
-/// Fails if no layout was planned.
+/// Returns an error if no layout was planned.
 Error LayoutSearch::checkAnswer() const {
   if (!planned.empty())
     return Error::success();

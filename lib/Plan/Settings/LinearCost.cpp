@@ -6,8 +6,9 @@
 
 using namespace mf::planner;
 
-/// How much rather the number that a kind's treatments have in common is taken
-/// to be unexpected than a single treatment.
+/// The weight of the number that all treatments of a kind have in common,
+/// relative to those of single treatments: deviations from expected differences
+/// are attributed to it rather than to a treatment.
 static constexpr double commonWeight = 10;
 
 void LinearCost::solve() {

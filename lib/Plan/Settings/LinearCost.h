@@ -7,17 +7,18 @@
 
 namespace mf::planner {
 
-/// A cost that is a sum of contributions of layers and extras.
-/// Differences between treatments of a kind may be expected: then only what
-/// differs from them is fitted.
+/// A cost that is a sum of contributions of layers and extras. If differences
+/// between treatments of a kind are expected, only deviations from them are
+/// fitted.
 class LinearCost {
 public:
   LinearCost(size_t numKinds, size_t numTreatments)
       : numKinds(numKinds), numTreatments(numTreatments),
         ofLayers(numKinds * numTreatments), ofExtras(2) {}
 
-  /// Sets the cost of a treatment up to an unknown number for each kind, which
-  /// all treatments have in common. Must be called for all or for none.
+  /// Sets the cost of a treatment, up to a number that all treatments of the
+  /// kind have in common and that is unknown. Must be called for all treatments
+  /// or for none.
   void expect(size_t kind, size_t treatment, double value) {
     ofLayers[kind * numTreatments + treatment] = value;
     hasExpected = true;
@@ -33,7 +34,8 @@ public:
   }
 
   /// Computes the least-squares solution. If several are equally good, it is
-  /// the smallest, or the nearest to what is expected. Costs are not negative.
+  /// the smallest one, or the one nearest to the expected differences. Costs
+  /// are not negative.
   void solve();
 
   double predict(const Composition &composition) const {

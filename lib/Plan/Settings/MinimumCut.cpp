@@ -7,7 +7,7 @@
 using namespace mf::planner;
 
 static constexpr size_t source = 0, sink = 1;
-/// Capacities are in seconds. A smaller remainder counts as zero.
+/// Capacities in seconds below this count as zero.
 static constexpr double nothing = 1e-15;
 
 void FlowGraph::addEdge(size_t from, size_t to, double capacity) {

@@ -12,7 +12,7 @@ namespace mf::planner {
 /// of the sink (Dinic's algorithm).
 class FlowGraph {
 public:
-  /// Node 0 is the source, node 1 the sink.
+  /// Makes a graph without edges. Node 0 is the source, node 1 the sink.
   explicit FlowGraph(size_t numNodes) : edgesOf(numNodes) {}
 
   void addEdge(size_t from, size_t to, double capacity);
@@ -26,7 +26,7 @@ private:
     size_t to = 0;
     double capacity = 0;
   };
-  /// Edges and their reverses in turn.
+  /// Each edge is followed by its reverse.
   std::vector<Edge> edges;
   std::vector<std::vector<size_t>> edgesOf;
   std::vector<int> levels;

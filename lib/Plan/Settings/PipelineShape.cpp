@@ -40,7 +40,7 @@ Expected<schedule::Schedule> PipelineShape::buildSchedule() const {
   return schedule::buildSchedule(policy, *pipeline);
 }
 
-/// Deals the layers to the chunks as the compiler does.
+/// Distributes the layers over the chunks as the compiler does.
 static Error dealLayers(const TrainingConfig &config, size_t numLayers,
                         PipelineShape &shape) {
   Expected<schedule::Pipeline> pipeline = place(shape);

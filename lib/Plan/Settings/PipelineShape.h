@@ -9,13 +9,13 @@
 namespace mf::planner {
 
 struct PipelineShape {
-  /// The name in the Schedule library.
+  /// The name that the schedule has in lib/Pipeline.
   std::string schedule;
   int64_t stages = 1;
   /// Chunks per stage.
   int64_t interleave = 1;
   int64_t microBatches = 1;
-  /// Samples of a micro-batch on one data-parallel rank.
+  /// The samples of a micro-batch on one data-parallel rank.
   int64_t batchSize = 1;
   int64_t pieces = 1;
   /// Whether recompute is a task of its own.
@@ -26,7 +26,7 @@ struct PipelineShape {
   /// YAML's offset.
   std::vector<int64_t> layers;
 
-  /// Returns an error if sequences are cut into pieces, which plans cannot
+  /// Returns an error if sequences are cut into pieces, which a plan cannot
   /// have.
   llvm::Error checkPieces() const;
   /// Returns the order of the tasks.
@@ -34,7 +34,7 @@ struct PipelineShape {
 };
 
 /// Reads the pipeline as the compiler does, for a model of `numLayers` numbered
-/// layers. It is an error where the compiler has one.
+/// layers. Fails where the compiler does.
 llvm::Expected<PipelineShape> readShape(const CompilerInput &input,
                                         llvm::StringRef yaml, size_t numLayers);
 

@@ -44,8 +44,8 @@ planner::makeProbes(const PlanContext &context,
   const auto numStages = static_cast<size_t>(pipeline.stages);
   const size_t numProbes = countProbes(numTreatments, numStages);
   const size_t distance = (numTreatments + numProbes - 1) / numProbes;
-  // Fewer probes leave the given numbers of layers to the step without
-  // recompute, and the first stage's first treatment to others.
+  // With fewer probes, the given numbers of layers are left to the step without
+  // recompute, and the first stage gets another treatment first.
   const size_t shift = numProbes < numTreatments ? 1 : 0;
   std::vector<Assignment> probes;
   for (size_t probe = 0; probe < numProbes; ++probe) {
@@ -54,9 +54,9 @@ planner::makeProbes(const PlanContext &context,
     const size_t turn = (probe + shift) % 3;
     if (!keepsLayers && turn != 0)
       assignment.layersOfChunk = varyLayers(layersOfChunk, turn == 1);
-    // A stage has one treatment, so that its peak is due to that one. More than
-    // a layer of each kind in a chunk is not swapped: copies would hold one
-    // another up.
+    // All chunks of a stage have one treatment, so that the stage's peak is due
+    // to it. In a chunk, at most one layer of each kind is swapped, because
+    // copies of several layers would delay one another.
     for (size_t chunk = 0; chunk < layersOfChunk.size(); ++chunk) {
       const size_t treatment =
           (static_cast<size_t>(pipeline.stageOfChunk[chunk]) + shift +

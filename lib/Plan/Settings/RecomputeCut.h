@@ -22,22 +22,23 @@ namespace mf::planner {
 struct LayerGraph {
   struct Value {
     int64_t bytes = 0;
-    /// The operators that write it. Empty for values from outside of the layer.
+    /// The operators that write the value; empty if it comes from outside of
+    /// the layer.
     std::vector<size_t> producers;
-    /// Backward reads it.
+    /// True if backward reads the value.
     bool isNeeded = false;
     /// True if the value exists in any case, such as a parameter or a table.
     bool isFree = false;
   };
   struct Operator {
-    /// Relative to the layer: `attention.wq.matmul`.
+    /// The name relative to the layer: `attention.wq.matmul`.
     std::string name;
-    /// It is the communication of the operator of that name.
+    /// True for the communication of the operator of that name.
     bool isCommunication = false;
     double seconds = 0;
-    /// Values that it reads.
+    /// The values that the operator reads.
     std::vector<size_t> inputs;
-    /// False if no pattern can name it.
+    /// False if no pattern can name the operator.
     bool mayRepeat = true;
     /// The module that patterns name instead of it, such as `mlp.experts`:
     /// either all or none of a module's operators are recomputed. Empty if
@@ -51,13 +52,14 @@ struct LayerGraph {
   std::optional<size_t> experts = std::nullopt;
 };
 
-/// Operators that run again, their time, and the memory that is then kept.
+/// A set of operators that run again, the time that they take, and the memory
+/// that is then kept.
 struct RecomputeChoice {
   /// True for each operator that is recomputed.
   std::vector<bool> isRepeated;
   double seconds = 0;
   int64_t keptBytes = 0;
-  /// The price of memory that it is the answer to.
+  /// The price of memory for which this choice is the best.
   double secondsPerByte = 0;
 };
 

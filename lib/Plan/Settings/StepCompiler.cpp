@@ -108,7 +108,7 @@ copyWithoutNames(ir::LayerOp layer, mlir::SymbolTableCollection &symbols) {
 
 std::vector<ModelLayer> planner::findLayers(mlir::ModuleOp module) {
   std::vector<ModelLayer> layers;
-  // One layer of each kind.
+  // A layer of each kind.
   std::vector<OwningOpRef<ir::LayerOp>> kinds;
   mlir::SymbolTableCollection symbols;
   module.walk([&](ir::LayerOp layer) {
@@ -131,8 +131,8 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
                       llvm::StringRef yaml, PlanEffort effort,
                       passes::MemoryProblemHandler problemHandler) {
   passes::TrainingStepOptions options;
-  // The result is not executed. The step of the answer is verified when it is
-  // compiled to be written.
+  // Verification is left out, because the result is not executed. The step of
+  // the answer is verified when it is compiled for its file.
   options.verify = false;
   options.certify = input.certify;
   options.config = input.fileName;
@@ -141,7 +141,7 @@ static void addPasses(mlir::PassManager &manager, const CompilerInput &input,
   options.recomputeTasks = input.recomputeTasks;
   options.gradientAccumulationSteps = input.gradientAccumulationSteps;
   options.setLowering(input.lowering);
-  // Callers check whether the result fits.
+  // There is no limit, because callers check whether the result fits.
   options.hbm = passes::noMemoryLimit.str();
   options.quiet = true;
   options.memoryProblemHandler = std::move(problemHandler);
@@ -194,7 +194,7 @@ Expected<LoweredStep> planner::lowerStep(const CompilerInput &input,
   LoweredStep step;
   step.layers = findLayers(*module);
   mlir::PassManager manager(&context);
-  // Each pass has its tests; here it is time that counts.
+  // The verifier of MLIR is disabled to save time; passes have their own tests.
   manager.enableVerifier(false);
   std::mutex isTaking;
   std::map<int64_t, memory::StepProblem> arenas;
@@ -214,7 +214,7 @@ Expected<LoweredStep> planner::lowerStep(const CompilerInput &input,
 Expected<CompiledStep> planner::compileStep(const CompilerInput &input,
                                             llvm::StringRef yaml,
                                             PlanEffort effort) {
-  // Stages are planned side by side.
+  // Stages are planned concurrently.
   mlir::MLIRContext context;
   Expected<LoweredStep> lowered = lowerStep(input, yaml, effort, context);
   if (!lowered)

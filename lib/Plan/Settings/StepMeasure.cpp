@@ -15,7 +15,7 @@ using llvm::Expected;
 
 namespace {
 
-/// The shortest run of each phase of a chunk, which is the one that waits
+/// The shortest run of each phase of a chunk, which is the one that waited
 /// least.
 struct ShortestTasks {
   double forward = std::numeric_limits<double>::infinity();
@@ -83,7 +83,7 @@ static ChunkMeasure makeChunk(int64_t stage, const ShortestTasks &tasks,
   const bool isSplit = std::isfinite(tasks.input);
   chunk.weightGradient = isSplit ? tasks.weight : 0;
   chunk.backward = isSplit ? tasks.input + tasks.weight : tasks.backward;
-  // Nothing is trained in the chunk nor below it.
+  // Neither this chunk nor an earlier one has anything to train.
   if (!std::isfinite(chunk.backward))
     chunk.backward = 0;
   chunk.recompute = std::isfinite(tasks.recompute) ? tasks.recompute : 0;

@@ -37,8 +37,9 @@ private:
   /// The measure of the unchanged YAML, whose arenas are planned quickly.
   std::future<Expected<StepMeasure>> given;
   std::vector<memory::StepProblem> givenArenas;
-  /// Plans them with full effort. Only the answer needs that, so it runs beside
-  /// the search, most of which has one thread. Has the text of its error.
+  /// Plans the arenas of the unchanged YAML with full effort, and returns the
+  /// text of its error. Only the answer needs that, so it runs concurrently
+  /// with the search, which mostly uses one thread.
   std::future<std::string> refined;
 
   Error readGiven();
@@ -70,7 +71,7 @@ Error Planning::readGiven() {
   layers = std::move(*read);
   Expected<PipelineShape> shape =
       readShape(request.input, request.yaml, layers.size());
-  // There is nothing to compile for what cannot be planned.
+  // A YAML that cannot be planned is not compiled.
   if (shape)
     if (Error error = shape->checkPieces())
       return error;
@@ -90,8 +91,8 @@ Expected<StepMeasure> Planning::measureGiven() {
   return measureStep(*step, request.target);
 }
 
-/// Returns the error of the unchanged YAML, if it has one, because other errors
-/// follow from it.
+/// Returns the error of the unchanged YAML if there is one, because `error`
+/// then follows from it.
 Error Planning::preferGiven(Error error) {
   if (Error first = takeGiven()) {
     llvm::consumeError(std::move(error));
@@ -140,8 +141,8 @@ Error Planning::addOwnVariant() {
   return variants.front()->costs.learn();
 }
 
-/// Returns the settings of a pipeline at the same global batch. `samples` are
-/// those of a step.
+/// Returns the settings of a pipeline with the same global batch, given the
+/// samples of a step.
 static MemorySettings makePipeline(const PipelineShape &own, size_t numLayers,
                                    int64_t interleave, int64_t microBatches) {
   MemorySettings settings;

@@ -95,7 +95,7 @@ void planner::restrictMixtures(const PlanContext &context,
       memory.push_back(treatments[index].activationMemory);
       time.push_back(treatments[index].forward + treatments[index].backward);
     }
-  // Chunks of many layers have many mixtures.
+  // A chunk of many layers can mix treatments in many ways.
   const int64_t layersOfChunk =
       problem.getNumLayers() / problem.schedule.pipeline.getNumChunks();
   std::vector<size_t> points = findHull(memory, time);

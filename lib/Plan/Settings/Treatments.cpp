@@ -1,7 +1,6 @@
 //===- Treatments.cpp - Ways to treat layers, and their YAML --------------===//
 
 #include "lib/Plan/Settings/Treatments.h"
-#include "lib/Plan/Settings/ModuleGroups.h"
 #include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -30,7 +29,7 @@ LayerTreatment planner::makeNoTreatment(size_t numKinds) {
   return none;
 }
 
-/// Returns the bytes that backward needs of a layer, and the seconds of its
+/// Returns the bytes of a layer that backward needs, and the seconds of its
 /// forward.
 static std::pair<double, double> sumLayer(const LayerGraph &graph) {
   double bytes = 0, seconds = 0;
@@ -67,7 +66,7 @@ static LayerTreatment makeFull(llvm::ArrayRef<LayerGraph> graphs) {
   return full;
 }
 
-/// Makes the treatment that swaps layers, with a distance in which all of a
+/// Makes the treatment that swaps layers, with a distance in which a whole
 /// layer can be copied back.
 static LayerTreatment makeSwap(llvm::ArrayRef<LayerGraph> graphs,
                                size_t mainKind, const CopyRates &rates,
@@ -129,16 +128,32 @@ static bool isLinkFast(const LayerGraph &graph, const CopyRates &rates) {
 }
 
 namespace {
-/// Layers in the words of a YAML, and a price of memory at which some of their
-/// parts run again.
+/// A choice of operators that run again in each kind of layer, in the words of
+/// a YAML, and the price of memory for which it is the best.
 struct PricedSelection {
   llvm::ArrayRef<LayerGraph> graphs;
   RecomputeChoice choice;
 };
 } // namespace
 
-/// Returns the layers in the units of the YAML: operators, or modules and the
-/// modules in these.
+/// Returns the first names of a path, without that of the operator; empty if
+/// there are fewer. `transformer_layer`, the layer within a layer that predicts
+/// later tokens, does not count as a name.
+static std::string getModule(llvm::StringRef path, size_t depth) {
+  llvm::StringRef rest = path;
+  rest.consume_front("transformer_layer.");
+  for (size_t names = 0; names < depth; ++names) {
+    const size_t dot = rest.find('.');
+    if (dot == llvm::StringRef::npos)
+      return {};
+    rest = rest.drop_front(dot + 1);
+  }
+  return path.drop_back(rest.size() + 1).str();
+}
+
+/// Returns the layers in the units of the YAML: operators, or modules of one
+/// and of two names, such as `mlp` and `mlp.experts`. Operators in no such
+/// module are never recomputed.
 static std::vector<std::vector<LayerGraph>>
 getWordings(llvm::ArrayRef<LayerGraph> graphs, LayerWords words) {
   if (words == LayerWords::Operators)
@@ -146,8 +161,12 @@ getWordings(llvm::ArrayRef<LayerGraph> graphs, LayerWords words) {
   std::vector<std::vector<LayerGraph>> wordings;
   for (const size_t depth : {1, 2}) {
     std::vector<LayerGraph> &grouped = wordings.emplace_back();
-    for (const LayerGraph &graph : graphs)
-      grouped.push_back(groupByModules(graph, depth));
+    grouped = graphs.vec();
+    for (LayerGraph &graph : grouped)
+      for (LayerGraph::Operator &op : graph.operators) {
+        op.module = getModule(op.name, depth);
+        op.mayRepeat &= !op.module.empty();
+      }
   }
   return wordings;
 }
@@ -166,7 +185,8 @@ findSelections(llvm::ArrayRef<std::vector<LayerGraph>> wordings,
               return std::tie(a.choice.keptBytes, a.choice.seconds) <
                      std::tie(b.choice.keptBytes, b.choice.seconds);
             });
-  // A selection that keeps no less and takes no less time is of no use.
+  // A selection is of no use if another one keeps no more memory and takes no
+  // more time.
   std::vector<PricedSelection> useful;
   for (PricedSelection &next : selections)
     if (useful.empty() || next.choice.seconds < useful.back().choice.seconds)

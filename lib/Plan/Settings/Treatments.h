@@ -15,7 +15,7 @@ namespace mf::planner {
 struct LayerTreatment {
   /// The name, for example `full`, `select 2` or `none`.
   std::string name;
-  /// The whole layer is recomputed.
+  /// True if the whole layer is recomputed.
   bool isFull = false;
   /// The number of kernels before its use at which each kept value is copied
   /// back from host memory; 0 if the layer is not swapped.
@@ -23,18 +23,20 @@ struct LayerTreatment {
   /// True if `prefetch` counts layers. A layer that is not followed by that
   /// many layers stays on the device.
   bool countsLayers = false;
-  /// For each kind of layer, the times of its copies in seconds.
+  /// The times in which a layer of each kind is copied to the host and back, in
+  /// seconds.
   std::vector<double> copyOut, copyIn;
-  /// For each kind of layer, the seconds of what runs again and the bytes that
-  /// are kept on the device, by the layer's graph. Empty if there was none.
+  /// For each kind of layer, the seconds of the operators that run again and
+  /// the bytes that are kept on the device, according to the layer's graph.
+  /// Empty if there was no graph.
   std::vector<double> repeatedSeconds, keptBytes;
   /// For each kind of layer, the operators or modules that are recomputed, and
   /// the operators whose communication is.
   std::vector<std::set<std::string>> operators, communication;
 };
 
-/// Rates of copies, in bytes per second; no swap if one is 0, or if layers
-/// compute faster than that.
+/// The rates of copies, in bytes per second. Layers are not swapped if a rate
+/// is 0, or if layers compute faster than they can be copied.
 struct CopyRates {
   double out = 0;
   double in = 0;
@@ -42,11 +44,11 @@ struct CopyRates {
 
 /// The words that a YAML has for parts of layers.
 enum class LayerWords {
-  /// The static graph: operators are recomputed, and kernels precede a swapped
-  /// value's use.
+  /// The static graph, in which operators are recomputed, and the distance of a
+  /// swapped value's use counts kernels.
   Operators,
-  /// The dynamic graph: whole modules are recomputed, and layers precede a
-  /// swapped one's use.
+  /// The dynamic graph, in which whole modules are recomputed, and the distance
+  /// of a swapped layer's use counts layers.
   Modules,
 };
 
@@ -73,7 +75,7 @@ std::vector<int64_t> fromTable(const StageTable &table,
 
 /// The layers of each chunk, and how each layer is treated.
 struct Assignment {
-  /// The number of layers by chunk, in the order of execution.
+  /// The number of layers of each chunk, in the order of execution.
   std::vector<int64_t> layersOfChunk;
   /// The treatment of each layer. Indices of treatments do not decrease within
   /// a chunk.

@@ -18,7 +18,7 @@ using llvm::Expected;
 /// addition to all and none.
 static constexpr size_t numSelections = 5;
 
-/// Returns the settings of an assignment that may be written.
+/// Returns the settings of an assignment without those that the user keeps.
 static MemorySettings dropKept(MemorySettings settings,
                                const KeptSettings &keep) {
   if (keep.offset)
@@ -129,7 +129,7 @@ Error VariantCosts::learn() {
   const target::HostLink &host = request.target.host;
   const KeptSettings &keep = request.keep;
   const LayerWords words = getWords();
-  // The dynamic graph's trainer refuses swap on several stages.
+  // The dynamic graph's trainer does not support swap on several stages.
   const bool maySwap =
       !keep.swap && (words == LayerWords::Operators || shape.stages == 1);
   context.treatments = makeTreatments(
@@ -154,7 +154,8 @@ Error VariantCosts::learn() {
     return makeNoPlanError();
   observations = std::move(*measured);
   numProbes = observations.size();
-  // If each kind of layer gets each treatment, that step shows nothing new.
+  // With a probe for each treatment, each kind of layer gets each treatment,
+  // and the step without recompute shows nothing new.
   if (untreated && probes.size() < context.treatments.size())
     observeUntreated(*untreated);
   compiledSteps += static_cast<int64_t>(probes.size());
@@ -233,9 +234,9 @@ Assignment VariantCosts::keepRecomputed(Assignment assignment) const {
 // Problems
 //===----------------------------------------------------------------------===//
 
-/// Returns the largest share hidden in pairs with which the step compiled last
-/// would not be shorter than it is. Before there is one, the longer task of a
-/// pair may hide all of the other, below which no pair is.
+/// Returns the largest share that a pair may hide such that the step compiled
+/// last would not be shorter than it is. Before a step was compiled, the longer
+/// task of a pair is taken to hide all of the other.
 double VariantCosts::fitHidden(solver::Problem problem) const {
   constexpr int64_t parts = 100;
   if (problem.schedule.pairs.empty())

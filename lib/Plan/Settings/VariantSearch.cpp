@@ -12,9 +12,10 @@ using namespace mf::planner;
 using llvm::Error;
 using llvm::Expected;
 
-/// So many plans are compiled at most to correct errors of the costs.
+/// The largest number of plans that are compiled to correct errors of the
+/// costs.
 static constexpr int mostRounds = 8;
-/// Seconds after which a round of solving ends with the plan it has.
+/// The seconds after which solving ends with the best plan found.
 static constexpr double longestSolve = 6;
 /// The fraction of the limit that is left free for each additional plan that
 /// did not fit.
@@ -22,13 +23,14 @@ static constexpr double roomOfMisfits = 0.002;
 /// The largest number of plans that are compiled in addition to the model's
 /// best one.
 static constexpr int mostExplored = 4;
-/// Shares of the limit: plans for less memory are dealt differently.
+/// The shares of the memory limit for which further plans are made. Plans for
+/// less memory distribute layers differently.
 static constexpr std::array<double, mostExplored + 1> exploredLimits = {
     1, 1, 0.85, 0.75, 0.65};
-/// Costs are not better known than that.
+/// The relative error that costs have anyway.
 static constexpr double smallGap = 0.0005;
-/// No other plans of more layers than that are tried if the best one is so near
-/// to the bound: with few layers plans differ more, and compile sooner.
+/// With more layers than this, no further plans are tried if the best one is
+/// this near to the bound. Plans of few layers differ more, and compile faster.
 static constexpr size_t fewLayers = 32;
 static constexpr double exploredGap = 0.002;
 
@@ -180,7 +182,8 @@ Expected<double> VariantSearch::estimate() {
   return result.time + restSeconds;
 }
 
-/// Returns true if there is a plan that was not compiled yet.
+/// Solves with the costs known so far. Returns whether there is a plan that was
+/// not compiled yet.
 Expected<bool> VariantSearch::solveNext(const KnownTime &cutoff) {
   // A problem without a plan ends the search, and is no error.
   bool isSolved = true;
@@ -201,8 +204,8 @@ Expected<bool> VariantSearch::solveNext(const KnownTime &cutoff) {
   return result.plan && !llvm::is_contained(tried, toAssignment(*result.plan));
 }
 
-/// Takes the shortest fitting step that was compiled to learn from: costs may
-/// be too high for plans that are good.
+/// Takes the shortest step that fits among those that were compiled to learn
+/// costs, because costs may be too high for good plans.
 Error VariantSearch::takeObserved() {
   std::vector<std::pair<double, size_t>> fitting;
   for (const auto &[index, observation] :
@@ -288,7 +291,7 @@ Error VariantSearch::run(const KnownTime &cutoff) {
     problem = std::move(settledProblem);
     result = std::move(settledResult);
   }
-  // No round ended in time.
+  // No round of solving ended in time.
   if (problem.kinds.empty())
     makeProblem();
   // Without a plan below the cutoff a variant needs no bound.

@@ -13,8 +13,8 @@
 
 namespace mf::planner {
 
-/// The time of the best plan of other variants: by its problem, and simulated.
-/// Both are 0 if there is none.
+/// The times of the best plan of other variants: that of its problem, and the
+/// simulated one. Both are 0 if there is no such plan.
 struct KnownTime {
   double model = 0;
   double seconds = 0;
@@ -61,16 +61,16 @@ private:
   int explored = 0;
   solver::Problem settledProblem;
   solver::SolveResult settledResult;
-  /// Compiled last.
+  /// The plan that was compiled last.
   CompiledPlan current;
   std::optional<CompiledPlan> best;
-  /// Their problems of device memory, by stage.
+  /// The memory problems of the last and of the best plan, by stage.
   std::vector<memory::StepProblem> currentArenas, bestArenas;
   solver::Problem problem;
   solver::SolveResult result;
   double modelSeconds = 0;
   double boundSeconds = 0;
-  /// The simulated step's time beyond the model's.
+  /// The difference between the simulated step's time and that of the model.
   double restSeconds = 0;
 
   // Problems and their solutions.
@@ -78,8 +78,8 @@ private:
   double getOwnCutoff(const KnownTime &cutoff) const;
   llvm::Error solveProblem(const KnownTime &cutoff);
   llvm::Expected<bool> solveNext(const KnownTime &cutoff);
-  /// Returns the number of plans that did not fit although earlier misfits had
-  /// corrected the costs.
+  /// Returns the number of plans that did not fit although earlier ones which
+  /// did not fit had corrected the costs.
   int getUselessCorrections() const { return std::max(0, misfits - 2); }
 
   // Compiled plans.

@@ -9,10 +9,11 @@
 
 namespace mf::solver {
 
-/// Halves the options of a stage by a number that each has.
+/// A decision that divides the options of a stage into two halves, by a number
+/// that each option has.
 struct Decision {
   size_t stage = 0;
-  /// See getFeature.
+  /// The number of the feature, as for getFeature.
   size_t feature = 0;
   double threshold = 0;
   bool isAtMost = true;
@@ -26,7 +27,7 @@ struct Decision {
 double getFeature(const StageOptions &options, int32_t option, size_t feature);
 size_t getNumFeatures(const StageOptions &options);
 
-/// Tracks how much bounds have risen after decisions of each sort.
+/// The gains of bounds after decisions of each sort.
 class DecisionHistory {
 public:
   /// Starts a history for chunks with this mean number of layers.
@@ -43,7 +44,8 @@ private:
     double sum = 0;
     int64_t count = 0;
   };
-  /// Stages are much alike: by feature, threshold and half.
+  /// Stages are similar, so decisions are distinguished by feature, threshold
+  /// and half only.
   using Sort = std::tuple<size_t, int64_t, bool>;
   static Sort getSort(const Decision &decision, bool isLayers);
   double meanLayers;

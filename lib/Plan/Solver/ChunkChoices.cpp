@@ -6,7 +6,7 @@
 
 namespace mf::solver {
 
-/// Comparing each with each takes too long for more.
+/// With more parts than this, comparing all pairs takes too long.
 static constexpr size_t mostCompared = 3000;
 
 ChunkChoices::ChunkChoices(const TickProblem &problem, Aim aim,
@@ -40,7 +40,7 @@ ChunkChoices::ChunkChoices(const TickProblem &problem, Aim aim,
   }
 }
 
-/// Returns whether each number of one plan is at most that of the other.
+/// Returns whether each number of one plan is at most the other's.
 static bool isCovered(const ChunkPlan &one, const ChunkPlan &other) {
   for (size_t kind = 0; kind < one.counts.size(); ++kind)
     for (size_t treatment = 0; treatment < one.counts[kind].size(); ++treatment)
@@ -66,7 +66,7 @@ bool ChunkChoices::isNoWorse(const TickCosts &one,
   return aim == Aim::Memory || one.isNoLonger(other);
 }
 
-/// Returns whether one part may replace the other, whatever layers follow.
+/// Returns whether `one` may replace `other`, whatever layers follow.
 bool ChunkChoices::isBetter(const Part &one, const Part &other) const {
   if (!isNoWorse(one.costs, other.costs) ||
       (one.exclusive & ~other.exclusive) != 0)
@@ -79,7 +79,7 @@ bool ChunkChoices::isBetter(const Part &one, const Part &other) const {
       return false;
   if (!hasCopies)
     return true;
-  // A longer task hides more of its copies.
+  // A longer task can hide more of its copies.
   auto getOut = [](const TickCosts &costs) {
     return costs.copyOut - costs.times[0];
   };
@@ -105,7 +105,7 @@ static bool isOrdered(const Choice &one, const Choice &other) {
   return one.plan.counts > other.plan.counts;
 }
 
-/// Removes choices that another one may replace.
+/// Removes choices that another choice may replace.
 template <typename Choice, typename Better>
 static void keepBest(std::vector<Choice> &choices, Better isBetter) {
   llvm::sort(choices, isOrdered<Choice>);
@@ -120,8 +120,9 @@ static void keepBest(std::vector<Choice> &choices, Better isBetter) {
   choices = std::move(best);
 }
 
-/// If parts differ only in activations and in the task that recomputes, removes
-/// the parts that another one dominates. Takes no longer than sorting.
+/// Removes parts that another part dominates, among those that differ only in
+/// activations and in the task that recomputes. This takes no longer than
+/// sorting.
 void ChunkChoices::dropWorse(int64_t forbiddenGroup,
                              std::vector<Part> &made) const {
   using Key = llvm::SmallVector<int64_t, 12>;
@@ -147,7 +148,7 @@ void ChunkChoices::dropWorse(int64_t forbiddenGroup,
     if (!isFirst && least->second <= part.costs.activation)
       return true;
     if (mayBecomeForbidden(forbiddenGroup, part.plan)) {
-      // A part that may be forbidden drops no others.
+      // A part that may be forbidden does not exclude others.
       if (isFirst)
         leastActivations.erase(least);
       return false;

@@ -1,5 +1,4 @@
 //===- ChunkChoices.h - Choices for the layers of a chunk -------*- C++ -*-===//
-//-*-===//
 
 #ifndef MF_LIB_PLAN_SOLVER_CHUNKCHOICES_H
 #define MF_LIB_PLAN_SOLVER_CHUNKCHOICES_H
@@ -24,11 +23,11 @@ class ChunkChoices {
 public:
   /// The quality by which choices are kept.
   enum class Aim : uint8_t { Times, Memory };
-  /// `isOver` tells whether to stop. It may be empty.
+  /// `isOver` tells whether to stop; it may be empty.
   explicit ChunkChoices(const TickProblem &problem, Aim aim = Aim::Times,
                         std::function<bool()> isOver = {});
 
-  /// Returns whether it was stopped, so that choices are missing.
+  /// Returns whether the search was stopped, so that choices are missing.
   bool isCutShort() const { return cutShort; }
 
   /// Returns the choices of a chunk, given the number of layers of each kind.
@@ -38,11 +37,11 @@ public:
                                       llvm::ArrayRef<int64_t> layers);
 
 private:
-  /// Some layers of a chunk.
+  /// The choice for some of a chunk's layers.
   struct Part {
     ChunkPlan plan;
     TickCosts costs;
-    /// Treatments of exclusive pairs that it uses.
+    /// The treatments of exclusive pairs that the part uses, as bits.
     uint64_t exclusive = 0;
     size_t lastTreatment = 0;
   };

@@ -59,8 +59,9 @@ void DepthSearch::addCut(PathCut cut, size_t depth) {
   *worst = std::move(priced);
 }
 
-/// Bounds the step with the least durations of the remaining stages, and by the
-/// least value that these can have together on its longest path.
+/// Returns whether no plan with the choices so far is good enough. The step is
+/// bounded with the least durations of the remaining stages, and by the least
+/// value that these can have together on its longest path.
 bool DepthSearch::isRefused(size_t depth, int32_t node) {
   if (static_cast<double>(graph.getMakespan(durations)) >= limit)
     return true;

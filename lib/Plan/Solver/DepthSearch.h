@@ -15,18 +15,18 @@ namespace mf::solver {
 
 class DepthSearch {
 public:
-  /// Searches the plans of a chain that is not empty.
+  /// Searches the plans of `chain`, which must not be empty.
   DepthSearch(OptionChain &chain, StepGraph &graph, const TickProblem &problem,
               Incumbent &incumbent, llvm::ArrayRef<PathCut> cuts);
 
-  /// Returns true if all plans were searched, and false if that takes more
-  /// choices or the search is over.
+  /// Searches all plans. Returns false if that takes more choices than
+  /// `mostChoices` or the search is over.
   bool run(int64_t mostChoices);
   /// Returns the best plan of fewer than `ticks` ticks that is found with at
   /// most the given number of choices.
   std::optional<LocalPlan> findBetter(int64_t ticks, int64_t mostChoices);
   int64_t getNumChoices() const { return numChoices; }
-  /// Cuts that served to refuse choices.
+  /// Returns the cuts that have excluded choices.
   std::vector<PathCut> takeCuts();
 
 private:
@@ -60,7 +60,7 @@ private:
   /// stages.
   std::vector<int64_t> durations;
   OptionList chosen;
-  /// The search looks for plans of fewer ticks than this.
+  /// Only plans of fewer ticks than this are searched for.
   double limit = 0;
   std::optional<LocalPlan> found;
   int64_t numChoices = 0, mostChoices = 0;

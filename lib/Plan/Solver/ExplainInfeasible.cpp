@@ -12,15 +12,15 @@ namespace mf::solver {
 
 namespace {
 
-/// The memory that a plan lacks.
+/// A plan for limits that are raised, and the memory that it lacks.
 struct RefusalAttempt {
   int64_t stage = 0, missing = 0;
   /// The memory that the stage needs.
   int64_t peak = 0;
 };
 
-/// Limits the work of attempts to some seconds. Work is counted, so that an
-/// explanation always ends and is the same on every machine.
+/// A limit on the work of attempts, of some seconds. Work is counted, so that
+/// an explanation always ends and is the same on every machine.
 class TryBudget {
 public:
   bool isSpent() const { return left < 0; }
@@ -32,7 +32,7 @@ private:
   int64_t left = 20'000'000;
 };
 
-/// A plan that needs no more than so much beyond the limits.
+/// Returns a plan that exceeds the limits by at most `slack`, if one is found.
 std::optional<RefusalAttempt> tryWith(const TickProblem &problem, int64_t slack,
                                       const std::vector<LayerRange> &ranges,
                                       TryBudget &budget) {
@@ -74,7 +74,7 @@ std::optional<RefusalAttempt> tryWith(const TickProblem &problem, int64_t slack,
   return worst;
 }
 
-/// Returns the attempt with the least missing memory, to a thousandth.
+/// Returns the attempt that lacks the least memory, to a thousandth.
 RefusalAttempt improve(const TickProblem &problem, RefusalAttempt best,
                        const std::vector<LayerRange> &ranges,
                        TryBudget &budget) {

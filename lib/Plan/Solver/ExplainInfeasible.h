@@ -12,7 +12,8 @@ namespace mf::solver {
 /// least, or the rule that excludes all plans.
 llvm::Error explainInfeasible(const TickProblem &problem);
 
-/// The error of a problem whose kinds of layers have too many layouts.
+/// Returns the error for a problem whose kinds of layers can be arranged in too
+/// many ways.
 llvm::Error makeTooManyError(const TickProblem &problem);
 
 } // namespace mf::solver

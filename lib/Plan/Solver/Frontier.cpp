@@ -9,8 +9,7 @@
 
 namespace mf::solver {
 
-/// Shifts all limits by the same amount, so that the largest becomes `limit`.
-static Problem withLimit(const Problem &problem, double limit) {
+Problem shiftLimits(const Problem &problem, double limit) {
   double largest = -std::numeric_limits<double>::infinity();
   for (const StageMemory &stage : problem.stages)
     largest = std::max(largest, stage.limit);
@@ -55,7 +54,7 @@ solveFrontier(const Problem &problem, llvm::ArrayRef<double> limits,
   double left = options.timeLimit;
   for (auto [done, index] : llvm::enumerate(order)) {
     each.timeLimit = left / static_cast<double>(order.size() - done);
-    Problem moved = withLimit(problem, limits[index]);
+    Problem moved = shiftLimits(problem, limits[index]);
     llvm::Expected<SolveResult> result = solve(moved, each);
     if (!result) {
       llvm::Error other =

@@ -17,7 +17,7 @@ using llvm::formatv;
 
 namespace {
 
-// Places in the drawing.
+// Coordinates of the parts of the drawing.
 constexpr double left = 80, right = 620, width = 660, height = 460;
 constexpr double curveTop = 40, curveBottom = 260;
 constexpr double barsTop = 320, barsBottom = 400;

@@ -14,7 +14,7 @@ static constexpr int plotLines = 12;
 
 namespace {
 
-/// Limits that have a plan, with the time of its step.
+/// A line of the plot: limits that have a plan, with the time of its step.
 struct Curve {
   std::vector<double> limits, times;
 };

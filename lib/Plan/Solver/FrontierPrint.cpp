@@ -18,23 +18,11 @@ std::vector<int64_t> mf::solver::countTreatments(const Problem &problem,
   return layers;
 }
 
-/// Returns the problem of a point. Stages with a lower limit keep their
-/// distance.
-static Problem setLimit(const Problem &problem, double limit) {
-  double largest = 0;
-  for (const StageMemory &stage : problem.stages)
-    largest = std::max(largest, stage.limit);
-  Problem limited = problem;
-  for (StageMemory &stage : limited.stages)
-    stage.limit += limit - largest;
-  return limited;
-}
-
-/// Memory that the tightest stage has left.
+/// Returns the memory that is left on the stage with the least.
 static double getLeftMemory(const Problem &problem,
                             const FrontierPoint &point) {
   const Evaluation evaluation = evaluate(problem, *point.result->plan);
-  return setLimit(problem, point.limit).stages[point.tightestStage].limit -
+  return shiftLimits(problem, point.limit).stages[point.tightestStage].limit -
          evaluation.peaks[point.tightestStage];
 }
 
@@ -102,7 +90,7 @@ mf::solver::writeFrontier(const Problem &problem,
       object["tightest_stage"] = point.tightestStage;
       object["left"] = getLeftMemory(problem, point);
       object["result"] =
-          writeResult(setLimit(problem, point.limit), *point.result);
+          writeResult(shiftLimits(problem, point.limit), *point.result);
     }
     array.push_back(std::move(object));
   }

@@ -30,18 +30,20 @@ public:
   void offer(const Plan &plan);
 
   const std::optional<Plan> &getPlan() const { return plan; }
-  /// Only plans of fewer ticks are of interest.
+  /// Returns the ticks of the best plan. Only plans of fewer ticks are of
+  /// interest.
   int64_t getTicks() const { return ticks; }
-  /// Plans with a bound from here on are of no interest: ticks are whole.
+  /// Returns the bound from which on plans are of no interest. It is between
+  /// two ticks, because plans have whole ticks.
   double getLimit() const { return static_cast<double>(ticks) - 0.5; }
-  /// There is neither a plan nor a cutoff.
+  /// Returns whether there is neither a plan nor a cutoff.
   bool isUnlimited() const { return ticks == unlimited; }
   bool hasPlan() const { return plan.has_value(); }
 
   double getSeconds() const;
-  /// The time is over, or the search was stopped.
+  /// Returns whether the time is over or the search was stopped.
   bool isOver() const;
-  /// Reports, if anybody listens and some time has passed.
+  /// Reports the progress, if a listener was given and some time has passed.
   void report(double boundTicks);
 
 private:

@@ -6,8 +6,8 @@
 
 namespace mf::solver {
 
-/// The number of chunks, over all layouts, that is kept at most. Published
-/// problems have less than a hundred.
+/// The largest number of chunks, summed over all layouts, that are stored.
+/// Published problems have fewer than a hundred.
 static constexpr size_t mostEnds = 2'000'000;
 
 std::vector<LayerRange> getAllRanges(const TickProblem &problem) {

@@ -35,12 +35,12 @@ public:
   KindLayouts(const TickProblem &problem, std::vector<LayerRange> ranges);
 
   size_t size() const { return layouts.size(); }
-  /// Returns whether there are more layouts than memory should be spent on.
-  /// Then some are missing.
+  /// Returns whether there are too many layouts to store, so that some are
+  /// missing.
   bool areTooMany() const { return isFull; }
   const LayerRange &getRange(int64_t chunk) const { return ranges[chunk]; }
 
-  /// Tells whether a chunk may have these layers of each kind.
+  /// Returns whether a chunk may have these layers of each kind in a layout.
   bool allows(size_t layout, int64_t chunk,
               llvm::ArrayRef<int64_t> layers) const;
   /// Returns whether any layout allows these layers of a chunk.

@@ -46,7 +46,8 @@ bool LocalSearch::tryAround(llvm::ArrayRef<double> center) {
 }
 
 void LocalSearch::roundOff(llvm::ArrayRef<double> center, int64_t rounds) {
-  // On the way from the best plan to the center.
+  // The shares of the way from the best plan to the center at which plans are
+  // tried.
   constexpr double ways[] = {0, .15, .3, .5, .75};
   if (chain.isEmpty())
     return;

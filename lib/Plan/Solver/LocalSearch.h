@@ -13,15 +13,15 @@ struct LocalPlan {
   int64_t ticks = std::numeric_limits<int64_t>::max();
 };
 
-/// Looks for better plans where good ones are. Offers all that it sees.
+/// Searches for better plans near good ones. Offers all plans that it sees.
 class LocalSearch {
 public:
   LocalSearch(OptionChain &chain, StepGraph &graph, const TickProblem &problem,
               Incumbent &incumbent)
       : chain(chain), graph(graph), problem(problem), incumbent(incumbent) {}
 
-  /// Whole plans near durations that no plan need have, and from the best of
-  /// them on along its longest paths.
+  /// Rounds durations that belong to no plan to those of the nearest plans, and
+  /// continues from the best of these along its longest paths.
   void roundOff(llvm::ArrayRef<double> center, int64_t rounds);
   /// Searches for the best plans that differ from the best known one in a few
   /// stages.

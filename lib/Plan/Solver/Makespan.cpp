@@ -9,8 +9,8 @@ using schedule::Phase;
 
 namespace {
 
-/// Returns the path. Consecutive tasks on a stage are merged by chunk and
-/// phase.
+/// Returns the longest path. Consecutive tasks on a stage are merged by chunk
+/// and phase.
 std::vector<MakespanStep> summarize(const TickProblem &problem,
                                     llvm::ArrayRef<StepGraph::PathTask> path,
                                     llvm::ArrayRef<int64_t> durations) {
@@ -28,7 +28,7 @@ std::vector<MakespanStep> summarize(const TickProblem &problem,
       step.chunk = task.duration / problem.getNumPhases();
       step.phase = problem.getPhases()[task.duration % problem.getNumPhases()];
     }
-    // Where nothing is to do there is no such task.
+    // Updates and recompute tasks without work are left out.
     if ((isUpdate || step.phase == Phase::Recompute) &&
         durations[task.duration] == 0)
       continue;
@@ -64,8 +64,8 @@ std::vector<double> getPeaks(const TickProblem &ticks,
   return peaks;
 }
 
-/// Returns the time of a stage's tasks, without what those of a slot hide of
-/// one another.
+/// Returns the time of a stage's tasks, without the part that tasks of one slot
+/// hide of each other.
 int64_t getBusy(const TickProblem &problem, int64_t stage,
                 llvm::ArrayRef<int64_t> durations) {
   const schedule::Schedule &schedule = problem.get().schedule;

@@ -25,7 +25,7 @@ OptionChain::OptionChain(llvm::ArrayRef<StageOptions> stages,
   clean();
 }
 
-/// Forwards from the start of every layout.
+/// Nodes are found forwards, from the start of every layout.
 void OptionChain::addNodes(const TickProblem &problem,
                            const KindLayouts &layouts) {
   using Left = std::vector<int64_t>;

@@ -48,18 +48,19 @@ struct ChainPrices {
 class OptionChain {
 public:
   /// Makes the chain of all plans. It is empty if finding the combinations
-  /// takes more tries than allowed.
+  /// takes more tries than `mostTries`.
   OptionChain(llvm::ArrayRef<StageOptions> stages, const TickProblem &problem,
               const KindLayouts &layouts,
               int64_t mostTries = std::numeric_limits<int64_t>::max());
 
-  /// Returns whether there were not enough tries.
+  /// Returns whether the tries were not enough.
   bool isCutShort() const { return triesLeft < 0; }
   int64_t getTriesLeft() const { return triesLeft; }
 
   bool isEmpty() const { return numNodes.empty(); }
   llvm::ArrayRef<StageOptions> getStages() const { return stages; }
-  /// Ascending, so that options of a composition are together.
+  /// Returns the options of a stage that are still considered, ascending, so
+  /// that options of one composition are together.
   llvm::ArrayRef<int32_t> getOptions(size_t stage) const {
     return active[stage];
   }

@@ -1,5 +1,4 @@
-//===- PathMixture.cpp - The best mixture of paths
-//---------------------------===//
+//===- PathMixture.cpp - The best mixture of paths ------------------------===//
 
 #include "PathMixture.h"
 #include "llvm/ADT/STLExtras.h"
@@ -10,7 +9,7 @@ namespace mf::solver {
 
 namespace {
 
-/// The least share of a plan in the mixture; plans with less are left out.
+/// Plans with a smaller share are left out of the mixture.
 constexpr double leastShare = 1e-3;
 
 PathCut mix(const PathCut &one, const PathCut &other, double share) {
@@ -107,8 +106,8 @@ double PathMixture::searchShare(llvm::ArrayRef<double> direction,
   return bestShare;
 }
 
-/// Adds an answer to all samples: as far as the soft maximum decreases, or by a
-/// smaller amount in every round.
+/// Adds a plan to the mixture: as far as the soft maximum decreases, or by an
+/// amount that shrinks in every round.
 void PathMixture::add(OptionList answer, int64_t round, double softness) {
   std::vector<double> direction = getWholeDurations(answer);
   for (size_t number = 0; number < direction.size(); ++number)
@@ -124,7 +123,7 @@ void PathMixture::add(OptionList answer, int64_t round, double softness) {
   result.samples.push_back({std::move(answer), share});
 }
 
-/// Moves the best cut towards another one, if that improves it.
+/// Moves the best cut towards another one if that improves it.
 void PathMixture::mixIn(const PathCut &cut) {
   constexpr double least = 0.01, most = 0.6;
   if (result.cut.counts.empty())
@@ -140,8 +139,8 @@ void PathMixture::mixIn(const PathCut &cut) {
 }
 
 void PathMixture::playRound(int64_t round) {
-  // Fractions of the step's time: how soft the maximum is at first, and how
-  // fast it sharpens.
+  // The softness of the maximum in the first round, as a fraction of the step's
+  // time, and the rate at which it decreases with the number of the round.
   const double firstSoftness = rule == StepRule::Searched ? 5e-3 : 3e-3;
   const double sharpening = rule == StepRule::Searched ? 0.5 : 0.1;
   constexpr int64_t eliminateEvery = 8;
@@ -168,7 +167,8 @@ void PathMixture::playRound(int64_t round) {
       (round % eliminateEvery == eliminateEvery - 1 &&
        result.bound > eliminated)) {
     eliminated = result.bound;
-    // No cut may have improved on the bound that the set came with.
+    // If no cut has improved on the bound with which the set began, the last
+    // cut is used.
     chain.eliminate(result.cut.counts.empty() ? cut : result.cut,
                     incumbent.getLimit());
   }

@@ -1,5 +1,4 @@
-//===- PathMixture.h - The best mixture of paths -------------------*- C++
-//-*-===//
+//===- PathMixture.h - The best mixture of paths ----------------*- C++ -*-===//
 //
 // The best bound that path cuts can give is the value of a game: one player
 // mixes paths, the other answers with the plan that is shortest on them. The
@@ -48,8 +47,9 @@ enum class StepRule : uint8_t {
   Shrinking
 };
 
-/// Plays on the plans of a chain, from a mixture of some of these. Removes
-/// options that cannot be in a better plan, and offers all plans that it sees.
+/// Plays the game on the plans of a chain, starting with a mixture of some of
+/// them. Removes options that cannot be in a better plan, and offers all plans
+/// that it sees.
 MixtureResult mixPaths(OptionChain &chain, StepGraph &graph,
                        const TickProblem &problem, Incumbent &incumbent,
                        MixtureStart start, int64_t rounds,

@@ -20,7 +20,7 @@ namespace {
 
 using schedule::Pipeline;
 
-/// Parts of a path beyond that are not read.
+/// A path of more parts than this is not printed, because nobody would read it.
 constexpr size_t mostVisits = 16;
 /// If there are more chunks than this, the chunks of a part are not listed.
 constexpr size_t mostNamedChunks = 4;
@@ -34,7 +34,7 @@ std::string count(int64_t number, llvm::StringRef what) {
 // Table
 //===----------------------------------------------------------------------===//
 
-/// Joins numbers of a stage's chunks: `4` or `2,3`.
+/// Joins a number of each chunk of a stage: `4` or `2,3`.
 template <typename Function>
 std::string joinChunks(llvm::ArrayRef<int32_t> chunks, Function getNumber) {
   std::string text;

@@ -10,7 +10,8 @@ static std::string name(const std::string &what, const std::string &unit) {
   return unit.empty() ? what : what + ", " + unit;
 }
 
-/// Numbers of problems are exact, measured numbers are not.
+/// Formats a number of a problem exactly, and a measured number with a few
+/// digits.
 static std::string count(double value, const std::string &unit) {
   return unit.empty() ? formatAmount(value) : formatRounded(value);
 }

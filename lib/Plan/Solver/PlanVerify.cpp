@@ -302,7 +302,8 @@ double Verifier::getPeak(int64_t stage) const {
 
   const Phase last =
       schedule.splitsBackward ? Phase::WeightGradient : Phase::Backward;
-  // Counts and not a running sum, in which roundings would add up.
+  // Tasks are counted, because a running sum of their memory would accumulate
+  // rounding errors.
   std::vector<int64_t> held(chunks.size(), 0), heldRecomputed = held;
   double most = 0;
   for (const Task &task : schedule.stages[stage]) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr unsigned maximumDepth = 16;
 constexpr int64_t mostStages = 1 << 12;
-/// More tasks than this are probably a mistake, and need gigabytes.
+/// More tasks than this are probably a mistake, and would take gigabytes.
 constexpr int64_t mostTasks = 1 << 22;
 
 const schedule::Policy *readPolicy(JsonObject &top, int64_t chunksPerStage,
@@ -73,7 +73,7 @@ bool readSchedule(JsonObject &top, schedule::Schedule &schedule,
   return true;
 }
 
-/// Reads members that are for readers only.
+/// Reads members that are only for people.
 void readRemarks(JsonObject &top, Complaint &complaint) {
   top.getText("source", "");
   top.getText("note", "");

@@ -9,9 +9,11 @@ namespace mf::solver {
 
 namespace {
 
-/// The ratio for a backward without a given time.
+/// The ratio of backward to forward, if a file does not give the time of
+/// backward.
 constexpr double usualBackwardRatio = 2;
-/// The share of the weight gradient in a backward that is split.
+/// The share of a backward that its weight gradient takes, if backwards are
+/// split.
 constexpr double usualWeightGradientRatio = 0.5;
 
 struct LayerTaskTimes {
@@ -85,7 +87,7 @@ Treatment LayerReader::readTreatment(const JsonPlace &place,
   readBackward(object, usual, treatment);
   treatment.activationMemory =
       object.getNumber("block_mem_act", usual.activationMemory);
-  // Recompute makes what is kept without the treatment.
+  // Recompute makes the activations that are kept without the treatment.
   treatment.recomputedMemory = object.getNumber(
       "recomputed_mem",
       treatment.recompute > 0

@@ -37,7 +37,7 @@ std::string JsonPlace::describe() const {
 
 namespace {
 
-/// The upper end is only mentioned if a number is beyond it.
+/// Describes a range. The upper end is only mentioned if a number is beyond it.
 std::string describeRange(double least, double most, bool isBeyond = false) {
   std::string text = "from " + formatAmount(least);
   if (isBeyond || most < FieldRange().most)
@@ -127,7 +127,7 @@ std::optional<JsonPlace> JsonObject::find(StringRef name) {
 std::optional<JsonPlace> JsonObject::demand(StringRef name,
                                             const Twine &expected) {
   std::optional<JsonPlace> member = find(name);
-  // If a name may be misspelt, that is the better message.
+  // If the name of a member may be misspelt, that is reported instead.
   if (!member && object) {
     std::string others;
     for (StringRef other : getNames())

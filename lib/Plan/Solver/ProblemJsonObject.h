@@ -30,7 +30,8 @@ struct JsonPlace {
   const llvm::json::Value *value = nullptr;
   std::string path;
 
-  /// Returns the value as messages show it: `"text"`, `[...]`, `{...}`, `1.5`.
+  /// Returns the value in the form of messages: `"text"`, `[...]`, `{...}`,
+  /// `1.5`.
   std::string describe() const;
 };
 
@@ -87,7 +88,7 @@ public:
 
   /// Reports an error if both members exist.
   void exclude(llvm::StringRef first, llvm::StringRef second);
-  /// Complains of a member by its name.
+  /// Reports a problem with a member, by its name.
   void complain(llvm::StringRef name, const llvm::Twine &problem);
   /// Reports members that were never requested.
   void finish();

@@ -19,6 +19,12 @@ void readMemory(JsonObject &top, Problem &problem, Complaint &complaint);
 /// Reads the choices into a problem that already has its layers.
 void readChoices(JsonObject &top, Problem &problem, Complaint &complaint);
 
+/// Returns numbers of chunks, given in the order of execution: a list over the
+/// stages for each row of chunks, or one list if there is one row. All stages
+/// have the same number of chunks.
+llvm::json::Value writeByChunk(const schedule::Pipeline &pipeline,
+                               llvm::ArrayRef<int64_t> numbers);
+
 /// Returns the treatments by name with their numbers of layers, for each kind
 /// of a chunk and without treatments that have no layers. The form is that of
 /// `forbidden`.

@@ -1,6 +1,5 @@
 //===- ProblemJsonResult.cpp - Results as JSON ----------------------------===//
 
-#include "ChunkTable.h"
 #include "ProblemJsonParts.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "llvm/ADT/STLExtras.h"
@@ -24,15 +23,15 @@ void writeTables(const Problem &problem, const Plan &plan, Object &object) {
     layers.push_back(chunk.getNumLayers());
     offset.push_back(chunk.getNumLayers() - each);
   }
-  object["num_layer_list"] = toJson(makeTable(pipeline, layers));
-  object["offset"] = toJson(makeTable(pipeline, offset));
+  object["num_layer_list"] = writeByChunk(pipeline, layers);
+  object["offset"] = writeByChunk(pipeline, offset);
   Object treatments;
   for (size_t i = 0; i < problem.getNumTreatments(); ++i) {
     std::vector<int64_t> treated;
     for (const ChunkPlan &chunk : plan.chunks)
       treated.push_back(chunk.getTreated(i));
     treatments[problem.kinds.front().treatments[i].name] =
-        toJson(makeTable(pipeline, treated));
+        writeByChunk(pipeline, treated);
   }
   object["treatments"] = std::move(treatments);
   Array chunks;

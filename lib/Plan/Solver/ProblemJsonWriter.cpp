@@ -1,6 +1,5 @@
 //===- ProblemJsonWriter.cpp - Problems as JSON ---------------------------===//
 
-#include "ChunkTable.h"
 #include "ProblemJsonParts.h"
 #include "mf/Plan/Solver/ProblemJson.h"
 #include "llvm/ADT/STLExtras.h"
@@ -10,6 +9,19 @@ using llvm::json::Object;
 using llvm::json::Value;
 
 namespace mf::solver {
+
+Value writeByChunk(const schedule::Pipeline &pipeline,
+                   llvm::ArrayRef<int64_t> numbers) {
+  const auto chunks = pipeline.getChunksOfStages();
+  Array rows;
+  for (size_t row = 0; row < chunks.front().size(); ++row) {
+    Array stages;
+    for (const std::vector<int32_t> &ofStage : chunks)
+      stages.push_back(numbers[ofStage[row]]);
+    rows.push_back(std::move(stages));
+  }
+  return rows.size() == 1 ? std::move(rows.front()) : Value(std::move(rows));
+}
 
 namespace {
 
@@ -96,11 +108,11 @@ Object writeKeep(const Problem &problem) {
   const schedule::Pipeline &pipeline = problem.schedule.pipeline;
   Object keep;
   if (!problem.fixedLayers.empty())
-    keep["num_layer_list"] = toJson(makeTable(pipeline, problem.fixedLayers));
+    keep["num_layer_list"] = writeByChunk(pipeline, problem.fixedLayers);
   for (auto [treatment, fixed] : llvm::enumerate(problem.fixedTreatments))
     if (!fixed.empty())
       keep[problem.kinds.front().treatments[treatment].name] =
-          toJson(makeTable(pipeline, fixed));
+          writeByChunk(pipeline, fixed);
   return keep;
 }
 

@@ -53,7 +53,7 @@ static std::string describe(const Problem &problem,
   return text;
 }
 
-/// Why the option is not chosen.
+/// Returns the reason why the option is not chosen.
 static std::string describeReason(const Problem &problem,
                                   const Refusal &refusal, double time,
                                   const PlanUnits &units) {

@@ -25,8 +25,8 @@ public:
   llvm::Expected<SolveResult> run(llvm::ArrayRef<Plan> incumbents);
 
 private:
-  /// The options of all stages with numbers of layers in ranges. No stages if
-  /// there are too many layouts.
+  /// The options of all stages whose numbers of layers are in given ranges.
+  /// There are no stages if there are too many layouts.
   struct Plans {
     KindLayouts layouts;
     std::vector<StageOptions> stages;
@@ -56,8 +56,8 @@ Solver::makePlans(std::vector<LayerRange> ranges) {
   return plans;
 }
 
-/// Finds a good plan with numbers of layers near the mean, where there are few
-/// plans. It excludes most other plans from the search.
+/// Finds a good plan whose numbers of layers are near the mean, of which there
+/// are few. It excludes most other plans from the search.
 void Solver::findFirst() {
   std::vector<LayerRange> all = getAllRanges(problem);
   for (int64_t width = 1; !incumbent.isOver(); width *= 2) {
@@ -103,7 +103,7 @@ llvm::Expected<SolveResult> Solver::run(llvm::ArrayRef<Plan> incumbents) {
   const bool areTooMany = plans->layouts.areTooMany();
   if (areTooMany && incumbent.isUnlimited())
     return makeTooManyError(problem);
-  // If not all plans are known, the bound is that of work.
+  // If some plans are not known, only the bound of work holds.
   if (choices.isCutShort() || areTooMany) {
     finish(0);
     return result;
@@ -136,8 +136,9 @@ static bool takesNoTime(const Problem &problem) {
          });
 }
 
-/// In that case every plan that fits is optimal. Plans are compared by paths,
-/// which need some time, so each layer takes 1; copies still fit nowhere.
+/// Solves a problem in which no plan takes any time, so that every plan that
+/// fits is optimal. The search compares plans by paths, which need some time,
+/// so each layer takes 1; copies still fit nowhere.
 static llvm::Expected<SolveResult> solveUntimed(Problem problem,
                                                 const SolveOptions &options) {
   const auto tooLong = static_cast<double>(problem.getNumLayers() + 1);

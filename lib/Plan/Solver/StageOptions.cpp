@@ -22,7 +22,8 @@ std::vector<int32_t> getDurationNumbers(const TickProblem &problem,
   return numbers;
 }
 
-/// The layers of the first chunks of a stage, and their possible treatments.
+/// The layers of the first chunks of a stage, and the possible treatments of
+/// these layers.
 struct OptionMaker::Partial {
   std::vector<std::vector<int64_t>> layers;
   std::vector<const std::vector<ChunkChoice> *> choices;
@@ -68,7 +69,7 @@ Splits findSplits(const TickProblem &problem, int64_t count) {
   return splits;
 }
 
-/// The least memory of choices, each kind of memory by itself.
+/// The least memory of several choices, for each kind of memory separately.
 struct LeastMemory {
   int64_t activation = std::numeric_limits<int64_t>::max();
   int64_t recomputed = activation;
@@ -126,7 +127,8 @@ Combiner::Combiner(const TickProblem &problem, int64_t stage,
   }
 }
 
-/// Checks with the least memory of the chunks that are not chosen yet.
+/// Returns whether the stage fits, with the least memory of the chunks that are
+/// not chosen yet.
 bool Combiner::fits(size_t position) const {
   int64_t base = problem.getConstant(stage), transient = 0, most = 0;
   for (auto [index, ofChunk] : llvm::enumerate(choices)) {
@@ -268,15 +270,15 @@ static bool canFit(const TickProblem &problem, int64_t stage,
   return base + most <= problem.getLimit(stage);
 }
 
-/// Adds a chunk with these layers, and then the following chunks. Returns false
-/// if these layers already are too many.
+/// Adds a chunk with these layers and then the chunks that follow. Returns
+/// false if these layers already are too many.
 bool OptionMaker::addChunk(StageOptions &options, const OptionBound &bound,
                            const std::vector<int64_t> &layers,
                            Partial &partial) {
   size_t position = partial.layers.size();
   int64_t chunk = problem.getChunks(options.stage)[position];
   const std::vector<ChunkChoice> &ofChunk = choices.get(chunk, layers);
-  // Copies may be hidden by more layers.
+  // Such a chunk has no choice, but with more layers its copies may be hidden.
   if (ofChunk.empty())
     return true;
   double least = std::numeric_limits<double>::infinity();

@@ -89,7 +89,8 @@ private:
   const TickProblem &problem;
   ChunkChoices &choices;
   const KindLayouts &layouts;
-  /// For each number of layers of a chunk, what there may be of each kind.
+  /// The possible numbers of layers of each kind, by the number of layers of a
+  /// chunk.
   std::map<int64_t, std::vector<std::vector<int64_t>>> splits;
 };
 

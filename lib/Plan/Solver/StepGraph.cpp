@@ -62,7 +62,7 @@ PathCut StepGraph::getCriticalCut(llvm::ArrayRef<int64_t> durations) {
 
 double StepGraph::getSoftMakespan(llvm::ArrayRef<double> durations,
                                   double softness) {
-  // A way that ends earlier by more than that many times the softness has no
+  // A path that is shorter by more than this many times the softness has no
   // share.
   constexpr double cutoff = 36;
   shares.assign(order.getNodes().size(), 1);

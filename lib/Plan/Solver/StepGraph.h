@@ -49,8 +49,8 @@ public:
   double getSoftMakespan(llvm::ArrayRef<double> durations, double softness);
 
 private:
-  /// Returns the durations of nodes. `all` stores them if they are others than
-  /// those of phases.
+  /// Returns the durations of nodes. They are stored in `all` if they differ
+  /// from those of phases.
   template <typename Time>
   llvm::ArrayRef<Time> expand(llvm::ArrayRef<Time> durations,
                               std::vector<Time> &all) const {
@@ -64,7 +64,7 @@ private:
     all.push_back(0);
     return all;
   }
-  /// Returns the task of a node. None for nodes that take no time.
+  /// Returns the task of a node, or none for a node that takes no time.
   std::optional<PathTask> getTask(const schedule::StepOrder::Node &node) const;
   /// Returns the duration of the update of a node's stage.
   int64_t getUpdate(int32_t node) const {

@@ -32,8 +32,8 @@ StrategyDual::StrategyDual(const StrategyProblem &problem)
   }
 }
 
-/// Moves as much cost as possible from edges to a node, and moves costs above
-/// the least one to the edges that lead on.
+/// Moves as much cost as possible from edges to a node, and then moves what
+/// exceeds the node's least cost to the edges that follow.
 void StrategyDual::pass(size_t node, bool isForth) {
   std::vector<double> &own = nodes[node];
   size_t numNext = 0;

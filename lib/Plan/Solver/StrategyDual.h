@@ -15,23 +15,25 @@ struct StrategyLink {
   bool isFrom = false;
 };
 
-/// The problem with costs moved between edges and nodes, which changes no sum,
-/// and with prices of memory beyond the limit, which make no choice that fits
-/// dearer. So the sum of all least costs is a lower bound.
+/// The problem with costs moved between edges and nodes, which does not change
+/// the cost of any choice, and with prices on memory beyond the limit, which do
+/// not raise the cost of a choice that fits. So the sum of all least costs is a
+/// lower bound.
 class StrategyDual {
 public:
   explicit StrategyDual(const StrategyProblem &problem);
 
-  /// Moves costs through all nodes, forth and back.
+  /// Moves costs through all nodes, forwards and backwards.
   void sweep();
-  /// Changes prices where the least choices use too much, or too little, by
-  /// steps of the gap to the cost `known`.
+  /// Raises the prices where the least choices use too much memory, and lowers
+  /// them where they use too little. The size of the steps follows from the gap
+  /// to the cost `known`.
   void changePrices(double known);
 
-  /// Safe against rounding.
+  /// Returns the lower bound, reduced by possible rounding errors.
   double getBound() const;
-  /// Returns the price of the limit: the least cost of choices is at least the
-  /// sum of costs minus this price.
+  /// Returns the price of all memory within the limit. The cost of any choice
+  /// is at least the sum of the least costs minus this price.
   double getLimitPrice() const;
 
   const std::vector<double> &getCosts(size_t node) const { return nodes[node]; }

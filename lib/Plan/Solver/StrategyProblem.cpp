@@ -16,8 +16,8 @@ namespace mf::solver {
 
 namespace {
 
-/// Reads the members of a problem; the first mistake is kept, and defaults are
-/// read from then on.
+/// Reads the members of a problem. Keeps the first mistake, after which all
+/// members read as their defaults.
 class StrategyReader {
 public:
   Expected<StrategyProblem> read(const llvm::json::Value &root,
@@ -45,8 +45,8 @@ private:
 
 } // namespace
 
-/// With this limit, sums of all costs fit into 64 bits, and into doubles up to
-/// an error of about one.
+/// Numbers up to this one have sums over a problem that fit into 64 bits, and
+/// into doubles up to an error of about one.
 static constexpr int64_t mostNumber = int64_t{1} << 53;
 
 const llvm::json::Array &

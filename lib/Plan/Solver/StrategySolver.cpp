@@ -47,8 +47,8 @@ private:
 
 } // namespace
 
-/// The largest fraction of the time for the search of all choices and the
-/// preceding bound.
+/// The largest share of the time that the search of all choices and the bound
+/// before it may take.
 static constexpr double shareOfAll = 0.25;
 
 void StrategyChooser::raiseBound() {
@@ -67,7 +67,7 @@ void StrategyChooser::raiseBound() {
   }
 }
 
-/// Stores choices that improve on the best ones.
+/// Stores choices if they improve on the best ones. Returns whether they do.
 bool StrategyChooser::note(llvm::ArrayRef<int64_t> choices) {
   llvm::Expected<int64_t> cost = checkStrategies(problem, choices);
   if (!cost) {
@@ -81,9 +81,9 @@ bool StrategyChooser::note(llvm::ArrayRef<int64_t> choices) {
   return true;
 }
 
-/// Returns true if nothing better can exist.
+/// Returns true if no better choices exist.
 bool StrategyChooser::searchAll(int64_t work) {
-  // Costs are whole numbers.
+  // Costs are whole numbers, so an improvement is at least this large.
   constexpr double least = 0.5;
   const double limitPrice = dual.getLimitPrice();
   double threshold =

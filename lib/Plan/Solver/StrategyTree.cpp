@@ -35,7 +35,7 @@ void StrategyTree::addUsage(size_t node, int64_t usage) {
     usages[section] += usage;
 }
 
-/// Makes a choice if there is enough memory for it.
+/// Makes a choice if there is enough memory for it. Returns whether there is.
 bool StrategyTree::tryUsage(size_t node, int64_t choice) {
   const int64_t more = problem.nodes[node].usages[choice] - leastUsages[node];
   const auto [begin, end] = dual.getSections(node);

@@ -20,7 +20,7 @@ public:
   struct Outcome {
     /// True if all choices that could be better were searched.
     bool isComplete = false;
-    /// Something better was found; it is in `choices`.
+    /// True if better choices were found, which then are in `choices`.
     bool isBetter = false;
   };
 
@@ -59,7 +59,7 @@ private:
   bool tryUsage(size_t node, int64_t choice);
   void removeUsage(size_t node, int64_t choice);
   void addUsage(size_t node, int64_t usage);
-  /// Takes back the choices of the first places.
+  /// Takes back the choices of these nodes.
   void leave(llvm::ArrayRef<size_t> chosen);
 
   const StrategyProblem &problem;
@@ -67,7 +67,8 @@ private:
   const bool usesDual;
   std::vector<int64_t> leastUsages;
   std::vector<int64_t> current;
-  /// Memory by section: of nodes that are chosen, and the least of the others.
+  /// The memory by section: that of nodes which are chosen, and the least
+  /// memory of the others.
   std::vector<int64_t> usages;
   /// For each node, the usage that `usages` has before anything is chosen.
   std::vector<int64_t> held;

@@ -10,8 +10,8 @@ namespace mf::solver {
 
 using schedule::Phase;
 
-/// Sums of that many ticks, times small factors, are exact in doubles, and
-/// rounding errors of bounds stay far below a tick.
+/// With at most this many ticks, sums of them times small factors are exact in
+/// doubles, and rounding errors of bounds stay far below a tick.
 static constexpr double maxTimeTicks = 1e12;
 static constexpr double maxMemoryTicks = 1e15;
 
@@ -27,7 +27,7 @@ void TickCosts::add(const TickCosts &other) {
   update += other.update;
 }
 
-/// The largest power of ten that keeps a total within bounds.
+/// Returns the largest power of ten that keeps a total within a bound.
 static double getScale(double total, double bound) {
   if (!(total > 0))
     return 1;
@@ -110,7 +110,7 @@ TickCosts TickProblem::convert(const Cost &cost) const {
     }
   if (problem.schedule.splitsBackward)
     weight = toTime(cost.weightGradient / pieces);
-  // Roundings of the parts do not make the rest negative.
+  // Roundings of the parts must not make the rest negative.
   const int64_t rest =
       std::max<int64_t>(0, toTime(cost.backward / pieces) - weight - recompute);
   for (auto [phase, time] : llvm::zip(phases, ticks.times))
@@ -168,7 +168,8 @@ void TickProblem::setLimits() {
   }
 }
 
-/// Adds what a stage holds, unless it holds more at another time.
+/// Adds a combination of memory that a stage holds at once, unless another one
+/// holds at least as much of everything.
 void TickProblem::addHeld(int64_t stage, llvm::ArrayRef<HeldMemory> held) {
   auto covers = [](llvm::ArrayRef<HeldMemory> one,
                    llvm::ArrayRef<HeldMemory> other) {

@@ -23,7 +23,7 @@ struct TickCosts {
   int64_t copyOut = 0, copyIn = 0, update = 0;
 
   void add(const TickCosts &other);
-  /// Returns whether no task is longer.
+  /// Returns whether no task is longer than that of `other`.
   bool isNoLonger(const TickCosts &other) const {
     return llvm::all_of(llvm::zip_equal(times, other.times), [](auto both) {
       return std::get<0>(both) <= std::get<1>(both);
@@ -89,7 +89,7 @@ public:
   static constexpr int64_t slotParts = 100;
   int64_t getShown() const { return shown; }
   int64_t getLimit(int64_t stage) const { return limits[stage]; }
-  /// Lets every stage have more than its limit.
+  /// Raises the limit of every stage.
   void addSlack(int64_t memory) {
     for (int64_t &limit : limits)
       limit += memory;
@@ -136,8 +136,8 @@ private:
   std::vector<int64_t> limits, constants;
   std::vector<std::vector<std::vector<HeldMemory>>> inFlight;
   int64_t transfer = 0, shown = slotParts;
-  /// All times of tasks are multiples of so many ticks, so that shares of them
-  /// are whole.
+  /// The time of each task is a multiple of this many ticks, so that shares of
+  /// it are whole.
   int64_t timeUnit = 1;
 };
 

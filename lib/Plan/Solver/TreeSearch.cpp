@@ -46,12 +46,12 @@ bool TreeSearch::isDone(const OptionChain &chain, const Node &node) const {
   return chain.isEmpty() || node.bound >= incumbent.getLimit();
 }
 
-/// Applies the paths that bound other sets to the set's own plans.
+/// Applies the cuts that bound other sets to the set's own plans.
 void TreeSearch::applyCuts(OptionChain &chain, Node &node) {
   double limit = incumbent.getLimit();
   if (!node.cut.counts.empty())
     node.bound = std::max(node.bound, chain.eliminate(node.cut, limit));
-  // The more options, the longer each cut takes.
+  // With more options each cut takes longer, so fewer are applied.
   constexpr int64_t mostPrices = 100000, leastCuts = 4;
   int64_t left = std::max(leastCuts, mostPrices / (chain.getNumOptions() + 1));
   for (llvm::ArrayRef<PathCut> list : {cuts, stageCuts})
@@ -139,7 +139,7 @@ MixtureResult TreeSearch::play(OptionChain &chain, Node &node) {
                                 {std::move(node.samples), node.cut},
                                 node.isRoot() ? rootRounds : rounds);
   if (node.isRoot() && !rootPlan.empty() && !chain.isEmpty()) {
-    // All sets inherit this bound, so it is improved by a second game.
+    // All sets inherit the bound of the root, so a second game improves it.
     MixtureResult again = mixPaths(chain, graph, problem, incumbent,
                                    {{{rootPlan, 1}}, game.cut}, rootRounds);
     if (again.bound > game.bound)
@@ -153,7 +153,7 @@ MixtureResult TreeSearch::play(OptionChain &chain, Node &node) {
 
 /// Raises the bound of a set and removes options from it.
 MixtureResult TreeSearch::tighten(OptionChain &chain, Node &node) {
-  // Good plans are sought less and less often.
+  // Searches for good plans become less and less frequent.
   constexpr int64_t firstSearch = 64;
   applyCuts(chain, node);
   if (isDone(chain, node))
@@ -170,7 +170,7 @@ MixtureResult TreeSearch::tighten(OptionChain &chain, Node &node) {
   return game;
 }
 
-/// Tells whether no better plan is in a half of a set.
+/// Returns whether a half of a set has no better plan.
 bool TreeSearch::isRefused(const OptionChain &chain, const Node &node,
                            const Decision &decision) {
   constexpr int64_t rounds = 25;
@@ -223,7 +223,7 @@ bool TreeSearch::probe(OptionChain &chain, const Node &node) {
   return isChanged;
 }
 
-/// Bounds that hold for all sets are worth more work.
+/// Bounds of the root hold for all sets, so they are worth more work.
 void TreeSearch::tightenRoot(OptionChain &chain, MixtureResult &game,
                              Node &node) {
   constexpr int64_t mostPasses = 3;
@@ -281,7 +281,7 @@ void TreeSearch::searchLocally(OptionChain &chain, bool isRoot) {
   addStageCuts(chain, getDurations(chain.getStages(), rootPlan, problem));
 }
 
-/// Returns true if no plan of the set is left.
+/// Searches the plans of a set one by one. Returns true if none is left.
 bool TreeSearch::searchDeep(OptionChain &chain, const Node &node,
                             int64_t mostChoices) {
   constexpr size_t recent = 4;

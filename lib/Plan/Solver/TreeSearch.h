@@ -8,8 +8,8 @@
 
 namespace mf::solver {
 
-/// Cuts the plans of a chain in two again and again, always the set with the
-/// lowest bound, until no set can have a better plan than the incumbent.
+/// Divides the plans of a chain again and again, always the set with the lowest
+/// bound, until no set can have a better plan than the incumbent.
 class TreeSearch {
 public:
   TreeSearch(OptionChain root, StepGraph &graph, const TickProblem &problem,
@@ -18,7 +18,7 @@ public:
   /// Searches until the end, or until the incumbent says that the search is
   /// over. Returns the bound in ticks: no plan of the root takes less.
   double run();
-  /// Looks for good plans, without cutting in two.
+  /// Searches for good plans without dividing the root.
   void runRoot();
   int64_t getNumNodes() const { return numNodes; }
   int64_t getOptionsLeft() const { return optionsLeft; }
@@ -29,7 +29,7 @@ private:
     double bound = 0;
     int64_t number = 0;
     std::vector<Decision> decisions;
-    /// Samples of the mixture of the set that this is a part of.
+    /// Samples of the mixture of the set from which this one was divided.
     std::vector<PlanSample> samples;
     PathCut cut;
 
@@ -68,7 +68,7 @@ private:
   /// A good plan of the root, if one was found.
   OptionList rootPlan;
   DecisionHistory history;
-  /// Set while the search is for good plans only, not for a proof.
+  /// True during a search that is for good plans only, and not for a proof.
   bool isSketch = false;
   int64_t numNodes = 0, optionsLeft = 0;
 };

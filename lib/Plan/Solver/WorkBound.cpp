@@ -30,8 +30,8 @@ private:
 
 } // namespace
 
-/// Returns the time of the tasks of one micro-batch that every plan has: there
-/// may be chunks that are not trained, and micro-batches that do not recompute.
+/// Returns the time of the tasks that every plan has for one micro-batch. Some
+/// chunks may not be trained, and some micro-batches may not recompute.
 double WorkBound::sumTasks(const TickCosts &costs) const {
   double time = 0;
   for (auto [phase, own] : llvm::zip(problem.getPhases(), costs.times))

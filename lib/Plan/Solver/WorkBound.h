@@ -7,9 +7,9 @@
 
 namespace mf::solver {
 
-/// Returns a time in ticks below which no plan is, whatever its memory: stages
-/// share the least work that there is, and wait for their first and after their
-/// last task.
+/// Returns a lower bound in ticks on the time of all plans, whatever their
+/// memory: stages share the least work that there is, and wait before their
+/// first and after their last task.
 double getWorkBound(const TickProblem &problem);
 
 } // namespace mf::solver

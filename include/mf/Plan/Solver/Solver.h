@@ -95,9 +95,12 @@ struct FrontierPoint {
   int64_t tightestStage = -1;
 };
 
-/// Solves the problem for each limit. The limit is set on all stages with the
-/// largest limit of the problem; the limits of the other stages change by the
-/// same amount. If limits ascend, times do not rise.
+/// Returns the problem with limits that are shifted by the same amount, such
+/// that the largest one is `limit`.
+Problem shiftLimits(const Problem &problem, double limit);
+
+/// Solves the problem for each limit, to which limits of stages are shifted. If
+/// limits ascend, times do not rise.
 llvm::Expected<std::vector<FrontierPoint>>
 solveFrontier(const Problem &problem, llvm::ArrayRef<double> limits,
               const SolveOptions &options = {});
