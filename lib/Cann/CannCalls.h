@@ -7,21 +7,23 @@
 
 namespace mf::cann {
 
-/// How a program launches a kernel; generated from the kernel's record.
+/// The function with which a program launches a kernel. It is generated from
+/// the kernel's record.
 struct CannCall {
   /// The kernel, and the function that launches it.
   llvm::StringRef kernel, function;
-  /// The headers that it includes, by their names behind `aclnn_`, with blanks
-  /// between them.
+  /// The names of the headers that the function needs, without `aclnn_`, with
+  /// blanks between them.
   llvm::StringRef headers;
   /// The C++ text of the function's declaration, and that of its definition.
   llvm::StringRef declaration, definition;
 };
 
-/// Null for a kernel without a counterpart.
+/// Returns null for a kernel without a counterpart on CANN.
 const CannCall *findCannCall(llvm::StringRef kernel);
 
-/// A file of lib/Cann/support, by its name; empty if there is none.
+/// Returns the text of a file of lib/Cann/support, or an empty text if there is
+/// none of this name.
 llvm::StringRef getSupportFile(llvm::StringRef name);
 
 } // namespace mf::cann

@@ -25,7 +25,7 @@ static llvm::StringRef getHcclType(DType type) {
   llvm_unreachable("unknown type");
 }
 
-/// The function of the support header for a collective.
+/// Returns the function of the support header that performs a collective.
 static llvm::StringRef getFunction(CollectiveKind kind) {
   switch (kind) {
   case CollectiveKind::AllReduce:
@@ -44,7 +44,7 @@ static llvm::StringRef getFunction(CollectiveKind kind) {
   llvm_unreachable("unknown collective");
 }
 
-/// The name of the function and its first argument.
+/// Writes the name of the function and its first argument.
 static void emitCall(const Channel &channel, llvm::StringRef function,
                      const Instruction &instruction, const Exchange &exchange,
                      llvm::raw_ostream &os) {
@@ -54,7 +54,7 @@ static void emitCall(const Channel &channel, llvm::StringRef function,
       quote(instruction.cell.empty() ? channel.name : instruction.cell));
 }
 
-/// An exchange of rows, which has its counts between input and output.
+/// Writes an exchange of rows, whose counts are between input and output.
 static void emitRows(const Program &program, const Instruction &instruction,
                      const Exchange &exchange,
                      llvm::ArrayRef<std::string> places,
@@ -76,7 +76,8 @@ static void emitRows(const Program &program, const Instruction &instruction,
                       getNumber(rows.fill), getHcclType(exchange.type));
 }
 
-/// Tells what a collective has made, as OperatorDump does.
+/// Writes the statement that reports the result of a collective, as
+/// OperatorDump does.
 static void emitMade(const InstructionList &list,
                      const Instruction &instruction, const Exchange &exchange,
                      llvm::StringRef place, llvm::raw_ostream &os) {

@@ -38,7 +38,7 @@ std::string getList(llvm::ArrayRef<int64_t> values) {
 }
 
 std::string getNumber(double value) {
-  // The shortest text that reads as the same number.
+  // The text is the shortest one that reads as the same number.
   std::array<char, 32> text = {};
   const std::to_chars_result end =
       std::to_chars(text.data(), text.data() + text.size(), value);
@@ -90,7 +90,7 @@ static void emitInitial(const InitialValue &initial, llvm::raw_ostream &os) {
       llvm::join(llvm::map_range(initial.frequencies, getNumber), ", "));
 }
 
-/// Names between braces.
+/// Returns a list of names in braces.
 static std::string getNames(llvm::ArrayRef<std::string> names) {
   return "{" + llvm::join(llvm::map_range(names, quote), ", ") + "}";
 }
@@ -112,7 +112,7 @@ static void emitStatic(const Static &buffer, llvm::raw_ostream &os) {
   os << "});\n";
 }
 
-/// Channels and the mesh, of which each rank finds its groups.
+/// Writes the channels and the mesh, from which each rank finds its groups.
 static void emitChannels(const Program &program, llvm::raw_ostream &os) {
   os << "  facts.axes = {";
   for (const Axis &axis : program.mesh.getAxes())

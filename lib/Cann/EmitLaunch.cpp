@@ -16,7 +16,8 @@ namespace mf::cann {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Statics have names in the program, by their offsets.
+/// Returns the name that a static has in the program, which stands for its
+/// offset.
 static std::string getStaticName(const Static &buffer) {
   return "at::" + getIdentifier(buffer.name);
 }
@@ -57,7 +58,7 @@ std::string StepEmitter::getPlace(const Buffer &buffer, int64_t offset) const {
   llvm_unreachable("unknown base");
 }
 
-/// The function of the support header that makes a tensor of this type.
+/// Returns the function of the support header that makes a tensor of this type.
 static llvm::StringRef getTypeFunction(DType type) {
   return type == DType::I1 ? "bits" : getName(type);
 }
@@ -74,8 +75,8 @@ std::string StepEmitter::getTensor(const InstructionList &list,
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// Operands in the order of the kernel's record; those that are left out are
-/// empty tensors, several of one name a list.
+/// Returns the operands in the order of the kernel's record. An operand that is
+/// left out is an empty tensor, and several operands of one name are a list.
 std::string StepEmitter::getOperands(const InstructionList &list,
                                      const Instruction &instruction,
                                      const LaunchedKernel &kernel) const {

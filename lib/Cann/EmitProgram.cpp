@@ -9,7 +9,7 @@ using namespace mf::program;
 
 namespace mf::cann {
 
-/// The functions that launch the kernels that the program has.
+/// Adds the functions that launch the kernels of the program.
 static void addKernels(const std::set<std::string> &kernels,
                        ProgramFiles &files) {
   std::set<std::string> headers;
@@ -35,11 +35,11 @@ static void addKernels(const std::set<std::string> &kernels,
       "\nnamespace kernels {\n" + definitions + "\n} // namespace kernels\n";
 }
 
-/// The main function, which has the steps of all stages.
+/// Returns the main function, which knows the steps of all stages.
 static std::string makeMain(const Program &program) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "// What libmf-step has to know of the program, and the main "
+  os << "// The facts of the program that libmf-step needs, and the main "
         "function.\n\n"
         "#include \"mf_main.h\"\n\nusing namespace mf_cann;\n\n";
   for (const StageProgram &stage : program.stages)
@@ -55,8 +55,8 @@ static std::string makeMain(const Program &program) {
   return text;
 }
 
-/// The files that are the same for all programs; CMakeLists.txt gets the names
-/// of all sources.
+/// Adds the files that are the same for all programs. CMakeLists.txt is given
+/// the names of all sources.
 static void addSupport(ProgramFiles &files) {
   for (const char *name :
        {"mf_cann.h", "mf_capture.h", "mf_channels.cpp", "mf_channels.h",

@@ -52,7 +52,8 @@ static void emitMember(llvm::StringRef member,
        << "};\n";
 }
 
-/// Fills the record of the call and runs the routine with it.
+/// Writes statements that fill the record of a call and run the routine with
+/// it.
 void StepEmitter::emitCall(const InstructionList &list, const Call &call,
                            uint32_t position) {
   const Scope scope = walker.enter(position);
@@ -139,7 +140,7 @@ llvm::Error StepEmitter::emitInstruction(const InstructionList &list,
 // Functions
 //===----------------------------------------------------------------------===//
 
-/// The time of compilers grows faster than the length of a function.
+/// Longer functions take a compiler disproportionately long.
 static constexpr uint32_t mostInstructions = 100;
 
 std::string StepEmitter::takeStatements() {
@@ -148,8 +149,9 @@ std::string StepEmitter::takeStatements() {
   return taken;
 }
 
-/// Writes a part of a list as a function. A long one becomes several, which the
-/// function calls. `emitBehind` adds to what follows an instruction.
+/// Writes a part of a list as a function. If it is long, it is divided into
+/// several functions, which this one calls. `emitBehind` writes what follows an
+/// instruction.
 llvm::Error StepEmitter::emitFunctions(
     const FunctionHead &head, const InstructionList &list, uint32_t begin,
     uint32_t end, llvm::function_ref<void(uint32_t)> emitBehind) {
@@ -192,8 +194,9 @@ llvm::Error StepEmitter::emitPart(llvm::StringRef name, llvm::StringRef comment,
                        stage.step, begin, end, [](uint32_t) {});
 }
 
-/// The host has each step's number and learning rates, which CANN's optimizer
-/// takes from there.
+/// Writes the statements that tell a rank which device buffers have the step's
+/// number and learning rates. CANN's optimizer takes these numbers from the
+/// host.
 void StepEmitter::emitMirrors() {
   for (const Static &onDevice : stage.statics)
     for (const Static &onHost : stage.statics)
@@ -203,13 +206,13 @@ void StepEmitter::emitMirrors() {
           onHost.space == Space::Host)
         os << "  rank.mirror(rank.device(" << onDevice.offset << "), rank.host("
            << onHost.offset << "), " << onHost.bytes << ");\n";
-  text.addFunction(
-      {"addMirrors", "What operators take from host memory.", Parameters::Rank},
-      takeStatements());
+  text.addFunction({"addMirrors", "Names the host memory that operators read.",
+                    Parameters::Rank},
+                   takeStatements());
 }
 
-/// The largest static on the device, and the routine with the largest scratch
-/// memory: a program without room names them.
+/// Names the largest static on the device and the routine with the most scratch
+/// memory, for the message of a program that does not find enough memory.
 static std::string describeLargest(const StageProgram &stage) {
   const Static *largest = nullptr;
   for (const Static &buffer : stage.statics)
@@ -271,12 +274,13 @@ llvm::Error StepEmitter::emit() {
     if (call && stage.routines[call->routine].updatesParameters)
       update = i;
   }
-  if (llvm::Error error =
-          emitPart("computeGradients",
-                   "The step until the gradients are complete.", 0, update))
+  if (llvm::Error error = emitPart(
+          "computeGradients", "Runs the step until the gradients are complete.",
+          0, update))
     return error;
   if (llvm::Error error = emitPart(
-          "finishStep", "The rest of the step: the optimizer's.", update, size))
+          "finishStep", "Runs the rest of the step, which is the optimizer.",
+          update, size))
     return error;
   emitMirrors();
   emitStatics(stage, text);

@@ -13,45 +13,47 @@ namespace mf::cann {
 
 class StageText;
 
-/// A name of the IR as one of C++.
+/// Returns a name of the IR as an identifier of C++.
 std::string getIdentifier(llvm::StringRef name);
 
-/// A text as a literal of C++.
+/// Returns a text as a string literal of C++.
 std::string quote(llvm::StringRef text);
 
-/// Sizes between braces: "{4, 128}".
+/// Returns sizes in braces, for example "{4, 128}".
 std::string getList(llvm::ArrayRef<int64_t> values);
 
-/// Writes a call that exchanges with other ranks.
+/// Writes the call for an exchange with other ranks.
 void emitExchange(const program::Program &program,
                   const program::InstructionList &list,
                   const program::Instruction &instruction,
                   llvm::ArrayRef<std::string> places, llvm::raw_ostream &os);
 
-/// The value of a kernel's attribute; 0 or false if it is not there.
+/// Returns the value of a kernel's attribute, or 0 or false if the kernel does
+/// not have it.
 std::string getAttribute(const AttributeSignature &signature,
                          const AttributeMap &attributes);
 
-/// The memory that a launch has for what CANN needs beside the operands, as
-/// arguments behind its stream: ", call.scratch + 512, 640", or nothing. `last`
-/// is the place of its last access. Fails with a LocatedError if there is too
-/// little.
+/// Returns the memory of a launch for what CANN needs in addition to the
+/// operands, as arguments that follow its stream: ", call.scratch + 512, 640",
+/// or nothing. `last` is the number of its last access. Fails with a
+/// LocatedError if the memory is too small.
 llvm::Expected<std::string>
 getWorkspace(const program::Instruction &instruction,
              const program::LaunchedKernel &kernel, llvm::StringRef last);
 
-/// A number of C++ that has the bits of `value`.
+/// Returns a floating-point literal with the bits of `value`.
 std::string getNumber(double value);
 
-/// Writes the function that tells libmf-step the statics of a stage.
+/// Writes the function that describes the statics of a stage to libmf-step.
 void emitStatics(const program::StageProgram &stage, StageText &text);
 
-/// Writes what else libmf-step has to know of the program: its channels and the
+/// Writes the other facts that libmf-step needs: the program's channels and the
 /// settings of the run.
 void emitFacts(const program::Program &program, llvm::raw_ostream &os);
 
-/// Writes the routines and the step of a stage, and gathers which kernels they
-/// launch. Fails with a LocatedError at what CANN has no counterpart of.
+/// Writes the routines and the step of a stage, and collects the kernels that
+/// they launch. Fails with a LocatedError at an instruction without a
+/// counterpart on CANN.
 llvm::Error emitStep(const program::Program &program,
                      const program::StageProgram &stage,
                      std::set<std::string> &kernels, StageText &text);

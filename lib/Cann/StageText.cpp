@@ -5,7 +5,7 @@
 
 namespace mf::cann {
 
-/// A file has no more than this and one function.
+/// A file has at most this many bytes, unless a single function has more.
 static constexpr size_t mostBytes = 200000;
 
 void StageText::addConstant(llvm::StringRef name, int64_t value) {
@@ -21,7 +21,7 @@ void StageText::define(llvm::StringRef text) {
   definitions.back() += text;
 }
 
-/// Returns the parameters of a function, each behind `prefix`.
+/// Returns the parameters of a function, with `prefix` before each name.
 static std::string getParameters(Parameters parameters,
                                  const std::string &prefix) {
   switch (parameters) {

@@ -9,29 +9,29 @@
 
 namespace mf::cann {
 
-/// A function of a stage takes the rank, the record of a routine's call beside
-/// it, or the facts that it adds to.
+/// The parameters of a function of a stage: the rank, the rank and the record
+/// of a routine's call, or the facts to which it adds.
 enum class Parameters : uint8_t { Rank, RankAndCall, Facts };
 
-/// The head of a function of a stage.
+/// The name, parameters and comment of a function of a stage.
 struct FunctionHead {
   std::string name;
-  /// The comment is empty if there is nothing to say.
+  /// The comment, which may be empty.
   std::string comment;
   Parameters parameters = Parameters::Rank;
 };
 
-/// Gathers the functions of a stage: a header declares them, and files of
-/// bounded size define them, so that compilers can work on several at a time
-/// with little memory.
+/// Collects the functions of a stage. A header declares them, and files of
+/// bounded size define them, so that compilers can work on several files at a
+/// time with little memory.
 class StageText {
 public:
   explicit StageText(std::string stageName) : stage(std::move(stageName)) {}
 
-  /// Adds the name of a place in memory.
+  /// Adds the name of an offset in memory.
   void addConstant(llvm::StringRef name, int64_t value);
-  /// Adds a function of the statements in all parts. If there are several, each
-  /// part becomes a function of its own.
+  /// Adds a function with the statements of all parts. If there are several
+  /// parts, each becomes a function of its own.
   void addFunction(const FunctionHead &head, llvm::ArrayRef<std::string> parts);
   /// Adds the function that returns the stage's Step.
   void addRecord(llvm::StringRef statements);

@@ -69,7 +69,7 @@ private:
   std::set<std::pair<uint32_t, bool>> uses;
   /// The positions of calls in the step that are the forward of a chunk.
   std::set<uint32_t> forwards;
-  /// Whether the list that is written is a routine's.
+  /// True if the list that is being written is that of a routine.
   bool inRoutine = false;
 };
 

@@ -5,7 +5,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
-// The names that statements use are those of programs.
+// This namespace has the names that programs give to what statements of records
+// use.
 namespace mf_cann {
 
 namespace {
@@ -120,14 +121,14 @@ private:
   CannNeeds &needs;
 };
 
-/// A kernel that programs can launch. The function that measures its needs is
-/// null if it is one function without temporaries.
+/// A kernel that programs can launch. `measure` is null if the kernel is a
+/// single function without temporaries.
 struct LaunchedOnCann {
   llvm::StringLiteral kernel;
   void (*measure)(NeedsStream &, const KernelSpec &);
 };
 
-// Calls of CANN are left out, so that the arguments are not made either.
+// Arguments of calls are not evaluated.
 #define call(...) skip()
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused"

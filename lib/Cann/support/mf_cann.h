@@ -1,7 +1,7 @@
 //===- mf_cann.h - What programs of training steps share --------*- C++ -*-===//
 //
-// Errors, memory, streams and calls of operators, over the public API of
-// AscendCL and aclnn alone.
+// Errors, memory, streams and calls of operators. Uses the public API of
+// AscendCL and aclnn only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@ namespace mf_cann {
 // Errors
 //===----------------------------------------------------------------------===//
 
-/// Ends what runs with the text that CANN has for the error.
+/// Throws an error with CANN's text for the code.
 [[noreturn]] inline void fail(const std::string &what, int code) {
   const char *text = aclGetRecentErrMsg();
   throw std::runtime_error(what + ": error " + std::to_string(code) +
@@ -43,8 +43,8 @@ inline void check(int code, const char *what) {
 // Tensors
 //===----------------------------------------------------------------------===//
 
-/// A tensor in device memory; without strides it is dense. One without a type
-/// is not there.
+/// A tensor in device memory. It is dense if it has no strides. A tensor
+/// without a type stands for an operand that is left out.
 struct CannTensor {
   char *data = nullptr;
   aclDataType type = ACL_DT_UNDEFINED;
@@ -81,7 +81,8 @@ inline int64_t getBytes(aclDataType type) {
   }
 }
 
-/// The name in files of tensors; null for a type that they do not have.
+/// Returns the name of the type in files of tensors, or null for a type that
+/// they do not support.
 inline const char *getTypeName(aclDataType type) {
   switch (type) {
   case ACL_FLOAT:
@@ -106,7 +107,8 @@ inline Dims getStrides(const Dims &dims) {
   return strides;
 }
 
-/// A tensor of no elements, for an output that an operator does not fill.
+/// Returns a tensor without elements, for an output that an operator does not
+/// write.
 inline CannTensor empty(aclDataType type) { return {nullptr, type, {0}, {}}; }
 
 inline CannTensor flatten(CannTensor x) {
@@ -114,14 +116,14 @@ inline CannTensor flatten(CannTensor x) {
   return x;
 }
 
-/// All dimensions but the last become one.
+/// Joins all dimensions but the last.
 inline CannTensor makeMatrix(CannTensor x) {
   const int64_t columns = x.dims.back();
   x.dims = {columns ? count(x.dims) / columns : 0, columns};
   return x;
 }
 
-/// The last two dimensions swapped, by strides.
+/// Swaps the last two dimensions by strides.
 inline CannTensor transpose(CannTensor x) {
   x.strides = getStrides(x.dims);
   const size_t last = x.dims.size() - 1;
@@ -130,7 +132,7 @@ inline CannTensor transpose(CannTensor x) {
   return x;
 }
 
-/// The last two dimensions become one.
+/// Joins the last two dimensions.
 inline CannTensor joinColumns(CannTensor x) {
   const int64_t columns = x.dims.back();
   x.dims.removeLast();
@@ -138,58 +140,58 @@ inline CannTensor joinColumns(CannTensor x) {
   return x;
 }
 
-/// Dimensions of size 1 in front, so that there are four.
+/// Adds dimensions of size 1 in front, up to four dimensions.
 inline CannTensor withFour(CannTensor x) {
   while (x.dims.size() < 4)
     x.dims.insert(0, 1);
   return x;
 }
 
-/// One more dimension at the end, of size 1.
+/// Adds a last dimension of size 1.
 inline CannTensor withColumn(CannTensor x) {
   x.dims.append(1);
   return x;
 }
 
-/// The first element of the last dimension, by strides.
+/// Takes the first element of the last dimension by strides.
 inline CannTensor takeColumn(CannTensor x) {
   x.strides = getStrides(x.dims);
   x.dims.back() = 1;
   return x;
 }
 
-/// A tensor of the last `numDims` dimensions, by the number that those before
-/// give it.
+/// Returns a part of x: its last `numDims` dimensions, at index `number` of the
+/// dimensions before, counted as one.
 inline CannTensor takePart(const CannTensor &x, size_t numDims,
                            int64_t number) {
   const Dims dims(x.dims.end() - numDims, x.dims.end());
   return {x.data + number * count(dims) * getBytes(x.type), x.type, dims, {}};
 }
 
-/// How many there are of them.
+/// Returns the number of parts that takePart can return.
 inline int64_t countParts(const CannTensor &x, size_t numDims) {
   return count(Dims(x.dims.begin(), x.dims.end() - numDims));
 }
 
-/// The elements from `first` on of a tensor of one dimension.
+/// Takes `number` elements of a tensor of one dimension, from `first` on.
 inline CannTensor takeRange(CannTensor x, int64_t first, int64_t number) {
   x.data += first * getBytes(x.type);
   x.dims = {number};
   return x;
 }
 
-/// The number of the last dimension.
+/// Returns the index of the last dimension.
 inline int64_t getLastDim(const CannTensor &x) {
   return static_cast<int64_t>(x.dims.size()) - 1;
 }
 
-/// The same elements with other sizes.
+/// Returns the same elements with other dimensions.
 inline CannTensor reshape(CannTensor x, const Dims &dims) {
   x.dims = dims;
   return x;
 }
 
-/// One element, by its number, as a tensor of one.
+/// Returns element `number` as a tensor of one element.
 inline CannTensor takeElement(const CannTensor &x, int64_t number) {
   return {x.data + number * getBytes(x.type), x.type, {1}, {}};
 }
@@ -215,7 +217,7 @@ inline Dims getAxes(const Dims &dims) {
 
 inline Dims getOnes(const Dims &dims) { return Dims(dims.size(), 1); }
 
-/// aclnn's order begins with the last dimension.
+/// Returns the padding in aclnn's order, which begins with the last dimension.
 inline std::vector<int64_t> getPadding(const Dims &low, const Dims &high) {
   std::vector<int64_t> padding;
   for (size_t i = low.size(); i-- > 0;) {
@@ -225,20 +227,21 @@ inline std::vector<int64_t> getPadding(const Dims &low, const Dims &high) {
   return padding;
 }
 
-/// As many tokens before and behind as there can be.
+/// As a limit on tokens before or behind a query, this number means all of
+/// them.
 constexpr int64_t allTokens = 2147483647;
 
-/// The type of a mask whose dimensions count bits: a number of AscendCL's that
-/// no operator takes.
+/// The type of a mask whose last dimension counts bits. It is a type of
+/// AscendCL that no operator takes.
 constexpr auto packedBits = static_cast<aclDataType>(30);
 
-/// The same mask in bytes, with units of 128 bits.
+/// Returns the same mask in bytes, with units of 128 bits.
 inline CannTensor packBits(const CannTensor &x) {
   return {x.data, ACL_UINT8, {(count(x.dims) + 127) / 128 * 16}, {}};
 }
 
-/// The operands that only some attention has. A launch has them one after
-/// another, and their types say which they are.
+/// The optional operands of attention. A launch has them one after another, and
+/// their types distinguish them.
 struct AttentionExtras {
   explicit AttentionExtras(std::initializer_list<CannTensor> given) {
     for (const CannTensor &x : given)
@@ -254,14 +257,14 @@ struct AttentionExtras {
 // Arguments of operators
 //===----------------------------------------------------------------------===//
 
-/// An object of aclnn, and the function that destroys it; null if there is
-/// nothing to destroy.
+/// An object of aclnn with the function that destroys it, which is null for
+/// other arguments.
 struct OwnedObject {
   const void *object = nullptr;
   void (*destroy)(const void *) = nullptr;
 };
 
-/// An object of aclnn that is destroyed with the call that it is for.
+/// An object of aclnn that is destroyed after the call.
 template <typename T, aclnnStatus (*Destroy)(const T *)> class CannArgument {
 public:
   explicit CannArgument(T *created) : object(created) {}
@@ -277,7 +280,7 @@ public:
     object = nullptr;
     return released;
   }
-  /// The caller destroys it from now on.
+  /// Releases the object, which the caller must destroy.
   OwnedObject releaseOwned() {
     return {release(), [](const void *released) {
               Destroy(static_cast<const T *>(released));
@@ -292,7 +295,7 @@ template <typename T, aclnnStatus (*Destroy)(const T *)>
 OwnedObject releaseObject(CannArgument<T, Destroy> &argument) {
   return argument.releaseOwned();
 }
-/// Numbers and texts need not be destroyed.
+/// Returns nothing to destroy for numbers and texts.
 template <typename Value> OwnedObject releaseObject(const Value &) {
   return {};
 }
@@ -303,7 +306,7 @@ using ScalarArgument = CannArgument<aclScalar, aclDestroyScalar>;
 using IntsArgument = CannArgument<aclIntArray, aclDestroyIntArray>;
 using FlagsArgument = CannArgument<aclBoolArray, aclDestroyBoolArray>;
 
-/// Null for a tensor that is not there.
+/// Returns null for a tensor that is left out.
 inline TensorArgument tensor(const CannTensor &x) {
   if (!x.isThere())
     return TensorArgument(nullptr);
@@ -313,7 +316,8 @@ inline TensorArgument tensor(const CannTensor &x) {
   int64_t extent = count(x.dims) == 0 ? 0 : 1;
   for (size_t i = 0; extent && i < x.dims.size(); ++i)
     extent += (x.dims[i] - 1) * strides[i];
-  // Addresses are aligned: what lies between is reached by an offset.
+  // CANN requires aligned addresses, so the rest is passed as the tensor's
+  // offset.
   const auto past = reinterpret_cast<uintptr_t>(x.data) % 32;
   const int64_t offset = static_cast<int64_t>(past) / getBytes(x.type);
   const bool isWhole = x.strides.empty() && offset == 0;
@@ -323,7 +327,7 @@ inline TensorArgument tensor(const CannTensor &x) {
       ACL_FORMAT_ND, storage.data(), storage.size(), x.data - past));
 }
 
-/// The list owns its tensors.
+/// Returns a list, which owns its tensors.
 inline ListArgument list(const std::vector<CannTensor> &tensors) {
   std::vector<const aclTensor *> objects;
   for (const CannTensor &x : tensors)
@@ -336,7 +340,7 @@ inline ScalarArgument scalar(double value) {
   return ScalarArgument(aclCreateScalar(&single, ACL_FLOAT));
 }
 
-/// For tensors of integers.
+/// Returns a scalar for tensors of integers.
 inline ScalarArgument integer(int64_t value) {
   auto whole = static_cast<int32_t>(value);
   return ScalarArgument(aclCreateScalar(&whole, ACL_INT32));
@@ -354,21 +358,25 @@ inline FlagsArgument flags(std::initializer_list<bool> values) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// The bytes that a piece of a block takes, with the slack that CANN asks for.
+/// Returns the bytes to allocate for a block, including the slack that CANN
+/// requires.
 inline size_t getRoom(size_t bytes) {
   return ((bytes + 31) / 32 * 32 + 32 + 63) / 64 * 64;
 }
 
-/// The memory of one call of a routine, and the events that it means.
+/// The memory of one call of a routine, and the events of the step that it
+/// uses.
 struct RoutineCall {
   std::vector<char *> arguments;
   std::vector<char *> frame;
   char *hostFrame = nullptr;
   char *scratch = nullptr;
-  /// Events that the routine awaits, and the number of its own first one.
+  /// The events that the routine waits for, and the number of its own first
+  /// event.
   std::vector<size_t> events;
   size_t firstEvent = 0;
-  /// By instruction of the routine: the events that are recorded behind it.
+  /// The events that are recorded after instructions of the routine, by
+  /// instruction.
   std::vector<std::pair<int, size_t>> records;
 };
 

@@ -1,8 +1,8 @@
 //===- mf_capture.h - A part of a step that runs as a whole -----*- C++ -*-===//
 //
-// With --capture the first step records the work of its part, which all steps
-// then give to the device by one call. Memory has all that changes from step to
-// step.
+// With --capture, the first step records the work of a part of the step. All
+// steps then enqueue this part on the device with one call. Everything that
+// changes from step to step is in memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ public:
       aclrtDestroyEvent(event);
   }
 
-  /// Runs the part behind all that the rank has been given, and lets all that
-  /// follows come behind it.
+  /// Runs the part after all work that the rank has enqueued, and before all
+  /// work that follows.
   void run(CannRank &rank, void (*part)(CannRank &)) {
     if (!model)
       capture(rank, part);
@@ -71,7 +71,8 @@ private:
   }
 
   aclmdlRI model = nullptr;
-  /// The first stream's, then what the others record at the end.
+  /// The event of the first stream, followed by the events that the other
+  /// streams record at the end.
   std::vector<aclrtEvent> events;
 };
 

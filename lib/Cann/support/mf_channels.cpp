@@ -31,8 +31,8 @@ CannChannels::CannChannels(const mf::step::Facts &facts,
     groups[{use.channel, use.isSend}] = group;
     communicators[group] = nullptr;
   }
-  // All ranks connect in the order of the map, so none waits for another in
-  // turn.
+  // All ranks connect in the order of the map, so that they do not wait for
+  // each other in a circle.
   for (auto &entry : communicators)
     entry.second = connect(entry.first);
   check(aclrtCreateStream(&stream), "aclrtCreateStream");
@@ -47,8 +47,8 @@ CannChannels::~CannChannels() {
       HcclCommDestroy(entry.second);
 }
 
-/// The first member asks HCCL for the root's information; the others wait for
-/// the file that it writes.
+/// The first member gets the root information from HCCL and writes a file, for
+/// which the others wait.
 HcclComm CannChannels::connect(const Group &group) const {
   const char *folder = std::getenv("MF_ROOT_INFO_DIR");
   if (!folder)
@@ -189,7 +189,7 @@ void allToAll(const RankExchange &exchange, char *from, char *to,
                  "HcclAlltoAllV");
 }
 
-/// Elements by member, and where they begin.
+/// The numbers of elements by member, and the offset of each member's.
 struct MemberElements {
   std::vector<uint64_t> counts, places;
   uint64_t total = 0;

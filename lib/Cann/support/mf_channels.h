@@ -1,7 +1,7 @@
 //===- mf_channels.h - Exchanges with other ranks ---------------*- C++ -*-===//
 //
-// Each channel of the program has a communicator of HCCL for each of its
-// groups that this rank is in.
+// Each channel of the program has one communicator of HCCL for each of its
+// groups that contain this rank.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,17 +14,18 @@
 
 namespace mf_cann {
 
-/// A direction of a channel that a stage uses; collectives send.
+/// A direction of a channel that a stage uses. Collectives count as sending.
 struct UsedDirection {
   size_t channel;
   bool isSend;
 };
 
-/// The communicators of a rank. Ranks give each other what HCCL needs to
-/// connect them by files in the folder MF_ROOT_INFO_DIR, which all of them see.
+/// The communicators of a rank. To connect, ranks exchange HCCL's root
+/// information by files in the folder MF_ROOT_INFO_DIR, which all ranks must
+/// see.
 class CannChannels {
 public:
-  /// MB of each of the two buffers that a communicator has.
+  /// The size of each of the two buffers of a communicator, in MB.
   static constexpr uint32_t bufferMegabytes = 20;
 
   CannChannels(const mf::step::Facts &facts,
@@ -36,7 +37,7 @@ public:
   HcclComm get(size_t channel, bool isSend) const {
     return communicators.at(groups.at({channel, isSend}));
   }
-  /// The place of this rank in the channel's group.
+  /// Returns the index of this rank in the channel's group.
   uint32_t getPlace(size_t channel, bool isSend) const {
     const std::vector<int64_t> &members = groups.at({channel, isSend}).second;
     return static_cast<uint32_t>(
@@ -49,11 +50,11 @@ public:
     return communicators.size() * 2 * (size_t{bufferMegabytes} << 20);
   }
 
-  /// Gives all ranks the bytes of one.
+  /// Copies bytes of rank `root` to all ranks.
   void broadcast(int64_t root, void *bytes, size_t size);
 
 private:
-  /// A channel's name and its members in their order.
+  /// The name of a channel and the members of a group, in their order.
   using Group = std::pair<std::string, std::vector<int64_t>>;
 
   HcclComm connect(const Group &group) const;
@@ -61,7 +62,7 @@ private:
   int64_t rank;
   std::map<std::pair<size_t, bool>, Group> groups;
   std::map<Group, HcclComm> communicators;
-  /// The group of all ranks; none if there is but one.
+  /// The group of all ranks; empty if there is only one rank.
   Group world;
   aclrtStream stream = nullptr;
   CannBlock transfer;
@@ -71,7 +72,7 @@ private:
 // Exchanges
 //===----------------------------------------------------------------------===//
 
-/// An exchange of a rank, and its operator in the model for errors.
+/// An exchange of a rank. `place` is its operator in the model, for errors.
 struct RankExchange {
   CannRank &rank;
   size_t stream;
@@ -90,12 +91,12 @@ struct RankExchange {
   }
 };
 
-/// Rows of an exchange whose counts are on the device.
+/// The rows of an exchange, whose counts are on the device.
 struct CountedRows {
-  /// As many for each member as it has experts.
+  /// The counts of rows: `experts` numbers for each member.
   const char *sendCounts, *receiveCounts;
   size_t experts;
-  /// Elements of a row, and what the rows have that nobody sends.
+  /// The number of elements of a row, and the value of rows that nobody sends.
   uint64_t width;
   double fill;
 };
@@ -104,19 +105,20 @@ void send(const RankExchange &exchange, char *from, uint64_t bytes);
 void receive(const RankExchange &exchange, char *to, uint64_t bytes);
 void allReduce(const RankExchange &exchange, char *from, char *to,
                uint64_t count, HcclDataType type, HcclReduceOp op);
-/// `count` elements are received.
+/// `count` is the number of elements that are received.
 void reduceScatter(const RankExchange &exchange, char *from, char *to,
                    uint64_t count, HcclDataType type, HcclReduceOp op);
-/// `count` elements are sent.
+/// `count` is the number of elements that are sent.
 void allGather(const RankExchange &exchange, char *from, char *to,
                uint64_t count, HcclDataType type);
-/// The first member's input is everyone's output.
+/// Copies the input of the first member to all outputs.
 void broadcast(const RankExchange &exchange, char *from, char *to,
                uint64_t count, HcclDataType type, uint64_t bytes);
-/// Each member gets as many elements of the input.
+/// Each member gets `count` elements of the input.
 void allToAll(const RankExchange &exchange, char *from, char *to,
               uint64_t count, HcclDataType type);
-/// HCCL takes counts from the host, so that it waits for those of the device.
+/// HCCL takes the counts from the host, so this function waits until those on
+/// the device are known.
 void allToAllV(const RankExchange &exchange, const CannTensor &from,
                const CannTensor &to, const CountedRows &rows,
                HcclDataType type);

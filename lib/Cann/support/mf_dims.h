@@ -12,12 +12,12 @@
 
 namespace mf_cann {
 
-/// The sizes of a tensor, or other numbers by dimension. The numbers lie in the
-/// object: a launch makes several of these, and compilers take many times as
-/// long for objects that have memory to free.
+/// The sizes of a tensor, or other numbers by dimension. The numbers are stored
+/// in the object: a launch makes several of these, and compilers take many
+/// times as long for objects that own memory.
 class Dims {
 public:
-  /// CANN's tensors have up to 8 dimensions.
+  /// The most dimensions of a tensor on CANN.
   static constexpr size_t capacity = 8;
 
   Dims() = default;
@@ -47,7 +47,7 @@ public:
     sizes[number++] = size;
   }
   void removeLast() { --number; }
-  /// Puts a number before the one that is at `position`.
+  /// Inserts a number before the one at `position`.
   void insert(size_t position, int64_t size) {
     append(size);
     std::rotate(sizes.data() + position, sizes.data() + number - 1,

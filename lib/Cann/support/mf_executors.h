@@ -1,8 +1,9 @@
 //===- mf_executors.h - Operators that are prepared once --------*- C++ -*-===//
 //
-// CANN prepares an operator for its arguments, which gives an executor, and
-// runs that. Each step calls the same operators in the same order, most of them
-// with the same arguments: their executors are kept and run again.
+// CANN prepares an operator for its arguments, which makes an executor, and
+// then runs the executor. Each step calls the same operators in the same order,
+// most of them with the same arguments, so that their executors are kept and
+// run again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +20,9 @@ namespace mf_cann {
 using LaunchPhase = aclnnStatus (*)(void *, uint64_t, aclOpExecutor *,
                                     aclrtStream);
 
-/// An operator with its arguments, which live as long. Not a template, since a
-/// program has hundreds of operators, and each one would be compiled anew.
+/// An operator with its arguments, which live as long as it. It is not a
+/// template, because a program has hundreds of operators and each one would be
+/// compiled separately.
 class CannExecutor {
 public:
   CannExecutor() = default;
@@ -40,7 +42,7 @@ public:
     arguments = {releaseObject(given)...};
     return status;
   }
-  /// False if CANN lets this one run only once.
+  /// Returns false if CANN allows only one run of this executor.
   bool makeRepeatable() {
     isRepeatable = aclSetAclOpExecutorRepeatable(executor) == 0;
     if (!isRepeatable)
@@ -50,7 +52,7 @@ public:
 
   uint64_t getWorkspaceBytes() const { return bytes; }
   aclnnStatus run(LaunchPhase phase, void *workspace, aclrtStream stream) {
-    // One that is not repeatable is freed by CANN.
+    // CANN frees an executor that is not repeatable.
     aclOpExecutor *running = executor;
     if (!isRepeatable)
       executor = nullptr;
@@ -64,9 +66,9 @@ private:
   bool isRepeatable = false;
 };
 
-/// The executors of a stream that are kept, by the part of the step, the number
-/// of the kernel in it and that of the operator in the kernel. With
-/// MF_NEW_EXECUTORS set there are none.
+/// The executors of a stream that are kept. The key is the part of the step,
+/// the number of the kernel in it, and the number of the operator in the
+/// kernel. None are kept if MF_NEW_EXECUTORS is set.
 class KeptExecutors {
 public:
   /// Starts a part of the step, by its number.
@@ -79,15 +81,17 @@ public:
     call = 0;
     isVarying = false;
   }
-  /// The kernel that runs has arguments that the next step changes.
+  /// Notes that arguments of the running kernel change from step to step, so
+  /// that its executors are not kept.
   void noteVarying() { isVarying = true; }
 
-  /// Goes on to the next operator. Null if none is kept for it.
+  /// Advances to the next operator. Returns its executor, or null if none is
+  /// kept.
   CannExecutor *next() {
     auto found = kept.find({part, kernel, call++});
     return found == kept.end() ? nullptr : found->second.get();
   }
-  /// Keeps the executor of the operator to which `next` went, if it can be.
+  /// Keeps the executor of the operator to which `next` advanced, if possible.
   void keep(std::unique_ptr<CannExecutor> executor) {
     if (!isVarying && !std::getenv("MF_NEW_EXECUTORS") &&
         executor->makeRepeatable())

@@ -1,7 +1,7 @@
 //===- mf_facts.h - What a program tells libmf-step -------------*- C++ -*-===//
 //
-// Programs have hundreds of statics. These functions take literals, so that a
-// line of a program is a call that compilers are soon done with.
+// A program describes hundreds of statics. These functions take literals, so
+// that each statement of a program is one call, which compilers translate fast.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,7 +16,7 @@ namespace mf_cann {
 using Sizes = std::initializer_list<int64_t>;
 using Names = std::initializer_list<const char *>;
 
-/// Adds a static to the last stage.
+/// Adds a static to the last stage that was added.
 inline void addStatic(mf::step::Facts &facts, const char *name,
                       const char *role, const char *of, const char *tied,
                       const char *type, Sizes dims, int64_t bytes, bool onHost,
@@ -25,7 +25,7 @@ inline void addStatic(mf::step::Facts &facts, const char *name,
       {name, role, of, tied, type, dims, bytes, onHost, offset, {}, {}, {}});
 }
 
-/// Tells the value that the last static has before the first step.
+/// Sets the value of the last static before the first step.
 inline void setInitial(mf::step::Facts &facts, int kind, double value,
                        double scale, double amplitude,
                        std::initializer_list<double> frequencies) {
@@ -33,8 +33,8 @@ inline void setInitial(mf::step::Facts &facts, int kind, double value,
                                         frequencies};
 }
 
-/// Tells of which tensor the last static is a shard, and along which axes of
-/// the mesh each of its dimensions is shared out.
+/// Sets the tensor that the last static is a shard of, and the axes of the mesh
+/// over which each dimension of the tensor is cut.
 inline void setSlice(mf::step::Facts &facts, Sizes dims,
                      std::initializer_list<Names> axes) {
   mf::step::StepBuffer &buffer = facts.stages.back().back();

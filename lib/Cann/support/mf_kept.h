@@ -1,7 +1,7 @@
 //===- mf_kept.h - What operators make, for comparisons ---------*- C++ -*-===//
 //
-// With --dump-tensors the last step waits behind each operator of a micro-batch
-// and keeps what it has made.
+// With --dump-tensors, the last step waits after each operator of a micro-batch
+// and keeps its outputs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ public:
     return std::move(operators);
   }
 
-  /// Says that all that follows, until `leave`, is of a micro-batch.
+  /// Begins a micro-batch, to which all operators until `leave` belong.
   void enter(int64_t number, bool forward) {
     microBatch = number;
     isForward = forward;
@@ -44,7 +44,7 @@ public:
   void leave() { microBatch = -1; }
   bool keeps() const { return isOn && microBatch >= 0; }
 
-  /// Adds what an operator has made; the device must have made it.
+  /// Adds the outputs of an operator, which the device must have finished.
   void add(const char *place, std::initializer_list<KeptOutput> made) {
     mf::step::KeptOperator run{microBatch, isForward, place, {}};
     for (const KeptOutput &each : made)
@@ -68,7 +68,7 @@ private:
   }
 
   bool isOn = false, isForward = true;
-  /// Negative outside of micro-batches.
+  /// The current micro-batch; negative between micro-batches.
   int64_t microBatch = -1;
   std::vector<mf::step::KeptOperator> operators;
 };

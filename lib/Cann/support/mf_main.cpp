@@ -10,7 +10,8 @@
 
 namespace mf_cann {
 
-/// Exceptions end here: libmf-step is built without them.
+/// Runs `body`, and returns the text of its exception. libmf-step is built
+/// without exceptions.
 static std::string getFailure(const std::function<void()> &body) {
   try {
     body();
@@ -20,7 +21,8 @@ static std::string getFailure(const std::function<void()> &body) {
   return "";
 }
 
-/// `captured`, if it is not null, gets the first half of the step.
+/// Describes the device to libmf-step. If `captured` is not null, the first
+/// half of the step is captured.
 static mf::step::StepDevice makeDevice(CannRank &rank, const Step &step,
                                        CannChannels &channels,
                                        CapturedPart *captured) {
@@ -85,8 +87,8 @@ static int64_t readNumber(const char *variable, int64_t otherwise) {
   return text ? std::strtoll(text, nullptr, 10) : otherwise;
 }
 
-/// Ends the process at once after a failure if there are other ranks: work that
-/// waits for them cannot be waited for, and they see that this one has ended.
+/// Ends the process at once after a failure if there are other ranks. Work that
+/// waits for them might never end, and they notice that this process has ended.
 static void endWithOthers(const std::string &failure, int result,
                           int64_t numRanks) {
   if (numRanks == 1 || (failure.empty() && result == 0))
@@ -98,7 +100,8 @@ static void endWithOthers(const std::string &failure, int result,
   std::_Exit(1);
 }
 
-/// Takes a flag out of the arguments, of which libmf-step knows the others.
+/// Removes a flag from the arguments, because libmf-step rejects unknown ones.
+/// Returns whether it was there.
 static bool takeFlag(int &argc, char **argv, const char *flag) {
   char **end = std::remove_if(argv + 1, argv + argc, [&](const char *argument) {
     return std::strcmp(argument, flag) == 0;

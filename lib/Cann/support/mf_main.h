@@ -7,8 +7,8 @@
 
 namespace mf_cann {
 
-/// Trains as the arguments say, with the steps of all stages. RANK_ID says
-/// which rank this process is.
+/// Runs a training with the given arguments and the steps of all stages.
+/// RANK_ID is the rank of this process.
 int runMain(int argc, char **argv, mf::step::Facts facts,
             const std::vector<Step> &steps);
 

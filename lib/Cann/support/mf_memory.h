@@ -8,7 +8,7 @@
 
 namespace mf_cann {
 
-/// A block of device memory or of pinned host memory.
+/// A block of device memory, or of pinned host memory.
 class CannBlock {
 public:
   CannBlock() = default;
@@ -33,7 +33,7 @@ public:
 
 private:
   [[noreturn]] void failToAllocate(const std::string &what, int code) const {
-    // The next call would overwrite the error's text.
+    // The text is read before the next call overwrites it.
     const char *said = aclGetRecentErrMsg();
     const std::string reason =
         said && *said ? ": " + std::string(said) : std::string();
@@ -51,8 +51,8 @@ private:
   bool isHost = false;
 };
 
-/// Two blocks of pinned memory: the host fills one while the device copies out
-/// of the other.
+/// Two blocks of pinned memory: the host fills one of them while the device
+/// copies from the other.
 class CannStaging {
 public:
   CannStaging() = default;
@@ -64,10 +64,10 @@ public:
         aclrtDestroyEvent(half.copied);
   }
 
-  /// Says that something of this size will be copied.
+  /// Announces a copy of this size.
   void reserve(size_t bytes) { size = std::max(size, bytes); }
 
-  /// Copies bytes of the host to the device, behind the work of the stream.
+  /// Copies bytes of the host to the device, after the work of the stream.
   void copy(char *to, const void *from, size_t bytes, aclrtStream stream) {
     Half &half = halves[next];
     next = 1 - next;

@@ -143,7 +143,7 @@ CannRank::CannRank(size_t arenaBytes, size_t hostBytes, size_t numStreams,
                    size_t numEvents, const std::string &largest) {
   check(aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1),
         "aclrtCtxSetSysParamOpt");
-  // The slack that CANN wants behind the last buffer.
+  // CANN requires slack after the last buffer.
   arena.allocate(getRoom(arenaBytes), false, "the arena (" + largest + ")");
   hostMemory.allocate(hostBytes, true, "the host memory");
   std::memset(hostMemory.get(), 0, hostMemory.getSize());
@@ -157,7 +157,7 @@ CannRank::CannRank(size_t arenaBytes, size_t hostBytes, size_t numStreams,
 }
 
 CannRank::~CannRank() {
-  // After an error there may be work that uses what is freed here.
+  // After an error, work that uses the memory freed here may still run.
   for (const std::unique_ptr<CannStream> &stream : streams)
     aclrtSynchronizeStream(stream->get());
   for (const aclrtEvent event : events)
@@ -192,7 +192,7 @@ void CannRank::allocateWorkspaces(int64_t room) {
   const size_t needed = getWorkspaceBytes();
   if (room >= 0 && needed > static_cast<size_t>(room))
     failWithoutRoom(needed, static_cast<size_t>(room), "the plan leaves ");
-  // Only workspaces are still to be allocated.
+  // Only workspaces are not allocated yet.
   const size_t allocated = bufferBytes + mask.getSize();
   size_t free = 0, total = 0;
   check(aclrtGetMemInfo(ACL_HBM_MEM, &free, &total), "aclrtGetMemInfo");
@@ -202,7 +202,8 @@ void CannRank::allocateWorkspaces(int64_t room) {
     stream->allocateWorkspace();
 }
 
-/// CANN takes the mask of causal attention compressed: always as large.
+/// CANN takes the mask of causal attention in a compressed form, which always
+/// has the same size.
 CannTensor CannRank::getCausalMask() {
   constexpr int64_t size = 2048;
   if (!mask.get()) {

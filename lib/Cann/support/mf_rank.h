@@ -10,13 +10,13 @@
 
 namespace mf_cann {
 
-/// The name of a function of aclnn and both of its phases.
+/// The name of a function of aclnn, and its two phases.
 #define MF_CANN(NAME) #NAME, NAME##GetWorkspaceSize, NAME
 
 class CannRank;
 class CannChannels;
 
-/// A stream, and the memory that its operators use while they run.
+/// A stream, and the memory that its operators use.
 class CannStream {
 public:
   explicit CannStream(CannRank &owner) : rank(owner) {
@@ -28,7 +28,7 @@ public:
 
   aclrtStream get() const { return handle; }
 
-  /// The kernel that follows, and its operator in the model.
+  /// Begins a kernel. `operatorPlace` is its operator in the model.
   void begin(const char *kernel, const char *operatorPlace) {
     name = kernel;
     place = operatorPlace;
@@ -40,43 +40,44 @@ public:
       throw std::runtime_error(describe(name) + ": " + message);
   }
 
-  /// Gives the kernel that follows what is planned for its temporaries.
+  /// Lends the planned memory for temporaries to the next kernel.
   void lend(char *memory, size_t bytes) {
     lent = memory;
     lentBytes = bytes;
   }
-  /// A part of that.
+  /// Returns a tensor in the lent memory.
   CannTensor makeScratch(const Dims &dims, aclDataType type);
-  /// `x` itself if it is fp32.
+  /// Returns `x` if it is fp32, and otherwise a temporary of fp32.
   CannTensor makeFloat(const CannTensor &x) {
     return x.type == ACL_FLOAT ? x : makeScratch(x.dims, ACL_FLOAT);
   }
   CannTensor getCausalMask() const;
-  /// The value in host memory that a scalar on the device was copied from.
+  /// Returns the value of a scalar on the device, from the host memory that it
+  /// was copied from.
   float getHostValue(const CannTensor &x);
-  /// An integer on the device that the host knows from the start, such as where
-  /// the part of a rank begins.
+  /// Returns an integer on the device that the host knows from the start, such
+  /// as the position of a rank's part.
   int64_t getPosition(const CannTensor &x) const;
-  /// Draws a mask of dropout on the host and copies it to the device. The draw
-  /// and the numbers at which the part begins are read on the host, too.
+  /// Draws a dropout mask on the host and copies it to the device. The draw,
+  /// and the positions of the part in `firsts`, are read on the host, too.
   void drawMask(const CannTensor &draw, const std::vector<CannTensor> &firsts,
                 const CannTensor &mask, double rate, int64_t key,
                 const Dims &whole, Dims starts, const Dims &cutDims);
-  /// Waits for the stream and looks at a flag on the device.
+  /// Waits for the stream and returns a flag on the device.
   bool isSet(const CannTensor &flag);
-  /// Waits for the stream and takes numbers from the device.
+  /// Waits for the stream and reads numbers from the device.
   std::vector<float> readValues(const char *from, size_t number) const;
 
-  /// Calls an operator: both phases, the second one alone if its executor was
-  /// kept, or the first one alone while the program asks how much memory
-  /// operators need.
+  /// Calls an operator. If its executor was kept, only the second phase is
+  /// called. While the program measures how much memory operators need, only
+  /// the first phase is called.
   template <typename... Parameters, typename... Given>
   void call(const char *function, aclnnStatus (*prepare)(Parameters...),
             LaunchPhase run, Given &&...arguments);
 
-  /// Keeps what the kernel has made, if the rank keeps values.
+  /// Keeps the outputs of the kernel, if the rank keeps values.
   void tellMade(std::initializer_list<KeptOutput> made) const;
-  /// The same of an exchange.
+  /// Keeps the output of an exchange, if the rank keeps values.
   void tellMade(const char *operatorPlace, const char *exchange,
                 const CannTensor &made) {
     place = operatorPlace;
@@ -85,11 +86,11 @@ public:
 
   size_t getNeededBytes() const { return neededBytes; }
   const std::string &getNeedyPlace() const { return needyPlace; }
-  /// Gives the stream the memory that it was found to need.
+  /// Allocates the memory that the operators of the stream need.
   void allocateWorkspace() {
     workspace.allocate(neededBytes, false, "the workspace of a stream");
   }
-  /// Flags may change from step to step.
+  /// Forgets flags that were read, because they may change from step to step.
   void startStep() { flags.clear(); }
   void startPart(size_t number) { executors.startPart(number); }
   size_t countExecutors() const { return executors.size(); }
@@ -97,13 +98,13 @@ public:
 private:
   [[noreturn]] void failToPrepare(const char *function,
                                   aclnnStatus status) const;
-  /// Keeps an operator that was prepared while the program asks, and runs it
-  /// otherwise.
+  /// Runs an operator, or only keeps it if the program measures memory.
   void launch(const char *function, std::unique_ptr<CannExecutor> made,
               CannExecutor *executor, LaunchPhase run);
-  /// The bytes of a small tensor, if possible without waiting for the device.
+  /// Reads the bytes of a small tensor, if possible without waiting for the
+  /// device.
   void readSmall(const CannTensor &x, void *bytes) const;
-  /// Fails while work is captured.
+  /// Fails during a capture.
   void requireHost() const;
   std::string describe(const std::string &what) const {
     return what + (*place ? " of '" + std::string(place) + "'" : "");
@@ -126,14 +127,15 @@ private:
 /// The current device: its memory, streams and events.
 class CannRank {
 public:
-  /// `largest` says for errors what of the arena is large.
+  /// `largest` names what is large in the arena, for errors.
   CannRank(size_t arenaBytes, size_t hostBytes, size_t numStreams,
            size_t numEvents, const std::string &largest);
   CannRank(const CannRank &) = delete;
   CannRank &operator=(const CannRank &) = delete;
   ~CannRank();
 
-  /// The stream, with the planned memory for the next kernel's temporaries.
+  /// Returns a stream after lending it the planned memory for the temporaries
+  /// of the next kernel.
   CannStream &stream(size_t number, char *memory = nullptr, size_t bytes = 0) {
     streams[number]->lend(memory, bytes);
     return *streams[number];
@@ -142,8 +144,9 @@ public:
   char *host(int64_t offset) const { return hostMemory.get() + offset; }
 
   void wait(size_t stream, size_t event) {
-    // Later work comes behind all that a captured model records, and the host
-    // has waited for all that the steps before recorded.
+    // No wait is needed if only one of record and wait is captured: later work
+    // comes after the whole model, and the host has waited for what earlier
+    // steps recorded.
     if (!isAsking && isInModel[event] == isCapturing)
       check(aclrtStreamWaitEvent(streams[stream]->get(), events[event]),
             "aclrtStreamWaitEvent");
@@ -171,14 +174,14 @@ public:
       loads[to] = {from, bytes};
   }
   size_t countStreams() const { return streams.size(); }
-  /// Whether streams record what they are given.
+  /// Sets whether the streams are being captured.
   void setCapturing(bool on) {
     isCapturing = on;
     if (!on)
       isCaptured = isInModel;
   }
   bool captures() const { return isCapturing; }
-  /// All that follows comes behind the work that was captured.
+  /// Notes that all further work comes after the captured work.
   void startBehindModel() { isInModel = isCaptured; }
   void synchronize() {
     for (const std::unique_ptr<CannStream> &stream : streams)
@@ -188,14 +191,15 @@ public:
     for (const std::unique_ptr<CannStream> &stream : streams)
       stream->startStep();
   }
-  /// Starts one of the parts in which a step runs, by its number.
+  /// Starts a part of the step, by its number.
   void startPart(size_t number) {
     for (const std::unique_ptr<CannStream> &stream : streams)
       stream->startPart(number);
   }
 
-  /// Tells that a device buffer has in each step what is in host memory, which
-  /// the program copies by CANN, so that what checks its calls sees all.
+  /// Notes that in each step the device buffer has the contents of host memory,
+  /// which the program copies with CANN. Checks of its calls need to see the
+  /// copies.
   void mirror(const char *onDevice, const char *onHost, size_t bytes) {
     mirrors.push_back({onDevice, onHost, bytes});
   }
@@ -212,14 +216,14 @@ public:
       }
     throw std::runtime_error("a scalar has no value in host memory");
   }
-  /// The host memory from which the last copy to these bytes was, or null.
+  /// Returns the host memory from which these bytes were copied last, or null.
   const char *findLoaded(const char *onDevice, size_t bytes) const {
     auto found = loads.find(onDevice);
     return found != loads.end() && bytes <= found->second.second
                ? found->second.first
                : nullptr;
   }
-  /// Tells that a place on the device always has this integer.
+  /// Notes that the device memory always holds this integer.
   void addKnown(const char *onDevice, int32_t value) {
     known[onDevice] = value;
   }
@@ -230,7 +234,8 @@ public:
   CannTensor getCausalMask();
 
   /// Runs `step` without launching anything, to learn how much memory its
-  /// operators need, and allocates it. `room` is what the plan leaves.
+  /// operators need, and allocates that memory. `room` is the memory that the
+  /// plan leaves.
   template <typename Step> void prepare(Step step, int64_t room) {
     isAsking = true;
     step();
@@ -238,8 +243,8 @@ public:
     allocateWorkspaces(room);
   }
   bool asks() const { return isAsking; }
-  /// The channels must outlive the rank; their buffers of `bytes` bytes count
-  /// as needed memory.
+  /// Connects the channels, which must outlive the rank. Their buffers of
+  /// `bytes` bytes count as needed memory.
   void connect(CannChannels &connected, size_t bytes) {
     channels = &connected;
     bufferBytes = bytes;
@@ -271,8 +276,8 @@ private:
   std::map<const char *, int32_t> known;
   std::map<const char *, std::pair<const char *, size_t>> loads;
   bool isAsking = false, isCapturing = false;
-  /// By event: whether a captured model was the last to record it, and whether
-  /// the model records it.
+  /// For each event, whether a captured model was the last to record it, and
+  /// whether the model records it.
   std::vector<bool> isInModel, isCaptured;
   CannChannels *channels = nullptr;
   KeptValues kept;
