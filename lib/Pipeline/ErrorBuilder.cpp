@@ -30,7 +30,8 @@ bool ErrorBuilder::follows(int64_t node, int64_t waitedFor) const {
   if (graph.getStage(task) != graph.getStage(other))
     return false;
   const int64_t distance = graph.getPosition(task) - graph.getPosition(other);
-  // After a slot of several tasks the next one is further away.
+  // The tasks of a slot have positions of their own, so the task after a slot
+  // of several is further away than one.
   return distance == 1 ||
          (distance > 1 &&
           !llvm::is_contained(getInputs(graph.getPipeline(), task), other));
@@ -38,7 +39,8 @@ bool ErrorBuilder::follows(int64_t node, int64_t waitedFor) const {
 
 ErrorBuilder &ErrorBuilder::addCycle(std::vector<int64_t> cycle,
                                      llvm::ArrayRef<Transfer> transfers) {
-  // Starts after the last of some consecutive steps along a stage.
+  // Rotates the cycle so that consecutive steps along a stage are not divided
+  // by its end.
   for (size_t turn = 0; turn < cycle.size(); ++turn) {
     if (follows(cycle.back(), cycle.front()) &&
         !follows(cycle[0], cycle[1 % cycle.size()]))

@@ -112,7 +112,8 @@ void TransferChecker::addTransferNodes() {
     int64_t issuedBehind = graph.getPosition(transfer.reader) - 1;
     llvm::ArrayRef<Task> receiver =
         schedule.stages[graph.getStage(transfer.reader)];
-    // Compared this way round, as both numbers may be of any size.
+    // `ahead` may be any number, so it is not added to another one, which could
+    // overflow.
     if (transfer.ahead <= issuedBehind)
       graph.addEdge(graph.getNode(receiver[issuedBehind - transfer.ahead]),
                     node);

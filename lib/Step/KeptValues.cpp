@@ -68,7 +68,7 @@ ranks::MadeTensor readTensor(KeptReader &reader) {
   return made;
 }
 
-/// Returns what a rank has kept as bytes that another one can read.
+/// Returns what a rank has kept, as bytes that another rank can read.
 std::string printKept(const std::vector<KeptOperator> &kept) {
   std::string bytes;
   llvm::raw_string_ostream os(bytes);

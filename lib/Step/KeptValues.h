@@ -8,8 +8,8 @@
 
 namespace mf::step {
 
-/// Adds what all ranks have kept to the dump of the first one, which writes it.
-/// `kept` is this rank's.
+/// Collects what all ranks have kept in the dump of the first rank, which
+/// writes the file. `kept` is what this rank has kept.
 llvm::Error shareKept(const StepRanks &group,
                       const std::vector<KeptOperator> &kept,
                       ranks::TensorDump &dump);

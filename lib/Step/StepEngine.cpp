@@ -142,7 +142,8 @@ llvm::Error StepEngine::initialize() {
         return llvm::createStringError(
             "initial value of '" + buffer.name +
             "': " + llvm::toString(std::move(error)));
-    // Values of a step may share memory with others.
+    // A value that each step makes anew may share memory with others, so it is
+    // not written without an initial value.
     if (isOfStep(buffer.role) && !buffer.init)
       continue;
     if (llvm::Error error = write(number, bytes))
@@ -196,7 +197,8 @@ static llvm::ArrayRef<uint8_t> getBytesOf(const void *values, size_t bytes) {
   return {static_cast<const uint8_t *>(values), bytes};
 }
 
-/// Statics of one role follow each other; each takes its elements.
+/// Writes the elements of a step to the statics of a role. Statics follow each
+/// other: each takes as many elements as it has.
 llvm::Error StepEngine::writeElements(Role role,
                                       llvm::ArrayRef<int32_t> values) const {
   for (const auto &[number, buffer] : llvm::enumerate(getStatics(facts.rank))) {

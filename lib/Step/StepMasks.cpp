@@ -21,7 +21,7 @@ void drawMask(const StepMask &mask, std::vector<uint8_t> &bits) {
   constexpr int64_t bytesOfUnit = dropoutBitsOfUnit / 8;
   const int64_t units = (count + dropoutBitsOfUnit - 1) / dropoutBitsOfUnit;
   bits.resize(units * bytesOfUnit);
-  // A thread that draws less takes longer to start.
+  // A thread takes longer to start than to draw fewer units than this.
   constexpr int64_t leastUnits = 1024;
   const int64_t threads = std::clamp<int64_t>(
       units / leastUnits, 1,

@@ -26,9 +26,9 @@ public:
   bool isFirst() const { return facts.rank == 0; }
   bool isOwn(int64_t rank) const { return facts.rank == rank; }
 
-  /// Gives all ranks the bytes of `root`.
+  /// Copies the bytes of rank `root` to all ranks.
   llvm::Error share(int64_t root, llvm::MutableArrayRef<uint8_t> bytes) const;
-  /// The same of a text of any length.
+  /// Returns the text that rank `root` passes, which may have any length.
   llvm::Expected<std::string> shareText(int64_t root,
                                         llvm::StringRef text) const;
   /// Fails on all ranks if `own` is a failure on one.

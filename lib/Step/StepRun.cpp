@@ -67,7 +67,8 @@ static bool takeOption(llvm::StringRef argument,
   return false;
 }
 
-/// An error's text, or nothing.
+/// Opens the dump that `given` asks for. Returns the text of the error, or an
+/// empty text.
 static std::string openDump(const DumpOptions &given,
                             ranks::TrainingOptions &options) {
   if (given.pattern.empty() != given.path.empty())

@@ -9,12 +9,13 @@ namespace mf {
 
 namespace {
 
-/// Words for the elements of one tensor.
+/// The random words that decide which elements of one tensor are dropped.
 class ElementWords {
 public:
   explicit ElementWords(const DropoutDraw &what) {
     const auto seed = static_cast<uint64_t>(what.draw[0]);
-    // Steps and micro-batches beyond 32 bits are far.
+    // Only the lower 32 bits of the step and the micro-batch count, because no
+    // run has as many.
     const std::array<uint32_t, 4> bits = philox4x32(
         {low(what.key), high(what.key), low(what.draw[1]), low(what.draw[2])},
         {low(seed), high(seed)});

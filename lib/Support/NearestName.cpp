@@ -9,7 +9,8 @@ using namespace llvm;
 namespace mf {
 
 StringRef findNearestName(StringRef wanted, ArrayRef<StringRef> names) {
-  // The distance costs the product of both lengths; no name of ours is longer.
+  // Longer names have no nearest one, because the distance takes time in
+  // proportion to the product of both lengths.
   constexpr size_t longest = 200;
   if (wanted.size() > longest)
     return {};

@@ -1,6 +1,7 @@
 //===- Policies.h - The built-in policies ---------------------*- C++ -*-===//
 //
-// A file each. Their order in lists is that of getPolicies() in Policy.cpp.
+// Each policy has a file of its own. getPolicies() in Policy.cpp has the order
+// in which policies are listed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,9 +50,10 @@ inline void appendPieces(std::vector<Task> &tasks, Phase phase, int32_t chunk,
 }
 
 /// The forwards and the backwards of a stage that runs all of its chunks for a
-/// group of micro-batches, then for the next. A group has as many micro-batches
-/// as there are stages, or as are needed for one piece per stage. The first
-/// group also has the remainder. Backwards visit the chunks in reverse.
+/// group of micro-batches, then for the next group. A group has as many
+/// micro-batches as there are stages, or as are needed for one piece per stage.
+/// The first group also has the remainder. Backwards visit the chunks in
+/// reverse.
 struct GroupedRuns {
   std::vector<Task> forwards, backwards;
   /// The number of forwards of the last stage up to the one after which

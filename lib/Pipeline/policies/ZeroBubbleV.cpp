@@ -52,7 +52,8 @@ void ZeroBubbleV::addRules(const Pipeline &pipeline, int64_t stage,
                            Rules &rules) const {
   int32_t stages = pipeline.stages, microBatches = pipeline.microBatches;
   int32_t down = stage, up = 2 * stages - 1 - stage;
-  // The way of a micro-batch down to the turn and back.
+  // The number of stages that a micro-batch visits on its way from here to the
+  // last stage and back.
   int32_t way = 2 * (stages - stage) - 1;
   // The number of micro-batches that return before the first backward arrives
   // here.
