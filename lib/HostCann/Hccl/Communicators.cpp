@@ -22,7 +22,8 @@ bool overlaps(const void *left, uint64_t leftBytes, const void *right,
   return a < b + rightBytes && b < a + leftBytes;
 }
 
-/// How many elements a buffer has up to the end of its last piece.
+/// Returns the number of elements that a buffer has up to the end of its last
+/// piece.
 uint64_t getExtent(llvm::ArrayRef<uint64_t> counts,
                    llvm::ArrayRef<uint64_t> places) {
   uint64_t extent = 0;
@@ -102,8 +103,8 @@ GroupCall describeCall(const CollectiveCall &call, uint64_t number) {
   return described;
 }
 
-/// The counts of a rank are in front of its elements, so that others find
-/// theirs.
+/// Returns what a rank brings to the call. Its counts precede its elements, so
+/// that others can find theirs.
 std::vector<char> getInput(const CollectiveCall &call) {
   std::vector<char> input;
   auto append = [&](const void *from, size_t bytes) {
@@ -117,7 +118,8 @@ std::vector<char> getInput(const CollectiveCall &call) {
   return input;
 }
 
-/// A message's sender and receiver call different functions.
+/// Returns whether two calls belong together. The sender and the receiver of a
+/// message call different functions.
 bool fits(const GroupCall &own, const GroupCall &other) {
   auto getPartner = [](llvm::StringRef function) -> llvm::StringRef {
     if (function == "HcclSend")
@@ -150,7 +152,8 @@ llvm::Error runCall(SharedGroup &group, const CollectiveCall &call,
 } // namespace
 
 Communicators &Communicators::get() {
-  // Never destroyed: streams may still run when the process ends.
+  // The object is never destroyed, because streams may still run when the
+  // process ends.
   static auto *communicators = new Communicators;
   return *communicators;
 }
@@ -191,8 +194,8 @@ std::shared_ptr<SharedGroup> Communicators::find(HcclComm communicator,
   return nullptr;
 }
 
-/// Streams of a device that failed do nothing more, so its ranks come to no
-/// call of any communicator.
+/// Ends the groups of a device that failed. Its streams do nothing more, so its
+/// ranks come to no call of any communicator.
 void Communicators::endAll(int32_t device, llvm::StringRef why) {
   std::lock_guard<std::mutex> lock(mutex);
   for (const auto &[key, handle] : handles)

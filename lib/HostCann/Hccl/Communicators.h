@@ -9,35 +9,37 @@
 
 namespace mf::hostcann {
 
-/// An HcclComm points to it.
+/// The object to which an HcclComm points.
 struct CommunicatorHandle {
   std::shared_ptr<SharedGroup> group;
   int32_t device = 0;
   uint64_t numCalls = 0;
-  /// Pinned memory that each call writes by name: calls without an order are a
-  /// race about it, and it cannot be freed while a call runs.
+  /// Pinned memory that each call is said to write. So calls that are not
+  /// ordered are reported as a race, and the memory cannot be freed during a
+  /// call.
   void *order = nullptr;
 };
 
-/// Bytes of an element; 0 if there is no such type.
+/// Returns the bytes of an element, or 0 if there is no such type.
 uint64_t getElementBytes(HcclDataType type);
 
-/// A call of a collective as the API has got it.
+/// A call of a collective with the arguments that the API was given.
 struct CollectiveCall {
-  /// A name that lives as long as the process.
+  /// The name of the function, which lives as long as the process.
   const char *function = nullptr;
   const void *send = nullptr;
   void *receive = nullptr;
-  /// Elements that this rank brings and gets.
+  /// The numbers of elements that this rank sends and receives.
   uint64_t sendCount = 0, receiveCount = 0;
   HcclDataType type = HCCL_DATA_TYPE_FP32;
   HcclReduceOp reduction = HCCL_REDUCE_SUM;
   uint32_t root = 0;
-  /// A collective that sends each rank its own elements has these, by rank.
+  /// For collectives that send each rank its own elements: counts and places by
+  /// rank.
   std::vector<uint64_t> sendCounts, sendPlaces, receiveCounts, receivePlaces;
 };
 
-/// Computes a call once all ranks have come.
+/// A function that computes a call after all ranks have come to it.
 using CollectiveBody = llvm::Error (*)(const SharedGroup &group,
                                        const CollectiveCall &call);
 
@@ -48,11 +50,12 @@ public:
 
   int add(std::unique_ptr<SharedGroup> group, HcclComm *made);
   int destroy(HcclComm communicator);
-  /// Null, with an error, if there is none or it was destroyed.
+  /// Returns the group of a communicator. If there is none, or it was
+  /// destroyed, reports an error and returns null.
   std::shared_ptr<SharedGroup> find(HcclComm communicator,
                                     const char *function);
 
-  /// Checks the memory of a call and puts it on a stream.
+  /// Checks the memory of a call and enqueues the call on a stream.
   int launch(HcclComm communicator, aclrtStream stream, CollectiveCall call,
              CollectiveBody body);
 
@@ -63,7 +66,7 @@ private:
   std::map<HcclComm, std::unique_ptr<CommunicatorHandle>> handles;
 };
 
-// These compute the calls.
+// These functions are bodies of calls.
 llvm::Error runAllReduce(const SharedGroup &group, const CollectiveCall &call);
 llvm::Error runReduceScatter(const SharedGroup &group,
                              const CollectiveCall &call);

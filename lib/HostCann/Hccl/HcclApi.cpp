@@ -7,7 +7,7 @@ using namespace mf::hostcann;
 
 namespace {
 
-/// In front of the folder's path.
+/// The text that precedes the folder's path in an HcclRootInfo.
 constexpr char rootMagic[] = "mf-hccl";
 
 HcclResult toResult(int code) { return static_cast<HcclResult>(code); }
@@ -24,7 +24,7 @@ HcclResult refuse(const char *function) {
                            "HcclGetRootInfo and messages of two ranks only"));
 }
 
-/// A message needs a communicator of its two ranks.
+/// Enqueues one side of a message, which needs a communicator of its two ranks.
 HcclResult sendOrReceive(CollectiveCall call, uint32_t peer, HcclComm comm,
                          aclrtStream stream) {
   auto group = Communicators::get().find(comm, call.function);
@@ -176,7 +176,7 @@ HcclResult HcclBroadcast(void *buf, uint64_t count, HcclDataType dataType,
   call.function = "HcclBroadcast";
   call.type = dataType;
   call.root = root;
-  // The root's buffer is read, the others' are written.
+  // The root's buffer is read, and the buffers of the others are written.
   if (group->getRank() == root) {
     call.send = buf;
     call.sendCount = count;

@@ -24,7 +24,8 @@ enum class MemberState : uint32_t { Joined, Ended };
 /// The beginning of a rank's file.
 struct MemberHeader {
   uint32_t numRanks;
-  /// Grows by one whenever the rank has come to where it meets the others.
+  /// The number of times that the rank has reached a point where it meets the
+  /// others.
   std::atomic<uint32_t> phase;
   std::atomic<MemberState> state;
   GroupCall call;
@@ -35,7 +36,8 @@ constexpr size_t headerBytes = 4096;
 static_assert(sizeof(MemberHeader) <= headerBytes);
 static_assert(std::atomic<uint32_t>::is_always_lock_free);
 
-/// How long a wait sleeps before it looks whether the other one lives.
+/// The time for which a wait sleeps before it checks whether the other rank is
+/// alive.
 constexpr long sliceNanoseconds = 20'000'000;
 
 uint64_t readSeconds(const char *variable, uint64_t otherwise) {
@@ -110,7 +112,8 @@ llvm::Error SharedGroup::makeError(const llvm::Twine &what) const {
                                  llvm::Twine(rank) + ": " + what);
 }
 
-/// The file gets its name when its header is complete and it is locked.
+/// Makes the file of this rank. It gets its name only after its header is
+/// complete and it is locked.
 llvm::Error SharedGroup::makeOwn(uint32_t numRanks) {
   const std::string path = folder + "/" + std::to_string(rank);
   std::string temporary = path + ".XXXXXX";
@@ -170,7 +173,7 @@ SharedGroup::join(const std::string &folder, const std::string &name,
         return std::move(error);
   if (llvm::Error error = group->meet(seconds, "HCCL_CONNECT_TIMEOUT"))
     return std::move(error);
-  // All have opened all files: the names have served.
+  // All ranks have opened all files, so their names are not needed any more.
   unlink((folder + "/" + std::to_string(rank)).c_str());
   rmdir(folder.c_str());
   return std::move(group);
@@ -193,7 +196,8 @@ void SharedGroup::end(llvm::StringRef why) {
   wakeAll(own.phase);
 }
 
-/// Whoever gets the lock of a rank's file knows that its process is no more.
+/// Returns whether the process of a rank has ended: only then can the lock of
+/// the rank's file be taken.
 bool SharedGroup::hasDied(uint32_t member) const {
   const int file = members[member]->file;
   if (flock(file, LOCK_SH | LOCK_NB) != 0)

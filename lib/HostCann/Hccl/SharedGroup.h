@@ -1,9 +1,9 @@
 //===- SharedGroup.h - Ranks that meet in shared memory ---------*- C++ -*-===//
 //
-// The ranks of a communicator, in processes of one machine. Each has a file in
-// shared memory with a header that all of them map and, behind it, the bytes
-// that it brings to a collective. The file is locked as long as its process
-// lives, so that nobody waits for one that died.
+// The ranks of a communicator, in processes of one machine. Each rank has a
+// file in shared memory: a header that all ranks map, and the bytes that the
+// rank brings to a collective. A file is locked as long as its process lives,
+// so that no rank waits for one that died.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,12 @@
 
 namespace mf::hostcann {
 
-/// A rank's call, which ranks compare.
+/// A rank's call. Ranks compare their calls, because all must make the same
+/// one.
 struct GroupCall {
   /// The function's name.
   char function[32] = {};
-  /// Calls of a communicator are counted from 1.
+  /// The number of the call on its communicator, from 1.
   uint64_t number = 0;
   uint64_t count = 0;
   uint32_t type = 0;
@@ -34,18 +35,20 @@ struct GroupCall {
   uint32_t root = 0;
 };
 
-/// "HcclAllReduce (call 3) of 64 elements of type 4".
+/// Returns, for example, "HcclAllReduce (call 3) of 64 elements of type 4".
 std::string describe(const GroupCall &call);
 
-/// The file of one rank, as it is mapped here.
+/// The file of one rank, as this process has mapped it.
 struct GroupMember;
 
-/// One thread at a time uses it; `end` may be called by any.
+/// One rank's view of its group. Only one thread may use it at a time, except
+/// that any thread may call `end`.
 class SharedGroup {
 public:
-  /// Makes the folder where ranks meet, and gives its path.
+  /// Makes the folder in which ranks meet, and returns its path.
   static llvm::Expected<std::string> makeFolder();
-  /// Joins and waits for the others, no longer than HCCL_CONNECT_TIMEOUT.
+  /// Joins the group and waits for the other ranks, at most for
+  /// HCCL_CONNECT_TIMEOUT.
   static llvm::Expected<std::unique_ptr<SharedGroup>>
   join(const std::string &folder, const std::string &name, uint32_t numRanks,
        uint32_t rank);
@@ -55,18 +58,19 @@ public:
   uint32_t getNumRanks() const { return members.size(); }
   uint32_t getRank() const { return rank; }
 
-  /// Brings `input` to a call and waits until all ranks have come with theirs,
-  /// no longer than HCCL_EXEC_TIMEOUT.
+  /// Begins a call with the rank's `input`, and waits until all ranks have
+  /// begun theirs, at most for HCCL_EXEC_TIMEOUT.
   llvm::Error begin(const GroupCall &call, llvm::ArrayRef<char> input);
-  /// The call and the input of another rank, between `begin` and `finish`.
+  /// Return the call and the input of another rank. Valid between `begin` and
+  /// `finish`.
   const GroupCall &getCall(uint32_t member) const;
   llvm::Expected<std::vector<char>> readInput(uint32_t member, uint64_t offset,
                                               uint64_t bytes) const;
-  /// Waits until nobody reads what this rank brought.
+  /// Waits until no other rank reads this rank's input any more.
   llvm::Error finish();
 
-  /// Tells the others that this rank will come to no call any more. Ends waits
-  /// of this rank, too.
+  /// Tells the others that this rank makes no further calls, and ends the waits
+  /// of this rank.
   void end(llvm::StringRef why);
 
   llvm::Error makeError(const llvm::Twine &what) const;

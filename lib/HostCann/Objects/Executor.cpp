@@ -16,7 +16,8 @@ constexpr uintptr_t dataAlignment = 32;
 
 constexpr const char *executorKind = "aclOpExecutor";
 
-/// The variable lets a program run whose other calls are to be checked first.
+/// Returns whether unaligned tensors are allowed. A program whose other calls
+/// are to be checked first is run with the variable set.
 bool allowsUnaligned() {
   return std::getenv("MF_HOST_CANN_ALLOW_UNALIGNED") != nullptr;
 }
@@ -30,9 +31,9 @@ void destroyExecutor(const aclOpExecutor *executor) {
   delete executor;
 }
 
-/// The operators that ran with executors for one run, with the types, sizes and
-/// strides of their tensors. CANN keeps what it prepared for such a call, and
-/// an executor that it makes of that cannot be repeated.
+/// The operators that ran with an executor for a single run, with the types,
+/// sizes and strides of their tensors. CANN caches what it prepared for such a
+/// call, and an executor made from the cache cannot be made repeatable.
 class PreparedCalls {
 public:
   static PreparedCalls &get() {
@@ -65,8 +66,8 @@ private:
   std::set<std::string> calls;
 };
 
-/// Changes where the tensor of a number among those that are read, or written,
-/// lies.
+/// Sets the address of a tensor of an executor, given its number among the
+/// tensors that are read, or among those that are written.
 aclnnStatus setAddress(aclOpExecutor *executor, size_t index, bool isOutput,
                        aclTensor *tensor, void *address) {
   if (!executor || !tensor || !address)

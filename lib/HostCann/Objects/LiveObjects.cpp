@@ -6,7 +6,8 @@
 namespace mf::hostcann {
 
 LiveObjects &LiveObjects::get() {
-  // Never destroyed: the program's own destructors may destroy objects later.
+  // The object is never destroyed, because the program's own destructors may
+  // destroy other objects later.
   static auto *live = new LiveObjects;
   return *live;
 }

@@ -37,7 +37,7 @@ template <typename Object> Object *keep(Object *object) {
   return object;
 }
 
-/// Null may be destroyed.
+/// Destroys an object, which may be null.
 template <typename Object> aclnnStatus destroy(const Object *object) {
   if (object && !LiveObjects::get().remove(object, getKind(object)))
     return fail(ACLNN_ERR_PARAM_INVALID,
@@ -47,7 +47,7 @@ template <typename Object> aclnnStatus destroy(const Object *object) {
   return ACLNN_SUCCESS;
 }
 
-/// A list owns its elements.
+/// Destroys a list with its elements, which it owns.
 template <typename List, typename Element>
 aclnnStatus destroyList(const List *list,
                         std::vector<const Element *> List::*elements) {

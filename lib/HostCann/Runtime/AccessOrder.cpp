@@ -20,7 +20,8 @@ std::string describeRace(bool isWrite, const CallSite &site,
       .str();
 }
 
-/// Bytes are one, whatever their use: truth values, numbers or bits of masks.
+/// Returns whether two element types are compatible. Types of one byte are,
+/// whether they hold truth values, numbers or bits of masks.
 bool isSameType(int left, int right) {
   auto isByte = [](int type) {
     return type == ACL_BOOL || type == ACL_UINT8 || type == ACL_INT8;

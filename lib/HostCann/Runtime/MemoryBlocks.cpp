@@ -10,7 +10,7 @@ namespace mf::hostcann {
 namespace {
 
 constexpr uint16_t nanPattern = 0x7fa0;
-/// Larger blocks are left as they come, which is faster.
+/// Larger blocks are not filled with a pattern, because that takes too long.
 constexpr size_t mostFilledBytes = size_t{1} << 30;
 constexpr size_t mostFreedBlocks = 1024;
 

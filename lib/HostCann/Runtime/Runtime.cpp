@@ -35,7 +35,8 @@ int fail(int code, const llvm::Twine &text) {
 }
 
 Runtime &Runtime::get() {
-  // Never destroyed: streams may still run when the process ends.
+  // The object is never destroyed, because streams may still run when the
+  // process ends.
   static auto *runtime = new Runtime;
   return *runtime;
 }
@@ -150,7 +151,8 @@ int Runtime::allocate(void **pointer, size_t bytes, bool isDevice) {
     return fail(ACL_ERROR_INVALID_PARAM,
                 "memory needs a place for its address and at least a byte");
   const int32_t device = isDevice ? currentDevice : -1;
-  // The device's own allocator has the room behind a block that its units need.
+  // Nothing is added for the units of a device, which may access memory behind
+  // a block: a device's own allocator leaves that room.
   const size_t rounded = llvm::alignTo(bytes, blockAlignment);
   if (isDevice && memory.getUsedBytes(device) + rounded > memoryLimit)
     return fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
@@ -219,7 +221,7 @@ int Runtime::checkAccesses(const CallSite &site, const VectorClock &clock,
 
 void Runtime::noteAccesses(const CallSite &site,
                            llvm::ArrayRef<LaunchAccess> accesses) {
-  // Writes last: they replace what the same call has read.
+  // Writes are recorded last, because they replace what the same call has read.
   for (bool isWrite : {false, true})
     for (const LaunchAccess &access : accesses)
       if (access.isWrite == isWrite) {

@@ -11,7 +11,7 @@ using mf::hostcann::Runtime;
 
 namespace {
 
-/// Collects what a copy or a memset accesses; the result is an error code.
+/// Collects the accesses of a copy or a memset. Returns an error code.
 int collectAccesses(const char *name, void *to, size_t room, const void *from,
                     size_t count, int kind,
                     llvm::SmallVectorImpl<LaunchAccess> &accesses) {
@@ -24,7 +24,7 @@ int collectAccesses(const char *name, void *to, size_t room, const void *from,
   const bool fromDevice =
       kind == ACL_MEMCPY_DEVICE_TO_HOST || kind == ACL_MEMCPY_DEVICE_TO_DEVICE;
   Runtime &runtime = Runtime::get();
-  // Memory of the host that is not pinned is the program's own affair.
+  // Accesses to memory of the host that is not pinned are not checked.
   if (toDevice || runtime.isKnownMemory(to))
     accesses.push_back(
         {to, count, /*isWrite=*/true, false, !toDevice, "the destination"});
@@ -186,7 +186,7 @@ aclError aclrtMemcpyAsync(void *to, size_t room, const void *from, size_t count,
     std::memmove(to, from, count);
     return llvm::Error::success();
   });
-  // Memory that is not pinned makes the copy synchronous.
+  // A copy from or to memory that is not pinned is synchronous.
   if (code == ACL_SUCCESS && accesses.size() < 2)
     return Runtime::get().synchronizeStream(stream, -1);
   return code;

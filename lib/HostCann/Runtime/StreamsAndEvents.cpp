@@ -9,7 +9,7 @@
 namespace mf::hostcann {
 namespace {
 
-/// An Atlas A2 has as many.
+/// The numbers of streams and events that an Atlas A2 has.
 constexpr size_t mostStreams = 1984, mostEvents = 65536;
 
 int failTask(llvm::Error error) {

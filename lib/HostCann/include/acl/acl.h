@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/// The path of a file of settings may be null.
+/// `configPath` is a file of settings and may be null.
 aclError aclInit(const char *configPath);
 aclError aclFinalize(void);
 

@@ -68,8 +68,9 @@ typedef enum {
   ACL_FORMAT_FRACTAL_NZ = 29
 } aclFormat;
 
-/// The text of what failed last on the calling thread, or null. Reading it
-/// clears it; the text stays valid until the thread's next call of this.
+/// Returns the message of the last failure on the calling thread, or null. The
+/// message is then cleared, and stays valid until the thread's next call of
+/// this function.
 const char *aclGetRecentErrMsg(void);
 
 #ifdef __cplusplus

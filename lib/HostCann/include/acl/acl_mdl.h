@@ -1,6 +1,7 @@
 //===----------------------------------------------------------------------===//
 //
-// Captured work: what streams are given is recorded, and runs again as a whole.
+// Capture of work: the work that streams are given is recorded, and the record
+// is run as a whole any number of times.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +16,8 @@ extern "C" {
 
 typedef void *aclmdlRI;
 
-/// Calls are refused while work is captured: those of all threads, those of
-/// this thread, or none but those that cannot be captured.
+/// The calls that are refused during a capture: those that cannot be captured,
+/// of all threads or of this thread only, or none.
 typedef enum {
   ACL_MODEL_RI_CAPTURE_MODE_GLOBAL = 0,
   ACL_MODEL_RI_CAPTURE_MODE_THREAD_LOCAL = 1,
@@ -33,9 +34,9 @@ aclError aclmdlRICaptureBegin(aclrtStream stream, aclmdlRICaptureMode mode);
 aclError aclmdlRICaptureGetInfo(aclrtStream stream,
                                 aclmdlRICaptureStatus *status,
                                 aclmdlRI *modelRI);
-/// Other streams have joined the one that began again.
+/// All other streams of the capture must have joined the stream that began it.
 aclError aclmdlRICaptureEnd(aclrtStream stream, aclmdlRI *modelRI);
-/// The memory that the captured work uses must still be there.
+/// The memory that the captured work uses must not have been freed.
 aclError aclmdlRIExecuteAsync(aclmdlRI modelRI, aclrtStream stream);
 aclError aclmdlRIDestroy(aclmdlRI modelRI);
 

@@ -64,7 +64,7 @@ aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority,
                                      uint32_t flag);
 aclError aclrtDestroyStream(aclrtStream stream);
 aclError aclrtSynchronizeStream(aclrtStream stream);
-/// A timeout of -1 is none.
+/// A timeout of -1 means that there is none.
 aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout);
 aclError aclrtSynchronizeDevice(void);
 aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode);

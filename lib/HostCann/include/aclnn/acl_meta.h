@@ -32,13 +32,13 @@ typedef int32_t aclnnStatus;
 #define ACLNN_ERR_INNER_CREATE_EXECUTOR 561101
 #define ACLNN_ERR_INNER_NULLPTR 561103
 
-/// Strides and the offset count elements.
+/// Strides and the offset count elements, not bytes.
 aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum,
                            aclDataType dataType, const int64_t *stride,
                            int64_t offset, aclFormat format,
                            const int64_t *storageDims, uint64_t storageDimsNum,
                            void *tensorData);
-/// Copies the value.
+/// The value is copied.
 aclScalar *aclCreateScalar(void *value, aclDataType dataType);
 aclIntArray *aclCreateIntArray(const int64_t *value, uint64_t size);
 aclFloatArray *aclCreateFloatArray(const float *value, uint64_t size);
@@ -57,7 +57,8 @@ aclnnStatus aclDestroyBoolArray(const aclBoolArray *array);
 aclnnStatus aclDestroyTensorList(const aclTensorList *list);
 aclnnStatus aclDestroyScalarList(const aclScalarList *list);
 
-/// Keeps an executor for several runs; to be called between the two phases.
+/// Lets an executor be run several times. Must be called between the two
+/// phases.
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor);
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor);
 aclnnStatus aclSetInputTensorAddr(aclOpExecutor *executor, const size_t index,

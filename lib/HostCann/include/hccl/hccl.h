@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/// One rank calls it and gives the others what it gets.
+/// One rank calls this function and gives the result to the others.
 HcclResult HcclGetRootInfo(HcclRootInfo *rootInfo);
 HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo *rootInfo,
                                 uint32_t rank, HcclComm *comm);
@@ -25,7 +25,8 @@ HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks,
                                       HcclComm *comm);
 HcclResult HcclCommInitClusterInfo(const char *clusterInfo, uint32_t rank,
                                    HcclComm *comm);
-/// Who is no member passes null for the ranks and 0xFFFFFFFF for subCommId.
+/// A rank that is not a member passes null for the ranks and 0xFFFFFFFF for
+/// subCommId.
 HcclResult HcclCreateSubCommConfig(HcclComm *comm, uint32_t rankNum,
                                    uint32_t *rankIds, uint64_t subCommId,
                                    uint32_t subCommRankId,

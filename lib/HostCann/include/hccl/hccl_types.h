@@ -65,11 +65,12 @@ typedef struct HcclSendRecvItemDef {
   uint32_t remoteRank;
 } HcclSendRecvItem;
 
-/// To be filled by HcclCommConfigInit first. The layout is that of this host
-/// library: programs are compiled against the headers of what they link.
+/// Must be initialized by HcclCommConfigInit. The layout is that of this host
+/// library, and not of CANN, because programs are compiled against the headers
+/// of the library that they link.
 typedef struct HcclCommConfigDef {
   uint32_t initialized;
-  /// MB of each of the two buffers of a communicator.
+  /// The size of each of the two buffers of a communicator, in MB.
   uint32_t hcclBufferSize;
   uint32_t hcclDeterministic;
   char hcclCommName[128];
