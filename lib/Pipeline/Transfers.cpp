@@ -32,10 +32,10 @@ private:
   const std::vector<std::vector<int64_t>> starts;
 };
 
-/// The receive is issued no later than the message is computed, so that the
-/// message waits at the receiver and blocks nobody, and at the latest during
-/// the slot before the reader's. The sender overlaps the transfer with its next
-/// slot.
+/// Plans a transfer. The receive is issued no later than the message is
+/// computed, so that the message waits at the receiver and blocks nobody, and
+/// at the latest during the slot before the reader's. The sender overlaps the
+/// transfer with its next slot.
 Transfer SlotEnds::plan(const Task &producer, const Task &reader) const {
   Transfer transfer{producer, reader};
   const int64_t stage = graph.getStage(reader);

@@ -13,7 +13,7 @@ class StaticTerms {
 public:
   StaticTerms(const Program &program, const StageProgram &stage);
 
-  /// The number of the step's instructions that made them.
+  /// Returns the number of the step's instructions that made them.
   size_t getNumInstructions() const { return numInstructions; }
 
   const BufferTerms &get(uint32_t number) const { return statics[number]; }

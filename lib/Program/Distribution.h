@@ -205,8 +205,8 @@ private:
   std::optional<DistributionError>
   applyAxis(llvm::ArrayRef<const AxisHolding *> holdings, bool isStages,
             std::vector<AxisHolding> &outputs) const;
-  /// As the other function, for operands none of which is ambiguous between a
-  /// part and a summand.
+  /// Computes the holdings of the outputs for operands none of which is
+  /// ambiguous between a part and a summand.
   std::optional<DistributionError>
   applyKnown(llvm::ArrayRef<const AxisHolding *> holdings, bool isStages,
              std::vector<AxisHolding> &outputs) const;

@@ -14,7 +14,8 @@ namespace mf {
 
 namespace {
 
-/// Polynomial with coefficients from the constant term up.
+/// Returns the value of a polynomial, whose coefficients begin with the
+/// constant term.
 template <size_t n> double evaluate(const double (&coefficients)[n], double x) {
   double value = coefficients[n - 1];
   for (size_t i = n - 1; i-- > 0;)

@@ -29,7 +29,8 @@ static bool matchStars(StringRef pattern, StringRef name,
   return false;
 }
 
-/// A comment may begin only where a word may begin: `name#2` is a name.
+/// Returns the line without its comment. A comment may begin only where a word
+/// may begin: `name#2` is a name.
 static StringRef dropComment(StringRef line) {
   for (size_t at = line.find('#'); at != StringRef::npos;
        at = line.find('#', at + 1))

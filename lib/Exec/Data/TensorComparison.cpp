@@ -123,8 +123,8 @@ static Error compare(const SafetensorsFile &ours, const SafetensorsFile &theirs,
   return Error::success();
 }
 
-/// It is an error if a line fits no tensor of the first file, because it was
-/// then written for another file.
+/// Fails if a line of the file of names fits no tensor of the first file,
+/// because the line was then written for another file.
 static Error checkLines(const NamePairs &names, ArrayRef<bool> isUsed,
                         const SafetensorsFile &ours) {
   for (const auto &[line, used] : zip_equal(names.getLines(), isUsed))
@@ -185,7 +185,8 @@ Expected<TensorComparison> compareTensors(const SafetensorsFile &ours,
 // Reports
 //===----------------------------------------------------------------------===//
 
-/// "2^-24", or the number where it is no power of two.
+/// Returns, for example, "2^-24", or the number itself if it is no power of
+/// two.
 static std::string describeRounding(double rounding) {
   int exponent = 0;
   if (rounding > 0 && std::frexp(rounding, &exponent) == 0.5)

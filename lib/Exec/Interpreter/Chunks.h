@@ -22,7 +22,7 @@ public:
   int64_t getStage() const { return placement ? placement.getStage() : 0; }
   /// Returns the piece of the sequence.
   int64_t getPiece() const { return placement ? placement.getPiece() : 0; }
-  /// Null if layers have no placement yet.
+  /// Returns null if layers have no placement yet.
   ir::PlacementAttr getPlacement() const { return placement; }
 
   virtual mlir::FunctionOpInterface getFunction() = 0;

@@ -126,8 +126,8 @@ HWY_INLINE void store(const Square &lines, Cell *to, int64_t stride) {
     _mm512_storeu_si512(to + i * stride, lines[i]);
 }
 
-/// 32 rows as 16 rows of pairs of 16 columns each: those from `column` on in
-/// `first`, the next 16 in `second`.
+/// Reads 32 rows as 16 rows of pairs of 16 columns each: those from `column` on
+/// in `first`, the next 16 in `second`.
 HWY_INLINE void readPairs(const PairLines &x, int64_t row, int64_t column,
                           Square &first, Square &second) {
   std::array<__m512i, 32> lines;

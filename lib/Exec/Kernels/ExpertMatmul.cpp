@@ -58,7 +58,8 @@ public:
   }
 
 private:
-  /// Expert by expert, so that groups that share a weight are neighbours.
+  /// Returns the rows expert by expert, so that groups that share a weight are
+  /// neighbours.
   std::vector<Rows> getRows(const ExpertRowTable &table) const {
     std::vector<Rows> list;
     for (int64_t rank = 0; rank < shape.ranks; ++rank) {
@@ -103,7 +104,7 @@ private:
                                                         : nullptr;
   }
 
-  /// Column `column` of the weight of an expert.
+  /// Returns the address of column `column` of the weight of an expert.
   const void *getWeight(const KernelOperands &operands, int64_t expert,
                         int64_t column) const {
     return at(operands.inputs[1], shape.operandType,
@@ -148,8 +149,8 @@ private:
     multiplyPadded(spec, row, own.size, a, b, c);
   }
 
-  /// The product has more rows than there are. The results of additional rows
-  /// of x, or of zeros past its end, are dropped.
+  /// Multiplies more rows than there are, because products have few sizes. The
+  /// results of additional rows of x, or of zeros past its end, are dropped.
   void multiplyPadded(const ProductSpec &spec, int64_t row, int64_t size,
                       const void *a, const void *b, void *c) const {
     const int64_t resultBytes = getBytes(shape.resultType);

@@ -11,8 +11,8 @@
 namespace mf {
 namespace {
 
-/// Linux lets a process use the registers of AMX only after it has requested
-/// them.
+/// Requests the registers of AMX, which Linux lets a process use only after
+/// that.
 bool askForTiles() {
   constexpr long requestPermission = 0x1023, tileData = 18;
   return syscall(SYS_arch_prctl, requestPermission, tileData) == 0;

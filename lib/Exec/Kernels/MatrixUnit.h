@@ -23,7 +23,8 @@ enum class MatrixUnit {
 /// Returns the best unit that this process may use.
 MatrixUnit getMatrixUnit();
 
-/// As getMatrixUnit, but without the limit that tests set.
+/// Returns the best unit that this process may use, without the limit that
+/// tests set.
 MatrixUnit getUnlimitedMatrixUnit();
 
 /// For tests: limits the result of getMatrixUnit() for its lifetime. Must not

@@ -25,7 +25,7 @@ struct NormShape {
         rows(x.getNumElements() / x.dims.back()), columns(x.dims.back()) {}
 };
 
-/// Gamma in f32: itself, or converted at `workspace`.
+/// Returns gamma in f32: itself, or a copy at `workspace`.
 const float *getWideGamma(const NormShape &shape, const void *gamma,
                           void *workspace) {
   if (shape.gammaType == DType::F32)

@@ -17,8 +17,8 @@ struct AdamWCoefficients {
   float decay, stepSize, rootScale, eps;
 };
 
-/// The gradient is multiplied by each of `factors`, each product rounded to its
-/// type.
+/// Runs a step of AdamW. The gradient is multiplied by each of `factors`, and
+/// each product is rounded to its type.
 void runAdamWLoop(const AdamWCoefficients &coefficients,
                   llvm::ArrayRef<float> factors, DType gradientType,
                   DType weightType, const void *gradient, void *weight,
@@ -40,7 +40,8 @@ struct MomentumCoefficients {
   bool isNesterov;
 };
 
-/// The gradient is multiplied as by runAdamWLoop.
+/// Updates the momentum and computes the direction. The gradient is multiplied
+/// as by runAdamWLoop.
 void runMomentumLoop(const MomentumCoefficients &coefficients,
                      llvm::ArrayRef<float> factors, DType gradientType,
                      DType directionType, const void *gradient, float *m,

@@ -105,7 +105,8 @@ template <typename T> void cumsumOfRow(const T *x, T *y, int64_t length) {
   }
 }
 
-/// Four vectors of sums that stay in registers.
+/// Computes cumulative sums of four neighbouring vectors, which stay in
+/// registers.
 template <typename T>
 HWY_INLINE void cumsumOfVectors(const T *x, T *y, int64_t length,
                                 int64_t stride) {

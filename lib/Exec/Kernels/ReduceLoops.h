@@ -16,8 +16,8 @@ namespace mf {
 /// Computes sums[i] += x[i].
 void runAccumulateLoop(DType type, const void *x, float *sums, int64_t count);
 
-/// As runAccumulateLoop, for `rows` rows of x that are `stride` elements apart,
-/// in order.
+/// Adds `rows` rows of x that are `stride` elements apart, in order, as
+/// runAccumulateLoop does.
 void runAccumulateRowsLoop(DType type, const void *x, int64_t stride,
                            int64_t rows, float *sums, int64_t count);
 

@@ -59,8 +59,8 @@ private:
   Tiles tiles;
 };
 
-/// Radix sort from the lowest digit. Its passes keep the order of equal digits.
-/// Returns whether the result is in `elements` or in `other`.
+/// Sorts by radix from the lowest digit; the passes keep the order of equal
+/// digits. Returns the list that has the result, `elements` or `other`.
 SortedElement *sortByDigits(SortedElement *elements, SortedElement *other,
                             int64_t count) {
   constexpr int digitBits = 11, passes = 3;
@@ -131,7 +131,7 @@ private:
   int64_t columns, rows, groups;
 };
 
-/// The indices are i32.
+/// Requires a number of elements that an index of type i32 can count.
 void requireIndexable(SpecChecker &checker, const KernelSpec &spec) {
   checker.requireInputRank(0, 1);
   if (!checker.hasFailed())

@@ -19,8 +19,8 @@ namespace HWY_NAMESPACE {
 
 using BitsVector = hn::Vec<BitsTag>;
 
-/// The bits of negative numbers are in reverse order, and positive numbers
-/// follow them.
+/// Returns the orders of numbers. The bits of negative numbers are in reverse
+/// order, and positive numbers follow them.
 HWY_INLINE BitsVector getOrders(FloatVector x) {
   const auto sign = hn::Set(floatBits, 0x80000000u);
   auto isZero = hn::Eq(x, hn::Zero(floats));

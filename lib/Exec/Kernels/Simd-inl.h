@@ -54,7 +54,8 @@ HWY_INLINE FloatVector widen(HalfBitsVector bits, BFloat16) {
   return hn::BitCast(floats, hn::ShiftLeft<16>(hn::PromoteTo(floatBits, bits)));
 }
 
-/// Rounded bits in the upper half of each lane, anything in the lower one.
+/// Returns the rounded bits in the upper half of each lane, and anything in the
+/// lower half.
 HWY_INLINE hn::Vec<BitsTag> roundUpperHalf(FloatVector value) {
   auto bits = hn::BitCast(floatBits, value);
   auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(floatBits, 1u));
@@ -249,7 +250,7 @@ HWY_INLINE float maxOfLanes(FloatVector value) {
 
 #if HWY_TARGET <= HWY_AVX3
 
-/// 2^(i / 16)
+/// The powers 2^(i / 16).
 alignas(64) constexpr float powersOfTwo[] = {
     0x1p0f,        0x1.0b5586p0f, 0x1.172b84p0f, 0x1.2387a6p0f,
     0x1.306fep0f,  0x1.3dea64p0f, 0x1.4bfdaep0f, 0x1.5ab07ep0f,
@@ -288,7 +289,7 @@ HWY_INLINE FloatVector exponential(FloatVector x) {
               hn::Max(hn::Set(floats, leastExponent), x)));
 }
 
-/// As exponential, for x that is at most slightly above 0.
+/// Returns exponential(x) for x that is at most slightly above 0.
 HWY_INLINE FloatVector exponentialBelowOne(FloatVector x) {
   return boundedExponential(hn::Max(hn::Set(floats, leastExponent), x));
 }

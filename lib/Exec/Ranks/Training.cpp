@@ -74,8 +74,8 @@ private:
 // Before the first step
 //===----------------------------------------------------------------------===//
 
-/// A run should not discover at its end that a file's folder does not exist or
-/// is not writable.
+/// Fails if a file cannot be written, so that a run does not discover this at
+/// its end.
 static llvm::Error checkWritable(llvm::StringRef path) {
   if (path.empty())
     return llvm::Error::success();

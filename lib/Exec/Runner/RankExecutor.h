@@ -43,8 +43,9 @@ public:
   void issueCall(const program::Call &call, uint32_t position,
                  std::shared_ptr<const BaseTable> bases);
 
-  /// If memory is debugged: record that an operand is used, and fill memory
-  /// whose last use was in instruction `instruction` of a list with NaNs.
+  /// Record that an operand is used, and fill memory whose last use was in
+  /// instruction `instruction` of a list with NaNs. They do nothing unless
+  /// memory is debugged.
   void touch(const BaseTable &bases, const OperandAddress &operand) const;
   void poisonAfter(const IssueContext &context, uint32_t instruction) const;
 

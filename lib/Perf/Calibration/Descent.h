@@ -36,7 +36,8 @@ public:
   /// the maximum of several terms, and a term that is not the largest has no
   /// slope.
   void scan();
-  /// Levenberg and Marquardt's method on the reweighted squares.
+  /// Minimizes the cost by Levenberg and Marquardt's method on the reweighted
+  /// squares.
   void minimize();
   /// Returns the standard errors of the active numbers, and 0 for others.
   std::vector<double> getDeviations();

@@ -107,8 +107,8 @@ void Observer::nameTransfers() {
           std::move(*observed);
 }
 
-/// The first of three steps or more loads kernels and touches memory for the
-/// first time.
+/// Finds the first of three steps or more, which loads kernels and touches
+/// memory for the first time.
 void Observer::findFirstSteps() {
   constexpr size_t enough = 3;
   std::map<uint32_t, std::map<int64_t, int64_t>> rows;

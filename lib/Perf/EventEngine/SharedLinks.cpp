@@ -21,8 +21,9 @@ SharedLinks::SharedLinks(const Queues &queues)
     findSharedLinks();
 }
 
-/// A queue that is part of all transfers over a link lets only one of them
-/// start at a time. Two queues of each transfer are checked. A device is shared
+/// Finds the links and devices that transfers share. A queue that is part of
+/// all transfers over a link lets only one of them start at a time, so the link
+/// is not shared; two queues of each transfer are checked. A device is shared
 /// by work and transfers.
 void SharedLinks::findSharedLinks() {
   constexpr QueueId none = -1, any = -2;

@@ -146,8 +146,8 @@ void TokenRouter::chooseFrom(int64_t first, int64_t count, int64_t stride) {
         static_cast<int32_t>((first + order[choice] * stride) % size.experts));
 }
 
-/// The largest sums of logits -log(number) and Gumbel noise are the results of
-/// successive draws by probability.
+/// Chooses experts by Zipf's law. The largest sums of logits -log(number) and
+/// Gumbel noise are the results of successive draws by probability.
 void TokenRouter::chooseZipf() {
   std::vector<std::pair<double, int32_t>> keys;
   for (int32_t expert = 0; expert < size.experts; ++expert)
@@ -159,7 +159,8 @@ void TokenRouter::chooseZipf() {
     chosen.push_back(keys[choice].second);
 }
 
-/// The 8, 16, 32 and 64 busiest of 256 experts receive these shares of tokens.
+/// Prepares the shares of experts of a trace, in which the 8, 16, 32 and 64
+/// busiest of 256 experts receive these shares of tokens.
 void TokenRouter::prepareTrace() {
   constexpr std::array<std::pair<double, double>, 5> bands = {
       {{8, 0.356}, {16, 0.465}, {32, 0.585}, {64, 0.712}, {256, 1.0}}};

@@ -9,7 +9,7 @@ using namespace llvm;
 
 namespace mf::timeline {
 
-/// JSON has `<` only within strings, where it must not end the script.
+/// Escapes `<`, which would end the script. JSON has it only within strings.
 static std::string escapeForScript(StringRef text) {
   std::string escaped;
   for (char c : text)

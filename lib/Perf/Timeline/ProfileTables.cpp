@@ -32,7 +32,7 @@ StringRef getTypeName(DType type) {
   llvm_unreachable("covers all types");
 }
 
-/// Shapes, element types and formats, three columns:
+/// Prints shapes, element types and formats in three columns:
 /// `"2,4;4",FLOAT;INT32,ND;ND`.
 void printOperands(raw_ostream &os, llvm::ArrayRef<TensorShape> operands) {
   if (operands.empty()) {

@@ -17,7 +17,8 @@
 
 namespace mf::timeline {
 
-/// Text as a JSON string, in quotes. Bytes that are not UTF-8 are replaced.
+/// Returns a text as a JSON string, in quotes. Bytes that are not UTF-8 are
+/// replaced.
 std::string quoteJson(llvm::StringRef text);
 
 /// A process and one of its threads.

@@ -39,8 +39,8 @@ inline void append(std::vector<Task> &tasks, Phase phase, int32_t chunk,
     tasks.push_back({phase, chunk, microBatch});
 }
 
-/// As the function above, for all pieces of the micro-batches' sequences.
-/// Gradients run from the last piece to the first.
+/// Appends the tasks for all pieces of the micro-batches' sequences. Gradients
+/// run from the last piece to the first.
 inline void appendPieces(std::vector<Task> &tasks, Phase phase, int32_t chunk,
                          int32_t begin, int32_t end, int32_t pieces) {
   for (int32_t microBatch = begin; microBatch < end; ++microBatch)

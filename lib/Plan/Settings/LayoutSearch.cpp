@@ -187,7 +187,8 @@ bool LayoutSearch::isGiven(const LayoutPlanner &planner) const {
   return answer.given && planner.getLayout() == facts.given;
 }
 
-/// The given layout is planned regardless of its estimate.
+/// Returns the time by which layouts are ordered. The given layout is planned
+/// regardless of its estimate.
 double LayoutSearch::getKey(const LayoutPlanner &planner) const {
   return isGiven(planner) ? 0 : planner.getExpectedSeconds(flops);
 }

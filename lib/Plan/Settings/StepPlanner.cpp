@@ -321,7 +321,8 @@ Error Planning::search() {
   return Error::success();
 }
 
-/// If time ran out before a plan was found, the given one is the best so far.
+/// Keeps the given step as the best one if time ran out before a plan was
+/// found. Returns any other error.
 Error Planning::keepGiven(Error error) {
   return llvm::handleErrors(
       std::move(error),

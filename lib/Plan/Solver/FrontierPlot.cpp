@@ -33,7 +33,8 @@ static Curve getCurve(llvm::ArrayRef<FrontierPoint> points,
   return curve;
 }
 
-/// A plan also fits higher limits, so its line continues to the next plan.
+/// Draws a curve. A plan also fits higher limits, so its line continues to the
+/// next plan.
 static std::vector<std::string> draw(const Curve &curve, const PlotAxis &limits,
                                      const PlotAxis &times) {
   std::vector<std::string> rows(plotLines, std::string(plotColumns, ' '));

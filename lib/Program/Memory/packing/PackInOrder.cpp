@@ -198,7 +198,7 @@ public:
           llvm::ArrayRef(items).slice(first).take_front(perBlock));
   }
 
-  /// Fixed items in order of address.
+  /// Returns the fixed items in order of address.
   llvm::ArrayRef<AddressedItem> getByAddress() const { return items; }
   /// Returns the index of the first fixed item from `index` on that is live
   /// somewhere in [begin, end), or the number of items if there is none.
