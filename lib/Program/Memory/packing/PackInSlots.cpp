@@ -25,10 +25,6 @@ std::vector<int64_t> getDepth(const PackProblem &problem,
   return depth;
 }
 
-int64_t getLargest(const std::vector<int64_t> &values) {
-  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
-}
-
 /// Chooses items such that in each section at least `least` and at most `most`
 /// of them are live. The chosen items are the arcs of a flow of `most` units
 /// through time. A unit is a slot, which holds an item or is empty. The

@@ -10,6 +10,7 @@
 #define MF_LIB_PROGRAM_MEMORY_PACKING_PACKING_H
 
 #include "mf/Program/Memory/AllocationProblem.h"
+#include <algorithm>
 #include <optional>
 
 namespace mf::memory {
@@ -69,6 +70,11 @@ inline int64_t alignUp(int64_t value, int64_t alignment) {
     return (value + alignment - 1) & -alignment;
   int64_t remainder = value % alignment;
   return remainder == 0 ? value : value + (alignment - remainder);
+}
+
+/// Returns the largest of some sizes or numbers, or 0 if there are none.
+inline int64_t getLargest(llvm::ArrayRef<int64_t> values) {
+  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
 
 /// Converts lifetimes to sections. `times`, if given, is set to the first time

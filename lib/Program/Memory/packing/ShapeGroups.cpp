@@ -12,8 +12,7 @@ static PackResult packGroup(const PackProblem &pack, GroupLayout layout,
                             WorkBudget &budget) {
   std::vector<int64_t> profile = getLiveProfile(pack);
   if (layout == GroupLayout::Tight)
-    return packInBestOrder(
-        pack, *std::max_element(profile.begin(), profile.end()), budget);
+    return packInBestOrder(pack, getLargest(profile), budget);
   WorkBudget unlimited(std::numeric_limits<int64_t>::max());
   PackResult result =
       *packInOrder(pack, getOrder(pack, PackOrder::End, profile), unlimited);

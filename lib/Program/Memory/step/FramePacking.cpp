@@ -23,10 +23,6 @@ PackItem makeItem(const StepProblem &problem, int64_t begin, int64_t end,
   return item;
 }
 
-int64_t getLargest(const std::vector<int64_t> &values) {
-  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
-}
-
 PackResult pack(const PackProblem &problem, int64_t goodPeak,
                 const PackEffort &effort) {
   if (effort.memo)

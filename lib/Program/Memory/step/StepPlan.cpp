@@ -243,10 +243,6 @@ void StepPlanner::placePersistentBuffers() {
   }
 }
 
-int64_t getLargest(const std::vector<int64_t> &values) {
-  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
-}
-
 /// Packs the frames by themselves, then the rest around them. Frames are few,
 /// large and live long, and a small block in a gap between two of them would
 /// leave no room for the next frame.
