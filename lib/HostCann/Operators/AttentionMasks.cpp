@@ -6,10 +6,11 @@
 namespace mf::hostcann {
 namespace {
 
-/// The size of a mask that CANN takes compressed, in both dimensions.
+/// The number of rows, and of columns, of a mask that CANN takes in compressed
+/// form.
 constexpr int64_t compressedSize = 2048;
 
-/// Whether a mask hides what lies behind the diagonal and nothing else.
+/// Returns whether a mask hides all keys behind the diagonal and no others.
 bool isCausalMask(const uint8_t *bytes) {
   for (int64_t row = 0; row < compressedSize; ++row)
     for (int64_t column = 0; column < compressedSize; ++column)
@@ -34,7 +35,8 @@ AttentionMask::AttentionMask(OperatorCall &call, const MaskArguments &arguments,
     checkCompressed(call, arguments);
 }
 
-/// A mask of all pairs, the same for all heads.
+/// Checks a mask of all pairs of queries and keys, which must be the same for
+/// all heads.
 void AttentionMask::checkWhole(OperatorCall &call) {
   if (!mask || call.hasFailed())
     return;
@@ -62,7 +64,7 @@ void AttentionMask::checkCompressed(OperatorCall &call,
                "library: use 3");
   if (mode != 4)
     return;
-  // The last query with nextTokens 0 sees all keys.
+  // With nextTokens 0 the last query sees all keys.
   first = arguments.nextTokens + behind;
   call.require(first >= 0 && first <= behind &&
                    arguments.preTokens >= queries + behind,
@@ -89,7 +91,8 @@ AttentionMask::getValues(llvm::ArrayRef<void *> places) const {
   return Values{static_cast<int32_t>(first), {}};
 }
 
-/// Each row hides the keys before a document, and those behind the query's own.
+/// Reads a mask whose rows hide the keys before a document and those behind the
+/// query.
 llvm::Expected<AttentionMask::Values>
 AttentionMask::readWhole(const uint8_t *hidden) const {
   Values values;

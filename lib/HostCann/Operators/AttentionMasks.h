@@ -14,11 +14,11 @@ struct MaskArguments {
   int64_t sparseMode, preTokens, nextTokens;
 };
 
-/// Says which keys queries do not see, as kernels of the emulated device take
-/// it.
+/// The keys that queries do not see, in the form that kernels of the emulated
+/// device take.
 class AttentionMask {
 public:
-  /// Refuses what kernels do not have. Query and key are [batch, heads,
+  /// Reports what the kernels do not support. Query and key are [batch, heads,
   /// sequence, dim].
   AttentionMask(OperatorCall &call, const MaskArguments &arguments,
                 const aclTensor &query, const aclTensor &key);
@@ -34,15 +34,17 @@ public:
   bool hasDocuments() const { return sees == Sees::Documents; }
   TensorShape getStarts() const { return {DType::I32, {batch, queries}}; }
 
-  /// The values of a run that kernels take beside the operands of the call: the
-  /// position of the first query, and the first key that each one sees.
+  /// The values that kernels take in addition to the operands of the call: the
+  /// position of the first query, and for each query the first key that it
+  /// sees.
   struct Values {
     int32_t first = 0;
     std::vector<int32_t> starts;
   };
-  /// Reads the mask, whose place is among those of the call's operands. Fails
-  /// if it is not what the sparse mode wants. Masks that never change are
-  /// checked once: reading them takes longer than small attention does.
+  /// Reads the mask of a run, given the addresses of the call's operands. Fails
+  /// if the mask does not agree with the sparse mode. A mask that never changes
+  /// is checked once, because reading it takes longer than small attention
+  /// does.
   llvm::Expected<Values> getValues(llvm::ArrayRef<void *> places) const;
 
 private:

@@ -8,10 +8,11 @@ using namespace mf::hostcann;
 
 namespace {
 
-/// Each row's maximum and sum stand this often one after another.
+/// The number of times that each row's maximum and sum are stored, one after
+/// another.
 constexpr int64_t copiesOfStatistics = 8;
 
-/// The arguments that decide what attention computes, of both directions.
+/// The arguments that decide what attention computes, forward and backward.
 struct AttentionArguments {
   const aclTensor *pse, *dropMask, *paddingMask;
   MaskArguments mask;
@@ -21,7 +22,7 @@ struct AttentionArguments {
   const char *layout;
   int64_t pseType;
 
-  /// Refuses what kernels do not have.
+  /// Reports what the kernels do not support.
   void check(OperatorCall &call, const aclTensor &query,
              const aclTensor &key) const {
     call.requireThere(layout, "inputLayout");
@@ -46,8 +47,8 @@ struct AttentionArguments {
   }
 };
 
-/// Adds the operands that only some attention has, in the order of the kernel,
-/// and what they mean to it. Returns their places among the operands.
+/// Adds the optional operands, in the kernel's order, and the attributes that
+/// they stand for. Returns the numbers of these operands.
 std::vector<size_t> readOptional(OperatorCall &call,
                                  const AttentionArguments &arguments,
                                  const aclTensor *query, const aclTensor *key,
@@ -72,12 +73,11 @@ std::vector<size_t> readOptional(OperatorCall &call,
   return places;
 }
 
-/// The kernel of attention, forward or backward, and what it takes beside the
-/// first inputs.
+/// The kernel of attention, forward or backward, with its optional operands.
 class MaskedAttention {
 public:
-  /// The call has the operands that all attention has, and `spec` has the first
-  /// inputs and the outputs.
+  /// The call must have all required operands, and `spec` the first inputs and
+  /// the outputs.
   MaskedAttention(OperatorCall &call, const AttentionArguments &arguments,
                   const aclTensor *query, const aclTensor *key,
                   mf::KernelSpec spec)
@@ -97,8 +97,8 @@ public:
     kernel = call.makeKernel(spec);
   }
 
-  /// Runs the kernel with these inputs, which lie where the call has them or
-  /// were made of what lies there.
+  /// Runs the kernel. `inputs` are the required ones, as the call has them or
+  /// converted.
   llvm::Error run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
                   llvm::ArrayRef<void *> places) const {
     auto values = mask.getValues(places);

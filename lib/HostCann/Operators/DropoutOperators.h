@@ -7,8 +7,8 @@
 
 namespace mf::hostcann {
 
-/// Adds a mask with a bit for each element of a tensor of these sizes. Returns
-/// its number among the operands, and the mask as kernels take it.
+/// Adds a mask with one bit for each element of a tensor of these sizes.
+/// Returns the number of the operand, and the mask's shape for kernels.
 std::pair<size_t, TensorShape> readBitMask(OperatorCall &call,
                                            const aclTensor *mask,
                                            llvm::StringRef operand,

@@ -26,9 +26,9 @@ void visitElements(llvm::ArrayRef<int64_t> dims,
   }
 }
 
-/// Returns the strides with which a tensor is read as one of dimensions `dims`:
-/// dimensions of one element, and those that it does not have in front, are
-/// repeated. Returns none if it cannot be.
+/// Returns the strides with which a tensor is read as one of dimensions `dims`.
+/// Dimensions of one element, and leading dimensions that the tensor lacks, are
+/// repeated. Returns none if the tensor does not have such a shape.
 std::optional<llvm::SmallVector<int64_t, 4>>
 getRepeatedStrides(const aclTensor &from, llvm::ArrayRef<int64_t> dims);
 

@@ -149,7 +149,7 @@ aclnnStatus mf::hostcann::makeCast(OperatorCall &call, const aclTensor *self,
   call.require(!out || out->type == dtype, "out is not of the type dtype");
   if (call.hasFailed() || self->type != ACL_BOOL)
     return call.finishKernel("aclnnCast");
-  // The kernels have no truth values of a byte each.
+  // Kernels have no type for truth values of one byte each.
   call.require(
       self->dims == out->dims &&
           (dtype == ACL_FLOAT || dtype == ACL_BF16 || dtype == ACL_FLOAT16),

@@ -14,7 +14,8 @@ struct GroupedProduct {
   int64_t rows = 0, groups = 0;
 };
 
-/// Null, with an error, for a list of other than one tensor.
+/// Returns the only tensor of a list. Reports an error and returns null if the
+/// list has several or none.
 const aclTensor *takeOnly(OperatorCall &call, const aclTensorList *list,
                           llvm::StringRef operand) {
   call.requireThere(list, operand);
@@ -24,8 +25,8 @@ const aclTensor *takeOnly(OperatorCall &call, const aclTensorList *list,
   return call.hasFailed() ? nullptr : list->tensors.front();
 }
 
-/// Refuses operands that do not fit each other. A weight that is transposed by
-/// strides has its sizes already swapped; so has x of a weight's gradient.
+/// Reports operands that do not fit each other. If strides transpose a weight,
+/// or the x of a weight's gradient, its sizes are swapped already.
 void checkProduct(OperatorCall &call, GroupedProduct &product) {
   const aclTensor &x = *product.x, &weight = *product.weight;
   call.require(x.type == weight.type && x.type == product.out->type &&
@@ -46,7 +47,8 @@ void checkProduct(OperatorCall &call, GroupedProduct &product) {
   product.isTransposed = !product.isWeightGradient && !weight.isDense();
 }
 
-/// The kernel of the emulated device, with all groups on one rank.
+/// Returns the specification of the kernel of the emulated device, with all
+/// groups on one rank.
 mf::KernelSpec getSpec(OperatorCall &call, const GroupedProduct &product) {
   auto addRanks = [](mf::TensorShape shape, int64_t ranks) {
     shape.dims.insert(shape.dims.begin(), ranks, 1);
@@ -132,7 +134,7 @@ aclnnStatus mf::hostcann::makeGroupedMatmulV4(
   call.read(groupListOptional, "groupList");
   if (call.hasFailed())
     return call.finish(0, nullptr);
-  // Rows past the groups keep what they have.
+  // Rows behind those of all groups are not changed.
   call.update(product.out, "out");
   checkProduct(call, product);
   call.require(call.hasFailed() ||

@@ -8,7 +8,8 @@ using namespace mf::hostcann;
 
 namespace {
 
-/// A tensor as three dimensions around `dim`.
+/// The dimensions of a tensor as three: those before `dim`, `dim`, and those
+/// behind it.
 struct DimensionView {
   int64_t before = 1, size = 0, behind = 1;
 
@@ -19,7 +20,7 @@ struct DimensionView {
   }
 };
 
-/// Refuses a dimension that `tensor` does not have.
+/// Reports a dimension that `tensor` does not have.
 void requireDimension(OperatorCall &call, const aclTensor *tensor,
                       int64_t dim) {
   call.require(call.hasFailed() || (dim >= 0 && dim < static_cast<int64_t>(
@@ -34,7 +35,8 @@ void requireIndex(OperatorCall &call, const aclTensor *index) {
                "index is not INT32 or INT64");
 }
 
-/// Fails for an index that a device would read or write other memory with.
+/// Fails for an index outside of the dimension, with which a device would
+/// access other memory.
 llvm::Error checkIndices(llvm::ArrayRef<int32_t> indices, int64_t size) {
   for (int32_t index : indices)
     if (index < 0 || index >= size)
@@ -44,8 +46,8 @@ llvm::Error checkIndices(llvm::ArrayRef<int32_t> indices, int64_t size) {
   return llvm::Error::success();
 }
 
-/// Refuses an index and a tensor beside it that are not of `rest` dimensions,
-/// but for `dim`, with equal sizes.
+/// Requires that both tensors have the same sizes in all dimensions except
+/// `dim`.
 void requireSameBut(OperatorCall &call, llvm::ArrayRef<int64_t> self,
                     llvm::ArrayRef<int64_t> index, int64_t dim) {
   bool isSame = self.size() == index.size();

@@ -7,7 +7,8 @@ using namespace mf::hostcann;
 
 namespace {
 
-/// Refuses all but rows of the last dimension with a weight and a bias.
+/// Requires a normalisation of rows of the last dimension, with a weight and a
+/// bias.
 void requireRows(OperatorCall &call, const aclTensor *input,
                  const aclIntArray *normalizedShape, const aclTensor *weight,
                  const aclTensor *bias) {
@@ -27,8 +28,8 @@ void requireRows(OperatorCall &call, const aclTensor *input,
                  "weight and bias differ in their types or dimensions");
 }
 
-/// Returns a mean or a deviation as the kernel takes it, without the last
-/// dimension.
+/// Returns the shape of a mean or deviation for the kernel, which lacks the
+/// last dimension.
 mf::TensorShape getStatistic(OperatorCall &call, size_t operand,
                              const aclTensor &input) {
   const aclTensor &tensor = call.getTensor(operand);

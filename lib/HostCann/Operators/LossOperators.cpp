@@ -15,13 +15,14 @@ void requireIndices(OperatorCall &call, size_t operand) {
                "indices are INT32 or INT64");
 }
 
-/// Labels are rows long, what counts is not the index to ignore.
+/// The arguments of a loss in both directions. There is a label for each row;
+/// rows whose label is the ignored one do not count.
 struct LossCall {
   int64_t rows = 0, ignoreIndex = 0;
   bool isMean = false;
   aclDataType labelType = ACL_INT64;
 
-  /// The arguments that both directions have.
+  /// Checks the arguments.
   LossCall(OperatorCall &call, const aclTensor *logits, const aclTensor *target,
            const aclTensor *weight, const char *reduction, int64_t ignoreIndex,
            double smoothing)
@@ -186,8 +187,8 @@ aclnnStatus mf::hostcann::makeCrossEntropyLossGrad(
                             llvm::ArrayRef<void *> places, void *) {
     std::vector<int32_t> labels =
         readIntegers(places[2], loss.labelType, loss.rows);
-    // The kernel takes logits and each row's sum: of logarithms of
-    // probabilities it is 0.
+    // The kernel takes logits and the logarithm of each row's sum of
+    // exponentials, which is 0 if the logits are logarithms of probabilities.
     std::vector<float> logSumExp(loss.rows, 0);
     float gradient = readElement(places[0], type, 0);
     float count = loss.count(labels);

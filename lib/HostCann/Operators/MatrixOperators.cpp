@@ -6,8 +6,8 @@ using namespace mf::hostcann;
 
 namespace {
 
-/// The shape in which a matrix is stored; strides that swap its last two
-/// dimensions are an attribute of the kernel.
+/// Returns the shape in which a matrix is stored. The kernel has an attribute
+/// for strides that swap the last two dimensions.
 mf::TensorShape getStored(const OperatorCall &call, size_t operand,
                           const char *attribute, mf::AttributeMap &attributes) {
   mf::TensorShape shape = call.getShape(operand);

@@ -190,7 +190,8 @@ aclnnStatus mf::hostcann::makeAmax(OperatorCall &call, const aclTensor *self,
   call.require((isFloatingPoint(*self) || self->type == ACL_BOOL) &&
                    self->type == out->type,
                "the tensors differ in their types, or are of integers");
-  // Each element of self has a place in out: strides of 0 over what is reduced.
+  // Each element of self has a place in out. Reduced dimensions have a stride
+  // of 0.
   llvm::SmallVector<int64_t, 4> strides(self->dims.size(), 0), expected;
   int64_t stride = 1;
   for (size_t i = self->dims.size(); i-- > 0;) {

@@ -20,7 +20,8 @@ ThreadPool &getPool() {
   return *pool;
 }
 
-/// The variable makes all operators need a workspace, as most do on a device.
+/// Returns the least workspace of an operator. If the variable is set, all
+/// operators need a workspace, as most do on a device.
 uint64_t getLeastWorkspace() {
   const char *text = std::getenv("MF_HOST_CANN_WORKSPACE");
   uint64_t bytes = 0;
@@ -126,7 +127,8 @@ void writeElement(void *to, aclDataType type, int64_t index, float value) {
   }
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
-  // To nearest, and to even between two; a NaN keeps a bit.
+  // This rounds to the nearest value, and to the even one between two. A NaN
+  // keeps a bit of its mantissa.
   bits = value != value ? bits | 0x400000U : bits + 0x7fffU + (bits >> 16 & 1U);
   static_cast<uint16_t *>(to)[index] = static_cast<uint16_t>(bits >> 16);
 }

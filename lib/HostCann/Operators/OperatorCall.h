@@ -16,17 +16,17 @@
 
 namespace mf::hostcann {
 
-/// The element type of kernels, or none.
+/// Returns the element type of kernels, or none if they have no such type.
 std::optional<DType> getKernelType(aclDataType type);
 
-/// A kernel with its threads, for memory that may be that of several operands.
+/// A kernel with its threads. Its operands may share memory.
 class OperatorKernel {
 public:
   static llvm::Expected<std::shared_ptr<OperatorKernel>>
   make(const KernelSpec &spec);
 
   size_t getWorkspaceBytes() const;
-  /// Without a workspace it has one of its own.
+  /// Runs the kernel. Without a workspace it allocates one.
   void run(llvm::ArrayRef<void *> inputs, llvm::ArrayRef<void *> outputs,
            void *workspace = nullptr) const;
 
@@ -35,36 +35,39 @@ private:
   std::unique_ptr<Kernel> kernel;
 };
 
-/// Integers of either size as the kernels want them.
+/// Reads integers of 32 or 64 bits in the form that kernels take.
 std::vector<int32_t> readIntegers(const void *from, aclDataType type,
                                   int64_t count);
 
-/// A floating-point number in memory, for what is no loop of a kernel.
+/// Read and write a floating-point element. They are for operators that no
+/// kernel computes.
 float readElement(const void *from, aclDataType type, int64_t index);
 void writeElement(void *to, aclDataType type, int64_t index, float value);
-/// Any number that there is a type of; 64-bit integers beyond 2^53 are rounded.
+/// Read and write an element of any type. 64-bit integers beyond 2^53 are
+/// rounded.
 double readNumber(const void *from, aclDataType type, int64_t index);
 void writeNumber(void *to, aclDataType type, int64_t index, double value);
 
 class OperatorCall {
 public:
-  /// How dense an operand has to be.
+  /// The strides that an operand may have.
   enum class Layout : uint8_t { Dense, DenseOrTransposed, Any };
 
   OperatorCall(const char *name, uint64_t *workspaceSize,
                aclOpExecutor **executor);
 
-  /// These add an operand and return its number.
+  /// Add an operand and return its number.
   size_t read(const aclTensor *tensor, llvm::StringRef operand,
               Layout layout = Layout::Dense);
   size_t write(const aclTensor *tensor, llvm::StringRef operand);
   size_t update(const aclTensor *tensor, llvm::StringRef operand);
 
-  /// Refuses the call with 161001.
+  /// Fails the call with error 161001 if an argument is null.
   void requireThere(const void *argument, llvm::StringRef operand);
-  /// Refuses the call with 161002.
+  /// Fails the call with error 161002 unless `holds`.
   void require(bool holds, const llvm::Twine &text);
-  /// Refuses a dimension of `tensor`, which may be null, other than the last.
+  /// Fails the call unless `dim` is the last dimension of `tensor`, which may
+  /// be null.
   void requireLastDimension(const aclTensor *tensor, int64_t dim);
   bool hasFailed() const { return code != ACLNN_SUCCESS; }
   llvm::StringRef getName() const { return name; }
@@ -74,15 +77,17 @@ public:
   }
   TensorShape getShape(size_t operand) const;
 
-  /// The kernel, unless it does not take the operands.
+  /// Returns the kernel. Fails the call and returns null if the kernel does not
+  /// take the operands.
   std::shared_ptr<OperatorKernel> makeKernel(const KernelSpec &spec);
 
-  /// Ends the first phase.
+  /// Ends the first phase. The second phase calls `body` with the addresses of
+  /// the operands and the workspace.
   aclnnStatus
   finish(uint64_t workspaceBytes,
          std::function<llvm::Error(llvm::ArrayRef<void *>, void *)> body);
-  /// Ends it with a kernel that takes the operands that are read, then writes
-  /// the others.
+  /// Ends the first phase with a kernel, whose inputs are the operands that are
+  /// read, and whose outputs are the others.
   aclnnStatus finishKernel(llvm::StringRef kernel,
                            AttributeMap attributes = {});
   aclnnStatus finishSpec(const KernelSpec &spec);

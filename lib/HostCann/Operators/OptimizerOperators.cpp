@@ -11,8 +11,9 @@ namespace {
 
 constexpr mf::DType numberType = mf::DType::F32;
 
-/// The shortest decimal number that a float stands for: the settings of an
-/// optimizer are such numbers, and the kernel computes from them in double.
+/// Returns the shortest decimal number that reads as the given float. The
+/// settings of an optimizer are such numbers, and the kernel computes with them
+/// in double.
 double widen(float value) {
   for (int digits = 1; digits < 9; ++digits) {
     char text[32];

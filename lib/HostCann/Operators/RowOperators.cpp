@@ -6,7 +6,8 @@ using namespace mf::hostcann;
 
 namespace {
 
-/// Statistics of rows have a last dimension of one element.
+/// Returns the shape of statistics of rows for kernels: the last dimension has
+/// one element.
 mf::TensorShape getRowStatistics(OperatorCall &call, size_t operand,
                                  size_t rows) {
   mf::TensorShape shape = call.getShape(rows);
@@ -78,7 +79,7 @@ aclnnStatus mf::hostcann::makeRmsNormGrad(OperatorCall &call,
   spec.inputs = {call.getShape(0), call.getShape(1),
                  getRowStatistics(call, 2, 1), call.getShape(3)};
   spec.outputs = {call.getShape(4), call.getShape(5)};
-  // The kernel's dgamma is of gamma's type, so it gets gamma in fp32.
+  // The kernel's dgamma has the type of gamma, so gamma is passed in fp32.
   spec.inputs[3].type = mf::DType::F32;
   std::shared_ptr<OperatorKernel> kernel = call.makeKernel(spec);
   if (!kernel)

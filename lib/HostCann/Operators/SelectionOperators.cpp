@@ -7,7 +7,8 @@ using namespace mf::hostcann;
 
 namespace {
 
-/// The kernel's indices have 32 bits, CANN's 64.
+/// Ends the first phase with a kernel whose indices have 32 bits, whereas
+/// CANN's have 64.
 aclnnStatus finishWithIndices(OperatorCall &call, mf::KernelSpec spec) {
   call.require(call.hasFailed() || call.getTensor(2).type == ACL_INT64,
                "indicesOut is not INT64");

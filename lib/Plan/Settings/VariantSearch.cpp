@@ -74,8 +74,9 @@ Error VariantSearch::compilePlan(const solver::Plan &plan,
   return Error::success();
 }
 
-/// A quick arena that does not fit is not conclusive, unless its live bytes do
-/// not fit either.
+/// Plans the arenas of the last step with full effort if they do not fit but
+/// might. A quick arena that does not fit is not conclusive, unless its live
+/// bytes do not fit either.
 Error VariantSearch::refineMisfits() {
   if (!mayFit(current.measure))
     return Error::success();
