@@ -1,6 +1,6 @@
 //===- AclnnBase.td - Classes of aclnn's operators ---------*- tablegen -*-===//
 //
-// mf-tblgen makes of the records of operators the headers aclnnop/aclnn_NAME.h
+// From the records of operators mf-tblgen makes the headers of the folder aclnnop
 // that programs include, and both phases of each operator.
 //
 //===----------------------------------------------------------------------===//
@@ -37,7 +37,7 @@ class Operator<string operatorName, dag arguments, string function = ""> {
   string maker = function;
 }
 
-/// The header aclnnop/aclnn_NAME.h and the operators that it declares.
+/// The header of one file in the folder aclnnop, and the operators that it declares.
 class Header<string name, list<Operator> declared> {
   string suffix = "_" # name # ".h";
   list<Operator> operators = declared;
