@@ -8,14 +8,6 @@ using mf::CollectiveKind;
 using mf::Engine;
 using namespace mf::ir;
 
-static LogicalResult verifyType(Operation *op, Value value,
-                                RankedTensorType expected) {
-  if (getGlobalType(value) == expected)
-    return success();
-  return op->emitOpError("expected a result of type ")
-         << expected << ", but got " << value.getType();
-}
-
 //===----------------------------------------------------------------------===//
 // Rows by index
 //===----------------------------------------------------------------------===//

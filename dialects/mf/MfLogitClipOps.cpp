@@ -29,10 +29,6 @@ LogicalResult LogitFactorsOp::verifySymbolUses(SymbolTableCollection &symbols) {
          << " and " << getRoots();
 }
 
-SmallVector<StringRef> LogitFactorsOp::getUsedGradients() {
-  return {getLargest()};
-}
-
 void LogitFactorsOp::emitLaunches(LaunchEmitter &emitter) {
   NamedAttrList attributes;
   attributes.set("threshold", getThresholdAttr());
@@ -61,8 +57,6 @@ LogicalResult ScaleRowsOp::verifySymbolUses(SymbolTableCollection &symbols) {
                      "fp32 for each of its rows, but got '")
          << getParam() << "' and " << type;
 }
-
-SmallVector<StringRef> ScaleRowsOp::getUsedGradients() { return {}; }
 
 void ScaleRowsOp::emitLaunches(LaunchEmitter &emitter) {
   emitter.launch("mfScaleRows", emitter.getBuffer(getFactors()),

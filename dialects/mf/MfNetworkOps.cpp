@@ -1,10 +1,30 @@
-//===- MfNetworkOps.cpp - Matrix, norm, attention, loss -------------------===//
+//===- MfNetworkOps.cpp - Matrix products, norms, activations -------------===//
 
 #include "dialects/mf/MfOps.h"
-#include "dialects/mf/ShapeFactors.h"
 
 using namespace mlir;
 using namespace mf::ir;
+
+LogicalResult mf::ir::verifyType(Operation *op, Value value,
+                                 RankedTensorType expected, StringRef what,
+                                 StringRef reason) {
+  if (getGlobalType(value) == expected)
+    return success();
+  return op->emitOpError("expected ")
+         << what << " of type " << expected << reason << ", but got "
+         << value.getType();
+}
+
+RankedTensorType mf::ir::withLast(RankedTensorType type, int64_t size) {
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = size;
+  return type.clone(shape);
+}
+
+RankedTensorType mf::ir::getRowType(RankedTensorType type) {
+  return RankedTensorType::get(type.getShape().drop_back(),
+                               Float32Type::get(type.getContext()));
+}
 
 //===----------------------------------------------------------------------===//
 // MatmulOp
@@ -41,10 +61,8 @@ void MatmulOp::build(OpBuilder &builder, OperationState &state, Value lhs,
                      bool contractBatch) {
   MatmulShape shape(lhs, rhs, transposeA, transposeB);
   build(builder, state,
-        RankedTensorType::get(shape.getResult(contractBatch),
-                              getGlobalType(lhs).getElementType()),
-        lhs, rhs, transposeA, transposeB, contractBatch, nullptr, nullptr,
-        nullptr);
+        getGlobalType(lhs).clone(shape.getResult(contractBatch)), lhs, rhs,
+        transposeA, transposeB, contractBatch, nullptr, nullptr, nullptr);
 }
 
 LogicalResult MatmulOp::verify() {
@@ -65,12 +83,8 @@ LogicalResult MatmulOp::verify() {
   if (shape.k != shape.rhsK)
     return emitOpError("sums over ") << shape.k << " elements on the left, but "
                                      << shape.rhsK << " on the right";
-  auto expected = RankedTensorType::get(shape.getResult(getContractBatch()),
-                                        lhs.getElementType());
-  if (getGlobalType(getResult()) != expected)
-    return emitOpError("expected a result of type ")
-           << expected << ", but got " << getType();
-  return success();
+  return verifyType(*this, getResult(),
+                    lhs.clone(shape.getResult(getContractBatch())));
 }
 
 void MatmulOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
@@ -102,12 +116,6 @@ void MatmulOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 // RmsNormOp, LayerNormOp and SoftmaxOp
 //===----------------------------------------------------------------------===//
 
-/// Returns the type without its last dimension, in fp32.
-static RankedTensorType getRowType(RankedTensorType type) {
-  return RankedTensorType::get(type.getShape().drop_back(),
-                               Float32Type::get(type.getContext()));
-}
-
 void RmsNormOp::build(OpBuilder &builder, OperationState &state, Value input,
                       Value gamma, double epsilon) {
   build(builder, state, input.getType(), getRowType(getGlobalType(input)),
@@ -130,13 +138,10 @@ static LogicalResult verifyNormFactors(Operation *op, Value input,
 }
 
 LogicalResult RmsNormOp::verify() {
-  RankedTensorType input = getGlobalType(getInput());
   if (failed(verifyNormFactors(*this, getInput(), getGamma(), "gamma")))
     return failure();
-  if (getGlobalType(getRstd()) != getRowType(input))
-    return emitOpError("expected rstd of type ")
-           << getRowType(input) << ", but got " << getRstd().getType();
-  return success();
+  return verifyType(*this, getRstd(), getRowType(getGlobalType(getInput())),
+                    "rstd");
 }
 
 void RmsNormOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
@@ -199,164 +204,6 @@ void SoftmaxOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 }
 
 //===----------------------------------------------------------------------===//
-// Documents, prefixes and FlashAttentionOp
-//===----------------------------------------------------------------------===//
-
-LogicalResult DocumentStartsOp::verify() {
-  if (getGlobalType(getTokens()).getRank() != 2)
-    return emitOpError("expected tokens [batch, sequence], but got ")
-           << getTokens().getType();
-  return success();
-}
-
-LogicalResult DocumentMaskOp::verify() {
-  ArrayRef<int64_t> starts = getGlobalType(getStarts()).getShape(),
-                    mask = getGlobalType(getMask()).getShape();
-  if (starts.size() == 2 && mask.size() == 4 && mask[0] == starts[0] &&
-      mask[1] == 1 && mask[2] == starts[1])
-    return success();
-  return emitOpError("expected starts [batch, queries] and a mask [batch, 1, "
-                     "queries, keys], but got ")
-         << getStarts().getType() << " and " << getMask().getType();
-}
-
-LogicalResult PrefixPositionsOp::verify() {
-  if (getGlobalType(getTokens()).getRank() != 2)
-    return emitOpError("expected tokens [batch, sequence], but got ")
-           << getTokens().getType();
-  return success();
-}
-
-LogicalResult PrefixMaskOp::verify() {
-  ArrayRef<int64_t> behind = getGlobalType(getBehind()).getShape(),
-                    mask = getGlobalType(getMask()).getShape();
-  if (behind.size() == 2 && mask.size() == 4 && mask[0] == behind[0] &&
-      mask[1] == 1 && mask[2] == behind[1] && mask[3] == behind[1])
-    return success();
-  return emitOpError("expected positions [batch, sequence] and a mask [batch, "
-                     "1, sequence, sequence], but got ")
-         << getBehind().getType() << " and " << getMask().getType();
-}
-
-void FlashAttentionOp::build(OpBuilder &builder, OperationState &state,
-                             Value query, Value key, Value value, double scale,
-                             bool causal, Value slopes, Value firstQuery) {
-  RankedTensorType type = getGlobalType(query);
-  SmallVector<int64_t> shape(type.getShape());
-  shape.back() = getGlobalType(value).getShape().back();
-  RankedTensorType rows = getRowType(type);
-  build(builder, state, rows, rows,
-        RankedTensorType::get(shape, type.getElementType()), query, key, value,
-        firstQuery, slopes, /*dropMask=*/Value(), /*starts=*/Value(),
-        builder.getF64FloatAttr(scale), builder.getBoolAttr(causal),
-        /*rate=*/FloatAttr(), nullptr, nullptr, nullptr);
-}
-
-void FlashAttentionOp::setDropout(Value mask, double rate) {
-  getDropMaskMutable().assign(mask);
-  setRateAttr(Builder(getContext()).getF64FloatAttr(rate));
-}
-
-StringRef FlashAttentionOp::getKernelName() {
-  return getFirstQuery() ? "mfFlashAttentionPart" : "aclnnFlashAttentionScore";
-}
-StringRef FlashAttentionGradOp::getKernelName() {
-  return getFirstQuery() ? "mfFlashAttentionPartGrad"
-                         : "aclnnFlashAttentionScoreGrad";
-}
-bool FlashAttentionOp::isView() { return false; }
-bool FlashAttentionGradOp::isView() { return false; }
-
-/// Checks that a mask has a bit for each probability, and that there is a rate
-/// if and only if there is a mask.
-static LogicalResult verifyDropMask(FlashAttentionOp op) {
-  Value mask = op.getDropMask();
-  if (!mask && !op.getRate())
-    return success();
-  if (!mask || !op.getRate())
-    return op.emitOpError("expected both a mask and its rate, or none");
-  SmallVector<int64_t> shape(getShape(op.getQuery()));
-  shape.back() = getShape(op.getKey())[2];
-  if (ArrayRef<int64_t>(shape) != getShape(mask))
-    return op.emitOpError("expected a mask with a bit for each query and key, "
-                          "but got ")
-           << mask.getType();
-  return verifyDropRate(op, *op.getRate());
-}
-
-LogicalResult FlashAttentionOp::verify() {
-  RankedTensorType query = getGlobalType(getQuery()),
-                   key = getGlobalType(getKey()),
-                   value = getGlobalType(getValue());
-  if (query.getRank() != 4 || key.getRank() != 4 || value.getRank() != 4)
-    return emitOpError("expected [batch, heads, sequence, head dimension] "
-                       "operands, but got ")
-           << query << ", " << key << " and " << value;
-  if (query.getDimSize(0) != key.getDimSize(0) ||
-      key.getShape().take_front(3) != value.getShape().take_front(3) ||
-      query.getDimSize(3) != key.getDimSize(3))
-    return emitOpError("expected operands that agree in batch, key sequence "
-                       "and head dimension, but got ")
-           << query << ", " << key << " and " << value;
-  if (key.getDimSize(1) == 0 || query.getDimSize(1) % key.getDimSize(1) != 0)
-    return emitOpError("expected the number of query heads to be a multiple of "
-                       "that of key heads, but got ")
-           << query.getDimSize(1) << " and " << key.getDimSize(1);
-  if (Value slopes = getSlopes()) {
-    auto expected = RankedTensorType::get({query.getDimSize(1)},
-                                          Float32Type::get(getContext()));
-    if (getGlobalType(slopes) != expected)
-      return emitOpError("expected slopes of type ")
-             << expected << ", one per query head, but got "
-             << slopes.getType();
-  }
-  if (Value first = getFirstQuery()) {
-    if (failed(verifyPosition(*this, first)))
-      return failure();
-    if (query.getDimSize(2) > key.getDimSize(2))
-      return emitOpError("expected part of the ")
-             << key.getDimSize(2) << " positions of the keys, but got "
-             << query.getDimSize(2) << " query rows";
-  }
-  if (failed(verifyDropMask(*this)))
-    return failure();
-  if (Value starts = getStarts()) {
-    auto expected =
-        RankedTensorType::get({query.getDimSize(0), query.getDimSize(2)},
-                              IntegerType::get(getContext(), 32));
-    if (getGlobalType(starts) != expected)
-      return emitOpError("expected starts of type ")
-             << expected << ", one per query row, but got " << starts.getType();
-  }
-  if (getGlobalType(getSoftmaxMax()) != getRowType(query) ||
-      getGlobalType(getSoftmaxSum()) != getRowType(query))
-    return emitOpError("expected softmax_max and softmax_sum of type ")
-           << getRowType(query);
-  SmallVector<int64_t> shape(query.getShape());
-  shape.back() = value.getDimSize(3);
-  auto expected = RankedTensorType::get(shape, query.getElementType());
-  if (getGlobalType(getResult()) != expected)
-    return emitOpError("expected a result of type ")
-           << expected << ", but got " << getResult().getType();
-  return success();
-}
-
-bool FlashAttentionOp::isDifferentiable(unsigned result) { return result == 2; }
-
-void FlashAttentionOp::buildGradient(OpBuilder &builder,
-                                     ValueRange resultGradients,
-                                     ArrayRef<bool> needed,
-                                     MutableArrayRef<Value> operandGradients) {
-  auto gradient = FlashAttentionGradOp::create(
-      builder, getLoc(), getQuery().getType(), getKey().getType(),
-      getValue().getType(), getQuery(), getKey(), getValue(),
-      resultGradients[2], getSoftmaxMax(), getSoftmaxSum(), getResult(),
-      getFirstQuery(), getSlopes(), getDropMask(), getStarts(), getScaleAttr(),
-      getCausalAttr(), getRateAttr(), nullptr, nullptr, nullptr);
-  llvm::copy(gradient.getResults(), operandGradients.begin());
-}
-
-//===----------------------------------------------------------------------===//
 // RotaryPositionEmbeddingOp and SwiGluOp
 //===----------------------------------------------------------------------===//
 
@@ -395,7 +242,7 @@ void RotaryPositionEmbeddingOp::buildGradient(
 static RankedTensorType getGatedType(RankedTensorType input) {
   SmallVector<int64_t> shape(input.getShape());
   shape.erase(shape.end() - 2);
-  return RankedTensorType::get(shape, input.getElementType());
+  return input.clone(shape);
 }
 
 void SwiGluOp::build(OpBuilder &builder, OperationState &state, Value input) {
@@ -409,10 +256,7 @@ LogicalResult SwiGluOp::verify() {
     return emitOpError("expected gate and up projection as the two rows of the "
                        "last two dimensions, but got ")
            << input;
-  if (getGlobalType(getResult()) != getGatedType(input))
-    return emitOpError("expected a result of type ")
-           << getGatedType(input) << ", but got " << getType();
-  return success();
+  return verifyType(*this, getResult(), getGatedType(input));
 }
 
 void SwiGluOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,

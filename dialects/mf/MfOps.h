@@ -40,11 +40,25 @@ mlir::LogicalResult verifyGroup(mlir::Operation *op, mlir::ArrayAttr axes);
 /// single number, or a table of such numbers that is not cut yet.
 mlir::LogicalResult verifyPosition(mlir::Operation *op, mlir::Value position);
 
+/// Checks the type of a whole operand or result. Messages call it `what` and
+/// have `reason` behind the type that is expected.
+mlir::LogicalResult verifyType(mlir::Operation *op, mlir::Value value,
+                               mlir::RankedTensorType expected,
+                               llvm::StringRef what = "a result",
+                               llvm::StringRef reason = "");
+/// Returns the type with another last dimension.
+mlir::RankedTensorType withLast(mlir::RankedTensorType type, int64_t size);
+/// Returns the type without its last dimension, in fp32.
+mlir::RankedTensorType getRowType(mlir::RankedTensorType type);
+
 /// Checks that a fraction of dropped elements is above 0 and below 1.
 mlir::LogicalResult verifyDropRate(mlir::Operation *op,
                                    const llvm::APFloat &value);
 /// Sets the group and the channel of a collective of the ranks of `axes`.
 void setAxes(EmittedCollective &collective, mlir::ArrayAttr axes);
+
+/// Returns the names in a list of parameters.
+llvm::SmallVector<llvm::StringRef> getNames(mlir::ArrayAttr parameters);
 
 class ParamOp;
 

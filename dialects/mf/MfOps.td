@@ -1,5 +1,6 @@
 //===- MfOps.td - All operations of the mf dialect -------------*- tablegen -*-===//
 
+include "dialects/mf/MfAttentionOps.td"
 include "dialects/mf/MfCollectiveOps.td"
 include "dialects/mf/MfDropoutOps.td"
 include "dialects/mf/MfElementwiseOps.td"
@@ -10,3 +11,4 @@ include "dialects/mf/MfRouterOps.td"
 include "dialects/mf/MfShapeOps.td"
 include "dialects/mf/MfStepOps.td"
 include "dialects/mf/MfSwapOps.td"
+include "dialects/mf/MfVocabularyOps.td"

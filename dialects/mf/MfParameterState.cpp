@@ -242,10 +242,6 @@ ReduceGradientOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return error;
 }
 
-SmallVector<StringRef> ReduceGradientOp::getUsedGradients() {
-  return {getParam()};
-}
-
 void ReduceGradientOp::emitLaunches(LaunchEmitter &emitter) {
   ParamOp param = emitter.getParam(getParam());
   GradientReduction reduction = param.getReduction();

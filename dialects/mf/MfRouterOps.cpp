@@ -5,24 +5,9 @@
 using namespace mlir;
 using namespace mf::ir;
 
-/// Returns `type` with another last dimension.
-static RankedTensorType withLast(RankedTensorType type, int64_t size) {
-  SmallVector<int64_t> shape(type.getShape());
-  shape.back() = size;
-  return type.clone(shape);
-}
-
 static RankedTensorType getIndexType(RankedTensorType type) {
   return RankedTensorType::get(type.getShape(),
                                IntegerType::get(type.getContext(), 32));
-}
-
-static LogicalResult verifyType(Operation *op, Value value,
-                                RankedTensorType expected) {
-  if (getGlobalType(value) == expected)
-    return success();
-  return op->emitOpError("expected a result of type ")
-         << expected << ", but got " << value.getType();
 }
 
 static LogicalResult verifyRow(Operation *op, Value value) {

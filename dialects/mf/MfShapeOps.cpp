@@ -7,12 +7,8 @@ using namespace mf::ir;
 
 /// Checks that the result has `shape` and the input's element type.
 static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> shape) {
-  auto expected = RankedTensorType::get(
-      shape, getGlobalType(op->getOperand(0)).getElementType());
-  if (getGlobalType(op->getResult(0)) != expected)
-    return op->emitOpError("expected a result of type ")
-           << expected << ", but got " << op->getResult(0).getType();
-  return success();
+  return verifyType(op, op->getResult(0),
+                    getGlobalType(op->getOperand(0)).clone(shape));
 }
 
 /// Checks that an attribute has one entry per dimension of the input.
@@ -24,6 +20,15 @@ static LogicalResult verifyRank(Operation *op, ArrayRef<int64_t> entries,
            << rank << " " << what << ", one per dimension, but got "
            << entries.size();
   return success();
+}
+
+/// Checks that the input has a dimension `axis`.
+static LogicalResult verifyAxis(Operation *op, int64_t axis) {
+  int64_t rank = getGlobalType(op->getOperand(0)).getRank();
+  if (axis >= 0 && axis < rank)
+    return success();
+  return op->emitOpError("expected an axis below ")
+         << rank << ", but got " << axis;
 }
 
 //===----------------------------------------------------------------------===//
@@ -62,9 +67,8 @@ void TransposeOp::build(OpBuilder &builder, OperationState &state, Value input,
   SmallVector<int64_t> shape;
   for (int64_t dimension : perm)
     shape.push_back(getGlobalType(input).getDimSize(dimension));
-  build(builder, state,
-        RankedTensorType::get(shape, getGlobalType(input).getElementType()),
-        input, perm, nullptr, nullptr, nullptr);
+  build(builder, state, getGlobalType(input).clone(shape), input, perm, nullptr,
+        nullptr, nullptr);
 }
 
 LogicalResult TransposeOp::verify() {
@@ -98,9 +102,8 @@ void TransposeOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
 
 void SliceOp::build(OpBuilder &builder, OperationState &state, Value input,
                     ArrayRef<int64_t> starts, ArrayRef<int64_t> sizes) {
-  build(builder, state,
-        RankedTensorType::get(sizes, getGlobalType(input).getElementType()),
-        input, starts, sizes, nullptr, nullptr, nullptr);
+  build(builder, state, getGlobalType(input).clone(sizes), input, starts, sizes,
+        nullptr, nullptr, nullptr);
 }
 
 LogicalResult SliceOp::verify() {
@@ -135,10 +138,9 @@ void PadOp::build(OpBuilder &builder, OperationState &state, Value input,
   SmallVector<int64_t> shape;
   for (auto [axis, extent] : llvm::enumerate(getGlobalType(input).getShape()))
     shape.push_back(low[axis] + extent + high[axis]);
-  build(builder, state,
-        RankedTensorType::get(shape, getGlobalType(input).getElementType()),
-        input, low, high, value ? builder.getI64IntegerAttr(value) : nullptr,
-        nullptr, nullptr, nullptr);
+  build(builder, state, getGlobalType(input).clone(shape), input, low, high,
+        value ? builder.getI64IntegerAttr(value) : nullptr, nullptr, nullptr,
+        nullptr);
 }
 
 LogicalResult PadOp::verify() {
@@ -173,10 +175,8 @@ void ConcatOp::build(OpBuilder &builder, OperationState &state,
   shape[axis] = 0;
   for (Value input : inputs)
     shape[axis] += getGlobalType(input).getDimSize(axis);
-  build(builder, state,
-        RankedTensorType::get(shape,
-                              getGlobalType(inputs.front()).getElementType()),
-        inputs, builder.getI64IntegerAttr(axis), nullptr, nullptr, nullptr);
+  build(builder, state, getGlobalType(inputs.front()).clone(shape), inputs,
+        builder.getI64IntegerAttr(axis), nullptr, nullptr, nullptr);
 }
 
 LogicalResult ConcatOp::verify() {
@@ -184,9 +184,8 @@ LogicalResult ConcatOp::verify() {
     return emitOpError("expected at least one input");
   RankedTensorType first = getGlobalType(getInputs().front());
   int64_t axis = getAxis();
-  if (axis < 0 || axis >= first.getRank())
-    return emitOpError("expected an axis below ")
-           << first.getRank() << ", but got " << axis;
+  if (failed(verifyAxis(*this, axis)))
+    return failure();
   SmallVector<int64_t> shape(first.getShape());
   shape[axis] = 0;
   for (Value input : getInputs()) {
@@ -235,16 +234,15 @@ SmallVector<int64_t> SplitOp::getOffsets() {
 LogicalResult SplitOp::verify() {
   RankedTensorType input = getGlobalType(getInput());
   int64_t axis = getAxis();
-  if (axis < 0 || axis >= input.getRank())
-    return emitOpError("expected an axis below ")
-           << input.getRank() << ", but got " << axis;
+  if (failed(verifyAxis(*this, axis)))
+    return failure();
   int64_t sum = 0;
   for (Value part : getParts()) {
     RankedTensorType type = getGlobalType(part);
     SmallVector<int64_t> shape(input.getShape());
     if (type.getRank() == input.getRank())
       shape[axis] = type.getDimSize(axis);
-    if (type != RankedTensorType::get(shape, input.getElementType()))
+    if (type != input.clone(shape))
       return emitOpError("expected parts that differ from ")
              << input << " only in dimension " << axis << ", but got " << type;
     sum += shape[axis];
@@ -313,10 +311,9 @@ void RepeatOp::build(OpBuilder &builder, OperationState &state, Value input,
                      int64_t axis, int64_t repeats) {
   SmallVector<int64_t> shape(getGlobalType(input).getShape());
   shape[axis] *= repeats;
-  build(builder, state,
-        RankedTensorType::get(shape, getGlobalType(input).getElementType()),
-        input, builder.getI64IntegerAttr(axis),
-        builder.getI64IntegerAttr(repeats), nullptr, nullptr, nullptr);
+  build(builder, state, getGlobalType(input).clone(shape), input,
+        builder.getI64IntegerAttr(axis), builder.getI64IntegerAttr(repeats),
+        nullptr, nullptr, nullptr);
 }
 
 LogicalResult RepeatOp::verify() {
@@ -337,9 +334,8 @@ void RepeatOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
   int64_t axis = getAxis();
   SmallVector<int64_t> shape(input.getShape());
   shape.insert(shape.begin() + axis + 1, getRepeats());
-  Value grouped = ReshapeOp::create(
-      builder, getLoc(), RankedTensorType::get(shape, input.getElementType()),
-      resultGradients.front());
+  Value grouped = ReshapeOp::create(builder, getLoc(), input.clone(shape),
+                                    resultGradients.front());
   operandGradients[0] =
       ReduceSumOp::create(builder, getLoc(), grouped, axis + 1);
 }
@@ -355,8 +351,7 @@ static SmallVector<int64_t> getReducedShape(ArrayRef<int64_t> shape,
 
 static RankedTensorType getReducedType(Value input, ArrayRef<int64_t> axes) {
   RankedTensorType type = getGlobalType(input);
-  return RankedTensorType::get(getReducedShape(type.getShape(), axes),
-                               type.getElementType());
+  return type.clone(getReducedShape(type.getShape(), axes));
 }
 
 /// Verifies an mf.reduce_sum or mf.reduce_max.
@@ -395,9 +390,8 @@ void ReduceSumOp::buildGradient(OpBuilder &builder, ValueRange resultGradients,
   SmallVector<int64_t> shape(input.getShape());
   for (int64_t axis : getAxes())
     shape[axis] = 1;
-  Value gradient = ReshapeOp::create(
-      builder, getLoc(), RankedTensorType::get(shape, input.getElementType()),
-      resultGradients.front());
+  Value gradient = ReshapeOp::create(builder, getLoc(), input.clone(shape),
+                                     resultGradients.front());
   for (int64_t axis : getAxes())
     if (input.getDimSize(axis) != 1)
       gradient = RepeatOp::create(builder, getLoc(), gradient, axis,

@@ -82,15 +82,13 @@ SmallVector<StringRef> ReduceTiedOp::getParametersOn(int64_t stage) {
   return names;
 }
 
-SmallVector<StringRef> ReduceTiedOp::getUsedGradients() {
+SmallVector<StringRef> ReduceTiedOp::getGradientsHere() {
   return getParametersOn(
       static_cast<int64_t>((*this)->getParentOfType<UpdateOp>().getStage()));
 }
 
 void ReduceTiedOp::emitLaunches(LaunchEmitter &emitter) {
-  auto stage =
-      static_cast<int64_t>((*this)->getParentOfType<UpdateOp>().getStage());
-  SmallVector<StringRef> names = getParametersOn(stage);
+  SmallVector<StringRef> names = getGradientsHere();
   auto getGradient = [&](StringRef name) {
     return emitter.getState(State::Gradient, name);
   };
@@ -108,13 +106,12 @@ void ReduceTiedOp::emitLaunches(LaunchEmitter &emitter) {
   collective.channel = ("tied." + getOwner()).str();
   emitter.communicate(collective);
   // On a stage without the owner, each parameter has its own memory.
-  if (stage != getStages().front())
+  if (names.front() != getOwner())
     for (StringRef name : ArrayRef(names).drop_front())
       emitter.launch("aclnnInplaceCopy", sum, getGradient(name));
 }
 
-/// Returns the names in a list of parameters.
-static SmallVector<StringRef> getNames(ArrayAttr parameters) {
+SmallVector<StringRef> mf::ir::getNames(ArrayAttr parameters) {
   return llvm::map_to_vector(
       parameters.getAsRange<FlatSymbolRefAttr>(),
       [](FlatSymbolRefAttr name) { return name.getValue(); });
@@ -151,8 +148,17 @@ GradientNormsOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyParameters(*this, symbols, getParameters());
 }
 
-SmallVector<StringRef> GradientNormsOp::getUsedGradients() {
-  return getNames(getParameters());
+/// Returns the attributes that are numbers, under their names, for the launch
+/// of the operator's kernel.
+static DictionaryAttr getLaunchAttributes(Operation *op) {
+  NamedAttrList attributes;
+  for (NamedAttribute attribute : getDefaultKernelAttributes(op))
+    if (isa<UnitAttr>(attribute.getValue()))
+      attributes.set(attribute.getName(),
+                     BoolAttr::get(op->getContext(), true));
+    else if (isa<FloatAttr, BoolAttr>(attribute.getValue()))
+      attributes.push_back(attribute);
+  return attributes.getDictionary(op->getContext());
 }
 
 /// Returns the buffers of a gradient and of the factors that it is multiplied
@@ -184,10 +190,6 @@ ScaleGradientsOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyParameters(*this, symbols, getParameters());
 }
 
-SmallVector<StringRef> ScaleGradientsOp::getUsedGradients() {
-  return getNames(getParameters());
-}
-
 void ScaleGradientsOp::emitLaunches(LaunchEmitter &emitter) {
   for (auto parameter : getParameters().getAsRange<FlatSymbolRefAttr>())
     emitter.launch("aclnnForeachMulScalar", emitter.getBuffer(getFactor()),
@@ -198,27 +200,17 @@ LogicalResult AdamWOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyParameter(*this, symbols, getParamAttr());
 }
 
-SmallVector<StringRef> AdamWOp::getUsedGradients() { return {getParam()}; }
-
 void AdamWOp::emitLaunches(LaunchEmitter &emitter) {
   SmallVector<EmittedBuffer> inputs =
       getRead(emitter, getParam(), getFactors());
   inputs.insert(inputs.begin() + 1, {emitter.getBuffer(getStep()),
                                      emitter.getBuffer(getLearningRate()),
                                      emitter.getBuffer(getOverflow())});
-  NamedAttrList attributes;
-  attributes.set("beta1", getBeta1Attr());
-  attributes.set("beta2", getBeta2Attr());
-  attributes.set("eps", getEpsAttr());
-  attributes.set("weight_decay", getWeightDecayAttr());
-  attributes.set("bias_correction", getBiasCorrectionAttr());
-  if (getCorrectsEps())
-    attributes.set("corrects_eps", BoolAttr::get(getContext(), true));
   emitter.launch("aclnnApplyAdamWV2", inputs,
                  {emitter.getState(State::Parameter, getParam()),
                   emitter.getState(State::FirstMoment, getParam()),
                   emitter.getState(State::SecondMoment, getParam())},
-                 attributes.getDictionary(getContext()));
+                 getLaunchAttributes(*this));
 }
 
 /// Checks that a tensor of an update has the shape of the stored part of a
@@ -241,19 +233,14 @@ LogicalResult MomentumOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyDirection(*this, symbols, getParamAttr(), getType());
 }
 
-SmallVector<StringRef> MomentumOp::getUsedGradients() { return {getParam()}; }
-
 void MomentumOp::emitLaunches(LaunchEmitter &emitter) {
   SmallVector<EmittedBuffer> inputs =
       getRead(emitter, getParam(), getFactors());
   inputs.insert(inputs.begin() + 1, emitter.getBuffer(getOverflow()));
-  NamedAttrList attributes;
-  attributes.set("momentum", getMomentumAttr());
-  attributes.set("nesterov", getNesterovAttr());
   emitter.launch("mfMomentum", inputs,
                  {emitter.getState(State::FirstMoment, getParam()),
                   emitter.createBuffer(getResult())},
-                 attributes.getDictionary(getContext()));
+                 getLaunchAttributes(*this));
 }
 
 static State getKeptState(AveragedState state) {
@@ -278,10 +265,6 @@ LogicalResult TakeGradientOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyDirection(*this, symbols, getParamAttr(), getType());
 }
 
-SmallVector<StringRef> TakeGradientOp::getUsedGradients() {
-  return {getParam()};
-}
-
 void TakeGradientOp::emitLaunches(LaunchEmitter &emitter) {
   emitter.launch("mfTakeGradient", getRead(emitter, getParam(), getFactors()),
                  emitter.createBuffer(getResult()));
@@ -303,8 +286,6 @@ UpdateAverageOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return error << "which is no matrix";
 }
 
-SmallVector<StringRef> UpdateAverageOp::getUsedGradients() { return {}; }
-
 void UpdateAverageOp::emitLaunches(LaunchEmitter &emitter) {
   NamedAttrList attributes;
   attributes.set("decay", getDecayAttr());
@@ -322,26 +303,19 @@ LogicalResult TakeStepOp::verifySymbolUses(SymbolTableCollection &symbols) {
                          getDirection().getType());
 }
 
-SmallVector<StringRef> TakeStepOp::getUsedGradients() { return {}; }
-
 void TakeStepOp::emitLaunches(LaunchEmitter &emitter) {
-  NamedAttrList attributes;
-  attributes.set("scale", getScaleAttr());
-  attributes.set("weight_decay", getWeightDecayAttr());
   emitter.launch("mfTakeStep",
                  {emitter.getBuffer(getDirection()),
                   emitter.getBuffer(getLearningRate()),
                   emitter.getBuffer(getOverflow())},
                  emitter.getState(State::Parameter, getParam()),
-                 attributes.getDictionary(getContext()));
+                 getLaunchAttributes(*this));
 }
 
 LogicalResult
 AverageWeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyParameter(*this, symbols, getParamAttr());
 }
-
-SmallVector<StringRef> AverageWeightOp::getUsedGradients() { return {}; }
 
 void AverageWeightOp::emitLaunches(LaunchEmitter &emitter) {
   emitter.launch(
@@ -351,8 +325,6 @@ void AverageWeightOp::emitLaunches(LaunchEmitter &emitter) {
        emitter.getState(State::Average, getParam())},
       getAverage().getKeys());
 }
-
-SmallVector<StringRef> NonFiniteOp::getUsedGradients() { return {}; }
 
 void NonFiniteOp::emitLaunches(LaunchEmitter &emitter) {
   EmittedBuffer flag = emitter.createBuffer(getResult());
@@ -383,19 +355,11 @@ BalanceExpertsOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyStatistic(*this, symbols, getParamAttr(), UpdateRule::Balance);
 }
 
-SmallVector<StringRef> BalanceExpertsOp::getUsedGradients() {
-  return {getParam()};
-}
-
 void BalanceExpertsOp::emitLaunches(LaunchEmitter &emitter) {
-  Builder builder(getContext());
-  NamedAttrList attributes;
-  attributes.set("rate", getRateAttr());
-  attributes.set("target", getTargetAttr());
   emitter.launch("mfUpdateExpertBias",
                  emitter.getState(State::Gradient, getParam()),
                  emitter.getState(State::Parameter, getParam()),
-                 attributes.getDictionary(getContext()));
+                 getLaunchAttributes(*this));
 }
 
 LogicalResult
@@ -410,18 +374,12 @@ RecordStatisticOp::verifySymbolUses(SymbolTableCollection &symbols) {
          << param.getStoredType() << ", but got " << getType();
 }
 
-SmallVector<StringRef> RecordStatisticOp::getUsedGradients() {
-  return {getParam()};
-}
-
 void RecordStatisticOp::emitLaunches(LaunchEmitter &emitter) {
   EmittedBuffer value = emitter.getState(State::Gradient, getParam());
   emitter.launch("aclnnInplaceCopy", value,
                  emitter.getState(State::Parameter, getParam()));
   emitter.launch("aclnnInplaceCopy", value, emitter.createBuffer(getResult()));
 }
-
-SmallVector<StringRef> ReportOp::getUsedGradients() { return {}; }
 
 void ReportOp::emitLaunches(LaunchEmitter &emitter) {
   auto type = cast<RankedTensorType>(getValue().getType());

@@ -15,13 +15,31 @@ def Mf_UpdateOp : Mf_FunctionOp<"update", (ins I64Attr:$stage),
   let hasVerifier = 1;
 }
 
-// An operator on parameters, gradients and optimizer state.
-class Mf_StateOp<string mnemonic, list<Trait> traits = []>
+// An operator on parameters, gradients and optimizer state. `gradients` are the
+// parameters whose gradients it reads or writes, as C++ that initializes a list
+// of names.
+class Mf_StateOp<string mnemonic, string gradients = "{}",
+                 list<Trait> traits = []>
     : Mf_Op<mnemonic, !listconcat([HasParent<"UpdateOp">,
-        DeclareOpInterfaceMethods<Mf_UpdateOpInterface>], traits)>;
+        DeclareOpInterfaceMethods<Mf_UpdateOpInterface>], traits)> {
+  let extraClassDefinition = [{
+    ::llvm::SmallVector<::llvm::StringRef> $cppClass::getUsedGradients() {
+      return }] # gradients # [{;
+    }
+  }];
+}
 
-def Mf_ReduceTiedOp : Mf_StateOp<"reduce_tied", [
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+// One that names parameters.
+class Mf_ParamStateOp<string mnemonic, string gradients = "{}",
+                      list<Trait> traits = []>
+    : Mf_StateOp<mnemonic, gradients, !listconcat(
+        [DeclareOpInterfaceMethods<SymbolUserOpInterface>], traits)>;
+
+// One that reads the gradients times factors.
+class Mf_GradientReaderOp<string mnemonic, string gradients = "{getParam()}">
+    : Mf_ParamStateOp<mnemonic, gradients, [Mf_GradientReaderOpInterface]>;
+
+def Mf_ReduceTiedOp : Mf_ParamStateOp<"reduce_tied", "getGradientsHere()"> {
   let summary = "the sum of the gradients of an owner and all tied to it";
   let description = [{
     The gradients of `owner` and of every parameter of `tied` become the sum of all
@@ -46,11 +64,12 @@ def Mf_ReduceTiedOp : Mf_StateOp<"reduce_tied", [
   let extraClassDeclaration = [{
     /// Returns the names of the parameters that `stage` holds, the owner first.
     ::llvm::SmallVector<::llvm::StringRef> getParametersOn(int64_t stage);
+    /// Returns those of the stage whose update this is a part of.
+    ::llvm::SmallVector<::llvm::StringRef> getGradientsHere();
   }];
 }
 
-def Mf_ReduceGradientOp : Mf_StateOp<"reduce_gradient", [
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mf_ReduceGradientOp : Mf_ParamStateOp<"reduce_gradient", "{getParam()}"> {
   let summary = "the sum of a parameter's gradient over ranks";
   let description = [{
     `axes` are the axes over which the parameter's layout is `reduced`. Each of
@@ -72,9 +91,8 @@ def Mf_ReduceGradientOp : Mf_StateOp<"reduce_gradient", [
   let assemblyFormat = "$param `over` $axes (`mean` $mean^)? attr-dict";
 }
 
-def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms", [
-    Mf_GradientReaderOpInterface,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mf_GradientNormsOp
+    : Mf_GradientReaderOp<"gradient_norms", "getNames(getParameters())"> {
   let summary = "the norms of gradients, each at its parameter's position in the model";
   let description = [{
     Element `positions[i]` of the result is the Euclidean norm of the gradient of
@@ -97,17 +115,15 @@ def Mf_GradientNormsOp : Mf_StateOp<"gradient_norms", [
   let hasVerifier = 1;
 }
 
-def Mf_ScaleGradientsOp : Mf_StateOp<"scale_gradients", [
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mf_ScaleGradientsOp
+    : Mf_ParamStateOp<"scale_gradients", "getNames(getParameters())"> {
   let summary = "multiplies gradients in place";
   let arguments = (ins Mf_FloatTensor:$factor,
                        FlatSymbolRefArrayAttr:$parameters);
   let assemblyFormat = "$parameters `by` $factor attr-dict `:` type($factor)";
 }
 
-def Mf_AdamWOp : Mf_StateOp<"adamw", [
-    Mf_GradientReaderOpInterface,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mf_AdamWOp : Mf_GradientReaderOp<"adamw"> {
   let summary = "one AdamW step of one parameter, in place";
   let description = [{
     m = beta1 m + (1-beta1) g, v = beta2 v + (1-beta2) g^2; without
@@ -130,9 +146,7 @@ def Mf_AdamWOp : Mf_StateOp<"adamw", [
   }];
 }
 
-def Mf_MomentumOp : Mf_StateOp<"momentum", [
-    Mf_GradientReaderOpInterface,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mf_MomentumOp : Mf_GradientReaderOp<"momentum"> {
   let summary = "adds the gradient of one parameter to its momentum, in place";
   let description = [{
     m = momentum m + g, where g is the gradient times `factors`. The result is
@@ -153,9 +167,7 @@ def Mf_MomentumOp : Mf_StateOp<"momentum", [
   }];
 }
 
-def Mf_TakeGradientOp : Mf_StateOp<"take_gradient", [
-    Mf_GradientReaderOpInterface,
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mf_TakeGradientOp : Mf_GradientReaderOp<"take_gradient"> {
   let summary = "the gradient of one parameter as a tensor, in fp32";
   let description = [{
     The gradient is multiplied by `factors`.
@@ -172,9 +184,8 @@ def Mf_TakeGradientOp : Mf_StateOp<"take_gradient", [
   }];
 }
 
-def Mf_UpdateAverageOp : Mf_StateOp<"update_average", [
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>,
-    AllTypesMatch<["value", "result"]>]> {
+def Mf_UpdateAverageOp
+    : Mf_ParamStateOp<"update_average", "{}", [AllTypesMatch<["value", "result"]>]> {
   let summary = "adds a value to a running mean of one parameter, in place";
   let description = [{
     state = beta state + (1 - beta) value, where beta is `decay`, or 1 - step^-decay
@@ -196,8 +207,7 @@ def Mf_UpdateAverageOp : Mf_StateOp<"update_average", [
   }];
 }
 
-def Mf_TakeStepOp : Mf_StateOp<"take_step", [
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mf_TakeStepOp : Mf_ParamStateOp<"take_step"> {
   let summary = "one step of one parameter along a direction, in place";
   let description = [{
     w = (1 - lr weight_decay) w - lr scale direction. Nothing changes if `overflow`
@@ -216,8 +226,7 @@ def Mf_TakeStepOp : Mf_StateOp<"take_step", [
   }];
 }
 
-def Mf_LogitFactorsOp : Mf_StateOp<"logit_factors", [
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mf_LogitFactorsOp : Mf_ParamStateOp<"logit_factors", "{getLargest()}"> {
   let summary = "the factors that scale down rows of a weight where logits are large";
   let description = [{
     The result has one factor per row. The rows consist of one period for each head
@@ -240,8 +249,7 @@ def Mf_LogitFactorsOp : Mf_StateOp<"logit_factors", [
   }];
 }
 
-def Mf_ScaleRowsOp : Mf_StateOp<"scale_rows", [
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mf_ScaleRowsOp : Mf_ParamStateOp<"scale_rows"> {
   let summary = "multiplies the rows of a parameter, in place";
   let description = [{
     `factors` has one factor for each row of the rank's own part. Products are in
@@ -255,8 +263,7 @@ def Mf_ScaleRowsOp : Mf_StateOp<"scale_rows", [
   let assemblyFormat = "$param `by` $factors attr-dict `:` type($factors)";
 }
 
-def Mf_AverageWeightOp : Mf_StateOp<"average_weight", [
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mf_AverageWeightOp : Mf_ParamStateOp<"average_weight"> {
   let summary = "PmaAdamW's average after the step of one parameter, in place";
   let description = [{
     On the steps that `average` defines, the parameter is added to its running
@@ -281,8 +288,7 @@ def Mf_NonFiniteOp : Mf_StateOp<"non_finite"> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
 }
 
-def Mf_BalanceExpertsOp : Mf_StateOp<"balance_experts", [
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mf_BalanceExpertsOp : Mf_ParamStateOp<"balance_experts", "{getParam()}"> {
   let summary = "raises the bias of experts below their share of the load";
   let description = [{
     bias += rate * sign(target - load) for each expert, in place. `load` is the value
@@ -300,8 +306,7 @@ def Mf_BalanceExpertsOp : Mf_StateOp<"balance_experts", [
   let assemblyFormat = "$param `rate` $rate `target` $target attr-dict";
 }
 
-def Mf_RecordStatisticOp : Mf_StateOp<"record_statistic", [
-    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+def Mf_RecordStatisticOp : Mf_ParamStateOp<"record_statistic", "{getParam()}"> {
   let summary = "sets a statistic to the value of the last micro-batch";
   let description = [{
     The result is the new value.
