@@ -37,11 +37,11 @@ void checkLowerable(const TrainingConfig &config, DiagnosticList &diagnostics) {
     diagnostics.error(config.optimizer.node["type"].getLocation(),
                       "Came takes one learning rate for all parameters; "
                       "expected lr_schedule in place of grouped_lr_schedule");
-  std::vector<LrScheduleConfig> schedules = {config.lrSchedule};
+  std::vector<LrScheduleSection> schedules = {config.lrSchedule};
   for (const LrGroup &group : config.lrGroups)
     schedules.push_back(group.schedule);
-  for (const LrScheduleConfig &schedule : schedules)
-    if (schedule.kind == LrScheduleKind::Unsupported)
+  for (const LrScheduleSection &schedule : schedules)
+    if (schedule.type.empty() || !findLrScheduleKind(schedule.type))
       diagnostics.error(schedule.node["type"].getLocation(),
                         "learning rate schedule '" + schedule.type +
                             "' is not supported; expected ConstantWarmUpLR, "

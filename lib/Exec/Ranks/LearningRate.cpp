@@ -13,8 +13,8 @@ public:
   explicit RuleReader(const program::LearningRateRule &schedule)
       : schedule(schedule) {}
 
-  void read(const char *key, double &value) {
-    std::optional<double> number;
+  template <typename Value> void read(const char *key, Value &value) {
+    std::optional<Value> number;
     read(key, number);
     if (number)
       value = *number;
@@ -69,31 +69,32 @@ private:
 llvm::Expected<mf::LrSchedule>
 makeLrSchedule(const program::LearningRateRule &schedule, int64_t totalSteps) {
   RuleReader reader(schedule);
-  LrScheduleOptions options;
-  options.type = schedule.type;
-  reader.read("base_lr", options.learningRate);
-  reader.read("learning_rate", options.learningRate);
-  reader.read("warmup_lr_init", options.warmupLrInit);
-  reader.read("warmup_steps", options.warmupSteps);
-  reader.read("warmup_ratio", options.warmupRatio);
-  reader.read("total_steps", options.totalSteps);
-  reader.read("lr_end", options.lrEnd);
-  reader.read("num_cycles", options.numCycles);
-  reader.read("power", options.power);
-  reader.read("decay_steps", options.decaySteps);
-  reader.read("decay_ratio", options.decayRatio);
-  reader.read("decay_start_steps", options.decayStartSteps);
-  reader.read("decay_start_ratio", options.decayStartRatio);
-  reader.read("t_max", options.tMax);
-  reader.read("t_0", options.t0);
-  reader.read("t_mult", options.tMult);
-  reader.read("eta_min", options.etaMin);
-  reader.read("late_steps", options.lateSteps);
+  LrScheduleConfig config;
+  config.type = schedule.type;
+  config.learningRate = 0;
+  reader.read("base_lr", config.learningRate);
+  reader.read("learning_rate", config.learningRate);
+  reader.read("warmup_lr_init", config.warmupLrInit);
+  reader.read("warmup_steps", config.warmupSteps);
+  reader.read("warmup_ratio", config.warmupRatio);
+  reader.read("total_steps", config.totalSteps);
+  reader.read("lr_end", config.lrEnd);
+  reader.read("num_cycles", config.numCycles);
+  reader.read("power", config.power);
+  reader.read("decay_steps", config.decaySteps);
+  reader.read("decay_ratio", config.decayRatio);
+  reader.read("decay_start_steps", config.decayStartSteps);
+  reader.read("decay_start_ratio", config.decayStartRatio);
+  reader.read("t_max", config.tMax);
+  reader.read("t_0", config.t0);
+  reader.read("t_mult", config.tMult);
+  reader.read("eta_min", config.etaMin);
+  reader.read("late_steps", config.lateSteps);
   if (llvm::Error error = reader.takeError())
     return error;
-  if (!options.totalSteps || *options.totalSteps < 0)
-    options.totalSteps = totalSteps;
-  return mf::LrSchedule::create(options);
+  if (config.totalSteps < 0)
+    config.totalSteps = totalSteps;
+  return mf::LrSchedule::create(config);
 }
 
 } // namespace mf::ranks

@@ -59,9 +59,9 @@ static void addLateRates(const Node &optimizer, LrScheduleConfig &rates,
         rates.warmupRatio ? std::floor(*rates.warmupRatio *
                                        static_cast<double>(rates.totalSteps))
                           : static_cast<double>(rates.warmupSteps.value_or(0));
-    const bool anneals =
-        rates.kind == LrScheduleKind::CosineAnnealing ||
-        rates.kind == LrScheduleKind::CosineAnnealingWarmRestarts;
+    const std::optional<LrScheduleKind> kind = findLrScheduleKind(rates.type);
+    const bool anneals = kind == LrScheduleKind::CosineAnnealing ||
+                         kind == LrScheduleKind::CosineAnnealingWarmRestarts;
     if (warmup == 0 && !anneals)
       diagnostics.warning(optimizer[key].getLocation(),
                           "with " + quote(key) +

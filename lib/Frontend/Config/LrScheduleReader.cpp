@@ -1,49 +1,30 @@
 //===- LrScheduleReader.cpp - Section lr_schedule -------------------------===//
 
 #include "SectionReader.h"
-#include "llvm/ADT/StringSwitch.h"
 
 namespace mf {
 
-static LrScheduleKind getLrScheduleKind(llvm::StringRef type) {
-  return llvm::StringSwitch<LrScheduleKind>(type)
-      .Cases({"ConstantWarmUpLR", "constant", "constant_with_warmup"},
-             LrScheduleKind::Constant)
-      .Cases({"LinearWithWarmUpLR", "linear"}, LrScheduleKind::Linear)
-      .Cases({"CosineWithWarmUpLR", "cosine"}, LrScheduleKind::Cosine)
-      .Cases({"CosineWithRestartsAndWarmUpLR", "cosine_with_restarts"},
-             LrScheduleKind::CosineWithRestarts)
-      .Cases({"PolynomialWithWarmUpLR", "polynomial"},
-             LrScheduleKind::Polynomial)
-      .Case("WarmUpStableDecayLR", LrScheduleKind::WarmUpStableDecay)
-      .Case("CosineAnnealingLR", LrScheduleKind::CosineAnnealing)
-      .Case("CosineAnnealingWarmRestarts",
-            LrScheduleKind::CosineAnnealingWarmRestarts)
-      .Default(LrScheduleKind::Unsupported);
-}
-
 /// Reads the keys of one schedule.
-static LrScheduleConfig readSchedule(SectionReader &reader) {
+static LrScheduleSection readSchedule(SectionReader &reader) {
   // The records of keys name members of the whole configuration.
   TrainingConfig training;
-  LrScheduleConfig &config = training.lrSchedule;
+  LrScheduleSection &config = training.lrSchedule;
   config.node = reader.getNode();
   // The annealing schedules call it base_lr.
   if (!reader.get("learning_rate"))
     config.learningRate = reader.readFloat("base_lr", config.learningRate,
                                            known::notNegative.value);
   reader.readAll(training);
-  config.kind = getLrScheduleKind(config.type);
   return config;
 }
 
-static LrScheduleConfig readLrSchedule(const Node &root,
-                                       DiagnosticList &diagnostics) {
+static LrScheduleSection readLrSchedule(const Node &root,
+                                        DiagnosticList &diagnostics) {
   SectionReader reader(root, "lr_schedule", lrScheduleSection, diagnostics);
   if (reader.isPresent())
     return readSchedule(reader);
   // The template of the whole section.
-  LrScheduleConfig config;
+  LrScheduleSection config;
   config.node = reader.getNode();
   config.lrEnd = 0.0;
   config.warmupRatio = 0.0;

@@ -24,7 +24,7 @@ TEST(TrainingConfigTest, AnEmptyFileIsTheTemplate) {
   EXPECT_EQ(config.wrapper.scaleSense.value, 65536.0);
   EXPECT_EQ(config.optimizer.eps, 1e-8);
   EXPECT_EQ(config.optimizer.learningRate, 5e-5);
-  EXPECT_EQ(config.lrSchedule.kind, LrScheduleKind::Cosine);
+  EXPECT_EQ(findLrScheduleKind(config.lrSchedule.type), LrScheduleKind::Cosine);
   EXPECT_EQ(config.lrSchedule.warmupRatio, 0.0);
   EXPECT_EQ(config.context.maxDeviceMemory, int64_t(58) << 30);
 }

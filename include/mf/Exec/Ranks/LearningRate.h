@@ -3,8 +3,8 @@
 #ifndef MF_EXEC_RANKS_LEARNINGRATE_H
 #define MF_EXEC_RANKS_LEARNINGRATE_H
 
-#include "mf/Exec/Data/LrSchedule.h"
 #include "mf/Program/Program.h"
+#include "mf/Support/LrSchedule.h"
 #include "llvm/Support/Error.h"
 
 namespace mf::ranks {

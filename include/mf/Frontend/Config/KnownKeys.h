@@ -201,7 +201,7 @@ template <typename Part> Part *findPart(TrainingConfig &config) {
   offerIf(config.optimizer.average);
   offerIf(config.optimizer.muon);
   offerIf(config.optimizer.came);
-  offer(&config.lrSchedule);
+  offer(static_cast<LrScheduleConfig *>(&config.lrSchedule));
   offer(&config.moe);
   offerIf(config.callbacks.balance);
   offerIf(config.callbacks.dropRate);

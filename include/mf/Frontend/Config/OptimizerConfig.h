@@ -9,6 +9,7 @@
 #define MF_FRONTEND_CONFIG_OPTIMIZERCONFIG_H
 
 #include "mf/Frontend/Config/Node.h"
+#include "mf/Support/LrSchedule.h"
 #include <array>
 
 namespace mf {
@@ -92,44 +93,8 @@ struct OptimizerConfig {
   bool correctsEps() const { return kind == OptimizerKind::AdamWeightDecayX; }
 };
 
-enum class LrScheduleKind : uint8_t {
-  Constant,
-  Linear,
-  Cosine,
-  CosineWithRestarts,
-  Polynomial,
-  WarmUpStableDecay,
-  CosineAnnealing,
-  CosineAnnealingWarmRestarts,
-  Unsupported
-};
-
-/// The section lr_schedule. Steps are optimizer steps. A `totalSteps` of -1 is
-/// the length of the training run. Keys that the YAML leaves out have no value,
-/// because each schedule has its own defaults (mf/Exec/Data/LrSchedule.h).
-struct LrScheduleConfig {
-  std::string type = "CosineWithWarmUpLR";
-  LrScheduleKind kind = LrScheduleKind::Cosine;
-  double learningRate = 5e-5;
-  std::optional<double> lrEnd;
-  std::optional<double> warmupLrInit;
-  std::optional<int64_t> warmupSteps;
-  std::optional<double> warmupRatio;
-  int64_t totalSteps = -1;
-  std::optional<double> numCycles;
-  std::optional<double> power;
-  std::optional<int64_t> decaySteps;
-  std::optional<double> decayRatio;
-  std::optional<int64_t> decayStartSteps;
-  std::optional<double> decayStartRatio;
-  /// The next members are for the two annealing schedules only.
-  std::optional<int64_t> tMax;
-  std::optional<int64_t> t0;
-  std::optional<int64_t> tMult;
-  std::optional<double> etaMin;
-  /// The number of steps by which rates are late: step t has the rate of step
-  /// t - lateSteps.
-  int64_t lateSteps = 0;
+/// The section lr_schedule, and where it is.
+struct LrScheduleSection : LrScheduleConfig {
   Node node;
 };
 
@@ -139,7 +104,7 @@ struct LrScheduleConfig {
 struct LrGroup {
   /// The elements of `params`, with their places.
   std::vector<Node> patterns;
-  LrScheduleConfig schedule;
+  LrScheduleSection schedule;
 };
 
 } // namespace mf

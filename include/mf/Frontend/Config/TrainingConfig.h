@@ -286,7 +286,7 @@ struct TrainingConfig {
   RunnerWrapper wrapper;
   OptimizerConfig optimizer;
   /// lr_schedule, or `default` of grouped_lr_schedule, which replaces it.
-  LrScheduleConfig lrSchedule;
+  LrScheduleSection lrSchedule;
   /// `grouped` of grouped_lr_schedule, in its order.
   std::vector<LrGroup> lrGroups;
   ContextConfig context;

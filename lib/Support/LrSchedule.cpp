@@ -1,6 +1,6 @@
 //===- LrSchedule.cpp - Learning rate by step -----------------------------===//
 
-#include "mf/Exec/Data/LrSchedule.h"
+#include "mf/Support/LrSchedule.h"
 #include "mf/Support/NearestName.h"
 #include "llvm/ADT/Twine.h"
 #include <algorithm>
@@ -28,16 +28,15 @@ Error checkRate(StringRef key, double value) {
 /// Reads a number of steps that is given directly or as a fraction of the
 /// total.
 Error readSteps(StringRef key, std::optional<int64_t> steps, StringRef ratioKey,
-                std::optional<double> ratio, std::optional<int64_t> total,
-                double &result) {
+                std::optional<double> ratio, int64_t total, double &result) {
   if (ratio) {
     if (std::isnan(*ratio) || *ratio < 0 || *ratio > 1)
       return keyError(ratioKey, *ratio, "0 to 1");
-    if (!total)
+    if (total == -1)
       return createStringError(inconvertibleErrorCode(),
                                "lr_schedule: %s needs total_steps",
                                ratioKey.data());
-    result = std::floor(*ratio * static_cast<double>(*total));
+    result = std::floor(*ratio * static_cast<double>(total));
   } else if (steps) {
     if (*steps < 0)
       return keyError(key, static_cast<double>(*steps), "0 or more");
@@ -48,137 +47,146 @@ Error readSteps(StringRef key, std::optional<int64_t> steps, StringRef ratioKey,
 
 } // namespace
 
-const LrSchedule::Name LrSchedule::classNames[] = {
-    {"", Kind::Plain},
-    {"ConstantWarmUpLR", Kind::ConstantWarmUp},
-    {"LinearWithWarmUpLR", Kind::LinearWithWarmUp},
-    {"CosineWithWarmUpLR", Kind::CosineWithWarmUp},
-    {"CosineWithRestartsAndWarmUpLR", Kind::CosineWithRestartsAndWarmUp},
-    {"PolynomialWithWarmUpLR", Kind::PolynomialWithWarmUp},
-    {"WarmUpStableDecayLR", Kind::WarmUpStableDecay},
-    {"CosineAnnealingLR", Kind::CosineAnnealing},
-    {"CosineAnnealingWarmRestarts", Kind::CosineAnnealingWarmRestarts},
+namespace {
+struct ScheduleName {
+  StringLiteral name;
+  LrScheduleKind kind;
+};
+} // namespace
+
+/// Class names, and behind them the short forms.
+static constexpr ScheduleName scheduleNames[] = {
+    {"", LrScheduleKind::Plain},
+    {"ConstantWarmUpLR", LrScheduleKind::Constant},
+    {"LinearWithWarmUpLR", LrScheduleKind::Linear},
+    {"CosineWithWarmUpLR", LrScheduleKind::Cosine},
+    {"CosineWithRestartsAndWarmUpLR", LrScheduleKind::CosineWithRestarts},
+    {"PolynomialWithWarmUpLR", LrScheduleKind::Polynomial},
+    {"WarmUpStableDecayLR", LrScheduleKind::WarmUpStableDecay},
+    {"CosineAnnealingLR", LrScheduleKind::CosineAnnealing},
+    {"CosineAnnealingWarmRestarts",
+     LrScheduleKind::CosineAnnealingWarmRestarts},
+    {"constant", LrScheduleKind::Constant},
+    {"constant_with_warmup", LrScheduleKind::Constant},
+    {"linear", LrScheduleKind::Linear},
+    {"cosine", LrScheduleKind::Cosine},
+    {"cosine_with_restarts", LrScheduleKind::CosineWithRestarts},
+    {"polynomial", LrScheduleKind::Polynomial},
 };
 
-const LrSchedule::Name LrSchedule::shortNames[] = {
-    {"constant", Kind::ConstantWarmUp},
-    {"constant_with_warmup", Kind::ConstantWarmUp},
-    {"linear", Kind::LinearWithWarmUp},
-    {"cosine", Kind::CosineWithWarmUp},
-    {"cosine_with_restarts", Kind::CosineWithRestartsAndWarmUp},
-    {"polynomial", Kind::PolynomialWithWarmUp},
-};
+std::optional<LrScheduleKind> findLrScheduleKind(StringRef name) {
+  for (const ScheduleName &entry : scheduleNames)
+    if (name == entry.name)
+      return entry.kind;
+  return std::nullopt;
+}
 
-Expected<LrSchedule::Kind> LrSchedule::parseKind(StringRef name) {
+static Error reportUnknown(StringRef name) {
   std::vector<StringRef> known;
-  for (const Name &entry : classNames) {
-    if (name == entry.name)
-      return entry.kind;
-    known.push_back(entry.name);
-  }
-  for (const Name &entry : shortNames)
-    if (name == entry.name)
-      return entry.kind;
+  for (const ScheduleName &entry : scheduleNames)
+    if (entry.name != entry.name.lower())
+      known.push_back(entry.name);
   return createStringError(inconvertibleErrorCode(),
                            "lr_schedule: unknown type '" + name + "'" +
                                suggestName(name, known));
 }
 
 StringRef LrSchedule::getType() const {
-  for (const Name &entry : classNames)
+  for (const ScheduleName &entry : scheduleNames)
     if (entry.kind == kind)
       return entry.name;
   llvm_unreachable("schedule without a name");
 }
 
 bool LrSchedule::hasWarmUp() const {
-  return kind != Kind::Plain && kind != Kind::CosineAnnealing &&
-         kind != Kind::CosineAnnealingWarmRestarts;
+  return kind != LrScheduleKind::Plain &&
+         kind != LrScheduleKind::CosineAnnealing &&
+         kind != LrScheduleKind::CosineAnnealingWarmRestarts;
 }
 
-Expected<LrSchedule> LrSchedule::create(const LrScheduleOptions &options) {
-  Expected<Kind> kind = parseKind(options.type);
+Expected<LrSchedule> LrSchedule::create(const LrScheduleConfig &config) {
+  const std::optional<LrScheduleKind> kind = findLrScheduleKind(config.type);
   if (!kind)
-    return kind.takeError();
+    return reportUnknown(config.type);
   LrSchedule schedule;
   schedule.kind = *kind;
-  schedule.base = options.learningRate;
-  schedule.lateSteps = options.lateSteps.value_or(0);
+  schedule.base = config.learningRate;
+  schedule.lateSteps = config.lateSteps;
   if (schedule.lateSteps < 0)
     return keyError("late_steps", static_cast<double>(schedule.lateSteps),
                     "0 or more");
-  if (Error error = checkRate("learning_rate", options.learningRate))
+  if (Error error = checkRate("learning_rate", config.learningRate))
     return error;
   if (schedule.hasWarmUp()) {
-    if (Error error = schedule.setWarmUp(options))
+    if (Error error = schedule.setWarmUp(config))
       return error;
-    if (Error error = schedule.setDecay(options))
+    if (Error error = schedule.setDecay(config))
       return error;
-  } else if (schedule.kind != Kind::Plain) {
-    if (Error error = schedule.setAnnealing(options))
+  } else if (schedule.kind != LrScheduleKind::Plain) {
+    if (Error error = schedule.setAnnealing(config))
       return error;
   }
   return schedule;
 }
 
-Error LrSchedule::setWarmUp(const LrScheduleOptions &options) {
-  init = options.warmupLrInit;
+Error LrSchedule::setWarmUp(const LrScheduleConfig &config) {
+  init = config.warmupLrInit.value_or(0);
   if (Error error = checkRate("warmup_lr_init", init))
     return error;
-  if (options.totalSteps) {
-    total = static_cast<double>(*options.totalSteps);
+  if (config.totalSteps != -1) {
+    total = static_cast<double>(config.totalSteps);
     if (total < 1)
       return keyError("total_steps", total, "1 or more");
-  } else if (kind != Kind::ConstantWarmUp) {
+  } else if (kind != LrScheduleKind::Constant) {
     return createStringError(inconvertibleErrorCode(),
                              "lr_schedule: %s needs total_steps",
                              getType().data());
   }
-  return readSteps("warmup_steps", options.warmupSteps, "warmup_ratio",
-                   options.warmupRatio, options.totalSteps, warmup);
+  return readSteps("warmup_steps", config.warmupSteps, "warmup_ratio",
+                   config.warmupRatio, config.totalSteps, warmup);
 }
 
-Error LrSchedule::setDecay(const LrScheduleOptions &options) {
-  const bool toTiny =
-      kind == Kind::PolynomialWithWarmUp || kind == Kind::WarmUpStableDecay;
-  end = options.lrEnd.value_or(toTiny ? 1e-7 : 0);
+Error LrSchedule::setDecay(const LrScheduleConfig &config) {
+  const bool toTiny = kind == LrScheduleKind::Polynomial ||
+                      kind == LrScheduleKind::WarmUpStableDecay;
+  end = config.lrEnd.value_or(toTiny ? 1e-7 : 0);
   if (Error error = checkRate("lr_end", end))
     return error;
-  if (kind == Kind::PolynomialWithWarmUp && end >= base)
+  if (kind == LrScheduleKind::Polynomial && end >= base)
     return keyError("lr_end", end, "less than learning_rate");
 
-  cycles = options.numCycles.value_or(
-      kind == Kind::CosineWithRestartsAndWarmUp ? 1 : 0.5);
+  cycles = config.numCycles.value_or(
+      kind == LrScheduleKind::CosineWithRestarts ? 1 : 0.5);
   if (!std::isfinite(cycles) || cycles < 0)
     return keyError("num_cycles", cycles, "a number of 0 or more");
-  power = options.power.value_or(1);
+  power = config.power.value_or(1);
   if (!std::isfinite(power) || power <= 0)
     return keyError("power", power, "a number over 0");
 
   decay = total - warmup;
-  if (Error error = readSteps("decay_steps", options.decaySteps, "decay_ratio",
-                              options.decayRatio, options.totalSteps, decay))
+  if (Error error = readSteps("decay_steps", config.decaySteps, "decay_ratio",
+                              config.decayRatio, config.totalSteps, decay))
     return error;
   // If the warm-up is as long as the run, no step decays. The divisor is then
   // 1, so that p is 0 or larger than 1.
   decay = std::max(decay, 1.0);
   decayStart = total;
-  if (Error error = readSteps("decay_start_steps", options.decayStartSteps,
-                              "decay_start_ratio", options.decayStartRatio,
-                              options.totalSteps, decayStart))
+  if (Error error = readSteps("decay_start_steps", config.decayStartSteps,
+                              "decay_start_ratio", config.decayStartRatio,
+                              config.totalSteps, decayStart))
     return error;
-  if (kind == Kind::WarmUpStableDecay && decayStart > total)
+  if (kind == LrScheduleKind::WarmUpStableDecay && decayStart > total)
     return keyError("decay_start_steps", decayStart,
                     "no more than total_steps");
   return Error::success();
 }
 
-Error LrSchedule::setAnnealing(const LrScheduleOptions &options) {
-  end = options.etaMin;
+Error LrSchedule::setAnnealing(const LrScheduleConfig &config) {
+  end = config.etaMin.value_or(0);
   if (Error error = checkRate("eta_min", end))
     return error;
-  const bool restarts = kind == Kind::CosineAnnealingWarmRestarts;
-  const std::optional<int64_t> steps = restarts ? options.t0 : options.tMax;
+  const bool restarts = kind == LrScheduleKind::CosineAnnealingWarmRestarts;
+  const std::optional<int64_t> steps = restarts ? config.t0 : config.tMax;
   const StringRef key = restarts ? "t_0" : "t_max";
   if (!steps)
     return createStringError(inconvertibleErrorCode(),
@@ -187,7 +195,7 @@ Error LrSchedule::setAnnealing(const LrScheduleOptions &options) {
   period = static_cast<double>(*steps);
   if (period < 1)
     return keyError(key, period, "1 or more");
-  periodFactor = static_cast<double>(options.tMult.value_or(1));
+  periodFactor = static_cast<double>(config.tMult.value_or(1));
   if (periodFactor < 1)
     return keyError("t_mult", periodFactor, "1 or more");
   return Error::success();
@@ -206,12 +214,12 @@ double LrSchedule::evaluate(double t) const {
   if (hasWarmUp() && t < warmup)
     return init + (base - init) * t / warmup;
   switch (kind) {
-  case Kind::Plain:
-  case Kind::ConstantWarmUp:
+  case LrScheduleKind::Plain:
+  case LrScheduleKind::Constant:
     return base;
-  case Kind::CosineAnnealing:
+  case LrScheduleKind::CosineAnnealing:
     return end + (base - end) * (1 + std::cos(M_PI * t / period)) / 2;
-  case Kind::CosineAnnealingWarmRestarts:
+  case LrScheduleKind::CosineAnnealingWarmRestarts:
     return evaluateWarmRestarts(t);
   default:
     return evaluateDecay(t);
@@ -221,18 +229,18 @@ double LrSchedule::evaluate(double t) const {
 double LrSchedule::evaluateDecay(double t) const {
   const double p = (t - warmup) / decay;
   switch (kind) {
-  case Kind::LinearWithWarmUp:
+  case LrScheduleKind::Linear:
     return base * std::max(0.0, (total - t) / std::max(1.0, total - warmup));
-  case Kind::CosineWithWarmUp:
+  case LrScheduleKind::Cosine:
     if (p >= 1)
       return end;
     return end + (base - end) * (1 + std::cos(2 * M_PI * cycles * p)) / 2;
-  case Kind::CosineWithRestartsAndWarmUp:
+  case LrScheduleKind::CosineWithRestarts:
     if (p >= 1)
       return end;
     return end +
            (base - end) * (1 + std::cos(M_PI * std::fmod(cycles * p, 1.0))) / 2;
-  case Kind::PolynomialWithWarmUp:
+  case LrScheduleKind::Polynomial:
     if (p >= 1)
       return end;
     return end + (base - end) * std::pow(1 - p, power);

@@ -37,8 +37,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MF_EXEC_DATA_LRSCHEDULE_H
-#define MF_EXEC_DATA_LRSCHEDULE_H
+#ifndef MF_SUPPORT_LRSCHEDULE_H
+#define MF_SUPPORT_LRSCHEDULE_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -48,25 +48,38 @@
 
 namespace mf {
 
-/// The keys of lr_schedule. Keys that the schedule does not use are ignored, as
-/// in MindSpore Transformers.
-struct LrScheduleOptions {
-  /// One of the class names above, or a short form: "constant", "linear",
-  /// "cosine", "cosine_with_restarts", "polynomial". If empty, the learning
-  /// rate is constant.
-  std::string type;
-  /// learning_rate (base_lr of the two annealing schedules).
-  double learningRate = 0;
+enum class LrScheduleKind : uint8_t {
+  Plain,
+  Constant,
+  Linear,
+  Cosine,
+  CosineWithRestarts,
+  Polynomial,
+  WarmUpStableDecay,
+  CosineAnnealing,
+  CosineAnnealingWarmRestarts
+};
 
-  double warmupLrInit = 0;
+/// Returns the kind of a class name above or of a short form: "constant",
+/// "constant_with_warmup", "linear", "cosine", "cosine_with_restarts",
+/// "polynomial". If empty, the learning rate is constant. None for other names.
+std::optional<LrScheduleKind> findLrScheduleKind(llvm::StringRef name);
+
+/// The keys of lr_schedule. Steps are optimizer steps. Keys that the YAML
+/// leaves out have no value, because each schedule has its own defaults. Keys
+/// that the schedule does not use are ignored, as in MindSpore Transformers.
+struct LrScheduleConfig {
+  std::string type = "CosineWithWarmUpLR";
+  /// learning_rate (base_lr of the two annealing schedules).
+  double learningRate = 5e-5;
+  std::optional<double> lrEnd;
+  std::optional<double> warmupLrInit;
   std::optional<int64_t> warmupSteps;
   /// Overrides warmupSteps: W = floor(warmup_ratio * T).
   std::optional<double> warmupRatio;
-  /// T. The value -1 of MindSpore Transformers means the steps of the whole
-  /// run; callers must replace it by that number.
-  std::optional<int64_t> totalSteps;
-
-  std::optional<double> lrEnd;
+  /// T. The value -1 means the steps of the whole run; whoever makes a schedule
+  /// replaces it by that number.
+  int64_t totalSteps = -1;
   std::optional<double> numCycles;
   std::optional<double> power;
   /// D. decay_ratio overrides it: D = floor(decay_ratio * T).
@@ -75,23 +88,22 @@ struct LrScheduleOptions {
   /// S of WarmUpStableDecayLR. decay_start_ratio overrides it.
   std::optional<int64_t> decayStartSteps;
   std::optional<double> decayStartRatio;
-
-  /// t_max, t_0, t_mult and eta_min of the annealing schedules.
+  /// The next members are for the two annealing schedules only.
   std::optional<int64_t> tMax;
   std::optional<int64_t> t0;
   std::optional<int64_t> tMult;
-  double etaMin = 0;
+  std::optional<double> etaMin;
   /// The number of steps by which the rates are late: step t has the rate of
   /// step t - lateSteps.
-  std::optional<int64_t> lateSteps;
+  int64_t lateSteps = 0;
 };
 
 /// The learning rate of every step, as a pure function.
 class LrSchedule {
 public:
-  /// Checks the options. The error names the key, its value and what is
+  /// Checks the keys. The error names the key, its value and what is
   /// expected.
-  static llvm::Expected<LrSchedule> create(const LrScheduleOptions &options);
+  static llvm::Expected<LrSchedule> create(const LrScheduleConfig &config);
 
   /// Returns the learning rate of the step that follows `step` completed steps.
   /// Negative values count as 0.
@@ -102,34 +114,15 @@ public:
   llvm::StringRef getType() const;
 
 private:
-  enum class Kind : uint8_t {
-    Plain,
-    ConstantWarmUp,
-    LinearWithWarmUp,
-    CosineWithWarmUp,
-    CosineWithRestartsAndWarmUp,
-    PolynomialWithWarmUp,
-    WarmUpStableDecay,
-    CosineAnnealing,
-    CosineAnnealingWarmRestarts
-  };
-  struct Name {
-    const char *name;
-    Kind kind;
-  };
-  static const Name classNames[];
-  static const Name shortNames[];
-
-  static llvm::Expected<Kind> parseKind(llvm::StringRef name);
-  llvm::Error setWarmUp(const LrScheduleOptions &options);
-  llvm::Error setDecay(const LrScheduleOptions &options);
-  llvm::Error setAnnealing(const LrScheduleOptions &options);
+  llvm::Error setWarmUp(const LrScheduleConfig &config);
+  llvm::Error setDecay(const LrScheduleConfig &config);
+  llvm::Error setAnnealing(const LrScheduleConfig &config);
   bool hasWarmUp() const;
   double evaluate(double t) const;
   double evaluateDecay(double t) const;
   double evaluateWarmRestarts(double t) const;
 
-  Kind kind = Kind::Plain;
+  LrScheduleKind kind = LrScheduleKind::Plain;
   int64_t lateSteps = 0;
   double base = 0;
   double init = 0;
@@ -146,4 +139,4 @@ private:
 
 } // namespace mf
 
-#endif // MF_EXEC_DATA_LRSCHEDULE_H
+#endif // MF_SUPPORT_LRSCHEDULE_H
