@@ -6,6 +6,7 @@ All must end, with a code other than 0 and one line that names
 the ranks of the process that was killed or stopped.
 """
 
+import concurrent.futures
 import os
 import signal
 import subprocess
@@ -60,19 +61,29 @@ def run(mpirun, mf_run, program, folder, count, end):
     return "\n".join(lines)
 
 
+def send(number, process):
+    """Sends a signal to a process of a run."""
+    return lambda started, pids: os.kill(pids[process], number)
+
+
 def main():
     mpirun, mf_run, program, folder = sys.argv[1:]
-    folder = os.path.join(folder, "run")
-    os.makedirs(folder, exist_ok=True)
-    for count, killed in ((4, 0), (4, 1), (4, 3), (2, 1)):
-        kill = lambda started, pids: os.kill(pids[killed], signal.SIGKILL)
-        print("%d processes, killed %d: %s" % (count, killed, run(mpirun, mf_run, program, folder, count, kill)))
-    for count, stopped in ((4, 0), (4, 2), (2, 1)):
-        stop = lambda started, pids: os.kill(pids[stopped], signal.SIGSTOP)
-        print("%d processes, stopped %d: %s" % (count, stopped, run(mpirun, mf_run, program, folder, count, stop)))
+    cases = [("%d processes, killed %d" % pair, *pair, signal.SIGKILL) for pair in ((4, 0), (4, 1), (4, 3), (2, 1))]
+    cases += [("%d processes, stopped %d" % pair, *pair, signal.SIGSTOP) for pair in ((4, 0), (4, 2), (2, 1))]
+    ends = [(name, count, send(number, process)) for name, count, process, number in cases]
     # Nobody is to blame when mpirun is told to end.
-    text = run(mpirun, mf_run, program, folder, 4, lambda started, pids: started.send_signal(signal.SIGTERM))
-    print("terminated: %s" % (text or "nothing"))
+    ends.append(("terminated", 4, lambda started, pids: started.send_signal(signal.SIGTERM)))
+
+    def end(numbered):
+        index, (name, count, end) = numbered
+        own = os.path.join(folder, "run%d" % index)
+        os.makedirs(own, exist_ok=True)
+        return "%s: %s" % (name, run(mpirun, mf_run, program, own, count, end) or "nothing")
+
+    # Two at a time, as most of it is waiting for an end to be seen.
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for text in pool.map(end, enumerate(ends)):
+            print(text)
 
 
 main()
