@@ -21,6 +21,7 @@
 
 namespace mf::schedule {
 
+/// The nodes of a schedule in order.
 class StepOrder {
 public:
   /// A node of the order: a task, or a part of a slot. The nodes that it waits

@@ -32,6 +32,7 @@ enum class Space : uint8_t { Device, Host };
 /// in host memory, the scratch memory of the call, or an argument of the call.
 enum class Base : uint8_t { Device, Host, HostFrame, Scratch, Argument, Frame };
 
+/// An offset in bytes from a base.
 struct Address {
   Base base = Base::Device;
   /// The index of the argument, or of the part of the frame.

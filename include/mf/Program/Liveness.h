@@ -94,6 +94,7 @@ struct MessageRange {
   bool isCopied = false;
 };
 
+/// The lifetimes of all buffers of a stage's step.
 struct StepLiveness {
   std::vector<RoutineLiveness> routines;
   /// The positions of the calls in the step, and the time at which each call

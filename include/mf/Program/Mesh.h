@@ -41,6 +41,7 @@ struct Group {
   }
 };
 
+/// The mesh of all ranks of a step.
 class Mesh {
 public:
   /// Makes the mesh of one rank.

@@ -25,6 +25,7 @@ namespace mf::program {
 // Stages
 //===----------------------------------------------------------------------===//
 
+/// The work that a stream is for.
 enum class StreamKind : uint8_t {
   Compute,
   HostToDevice,
@@ -139,6 +140,7 @@ struct Static {
   uint32_t location = 0;
 };
 
+/// A residual of a frame.
 struct Slot {
   std::string name;
   TensorShape shape;
@@ -194,6 +196,7 @@ struct Frame {
   }
 };
 
+/// Instructions that calls run, each on its own buffers.
 struct Routine {
   std::string name;
   /// The number of buffers among the arguments. Events follow them.

@@ -125,6 +125,7 @@ private:
   std::vector<CallNumbers> calls;
 };
 
+/// Visits the instructions of one stage's step.
 class StepWalker {
 public:
   /// Keeps references to both arguments.

@@ -24,6 +24,7 @@ struct CsvCell {
   size_t position = 1;
 };
 
+/// Reads one text, row by row.
 class CsvReader {
 public:
   /// Both arguments must outlive the reader and the cells. Errors start with

@@ -22,6 +22,7 @@ struct FileFault {
   size_t maximum = std::numeric_limits<size_t>::max();
 };
 
+/// Decides the outcome of each operation on a file.
 class FileFaults {
 public:
   virtual ~FileFaults();

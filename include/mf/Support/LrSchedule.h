@@ -48,6 +48,7 @@
 
 namespace mf {
 
+/// The classes of learning-rate schedules.
 enum class LrScheduleKind : uint8_t {
   Plain,
   Constant,

@@ -21,6 +21,7 @@
 
 namespace mf {
 
+/// The shape and the order of the batches that a run reads.
 struct BatchOptions {
   /// The tokens of a sequence that the model sees.
   int64_t sequenceLength = 0;

@@ -14,6 +14,7 @@
 
 namespace mf {
 
+/// The file that a conversion writes.
 struct CheckpointConversion {
   /// The tensors to write. Each has the type of its tensors in the source, or
   /// F32 if it is assembled from tensors of several types.

@@ -23,6 +23,7 @@
 
 namespace mf {
 
+/// A parsed table of names.
 class NamePairs {
 public:
   struct Line {

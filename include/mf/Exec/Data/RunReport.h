@@ -87,6 +87,7 @@ struct RankMeasurement {
   std::map<std::string, double> operatorStallSeconds;
 };
 
+/// The contents of the report, without the members about the last step.
 struct RunReport {
   std::string program;
   uint64_t seed = 0;

@@ -25,6 +25,7 @@ struct ComparedTensor {
   bool isWrong() const { return !(error <= tolerance); }
 };
 
+/// The result of comparing two files.
 struct TensorComparison {
   /// The pairs in the order of the first file's trace.
   std::vector<ComparedTensor> tensors;
@@ -35,6 +36,7 @@ struct TensorComparison {
   const ComparedTensor *findFirstWrong() const;
 };
 
+/// The pairs of tensors that are compared, and the error that is accepted.
 struct ComparisonRule {
   /// Maps names of the first file to the second. Null compares tensors of equal
   /// names.

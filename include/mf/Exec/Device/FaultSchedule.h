@@ -25,6 +25,7 @@
 
 namespace mf {
 
+/// The faults that a schedule can inject.
 enum class FaultKind {
   /// A stream fails at one of its tasks, as if its rank died.
   Death,
@@ -57,6 +58,7 @@ struct Fault {
   std::string victim;
 };
 
+/// The order of the tasks of a run, and the faults that happen in it.
 class FaultSchedule : public FileFaults {
 public:
   /// Draws an order of turns, and up to three faults of any kind.

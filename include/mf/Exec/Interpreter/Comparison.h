@@ -18,6 +18,7 @@
 
 namespace mf::interpreter {
 
+/// The data of a comparison, and the differences that it accepts.
 struct ComparisonOptions {
   int64_t steps = 2;
   /// The seed of initial values and data.
@@ -29,6 +30,7 @@ struct ComparisonOptions {
   double tolerance = 0;
 };
 
+/// The result of comparing two modules.
 struct Comparison {
   /// The kinds of values that were compared and are equal, for example
   /// "losses".

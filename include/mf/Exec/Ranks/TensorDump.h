@@ -46,6 +46,7 @@ struct MadeTensor {
   llvm::ArrayRef<uint8_t> bytes;
 };
 
+/// Collects the results of operators in one step and writes them to a file.
 class TensorDump {
 public:
   /// `pattern` is a glob over names without the step, micro-batch and rank, for

@@ -15,6 +15,7 @@
 
 namespace mf::runner {
 
+/// The experts that a scenario chooses in each step.
 class RouterChoices {
 public:
   /// Fails if no kernel of the program chooses experts.

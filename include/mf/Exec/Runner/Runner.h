@@ -28,6 +28,7 @@
 
 namespace mf::runner {
 
+/// The ranks, threads and checks of a runner.
 struct RunnerOptions {
   /// The ranks that live in this process, ascending. Empty for all ranks.
   std::vector<int64_t> localRanks;
@@ -57,6 +58,7 @@ struct RunnerOptions {
   std::shared_ptr<ranks::TensorDump> dump;
 };
 
+/// The statistics of one stream, with its name.
 struct StreamUse {
   std::string name;
   StreamStatistics statistics;

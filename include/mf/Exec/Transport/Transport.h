@@ -50,6 +50,7 @@ enum class Loss : uint8_t {
   Stopped
 };
 
+/// Connects the processes of a run. All of them call its functions.
 class Transport {
 public:
   /// Waits until all processes have arrived in their destructors.

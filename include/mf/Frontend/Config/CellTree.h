@@ -18,6 +18,7 @@
 
 namespace mf {
 
+/// The names of one layer. The entries are numbered, parents before children.
 class CellTree {
 public:
   struct Entry {

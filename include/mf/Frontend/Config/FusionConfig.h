@@ -22,6 +22,7 @@ struct FusionSwitch {
   Location location; ///< of the key's value; unknown if the YAML lacks it
 };
 
+/// The fusions that a YAML selects.
 struct FusionConfig {
   FusionSwitch rotary; ///< rotary embedding
   FusionSwitch swiglu; ///< SiLU and its product

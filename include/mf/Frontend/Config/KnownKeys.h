@@ -127,6 +127,7 @@ struct IrrelevantKeys {
   llvm::SmallVector<llvm::StringRef> getNames() const;
 };
 
+/// A section of the YAML with the records of its keys.
 struct KnownSection {
   llvm::StringLiteral name;
   /// True if MindSpore Transformers raises KeyError for unknown keys of this

@@ -70,11 +70,13 @@ struct LayerTarget {
   bool contains(llvm::StringRef other) const;
 };
 
+/// A part of a layer that is recomputed, or excluded from that.
 struct RecomputeTarget : LayerTarget {
   bool enabled = true;   ///< false for an exclude
   bool isPreset = false; ///< a mark of the model itself
 };
 
+/// A part of a layer that is swapped.
 struct SwapTarget : LayerTarget {
   int64_t prefetch = 1;
   bool countsLayers = false; ///< `prefetch` counts layers, not kernels
@@ -144,6 +146,7 @@ void warnAboutSwapConflict(const LayerEffects &layer, llvm::StringRef path,
                            const RecomputeTarget *recompute,
                            DiagnosticList &diagnostics);
 
+/// The normalised settings, and their effects on each layer.
 struct LayerPlan {
   NormalizedLayers recompute;
   std::vector<PatternLayers> select;
@@ -175,6 +178,7 @@ struct PlannedLayer {
   const CellTree *tree = nullptr;
 };
 
+/// The settings, the layers and their placement, from which a plan is made.
 struct LayerPlanInput {
   const RecomputeConfig &recompute;
   const SwapConfig &swap;

@@ -21,6 +21,7 @@
 
 namespace mf {
 
+/// The kinds of nodes. Undefined is the kind of a node that does not exist.
 enum class NodeKind : uint8_t {
   Undefined, ///< no such node: the result for a missing key
   Null,

@@ -14,6 +14,7 @@
 
 namespace mf {
 
+/// The classes of optimizers that can be lowered.
 enum class OptimizerKind : uint8_t {
   AdamW, ///< MindSpore Transformers' own, with states in fp32
   FP32StateAdamWeightDecay, ///< fp32 states for parameters of any type
@@ -63,6 +64,7 @@ struct CameConfig {
   double beta3 = 0.99;
 };
 
+/// The section optimizer.
 struct OptimizerConfig {
   std::string type = "AdamW";
   OptimizerKind kind = OptimizerKind::AdamW;

@@ -79,6 +79,7 @@ struct LayerPlace {
   int64_t position = 0;
 };
 
+/// The stage and chunk of each layer.
 class StageMap {
 public:
   /// Distributes the layers. Errors are found in the order in which MindSpore

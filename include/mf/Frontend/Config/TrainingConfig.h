@@ -207,6 +207,7 @@ struct RunnerWrapper {
   Node node;
 };
 
+/// The section context.
 struct ContextConfig {
   /// The device memory that a rank may use, in bytes (GB is 2^30, as in
   /// MindSpore).
@@ -278,6 +279,7 @@ struct CallbackConfig {
   std::optional<DropRateCallback> dropRate;
 };
 
+/// A whole training YAML.
 struct TrainingConfig {
   RecomputeConfig recompute;
   SwapConfig swap;

@@ -52,6 +52,7 @@ struct AuxiliaryLoss {
   int64_t numSharedRows = 1;
 };
 
+/// How a router scores and chooses experts.
 struct RouterSpec {
   RouterScore score = RouterScore::Softmax;
   /// k, the number of experts per token.
@@ -124,6 +125,7 @@ struct ExpertFusions {
   bool swiglu = false;
 };
 
+/// The layers of a model that have experts.
 struct ExpertSpec {
   /// E, the number of experts, and I, the width of an expert.
   int64_t numExperts = 1;

@@ -24,6 +24,7 @@ enum class LatentLayout : uint8_t {
                 ///< weights (MLASelfAttention)
 };
 
+/// The sizes and the weights of latent attention.
 struct LatentAttentionSpec {
   LatentLayout layout = LatentLayout::Separate;
   /// The width of the query's latent. Empty if queries are projected directly.

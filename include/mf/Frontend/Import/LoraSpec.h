@@ -18,6 +18,7 @@
 
 namespace mf {
 
+/// The adapters of a model.
 struct LoraSpec {
   int64_t rank = 8;
   double alpha = 16;

@@ -104,6 +104,7 @@ struct DropoutSpec {
   bool precedesBias = false;
 };
 
+/// The description of a whole model.
 struct ModelSpec {
   /// A symbol name, from trainer.model_name or the family.
   std::string name;

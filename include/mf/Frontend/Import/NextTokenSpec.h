@@ -13,6 +13,7 @@
 
 namespace mf {
 
+/// The additional layers of a model.
 struct NextTokenSpec {
   /// The number of additional layers, each of which predicts one token further;
   /// 0 for none.

@@ -15,6 +15,7 @@
 
 namespace mf {
 
+/// The trained keys and values of a model.
 struct PrefixSpec {
   /// The number of positions before the tokens.
   int64_t length = 128;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+/// A tensor of a program. Its sizes and its offset are in elements.
 struct aclTensor {
   llvm::SmallVector<int64_t, 4> dims, strides, storage;
   int64_t offset = 0;
@@ -76,6 +77,7 @@ int failOperator(int code, const char *name, const llvm::Twine &text);
 
 } // namespace mf::hostcann
 
+/// A prepared call of an operator, which its second phase runs.
 struct aclOpExecutor {
   /// The function of the second phase.
   const char *name = nullptr;

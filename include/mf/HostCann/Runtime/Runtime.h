@@ -62,6 +62,7 @@ struct EventHandle {
   std::shared_ptr<std::atomic<int64_t>> time;
 };
 
+/// The state of the process. Functions return AscendCL's error codes.
 class Runtime {
 public:
   static Runtime &get();

@@ -47,6 +47,7 @@ struct CalibratedKind {
   Misfit before, after;
 };
 
+/// The fitted target, and how well it predicts the profile.
 struct Calibration {
   target::Target target;
   std::vector<CalibratedNumber> numbers;

@@ -51,6 +51,7 @@ public:
   virtual double predict(size_t observation) const = 0;
 };
 
+/// How far the observations determine a fitted number.
 enum class FitState : uint8_t {
   Fitted,
   /// The value was limited by the end of its range.
@@ -62,6 +63,7 @@ enum class FitState : uint8_t {
   Unused
 };
 
+/// The result for one number, as natural logarithms.
 struct FittedParameter {
   double logValue = 0;
   /// The standard error of `logValue`.
@@ -74,6 +76,7 @@ struct FittedParameter {
   bool isOpenBelow = false;
 };
 
+/// The result of a fit.
 struct FitResult {
   std::vector<FittedParameter> parameters;
   /// For each observation, the predicted minus the measured logarithm.

@@ -44,6 +44,7 @@ struct RobustMean {
   int64_t outliers = 0;
 };
 
+/// Equal launches or transfers with their measured times.
 struct Observation {
   /// The kind under which the observation is printed: a kernel's kind,
   /// "all_gather", "message" and so on.
@@ -54,6 +55,7 @@ struct Observation {
   RobustMean location;
 };
 
+/// The observations of a profile, and the rows that form none.
 struct Observations {
   /// All observations, in the order of the profile.
   std::vector<Observation> all;
@@ -72,6 +74,7 @@ struct Observations {
 /// At least one value counts.
 RobustMean locate(llvm::ArrayRef<double> logSeconds);
 
+/// Groups the rows of a profile.
 Observations observe(const Profile &profile);
 
 } // namespace mf::calibration

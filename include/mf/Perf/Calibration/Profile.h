@@ -93,6 +93,7 @@ struct ProfiledTransfer {
   std::map<std::string, double> bytesByLink;
 };
 
+/// The contents of all folders of a profile.
 struct Profile {
   /// The ASCEND_PROFILER_OUTPUT folders, one for each rank.
   std::vector<std::string> folders;

@@ -112,6 +112,7 @@ struct Block {
   double end = 0;
 };
 
+/// A schedule in time, in the units of the costs.
 struct PipelineTimeline {
   /// The blocks of each stage, in order. It has sends and receives only if
   /// transfers block.

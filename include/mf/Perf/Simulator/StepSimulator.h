@@ -15,6 +15,7 @@
 
 namespace mf::simulator {
 
+/// The parts of a timeline that a simulation computes.
 struct SimulationOptions {
   /// True if each instruction has its own span. Otherwise consecutive kernels
   /// of a stream share one, with the activity of the first.

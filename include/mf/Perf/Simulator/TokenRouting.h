@@ -43,6 +43,7 @@ llvm::Expected<ExpertGroup> findExpertGroup(const program::Program &program);
 int64_t getPeakBytes(const program::Program &program, const ExpertGroup &group,
                      int64_t rows);
 
+/// The distributions of choices over experts.
 enum class RoutingScenario : uint8_t {
   /// Experts take turns, which is the most even choice.
   W0,

@@ -10,6 +10,7 @@ namespace mf::target {
 /// The component that determines the time of a launch.
 enum class Limit : uint8_t { Compute, Memory, Latency };
 
+/// The time of a launch, and its limit.
 struct KernelCost {
   /// The duration of the launch on the device.
   double seconds = 0;

@@ -119,6 +119,7 @@ struct HostLink {
   double latency = 0;
 };
 
+/// A device and the networks that join devices.
 struct Target {
   std::string name;
   std::vector<ComputeEngine> engines;

@@ -66,6 +66,7 @@ struct Span {
   int32_t task = -1;
 };
 
+/// The spans of one stream.
 struct StreamTimeline {
   std::string name;
   program::StreamKind kind = program::StreamKind::Compute;
@@ -162,6 +163,7 @@ struct BoundRates {
   std::string source;
 };
 
+/// The times of a step on one rank of each stage.
 struct StepTimeline {
   /// The file of the program.
   std::string program;
@@ -194,6 +196,7 @@ struct StepTimeline {
 // Summary
 //===----------------------------------------------------------------------===//
 
+/// The numbers of a step that tables and reports show.
 struct StepSummary {
   std::vector<StageSummary> stages;
   double tokensPerSecondPerNpu = 0;

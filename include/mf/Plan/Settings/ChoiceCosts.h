@@ -39,6 +39,7 @@ struct StagePeak {
   int64_t bytes = 0;
 };
 
+/// A choice with the peak of its alternative.
 struct ChoiceCost {
   MemoryChoice choice;
   /// The peak of the fullest stage with the alternative. Empty if that does not
@@ -54,6 +55,7 @@ struct HeldBytes {
   int64_t bytes = 0;
 };
 
+/// The peaks of a step and of the alternatives to its choices.
 struct ChoiceCosts {
   /// The peak of the fullest stage of the unchanged step.
   StagePeak given;

@@ -60,6 +60,7 @@ struct SkippedLayouts {
   std::vector<DeviceLayout> layouts;
 };
 
+/// The layouts that a search has found.
 struct LayoutSearchResult {
   int64_t limitBytes = 0;
   int64_t samples = 0;

@@ -85,6 +85,7 @@ llvm::Expected<LoweredStep> lowerStep(const CompilerInput &input,
                                       llvm::StringRef yaml, PlanEffort effort,
                                       mlir::MLIRContext &context);
 
+/// A decoded step with its layers and memory problems.
 struct CompiledStep {
   program::Program program;
   /// The layers of the model in order.

@@ -28,6 +28,7 @@ struct ChunkMeasure {
   int64_t recomputedBytes = 0;
 };
 
+/// The memory and the update of one stage. Times are in seconds.
 struct StageMeasure {
   /// The size of the arena.
   int64_t peakBytes = 0;
@@ -43,6 +44,7 @@ struct StageMeasure {
   double updateTime = 0;
 };
 
+/// The time and the memory of a step. Times are in seconds.
 struct StepMeasure {
   /// The duration of the simulated step.
   double seconds = 0;

@@ -28,6 +28,7 @@ struct KeptSettings {
   bool swap = false;
 };
 
+/// The YAML to plan for, and the settings that a search may change.
 struct PlanRequest {
   CompilerInput input;
   std::string yaml;
@@ -60,6 +61,7 @@ struct CompiledPlan {
   solver::Plan plan;
 };
 
+/// The best settings, and the problem that a search solved.
 struct PlanAnswer {
   /// The measure of the YAML as given, which may not fit.
   StepMeasure given;

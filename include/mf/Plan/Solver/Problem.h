@@ -107,6 +107,7 @@ struct ForbiddenStage {
   std::vector<ChunkPlan> chunks;
 };
 
+/// A planning problem. Vectors of chunks are in the order of execution.
 struct Problem {
   std::string name;
   /// A verified schedule. The plan distributes layers over its chunks.
@@ -149,6 +150,7 @@ struct Problem {
   llvm::Error check() const;
 };
 
+/// A solution of a problem.
 struct Plan {
   /// The plan of each chunk, in the order of execution.
   std::vector<ChunkPlan> chunks;

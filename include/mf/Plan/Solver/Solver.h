@@ -26,6 +26,7 @@ struct SolveProgress {
   double bound = 0;
 };
 
+/// Limits and start values of a search.
 struct SolveOptions {
   /// The time limit in seconds. The search then returns the best plan so far.
   double timeLimit = 60;
@@ -40,6 +41,7 @@ struct SolveOptions {
   llvm::function_ref<void(const SolveProgress &)> progress;
 };
 
+/// The result of a search.
 struct SolveResult {
   /// The best plan. Empty if none is better than the cutoff.
   std::optional<Plan> plan;
@@ -87,6 +89,7 @@ struct Refusal {
 /// that stage.
 std::vector<Refusal> explain(const Problem &problem, const Plan &plan);
 
+/// The solution for one limit of memory.
 struct FrontierPoint {
   double limit = 0;
   /// The best plan. Empty if no plan fits.

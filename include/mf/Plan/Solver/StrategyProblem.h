@@ -22,6 +22,7 @@ namespace mf::solver {
 /// The cost of a combination that may not be chosen.
 inline constexpr int64_t forbiddenCost = 1'000'000'000'000'000'000;
 
+/// A node, which chooses one strategy.
 struct StrategyNode {
   /// Memory is used at times [begin, end). It is never used if they are equal.
   int64_t begin = 0;
@@ -30,6 +31,7 @@ struct StrategyNode {
   std::vector<int64_t> costs, usages;
 };
 
+/// An edge, whose cost depends on the choices of both nodes.
 struct StrategyEdge {
   size_t from = 0;
   size_t to = 0;
@@ -37,6 +39,7 @@ struct StrategyEdge {
   std::vector<int64_t> costs;
 };
 
+/// A problem of the contest.
 struct StrategyProblem {
   std::string name;
   std::vector<StrategyNode> nodes;

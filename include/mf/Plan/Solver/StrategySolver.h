@@ -8,12 +8,14 @@
 
 namespace mf::solver {
 
+/// Limits of a search for strategies.
 struct StrategyOptions {
   /// The time limit in seconds.
   double timeLimit = 60;
   const std::atomic<bool> *stop = nullptr;
 };
 
+/// The result of a search for strategies.
 struct StrategyResult {
   /// The strategy of each node. Empty if no feasible choice was found.
   std::vector<int64_t> choices;

@@ -12,6 +12,7 @@
 
 namespace mf::memory {
 
+/// The best solution that was found, and what is known about better ones.
 struct AllocationPlan {
   /// One offset per buffer, in order.
   std::vector<int64_t> offsets;

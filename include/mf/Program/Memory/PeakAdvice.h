@@ -49,6 +49,7 @@ struct AdviceResult {
   int64_t bytes = 0;
 };
 
+/// The treatments that lower the peak of a step.
 struct PeakAdvice {
   /// The bytes that live through the whole step: parameters, gradients and
   /// optimizer state. If they exceed the limit, no treatment of activations

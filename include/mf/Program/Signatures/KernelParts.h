@@ -50,6 +50,7 @@ struct PartDim {
   }
 };
 
+/// An operand in a kernel's rule for sharded operands.
 struct PartOperand {
   /// One entry for each dimension of the operand.
   llvm::SmallVector<PartDim, 4> dims;

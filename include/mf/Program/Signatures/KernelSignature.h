@@ -82,6 +82,7 @@ struct OperandSignature {
   uint32_t sharedInputs;
 };
 
+/// One attribute of a kernel.
 struct AttributeSignature {
   llvm::StringRef name;
   AttributeKind kind;
